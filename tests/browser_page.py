@@ -1,4 +1,4 @@
-"""A page of a real Chromium for tests, cut off from every machine but this one, that remembers what went wrong in it."""
+"""A page of a real Chromium for tests: cut off from other machines, it remembers what went wrong in it."""
 
 from __future__ import annotations
 
@@ -29,7 +29,8 @@ FLAGS = [
 LOOPBACK = {"localhost", "127.0.0.1", "::1"}
 INSIDE = {"about", "blob", "chrome-extension", "data", "devtools", "file"}
 
-_running: list[Browser] = []  # Playwright's sync API refuses to start twice in a thread: nested pages share one browser
+# Playwright's sync API refuses to start twice in a thread, so nested pages share one browser.
+_running: list[Browser] = []
 
 
 def find_chromium() -> str | None:
@@ -74,15 +75,19 @@ def _browser() -> Iterator[Browser]:
 
 @contextmanager
 def open_page(viewport: tuple[int, int] = (1280, 900), offline: bool = False) -> Iterator[Page]:
-    """A fresh page whose `.requests_outside` lists every address asked for beyond loopback (each one is refused) and
-    whose `.console_errors` lists every console error and uncaught exception; `offline` takes loopback away as well."""
+    """A fresh page whose `.requests_outside` lists each address asked for beyond loopback (all are refused).
+
+    Its `.console_errors` lists every console error and uncaught exception; `offline` takes loopback away too.
+    """
     width, height = viewport
     with _browser() as browser:
         context = browser.new_context(viewport={"width": width, "height": height}, offline=offline)
         outside: list[str] = []
         errors: list[str] = []
         context.route(is_outside, lambda route: route.abort())
-        context.on("request", lambda request: outside.append(request.url) if is_outside(request.url) else None)
+        context.on(
+            "request", lambda request: outside.append(request.url) if is_outside(request.url) else None
+        )
         context.on("console", lambda said: errors.append(said.text) if said.type == "error" else None)
         context.on("weberror", lambda raised: errors.append(str(raised.error)))
         page = context.new_page()
