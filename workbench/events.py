@@ -1,0 +1,55 @@
+"""What the engine says while it works: bare tuples to whoever listens, nothing when nobody does.
+
+The engine writes `if listeners: emit((kind, ...))` with its live objects:
+
+| event | meaning |
+|---|---|
+| `("created", node, args, outputs)` | a graph node was born; `args` as the operation got them, `outputs` its Tensors |
+| `("backward", task)` | a graph task begins, with `.roots`, `.seeds`, `.keep_graph`, `.create_graph` |
+| `("run", task, node, grads)` | a node is taken from the ready queue; `grads`: one per output of the node |
+| `("ran", task, node, grads)` | the node returned; `grads`: one per edge in `next_functions` |
+| `("freed", node)` | what the node had saved was let go |
+| `("accumulated", task, node, variable)` | `variable.grad` is new |
+| `("captured", task, node, output_nr, grad)` | `grad()` or `backward(inputs=...)` took this gradient |
+| `("finished", task)` | the task is over |
+| `("wrote", tensor, name)` | the in-place operation `name` wrote into `tensor` |
+| `("failed", task or None, node or None, exception)` | an error leaves the engine |
+
+A tuple costs the hot path a tenth of what a readable record does; `workbench.trace` makes the records when they are
+read.
+"""
+
+from __future__ import annotations
+
+import itertools
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+Event = tuple[Any, ...]
+
+listeners: list[Callable[[Event], None]] = []
+
+_next_tag = itertools.count(1).__next__
+
+
+def emit(event: Event) -> None:
+    """Tell every listener; one that raises loses this event, with a warning, and never breaks the engine."""
+    for listener in tuple(listeners):  # a copy: a listener may leave while it is being told
+        try:
+            listener(event)
+        except Exception as error:
+            warnings.warn(
+                f"A listener dropped the event {event[0]!r} because it raised {type(error).__name__}: {error}",
+                RuntimeWarning,
+                stacklevel=2,
+            )
+
+
+def tag(thing: Any) -> int:
+    """The serial number of a Tensor, Node or task, given at first asking and never used twice (as `id()` is)."""
+    try:
+        return thing._tag
+    except AttributeError:
+        thing._tag = serial = _next_tag()
+        return serial

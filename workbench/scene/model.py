@@ -1,0 +1,80 @@
+"""The picture model: boxes, arrows and the steps that change them.
+
+A scene names *roles* (kind and state), never colours; a theme gives colours. It knows no engine, so anything that can
+say what it did in these words can be drawn, played and exported.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, fields
+from typing import Any, Literal
+
+BoxKind = Literal["function", "op", "leaf", "constant", "output", "saved"]
+BoxState = Literal["future", "idle", "pending", "ready", "running", "done", "freed", "error"]
+ArrowKind = Literal["edge", "constant"]
+ArrowState = Literal["future", "idle", "flowing", "done"]
+Phase = Literal["forward", "backward"]
+
+FORMAT, VERSION = "workbench-storyboard", 1
+
+
+@dataclass(slots=True)
+class Detail:
+    """One section of what a click on a box shows: a heading over code, a sentence or an array's value."""
+
+    heading: str
+    kind: Literal["code", "text", "value"]
+    body: Any  # str, or for "value" {"name", "shape", "dtype", "text", "norm"}
+
+
+@dataclass(slots=True)
+class Box:
+    """A thing in the picture; a box with a `holder` hangs on that box (a saved tensor on its node)."""
+
+    id: str
+    kind: BoxKind
+    title: str
+    lines: tuple[str, ...] = ()
+    state: BoxState = "idle"
+    holder: str | None = None
+    alt: str = ""
+    details: tuple[Detail, ...] = ()
+
+
+@dataclass(slots=True)
+class Arrow:
+    """A value's way down from the box that made it (source) to the box that used it (target); a gradient climbs it."""
+
+    id: str
+    source: str
+    target: str
+    kind: ArrowKind = "edge"
+    label: str = ""
+    state: ArrowState = "idle"
+    alt: str = ""
+
+
+@dataclass(slots=True)
+class Scene:
+    """One moment's picture, without positions."""
+
+    title: str = ""
+    boxes: dict[str, Box] = field(default_factory=dict)
+    arrows: dict[str, Arrow] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class Step:
+    """What changes at one stop of the player: per box and arrow only the fields that differ from the step before."""
+
+    caption: str
+    phase: Phase = "forward"
+    cursor: dict[str, Any] | None = None  # {"file", "line", "text"} of the user's code
+    focus: str | None = None  # the box the step is about
+    boxes: dict[str, dict[str, Any]] = field(default_factory=dict)
+    arrows: dict[str, dict[str, Any]] = field(default_factory=dict)
+
+
+def changed(before: Box | Arrow, after: Box | Arrow) -> dict[str, Any]:
+    """The fields of `after` that differ from `before`, by name."""
+    return {f.name: getattr(after, f.name) for f in fields(after) if getattr(before, f.name) != getattr(after, f.name)}
