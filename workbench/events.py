@@ -4,7 +4,7 @@ The engine writes `if listeners: emit((kind, ...))` with its live objects:
 
 | event | meaning |
 |---|---|
-| `("created", node, args, outputs)` | a graph node was born; `args` as the operation got them, `outputs` its Tensors |
+| `("created", node, args, outputs)` | a graph node was born; `args` as given, `outputs` its Tensors |
 | `("backward", task)` | a graph task begins, with `.roots`, `.seeds`, `.keep_graph`, `.create_graph` |
 | `("run", task, node, grads)` | a node is taken from the ready queue; `grads`: one per output of the node |
 | `("ran", task, node, grads)` | the node returned; `grads`: one per edge in `next_functions` |
@@ -15,8 +15,8 @@ The engine writes `if listeners: emit((kind, ...))` with its live objects:
 | `("wrote", tensor, name)` | the in-place operation `name` wrote into `tensor` |
 | `("failed", task or None, node or None, exception)` | an error leaves the engine |
 
-A tuple costs the hot path a tenth of what a readable record does; `workbench.trace` makes the records when they are
-read.
+A tuple costs the hot path a tenth of what a readable record does; `workbench.trace` makes the records when
+they are read.
 """
 
 from __future__ import annotations
@@ -40,14 +40,14 @@ def emit(event: Event) -> None:
             listener(event)
         except Exception as error:
             warnings.warn(
-                f"A listener dropped the event {event[0]!r} because it raised {type(error).__name__}: {error}",
+                f"A listener lost the event {event[0]!r}: it raised {type(error).__name__}: {error}",
                 RuntimeWarning,
                 stacklevel=2,
             )
 
 
 def tag(thing: Any) -> int:
-    """The serial number of a Tensor, Node or task, given at first asking and never used twice (as `id()` is)."""
+    """The serial number of a Tensor, Node or task, given at first asking and, unlike `id()`, never reused."""
     try:
         return thing._tag
     except AttributeError:
