@@ -1,7 +1,7 @@
 """The picture model: boxes, arrows and the steps that change them.
 
-A scene names *roles* (kind and state), never colours; a theme gives colours. It knows no engine, so anything that can
-say what it did in these words can be drawn, played and exported.
+A scene names *roles* (kind and state), never colours; a theme gives colours. It knows no engine, so anything
+that can say what it did in these words can be drawn, played and exported.
 """
 
 from __future__ import annotations
@@ -43,7 +43,10 @@ class Box:
 
 @dataclass(slots=True)
 class Arrow:
-    """A value's way down from the box that made it (source) to the box that used it (target); a gradient climbs it."""
+    """A value's way down from the box that made it (source) to the one using it (target); gradients climb it.
+
+    The arrows into one box stand in the order of its arguments. A label may have several lines (`\\n`).
+    """
 
     id: str
     source: str
@@ -65,7 +68,7 @@ class Scene:
 
 @dataclass(slots=True)
 class Step:
-    """What changes at one stop of the player: per box and arrow only the fields that differ from the step before."""
+    """What changes at one stop of the player: per box and arrow only the fields that differ from before."""
 
     caption: str
     phase: Phase = "forward"
@@ -77,4 +80,5 @@ class Step:
 
 def changed(before: Box | Arrow, after: Box | Arrow) -> dict[str, Any]:
     """The fields of `after` that differ from `before`, by name."""
-    return {f.name: getattr(after, f.name) for f in fields(after) if getattr(before, f.name) != getattr(after, f.name)}
+    names = [each.name for each in fields(after)]
+    return {name: getattr(after, name) for name in names if getattr(before, name) != getattr(after, name)}

@@ -1,0 +1,1 @@
+"""The picture model and its faces: layout, text, SVG, HTML, DOT and PNG; it knows no engine."""
