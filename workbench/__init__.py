@@ -1,0 +1,87 @@
+"""See automatic differentiation: a compact engine with PyTorch's names, its trace, and pictures of both.
+
+`import workbench as torch` runs PyTorch programs that stay inside what the workbench covers. `record()`, `show()` and
+what they draw load on first use, so importing costs little more than NumPy.
+"""
+
+from __future__ import annotations
+
+import warnings as _warnings
+from typing import Any as _Any
+
+from . import autograd
+from .autograd.dtypes import (
+    bool_ as bool,
+)
+from .autograd.dtypes import (
+    dtype,
+    float16,
+    float32,
+    float64,
+    get_default_dtype,
+    int32,
+    int64,
+    set_default_dtype,
+    uint8,
+)
+from .autograd.function import Function
+from .autograd.grad_mode import enable_grad, is_grad_enabled, no_grad, set_grad_enabled
+from .autograd.tensor import Size, Tensor
+from .ops.creation import (
+    arange,
+    full,
+    is_tensor,
+    manual_seed,
+    ones,
+    ones_like,
+    rand,
+    randn,
+    tensor,
+    zeros,
+    zeros_like,
+)
+from .ops.indexing import argsort, sort
+from .ops.linear import bmm, dot, matmul, mm, mv
+from .ops.movement import cat, clone, detach, permute, reshape, squeeze, stack, t, transpose, unsqueeze
+from .ops.pointwise import (
+    abs,
+    add,
+    clamp,
+    cos,
+    div,
+    exp,
+    log,
+    maximum,
+    mul,
+    neg,
+    pow,
+    reciprocal,
+    relu,
+    sigmoid,
+    sign,
+    sin,
+    sqrt,
+    sub,
+    tanh,
+    where,
+)
+from .ops.reduction import argmax, max, mean, min, sum
+
+__version__ = "0.1.0"
+double, float, half, long, int = float64, float32, float16, int64, int32
+
+# PyTorch says nothing when a logarithm meets a zero; NumPy would warn, naming a line of the engine.
+_warnings.filterwarnings("ignore", category=RuntimeWarning, module=r"workbench\.")
+
+_on_first_use = {"record": "recording", "show": "recording", "load": "recording"}
+
+
+def __getattr__(name: str) -> _Any:
+    if name in _on_first_use:
+        from importlib import import_module
+
+        return getattr(import_module(f".{_on_first_use[name]}", __name__), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+__all__ = [name for name in globals() if not name.startswith("_")] + list(_on_first_use)

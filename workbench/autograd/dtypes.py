@@ -1,0 +1,106 @@
+"""Number types under PyTorch's names, and how two of them meet."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+
+class dtype:
+    """A number type, named and printed as PyTorch does."""
+
+    __slots__ = ("name", "np", "is_floating_point", "rank", "type_name", "word")
+
+    def __init__(self, name: str, rank: int, word: str) -> None:
+        self.name = name
+        self.np = np.dtype(name)
+        self.is_floating_point = rank == 2
+        self.rank = rank  # 0 bool, 1 integer, 2 floating: the categories of PyTorch's type promotion
+        self.word = word
+        self.type_name = f"torch.{word}Tensor"
+
+    @property
+    def itemsize(self) -> int:
+        """Bytes of one element."""
+        return self.np.itemsize
+
+    def __repr__(self) -> str:
+        return f"torch.{self.name}"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return named, (self.name,)
+
+
+bool_ = dtype("bool", 0, "Bool")
+uint8 = dtype("uint8", 1, "Byte")
+int32 = dtype("int32", 1, "Int")
+int64 = dtype("int64", 1, "Long")
+float16 = dtype("float16", 2, "Half")
+float32 = dtype("float32", 2, "Float")
+float64 = dtype("float64", 2, "Double")
+
+ALL = (bool_, uint8, int32, int64, float16, float32, float64)
+_by_name = {d.name: d for d in ALL}
+_by_np = {d.np: d for d in ALL}
+_default = float32
+
+
+def named(name: str) -> dtype:
+    """The dtype of that name."""
+    return _by_name[name]
+
+
+def of(array: np.ndarray) -> dtype:
+    """The dtype of an array; TypeError where the workbench has none for it."""
+    try:
+        return _by_np[array.dtype]
+    except KeyError:
+        raise TypeError(
+            f"the workbench has no tensors of dtype {array.dtype}; it has "
+            f"{', '.join(d.name for d in ALL)}: convert the array first, e.g. with array.astype('float64')."
+        ) from None
+
+
+def get_default_dtype() -> dtype:
+    """The dtype of tensors made from Python floats."""
+    return _default
+
+
+def set_default_dtype(d: dtype) -> None:
+    """Let tensors made from Python floats have dtype `d`; TypeError unless it is floating point."""
+    global _default
+    if not isinstance(d, dtype) or not d.is_floating_point:
+        raise TypeError("only floating-point types are supported as the default type")
+    _default = d
+
+
+def of_number(value: bool | int | float) -> dtype:
+    """The dtype a Python number has on its own."""
+    return bool_ if isinstance(value, bool) else int64 if isinstance(value, int) else _default
+
+
+def promote(a: dtype, b: dtype) -> dtype:
+    """The dtype in which `a` and `b` meet: the higher category wins, within one the wider type."""
+    if a is b:
+        return a
+    if a.rank != b.rank:
+        return a if a.rank > b.rank else b
+    return _by_np[np.promote_types(a.np, b.np)]
+
+
+def result_type(operands: list[tuple[dtype, int]]) -> dtype:
+    """The dtype of an op's result; each operand is (dtype, how it ranks: 2 dimensioned, 1 zero-dim, 0 number).
+
+    Dimensioned tensors decide within their category; a zero-dim tensor or a number only lifts the category.
+    """
+    result: dtype | None = None
+    for standing in (2, 1, 0):
+        group: dtype | None = None
+        for d, s in operands:
+            if s == standing:
+                group = d if group is None else promote(group, d)
+        if group is not None and (result is None or group.rank > result.rank):
+            result = group
+    assert result is not None
+    return result

@@ -1,0 +1,106 @@
+"""Switching the recording of gradients off and on, per thread (torch.autograd.grad_mode)."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Generator
+from typing import Any
+
+from .state import modes, set_grad
+
+
+def is_grad_enabled() -> bool:
+    """Whether operations of this thread are recorded."""
+    return modes.grad
+
+
+class _GradMode:
+    """A context manager that is a decorator too; one object may be entered again and again."""
+
+    def __init__(self, mode: bool) -> None:
+        self.mode = mode
+        self._before: list[bool] = []
+
+    def _clone(self) -> _GradMode:
+        return _GradMode(self.mode)
+
+    def __enter__(self) -> None:
+        self._before.append(set_grad(self.mode))
+
+    def __exit__(self, *exc: object) -> None:
+        set_grad(self._before.pop())
+
+    def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        if inspect.isgeneratorfunction(function):
+            return _around_generator(self._clone, function)
+
+        @functools.wraps(function)
+        def wrapped(*args: Any, **kwargs: Any) -> Any:
+            with self._clone():
+                return function(*args, **kwargs)
+
+        return wrapped
+
+
+def _around_generator(mode: Callable[[], _GradMode], function: Callable[..., Any]) -> Callable[..., Any]:
+    """Run a generator's body under `mode`, and its caller, at every yield, under the caller's own."""
+
+    @functools.wraps(function)
+    def wrapped(*args: Any, **kwargs: Any) -> Generator[Any, Any, Any]:
+        body = function(*args, **kwargs)
+        resume, value = body.send, None
+        while True:
+            try:
+                with mode():
+                    out = resume(value)
+            except StopIteration as stop:
+                return stop.value
+            try:
+                value = yield out
+                resume = body.send
+            except GeneratorExit:
+                with mode():
+                    body.close()
+                raise
+            except BaseException as error:  # handed on into the body, as `throw` would
+                resume, value = body.throw, error
+
+    return wrapped
+
+
+class no_grad(_GradMode):
+    """Record nothing inside: results do not require grad. Context manager, or decorator with or without `()`."""
+
+    _mode = False
+
+    def __new__(cls, function: Callable[..., Any] | None = None) -> Any:
+        mode = super().__new__(cls)
+        if function is None:
+            return mode
+        mode.__init__()  # `@no_grad` without brackets
+        return mode(function)
+
+    def __init__(self) -> None:
+        super().__init__(self._mode)
+
+
+class enable_grad(no_grad):
+    """Record inside, also within `no_grad`. Context manager, or decorator with or without `()`."""
+
+    _mode = True
+
+
+class set_grad_enabled(_GradMode):
+    """Switch recording on or off, at once; as a context manager, until its end."""
+
+    def __init__(self, mode: bool) -> None:
+        super().__init__(bool(mode))
+        self._before.append(set_grad(self.mode))
+
+    def __enter__(self) -> None:
+        pass  # the switch was made when the object was
+
+    def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        set_grad(self._before.pop())  # as a decorator it acts on the function alone
+        return super().__call__(function)

@@ -1,0 +1,50 @@
+"""What a user's backward returned, checked against what forward was given."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .. import errors
+from . import dtypes
+from .tensor import Tensor
+
+
+def gradients_of(ctx: Any, returned: Any) -> list[Tensor | None]:
+    """One gradient per tensor argument, in its shape and dtype; RuntimeError where number, kind or shape are wrong."""
+    grads = list(returned) if isinstance(returned, tuple) else [returned]
+    inputs = ctx._inputs
+    expected, got = len(inputs), len(grads)
+    while len(grads) > expected and grads[-1] is None:
+        grads.pop()
+    if len(grads) != expected:
+        raise RuntimeError(errors.WRONG_NUMBER_OF_GRADIENTS.format(ctx.name(), expected, got))
+    kept: list[Tensor | None] = []
+    for position, (grad, info) in enumerate(zip(grads, inputs, strict=True)):
+        if info is None:
+            if grad is not None:
+                raise RuntimeError(errors.GRADIENT_FOR_NON_TENSOR.format(ctx.name(), position + 1))
+            continue
+        if grad is not None and not isinstance(grad, Tensor):
+            raise RuntimeError(errors.EXPECTED_VARIABLE.format(_kind(grad)))
+        kept.append(grad)
+    infos = [info for info in inputs if info is not None]
+    return [
+        None if grad is None or ctx._parents[i][0] is None else _fitted(ctx, i, grad, *infos[i])
+        for i, grad in enumerate(kept)
+    ]
+
+
+def _kind(value: Any) -> str:
+    kind = type(value)
+    return kind.__name__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__name__}"
+
+
+def _fitted(ctx: Any, index: int, grad: Tensor, shape: tuple[int, ...], dtype: Any) -> Tensor:
+    """Summed down to the input's shape and cast to its dtype."""
+    got = grad._array.shape
+    if got != shape:
+        tail = got[len(got) - len(shape) :]
+        if len(got) < len(shape) or any(w not in (1, g) for w, g in zip(shape, tail, strict=True)):
+            raise RuntimeError(errors.INVALID_GRADIENT_SHAPE.format(ctx.name(), index, list(got), list(shape)))
+        grad = grad.sum_to_size(shape)
+    return grad if grad._array.dtype is dtype else grad.to(dtypes.named(dtype.name))

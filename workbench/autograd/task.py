@@ -1,0 +1,210 @@
+"""The backward as an object: which node may run next, and the gradients waiting for the others.
+
+A node is ready when every use of its outputs has delivered; among the ready the one created last runs first, and a
+leaf's accumulation before all others. `run(1)` is one step; `run()` is a whole backward. There is no recursion, so a
+chain may be as long as memory allows.
+"""
+
+from __future__ import annotations
+
+from heapq import heappop, heappush
+from typing import Any
+
+from ..events import emit, listeners
+from .node import AccumulateGrad, Node, release
+from .state import set_grad
+
+
+class GraphTask:
+    """One backward in progress.
+
+    `roots` are (node, output_nr) pairs and `seeds` their gradients: arrays, or tensors if `create_graph`. With
+    `targets` (pairs again) only the nodes on a path to them run, and `captured` holds what arrived there.
+    """
+
+    __slots__ = (
+        "roots",
+        "seeds",
+        "keep_graph",
+        "create_graph",
+        "targets",
+        "captured",
+        "accumulate",
+        "_captures",
+        "_needed",
+        "_waiting",
+        "_buffers",
+        "_ready",
+        "_leaves",
+        "_begun",
+        "_tag",
+    )
+
+    def __init__(
+        self,
+        roots: list[tuple[Node, int]],
+        seeds: list[Any],
+        keep_graph: bool,
+        create_graph: bool,
+        targets: list[tuple[Node, int]] | None = None,
+    ) -> None:
+        self.roots, self.seeds = roots, seeds
+        self.keep_graph, self.create_graph = keep_graph, create_graph
+        self.targets = targets
+        self.captured: list[Any] = [None] * len(targets or ())
+        self._captures: dict[Node, list[tuple[int, int]]] = {}
+        self._needed: set[Node] | None = None
+        self._buffers: dict[Node, Any] = {}
+        self._ready: list[tuple[int, Node]] = []
+        self._leaves: list[Node] = []
+        self._begun = False
+        self._waiting = self._count_uses()
+        if targets is not None:
+            for index, (node, nr) in enumerate(targets):
+                self._captures.setdefault(node, []).append((nr, index))
+            self._needed = self._nodes_towards(self._captures)
+
+    def _count_uses(self) -> dict[Node, int]:
+        """How many deliveries each reachable node waits for."""
+        waiting: dict[Node, int] = {}
+        stack: list[Node] = []
+        for node, _ in self.roots:
+            if node not in waiting:
+                waiting[node] = 0
+                stack.append(node)
+        while stack:
+            node = stack.pop()
+            arity = node.arity
+            if arity == 1:
+                parent = node.p0
+                if parent in waiting:
+                    waiting[parent] += 1
+                else:
+                    waiting[parent] = 1
+                    stack.append(parent)
+            elif arity:
+                for parent, _ in node.edges():
+                    if parent is None:
+                        continue
+                    if parent in waiting:
+                        waiting[parent] += 1
+                    else:
+                        waiting[parent] = 1
+                        stack.append(parent)
+        return waiting
+
+    def _nodes_towards(self, targets: dict[Node, Any]) -> set[Node]:
+        """The nodes with a path to a target, and the targets; uses always have the larger sequence number."""
+        needed = set(targets)
+        for node in sorted(self._waiting, key=lambda n: n.seq):
+            if any(parent in needed for parent, _ in node.edges() if parent is not None):
+                needed.add(node)
+        return needed
+
+    def begin(self) -> None:
+        """Deliver the seeds."""
+        self._begun = True
+        if listeners:
+            emit(("backward", self))
+        for (node, nr), seed in zip(self.roots, self.seeds, strict=True):
+            self._add(node, nr, seed)
+        for node in dict.fromkeys(node for node, _ in self.roots):
+            if not self._waiting[node]:
+                self._make_ready(node)
+
+    def _add(self, node: Node, nr: int, grad: Any) -> None:
+        """Add a gradient to those waiting at a node; sums are new arrays, never written in place."""
+        buffers = self._buffers
+        if node.multi:
+            buffer = buffers.get(node)
+            if buffer is None:
+                buffer = buffers[node] = [None] * node.outputs
+            if grad is not None:
+                buffer[nr] = grad if buffer[nr] is None else buffer[nr] + grad
+        elif grad is not None:
+            have = buffers.get(node)
+            buffers[node] = grad if have is None else have + grad
+
+    def _make_ready(self, node: Node) -> None:
+        if self._needed is not None and node not in self._needed:
+            return
+        if type(node) is AccumulateGrad:
+            self._leaves.append(node)
+        else:
+            heappush(self._ready, (-node.seq, node))
+
+    def step(self) -> bool:
+        """Run exactly one node; False when there was none left. Grad mode is left as it was found."""
+        return self.run(1)
+
+    def run(self, limit: int = -1) -> bool:
+        """Run `limit` nodes, or all that are left; False when nothing was left to run."""
+        if not self._begun:
+            self.begin()
+        ready, leaves, buffers, waiting = self._ready, self._leaves, self._buffers, self._waiting
+        needed, captures = self._needed, self._captures
+        keep, tensors = self.keep_graph, self.create_graph
+        before = set_grad(tensors)
+        node: Node | None = None
+        ran = False
+        try:
+            while limit and (leaves or ready):
+                limit -= 1
+                ran = True
+                node = leaves.pop(0) if leaves else heappop(ready)[1]
+                grad = buffers.pop(node, None)
+                if captures and node in captures:
+                    self._capture(node, grad)
+                    if not self._continues(node):
+                        continue
+                if listeners:
+                    emit(("run", self, node, grad if node.multi else [grad]))
+                arity = node.arity
+                if grad is None and not node.takes_undefined:
+                    out = None if arity == 1 else (None,) * len(node.edges())
+                else:
+                    out = node.vjp_tensors(grad) if tensors else node.vjp(grad)
+                if arity == 0:
+                    if listeners:
+                        emit(("accumulated", self, node, node.variable))
+                    continue
+                if listeners:
+                    emit(("ran", self, node, [out] if arity == 1 else list(out)))
+                if not keep:
+                    release(node)
+                if arity == 1:
+                    edges, out = ((node.p0, node.n0),), (out,)
+                else:
+                    edges = node.edges()
+                for (parent, nr), grad in zip(edges, out, strict=True):
+                    if parent is None or (needed is not None and parent not in needed):
+                        continue
+                    if parent.multi:
+                        self._add(parent, nr, grad)
+                    elif grad is not None:
+                        have = buffers.get(parent)
+                        buffers[parent] = grad if have is None else have + grad
+                    uses = waiting[parent] - 1
+                    waiting[parent] = uses
+                    if not uses:
+                        self._make_ready(parent)
+        except BaseException as error:
+            if listeners:
+                emit(("failed", self, node, error))
+            raise
+        finally:
+            set_grad(before)
+        if listeners and not (leaves or ready):
+            emit(("finished", self))
+        return ran
+
+    def _capture(self, node: Node, grad: Any) -> None:
+        for nr, index in self._captures[node]:
+            taken = (grad[nr] if grad is not None else None) if node.multi else grad
+            self.captured[index] = taken
+            if listeners:
+                emit(("captured", self, node, nr, taken))
+
+    def _continues(self, node: Node) -> bool:
+        """Whether a captured node has to run as well, because the way to another target leads through it."""
+        return any(parent in self._needed for parent, _ in node.edges() if parent is not None)

@@ -1,0 +1,327 @@
+"""The tensor: a NumPy array with a place in the graph.
+
+A tensor knows its array, whether it requires grad, and the node and output number it came from. What only some tensors
+have (being a view, a leaf's gradient) lives in `Meta`, made when first needed; the version counter lives in `Storage`,
+shared by all tensors over the same memory and likewise made when first needed.
+"""
+
+from __future__ import annotations
+
+import weakref
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .. import errors
+from . import dtypes
+
+if TYPE_CHECKING:
+    from .node import AccumulateGrad, Node
+
+
+class Storage:
+    """The version counter of one piece of memory."""
+
+    __slots__ = ("version",)
+
+    def __init__(self) -> None:
+        self.version = 0
+
+
+class Meta:
+    """What only some tensors have; the class attributes are what the others have."""
+
+    accumulator: Any = None  # weak reference to a leaf's AccumulateGrad
+    grad: Tensor | None = None
+    base: Tensor | None = None  # the tensor this one is a view of: always the root
+    view_fn: Node | None = None  # a differentiable view's node: asked for through `grad_fn` only
+    creation: str = "default"  # how a view came to be: "default", "no_grad", "custom", "multi_output"
+
+
+class Size(tuple):
+    """A shape: a tuple of ints that prints as torch.Size does."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return f"torch.Size({list(self)})"
+
+    def numel(self) -> int:
+        """The number of elements of a tensor of this shape."""
+        return int(np.prod(self, dtype=np.int64))
+
+
+class Tensor:
+    """A multi-dimensional array that remembers how it was computed (torch.Tensor)."""
+
+    # Every slot but `_tag`, `__weakref__` and `__dict__` is set where a tensor is born; there is no `__init__`,
+    # because a call of one costs more than the rest of the birth.
+    __slots__ = ("_array", "_rg", "_fn", "_nr", "_storage", "_meta", "_tag", "__weakref__", "__dict__")
+
+    __array_priority__ = 1000  # NumPy operands leave the operator to us
+
+    @property
+    def requires_grad(self) -> bool:
+        """Whether a gradient can be asked for; settable on leaves only."""
+        if not self._rg and self._meta is not None and self._meta.base is not None:
+            return self._meta.base.requires_grad
+        return self._rg
+
+    @requires_grad.setter
+    def requires_grad(self, on: bool) -> None:
+        self._set_requires_grad(on, errors.ONLY_FLOATS_ATTRIBUTE)
+
+    def requires_grad_(self, requires_grad: bool = True) -> Tensor:
+        """Set `requires_grad` in place and return the tensor."""
+        self._set_requires_grad(requires_grad, errors.ONLY_FLOATS_METHOD)
+        return self
+
+    def _set_requires_grad(self, on: bool, refusal: str) -> None:
+        if on and self._array.dtype.kind != "f":
+            raise RuntimeError(refusal)
+        if not on and not self.is_leaf:
+            raise RuntimeError(errors.CHANGE_NON_LEAF_FLAG)
+        self._rg = bool(on)
+
+    @property
+    def grad_fn(self) -> Node | None:
+        """The node that made this tensor; None for leaves."""
+        fn = self._fn
+        if fn is None and self._meta is not None:
+            fn = self._meta.view_fn
+        return fn
+
+    @property
+    def output_nr(self) -> int:
+        """Which output of its grad_fn this tensor is."""
+        return self._nr
+
+    @property
+    def is_leaf(self) -> bool:
+        """Whether no recorded operation made this tensor."""
+        return not self.requires_grad or self.grad_fn is None
+
+    @property
+    def _version(self) -> int:
+        return 0 if self._storage is None else self._storage.version
+
+    @property
+    def _base(self) -> Tensor | None:
+        return None if self._meta is None else self._meta.base
+
+    def _is_view(self) -> bool:
+        return self._base is not None
+
+    @property
+    def grad(self) -> Tensor | None:
+        """The gradient accumulated so far; None before the first."""
+        meta = self._meta
+        if self._rg and not self.is_leaf:
+            import warnings
+
+            warnings.warn(errors.GRAD_OF_NON_LEAF, UserWarning, stacklevel=2)
+        return None if meta is None else meta.grad
+
+    @grad.setter
+    def grad(self, new: Tensor | None) -> None:
+        if new is not None:
+            if not isinstance(new, Tensor):
+                raise TypeError(errors.GRAD_KIND.format(type(new).__name__))
+            if new is self:
+                raise RuntimeError(errors.GRAD_ITSELF)
+            if new._array.dtype != self._array.dtype:
+                got = {"float64": "double", "float32": "float"}.get(new.dtype.name, new.dtype.word)
+                raise RuntimeError(errors.GRAD_DTYPE.format(got, self.dtype.word))
+            if new._array.shape != self._array.shape:
+                raise RuntimeError(errors.GRAD_SHAPE.format(list(new.shape), list(self.shape)))
+        meta_of(self).grad = new
+
+    @grad.deleter
+    def grad(self) -> None:
+        self.grad = None
+
+    @property
+    def shape(self) -> Size:
+        """The size of each dimension."""
+        return Size(self._array.shape)
+
+    @property
+    def dtype(self) -> dtypes.dtype:
+        """The number type of the elements."""
+        return dtypes.of(self._array)
+
+    @property
+    def ndim(self) -> int:
+        """The number of dimensions."""
+        return self._array.ndim
+
+    def dim(self) -> int:
+        """The number of dimensions."""
+        return self._array.ndim
+
+    def size(self, dim: int | None = None) -> Size | int:
+        """The shape, or the size of one dimension."""
+        return self.shape if dim is None else self._array.shape[dim]
+
+    def numel(self) -> int:
+        """The number of elements."""
+        return self._array.size
+
+    def element_size(self) -> int:
+        """Bytes of one element."""
+        return self._array.itemsize
+
+    def is_floating_point(self) -> bool:
+        """Whether the dtype is a floating-point one."""
+        return self._array.dtype.kind == "f"
+
+    def stride(self) -> tuple[int, ...]:
+        """How many elements to move on in memory for one step along each dimension."""
+        return tuple(s // self._array.itemsize for s in self._array.strides)
+
+    def is_contiguous(self) -> bool:
+        """Whether the elements lie in memory in order."""
+        return self._array.flags.c_contiguous
+
+    def __len__(self) -> int:
+        if not self._array.ndim:
+            raise TypeError("len() of a 0-d tensor")
+        return len(self._array)
+
+    def __hash__(self) -> int:
+        return id(self)
+
+    def __bool__(self) -> bool:
+        if self._array.size != 1:
+            raise RuntimeError(
+                "Boolean value of Tensor with "
+                + ("no values" if not self._array.size else "more than one value")
+                + " is ambiguous"
+            )
+        return bool(self._array.item())
+
+    def item(self) -> bool | int | float:
+        """The one element as a Python number; RuntimeError unless there is exactly one."""
+        if self._array.size != 1:
+            raise RuntimeError(f"a Tensor with {self._array.size} elements cannot be converted to Scalar")
+        return self._array.item()
+
+    def __float__(self) -> float:
+        return float(self.item())
+
+    def __int__(self) -> int:
+        return int(self.item())
+
+    def __index__(self) -> int:
+        if self._array.size != 1 or self._array.dtype.kind not in "iub":
+            raise TypeError("only integer tensors of a single element can be converted to an index")
+        return int(self._array.item())
+
+    def tolist(self) -> Any:
+        """The elements as nested lists of Python numbers."""
+        return self._array.tolist()
+
+    def numpy(self) -> np.ndarray:
+        """The array itself, sharing memory; RuntimeError if the tensor requires grad and gradients are on."""
+        from .state import modes
+
+        if self.requires_grad and modes.grad:
+            raise RuntimeError(errors.NUMPY_REQUIRES_GRAD)
+        return self._array
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        return np.array(self.numpy(), dtype=dtype, copy=copy)
+
+    def __repr__(self) -> str:
+        from .printing import tensor_text
+
+        return tensor_text(self)
+
+    def __format__(self, spec: str) -> str:
+        return format(self.item(), spec) if spec and not self._array.ndim else object.__format__(self, spec)
+
+    def backward(
+        self,
+        gradient: Tensor | None = None,
+        retain_graph: bool | None = None,
+        create_graph: bool = False,
+        inputs: Any = None,
+    ) -> None:
+        """Compute the gradient of this tensor and add it to the leaves' `.grad` (torch.Tensor.backward)."""
+        from .differentiate import backward
+
+        backward(self, gradient, retain_graph, create_graph, inputs=inputs)
+
+
+def wrap(array: np.ndarray, requires_grad: bool = False) -> Tensor:
+    """A new leaf over an array, sharing its memory."""
+    t = Tensor()
+    t._array = array if type(array) is np.ndarray else np.asarray(array)
+    t._rg = requires_grad
+    t._fn = None
+    t._nr = 0
+    t._storage = None
+    t._meta = None
+    return t
+
+
+def meta_of(t: Tensor) -> Meta:
+    """The tensor's rare facts, made on first use."""
+    if t._meta is None:
+        t._meta = Meta()
+    return t._meta
+
+
+def storage_of(t: Tensor) -> Storage:
+    """The tensor's version counter, made on first use.
+
+    A node that saved this tensor as its result holds the array alone (holding the tensor would be a cycle), so it is
+    told of the counter here, at the first moment at which anybody could write.
+    """
+    if t._storage is None:
+        t._storage = Storage()
+        node = t._fn
+        if node is not None and node.keeps_result and node.c_result is None:
+            node.c_result = t._storage
+    return t._storage
+
+
+def bump(t: Tensor) -> None:
+    """Count one write into the tensor's memory."""
+    storage_of(t).version += 1
+
+
+def alias(t: Tensor) -> Tensor:
+    """A tensor without history over the same memory and version counter (what `detach` returns)."""
+    out = wrap(t._array)
+    out._storage = storage_of(t)
+    return out
+
+
+def link_view(out: Tensor, source: Tensor, creation: str = "default") -> None:
+    """Make `out`, whose array is a view of `source`'s, a view of it: shared version counter, `_base`."""
+    out._storage = storage_of(source)
+    meta = meta_of(out)
+    base = source._base
+    meta.base = source if base is None else base
+    meta.creation = creation
+
+
+def edge_of(t: Tensor) -> Node:
+    """The node that takes this tensor's gradient: its grad_fn, or its AccumulateGrad if it is a leaf."""
+    fn = t.grad_fn
+    return accumulator(t) if fn is None else fn
+
+
+def accumulator(t: Tensor) -> AccumulateGrad:
+    """A leaf's AccumulateGrad: one at a time, alive only while somebody holds it, so that no cycle is made."""
+    meta = meta_of(t)
+    node = None if meta.accumulator is None else meta.accumulator()
+    if node is None:
+        from .node import AccumulateGrad
+
+        node = AccumulateGrad()
+        node.extra = None
+        node.variable = t
+        meta.accumulator = weakref.ref(node)
+    return node

@@ -1,0 +1,108 @@
+"""Every sentence the engine refuses with, word for word PyTorch's (PyTorch 2.13), in one place.
+
+Constants are whole sentences; those with `{}` are filled in where they are raised.
+"""
+
+SECOND_BACKWARD = (
+    "Trying to backward through the graph a second time (or directly access saved tensors after they have already "
+    "been freed). Saved intermediate values of the graph are freed when you call .backward() or autograd.grad(). "
+    "Specify retain_graph=True if you need to backward through the graph a second time or if you need to access "
+    "saved tensors after calling backward."
+)
+MODIFIED_IN_PLACE = (
+    "one of the variables needed for gradient computation has been modified by an inplace operation: [{kind} {shape}]"
+    "{origin} is at version {version}; expected version {expected} instead. Hint: {hint}"
+)
+HINT_ENABLE_ANOMALY = (
+    "enable anomaly detection to find the operation that failed to compute its gradient, with "
+    "torch.autograd.set_detect_anomaly(True, check_nan=False)."
+)
+SAVE_ONLY_TENSORS = "save_for_backward can only save variables, but argument {} is of type {}"
+MATERIALIZE_BOOL = (
+    "set_materialize_grads received an invalid combination of arguments - got ({}), but expected (bool)"
+)
+NON_DIFFERENTIABLE_ONLY_TENSORS = "mark_non_differentiable only accepts variable arguments, but got "
+NO_FORWARD = "You must implement the forward function for custom autograd.Function."
+NO_BACKWARD = (
+    "You must implement either the backward or vjp method for your custom autograd.Function to use it with backward "
+    "mode AD."
+)
+BOTH_BACKWARD_AND_VJP = (
+    "Implementing both 'backward' and 'vjp' for a custom Function is not allowed. You should only implement one of "
+    "them."
+)
+NO_SETUP_CONTEXT = "setup_context is not implemented."
+WRONG_NUMBER_OF_GRADIENTS = "function {} returned an incorrect number of gradients (expected {}, got {})"
+GRADIENT_FOR_NON_TENSOR = (
+    "function {} returned a gradient different than None at position {}, but the corresponding forward input was not "
+    "a Variable"
+)
+INVALID_GRADIENT_SHAPE = (
+    "Function {} returned an invalid gradient at index {} - got {} but expected shape compatible with {}"
+)
+EXPECTED_VARIABLE = "expected Variable or None (got {})"
+NOT_INSTANTIATED = (
+    "{} should not be instantiated. Methods on autograd functions are all static, so you should invoke them on the "
+    "class itself. Instantiating an autograd function will raise an error in a future version of PyTorch."
+)
+LEGACY_FUNCTION = (
+    "Legacy autograd function with non-static forward method is deprecated. Please use new-style autograd function "
+    "with static forward method. (Example: https://pytorch.org/docs/stable/autograd.html#torch.autograd.Function)"
+)
+
+NO_GRAD_FN = "element {} of tensors does not require grad and does not have a grad_fn"
+ONLY_SCALAR_SEED = "grad can be implicitly created only for scalar outputs"
+SEED_SHAPE = (
+    "Mismatch in shape: grad_output[{i}] has a shape of torch.Size({got}) and output[{i}] has a shape of "
+    "torch.Size({want})."
+)
+SEED_KIND = "gradients can be either Tensors or None, but got {}"
+EMPTY_INPUTS = "`inputs` argument to `{}()` cannot be empty."
+INPUT_WITHOUT_GRAD = "One of the differentiated Tensors does not require grad"
+UNUSED_INPUT = (
+    "The differentiated Tensor at index {} appears to not have been used in the graph. Set allow_unused=True if this "
+    "is the desired behavior."
+)
+MATERIALIZE_NEEDS_UNUSED = (
+    "Expected allow_unused to be True or not passed when materialize_grads=True, but got: allow_unused=False."
+)
+BACKWARD_CREATE_GRAPH = (
+    "Using backward() with create_graph=True will create a reference cycle between the parameter and its gradient "
+    "which can cause a memory leak. We recommend using autograd.grad when creating the graph to avoid this. If you "
+    "have to use this function, make sure to reset the .grad fields of your parameters to None after use to break "
+    "the cycle and avoid the leak."
+)
+
+LEAF_IN_PLACE = "a leaf Variable that requires grad is being used in an in-place operation."
+VIEW_OF_LEAF_IN_PLACE = "a view of a leaf Variable that requires grad is being used in an in-place operation."
+CHANGE_NON_LEAF_FLAG = (
+    "you can only change requires_grad flags of leaf variables. If you want to use a computed variable in a subgraph "
+    "that doesn't require differentiation use var_no_grad = var.detach()."
+)
+NUMPY_REQUIRES_GRAD = "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead."
+ONLY_FLOATS_ATTRIBUTE = "only Tensors of floating point and complex dtype can require gradients"
+ONLY_FLOATS_CONSTRUCTOR = "Only Tensors of floating point and complex dtype can require gradients"
+ONLY_FLOATS_METHOD = "only Tensors of floating point dtype can require gradients"
+GRAD_OF_NON_LEAF = (
+    "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute won't be "
+    "populated during autograd.backward(). If you indeed want the .grad field to be populated for a non-leaf Tensor, "
+    "use .retain_grad() on the non-leaf Tensor. If you access the non-leaf Tensor by mistake, make sure you access "
+    "the leaf Tensor instead. See github.com/pytorch/pytorch/pull/30531 for more information."
+)
+GRAD_KIND = "assigned grad expected to be a Tensor or None but got grad of type {}"
+GRAD_ITSELF = "can't assign Variable as its own grad"
+GRAD_SHAPE = (
+    "attempting to assign a gradient of size '{}' to a tensor of size '{}'. Please ensure that the gradient and the "
+    "tensor are the same size"
+)
+GRAD_DTYPE = (
+    "attempting to assign a gradient with dtype '{}' to a tensor with grad_dtype '{}'. The gradient must match the "
+    "tensor's grad_dtype (defaults to the tensor's dtype). You can set the tensor's grad_dtype attribute with a "
+    "specific dtype, or None to allow any dtype. Set grad_dtype with caution. Diverging the dtypes of a tensor and "
+    "its gradient may break downstream systems that assume they match."
+)
+ONLY_INPUTS = (
+    "only_inputs argument is deprecated and is ignored now (defaults to True). To accumulate gradient for other parts "
+    "of the graph, please use torch.autograd.backward."
+)
+LEAF_DIRTY = "a leaf Variable that requires grad has been used in an in-place operation."

@@ -1,0 +1,6 @@
+"""Differentiable operations, one statement each; importing this package gives Tensor its methods."""
+
+from . import creation, indexing, inplace, linear, movement, pointwise, reduction, shapes
+from .declare import REGISTRY
+
+__all__ = ["REGISTRY", "creation", "indexing", "inplace", "linear", "movement", "pointwise", "reduction", "shapes"]

@@ -1,0 +1,107 @@
+"""Declaring an op: one statement gives its name, its forward on arrays and its derivative.
+
+    sin = define("SinBackward0", "sin(Tensor self)", np.sin, kind="float", self="grad * cos(self)", samples="r(3)")
+
+`Tensor` marks an argument with an edge in the graph, `Kept` a tensor that a formula may read but that has none,
+`Tensor[]` a list of tensors. The kinds:
+
+| kind | operands meet in one dtype | shapes are broadcast | integers become floating point |
+|---|---|---|---|
+| "pointwise" | yes | yes | no |
+| "float" | yes | yes | yes |
+| "view" | no | no | no; the result is a view of its first tensor |
+| "plain" | no | no | no |
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ..autograd.tensor import Tensor
+from . import compile as compiling
+from .door import door, operator_door
+
+REGISTRY: dict[str, Op] = {}
+
+
+class Numbers(dict):
+    """Python numbers as float64 arrays: a ufunc takes half the time with one as with the number itself."""
+
+    def add(self, number: float) -> np.ndarray:
+        """The number as an array, remembered unless it is a zero (0.0 == -0.0) or there are too many already."""
+        array = np.array(number, dtype=np.float64)
+        if number and len(self) < 1000:
+            self[number] = array
+        return array
+
+
+NUMBERS = Numbers()
+
+
+class Op:
+    """A declared operation."""
+
+    def __init__(
+        self, node_name: str, signature: str, forward: Callable[..., Any], kind: str, samples: str, formulas: dict
+    ) -> None:
+        self.node_name, self.signature, self.forward = node_name, signature, forward
+        self.kind, self.formulas = kind, formulas
+        self.samples = samples
+        self.name, inside = re.fullmatch(r"(\w+)\((.*)\)", signature).groups()
+        self.variadic = "Tensor[]" in inside
+        params = re.findall(r"(?:(Tensor\[\]|Tensor|Kept) )?(\w+)(=[^,]+)?(?:, )?", inside)
+        self.parameters = ", ".join(name + default for _, name, default in params)
+        self.names = ", ".join(name for _, name, _ in params)
+        self.order = [name for _, name, _ in params]
+        self.tensors = [name for mark, name, _ in params if mark.startswith("Tensor")]
+        self.kept = [name for mark, name, _ in params if mark == "Kept"]
+        self.arguments = [name for mark, name, _ in params if not mark]
+        self.outputs = 1
+        self.fits = kind in ("pointwise", "float")
+        self.numbers = NUMBERS if self.fits and len(self.tensors) == 2 else None
+        self.simple = not (self.variadic or self.kept or len(self.tensors) > 2)
+        reads = {
+            name: compiling.Reads(text, self.tensors + self.kept, self.arguments) for name, text in formulas.items()
+        }
+        self.reads = reads
+        self.compiled: set[str] = set()
+        self.doc = f"The operation {signature}; its node is {node_name}."
+        self.node = compiling.node_class(self)
+
+
+def define(
+    node_name: str, signature: str, forward: Callable[..., Any], *, kind: str = "plain", samples: str = "", **formulas: str
+) -> Callable[..., Any]:
+    """Declare an op, put it in the registry and return its function; `formulas` has one text per tensor argument."""
+    op = Op(node_name, signature, forward, kind, samples, formulas)
+    REGISTRY[op.name] = op
+    function = compiling.straight(op, door)
+    function.op = op
+    in_formulas(op.name, forward, function)
+    return function
+
+
+def in_formulas(name: str, arrays: Callable[..., Any], tensors: Callable[..., Any]) -> None:
+    """Let formulas say `name`: one function for arrays and one for tensors."""
+    compiling.ARRAYS[name] = arrays
+    compiling.TENSORS[name] = tensors
+
+
+def operator(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The function as an operator's method: NotImplemented for operands it has no rule for."""
+    return compiling.straight(function.op, operator_door)
+
+
+def method(*names: str) -> Callable[..., Any]:
+    """Decorator: make a function a Tensor method too, under its own name or those given."""
+
+    def attach(function: Callable[..., Any]) -> Callable[..., Any]:
+        for name in names or (function.__name__,):
+            setattr(Tensor, name, function)
+        return function
+
+    return attach

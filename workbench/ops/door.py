@@ -1,0 +1,130 @@
+"""The door: the unhurried way through any op, which handles everything the straight path does not.
+
+Numbers and mixed dtypes meet here, listeners are told here. It gives the same node as the straight path.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..autograd import dtypes
+from ..autograd.node import sequence
+from ..autograd.state import modes
+from ..autograd.tensor import Tensor, edge_of, link_view, wrap
+from ..events import emit, listeners
+
+
+NUMBER = (bool, int, float, np.number, np.bool_)
+
+
+def door(op: Any, args: tuple[Any, ...]) -> Any:
+    """Run an op on any arguments it takes and record it if wanted; `args` in the order of its signature."""
+    given = dict(zip(op.order, args, strict=True))
+    operands = list(given[op.tensors[0]]) if op.variadic else [given[name] for name in op.tensors]
+    for position, operand in enumerate(operands):
+        if not isinstance(operand, Tensor):
+            _check_operand(op, position, operand, operands)
+    arrays = _meet(op, operands) if op.fits else [t._array for t in operands]
+    rest = [given[name]._array if name in op.kept else given[name] for name in op.order if name not in op.tensors]
+    r = op.forward(arrays, *rest) if op.variadic else op.forward(*arrays, *rest)
+    out = wrap(np.asarray(r))
+    needs = [isinstance(t, Tensor) and t.requires_grad for t in operands]
+    recorded = modes.grad and True in needs and out._array.dtype.kind == "f" and bool(op.formulas)
+    if op.kind == "view":
+        link_view(out, operands[0], "default" if modes.grad else "no_grad")
+    if not recorded:
+        return out
+    node = record(op, given, operands, needs, out)
+    out._rg = True
+    if op.kind == "view":
+        out._meta.view_fn = node
+    else:
+        out._fn = node
+    if listeners:
+        emit(("created", node, tuple(operands) + tuple(given[a] for a in op.arguments), (out,)))
+    return out
+
+
+def operator_door(op: Any, args: tuple[Any, ...]) -> Any:
+    """The door for an operator's method, where an unknown operand means: ask the other side."""
+    if all(_takes(op, operand) for operand in args[: len(op.tensors)]):
+        return door(op, args)
+    return NotImplemented
+
+
+def _takes(op: Any, operand: Any) -> bool:
+    return isinstance(operand, Tensor) or (op.numbers is not None and isinstance(operand, NUMBER))
+
+
+def _check_operand(op: Any, position: int, operand: Any, operands: list[Any]) -> None:
+    if op.fits and len(operands) > 1 and isinstance(operand, NUMBER):
+        return
+    words = {"self": "input"}.get(op.tensors[0], op.tensors[0]) if position == 0 else op.tensors[position]
+    refusal = f"{op.name}(): argument '{words}' (position {position + 1}) must be Tensor, not {type(operand).__name__}"
+    if op.variadic:
+        refusal = f"expected Tensor as element {position} in argument 0, but got {type(operand).__name__}"
+    raise TypeError(refusal)
+
+
+def _meet(op: Any, operands: list[Any]) -> list[np.ndarray]:
+    """The operands as arrays of one dtype, which is the result's."""
+    standing = []
+    for t in operands:
+        if isinstance(t, Tensor):
+            standing.append((t.dtype, 2 if t._array.ndim else 1))
+        else:
+            standing.append((dtypes.of_number(t.item() if isinstance(t, np.generic) else t), 0))
+    common = dtypes.result_type(standing)
+    if op.kind == "float" and not common.is_floating_point:
+        common = dtypes.get_default_dtype()
+    return [
+        (t._array if t._array.dtype is common.np else t._array.astype(common.np))
+        if isinstance(t, Tensor)
+        else np.array(t, dtype=common.np)
+        for t in operands
+    ]
+
+
+def record(op: Any, given: dict[str, Any], operands: list[Any], needs: list[bool], out: Tensor) -> Any:
+    """The node of one application: its edges and what its formulas read."""
+    node = op.node()
+    node.seq = next(sequence)
+    node.extra = None
+    edges = [(edge_of(t), t._nr) if need else (None, 0) for t, need in zip(operands, needs, strict=True)]
+    if op.variadic:
+        node.parents = tuple(edges)
+        wanted = set(op.tensors)
+    else:
+        for i, (parent, nr) in enumerate(edges):
+            if op.tensors[i] not in op.reads:
+                parent, nr = None, 0
+            setattr(node, f"p{i}", parent)
+            setattr(node, f"n{i}", nr)
+        wanted = {name for name, need in zip(op.tensors, needs, strict=True) if need}
+    for name in node.saved_names:
+        readers = {i for i, reads in op.reads.items() if name in reads.tensors}
+        if name == "result":
+            node.s_result, node.c_result, node.v_result = out._array, None, 0
+            continue
+        value = given[name]
+        is_tensor = isinstance(value, Tensor)
+        keep = readers & wanted
+        setattr(node, f"s_{name}", (value if is_tensor else np.array(value, out._array.dtype)) if keep else None)
+        setattr(node, f"v_{name}", value._version if is_tensor else 0)
+    for name in node.shape_names:
+        setattr(node, f"z_{name}", np.shape(given[name]._array))
+    for name in node.argument_names:
+        setattr(node, f"a_{name}", given[name])
+    if op.fits:
+        node.fit = _fit(operands, needs, out._array)
+    return node
+
+
+def _fit(operands: list[Any], needs: list[bool], result: np.ndarray) -> tuple[Any, ...] | None:
+    """What each wanted gradient must be made into; None where all fit already."""
+    fit = tuple(
+        [(t._array.shape, t._array.dtype) if need else None for t, need in zip(operands, needs, strict=True)]
+    )
+    return None if all(f in (None, (result.shape, result.dtype)) for f in fit) else fit

@@ -1,0 +1,194 @@
+"""Taking parts of a tensor: `x[i]`, `x[a:b]`, `x[None]`, `x[mask]`, `x[indices]`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from ..autograd.tensor import Tensor, wrap
+from .declare import define, method
+from .movement import _alias, unsqueeze
+from .shapes import dim_index, pair
+
+
+def _at(dim: int, what: Any) -> tuple[Any, ...]:
+    return (slice(None),) * dim + (what,)
+
+
+def _zeros_with(shape: tuple[int, ...], where: Any, grad: Any, dtype: Any) -> np.ndarray:
+    out = np.zeros(shape, dtype)
+    out[where] = grad
+    return out
+
+
+_select = define(
+    "SelectBackward0",
+    "select(Tensor self, dim, index)",
+    lambda a, dim, index: a[_at(dim, index) + (...,)],
+    kind="view",
+    self="select_backward(grad, self.shape, dim, index)",
+    samples="r(3), 0, 1; r(2, 3), 1, -1",
+)
+define(
+    "SelectBackwardBackward0",
+    "select_backward(Tensor grad_output, input_sizes, dim, index)",
+    lambda g, sizes, dim, index: _zeros_with(sizes, _at(dim, index), g, np.asarray(g).dtype),
+    grad_output="select(grad, dim, index)",
+    samples="r(), (3,), 0, 1; r(2), (2, 3), 1, 2",
+)
+_slice = define(
+    "SliceBackward0",
+    "slice(Tensor self, dim, start, end, step)",
+    lambda a, dim, start, end, step: a[_at(dim, slice(start, end, step))],
+    kind="view",
+    self="slice_backward(grad, self.shape, dim, start, end, step)",
+    samples="r(4), 0, 1, 3, 1; r(2, 5), 1, 0, 5, 2",
+)
+define(
+    "SliceBackwardBackward0",
+    "slice_backward(Tensor grad_output, input_sizes, dim, start, end, step)",
+    lambda g, sizes, dim, start, end, step: _zeros_with(sizes, _at(dim, slice(start, end, step)), g, g.dtype),
+    grad_output="slice(grad, dim, start, end, step)",
+    samples="r(2), (4,), 0, 1, 3, 1",
+)
+
+
+def _index_backward(grad: np.ndarray, sizes: tuple[int, ...], indices: Any) -> np.ndarray:
+    out = np.zeros(sizes, grad.dtype)
+    np.add.at(out, indices, grad)  # an element taken twice receives both gradients
+    return out
+
+
+_index = define(
+    "IndexBackward0",
+    "index(Tensor self, indices)",
+    lambda a, indices: a[indices],
+    self="index_backward(grad, self.shape, indices)",
+    samples="r(4), (np.array([0, 2, 0]),); r(2, 3), (slice(None), np.array([1, 1]))",
+)
+define(
+    "IndexPutBackward0",
+    "index_backward(Tensor grad_output, input_sizes, indices)",
+    _index_backward,
+    grad_output="index(grad, indices)",
+    samples="r(3), (4,), (np.array([0, 2, 0]),)",
+)
+
+
+@method("__getitem__")
+def getitem(self: Tensor, index: Any) -> Tensor:
+    """Part of the tensor: a view for ints, slices, None and ..., a copy for index tensors, masks and lists."""
+    alone = not isinstance(index, tuple)
+    parts = _spread((index,) if alone else index, self._array.ndim)
+    out, dim, advanced = self, 0, {}
+    for part in parts:
+        if part is None:
+            out, dim = unsqueeze(out, dim), dim + 1
+        elif isinstance(part, slice):
+            out, dim = _sliced(out, dim, part, alone), dim + 1
+        elif isinstance(part, (int, np.integer)) and not isinstance(part, bool):
+            out = _selected(out, dim, int(part))
+        else:
+            array = part._array if isinstance(part, Tensor) else np.asarray(part)
+            if array.dtype.kind not in "iub":
+                raise IndexError("tensors used as indices must be long, int, byte or bool tensors")
+            advanced[dim] = array
+            dim += array.ndim if array.dtype.kind == "b" else 1
+    if not advanced:
+        return _alias(out) if out is self else out
+    where: list[Any] = []
+    while len(where) < dim:
+        where.append(advanced.get(len(where), slice(None)))
+        if isinstance(where[-1], np.ndarray) and where[-1].dtype.kind == "b" and where[-1].ndim > 1:
+            dim -= where[-1].ndim - 1
+            advanced = {d - where[-1].ndim + 1 if d >= len(where) else d: a for d, a in advanced.items()}
+    return _index(out, tuple(where))
+
+
+def _spread(parts: tuple[Any, ...], ndim: int) -> list[Any]:
+    """The parts with `...` written out."""
+    used = 0
+    for part in parts:
+        if part is not None and part is not Ellipsis:
+            is_mask = isinstance(part, (Tensor, np.ndarray)) and str(part.dtype).endswith("bool")
+            used += part.ndim if is_mask else 1
+    if used > ndim:
+        raise IndexError(f"too many indices for tensor of dimension {ndim}")
+    out: list[Any] = []
+    for part in parts:
+        out += [slice(None)] * (ndim - used) if part is Ellipsis else [part]
+    return out
+
+
+def _sliced(t: Tensor, dim: int, part: slice, alone: bool) -> Tensor:
+    size = t._array.shape[dim]
+    if part.step is not None and part.step <= 0:
+        raise ValueError("step must be greater than zero")
+    start, end, step = part.indices(size)
+    if not alone and (start, end, step) == (0, size, 1):
+        return t
+    return _slice(t, dim, start, max(end, start), step)
+
+
+def _selected(t: Tensor, dim: int, index: int) -> Tensor:
+    if not t._array.ndim:
+        raise IndexError(
+            "invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` in C++ to convert a "
+            "0-dim tensor to a number"
+        )
+    size = t._array.shape[dim]
+    if not -size <= index < size:
+        raise IndexError(f"index {index} is out of bounds for dimension {dim} with size {size}")
+    return _select(t, dim, index)
+
+
+def _iterate(self: Tensor) -> Iterator[Tensor]:
+    if not self._array.ndim:
+        raise TypeError("iteration over a 0-d tensor")
+    return iter([_selected(self, 0, i) for i in range(len(self._array))])
+
+
+Tensor.__iter__ = _iterate
+
+
+def _taken(a: np.ndarray, dim: int, indices: np.ndarray) -> np.ndarray:
+    return np.take_along_axis(a, indices, dim) if a.ndim else a.copy()
+
+
+def _put_back(grad: np.ndarray, dim: int, indices: np.ndarray) -> np.ndarray:
+    out = np.array(grad)
+    if out.ndim:
+        np.put_along_axis(out, indices, grad, dim)
+    return out
+
+
+_sort = define(
+    "SortBackward0",
+    "sorted_values(Tensor self, dim, Kept indices)",
+    _taken,
+    self="unsorted_values(grad, dim, indices)",
+    samples="r(4), 0, w.argsort(r(4)); r(2, 3), 1, w.argsort(r(2, 3))",
+)
+define(
+    "SortBackwardBackward0",
+    "unsorted_values(Tensor self, dim, Kept indices)",
+    _put_back,
+    self="sorted_values(grad, dim, indices)",
+)
+sort_result = pair("sort")
+
+
+@method()
+def argsort(self: Tensor, dim: int = -1, descending: bool = False) -> Tensor:
+    """The indices that put the elements in order along `dim`; equal elements keep their order."""
+    a = -self._array if descending else self._array
+    return wrap(np.argsort(a, axis=dim, kind="stable") if a.ndim else np.zeros((), np.int64))
+
+
+@method()
+def sort(self: Tensor, dim: int = -1, descending: bool = False) -> sort_result:
+    """(values, indices): the elements in order along `dim`, and where each came from."""
+    indices = argsort(self, dim, descending)
+    return sort_result(_sort(self, dim_index(dim, self._array.ndim), indices), indices)

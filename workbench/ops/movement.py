@@ -1,0 +1,262 @@
+"""Operations that move or copy elements without changing them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ..autograd import dtypes
+from ..autograd.tensor import Tensor, alias
+from .declare import define, in_formulas, method
+from .shapes import dim_index, shape_of, sum_to_array
+
+clone = define("CloneBackward0", "clone(Tensor self)", lambda a: a.copy(), self="grad", samples="r(3)")
+_view = define(
+    "ViewBackward0",
+    "view(Tensor self, size)",
+    lambda a, size: a.reshape(size),
+    kind="view",
+    self="reshape(grad, self.shape)",
+    samples="r(2, 3), (6,); r(6), (3, 2)",
+)
+_unsafe_view = define(
+    "UnsafeViewBackward0",
+    "unsafe_view(Tensor self, size)",
+    lambda a, size: a.reshape(size),
+    self="reshape(grad, self.shape)",
+    samples="r(2, 3), (6,)",
+)
+_transpose = define(
+    "TransposeBackward0",
+    "transpose(Tensor self, dim0, dim1)",
+    lambda a, dim0, dim1: a.swapaxes(dim0, dim1) if a.ndim else a[...],
+    kind="view",
+    self="transpose(grad, dim0, dim1)",
+    samples="r(2, 3), 0, 1; r(2, 3, 2), 0, -1",
+)
+_t = define("TBackward0", "t(Tensor self)", lambda a: a.T, kind="view", self="t(grad)", samples="r(2, 3)")
+_permute = define(
+    "PermuteBackward0",
+    "permute(Tensor self, dims)",
+    lambda a, dims: a.transpose(dims),
+    kind="view",
+    self="permute(grad, inverse(dims))",
+    samples="r(2, 3, 4), (2, 0, 1)",
+)
+Tensor.clone = clone
+in_formulas("inverse", lambda dims: tuple(np.argsort(dims)), lambda dims: tuple(np.argsort(dims).tolist()))
+_expand = define(
+    "ExpandBackward0",
+    "expand(Tensor self, size)",
+    np.broadcast_to,
+    kind="view",
+    self="sum_to(grad, self.shape)",
+    samples="r(3), (2, 3); r(2, 1), (2, 3)",
+)
+_unsqueeze = define(
+    "UnsqueezeBackward0",
+    "unsqueeze(Tensor self, dim)",
+    np.expand_dims,
+    kind="view",
+    self="squeeze(grad, dim)",
+    samples="r(3), 0; r(2, 3), -1",
+)
+_squeeze = define(
+    "SqueezeBackward1",
+    "squeeze(Tensor self, dim)",
+    np.squeeze,
+    kind="view",
+    self="reshape(grad, self.shape)",
+    samples="r(2, 1), 1",
+)
+_alias = define("AliasBackward0", "alias(Tensor self)", lambda a: a[...], kind="view", self="grad", samples="r(3)")
+_to_copy = define(
+    "ToCopyBackward0",
+    "to_copy(Tensor self, dtype, source)",
+    lambda a, dtype, source: a.astype(dtype.np),
+    self="to_copy(grad, source, dtype)",
+)
+
+
+in_formulas("sum_to", sum_to_array, lambda grad, shape: grad.sum_to_size(shape))
+in_formulas("reshape", np.reshape, lambda grad, shape: reshape(grad, shape))
+
+
+@method()
+def reshape(self: Tensor, *shape: Any) -> Tensor:
+    """The same elements in another shape (one size may be -1): a view where that is possible, else a copy."""
+    size = _full_shape(self, shape_of(*shape))
+    moved = self._array.reshape(size)
+    return _view(self, size) if np.may_share_memory(moved, self._array) else _unsafe_view(clone(self), size)
+
+
+@method()
+def view(self: Tensor, *shape: Any) -> Tensor:
+    """The same elements in another shape, over the same memory; RuntimeError where that is impossible."""
+    size = _full_shape(self, shape_of(*shape))
+    if self._array.size and not np.may_share_memory(self._array.reshape(size), self._array):
+        raise RuntimeError(
+            "view size is not compatible with input tensor's size and stride (at least one dimension spans across two "
+            "contiguous subspaces). Use .reshape(...) instead."
+        )
+    return _view(self, size)
+
+
+@method()
+def view_as(self: Tensor, other: Tensor) -> Tensor:
+    """A view in the shape of another tensor."""
+    return view(self, other._array.shape)
+
+
+def _full_shape(t: Tensor, size: tuple[int, ...]) -> tuple[int, ...]:
+    known = int(np.prod([s for s in size if s != -1], dtype=np.int64))
+    full = tuple(t._array.size // known if s == -1 and known else s for s in size)
+    if int(np.prod(full, dtype=np.int64)) != t._array.size:
+        raise RuntimeError(f"shape '{list(size)}' is invalid for input of size {t._array.size}")
+    return full
+
+
+@method()
+def transpose(self: Tensor, dim0: int, dim1: int) -> Tensor:
+    """A view with two dimensions exchanged."""
+    ndim = self._array.ndim
+    return _transpose(self, dim_index(dim0, ndim), dim_index(dim1, ndim))
+
+
+@method()
+def t(self: Tensor) -> Tensor:
+    """The transpose of a matrix; fewer dimensions stay as they are."""
+    if self._array.ndim > 2:
+        raise RuntimeError(f"t() expects a tensor with <= 2 dimensions, but self is {self._array.ndim}D")
+    return _t(self)
+
+
+@method()
+def permute(self: Tensor, *dims: Any) -> Tensor:
+    """A view with the dimensions in the order given."""
+    return _permute(self, tuple(dim_index(d, self._array.ndim) for d in shape_of(*dims)))
+
+
+Tensor.T = property(lambda self: permute(self, range(self._array.ndim)[::-1]), doc="All dimensions reversed.")
+
+
+@method()
+def expand(self: Tensor, *size: Any) -> Tensor:
+    """A view in which dimensions of size 1 are repeated (-1 keeps a size)."""
+    shape = shape_of(*size)
+    lead = len(shape) - self._array.ndim
+    return _expand(self, tuple(self._array.shape[i - lead] if s == -1 else s for i, s in enumerate(shape)))
+
+
+@method()
+def unsqueeze(self: Tensor, dim: int) -> Tensor:
+    """A view with a dimension of size 1 put in at `dim`."""
+    return _unsqueeze(self, dim_index(dim, self._array.ndim + 1))
+
+
+@method()
+def squeeze(self: Tensor, dim: int) -> Tensor:
+    """A view without dimension `dim`, if its size is 1."""
+    dim = dim_index(dim, self._array.ndim)
+    return _squeeze(self, dim) if self._array.shape[dim] == 1 else _alias(self)
+
+
+@method()
+def detach(self: Tensor) -> Tensor:
+    """A tensor over the same memory and version counter, without history."""
+    return alias(self)
+
+
+@method()
+def contiguous(self: Tensor) -> Tensor:
+    """The tensor itself if its elements lie in memory in order, else a copy."""
+    return self if self._array.flags.c_contiguous else clone(self)
+
+
+@method()
+def to(self: Tensor, dtype: dtypes.dtype) -> Tensor:
+    """The tensor in another dtype; itself if it has that dtype already."""
+    return self if self._array.dtype is dtype.np else _to_copy(self, dtype, self.dtype)
+
+
+for _name, _dtype in (
+    ("double", dtypes.float64),
+    ("float", dtypes.float32),
+    ("half", dtypes.float16),
+    ("long", dtypes.int64),
+    ("int", dtypes.int32),
+    ("bool", dtypes.bool_),
+):
+    setattr(Tensor, _name, lambda self, _dtype=_dtype: to(self, _dtype))
+
+
+def _cat_backward(grad: Any, dim: int, sizes: tuple[int, ...], narrow: Any) -> list[Any]:
+    starts = np.cumsum((0, *sizes)).tolist()
+    return [narrow(grad, dim, start, start + size) for start, size in zip(starts, sizes, strict=False)]
+
+
+def _narrow_array(a: np.ndarray, dim: int, start: int, end: int) -> np.ndarray:
+    return a[(slice(None),) * dim + (slice(start, end),)]
+
+
+def _narrow_tensor(a: Tensor, dim: int, start: int, end: int) -> Tensor:
+    return a[(slice(None),) * dim + (slice(start, end),)]
+
+
+in_formulas(
+    "cat_backward",
+    lambda grad, dim, sizes: _cat_backward(grad, dim, sizes, _narrow_array),
+    lambda grad, dim, sizes: _cat_backward(grad, dim, sizes, _narrow_tensor),
+)
+in_formulas(
+    "unbind",
+    lambda grad, dim: list(np.moveaxis(grad, dim, 0)),
+    lambda grad, dim: [grad[(slice(None),) * dim + (i,)] for i in range(grad._array.shape[dim])],
+)
+_cat = define(
+    "CatBackward0",
+    "cat(Tensor[] tensors, dim, sizes)",
+    lambda arrays, dim, sizes: np.concatenate(arrays, axis=dim),
+    tensors="cat_backward(grad, dim, sizes)",
+    samples="[r(2), r(3)], 0, (2, 3); [r(2, 1), r(2, 2)], 1, (1, 2)",
+)
+_stack = define(
+    "StackBackward0",
+    "stack(Tensor[] tensors, dim)",
+    lambda arrays, dim: np.stack(arrays, axis=dim),
+    tensors="unbind(grad, dim)",
+    samples="[r(2), r(2)], 0; [r(2, 3), r(2, 3)], 1",
+)
+
+
+def _meeting(tensors: Sequence[Tensor]) -> list[Tensor]:
+    """The tensors in the one dtype they meet in."""
+    common = dtypes.result_type([(t.dtype, 2) for t in tensors])
+    return [t.to(common) for t in tensors]
+
+
+def cat(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
+    """Tensors put one after the other along `dim`."""
+    ndim = tensors[0]._array.ndim
+    for t in tensors:
+        if t._array.ndim != ndim:
+            raise RuntimeError(f"Tensors must have same number of dimensions: got {ndim} and {t._array.ndim}")
+    if not ndim:
+        raise RuntimeError("zero-dimensional tensor (at position 0) cannot be concatenated")
+    dim = dim_index(dim, ndim)
+    return _cat(_meeting(tensors), dim, tuple(t._array.shape[dim] for t in tensors))
+
+
+def stack(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
+    """Tensors of one shape put together along a new dimension."""
+    first = tensors[0]._array
+    for i, t in enumerate(tensors):
+        if t._array.shape != first.shape:
+            raise RuntimeError(
+                f"stack expects each tensor to be equal size, but got {list(first.shape)} at entry 0 and "
+                f"{list(t._array.shape)} at entry {i}"
+            )
+    return _stack(_meeting(tensors), dim_index(dim, first.ndim + 1))
+

@@ -1,0 +1,260 @@
+"""Operations on each element by itself."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..autograd.dtypes import get_default_dtype
+from ..autograd.tensor import Tensor
+from .declare import define, in_formulas, method, operator
+
+_add = define(
+    "AddBackward0",
+    "add(Tensor self, Tensor other)",
+    np.add,
+    kind="pointwise",
+    self="grad",
+    other="grad",
+    samples="r(3), r(3); r(2, 3), r(3); r(2, 1), r(1, 3); r(3), 2.5; r(), r(2)",
+)
+def _subtract(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    if a.dtype.kind == "b":
+        raise RuntimeError(
+            "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or `logical_xor()` "
+            "operator instead."
+        )
+    return np.subtract(a, b)
+
+
+_sub = define(
+    "SubBackward0",
+    "sub(Tensor self, Tensor other)",
+    _subtract,
+    kind="pointwise",
+    self="grad",
+    other="-grad",
+    samples="r(3), r(3); r(2, 3), r(3); r(3), 2.5; r(3), r(2, 3)",
+)
+_rsub = define("RsubBackward1", "rsub(Tensor self, number)", lambda a, n: n - a, self="-grad", samples="r(3), 2.0; r(3), 1")
+mul = define(
+    "MulBackward0",
+    "mul(Tensor self, Tensor other)",
+    np.multiply,
+    kind="pointwise",
+    self="grad * other",
+    other="grad * self",
+    samples="r(3), r(3); r(2, 3), r(3); r(2, 1), r(1, 3); r(3), 2.5; r(), r(2)",
+)
+div = define(
+    "DivBackward0",
+    "div(Tensor self, Tensor other)",
+    np.true_divide,
+    kind="float",
+    self="grad / other",
+    other="-grad * (self / other / other)",
+    samples="r(3), p(3); r(2, 3), p(3); r(3), 2.5; r(2, 1), p(1, 3)",
+)
+neg = define("NegBackward0", "neg(Tensor self)", np.negative, self="-grad", samples="r(3)")
+reciprocal = define(
+    "ReciprocalBackward0",
+    "reciprocal(Tensor self)",
+    np.reciprocal,
+    kind="float",
+    self="-grad * (result * result)",
+    samples="p(3)",
+)
+exp = define("ExpBackward0", "exp(Tensor self)", np.exp, kind="float", self="grad * result", samples="r(3); r(2, 3)")
+log = define("LogBackward0", "log(Tensor self)", np.log, kind="float", self="grad / self", samples="p(3)")
+sin = define("SinBackward0", "sin(Tensor self)", np.sin, kind="float", self="grad * cos(self)", samples="r(3); r()")
+cos = define("CosBackward0", "cos(Tensor self)", np.cos, kind="float", self="-grad * sin(self)", samples="r(3)")
+tanh = define(
+    "TanhBackward0", "tanh(Tensor self)", np.tanh, kind="float", self="grad * (1 - result * result)", samples="r(3)"
+)
+sqrt = define("SqrtBackward0", "sqrt(Tensor self)", np.sqrt, kind="float", self="grad / (2 * result)", samples="p(3)")
+sigmoid = define(
+    "SigmoidBackward0",
+    "sigmoid(Tensor self)",
+    lambda a: 0.5 * (np.tanh(0.5 * a) + 1),  # the same as 1 / (1 + exp(-a)), and cannot overflow
+    kind="float",
+    self="grad * (1 - result) * result",
+    samples="r(3)",
+)
+relu = define(
+    "ReluBackward0",
+    "relu(Tensor self)",
+    lambda a: np.maximum(a, a.dtype.type(0)),
+    self="where(result > 0, grad, 0)",
+    samples="r(3); r(2, 3)",
+)
+abs = define("AbsBackward0", "abs(Tensor self)", np.abs, self="grad * sign(self)", samples="r(3)")
+sign = define("SignBackward0", "sign(Tensor self)", np.sign, self="grad * 0", samples="r(3)")
+maximum = define(
+    "MaximumBackward0",
+    "maximum(Tensor self, Tensor other)",
+    np.maximum,
+    kind="pointwise",
+    self="where(self == other, grad / 2, where(self > other, grad, 0))",
+    other="where(self == other, grad / 2, where(self < other, grad, 0))",
+    samples="r(3), r(3); r(2, 3), r(3)",
+)
+where_ = define(
+    "WhereBackward0",
+    "where(Kept condition, Tensor self, Tensor other)",
+    lambda a, b, condition: np.where(condition, a, b),
+    kind="pointwise",
+    self="where(condition, grad, 0)",
+    other="where(condition, 0, grad)",
+    samples="b(3), r(3), r(3); b(2, 3), r(3), 2.0; b(3), 1.5, r(2, 3)",
+)
+in_formulas("where", np.where, where_)
+
+_pow_number = define(
+    "PowBackward0",
+    "pow_number(Tensor self, exponent)",
+    np.power,
+    self="grad * (exponent * self ** (exponent - 1)) if exponent else grad * 0",
+    samples="p(3), 2; r(3), 3; p(3), 0.5; r(2), 0",
+)
+_pow_tensors = define(
+    "PowBackward1",
+    "pow(Tensor self, Tensor exponent)",
+    np.power,
+    kind="pointwise",
+    self="where(exponent == 0, 0, grad * (exponent * self ** (exponent - 1)))",
+    exponent="grad * where((self == 0) & (exponent >= 0), 0, result * log(self))",
+    samples="p(3), r(3); p(2, 3), p(3)",
+)
+_pow_base = define(
+    "PowBackward2",
+    "pow_base(Tensor exponent, base)",
+    lambda exponent, base: np.power(exponent.dtype.type(base), exponent),
+    exponent="grad * (result * log_number(base, exponent))",
+    samples="r(3), 2.0; r(3), 3",
+)
+in_formulas(
+    "log_number",
+    lambda base, exponent: np.log(base) if base else np.where(exponent >= 0, 0, -np.inf),
+    lambda base, exponent: float(np.log(base)) if base else where_(exponent >= 0, 0.0, -np.inf),
+)
+_clamp = define(
+    "ClampBackward1",
+    "clamp(Tensor self, min, max)",
+    lambda a, low, high: np.clip(a, low, high),
+    self="where(in_range(self, min, max), grad, 0)",
+    samples="r(3), -0.5, 0.5; r(3), None, 0.5; r(3), 0, None",
+)
+_clamp_tensors = define(
+    "ClampBackward0",
+    "clamp_tensors(Tensor self, Tensor min, Tensor max)",
+    lambda a, low, high: np.minimum(np.maximum(a, low), high),
+    kind="pointwise",
+    self="where((self >= min) & (self <= max), grad, 0)",
+    min="where((min < max) & (self < min), grad, 0)",
+    max="where((self > max) | (max < min), grad, 0)",
+    samples="r(3), r(3), p(3)",
+)
+
+
+def _in_range(a: Any, low: Any, high: Any) -> Any:
+    if low is None:
+        return a <= high
+    return a >= low if high is None else (a >= low) & (a <= high)
+
+
+in_formulas("in_range", _in_range, _in_range)
+
+
+@method()
+def add(self: Tensor, other: Any, *, alpha: float = 1) -> Tensor:
+    """self + alpha * other."""
+    return _add(self, other) if alpha == 1 else _add(self, mul(other, alpha))
+
+
+@method("sub")
+def sub(self: Tensor, other: Any, *, alpha: float = 1) -> Tensor:
+    """self - alpha * other; RuntimeError for two bool tensors."""
+    return _sub(self, other) if alpha == 1 else _sub(self, mul(other, alpha))
+
+
+@method("__rsub__")
+def rsub(self: Tensor, other: Any) -> Tensor:
+    """other - self."""
+    if isinstance(other, (int, float)):
+        return _rsub(self, other)
+    return NotImplemented
+
+
+@method("__rtruediv__")
+def _rdiv(self: Tensor, other: Any) -> Tensor:
+    return mul(reciprocal(self), other) if isinstance(other, (int, float)) else NotImplemented
+
+
+@method("pow", "__pow__")
+def pow(self: Any, exponent: Any) -> Any:
+    """self to the power of exponent, either of which may be a number."""
+    if not isinstance(self, Tensor):
+        return _pow_base(exponent, self)
+    if isinstance(exponent, Tensor):
+        return _pow_tensors(self, exponent)
+    if not isinstance(exponent, (int, float)):
+        return NotImplemented
+    if isinstance(exponent, float) and self._array.dtype.kind != "f":
+        self = self.to(get_default_dtype())
+    return _pow_number(self, exponent)
+
+
+@method("__rpow__")
+def _rpow(self: Tensor, base: Any) -> Tensor:
+    return _pow_base(self, base) if isinstance(base, (int, float)) else NotImplemented
+
+
+@method()
+def clamp(self: Tensor, min: Any = None, max: Any = None) -> Tensor:
+    """Each element, but at least `min` and at most `max` (numbers or tensors; one may be None)."""
+    if min is None and max is None:
+        raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
+    if isinstance(min, Tensor) and isinstance(max, Tensor):
+        return _clamp_tensors(self, min, max)
+    return _clamp(self, min, max)
+
+
+@method()
+def where(condition: Tensor, self: Any = None, other: Any = None) -> Tensor:
+    """`self` where condition holds, else `other`; RuntimeError unless condition is a bool tensor."""
+    if condition._array.dtype.kind != "b":
+        raise RuntimeError(
+            f"where expected condition to be a boolean tensor, but got a tensor with dtype {condition.dtype.word}"
+        )
+    return where_(condition, self, other)
+
+
+Tensor.where = lambda self, condition, other: where(condition, self, other)
+
+for _function in (mul, div, neg, reciprocal, exp, log, sin, cos, tanh, sqrt, sigmoid, relu, abs, sign, maximum):
+    setattr(Tensor, _function.op.name, _function)
+
+Tensor.__add__ = Tensor.__radd__ = operator(_add)
+Tensor.__mul__ = Tensor.__rmul__ = operator(mul)
+Tensor.__sub__ = operator(_sub)
+Tensor.__truediv__ = operator(div)
+Tensor.__neg__ = neg
+Tensor.__abs__ = abs
+
+for _name, _forward, _word in (
+    ("eq", np.equal, "__eq__"),
+    ("ne", np.not_equal, "__ne__"),
+    ("lt", np.less, "__lt__"),
+    ("le", np.less_equal, "__le__"),
+    ("gt", np.greater, "__gt__"),
+    ("ge", np.greater_equal, "__ge__"),
+    ("bitwise_and", np.bitwise_and, "__and__"),
+    ("bitwise_or", np.bitwise_or, "__or__"),
+    ("bitwise_xor", np.bitwise_xor, "__xor__"),
+):
+    globals()[_name] = define(_name, f"{_name}(Tensor self, Tensor other)", _forward, kind="pointwise")
+    setattr(Tensor, _name, globals()[_name])
+    setattr(Tensor, _word, operator(globals()[_name]))
+bitwise_not = define("bitwise_not", "bitwise_not(Tensor self)", np.invert)
+Tensor.bitwise_not = Tensor.__invert__ = bitwise_not

@@ -1,0 +1,179 @@
+"""Operations that reduce dimensions to one value."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..autograd import dtypes
+from ..autograd.tensor import Tensor, wrap
+from .declare import define, in_formulas, method
+from .shapes import dim_index, dims_of, pair
+
+max_result, min_result = pair("max"), pair("min")
+
+
+def _sum(a: np.ndarray, dim: tuple[int, ...] | None = None, keepdim: bool = False) -> np.ndarray:
+    return np.add.reduce(a, axis=dim, keepdims=keepdim, dtype=np.int64 if a.dtype.kind in "biu" else None)
+
+
+_sum_all = define(
+    "SumBackward0",
+    "sum_all(Tensor self)",
+    lambda a: _sum(a),
+    self="expand(grad, self.shape)",
+    samples="r(3); r(2, 3); r()",
+)
+_sum_dim = define(
+    "SumBackward1",
+    "sum_dim(Tensor self, dim, keepdim)",
+    _sum,
+    self="expand(put_back(grad, self.shape, dim, keepdim), self.shape)",
+    samples="r(2, 3), (0,), False; r(2, 3), (0, 1), True; r(2, 3, 2), (1,), False",
+)
+_mean_all = define(
+    "MeanBackward0",
+    "mean_all(Tensor self)",
+    lambda a: np.mean(a),
+    self="expand(grad, self.shape) / numel(self.shape)",
+    samples="r(3); r(2, 3)",
+)
+_mean_dim = define(
+    "MeanBackward1",
+    "mean_dim(Tensor self, dim, keepdim)",
+    lambda a, dim, keepdim: np.mean(a, axis=dim, keepdims=keepdim),
+    self="expand(put_back(grad, self.shape, dim, keepdim), self.shape) / count_of(self.shape, dim)",
+    samples="r(2, 3), (0,), False; r(2, 3), (-1,), True",
+)
+_max_all = define(
+    "MaxBackward1",
+    "max_all(Tensor self)",
+    np.max,
+    self="where(self == result, grad / count(self == result), 0)",
+    samples="r(3); r(2, 3); tie()",
+)
+_min_all = define(
+    "MinBackward1",
+    "min_all(Tensor self)",
+    np.min,
+    self="where(self == result, grad / count(self == result), 0)",
+    samples="r(3); r(2, 3); tie()",
+)
+
+
+def _pick(a: np.ndarray, dim: int, keepdim: bool, indices: np.ndarray) -> np.ndarray:
+    """The elements at `indices` along one dimension, which goes away unless kept."""
+    if not a.ndim:
+        return a.copy()
+    places = indices if keepdim else np.expand_dims(indices, dim)
+    values = np.take_along_axis(a, places, dim)
+    return values if keepdim else np.squeeze(values, dim)
+
+
+def _put(grad: np.ndarray, shape: tuple[int, ...], dim: int, keepdim: bool, indices: np.ndarray) -> np.ndarray:
+    """The other way: zeros of `shape` with `grad` at `indices`."""
+    out = np.zeros(shape, np.asarray(grad).dtype)
+    if not shape:
+        out[...] = grad
+    else:
+        lift = (lambda x: x) if keepdim else (lambda x: np.expand_dims(x, dim))
+        np.put_along_axis(out, lift(indices), lift(grad), dim)
+    return out
+
+
+_max_dim, _min_dim = (
+    define(
+        node,
+        f"{name}(Tensor self, dim, keepdim, Kept indices)",
+        _pick,
+        self="put(grad, self.shape, dim, keepdim, indices)",
+        samples="r(2, 3), 1, False, w.argmax(ones(2, 3), 1); r(3), 0, True, w.argmax(ones(3), 0, True)",
+    )
+    for node, name in (("MaxBackward0", "max_dim"), ("MinBackward0", "min_dim"))
+)
+_put_op = define(
+    "ValueSelectingReductionBackwardBackward0",
+    "put(Tensor self, shape, dim, keepdim, Kept indices)",
+    _put,
+    self="pick(grad, dim, keepdim, indices)",
+)
+in_formulas("pick", _pick, _max_dim)
+in_formulas("count", np.count_nonzero, lambda mask: int(np.count_nonzero(mask._array)))
+
+
+def _count_of(shape: tuple[int, ...], dim: tuple[int, ...]) -> int:
+    return int(np.prod([shape[d] for d in dim], dtype=np.int64)) if shape else 1
+
+
+in_formulas("count_of", _count_of, _count_of)
+
+
+@method()
+def sum(self: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: dtypes.dtype | None = None) -> Tensor:
+    """The sum of all elements, or over `dim` (an int or several)."""
+    if dtype is not None:
+        self = self.to(dtype)
+    if dim is None:
+        return _sum_all(self)
+    return _sum_dim(self, dims_of(dim, self._array.ndim), keepdim)
+
+
+@method()
+def mean(self: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: dtypes.dtype | None = None) -> Tensor:
+    """The mean of all elements, or over `dim`; RuntimeError for integers."""
+    if dtype is not None:
+        self = self.to(dtype)
+    if self._array.dtype.kind != "f":
+        raise RuntimeError(
+            "mean(): could not infer output dtype. Input dtype must be either a floating point or complex dtype. "
+            f"Got: {self.dtype.word}"
+        )
+    if dim is None:
+        return _mean_all(self)
+    return _mean_dim(self, dims_of(dim, self._array.ndim), keepdim)
+
+
+def _extremum(name: str, everything: Any, along: Any, best: Any, result: Any) -> Any:
+    def extremum(self: Tensor, dim: Any = None, keepdim: bool = False) -> Any:
+        from .pointwise import maximum
+
+        if isinstance(dim, Tensor):
+            return maximum(self, dim) if name == "max" else -maximum(-self, -dim)
+        if dim is None:
+            if not self._array.size:
+                raise RuntimeError(
+                    f"{name}(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction "
+                    "dim with the 'dim' argument."
+                )
+            return everything(self)
+        dim = dim_index(dim, self._array.ndim)
+        indices = wrap(np.asarray(best(self._array, axis=dim, keepdims=keepdim) if self._array.ndim else 0))
+        return result(along(self, dim, keepdim, indices), indices)
+
+    extremum.__name__ = name
+    extremum.__doc__ = f"The {name}imum of all elements, or (values, indices) along `dim`."
+    return extremum
+
+
+max = _extremum("max", _max_all, _max_dim, np.argmax, max_result)
+min = _extremum("min", _min_all, _min_dim, np.argmin, min_result)
+Tensor.max, Tensor.min = max, min
+
+
+@method()
+def argmax(self: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor:
+    """Where the largest element is: in all elements flattened, or along `dim`."""
+    return wrap(np.asarray(np.argmax(self._array, axis=dim, keepdims=keepdim)))
+
+
+@method()
+def all(self: Tensor) -> Tensor:
+    """Whether every element is true."""
+    return wrap(np.asarray(np.all(self._array)))
+
+
+@method()
+def any(self: Tensor) -> Tensor:
+    """Whether any element is true."""
+    return wrap(np.asarray(np.any(self._array)))

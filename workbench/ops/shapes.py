@@ -1,0 +1,110 @@
+"""Making gradients fit their inputs again: summing over broadcast dimensions, putting reduced ones back."""
+
+from __future__ import annotations
+
+from collections import namedtuple
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ..autograd import dtypes
+from ..autograd.tensor import Size, Tensor
+from .declare import in_formulas, method
+
+
+def pair(op: str) -> type:
+    """The type of an op's (values, indices)."""
+
+    class Pair(namedtuple(op, ["values", "indices"])):
+        __slots__ = ()
+
+        def __repr__(self) -> str:
+            return f"torch.return_types.{op}(\nvalues={self.values!r},\nindices={self.indices!r})"
+
+    Pair.__name__ = Pair.__qualname__ = op
+    Pair.__module__ = "torch.return_types"
+    return Pair
+
+
+def shape_of(*size: Any) -> tuple[int, ...]:
+    """A shape given as ints or as one sequence."""
+    if len(size) == 1 and not isinstance(size[0], (int, np.integer)):
+        size = tuple(size[0])
+    return tuple(int(s) for s in size)
+
+
+def dim_index(dim: int, ndim: int) -> int:
+    """A dimension counted from the front; IndexError out of range."""
+    span = max(ndim, 1)
+    if not -span <= dim < span:
+        raise IndexError(
+            f"Dimension out of range (expected to be in range of [{-span}, {span - 1}], but got {dim})"
+        )
+    return dim % span
+
+
+def dims_of(dim: Any, ndim: int) -> tuple[int, ...]:
+    """The reduced dimensions, counted from the front; all of them for None or ()."""
+    if dim is None or (not isinstance(dim, int) and len(dim) == 0):
+        return tuple(range(ndim))
+    dims = tuple(dim_index(d, ndim) for d in ((dim,) if isinstance(dim, int) else dim))
+    for d in dims:
+        if dims.count(d) > 1:
+            raise RuntimeError(f"dim {d} appears multiple times in the list of dims")
+    return dims if ndim else ()
+
+
+def broadcast_dims(got: tuple[int, ...], want: tuple[int, ...]) -> tuple[int, ...]:
+    """The dimensions of `got` over which broadcasting from `want` repeated the values."""
+    lead = len(got) - len(want)
+    return (*range(lead), *(i for i in range(lead, len(got)) if want[i - lead] == 1 and got[i] != 1))
+
+
+def sum_to_array(grad: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
+    """Sum an array down to a shape it was broadcast from."""
+    if grad.shape == shape:
+        return grad
+    return np.add.reduce(grad, axis=broadcast_dims(grad.shape, shape), keepdims=True).reshape(shape)
+
+
+def fit_arrays(fit: tuple[Any, ...], *grads: Any) -> list[Any]:
+    """Each wanted gradient in its input's shape and dtype."""
+    return [
+        g if f is None or g is None else sum_to_array(g, f[0]).astype(f[1], copy=False)
+        for f, g in zip(fit, grads, strict=True)
+    ]
+
+
+def fit_tensors(fit: tuple[Any, ...], *grads: Any) -> list[Any]:
+    """The same on tensors, recorded."""
+    return [
+        g if f is None or g is None else g.sum_to_size(f[0]).to(dtypes.named(f[1].name))
+        for f, g in zip(fit, grads, strict=True)
+    ]
+
+
+@method()
+def sum_to_size(self: Tensor, *size: Any) -> Tensor:
+    """Sum over the dimensions that broadcasting from `size` would repeat; the tensor itself if there are none."""
+    shape = shape_of(*size)
+    if self._array.shape == shape:
+        return self
+    return self.sum(broadcast_dims(self._array.shape, shape), keepdim=True).reshape(shape)
+
+
+def putting_back(reshape: Callable[..., Any]) -> Callable[..., Any]:
+    """A function that gives a reduced gradient its reduced dimensions back, with size 1."""
+
+    def put_back(grad: Any, shape: tuple[int, ...], dim: tuple[int, ...], keepdim: bool) -> Any:
+        if keepdim or not shape:
+            return grad
+        return reshape(grad, tuple(1 if i in dim else n for i, n in enumerate(shape)))
+
+    return put_back
+
+
+in_formulas("put_back", putting_back(np.reshape), putting_back(lambda t, shape: t.reshape(shape)))
+in_formulas("fit_arrays", fit_arrays, fit_tensors)
+in_formulas("fit_tensors", fit_arrays, fit_tensors)
+in_formulas("numel", lambda shape: Size(shape).numel(), lambda shape: Size(shape).numel())
