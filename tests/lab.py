@@ -1,0 +1,111 @@
+"""A real JupyterLab server for tests, started by the command a reader types, and its notebooks in a page."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import quote, urlsplit
+from urllib.request import Request, urlopen
+
+from playwright.sync_api import Page
+
+# What JupyterLab itself says in the console, with the reason it is let pass.
+NOISE = {
+    "Could not restore the debugger state: Canceled future for debug_request message before replies were "
+    "done": "its debugger still waits for an answer of the kernel that a test has just shut down",
+}
+
+# Playwright awaits the promise; the race makes a notebook that hangs a failure with a sentence.
+WITHIN = """async (work, seconds, what) => Promise.race([work, new Promise((_, fail) => setTimeout(
+    () => fail(new Error(`${what} took longer than ${seconds} s`)), seconds * 1000))])"""
+OPEN = f"""async () => {{
+  const app = window.jupyterapp;
+  const ready = async () => {{
+    await app.restored;
+    let panel;
+    while (!(panel = app.shell.currentWidget)?.sessionContext) await new Promise(r => setTimeout(r, 50));
+    await panel.context.ready;
+    await panel.sessionContext.ready;
+    while (panel.sessionContext.session?.kernel?.status !== "idle") await new Promise(r => setTimeout(r, 50));
+    return panel.context.path;
+  }};
+  return ({WITHIN})(ready(), 60, "opening the notebook");
+}}"""
+RUN_ALL = f"""async () => {{
+  const app = window.jupyterapp;
+  const kernel = app.shell.currentWidget.sessionContext.session.kernel;
+  const run = async () => {{
+    await app.commands.execute("notebook:run-all-cells");
+    while (kernel.status !== "idle") await new Promise(r => setTimeout(r, 50));
+  }};
+  return ({WITHIN})(run(), 120, "running all cells");
+}}"""
+
+
+@dataclass(frozen=True)
+class Lab:
+    """A running server: its address with a slash at the end, its token, and the folder it serves."""
+
+    address: str
+    token: str
+    folder: Path
+
+    def ask(self, path: str, method: str = "GET") -> object:
+        """What the server's REST interface answers, as JSON."""
+        request = Request(
+            f"{self.address}{path}", method=method, headers={"Authorization": f"token {self.token}"}
+        )
+        with urlopen(request, timeout=30) as answer:
+            text = answer.read()
+        return json.loads(text) if text else None
+
+    def open(self, page: Page, notebook: str) -> None:
+        """Open a notebook in the page and wait until its kernel is idle."""
+        page.goto(f"{self.address}lab/tree/{quote(notebook)}?token={self.token}&reset")
+        page.wait_for_function("window.jupyterapp !== undefined", timeout=60_000)
+        assert page.evaluate(OPEN) == notebook
+
+    def run_all(self, page: Page) -> None:
+        """Run every cell of the open notebook and wait until the last one has finished."""
+        page.evaluate(RUN_ALL)
+
+    def shut_kernel_down(self, page: Page) -> None:
+        """Shut the open notebook's kernel down, as the menu does, and wait until none is left."""
+        page.evaluate("() => window.jupyterapp.shell.currentWidget.sessionContext.shutdown()")
+        assert self.ask("api/kernels") == []
+
+
+@contextmanager
+def serve(folder: Path, home: Path) -> Iterator[Lab]:
+    """Run `workbench lab` on `folder`, with settings of its own kept under `home`, until the block ends."""
+    config = home / "config"
+    config.mkdir(parents=True)
+    # The app object is how a test says what a person would click; nothing else differs from a reader's Lab.
+    (config / "jupyter_lab_config.json").write_text(json.dumps({"LabApp": {"expose_app_in_browser": True}}))
+    places = {"JUPYTER_CONFIG_DIR": config, "JUPYTER_DATA_DIR": home / "data"}
+    places |= {"JUPYTER_RUNTIME_DIR": home / "runtime", "IPYTHONDIR": home / "ipython"}
+    environment = os.environ | {name: str(place) for name, place in places.items()}
+    command = [sys.executable, "-m", "workbench", "lab", str(folder), "--no-browser"]
+    with open(home / "log", "w+") as log:
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=log, text=True, env=environment)
+        try:
+            assert process.stdout is not None
+            url = next((line.strip() for line in process.stdout if "http://" in line), None)
+            assert url is not None, f"the server did not start:\n{(home / 'log').read_text()}"
+            parts = urlsplit(url)
+            yield Lab(f"{parts.scheme}://{parts.netloc}/", parts.query.removeprefix("token="), folder)
+        finally:
+            process.terminate()
+            process.communicate(timeout=30)
+
+
+def assert_clean(page: Page) -> None:
+    """The page asked nothing of other machines and its console shows no error that is ours."""
+    assert page.requests_outside == []
+    assert [said for said in page.console_errors if said not in NOISE] == []

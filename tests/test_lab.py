@@ -1,0 +1,49 @@
+"""The JupyterLab harness itself, on a notebook of two cells."""
+
+import sys
+
+import nbformat
+import pytest
+from browser_page import open_page, require_chromium
+from lab import Lab, assert_clean, serve
+from nbformat.v4 import new_code_cell, new_notebook
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory):
+    require_chromium()
+    folder = tmp_path_factory.mktemp("lessons")
+    sources = ["import sys, ipywidgets\nprint(sys.executable)", "ipywidgets.Text('hi')"]
+    notebook = new_notebook(
+        cells=[new_code_cell(source) for source in sources],
+        metadata={"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}},
+    )
+    nbformat.write(notebook, folder / "tiny.ipynb")
+    with serve(folder, tmp_path_factory.mktemp("home")) as lab:
+        yield lab
+
+
+def test_a_notebook_runs_in_this_environment_and_its_widget_outlives_the_kernel(server: Lab) -> None:
+    with open_page() as page:
+        server.open(page, "tiny.ipynb")
+        server.run_all(page)
+        assert page.locator(".jp-OutputArea-output pre").first.inner_text().strip() == sys.executable
+        box = page.locator(".widget-text input")
+        box.wait_for()
+        assert box.input_value() == "hi"
+        assert page.locator(".jp-Dialog, .jp-toastContainer .Toastify__toast").count() == 0
+        assert page.locator(".jp-FileBrowser .jp-DirListing-item", has_text="tiny.ipynb").is_visible()
+        server.shut_kernel_down(page)
+        assert box.input_value() == "hi"
+        assert_clean(page)
+
+
+def test_an_error_in_the_console_and_a_request_to_another_machine_are_noticed(server: Lab) -> None:
+    with open_page() as page:
+        server.open(page, "tiny.ipynb")
+        page.evaluate("console.error('it broke')")
+        with pytest.raises(AssertionError, match="it broke"):
+            assert_clean(page)
+        page.evaluate("fetch('https://example.com/').catch(() => null)")
+        with pytest.raises(AssertionError, match="example.com"):
+            assert_clean(page)
