@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from .. import errors
-from .node import Node
+from .node import Node, edge_of
 from .task import GraphTask
-from .tensor import Tensor, edge_of, meta_of, wrap
+from .tensor import Tensor, meta_of, wrap
 
 _warned_create_graph = False
 
@@ -71,7 +71,9 @@ def backward(
     """
     global _warned_create_graph
     if grad_variables is not None:
-        warnings.warn("`grad_variables` is deprecated. Use `grad_tensors` instead.", FutureWarning, stacklevel=2)
+        warnings.warn(
+            "`grad_variables` is deprecated. Use `grad_tensors` instead.", FutureWarning, stacklevel=2
+        )
         grad_tensors = grad_variables if grad_tensors is None else grad_tensors
     if inputs is not None and not isinstance(inputs, Tensor) and len(inputs) == 0:
         raise RuntimeError(errors.EMPTY_INPUTS.format("backward"))

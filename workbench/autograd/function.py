@@ -13,12 +13,11 @@ import numpy as np
 
 from .. import errors
 from ..events import emit, listeners
-from . import dtypes
-from .node import FREED, Node, saved_output, sequence, stale
+from .node import FREED, Node, edge_of, saved_output, sequence, stale
 from .outputs import bind_outputs
 from .returned import gradients_of
 from .state import modes, set_grad
-from .tensor import Tensor, edge_of, storage_of, wrap
+from .tensor import Tensor, storage_of, wrap
 
 _function_ids = itertools.count()
 
@@ -98,7 +97,9 @@ class BackwardCFunction(Node, FunctionCtx):
     @property
     def saved_variables(self) -> tuple[Tensor | None, ...]:
         """The old name of saved_tensors."""
-        warnings.warn("'saved_variables' is deprecated; use 'saved_tensors'", DeprecationWarning, stacklevel=2)
+        warnings.warn(
+            "'saved_variables' is deprecated; use 'saved_tensors'", DeprecationWarning, stacklevel=2
+        )
         return self.saved_tensors
 
     def _unpack(self, saved: Any, version: int) -> Tensor | None:
@@ -182,7 +183,9 @@ class FunctionMeta(type):
     """Gives every Function class a node class of its own, named after it."""
 
     def __init__(cls, name: str, bases: tuple[type, ...], namespace: dict[str, Any]) -> None:
-        cls._backward_cls = type(name + "Backward", (BackwardCFunction,), {"__slots__": (), "_forward_cls": cls})
+        cls._backward_cls = type(
+            name + "Backward", (BackwardCFunction,), {"__slots__": (), "_forward_cls": cls}
+        )
         cls._autograd_function_id = cls._backward_cls._autograd_function_id = next(_function_ids)
         super().__init__(name, bases, namespace)
 
@@ -249,7 +252,9 @@ class Function(metaclass=FunctionMeta):
                     if isinstance(a, Tensor)
                 ]
             )
-            ctx._inputs = tuple([(a._array.shape, a._array.dtype) if isinstance(a, Tensor) else None for a in args])
+            ctx._inputs = tuple(
+                [(a._array.shape, a._array.dtype) if isinstance(a, Tensor) else None for a in args]
+            )
         result, outputs = bind_outputs(ctx, args, output, recorded)
         if recorded:
             ctx._pack()
@@ -262,7 +267,9 @@ class Function(metaclass=FunctionMeta):
 _signatures: WeakKeyDictionary[Callable[..., Any], inspect.Signature] = WeakKeyDictionary()
 
 
-def _with_defaults(forward: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
+def _with_defaults(
+    forward: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[Any, ...]:
     """All of forward's parameters in their places, defaults included, for a Function with setup_context."""
     signature = _signatures.get(forward)
     if signature is None:
@@ -274,7 +281,9 @@ def _with_defaults(forward: Callable[..., Any], args: tuple[Any, ...], kwargs: d
     return bound.args
 
 
-def _positional(forward: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
+def _positional(
+    forward: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[Any, ...]:
     """Keyword arguments put in their places, for a forward that takes ctx; omitted defaults stay omitted."""
     names = list(inspect.signature(forward).parameters)[1:]
     places = dict(zip(names, args, strict=False))
@@ -288,5 +297,3 @@ def _positional(forward: Callable[..., Any], args: tuple[Any, ...], kwargs: dict
         if name not in places:
             raise TypeError(f"forward() missing required argument: '{name}' (position {position})")
     return tuple([places[name] for name in names if name in places])
-
-

@@ -7,12 +7,13 @@ Every node has a sequence number, an edge for each tensor it came from, and one 
 from __future__ import annotations
 
 import itertools
+import weakref
 from typing import Any
 
 import numpy as np
 
 from .. import errors
-from ..events import listeners, emit
+from ..events import emit, listeners
 from .tensor import Storage, Tensor, bump, meta_of, storage_of, wrap
 
 sequence = itertools.count()
@@ -126,6 +127,24 @@ class AccumulateGrad(Node):
 # leaves take their gradient as soon as it is complete.
 
 
+def edge_of(t: Tensor) -> Node:
+    """The node that takes this tensor's gradient: its grad_fn, or its AccumulateGrad if it is a leaf."""
+    fn = t.grad_fn
+    return accumulator(t) if fn is None else fn
+
+
+def accumulator(t: Tensor) -> AccumulateGrad:
+    """A leaf's AccumulateGrad: one at a time, alive only while somebody holds it, so that no cycle is made."""
+    meta = meta_of(t)
+    node = None if meta.accumulator is None else meta.accumulator()
+    if node is None:
+        node = AccumulateGrad()
+        node.extra = None
+        node.variable = t
+        meta.accumulator = weakref.ref(node)
+    return node
+
+
 def release(node: Node) -> None:
     """Free a node's saved tensors and say so."""
     if node.saved_names:
@@ -134,7 +153,9 @@ def release(node: Node) -> None:
             emit(("freed", node))
 
 
-def stale(node: Node, saved: Tensor | np.ndarray, storage: Storage, expected: int, output: int = 0) -> RuntimeError:
+def stale(
+    node: Node, saved: Tensor | np.ndarray, storage: Storage, expected: int, output: int = 0
+) -> RuntimeError:
     """The error of a saved tensor that was written after it was saved."""
     if isinstance(saved, Tensor):
         fn, nr, array = saved.grad_fn, saved.output_nr, saved._array

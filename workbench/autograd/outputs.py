@@ -21,12 +21,20 @@ def bind_outputs(ctx: Any, args: tuple[Any, ...], output: Any, recorded: bool) -
     ctx.multi = len(outputs) != 1
     bound = tuple([_bind(ctx, nr, o, args, dirty, plain, recorded) for nr, o in enumerate(outputs)])
     if recorded:
-        ctx._outputs = tuple([(o._array.shape, o._array.dtype) if isinstance(o, Tensor) else None for o in bound])
+        ctx._outputs = tuple(
+            [(o._array.shape, o._array.dtype) if isinstance(o, Tensor) else None for o in bound]
+        )
     return (bound if isinstance(output, tuple) else bound[0]), bound
 
 
 def _bind(
-    ctx: Any, nr: int, o: Any, args: tuple[Any, ...], dirty: tuple[Any, ...], plain: tuple[Any, ...], recorded: bool
+    ctx: Any,
+    nr: int,
+    o: Any,
+    args: tuple[Any, ...],
+    dirty: tuple[Any, ...],
+    plain: tuple[Any, ...],
+    recorded: bool,
 ) -> Any:
     if not isinstance(o, Tensor):
         return o
@@ -63,6 +71,8 @@ def _bind_plain(o: Tensor, is_input: bool) -> Tensor:
         return out
     if is_input:
         return alias(o)
-    if o._base is None:  # a graph built inside forward ends here; a view keeps requiring grad through its base
+    if (
+        o._base is None
+    ):  # a graph built inside forward ends here; a view keeps requiring grad through its base
         o._fn, o._rg = None, False
     return o

@@ -7,7 +7,6 @@ shared by all tensors over the same memory and likewise made when first needed.
 
 from __future__ import annotations
 
-import weakref
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,7 +15,7 @@ from .. import errors
 from . import dtypes
 
 if TYPE_CHECKING:
-    from .node import AccumulateGrad, Node
+    from .node import Node
 
 
 class Storage:
@@ -305,23 +304,3 @@ def link_view(out: Tensor, source: Tensor, creation: str = "default") -> None:
     base = source._base
     meta.base = source if base is None else base
     meta.creation = creation
-
-
-def edge_of(t: Tensor) -> Node:
-    """The node that takes this tensor's gradient: its grad_fn, or its AccumulateGrad if it is a leaf."""
-    fn = t.grad_fn
-    return accumulator(t) if fn is None else fn
-
-
-def accumulator(t: Tensor) -> AccumulateGrad:
-    """A leaf's AccumulateGrad: one at a time, alive only while somebody holds it, so that no cycle is made."""
-    meta = meta_of(t)
-    node = None if meta.accumulator is None else meta.accumulator()
-    if node is None:
-        from .node import AccumulateGrad
-
-        node = AccumulateGrad()
-        node.extra = None
-        node.variable = t
-        meta.accumulator = weakref.ref(node)
-    return node

@@ -3,4 +3,14 @@
 from . import creation, indexing, inplace, linear, movement, pointwise, reduction, shapes
 from .declare import REGISTRY
 
-__all__ = ["REGISTRY", "creation", "indexing", "inplace", "linear", "movement", "pointwise", "reduction", "shapes"]
+__all__ = [
+    "REGISTRY",
+    "creation",
+    "indexing",
+    "inplace",
+    "linear",
+    "movement",
+    "pointwise",
+    "reduction",
+    "shapes",
+]

@@ -15,12 +15,17 @@ from typing import Any
 import numpy as np
 
 from ..autograd import state
-from ..autograd.node import FREED, Node1, Node2, Node3, NodeN, read_array, read_tensor, sequence
-from ..autograd.tensor import Tensor, edge_of, link_view, meta_of
+from ..autograd.node import Node1, Node2, Node3, NodeN, edge_of, read_array, read_tensor, sequence
+from ..autograd.tensor import Tensor, link_view, meta_of
 from ..events import listeners
 
 # `__name__` is what a NumPy warning is filed under: the package's filter knows it
-ARRAYS: dict[str, Any] = {"__name__": __name__, "Tensor": Tensor, "ndarray": np.ndarray, "read_array": read_array}
+ARRAYS: dict[str, Any] = {
+    "__name__": __name__,
+    "Tensor": Tensor,
+    "ndarray": np.ndarray,
+    "read_array": read_array,
+}
 TENSORS: dict[str, Any] = {"__name__": __name__, "read_tensor": read_tensor}
 STRAIGHT: dict[str, Any] = {
     "__name__": __name__,
@@ -97,7 +102,9 @@ def _late(op: Any, method: str) -> Any:
     def first(node: Any, grad: Any) -> Any:
         if method not in op.compiled:
             op.compiled.add(method)
-            setattr(op.node, method, _compile(_backward_text(op, method), method, ARRAYS_OR_TENSORS[method], op))
+            setattr(
+                op.node, method, _compile(_backward_text(op, method), method, ARRAYS_OR_TENSORS[method], op)
+            )
         return getattr(node, method)(grad)
 
     return first
@@ -201,10 +208,14 @@ def _forward_text(op: Any) -> str:
     if rest:
         (second,) = rest
         call.append("a1")
-        if op.numbers:
+        if op.numbers is not None:
             out += [f"    if type({second}) is Tensor:"]
             out += [f"        a1 = {second}._array", f"        rg1 = {second}._rg"]
-            out += ["        if a0.dtype is not a1.dtype:", f"            {refuse}", f"        saved = {second}"]
+            out += [
+                "        if a0.dtype is not a1.dtype:",
+                f"            {refuse}",
+                f"        saved = {second}",
+            ]
             out += [f"    elif a0.dtype is f64 and (type({second}) is float or type({second}) is int):"]
             out += [f"        a1 = saved = NUMBERS.get({second})", "        if a1 is None:"]
             out += [f"            a1 = saved = NUMBERS.add({second})", "        rg1 = False"]
@@ -215,7 +226,9 @@ def _forward_text(op: Any) -> str:
             out += [f"    saved = {second}"]
     wanted = "rg" if not rest else "(rg or rg1)"
     out += [f"    if not {wanted} or (off and not modes.grad):"]
-    odd = f"{first}._meta is not None" + (f" or (a1 is not saved and {rest[0]}._meta is not None)" if rest else "")
+    odd = f"{first}._meta is not None" + (
+        f" or (a1 is not saved and {rest[0]}._meta is not None)" if rest else ""
+    )
     if inexact:
         odd += " or (a0.dtype is not f64 and a0.dtype is not f32)"
     if op.kind == "view":
@@ -224,7 +237,13 @@ def _forward_text(op: Any) -> str:
     out += ["        node = None", "    else:", "        node = NODE()"]
     out += [f"    r = forward({', '.join(call + op.arguments)})"]
     out += ["    if type(r) is not ndarray:", "        r = asarray(r)"]
-    out += ["    t = Tensor()", "    t._array = r", "    t._nr = 0", "    t._storage = None", "    t._meta = None"]
+    out += [
+        "    t = Tensor()",
+        "    t._array = r",
+        "    t._nr = 0",
+        "    t._storage = None",
+        "    t._meta = None",
+    ]
     out += ["    if node is None:", "        t._rg = False", "        t._fn = None", "        return t"]
     out += ["    t._rg = True", "    t._fn = node", "    node.seq = next(sequence)", "    node.extra = None"]
     for i, name in enumerate(op.tensors):
@@ -236,7 +255,10 @@ def _forward_text(op: Any) -> str:
         out += [f"    p = {tensor}._fn" + (" if rg1 else None" if i else "")]
         guard = "p is None" + ("" if not rest else (" and rg" if i == 0 else " and rg1"))
         out += [f"    if {guard}:", f"        p = edge_of({tensor})"]
-        out += [f"    node.p{i} = p", f"    node.n{i} = " + (f"{tensor}._nr{'' if not test else ' if p is not None else 0'}")]
+        out += [
+            f"    node.p{i} = p",
+            f"    node.n{i} = " + (f"{tensor}._nr{'' if not test else ' if p is not None else 0'}"),
+        ]
     for s in op.node.saved_names:
         if s == "result":
             out += ["    node.s_result = r", "    node.c_result = None", "    node.v_result = 0"]
@@ -246,7 +268,7 @@ def _forward_text(op: Any) -> str:
         flags = " or ".join(("rg", "rg1")[i] for i in readers)
         always = len(op.tensors) == 1 or len(readers) == 2
         version = f"0 if {s}._storage is None else {s}._storage.version"
-        if s != first and op.numbers:
+        if s != first and op.numbers is not None:
             version = f"0 if {array} is saved or {s}._storage is None else {s}._storage.version"
         indent = "    "
         if not always:
@@ -260,7 +282,7 @@ def _forward_text(op: Any) -> str:
     if op.fits:
         same = "None" if not rest else "None if a0.shape == a1.shape or a1 is saved and not a1.shape else "
         if rest:
-            if not op.numbers:
+            if op.numbers is None:
                 same = "None if a0.shape == a1.shape else "
             same += "((a0.shape, a0.dtype) if rg else None, (a1.shape, a1.dtype) if rg1 else None)"
         out += [f"    node.fit = {same}"]

@@ -94,7 +94,12 @@ def ones_like(input: Tensor, *, dtype: Dtype | None = None, requires_grad: bool 
 
 
 def arange(
-    start: float, end: float | None = None, step: float = 1, *, dtype: Dtype | None = None, requires_grad: bool = False
+    start: float,
+    end: float | None = None,
+    step: float = 1,
+    *,
+    dtype: Dtype | None = None,
+    requires_grad: bool = False,
 ) -> Tensor:
     """The numbers from `start` (0 if only one bound is given) up to, not including, `end`."""
     if end is None:

@@ -46,7 +46,13 @@ class Op:
     """A declared operation."""
 
     def __init__(
-        self, node_name: str, signature: str, forward: Callable[..., Any], kind: str, samples: str, formulas: dict
+        self,
+        node_name: str,
+        signature: str,
+        forward: Callable[..., Any],
+        kind: str,
+        samples: str,
+        formulas: dict,
     ) -> None:
         self.node_name, self.signature, self.forward = node_name, signature, forward
         self.kind, self.formulas = kind, formulas
@@ -65,7 +71,8 @@ class Op:
         self.numbers = NUMBERS if self.fits and len(self.tensors) == 2 else None
         self.simple = not (self.variadic or self.kept or len(self.tensors) > 2)
         reads = {
-            name: compiling.Reads(text, self.tensors + self.kept, self.arguments) for name, text in formulas.items()
+            name: compiling.Reads(text, self.tensors + self.kept, self.arguments)
+            for name, text in formulas.items()
         }
         self.reads = reads
         self.compiled: set[str] = set()
@@ -74,7 +81,13 @@ class Op:
 
 
 def define(
-    node_name: str, signature: str, forward: Callable[..., Any], *, kind: str = "plain", samples: str = "", **formulas: str
+    node_name: str,
+    signature: str,
+    forward: Callable[..., Any],
+    *,
+    kind: str = "plain",
+    samples: str = "",
+    **formulas: str,
 ) -> Callable[..., Any]:
     """Declare an op, put it in the registry and return its function; `formulas` has one text per tensor argument."""
     op = Op(node_name, signature, forward, kind, samples, formulas)

@@ -10,11 +10,10 @@ from typing import Any
 import numpy as np
 
 from ..autograd import dtypes
-from ..autograd.node import sequence
+from ..autograd.node import edge_of, sequence
 from ..autograd.state import modes
-from ..autograd.tensor import Tensor, edge_of, link_view, wrap
+from ..autograd.tensor import Tensor, link_view, wrap
 from ..events import emit, listeners
-
 
 NUMBER = (bool, int, float, np.number, np.bool_)
 
@@ -27,7 +26,9 @@ def door(op: Any, args: tuple[Any, ...]) -> Any:
         if not isinstance(operand, Tensor):
             _check_operand(op, position, operand, operands)
     arrays = _meet(op, operands) if op.fits else [t._array for t in operands]
-    rest = [given[name]._array if name in op.kept else given[name] for name in op.order if name not in op.tensors]
+    rest = [
+        given[name]._array if name in op.kept else given[name] for name in op.order if name not in op.tensors
+    ]
     r = op.forward(arrays, *rest) if op.variadic else op.forward(*arrays, *rest)
     out = wrap(np.asarray(r))
     needs = [isinstance(t, Tensor) and t.requires_grad for t in operands]
@@ -111,7 +112,9 @@ def record(op: Any, given: dict[str, Any], operands: list[Any], needs: list[bool
         value = given[name]
         is_tensor = isinstance(value, Tensor)
         keep = readers & wanted
-        setattr(node, f"s_{name}", (value if is_tensor else np.array(value, out._array.dtype)) if keep else None)
+        setattr(
+            node, f"s_{name}", (value if is_tensor else np.array(value, out._array.dtype)) if keep else None
+        )
         setattr(node, f"v_{name}", value._version if is_tensor else 0)
     for name in node.shape_names:
         setattr(node, f"z_{name}", np.shape(given[name]._array))

@@ -107,7 +107,9 @@ Tensor.__itruediv__, Tensor.__ipow__ = Tensor.div_, Tensor.pow_
 @method()
 def fill_(self: Tensor, value: float) -> Tensor:
     """Write one number into every element; the tensor no longer depends on what it was."""
-    return write(self, "fill_", lambda t, v: t * 0 + v if t.requires_grad else wrap(np.full_like(t._array, v)), value)
+    return write(
+        self, "fill_", lambda t, v: t * 0 + v if t.requires_grad else wrap(np.full_like(t._array, v)), value
+    )
 
 
 @method()
@@ -133,7 +135,9 @@ def index_add_(self: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:
         return wrap(np.moveaxis(out, 0, dim))
 
     if modes.grad and (self.requires_grad or source.requires_grad):
-        raise NotImplementedError("this version of the workbench has no gradient of index_add_; use it under no_grad.")
+        raise NotImplementedError(
+            "this version of the workbench has no gradient of index_add_; use it under no_grad."
+        )
     return write(self, "index_add_", added, source)
 
 

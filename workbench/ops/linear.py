@@ -84,15 +84,29 @@ def _check(self: Tensor, other: Tensor) -> None:
             )
         return
     if a.dtype is not b.dtype:
-        words = {"float64": "double", "float32": "float", "float16": "c10::Half", "int64": "long long", "int32": "int"}
+        words = {
+            "float64": "double",
+            "float32": "float",
+            "float16": "c10::Half",
+            "int64": "long long",
+            "int32": "int",
+        }
         left, right = (words.get(t.dtype.name, t.dtype.name) for t in (self, other))
         raise RuntimeError(f"expected m1 and m2 to have the same dtype, but got: {left} != {right}")
     rows = b.shape[-2] if b.ndim > 1 else b.shape[0]
     if a.shape[-1] == rows:
         return
     if b.ndim == 1 and a.ndim == 2:
-        raise RuntimeError(f"size mismatch, got input ({a.shape[0]}), mat ({a.shape[0]}x{a.shape[1]}), vec ({rows})")
-    left = (1, a.shape[0]) if a.ndim == 1 else (int(np.prod(a.shape[:-1])), a.shape[-1]) if b.ndim == 2 else a.shape[-2:]
+        raise RuntimeError(
+            f"size mismatch, got input ({a.shape[0]}), mat ({a.shape[0]}x{a.shape[1]}), vec ({rows})"
+        )
+    left = (
+        (1, a.shape[0])
+        if a.ndim == 1
+        else (int(np.prod(a.shape[:-1])), a.shape[-1])
+        if b.ndim == 2
+        else a.shape[-2:]
+    )
     right = b.shape[-2:] if b.ndim > 1 else (rows, 1)
     raise RuntimeError(
         f"mat1 and mat2 shapes cannot be multiplied ({left[0]}x{left[1]} and {right[0]}x{right[1]})"

@@ -71,7 +71,9 @@ _squeeze = define(
     self="reshape(grad, self.shape)",
     samples="r(2, 1), 1",
 )
-_alias = define("AliasBackward0", "alias(Tensor self)", lambda a: a[...], kind="view", self="grad", samples="r(3)")
+_alias = define(
+    "AliasBackward0", "alias(Tensor self)", lambda a: a[...], kind="view", self="grad", samples="r(3)"
+)
 _to_copy = define(
     "ToCopyBackward0",
     "to_copy(Tensor self, dtype, source)",
@@ -259,4 +261,3 @@ def stack(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
                 f"{list(t._array.shape)} at entry {i}"
             )
     return _stack(_meeting(tensors), dim_index(dim, first.ndim + 1))
-

@@ -19,6 +19,8 @@ _add = define(
     other="grad",
     samples="r(3), r(3); r(2, 3), r(3); r(2, 1), r(1, 3); r(3), 2.5; r(), r(2)",
 )
+
+
 def _subtract(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     if a.dtype.kind == "b":
         raise RuntimeError(
@@ -37,7 +39,13 @@ _sub = define(
     other="-grad",
     samples="r(3), r(3); r(2, 3), r(3); r(3), 2.5; r(3), r(2, 3)",
 )
-_rsub = define("RsubBackward1", "rsub(Tensor self, number)", lambda a, n: n - a, self="-grad", samples="r(3), 2.0; r(3), 1")
+_rsub = define(
+    "RsubBackward1",
+    "rsub(Tensor self, number)",
+    lambda a, n: n - a,
+    self="-grad",
+    samples="r(3), 2.0; r(3), 1",
+)
 mul = define(
     "MulBackward0",
     "mul(Tensor self, Tensor other)",
@@ -65,14 +73,27 @@ reciprocal = define(
     self="-grad * (result * result)",
     samples="p(3)",
 )
-exp = define("ExpBackward0", "exp(Tensor self)", np.exp, kind="float", self="grad * result", samples="r(3); r(2, 3)")
-log = define("LogBackward0", "log(Tensor self)", np.log, kind="float", self="grad / self", samples="p(3)")
-sin = define("SinBackward0", "sin(Tensor self)", np.sin, kind="float", self="grad * cos(self)", samples="r(3); r()")
-cos = define("CosBackward0", "cos(Tensor self)", np.cos, kind="float", self="-grad * sin(self)", samples="r(3)")
-tanh = define(
-    "TanhBackward0", "tanh(Tensor self)", np.tanh, kind="float", self="grad * (1 - result * result)", samples="r(3)"
+exp = define(
+    "ExpBackward0", "exp(Tensor self)", np.exp, kind="float", self="grad * result", samples="r(3); r(2, 3)"
 )
-sqrt = define("SqrtBackward0", "sqrt(Tensor self)", np.sqrt, kind="float", self="grad / (2 * result)", samples="p(3)")
+log = define("LogBackward0", "log(Tensor self)", np.log, kind="float", self="grad / self", samples="p(3)")
+sin = define(
+    "SinBackward0", "sin(Tensor self)", np.sin, kind="float", self="grad * cos(self)", samples="r(3); r()"
+)
+cos = define(
+    "CosBackward0", "cos(Tensor self)", np.cos, kind="float", self="-grad * sin(self)", samples="r(3)"
+)
+tanh = define(
+    "TanhBackward0",
+    "tanh(Tensor self)",
+    np.tanh,
+    kind="float",
+    self="grad * (1 - result * result)",
+    samples="r(3)",
+)
+sqrt = define(
+    "SqrtBackward0", "sqrt(Tensor self)", np.sqrt, kind="float", self="grad / (2 * result)", samples="p(3)"
+)
 sigmoid = define(
     "SigmoidBackward0",
     "sigmoid(Tensor self)",
@@ -232,7 +253,23 @@ def where(condition: Tensor, self: Any = None, other: Any = None) -> Tensor:
 
 Tensor.where = lambda self, condition, other: where(condition, self, other)
 
-for _function in (mul, div, neg, reciprocal, exp, log, sin, cos, tanh, sqrt, sigmoid, relu, abs, sign, maximum):
+for _function in (
+    mul,
+    div,
+    neg,
+    reciprocal,
+    exp,
+    log,
+    sin,
+    cos,
+    tanh,
+    sqrt,
+    sigmoid,
+    relu,
+    abs,
+    sign,
+    maximum,
+):
     setattr(Tensor, _function.op.name, _function)
 
 Tensor.__add__ = Tensor.__radd__ = operator(_add)

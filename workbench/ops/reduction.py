@@ -71,7 +71,9 @@ def _pick(a: np.ndarray, dim: int, keepdim: bool, indices: np.ndarray) -> np.nda
     return values if keepdim else np.squeeze(values, dim)
 
 
-def _put(grad: np.ndarray, shape: tuple[int, ...], dim: int, keepdim: bool, indices: np.ndarray) -> np.ndarray:
+def _put(
+    grad: np.ndarray, shape: tuple[int, ...], dim: int, keepdim: bool, indices: np.ndarray
+) -> np.ndarray:
     """The other way: zeros of `shape` with `grad` at `indices`."""
     out = np.zeros(shape, np.asarray(grad).dtype)
     if not shape:
@@ -120,7 +122,9 @@ def sum(self: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: dtypes.d
 
 
 @method()
-def mean(self: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: dtypes.dtype | None = None) -> Tensor:
+def mean(
+    self: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: dtypes.dtype | None = None
+) -> Tensor:
     """The mean of all elements, or over `dim`; RuntimeError for integers."""
     if dtype is not None:
         self = self.to(dtype)
