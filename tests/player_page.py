@@ -1,0 +1,53 @@
+"""A page with one player in it and nothing else, and what a test reads from its DOM."""
+
+from __future__ import annotations
+
+import json
+from importlib.resources import files
+from typing import Any
+
+from playwright.sync_api import Page
+
+from workbench.scene.theme import live_css
+
+STATIC = files("workbench.widgets") / "static"
+SCRIPT, STYLE = ((STATIC / name).read_text(encoding="utf-8") for name in ("player.js", "player.css"))
+
+_PAGE = """<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Player</title>
+<style>{style}</style></head>
+<body><main><h1>A page</h1><div id="here"></div></main><script type="module">{script}
+window.leaked = []; window.moves = [];
+document.addEventListener("keydown", (event) => window.leaked.push(event.key));
+window.player = mount(document.getElementById("here"), {story}, {{ moved: (k) => window.moves.push(k) }});
+</script></body></html>"""
+
+_STATES = """() => { const texts = (g) => [...g.querySelectorAll("text")].map((t) => t.textContent).join("|");
+  const read = (g) => [g.dataset.id, [g.dataset.state, g.getAttribute("class"), texts(g)]];
+  return Object.fromEntries([...document.querySelectorAll("[data-id]")].map(read)); }"""
+
+
+def show(page: Page, story: Any) -> None:
+    """Load a page that plays this storyboard dict."""
+    embedded = json.dumps(story).replace("<", "\\u003c")
+    page.set_content(_PAGE.format(style=live_css(".wb-player") + STYLE, script=SCRIPT, story=embedded))
+    page.wait_for_function("window.player")
+
+
+def everything(page: Page) -> dict[str, list[str]]:
+    """State, class and text of every box and arrow, by id."""
+    return page.evaluate(_STATES)
+
+
+def states(page: Page) -> dict[str, str]:
+    """State of every box and arrow, by id."""
+    return {id: found[0] for id, found in everything(page).items()}
+
+
+def position(page: Page) -> str:
+    """What the bar says of the place, like "3 / 8"."""
+    return page.locator(".wb-position").inner_text()
+
+
+def press(page: Page, action: str) -> None:
+    """Click one of the player's buttons by what it does: "step", "back", "play", …"""
+    page.locator(f'[data-action="{action}"]').click()

@@ -1,0 +1,174 @@
+"""A box tells everything about itself when clicked or opened by key, and the keyboard reaches it all."""
+
+from __future__ import annotations
+
+import pytest
+from browser_page import open_page
+from player_page import position, press, show
+from player_story import SOURCE, storyboard
+
+STORY = storyboard().to_dict()
+
+
+@pytest.fixture(scope="module")
+def browser_tab():
+    with open_page() as page:
+        yield page
+
+
+@pytest.fixture
+def page(browser_tab):
+    show(browser_tab, STORY)
+    yield browser_tab
+    assert browser_tab.console_errors == []
+    assert browser_tab.requests_outside == []
+
+
+def focused(page) -> str:
+    return page.evaluate("""() => { const e = document.activeElement;
+        return e.dataset.action || e.dataset.id || [...e.classList].at(-1) || e.tagName; }""")
+
+
+def panel(page):
+    return page.locator(".wb-details")
+
+
+def test_a_click_shows_the_functions_source_and_escape_puts_it_away(page):
+    assert not panel(page).is_visible()
+    page.locator('[data-id="n1"]').click()
+    assert panel(page).locator(".wb-panel-title").inner_text() == "Square"
+    assert panel(page).locator(".wb-panel-kind").inner_text() == "custom Function"
+    assert panel(page).locator(".wb-heading").all_inner_texts() == ["forward and backward", "Note"]
+    assert panel(page).locator("pre").inner_text() == SOURCE
+    assert page.locator('[data-id="n1"]').get_attribute("aria-expanded") == "true"
+    page.keyboard.press("Escape")
+    assert not panel(page).is_visible()
+    assert page.locator('[data-id="n1"]').get_attribute("aria-expanded") == "false"
+
+
+def test_values_show_name_dtype_shape_and_norm(page):
+    page.locator('[data-id="x"]').click()
+    assert panel(page).locator(".wb-facts span").all_inner_texts() == ["x", "float64", "[3]", "norm 3.742"]
+    assert panel(page).locator("pre").inner_text() == "[1, 2, 3]"
+
+
+def test_the_open_panel_follows_the_steps(page):
+    page.locator('[data-id="w"]').click()
+    assert panel(page).locator(".wb-heading").all_inner_texts() == ["Value"]
+    page.evaluate("player.go(5)")
+    assert panel(page).locator(".wb-heading").all_inner_texts() == ["Gradient"]
+    assert panel(page).locator(".wb-panel-kind").inner_text() == "leaf · done"
+    page.evaluate("player.go(4)")
+    assert panel(page).locator(".wb-heading").all_inner_texts() == ["Value"]
+
+
+def test_stepping_to_before_a_box_was_there_closes_its_panel_and_keeps_the_keys(page):
+    page.locator('[data-id="n3"]').click()
+    page.keyboard.press("ArrowLeft")
+    assert not panel(page).is_visible()
+    page.keyboard.press("ArrowLeft")
+    assert position(page) == "1 / 8"
+
+
+def test_what_the_reader_scrolled_to_stays_in_sight_while_stepping(page):
+    page.locator('[data-id="n1"]').click()
+    page.evaluate("document.querySelector('.wb-details pre').scrollLeft = 40")
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("ArrowRight")
+    assert panel(page).locator(".wb-panel-kind").inner_text() == "custom Function · ready to run"
+    assert page.evaluate("document.querySelector('.wb-details pre').scrollLeft") == 40
+
+
+def test_enter_opens_the_focused_box_and_escape_returns_to_it(page):
+    page.locator('[data-id="n2"]').focus()
+    page.keyboard.press("Enter")
+    assert panel(page).locator(".wb-panel-title").inner_text() == "mul"
+    assert focused(page) == "wb-details"
+    page.keyboard.press("Tab")
+    assert focused(page) == "close"
+    page.keyboard.press("ArrowRight")
+    assert position(page) == "4 / 8"
+    page.keyboard.press("Escape")
+    assert focused(page) == "n2"
+
+
+def test_arrows_scroll_code_instead_of_stepping_while_code_has_the_focus(page):
+    page.locator('[data-id="n1"]').click()
+    panel(page).locator("pre").focus()
+    page.keyboard.press("ArrowRight")
+    assert position(page) == "3 / 8"
+
+
+def test_tab_goes_through_bar_picture_boxes_and_details_in_order(page):
+    page.evaluate("player.go(0)")
+    page.locator('[data-id="n1"]').click()
+    page.locator('[data-action="first"]').focus()
+    order = [focused(page)]
+    for _ in range(15):
+        page.keyboard.press("Tab")
+        order.append(focused(page))
+    assert order == [
+        "first", "back", "play", "step", "last", "wb-slider", "out", "fit", "in", "keys",
+        "wb-view", "x", "n1", "n1.x", "close", "PRE",
+    ]  # fmt: skip
+
+
+def test_the_key_list_opens_and_closes(page):
+    page.locator(".wb-player").focus()
+    page.keyboard.press("?")
+    keys = page.locator(".wb-keys kbd").all_inner_texts()
+    assert keys == ["→", "←", "Home", "End", "Space", "Enter", "Esc", "?"]
+    page.locator('[data-id="n1"]').click()
+    page.keyboard.press("Escape")
+    assert not page.locator(".wb-keys").is_visible()
+    assert panel(page).is_visible()
+
+
+def test_the_panel_stands_beside_the_picture_where_there_is_room_and_below_it_elsewhere(page):
+    page.locator('[data-id="n1"]').click()
+    view = page.locator(".wb-view")
+    assert panel(page).bounding_box()["x"] > view.bounding_box()["x"] + 300
+    page.set_viewport_size({"width": 600, "height": 900})
+    try:
+        assert panel(page).bounding_box()["y"] > view.bounding_box()["y"] + 300
+        assert page.evaluate("document.documentElement.scrollWidth") <= 600
+    finally:
+        page.set_viewport_size({"width": 1280, "height": 900})
+
+
+def test_zoom_and_fit(page):
+    width = "Number(document.querySelector('.wb-picture').getAttribute('width'))"
+    page.wait_for_function(width)
+    start = page.evaluate(width)
+    press(page, "in")
+    assert page.evaluate(width) == pytest.approx(1.25 * start)
+    press(page, "out")
+    press(page, "out")
+    assert page.evaluate(width) == pytest.approx(0.8 * start)
+    press(page, "fit")
+    assert page.evaluate(width) == pytest.approx(start)
+
+
+def test_a_picture_too_large_scrolls_to_the_box_of_the_step(page):
+    story = storyboard().to_dict() | {"width": 4000, "height": 5000}
+    loss = next(box for box in story["boxes"] if box["id"] == "loss")
+    loss["x"], loss["y"] = 3000, 4000
+    show(page, story)
+    page.emulate_media(reduced_motion="reduce")
+    try:
+        for k, id in [(3, "loss"), (4, "n3"), (0, "n1")]:
+            page.evaluate("k => player.go(k)", k)
+            box = page.locator(f'[data-id="{id}"] .wb-frame').bounding_box()
+            view = page.locator(".wb-view").bounding_box()
+            assert view["x"] <= box["x"] and box["x"] + box["width"] <= view["x"] + view["width"]
+            assert view["y"] <= box["y"] and box["y"] + box["height"] <= view["y"] + view["height"]
+        assert page.evaluate("scrollY") == 0
+    finally:
+        page.emulate_media(reduced_motion="null")
+
+
+def test_text_is_never_smaller_than_12_px_at_full_size(page):
+    sizes = page.evaluate("""() => [...document.querySelectorAll(":is(text, span, p, pre, button)")]
+        .map((e) => parseFloat(getComputedStyle(e).fontSize))""")
+    assert min(sizes) >= 12

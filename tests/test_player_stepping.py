@@ -1,0 +1,179 @@
+"""The player steps: buttons, keys and slider show the storyboard's states, exactly in both directions."""
+
+from __future__ import annotations
+
+import pytest
+from browser_page import open_page
+from player_page import everything, position, press, show, states
+from player_story import RUNNING, storyboard
+
+STORY = storyboard().to_dict()
+
+
+@pytest.fixture(scope="module")
+def browser_tab():
+    with open_page() as page:
+        yield page
+
+
+@pytest.fixture
+def page(browser_tab):
+    show(browser_tab, STORY)
+    yield browser_tab
+    assert browser_tab.console_errors == []
+    assert browser_tab.requests_outside == []
+
+
+def expected(k: int) -> dict[str, str]:
+    scene = storyboard().at(k)
+    return {id: thing.state for id, thing in (scene.boxes | scene.arrows).items()}
+
+
+def test_it_opens_where_the_forward_ends(page):
+    assert position(page) == "3 / 8"
+    assert page.locator(".wb-phase").inner_text() == "forward"
+    assert states(page) == expected(2)
+
+
+def test_step_shows_each_state_of_the_storyboard_and_back_is_its_exact_inverse(page):
+    press(page, "first")
+    seen = [everything(page)]
+    for _ in range(7):
+        press(page, "step")
+        seen.append(everything(page))
+    for k, moment in enumerate(seen):
+        assert {id: found[0] for id, found in moment.items()} == expected(k)
+    for k in reversed(range(7)):
+        press(page, "back")
+        assert everything(page) == seen[k]
+
+
+def test_jumps_show_what_steps_show(page):
+    for k in (7, 0, 5, 1, 6):
+        page.evaluate("k => player.go(k)", k)
+        assert states(page) == expected(k)
+    for wrong in (-5, "x", None):
+        page.evaluate("k => player.go(k)", wrong)
+        assert position(page) == "1 / 8"
+    page.evaluate("player.go(99)")
+    assert position(page) == "8 / 8"
+
+
+def test_a_gradient_travels_its_edge_and_its_value_stays_there(page):
+    press(page, "step")
+    press(page, "step")
+    edge = page.locator('[data-id="n2>n3"]')
+    assert edge.get_attribute("data-state") == "flowing"
+    assert edge.locator(".wb-label").all_text_contents() == ["[1, 1, 1]", "norm 1.732"]
+    assert page.locator(".wb-dot").count() == 1
+    page.wait_for_function("document.querySelectorAll('.wb-dot').length === 0", timeout=3000)
+    press(page, "step")
+    assert edge.get_attribute("data-state") == "done"
+    assert edge.locator(".wb-label").all_text_contents() == ["[1, 1, 1]", "norm 1.732"]
+    assert page.locator(".wb-dot").count() == 2
+    assert page.locator('[data-id="n2.self"] .wb-word').text_content() == "freed"
+
+
+def test_the_dot_climbs_from_the_lower_end_to_the_upper(page):
+    press(page, "step")
+    press(page, "step")
+    height = "() => new DOMMatrix(getComputedStyle(document.querySelector('.wb-dot')).transform).f"
+    first = page.evaluate(height)
+    page.wait_for_timeout(150)
+    assert page.evaluate(height) < first
+
+
+def test_nothing_travels_where_the_reader_wants_no_motion(page):
+    page.emulate_media(reduced_motion="reduce")
+    try:
+        press(page, "step")
+        assert states(page) == expected(3)
+        assert page.locator(".wb-dot").count() == 0
+    finally:
+        page.emulate_media(reduced_motion="null")
+
+
+def test_keys_step_jump_and_play(page):
+    page.locator(".wb-player").focus()
+    for key, place in [("ArrowRight", 4), ("ArrowRight", 5), ("ArrowLeft", 4), ("Home", 1), ("End", 8)]:
+        page.keyboard.press(key)
+        assert position(page) == f"{place} / 8"
+    page.keyboard.press("Home")
+    page.keyboard.press(" ")
+    assert page.get_by_role("button", name="Pause").count() == 1
+    page.keyboard.press(" ")
+    assert page.get_by_role("button", name="Play").count() == 1
+    assert position(page) == "2 / 8"
+
+
+def test_the_slider_goes_anywhere(page):
+    slider = page.get_by_role("slider", name="Position")
+    slider.fill("6")
+    assert states(page) == expected(6)
+    assert slider.get_attribute("aria-valuetext") == "7 of 8, backward"
+    slider.press("ArrowLeft")
+    assert states(page) == expected(5)
+
+
+def test_play_reaches_the_end_stops_there_and_starts_over(page):
+    page.evaluate("player.go(5)")
+    press(page, "play")
+    page.wait_for_function("document.querySelector('.wb-player').dataset.position === '7'", timeout=5000)
+    assert page.locator(".wb-player").get_attribute("data-playing") == "false"
+    press(page, "play")
+    assert position(page) == "1 / 8"
+    assert page.locator(".wb-player").get_attribute("data-playing") == "true"
+    press(page, "step")
+    assert position(page) == "2 / 8"
+    assert page.locator(".wb-player").get_attribute("data-playing") == "false"
+
+
+def test_the_ends_are_marked_and_keep_the_focus(page):
+    page.locator('[data-action="last"]').focus()
+    page.keyboard.press("Enter")
+    assert page.locator('[data-action="step"]').get_attribute("aria-disabled") == "true"
+    assert page.locator('[data-action="back"]').get_attribute("aria-disabled") == "false"
+    page.keyboard.press("ArrowRight")
+    assert position(page) == "8 / 8"
+    page.keyboard.press("ArrowLeft")
+    assert position(page) == "7 / 8"
+
+
+def test_the_caption_says_the_step_and_the_line_of_code(page):
+    page.evaluate("player.go(1)")
+    assert page.locator(".wb-sentence").inner_text() == "mul multiplies y by w."
+    assert page.locator(".wb-sentence").get_attribute("aria-live") == "polite"
+    assert page.locator(".wb-cursor").inner_text().split("\n") == ["lesson.py:2", "z = y * w * scale"]
+
+
+def test_a_host_is_told_of_each_move_once(page):
+    press(page, "step")
+    press(page, "last")
+    page.keyboard.press("ArrowRight")
+    assert page.evaluate("moves") == [3, 7]
+
+
+def test_a_step_takes_less_than_a_frame_in_a_picture_of_many_boxes(page):
+    boxes, arrows, steps = [], [], []
+    for n in range(500):
+        boxes.append({**STORY["boxes"][0], "id": f"b{n}", "y": 90 * n})
+        arrows.append({**STORY["arrows"][0], "id": f"a{n}", "d": f"M20,{90 * n} C20,0 20,0 20,{90 * n + 20}"})
+        flows = {f"a{n}": {"state": "flowing", "label": "1"}}
+        steps.append({"phase": "backward", "focus": f"b{n}", "boxes": {f"b{n}": RUNNING}, "arrows": flows})
+    show(page, {**STORY, "height": 45000, "boxes": boxes, "arrows": arrows, "steps": steps})
+    took = page.evaluate("""() => { const all = [];
+        for (let k = 1; k < 200; k++) {
+            const began = performance.now();
+            player.go(k);
+            all.push(performance.now() - began);
+        }
+        return all.sort((a, b) => a - b)[100]; }""")
+    assert took < 16
+
+
+def test_destroy_leaves_nothing_behind(page):
+    press(page, "play")
+    page.evaluate("player.destroy()")
+    assert page.locator("#here").inner_html() == ""
+    page.wait_for_timeout(1000)
+    assert page.evaluate("moves") == [3]

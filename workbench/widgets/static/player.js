@@ -1,0 +1,481 @@
+/**
+ * The player: draws a storyboard once and steps through it in the browser, with no kernel and no network.
+ *
+ * @typedef {{heading: string, kind: "code"|"text"|"value", body: any}} Detail
+ * @typedef {{id: string, kind: string, holder: string|null, x: number, y: number, w: number, h: number,
+ *            title: string, lines: string[], state: string, alt: string, details: Detail[]}} Box
+ * @typedef {{id: string, kind: string, source: string, target: string, d: string, lx: number, ly: number,
+ *            lw: number, lh: number, label: string, state: string, alt: string}} Arrow
+ * @typedef {{caption: string, phase: string, cursor: {file: string, line: number, text: string}|null,
+ *            focus: string|null, boxes: Record<string, object>, arrows: Record<string, object>}} Step
+ * @typedef {{format: string, version: number, title: string, width: number, height: number,
+ *            boxes: Box[], arrows: Arrow[], steps: Step[]}} Storyboard
+ * @typedef {{position?: number, moved?: (position: number) => void}} Options
+ */
+
+const FORMAT = "workbench-storyboard", VERSION = 1;
+const PLAY_MS = 900, TRAVEL_MS = 450;
+const CHANGEABLE = ["title", "lines", "state", "alt", "details", "label"];
+const CHARACTER = 7.25; // px: the layout's own width of a column of text, whatever the font
+const WIDE = /[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\uff00-\uff60\u{1f300}-\u{1faff}]/u;
+const SMALLEST = 0.7; // a picture opens no smaller, so that its text stays readable; it scrolls instead
+const PADDING = 12; // px around the picture, as in player.css
+const NEARLY = 0.8; // shrunk no further, a picture is also made to fit the height; a higher one scrolls
+const MARGIN = 48; // px kept free around the box a step is about, when the picture scrolls to it
+
+const ICONS = {
+  first: "M4 3v10M12 3 7 8l5 5", back: "M10 3 5 8l5 5", step: "m6 3 5 5-5 5", last: "M12 3v10M4 3l5 5-5 5",
+  play: "M5 3v10l8-5z", pause: "M5 3v10M11 3v10", out: "M3 8h10", in: "M3 8h10M8 3v10",
+  close: "m4 4 8 8m0-8-8 8", forward: "M8 2v11m-4-4 4 4 4-4", backward: "M8 14V3M4 7l4-4 4 4",
+};
+/** The sign of a state, around the middle of its disc. */
+const SIGNS = {
+  pending: "M0-5a5 5 0 0 0 0 10z", ready: "M-4 0a4 4 0 1 0 8 0a4 4 0 1 0-8 0z", running: "M-3-5 5.5 0-3 5z",
+  done: "M-4 .5-1 3.5 4-3", error: "M-3.5-3.5 3.5 3.5M-3.5 3.5 3.5-3.5",
+};
+/** Kinds and states in words, as in the other faces. */
+const KINDS = {
+  function: "custom Function", op: "operation", leaf: "leaf", constant: "constant", output: "output",
+  saved: "saved tensor",
+};
+const STATES = {
+  pending: "has part of its gradient", ready: "ready to run", running: "running now", done: "done",
+  freed: "freed", error: "failed here",
+};
+const KEYS = [
+  ["→", "step"], ["←", "back"], ["Home", "first step"], ["End", "last step"], ["Space", "play or pause"],
+  ["Enter", "details of the focused box"], ["Esc", "close"], ["?", "this list"],
+];
+
+const build = (element, attributes, children) => {
+  for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, String(value));
+  for (const child of children) element.append(child instanceof Node ? child : String(child)); // never markup
+  return element;
+};
+const html = (name, attributes = {}, ...children) =>
+  build(document.createElement(name), attributes, children);
+const svg = (name, attributes = {}, ...children) =>
+  build(document.createElementNS("http://www.w3.org/2000/svg", name), attributes, children);
+const list = (value) => (Array.isArray(value) ? value : []);
+const words = (value) => String(value ?? "");
+const icon = (name) => {
+  const size = { viewBox: "0 0 16 16", width: 16, height: 16 };
+  return svg("svg", { ...size, "aria-hidden": true }, svg("path", { d: ICONS[name] }));
+};
+const columns = (text) => [...text].reduce((sum, character) => sum + (WIDE.test(character) ? 2 : 1), 0);
+const calm = () => matchMedia("(prefers-reduced-motion: reduce)").matches;
+
+/** The storyboard's items as they are at a moment, and `go`, which is exact in both directions. */
+function timeline(storyboard) {
+  const copies = (things) => new Map(list(things).map((thing) => [thing.id, { ...thing }]));
+  const items = { boxes: copies(storyboard.boxes), arrows: copies(storyboard.arrows) };
+  const steps = list(storyboard.steps);
+  const pick = (source, names) => Object.fromEntries(names.map((name) => [name, source[name]]));
+  const changes = (step, part) => Object.entries(step[part] ?? {}).filter(([id]) => items[part].has(id))
+    .map(([id, change]) => [items[part].get(id), pick(change, CHANGEABLE.filter((name) => name in change))]);
+  const apply = (moves, dirty) => moves.forEach(([item, change]) => dirty.add(Object.assign(item, change)));
+  const forth = steps.map((step) => [...changes(step, "boxes"), ...changes(step, "arrows")]);
+  const back = forth.map((moves) => {
+    const undo = moves.map(([item, change]) => [item, pick(item, Object.keys(change))]);
+    apply(moves, new Set());
+    return undo;
+  });
+  let at = steps.length; // how many steps are applied
+  const go = (position) => {
+    const dirty = new Set();
+    while (at <= position && at < steps.length) apply(forth[at++], dirty);
+    while (at > position + 1) apply(back[--at], dirty);
+    return dirty;
+  };
+  go(-1);
+  const backward = steps.findIndex((step) => step.phase === "backward");
+  return { ...items, steps, go, opening: backward < 0 ? steps.length - 1 : Math.max(0, backward - 1) };
+}
+
+/** The two ends of a path, each with the direction in which the path leaves the picture there. */
+function ends(d) {
+  const numbers = (words(d).match(/-?\d*\.?\d+(e-?\d+)?/gi) ?? []).map(Number), points = [];
+  for (let i = 0; i + 1 < numbers.length; i += 2) points.push([numbers[i], numbers[i + 1]]);
+  const end = (row) => {
+    const [x, y] = row[0] ?? [0, 0], [u, v] = row.find((p) => p[0] !== x || p[1] !== y) ?? [x, y - 1];
+    const length = Math.hypot(x - u, y - v);
+    return { x, y, dx: (x - u) / length, dy: (y - v) / length };
+  };
+  return { upper: end(points), lower: end([...points].reverse()) };
+}
+
+/** The parts of an arrow, as picture.css names them. @param {Arrow} arrow */
+function arrowParts(arrow) {
+  const { upper, lower } = ends(arrow.d), { x, y, dx, dy } = arrow.state === "idle" ? lower : upper;
+  const at = (along, across) => `${x + along * dx - across * dy} ${y + along * dy + across * dx}`;
+  const parts = [
+    svg("path", { class: "wb-line", d: words(arrow.d) }),
+    svg("path", { class: "wb-head", d: `M${at(3, 0)}L${at(-8, 5.5)}L${at(-8, -5.5)}Z` }),
+  ];
+  if (!arrow.label) return parts;
+  const rows = words(arrow.label).split("\n");
+  const left = arrow.lx - arrow.lw / 2, top = arrow.ly - rows.length * 8;
+  const width = Math.max(...rows.map(columns)) * CHARACTER + 12, height = rows.length * 16 + 4;
+  if (arrow.state === "flowing")
+    parts.push(svg("rect", { class: "wb-pill", x: left, y: top - 2, width, height, rx: 5 }));
+  const place = (i) => ({ x: left + 6, y: top + 12 + 16 * i, "text-anchor": "start" });
+  rows.forEach((row, i) => parts.push(svg("text", { class: "wb-label", ...place(i) }, row)));
+  return parts;
+}
+
+/** The parts of a box, as picture.css names them. @param {Box} box @param {Box|undefined} holder */
+function boxParts(box, holder) {
+  const { x, y, w, h, kind, state } = box, saved = kind === "saved", lines = list(box.lines).map(words);
+  const round = saved ? 4 : kind === "function" || kind === "op" ? 9 : Math.min(h / 2, 24);
+  const frame = (name, by) => {
+    const place = { x: x - by, y: y - by, width: w + 2 * by, height: h + 2 * by };
+    return svg("rect", { class: name, ...place, rx: Math.max(0, round + by) });
+  };
+  const parts = [frame("wb-ring", 5)];
+  if (holder) {
+    const from = holder.x + holder.w, bend = (from + x) / 2, start = holder.y + holder.h / 2, end = y + h / 2;
+    const d = `M${from} ${start}C${bend} ${start} ${bend} ${end} ${x} ${end}`;
+    parts.push(svg("path", { class: "wb-tie", d }));
+  }
+  if (state === "running" || state === "error") parts.push(frame("wb-glow", 5));
+  parts.push(frame("wb-frame", 0));
+  if (kind === "output") parts.push(frame("wb-inner", -4));
+  const high = saved ? 16 : 18, top = y + (h - high - 16 * lines.length) / 2; // high: the room of the title
+  const place = saved ? { x: x + 8, "text-anchor": "start" } : { x: x + w / 2, "text-anchor": "middle" };
+  const base = top + (saved ? 12 : 13.5);
+  parts.push(svg("text", { class: "wb-title", ...place, y: base }, words(box.title)));
+  lines.forEach((line, i) =>
+    parts.push(svg("text", { class: "wb-text", ...place, y: top + high + 12 + 16 * i }, line)));
+  if (state === "freed") {
+    [words(box.title), ...lines].forEach((line, i) => {
+      const d = `M${x + 6} ${base + 16 * i - 4}L${x + 10 + columns(line) * CHARACTER} ${base + 16 * i - 4}`;
+      parts.push(svg("path", { class: "wb-strike", d }));
+    });
+    parts.push(svg("text", { class: "wb-word", x: x + w - 8, y: base, "text-anchor": "end" }, "freed"));
+  }
+  if (state in SIGNS)
+    parts.push(svg("g", { class: "wb-mark", transform: `translate(${x} ${y + h / 2})` },
+      svg("circle", { class: "wb-disc", r: 9 }), svg("path", { class: "wb-sign", d: SIGNS[state] })));
+  return parts;
+}
+
+/** The picture: `draw` shows an item as it is now, `travel` sends a dot along an arrow. */
+function picture(storyboard, { boxes, arrows }) {
+  const width = Number(storyboard.width) || 1, height = Number(storyboard.height) || 1;
+  const groups = new Map(), dots = svg("g", { class: "wb-dots", "aria-hidden": "true" });
+  for (const box of boxes.values())
+    groups.set(box, svg("g", { role: "button", tabindex: 0, "aria-expanded": "false" }));
+  for (const arrow of arrows.values()) groups.set(arrow, svg("g", { role: "img" }));
+  for (const [item, group] of groups) group.dataset.id = item.id;
+  const frame = { class: "wb-picture", viewBox: `0 0 ${width} ${height}` };
+  const root = svg("svg", frame, ...groups.values(), dots);
+  const draw = (item) => {
+    const group = groups.get(item), role = "d" in item ? "arrow" : "box";
+    group.setAttribute("class", `wb-${role} wb-kind-${item.kind} wb-state-${item.state}`);
+    group.dataset.state = item.state;
+    group.setAttribute("aria-label", words(item.alt || item.title || item.label || item.id));
+    group.replaceChildren(...(role === "arrow" ? arrowParts(item) : boxParts(item, boxes.get(item.holder))));
+  };
+  let next = 0;
+  const still = () => {
+    cancelAnimationFrame(next);
+    dots.replaceChildren();
+  };
+  const travel = (moving) => {
+    still();
+    if (calm() || !moving.length) return;
+    const runs = moving.map((arrow) => {
+      const path = groups.get(arrow).querySelector(".wb-line");
+      const dot = svg("circle", { class: `wb-dot wb-dot-${arrow.state}`, r: 6 });
+      return { path, dot, length: path.getTotalLength(), up: arrow.state === "flowing" };
+    });
+    dots.append(...runs.map(({ dot }) => dot));
+    const begin = performance.now(), move = (now) => {
+      const part = Math.min(1, Math.max(0, (now - begin) / TRAVEL_MS)), eased = part * part * (3 - 2 * part);
+      for (const { path, dot, length, up } of runs) {
+        const point = path.getPointAtLength(length * (up ? 1 - eased : eased));
+        dot.setAttribute("transform", `translate(${point.x} ${point.y})`);
+      }
+      if (part < 1) next = requestAnimationFrame(move);
+      else still();
+    };
+    move(begin);
+  };
+  return { root, width, height, groups, draw, travel, still };
+}
+
+/** One section of the details panel. @param {Detail} detail */
+function section({ heading, kind, body }) {
+  const parts = [html("div", { class: "wb-heading" }, words(heading))];
+  if (kind === "value" && body && typeof body === "object") {
+    const shape = Array.isArray(body.shape) ? `[${body.shape.join(", ")}]` : body.shape;
+    const facts = [body.name, body.dtype, shape, body.norm == null ? "" : `norm ${body.norm}`].map(words);
+    const spans = facts.filter(Boolean).map((fact) => html("span", {}, fact));
+    parts.push(html("div", { class: "wb-facts" }, ...spans));
+    parts.push(html("pre", { tabindex: 0 }, words(body.text)));
+  } else if (kind === "code") parts.push(html("pre", { tabindex: 0 }, html("code", {}, words(body))));
+  else parts.push(html("p", {}, words(body)));
+  return html("div", { class: "wb-section", role: "group", "aria-label": words(heading) }, ...parts);
+}
+
+function button(action, label, act, ...children) {
+  const names = { "data-action": action, "aria-label": label, title: label };
+  const face = children.length ? children : [icon(action)];
+  const made = html("button", { type: "button", class: "wb-button", ...names }, ...face);
+  made.addEventListener("click", act);
+  return made;
+}
+
+/** The panel that says everything about one box. @param {() => void} close */
+function detailsPanel(close) {
+  const title = html("div", { class: "wb-panel-title" }), what = html("div", { class: "wb-panel-kind" });
+  const sections = html("div"), shut = button("close", "Close details", close);
+  const element = html("div", { class: "wb-details", role: "group", "aria-label": "Details", tabindex: -1 },
+    html("div", { class: "wb-panel-head" }, html("div", {}, title, what), shut), sections);
+  element.hidden = true;
+  let shown = null;
+  /** @param {Box} box */
+  const show = (box) => {
+    title.textContent = words(box.title);
+    what.textContent = [KINDS[box.kind] ?? words(box.kind), STATES[box.state]].filter(Boolean).join(" · ");
+    element.hidden = false;
+    if (shown === box.details) return; // the same facts: what the reader scrolled to stays in sight
+    shown = box.details;
+    const held = sections.contains(document.activeElement);
+    sections.replaceChildren(...list(shown).map(section));
+    if (held) element.focus();
+  };
+  return { element, show };
+}
+
+/** The window onto the picture: fits it to the width, zooms, and scrolls to a box. */
+function viewport(drawn, title) {
+  const names = { class: "wb-view", role: "group", "aria-label": title };
+  const element = html("div", { ...names, tabindex: 0 }, drawn.root);
+  let scale = 1, least = SMALLEST, kept = null; // least: no fitting below it; 0 once the reader zoomed
+  const reveal = (smooth = false) => {
+    if (!kept) return;
+    const box = kept.getBoundingClientRect(), port = element.getBoundingClientRect();
+    const shift = (low, high, from, to) => low - MARGIN < from ? low - MARGIN - from
+      : high + MARGIN > to ? Math.min(high + MARGIN - to, low - MARGIN - from) : 0;
+    const left = shift(box.left, box.right, port.left, port.right);
+    const top = shift(box.top, box.bottom, port.top, port.bottom);
+    if (left || top) element.scrollBy({ left, top, behavior: smooth && !calm() ? "smooth" : "auto" });
+  };
+  const resize = (wanted) => {
+    scale = Math.min(4, Math.max(0.1, wanted));
+    drawn.root.setAttribute("width", String(drawn.width * scale));
+    drawn.root.setAttribute("height", String(drawn.height * scale));
+    reveal();
+  };
+  const fit = () => {
+    const across = (element.clientWidth - 2 * PADDING) / drawn.width;
+    const down = (parseFloat(getComputedStyle(element).maxHeight) - 2 * PADDING) / drawn.height;
+    const whole = down > NEARLY ? Math.min(across, down) : across;
+    if (least && across > 0) resize(Math.min(1, Math.max(least, whole)));
+  };
+  const observer = new ResizeObserver(fit);
+  observer.observe(element);
+  return {
+    element,
+    fit() { least = 0.1; fit(); },
+    zoom(factor) { least = 0; resize(scale * factor); },
+    keep(group) { kept = group; reveal(true); },
+    destroy: () => observer.disconnect(),
+  };
+}
+
+/** The controls and the caption: `show` says where the player is. */
+function controls(last, act) {
+  const buttons = {
+    first: button("first", "First step", () => act.visit(0)),
+    back: button("back", "Back", () => act.move(-1)),
+    play: button("play", "Play", act.play),
+    step: button("step", "Step", () => act.move(1), "Step", icon("step")),
+    last: button("last", "Last step", () => act.visit(last)),
+  };
+  const range = { type: "range", min: 0, max: last, step: 1 };
+  const slider = html("input", { ...range, class: "wb-slider", "aria-label": "Position" });
+  slider.addEventListener("input", () => act.visit(Number(slider.value)));
+  const place = html("span", { class: "wb-position" }), phase = html("span", { class: "wb-phase" });
+  const keys = html("dl", { class: "wb-keys" },
+    ...KEYS.flatMap(([key, meaning]) => [html("dt", {}, html("kbd", {}, key)), html("dd", {}, meaning)]));
+  const sentence = html("p", { class: "wb-sentence", "aria-live": "polite" });
+  const where = html("span", { class: "wb-where" }), code = html("code", { class: "wb-code" });
+  const cursor = html("div", { class: "wb-cursor" }, where, code);
+  const caption = html("div", { class: "wb-caption" }, sentence, cursor);
+  const bar = html("div", { class: "wb-bar" },
+    html("div", { class: "wb-transport" }, ...Object.values(buttons)),
+    html("div", { class: "wb-place" }, slider, place, phase),
+    html("div", { class: "wb-zoom" },
+      button("out", "Zoom out", () => act.zoom(0.8)), button("fit", "Fit to width", act.fit, "Fit"),
+      button("in", "Zoom in", () => act.zoom(1.25)), button("keys", "Keys", act.keys, "?")));
+  for (const part of [...bar.children].slice(0, 2)) part.hidden = last === 0; // one moment: nothing to step
+  keys.hidden = true;
+  /** @param {number} position @param {Step|undefined} step */
+  const show = (position, step) => {
+    const name = words(step?.phase);
+    slider.value = String(position);
+    slider.setAttribute("aria-valuetext", `${position + 1} of ${last + 1}, ${name}`);
+    place.textContent = `${position + 1} / ${last + 1}`;
+    phase.dataset.phase = name;
+    phase.replaceChildren(...(name === "forward" || name === "backward" ? [icon(name)] : []), name);
+    sentence.textContent = words(step?.caption);
+    where.textContent = step?.cursor ? `${words(step.cursor.file)}:${words(step.cursor.line)}` : "";
+    code.textContent = words(step?.cursor?.text).trim();
+    // aria-disabled and not disabled: a disabled button loses the focus, and with it the keys
+    const dim = (button, off) => button.setAttribute("aria-disabled", String(off));
+    [buttons.first, buttons.back].forEach((button) => dim(button, position === 0));
+    [buttons.step, buttons.last].forEach((button) => dim(button, position === last));
+  };
+  const playing = (yes) => {
+    const label = yes ? "Pause" : "Play";
+    buttons.play.setAttribute("aria-label", label);
+    buttons.play.title = label;
+    buttons.play.replaceChildren(icon(label.toLowerCase()));
+  };
+  return { elements: [bar, keys, caption], keys, show, playing };
+}
+
+/**
+ * Build the player inside `el`.
+ * @param {HTMLElement} el @param {Storyboard} storyboard @param {Options} [options]
+ * @returns {{go: (position: number) => void, destroy: () => void}}
+ */
+function mount(el, storyboard, options = {}) {
+  if (storyboard?.format !== FORMAT || storyboard.version !== VERSION) {
+    const { format = "no format", version = "" } = storyboard ?? {};
+    const found = `${format} ${version}`.trim().slice(0, 80);
+    el.replaceChildren(html("p", { class: "wb-player wb-problem" },
+      `This player reads ${FORMAT} ${VERSION} and was given ${found}; make the picture again here.`));
+    return { go() {}, destroy: () => el.replaceChildren() };
+  }
+  const story = timeline(storyboard), { boxes, steps } = story, last = Math.max(0, steps.length - 1);
+  const title = words(storyboard.title) || "Picture";
+  const drawn = picture(storyboard, story), view = viewport(drawn, title), panel = detailsPanel(close);
+  const bar = controls(last, { visit, move, play, keys, zoom: view.zoom, fit: view.fit });
+  const names = { class: "wb-player", role: "group", "aria-label": `Player: ${title}` };
+  const body = html("div", { class: "wb-body" }, view.element, panel.element);
+  const root = html("div", { ...names, tabindex: -1 }, ...bar.elements, body);
+  let position = -1, timer = 0, selected = null, current = null;
+
+  function go(target) {
+    const wanted = Math.min(last, Math.max(0, Math.round(Number(target)) || 0)), before = position;
+    if (wanted === before) return;
+    const step = steps[wanted], focused = boxOf(document.activeElement), dirty = story.go(wanted);
+    position = wanted;
+    dirty.forEach(drawn.draw);
+    root.dataset.position = String(wanted);
+    bar.show(wanted, step);
+    if (focused?.state === "future") root.focus({ preventScroll: true }); // a hidden box would lose the keys
+    if (selected?.state === "future") close();
+    else if (dirty.has(selected)) panel.show(selected);
+    current?.removeAttribute("data-current");
+    current = drawn.groups.get(boxes.get(step?.focus));
+    current?.setAttribute("data-current", "");
+    view.keep(current);
+    if (before < 0) return;
+    const state = step.phase === "backward" ? "flowing" : "idle";
+    const moved = [...dirty].filter((item) => "d" in item && item.state === state);
+    drawn.travel(wanted === before + 1 ? moved : []);
+    options.moved?.(wanted);
+  }
+  function pause() {
+    clearInterval(timer);
+    timer = 0;
+    root.dataset.playing = "false";
+    bar.playing(false);
+  }
+  function visit(target) {
+    pause();
+    go(target);
+  }
+  function move(by) {
+    visit(position + by);
+  }
+  function play() {
+    if (timer) return pause();
+    const advance = () => {
+      go(position + 1);
+      if (position === last) pause();
+    };
+    root.dataset.playing = "true";
+    bar.playing(true);
+    timer = setInterval(advance, PLAY_MS);
+    if (position === last) go(0);
+    else advance();
+  }
+  function keys() {
+    bar.keys.hidden = !bar.keys.hidden;
+  }
+  function open(box) {
+    close();
+    selected = box;
+    drawn.groups.get(box).setAttribute("aria-expanded", "true");
+    panel.show(box);
+  }
+  function close() {
+    if (!selected) return;
+    const group = drawn.groups.get(selected);
+    group.setAttribute("aria-expanded", "false");
+    if (panel.element.contains(document.activeElement)) group.focus({ preventScroll: true });
+    panel.element.hidden = true;
+    selected = null;
+  }
+  function boxOf(target) {
+    const group = target?.closest?.(".wb-box");
+    return group && drawn.root.contains(group) ? boxes.get(group.dataset.id) : undefined;
+  }
+  const bound = {
+    ArrowRight: () => move(1), ArrowLeft: () => move(-1), Home: () => visit(0), End: () => visit(last),
+    " ": play, "?": keys, Escape: () => (bar.keys.hidden ? close() : keys()),
+  };
+  drawn.root.addEventListener("click", (event) => {
+    const box = boxOf(event.target);
+    if (box) open(box);
+  });
+  root.addEventListener("keydown", (event) => {
+    const { key, target } = event, box = boxOf(target);
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    event.stopPropagation(); // or JupyterLab takes the key: `b` would insert a cell
+    if (target.closest(key === " " ? "button" : key.startsWith("Arrow") ? "pre" : "none")) return;
+    if (key === "Enter" && box) {
+      open(box);
+      panel.element.focus();
+    } else if (Object.hasOwn(bound, key)) {
+      event.preventDefault();
+      bound[key]();
+    }
+  });
+
+  el.replaceChildren(root);
+  for (const item of drawn.groups.keys()) drawn.draw(item);
+  pause();
+  go(options.position ?? story.opening);
+  return {
+    go: visit,
+    destroy() {
+      pause();
+      drawn.still();
+      view.destroy();
+      el.replaceChildren();
+    },
+  };
+}
+
+/** anywidget's entry: a player at the model's position, each following the other. */
+function render({ model, el }) {
+  const moved = (position) => {
+    model.set("position", position);
+    model.save_changes();
+  };
+  const player = mount(el, model.get("storyboard"), { position: model.get("position"), moved });
+  const follow = () => player.go(model.get("position"));
+  model.on("change:position", follow);
+  return () => {
+    model.off("change:position", follow);
+    player.destroy();
+  };
+}
+
+export { mount, render }; export default { render };
