@@ -1,0 +1,77 @@
+"""What a user starts with: `record()` around any code, and `show()` for the graph of one tensor."""
+
+from __future__ import annotations
+
+import weakref
+from os import PathLike
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+from .events import listeners
+from .trace.recorder import Recorder, user_frame
+from .trace.timeline import Timeline
+from .trace.values import LIMIT
+
+if TYPE_CHECKING:
+    from .scene.picture import Picture
+
+
+class Trace(Timeline):
+    """What the engine did, event by event: `show()` plays it, `save()` keeps it."""
+
+    def show(self, view: str = "graph") -> Picture:
+        """The trace as a picture to step through."""
+        from .scene.picture import Picture
+        from .views import storyboard
+
+        return Picture(storyboard(self, view))
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write a file by its suffix: the trace itself as .json, its picture as .html, .svg, .png or .dot."""
+        if Path(path).suffix.lower() == ".json":
+            self.save_json(path)
+        else:
+            self.show().save(path)
+
+
+class record:  # named as what a user writes: `with record() as trace:`
+    """Record what the engine does in a `with` block; tensors are named after the variables that hold them.
+
+    Arrays of more than `limit` values are kept as a summary.
+    """
+
+    def __init__(self, limit: int = LIMIT) -> None:
+        self._limit = limit
+        self._open: list[tuple[Recorder, weakref.finalize[[Any], record]]] = []
+
+    def __enter__(self) -> Trace:
+        recorder = Recorder(self._limit)
+        listeners.append(recorder)
+        # Should the block never end, the listener goes with this object.
+        self._open.append((recorder, weakref.finalize(self, listeners.remove, recorder)))
+        return Trace(recorder)
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        recorder, leave = self._open.pop()
+        leave()
+        recorder.look_up(user_frame())
+
+
+def show(tensor: Any) -> Picture:
+    """The graph that made a tensor, with what it has saved; nothing needs to have been recorded."""
+    if not hasattr(type(tensor), "_array"):
+        raise TypeError(f"show() draws the graph of a Tensor, but got {type(tensor).__name__}.")
+    recorder = Recorder()
+    recorder.show(tensor, user_frame())
+    return Trace(recorder).show()
+
+
+def load(path: str | PathLike[str]) -> Trace:
+    """Read a trace that was saved as .json; a ValueError says what is wrong with the file."""
+    return Trace.load(path)

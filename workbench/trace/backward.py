@@ -1,0 +1,196 @@
+"""What happens while gradients travel: a backward starts, nodes run, leaves fill up, something fails."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from .facts import Phase, Record, Root, SourceLine
+from .frame import EdgeState, Frame
+from .values import Value, said, series
+
+
+@dataclass(frozen=True, slots=True)
+class BackwardStarted(Record):
+    """A backward begins; with `targets`, only what lies on a way to them will run."""
+
+    task: str
+    roots: tuple[Root, ...]
+    targets: tuple[str, ...] | None
+    keep_graph: bool
+    create_graph: bool
+    source: SourceLine | None
+
+    def apply(self, frame: Frame) -> None:
+        """Deliver the seeds."""
+        for root in self.roots:
+            if root.node not in frame.nodes:
+                frame.play_part(root.node, "leaf")
+        frame.begin(self.task, [root.node for root in self.roots], self.targets)
+        for root in self.roots:
+            key = f"{root.node}.seed{root.output_nr}"
+            frame.add_edge(key, EdgeState(root.node, None, root.output_nr))
+            frame.flow(self.task, key, root.seed)
+            frame.focus = key
+        frame.cursor = self.source or frame.cursor
+
+    def sentence(self, frame: Frame) -> str:
+        """Where it starts and with what."""
+        starts = []
+        for root in self.roots:
+            starts.append(f"{frame.output(root.node, root.output_nr)} with the gradient {said(root.seed)}")
+        recorded = "; what it computes is recorded as a graph of its own" if self.create_graph else ""
+        return f"Backward starts at {series(starts)}{recorded}"
+
+
+@dataclass(frozen=True, slots=True)
+class NodeStarted(Record):
+    """A node (or a leaf's AccumulateGrad) is taken from the ready queue: one gradient per output."""
+
+    task: str
+    node: str
+    grads: tuple[Value | None, ...]
+
+    def apply(self, frame: Frame) -> None:
+        """It runs, and what ran before is done."""
+        frame.start(self.node)
+        frame.place(self.node).received = self.grads
+
+    def sentence(self, frame: Frame) -> str:
+        """What came in."""
+        grads = series([said(each) for each in self.grads])
+        plural = "s" if len(self.grads) > 1 else ""
+        article = f"the gradient{plural} " if any(each is not None for each in self.grads) else ""
+        return f"{frame.called(self.node)} receives {article}{grads or 'no gradient'}"
+
+
+@dataclass(frozen=True, slots=True)
+class NodeFinished(Record):
+    """A node returned: one gradient per edge."""
+
+    task: str
+    node: str
+    grads: tuple[Value | None, ...]
+
+    def apply(self, frame: Frame) -> None:
+        """Its gradients travel the edges."""
+        frame.nodes[self.node].sent = self.grads
+        for index, grad in enumerate(self.grads):
+            if (key := f"{self.node}.{index}") in frame.edges:
+                frame.flow(self.task, key, grad)
+
+    def sentence(self, frame: Frame) -> str:
+        """What went out, and where to."""
+        sent = [
+            f"{said(edge.grad)} to {frame.called(edge.source)}"
+            for _, edge in frame.edges_of(self.node)
+            if edge.state == "flowing"
+        ]
+        return f"it sends {series(sent)}" if sent else "it sends nothing on"
+
+
+@dataclass(frozen=True, slots=True)
+class SavedFreed(Record):
+    """What a node had saved was let go."""
+
+    node: str
+
+    def apply(self, frame: Frame) -> None:
+        """Its saved tensors are gone."""
+        frame.nodes[self.node].freed = True
+        frame.touch(self.node)
+
+    def sentence(self, frame: Frame) -> str:
+        """That it is gone."""
+        return "what it had saved is freed"
+
+
+@dataclass(frozen=True, slots=True)
+class GradAccumulated(Record):
+    """A leaf's `.grad` is new."""
+
+    task: str
+    tensor: str
+    grad: Value | None
+
+    def apply(self, frame: Frame) -> None:
+        """Note the new gradient and the one it was added to."""
+        tensor = frame.tensors[self.tensor]
+        tensor.grad_before, tensor.grad = tensor.grad, self.grad
+        frame.touch_tensor(self.tensor)
+
+    def sentence(self, frame: Frame) -> str:
+        """The leaf's gradient, and what it was before."""
+        tensor = frame.tensors[self.tensor]
+        slot = f"{tensor.name}.grad" if tensor.name else "its grad"
+        if self.grad is None:
+            return f"{slot} stays None"
+        if tensor.grad_before is None:
+            return f"{slot} becomes {said(self.grad)}"
+        return f"added to what {slot} was, {said(tensor.grad_before)}, it becomes {said(self.grad)}"
+
+
+@dataclass(frozen=True, slots=True)
+class GradCaptured(Record):
+    """A gradient was handed to the caller of `grad()` or `backward(inputs=...)`."""
+
+    task: str
+    node: str
+    output_nr: int
+    grad: Value | None
+
+    def apply(self, frame: Frame) -> None:
+        """The place has what it was waiting for."""
+        frame.start(self.node)
+        place = frame.place(self.node)
+        if not place.received:
+            place.received = (None,) * self.output_nr + (self.grad,)
+
+    def sentence(self, frame: Frame) -> str:
+        """Whose gradient it is."""
+        what = frame.output(self.node, self.output_nr)
+        return f"The gradient of {what}, {said(self.grad)}, is handed to the caller"
+
+
+@dataclass(frozen=True, slots=True)
+class BackwardFinished(Record):
+    """A backward is over."""
+
+    task: str
+
+    def apply(self, frame: Frame) -> None:
+        """Nothing runs or travels any more."""
+        frame.settle()
+        frame.focus = None
+
+    def sentence(self, frame: Frame) -> str:
+        """That it is over."""
+        return "The backward pass is over"
+
+
+@dataclass(frozen=True, slots=True)
+class Failed(Record):
+    """An error left the engine, at a node or before there was one."""
+
+    task: str | None
+    node: str | None
+    error: str
+    message: str
+
+    @property
+    def phase(self) -> Phase:
+        """Whether it came while gradients travelled."""
+        return "forward" if self.task is None else "backward"
+
+    def apply(self, frame: Frame) -> None:
+        """The backward ends here."""
+        frame.settle()
+        if self.node is not None:
+            place = frame.place(self.node)
+            place.state, place.error = "error", f"{self.error}: {self.message}"
+            frame.touch(self.node)
+        frame.focus = self.node
+
+    def sentence(self, frame: Frame) -> str:
+        """Who failed, and with which words."""
+        who = f"{frame.called(self.node)} fails with" if self.node is not None else "An error stops the work:"
+        return f"{who} {self.error}: {self.message}"

@@ -1,0 +1,158 @@
+"""What happens to the graph while it is built: nodes join it, tensors are found, shown or written."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from .facts import Argument, Building, Code, Edge, Saved, SourceLine, TensorSeen
+from .frame import EdgeState, Frame, NodeState
+from .values import Value, said, series
+
+
+@dataclass(frozen=True, slots=True)
+class NodeCreated(Building):
+    """A node joined the graph; `found` if it was there before anybody listened, its arguments unknown."""
+
+    node: str
+    name: str
+    custom: bool
+    found: bool
+    edges: tuple[Edge, ...]
+    args: tuple[Argument, ...]
+    tensors: tuple[TensorSeen, ...]
+    saved: tuple[Saved, ...]
+    code: tuple[Code, ...]
+    source: SourceLine | None
+
+    @property
+    def quiet(self) -> bool:
+        """Whether a player does not stop for it."""
+        return self.found
+
+    @property
+    def operation(self) -> str:
+        """What the node is the backward of: `Square` for SquareBackward, `mul` for MulBackward0."""
+        if self.custom:
+            return self.name.removesuffix("Backward")
+        words = re.findall("[A-Z][a-z0-9]*", re.sub(r"Backward\d*$", "", self.name))
+        return "_".join(words).lower() or self.name
+
+    def apply(self, frame: Frame) -> None:
+        """Add the node, its tensors and its edges, in the order of its arguments."""
+        node = frame.nodes[self.node] = NodeState(made=self)
+        for seen in self.tensors:
+            frame.see(seen)
+        frame.touch(self.node)
+        known = frame.tensors
+        for saved in self.saved:
+            node.saved += (saved.value if saved.tensor is None else known[saved.tensor].value,)
+            if saved.tensor is not None:
+                frame.hold(self.node, saved.tensor)
+        waiting = {index: edge for index, edge in enumerate(self.edges) if edge.target is not None}
+        for position, arg in enumerate(self.args):
+            if arg.tensor is None:
+                continue
+            tensor = known[arg.tensor]
+            maker = tensor.node or tensor.id
+            index = next((index for index, edge in waiting.items() if edge.target == maker), None)
+            if index is not None and tensor.requires_grad:
+                self._connect(frame, index, waiting.pop(index))
+            elif not tensor.requires_grad:
+                if tensor.node is None:
+                    frame.play_part(tensor.id, "constant")
+                constant = EdgeState(maker, self.node, tensor.output_nr, differentiable=False)
+                frame.add_edge(f"{self.node}.c{position}", constant)
+        for index, edge in waiting.items():
+            self._connect(frame, index, edge)
+        frame.focus = self.node
+        frame.cursor = self.source or frame.cursor
+
+    def _connect(self, frame: Frame, index: int, edge: Edge) -> None:
+        assert edge.target is not None
+        if edge.target not in frame.nodes:
+            frame.play_part(edge.target, "leaf")
+        frame.add_edge(f"{self.node}.{index}", EdgeState(edge.target, self.node, edge.output_nr))
+
+    def sentence(self, frame: Frame) -> str:
+        """What was computed from what, and what is kept for backward."""
+        if self.found:
+            return ""
+        made = [seen for seen in self.tensors if seen.node == self.node]
+        results = series([f"{seen.name} = " * bool(seen.name) + said(seen.value) for seen in made])
+        args = ", ".join([arg.text if arg.tensor is None else frame.called(arg.tensor) for arg in self.args])
+        kept = series(list(dict.fromkeys(frame.variable(saved.tensor) or saved.name for saved in self.saved)))
+        gives = f"{self.operation}({args}) gives {results or 'its result'}"
+        return f"{gives}; {self.name} joins the graph and keeps {kept or 'nothing'} for backward"
+
+
+@dataclass(frozen=True, slots=True)
+class TensorsFound(Building):
+    """Tensors that were there before anybody listened, held by the user's variables."""
+
+    tensors: tuple[TensorSeen, ...]
+
+    @property
+    def quiet(self) -> bool:
+        """Whether a player does not stop for it."""
+        return True
+
+    def apply(self, frame: Frame) -> None:
+        """Note them as they are."""
+        for seen in self.tensors:
+            frame.see(seen)
+
+
+@dataclass(frozen=True, slots=True)
+class TensorShown(Building):
+    """The user asked to see the graph of this tensor."""
+
+    tensor: str
+    source: SourceLine | None
+
+    def apply(self, frame: Frame) -> None:
+        """A tensor without a node is the whole graph."""
+        tensor = frame.tensors[self.tensor]
+        if tensor.node is None:
+            frame.play_part(self.tensor, "leaf" if tensor.requires_grad else "constant")
+        frame.focus = tensor.node or self.tensor
+        frame.cursor = self.source or frame.cursor
+
+    def sentence(self, frame: Frame) -> str:
+        """What is shown."""
+        tensor = frame.tensors[self.tensor]
+        if tensor.node is None:
+            kind = "a leaf: gradients end here" if tensor.requires_grad else "a constant: it gets no gradient"
+            return f"{tensor.name or 'This tensor'} = {said(tensor.value)} is {kind}"
+        named = f"{tensor.name} = " if tensor.name else ""
+        return f"The graph that made {named}{said(tensor.value)}, from the leaves down"
+
+
+@dataclass(frozen=True, slots=True)
+class TensorWritten(Building):
+    """An in-place operation wrote into a tensor."""
+
+    tensor: str
+    name: str
+    version: int
+    value: Value
+    node: str | None
+    output_nr: int
+
+    def apply(self, frame: Frame) -> None:
+        """The tensor has a new value and version, and may have come from another node by that."""
+        tensor = frame.tensors[self.tensor]
+        tensor.value, tensor.version = self.value, self.version
+        if self.node is not None and self.node != tensor.node:
+            frame.touch_tensor(self.tensor)
+            tensor.node, tensor.output_nr, tensor.requires_grad = self.node, self.output_nr, True
+            frame.nodes[self.node].outputs[self.output_nr] = (self.tensor, self.value)
+        frame.touch_tensor(self.tensor)
+        frame.focus = self.tensor
+
+    def sentence(self, frame: Frame) -> str:
+        """What it is now, and which nodes had saved what it was."""
+        what = frame.called(self.tensor)
+        written = f"{self.name} writes into {what}: now {said(self.value)}, version {self.version}"
+        late = series([frame.called(node) for node in frame.stale_holders(self.tensor)])
+        return f"{written}; but {late} had saved it before that" if late else written

@@ -1,0 +1,120 @@
+"""The facts records are made of: what was seen of a tensor, an edge, a saved tensor, a line of code.
+
+Every field is JSON's own (ids, names, numbers, nested facts), so that a record outlives the engine and the
+process. Ids count in order of arrival: nodes `n1`, tensors `t1`, backward tasks `b1`. A leaf's id stands for
+its AccumulateGrad node too.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from .frame import Frame
+from .values import Value
+
+Phase = Literal["forward", "backward"]
+
+
+@dataclass(frozen=True, slots=True)
+class SourceLine:
+    """A line of the user's code; `file` is its base name, or `cell` in a notebook."""
+
+    file: str
+    line: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class TensorSeen:
+    """A tensor as it was: the node and output it came from (None for a leaf), its version, its `.grad`."""
+
+    id: str
+    name: str | None
+    value: Value
+    version: int
+    requires_grad: bool
+    node: str | None
+    output_nr: int
+    grad: Value | None
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """Where an input's gradient goes: a node or leaf (None: none is needed), and which output of it."""
+
+    target: str | None
+    output_nr: int
+
+
+@dataclass(frozen=True, slots=True)
+class Argument:
+    """What an operation was called with: a tensor, or the text of anything else."""
+
+    tensor: str | None
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Saved:
+    """A tensor kept for backward; its value is given only where it is no tensor the trace knows."""
+
+    name: str
+    tensor: str | None
+    value: Value | None
+    version: int
+
+
+@dataclass(frozen=True, slots=True)
+class Code:
+    """A piece of source, or a formula, and what it is called."""
+
+    name: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Root:
+    """Where a backward starts: an output of a node (or a leaf), and its seed."""
+
+    node: str
+    output_nr: int
+    seed: Value | None
+
+
+class Record:
+    """An event as it is read."""
+
+    __slots__ = ()
+
+    @property
+    def phase(self) -> Phase:
+        """Whether values go down or gradients climb."""
+        return "backward"
+
+    @property
+    def quiet(self) -> bool:
+        """Whether a player does not stop here, as it tells of something that was there before."""
+        return False
+
+    def apply(self, frame: Frame) -> None:
+        """Change the frame as the event changed the graph."""
+        raise NotImplementedError
+
+    def sentence(self, frame: Frame) -> str:
+        """The event as a clause without its full stop, the frame being as the event has left it.
+
+        The clauses of one step of the player are joined into its caption.
+        """
+        return ""
+
+
+class Building(Record):
+    """An event that changes the graph or its values."""
+
+    __slots__ = ()
+
+    @property
+    def phase(self) -> Phase:
+        """Whether values go down or gradients climb."""
+        return "forward"

@@ -1,0 +1,248 @@
+"""The state of the graph after some events: what a view draws."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal
+
+from .values import Value
+
+if TYPE_CHECKING:
+    from .records import NodeCreated, SourceLine, TensorSeen
+
+PlaceState = Literal["idle", "pending", "ready", "running", "done", "error"]
+
+
+@dataclass(slots=True, kw_only=True)
+class Place:
+    """Where gradients arrive: a node, or a leaf with the AccumulateGrad node that fills its `.grad`."""
+
+    state: PlaceState = "idle"
+    received: tuple[Value | None, ...] = ()  # one gradient per output, as the place was started with
+    waiting: int = 0  # gradients still to come in this backward
+    error: str = ""
+
+
+@dataclass(slots=True, kw_only=True)
+class NodeState(Place):
+    """A node of the graph."""
+
+    made: NodeCreated
+    outputs: dict[int, tuple[str, Value]] = field(default_factory=dict)  # tensor, and its value when it was made
+    saved: tuple[Value | None, ...] = ()
+    sent: tuple[Value | None, ...] = ()  # one gradient per edge
+    freed: bool = False
+
+
+@dataclass(slots=True, kw_only=True)
+class TensorState(Place):
+    """A tensor as it is now; `role` says what it is in the graph if it stands there for itself."""
+
+    id: str
+    name: str | None
+    value: Value
+    version: int
+    requires_grad: bool
+    node: str | None
+    output_nr: int
+    grad: Value | None
+    grad_before: Value | None = None  # what the last accumulation was added to
+    role: Literal["leaf", "constant"] | None = None
+
+
+@dataclass(slots=True)
+class EdgeState:
+    """A way from what made a value (`source`) to the node that used it; a gradient goes the other way.
+
+    The seed of a backward travels such an edge too: from outside (`target` None) to the node it starts at.
+    """
+
+    source: str
+    target: str | None
+    output_nr: int
+    differentiable: bool = True
+    state: Literal["idle", "flowing", "done"] = "idle"
+    grad: Value | None = None
+
+
+class Frame:
+    """Nodes, tensors, edges and where the engine stands; `touched` is what changed since last emptied.
+
+    Its keys are the ids of nodes (`n1`), of tensors (`t1`) and of edges: `n1.0` is the first edge of node n1,
+    `n1.c0` brings it the constant that is its first argument, `n1.seed0` a seed to its first output.
+    """
+
+    def __init__(self) -> None:
+        self.nodes: dict[str, NodeState] = {}
+        self.tensors: dict[str, TensorState] = {}
+        self.edges: dict[str, EdgeState] = {}
+        self.cursor: SourceLine | None = None
+        self.focus: str | None = None  # the node, tensor or seed the last event was about
+        self.touched: dict[str, None] = {}  # in order, so that pictures are the same each time
+        self._needed: dict[str, set[str] | None] = {}  # backward -> the places it runs (None: all)
+        self._holders: dict[str, list[str]] = {}  # tensor -> nodes that saved it
+        self._running: str | None = None
+        self._flowing: list[str] = []
+
+    def place(self, id: str) -> Place:
+        """The node or tensor of this id."""
+        return self.nodes[id] if id in self.nodes else self.tensors[id]
+
+    def variable(self, id: str | None) -> str | None:
+        """The variable that holds a tensor, if both are known."""
+        if id is None:
+            return None
+        tensor = self.tensors[id]
+        if tensor.name is None and tensor.node is not None:
+            # Two tensors may be the same output: the engine keeps what an in-place operation writes over.
+            return self.tensors[self.nodes[tensor.node].outputs[tensor.output_nr][0]].name
+        return tensor.name
+
+    def called(self, id: str) -> str:
+        """A node's name, a tensor's variable, or what can be said of a tensor without one."""
+        if id in self.nodes:
+            return self.nodes[id].made.name
+        if (name := self.variable(id)) is not None:
+            return name
+        tensor = self.tensors[id]
+        if tensor.node is not None:
+            return f"the result of {self.nodes[tensor.node].made.operation}"
+        return "an unnamed leaf" if tensor.requires_grad else "a constant"
+
+    def output(self, id: str, nr: int) -> str:
+        """What an output of a node is called, or a leaf."""
+        outputs = self.nodes[id].outputs if id in self.nodes else {}
+        return self.called(outputs[nr][0] if nr in outputs else id)
+
+    def stale(self, node: str, index: int) -> bool:
+        """Whether the node's saved tensor was written after it was saved."""
+        saved = self.nodes[node].made.saved[index]
+        return saved.tensor is not None and self.tensors[saved.tensor].version > saved.version
+
+    def stale_holders(self, tensor: str) -> list[str]:
+        """The nodes that have saved a tensor and kept it while it was written."""
+        return [
+            node
+            for node in dict.fromkeys(self._holders.get(tensor, ()))
+            if not self.nodes[node].freed
+            and any(
+                saved.tensor == tensor and saved.version < self.tensors[tensor].version
+                for saved in self.nodes[node].made.saved
+            )
+        ]
+
+    # What records do to a frame.
+
+    def touch(self, *keys: str) -> None:
+        """These have changed."""
+        self.touched.update(dict.fromkeys(keys))
+
+    def see(self, seen: TensorSeen) -> None:
+        """A tensor as it is now, new or known."""
+        state = self.tensors.get(seen.id)
+        if state is None:
+            self.tensors[seen.id] = TensorState(**{name: getattr(seen, name) for name in seen.__slots__})
+        else:
+            for name in seen.__slots__:
+                setattr(state, name, getattr(seen, name))
+        if seen.node is not None:
+            outputs = self.nodes[seen.node].outputs
+            if outputs.setdefault(seen.output_nr, (seen.id, seen.value))[0] == seen.id:
+                outputs[seen.output_nr] = (seen.id, seen.value)
+        self.touch_tensor(seen.id)
+
+    def touch_tensor(self, id: str) -> None:
+        """A tensor has changed, and with it what the nodes show that made or saved it."""
+        self.touch(id, *self._holders.get(id, ()))
+        if (node := self.tensors[id].node) is not None:
+            self.touch(node)
+
+    def hold(self, node: str, tensor: str) -> None:
+        """A node has saved a tensor."""
+        self._holders.setdefault(tensor, []).append(node)
+
+    def play_part(self, tensor: str, role: Literal["leaf", "constant"]) -> None:
+        """A tensor stands in the graph for itself; once a leaf, always a leaf."""
+        state = self.tensors[tensor]
+        if state.role != "leaf":
+            state.role = role
+        self.touch(tensor)
+
+    def add_edge(self, key: str, edge: EdgeState) -> None:
+        """A new edge, or another seed in place of the one before."""
+        self.edges[key] = edge
+        self.touch(key)
+
+    def begin(self, task: str, roots: Iterable[str], targets: Iterable[str] | None) -> None:
+        """A backward begins: everything it can reach is as before the first, and counts what it waits for."""
+        self.settle()
+        reached = dict.fromkeys(roots)
+        stack = list(reached)
+        uses: dict[str, list[str]] = {}
+        while stack:
+            id = stack.pop()
+            place = self.place(id)
+            place.state, place.received, place.error, place.waiting = "idle", (), "", 0
+            self.touch(id)
+            if id not in self.nodes:
+                continue
+            self.nodes[id].sent = ()
+            for key, edge in self.edges_of(id):
+                edge.state, edge.grad = "idle", None
+                self.touch(key)
+                uses.setdefault(edge.source, []).append(id)
+                if edge.source not in reached:
+                    reached[edge.source] = None
+                    stack.append(edge.source)
+        for id, users in uses.items():
+            self.place(id).waiting = len(users)
+        needed = None
+        if targets is not None:
+            needed = set(targets)
+            stack = list(needed)
+            while stack:
+                for user in uses.get(stack.pop(), ()):
+                    if user not in needed:
+                        needed.add(user)
+                        stack.append(user)
+        self._needed[task] = needed
+
+    def edges_of(self, node: str) -> list[tuple[str, EdgeState]]:
+        """The differentiable edges of a node with their keys, in the order of `next_functions`."""
+        keys = (f"{node}.{index}" for index in range(len(self.nodes[node].made.edges)))
+        return [(key, self.edges[key]) for key in keys if key in self.edges]
+
+    def flow(self, task: str, key: str, grad: Value | None) -> None:
+        """A gradient travels an edge, unless this backward does not need what lies behind it."""
+        edge = self.edges[key]
+        needed = self._needed[task]
+        if needed is not None and edge.source not in needed:
+            return
+        place = self.place(edge.source)
+        if edge.target is not None:
+            place.waiting -= 1
+        place.state = "pending" if place.waiting > 0 else "ready"
+        edge.grad, edge.state = grad, "flowing"
+        self._flowing.append(key)
+        self.touch(key, edge.source)
+
+    def start(self, id: str) -> None:
+        """The engine turns to a place."""
+        self.settle()
+        self.place(id).state = "running"
+        self._running = self.focus = id
+        self.touch(id)
+
+    def settle(self) -> None:
+        """What was just happening has happened."""
+        for key in self._flowing:
+            self.edges[key].state = "done"
+        self.touch(*self._flowing)
+        self._flowing = []
+        if self._running is not None:
+            place = self.place(self._running)
+            if place.state == "running":
+                place.state = "done"
+            self.touch(self._running)
+        self._running = None

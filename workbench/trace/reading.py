@@ -1,0 +1,193 @@
+"""From the recorder's raw tuples to records: serial numbers become ids, copies values, line numbers lines."""
+
+from __future__ import annotations
+
+import inspect
+import linecache
+import ntpath
+import textwrap
+from collections.abc import Sequence
+from typing import Any
+
+from .backward import (
+    BackwardFinished,
+    BackwardStarted,
+    Failed,
+    GradAccumulated,
+    GradCaptured,
+    NodeFinished,
+    NodeStarted,
+    SavedFreed,
+)
+from .building import NodeCreated, TensorsFound, TensorShown, TensorWritten
+from .facts import Argument, Code, Edge, Record, Root, Saved, SourceLine, TensorSeen
+from .values import Value, number
+
+_METHODS = ("forward", "setup_context", "backward", "vjp", "jvp")
+
+
+class Reader:
+    """Reads a growing list of raw tuples; `names` gives the variable of a tensor's serial number."""
+
+    def __init__(self, names: dict[int, str]) -> None:
+        self._names = names
+        self._records: list[Record] = []
+        self._ids: dict[int, str] = {}
+        self._counts = {"n": 0, "t": 0, "b": 0}
+        self._last: dict[str, TensorSeen] = {}
+        self._code: dict[type, tuple[Code, ...]] = {}
+
+    def read(self, raw: Sequence[tuple[Any, ...]]) -> list[Record]:
+        """The records of all tuples so far."""
+        for kind, *rest in raw[len(self._records) :]:
+            self._records.append(getattr(self, f"_{kind}")(*rest))
+        return self._records
+
+    def _created(
+        self,
+        node: int,
+        name: str,
+        cls: type,
+        found: bool,
+        edges: tuple[Any, ...],
+        args: tuple[Any, ...],
+        tensors: tuple[Any, ...],
+        saved: tuple[Any, ...],
+        line: tuple[str, int] | None,
+    ) -> NodeCreated:
+        id = self._id(node, "n")
+        seen = self._seen(tensors)
+        if cls not in self._code:
+            self._code[cls] = code_of(cls)
+        return NodeCreated(
+            node=id,
+            name=name,
+            custom=hasattr(cls, "_forward_cls"),
+            found=found,
+            edges=tuple(Edge(None if to is None else self._ids[to], nr) for to, nr in edges),
+            args=tuple(self._argument(arg) for arg in args),
+            tensors=seen,
+            saved=tuple(Saved(slot, self._place(own), value(copy), at) for slot, own, copy, at in saved),
+            code=self._code[cls],
+            source=source(line),
+        )
+
+    def _found(self, tensors: tuple[Any, ...]) -> TensorsFound:
+        return TensorsFound(self._seen(tensors))
+
+    def _shown(self, tensor: int, line: tuple[str, int] | None) -> TensorShown:
+        return TensorShown(self._ids[tensor], source(line))
+
+    def _backward(
+        self,
+        task: int,
+        roots: tuple[Any, ...],
+        targets: tuple[int, ...] | None,
+        keep_graph: bool,
+        create_graph: bool,
+        line: tuple[str, int] | None,
+    ) -> BackwardStarted:
+        return BackwardStarted(
+            task=self._id(task, "b"),
+            roots=tuple(Root(self._ids[node], nr, value(seed)) for node, nr, seed in roots),
+            targets=None if targets is None else tuple(self._ids[each] for each in targets),
+            keep_graph=bool(keep_graph),
+            create_graph=bool(create_graph),
+            source=source(line),
+        )
+
+    def _run(self, task: int, node: int, grads: tuple[Any, ...]) -> NodeStarted:
+        return NodeStarted(self._ids[task], self._ids[node], tuple(value(grad) for grad in grads))
+
+    def _ran(self, task: int, node: int, grads: tuple[Any, ...]) -> NodeFinished:
+        return NodeFinished(self._ids[task], self._ids[node], tuple(value(grad) for grad in grads))
+
+    def _freed(self, node: int) -> SavedFreed:
+        return SavedFreed(self._ids[node])
+
+    def _accumulated(self, task: int, tensor: int, grad: Any) -> GradAccumulated:
+        self._last.pop(self._ids[tensor], None)
+        return GradAccumulated(self._ids[task], self._ids[tensor], value(grad))
+
+    def _captured(self, task: int, node: int, output_nr: int, grad: Any) -> GradCaptured:
+        return GradCaptured(self._ids[task], self._ids[node], output_nr, value(grad))
+
+    def _finished(self, task: int) -> BackwardFinished:
+        return BackwardFinished(self._ids[task])
+
+    def _wrote(
+        self, tensor: int, name: str, version: int, copy: Any, node: int | None, output_nr: int
+    ) -> TensorWritten:
+        self._last.pop(self._ids[tensor], None)
+        now = copy if isinstance(copy, Value) else Value.of(copy)
+        return TensorWritten(self._ids[tensor], name, version, now, self._place(node), output_nr)
+
+    def _failed(self, task: int | None, node: int | None, error: str, message: str) -> Failed:
+        return Failed(None if task is None else self._id(task, "b"), self._place(node), error, message)
+
+    def _id(self, serial: int, kind: str) -> str:
+        if serial not in self._ids:
+            self._counts[kind] += 1
+            self._ids[serial] = f"{kind}{self._counts[kind]}"
+        return self._ids[serial]
+
+    def _place(self, serial: int | None) -> str | None:
+        return None if serial is None else self._ids[serial]
+
+    def _seen(self, tensors: tuple[Any, ...]) -> tuple[TensorSeen, ...]:
+        """The tensors that are new, or not as they were when last seen."""
+        news = []
+        for serial, copy, version, requires_grad, node, output_nr, grad in tensors:
+            seen = TensorSeen(
+                id=self._id(serial, "t"),
+                name=self._names.get(serial),
+                value=copy if isinstance(copy, Value) else Value.of(copy),
+                version=version,
+                requires_grad=requires_grad,
+                node=None if node is None else self._ids.get(node),
+                output_nr=output_nr,
+                grad=value(grad),
+            )
+            if self._last.get(seen.id) != seen:
+                self._last[seen.id] = seen
+                news.append(seen)
+        return tuple(news)
+
+    def _argument(self, arg: Any) -> Argument:
+        if isinstance(arg, tuple):
+            return Argument(self._ids[arg[0]], "")
+        return Argument(None, arg.__name__ if isinstance(arg, type) else number(arg))
+
+
+def value(copy: Any) -> Value | None:
+    """The value of an array's copy; large arrays were summed up when they were heard."""
+    return copy if copy is None or isinstance(copy, Value) else Value.of(copy)
+
+
+def source(line: tuple[str, int] | None) -> SourceLine | None:
+    """A line of code, by the name of the file it is in; a notebook's cells are all called `cell`."""
+    if line is None:
+        return None
+    path, number = line
+    cell = "ipykernel_" in path or path.startswith("<ipython-input")
+    text = linecache.getline(path, number).strip()
+    return SourceLine("cell" if cell else ntpath.basename(path), number, text)
+
+
+def code_of(cls: type) -> tuple[Code, ...]:
+    """What a node computes: the user's methods where a Function made it, else the operation's formulas."""
+    function = getattr(cls, "_forward_cls", None)
+    if function is None:
+        formulas = [(name, getattr(cls, f"{name}_text", "")) for name in ("forward", "backward")]
+        return tuple(Code(name, text) for name, text in formulas if text)
+    code = []
+    for name in _METHODS:
+        owner = next((each for each in function.__mro__ if name in vars(each)), object)
+        if owner is object or owner.__module__.partition(".")[0] == __name__.partition(".")[0]:
+            continue  # not written by the user
+        try:
+            text = textwrap.dedent(inspect.getsource(getattr(owner, name))).rstrip()
+        except (OSError, TypeError):  # typed at a prompt, or made by exec
+            continue
+        code.append(Code(name, text))
+    return tuple(code)

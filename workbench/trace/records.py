@@ -1,0 +1,34 @@
+"""Every kind of record by name: the events as they are read."""
+
+from __future__ import annotations
+
+from .backward import (
+    BackwardFinished,
+    BackwardStarted,
+    Failed,
+    GradAccumulated,
+    GradCaptured,
+    NodeFinished,
+    NodeStarted,
+    SavedFreed,
+)
+from .building import NodeCreated, TensorsFound, TensorShown, TensorWritten
+from .facts import Record
+
+RECORDS: dict[str, type[Record]] = {
+    each.__name__: each
+    for each in (
+        NodeCreated,
+        TensorsFound,
+        TensorShown,
+        BackwardStarted,
+        NodeStarted,
+        NodeFinished,
+        SavedFreed,
+        GradAccumulated,
+        GradCaptured,
+        BackwardFinished,
+        TensorWritten,
+        Failed,
+    )
+}

@@ -1,0 +1,101 @@
+"""A trace in time: the events, the frame after each, and where a player stops."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from os import PathLike
+from pathlib import Path
+from typing import Any, Self
+
+from .backward import GradAccumulated, NodeFinished, NodeStarted, SavedFreed
+from .building import NodeCreated, TensorWritten
+from .codec import decode, encode
+from .facts import Record
+from .frame import Frame
+from .recorder import Recorder
+
+FORMAT, VERSION = "workbench-trace", 1
+
+
+class Timeline:
+    """What happened, event by event; it replays without the engine it was recorded from."""
+
+    def __init__(self, events: Sequence[Record] | Recorder = ()) -> None:
+        self._source = events
+
+    @property
+    def events(self) -> Sequence[Record]:
+        """Everything that happened so far."""
+        return self._source.records() if isinstance(self._source, Recorder) else self._source
+
+    def frame(self, k: int) -> Frame:
+        """The state after the first `k` events."""
+        events = self.events
+        if not 0 <= k <= len(events):
+            raise IndexError(f"There is no frame {k}: the trace has the frames 0 to {len(events)}.")
+        frame = Frame()
+        for event in events[:k]:
+            event.apply(frame)
+        return frame
+
+    @property
+    def steps(self) -> list[int]:
+        """The event counts at which a player stops: a node's run and all that comes of it are one step."""
+        stops: list[int] = []
+        running = returned = False
+        for count, event in enumerate(self.events, 1):
+            if event.quiet:
+                continue
+            # What a node's own backward computes or writes belongs to its run, until it has returned.
+            parts = NodeFinished | GradAccumulated | SavedFreed
+            if running and isinstance(event, parts if returned else parts | NodeCreated | TensorWritten):
+                stops[-1] = count
+                returned |= isinstance(event, NodeFinished | GradAccumulated)
+            else:
+                stops.append(count)
+                running, returned = isinstance(event, NodeStarted), False
+        return stops
+
+    def to_dict(self) -> dict[str, Any]:
+        """The trace as JSON's own types."""
+        return {"format": FORMAT, "version": VERSION, "events": [encode(event) for event in self.events]}
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Self:
+        """The trace a dict tells of; a ValueError says what is wrong with it."""
+        if not isinstance(data, Mapping) or data.get("format") != FORMAT:
+            raise ValueError(f"This is no trace: its format is not {FORMAT!r}.")
+        if data.get("version") != VERSION:
+            raise ValueError(
+                f"This trace is of version {data.get('version')!r}; this workbench reads version {VERSION}."
+            )
+        if not isinstance(data.get("events"), list):
+            raise ValueError("This trace has no list of events.")
+        events: list[Record] = []
+        frame = Frame()
+        for number, each in enumerate(data["events"], 1):
+            try:
+                events.append(decode(each))
+                events[-1].apply(frame)
+            except ValueError as error:
+                raise ValueError(f"Event {number} of this trace {error}.") from None
+            except LookupError as error:
+                raise ValueError(f"Event {number} of this trace speaks of an unknown {error}.") from None
+        return cls(events)
+
+    def save_json(self, path: str | PathLike[str]) -> None:
+        """Write the trace to a file, an event a line."""
+        trace = self.to_dict()
+        events = ",\n".join(json.dumps(event, allow_nan=False) for event in trace.pop("events"))
+        start = json.dumps(trace).removesuffix("}")
+        Path(path).write_text(f'{start}, "events": [\n{events}\n]}}\n', encoding="utf-8")
+
+    @classmethod
+    def load(cls, path: str | PathLike[str]) -> Self:
+        """Read a trace from a file; a ValueError says what is wrong with it."""
+        try:
+            data = json.loads(Path(path).read_text(encoding="utf-8"))
+        except (ValueError, RecursionError) as error:
+            raise ValueError(f"{path} is not a whole JSON file: {error}.") from None
+        return cls.from_dict(data)

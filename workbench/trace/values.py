@@ -1,0 +1,116 @@
+"""What a trace remembers of an array: all of it if it is small, else a summary."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+LIMIT = 1000  # how many values of an array are kept unless the user says otherwise
+
+_LINE = 42  # characters a value may take in a box or on an arrow
+_SHOWN = 6  # numbers shown there
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """An array as it was at one moment.
+
+    `values` lists it row by row, or is None where it was larger than the limit. `norm` is the Euclidean norm;
+    `min`, `max` and `mean` look at the finite values alone and are None where there is none.
+    """
+
+    shape: tuple[int, ...]
+    dtype: str
+    values: tuple[float, ...] | None
+    norm: float
+    min: float | None
+    max: float | None
+    mean: float | None
+    nonfinite: int
+
+    def __post_init__(self) -> None:
+        if self.values is not None and len(self.values) != math.prod(self.shape):
+            raise ValueError(f"has {len(self.values)} numbers for the shape {self.shape}")
+
+    @classmethod
+    def of(cls, array: Any, limit: int = LIMIT) -> Value:
+        """The value of an array or a NumPy scalar."""
+        array = np.asarray(array)
+        flat = array.ravel().astype(np.float64, copy=False)
+        finite = flat if np.isfinite(flat).all() else flat[np.isfinite(flat)]
+        with np.errstate(all="ignore"):
+            peak = np.abs(flat).max(initial=0.0)
+            # Scaled by the largest value, so that the squares of huge and tiny values stay in range.
+            norm = peak * np.sqrt(np.square(flat / peak).sum()) if 0 < peak < np.inf else peak
+            mean = float(finite.mean()) if finite.size else None
+        return cls(
+            shape=array.shape,
+            dtype=array.dtype.name,
+            values=tuple(array.ravel().tolist()) if array.size <= limit else None,
+            norm=float(norm),
+            min=float(finite.min()) if finite.size else None,
+            max=float(finite.max()) if finite.size else None,
+            mean=mean,
+            nonfinite=array.size - finite.size,
+        )
+
+    @property
+    def kind(self) -> str:
+        """Shape and dtype: `(3,) float64`."""
+        return f"{self.shape} {self.dtype}"
+
+    @property
+    def trouble(self) -> str:
+        """What is wrong with the values, in words; empty if they are all finite."""
+        if not self.nonfinite:
+            return ""
+        size = math.prod(self.shape)
+        return "not finite" if size == 1 else f"{self.nonfinite} of {size} values not finite"
+
+    def text(self, shown: int = _SHOWN, line: int = _LINE) -> str:
+        """The values on one line with 4 significant digits; `…` stands for those left out."""
+        if self.values is not None:
+            if not self.shape:
+                return number(self.values[0], ".0")
+            nested = np.array(self.values, dtype=object).reshape(self.shape)
+            if len(self.values) <= shown and len(whole := _rows(nested, shown)) <= line:
+                return whole
+            for edge in range(shown - 1, 0, -1):
+                count = math.prod([min(length, edge + 1) for length in self.shape])
+                if count <= shown and len(part := _rows(nested, edge)) <= line:
+                    return part
+        if self.min is None or self.max is None or self.mean is None:
+            return "no finite value"
+        return f"from {number(self.min)} to {number(self.max)}, mean {number(self.mean)}"
+
+
+def number(value: float, point: str = "") -> str:
+    """A number with 4 significant digits; `point` is put behind a float that has no fraction."""
+    if not isinstance(value, float):
+        return str(value)
+    text = f"{value:.4g}"
+    return text + point if text.lstrip("-").isdigit() else text
+
+
+def said(value: Value | None) -> str:
+    """A value in a sentence, with what is wrong with it; None is a gradient that is not there."""
+    if value is None:
+        return "no gradient"
+    return f"{value.text()} ({value.trouble})" if value.trouble else value.text()
+
+
+def series(words: Sequence[str]) -> str:
+    """Words as a sentence lists them: `a`, `a and b`, `a, b and c`."""
+    return " and ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
+
+
+def _rows(array: Any, edge: int) -> str:
+    """An object array in brackets, with `edge` items at the start of each axis and one at the end."""
+    if not isinstance(array, np.ndarray):
+        return number(array, ".")
+    items = list(array) if len(array) <= edge + 1 else [*array[:edge], None, array[-1]]
+    return "[" + " ".join("…" if item is None else _rows(item, edge) for item in items) + "]"

@@ -1,0 +1,245 @@
+"""The graph as it stands: nodes with what they saved, leaves with their gradients, and what travels."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+
+from ..scene.metric import CHIP_COLUMNS, LABEL_COLUMNS, TEXT_COLUMNS
+from ..scene.model import Arrow, Box, Detail
+from ..trace.backward import BackwardStarted
+from ..trace.building import NodeCreated, TensorsFound, TensorShown
+from ..trace.facts import Record
+from ..trace.frame import EdgeState, Frame, NodeState, Place, TensorState
+from ..trace.values import Value, series
+
+
+class Graph:
+    """Draws the frames of one trace; an output has a box if a backward starts there or it is shown."""
+
+    def __init__(self, events: Iterable[Record]) -> None:
+        self._outputs: dict[str, list[int]] = {}
+        named: dict[tuple[str, int], str | None] = {}  # (node or leaf, output) -> variable
+        maker: dict[str, tuple[str, int]] = {}
+        ends: dict[tuple[str, int], None] = {}
+        for event in events:
+            if isinstance(event, NodeCreated | TensorsFound):
+                for seen in event.tensors:
+                    maker[seen.id] = (seen.node or seen.id, seen.output_nr)
+                    named[maker[seen.id]] = seen.name
+            elif isinstance(event, BackwardStarted):
+                ends |= dict.fromkeys((root.node, root.output_nr) for root in event.roots)
+            elif isinstance(event, TensorShown):
+                ends[maker[event.tensor]] = None
+        for node, nr in ends:
+            self._outputs.setdefault(node, []).append(nr)
+        names = [name for end in ends if (name := named.get(end)) is not None]
+        self.title = f"Graph of {series(names)}" if names else "Autograd graph"
+
+    def draw(self, frame: Frame, keys: Iterable[str]) -> tuple[list[Box], list[Arrow]]:
+        """The boxes and arrows that the frame's `keys` concern, as they are now."""
+        boxes: list[Box] = []
+        arrows: list[Arrow] = []
+        for key in keys:
+            if key in frame.nodes:
+                boxes.append(_node(frame, key))
+                boxes += [_saved(frame, key, index) for index in range(len(frame.nodes[key].saved))]
+                for nr in self._outputs.get(key, ()):
+                    boxes.append(_output(frame, key, nr))
+                    arrows.append(_seed(frame, key, nr))
+            elif key in frame.tensors:
+                if frame.tensors[key].role is not None:
+                    boxes.append(_tensor(frame, key))
+            elif (edge := frame.edges[key]).target is not None:
+                arrows.append(_arrow(key, edge.source, edge.target, edge))
+            elif edge.source in frame.nodes:
+                boxes.append(_output(frame, edge.source, edge.output_nr))
+                arrows.append(_seed(frame, edge.source, edge.output_nr))
+        return boxes, arrows
+
+    def focus(self, frame: Frame) -> str | None:
+        """The box that the last event was about."""
+        key = frame.focus
+        if key in frame.edges:
+            edge = frame.edges[key]
+            return _output_id(edge.source, edge.output_nr) if edge.source in frame.nodes else edge.source
+        if key in frame.tensors and frame.tensors[key].role is None:
+            return frame.tensors[key].node
+        return key
+
+
+def _node(frame: Frame, id: str) -> Box:
+    node = frame.nodes[id]
+    return Box(
+        id,
+        "function" if node.made.custom else "op",
+        node.made.name,
+        _node_lines(frame, node),
+        node.state,
+        details=_node_details(frame, node),
+    )
+
+
+def _node_lines(frame: Frame, node: NodeState) -> tuple[str, ...]:
+    results = [_result(frame, node, nr) for nr in sorted(node.outputs)]
+    if len(results) == 1:
+        ((name, value),) = results
+        return (f"{name}  {value.kind}", *_values(value))
+    lines = []
+    for name, value in results:
+        start = f"{name} {value.shape} "
+        lines.append(start + value.text(line=TEXT_COLUMNS - len(start)))
+    return tuple(lines)
+
+
+def _result(frame: Frame, node: NodeState, nr: int) -> tuple[str, Value]:
+    """An output's name, or what computed it, and its value (as this node made it, if others wrote it)."""
+    id, value = node.outputs[nr]
+    tensor = frame.tensors[id]
+    own = (tensor.node, tensor.output_nr) == (node.made.node, nr)
+    return tensor.name or node.made.operation, tensor.value if own else value
+
+
+def _node_details(frame: Frame, node: NodeState) -> tuple[Detail, ...]:
+    made = node.made
+    details = [*_error(node)]
+    details += [Detail(code.name.capitalize(), "code", code.text) for code in made.code]
+    if made.source is not None:
+        line = f"{made.source.file}, line {made.source.line}: {made.source.text}"
+        details.append(Detail("Made at", "text", line.removesuffix(": ")))
+    for arg in made.args:
+        if arg.tensor is None:
+            details.append(Detail("Input", "text", arg.text))
+        else:
+            details.append(_value("Input", frame.called(arg.tensor), frame.tensors[arg.tensor].value))
+    details += [_value("Output", *_result(frame, node, nr)) for nr in sorted(node.outputs)]
+    if node.freed:
+        details.append(Detail("Saved", "text", "What was saved is freed: this node cannot run again."))
+    elif not made.saved:
+        details.append(Detail("Saved", "text", "Nothing: the backward needs no tensor of the forward."))
+    else:
+        details += [_value("Saved", _saved_name(frame, node, i), value) for i, value in enumerate(node.saved)]
+    details += [_value("Gradient in", f"for output {nr}", grad) for nr, grad in enumerate(node.received)]
+    for _, edge in frame.edges_of(made.node):
+        if edge.state != "idle":
+            details.append(_value("Gradient out", f"to {frame.called(edge.source)}", edge.grad))
+    return tuple(details)
+
+
+def _saved_name(frame: Frame, node: NodeState, index: int) -> str:
+    """`x` where a Function saved the variable x, else `saved[0]`; `self (x)` where an operation saved x."""
+    saved = node.made.saved[index]
+    variable = frame.variable(saved.tensor)
+    if node.made.custom:
+        return variable or f"saved[{index}]"
+    return f"{saved.name} ({variable})" if variable not in (None, saved.name) else saved.name
+
+
+def _saved(frame: Frame, id: str, index: int) -> Box:
+    node = frame.nodes[id]
+    saved, value = node.made.saved[index], node.saved[index]
+    name = _saved_name(frame, node, index)
+    title = name if name.startswith("saved") else f"saved {name}"
+    lines: tuple[str, ...] = (value.kind, value.text(line=CHIP_COLUMNS))
+    state, note = "idle", f"Kept at version {saved.version} for the backward of {node.made.name}."
+    if node.freed:
+        state, lines = "freed", (value.kind,)
+        note = f"Freed when {node.made.name} had run: backward(retain_graph=True) would have kept it."
+    elif frame.stale(id, index):
+        state, lines = "error", (*lines, "written since it was saved")
+        now = frame.tensors[saved.tensor].version
+        note = f"Kept at version {saved.version}, but written since: it is at version {now} now."
+    details = (_value("Value when saved", name, value), Detail("What becomes of it", "text", note))
+    return Box(f"{id}.saved{index}", "saved", title, lines, state, holder=id, details=details)
+
+
+def _tensor(frame: Frame, id: str) -> Box:
+    tensor = frame.tensors[id]
+    leaf = tensor.role == "leaf"
+    lines = [tensor.value.kind, *_values(tensor.value)]
+    if not leaf:
+        lines.append("no gradient needed")
+    elif tensor.grad is not None:
+        lines += [f"grad {tensor.grad.text(line=TEXT_COLUMNS - 5)}", *_trouble(tensor.grad)]
+    return Box(
+        id,
+        "leaf" if leaf else "constant",
+        tensor.name or ("leaf" if leaf else "constant"),
+        tuple(lines),
+        tensor.state,
+        details=_tensor_details(tensor, leaf),
+    )
+
+
+def _tensor_details(tensor: TensorState, leaf: bool) -> tuple[Detail, ...]:
+    name = tensor.name or ""
+    details = [*_error(tensor), _value("Value", name, tensor.value)]
+    if not leaf:
+        return (*details, Detail("Grad", "text", "None is computed: it does not require grad."))
+    details += [_value("Gradient in", "", grad) for grad in tensor.received]
+    if tensor.grad is None:
+        return (*details, Detail("Grad", "text", "None: no backward has come here yet."))
+    return (*details, _value("Grad", f"{name}.grad" if name else "grad", tensor.grad))
+
+
+def _output_id(node: str, nr: int) -> str:
+    return f"{node}.out{nr}"
+
+
+def _output(frame: Frame, id: str, nr: int) -> Box:
+    node, seed = frame.nodes[id], frame.edges.get(f"{id}.seed{nr}")
+    known = nr in node.outputs
+    details = [_value("Value", *_result(frame, node, nr))] if known else []
+    lines: tuple[str, ...] = ()
+    if seed is not None:
+        details.append(_value("Seed", "the gradient backward starts with", seed.grad))
+        lines = ("no seed" if seed.grad is None else f"seed {seed.grad.text(line=TEXT_COLUMNS - 5)}",)
+    title = (frame.variable(node.outputs[nr][0]) if known else None) or "output"
+    state = "done" if seed is not None else "idle"
+    return Box(_output_id(id, nr), "output", title, lines, state, details=tuple(details))
+
+
+def _seed(frame: Frame, id: str, nr: int) -> Arrow:
+    key = f"{id}.seed{nr}"
+    return _arrow(key, id, _output_id(id, nr), frame.edges.get(key) or EdgeState(id, None, nr))
+
+
+def _arrow(id: str, source: str, target: str, edge: EdgeState) -> Arrow:
+    label = "" if edge.state == "idle" else _label(edge.grad)
+    return Arrow(id, source, target, "edge" if edge.differentiable else "constant", label, edge.state)
+
+
+def _label(grad: Value | None) -> str:
+    """A gradient on an arrow: its values, its norm, and what is wrong with it."""
+    if grad is None:
+        return "no gradient"
+    text = grad.text(line=LABEL_COLUMNS)
+    if grad.shape:
+        norm = f"‖{grad.norm:.3g}‖"
+        text += f"  {norm}" if len(text) + len(norm) + 2 <= LABEL_COLUMNS else f"\n{norm}"
+    return "\n".join([text, *_trouble(grad)])
+
+
+def _values(value: Value) -> list[str]:
+    return [value.text(line=TEXT_COLUMNS), *_trouble(value)]
+
+
+def _trouble(value: Value) -> list[str]:
+    return [value.trouble] if value.trouble else []
+
+
+def _error(place: Place) -> list[Detail]:
+    return [Detail("Error", "text", place.error)] if place.error else []
+
+
+def _value(heading: str, name: str, value: Value | None) -> Detail:
+    if value is None:
+        return Detail(heading, "text", f"{name}: no gradient" if name else "no gradient")
+    body = {
+        "name": name,
+        "shape": list(value.shape),
+        "dtype": value.dtype,
+        "text": " ".join([value.text(shown=64, line=600), *_trouble(value)]),
+        "norm": float(f"{value.norm:.4g}") if math.isfinite(value.norm) else None,
+    }
+    return Detail(heading, "value", body)

@@ -1,0 +1,87 @@
+"""From a trace to a storyboard: at each stop of the player, what of the picture has changed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, replace
+from typing import Any, Protocol
+
+from ..scene.model import Arrow, Box, Scene, Step, changed
+from ..scene.storyboard import Storyboard
+from ..trace.backward import NodeStarted
+from ..trace.building import NodeCreated
+from ..trace.facts import Record
+from ..trace.frame import Frame
+from ..trace.timeline import Timeline
+from ..trace.values import series
+
+NOTHING = "Nothing joined the graph: only operations on tensors that require grad are recorded."
+
+
+class View(Protocol):
+    """One way to draw the frames of a trace."""
+
+    title: str
+
+    def draw(self, frame: Frame, keys: Iterable[str]) -> tuple[list[Box], list[Arrow]]:
+        """The boxes and arrows that the frame's `keys` concern, as they are now."""
+
+    def focus(self, frame: Frame) -> str | None:
+        """The box that the last event was about."""
+
+
+def tell(trace: Timeline, view: View) -> Storyboard:
+    """The storyboard of a trace; each step holds only what the events since the step before have changed."""
+    frame = Frame()
+    boxes: dict[str, Box] = {}
+    arrows: dict[str, Arrow] = {}
+    now: dict[str, Any] = {}
+    steps = []
+    begin = 0
+    for end in trace.steps:
+        events = trace.events[begin:end]
+        begin = end
+        frame.touched = {}
+        step = Step(_caption(events, frame), next(event.phase for event in events if not event.quiet))
+        drawn = view.draw(frame, frame.touched)
+        step.boxes = _differences(drawn[0], now, boxes)
+        step.arrows = _differences(drawn[1], now, arrows)
+        step.cursor = asdict(frame.cursor) if frame.cursor else None
+        step.focus = view.focus(frame)
+        steps.append(step)
+    return Storyboard(Scene(view.title, boxes, arrows), steps or [Step(NOTHING)], view.title)
+
+
+def _caption(events: Sequence[Record], frame: Frame) -> str:
+    """Apply the events of one step, and say what happened."""
+    clauses: list[str] = []
+    joined: list[str] = []
+    running = False
+    for event in events:
+        event.apply(frame)
+        running |= isinstance(event, NodeStarted)
+        if running and isinstance(event, NodeCreated):
+            joined.append(event.name)
+        elif clause := event.sentence(frame):
+            clauses.append(clause)
+    if joined:
+        clauses.append(f"what it computed joins the graph as {series(joined)}")
+    caption = "; ".join(clauses)
+    return caption if caption.endswith((".", "!", "?")) else f"{caption}."
+
+
+def _differences(
+    drawn: Iterable[Box | Arrow], now: dict[str, Any], union: dict[str, Any]
+) -> dict[str, dict[str, Any]]:
+    """Per id the fields that changed; what is new enters the union of all steps as not there yet."""
+    changes = {}
+    for thing in drawn:
+        if thing.id not in now:
+            union[thing.id] = now[thing.id] = replace(thing, state="future")
+        fields = changed(now[thing.id], thing)
+        if fields.pop("kind", None):  # a constant that became a leaf: one box cannot be both
+            union[thing.id].kind = thing.kind
+        if fields:
+            changes[thing.id] = fields
+        now[thing.id] = thing
+    return changes
