@@ -16,7 +16,7 @@ from ..events import emit, listeners
 from .node import FREED, Node, edge_of, saved_output, sequence, stale
 from .outputs import bind_outputs
 from .returned import gradients_of
-from .state import modes, set_grad
+from .state import local, set_grad
 from .tensor import Tensor, storage_of, wrap
 
 _function_ids = itertools.count()
@@ -233,7 +233,7 @@ class Function(metaclass=FunctionMeta):
         ctx._saved, ctx._materialize = (), True
         needs = tuple([isinstance(a, Tensor) and a.requires_grad for a in args])
         ctx.needs_input_grad = needs
-        recorded = modes.grad and True in needs
+        recorded = local.modes.grad and True in needs
         before = set_grad(False)
         try:
             if two_steps:

@@ -7,12 +7,12 @@ import inspect
 from collections.abc import Callable, Generator
 from typing import Any
 
-from .state import modes, set_grad
+from .state import local, set_grad
 
 
 def is_grad_enabled() -> bool:
     """Whether operations of this thread are recorded."""
-    return modes.grad
+    return local.modes.grad
 
 
 class _GradMode:

@@ -225,8 +225,8 @@ class OpNode(Node):
 
     def saved_items(self) -> list[tuple[str, Any, int]]:
         """What is saved, as (name, tensor or array or None, version), without any check."""
-        items = [(name, getattr(self, f"s_{name}"), getattr(self, f"v_{name}")) for name in self.saved_names]
-        return [item for item in items if item[1] is not None and item[1] is not FREED]
+        kept = [(name, getattr(self, f"s_{name}")) for name in self.saved_names]
+        return [(name, s, getattr(self, f"v_{name}")) for name, s in kept if s is not None and s is not FREED]
 
     def release(self) -> None:
         """Let the saved tensors go."""

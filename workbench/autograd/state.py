@@ -10,27 +10,34 @@ from __future__ import annotations
 import threading
 
 unusual = 0  # how many unusual modes are on, over all threads
-off: dict[object, bool] = {}  # tokens of the threads in which grad mode is off
+off: dict[Modes, bool] = {}  # the threads in which grad mode is off
 
 
-class Modes(threading.local):
-    """The modes of one thread; a new thread starts with gradients on."""
+class Modes:
+    """The modes of one thread."""
+
+    __slots__ = ("grad",)
 
     def __init__(self) -> None:
         self.grad = True
-        self.token = object()
 
 
-modes = Modes()
+class _Local(threading.local):
+    def __init__(self) -> None:
+        self.modes = Modes()  # a new thread starts with gradients on
+
+
+local = _Local()  # `local.modes` is one slow look-up; what hangs on it is then quick
 
 
 def set_grad(on: bool) -> bool:
     """Switch this thread's grad mode and return what it was."""
+    modes = local.modes
     was = modes.grad
     if was is not on:
         modes.grad = on
         if on:
-            del off[modes.token]
+            del off[modes]
         else:
-            off[modes.token] = True
+            off[modes] = True
     return was

@@ -222,9 +222,9 @@ class Tensor:
 
     def numpy(self) -> np.ndarray:
         """The array itself, sharing memory; RuntimeError if the tensor requires grad and gradients are on."""
-        from .state import modes
+        from .state import local
 
-        if self.requires_grad and modes.grad:
+        if self.requires_grad and local.modes.grad:
             raise RuntimeError(errors.NUMPY_REQUIRES_GRAD)
         return self._array
 

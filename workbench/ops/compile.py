@@ -30,7 +30,7 @@ TENSORS: dict[str, Any] = {"__name__": __name__, "read_tensor": read_tensor}
 STRAIGHT: dict[str, Any] = {
     "__name__": __name__,
     "S": state,
-    "modes": state.modes,
+    "local": state.local,
     "off": state.off,
     "listeners": listeners,
     "Tensor": Tensor,
@@ -125,9 +125,8 @@ def _backward_text(op: Any, method: str) -> str:
     """The backward of a node: each wanted input's formula over what was saved."""
     arrays = method == "vjp"
     lines = [f"def {method}(node, grad):"]
-    inputs = op.tensors if not op.variadic else ["all"]
     several = len(op.tensors) > 1
-    for i, name in enumerate(inputs):
+    for i, name in enumerate(op.tensors):
         reads = op.reads.get(name)
         if reads is None:
             lines.append(f"    g{i} = None")
@@ -225,7 +224,7 @@ def _forward_text(op: Any) -> str:
             out += [f"        {refuse}", f"    a1 = {second}._array", f"    rg1 = {second}._rg"]
             out += [f"    saved = {second}"]
     wanted = "rg" if not rest else "(rg or rg1)"
-    out += [f"    if not {wanted} or (off and not modes.grad):"]
+    out += [f"    if not {wanted} or (off and not local.modes.grad):"]
     odd = f"{first}._meta is not None" + (
         f" or (a1 is not saved and {rest[0]}._meta is not None)" if rest else ""
     )

@@ -11,7 +11,7 @@ import numpy as np
 
 from ..autograd import dtypes
 from ..autograd.node import edge_of, sequence
-from ..autograd.state import modes
+from ..autograd.state import local
 from ..autograd.tensor import Tensor, link_view, wrap
 from ..events import emit, listeners
 
@@ -32,9 +32,9 @@ def door(op: Any, args: tuple[Any, ...]) -> Any:
     r = op.forward(arrays, *rest) if op.variadic else op.forward(*arrays, *rest)
     out = wrap(np.asarray(r))
     needs = [isinstance(t, Tensor) and t.requires_grad for t in operands]
-    recorded = modes.grad and True in needs and out._array.dtype.kind == "f" and bool(op.formulas)
+    recorded = local.modes.grad and True in needs and out._array.dtype.kind == "f" and bool(op.formulas)
     if op.kind == "view":
-        link_view(out, operands[0], "default" if modes.grad else "no_grad")
+        link_view(out, operands[0], "default" if local.modes.grad else "no_grad")
     if not recorded:
         return out
     node = record(op, given, operands, needs, out)
@@ -109,12 +109,12 @@ def record(op: Any, given: dict[str, Any], operands: list[Any], needs: list[bool
         if name == "result":
             node.s_result, node.c_result, node.v_result = out._array, None, 0
             continue
+        if not readers & wanted:
+            setattr(node, f"s_{name}", None)
+            continue
         value = given[name]
         is_tensor = isinstance(value, Tensor)
-        keep = readers & wanted
-        setattr(
-            node, f"s_{name}", (value if is_tensor else np.array(value, out._array.dtype)) if keep else None
-        )
+        setattr(node, f"s_{name}", value if is_tensor else np.array(value, out._array.dtype))
         setattr(node, f"v_{name}", value._version if is_tensor else 0)
     for name in node.shape_names:
         setattr(node, f"z_{name}", np.shape(given[name]._array))

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from .. import errors
-from ..autograd.state import modes
+from ..autograd.state import local
 from ..autograd.tensor import Tensor, bump, storage_of, wrap
 from ..events import emit, listeners
 from . import pointwise
@@ -36,7 +36,7 @@ def _refuse_tracked(t: Tensor) -> None:
 
 def write(t: Tensor, name: str, op: Callable[..., Tensor], *args: Any) -> Tensor:
     """Write `op(t, *args)` into `t`, recorded if wanted, and return `t`."""
-    tracked = modes.grad and (t.requires_grad or any(isinstance(a, Tensor) and a.requires_grad for a in args))
+    tracked = local.modes.grad and (t.requires_grad or any(isinstance(a, Tensor) and a.requires_grad for a in args))
     if not tracked:
         r = op(_before(t, requires_grad=False), *args)
         _fill(t, r, name)
@@ -134,7 +134,7 @@ def index_add_(self: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:
         np.add.at(out, index._array, np.moveaxis(s._array, dim, 0))
         return wrap(np.moveaxis(out, 0, dim))
 
-    if modes.grad and (self.requires_grad or source.requires_grad):
+    if local.modes.grad and (self.requires_grad or source.requires_grad):
         raise NotImplementedError(
             "this version of the workbench has no gradient of index_add_; use it under no_grad."
         )
@@ -144,7 +144,7 @@ def index_add_(self: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:
 @method("__setitem__")
 def setitem(self: Tensor, index: Any, value: Any) -> None:
     """Write into part of the tensor, as if the part were written in place."""
-    tracked = modes.grad and (self.requires_grad or (isinstance(value, Tensor) and value.requires_grad))
+    tracked = local.modes.grad and (self.requires_grad or (isinstance(value, Tensor) and value.requires_grad))
     if tracked:
         if self.requires_grad and self.is_leaf:
             raise RuntimeError(errors.VIEW_OF_LEAF_IN_PLACE)
