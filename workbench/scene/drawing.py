@@ -1,0 +1,186 @@
+"""The shapes of a picture: its boxes and arrows as rectangles, paths and texts with the stylesheet's classes.
+
+Which shapes a box and an arrow consist of is written at the head of `static/picture.css`; SVG and PNG draw
+this list, and the live player makes the same shapes in the browser.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import hypot
+from typing import Literal
+
+from .layout import TIE, Layout
+from .metric import CHARACTER, LINE, TITLE_LINE, columns
+from .model import Arrow, Box, Scene
+from .routes import GAP, Place, Point, Way
+from .shown import FREED, arrow_fields, box_fields
+from .sizes import CHIP_PAD, LABEL_PAD
+from .storyboard import Storyboard
+
+_HEAD_LENGTH, _HEAD_WIDTH = 11, 11
+_BASELINE = 12  # px from a 16 px line's upper edge to the feet of its letters
+_DISC = 9
+_CIRCLE = 0.5523  # how far along a quarter circle's tangents its Bézier points lie, in radii
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """One SVG element: its name, class and attributes, and its text if it is one."""
+
+    element: Literal["rect", "circle", "path", "text"]
+    role: str
+    attributes: dict[str, float | str]
+    text: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """The shapes of one box or arrow, in drawing order, with the words for who cannot see them."""
+
+    classes: str
+    alt: str
+    shapes: list[Shape]
+
+
+def drawn(storyboard: Storyboard, k: int | None = None) -> list[Group]:
+    """The groups of the picture after step k, in drawing order; what is not there yet is left out."""
+    scene, layout = storyboard.at(k), storyboard.layout
+    boxes = [_box(each, layout) for each in scene.boxes.values() if each.state != "future"]
+    arrows = [_arrow(each, scene, layout) for each in scene.arrows.values() if each.state != "future"]
+    return boxes + arrows
+
+
+def _arrow(arrow: Arrow, scene: Scene, layout: Layout) -> Group:
+    shown, way = arrow_fields(arrow, scene), layout.arrows[arrow.id]
+    shapes = [_path("wb-line", way.d), _path("wb-head", _head(way, climbing=arrow.state != "idle"))]
+    if shown["label"]:
+        lines = shown["label"].split("\n")
+        x, height = way.label.x, LINE * len(lines)
+        y = way.label.y + (way.label.h - height) / 2
+        if arrow.state == "flowing":
+            width = max(map(columns, lines)) * CHARACTER + 2 * LABEL_PAD
+            shapes.append(_rect("wb-pill", Place(x, y - 2, width, height + 4), 5))
+        for line in lines:
+            shapes.append(_text("wb-label", x + LABEL_PAD, y + _BASELINE, line, "start"))
+            y += LINE
+    return Group(f"wb-arrow wb-kind-{arrow.kind} wb-state-{arrow.state}", shown["alt"], shapes)
+
+
+def _head(way: Way, climbing: bool) -> str:
+    """A triangle at the arrow's upper or lower end, reaching over the gap between the line and the box."""
+    points = way.points if climbing else way.points[::-1]
+    (x, y), *rest = points
+    # Two points may coincide, so the direction is towards the nearest one that does not.
+    from_x, from_y = next((point for point in rest if point != (x, y)), (x, y + (1 if climbing else -1)))
+    length = hypot(x - from_x, y - from_y)
+    dx, dy = (x - from_x) / length, (y - from_y) / length
+    tip = (x + dx * GAP, y + dy * GAP)
+    foot = (tip[0] - dx * _HEAD_LENGTH, tip[1] - dy * _HEAD_LENGTH)
+    side = (-dy * _HEAD_WIDTH / 2, dx * _HEAD_WIDTH / 2)
+    return _polygon(tip, (foot[0] + side[0], foot[1] + side[1]), (foot[0] - side[0], foot[1] - side[1]))
+
+
+def _box(box: Box, layout: Layout) -> Group:
+    place, shown = layout.boxes[box.id], box_fields(box)
+    shapes = []
+    if box.holder is not None:
+        holder = layout.boxes[box.holder]
+        shapes.append(_path("wb-tie", _tie(holder, place)))
+    radius = {"function": 9, "op": 9, "saved": 4}.get(box.kind, min(place.h / 2, 24))
+    if box.state in ("running", "error"):
+        shapes.append(_rect("wb-glow", _grown(place, 5), radius + 5))
+    shapes.append(_rect("wb-frame", place, radius))
+    if box.kind == "output":
+        shapes.append(_rect("wb-inner", _grown(place, -4), radius - 4))
+    shapes += _chip_texts(box, place, shown) if box.kind == "saved" else _texts(place, shown)
+    if box.state in _SIGNS:
+        x, y = place.x, place.y + place.h / 2
+        shapes.append(Shape("circle", "wb-disc", {"cx": x, "cy": y, "r": _DISC}))
+        shapes.append(_path("wb-sign", _SIGNS[box.state](x, y)))
+    return Group(f"wb-box wb-kind-{box.kind} wb-state-{box.state}", shown["alt"], shapes)
+
+
+def _tie(holder: Place, chip: Place) -> str:
+    x, y, end_x, end_y = holder.x + holder.w, holder.y + holder.h / 2, chip.x, chip.y + chip.h / 2
+    bend = x + TIE / 2
+    return f"M{_at(x, y)} C{_at(bend, y)} {_at(bend, end_y)} {_at(end_x, end_y)}"
+
+
+def _texts(place: Place, shown: dict) -> list[Shape]:
+    x, y = place.x + place.w / 2, place.y + (place.h - TITLE_LINE - LINE * len(shown["lines"])) / 2
+    shapes = [_text("wb-title", x, y + 13.5, shown["title"], "middle")]
+    for n, line in enumerate(shown["lines"]):
+        shapes.append(_text("wb-text", x, y + TITLE_LINE + LINE * n + _BASELINE, line, "middle"))
+    return shapes
+
+
+def _chip_texts(box: Box, place: Place, shown: dict) -> list[Shape]:
+    x, y = place.x + CHIP_PAD, place.y + (place.h - LINE * (1 + len(shown["lines"]))) / 2 + _BASELINE
+    shapes = [_text("wb-title", x, y, shown["title"], "start")]
+    for n, line in enumerate(shown["lines"], 1):
+        shapes.append(_text("wb-text", x, y + LINE * n, line, "start"))
+    if box.state == "freed":
+        for n, line in enumerate([shown["title"], *shown["lines"]]):
+            end, middle = x + columns(line) * CHARACTER, y + LINE * n - 4
+            shapes.append(_path("wb-strike", _line((x - 2, middle), (end + 2, middle))))
+        shapes.append(_text("wb-word", place.x + place.w - CHIP_PAD, y, FREED, "end"))
+    return shapes
+
+
+def _half_ring(x: float, y: float) -> str:
+    r, c = 5, 5 * _CIRCLE
+    return (
+        f"M{_at(x, y - r)} C{_at(x - c, y - r)} {_at(x - r, y - c)} {_at(x - r, y)} "
+        f"C{_at(x - r, y + c)} {_at(x - c, y + r)} {_at(x, y + r)} Z"
+    )
+
+
+def _dot(x: float, y: float) -> str:
+    r, c = 4, 4 * _CIRCLE
+    return (
+        f"M{_at(x, y - r)} C{_at(x - c, y - r)} {_at(x - r, y - c)} {_at(x - r, y)} "
+        f"C{_at(x - r, y + c)} {_at(x - c, y + r)} {_at(x, y + r)} "
+        f"C{_at(x + c, y + r)} {_at(x + r, y + c)} {_at(x + r, y)} "
+        f"C{_at(x + r, y - c)} {_at(x + c, y - r)} {_at(x, y - r)} Z"
+    )
+
+
+_SIGNS = {
+    "pending": _half_ring,
+    "ready": _dot,
+    "running": lambda x, y: _polygon((x - 3, y - 5), (x + 5.5, y), (x - 3, y + 5)),
+    "done": lambda x, y: _line((x - 4, y + 0.5), (x - 1, y + 3.5), (x + 4, y - 3)),
+    "error": lambda x, y: (
+        f"{_line((x - 3.5, y - 3.5), (x + 3.5, y + 3.5))} {_line((x - 3.5, y + 3.5), (x + 3.5, y - 3.5))}"
+    ),
+}
+
+
+def _at(x: float, y: float) -> str:
+    return f"{round(x, 2):g},{round(y, 2):g}"
+
+
+def _line(*points: Point) -> str:
+    return f"M{' L'.join(_at(*point) for point in points)}"
+
+
+def _polygon(*points: Point) -> str:
+    return f"{_line(*points)} Z"
+
+
+def _path(role: str, d: str) -> Shape:
+    return Shape("path", role, {"d": d})
+
+
+def _rect(role: str, place: Place, radius: float) -> Shape:
+    corner = {"x": place.x, "y": place.y, "width": place.w, "height": place.h}
+    return Shape("rect", role, corner | {"rx": radius})
+
+
+def _text(role: str, x: float, y: float, text: str, anchor: str) -> Shape:
+    return Shape("text", role, {"x": x, "y": y, "text-anchor": anchor}, text)
+
+
+def _grown(place: Place, by: float) -> Place:
+    return Place(place.x - by, place.y - by, place.w + 2 * by, place.h + 2 * by)

@@ -1,0 +1,84 @@
+"""A box and an arrow in words: texts cut to fit, and a description for who cannot see the picture."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from .metric import CHIP_COLUMNS, LABEL_COLUMNS, TEXT_COLUMNS, TITLE_COLUMNS, clean, cut
+from .model import Arrow, Box, Scene
+
+KIND_WORDS = {
+    "function": "custom Function",
+    "op": "operation",
+    "leaf": "leaf",
+    "constant": "constant",
+    "output": "output",
+    "saved": "saved tensor",
+}
+TENSORS = ("leaf", "constant", "output")
+FREED = "freed"  # the word on a saved tensor that was let go
+STATE_WORDS = {
+    "future": "not there yet",
+    "idle": "",
+    "pending": "has part of its gradient",
+    "ready": "ready to run",
+    "running": "running now",
+    "done": "done",
+    "freed": "freed",
+    "error": "failed here",
+}
+
+
+def box_fields(box: Box) -> dict[str, Any]:
+    """What of a box can change with a step, as shown: texts fitted into the box, alt made if not given."""
+    chip = box.kind == "saved"
+    details = [
+        {"heading": clean(each.heading), "kind": each.kind, "body": native(each.body)} for each in box.details
+    ]
+    return {
+        "title": cut(clean(box.title), CHIP_COLUMNS if chip else TITLE_COLUMNS),
+        "lines": [cut(clean(line), CHIP_COLUMNS if chip else TEXT_COLUMNS) for line in box.lines],
+        "state": box.state,
+        "alt": clean(box.alt) or _box_alt(box),
+        "details": details,
+    }
+
+
+def arrow_fields(arrow: Arrow, scene: Scene) -> dict[str, Any]:
+    """What of an arrow can change with a step, as shown: its label fitted, its alt made if not given."""
+    lines = clean(arrow.label, keep_lines=True).splitlines()
+    return {
+        "label": "\n".join(cut(clean(line), LABEL_COLUMNS) for line in lines),
+        "state": arrow.state,
+        "alt": clean(arrow.alt) or _arrow_alt(arrow, scene),
+    }
+
+
+def _box_alt(box: Box) -> str:
+    said = [f"{box.title} ({KIND_WORDS[box.kind]})", *box.lines, STATE_WORDS[box.state]]
+    return clean("; ".join(part for part in said if part))
+
+
+def _arrow_alt(arrow: Arrow, scene: Scene) -> str:
+    upper, lower = scene.boxes[arrow.source].title, scene.boxes[arrow.target].title
+    said = {
+        "future": f"from {upper} to {lower}; not there yet",
+        "idle": f"from {upper} to {lower}",
+        "flowing": f"gradient going from {lower} back to {upper}",
+        "done": f"gradient went from {lower} back to {upper}",
+    }[arrow.state]
+    return clean(f"{said}: {', '.join(arrow.label.splitlines())}" if arrow.label else said)
+
+
+def native(value: Any) -> Any:
+    """The value as JSON can hold it: texts cleaned, numbers that are not finite as words."""
+    if isinstance(value, str):
+        return clean(value, keep_lines=True)
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)
+    if isinstance(value, dict):
+        return {str(key): native(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [native(item) for item in value]
+    return value

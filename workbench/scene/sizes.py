@@ -1,0 +1,70 @@
+"""How large each box and label must be to hold its text at every step: nothing may jump while playing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+from .metric import CHARACTER, LINE, TITLE_CHARACTER, TITLE_LINE, columns
+from .model import Arrow, Box, Scene, Step
+from .shown import FREED, TENSORS, arrow_fields, box_fields
+
+Size = tuple[float, float]
+
+CHIP_PAD = 8  # left and right of a saved tensor's text
+LABEL_PAD = 6  # left and right of an arrow's label
+_PAD, _ROUND_PAD = 18, 22  # left and right of a node's text, and of a tensor's in its rounder box
+_SMALLEST = 76  # px: a box with a single letter in it still looks like a box
+_ARGUMENT, _MOST_FOR_ARGUMENTS = 18, 720  # px of a box's upper edge for each arrow into it, at most for all
+
+
+def largest(scene: Scene, steps: Sequence[Step]) -> tuple[dict[str, Size], dict[str, Size]]:
+    """The size of every box and of every arrow's label, by id; (0, 0) for a label that is always empty."""
+    arguments = dict.fromkeys(scene.boxes, 0)
+    for arrow in scene.arrows.values():
+        arguments[arrow.target] += 1
+    boxes, labels = dict.fromkeys(scene.boxes, (0.0, 0.0)), dict.fromkeys(scene.arrows, (0.0, 0.0))
+    for box in _versions(scene.boxes, [step.boxes for step in steps]):
+        boxes[box.id] = _larger(boxes[box.id], _box_size(box, arguments[box.id]))
+    for arrow in _versions(scene.arrows, [step.arrows for step in steps]):
+        labels[arrow.id] = _larger(labels[arrow.id], _label_size(arrow, scene))
+    return boxes, labels
+
+
+def _versions(things: dict[str, Any], changes: Iterable[dict[str, dict[str, Any]]]) -> Iterator[Any]:
+    yield from things.values()
+    now = dict(things)
+    for change in changes:
+        for id, fields in change.items():
+            now[id] = replace(now[id], **fields)
+            yield now[id]
+
+
+def _larger(one: Size, other: Size) -> Size:
+    return max(one[0], other[0]), max(one[1], other[1])
+
+
+def _box_size(box: Box, arguments: int) -> Size:
+    shown = box_fields(box)
+    text = max((columns(line) * CHARACTER for line in shown["lines"]), default=0.0)
+    if box.kind == "saved":
+        title = columns(shown["title"]) + (len(FREED) + 2 if box.state == "freed" else 0)
+        return _even(max(title * CHARACTER, text) + 2 * CHIP_PAD), LINE * (1 + len(shown["lines"])) + 10
+    pad = _ROUND_PAD if box.kind in TENSORS else _PAD
+    width = max(columns(shown["title"]) * TITLE_CHARACTER, text) + 2 * pad
+    edge = min(_ARGUMENT * arguments, _MOST_FOR_ARGUMENTS)
+    return _even(max(width, edge, _SMALLEST)), TITLE_LINE + LINE * len(shown["lines"]) + 20
+
+
+def _label_size(arrow: Arrow, scene: Scene) -> Size:
+    label = arrow_fields(arrow, scene)["label"]
+    if not label:
+        return 0.0, 0.0
+    lines = label.split("\n")
+    return _even(max(map(columns, lines)) * CHARACTER + 2 * LABEL_PAD), LINE * len(lines) + 4
+
+
+def _even(width: float) -> float:
+    # Even widths keep middles, and so the vertical parts of arrows, on whole pixels.
+    return float(2 * -(-width // 2))

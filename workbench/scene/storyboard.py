@@ -1,0 +1,129 @@
+"""A storyboard: one picture, laid out once, and the steps that change it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from functools import cached_property
+from typing import Any
+
+from .layout import Layout, laid_out
+from .metric import clean
+from .model import FORMAT, VERSION, Scene, Step
+from .shown import arrow_fields, box_fields, native
+from .sizes import largest
+
+
+class Storyboard:
+    """What every face draws and the player plays: `scene` before anything, then what each step changes.
+
+    Without steps it is a still picture of `scene`. It is laid out once, on first use, so neither may change.
+    """
+
+    def __init__(self, scene: Scene, steps: Iterable[Step] = (), title: str = "") -> None:
+        self.scene, self.steps = scene, list(steps)
+        self.title = clean(title or scene.title)
+        standing = {id for id, box in scene.boxes.items() if box.holder is None}
+        for box in scene.boxes.values():
+            if box.holder is not None and box.holder not in standing:
+                raise ValueError(
+                    f"Box {box.id!r} hangs on {box.holder!r}, which stands nowhere in the scene."
+                )
+        for arrow in scene.arrows.values():
+            for end in {arrow.source, arrow.target} - standing:
+                raise ValueError(f"Arrow {arrow.id!r} ends at {end!r}, which stands nowhere in the scene.")
+        for number, step in enumerate(self.steps):
+            known = scene.boxes.keys() | scene.arrows.keys()
+            for strange in (step.boxes.keys() | step.arrows.keys()) - known:
+                raise ValueError(f"Step {number} changes {strange!r}, which is not in the scene.")
+
+    @property
+    def start(self) -> int:
+        """The step a player opens at: the last before the first backward, else the last; -1 without steps."""
+        phases = [step.phase for step in self.steps]
+        if "backward" in phases:
+            return max(0, phases.index("backward") - 1)
+        return len(phases) - 1
+
+    @cached_property
+    def layout(self) -> Layout:
+        """Where everything stands, with room for the largest text of every step."""
+        return laid_out(self.scene, *largest(self.scene, self.steps))
+
+    def at(self, k: int | None = None) -> Scene:
+        """The scene after steps 0 to k; -1 is before anything, None is where a player opens."""
+        if k is None:
+            k = self.start
+        if not -1 <= k < len(self.steps):
+            raise IndexError(f"There is no step {k}; this storyboard has {len(self.steps)}, counted from 0.")
+        scene = Scene(self.title, dict(self.scene.boxes), dict(self.scene.arrows))
+        for step in self.steps[: k + 1]:
+            _apply(scene, step)
+        return scene
+
+    def to_dict(self) -> dict[str, Any]:
+        """The storyboard as JSON-native values, placed and with its texts fitted, as the player gets it."""
+        layout, scene = self.layout, self.at(-1)
+        boxes = {id: box_fields(box) for id, box in scene.boxes.items()}
+        arrows = {id: arrow_fields(arrow, scene) for id, arrow in scene.arrows.items()}
+        first = {
+            "format": FORMAT,
+            "version": VERSION,
+            "title": self.title,
+            "width": layout.width,
+            "height": layout.height,
+            "boxes": [
+                {"id": id, "kind": scene.boxes[id].kind, "holder": scene.boxes[id].holder}
+                | layout.boxes[id].to_dict()
+                | shown
+                for id, shown in boxes.items()
+            ],
+            "arrows": [
+                {"id": id, "kind": arrow.kind, "source": arrow.source, "target": arrow.target}
+                | layout.arrows[id].to_dict()
+                | arrows[id]
+                for id, arrow in scene.arrows.items()
+            ],
+        }
+        steps = []
+        for step in self.steps:
+            _apply(scene, step)
+            steps.append(
+                {
+                    "caption": clean(step.caption),
+                    "phase": step.phase,
+                    "cursor": native(step.cursor),
+                    "focus": step.focus,
+                    "boxes": _changes(boxes, {id: box_fields(scene.boxes[id]) for id in step.boxes}),
+                    "arrows": _changes(
+                        arrows, {id: arrow_fields(scene.arrows[id], scene) for id in _concerned(scene, step)}
+                    ),
+                }
+            )
+        return first | {"steps": steps}
+
+
+def _apply(scene: Scene, step: Step) -> None:
+    for id, change in step.boxes.items():
+        scene.boxes[id] = replace(scene.boxes[id], **change)
+    for id, change in step.arrows.items():
+        scene.arrows[id] = replace(scene.arrows[id], **change)
+
+
+def _concerned(scene: Scene, step: Step) -> list[str]:
+    """The arrows that the step may change: also those whose description names a box that it renames."""
+    renamed = {id for id, change in step.boxes.items() if "title" in change}
+    if not renamed:
+        return list(step.arrows)
+    ends = {id: {arrow.source, arrow.target} for id, arrow in scene.arrows.items()}
+    return [id for id in ends if id in step.arrows or renamed & ends[id]]
+
+
+def _changes(shown: dict[str, dict[str, Any]], now: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
+    """The fields that differ from what was shown, which is brought up to date."""
+    changes = {}
+    for id, fields in now.items():
+        if different := {name: value for name, value in fields.items() if shown[id][name] != value}:
+            changes[id] = different
+            shown[id] = fields
+    return changes

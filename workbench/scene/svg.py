@@ -1,0 +1,54 @@
+"""The SVG face: one self-contained image that any browser, notebook or drawing program shows."""
+
+from __future__ import annotations
+
+from html import escape
+
+from .drawing import Group, Shape, drawn
+from .metric import clean
+from .storyboard import Storyboard
+from .style import flat_css
+from .text import graph_lines
+from .theme import Theme, theme_named
+
+
+def to_svg(storyboard: Storyboard, k: int | None = None, theme: str | Theme = "light") -> str:
+    """The picture after step k (None: where a player opens) as a standalone SVG document."""
+    theme, layout = theme_named(theme), storyboard.layout
+    k = storyboard.start if k is None else k
+    groups = drawn(storyboard, k)
+    title = storyboard.title or "Graph"
+    caption = [clean(storyboard.steps[k].caption)] if k >= 0 else []
+    width, height = f"{layout.width:g}", f"{layout.height:g}"
+    return "\n".join(
+        [
+            f'<svg xmlns="http://www.w3.org/2000/svg" class="wb-picture" role="img" '
+            f'aria-label="{_safe(title)}" width="{width}" height="{height}" viewBox="0 0 {width} {height}">',
+            f"<title>{_safe(title)}</title>",
+            f"<desc>{_safe(chr(10).join(caption + graph_lines(storyboard.at(k))))}</desc>",
+            f"<style>{_safe(flat_css(theme))}</style>",
+            f'<rect class="wb-canvas" width="{width}" height="{height}"/>',
+            *map(_group, groups),
+            "</svg>\n",
+        ]
+    )
+
+
+def _group(group: Group) -> str:
+    shapes = "".join(map(_shape, group.shapes))
+    return f'<g class="{group.classes}"><title>{_safe(group.alt)}</title>{shapes}</g>'
+
+
+def _shape(shape: Shape) -> str:
+    attributes = "".join(f' {name}="{_number(value)}"' for name, value in shape.attributes.items())
+    if shape.element == "text":
+        return f'<text class="{shape.role}"{attributes}>{_safe(shape.text)}</text>'
+    return f'<{shape.element} class="{shape.role}"{attributes}/>'
+
+
+def _number(value: float | str) -> str:
+    return value if isinstance(value, str) else f"{round(value, 2):g}"
+
+
+def _safe(text: str) -> str:
+    return escape(text, quote=True)

@@ -1,0 +1,92 @@
+"""The text face: what the picture shows, in lines that read well aloud and compare well in a test."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+
+from .metric import clean, cut
+from .model import Arrow, Box, Scene
+from .shown import KIND_WORDS, STATE_WORDS
+from .storyboard import Storyboard
+
+_WIDEST = 120  # columns of one line
+_DEEPEST, _LONGEST = 14, 80  # levels and lines of the graph
+_FIRST, _LAST = 16, 6  # steps told when there are too many to tell all
+
+
+def to_text(storyboard: Storyboard) -> str:
+    """The title, the graph from its outputs up to its leaves where a player opens, and what every step does."""
+    lines = [storyboard.title] if storyboard.title else []
+    lines += graph_lines(storyboard.at())
+    if len(storyboard.steps) > 1:
+        lines += ["", *_step_lines(storyboard)]
+    return "\n".join(lines)
+
+
+def graph_lines(scene: Scene) -> list[str]:
+    """The graph as a tree with the outputs first and under each box what it was made from, argument by argument."""
+    there = {id: box for id, box in scene.boxes.items() if box.state != "future"}
+    made_from, saved = defaultdict(list), defaultdict(list)
+    used = set()
+    for arrow in scene.arrows.values():
+        if arrow.state != "future" and arrow.source in there and arrow.target in there:
+            made_from[arrow.target].append(arrow)
+            used.add(arrow.source)
+    for box in there.values():
+        if box.holder is not None:
+            saved[box.holder].append(box)
+    standing = [box for box in there.values() if box.holder is None]
+    lines: list[str] = []
+    told: set[str] = set()
+    # (box, the arrow that led to it, how its line begins, how the lines below it begin, its level)
+    todo: list[tuple[Box, Arrow | None, str, str, int]]
+    todo = [(box, None, "", "", 0) for box in reversed(standing) if box.id not in used]
+    while todo and len(lines) < _LONGEST:
+        box, arrow, begin, below, level = todo.pop()
+        again = box.id in told
+        lines.append(_line(begin + _named(box, again) + _passed(arrow)))
+        told.add(box.id)
+        if again:
+            continue
+        above, chips = made_from[box.id], saved[box.id]
+        if above and level == _DEEPEST:
+            lines[-1] += " …"
+            above = []
+        for n, chip in enumerate(chips, 1):
+            lines.append(_line(f"{below}{'├╌' if above or n < len(chips) else '└╌'} {_named(chip)}"))
+        for n, arrow in reversed(list(enumerate(above))):
+            last = n == len(above) - 1
+            ends = (below + "└─ ", below + "   ") if last else (below + "├─ ", below + "│  ")
+            todo.append((there[arrow.source], arrow, *ends, level + 1))
+    if left := len(standing) - len(told):
+        lines.append(f"… and {left} more {'box' if left == 1 else 'boxes'}")
+    return lines or ["(nothing yet)"]
+
+
+def _named(box: Box, again: bool = False) -> str:
+    kind = {"op": "", "saved": ""}.get(box.kind, KIND_WORDS[box.kind])
+    said = ", ".join(part for part in (kind, STATE_WORDS[box.state], "see above" if again else "") if part)
+    name = f"{'saved ' if box.kind == 'saved' else ''}{box.title}{f' ({said})' if said else ''}"
+    return name if again or not box.lines else f"{name}: {', '.join(box.lines)}"
+
+
+def _passed(arrow: Arrow | None) -> str:
+    if arrow is None or not arrow.label:
+        return ""
+    label = ", ".join(arrow.label.splitlines())
+    return f"; gives {label}" if arrow.state == "idle" else f"; gets the gradient {label}"
+
+
+def _line(text: str) -> str:
+    return cut(clean(text), _WIDEST).rstrip()
+
+
+def _step_lines(storyboard: Storyboard) -> list[str]:
+    steps = storyboard.steps
+    backward = sum(step.phase == "backward" for step in steps)
+    phases = f", {len(steps) - backward} forward and {backward} backward" if backward else ""
+    lines = [f"{len(steps)} steps{phases}; the graph is shown after step {storyboard.start + 1}:"]
+    told = [_line(f"{n:>{len(str(len(steps)))}}. {step.caption}") for n, step in enumerate(steps, 1)]
+    if len(told) > _FIRST + _LAST + 1:
+        told[_FIRST:-_LAST] = [f"… {len(told) - _FIRST - _LAST} more steps …"]
+    return lines + told
