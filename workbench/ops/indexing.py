@@ -176,6 +176,7 @@ define(
     "unsorted_values(Tensor self, dim, Kept indices)",
     _put_back,
     self="sorted_values(grad, dim, indices)",
+    samples="r(4), 0, w.argsort(r(4)); r(2, 3), 1, w.argsort(r(2, 3))",
 )
 sort_result = pair("sort")
 

@@ -79,6 +79,7 @@ _to_copy = define(
     "to_copy(Tensor self, dtype, source)",
     lambda a, dtype, source: a.astype(dtype.np),
     self="to_copy(grad, source, dtype)",
+    samples="r(3), w.float64, w.float64",
 )
 
 

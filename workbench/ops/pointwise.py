@@ -156,7 +156,7 @@ _pow_base = define(
 )
 in_formulas(
     "log_number",
-    lambda base, exponent: np.log(base) if base else np.where(exponent >= 0, 0, -np.inf),
+    lambda base, exponent: float(np.log(base)) if base else np.where(exponent >= 0, 0.0, -np.inf),
     lambda base, exponent: float(np.log(base)) if base else where_(exponent >= 0, 0.0, -np.inf),
 )
 _clamp = define(

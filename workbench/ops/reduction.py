@@ -99,9 +99,10 @@ _put_op = define(
     "put(Tensor self, shape, dim, keepdim, Kept indices)",
     _put,
     self="pick(grad, dim, keepdim, indices)",
+    samples="r(2), (2, 3), 1, False, w.argmax(r(2, 3), 1); r(1), (3,), 0, True, w.argmax(r(3), 0, True)",
 )
 in_formulas("pick", _pick, _max_dim)
-in_formulas("count", np.count_nonzero, lambda mask: int(np.count_nonzero(mask._array)))
+in_formulas("count", lambda mask: int(np.count_nonzero(mask)), lambda mask: int(np.count_nonzero(mask._array)))
 
 
 def _count_of(shape: tuple[int, ...], dim: tuple[int, ...]) -> int:

@@ -1,0 +1,205 @@
+"""Every operation in the registry, tried on its own samples: its derivative, twice, on both of its paths."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import workbench as w
+from workbench.autograd.tensor import Tensor
+from workbench.ops import REGISTRY
+from workbench.ops.compile import TENSORS
+from workbench.ops.door import door
+
+STEP = 1e-6
+DIFFERENTIABLE = [op for op in REGISTRY.values() if op.formulas]
+
+
+def arguments(op: Any, text: str) -> list[Any]:
+    """A sample's arguments: the same numbers at every call."""
+    random = np.random.default_rng(len(op.name) + len(text))
+
+    def leaf(array: np.ndarray) -> Tensor:
+        return w.tensor(np.asarray(array), requires_grad=True)
+
+    names = {
+        "r": lambda *shape: leaf(random.standard_normal(shape)),
+        "p": lambda *shape: leaf(random.uniform(0.5, 2.0, shape)),
+        "b": lambda *shape: w.tensor(np.asarray(random.random(shape) < 0.5)),
+        "tie": lambda: leaf(np.array([1.0, 3.0, -2.0, 3.0, -2.0])),
+        "ones": lambda *shape: w.ones(*shape, dtype=w.float64),
+        "w": w,
+        "np": np,
+    }
+    return list(eval(f"({text},)", names))
+
+
+SAMPLES = [
+    pytest.param(op, text.strip(), id=f"{op.name}({text.strip()})")
+    for op in DIFFERENTIABLE
+    for text in op.samples.split(";")
+]
+each_sample = pytest.mark.parametrize("op, text", SAMPLES)
+# A tie is a kink, and a difference across a kink means nothing; tests against torch say what the gradient is there.
+each_smooth_sample = pytest.mark.parametrize("op, text", [s for s in SAMPLES if "tie()" not in s.id])
+
+
+def leaves(args: list[Any]) -> list[Tensor]:
+    """The tensors that the op is differentiated by."""
+    flat = [a for arg in args for a in (arg if isinstance(arg, list) else [arg])]
+    return [a for a in flat if isinstance(a, Tensor) and a.requires_grad]
+
+
+def slopes(f: Callable[[], float], t: Tensor) -> np.ndarray:
+    """Central differences of a number by each element of a tensor."""
+    out = np.zeros(t._array.shape)
+    for place in np.ndindex(*t._array.shape):
+        kept = t._array[place]
+        t._array[place] = kept + STEP
+        above = f()
+        t._array[place] = kept - STEP
+        out[place] = (above - f()) / (2 * STEP)
+        t._array[place] = kept
+    return out
+
+
+def weights(t: Tensor, seed: int = 7) -> Tensor:
+    """Fixed random numbers in the shape of a tensor, to make one number of it."""
+    return w.tensor(np.random.default_rng(seed).uniform(0.5, 1.5, t._array.shape))
+
+
+def weighted(t: Tensor, by: Tensor) -> Tensor:
+    """One number made of a tensor."""
+    return (t * by).sum()
+
+
+def test_every_differentiable_op_has_samples() -> None:
+    assert [op.name for op in DIFFERENTIABLE if not op.samples] == []
+
+
+@pytest.mark.parametrize("op", REGISTRY.values(), ids=lambda op: op.name)
+def test_a_formula_belongs_to_a_tensor_argument(op: Any) -> None:
+    assert set(op.formulas) <= set(op.tensors)
+
+
+@each_smooth_sample
+def test_gradient_is_the_slope(op: Any, text: str) -> None:
+    args = arguments(op, text)
+    out = TENSORS[op.name](*args)
+    v = weights(out)
+    inputs = leaves(args)
+    for t, g in zip(inputs, w.autograd.grad(out, inputs, v, allow_unused=True), strict=True):
+        expected = slopes(lambda: weighted(door(op, tuple(args)), v).item(), t)
+        np.testing.assert_allclose(0 if g is None else g.numpy(), expected, rtol=1e-5, atol=1e-7)
+
+
+@each_smooth_sample
+def test_second_derivative_is_the_slope_of_the_gradient(op: Any, text: str) -> None:
+    args = arguments(op, text)
+    inputs = leaves(args)
+    v = weights(door(op, tuple(args)))
+    v.requires_grad_()
+
+    def first_order(create_graph: bool) -> Tensor:
+        out = TENSORS[op.name](*args)
+        grads = w.autograd.grad(out, inputs, v, create_graph=create_graph, materialize_grads=True)
+        return sum(weighted(g, weights(g, seed=i)) for i, g in enumerate(grads))
+
+    total = first_order(create_graph=True)
+    by = [*inputs, v]
+    assert total.requires_grad, "a gradient depends at least on the cotangent"
+    seconds = w.autograd.grad(total, by, materialize_grads=True)
+    for t, g in zip(by, seconds, strict=True):
+        expected = slopes(lambda: first_order(create_graph=False).item(), t)
+        np.testing.assert_allclose(g.numpy(), expected, rtol=1e-5, atol=1e-6)
+
+
+@each_sample
+def test_arrays_and_tensors_give_one_gradient(op: Any, text: str) -> None:
+    args = arguments(op, text)
+    inputs = leaves(args)
+    out = TENSORS[op.name](*args)
+    v = weights(out)
+    on_arrays = w.autograd.grad(out, inputs, v, retain_graph=True, allow_unused=True)
+    on_tensors = w.autograd.grad(out, inputs, v, create_graph=True, allow_unused=True)
+    for t, a, b in zip(inputs, on_arrays, on_tensors, strict=True):
+        assert (a is None) == (b is None)
+        if a is not None:
+            assert a.shape == b.shape == t.shape
+            assert a.dtype is b.dtype is t.dtype
+            np.testing.assert_array_equal(a.numpy(), b.detach().numpy())
+
+
+def anatomy(node: Any) -> dict[str, Any]:
+    """What a node is made of, except when it was made."""
+    slots = {s for c in type(node).__mro__ for s in getattr(c, "__slots__", ())}
+    return {s: getattr(node, s, None) for s in sorted(slots - {"seq", "_tag", "__weakref__"})}
+
+
+@each_sample
+def test_the_straight_path_and_the_door_make_the_same_node(op: Any, text: str) -> None:
+    args = arguments(op, text)
+    straight, through_door = TENSORS[op.name](*args), door(op, tuple(args))
+    for out in (straight, through_door):
+        assert out.requires_grad and out.output_nr == 0
+    np.testing.assert_array_equal(straight._array, through_door._array, strict=True)
+    assert straight._base is through_door._base
+    assert type(straight.grad_fn) is type(through_door.grad_fn) is op.node
+    assert_same_parts(anatomy(straight.grad_fn), anatomy(through_door.grad_fn))
+    ours, others = straight.grad_fn.saved_items(), through_door.grad_fn.saved_items()
+    assert [(name, version) for name, _, version in ours] == [(name, version) for name, _, version in others]
+
+
+def assert_same_parts(ours: dict[str, Any], others: dict[str, Any]) -> None:
+    """Equal arrays, the very same objects otherwise."""
+    assert ours.keys() == others.keys()
+    for name, one in ours.items():
+        other = others[name]
+        if isinstance(one, np.ndarray):
+            np.testing.assert_array_equal(one, other, strict=True)
+        else:
+            assert one is other or one == other, name
+
+
+@pytest.mark.parametrize("dtype", [w.float32, w.float16], ids=str)
+@each_sample
+def test_narrow_floats_stay_narrow(op: Any, text: str, dtype: Any) -> None:
+    if op.name == "to_copy":
+        pytest.skip("changing the dtype is what it is for")
+
+    def narrow(a: Any) -> Any:
+        if isinstance(a, list):
+            return [narrow(e) for e in a]
+        floating = isinstance(a, Tensor) and a.dtype.is_floating_point
+        return a.detach().to(dtype).requires_grad_() if floating else a
+
+    args = [narrow(a) for a in arguments(op, text)]
+    out = TENSORS[op.name](*args)
+    assert out.dtype is door(op, tuple(args)).dtype is dtype
+    v = weights(out).to(dtype)
+    for create_graph in (False, True):
+        inputs = leaves(args)
+        grads = w.autograd.grad(out, inputs, v, True, create_graph, allow_unused=True)
+        assert all(g is None or g.dtype is dtype for g in grads)
+
+
+@pytest.mark.parametrize(
+    "shapes", [((2, 1, 3), (4, 1)), ((), (2, 3)), ((3,), (2, 1)), ((0, 3), (3,))], ids=str
+)
+@pytest.mark.parametrize(
+    "op", [op for op in DIFFERENTIABLE if op.fits and len(op.tensors) == 2 and not op.kept]
+)
+def test_gradients_are_summed_over_broadcast_dimensions(op: Any, shapes: tuple[Any, ...]) -> None:
+    random = np.random.default_rng(3)
+    small = [w.tensor(np.asarray(random.uniform(0.5, 2.0, s)), requires_grad=True) for s in shapes]
+    common = np.broadcast_shapes(*shapes)
+    large = [w.tensor(np.broadcast_to(t.detach().numpy(), common).copy(), requires_grad=True) for t in small]
+    out, expected = TENSORS[op.name](*small), TENSORS[op.name](*large)
+    np.testing.assert_array_equal(out.detach().numpy(), expected.detach().numpy())
+    v = weights(out)
+    got = w.autograd.grad(out, small, v)
+    for t, g, full in zip(small, got, w.autograd.grad(expected, large, v), strict=True):
+        np.testing.assert_allclose(g.numpy(), full.sum_to_size(t.shape).numpy(), rtol=1e-12)
