@@ -14,9 +14,9 @@ import numpy as np
 from .. import errors
 from ..events import emit, listeners
 from .node import FREED, Node, edge_of, saved_output, sequence, stale
-from .outputs import bind_outputs
+from .outputs import bind_output, bind_outputs
 from .returned import gradients_of
-from .state import local, set_grad
+from .state import local, off, set_grad
 from .tensor import Tensor, storage_of, wrap
 
 _function_ids = itertools.count()
@@ -52,9 +52,20 @@ class _SavedOutput:
 
 
 class BackwardCFunction(Node, FunctionCtx):
-    """The node of one application of a Function, and the `ctx` its methods see."""
+    """The node of one application of a Function, and the `ctx` its methods see.
+
+    What it remembers lies flat in a few tuples, because each tuple costs the cycle collector more than its making:
+    `_inputs` has (shape, dtype) after each other for every argument, None twice where it is no tensor; `_outputs`
+    the same for the outputs; `_saved` has (tensor, version) after each other.
+    """
 
     __slots__ = (
+        "arity",
+        "p0",
+        "n0",
+        "p1",
+        "n1",
+        "_parents",
         "needs_input_grad",
         "to_save",
         "dirty_tensors",
@@ -62,19 +73,38 @@ class BackwardCFunction(Node, FunctionCtx):
         "multi",
         "outputs",
         "_materialize",
-        "_parents",
         "_inputs",
         "_outputs",
         "_saved",
     )
 
-    arity = -1
     takes_undefined = True
     _forward_cls: type[Function]
 
     def edges(self) -> tuple[tuple[Node | None, int], ...]:
         """Where each tensor argument's gradient goes."""
+        if self.arity == 1:
+            return ((self.p0, self.n0),)
         return self._parents
+
+    def _connect(self, args: tuple[Any, ...], needs: tuple[bool, ...]) -> None:
+        """Note the edge, shape and dtype of every tensor argument."""
+        inputs: list[Any] = []
+        parents: list[tuple[Node | None, int]] = []
+        for a, need in zip(args, needs, strict=True):
+            if isinstance(a, Tensor):
+                array = a._array
+                inputs += (array.shape, array.dtype)
+                parents.append((edge_of(a), a._nr) if need else (None, 0))
+            else:
+                inputs += (None, None)
+        self._inputs = tuple(inputs)
+        if len(parents) == 1:
+            self.arity = 1
+            self.p0, self.n0 = parents[0]
+        else:
+            self.arity = -1
+            self._parents = tuple(parents)
 
     @property
     def materialize_grads(self) -> Any:
@@ -90,82 +120,92 @@ class BackwardCFunction(Node, FunctionCtx):
     @property
     def saved_tensors(self) -> tuple[Tensor | None, ...]:
         """What save_for_backward kept, each checked against writes since; RuntimeError once freed."""
-        if self._saved is FREED:
+        pairs = self._saved
+        if pairs is FREED:
             raise RuntimeError(errors.SECOND_BACKWARD)
-        return tuple([self._unpack(saved, version) for saved, version in self._saved])
+        if len(pairs) == 2:
+            return (self._unpack(*pairs),)
+        return tuple([self._unpack(pairs[i], pairs[i + 1]) for i in range(0, len(pairs), 2)])
 
     @property
     def saved_variables(self) -> tuple[Tensor | None, ...]:
         """The old name of saved_tensors."""
-        warnings.warn(
-            "'saved_variables' is deprecated; use 'saved_tensors'", DeprecationWarning, stacklevel=2
-        )
+        warnings.warn("'saved_variables' is deprecated; use 'saved_tensors'", DeprecationWarning, stacklevel=2)
         return self.saved_tensors
 
     def _unpack(self, saved: Any, version: int) -> Tensor | None:
-        if saved is None:
-            return None
         if type(saved) is _SavedOutput:
             if saved.storage.version != version:
                 raise stale(self, saved.array, saved.storage, version, saved.nr)
             return saved_output(self, saved.array, saved.storage, saved.nr)
-        storage = saved._storage
-        if storage is not None and storage.version != version:
-            raise stale(self, saved, storage, version)
+        if saved is not None:
+            storage = saved._storage
+            if storage is not None and storage.version != version:
+                raise stale(self, saved, storage, version)
         return saved
 
-    def _pack(self) -> None:
+    def _pack(self, tensors: tuple[Any, ...]) -> None:
         """Save what save_for_backward was given: inputs and others as themselves, own outputs by their array."""
-        saved = []
-        for position, t in enumerate(self.to_save or ()):
+        pairs: list[Any] = []
+        for position, t in enumerate(tensors):
             if isinstance(t, Tensor):
-                own = t.grad_fn is self
-                saved.append((_SavedOutput(t) if own else t, t._version))
+                storage = t._storage
+                pairs += (_SavedOutput(t) if t.grad_fn is self else t, 0 if storage is None else storage.version)
             elif t is None:
-                saved.append((None, 0))
+                pairs += (None, 0)
             else:
                 raise TypeError(errors.SAVE_ONLY_TENSORS.format(position, type(t).__name__))
-        self._saved = tuple(saved)
+        self._saved = tuple(pairs)
 
     @property
     def saved_names(self) -> tuple[str, ...]:
         """Positions in saved_tensors, as names."""
-        saved = self._saved
-        return () if saved is FREED else tuple([f"saved_tensors[{i}]" for i in range(len(saved))])
+        pairs = self._saved
+        return () if pairs is FREED else tuple([f"saved_tensors[{i}]" for i in range(len(pairs) // 2)])
 
     def saved_items(self) -> list[tuple[str, Any, int]]:
         """What is saved, as (name, tensor or array or None, version), without any check."""
         if self._saved is FREED:
             return []
+        pairs = zip(self._saved[::2], self._saved[1::2], strict=True)
         return [
             (name, saved.array if type(saved) is _SavedOutput else saved, version)
-            for name, (saved, version) in zip(self.saved_names, self._saved, strict=True)
+            for name, (saved, version) in zip(self.saved_names, pairs, strict=True)
         ]
 
     def release(self) -> None:
         """Let the saved tensors go."""
         self._saved = FREED
 
-    def vjp(self, grads: Any) -> list[Any]:
+    def vjp(self, grads: Any) -> Any:
         """Run the user's backward on arrays wrapped as tensors."""
-        if not self.multi:
-            grads = [grads]
-        tensors = [None if g is None else wrap(g) for g in grads]
-        return [None if g is None else g._array for g in self.vjp_list(tensors)]
+        if self.multi:
+            tensors = [None if g is None else wrap(g) for g in grads]
+        else:
+            tensors = grads if grads is None else wrap(grads)
+        out = self.vjp_tensors(tensors)
+        if self.arity == 1:
+            return None if out is None else out._array
+        return [None if g is None else g._array for g in out]
 
-    def vjp_tensors(self, grads: Any) -> list[Any]:
-        """Run the user's backward, recorded if gradients are on."""
-        return self.vjp_list(grads if self.multi else [grads])
+    def vjp_tensors(self, grads: Any) -> Any:
+        """One gradient per tensor argument (alone if there is one argument), checked against the inputs."""
+        backward = user_backward(self._forward_cls)
+        if self.multi:
+            return gradients_of(self, backward(self, *self._materialized(grads)))
+        if grads is None:
+            (grads,) = self._materialized([None])
+        return gradients_of(self, backward(self, grads))
 
-    def vjp_list(self, grads: list[Tensor | None]) -> list[Tensor | None]:
-        """One gradient per tensor argument, checked against the inputs, from one per output."""
-        if self._materialize:
-            grads = [
-                wrap(np.zeros(*info)) if g is None and info is not None else g
-                for g, info in zip(grads, self._outputs, strict=True)
-            ]
-        returned = user_backward(self._forward_cls)(self, *grads)
-        return gradients_of(self, returned)
+    def _materialized(self, grads: list[Tensor | None]) -> list[Tensor | None]:
+        """Zeros for the gradients that did not arrive, if asked for."""
+        if not self._materialize:
+            return grads
+        shapes, kinds = self._outputs[::2], self._outputs[1::2]
+        return [
+            wrap(np.zeros(shape, kind)) if g is None and kind is not None else g
+            for g, shape, kind in zip(grads, shapes, kinds, strict=True)
+        ]
 
     def apply(self, *grads: Any) -> Any:
         """Run the user's backward and return what it returns."""
@@ -174,9 +214,12 @@ class BackwardCFunction(Node, FunctionCtx):
 
 def user_backward(cls: type[Function]) -> Callable[..., Any]:
     """The class's backward, or its vjp; looked up anew at every backward."""
-    if cls.backward is not Function.backward and cls.vjp is not Function.vjp:
+    backward, vjp = cls.backward, cls.vjp
+    if vjp is _no_backward:
+        return backward
+    if backward is not _no_backward:
         raise RuntimeError(errors.BOTH_BACKWARD_AND_VJP)
-    return cls.vjp if cls.vjp is not Function.vjp else cls.backward
+    return vjp
 
 
 class FunctionMeta(type):
@@ -223,7 +266,7 @@ class Function(metaclass=FunctionMeta):
     @classmethod
     def apply(cls, *args: Any, **kwargs: Any) -> Any:
         """Run forward and record this Function as one node of the graph."""
-        two_steps = cls.setup_context is not Function.setup_context
+        two_steps = cls.setup_context is not _no_setup
         if two_steps:
             args = _with_defaults(cls.forward, args, kwargs)
         elif kwargs:
@@ -231,10 +274,15 @@ class Function(metaclass=FunctionMeta):
         ctx = cls._backward_cls()
         ctx.extra = ctx.to_save = ctx.dirty_tensors = ctx.non_differentiable = None
         ctx._saved, ctx._materialize = (), True
-        needs = tuple([isinstance(a, Tensor) and a.requires_grad for a in args])
-        ctx.needs_input_grad = needs
-        recorded = local.modes.grad and True in needs
-        before = set_grad(False)
+        ctx.needs_input_grad = needs = tuple(
+            [isinstance(a, Tensor) and (a._rg or (a._meta is not None and a.requires_grad)) for a in args]
+        )
+        modes = local.modes
+        before = modes.grad
+        recorded = before and True in needs
+        if before:
+            modes.grad = False
+            off[modes] = True
         try:
             if two_steps:
                 output = cls.forward(*args)
@@ -242,28 +290,28 @@ class Function(metaclass=FunctionMeta):
             else:
                 output = cls.forward(ctx, *args)
         finally:
-            set_grad(before)
+            if modes.grad is not before:
+                set_grad(before)
         if recorded:
             ctx.seq = next(sequence)
-            ctx._parents = tuple(
-                [
-                    (edge_of(a), a._nr) if need else (None, 0)
-                    for a, need in zip(args, needs, strict=True)
-                    if isinstance(a, Tensor)
-                ]
-            )
-            ctx._inputs = tuple(
-                [(a._array.shape, a._array.dtype) if isinstance(a, Tensor) else None for a in args]
-            )
-        result, outputs = bind_outputs(ctx, args, output, recorded)
+            ctx._connect(args, needs)
+        if ctx.dirty_tensors is None is ctx.non_differentiable and type(output) is Tensor and recorded:
+            result = bind_output(ctx, 0, output, args)
+            array = result._array
+            ctx.outputs, ctx.multi, ctx._outputs = 1, False, (array.shape, array.dtype)
+            outputs = (result,)
+        else:
+            result, outputs = bind_outputs(ctx, args, output, recorded)
         if recorded:
-            ctx._pack()
+            if ctx.to_save:
+                ctx._pack(ctx.to_save)
             if listeners:
                 emit(("created", ctx, args, tuple([o for o in outputs if isinstance(o, Tensor)])))
         ctx.to_save = ctx.dirty_tensors = ctx.non_differentiable = None
         return result
 
 
+_no_backward, _no_setup = Function.backward, Function.setup_context
 _signatures: WeakKeyDictionary[Callable[..., Any], inspect.Signature] = WeakKeyDictionary()
 
 

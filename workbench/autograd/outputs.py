@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .. import errors
-from .tensor import Tensor, alias, bump, link_view, meta_of, wrap
+from .tensor import Tensor, alias, bump, link_view, wrap
 
 
 def bind_outputs(ctx: Any, args: tuple[Any, ...], output: Any, recorded: bool) -> tuple[Any, tuple[Any, ...]]:
@@ -19,46 +19,42 @@ def bind_outputs(ctx: Any, args: tuple[Any, ...], output: Any, recorded: bool) -
         bump(t)
     ctx.outputs = len(outputs)
     ctx.multi = len(outputs) != 1
-    bound = tuple([_bind(ctx, nr, o, args, dirty, plain, recorded) for nr, o in enumerate(outputs)])
+    bound = []
+    for nr, o in enumerate(outputs):
+        if isinstance(o, Tensor):
+            is_dirty = any(o is d for d in dirty)
+            if not recorded or o._array.dtype.kind != "f" or any(o is p for p in plain):
+                o = o if is_dirty else _bind_plain(o, any(o is a for a in args))
+            else:
+                o = bind_output(ctx, nr, o, args, is_dirty)
+        bound.append(o)
     if recorded:
-        ctx._outputs = tuple(
-            [(o._array.shape, o._array.dtype) if isinstance(o, Tensor) else None for o in bound]
-        )
-    return (bound if isinstance(output, tuple) else bound[0]), bound
+        facts: list[Any] = []
+        for o in bound:
+            facts += (o._array.shape, o._array.dtype) if isinstance(o, Tensor) else (None, None)
+        ctx._outputs = tuple(facts)
+    return (tuple(bound) if isinstance(output, tuple) else bound[0]), tuple(bound)
 
 
-def _bind(
-    ctx: Any,
-    nr: int,
-    o: Any,
-    args: tuple[Any, ...],
-    dirty: tuple[Any, ...],
-    plain: tuple[Any, ...],
-    recorded: bool,
-) -> Any:
-    if not isinstance(o, Tensor):
-        return o
-    is_input = any(o is a for a in args)
-    is_dirty = is_input and any(o is d for d in dirty)
-    if not recorded or o._array.dtype.kind != "f" or any(o is p for p in plain):
-        return o if is_dirty else _bind_plain(o, is_input)
+def bind_output(ctx: Any, nr: int, o: Tensor, args: tuple[Any, ...], is_dirty: bool = False) -> Tensor:
+    """Make a tensor output number `nr` of the node; integers are left as they are."""
+    if o._array.dtype.kind != "f":
+        return _bind_plain(o, any(o is a for a in args))
     if is_dirty:
         if o.requires_grad and o.is_leaf:
             raise RuntimeError(errors.LEAF_DIRTY)
-        target = o
-    elif is_input:  # never the input itself: a view of it that belongs to this node
-        target = wrap(o._array)
-        link_view(target, o)
+    elif any([o is a for a in args]):  # never the input itself: a view of it that belongs to this node
+        view = wrap(o._array)
+        link_view(view, o)
+        o = view
+    o._rg, o._nr = True, nr
+    meta = o._meta
+    if meta is None or meta.base is None:
+        o._fn = ctx
     else:
-        target = o
-    target._rg, target._nr = True, nr
-    if target._base is None:
-        target._fn = ctx
-    else:
-        meta = meta_of(target)
         meta.view_fn = ctx
         meta.creation = "multi_output" if ctx.multi else "custom"
-    return target
+    return o
 
 
 def _bind_plain(o: Tensor, is_input: bool) -> Tensor:

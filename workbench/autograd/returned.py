@@ -9,29 +9,37 @@ from . import dtypes
 from .tensor import Tensor
 
 
-def gradients_of(ctx: Any, returned: Any) -> list[Tensor | None]:
-    """One gradient per tensor argument, in its shape and dtype; RuntimeError where number, kind or shape are wrong."""
-    grads = list(returned) if isinstance(returned, tuple) else [returned]
+def gradients_of(ctx: Any, returned: Any) -> Any:
+    """One gradient per tensor argument, in its shape and dtype; RuntimeError where number, kind or shape are wrong.
+
+    Alone if forward had one tensor argument, else a list.
+    """
     inputs = ctx._inputs
-    expected, got = len(inputs), len(grads)
+    if type(returned) is Tensor and len(inputs) == 2:  # one argument, one gradient, and it fits: the common case
+        array = returned._array
+        if array.dtype is inputs[1] and array.shape == inputs[0]:
+            return returned
+    grads = list(returned) if isinstance(returned, tuple) else [returned]
+    expected, got = len(inputs) // 2, len(grads)
     while len(grads) > expected and grads[-1] is None:
         grads.pop()
     if len(grads) != expected:
         raise RuntimeError(errors.WRONG_NUMBER_OF_GRADIENTS.format(ctx.name(), expected, got))
-    kept: list[Tensor | None] = []
-    for position, (grad, info) in enumerate(zip(grads, inputs, strict=True)):
-        if info is None:
+    kept: list[tuple[Tensor | None, Any, Any]] = []
+    for position, grad in enumerate(grads):
+        shape, dtype = inputs[2 * position : 2 * position + 2]
+        if dtype is None:
             if grad is not None:
                 raise RuntimeError(errors.GRADIENT_FOR_NON_TENSOR.format(ctx.name(), position + 1))
             continue
         if grad is not None and not isinstance(grad, Tensor):
             raise RuntimeError(errors.EXPECTED_VARIABLE.format(_kind(grad)))
-        kept.append(grad)
-    infos = [info for info in inputs if info is not None]
-    return [
-        None if grad is None or ctx._parents[i][0] is None else _fitted(ctx, i, grad, *infos[i])
-        for i, grad in enumerate(kept)
+        kept.append((grad, shape, dtype))
+    fitted = [
+        None if grad is None or parent is None else _fitted(ctx, i, grad, shape, dtype)
+        for i, ((grad, shape, dtype), (parent, _)) in enumerate(zip(kept, ctx.edges(), strict=True))
     ]
+    return fitted[0] if ctx.arity == 1 else fitted
 
 
 def _kind(value: Any) -> str:

@@ -15,6 +15,9 @@ from .node import AccumulateGrad, Node, release
 from .state import set_grad
 
 
+NOWHERE = ((None, -1), None)  # after the last edge
+
+
 class GraphTask:
     """One backward in progress.
 
@@ -173,21 +176,29 @@ class GraphTask:
                 if not keep:
                     release(node)
                 if arity == 1:
-                    edges, out = ((node.p0, node.n0),), (out,)
+                    parent, nr, grad = node.p0, node.n0, out
                 else:
-                    edges = node.edges()
-                for (parent, nr), grad in zip(edges, out, strict=True):
-                    if parent is None or (needed is not None and parent not in needed):
-                        continue
-                    if parent.multi:
-                        self._add(parent, nr, grad)
-                    elif grad is not None:
-                        have = buffers.get(parent)
-                        buffers[parent] = grad if have is None else have + grad
-                    uses = waiting[parent] - 1
-                    waiting[parent] = uses
-                    if not uses:
-                        self._make_ready(parent)
+                    edges = zip(node.edges(), out, strict=True)
+                    (parent, nr), grad = next(edges, NOWHERE)
+                while True:  # deliver to each input
+                    if parent is not None and (needed is None or parent in needed):
+                        if parent.multi:
+                            self._add(parent, nr, grad)
+                        elif grad is not None:
+                            have = buffers.get(parent)
+                            buffers[parent] = grad if have is None else have + grad
+                        uses = waiting[parent]
+                        if uses > 1:
+                            waiting[parent] = uses - 1
+                        elif type(parent) is AccumulateGrad:
+                            leaves.append(parent)
+                        else:
+                            heappush(ready, (-parent.seq, parent))
+                    if arity == 1:
+                        break
+                    (parent, nr), grad = next(edges, NOWHERE)
+                    if parent is None and nr < 0:
+                        break
         except BaseException as error:
             if listeners:
                 emit(("failed", self, node, error))
