@@ -14,7 +14,6 @@ from ..events import emit, listeners
 from .node import AccumulateGrad, Node, release
 from .state import set_grad
 
-
 NOWHERE = ((None, -1), None)  # after the last edge
 
 
@@ -121,7 +120,7 @@ class GraphTask:
         if node.multi:
             buffer = buffers.get(node)
             if buffer is None:
-                buffer = buffers[node] = [None] * node.outputs
+                buffer = buffers[node] = [None] * node.outputs  # the gradients of its outputs
             if grad is not None:
                 buffer[nr] = grad if buffer[nr] is None else buffer[nr] + grad
         elif grad is not None:
@@ -149,13 +148,19 @@ class GraphTask:
         keep, tensors = self.keep_graph, self.create_graph
         before = set_grad(tensors)
         node: Node | None = None
+        following, carried = None, None  # the next node and its gradient, if it alone is ready: no way round the heap
         ran = False
         try:
-            while limit and (leaves or ready):
+            while limit:
+                if following is not None:
+                    node, grad, following = following, carried, None
+                elif leaves or ready:
+                    node = leaves.pop(0) if leaves else heappop(ready)[1]
+                    grad = buffers.pop(node, None)
+                else:
+                    break
                 limit -= 1
                 ran = True
-                node = leaves.pop(0) if leaves else heappop(ready)[1]
-                grad = buffers.pop(node, None)
                 if captures and node in captures:
                     self._capture(node, grad)
                     if not self._continues(node):
@@ -177,28 +182,43 @@ class GraphTask:
                     release(node)
                 if arity == 1:
                     parent, nr, grad = node.p0, node.n0, out
+                elif arity == 2:
+                    parent, nr = node.p0, node.n0
+                    grad, second = out
                 else:
                     edges = zip(node.edges(), out, strict=True)
                     (parent, nr), grad = next(edges, NOWHERE)
                 while True:  # deliver to each input
                     if parent is not None and (needed is None or parent in needed):
-                        if parent.multi:
-                            self._add(parent, nr, grad)
-                        elif grad is not None:
-                            have = buffers.get(parent)
-                            buffers[parent] = grad if have is None else have + grad
                         uses = waiting[parent]
+                        if uses > 1 or parent.multi or buffers:
+                            self._add(parent, nr, grad)
+                            grad = buffers.get(parent)
                         if uses > 1:
                             waiting[parent] = uses - 1
-                        elif type(parent) is AccumulateGrad:
-                            leaves.append(parent)
+                        elif following is None and not ready and type(parent) is not AccumulateGrad:
+                            following, carried = parent, grad
+                            buffers.pop(parent, None)
                         else:
-                            heappush(ready, (-parent.seq, parent))
+                            buffers[parent] = grad
+                            if type(parent) is AccumulateGrad:
+                                leaves.append(parent)
+                            else:
+                                heappush(ready, (-parent.seq, parent))
                     if arity == 1:
                         break
-                    (parent, nr), grad = next(edges, NOWHERE)
-                    if parent is None and nr < 0:
-                        break
+                    if arity == 2:
+                        if second is NOWHERE:
+                            break
+                        parent, nr, grad, second = node.p1, node.n1, second, NOWHERE
+                    else:
+                        (parent, nr), grad = next(edges, NOWHERE)
+                        if nr < 0:
+                            break
+                if following is not None and (leaves or ready or not limit):
+                    buffers[following] = carried
+                    heappush(ready, (-following.seq, following))
+                    following = None
         except BaseException as error:
             if listeners:
                 emit(("failed", self, node, error))
