@@ -465,9 +465,11 @@ function mount(el, storyboard, options = {}) {
 
 /** anywidget's entry: a player at the model's position, each following the other. */
 function render({ model, el }) {
+  const host = model.widget_manager ?? {}; // where the host tells that the kernel is gone, nothing is sent to it
+  const alone = () => "kernel" in host && (!host.kernel || host.kernel.isDisposed || host.kernel.status === "dead");
   const moved = (position) => {
     model.set("position", position);
-    model.save_changes();
+    if (!alone()) model.save_changes();
   };
   const player = mount(el, model.get("storyboard"), { position: model.get("position"), moved });
   const follow = () => player.go(model.get("position"));

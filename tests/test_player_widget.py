@@ -1,0 +1,102 @@
+"""The widget: the storyboard goes to the browser once, and `position` follows in both directions."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from browser_page import open_page
+from player_page import SCRIPT, STYLE, position, show
+from player_story import storyboard
+from traitlets import TraitError
+
+from workbench.scene.picture import Picture
+from workbench.widgets import Player
+
+MODEL = """host => {
+  const heard = {}, values = { storyboard: window.story, position: 4 };
+  window.model = { saved: [], widget_manager: host, hears: () => Object.keys(heard),
+    get: (name) => values[name], set: (name, value) => { values[name] = value; },
+    on: (name, call) => { heard[name] = call; }, off(name) { delete heard[name]; },
+    save_changes() { this.saved.push(values.position); },
+    python(value) { values.position = value; heard["change:position"](); } };
+  window.player.destroy();
+  window.leave = render({ model, el: document.getElementById("here") });
+}"""
+
+
+@pytest.fixture(scope="module")
+def browser_tab():
+    with open_page() as page:
+        yield page
+        assert page.console_errors == []
+
+
+@pytest.fixture
+def page(browser_tab):
+    story = storyboard().to_dict()
+    show(browser_tab, story)
+    browser_tab.evaluate("story => { window.story = story }", story)
+    return browser_tab
+
+
+def test_the_widget_sends_script_style_and_storyboard():
+    player, board = Player(storyboard()), storyboard()
+    state = player.get_state()
+    assert state["storyboard"] == board.to_dict()
+    assert state["_esm"] == SCRIPT
+    assert state["_css"].endswith(STYLE)
+    assert "--wb-canvas" in state["_css"] and ".wb-state-future" in state["_css"]
+    json.dumps(state["storyboard"], allow_nan=False)
+
+
+def test_position_opens_where_the_player_does_and_stays_inside():
+    player = Player(storyboard())
+    assert player.position == 2
+    player.position = 7
+    for outside in (-1, 8):
+        with pytest.raises(TraitError, match=f"There is no step {outside}; this player has 8, counted from 0."):
+            player.position = outside
+    assert player.position == 7
+    with pytest.raises(TraitError):
+        player.storyboard = {}
+
+
+def test_the_browser_and_python_follow_each_other(page):
+    page.evaluate(MODEL, {"kernel": {"status": "busy", "isDisposed": False}})
+    assert position(page) == "5 / 8"
+    page.locator(".wb-player").press("ArrowRight")
+    assert page.evaluate("[model.get('position'), model.saved]") == [5, [5]]
+    page.evaluate("model.python(1)")
+    assert position(page) == "2 / 8"
+    page.evaluate("leave()")
+    assert page.evaluate("model.hears()") == []
+    assert page.locator("#here").inner_html() == ""
+
+
+@pytest.mark.parametrize("kernel", [None, {"isDisposed": True}, {"status": "dead"}])
+def test_without_a_kernel_it_goes_on_stepping_and_sends_nothing(page, kernel):
+    page.evaluate(MODEL, {"kernel": kernel})
+    page.locator(".wb-player").press("ArrowRight")
+    page.locator(".wb-player").press("ArrowRight")
+    assert position(page) == "7 / 8"
+    assert page.evaluate("model.saved") == []
+
+
+def test_a_host_that_says_nothing_of_kernels_is_told_each_move(page):
+    page.evaluate(MODEL, None)
+    page.locator(".wb-player").press("End")
+    assert page.evaluate("model.saved") == [7]
+
+
+def test_where_no_widget_can_live_the_picture_and_its_words_stand_in():
+    data, _ = Player(storyboard())._repr_mimebundle_()
+    assert data["application/vnd.jupyter.widget-view+json"]["model_id"]
+    assert data["text/plain"] == str(Picture(storyboard()))
+    assert data["text/html"].startswith("<img ") and "data:image/svg+xml;base64," in data["text/html"]
+
+
+def test_every_picture_is_live_once_the_widgets_are_there():
+    bundle = Picture(storyboard())._repr_mimebundle_()
+    assert bundle["application/vnd.jupyter.widget-view+json"]["model_id"]
+    assert bundle["text/plain"] == str(Picture(storyboard()))

@@ -1,0 +1,8 @@
+"""Live pictures for notebooks, the only part that knows of Jupyter's widgets: once imported, every picture is live."""
+
+from ..scene import picture
+from .player import Player
+
+picture.widget_factory = Player
+
+__all__ = ["Player"]

@@ -1,0 +1,48 @@
+"""The live player: a storyboard sent to the browser once, which steps through it with no help from Python."""
+
+from __future__ import annotations
+
+from importlib.resources import files
+from typing import Any
+
+import anywidget
+import traitlets
+
+from ..scene.html import img
+from ..scene.storyboard import Storyboard
+from ..scene.text import to_text
+from ..scene.theme import live_css
+
+_STATIC = files("workbench.widgets") / "static"
+
+
+class Player(anywidget.AnyWidget):
+    """A storyboard to step through in a notebook.
+
+    `position` is the step shown, counted from 0: it follows the reader, and setting it moves the player.
+    """
+
+    _esm = (_STATIC / "player.js").read_text(encoding="utf-8")
+    _css = live_css(".wb-player") + (_STATIC / "player.css").read_text(encoding="utf-8")
+
+    storyboard = traitlets.Dict(read_only=True).tag(sync=True)
+    position = traitlets.Int().tag(sync=True)
+
+    def __init__(self, storyboard: Storyboard) -> None:
+        self._told = storyboard
+        super().__init__()
+        with self.hold_sync():
+            self.set_trait("storyboard", storyboard.to_dict())
+            self.position = max(0, storyboard.start)
+
+    @traitlets.validate("position")
+    def _inside(self, proposal: dict[str, Any]) -> int:
+        position, count = proposal["value"], len(self.storyboard["steps"])
+        if not 0 <= position < max(1, count):
+            raise traitlets.TraitError(f"There is no step {position}; this player has {count}, counted from 0.")
+        return position
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+        """The live view, and what the picture says and looks like wherever no widget can live."""
+        data, metadata = super()._repr_mimebundle_(**kwargs) or ({}, {})
+        return data | {"text/plain": to_text(self._told), "text/html": img(self._told)}, metadata
