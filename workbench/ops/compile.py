@@ -102,9 +102,7 @@ def _late(op: Any, method: str) -> Any:
     def first(node: Any, grad: Any) -> Any:
         if method not in op.compiled:
             op.compiled.add(method)
-            setattr(
-                op.node, method, _compile(_backward_text(op, method), method, ARRAYS_OR_TENSORS[method], op)
-            )
+            setattr(op.node, method, _compile(_backward_text(op, method), method, ARRAYS_OR_TENSORS[method], op))
         return getattr(node, method)(grad)
 
     return first
@@ -223,27 +221,31 @@ def _forward_text(op: Any) -> str:
             out += [f"    if type({second}) is not Tensor or a0.dtype is not {second}._array.dtype:"]
             out += [f"        {refuse}", f"    a1 = {second}._array", f"    rg1 = {second}._rg"]
             out += [f"    saved = {second}"]
-    wanted = "rg" if not rest else "(rg or rg1)"
-    out += [f"    if not {wanted} or (off and not local.modes.grad):"]
-    odd = f"{first}._meta is not None" + (
-        f" or (a1 is not saved and {rest[0]}._meta is not None)" if rest else ""
-    )
-    if inexact:
-        odd += " or (a0.dtype is not f64 and a0.dtype is not f32)"
-    if op.kind == "view":
-        odd = "True"
-    out += [f"        if {odd}:", f"            {refuse}"]
-    out += ["        node = None", "    else:", "        node = NODE()"]
-    out += [f"    r = forward({', '.join(call + op.arguments)})"]
-    out += ["    if type(r) is not ndarray:", "        r = asarray(r)"]
-    out += [
+    born = [
+        f"    r = forward({', '.join(call + op.arguments)})",
+        "    if type(r) is not ndarray:",
+        "        r = asarray(r)",
         "    t = Tensor()",
         "    t._array = r",
         "    t._nr = 0",
         "    t._storage = None",
         "    t._meta = None",
     ]
-    out += ["    if node is None:", "        t._rg = False", "        t._fn = None", "        return t"]
+    plain = ["    t._rg = False", "    t._fn = None", "    return t"]
+    unmeasured = "a0.dtype is not f64 and a0.dtype is not f32"
+    if not op.formulas:
+        check = [f"    if {unmeasured}:", f"        {refuse}"] if inexact else []
+        return "\n".join(out + check + born + plain) + "\n"
+    wanted = "rg" if not rest else "(rg or rg1)"
+    out += [f"    if not {wanted} or (off and not local.modes.grad):"]
+    odd = f"{first}._meta is not None" + (f" or (a1 is not saved and {rest[0]}._meta is not None)" if rest else "")
+    if inexact:
+        odd += f" or ({unmeasured})"
+    if op.kind == "view":
+        odd = "True"
+    out += [f"        if {odd}:", f"            {refuse}"]
+    out += ["        node = None", "    else:", "        node = NODE()", *born]
+    out += ["    if node is None:"] + ["    " + line for line in plain]
     out += ["    t._rg = True", "    t._fn = node", "    node.seq = next(sequence)", "    node.extra = None"]
     for i, name in enumerate(op.tensors):
         if name not in op.reads:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..autograd import dtypes
-from ..autograd.tensor import Tensor, alias
+from ..autograd.tensor import Tensor, alias, wrap
 from .declare import define, in_formulas, method
 from .shapes import dim_index, shape_of, sum_to_array
 
@@ -71,9 +71,7 @@ _squeeze = define(
     self="reshape(grad, self.shape)",
     samples="r(2, 1), 1",
 )
-_alias = define(
-    "AliasBackward0", "alias(Tensor self)", lambda a: a[...], kind="view", self="grad", samples="r(3)"
-)
+_alias = define("AliasBackward0", "alias(Tensor self)", lambda a: a[...], kind="view", self="grad", samples="r(3)")
 _to_copy = define(
     "ToCopyBackward0",
     "to_copy(Tensor self, dtype, source)",
@@ -181,7 +179,9 @@ def contiguous(self: Tensor) -> Tensor:
 @method()
 def to(self: Tensor, dtype: dtypes.dtype) -> Tensor:
     """The tensor in another dtype; itself if it has that dtype already."""
-    return self if self._array.dtype is dtype.np else _to_copy(self, dtype, self.dtype)
+    if self._array.dtype is dtype.np:
+        return self
+    return _to_copy(self, dtype, self.dtype) if dtype.is_floating_point else wrap(self._array.astype(dtype.np))
 
 
 for _name, _dtype in (
