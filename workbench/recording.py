@@ -9,7 +9,8 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from .events import listeners
-from .trace.recorder import Recorder, user_frame
+from .trace.caller import user_frame
+from .trace.recorder import Recorder
 from .trace.timeline import Timeline
 from .trace.values import LIMIT
 

@@ -126,7 +126,7 @@ class GradAccumulated(Record):
             return f"{slot} stays None"
         if tensor.grad_before is None:
             return f"{slot} becomes {said(self.grad)}"
-        return f"added to what {slot} was, {said(tensor.grad_before)}, it becomes {said(self.grad)}"
+        return f"{slot} was {said(tensor.grad_before)} and becomes {said(self.grad)}"
 
 
 @dataclass(frozen=True, slots=True)

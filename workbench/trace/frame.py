@@ -29,7 +29,7 @@ class NodeState(Place):
     """A node of the graph."""
 
     made: NodeCreated
-    outputs: dict[int, tuple[str, Value]] = field(default_factory=dict)  # tensor, and its value when it was made
+    outputs: dict[int, tuple[str, Value]] = field(default_factory=dict)  # tensor, and its value when made
     saved: tuple[Value | None, ...] = ()
     sent: tuple[Value | None, ...] = ()  # one gradient per edge
     freed: bool = False

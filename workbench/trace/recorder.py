@@ -6,19 +6,16 @@ freed although somebody listens. Tuples, because a readable record would cost te
 
 from __future__ import annotations
 
-import os
-import sys
 from types import FrameType
 from typing import Any
 
 from ..events import Event, tag
+from .caller import line_of, user_frame, variables
 from .reading import Reader
 from .records import Record
 from .values import LIMIT, Value
 
 ACCUMULATE = "torch::autograd::AccumulateGrad"
-# The files of this package, and what the code it generates is said to come from.
-_OWN = (os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep, "<workbench ")
 _OF_A_TASK = frozenset(("run", "ran", "accumulated", "captured", "finished"))
 _PLAIN = (int, float, bool, str, type(None))
 
@@ -33,7 +30,8 @@ class Recorder:
         self._nodes: set[int] = set()
         self._tensors: set[int] = set()
         self._tasks: set[int] = set()
-        self._unlinked: dict[int, tuple[int, int]] = {}  # outputs that take no gradient do not know their node
+        # Where the outputs came from that take no gradient: they do not know their node.
+        self._unlinked: dict[int, tuple[int, int]] = {}
         self._reader = Reader(self._names)
         self._named = 0
         self._hear = {
@@ -66,15 +64,14 @@ class Recorder:
         if frame is None:
             return
         found: dict[int, tuple[Any, ...]] = {}
-        for variables in (frame.f_locals, frame.f_globals):
-            for name, thing in list(variables.items()):
-                if name.startswith("_") or not hasattr(type(thing), "_array"):
-                    continue
-                serial = tag(thing)
-                self._names.setdefault(serial, name)
-                maker = thing.grad_fn
-                if serial not in self._tensors and maker is not None and tag(maker) in self._nodes:
-                    self._describe(thing, found)
+        for name, thing in variables(frame):
+            if name.startswith("_") or not hasattr(type(thing), "_array"):
+                continue
+            serial = tag(thing)
+            self._names.setdefault(serial, name)
+            maker = thing.grad_fn
+            if serial not in self._tensors and maker is not None and tag(maker) in self._nodes:
+                self._describe(thing, found)
         if found:
             self._raw.append(("found", tuple(found.values())))
 
@@ -87,7 +84,7 @@ class Recorder:
         found: dict[int, tuple[Any, ...]] = {}
         self._describe(tensor, found)
         self._raw.append(("found", tuple(found.values())))
-        self._raw.append(("shown", tensor._tag, _line(frame)))
+        self._raw.append(("shown", tensor._tag, line_of(frame)))
 
     # One method for each event.
 
@@ -103,7 +100,7 @@ class Recorder:
             if output.grad_fn is not node:
                 self._unlinked[tag(output)] = (node._tag, nr)
             self._describe(output, found)
-        tensors += outputs
+        saved = self._saved(node, [*tensors, *outputs], found)
         self._raw.append(
             (
                 "created",
@@ -114,8 +111,8 @@ class Recorder:
                 edges,
                 tuple(given),
                 tuple(found.values()),
-                self._saved(node, tensors),
-                _line(user_frame()),
+                saved,
+                line_of(user_frame()),
             )
         )
 
@@ -134,7 +131,7 @@ class Recorder:
         if found:
             self._raw.append(("found", tuple(found.values())))
         self._raw.append(
-            ("backward", tag(task), roots, targets, task.keep_graph, task.create_graph, _line(frame))
+            ("backward", tag(task), roots, targets, task.keep_graph, task.create_graph, line_of(frame))
         )
 
     def _run(self, task: Any, node: Any, grads: Any) -> None:
@@ -229,20 +226,20 @@ class Recorder:
         return node._tag
 
     def _edges(self, node: Any, found: dict[int, Any]) -> tuple[Any, ...]:
-        return tuple(
-            [(None if to is None else self._place(to, found), nr) for to, nr in node.next_functions]
-        )
+        return tuple([(None if to is None else self._place(to, found), nr) for to, nr in node.next_functions])
 
-    def _saved(self, node: Any, tensors: list[Any]) -> tuple[Any, ...]:
-        """What a node has saved; a tensor or array that is one of `tensors` is told by its number alone."""
+    def _saved(self, node: Any, tensors: list[Any], found: dict[int, Any]) -> tuple[Any, ...]:
+        """What a node has saved: a tensor by its number, as is an array of one of `tensors`; others by value."""
         saved = []
         for name, thing, version in node.saved_items():
             array = getattr(thing, "_array", thing)
             if not hasattr(array, "size"):  # nothing saved there, or freed
                 continue
             known = next((tensor._tag for tensor in tensors if tensor._array is array), None)
-            if known is None and hasattr(type(thing), "_array") and tag(thing) in self._tensors:
-                known = thing._tag
+            if known is None and hasattr(type(thing), "_array"):
+                known = tag(thing)
+                if known not in self._tensors:
+                    self._describe(thing, found)
             saved.append((name, known, self._copy(array) if known is None else None, version))
         return tuple(saved)
 
@@ -254,7 +251,7 @@ class Recorder:
             if after:
                 found: dict[int, Any] = {}
                 edges = self._edges(node, found)
-                saved = self._saved(node, [])
+                saved = self._saved(node, [], found)
                 tensors = tuple(found.values())
                 self._raw.append(
                     ("created", node._tag, node.name(), type(node), True, edges, (), tensors, saved, None)
@@ -267,18 +264,6 @@ class Recorder:
                     for to, _ in reversed(node.next_functions)
                     if to is not None and to.name() != ACCUMULATE
                 ]
-
-
-def user_frame() -> FrameType | None:
-    """The innermost frame of code that is not the workbench's own."""
-    frame: FrameType | None = sys._getframe(1)
-    while frame is not None and frame.f_code.co_filename.startswith(_OWN):
-        frame = frame.f_back
-    return frame
-
-
-def _line(frame: FrameType | None) -> tuple[str, int] | None:
-    return None if frame is None else (frame.f_code.co_filename, frame.f_lineno)
 
 
 def _serial(node: Any) -> int:

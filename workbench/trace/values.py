@@ -85,7 +85,8 @@ class Value:
                     return part
         if self.min is None or self.max is None or self.mean is None:
             return "no finite value"
-        return f"from {number(self.min)} to {number(self.max)}, mean {number(self.mean)}"
+        span, mean = f"from {number(self.min)} to {number(self.max)}", f", mean {number(self.mean)}"
+        return span + mean if len(span + mean) <= line else span
 
 
 def number(value: float, point: str = "") -> str:

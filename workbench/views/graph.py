@@ -13,6 +13,8 @@ from ..trace.facts import Record
 from ..trace.frame import EdgeState, Frame, NodeState, Place, TensorState
 from ..trace.values import Value, series
 
+_HEADINGS = {"forward": "Forward", "backward": "Backward"}
+
 
 class Graph:
     """Draws the frames of one trace; an output has a box if a backward starts there or it is shown."""
@@ -33,7 +35,7 @@ class Graph:
                 ends[maker[event.tensor]] = None
         for node, nr in ends:
             self._outputs.setdefault(node, []).append(nr)
-        names = [name for end in ends if (name := named.get(end)) is not None]
+        names = list(dict.fromkeys(name for end in ends if (name := named.get(end)) is not None))
         self.title = f"Graph of {series(names)}" if names else "Autograd graph"
 
     def draw(self, frame: Frame, keys: Iterable[str]) -> tuple[list[Box], list[Arrow]]:
@@ -103,7 +105,7 @@ def _result(frame: Frame, node: NodeState, nr: int) -> tuple[str, Value]:
 def _node_details(frame: Frame, node: NodeState) -> tuple[Detail, ...]:
     made = node.made
     details = [*_error(node)]
-    details += [Detail(code.name.capitalize(), "code", code.text) for code in made.code]
+    details += [Detail(_HEADINGS.get(code.name, code.name), "code", code.text) for code in made.code]
     if made.source is not None:
         line = f"{made.source.file}, line {made.source.line}: {made.source.text}"
         details.append(Detail("Made at", "text", line.removesuffix(": ")))
@@ -149,7 +151,7 @@ def _saved(frame: Frame, id: str, index: int) -> Box:
         state, lines = "error", (*lines, "written since it was saved")
         now = frame.tensors[saved.tensor].version
         note = f"Kept at version {saved.version}, but written since: it is at version {now} now."
-    details = (_value("Value when saved", name, value), Detail("What becomes of it", "text", note))
+    details = (_value("Value", name, value), Detail("What becomes of it", "text", note))
     return Box(f"{id}.saved{index}", "saved", title, lines, state, holder=id, details=details)
 
 

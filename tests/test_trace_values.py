@@ -1,0 +1,68 @@
+"""Values: arrays on one line, and what is remembered of those that are too large."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+
+from workbench.trace.values import Value, said, series
+
+
+@pytest.mark.parametrize(
+    ("array", "text"),
+    [
+        ([2.0, 4.0, 6.0], "[2. 4. 6.]"),
+        (14.0, "14.0"),
+        (-0.5, "-0.5"),
+        (3, "3"),
+        (True, "True"),
+        ([0, 1, 2], "[0 1 2]"),
+        ([True, False], "[True False]"),
+        ([[0.0, 1.0], [2.0, 3.0]], "[[0. 1.] [2. 3.]]"),
+        (np.arange(10.0), "[0. 1. 2. 3. 4. … 9.]"),
+        ([1 / 3, 2e-10, 12345.678], "[0.3333 2e-10 1.235e+04]"),
+        ([1.0, np.nan, -np.inf], "[1. nan -inf]"),
+        (np.arange(12.0).reshape(4, 3), "[[0. … 2.] … [9. … 11.]]"),
+        (np.zeros((0,)), "[]"),
+        (np.full((2, 3, 4), 1.5), "from 1.5 to 1.5, mean 1.5"),
+        (np.full((2, 3, 4), np.nan), "no finite value"),
+    ],
+)
+def test_a_value_reads_on_one_line(array, text):
+    assert Value.of(np.asarray(array)).text() == text
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_a_value_never_takes_more_room_than_it_is_given(seed):
+    random = np.random.default_rng(seed)
+    shape = tuple(random.integers(1, 6, size=random.integers(0, 4)))
+    value = Value.of(random.normal(size=shape) * 10.0 ** random.integers(-9, 9))
+    assert all(len(value.text(line=line)) <= line for line in (30, 34, 38, 42))
+
+
+def test_a_summary_looks_at_finite_values_and_counts_the_others():
+    value = Value.of(np.array([1.0, np.inf, 3.0, np.nan]))
+    assert (value.min, value.max, value.mean, value.nonfinite) == (1.0, 3.0, 2.0, 2)
+    assert value.trouble == "2 of 4 values not finite"
+    assert Value.of(np.float64(np.nan)).trouble == "not finite"
+    assert Value.of(np.float64(1.0)).trouble == ""
+
+
+@pytest.mark.parametrize("scale", [1e-300, 1.0, 1e300])
+def test_the_norm_neither_overflows_nor_vanishes(scale):
+    assert Value.of(np.array([3.0, 4.0]) * scale).norm == pytest.approx(5.0 * scale)
+
+
+def test_a_summary_warns_of_nothing_even_where_numpy_is_told_to_raise():
+    with warnings.catch_warnings(), np.errstate(all="raise"):
+        warnings.simplefilter("error")
+        for array in (np.array([]), np.array([np.nan, np.inf]), np.array([1e308, 1e308]), np.array([5e-324])):
+            Value.of(array)
+
+
+def test_values_in_sentences():
+    assert said(None) == "no gradient"
+    assert said(Value.of(np.array([1.0, np.nan]))) == "[1. nan] (1 of 2 values not finite)"
+    assert [series(words) for words in ([], ["a"], ["a", "b"], ["a", "b", "c"])] == ["", "a", "a and b", "a, b and c"]
