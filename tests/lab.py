@@ -15,6 +15,7 @@ from urllib.request import Request, urlopen
 
 from playwright.sync_api import Page
 
+CHECKOUT = Path(__file__).resolve().parents[1]
 # What JupyterLab itself says in the console, with the reason it is let pass.
 NOISE = {
     "Could not restore the debugger state: Canceled future for debug_request message before replies were "
@@ -50,17 +51,16 @@ RUN_ALL = f"""async () => {{
 
 @dataclass(frozen=True)
 class Lab:
-    """A running server: its address with a slash at the end, its token, and the folder it serves."""
+    """A running server: its address with a slash at the end, its token, what it printed, and its process."""
 
     address: str
     token: str
-    folder: Path
+    said: str
+    process: subprocess.Popen[str]
 
     def ask(self, path: str, method: str = "GET") -> object:
         """What the server's REST interface answers, as JSON."""
-        request = Request(
-            f"{self.address}{path}", method=method, headers={"Authorization": f"token {self.token}"}
-        )
+        request = Request(f"{self.address}{path}", method=method, headers={"Authorization": f"token {self.token}"})
         with urlopen(request, timeout=30) as answer:
             text = answer.read()
         return json.loads(text) if text else None
@@ -82,24 +82,31 @@ class Lab:
 
 
 @contextmanager
-def serve(folder: Path, home: Path) -> Iterator[Lab]:
-    """Run `workbench lab` on `folder`, with settings of its own kept under `home`, until the block ends."""
-    config = home / "config"
-    config.mkdir(parents=True)
+def serve(folder: Path, home: Path, site: Path | None = None) -> Iterator[Lab]:
+    """Run `workbench lab` on `folder` until the block ends, with all its settings under the folder `home`.
+
+    The package is this checkout's, or the one that lies in the folder `site`.
+    """
+    places = {name: home / name.lower() for name in ("CONFIG", "DATA", "RUNTIME")}
+    environment = os.environ | {f"JUPYTER_{name}_DIR": str(place) for name, place in places.items()}
+    environment |= {"IPYTHONDIR": str(home / "ipython"), "PYTHONPATH": str(site or CHECKOUT)}
+    places["CONFIG"].mkdir(parents=True)
     # The app object is how a test says what a person would click; nothing else differs from a reader's Lab.
-    (config / "jupyter_lab_config.json").write_text(json.dumps({"LabApp": {"expose_app_in_browser": True}}))
-    places = {"JUPYTER_CONFIG_DIR": config, "JUPYTER_DATA_DIR": home / "data"}
-    places |= {"JUPYTER_RUNTIME_DIR": home / "runtime", "IPYTHONDIR": home / "ipython"}
-    environment = os.environ | {name: str(place) for name, place in places.items()}
+    settings = {"LabApp": {"expose_app_in_browser": True}}
+    (places["CONFIG"] / "jupyter_lab_config.json").write_text(json.dumps(settings))
     command = [sys.executable, "-m", "workbench", "lab", str(folder), "--no-browser"]
-    with open(home / "log", "w+") as log:
-        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=log, text=True, env=environment)
+    with open(home / "log", "w") as log:
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=log, text=True, env=environment, cwd=home)
         try:
             assert process.stdout is not None
-            url = next((line.strip() for line in process.stdout if "http://" in line), None)
-            assert url is not None, f"the server did not start:\n{(home / 'log').read_text()}"
+            said = ""
+            while "Ctrl-C" not in said and (line := process.stdout.readline()):
+                said += line
+            url = next((line.strip() for line in said.splitlines() if "http://" in line), None)
+            assert url is not None, f"the server did not start:\n{said}{(home / 'log').read_text()}"
             parts = urlsplit(url)
-            yield Lab(f"{parts.scheme}://{parts.netloc}/", parts.query.removeprefix("token="), folder)
+            token = parts.query.removeprefix("token=")
+            yield Lab(f"{parts.scheme}://{parts.netloc}/", token, said, process)
         finally:
             process.terminate()
             process.communicate(timeout=30)

@@ -23,14 +23,15 @@ METADATA = {
 
 def clean(notebook: NotebookNode) -> None:
     """Take out of an executed notebook all that a second run would give otherwise."""
-    title = notebook.metadata.get("title")
-    notebook.metadata = nbformat.from_dict(METADATA | ({"title": title} if title else {}))
+    notebook.metadata = nbformat.from_dict(METADATA)
     for cell in notebook.cells:
         for key in VOLATILE:
             cell.metadata.pop(key, None)
         for output in cell.get("outputs", []):
             output.get("data", {}).pop(WIDGET, None)
-            output.get("metadata", {}).pop(WIDGET, None)
+            if output.output_type == "error":
+                # A traceback names files of one machine and lines of one release.
+                output.traceback = [f"{output.ename}: {output.evalue}"]
 
 
 def refresh(path: Path) -> None:

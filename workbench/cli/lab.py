@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import secrets
+import signal
 import socket
 from pathlib import Path
 from urllib.parse import quote
@@ -38,7 +39,6 @@ def lab(folder: Path | None, browser: bool, port: int | None) -> None:
         "LabApp.default_url": address,
         "MappingKernelManager.transport_encryption": "auto",
         "ServerApp.allow_root": _is_root(),
-        "ServerApp.answer_yes": True,
         "ServerApp.ip": LOOPBACK,
         "ServerApp.open_browser": browser,
         "ServerApp.root_dir": place,
@@ -51,6 +51,8 @@ def lab(folder: Path | None, browser: bool, port: int | None) -> None:
 Press Ctrl-C to stop."""
     # The server binds its port by a callback too: by the time ours runs, the address answers.
     server.io_loop.add_callback(print, said, flush=True)
+    # Jupyter's own Ctrl-C asks back in a terminal, and elsewhere leaves the kernels running.
+    signal.signal(signal.SIGINT, lambda number, frame: server.stop(from_signal=True))
     server.start()
     print("Stopped.")
 

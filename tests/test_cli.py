@@ -1,0 +1,241 @@
+"""The command `workbench run`, and every way a command line is refused."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import nbformat
+import pytest
+from browser_page import open_page, require_chromium
+from lab import CHECKOUT
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
+
+import workbench
+from workbench.cli import main
+
+
+def write(path: Path, *sources: str, **metadata: object) -> Path:
+    """A notebook of code cells in a file."""
+    nbformat.write(new_notebook(cells=[new_code_cell(text, metadata=metadata) for text in sources]), path)
+    return path
+
+
+def typed(*words: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    """What a person sees who types `python -m workbench` and these words."""
+    places = {"PYTHONPATH": str(CHECKOUT)} | environment
+    return subprocess.run(
+        [sys.executable, "-m", "workbench", *words], capture_output=True, text=True, env=os.environ | places
+    )
+
+
+def test_the_version_is_told_without_loading_jupyter() -> None:
+    assert typed("--version").stdout == f"workbench {workbench.__version__}\n"
+    heavy = "{'IPython', 'ipykernel', 'jupyterlab', 'jupyter_server', 'nbconvert', 'nbformat', 'zmq', 'tqdm'}"
+    code = f"""import sys
+from workbench.cli import main
+try: main(["--version"])
+except SystemExit: print(sorted({heavy} & set(sys.modules)))"""
+    seen = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=CHECKOUT)
+    assert seen.stdout.splitlines()[-1] == "[]"
+
+
+REFUSED = {
+    "run": "the following arguments are required: NOTEBOOK",
+    "run good.ipynb": "the following arguments are required: --html",
+    "fly": "invalid choice: 'fly'",
+    "run none.ipynb --html out": "there is no notebook none.ipynb.",
+    "run good.ipynb none.ipynb --html out": "there is no notebook none.ipynb.",
+    "run folder --html out": "cannot read folder: Is a directory.",
+    "run text.ipynb --html out": "text.ipynb is not a notebook.",
+    "run list.ipynb --html out": "list.ipynb is not a notebook.",
+    "run empty.ipynb --html out": "empty.ipynb is not a notebook.",
+    "run cellless.ipynb --html out": "cellless.ipynb is not a notebook.",
+    "run binary.ipynb --html out": "binary.ipynb is not a notebook.",
+    "run good.ipynb bad.ipynb --html one.html": "one.html can hold one notebook, not 2: give a folder.",
+    "run good.ipynb folder/good.ipynb --html out": "two of the notebooks have the same name",
+    "run good.ipynb --html text.ipynb": "text.ipynb is a file: give a folder for the pages.",
+    "run good.ipynb --html text.ipynb/out": "cannot make the folder text.ipynb/out: Not a directory.",
+    "run good.ipynb --html taken": "taken/good.html is a folder: a page cannot be written there.",
+    "run bad.ipynb --html out": "bad.ipynb, code cell 2: ValueError: wrong shape",
+    "run killer.ipynb --html out": "killer.ipynb, code cell 1: the kernel died.",
+    "lab text.ipynb": "text.ipynb is a file: give a folder for the lessons.",
+    "lab text.ipynb/mine": "cannot write the lessons into text.ipynb/mine: Not a directory.",
+    "lab --port 0": "argument --port: '0' is not a port: give a number from 1 to 65535",
+    "lab --port 65536": "argument --port: '65536' is not a port",
+    "lab --port http": "argument --port: 'http' is not a port",
+    "--port=-5": "argument --port: '-5' is not a port",
+    "--port {taken}": "port {taken} is taken: give another one with --port.",
+}
+
+
+@pytest.mark.parametrize("words", REFUSED)
+def test_what_cannot_be_done_is_refused_in_one_sentence(
+    words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "taken" / "good.html").mkdir(parents=True)
+    (tmp_path / "folder").mkdir()
+    write(tmp_path / "good.ipynb", "1 + 1")
+    write(tmp_path / "folder" / "good.ipynb", "1 + 1")
+    write(tmp_path / "bad.ipynb", "print('so far')", "\nraise ValueError('wrong shape\\nand more')", "2")
+    write(tmp_path / "killer.ipynb", "import os; os._exit(3)")
+    (tmp_path / "text.ipynb").write_text("not JSON")
+    (tmp_path / "list.ipynb").write_text("[]")
+    (tmp_path / "empty.ipynb").write_text("{}")
+    (tmp_path / "cellless.ipynb").write_text('{"nbformat": 4, "nbformat_minor": 5, "metadata": {}}')
+    (tmp_path / "binary.ipynb").write_bytes(b"\xff\xfe\x00")
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", 0))
+        other.listen()
+        taken = other.getsockname()[1]
+        assert main(words.format(taken=taken).split()) in (1, 2)
+    said, complaint = capfd.readouterr()
+    assert said == ""
+    assert complaint.startswith("workbench: ") and complaint.count("\n") == 1
+    assert REFUSED[words].format(taken=taken) in complaint
+    assert list(tmp_path.rglob("*.html")) == [tmp_path / "taken" / "good.html"]
+
+
+def test_a_folder_that_is_not_ones_own_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(os, "access", lambda path, mode: False)
+    assert main(["lab", str(tmp_path)]) == 1
+    assert capsys.readouterr().err == (
+        f"workbench: cannot write into {tmp_path}: choose a folder of your own for the lessons.\n"
+    )
+
+
+def test_notebooks_become_pages_in_a_folder_or_one_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    one = write(tmp_path / "one.ipynb", "import os\nprint(os.path.basename(os.getcwd()), 'is where I am')")
+    two = write(tmp_path / "two.ipynb", "print('two' * 2)")
+    assert main(["run", str(one), str(two), "--html", str(tmp_path / "deep" / "pages")]) == 0
+    pages = tmp_path / "deep" / "pages"
+    assert sorted(pages.iterdir()) == [pages / "one.html", pages / "two.html"]
+    assert f"{tmp_path.name} is where I am" in (pages / "one.html").read_text()
+    assert "twotwo" in (pages / "two.html").read_text()
+    assert capsys.readouterr().out == f"Wrote {pages / 'one.html'}.\nWrote {pages / 'two.html'}.\n"
+    assert main(["run", str(two), "--html", str(tmp_path / "single.html")]) == 0
+    assert "twotwo" in (tmp_path / "single.html").read_text()
+    # The notebook itself is only read.
+    assert nbformat.read(two, as_version=4).cells[0].outputs == []
+
+
+def test_a_failing_cell_leaves_the_page_of_an_earlier_run(tmp_path: Path) -> None:
+    (tmp_path / "bad.html").write_text("the page of last week")
+    bad = write(tmp_path / "bad.ipynb", "1 / 0")
+    assert main(["run", str(bad), "--html", str(tmp_path)]) == 1
+    assert (tmp_path / "bad.html").read_text() == "the page of last week"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["bad.html", "bad.ipynb"]
+    shown = write(tmp_path / "shown.ipynb", "1 / 0", tags=["raises-exception"])
+    assert main(["run", str(shown), "--html", str(tmp_path)]) == 0
+    assert "ZeroDivisionError" in (tmp_path / "shown.html").read_text()
+
+
+def test_the_kernel_is_this_python_whatever_else_is_called_python3(tmp_path: Path) -> None:
+    other = tmp_path / "kernels" / "python3"
+    other.mkdir(parents=True)
+    spec = {"argv": ["/bin/false"], "display_name": "Another", "language": "python"}
+    (other / "kernel.json").write_text(json.dumps(spec))
+    notebook = write(tmp_path / "who.ipynb", "import sys\nprint(sys.executable)")
+    seen = typed("run", str(notebook), "--html", str(tmp_path / "who.html"), JUPYTER_PATH=str(tmp_path))
+    assert (seen.returncode, seen.stderr) == (0, "")
+    assert sys.executable in (tmp_path / "who.html").read_text()
+
+
+def test_ctrl_c_stops_a_run_with_one_sentence_and_no_page(tmp_path: Path) -> None:
+    source = "import os, pathlib, time\npathlib.Path('pid').write_text(str(os.getpid()))\ntime.sleep(60)"
+    notebook = write(tmp_path / "slow.ipynb", source)
+    command = [sys.executable, "-m", "workbench", "run", str(notebook), "--html", str(tmp_path)]
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, cwd=CHECKOUT)
+    deadline = time.monotonic() + 30
+    while not (tmp_path / "pid").exists() and time.monotonic() < deadline:
+        time.sleep(0.05)
+    process.send_signal(signal.SIGINT)
+    _, complaint = process.communicate(timeout=30)
+    assert (process.returncode, complaint) == (130, "workbench: stopped by Ctrl-C.\n")
+    assert not (tmp_path / "slow.html").exists()
+    with pytest.raises(ProcessLookupError):
+        os.kill(int((tmp_path / "pid").read_text()), 0)
+
+
+def test_a_page_shows_everything_with_the_network_gone(tmp_path: Path) -> None:
+    require_chromium()
+    (tmp_path / "dot.svg").write_text('<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"/>')
+    cells = [
+        new_markdown_cell("# A lesson\n\n![a dot](dot.svg)\n\nThe slope is $2x$."),
+        new_code_cell("import ipywidgets\nipywidgets.IntSlider(value=7)"),
+        new_code_cell("%matplotlib inline\nimport matplotlib.pyplot as plt\nplt.plot([1, 2]);"),
+        new_code_cell(
+            "from IPython.display import HTML\n"
+            "HTML('<p id=alive></p><script>document.getElementById(\"alive\").textContent = 6 * 7</script>')"
+        ),
+    ]
+    nbformat.write(new_notebook(cells=cells), tmp_path / "lesson.ipynb")
+    assert main(["run", str(tmp_path / "lesson.ipynb"), "--html", str(tmp_path / "lesson.html")]) == 0
+    text = (tmp_path / "lesson.html").read_text()
+    assert not re.search(r"<(?:script|link|img|iframe)[^>]+(?:src|href)=[\"']?(?!data:)\w", text)
+    assert "widget-view" not in text
+    (tmp_path / "dot.svg").unlink()
+    with open_page(offline=True) as page:
+        page.goto((tmp_path / "lesson.html").as_uri())
+        assert page.locator("#alive").inner_text() == "42"
+        assert "IntSlider(value=7)" in page.locator("main").inner_text()
+        sizes = page.evaluate("[...document.images].map(image => image.naturalWidth > 0)")
+        assert sizes == [True, True]
+        assert (page.requests_outside, page.console_errors) == ([], [])
+
+
+COUNTER = """
+import anywidget, traitlets
+class Counter(anywidget.AnyWidget):
+    _esm = '''export default { render({ model, el }) {
+      const button = document.createElement("button");
+      const show = () => { button.textContent = `</script> ${model.get("count")}`; };
+      button.onclick = () => { model.set("count", model.get("count") + 1); model.save_changes(); };
+      model.on("change:count", show);
+      show();
+      el.append(button);
+    } }'''
+    _css = "button { color: rgb(1, 2, 3) }"
+    count = traitlets.Int().tag(sync=True)
+"""
+
+
+def test_a_widget_with_a_module_of_its_own_lives_on_in_the_page(tmp_path: Path) -> None:
+    require_chromium()
+    notebook = write(tmp_path / "live.ipynb", COUNTER, "Counter(count=4)", "Counter(count=40)")
+    assert main(["run", str(notebook), "--html", str(tmp_path)]) == 0
+    # The cell shows the style; the page holds it once for both.
+    assert (tmp_path / "live.html").read_text().count("rgb(1, 2, 3)") == 2
+    with open_page(offline=True) as page:
+        page.goto((tmp_path / "live.html").as_uri())
+        first, second = page.locator("main button").nth(0), page.locator("main button").nth(1)
+        first.click()
+        first.click()
+        assert first.inner_text() == "</script> 6"
+        assert second.inner_text() == "</script> 40"
+        assert first.evaluate("button => getComputedStyle(button).color") == "rgb(1, 2, 3)"
+        assert (page.requests_outside, page.console_errors) == ([], [])
+
+
+def test_a_page_cannot_fetch_what_a_cell_asks_for(tmp_path: Path) -> None:
+    require_chromium()
+    with socket.create_server(("127.0.0.1", 0)) as elsewhere, open_page() as page:
+        address = f"http://127.0.0.1:{elsewhere.getsockname()[1]}/a.png"
+        asking = f'from IPython.display import HTML\nHTML(\'<img src="{address}" alt="a">\')'
+        notebook = write(tmp_path / "asking.ipynb", asking)
+        assert main(["run", str(notebook), "--html", str(tmp_path)]) == 0
+        page.goto((tmp_path / "asking.html").as_uri())
+        assert any("Content Security Policy" in said for said in page.console_errors)
+        elsewhere.settimeout(0.5)
+        with pytest.raises(TimeoutError):
+            elsewhere.accept()

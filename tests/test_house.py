@@ -1,0 +1,167 @@
+"""The two guards of the house: imports point down, and it stays small enough to be read in an afternoon."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from lab import CHECKOUT
+
+PACKAGE = CHECKOUT / "workbench"
+
+# From top to bottom; the parts of one line are neighbours and may know each other.
+LAYERS = (
+    ("classroom",),
+    ("widgets",),
+    ("views", "recording"),
+    ("stepper",),
+    ("bridges",),
+    ("scene",),
+    ("trace",),
+    ("func", "utils", "nn"),
+    ("ops",),
+    ("autograd",),
+    ("events", "errors"),
+)
+LEVEL = {part: level for level, parts in enumerate(reversed(LAYERS)) for part in parts}
+# Above the house: the package's front door and the command line may import anything.
+DOORS = {"", "__main__", "cli"}
+# An import inside a function, from a part that opens a picture to the one that shows it live.
+LAZILY_UP = {("recording", "widgets")}
+# Stricter than the layers: these know nothing of an engine.
+KNOWS_ONLY = {"trace": {"trace", "events", "errors"}, "scene": {"scene", "errors"}}
+ENGINE = {"autograd", "ops", "events", "errors", "func", "utils", "nn"}
+
+LONGEST = 300
+# A longer file, and why it is one idea that cannot be two.
+LONGER = {
+    "workbench/widgets/static/player.js": "one ES module, which the widget and a saved page load as it is",
+}
+ENGINE_AND_OPS = 3000
+
+
+def part_of(module: str) -> str:
+    """The part of the house that a dotted name inside the package lies in: "ops" for "workbench.ops.linear"."""
+    return (module.split(".") + [""])[1]
+
+
+def imports(path: Path) -> Iterator[tuple[str, bool, int]]:
+    """Each module that a file imports, whether only inside a function, and the line."""
+    here = path.relative_to(CHECKOUT).with_suffix("").parts
+    package = here[:-1]
+    names = {name.stem for name in PACKAGE.iterdir()}
+
+    def walk(node: ast.AST, lazy: bool) -> Iterator[tuple[str, bool, int]]:
+        for child in ast.iter_child_nodes(node):
+            if isinstance(child, ast.Import):
+                for alias in child.names:
+                    yield alias.name, lazy, child.lineno
+            elif isinstance(child, ast.ImportFrom):
+                start = package[: len(package) - child.level + 1] if child.level else ()
+                base = ".".join([*start, *([child.module] if child.module else [])])
+                for alias in child.names:
+                    # "from workbench import ops" names a part; "from workbench import Tensor" the front door.
+                    inside = base == "workbench" and alias.name in names
+                    yield f"{base}.{alias.name}" if inside else base, lazy, child.lineno
+            inner = lazy or isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef)
+            yield from walk(child, inner)
+
+    yield from walk(ast.parse(path.read_text(encoding="utf-8")), False)
+
+
+def is_allowed(source: str, target: str, lazy: bool) -> bool:
+    """Whether a file of the part `source` may import from the part `target`."""
+    if source in DOORS or source == target:
+        return True
+    if target in DOORS:
+        return False
+    if source in KNOWS_ONLY:
+        return target in KNOWS_ONLY[source]
+    return LEVEL[target] <= LEVEL[source] or (lazy and (source, target) in LAZILY_UP)
+
+
+FILES = sorted(PACKAGE.rglob("*.py"))
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_imports_point_down(path: Path) -> None:
+    source = part_of(".".join(path.relative_to(CHECKOUT).with_suffix("").parts).removesuffix(".__init__"))
+    assert source in LEVEL or source in DOORS, f"give {source} a layer, in the design and in LAYERS"
+    for module, lazy, line in imports(path):
+        outside = module.split(".")[0]
+        if outside == "workbench":
+            target = part_of(module)
+            assert is_allowed(source, target, lazy), f"line {line}: {source} may not import {target or module}"
+        elif outside in ("anywidget", "ipywidgets"):
+            assert source == "widgets", f"line {line}: only widgets may import {outside}"
+        elif source in ENGINE:
+            known = outside == "numpy" or outside in sys.stdlib_module_names
+            assert known, f"line {line}: the engine stands on NumPy alone, not on {outside}"
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "lazy", "allowed"),
+    [
+        ("ops", "autograd", False, True),
+        ("autograd", "ops", True, False),
+        ("trace", "autograd", False, False),
+        ("views", "recording", False, True),
+        ("recording", "widgets", False, False),
+        ("recording", "widgets", True, True),
+        ("scene", "trace", False, False),
+        ("widgets", "", False, False),
+        ("cli", "widgets", False, True),
+    ],
+)
+def test_the_guard_itself_knows_up_from_down(source: str, target: str, lazy: bool, allowed: bool) -> None:
+    assert is_allowed(source, target, lazy) == allowed
+
+
+def test_the_guard_reads_every_way_to_import(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys.modules[__name__], "CHECKOUT", tmp_path)
+    path = tmp_path / "workbench" / "ops" / "linear.py"
+    path.parent.mkdir(parents=True)
+    path.write_text(
+        "import workbench.scene.svg\nfrom ..trace import reading\nfrom .. import views\nfrom workbench import Tensor\n"
+        "class A:\n    def f(self):\n        from . import core\n        import numpy as np\n"
+    )
+    assert list(imports(path)) == [
+        ("workbench.scene.svg", False, 1),
+        ("workbench.trace", False, 2),
+        ("workbench.views", False, 3),
+        ("workbench", False, 4),
+        ("workbench.ops", True, 7),
+        ("numpy", True, 8),
+    ]
+
+
+def test_importing_the_package_loads_nothing_of_jupyter_or_a_picture() -> None:
+    heavy = {"IPython", "anywidget", "graphviz", "ipykernel", "ipywidgets", "jupyter_client", "jupyterlab"}
+    heavy |= {"matplotlib", "nbformat", "pygraphviz", "torch", "traitlets", "workbench.cli"}
+    code = f"import sys, workbench; print(sorted({heavy} & set(sys.modules)), 'numpy' in sys.modules)"
+    seen = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=CHECKOUT)
+    assert seen.stdout == "[] True\n", seen.stderr
+
+
+def lines(path: Path) -> int:
+    return path.read_text(encoding="utf-8").count("\n")
+
+
+def test_no_file_is_longer_than_an_idea() -> None:
+    ours = [path for suffix in ("py", "js", "css") for path in PACKAGE.rglob(f"*.{suffix}")]
+    ours += (CHECKOUT / "tests").glob("*.py")
+    length = {str(path.relative_to(CHECKOUT)): lines(path) for path in ours}
+    for name, count in sorted(length.items(), key=lambda pair: -pair[1]):
+        print(f"{count:5} {name}")
+    assert {name for name, count in length.items() if count > LONGEST} == set(LONGER)
+
+
+def test_the_engine_and_its_ops_are_read_in_an_afternoon() -> None:
+    parts = [*(PACKAGE / "autograd").rglob("*.py"), *(PACKAGE / "ops").rglob("*.py")]
+    total = sum(lines(path) for path in parts)
+    print(f"engine and ops: {total} lines of {ENGINE_AND_OPS}")
+    assert total < ENGINE_AND_OPS

@@ -1,0 +1,155 @@
+"""The lessons as they are committed, and that running them as tests would notice a wrong output."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import nbformat
+import pytest
+from lab import CHECKOUT
+from nbformat import NotebookNode
+from nbformat.v4 import new_code_cell, new_notebook
+from refresh_notebooks import METADATA, WIDGET, main, refresh
+
+NOTEBOOKS = sorted((CHECKOUT / "notebooks").glob("*.ipynb"))
+MOST_CODE_CELLS = 25
+MACHINE_PATH = re.compile(r"(?<![\w.])/(?:home|root|tmp|usr|opt|work|var|Users|private)/|\b[A-Z]:\\\\?Users")
+ADDRESS = re.compile(r"0x[0-9a-f]{6,}")
+
+
+@pytest.fixture(params=NOTEBOOKS, ids=lambda path: path.stem)
+def lesson(request: pytest.FixtureRequest) -> NotebookNode:
+    return nbformat.read(request.param, as_version=4)
+
+
+def code(notebook: NotebookNode) -> list[NotebookNode]:
+    """The code cells that hold code."""
+    return [cell for cell in notebook.cells if cell.cell_type == "code" and cell.source.strip()]
+
+
+def outputs(notebook: NotebookNode) -> list[NotebookNode]:
+    """All outputs, from top to bottom."""
+    return [output for cell in code(notebook) for output in cell.outputs]
+
+
+def test_there_are_lessons() -> None:
+    assert NOTEBOOKS
+
+
+def test_every_code_cell_was_run_once_from_top_to_bottom(lesson: NotebookNode) -> None:
+    cells = code(lesson)
+    assert [cell.execution_count for cell in cells] == list(range(1, len(cells) + 1))
+    assert len(cells) <= MOST_CODE_CELLS
+
+
+def test_an_error_is_shown_only_where_the_lesson_wants_it(lesson: NotebookNode) -> None:
+    for cell in code(lesson):
+        failed = any(output.output_type == "error" for output in cell.outputs)
+        assert failed == ("raises-exception" in cell.metadata.get("tags", [])), cell.source
+
+
+def test_no_cell_is_kept_from_being_compared(lesson: NotebookNode) -> None:
+    for cell in code(lesson):
+        assert not re.search(r"^\s*#\s*(NBVAL|PYTEST_VALIDATE)_", cell.source, re.MULTILINE), cell.source
+        assert not [tag for tag in cell.metadata.get("tags", []) if tag.startswith("nbval-")], cell.source
+
+
+def test_no_state_of_a_kernel_or_a_machine_is_kept(lesson: NotebookNode) -> None:
+    assert lesson.metadata == METADATA
+    for output in outputs(lesson):
+        assert WIDGET not in output.get("data", {})
+        said = str({key: value for key, value in output.get("data", output).items() if "image/" not in key})
+        assert (MACHINE_PATH.findall(said), ADDRESS.findall(said)) == ([], [])
+
+
+PICTURE = """
+class Picture:
+    def _repr_mimebundle_(self, **kwargs):
+        return {
+            "text/plain": "x to mul to y",
+            "text/html": '<img alt="x to mul to y" src="data:image/svg+xml;base64,QUJD">',
+            "application/vnd.jupyter.widget-view+json": {"model_id": "1", "version_major": 2, "version_minor": 0},
+        }
+Picture()"""
+
+
+@pytest.fixture
+def picture(tmp_path: Path) -> Path:
+    """A refreshed notebook of a print and a picture with all its faces."""
+    path = tmp_path / "picture.ipynb"
+    nbformat.write(new_notebook(cells=[new_code_cell("print(2 + 2)"), new_code_cell(PICTURE)]), path)
+    refresh(path)
+    return path
+
+
+def compared(path: Path) -> subprocess.CompletedProcess[str]:
+    """What this project's pytest settings say of a notebook."""
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-c", "pyproject.toml", str(path)]
+    return subprocess.run(command, capture_output=True, text=True, cwd=CHECKOUT)
+
+
+def test_a_refreshed_notebook_passes_with_no_trace_of_a_widget(picture: Path) -> None:
+    assert "widget" not in str(outputs(nbformat.read(picture, as_version=4)))
+    seen = compared(picture)
+    assert "2 passed" in seen.stdout and seen.returncode == 0
+
+
+def test_a_picture_may_be_placed_otherwise(picture: Path) -> None:
+    picture.write_text(picture.read_text().replace("QUJD", "WFla"))
+    assert compared(picture).returncode == 0
+
+
+@pytest.mark.parametrize(("true", "false"), [("4\\n", "5\\n"), ('"x to mul to y"', '"x to add to y"')])
+def test_an_output_that_is_not_true_fails(picture: Path, true: str, false: str) -> None:
+    text = picture.read_text()
+    assert text.count(true) == 1
+    picture.write_text(text.replace(true, false))
+    seen = compared(picture)
+    assert "1 failed, 1 passed" in seen.stdout and seen.returncode == 1
+
+
+def test_refreshing_twice_changes_nothing(picture: Path) -> None:
+    once = picture.read_bytes()
+    refresh(picture)
+    assert picture.read_bytes() == once
+
+
+def test_refreshing_keeps_an_error_but_no_path_of_the_machine(tmp_path: Path) -> None:
+    cell = new_code_cell("import json\njson.loads('x')", metadata={"tags": ["raises-exception"]})
+    path = tmp_path / "error.ipynb"
+    nbformat.write(new_notebook(cells=[cell]), path)
+    refresh(path)
+    (output,) = outputs(nbformat.read(path, as_version=4))
+    assert output.ename == "JSONDecodeError"
+    assert output.traceback == ["JSONDecodeError: Expecting value: line 1 column 1 (char 0)"]
+    assert "1 passed" in compared(path).stdout
+
+
+def test_refreshing_leaves_a_notebook_whose_cell_fails(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "broken.ipynb"
+    nbformat.write(new_notebook(cells=[new_code_cell("1 / 0")]), path)
+    before = path.read_bytes()
+    monkeypatch.setattr(sys, "argv", ["refresh_notebooks.py", str(path)])
+    assert main() == 1
+    assert capsys.readouterr().err == f"{path}, code cell 1: ZeroDivisionError: division by zero\n"
+    assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize(("strict", "ending"), [("0", "2 skipped, 1 xfailed"), ("1", "1 failed, 1 xfailed, 1 error")])
+def test_a_skip_fails_where_nothing_may_be_skipped(tmp_path: Path, strict: str, ending: str) -> None:
+    (tmp_path / "conftest.py").write_text((CHECKOUT / "tests" / "conftest.py").read_text())
+    (tmp_path / "test_one.py").write_text("import pytest\ndef test_it():\n    pytest.skip('no tool')\n")
+    (tmp_path / "test_two.py").write_text("import pytest\npytest.skip('no module', allow_module_level=True)\n")
+    (tmp_path / "test_three.py").write_text("import pytest\n@pytest.mark.xfail\ndef test_it():\n    assert 0\n")
+    command = [sys.executable, "-m", "pytest", "-q", "--continue-on-collection-errors", str(tmp_path)]
+    environment = os.environ | {"WORKBENCH_REQUIRE_BROWSER": strict, "WORKBENCH_REQUIRE_ORACLE": "0"}
+    seen = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, env=environment)
+    assert seen.stdout.splitlines()[-1].startswith(ending)
+    for reason in ("no tool", "no module"):
+        assert (f"a skip counts as a failure here: Skipped: {reason}" in seen.stdout) == (strict == "1")
