@@ -6,10 +6,10 @@ what they draw load on first use, so importing costs little more than NumPy.
 
 from __future__ import annotations
 
-import warnings as _warnings
 from typing import Any as _Any
 
 from . import autograd
+from . import quiet as _quiet
 from .autograd.dtypes import (
     bool_ as bool,
 )
@@ -70,8 +70,7 @@ from .ops.reduction import argmax, max, mean, min, sum
 __version__ = "0.1.0"
 double, float, half, long, int = float64, float32, float16, int64, int32
 
-# PyTorch says nothing when a logarithm meets a zero; NumPy would warn, naming a line of the engine.
-_warnings.filterwarnings("ignore", category=RuntimeWarning, module=r"workbench\.")
+_quiet.install()
 
 _on_first_use = {"record": "recording", "show": "recording", "load": "recording"}
 

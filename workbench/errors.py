@@ -18,9 +18,7 @@ HINT_ENABLE_ANOMALY = (
     "torch.autograd.set_detect_anomaly(True, check_nan=False)."
 )
 SAVE_ONLY_TENSORS = "save_for_backward can only save variables, but argument {} is of type {}"
-MATERIALIZE_BOOL = (
-    "set_materialize_grads received an invalid combination of arguments - got ({}), but expected (bool)"
-)
+MATERIALIZE_BOOL = "set_materialize_grads received an invalid combination of arguments - got ({}), but expected (bool)"
 NON_DIFFERENTIABLE_ONLY_TENSORS = "mark_non_differentiable only accepts variable arguments, but got "
 NO_FORWARD = "You must implement the forward function for custom autograd.Function."
 NO_BACKWARD = (
@@ -106,3 +104,25 @@ ONLY_INPUTS = (
     "of the graph, please use torch.autograd.backward."
 )
 LEAF_DIRTY = "a leaf Variable that requires grad has been used in an in-place operation."
+VIEW_MADE_IN_NO_GRAD = "A view was created in no_grad mode and {} modified inplace with grad mode enabled."
+VIEW_MADE_IN_INFERENCE = "A view was created in inference mode and {} modified inplace in normal mode."
+VIEW_WRITTEN = "Output {} of {} is a view and {} modified inplace."
+_MODE_REASON = (
+    " Given that this use case is ambiguous and error-prone, it is forbidden. You can clarify your code by moving both "
+    "the view and the inplace either both inside the {0} block (if you don't want the inplace to be tracked) or both "
+    "outside (if you want the inplace to be tracked)."
+)
+VIEW_REASONS = {
+    "no_grad": _MODE_REASON.format("no_grad"),
+    "inference": _MODE_REASON.format("inference_mode"),
+    "multi_output": (
+        " This view is the output of a function that returns multiple views. Such functions do not allow the output "
+        "views to be modified inplace. You should replace the inplace operation by an out-of-place one."
+    ),
+    "custom": (
+        " This view was created inside a custom Function (or because an input was returned as-is) and the autograd "
+        "logic to handle view+inplace would override the custom backward associated with the custom Function, leading "
+        "to incorrect gradients. This behavior is forbidden. You can fix this by cloning the output of the custom "
+        "Function."
+    ),
+}

@@ -226,9 +226,7 @@ class FunctionMeta(type):
     """Gives every Function class a node class of its own, named after it."""
 
     def __init__(cls, name: str, bases: tuple[type, ...], namespace: dict[str, Any]) -> None:
-        cls._backward_cls = type(
-            name + "Backward", (BackwardCFunction,), {"__slots__": (), "_forward_cls": cls}
-        )
+        cls._backward_cls = type(name + "Backward", (BackwardCFunction,), {"__slots__": (), "_forward_cls": cls})
         cls._autograd_function_id = cls._backward_cls._autograd_function_id = next(_function_ids)
         super().__init__(name, bases, namespace)
 
@@ -315,9 +313,7 @@ _no_backward, _no_setup = Function.backward, Function.setup_context
 _signatures: WeakKeyDictionary[Callable[..., Any], inspect.Signature] = WeakKeyDictionary()
 
 
-def _with_defaults(
-    forward: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
-) -> tuple[Any, ...]:
+def _with_defaults(forward: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
     """All of forward's parameters in their places, defaults included, for a Function with setup_context."""
     signature = _signatures.get(forward)
     if signature is None:
@@ -329,9 +325,7 @@ def _with_defaults(
     return bound.args
 
 
-def _positional(
-    forward: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
-) -> tuple[Any, ...]:
+def _positional(forward: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
     """Keyword arguments put in their places, for a forward that takes ctx; omitted defaults stay omitted."""
     names = list(inspect.signature(forward).parameters)[1:]
     places = dict(zip(names, args, strict=False))

@@ -153,9 +153,7 @@ def release(node: Node) -> None:
             emit(("freed", node))
 
 
-def stale(
-    node: Node, saved: Tensor | np.ndarray, storage: Storage, expected: int, output: int = 0
-) -> RuntimeError:
+def stale(node: Node, saved: Tensor | np.ndarray, storage: Storage, expected: int, output: int = 0) -> RuntimeError:
     """The error of a saved tensor that was written after it was saved."""
     if isinstance(saved, Tensor):
         fn, nr, array = saved.grad_fn, saved.output_nr, saved._array

@@ -67,8 +67,6 @@ def _bind_plain(o: Tensor, is_input: bool) -> Tensor:
         return out
     if is_input:
         return alias(o)
-    if (
-        o._base is None
-    ):  # a graph built inside forward ends here; a view keeps requiring grad through its base
+    if o._base is None:  # a graph built inside forward ends here; a view keeps requiring grad through its base
         o._fn, o._rg = None, False
     return o

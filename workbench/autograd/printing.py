@@ -51,8 +51,7 @@ def _rows(values: Any, array: np.ndarray, indent: int, show: Callable[[Any], str
         lines = [texts[i : i + per_line] for i in range(0, len(texts), per_line)] or [[]]
         return "[" + (",\n" + " " * (indent + 1)).join(", ".join(line) for line in lines) + "]"
     inner = [
-        "..." if p is None else _rows(p, a, indent + 1, show, summarise)
-        for p, a in zip(parts, arrays, strict=True)
+        "..." if p is None else _rows(p, a, indent + 1, show, summarise) for p, a in zip(parts, arrays, strict=True)
     ]
     return "[" + (",\n" * (array.ndim - 1) + " " * (indent + 1)).join(inner) + "]"
 

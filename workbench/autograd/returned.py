@@ -53,8 +53,6 @@ def _fitted(ctx: Any, index: int, grad: Tensor, shape: tuple[int, ...], dtype: A
     if got != shape:
         tail = got[len(got) - len(shape) :]
         if len(got) < len(shape) or any(w not in (1, g) for w, g in zip(shape, tail, strict=True)):
-            raise RuntimeError(
-                errors.INVALID_GRADIENT_SHAPE.format(ctx.name(), index, list(got), list(shape))
-            )
+            raise RuntimeError(errors.INVALID_GRADIENT_SHAPE.format(ctx.name(), index, list(got), list(shape)))
         grad = grad.sum_to_size(shape)
     return grad if grad._array.dtype is dtype else grad.to(dtypes.named(dtype.name))

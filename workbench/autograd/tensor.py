@@ -35,6 +35,7 @@ class Meta:
     base: Tensor | None = None  # the tensor this one is a view of: always the root
     view_fn: Node | None = None  # a differentiable view's node: asked for through `grad_fn` only
     creation: str = "default"  # how a view came to be: "default", "no_grad", "custom", "multi_output"
+    attr_version: int = 0  # the version for which view_fn is right
 
 
 class Size(tuple):
@@ -85,10 +86,11 @@ class Tensor:
     @property
     def grad_fn(self) -> Node | None:
         """The node that made this tensor; None for leaves."""
-        fn = self._fn
-        if fn is None and self._meta is not None:
-            fn = self._meta.view_fn
-        return fn
+        if self._fn is None and self._meta is not None and self._meta.base is not None:
+            from .views import view_grad_fn
+
+            return view_grad_fn(self)
+        return self._fn
 
     @property
     def output_nr(self) -> int:
@@ -301,6 +303,10 @@ def link_view(out: Tensor, source: Tensor, creation: str = "default") -> None:
     """Make `out`, whose array is a view of `source`'s, a view of it: shared version counter, `_base`."""
     out._storage = storage_of(source)
     meta = meta_of(out)
-    base = source._base
-    meta.base = source if base is None else base
+    meta.base = source
+    if source._base is not None:  # views of views are views of the root, and inherit what its views may not do
+        meta.base = source._base
+        if creation == "default":
+            creation = source._meta.creation
     meta.creation = creation
+    meta.attr_version = out._storage.version

@@ -1,6 +1,6 @@
 """Differentiable operations, one statement each; importing this package gives Tensor its methods."""
 
-from . import creation, indexing, inplace, linear, movement, pointwise, reduction, shapes
+from . import creation, indexing, inplace, linear, movement, pointwise, reduction, shapes, strided
 from .declare import REGISTRY
 
 __all__ = [
@@ -13,4 +13,5 @@ __all__ = [
     "pointwise",
     "reduction",
     "shapes",
+    "strided",
 ]

@@ -11,6 +11,7 @@ from .. import errors
 from ..autograd import dtypes
 from ..autograd.dtypes import dtype as Dtype
 from ..autograd.tensor import Tensor, wrap
+from .declare import in_formulas
 from .shapes import shape_of
 
 _generator = np.random.default_rng(0)
@@ -86,6 +87,9 @@ def ones(*size: Any, dtype: Dtype | None = None, requires_grad: bool = False) ->
 def zeros_like(input: Tensor, *, dtype: Dtype | None = None, requires_grad: bool = False) -> Tensor:
     """Zeros in the shape and dtype of a tensor."""
     return _leaf(np.zeros(input._array.shape, (dtype or input.dtype).np), requires_grad)
+
+
+in_formulas("zeros_like", np.zeros_like, zeros_like)
 
 
 def ones_like(input: Tensor, *, dtype: Dtype | None = None, requires_grad: bool = False) -> Tensor:

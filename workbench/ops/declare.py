@@ -9,6 +9,7 @@
 |---|---|---|---|
 | "pointwise" | yes | yes | no |
 | "float" | yes | yes | yes |
+| "assign" | no: the result has the first one's | to the first one's | no |
 | "view" | no | no | no; the result is a view of its first tensor |
 | "plain" | no | no | no |
 """
@@ -67,12 +68,12 @@ class Op:
         self.kept = [name for mark, name, _ in params if mark == "Kept"]
         self.arguments = [name for mark, name, _ in params if not mark]
         self.outputs = 1
-        self.fits = kind in ("pointwise", "float")
-        self.numbers = NUMBERS if self.fits and len(self.tensors) == 2 else None
-        self.simple = not (self.variadic or self.kept or len(self.tensors) > 2)
+        self.meets = kind in ("pointwise", "float")
+        self.fits = self.meets or kind == "assign"
+        self.numbers = NUMBERS if self.meets and len(self.tensors) == 2 else None
+        self.simple = kind != "assign" and not (self.variadic or self.kept or len(self.tensors) > 2)
         reads = {
-            name: compiling.Reads(text, self.tensors + self.kept, self.arguments)
-            for name, text in formulas.items()
+            name: compiling.Reads(text, self.tensors + self.kept, self.arguments) for name, text in formulas.items()
         }
         self.reads = reads
         self.compiled: set[str] = set()

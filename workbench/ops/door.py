@@ -25,10 +25,8 @@ def door(op: Any, args: tuple[Any, ...]) -> Any:
     for position, operand in enumerate(operands):
         if not isinstance(operand, Tensor):
             _check_operand(op, position, operand, operands)
-    arrays = _meet(op, operands) if op.fits else [t._array for t in operands]
-    rest = [
-        given[name]._array if name in op.kept else given[name] for name in op.order if name not in op.tensors
-    ]
+    arrays = _meet(op, operands) if op.meets else [t._array for t in operands]
+    rest = [given[name]._array if name in op.kept else given[name] for name in op.order if name not in op.tensors]
     r = op.forward(arrays, *rest) if op.variadic else op.forward(*arrays, *rest)
     out = wrap(np.asarray(r))
     needs = [isinstance(t, Tensor) and t.requires_grad for t in operands]
@@ -60,7 +58,7 @@ def _takes(op: Any, operand: Any) -> bool:
 
 
 def _check_operand(op: Any, position: int, operand: Any, operands: list[Any]) -> None:
-    if op.fits and len(operands) > 1 and isinstance(operand, NUMBER):
+    if op.meets and len(operands) > 1 and isinstance(operand, NUMBER):
         return
     words = {"self": "input"}.get(op.tensors[0], op.tensors[0]) if position == 0 else op.tensors[position]
     refusal = f"{op.name}(): argument '{words}' (position {position + 1}) must be Tensor, not {type(operand).__name__}"
@@ -127,7 +125,5 @@ def record(op: Any, given: dict[str, Any], operands: list[Any], needs: list[bool
 
 def _fit(operands: list[Any], needs: list[bool], result: np.ndarray) -> tuple[Any, ...] | None:
     """What each wanted gradient must be made into; None where all fit already."""
-    fit = tuple(
-        [(t._array.shape, t._array.dtype) if need else None for t, need in zip(operands, needs, strict=True)]
-    )
+    fit = tuple([(t._array.shape, t._array.dtype) if need else None for t, need in zip(operands, needs, strict=True)])
     return None if all(f in (None, (result.shape, result.dtype)) for f in fit) else fit

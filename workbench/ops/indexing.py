@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..autograd.tensor import Tensor, wrap
-from .declare import define, method
+from .declare import define, in_formulas, method
 from .movement import _alias, unsqueeze
 from .shapes import dim_index, pair
 
@@ -77,11 +77,70 @@ define(
 )
 
 
+def _with_put(a: np.ndarray, values: np.ndarray, indices: Any) -> np.ndarray:
+    out = a.copy()
+    out[indices] = values
+    return out
+
+
+index_put = define(
+    "IndexPutBackward0",
+    "index_put(Tensor self, Tensor values, indices)",
+    _with_put,
+    kind="assign",
+    self="where_put(grad, indices)",
+    values="index(grad, indices)",
+    samples="r(4), r(2), (np.array([0, 2]),); r(2, 3), r(), (slice(None), np.array([1, 2]))",
+)
+in_formulas(
+    "where_put",
+    lambda grad, indices: _with_put(grad, 0, indices),
+    lambda grad, indices: index_put(grad, wrap(np.zeros((), grad._array.dtype)), indices),
+)
+
+
+def _index_add(a: np.ndarray, source: np.ndarray, dim: int, index: np.ndarray) -> np.ndarray:
+    out = np.moveaxis(a, dim, 0).copy()
+    np.add.at(out, index, np.moveaxis(source, dim, 0))
+    return np.moveaxis(out, 0, dim)
+
+
+index_add = define(
+    "IndexAddBackward0",
+    "index_add(Tensor self, Tensor source, dim, Kept index)",
+    _index_add,
+    self="grad",
+    source="index_select(grad, dim, index)",
+    samples="r(3), r(2), 0, w.tensor([2, 0]); r(2, 3), r(2, 2), 1, w.tensor([1, 1])",
+)
+index_select = define(
+    "IndexSelectBackward0",
+    "index_select(Tensor self, dim, Kept index)",
+    lambda a, dim, index: np.take(a, index, dim),
+    self="index_add(zeros(self.shape, grad), grad, dim, index)",
+    samples="r(3), 0, w.tensor([2, 0, 2]); r(2, 3), 1, w.tensor([1])",
+)
+in_formulas("index_select", lambda a, dim, index: np.take(a, index, dim), index_select)
+in_formulas(
+    "zeros",
+    lambda shape, like: np.zeros(shape, np.asarray(like).dtype),
+    lambda shape, like: wrap(np.zeros(shape, like._array.dtype)),
+)
+
+
 @method("__getitem__")
 def getitem(self: Tensor, index: Any) -> Tensor:
     """Part of the tensor: a view for ints, slices, None and ..., a copy for index tensors, masks and lists."""
-    alone = not isinstance(index, tuple)
-    parts = _spread((index,) if alone else index, self._array.ndim)
+    view, where = located(self, index)
+    if where is not None:
+        return _index(view, where)
+    return _alias(view) if view is self else view
+
+
+def located(self: Tensor, index: Any) -> tuple[Tensor, tuple[Any, ...] | None]:
+    """An index as a view for its ints, slices and None, and what is left to look up in that view, if anything."""
+    alone = isinstance(index, slice)
+    parts = _spread(index if isinstance(index, tuple) else (index,), self._array.ndim)
     out, dim, advanced = self, 0, {}
     for part in parts:
         if part is None:
@@ -97,14 +156,14 @@ def getitem(self: Tensor, index: Any) -> Tensor:
             advanced[dim] = array
             dim += array.ndim if array.dtype.kind == "b" else 1
     if not advanced:
-        return _alias(out) if out is self else out
+        return out, None
     where: list[Any] = []
     while len(where) < dim:
         where.append(advanced.get(len(where), slice(None)))
         if isinstance(where[-1], np.ndarray) and where[-1].dtype.kind == "b" and where[-1].ndim > 1:
             dim -= where[-1].ndim - 1
             advanced = {d - where[-1].ndim + 1 if d >= len(where) else d: a for d, a in advanced.items()}
-    return _index(out, tuple(where))
+    return out, tuple(where)
 
 
 def _spread(parts: tuple[Any, ...], ndim: int) -> list[Any]:

@@ -11,27 +11,15 @@ from typing import Any
 
 import numpy as np
 
-from .. import errors
 from ..autograd.state import local
 from ..autograd.tensor import Tensor, bump, storage_of, wrap
+from ..autograd.views import check_write, rebase
 from ..events import emit, listeners
 from . import pointwise
-from .declare import method
+from .declare import define, method
+from .indexing import index_add as index_add_op
+from .indexing import index_put, located
 from .shapes import dim_index
-
-
-def _refuse_tracked(t: Tensor) -> None:
-    """RuntimeError where a write would be lost to the gradient: a leaf, or a view of one."""
-    base = t._base
-    if base is not None and base.requires_grad and base.is_leaf and t.requires_grad:
-        raise RuntimeError(errors.VIEW_OF_LEAF_IN_PLACE)
-    if t.requires_grad and t.is_leaf:
-        raise RuntimeError(errors.LEAF_IN_PLACE)
-    if base is not None:
-        raise NotImplementedError(
-            "this version of the workbench cannot record a write through a view; write into the tensor itself, or use "
-            "the out-of-place operation."
-        )
 
 
 def write(t: Tensor, name: str, op: Callable[..., Tensor], *args: Any) -> Tensor:
@@ -41,15 +29,15 @@ def write(t: Tensor, name: str, op: Callable[..., Tensor], *args: Any) -> Tensor
         r = op(_before(t, requires_grad=False), *args)
         _fill(t, r, name)
     else:
-        _refuse_tracked(t)
+        check_write(t)
         storage = storage_of(t)
         before = _before(t, t.requires_grad)
         r = op(before, *args)
         _fill(t, r, name)
-        t._rg, t._fn, t._nr = r._rg, r._fn, r._nr
         node = r._fn
-        if node is not None and node.keeps_result:
+        if node.keeps_result:
             node.s_result, node.c_result, node.v_result = t._array, storage, storage.version
+        rebase(t, node, r._nr)
     if listeners:
         emit(("wrote", t, name))
     return t
@@ -104,56 +92,56 @@ Tensor.__iadd__, Tensor.__isub__, Tensor.__imul__ = Tensor.add_, Tensor.sub_, Te
 Tensor.__itruediv__, Tensor.__ipow__ = Tensor.div_, Tensor.pow_
 
 
+_fill_op = define(
+    "FillBackward2",
+    "fill(Tensor self, value)",
+    np.full_like,
+    self="grad * 0",
+    samples="r(3), 2.0",
+)
+_zero = define("ZeroBackward0", "zero(Tensor self)", np.zeros_like, self="grad * 0", samples="r(3)")
+_copy = define(
+    "CopyBackwards",
+    "copy(Tensor self, Tensor src)",
+    lambda a, src: np.broadcast_to(src, a.shape).astype(a.dtype),
+    kind="assign",
+    self="grad * 0",
+    src="grad",
+    samples="r(2, 3), r(3); r(3), r(3)",
+)
+
+
 @method()
-def fill_(self: Tensor, value: float) -> Tensor:
+def fill_(self: Tensor, value: float | Tensor) -> Tensor:
     """Write one number into every element; the tensor no longer depends on what it was."""
-    return write(
-        self, "fill_", lambda t, v: t * 0 + v if t.requires_grad else wrap(np.full_like(t._array, v)), value
-    )
+    return write(self, "fill_", _copy if isinstance(value, Tensor) else _fill_op, value)
 
 
 @method()
 def zero_(self: Tensor) -> Tensor:
     """Write zeros into every element."""
-    return fill_(self, 0)
+    return write(self, "zero_", _zero)
 
 
 @method()
 def copy_(self: Tensor, src: Tensor) -> Tensor:
     """Write another tensor's values, broadcast and cast, into this one."""
-    return write(self, "copy_", lambda t, s: s.to(t.dtype).expand(t._array.shape).clone(), src)
+    return write(self, "copy_", _copy, src)
 
 
 @method()
 def index_add_(self: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:
     """Add source's slices to those of this tensor that `index` names along `dim`."""
-    dim = dim_index(dim, self._array.ndim)
-
-    def added(t: Tensor, s: Tensor) -> Tensor:
-        out = np.moveaxis(t._array.copy(), dim, 0)
-        np.add.at(out, index._array, np.moveaxis(s._array, dim, 0))
-        return wrap(np.moveaxis(out, 0, dim))
-
-    if local.modes.grad and (self.requires_grad or source.requires_grad):
-        raise NotImplementedError(
-            "this version of the workbench has no gradient of index_add_; use it under no_grad."
-        )
-    return write(self, "index_add_", added, source)
+    return write(self, "index_add_", lambda t, s: index_add_op(t, s, dim_index(dim, t._array.ndim), index), source)
 
 
 @method("__setitem__")
 def setitem(self: Tensor, index: Any, value: Any) -> None:
-    """Write into part of the tensor, as if the part were written in place."""
-    tracked = local.modes.grad and (self.requires_grad or (isinstance(value, Tensor) and value.requires_grad))
-    if tracked:
-        if self.requires_grad and self.is_leaf:
-            raise RuntimeError(errors.VIEW_OF_LEAF_IN_PLACE)
-        raise NotImplementedError(
-            "this version of the workbench cannot record a write into part of a tensor; use where() or cat()."
-        )
-    parts = index if isinstance(index, tuple) else (index,)
-    where = tuple(p._array if isinstance(p, Tensor) else p for p in parts)
-    self._array[where] = value._array if isinstance(value, Tensor) else value
-    bump(self)
-    if listeners:
-        emit(("wrote", self, "__setitem__"))
+    """Write into part of the tensor: through a view of it, and element by element where index tensors are used."""
+    part, where = located(self, index)
+    if not isinstance(value, Tensor):
+        value = wrap(np.asarray(value, dtype=self._array.dtype))
+    if where is None:
+        part.copy_(value)
+    else:
+        write(part, "index_put_", lambda t, v: index_put(t, v, where), value)

@@ -6,7 +6,7 @@ import numpy as np
 
 from ..autograd.tensor import Tensor
 from .declare import define, method
-from .movement import _unsafe_view
+from .movement import _squeeze_own, _unsafe_view
 
 mm = define(
     "MmBackward0",
@@ -40,6 +40,7 @@ bmm = define(
     mat2="bmm(transpose(self, 1, 2), grad)",
     samples="r(2, 2, 3), r(2, 3, 4)",
 )
+Tensor.mm, Tensor.dot, Tensor.mv, Tensor.bmm = mm, dot, mv, bmm
 
 
 @method("matmul", "__matmul__")
@@ -49,16 +50,14 @@ def matmul(self: Tensor, other: Tensor) -> Tensor:
         return NotImplemented
     a, b = self._array, other._array
     if not a.ndim or not b.ndim:
-        raise RuntimeError(
-            f"both arguments to matmul need to be at least 1D, but they are {a.ndim}D and {b.ndim}D"
-        )
+        raise RuntimeError(f"both arguments to matmul need to be at least 1D, but they are {a.ndim}D and {b.ndim}D")
     _check(self, other)
     if a.ndim == b.ndim == 1:
         return dot(self, other)
     if b.ndim == 1 and a.ndim == 2:
         return mv(self, other)
     if a.ndim == 1:
-        return matmul(self.unsqueeze(0), other).squeeze(-2)
+        return _squeeze_own(matmul(self.unsqueeze(0), other), -2)
     if a.ndim == b.ndim == 2:
         return mm(self, other)
     if b.ndim <= 2:  # a batch of rows over one matrix: fold the batch into the rows
@@ -97,17 +96,9 @@ def _check(self: Tensor, other: Tensor) -> None:
     if a.shape[-1] == rows:
         return
     if b.ndim == 1 and a.ndim == 2:
-        raise RuntimeError(
-            f"size mismatch, got input ({a.shape[0]}), mat ({a.shape[0]}x{a.shape[1]}), vec ({rows})"
-        )
+        raise RuntimeError(f"size mismatch, got input ({a.shape[0]}), mat ({a.shape[0]}x{a.shape[1]}), vec ({rows})")
     left = (
-        (1, a.shape[0])
-        if a.ndim == 1
-        else (int(np.prod(a.shape[:-1])), a.shape[-1])
-        if b.ndim == 2
-        else a.shape[-2:]
+        (1, a.shape[0]) if a.ndim == 1 else (int(np.prod(a.shape[:-1])), a.shape[-1]) if b.ndim == 2 else a.shape[-2:]
     )
     right = b.shape[-2:] if b.ndim > 1 else (rows, 1)
-    raise RuntimeError(
-        f"mat1 and mat2 shapes cannot be multiplied ({left[0]}x{left[1]} and {right[0]}x{right[1]})"
-    )
+    raise RuntimeError(f"mat1 and mat2 shapes cannot be multiplied ({left[0]}x{left[1]} and {right[0]}x{right[1]})")

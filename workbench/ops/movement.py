@@ -28,6 +28,14 @@ _unsafe_view = define(
     self="reshape(grad, self.shape)",
     samples="r(2, 3), (6,)",
 )
+_reshape_alias = define(
+    "ReshapeAliasBackward0",
+    "reshape_alias(Tensor self, size)",
+    lambda a, size: a.reshape(size),
+    kind="view",
+    self="reshape(grad, self.shape)",
+    samples="r(2, 3), (6,)",
+)
 _transpose = define(
     "TransposeBackward0",
     "transpose(Tensor self, dim0, dim1)",
@@ -66,10 +74,25 @@ _unsqueeze = define(
 _squeeze = define(
     "SqueezeBackward1",
     "squeeze(Tensor self, dim)",
-    np.squeeze,
+    lambda a, dim: a.squeeze(dim) if a.ndim and a.shape[dim] == 1 else a[...],
     kind="view",
     self="reshape(grad, self.shape)",
-    samples="r(2, 1), 1",
+    samples="r(2, 1), 1; r(2, 1), 0",
+)
+_squeeze_all = define(
+    "SqueezeBackward0",
+    "squeeze_all(Tensor self)",
+    lambda a: a.squeeze(),
+    kind="view",
+    self="reshape(grad, self.shape)",
+    samples="r(2, 1); r(2)",
+)
+_squeeze_own = define(
+    "SqueezeBackward4",
+    "squeeze_own(Tensor self, dim)",
+    np.squeeze,
+    self="unsqueeze(grad, dim)",
+    samples="r(1, 2), -2",
 )
 _alias = define("AliasBackward0", "alias(Tensor self)", lambda a: a[...], kind="view", self="grad", samples="r(3)")
 _to_copy = define(
@@ -90,7 +113,9 @@ def reshape(self: Tensor, *shape: Any) -> Tensor:
     """The same elements in another shape (one size may be -1): a view where that is possible, else a copy."""
     size = _full_shape(self, shape_of(*shape))
     moved = self._array.reshape(size)
-    return _view(self, size) if np.may_share_memory(moved, self._array) else _unsafe_view(clone(self), size)
+    if not np.may_share_memory(moved, self._array):
+        return _unsafe_view(clone(self), size)
+    return _view(self, size) if self._array.flags.c_contiguous else _reshape_alias(self, size)
 
 
 @method()
@@ -158,10 +183,9 @@ def unsqueeze(self: Tensor, dim: int) -> Tensor:
 
 
 @method()
-def squeeze(self: Tensor, dim: int) -> Tensor:
-    """A view without dimension `dim`, if its size is 1."""
-    dim = dim_index(dim, self._array.ndim)
-    return _squeeze(self, dim) if self._array.shape[dim] == 1 else _alias(self)
+def squeeze(self: Tensor, dim: int | None = None) -> Tensor:
+    """A view without dimension `dim` if its size is 1, or without all dimensions of size 1."""
+    return _squeeze_all(self) if dim is None else _squeeze(self, dim_index(dim, self._array.ndim))
 
 
 @method()

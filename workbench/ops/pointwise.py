@@ -19,6 +19,15 @@ _add = define(
     other="grad",
     samples="r(3), r(3); r(2, 3), r(3); r(2, 1), r(1, 3); r(3), 2.5; r(), r(2)",
 )
+_add_scaled = define(
+    "AddBackward0",
+    "add_scaled(Tensor self, Tensor other, alpha)",
+    lambda a, b, alpha: a + alpha * b,
+    kind="pointwise",
+    self="grad",
+    other="grad * alpha",
+    samples="r(3), r(3), 2.5; r(2, 3), r(3), -1; r(3), 2.0, 3",
+)
 
 
 def _subtract(a: np.ndarray, b: np.ndarray) -> np.ndarray:
@@ -38,6 +47,15 @@ _sub = define(
     self="grad",
     other="-grad",
     samples="r(3), r(3); r(2, 3), r(3); r(3), 2.5; r(3), r(2, 3)",
+)
+_sub_scaled = define(
+    "SubBackward0",
+    "sub_scaled(Tensor self, Tensor other, alpha)",
+    lambda a, b, alpha: a - alpha * b,
+    kind="pointwise",
+    self="grad",
+    other="-grad * alpha",
+    samples="r(3), r(3), 2.5; r(2, 3), r(3), -1",
 )
 _rsub = define(
     "RsubBackward1",
@@ -73,16 +91,10 @@ reciprocal = define(
     self="-grad * (result * result)",
     samples="p(3)",
 )
-exp = define(
-    "ExpBackward0", "exp(Tensor self)", np.exp, kind="float", self="grad * result", samples="r(3); r(2, 3)"
-)
+exp = define("ExpBackward0", "exp(Tensor self)", np.exp, kind="float", self="grad * result", samples="r(3); r(2, 3)")
 log = define("LogBackward0", "log(Tensor self)", np.log, kind="float", self="grad / self", samples="p(3)")
-sin = define(
-    "SinBackward0", "sin(Tensor self)", np.sin, kind="float", self="grad * cos(self)", samples="r(3); r()"
-)
-cos = define(
-    "CosBackward0", "cos(Tensor self)", np.cos, kind="float", self="-grad * sin(self)", samples="r(3)"
-)
+sin = define("SinBackward0", "sin(Tensor self)", np.sin, kind="float", self="grad * cos(self)", samples="r(3); r()")
+cos = define("CosBackward0", "cos(Tensor self)", np.cos, kind="float", self="-grad * sin(self)", samples="r(3)")
 tanh = define(
     "TanhBackward0",
     "tanh(Tensor self)",
@@ -91,9 +103,7 @@ tanh = define(
     self="grad * (1 - result * result)",
     samples="r(3)",
 )
-sqrt = define(
-    "SqrtBackward0", "sqrt(Tensor self)", np.sqrt, kind="float", self="grad / (2 * result)", samples="p(3)"
-)
+sqrt = define("SqrtBackward0", "sqrt(Tensor self)", np.sqrt, kind="float", self="grad / (2 * result)", samples="p(3)")
 sigmoid = define(
     "SigmoidBackward0",
     "sigmoid(Tensor self)",
@@ -106,11 +116,19 @@ relu = define(
     "ReluBackward0",
     "relu(Tensor self)",
     lambda a: np.maximum(a, a.dtype.type(0)),
-    self="where(result > 0, grad, 0)",
+    self="threshold_backward(grad, result)",
     samples="r(3); r(2, 3)",
 )
+define(
+    "ThresholdBackwardBackward0",
+    "threshold_backward(Tensor grad_output, Tensor self)",
+    lambda g, a: np.where(a > 0, g, g.dtype.type(0)),
+    grad_output="where(self > 0, grad, 0)",
+    self="zeros_like(grad)",
+    samples="r(3), r(3)",
+)
 abs = define("AbsBackward0", "abs(Tensor self)", np.abs, self="grad * sign(self)", samples="r(3)")
-sign = define("SignBackward0", "sign(Tensor self)", np.sign, self="grad * 0", samples="r(3)")
+sign = define("SignBackward0", "sign(Tensor self)", np.sign, self="zeros_like(grad)", samples="r(3)")
 maximum = define(
     "MaximumBackward0",
     "maximum(Tensor self, Tensor other)",
@@ -118,6 +136,15 @@ maximum = define(
     kind="pointwise",
     self="where(self == other, grad / 2, where(self > other, grad, 0))",
     other="where(self == other, grad / 2, where(self < other, grad, 0))",
+    samples="r(3), r(3); r(2, 3), r(3)",
+)
+minimum = define(
+    "MinimumBackward0",
+    "minimum(Tensor self, Tensor other)",
+    np.minimum,
+    kind="pointwise",
+    self="where(self == other, grad / 2, where(self < other, grad, 0))",
+    other="where(self == other, grad / 2, where(self > other, grad, 0))",
     samples="r(3), r(3); r(2, 3), r(3)",
 )
 where_ = define(
@@ -135,7 +162,7 @@ _pow_number = define(
     "PowBackward0",
     "pow_number(Tensor self, exponent)",
     np.power,
-    self="grad * (exponent * self ** (exponent - 1)) if exponent else grad * 0",
+    self="grad * (exponent * self ** (exponent - 1)) if exponent else zeros_like(grad)",
     samples="p(3), 2; r(3), 3; p(3), 0.5; r(2), 0",
 )
 _pow_tensors = define(
@@ -190,13 +217,13 @@ in_formulas("in_range", _in_range, _in_range)
 @method()
 def add(self: Tensor, other: Any, *, alpha: float = 1) -> Tensor:
     """self + alpha * other."""
-    return _add(self, other) if alpha == 1 else _add(self, mul(other, alpha))
+    return _add(self, other) if alpha == 1 else _add_scaled(self, other, alpha)
 
 
 @method("sub")
 def sub(self: Tensor, other: Any, *, alpha: float = 1) -> Tensor:
     """self - alpha * other; RuntimeError for two bool tensors."""
-    return _sub(self, other) if alpha == 1 else _sub(self, mul(other, alpha))
+    return _sub(self, other) if alpha == 1 else _sub_scaled(self, other, alpha)
 
 
 @method("__rsub__")
@@ -231,13 +258,21 @@ def _rpow(self: Tensor, base: Any) -> Tensor:
     return _pow_base(self, base) if isinstance(base, (int, float)) else NotImplemented
 
 
+def _limits(dtype: np.dtype) -> tuple[Any, Any]:
+    """The least and the greatest number of a dtype."""
+    if dtype.kind == "f":
+        return -np.inf, np.inf
+    return (int(np.iinfo(dtype).min), int(np.iinfo(dtype).max)) if dtype.kind in "iu" else (False, True)
+
+
 @method()
 def clamp(self: Tensor, min: Any = None, max: Any = None) -> Tensor:
     """Each element, but at least `min` and at most `max` (numbers or tensors; one may be None)."""
     if min is None and max is None:
         raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
-    if isinstance(min, Tensor) and isinstance(max, Tensor):
-        return _clamp_tensors(self, min, max)
+    if isinstance(min, Tensor) or isinstance(max, Tensor):
+        low, high = _limits(self._array.dtype)
+        return _clamp_tensors(self, low if min is None else min, high if max is None else max)
     return _clamp(self, min, max)
 
 
@@ -269,6 +304,7 @@ for _function in (
     abs,
     sign,
     maximum,
+    minimum,
 ):
     setattr(Tensor, _function.op.name, _function)
 
@@ -278,6 +314,7 @@ Tensor.__sub__ = operator(_sub)
 Tensor.__truediv__ = operator(div)
 Tensor.__neg__ = neg
 Tensor.__abs__ = abs
+Tensor.__pos__ = lambda self: self
 
 for _name, _forward, _word in (
     ("eq", np.equal, "__eq__"),

@@ -9,6 +9,7 @@ import numpy as np
 from ..autograd import dtypes
 from ..autograd.tensor import Tensor, wrap
 from .declare import define, in_formulas, method
+from .pointwise import maximum, minimum
 from .shapes import dim_index, dims_of, pair
 
 max_result, min_result = pair("max"), pair("min")
@@ -71,9 +72,7 @@ def _pick(a: np.ndarray, dim: int, keepdim: bool, indices: np.ndarray) -> np.nda
     return values if keepdim else np.squeeze(values, dim)
 
 
-def _put(
-    grad: np.ndarray, shape: tuple[int, ...], dim: int, keepdim: bool, indices: np.ndarray
-) -> np.ndarray:
+def _put(grad: np.ndarray, shape: tuple[int, ...], dim: int, keepdim: bool, indices: np.ndarray) -> np.ndarray:
     """The other way: zeros of `shape` with `grad` at `indices`."""
     out = np.zeros(shape, np.asarray(grad).dtype)
     if not shape:
@@ -123,9 +122,7 @@ def sum(self: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: dtypes.d
 
 
 @method()
-def mean(
-    self: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: dtypes.dtype | None = None
-) -> Tensor:
+def mean(self: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: dtypes.dtype | None = None) -> Tensor:
     """The mean of all elements, or over `dim`; RuntimeError for integers."""
     if dtype is not None:
         self = self.to(dtype)
@@ -139,12 +136,10 @@ def mean(
     return _mean_dim(self, dims_of(dim, self._array.ndim), keepdim)
 
 
-def _extremum(name: str, everything: Any, along: Any, best: Any, result: Any) -> Any:
+def _extremum(name: str, everything: Any, along: Any, between: Any, best: Any, result: Any) -> Any:
     def extremum(self: Tensor, dim: Any = None, keepdim: bool = False) -> Any:
-        from .pointwise import maximum
-
         if isinstance(dim, Tensor):
-            return maximum(self, dim) if name == "max" else -maximum(-self, -dim)
+            return between(self, dim)
         if dim is None:
             if not self._array.size:
                 raise RuntimeError(
@@ -161,8 +156,8 @@ def _extremum(name: str, everything: Any, along: Any, best: Any, result: Any) ->
     return extremum
 
 
-max = _extremum("max", _max_all, _max_dim, np.argmax, max_result)
-min = _extremum("min", _min_all, _min_dim, np.argmin, min_result)
+max = _extremum("max", _max_all, _max_dim, maximum, np.argmax, max_result)
+min = _extremum("min", _min_all, _min_dim, minimum, np.argmin, min_result)
 Tensor.max, Tensor.min = max, min
 
 

@@ -38,9 +38,7 @@ def dim_index(dim: int, ndim: int) -> int:
     """A dimension counted from the front; IndexError out of range."""
     span = max(ndim, 1)
     if not -span <= dim < span:
-        raise IndexError(
-            f"Dimension out of range (expected to be in range of [{-span}, {span - 1}], but got {dim})"
-        )
+        raise IndexError(f"Dimension out of range (expected to be in range of [{-span}, {span - 1}], but got {dim})")
     return dim % span
 
 
@@ -90,7 +88,8 @@ def sum_to_size(self: Tensor, *size: Any) -> Tensor:
     shape = shape_of(*size)
     if self._array.shape == shape:
         return self
-    return self.sum(broadcast_dims(self._array.shape, shape), keepdim=True).reshape(shape)
+    out = self.sum(broadcast_dims(self._array.shape, shape), keepdim=True)
+    return out if out._array.ndim == len(shape) else out.view(shape)
 
 
 def putting_back(reshape: Callable[..., Any]) -> Callable[..., Any]:

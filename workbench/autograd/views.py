@@ -1,0 +1,175 @@
+"""Views and writes: how a write through one tensor reaches the history of all that share its memory.
+
+A view is known by its base and by its geometry, which is how NumPy sees it inside the base's memory. A recorded write
+through a view gives the *base* a new history, the node `CopySlices`; every view of it, the written one included, makes
+its own `grad_fn` anew from the base when it is next asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.lib.stride_tricks import as_strided
+
+from .. import errors
+from .node import Node, edge_of, sequence
+from .tensor import Tensor
+
+Geometry = tuple[tuple[int, ...], tuple[int, ...], int]  # shape, strides in bytes, offset in bytes
+
+regenerate: Callable[[Tensor, Geometry, Geometry], Node] | None = None  # makes AsStridedBackward0; the ops supply it
+
+
+def layout_of(base: np.ndarray) -> Geometry:
+    """An array's own geometry."""
+    return base.shape, base.strides, 0
+
+
+def geometry_of(view: np.ndarray, base: np.ndarray) -> Geometry:
+    """How a view lies in its base's memory."""
+    offset = view.__array_interface__["data"][0] - base.__array_interface__["data"][0]
+    return view.shape, view.strides, offset
+
+
+def blank(layout: Geometry, dtype: Any) -> np.ndarray:
+    """Zeros laid out in memory as `layout` says."""
+    shape, strides, _ = layout
+    span = 1 + sum((n - 1) * s for n, s in zip(shape, strides, strict=True)) // dtype.itemsize
+    return as_strided(np.zeros(max(span, 1), dtype), shape, strides)
+
+
+def strided(array: np.ndarray, geometry: Geometry) -> np.ndarray:
+    """The part of an array's memory that `geometry` names."""
+    shape, strides, offset = geometry
+    flat = as_strided(array, (1 + offset // array.itemsize,), (array.itemsize,))[offset // array.itemsize :]
+    return as_strided(flat, shape, strides)
+
+
+def scatter(grad: np.ndarray, geometry: Geometry, layout: Geometry) -> np.ndarray:
+    """Zeros laid out as the base, with a view's gradient in its place; repeated elements add up."""
+    out = blank(layout, grad.dtype)
+    repeated = tuple(i for i, (n, s) in enumerate(zip(*geometry[:2], strict=True)) if s == 0 and n > 1)
+    if repeated:
+        grad = np.add.reduce(grad, axis=repeated, keepdims=True)
+        geometry = (grad.shape, geometry[1], geometry[2])
+    strided(out, geometry)[...] = grad
+    return out
+
+
+def gather(array: np.ndarray, geometry: Geometry, layout: Geometry) -> np.ndarray:
+    """The elements a view with this geometry would show of a base with this layout, as a copy."""
+    out = blank(layout, array.dtype)
+    out[...] = array
+    return strided(out, geometry).copy()
+
+
+class CopySlices(Node):
+    """A write through a view, as its base sees it: the written part goes through the write's node, the rest past it."""
+
+    __slots__ = ("fn", "geometry", "layout", "parents")
+
+    arity = -1
+
+    def __init__(self, base: Tensor, fn: Node, geometry: Geometry) -> None:
+        self.seq, self.extra = next(sequence), None
+        self.fn, self.geometry, self.layout = fn, geometry, layout_of(base._array)
+        before = (edge_of(base), base._nr) if base.requires_grad else (None, 0)
+        self.parents = (before, *fn.edges()[1:])
+
+    def name(self) -> str:
+        """The node's name, as PyTorch says it."""
+        return "torch::autograd::CopySlices"
+
+    def edges(self) -> tuple[tuple[Node | None, int], ...]:
+        """The base as it was, then what else was written from."""
+        return self.parents
+
+    @property
+    def saved_names(self) -> tuple[str, ...]:
+        """What the write's node saved."""
+        return self.fn.saved_names
+
+    def saved_items(self) -> list[tuple[str, Any, int]]:
+        """What the write's node saved."""
+        return self.fn.saved_items()
+
+    def release(self) -> None:
+        """Let the saved tensors go."""
+        self.fn.release()
+
+    def vjp(self, grad: Any) -> list[Any]:
+        """The gradient of the base, its written part replaced by what the write's node says."""
+        result = blank(self.layout, np.asarray(grad).dtype)
+        result[...] = grad
+        part = strided(result, self.geometry)
+        first, *others = self._through(self.fn.vjp, part.copy())
+        part[...] = 0 if first is None else first
+        return [result, *others]
+
+    def vjp_tensors(self, grad: Any) -> list[Any]:
+        """The same on tensors: take the part out, run it through, put it back."""
+        part = grad.strided_copy(self.geometry, self.layout)
+        first, *others = self._through(self.fn.vjp_tensors, part)
+        change = -part if first is None else first - part
+        return [grad + change.strided_scatter(self.geometry, self.layout), *others]
+
+    def _through(self, vjp: Callable[[Any], Any], grad: Any) -> list[Any]:
+        out = vjp([grad] if self.fn.multi else grad)
+        return [out] if self.fn.arity == 1 else list(out)
+
+
+def view_grad_fn(t: Tensor) -> Node | None:
+    """A view's grad_fn, made anew from its base if anything was written since."""
+    meta = t._meta
+    if meta.view_fn is None and not meta.base.requires_grad:
+        return None
+    version = t._version
+    if meta.attr_version != version:
+        if meta.creation != "default":
+            raise forbidden(t, "its base or another view of its base has been")
+        meta.attr_version = version
+        meta.view_fn = None
+        if meta.base.requires_grad:
+            base = meta.base
+            meta.view_fn = regenerate(base, geometry_of(t._array, base._array), layout_of(base._array))
+            t._nr = 0
+    return meta.view_fn
+
+
+def forbidden(t: Tensor, what: str) -> RuntimeError:
+    """The error of a write that the history of view `t` could not survive."""
+    meta = t._meta
+    if meta.creation == "inference":
+        begin = errors.VIEW_MADE_IN_INFERENCE.format(what)
+    elif meta.creation == "no_grad" or meta.view_fn is None:
+        begin = errors.VIEW_MADE_IN_NO_GRAD.format(what)
+    else:
+        name = meta.view_fn.name().removesuffix("0").removesuffix("Backward")
+        begin = errors.VIEW_WRITTEN.format(t._nr, name, what)
+    return RuntimeError(begin + errors.VIEW_REASONS[meta.creation])
+
+
+def check_write(t: Tensor) -> None:
+    """RuntimeError where a recorded write into `t` would be lost to the gradient, or spoil another's."""
+    base = t._base
+    if base is not None:
+        if t._meta.creation != "default":
+            raise forbidden(t, "is being")
+        if t.requires_grad and base.is_leaf:
+            raise RuntimeError(errors.VIEW_OF_LEAF_IN_PLACE)
+    if t.requires_grad and t.is_leaf:
+        raise RuntimeError(errors.LEAF_IN_PLACE)
+
+
+def rebase(t: Tensor, fn: Node, nr: int) -> None:
+    """Give a written tensor its new history; a view hands it to its base."""
+    base = t._base
+    if base is None:
+        t._fn, t._nr, t._rg = fn, nr, True
+        return
+    node = CopySlices(base, fn, geometry_of(t._array, base._array))
+    base._fn, base._nr, base._rg = node, 0, True
+    t._rg = True
+    t.grad_fn  # noqa: B018  made anew now, while it is known that this write was allowed

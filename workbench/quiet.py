@@ -1,0 +1,30 @@
+"""Silence where PyTorch is silent: a logarithm of zero inside the engine warns nobody, one of the user's own does.
+
+NumPy asks one setting for the whole context, so importing sets it to "call", and what is called looks at who divided by
+zero: the engine's own lines say nothing, for all others NumPy's warning is raised as before. Threads that NumPy starts
+afresh fall back on a warning filter for the engine's modules.
+"""
+
+from __future__ import annotations
+
+import sys
+import warnings
+
+import numpy as np
+
+PACKAGE = __name__.partition(".")[0]
+
+
+def _told(kind: str, _flag: int) -> None:
+    caller = sys._getframe(1)
+    if caller.f_globals.get("__name__", "").partition(".")[0] == PACKAGE:
+        return
+    warnings.warn(f"{kind} encountered", RuntimeWarning, stacklevel=2)
+
+
+def install() -> None:
+    """Take over NumPy's default handling; settings the user made are left alone."""
+    warnings.filterwarnings("ignore", category=RuntimeWarning, module=rf"{PACKAGE}\.")
+    if np.geterr() == {"divide": "warn", "over": "warn", "under": "ignore", "invalid": "warn"}:
+        np.seterrcall(_told)
+        np.seterr(divide="call", over="call", invalid="call")
