@@ -54,6 +54,7 @@ def run(program: Callable[..., Any], module: Any, *args: Any) -> Seen:
     value = error = None
     with warnings.catch_warnings(record=True) as caught, module.set_grad_enabled(True):
         warnings.simplefilter("always")
+        warnings.filterwarnings("ignore", category=RuntimeWarning, module=r"workbench\.")  # as the package does
         try:
             value = plain(program(module, *args))
         except AssertionError:
@@ -133,7 +134,10 @@ def plain(value: Any) -> Any:
             value.is_leaf,
             None if value.grad_fn is None else value.grad_fn.name(),
         )
-        return ("tensor", facts, value.detach().tolist())
+        numbers = value.detach()
+        if getattr(numbers, "_is_zerotensor", bool)():  # PyTorch's zeros without memory
+            numbers = torch.zeros(numbers.shape)
+        return ("tensor", facts, numbers.tolist())
     if hasattr(value, "next_functions"):
         return ("node", value.name())
     if isinstance(value, dict):

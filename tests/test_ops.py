@@ -110,8 +110,10 @@ def test_second_derivative_is_the_slope_of_the_gradient(op: Any, text: str) -> N
 
     total = first_order(create_graph=True)
     by = [*inputs, v]
-    assert total.requires_grad, "a gradient depends at least on the cotangent"
-    seconds = w.autograd.grad(total, by, materialize_grads=True)
+    if total.requires_grad:
+        seconds = w.autograd.grad(total, by, materialize_grads=True)
+    else:  # the gradient is zero everywhere
+        seconds = [w.zeros_like(t) for t in by]
     for t, g in zip(by, seconds, strict=True):
         expected = slopes(lambda: first_order(create_graph=False).item(), t)
         np.testing.assert_allclose(g.numpy(), expected, rtol=1e-5, atol=1e-6)
@@ -186,12 +188,17 @@ def test_narrow_floats_stay_narrow(op: Any, text: str, dtype: Any) -> None:
         assert all(g is None or g.dtype is dtype for g in grads)
 
 
+PAIRS = [
+    op
+    for op in DIFFERENTIABLE
+    if op.kind in ("pointwise", "float") and op.order == op.tensors and len(op.order) == 2
+]
+
+
 @pytest.mark.parametrize(
     "shapes", [((2, 1, 3), (4, 1)), ((), (2, 3)), ((3,), (2, 1)), ((0, 3), (3,))], ids=str
 )
-@pytest.mark.parametrize(
-    "op", [op for op in DIFFERENTIABLE if op.fits and len(op.tensors) == 2 and not op.kept]
-)
+@pytest.mark.parametrize("op", PAIRS, ids=lambda op: op.name)
 def test_gradients_are_summed_over_broadcast_dimensions(op: Any, shapes: tuple[Any, ...]) -> None:
     random = np.random.default_rng(3)
     small = [w.tensor(np.asarray(random.uniform(0.5, 2.0, s)), requires_grad=True) for s in shapes]
