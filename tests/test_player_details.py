@@ -172,3 +172,17 @@ def test_text_is_never_smaller_than_12_px_at_full_size(page):
     sizes = page.evaluate("""() => [...document.querySelectorAll(":is(text, span, p, pre, button)")]
         .map((e) => parseFloat(getComputedStyle(e).fontSize))""")
     assert min(sizes) >= 12
+
+
+def test_fast_steps_end_in_sight_of_the_last_one_and_of_where_its_gradients_went(page):
+    story = storyboard().to_dict() | {"height": 3000}
+    for box in story["boxes"]:
+        if box["id"] == "loss":
+            box["y"] = 2900
+    show(page, story)
+    page.evaluate("player.go(3); player.go(4); player.go(5)")
+    page.wait_for_timeout(1000)
+    view = page.locator(".wb-view").bounding_box()
+    for id in ("n2", "n1", "w"):
+        box = page.locator(f'[data-id="{id}"] .wb-frame').bounding_box()
+        assert view["y"] <= box["y"] and box["y"] + box["height"] <= view["y"] + view["height"], id

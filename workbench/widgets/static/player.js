@@ -248,18 +248,23 @@ function detailsPanel(close) {
   return { element, show };
 }
 
-/** The window onto the picture: fits it to the width, zooms, and scrolls to a box. */
+/** The window onto the picture: fits it to the width, zooms, and scrolls to what a step is about. */
 function viewport(drawn, title) {
   const names = { class: "wb-view", role: "group", "aria-label": title };
   const element = html("div", { ...names, tabindex: 0 }, drawn.root);
-  let scale = 1, least = SMALLEST, kept = null; // least: no fitting below it; 0 once the reader zoomed
+  let scale = 1, least = SMALLEST, kept = []; // least: no fitting below it; 0 once the reader zoomed
   const reveal = (smooth = false) => {
-    if (!kept) return;
-    const box = kept.getBoundingClientRect(), port = element.getBoundingClientRect();
-    const shift = (low, high, from, to) => low - MARGIN < from ? low - MARGIN - from
-      : high + MARGIN > to ? Math.min(high + MARGIN - to, low - MARGIN - from) : 0;
-    const left = shift(box.left, box.right, port.left, port.right);
-    const top = shift(box.top, box.bottom, port.top, port.bottom);
+    if (!kept.length) return;
+    // A smooth scroll still under way would end where the step before wanted it.
+    element.scrollTo({ left: element.scrollLeft, top: element.scrollTop, behavior: "instant" });
+    const port = element.getBoundingClientRect(), rects = kept.map((group) => group.getBoundingClientRect());
+    const shift = (low, high) => {
+      const from = port[low] + MARGIN, to = port[high] - MARGIN;
+      const all = [Math.min(...rects.map((rect) => rect[low])), Math.max(...rects.map((rect) => rect[high]))];
+      const [begin, end] = all[1] - all[0] <= to - from ? all : [rects[0][low], rects[0][high]];
+      return begin < from ? begin - from : end > to ? Math.min(end - to, begin - from) : 0;
+    };
+    const left = shift("left", "right"), top = shift("top", "bottom");
     if (left || top) element.scrollBy({ left, top, behavior: smooth && !calm() ? "smooth" : "auto" });
   };
   const resize = (wanted) => {
@@ -280,7 +285,8 @@ function viewport(drawn, title) {
     element,
     fit() { least = 0.1; fit(); },
     zoom(factor) { least = 0; resize(scale * factor); },
-    keep(group) { kept = group; reveal(true); },
+    /** Keep these groups in sight; where they do not fit together, the first. */
+    keep(groups) { kept = groups; reveal(true); },
     destroy: () => observer.disconnect(),
   };
 }
@@ -373,10 +379,11 @@ function mount(el, storyboard, options = {}) {
     current?.removeAttribute("data-current");
     current = drawn.groups.get(boxes.get(step?.focus));
     current?.setAttribute("data-current", "");
-    view.keep(current);
-    if (before < 0) return;
-    const state = step.phase === "backward" ? "flowing" : "idle";
+    const state = step?.phase === "backward" ? "flowing" : "idle";
     const moved = [...dirty].filter((item) => "d" in item && item.state === state);
+    const reached = moved.flatMap((arrow) => [boxes.get(arrow.source), arrow]);
+    view.keep(current ? [current, ...reached.map((item) => drawn.groups.get(item)).filter(Boolean)] : []);
+    if (before < 0) return;
     drawn.travel(wanted === before + 1 ? moved : []);
     options.moved?.(wanted);
   }
@@ -465,8 +472,10 @@ function mount(el, storyboard, options = {}) {
 
 /** anywidget's entry: a player at the model's position, each following the other. */
 function render({ model, el }) {
-  const host = model.widget_manager ?? {}; // where the host tells that the kernel is gone, nothing is sent to it
-  const alone = () => "kernel" in host && (!host.kernel || host.kernel.isDisposed || host.kernel.status === "dead");
+  const host = model.widget_manager ?? {};
+  // JupyterLab's host knows its kernel; sending to one that is gone would write an error to the console.
+  const alone = () =>
+    "kernel" in host && (!host.kernel || host.kernel.isDisposed || host.kernel.status === "dead");
   const moved = (position) => {
     model.set("position", position);
     if (!alone()) model.save_changes();
