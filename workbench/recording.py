@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 import weakref
+from contextlib import suppress
 from os import PathLike
 from pathlib import Path
 from types import TracebackType
@@ -22,16 +24,21 @@ class Trace(Timeline):
     """What the engine did, event by event: `show()` plays it, `save()` keeps it."""
 
     def show(self, view: str = "graph") -> Picture:
-        """The trace as a picture to step through."""
+        """The trace as a picture to step through: live in a notebook, where the widgets' packages are there."""
         from .scene.picture import Picture
         from .views import storyboard
 
+        if "IPython" in sys.modules:
+            with suppress(ImportError):
+                from . import widgets  # noqa: F401  (makes pictures live)
         return Picture(storyboard(self, view))
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write a file by its suffix: the trace itself as .json, its picture as .html, .svg, .png or .dot."""
+        from .scene.save import write_whole
+
         if Path(path).suffix.lower() == ".json":
-            self.save_json(path)
+            write_whole(Path(path), self.to_json().encode())
         else:
             self.show().save(path)
 

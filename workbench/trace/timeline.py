@@ -84,12 +84,11 @@ class Timeline:
                 raise ValueError(f"Event {number} of this trace speaks of an unknown {error}.") from None
         return cls(events)
 
-    def save_json(self, path: str | PathLike[str]) -> None:
-        """Write the trace to a file, an event a line."""
+    def to_json(self) -> str:
+        """The trace as a JSON text, an event a line."""
         trace = self.to_dict()
         events = ",\n".join(json.dumps(event, allow_nan=False) for event in trace.pop("events"))
-        start = json.dumps(trace).removesuffix("}")
-        Path(path).write_text(f'{start}, "events": [\n{events}\n]}}\n', encoding="utf-8")
+        return f'{json.dumps(trace).removesuffix("}")}, "events": [\n{events}\n]}}\n'
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> Self:

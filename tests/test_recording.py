@@ -1,0 +1,85 @@
+"""record() and show(): from a program to a picture and to files."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import pytest
+import trace_samples as samples
+from trace_samples import Square, leaf
+
+import workbench as torch
+
+
+def test_the_names_a_user_writes():
+    with torch.record() as trace:
+        x = leaf(1.0, 2.0)
+        Square.apply(x).sum().backward()
+    assert "x.grad becomes [2. 4.]" in str(trace.show())
+    assert x.grad.tolist() == [2.0, 4.0]
+
+
+def test_a_tensor_is_shown_as_its_graph():
+    x = leaf(1.0, 2.0)
+    y = Square.apply(x)
+    text = str(torch.show(y))
+    assert text.startswith("Graph of y\n")
+    assert "saved x: (2,) float64, [1. 2.]" in text
+
+
+@pytest.mark.parametrize(
+    ("suffix", "start"),
+    [
+        ("json", b'{"format": "workbench-trace"'),
+        ("svg", b"<"),
+        ("png", b"\x89PNG"),
+        ("dot", b"digraph"),
+        ("html", b"<"),
+    ],
+)
+def test_a_trace_is_saved_by_the_suffix(suffix, start, tmp_path):
+    path = tmp_path / f"lesson.{suffix}"
+    samples.twice().save(path)
+    assert path.read_bytes().lstrip().startswith(start)
+    assert [each.name for each in tmp_path.iterdir()] == [path.name]
+
+
+def test_an_unknown_suffix_is_refused(tmp_path):
+    with pytest.raises(ValueError, match="Cannot save a picture as 'lesson.pickle'"):
+        samples.twice().save(tmp_path / "lesson.pickle")
+
+
+def test_a_loaded_trace_shows_the_same_picture(tmp_path):
+    trace = samples.square_line()
+    trace.save(tmp_path / "trace.json")
+    assert str(torch.load(tmp_path / "trace.json").show()) == str(trace.show())
+
+
+def _program(*lines: str) -> str:
+    """What a fresh Python prints."""
+    return subprocess.run(
+        [sys.executable, "-c", "\n".join(lines)], capture_output=True, text=True, check=True
+    ).stdout.strip()
+
+
+def test_a_plain_program_loads_no_widgets():
+    assert _program(
+        "import sys, workbench as torch",
+        "x = torch.ones(2, requires_grad=True)",
+        "with torch.record() as trace: (x * x).sum().backward()",
+        "trace.show()",
+        "print('anywidget' in sys.modules)",
+    ) == "False"  # fmt: skip
+
+
+def test_a_notebook_gets_a_live_picture():
+    kinds = _program(
+        "import json, IPython, workbench as torch",
+        "x = torch.ones(2, requires_grad=True)",
+        "with torch.record() as trace: (x * x).sum().backward()",
+        "print(json.dumps(sorted(trace.show()._repr_mimebundle_())))",
+    )
+    assert "application/vnd.jupyter.widget-view+json" in json.loads(kinds)
+    assert {"text/plain", "text/html"} <= set(json.loads(kinds))
