@@ -101,7 +101,10 @@ def said(value: Value | None) -> str:
     """A value in a sentence, with what is wrong with it; None is a gradient that is not there."""
     if value is None:
         return "no gradient"
-    return f"{value.text()} ({value.trouble})" if value.trouble else value.text()
+    text = value.text()
+    if text.startswith("from "):
+        text = f"values {text.partition(',')[0]}"
+    return f"{text} ({value.trouble})" if value.trouble else text
 
 
 def series(words: Sequence[str]) -> str:
