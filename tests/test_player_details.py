@@ -48,7 +48,7 @@ def test_a_click_shows_the_functions_source_and_escape_puts_it_away(page):
 
 def test_values_show_name_dtype_shape_and_norm(page):
     page.locator('[data-id="x"]').click()
-    assert panel(page).locator(".wb-facts span").all_inner_texts() == ["x", "float64", "[3]", "norm 3.742"]
+    assert panel(page).locator(".wb-facts span").all_inner_texts() == ["x", "float64", "(3,)", "norm 3.742"]
     assert panel(page).locator("pre").inner_text() == "[1, 2, 3]"
 
 

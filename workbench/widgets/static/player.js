@@ -208,7 +208,8 @@ function picture(storyboard, { boxes, arrows }) {
 function section({ heading, kind, body }) {
   const parts = [html("div", { class: "wb-heading" }, words(heading))];
   if (kind === "value" && body && typeof body === "object") {
-    const shape = Array.isArray(body.shape) ? `[${body.shape.join(", ")}]` : body.shape;
+    const sizes = body.shape, tuple = (all) => `(${all.join(", ")}${all.length === 1 ? "," : ""})`;
+    const shape = Array.isArray(sizes) ? tuple(sizes) : sizes;
     const facts = [body.name, body.dtype, shape, body.norm == null ? "" : `norm ${body.norm}`].map(words);
     const spans = facts.filter(Boolean).map((fact) => html("span", {}, fact));
     parts.push(html("div", { class: "wb-facts" }, ...spans));
