@@ -27,6 +27,7 @@ from .autograd.dtypes import (
 from .autograd.function import Function
 from .autograd.grad_mode import enable_grad, is_grad_enabled, no_grad, set_grad_enabled
 from .autograd.tensor import Size, Tensor
+from .ops.choice import clamp, maximum, minimum, where
 from .ops.creation import (
     arange,
     full,
@@ -46,12 +47,10 @@ from .ops.movement import cat, clone, detach, permute, reshape, squeeze, stack, 
 from .ops.pointwise import (
     abs,
     add,
-    clamp,
     cos,
     div,
     exp,
     log,
-    maximum,
     mul,
     neg,
     pow,
@@ -63,7 +62,6 @@ from .ops.pointwise import (
     sqrt,
     sub,
     tanh,
-    where,
 )
 from .ops.reduction import argmax, max, mean, min, sum
 

@@ -1,10 +1,11 @@
 """Differentiable operations, one statement each; importing this package gives Tensor its methods."""
 
-from . import creation, indexing, inplace, linear, movement, pointwise, reduction, shapes, strided
+from . import choice, creation, indexing, inplace, linear, movement, pointwise, reduction, shapes, strided
 from .declare import REGISTRY
 
 __all__ = [
     "REGISTRY",
+    "choice",
     "creation",
     "indexing",
     "inplace",

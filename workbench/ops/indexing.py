@@ -61,10 +61,21 @@ def _index_backward(grad: np.ndarray, sizes: tuple[int, ...], indices: Any) -> n
     return out
 
 
+def _looked_up(a: np.ndarray, indices: Any) -> np.ndarray:
+    try:
+        return a[indices]
+    except IndexError as error:
+        text = str(error).replace("axis", "dimension")
+        if text.startswith("shape mismatch"):
+            shapes = ", ".join(str(list(i.shape)) for i in indices if isinstance(i, np.ndarray))
+            text = f"shape mismatch: indexing tensors could not be broadcast together with shapes {shapes}"
+        raise IndexError(text) from None
+
+
 _index = define(
     "IndexBackward0",
     "index(Tensor self, indices)",
-    lambda a, indices: a[indices],
+    _looked_up,
     self="index_backward(grad, self.shape, indices)",
     samples="r(4), (np.array([0, 2, 0]),); r(2, 3), (slice(None), np.array([1, 1]))",
 )
@@ -147,13 +158,10 @@ def located(self: Tensor, index: Any) -> tuple[Tensor, tuple[Any, ...] | None]:
             out, dim = unsqueeze(out, dim), dim + 1
         elif isinstance(part, slice):
             out, dim = _sliced(out, dim, part, alone), dim + 1
-        elif isinstance(part, (int, np.integer)) and not isinstance(part, bool):
+        elif _is_number(part):
             out = _selected(out, dim, int(part))
         else:
-            array = part._array if isinstance(part, Tensor) else np.asarray(part)
-            if array.dtype.kind not in "iub":
-                raise IndexError("tensors used as indices must be long, int, byte or bool tensors")
-            advanced[dim] = array
+            advanced[dim] = array = _lookup_of(part, out._array.shape, dim)
             dim += array.ndim if array.dtype.kind == "b" else 1
     if not advanced:
         return out, None
@@ -164,6 +172,33 @@ def located(self: Tensor, index: Any) -> tuple[Tensor, tuple[Any, ...] | None]:
             dim -= where[-1].ndim - 1
             advanced = {d - where[-1].ndim + 1 if d >= len(where) else d: a for d, a in advanced.items()}
     return out, tuple(where)
+
+
+def _lookup_of(part: Any, shape: tuple[int, ...], dim: int) -> np.ndarray:
+    """A part that is looked up element by element, as an array; IndexError where it is no index, or no fitting mask."""
+    if not isinstance(part, (Tensor, np.ndarray, list, tuple, range)):
+        raise IndexError(
+            "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices "
+            f"(got {type(part).__name__})"
+        )
+    array = part._array if isinstance(part, Tensor) else np.asarray(part)
+    if array.dtype.kind not in "iub":
+        raise IndexError("tensors used as indices must be long, int, byte or bool tensors")
+    if array.dtype.kind == "b":
+        for i, size in enumerate(array.shape):
+            if size != shape[dim + i]:
+                raise IndexError(
+                    f"The shape of the mask {list(array.shape)} at index {i} does not match the shape of the indexed "
+                    f"tensor {list(shape)} at index {dim + i}"
+                )
+    return array
+
+
+def _is_number(part: Any) -> bool:
+    """Whether a part picks one element of a dimension: an int, or a tensor without dimensions that holds one."""
+    if isinstance(part, Tensor):
+        return not part._array.ndim and part._array.dtype.kind in "iu"
+    return isinstance(part, (int, np.integer)) and not isinstance(part, bool)
 
 
 def _spread(parts: tuple[Any, ...], ndim: int) -> list[Any]:

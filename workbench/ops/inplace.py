@@ -15,7 +15,7 @@ from ..autograd.state import local
 from ..autograd.tensor import Tensor, bump, storage_of, wrap
 from ..autograd.views import check_write, rebase
 from ..events import emit, listeners
-from . import pointwise
+from . import choice, pointwise
 from .declare import define, method
 from .indexing import index_add as index_add_op
 from .indexing import index_put, located
@@ -84,7 +84,7 @@ for _name, _op in (
     ("relu_", pointwise.relu),
     ("sqrt_", pointwise.sqrt),
     ("pow_", pointwise.pow),
-    ("clamp_", pointwise.clamp),
+    ("clamp_", choice.clamp),
 ):
     _in_place(_name, _op)
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from ..autograd.tensor import Tensor
 from .declare import define, method
-from .movement import _squeeze_own, _unsafe_view
+from .movement import _unsafe_view
 
 mm = define(
     "MmBackward0",
@@ -39,6 +39,13 @@ bmm = define(
     self="bmm(grad, transpose(mat2, 1, 2))",
     mat2="bmm(transpose(self, 1, 2), grad)",
     samples="r(2, 2, 3), r(2, 3, 4)",
+)
+_squeeze_own = define(
+    "SqueezeBackward4",
+    "squeeze_own(Tensor self, dim)",
+    np.squeeze,
+    self="unsqueeze(grad, dim)",
+    samples="r(1, 2), -2",
 )
 Tensor.mm, Tensor.dot, Tensor.mv, Tensor.bmm = mm, dot, mv, bmm
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -87,13 +88,6 @@ _squeeze_all = define(
     self="reshape(grad, self.shape)",
     samples="r(2, 1); r(2)",
 )
-_squeeze_own = define(
-    "SqueezeBackward4",
-    "squeeze_own(Tensor self, dim)",
-    np.squeeze,
-    self="unsqueeze(grad, dim)",
-    samples="r(1, 2), -2",
-)
 _alias = define("AliasBackward0", "alias(Tensor self)", lambda a: a[...], kind="view", self="grad", samples="r(3)")
 _to_copy = define(
     "ToCopyBackward0",
@@ -165,7 +159,20 @@ def permute(self: Tensor, *dims: Any) -> Tensor:
     return _permute(self, tuple(dim_index(d, self._array.ndim) for d in shape_of(*dims)))
 
 
-Tensor.T = property(lambda self: permute(self, range(self._array.ndim)[::-1]), doc="All dimensions reversed.")
+def _reversed(self: Tensor) -> Tensor:
+    """A view of a matrix with its dimensions exchanged."""
+    if self._array.ndim not in (0, 2):
+        warnings.warn(
+            "The use of `x.T` on tensors of dimension other than 2 to reverse their shape is deprecated and it will "
+            "throw an error in a future release. Consider `x.mT` to transpose batches of matrices or "
+            "`x.permute(*torch.arange(x.ndim - 1, -1, -1))` to reverse the dimensions of a tensor.",
+            UserWarning,
+            stacklevel=2,
+        )
+    return permute(self, range(self._array.ndim)[::-1])
+
+
+Tensor.T = property(_reversed)
 
 
 @method()

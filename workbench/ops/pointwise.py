@@ -8,6 +8,7 @@ import numpy as np
 
 from ..autograd.dtypes import get_default_dtype
 from ..autograd.tensor import Tensor
+from .choice import where_
 from .declare import define, in_formulas, method, operator
 
 _add = define(
@@ -129,34 +130,6 @@ define(
 )
 abs = define("AbsBackward0", "abs(Tensor self)", np.abs, self="grad * sign(self)", samples="r(3)")
 sign = define("SignBackward0", "sign(Tensor self)", np.sign, self="zeros_like(grad)", samples="r(3)")
-maximum = define(
-    "MaximumBackward0",
-    "maximum(Tensor self, Tensor other)",
-    np.maximum,
-    kind="pointwise",
-    self="where(self == other, grad / 2, where(self > other, grad, 0))",
-    other="where(self == other, grad / 2, where(self < other, grad, 0))",
-    samples="r(3), r(3); r(2, 3), r(3)",
-)
-minimum = define(
-    "MinimumBackward0",
-    "minimum(Tensor self, Tensor other)",
-    np.minimum,
-    kind="pointwise",
-    self="where(self == other, grad / 2, where(self < other, grad, 0))",
-    other="where(self == other, grad / 2, where(self > other, grad, 0))",
-    samples="r(3), r(3); r(2, 3), r(3)",
-)
-where_ = define(
-    "WhereBackward0",
-    "where(Kept condition, Tensor self, Tensor other)",
-    lambda a, b, condition: np.where(condition, a, b),
-    kind="pointwise",
-    self="where(condition, grad, 0)",
-    other="where(condition, 0, grad)",
-    samples="b(3), r(3), r(3); b(2, 3), r(3), 2.0; b(3), 1.5, r(2, 3)",
-)
-in_formulas("where", np.where, where_)
 
 _pow_number = define(
     "PowBackward0",
@@ -186,34 +159,6 @@ in_formulas(
     lambda base, exponent: float(np.log(base)) if base else np.where(exponent >= 0, 0.0, -np.inf),
     lambda base, exponent: float(np.log(base)) if base else where_(exponent >= 0, 0.0, -np.inf),
 )
-_clamp = define(
-    "ClampBackward1",
-    "clamp(Tensor self, min, max)",
-    lambda a, low, high: np.clip(a, low, high),
-    self="where(in_range(self, min, max), grad, 0)",
-    samples="r(3), -0.5, 0.5; r(3), None, 0.5; r(3), 0, None",
-)
-_clamp_tensors = define(
-    "ClampBackward0",
-    "clamp_tensors(Tensor self, Tensor min, Tensor max)",
-    lambda a, low, high: np.minimum(np.maximum(a, low), high),
-    kind="pointwise",
-    self="where((self >= min) & (self <= max), grad, 0)",
-    min="where((min < max) & (self < min), grad, 0)",
-    max="where((self > max) | (max < min), grad, 0)",
-    samples="r(3), r(3), p(3)",
-)
-
-
-def _in_range(a: Any, low: Any, high: Any) -> Any:
-    if low is None:
-        return a <= high
-    return a >= low if high is None else (a >= low) & (a <= high)
-
-
-in_formulas("in_range", _in_range, _in_range)
-
-
 @method()
 def add(self: Tensor, other: Any, *, alpha: float = 1) -> Tensor:
     """self + alpha * other."""
@@ -258,36 +203,6 @@ def _rpow(self: Tensor, base: Any) -> Tensor:
     return _pow_base(self, base) if isinstance(base, (int, float)) else NotImplemented
 
 
-def _limits(dtype: np.dtype) -> tuple[Any, Any]:
-    """The least and the greatest number of a dtype."""
-    if dtype.kind == "f":
-        return -np.inf, np.inf
-    return (int(np.iinfo(dtype).min), int(np.iinfo(dtype).max)) if dtype.kind in "iu" else (False, True)
-
-
-@method()
-def clamp(self: Tensor, min: Any = None, max: Any = None) -> Tensor:
-    """Each element, but at least `min` and at most `max` (numbers or tensors; one may be None)."""
-    if min is None and max is None:
-        raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
-    if isinstance(min, Tensor) or isinstance(max, Tensor):
-        low, high = _limits(self._array.dtype)
-        return _clamp_tensors(self, low if min is None else min, high if max is None else max)
-    return _clamp(self, min, max)
-
-
-@method()
-def where(condition: Tensor, self: Any = None, other: Any = None) -> Tensor:
-    """`self` where condition holds, else `other`; RuntimeError unless condition is a bool tensor."""
-    if condition._array.dtype.kind != "b":
-        raise RuntimeError(
-            f"where expected condition to be a boolean tensor, but got a tensor with dtype {condition.dtype.word}"
-        )
-    return where_(condition, self, other)
-
-
-Tensor.where = lambda self, condition, other: where(condition, self, other)
-
 for _function in (
     mul,
     div,
@@ -303,8 +218,6 @@ for _function in (
     relu,
     abs,
     sign,
-    maximum,
-    minimum,
 ):
     setattr(Tensor, _function.op.name, _function)
 
@@ -315,20 +228,3 @@ Tensor.__truediv__ = operator(div)
 Tensor.__neg__ = neg
 Tensor.__abs__ = abs
 Tensor.__pos__ = lambda self: self
-
-for _name, _forward, _word in (
-    ("eq", np.equal, "__eq__"),
-    ("ne", np.not_equal, "__ne__"),
-    ("lt", np.less, "__lt__"),
-    ("le", np.less_equal, "__le__"),
-    ("gt", np.greater, "__gt__"),
-    ("ge", np.greater_equal, "__ge__"),
-    ("bitwise_and", np.bitwise_and, "__and__"),
-    ("bitwise_or", np.bitwise_or, "__or__"),
-    ("bitwise_xor", np.bitwise_xor, "__xor__"),
-):
-    globals()[_name] = define(_name, f"{_name}(Tensor self, Tensor other)", _forward, kind="pointwise")
-    setattr(Tensor, _name, globals()[_name])
-    setattr(Tensor, _word, operator(globals()[_name]))
-bitwise_not = define("bitwise_not", "bitwise_not(Tensor self)", np.invert)
-Tensor.bitwise_not = Tensor.__invert__ = bitwise_not

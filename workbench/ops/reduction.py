@@ -8,8 +8,8 @@ import numpy as np
 
 from ..autograd import dtypes
 from ..autograd.tensor import Tensor, wrap
+from .choice import maximum, minimum
 from .declare import define, in_formulas, method
-from .pointwise import maximum, minimum
 from .shapes import dim_index, dims_of, pair
 
 max_result, min_result = pair("max"), pair("min")
