@@ -126,3 +126,13 @@ VIEW_REASONS = {
         "Function."
     ),
 }
+
+HOOK_WITHOUT_GRAD = "cannot register a hook on a tensor that doesn't require gradient"
+RETAIN_WITHOUT_GRAD = "can't retain_grad on Tensor that has requires_grad=False"
+POST_ACCUMULATE_LEAF_ONLY = "post accumulate grad hooks cannot be registered on non-leaf tensors"
+POST_ACCUMULATE_NONE = "Tensor post accumulate grad hooks should return None."
+HOOK_KIND = "expected Variable, but hook returned '{}'"
+HOOK_TUPLE = "expected tuple, but hook returned '{}'"
+HOOK_COUNT = "hook '{}' has returned an incorrect number of values (got {}, but expected {})"
+HOOK_SIZE = "hook '{}' has changed the size of value"
+HOOK_TYPE = "hook '{}' has changed the type of value (was {} got {})"

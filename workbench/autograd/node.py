@@ -33,6 +33,19 @@ class Extra:
     """What only some nodes have; the class attributes are what the others have."""
 
     metadata: dict[Any, Any] | None = None
+    tensor_hooks: dict[int, dict[int, Any]] | None = None  # by output number
+    retainers: dict[int, Any] | None = None  # weak references to the tensors that retain their gradient, likewise
+    pre_hooks: dict[int, Any] | None = None
+    post_hooks: dict[int, Any] | None = None
+
+
+def extra_of(node: Node) -> Extra:
+    """A node's rare facts, made on first use."""
+    if node.extra is None:
+        node.extra = Extra()
+        if type(node) is AccumulateGrad:
+            meta_of(node.variable).extra = node.extra  # so that the leaf's next accumulator has them too
+    return node.extra
 
 
 class Node:
@@ -64,11 +77,10 @@ class Node:
     @property
     def metadata(self) -> dict[Any, Any]:
         """A dictionary for the user's notes on this node."""
-        if self.extra is None:
-            self.extra = Extra()
-        if self.extra.metadata is None:
-            self.extra.metadata = {}
-        return self.extra.metadata
+        extra = extra_of(self)
+        if extra.metadata is None:
+            extra.metadata = {}
+        return extra.metadata
 
     def _sequence_nr(self) -> int:
         return self.seq
@@ -114,6 +126,8 @@ class AccumulateGrad(Node):
         else:
             have._array += grad
             bump(have)
+        if meta.post_accumulate:
+            self._tell(meta)
 
     def vjp_tensors(self, grad: Any) -> None:
         """Add a tensor to the leaf's gradient, out of place: the old one may be part of a graph."""
@@ -121,6 +135,13 @@ class AccumulateGrad(Node):
             return
         meta = meta_of(self.variable)
         meta.grad = grad.clone() if meta.grad is None else meta.grad + grad
+        if meta.post_accumulate:
+            self._tell(meta)
+
+    def _tell(self, meta: Any) -> None:
+        for hook in list(meta.post_accumulate.values()):
+            if hook(self.variable) is not None:
+                raise RuntimeError(errors.POST_ACCUMULATE_NONE)
 
 
 # `seq` is a slot of Node; for AccumulateGrad it is the class's constant, which outranks every sequence number, so that
@@ -139,7 +160,7 @@ def accumulator(t: Tensor) -> AccumulateGrad:
     node = None if meta.accumulator is None else meta.accumulator()
     if node is None:
         node = AccumulateGrad()
-        node.extra = None
+        node.extra = meta.extra
         node.variable = t
         meta.accumulator = weakref.ref(node)
     return node

@@ -11,6 +11,7 @@ from heapq import heappop, heappush
 from typing import Any
 
 from ..events import emit, listeners
+from .hooks import run_post_hooks, run_pre_hooks, run_tensor_hooks
 from .node import AccumulateGrad, Node, release
 from .state import set_grad
 
@@ -161,17 +162,24 @@ class GraphTask:
                     break
                 limit -= 1
                 ran = True
+                extra = node.extra
+                if extra is not None and (extra.tensor_hooks or extra.retainers):
+                    grad = run_tensor_hooks(node, extra, grad, tensors)
                 if captures and node in captures:
                     self._capture(node, grad)
                     if not self._continues(node):
                         continue
+                if extra is not None and extra.pre_hooks:
+                    grad = run_pre_hooks(node, extra, grad, tensors)
                 if listeners:
                     emit(("run", self, node, grad if node.multi else [grad]))
                 arity = node.arity
                 if grad is None and not node.takes_undefined:
-                    out = None if arity == 1 else (None,) * len(node.edges())
+                    out = None if 0 <= arity < 2 else (None,) * len(node.edges())
                 else:
                     out = node.vjp_tensors(grad) if tensors else node.vjp(grad)
+                if extra is not None and extra.post_hooks:
+                    out = run_post_hooks(node, extra, out, grad, tensors)
                 if arity == 0:
                     if listeners:
                         emit(("accumulated", self, node, node.variable))

@@ -32,6 +32,9 @@ class Meta:
 
     accumulator: Any = None  # weak reference to a leaf's AccumulateGrad
     grad: Tensor | None = None
+    extra: Any = None  # a leaf's hooks, shared with its accumulators
+    post_accumulate: dict[int, Any] | None = None  # a leaf's hooks that run after accumulation
+    retains_grad: bool = False
     base: Tensor | None = None  # the tensor this one is a view of: always the root
     view_fn: Node | None = None  # a differentiable view's node: asked for through `grad_fn` only
     creation: str = "default"  # how a view came to be: "default", "no_grad", "custom", "multi_output"
@@ -117,7 +120,7 @@ class Tensor:
     def grad(self) -> Tensor | None:
         """The gradient accumulated so far; None before the first."""
         meta = self._meta
-        if self._rg and not self.is_leaf:
+        if self._rg and not self.is_leaf and not self.retains_grad:
             import warnings
 
             warnings.warn(errors.GRAD_OF_NON_LEAF, UserWarning, stacklevel=2)

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
 from .. import errors
-from .node import Node, edge_of, sequence
+from .node import Node, edge_of, extra_of, sequence
 from .tensor import Tensor
 
 Geometry = tuple[tuple[int, ...], tuple[int, ...], int]  # shape, strides in bytes, offset in bytes
@@ -164,12 +164,19 @@ def check_write(t: Tensor) -> None:
 
 
 def rebase(t: Tensor, fn: Node, nr: int) -> None:
-    """Give a written tensor its new history; a view hands it to its base."""
+    """Give a written tensor its new history; a view hands it to its base. Hooks stay with the old history."""
     base = t._base
     if base is None:
-        t._fn, t._nr, t._rg = fn, nr, True
+        _move(t, fn, nr)
         return
-    node = CopySlices(base, fn, geometry_of(t._array, base._array))
-    base._fn, base._nr, base._rg = node, 0, True
+    _move(base, CopySlices(base, fn, geometry_of(t._array, base._array)), 0)
     t._rg = True
     t.grad_fn  # noqa: B018  made anew now, while it is known that this write was allowed
+
+
+def _move(t: Tensor, fn: Node, nr: int) -> None:
+    old, old_nr = t._fn, t._nr
+    t._fn, t._nr, t._rg = fn, nr, True
+    if t.retains_grad:  # what retains the gradient goes along with the tensor
+        retainers = extra_of(fn).retainers = {}
+        retainers[nr] = old.extra.retainers.pop(old_nr)

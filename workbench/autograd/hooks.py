@@ -1,0 +1,178 @@
+"""Hooks on tensors and nodes: functions of the user's that see, and may replace, gradients on their way.
+
+On one tensor: its tensor hooks, then what retain_grad keeps, then the pre-hooks of the node the gradient arrives at,
+the node itself, its post-hooks. The order of registration matters only within one kind.
+"""
+
+from __future__ import annotations
+
+import itertools
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+from .. import errors
+from .node import Extra, Node, edge_of, extra_of
+from .tensor import Tensor, meta_of, wrap
+
+_ids = itertools.count()
+
+
+class RemovableHandle:
+    """What registering a hook returns: `remove()` takes the hook off again, as does leaving a `with` block."""
+
+    def __init__(self, hooks: dict[int, Any]) -> None:
+        self.hooks = hooks
+        self.id = next(_ids)
+
+    def remove(self) -> None:
+        """Take the hook off; doing so twice is fine."""
+        self.hooks.pop(self.id, None)
+
+    def __enter__(self) -> RemovableHandle:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.remove()
+
+
+def _register(hooks: dict[int, Any], hook: Any) -> RemovableHandle:
+    handle = RemovableHandle(hooks)
+    hooks[handle.id] = hook
+    return handle
+
+
+def register_hook(self: Tensor, hook: Callable[[Tensor], Tensor | None]) -> RemovableHandle:
+    """Call `hook` with the gradient of this tensor, once all its uses have delivered; what it returns replaces it."""
+    if not self.requires_grad:
+        raise RuntimeError(errors.HOOK_WITHOUT_GRAD)
+    extra = extra_of(edge_of(self))
+    if extra.tensor_hooks is None:
+        extra.tensor_hooks = {}
+    return _register(extra.tensor_hooks.setdefault(self._nr, {}), hook)
+
+
+def retain_grad(self: Tensor) -> None:
+    """Keep this non-leaf tensor's gradient in its `.grad` too, as it is after all tensor hooks."""
+    if not self.requires_grad:
+        raise RuntimeError(errors.RETAIN_WITHOUT_GRAD)
+    if self.is_leaf or self.retains_grad:
+        return
+    meta_of(self).retains_grad = True
+    extra = extra_of(edge_of(self))
+    if extra.retainers is None:
+        extra.retainers = {}
+    extra.retainers[self._nr] = weakref.ref(self)
+
+
+def register_post_accumulate_grad_hook(self: Tensor, hook: Callable[[Tensor], None]) -> RemovableHandle:
+    """Call `hook` with this leaf after its gradient was accumulated; it must return None."""
+    if not self.requires_grad:
+        raise RuntimeError(errors.HOOK_WITHOUT_GRAD)
+    if not self.is_leaf:
+        raise RuntimeError(errors.POST_ACCUMULATE_LEAF_ONLY)
+    meta = meta_of(self)
+    if meta.post_accumulate is None:
+        meta.post_accumulate = {}
+    return _register(meta.post_accumulate, hook)
+
+
+def register_node_hook(self: Node, fn: Callable[..., Any]) -> RemovableHandle:
+    """Call `fn(grad_inputs, grad_outputs)` after the node ran; a tuple it returns replaces grad_inputs."""
+    extra = extra_of(self)
+    if extra.post_hooks is None:
+        extra.post_hooks = {}
+    return _register(extra.post_hooks, fn)
+
+
+def register_node_prehook(self: Node, fn: Callable[..., Any]) -> RemovableHandle:
+    """Call `fn(grad_outputs)` before the node runs; a tuple it returns replaces them."""
+    extra = extra_of(self)
+    if extra.pre_hooks is None:
+        extra.pre_hooks = {}
+    return _register(extra.pre_hooks, fn)
+
+
+Tensor.register_hook, Tensor.retain_grad = register_hook, retain_grad
+Tensor.register_post_accumulate_grad_hook = register_post_accumulate_grad_hook
+Tensor.retains_grad = property(lambda self: self._meta is not None and self._meta.retains_grad)
+Node.register_hook, Node.register_prehook = register_node_hook, register_node_prehook
+
+
+def _tensors(grads: Any) -> list[Tensor | None]:
+    return [g if g is None or isinstance(g, Tensor) else wrap(g) for g in grads]
+
+
+def _back(grads: list[Tensor | None], as_tensors: bool) -> list[Any]:
+    return grads if as_tensors else [None if g is None else g._array for g in grads]
+
+
+def _name(hook: Any) -> str:
+    return getattr(hook, "__name__", type(hook).__name__)
+
+
+def _check_value(hook: Any, before: Tensor | None, after: Any) -> None:
+    if after is not None and not isinstance(after, Tensor):
+        raise TypeError(errors.HOOK_KIND.format(type(after).__name__))
+    if before is None or after is None:
+        return
+    if after._array.dtype is not before._array.dtype:
+        raise RuntimeError(errors.HOOK_TYPE.format(_name(hook), before.dtype.type_name, after.dtype.type_name))
+    if after._array.shape != before._array.shape:
+        raise RuntimeError(errors.HOOK_SIZE.format(_name(hook)))
+
+
+def _replaced(hook: Any, grads: list[Tensor | None], returned: Any) -> list[Tensor | None]:
+    """A hook's answer in place of several gradients, checked."""
+    if not isinstance(returned, tuple):
+        raise TypeError(errors.HOOK_TUPLE.format(type(returned).__name__))
+    if len(returned) != len(grads):
+        raise RuntimeError(errors.HOOK_COUNT.format(_name(hook), len(returned), len(grads)))
+    for before, after in zip(grads, returned, strict=True):
+        _check_value(hook, before, after)
+    return list(returned)
+
+
+def run_tensor_hooks(node: Node, extra: Extra, grad: Any, as_tensors: bool) -> Any:
+    """A gradient as the hooks of the tensors it belongs to leave it."""
+    grads = _tensors(grad if node.multi else [grad])
+    for nr, hooks in (extra.tensor_hooks or {}).items():
+        for hook in list(hooks.values()):
+            returned = hook(grads[nr])
+            if returned is not None:
+                _check_value(hook, grads[nr], returned)
+                grads[nr] = returned
+    for nr, reference in (extra.retainers or {}).items():
+        t = reference()
+        if t is not None and grads[nr] is not None:
+            meta = meta_of(t)
+            g = grads[nr] if as_tensors else wrap(grads[nr]._array.copy())
+            meta.grad = g if meta.grad is None else meta.grad + g
+    back = _back(grads, as_tensors)
+    return back if node.multi else back[0]
+
+
+def run_pre_hooks(node: Node, extra: Extra, grad: Any, as_tensors: bool) -> Any:
+    """The gradients that come in at a node, as its pre-hooks leave them."""
+    grads = _tensors(grad if node.multi else [grad])
+    for hook in list(extra.pre_hooks.values()):
+        returned = hook(tuple(grads))
+        if returned is not None:
+            grads = _replaced(hook, grads, returned)
+    back = _back(grads, as_tensors)
+    return back if node.multi else back[0]
+
+
+def run_post_hooks(node: Node, extra: Extra, out: Any, grad: Any, as_tensors: bool) -> Any:
+    """The gradients a node gave, as its post-hooks leave them."""
+    alone = node.arity == 1
+    outs = [] if node.arity == 0 else _tensors([out] if alone else out)
+    incoming = tuple(_tensors(grad if node.multi else [grad]))
+    for hook in list(extra.post_hooks.values()):
+        returned = hook(tuple(outs), incoming)
+        if returned is not None:
+            outs = _replaced(hook, outs, returned)
+    if node.arity == 0:
+        return None
+    back = _back(outs, as_tensors)
+    return back[0] if alone else back
