@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any as _Any
 
 from . import autograd
-from . import quiet as _quiet
+from .autograd import quiet as _quiet
 from .autograd.dtypes import (
     bool_ as bool,
 )

@@ -1,0 +1,5 @@
+"""What a lesson needs beyond pictures: predictions, checked without giving the answer away."""
+
+from .check import check
+
+__all__ = ["check"]
