@@ -136,3 +136,55 @@ HOOK_TUPLE = "expected tuple, but hook returned '{}'"
 HOOK_COUNT = "hook '{}' has returned an incorrect number of values (got {}, but expected {})"
 HOOK_SIZE = "hook '{}' has changed the size of value"
 HOOK_TYPE = "hook '{}' has changed the type of value (was {} got {})"
+
+PACK_HOOK_WRITES = (
+    "A saved tensor pack hook is modifying its input in place. Tensors provided as input to pack hook cannot be "
+    "modified by in-place operations as this can lead to unexpected side-effects. Please open an issue if you need to "
+    "perform in-place operations on the input to a pack hook."
+)
+UNPACK_HOOK_KIND = "Output of saved tensor unpack_hook expected to be a Tensor but got result of type {}"
+HOOKS_ALREADY_SET = (
+    "Calling register_hooks on a saved tensor whose hooks have already been set. Hint: only one pair of hooks is "
+    "allowed at a time."
+)
+NO_GRADIENT_EDGE = "It is not possible to get the gradient edge for a Tensor that does not require gradients"
+MULTI_HOOK_MODE = "Expects mode to be one of ('all', 'any') but got {}"
+MUTATION_OUTSIDE = (
+    "Trying to backward outside of the 'allow_mutation_on_saved_tensors' contextin which the graph was originally "
+    "recorded."
+)
+MUTATION_NESTED = "allow_mutation_on_saved_tensors contexts cannot be nested"
+
+SAVE_FOR_FORWARD = (
+    "save_for_forward expects all arguments to be tensors; you should save non-tensors as attributes on ctx."
+)
+MARK_SHARED_STORAGE = (
+    "`mark_shared_storage` is deprecated. Tensors with shared storages are automatically tracked. Note that calls to "
+    "`set_()` are not tracked"
+)
+SAVED_TAKEN = (
+    "saved_tensors can only be accessed once when clear_saved_tensors_on_access=True is set on the autograd.Function. "
+    "Either access saved_tensors only once, or set clear_saved_tensors_on_access=False."
+)
+RETURNED_INPUT_SAVED = (
+    "An input that has been returned as-is as output is being saved for backward. This is not supported if you "
+    "override setup_context. You should return and save a view of the input instead, e.g. with x.view_as(x) or setup "
+    "ctx inside the forward function itself."
+)
+DIRTY_ONLY_TENSORS = "mark_dirty can only accept variables, but argument "
+DIRTY_NOT_RETURNED = (
+    "Some elements marked as dirty during the forward method were not returned as output. The inputs that are modified "
+    "inplace must all be outputs of the Function."
+)
+DIRTY_NOT_INPUT = (
+    "ctx.mark_dirty() received a tensor that was not an input. Only input Tensors that have been mutated should be "
+    "passed to ctx.mark_dirty()."
+)
+DIRTY_VIEW_SEVERAL = (
+    "If your Function modifies inplace an input that is a view of another Tensor, your Function cannot return more "
+    "than one Tensor. This is not supported by the current autograd engine. You should either make sure the input is "
+    "not a view (using .clone() for example) or make your Function only return one Tensor (potentially splitting it "
+    "into two Functions: one doing the inplace that returns a single Tensor and a second one that does the other "
+    "operations). You can ask on the forum https://discuss.pytorch.org/ if you need help to do this change."
+)
+TWICE = "trying to differentiate twice a function that was marked with @once_differentiable"

@@ -2,29 +2,42 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 from .. import errors
 from .tensor import Tensor, alias, bump, link_view, wrap
+from .views import forbidden, rebase
+
+
+def refuse_returned_inputs(saved: tuple[Any, ...], args: tuple[Any, ...], output: Any) -> None:
+    """RuntimeError where setup_context saves an input that forward returned as it was."""
+    for o in output if isinstance(output, tuple) else (output,):
+        if isinstance(o, Tensor) and any(o is a for a in args) and any(o is s for s in saved):
+            raise RuntimeError(errors.RETURNED_INPUT_SAVED)
 
 
 def bind_outputs(ctx: Any, args: tuple[Any, ...], output: Any, recorded: bool) -> tuple[Any, tuple[Any, ...]]:
     """Give every tensor among forward's results its history; return what apply returns, and the outputs as a tuple."""
     outputs = tuple(output) if isinstance(output, tuple) else (output,)
     dirty, plain = ctx.dirty_tensors or (), ctx.non_differentiable or ()
-    for t in plain:
-        if not isinstance(t, Tensor):
-            raise RuntimeError(errors.NON_DIFFERENTIABLE_ONLY_TENSORS)
+    if not all(isinstance(t, Tensor) for t in plain):
+        raise RuntimeError(errors.NON_DIFFERENTIABLE_ONLY_TENSORS)
+    if not all(isinstance(t, Tensor) for t in dirty):
+        raise RuntimeError(errors.DIRTY_ONLY_TENSORS)
     for t in dirty:
         bump(t)
+    if not all(any(t is o for o in outputs) for t in dirty):
+        raise RuntimeError(errors.DIRTY_NOT_RETURNED)
     ctx.outputs = len(outputs)
     ctx.multi = len(outputs) != 1
-    bound = []
+    bound, kept_plain = [], []
     for nr, o in enumerate(outputs):
         if isinstance(o, Tensor):
             is_dirty = any(o is d for d in dirty)
             if not recorded or o._array.dtype.kind != "f" or any(o is p for p in plain):
-                o = o if is_dirty else _bind_plain(o, any(o is a for a in args))
+                o = _bind_plain(o, any(o is a for a in args), is_dirty)
+                kept_plain.append(nr)
             else:
                 o = bind_output(ctx, nr, o, args, is_dirty)
         bound.append(o)
@@ -33,17 +46,23 @@ def bind_outputs(ctx: Any, args: tuple[Any, ...], output: Any, recorded: bool) -
         for o in bound:
             facts += (o._array.shape, o._array.dtype) if isinstance(o, Tensor) else (None, None)
         ctx._outputs = tuple(facts)
+        ctx._plain = tuple(kept_plain)
+        if sum(isinstance(o, Tensor) for o in bound) - len(kept_plain) > 1:
+            for o in bound:
+                if isinstance(o, Tensor) and o._base is not None:
+                    o._meta.creation = "multi_output"
     return (tuple(bound) if isinstance(output, tuple) else bound[0]), tuple(bound)
 
 
 def bind_output(ctx: Any, nr: int, o: Tensor, args: tuple[Any, ...], is_dirty: bool = False) -> Tensor:
     """Make a tensor output number `nr` of the node; integers are left as they are."""
+    is_input = any([o is a for a in args])
     if o._array.dtype.kind != "f":
-        return _bind_plain(o, any(o is a for a in args))
+        return _bind_plain(o, is_input, is_dirty)
     if is_dirty:
-        if o.requires_grad and o.is_leaf:
-            raise RuntimeError(errors.LEAF_DIRTY)
-    elif any([o is a for a in args]):  # never the input itself: a view of it that belongs to this node
+        _rewrite(ctx, nr, o, is_input)
+        return o
+    if is_input:  # never the input itself: a view of it that belongs to this node
         view = wrap(o._array)
         link_view(view, o)
         o = view
@@ -53,14 +72,34 @@ def bind_output(ctx: Any, nr: int, o: Tensor, args: tuple[Any, ...], is_dirty: b
         o._fn = ctx
     else:
         meta.view_fn = ctx
-        meta.creation = "multi_output" if ctx.multi else "custom"
+        meta.creation = "custom"
+        meta.attr_version = o._version
     return o
 
 
-def _bind_plain(o: Tensor, is_input: bool) -> Tensor:
+def _rewrite(ctx: Any, nr: int, o: Tensor, is_input: bool) -> None:
+    """Give an input that forward wrote in place this node as its history."""
+    if o.requires_grad and o.is_leaf:
+        raise RuntimeError(errors.LEAF_DIRTY)
+    base = o._base
+    if not is_input:
+        if base is not None:
+            raise RuntimeError(errors.DIRTY_NOT_INPUT)
+        warnings.warn(errors.DIRTY_NOT_INPUT, UserWarning, stacklevel=4)
+    if base is not None:
+        if ctx.outputs > 1:
+            raise RuntimeError(errors.DIRTY_VIEW_SEVERAL)
+        if o._meta.creation != "default":
+            raise forbidden(o, "is being")
+        if base.requires_grad and base.is_leaf:
+            raise RuntimeError(errors.VIEW_OF_LEAF_IN_PLACE)
+    rebase(o, ctx, nr)
+
+
+def _bind_plain(o: Tensor, is_input: bool, is_dirty: bool) -> Tensor:
     """An output without gradient."""
     if not o.requires_grad:
-        if not is_input:
+        if not is_input or is_dirty:
             return o
         out = wrap(o._array)
         link_view(out, o)

@@ -8,6 +8,7 @@ thread's own flag need not be read). Both may answer yes needlessly, never no wr
 from __future__ import annotations
 
 import threading
+from typing import Any
 
 unusual = 0  # how many unusual modes are on, over all threads
 off: dict[Modes, bool] = {}  # the threads in which grad mode is off
@@ -16,10 +17,14 @@ off: dict[Modes, bool] = {}  # the threads in which grad mode is off
 class Modes:
     """The modes of one thread."""
 
-    __slots__ = ("grad",)
+    __slots__ = ("grad", "saved_hooks", "hooks_refused", "mutation", "task", "__weakref__")
 
     def __init__(self) -> None:
         self.grad = True
+        self.saved_hooks: list[Any] = []  # pairs of pack and unpack hooks, the innermost last
+        self.hooks_refused: str | None = None  # why no such pair may be entered
+        self.mutation: Any = None  # the open allow_mutation_on_saved_tensors block
+        self.task: Any = None  # the innermost graph task that is running
 
 
 class _Local(threading.local):
@@ -41,3 +46,20 @@ def set_grad(on: bool) -> bool:
         else:
             off[modes] = True
     return was
+
+
+_counting = threading.Lock()
+
+
+def enter_unusual() -> None:
+    """From here on ops go through the door."""
+    global unusual
+    with _counting:
+        unusual += 1
+
+
+def leave_unusual() -> None:
+    """The end of what enter_unusual began."""
+    global unusual
+    with _counting:
+        unusual -= 1

@@ -13,7 +13,7 @@ from typing import Any
 from ..events import emit, listeners
 from .hooks import run_post_hooks, run_pre_hooks, run_tensor_hooks
 from .node import AccumulateGrad, Node, release
-from .state import set_grad
+from .state import local, set_grad
 
 NOWHERE = ((None, -1), None)  # after the last edge
 
@@ -40,7 +40,9 @@ class GraphTask:
         "_ready",
         "_leaves",
         "_begun",
+        "callbacks",
         "_tag",
+        "__weakref__",
     )
 
     def __init__(
@@ -61,6 +63,7 @@ class GraphTask:
         self._ready: list[tuple[int, Node]] = []
         self._leaves: list[Node] = []
         self._begun = False
+        self.callbacks: list[Any] = []
         self._waiting = self._count_uses()
         if targets is not None:
             for index, (node, nr) in enumerate(targets):
@@ -147,6 +150,8 @@ class GraphTask:
         ready, leaves, buffers, waiting = self._ready, self._leaves, self._buffers, self._waiting
         needed, captures = self._needed, self._captures
         keep, tensors = self.keep_graph, self.create_graph
+        modes = local.modes
+        outer, modes.task = modes.task, self
         before = set_grad(tensors)
         node: Node | None = None
         following, carried = None, None  # the next node and its gradient, if it alone is ready: no way round the heap
@@ -233,9 +238,17 @@ class GraphTask:
             raise
         finally:
             set_grad(before)
-        if listeners and not (leaves or ready):
-            emit(("finished", self))
+            modes.task = outer
+        if not (leaves or ready):
+            while self.callbacks:
+                self.callbacks.pop(0)()
+            if listeners:
+                emit(("finished", self))
         return ran
+
+    def will_run(self, node: Node) -> bool:
+        """Whether a gradient will arrive at this node."""
+        return node in self._waiting and (self._needed is None or node in self._needed)
 
     def _capture(self, node: Node, grad: Any) -> None:
         for nr, index in self._captures[node]:

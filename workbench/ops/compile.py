@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 
 from ..autograd import state
-from ..autograd.node import Node1, Node2, Node3, NodeN, edge_of, read_array, read_tensor, sequence
+from ..autograd.node import edge_of, sequence
+from ..autograd.opnode import Node1, Node2, Node3, NodeN, read_array, read_tensor
 from ..autograd.tensor import Tensor, link_view, meta_of
 from ..events import listeners
 
@@ -183,7 +184,7 @@ def straight(op: Any, door: Any) -> Any:
 
     namespace["first"] = first
     function = types.FunctionType(_stub.__code__, namespace, op.name)
-    function.__doc__ = op.doc
+    function.__qualname__, function.__doc__ = op.name, op.doc
     return function
 
 
@@ -197,7 +198,7 @@ def _forward_text(op: Any) -> str:
     if not op.simple:
         return f"def {op.name}({op.parameters}):\n    {refuse}\n"
     first, *rest = op.tensors
-    inexact = op.kind in ("pointwise", "float")
+    inexact = op.meets or op.prepare is not None
     out = [f"def {op.name}({op.parameters}):"]
     out += [f"    if S.unusual or listeners or type({first}) is not Tensor:", f"        {refuse}"]
     out += [f"    a0 = {first}._array", f"    rg = {first}._rg"]
@@ -221,8 +222,11 @@ def _forward_text(op: Any) -> str:
             out += [f"    if type({second}) is not Tensor or a0.dtype is not {second}._array.dtype:"]
             out += [f"        {refuse}", f"    a1 = {second}._array", f"    rg1 = {second}._rg"]
             out += [f"    saved = {second}"]
+    run = [f"    r = forward({', '.join(call + op.arguments)})"]
+    if op.meets and rest:  # shapes that do not broadcast: the door says so
+        run = ["    try:", "    " + run[0], "    except ValueError:", f"        {refuse}"]
     born = [
-        f"    r = forward({', '.join(call + op.arguments)})",
+        *run,
         "    if type(r) is not ndarray:",
         "        r = asarray(r)",
         "    t = Tensor()",

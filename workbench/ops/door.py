@@ -11,15 +11,19 @@ import numpy as np
 
 from ..autograd import dtypes
 from ..autograd.node import edge_of, sequence
+from ..autograd.saved import pack_saved
 from ..autograd.state import local
 from ..autograd.tensor import Tensor, link_view, wrap
 from ..events import emit, listeners
+from . import refusals
 
 NUMBER = (bool, int, float, np.number, np.bool_)
 
 
 def door(op: Any, args: tuple[Any, ...]) -> Any:
     """Run an op on any arguments it takes and record it if wanted; `args` in the order of its signature."""
+    if op.prepare is not None:
+        args = op.prepare(args)
     given = dict(zip(op.order, args, strict=True))
     operands = list(given[op.tensors[0]]) if op.variadic else [given[name] for name in op.tensors]
     for position, operand in enumerate(operands):
@@ -27,7 +31,12 @@ def door(op: Any, args: tuple[Any, ...]) -> Any:
             _check_operand(op, position, operand, operands)
     arrays = _meet(op, operands) if op.meets else [t._array for t in operands]
     rest = [given[name]._array if name in op.kept else given[name] for name in op.order if name not in op.tensors]
-    r = op.forward(arrays, *rest) if op.variadic else op.forward(*arrays, *rest)
+    try:
+        r = op.forward(arrays, *rest) if op.variadic else op.forward(*arrays, *rest)
+    except ValueError:
+        if op.meets:
+            refusals.check_broadcast([a.shape for a in [given[name]._array for name in op.kept] + arrays])
+        raise
     out = wrap(np.asarray(r))
     needs = [isinstance(t, Tensor) and t.requires_grad for t in operands]
     recorded = local.modes.grad and True in needs and out._array.dtype.kind == "f" and bool(op.formulas)
@@ -41,6 +50,8 @@ def door(op: Any, args: tuple[Any, ...]) -> Any:
         out._meta.view_fn = node
     else:
         out._fn = node
+    if local.modes.saved_hooks:
+        pack_saved(node, out)
     if listeners:
         emit(("created", node, tuple(operands) + tuple(given[a] for a in op.arguments), (out,)))
     return out
@@ -61,10 +72,7 @@ def _check_operand(op: Any, position: int, operand: Any, operands: list[Any]) ->
     if op.meets and len(operands) > 1 and isinstance(operand, NUMBER):
         return
     words = {"self": "input"}.get(op.tensors[0], op.tensors[0]) if position == 0 else op.tensors[position]
-    refusal = f"{op.name}(): argument '{words}' (position {position + 1}) must be Tensor, not {type(operand).__name__}"
-    if op.variadic:
-        refusal = f"expected Tensor as element {position} in argument 0, but got {type(operand).__name__}"
-    raise TypeError(refusal)
+    raise TypeError(refusals.not_a_tensor(op.name, words, position, operand))
 
 
 def _meet(op: Any, operands: list[Any]) -> list[np.ndarray]:

@@ -24,7 +24,10 @@ from .shapes import dim_index
 
 def write(t: Tensor, name: str, op: Callable[..., Tensor], *args: Any) -> Tensor:
     """Write `op(t, *args)` into `t`, recorded if wanted, and return `t`."""
-    tracked = local.modes.grad and (t.requires_grad or any(isinstance(a, Tensor) and a.requires_grad for a in args))
+    if local.modes.mutation is not None:
+        local.modes.mutation.before_write(t)
+    recorded = t.requires_grad or any(isinstance(a, Tensor) and a.requires_grad for a in args)
+    tracked = recorded and local.modes.grad and t._array.dtype.kind == "f"
     if not tracked:
         r = op(_before(t, requires_grad=False), *args)
         _fill(t, r, name)

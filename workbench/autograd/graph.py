@@ -1,0 +1,176 @@
+"""The graph itself: nodes, edges, and hooks on what is saved and on several gradients (torch.autograd.graph)."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+import weakref
+from collections import namedtuple
+from collections.abc import Callable, Generator, Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from .. import errors
+from . import state
+from .hooks import RemovableHandle
+from .node import Node, edge_of
+from .state import local
+from .tensor import Storage, Tensor, alias, bump, wrap
+
+__all__ = [
+    "GradientEdge",
+    "Node",
+    "allow_mutation_on_saved_tensors",
+    "disable_saved_tensors_hooks",
+    "get_gradient_edge",
+    "increment_version",
+    "register_multi_grad_hook",
+    "save_on_cpu",
+    "saved_tensors_hooks",
+]
+
+GradientEdge = namedtuple("GradientEdge", ["node", "output_nr", "ownership_token"], defaults=[None])
+GradientEdge.__doc__ = "A place in the graph where a gradient arrives: a node and which output of it."
+
+
+def get_gradient_edge(tensor: Tensor) -> GradientEdge:
+    """The edge to which this tensor's gradient goes, as the tensor is now; holding it keeps the graph alive."""
+    if not tensor.requires_grad:
+        raise RuntimeError(errors.NO_GRADIENT_EDGE)
+    return GradientEdge(edge_of(tensor), tensor._nr)
+
+
+def increment_version(tensor: Tensor | Iterable[Tensor]) -> None:
+    """Count a write that the engine could not see."""
+    for t in (tensor,) if isinstance(tensor, Tensor) else tensor:
+        bump(t)
+
+
+class saved_tensors_hooks:
+    """Send every tensor saved inside through `pack_hook`, and through `unpack_hook` when it is read."""
+
+    def __init__(self, pack_hook: Callable[[Tensor], Any], unpack_hook: Callable[[Any], Tensor]) -> None:
+        self.pack_hook, self.unpack_hook = pack_hook, unpack_hook
+
+    def __enter__(self) -> None:
+        modes = local.modes
+        if modes.hooks_refused is not None:
+            raise RuntimeError(modes.hooks_refused)
+        state.enter_unusual()
+        modes.saved_hooks.append((self.pack_hook, self.unpack_hook))
+
+    def __exit__(self, *exc: object) -> None:
+        local.modes.saved_hooks.pop()
+        state.leave_unusual()
+
+
+class save_on_cpu(saved_tensors_hooks):
+    """Keep a copy of every saved tensor; the workbench has no other device to move it from."""
+
+    def __init__(self, pin_memory: bool = False, device_type: str = "cuda") -> None:
+        super().__init__(lambda t: wrap(t._array.copy()), lambda t: t)
+
+
+@contextlib.contextmanager
+def disable_saved_tensors_hooks(error_message: str) -> Generator[None, None, None]:
+    """Refuse saved-tensor hooks inside with RuntimeError(error_message)."""
+    modes = local.modes
+    if modes.saved_hooks:
+        raise RuntimeError(error_message)
+    before, modes.hooks_refused = modes.hooks_refused, error_message
+    try:
+        yield
+    finally:
+        modes.hooks_refused = before
+
+
+def register_multi_grad_hook(
+    tensors: Sequence[Tensor], fn: Callable[..., None], *, mode: str = "all"
+) -> RemovableHandle:
+    """Call `fn` in every backward once: with all gradients (None where there is none), or with the first ("any")."""
+    if mode not in ("all", "any"):
+        raise ValueError(errors.MULTI_HOOK_MODE.format(mode))
+    lock = threading.Lock()
+    state_of: weakref.WeakKeyDictionary[Any, list[Any]] = weakref.WeakKeyDictionary()
+    edges = [edge_of(t) for t in tensors]
+
+    def arrived(index: int, grad: Tensor | None) -> None:
+        task = local.modes.task
+        with lock:
+            seen = state_of.get(task)
+            if seen is None:
+                expected = sum(task.will_run(node) for node in edges)
+                seen = state_of[task] = [expected, [None] * len(tensors)]
+            seen[0] -= 1
+            seen[1][index] = grad
+            complete = seen[0] == 0 if mode == "all" else len([g for g in seen[1] if g is not None]) == 1
+            if mode == "any" and complete:
+                seen[1] = [grad] * 2 + seen[1]  # never "the first" again in this backward
+        if complete:
+            fn(seen[1]) if mode == "all" else fn(grad)
+
+    handles = [t.register_hook(lambda g, i=i: arrived(i, g)) for i, t in enumerate(tensors)]
+    return _Handles(handles)
+
+
+class _Handles(RemovableHandle):
+    def __init__(self, handles: list[RemovableHandle]) -> None:
+        super().__init__({})
+        self.handles = handles
+
+    def remove(self) -> None:
+        """Take all of them off."""
+        for handle in self.handles:
+            handle.remove()
+
+
+class _Kept:
+    """One saved tensor under allow_mutation_on_saved_tensors: the tensor, or its old values once it was written."""
+
+    __slots__ = ("tensor", "__weakref__")
+
+    def __init__(self, t: Tensor) -> None:
+        self.tensor = alias(t)
+
+
+class _Mutation:
+    """The saved tensors of one allow_mutation_on_saved_tensors block, by storage."""
+
+    def __init__(self) -> None:
+        self.kept: weakref.WeakKeyDictionary[Storage, weakref.WeakSet[_Kept]] = weakref.WeakKeyDictionary()
+        self.open = True
+
+    def pack(self, t: Tensor) -> _Kept:
+        """Keep a tensor as it is, noting its storage."""
+        kept = _Kept(t)
+        self.kept.setdefault(kept.tensor._storage, weakref.WeakSet()).add(kept)
+        return kept
+
+    def unpack(self, kept: _Kept) -> Tensor:
+        """The tensor with the values it had when it was saved."""
+        if not self.open:
+            raise AssertionError(errors.MUTATION_OUTSIDE)
+        return kept.tensor
+
+    def before_write(self, t: Tensor) -> None:
+        """Copy what is saved of a storage that is about to be written."""
+        for kept in self.kept.pop(t._storage, ()) if t._storage is not None else ():
+            kept.tensor = wrap(np.array(kept.tensor._array))
+
+
+@contextlib.contextmanager
+def allow_mutation_on_saved_tensors() -> Generator[_Mutation, None, None]:
+    """Let saved tensors be written inside: backward, inside too, sees the values they had when they were saved."""
+    modes = local.modes
+    if modes.mutation is not None:
+        raise RuntimeError(errors.MUTATION_NESTED)
+    mutation = _Mutation()
+    with saved_tensors_hooks(mutation.pack, mutation.unpack):
+        modes.mutation = mutation
+        try:
+            yield mutation
+        finally:
+            modes.mutation = None
+            mutation.open = False
+            mutation.kept.clear()

@@ -1,0 +1,133 @@
+"""The nodes of built-in operations, and how their saved tensors are read back."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .. import errors
+from .node import Node
+from .saved import FREED, Packed, SavedTensor, packed, saved_output, stale
+from .tensor import Tensor, wrap
+
+
+def read_array(node: Node, name: str) -> np.ndarray | None:
+    """A built-in node's saved tensor as an array, after the version check: the unhurried way."""
+    tensor = read_tensor(node, name)
+    return None if tensor is None else tensor._array
+
+
+def read_tensor(node: Any, name: str) -> Tensor | None:
+    """A built-in node's saved tensor, with its history, after the version check."""
+    saved = getattr(node, f"s_{name}")
+    if saved is None:
+        return None
+    if saved is FREED:
+        raise RuntimeError(errors.SECOND_BACKWARD)
+    if isinstance(saved, Tensor):
+        storage, version = saved._storage, getattr(node, f"v_{name}")
+        if storage is not None and storage.version != version:
+            raise stale(node, saved, storage, version)
+        return saved
+    if type(saved) is Packed:
+        return saved.tensor(node)
+    if name == "result" and node.keeps_result:
+        storage = node.c_result
+        if storage is not None and storage.version != node.v_result:
+            raise stale(node, saved, storage, node.v_result)
+        return saved_output(node, saved, storage, 0)
+    return wrap(saved)
+
+
+class OpNode(Node):
+    """A built-in operation's node. Its class says what is saved; the slots are written where the op is declared.
+
+    Slots: `p0, n0, p1, n1 ...` edges; `s_x, v_x` a saved tensor and its version, `c_result` the version counter of a
+    saved result; `z_x` a saved shape; `a_x` another argument; `fit` how gradients must be reshaped to the inputs.
+    """
+
+    __slots__ = ()
+
+    shape_names: tuple[str, ...] = ()
+    argument_names: tuple[str, ...] = ()
+
+    def saved_items(self) -> list[tuple[str, Any, int]]:
+        """What is saved, as (name, tensor or array or None, version), without any check."""
+        kept = [(name, getattr(self, f"s_{name}")) for name in self.saved_names]
+        return [(name, s, getattr(self, f"v_{name}")) for name, s in kept if s is not None and s is not FREED]
+
+    def release(self) -> None:
+        """Let the saved tensors go."""
+        for name in self.saved_names:
+            if getattr(self, f"s_{name}") is not None:
+                setattr(self, f"s_{name}", FREED)
+
+    def __getattr__(self, name: str) -> Any:
+        """PyTorch's names of what is saved: `_saved_self`, `_saved_self_sym_sizes`, `_saved_dim`."""
+        raw = name.removeprefix("_raw_saved_")
+        if raw != name and raw in self.saved_names:
+            return SavedTensor(lambda: getattr(self, f"s_{raw}"), lambda hooks: self._pack_one(raw, hooks))
+        saved = name.removeprefix("_saved_")
+        if saved != name:
+            if saved in self.saved_names:
+                return read_tensor(self, saved)
+            if saved.removesuffix("_sym_sizes") in self.shape_names:
+                return getattr(self, f"z_{saved.removesuffix('_sym_sizes')}")
+            if saved in self.argument_names:
+                return getattr(self, f"a_{saved}")
+        raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
+
+    def _pack_one(self, name: str, hooks: Any) -> None:
+        setattr(self, f"s_{name}", packed(read_tensor(self, name), self, hooks))
+
+    def __call__(self, *grads: Tensor | None) -> tuple[Tensor | None, ...]:
+        """The gradients of the inputs from those of the outputs."""
+        if len(grads) != self.outputs:
+            raise TypeError(f"expected {self.outputs} arguments, got {len(grads)} instead")
+        out = self.vjp_tensors(list(grads) if self.multi else grads[0])
+        return (out,) if self.arity == 1 else tuple(out)
+
+
+class Node1(OpNode):
+    """One tensor input."""
+
+    __slots__ = ("p0", "n0")
+    arity = 1
+
+    def edges(self) -> tuple[tuple[Node | None, int], ...]:
+        """Where the input's gradient goes."""
+        return ((self.p0, self.n0),)
+
+
+class Node2(OpNode):
+    """Two tensor inputs."""
+
+    __slots__ = ("p0", "n0", "p1", "n1")
+    arity = 2
+
+    def edges(self) -> tuple[tuple[Node | None, int], ...]:
+        """Where each input's gradient goes."""
+        return ((self.p0, self.n0), (self.p1, self.n1))
+
+
+class Node3(OpNode):
+    """Three tensor inputs."""
+
+    __slots__ = ("p0", "n0", "p1", "n1", "p2", "n2")
+    arity = 3
+
+    def edges(self) -> tuple[tuple[Node | None, int], ...]:
+        """Where each input's gradient goes."""
+        return ((self.p0, self.n0), (self.p1, self.n1), (self.p2, self.n2))
+
+
+class NodeN(OpNode):
+    """A list of tensor inputs."""
+
+    __slots__ = ("parents",)
+    arity = -1
+
+    def edges(self) -> tuple[tuple[Node | None, int], ...]:
+        """Where each input's gradient goes."""
+        return self.parents

@@ -1,0 +1,127 @@
+"""Saved tensors: freed ones, stale ones, a node's own outputs, and those that went through hooks."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from .. import errors
+from .grad_mode import no_grad
+from .node import Node, accumulator
+from .state import local
+from .tensor import Storage, Tensor, meta_of, storage_of, wrap
+
+
+class _Freed:
+    """Stands where a saved tensor was."""
+
+    def __repr__(self) -> str:
+        return "<freed>"
+
+
+FREED = _Freed()
+
+
+def stale(node: Node, saved: Tensor | np.ndarray, storage: Storage, expected: int, output: int = 0) -> RuntimeError:
+    """The error of a saved tensor that was written after it was saved."""
+    if isinstance(saved, Tensor):
+        fn, nr, array = saved.grad_fn, saved.output_nr, saved._array
+    else:
+        fn, nr, array = node, output, saved
+    name = "" if fn is None else fn.name().removesuffix("0").removesuffix("Backward")
+    return RuntimeError(
+        errors.MODIFIED_IN_PLACE.format(
+            kind=wrap(array).dtype.type_name,
+            shape=list(array.shape),
+            origin="" if fn is None else f", which is output {nr} of {name},",
+            version=storage.version,
+            expected=expected,
+            hint=errors.HINT_ENABLE_ANOMALY,
+        )
+    )
+
+
+def saved_output(node: Node, array: np.ndarray, storage: Storage | None, nr: int) -> Tensor:
+    """A node's own saved output as a new tensor: same memory and version counter, history through the node."""
+    out = wrap(array, requires_grad=True)
+    out._fn = node
+    out._nr = nr
+    out._storage = storage
+    if storage is None:
+        storage_of(out)
+    return out
+
+
+Hooks = tuple[Callable[[Tensor], Any], Callable[[Any], Tensor]]
+
+
+class Packed:
+    """What a pack hook returned, with the history that the unpacked tensor gets back."""
+
+    __slots__ = ("value", "unpack", "fn", "nr", "requires_grad", "leaf")
+
+    def __init__(self, t: Tensor, hooks: Hooks) -> None:
+        pack, self.unpack = hooks
+        self.fn, self.nr, self.requires_grad = t.grad_fn, t._nr, t.requires_grad
+        self.leaf = accumulator(t) if self.requires_grad and self.fn is None else None
+        version = t._version
+        with no_grad():
+            self.value = pack(t)
+        if t._version != version:
+            raise RuntimeError(errors.PACK_HOOK_WRITES)
+
+    def tensor(self, own: Node) -> Tensor:
+        """Unpack into a new tensor; for the node's own output the history is the node itself."""
+        with no_grad():
+            unpacked = self.unpack(self.value)
+        if not isinstance(unpacked, Tensor):
+            raise TypeError(errors.UNPACK_HOOK_KIND.format(type(unpacked).__name__))
+        out = wrap(unpacked._array, self.requires_grad)
+        fn = own if self.fn is OWN else self.fn
+        if fn is not None:
+            out._fn, out._nr = fn, self.nr
+        elif self.leaf is not None:
+            meta_of(out).accumulator = weakref.ref(self.leaf)
+        return out
+
+
+OWN = object()  # stands for the node that holds the packed value: naming it would be a reference cycle
+
+
+def packed(t: Tensor, node: Node, hooks: Hooks | None = None) -> Packed:
+    """A tensor packed by the innermost hooks of this thread, or by those given."""
+    pack = Packed(t, hooks or local.modes.saved_hooks[-1])
+    if pack.fn is node:
+        pack.fn = OWN
+    return pack
+
+
+def pack_saved(node: Any, out: Tensor) -> None:
+    """Send everything a built-in node saved through the innermost hooks."""
+    for name in node.saved_names:
+        saved = getattr(node, f"s_{name}")
+        if name == "result" and node.keeps_result:
+            node.s_result = packed(out, node)
+        elif isinstance(saved, Tensor):
+            setattr(node, f"s_{name}", packed(saved, node))
+
+
+class SavedTensor:
+    """One saved tensor of a node, where hooks can be put on it alone (`grad_fn._raw_saved_self`)."""
+
+    def __init__(self, get: Callable[[], Any], put: Callable[[Hooks], None]) -> None:
+        self._get, self._put = get, put
+
+    def register_hooks(self, pack_hook: Callable[[Tensor], Any], unpack_hook: Callable[[Any], Tensor]) -> None:
+        """Pack this saved tensor now, and unpack it with the other hook whenever it is read."""
+        saved = self._get()
+        if saved is FREED:
+            raise RuntimeError(errors.SECOND_BACKWARD)
+        if saved is None:
+            raise RuntimeError("Calling register_hooks on a saved tensor with value None is forbidden")
+        if type(saved) is Packed:
+            raise RuntimeError(errors.HOOKS_ALREADY_SET)
+        self._put((pack_hook, unpack_hook))
