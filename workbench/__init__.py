@@ -42,8 +42,9 @@ from .ops.creation import (
     zeros_like,
 )
 from .ops.indexing import argsort, sort
+from .ops.joining import cat, stack
 from .ops.linear import bmm, dot, matmul, mm, mv
-from .ops.movement import cat, clone, detach, permute, reshape, squeeze, stack, t, transpose, unsqueeze
+from .ops.movement import clone, detach, permute, reshape, squeeze, t, transpose, unsqueeze
 from .ops.pointwise import (
     abs,
     add,

@@ -1,6 +1,6 @@
 """Differentiable operations, one statement each; importing this package gives Tensor its methods."""
 
-from . import choice, creation, indexing, inplace, linear, movement, pointwise, reduction, shapes, strided
+from . import choice, creation, indexing, inplace, joining, linear, movement, pointwise, reduction, shapes, strided
 from .declare import REGISTRY
 
 __all__ = [
@@ -9,6 +9,7 @@ __all__ = [
     "creation",
     "indexing",
     "inplace",
+    "joining",
     "linear",
     "movement",
     "pointwise",

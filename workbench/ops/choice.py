@@ -8,6 +8,7 @@ import numpy as np
 
 from ..autograd.tensor import Tensor
 from .declare import define, in_formulas, method, operator
+from .refusals import lift
 
 maximum = define(
     "MaximumBackward0",
@@ -41,6 +42,7 @@ _clamp = define(
     "ClampBackward1",
     "clamp(Tensor self, min, max)",
     lambda a, low, high: np.clip(a, low, high),
+    prepare=lift,
     self="where(in_range(self, min, max), grad, 0)",
     samples="r(3), -0.5, 0.5; r(3), None, 0.5; r(3), 0, None",
 )
@@ -83,7 +85,6 @@ def clamp(self: Tensor, min: Any = None, max: Any = None) -> Tensor:
     return _clamp(self, min, max)
 
 
-@method()
 def where(condition: Tensor, self: Any = None, other: Any = None) -> Tensor:
     """`self` where condition holds, else `other`; RuntimeError unless condition is a bool tensor."""
     if condition._array.dtype.kind != "b":
@@ -95,6 +96,13 @@ def where(condition: Tensor, self: Any = None, other: Any = None) -> Tensor:
 
 Tensor.where = lambda self, condition, other: where(condition, self, other)
 Tensor.maximum, Tensor.minimum = maximum, minimum
+
+
+def _inverted(a: np.ndarray) -> np.ndarray:
+    if a.dtype.kind == "f":
+        raise TypeError("~ (operator.invert) is only implemented on integer and Boolean-type tensors")
+    return np.invert(a)
+
 
 for _name, _forward, _word in (
     ("eq", np.equal, "__eq__"),
@@ -110,5 +118,6 @@ for _name, _forward, _word in (
     globals()[_name] = define(_name, f"{_name}(Tensor self, Tensor other)", _forward, kind="pointwise")
     setattr(Tensor, _name, globals()[_name])
     setattr(Tensor, _word, operator(globals()[_name]))
-bitwise_not = define("bitwise_not", "bitwise_not(Tensor self)", np.invert)
+Tensor.__rand__, Tensor.__ror__, Tensor.__rxor__ = Tensor.__and__, Tensor.__or__, Tensor.__xor__
+bitwise_not = define("bitwise_not", "bitwise_not(Tensor self)", _inverted)
 Tensor.bitwise_not = Tensor.__invert__ = bitwise_not

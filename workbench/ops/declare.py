@@ -16,6 +16,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Callable
 from typing import Any
@@ -25,6 +26,7 @@ import numpy as np
 from ..autograd.tensor import Tensor
 from . import compile as compiling
 from .door import door, operator_door
+from .refusals import not_a_tensor
 
 REGISTRY: dict[str, Op] = {}
 
@@ -53,11 +55,12 @@ class Op:
         forward: Callable[..., Any],
         kind: str,
         samples: str,
+        prepare: Callable[[tuple[Any, ...]], tuple[Any, ...]] | None,
         formulas: dict,
     ) -> None:
         self.node_name, self.signature, self.forward = node_name, signature, forward
         self.kind, self.formulas = kind, formulas
-        self.samples = samples
+        self.samples, self.prepare = samples, prepare
         self.name, inside = re.fullmatch(r"(\w+)\((.*)\)", signature).groups()
         self.variadic = "Tensor[]" in inside
         params = re.findall(r"(?:(Tensor\[\]|Tensor|Kept) )?(\w+)(=[^,]+)?(?:, )?", inside)
@@ -88,10 +91,14 @@ def define(
     *,
     kind: str = "plain",
     samples: str = "",
+    prepare: Callable[[tuple[Any, ...]], tuple[Any, ...]] | None = None,
     **formulas: str,
 ) -> Callable[..., Any]:
-    """Declare an op, put it in the registry and return its function; `formulas` has one text per tensor argument."""
-    op = Op(node_name, signature, forward, kind, samples, formulas)
+    """Declare an op, put it in the registry and return its function; `formulas` has one text per tensor argument.
+
+    `prepare` is given the arguments whenever they are not float32 or float64, and refuses or converts them.
+    """
+    op = Op(node_name, signature, forward, kind, samples, prepare, formulas)
     REGISTRY[op.name] = op
     function = compiling.straight(op, door)
     function.op = op
@@ -116,6 +123,13 @@ def method(*names: str) -> Callable[..., Any]:
     def attach(function: Callable[..., Any]) -> Callable[..., Any]:
         for name in names or (function.__name__,):
             setattr(Tensor, name, function)
-        return function
+
+        @functools.wraps(function)
+        def called(input: Tensor, *args: Any, **kwargs: Any) -> Any:
+            if not isinstance(input, Tensor):
+                raise TypeError(not_a_tensor(function.__name__, "input", 0, input))
+            return function(input, *args, **kwargs)
+
+        return called
 
     return attach

@@ -150,16 +150,21 @@ def getitem(self: Tensor, index: Any) -> Tensor:
 
 def located(self: Tensor, index: Any) -> tuple[Tensor, tuple[Any, ...] | None]:
     """An index as a view for its ints, slices and None, and what is left to look up in that view, if anything."""
+    if not self._array.ndim and _is_number(index):
+        raise IndexError(
+            "invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` in C++ to convert a "
+            "0-dim tensor to a number"
+        )
     alone = isinstance(index, slice)
     parts = _spread(index if isinstance(index, tuple) else (index,), self._array.ndim)
     out, dim, advanced = self, 0, {}
-    for part in parts:
+    for place, part in enumerate(parts):
         if part is None:
             out, dim = unsqueeze(out, dim), dim + 1
         elif isinstance(part, slice):
             out, dim = _sliced(out, dim, part, alone), dim + 1
         elif _is_number(part):
-            out = _selected(out, dim, int(part))
+            out = _selected(out, dim, int(part), place)
         else:
             advanced[dim] = array = _lookup_of(part, out._array.shape, dim)
             dim += array.ndim if array.dtype.kind == "b" else 1
@@ -226,22 +231,17 @@ def _sliced(t: Tensor, dim: int, part: slice, alone: bool) -> Tensor:
     return _slice(t, dim, start, max(end, start), step)
 
 
-def _selected(t: Tensor, dim: int, index: int) -> Tensor:
-    if not t._array.ndim:
-        raise IndexError(
-            "invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` in C++ to convert a "
-            "0-dim tensor to a number"
-        )
+def _selected(t: Tensor, dim: int, index: int, place: int) -> Tensor:
     size = t._array.shape[dim]
     if not -size <= index < size:
-        raise IndexError(f"index {index} is out of bounds for dimension {dim} with size {size}")
+        raise IndexError(f"index {index} is out of bounds for dimension {place} with size {size}")
     return _select(t, dim, index)
 
 
 def _iterate(self: Tensor) -> Iterator[Tensor]:
     if not self._array.ndim:
         raise TypeError("iteration over a 0-d tensor")
-    return iter([_selected(self, 0, i) for i in range(len(self._array))])
+    return iter([_select(self, 0, i) for i in range(len(self._array))])
 
 
 Tensor.__iter__ = _iterate
@@ -279,7 +279,7 @@ sort_result = pair("sort")
 def argsort(self: Tensor, dim: int = -1, descending: bool = False) -> Tensor:
     """The indices that put the elements in order along `dim`; equal elements keep their order."""
     a = -self._array if descending else self._array
-    return wrap(np.argsort(a, axis=dim, kind="stable") if a.ndim else np.zeros((), np.int64))
+    return wrap(np.argsort(a, axis=dim_index(dim, a.ndim), kind="stable") if a.ndim else np.zeros((), np.int64))
 
 
 @method()

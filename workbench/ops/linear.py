@@ -2,16 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 
 from ..autograd.tensor import Tensor
+from . import refusals
 from .declare import define, method
 from .movement import _unsafe_view
+
+
+def _product(ndim: tuple[int, int], last: int, check: Callable[..., None]) -> Callable[..., Any]:
+    """np.matmul between arrays of these numbers of dimensions; `check` says what is wrong where it cannot be."""
+
+    def product(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+        if (a.ndim, b.ndim) != ndim or a.dtype is not b.dtype or a.shape[-1] != b.shape[last]:
+            check(a, b)
+        return np.matmul(a, b)
+
+    return product
+
 
 mm = define(
     "MmBackward0",
     "mm(Tensor self, Tensor mat2)",
-    np.matmul,
+    _product((2, 2), 0, refusals.check_mm),
     self="mm(grad, t(mat2))",
     mat2="mm(t(self), grad)",
     samples="r(2, 3), r(3, 4)",
@@ -19,7 +35,7 @@ mm = define(
 dot = define(
     "DotBackward0",
     "dot(Tensor self, Tensor tensor)",
-    np.dot,
+    _product((1, 1), 0, refusals.check_dot),
     self="grad * tensor",
     tensor="grad * self",
     samples="r(3), r(3)",
@@ -27,7 +43,7 @@ dot = define(
 mv = define(
     "MvBackward0",
     "mv(Tensor self, Tensor vec)",
-    np.matmul,
+    _product((2, 1), 0, refusals.check_mv),
     self="unsqueeze(grad, 1) * vec",
     vec="mv(t(self), grad)",
     samples="r(2, 3), r(3)",
@@ -35,7 +51,7 @@ mv = define(
 bmm = define(
     "BmmBackward0",
     "bmm(Tensor self, Tensor mat2)",
-    np.matmul,
+    _product((3, 3), 1, refusals.check_bmm),
     self="bmm(grad, transpose(mat2, 1, 2))",
     mat2="bmm(transpose(self, 1, 2), grad)",
     samples="r(2, 2, 3), r(2, 3, 4)",
@@ -50,15 +66,14 @@ _squeeze_own = define(
 Tensor.mm, Tensor.dot, Tensor.mv, Tensor.bmm = mm, dot, mv, bmm
 
 
-@method("matmul", "__matmul__")
+@method("matmul")
 def matmul(self: Tensor, other: Tensor) -> Tensor:
     """The matrix product; vectors are taken as a row or a column, leading dimensions are a batch and broadcast."""
     if not isinstance(other, Tensor):
-        return NotImplemented
+        raise TypeError(refusals.not_a_tensor("matmul", "other", 1, other))
     a, b = self._array, other._array
     if not a.ndim or not b.ndim:
         raise RuntimeError(f"both arguments to matmul need to be at least 1D, but they are {a.ndim}D and {b.ndim}D")
-    _check(self, other)
     if a.ndim == b.ndim == 1:
         return dot(self, other)
     if b.ndim == 1 and a.ndim == 2:
@@ -70,42 +85,11 @@ def matmul(self: Tensor, other: Tensor) -> Tensor:
     if b.ndim <= 2:  # a batch of rows over one matrix: fold the batch into the rows
         folded = self.reshape(-1, a.shape[-1])
         return _unsafe_view(matmul(folded, other), a.shape[:-1] + b.shape[1:])
+    refusals.check_broadcast([a.shape[:-2], b.shape[:-2]])
     batch = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
     left = self.expand(batch + a.shape[-2:]).reshape(-1, *a.shape[-2:])
     right = other.expand(batch + b.shape[-2:]).reshape(-1, *b.shape[-2:])
     return _unsafe_view(bmm(left, right), (*batch, a.shape[-2], b.shape[-1]))
 
 
-def _check(self: Tensor, other: Tensor) -> None:
-    a, b = self._array, other._array
-    if a.ndim == b.ndim == 1:
-        if a.dtype is not b.dtype:
-            raise RuntimeError(
-                f"dot : expected both vectors to have same dtype, but found {self.dtype.word} and {other.dtype.word}"
-            )
-        if a.shape != b.shape:
-            raise RuntimeError(
-                f"inconsistent tensor size, expected tensor [{a.shape[0]}] and src [{b.shape[0]}] to have the same "
-                f"number of elements, but got {a.shape[0]} and {b.shape[0]} elements respectively"
-            )
-        return
-    if a.dtype is not b.dtype:
-        words = {
-            "float64": "double",
-            "float32": "float",
-            "float16": "c10::Half",
-            "int64": "long long",
-            "int32": "int",
-        }
-        left, right = (words.get(t.dtype.name, t.dtype.name) for t in (self, other))
-        raise RuntimeError(f"expected m1 and m2 to have the same dtype, but got: {left} != {right}")
-    rows = b.shape[-2] if b.ndim > 1 else b.shape[0]
-    if a.shape[-1] == rows:
-        return
-    if b.ndim == 1 and a.ndim == 2:
-        raise RuntimeError(f"size mismatch, got input ({a.shape[0]}), mat ({a.shape[0]}x{a.shape[1]}), vec ({rows})")
-    left = (
-        (1, a.shape[0]) if a.ndim == 1 else (int(np.prod(a.shape[:-1])), a.shape[-1]) if b.ndim == 2 else a.shape[-2:]
-    )
-    right = b.shape[-2:] if b.ndim > 1 else (rows, 1)
-    raise RuntimeError(f"mat1 and mat2 shapes cannot be multiplied ({left[0]}x{left[1]} and {right[0]}x{right[1]})")
+Tensor.__matmul__ = lambda self, other: matmul(self, other) if isinstance(other, Tensor) else NotImplemented

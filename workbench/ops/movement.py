@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from ..autograd import dtypes
 from ..autograd.tensor import Tensor, alias, wrap
+from . import refusals
 from .declare import define, in_formulas, method
 from .shapes import dim_index, shape_of, sum_to_array
 
@@ -131,6 +131,8 @@ def view_as(self: Tensor, other: Tensor) -> Tensor:
 
 
 def _full_shape(t: Tensor, size: tuple[int, ...]) -> tuple[int, ...]:
+    if size.count(-1) > 1:
+        raise RuntimeError("only one dimension can be inferred")
     known = int(np.prod([s for s in size if s != -1], dtype=np.int64))
     full = tuple(t._array.size // known if s == -1 and known else s for s in size)
     if int(np.prod(full, dtype=np.int64)) != t._array.size:
@@ -156,7 +158,9 @@ def t(self: Tensor) -> Tensor:
 @method()
 def permute(self: Tensor, *dims: Any) -> Tensor:
     """A view with the dimensions in the order given."""
-    return _permute(self, tuple(dim_index(d, self._array.ndim) for d in shape_of(*dims)))
+    order = tuple(dim_index(d, self._array.ndim) for d in shape_of(*dims))
+    refusals.check_permute(self, order)
+    return _permute(self, order)
 
 
 def _reversed(self: Tensor) -> Tensor:
@@ -179,6 +183,7 @@ Tensor.T = property(_reversed)
 def expand(self: Tensor, *size: Any) -> Tensor:
     """A view in which dimensions of size 1 are repeated (-1 keeps a size)."""
     shape = shape_of(*size)
+    refusals.check_expand(self, shape)
     lead = len(shape) - self._array.ndim
     return _expand(self, tuple(self._array.shape[i - lead] if s == -1 else s for i, s in enumerate(shape)))
 
@@ -224,72 +229,3 @@ for _name, _dtype in (
     ("bool", dtypes.bool_),
 ):
     setattr(Tensor, _name, lambda self, _dtype=_dtype: to(self, _dtype))
-
-
-def _cat_backward(grad: Any, dim: int, sizes: tuple[int, ...], narrow: Any) -> list[Any]:
-    starts = np.cumsum((0, *sizes)).tolist()
-    return [narrow(grad, dim, start, start + size) for start, size in zip(starts, sizes, strict=False)]
-
-
-def _narrow_array(a: np.ndarray, dim: int, start: int, end: int) -> np.ndarray:
-    return a[(slice(None),) * dim + (slice(start, end),)]
-
-
-def _narrow_tensor(a: Tensor, dim: int, start: int, end: int) -> Tensor:
-    return a[(slice(None),) * dim + (slice(start, end),)]
-
-
-in_formulas(
-    "cat_backward",
-    lambda grad, dim, sizes: _cat_backward(grad, dim, sizes, _narrow_array),
-    lambda grad, dim, sizes: _cat_backward(grad, dim, sizes, _narrow_tensor),
-)
-in_formulas(
-    "unbind",
-    lambda grad, dim: list(np.moveaxis(grad, dim, 0)),
-    lambda grad, dim: [grad[(slice(None),) * dim + (i,)] for i in range(grad._array.shape[dim])],
-)
-_cat = define(
-    "CatBackward0",
-    "cat(Tensor[] tensors, dim, sizes)",
-    lambda arrays, dim, sizes: np.concatenate(arrays, axis=dim),
-    tensors="cat_backward(grad, dim, sizes)",
-    samples="[r(2), r(3)], 0, (2, 3); [r(2, 1), r(2, 2)], 1, (1, 2)",
-)
-_stack = define(
-    "StackBackward0",
-    "stack(Tensor[] tensors, dim)",
-    lambda arrays, dim: np.stack(arrays, axis=dim),
-    tensors="unbind(grad, dim)",
-    samples="[r(2), r(2)], 0; [r(2, 3), r(2, 3)], 1",
-)
-
-
-def _meeting(tensors: Sequence[Tensor]) -> list[Tensor]:
-    """The tensors in the one dtype they meet in."""
-    common = dtypes.result_type([(t.dtype, 2) for t in tensors])
-    return [t.to(common) for t in tensors]
-
-
-def cat(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
-    """Tensors put one after the other along `dim`."""
-    ndim = tensors[0]._array.ndim
-    for t in tensors:
-        if t._array.ndim != ndim:
-            raise RuntimeError(f"Tensors must have same number of dimensions: got {ndim} and {t._array.ndim}")
-    if not ndim:
-        raise RuntimeError("zero-dimensional tensor (at position 0) cannot be concatenated")
-    dim = dim_index(dim, ndim)
-    return _cat(_meeting(tensors), dim, tuple(t._array.shape[dim] for t in tensors))
-
-
-def stack(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
-    """Tensors of one shape put together along a new dimension."""
-    first = tensors[0]._array
-    for i, t in enumerate(tensors):
-        if t._array.shape != first.shape:
-            raise RuntimeError(
-                f"stack expects each tensor to be equal size, but got {list(first.shape)} at entry 0 and "
-                f"{list(t._array.shape)} at entry {i}"
-            )
-    return _stack(_meeting(tensors), dim_index(dim, first.ndim + 1))

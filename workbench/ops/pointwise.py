@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from ..autograd.dtypes import get_default_dtype
 from ..autograd.tensor import Tensor
 from .choice import where_
 from .declare import define, in_formulas, method, operator
+from .refusals import lift, no_bools, no_mask
 
 _add = define(
     "AddBackward0",
@@ -31,20 +31,12 @@ _add_scaled = define(
 )
 
 
-def _subtract(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    if a.dtype.kind == "b":
-        raise RuntimeError(
-            "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or `logical_xor()` "
-            "operator instead."
-        )
-    return np.subtract(a, b)
-
-
 _sub = define(
     "SubBackward0",
     "sub(Tensor self, Tensor other)",
-    _subtract,
+    np.subtract,
     kind="pointwise",
+    prepare=no_bools,
     self="grad",
     other="-grad",
     samples="r(3), r(3); r(2, 3), r(3); r(3), 2.5; r(3), r(2, 3)",
@@ -54,6 +46,7 @@ _sub_scaled = define(
     "sub_scaled(Tensor self, Tensor other, alpha)",
     lambda a, b, alpha: a - alpha * b,
     kind="pointwise",
+    prepare=no_bools,
     self="grad",
     other="-grad * alpha",
     samples="r(3), r(3), 2.5; r(2, 3), r(3), -1",
@@ -62,6 +55,7 @@ _rsub = define(
     "RsubBackward1",
     "rsub(Tensor self, number)",
     lambda a, n: n - a,
+    prepare=lambda args: lift(no_bools(args)),
     self="-grad",
     samples="r(3), 2.0; r(3), 1",
 )
@@ -83,7 +77,7 @@ div = define(
     other="-grad * (self / other / other)",
     samples="r(3), p(3); r(2, 3), p(3); r(3), 2.5; r(2, 1), p(1, 3)",
 )
-neg = define("NegBackward0", "neg(Tensor self)", np.negative, self="-grad", samples="r(3)")
+neg = define("NegBackward0", "neg(Tensor self)", np.negative, prepare=no_mask, self="-grad", samples="r(3)")
 reciprocal = define(
     "ReciprocalBackward0",
     "reciprocal(Tensor self)",
@@ -131,10 +125,19 @@ define(
 abs = define("AbsBackward0", "abs(Tensor self)", np.abs, self="grad * sign(self)", samples="r(3)")
 sign = define("SignBackward0", "sign(Tensor self)", np.sign, self="zeros_like(grad)", samples="r(3)")
 
+
+def _powers(args: tuple[Any, ...]) -> tuple[Any, ...]:
+    t, exponent = lift(args)
+    if not t.dtype.is_floating_point and exponent < 0:
+        raise RuntimeError("Integers to negative integer powers are not allowed.")
+    return t, exponent
+
+
 _pow_number = define(
     "PowBackward0",
     "pow_number(Tensor self, exponent)",
     np.power,
+    prepare=_powers,
     self="grad * (exponent * self ** (exponent - 1)) if exponent else zeros_like(grad)",
     samples="p(3), 2; r(3), 3; p(3), 0.5; r(2), 0",
 )
@@ -151,6 +154,7 @@ _pow_base = define(
     "PowBackward2",
     "pow_base(Tensor exponent, base)",
     lambda exponent, base: np.power(exponent.dtype.type(base), exponent),
+    prepare=lift,
     exponent="grad * (result * log_number(base, exponent))",
     samples="r(3), 2.0; r(3), 3",
 )
@@ -159,16 +163,19 @@ in_formulas(
     lambda base, exponent: float(np.log(base)) if base else np.where(exponent >= 0, 0.0, -np.inf),
     lambda base, exponent: float(np.log(base)) if base else where_(exponent >= 0, 0.0, -np.inf),
 )
-@method()
+
+
 def add(self: Tensor, other: Any, *, alpha: float = 1) -> Tensor:
     """self + alpha * other."""
     return _add(self, other) if alpha == 1 else _add_scaled(self, other, alpha)
 
 
-@method("sub")
 def sub(self: Tensor, other: Any, *, alpha: float = 1) -> Tensor:
     """self - alpha * other; RuntimeError for two bool tensors."""
     return _sub(self, other) if alpha == 1 else _sub_scaled(self, other, alpha)
+
+
+Tensor.add, Tensor.sub = add, sub
 
 
 @method("__rsub__")
@@ -184,18 +191,16 @@ def _rdiv(self: Tensor, other: Any) -> Tensor:
     return mul(reciprocal(self), other) if isinstance(other, (int, float)) else NotImplemented
 
 
-@method("pow", "__pow__")
 def pow(self: Any, exponent: Any) -> Any:
     """self to the power of exponent, either of which may be a number."""
     if not isinstance(self, Tensor):
         return _pow_base(exponent, self)
     if isinstance(exponent, Tensor):
         return _pow_tensors(self, exponent)
-    if not isinstance(exponent, (int, float)):
-        return NotImplemented
-    if isinstance(exponent, float) and self._array.dtype.kind != "f":
-        self = self.to(get_default_dtype())
-    return _pow_number(self, exponent)
+    return _pow_number(self, exponent) if isinstance(exponent, (int, float)) else NotImplemented
+
+
+Tensor.pow = Tensor.__pow__ = pow
 
 
 @method("__rpow__")

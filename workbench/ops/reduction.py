@@ -36,14 +36,14 @@ _sum_dim = define(
 _mean_all = define(
     "MeanBackward0",
     "mean_all(Tensor self)",
-    lambda a: np.mean(a),
+    lambda a: np.add.reduce(a, axis=None) / a.size,
     self="expand(grad, self.shape) / numel(self.shape)",
     samples="r(3); r(2, 3)",
 )
 _mean_dim = define(
     "MeanBackward1",
     "mean_dim(Tensor self, dim, keepdim)",
-    lambda a, dim, keepdim: np.mean(a, axis=dim, keepdims=keepdim),
+    lambda a, dim, keepdim: np.add.reduce(a, axis=dim, keepdims=keepdim) / _count_of(a.shape, dim),
     self="expand(put_back(grad, self.shape, dim, keepdim), self.shape) / count_of(self.shape, dim)",
     samples="r(2, 3), (0,), False; r(2, 3), (-1,), True",
 )
@@ -164,6 +164,8 @@ Tensor.max, Tensor.min = max, min
 @method()
 def argmax(self: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor:
     """Where the largest element is: in all elements flattened, or along `dim`."""
+    if dim is not None:
+        dim = dim_index(dim, self._array.ndim) if self._array.ndim else None
     return wrap(np.asarray(np.argmax(self._array, axis=dim, keepdims=keepdim)))
 
 

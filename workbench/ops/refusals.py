@@ -1,0 +1,179 @@
+"""What the ops refuse, in PyTorch's words, and how their arguments are made fit."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..autograd import dtypes
+from ..autograd.tensor import Tensor
+
+Shape = tuple[int, ...]
+
+
+def not_a_tensor(function: str, argument: str, position: int, given: Any) -> str:
+    """The sentence for an argument that should have been a tensor."""
+    return f"{function}(): argument '{argument}' (position {position + 1}) must be Tensor, not {type(given).__name__}"
+
+
+def check_broadcast(shapes: list[Shape]) -> None:
+    """RuntimeError where shapes cannot be broadcast together; the last dimension that differs is named."""
+    common: Shape = ()
+    for shape in shapes:
+        ndim = max(len(common), len(shape))
+        for back in range(1, min(len(common), len(shape)) + 1):
+            a, b = common[-back], shape[-back]
+            if a != b and 1 not in (a, b):
+                raise RuntimeError(
+                    f"The size of tensor a ({a}) must match the size of tensor b ({b}) at non-singleton dimension "
+                    f"{ndim - back}"
+                ) from None
+        common = np.broadcast_shapes(common, shape)
+
+
+def lift(args: tuple[Any, ...]) -> tuple[Any, ...]:
+    """A tensor and numbers: the tensor in the dtype in which they meet."""
+    t, *numbers = args
+    standing = [(dtypes.of_number(n), 0) for n in numbers if n is not None]
+    return (t.to(dtypes.result_type([(t.dtype, 1), *standing])), *numbers)
+
+
+def no_bools(args: tuple[Any, ...]) -> tuple[Any, ...]:
+    """RuntimeError for a subtraction of or from a mask."""
+    bools = [a.dtype is dtypes.bool_ if isinstance(a, Tensor) else isinstance(a, bool) for a in args[:2]]
+    if all(bools):
+        raise RuntimeError(
+            "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or `logical_xor()` "
+            "operator instead."
+        )
+    if any(bools):
+        raise RuntimeError(
+            "Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying to invert a mask, "
+            "use the `~` or `logical_not()` operator instead."
+        )
+    return args
+
+
+def no_mask(args: tuple[Any, ...]) -> tuple[Any, ...]:
+    """RuntimeError for the negative of a mask."""
+    if args[0].dtype is dtypes.bool_:
+        raise RuntimeError(
+            "Negation, the `-` operator, on a bool tensor is not supported. If you are trying to invert a mask, use "
+            "the `~` or `logical_not()` operator instead."
+        )
+    return args
+
+
+def check_tensors(function: str, tensors: Any) -> None:
+    """Refuse what is no list of tensors, for cat and stack."""
+    if isinstance(tensors, Tensor) or not isinstance(tensors, (list, tuple)):
+        raise TypeError(
+            f"{function}(): argument 'tensors' (position 1) must be tuple of Tensors, not {type(tensors).__name__}"
+        )
+    for i, t in enumerate(tensors):
+        if not isinstance(t, Tensor):
+            raise TypeError(f"expected Tensor as element {i} in argument 0, but got {type(t).__name__}")
+
+
+def check_cat(tensors: list[Tensor], dim: int) -> None:
+    """RuntimeError where tensors differ in another dimension than the one they are put together along."""
+    shapes = [t._array.shape for t in tensors]
+    for i, shape in enumerate(shapes):
+        if len(shape) != len(shapes[0]):
+            raise RuntimeError(f"Tensors must have same number of dimensions: got {len(shapes[0])} and {len(shape)}")
+        for d, (want, got) in enumerate(zip(shapes[0], shape, strict=True)):
+            if d != dim and want != got:
+                raise RuntimeError(
+                    f"Sizes of tensors must match except in dimension {dim}. Expected size {want} but got size {got} "
+                    f"for tensor number {i} in the list."
+                )
+
+
+def check_expand(t: Tensor, size: Shape) -> None:
+    """RuntimeError where a tensor cannot be repeated to `size`."""
+    shape = t._array.shape
+    lead = len(size) - len(shape)
+    if lead < 0:
+        raise RuntimeError(
+            f"expand({t.dtype.type_name}{{{list(shape)}}}, size={list(size)}): the number of sizes provided "
+            f"({len(size)}) must be greater or equal to the number of dimensions in the tensor ({len(shape)})"
+        )
+    for dim in range(len(size) - 1, -1, -1):
+        want, have = size[dim], shape[dim - lead] if dim >= lead else 1
+        if dim < lead and want < 0:
+            raise RuntimeError(
+                f"The expanded size of the tensor ({want}) isn't allowed in a leading, non-existing dimension {dim}"
+            )
+        if want not in (-1, have) and have != 1:
+            raise RuntimeError(
+                f"The expanded size of the tensor ({want}) must match the existing size ({have}) at non-singleton "
+                f"dimension {dim}.  Target sizes: {list(size)}.  Tensor sizes: {list(shape)}"
+            )
+
+
+def check_permute(t: Tensor, dims: Shape) -> None:
+    """RuntimeError where `dims` does not name every dimension once."""
+    if len(dims) != t._array.ndim:
+        raise RuntimeError(
+            "permute(sparse_coo): number of dimensions in the tensor input does not match the length of the desired "
+            f"ordering of dimensions i.e. input.dim() = {t._array.ndim} is not equal to len(dims) = {len(dims)}"
+        )
+    if len(set(dims)) != len(dims):
+        raise RuntimeError("permute(): duplicate dims are not allowed.")
+
+
+def _word(array: np.ndarray) -> str:
+    words = {"float64": "double", "float32": "float", "float16": "c10::Half", "int64": "long int"}
+    return words.get(array.dtype.name, array.dtype.name)
+
+
+def check_dot(a: np.ndarray, b: np.ndarray) -> None:
+    """RuntimeError unless both are vectors of one size and dtype."""
+    if a.ndim != 1 or b.ndim != 1:
+        raise RuntimeError(f"1D tensors expected, but got {a.ndim}D and {b.ndim}D tensors")
+    if a.dtype is not b.dtype:
+        found = f"{dtypes.of(a).word} and {dtypes.of(b).word}"
+        raise RuntimeError(f"dot : expected both vectors to have same dtype, but found {found}")
+    if a.size != b.size:
+        raise RuntimeError(
+            f"inconsistent tensor size, expected tensor [{a.size}] and src [{b.size}] to have the same number of "
+            f"elements, but got {a.size} and {b.size} elements respectively"
+        )
+
+
+def check_mm(a: np.ndarray, b: np.ndarray) -> None:
+    """RuntimeError unless both are matrices of one dtype that can be multiplied."""
+    for name, array in (("self", a), ("mat2", b)):
+        if array.ndim != 2:
+            raise RuntimeError(f"{name} must be a matrix")
+    if a.dtype is not b.dtype:
+        raise RuntimeError(f"expected m1 and m2 to have the same dtype, but got: {_word(a)} != {_word(b)}")
+    if a.shape[1] != b.shape[0]:
+        (m, k), (n, p) = a.shape, b.shape
+        raise RuntimeError(f"mat1 and mat2 shapes cannot be multiplied ({m}x{k} and {n}x{p})")
+
+
+def check_mv(a: np.ndarray, b: np.ndarray) -> None:
+    """RuntimeError unless they are a matrix and a vector of one dtype that can be multiplied."""
+    if a.ndim != 2 or b.ndim != 1:
+        raise RuntimeError(f"vector + matrix @ vector expected, got 1, {a.ndim}, {b.ndim}")
+    if a.dtype is not b.dtype:
+        matrix, vector = dtypes.of(a).word, dtypes.of(b).word
+        raise RuntimeError(f"addmv input tensors must have the same dtype, but got {vector}, {matrix}, and {vector}")
+    if a.shape[1] != b.size:
+        m, k = a.shape
+        raise RuntimeError(f"size mismatch, got input ({m}), mat ({m}x{k}), vec ({b.size})")
+
+
+def check_bmm(a: np.ndarray, b: np.ndarray) -> None:
+    """RuntimeError unless both are batches of matrices of one dtype that can be multiplied."""
+    for name, array in (("batch1", a), ("batch2", b)):
+        if array.ndim != 3:
+            raise RuntimeError(f"{name} must be a 3D tensor")
+    want, got = [a.shape[0], a.shape[2]], list(b.shape[:2])
+    if want != got:
+        raise RuntimeError(f"Expected size for first two dimensions of batch2 tensor to be: {want} but got: {got}.")
+    if a.dtype is not b.dtype:
+        found = f"{dtypes.of(a).word} and {dtypes.of(b).word}"
+        raise RuntimeError(f"expected scalar type {found}")
