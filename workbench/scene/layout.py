@@ -113,7 +113,7 @@ def _dot(scene: Scene, blocks: dict[str, _Block], boxes: dict[str, Size], labels
     for key, arrow in enumerate(scene.arrows.values()):
         w, h = labels[arrow.id]
         label = f", label={_table(_cell(w, h))}" if w else ""
-        lines.append(f"{number[arrow.source]}:b:s -> {number[arrow.target]}:b:n [key={key}{label}]")
+        lines.append(f"{number[arrow.source]}:b:s -> {number[arrow.target]}:b:n [key={key}, id={key}{label}]")
     return _HEAD + "\n".join(lines) + "\n}"
 
 
@@ -163,9 +163,11 @@ def _program(dot: str) -> dict[str, Any]:
     except ImportError:
         raise LayoutUnavailable(_MISSING) from None
     try:
-        return json.loads(graphviz.pipe("dot", "json0", dot.encode(), quiet=True))
+        placed = json.loads(graphviz.pipe("dot", "json0", dot.encode(), quiet=True))
     except graphviz.ExecutableNotFound:
         raise LayoutUnavailable(_MISSING) from None
+    placed.get("edges", []).sort(key=lambda edge: int(edge["id"]))
+    return {"edges": []} | placed
 
 
 @contextmanager

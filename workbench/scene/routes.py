@@ -1,10 +1,11 @@
-"""The ways of arrows: Graphviz's splines, brought to the boxes, set apart there, and eased where there is room."""
+"""The ways of arrows: Graphviz's splines, led up to the boxes, set apart there and eased where room is."""
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
 from itertools import pairwise
 from typing import Any
 
@@ -14,8 +15,11 @@ GAP = 3  # px between a box and the end of an arrow's line; an arrow's head brid
 _APART = 22  # between the ends of arrows that meet at one box, if there is room
 _CORNER = 14  # of a box's edge, where no arrow may end
 _VERTICAL = 24  # how far an arrow's ends keep to the vertical, if there is room
+_SWING = 40  # how far a stretch of an arrow may swing out sideways
+_PACE = 10  # between the points of a curve that are looked at
+_ROOM = 26  # left and right of an arrow that comes close to saved tensors
 _STRETCH = 40  # how far from its end an arrow's direction is judged
-_MOST_EASED = 300  # boxes; in a larger picture looking for room would take longer than the layout
+_MOST_EASED = 200  # boxes; in a larger picture looking for room would take longer than the layout
 
 Point = tuple[float, float]
 
@@ -67,31 +71,60 @@ def routed(
     """The way of every arrow, from the splines Graphviz laid around the boxes and labels."""
     paths = {}
     for arrow, spline in zip(scene.arrows.values(), splines, strict=True):
-        points = _drawn_out(spline, places[arrow.source], places[arrow.target])
-        # Beside a label Graphviz has already led the arrow with care.
-        if not labels[arrow.id].w and len(places) <= _MOST_EASED:
-            room = _room(points[0], points[-1])
-            if not any(map(room.meets, (*places.values(), *labels.values()))):
-                points = _eased(points)
-        paths[arrow.id] = points
+        upper, lower = places[arrow.source], places[arrow.target]
+        levels = upper.y + upper.h + GAP, lower.y - GAP
+        paths[arrow.id] = _around(_calmed(spline), *levels)
+        if len(places) <= _MOST_EASED:
+            calm = _direct(_calmed(spline), *levels)
+            # Beside a label Graphviz has already led the arrow with care.
+            if not labels[arrow.id].w and _free(_room(calm[0], calm[-1]), places, labels):
+                paths[arrow.id] = _eased(calm)
+            elif len(calm) < len(paths[arrow.id]) and not _meets(calm, places):
+                paths[arrow.id] = calm
     _spread(scene, paths, places)
-    return {
-        id: Way(tuple((round(x, 1), round(y, 1)) for x, y in points), labels[id])
-        for id, points in paths.items()
-    }
+    if len(places) <= _MOST_EASED:
+        labels = _brought_near(labels, paths, places)
+    rounded = {id: tuple((round(x, 1), round(y, 1)) for x, y in points) for id, points in paths.items()}
+    return {id: Way(points, labels[id]) for id, points in rounded.items()}
 
 
-def _drawn_out(points: list[Point], upper: Place, lower: Place) -> list[Point]:
-    """The points with both ends at their boxes and vertical there.
+def _calmed(points: list[Point]) -> list[Point]:
+    """The points with no stretch swinging far beyond its ends, as Graphviz sometimes lets one do."""
+    calm = points[:1]
+    for n in range(0, len(points) - 1, 3):
+        (x0, y0), *controls, (x1, y1) = points[n : n + 4]
+        left, right = min(x0, x1) - _SWING, max(x0, x1) + _SWING
+        top, bottom = min(y0, y1) - _SWING, max(y0, y1) + _SWING
+        calm += [(min(max(x, left), right), min(max(y, top), bottom)) for x, y in controls]
+        calm.append((x1, y1))
+    return calm
 
-    Graphviz ends them at a block's edge, which saved tensors may make higher than the box they hang on.
-    """
+
+def _direct(points: list[Point], start: float, end: float) -> list[Point]:
+    """The points with their ends set to the levels `start` and `end`, and vertical there."""
     (x0, y0), *middle, (x1, y1) = points
-    start, end = upper.y + upper.h + GAP, lower.y - GAP
     room = min(_VERTICAL, (end - start) / 3)
     middle[0] = (x0, max(middle[0][1], y0 + room))
     middle[-1] = (x1, min(middle[-1][1], y1 - room))
     return [(x0, start), *middle, (x1, end)]
+
+
+def _around(points: list[Point], start: float, end: float) -> list[Point]:
+    """The same, but straight to where Graphviz ended them.
+
+    That is the edge of a block, which saved tensors may make higher than the box they hang on: beside them
+    nothing is in the way.
+    """
+    (x0, y0), *_, (x1, y1) = points
+    before = _straight((x0, start), (x0, y0)) if y0 - start > 1 else []
+    after = _straight((x1, end), (x1, y1))[::-1] if end - y1 > 1 else []
+    return [*before, *_direct(points, y0 if before else start, y1 if after else end), *after]
+
+
+def _straight(start: Point, end: Point) -> list[Point]:
+    """A straight line's Bézier points but the last."""
+    (x, y), (u, v) = start, end
+    return [(x + (u - x) * part, y + (v - y) * part) for part in (0, 1 / 3, 2 / 3)]
 
 
 def _eased(points: list[Point]) -> list[Point]:
@@ -99,6 +132,45 @@ def _eased(points: list[Point]) -> list[Point]:
     (x0, y0), (x1, y1) = points[0], points[-1]
     half = (y0 + y1) / 2
     return [(x0, y0), (x0, half), (x1, half), (x1, y1)]
+
+
+def _free(room: Place, places: dict[str, Place], labels: dict[str, Place]) -> bool:
+    return not any(map(room.meets, (*places.values(), *labels.values())))
+
+
+def _meets(points: list[Point], places: dict[str, Place]) -> bool:
+    """Whether the curve leads through a box or close to one's side."""
+    rooms = [Place(x - _ROOM, y - 1, 2 * _ROOM, 2) for x, y in _along(points)]
+    return any(room.meets(place) for room in rooms for place in places.values())
+
+
+def _along(points: list[Point]) -> Iterator[Point]:
+    """Points of the curve, a few px apart."""
+    for n in range(0, len(points) - 1, 3):
+        (x0, y0), *_, (x1, y1) = stretch = points[n : n + 4]
+        count = max(4, round((abs(x1 - x0) + abs(y1 - y0)) / _PACE))
+        for part in range(count + 1):
+            yield _on_curve(stretch, part / count)
+
+
+def _brought_near(
+    labels: dict[str, Place], paths: dict[str, list[Point]], places: dict[str, Place]
+) -> dict[str, Place]:
+    """The labels, moved sideways to where their arrows really pass, unless something else is there."""
+    near = dict(labels)
+    passing = sorted((y, x, id) for id, points in paths.items() for x, y in _along(points))
+    for id, label in labels.items():
+        first = bisect_left(passing, (label.y - _PACE,))
+        beside = passing[first : bisect_left(passing, (label.y + label.h + _PACE,))]
+        own = [x for _, x, passer in beside if passer == id]
+        if not label.w or not own:
+            continue
+        moved = replace(label, x=round(max(own), 1))
+        others = [other for key, other in near.items() if key != id]
+        crossed = any(moved.x < x < moved.x + moved.w for _, x, passer in beside if passer != id)
+        if not crossed and not any(map(moved.meets, (*places.values(), *others))):
+            near[id] = moved
+    return near
 
 
 def _room(start: Point, end: Point) -> Place:
@@ -112,25 +184,29 @@ def _spread(scene: Scene, paths: dict[str, list[Point]], places: dict[str, Place
     for arrow in scene.arrows.values():
         leaving[arrow.source].append(paths[arrow.id])
         arriving[arrow.target].append(paths[arrow.id])
-    for ends, way, near in ((leaving, 1, (0, 1)), (arriving, -1, (-1, -2))):
+    for ends, way in ((leaving, 1), (arriving, -1)):
         for id, meeting in ends.items():
             meeting.sort(key=lambda points, way=way: _course(points[::way]))
             apart = min(_APART, (places[id].w - 2 * _CORNER) / max(1, len(meeting) - 1))
             for n, points in enumerate(meeting):
                 shift = (n - (len(meeting) - 1) / 2) * apart
-                for at in near:
-                    points[at] = (points[at][0] + shift, points[at][1])
+                _shift(points, shift, way)
+
+
+def _shift(points: list[Point], by: float, way: int) -> None:
+    """Move one end of the points, as far as it runs straight up or down."""
+    order = list(range(len(points)))[::way]
+    x = points[order[0]][0]
+    for at in order[:-2]:
+        if points[at][0] != x:
+            break
+        points[at] = (x + by, points[at][1])
 
 
 def _course(points: list[Point]) -> float:
     """How far to the right an arrow's first stretch leads."""
     (x, y), *_ = points
-    for n in range(0, len(points) - 1, 3):
-        for part in (0.25, 0.5, 0.75, 1.0):
-            u, v = _on_curve(points[n : n + 4], part)
-            if abs(v - y) >= _STRETCH:
-                return u - x
-    return points[-1][0] - x
+    return next((u - x for u, v in _along(points) if abs(v - y) >= _STRETCH), points[-1][0] - x)
 
 
 def _on_curve(points: list[Point], part: float) -> Point:

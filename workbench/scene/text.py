@@ -9,13 +9,14 @@ from .model import Arrow, Box, Scene
 from .shown import KIND_WORDS, STATE_WORDS
 from .storyboard import Storyboard
 
-_WIDEST = 120  # columns of one line
+_WIDEST = 120  # columns of one line of the graph
+_LONGEST_CAPTION, _LONGEST_SENTENCE = 300, 1000
 _DEEPEST, _LONGEST = 14, 80  # levels and lines of the graph
 _FIRST, _LAST = 16, 6  # steps told when there are too many to tell all
 
 
 def to_text(storyboard: Storyboard) -> str:
-    """The title, the graph from its outputs up to its leaves where a player opens, and what every step does."""
+    """The title, the graph from its outputs to its leaves where a player opens, and what every step does."""
     lines = [storyboard.title] if storyboard.title else []
     lines += graph_lines(storyboard.at())
     if len(storyboard.steps) > 1:
@@ -23,8 +24,14 @@ def to_text(storyboard: Storyboard) -> str:
     return "\n".join(lines)
 
 
+def to_sentence(storyboard: Storyboard) -> str:
+    """The title and the graph as one running text: what is read aloud in place of an image."""
+    graph = "; ".join(line.strip("│├└─╌ ") for line in graph_lines(storyboard.at()))
+    return cut(f"{storyboard.title}: {graph}" if storyboard.title else graph, _LONGEST_SENTENCE)
+
+
 def graph_lines(scene: Scene) -> list[str]:
-    """The graph as a tree with the outputs first and under each box what it was made from, argument by argument."""
+    """The graph as a tree: the outputs first, and under each box what it was made from, in order."""
     there = {id: box for id, box in scene.boxes.items() if box.state != "future"}
     made_from, saved = defaultdict(list), defaultdict(list)
     used = set()
@@ -66,7 +73,8 @@ def graph_lines(scene: Scene) -> list[str]:
 def _named(box: Box, again: bool = False) -> str:
     kind = {"op": "", "saved": ""}.get(box.kind, KIND_WORDS[box.kind])
     said = ", ".join(part for part in (kind, STATE_WORDS[box.state], "see above" if again else "") if part)
-    name = f"{'saved ' if box.kind == 'saved' else ''}{box.title}{f' ({said})' if said else ''}"
+    saved = "saved " if box.kind == "saved" and not box.title.startswith("saved") else ""
+    name = f"{saved}{box.title} ({said})" if said else f"{saved}{box.title}"
     return name if again or not box.lines else f"{name}: {', '.join(box.lines)}"
 
 
@@ -86,7 +94,8 @@ def _step_lines(storyboard: Storyboard) -> list[str]:
     backward = sum(step.phase == "backward" for step in steps)
     phases = f", {len(steps) - backward} forward and {backward} backward" if backward else ""
     lines = [f"{len(steps)} steps{phases}; the graph is shown after step {storyboard.start + 1}:"]
-    told = [_line(f"{n:>{len(str(len(steps)))}}. {step.caption}") for n, step in enumerate(steps, 1)]
+    room = len(str(len(steps)))
+    told = [f"{n:>{room}}. {cut(clean(step.caption), _LONGEST_CAPTION)}" for n, step in enumerate(steps, 1)]
     if len(told) > _FIRST + _LAST + 1:
         told[_FIRST:-_LAST] = [f"… {len(told) - _FIRST - _LAST} more steps …"]
     return lines + told

@@ -1,0 +1,176 @@
+"""Where things stand: nothing overlaps, nothing jumps, and every machine agrees."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from itertools import combinations
+
+import pytest
+from scene_samples import deep, loss, square
+
+from workbench.scene.layout import LayoutUnavailable
+from workbench.scene.model import Arrow, Box, Scene, Step
+from workbench.scene.routes import Place, Way
+from workbench.scene.storyboard import Storyboard
+
+SAMPLES = [square, loss, deep]
+FAKE_DOT = f"""#!{sys.executable}
+import sys
+from pygraphviz import AGraph
+sys.stdout.buffer.write(AGraph(string=sys.stdin.read()).draw(format="json0", prog="dot"))
+"""
+
+
+def _samples(way: Way, parts: int = 12) -> list[tuple[float, float]]:
+    points = []
+    for n in range(0, len(way.points) - 1, 3):
+        a, b, c, d = way.points[n : n + 4]
+        for part in range(parts + 1):
+            t = part / parts
+            weights = ((1 - t) ** 3, 3 * t * (1 - t) ** 2, 3 * t**2 * (1 - t), t**3)
+            weighed = list(zip(weights, (a, b, c, d), strict=True))
+            points.append(tuple(sum(weight * point[axis] for weight, point in weighed) for axis in (0, 1)))
+    return points
+
+
+def _inside(place: Place, x: float, y: float, margin: float = 0) -> bool:
+    return (
+        place.x + margin < x < place.x + place.w - margin
+        and place.y + margin < y < place.y + place.h - margin
+    )
+
+
+@pytest.mark.parametrize("sample", SAMPLES)
+def test_no_two_boxes_or_labels_overlap(sample):
+    layout = sample().layout
+    places = [*layout.boxes.values(), *(way.label for way in layout.arrows.values() if way.label.w)]
+    assert not [pair for pair in combinations(places, 2) if pair[0].meets(pair[1])]
+
+
+@pytest.mark.parametrize("sample", SAMPLES)
+def test_everything_lies_inside_the_picture(sample):
+    layout = sample().layout
+    for place in [*layout.boxes.values(), *(way.label for way in layout.arrows.values() if way.label.w)]:
+        assert place.x >= 0 and place.y >= 0
+        assert place.x + place.w <= layout.width and place.y + place.h <= layout.height
+
+
+@pytest.mark.parametrize("sample", SAMPLES)
+def test_arrows_lead_from_box_to_box_and_through_none(sample):
+    board = sample()
+    for id, arrow in board.scene.arrows.items():
+        way, upper, lower = (
+            board.layout.arrows[id],
+            board.layout.boxes[arrow.source],
+            board.layout.boxes[arrow.target],
+        )
+        (x0, y0), (x1, y1) = way.points[0], way.points[-1]
+        assert y0 == pytest.approx(upper.y + upper.h + 3, abs=0.2) and upper.x < x0 < upper.x + upper.w
+        assert y1 == pytest.approx(lower.y - 3, abs=0.2) and lower.x < x1 < lower.x + lower.w
+        for other, place in board.layout.boxes.items():
+            assert not [at for at in _samples(way) if _inside(place, *at, margin=2)], f"{id} crosses {other}"
+
+
+def test_values_go_down_from_inputs_to_output():
+    board = loss()
+    for arrow in board.scene.arrows.values():
+        assert board.layout.boxes[arrow.source].y < board.layout.boxes[arrow.target].y
+
+
+def test_inputs_stand_in_the_order_of_the_arguments():
+    boxes = {name: Box(name, "leaf", name) for name in "zamb"} | {"n": Box("n", "op", "CatBackward0")}
+    arrows = {name: Arrow(name, name, "n") for name in "zamb"}
+    layout = Storyboard(Scene("", boxes, arrows)).layout
+    assert sorted("zamb", key=lambda name: layout.boxes[name].x) == list("zamb")
+    assert sorted("zamb", key=lambda name: layout.arrows[name].points[-1][0]) == list("zamb")
+
+
+def test_arrows_that_meet_at_a_box_end_apart():
+    boxes = {"x": Box("x", "leaf", "x"), "n": Box("n", "op", "MulBackward0")}
+    arrows = {name: Arrow(name, "x", "n") for name in ("first", "second", "third")}
+    ways = Storyboard(Scene("", boxes, arrows)).layout.arrows.values()
+    for end in (0, -1):
+        ends = sorted(way.points[end][0] for way in ways)
+        assert min(right - left for left, right in zip(ends, ends[1:], strict=False)) >= 10
+
+
+def test_saved_tensors_hang_at_the_right_of_their_node():
+    board = loss()
+    for box in board.scene.boxes.values():
+        if box.holder:
+            chip, node = board.layout.boxes[box.id], board.layout.boxes[box.holder]
+            assert 0 < chip.x - (node.x + node.w) < 40
+            assert chip.y < node.y + node.h and node.y < chip.y + chip.h
+
+
+@pytest.mark.parametrize("sample", SAMPLES)
+def test_two_layouts_are_equal(sample):
+    assert sample().layout == sample().layout
+
+
+def test_layouts_in_threads_are_equal():
+    with ThreadPoolExecutor(4) as pool:
+        layouts = list(pool.map(lambda _: loss().layout, range(12)))
+    assert all(layout == layouts[0] for layout in layouts)
+
+
+def test_there_is_room_for_the_longest_text_of_any_step():
+    def board(*steps: Step) -> Storyboard:
+        boxes = {
+            "x": Box("x", "leaf", "x"),
+            "n": Box("n", "op", "n"),
+            "s": Box("s", "saved", "s", holder="n"),
+        }
+        return Storyboard(Scene("", boxes, {"a": Arrow("a", "x", "n")}), steps)
+
+    long = Step("", boxes={"x": {"lines": ("a line of some length", "two")}, "s": {"state": "freed"}})
+    long.arrows = {"a": {"label": "[1, 2, 3, 4]\nnorm 5"}}
+    before, after = board().layout, board(long, Step("", boxes={"x": {"lines": ()}})).layout
+    assert after.boxes["x"].w > before.boxes["x"].w and after.boxes["x"].h == before.boxes["x"].h + 32
+    assert after.boxes["s"].w > before.boxes["s"].w
+    assert after.boxes["n"] != before.boxes["n"] and after.boxes["n"].w == before.boxes["n"].w
+    assert before.arrows["a"].label.w == 0 and after.arrows["a"].label.h >= 32
+
+
+def test_a_picture_of_nothing_can_be_laid_out():
+    layout = Storyboard(Scene()).layout
+    assert layout.width > 0 and layout.boxes == {}
+
+
+def test_nothing_is_written_to_standard_error():
+    code = "import sys; sys.path.insert(0, 'tests'); from scene_samples import loss; loss().layout"
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert (run.stdout, run.stderr) == ("", "")
+
+
+def test_a_dot_program_on_the_path_is_used_without_pygraphviz(tmp_path, monkeypatch):
+    here = loss().layout
+    (tmp_path / "dot").write_text(FAKE_DOT)
+    (tmp_path / "dot").chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
+    monkeypatch.setitem(sys.modules, "pygraphviz", None)
+    assert loss().layout == here
+
+
+@pytest.mark.parametrize("missing", [["pygraphviz"], ["pygraphviz", "graphviz"]])
+def test_without_any_graphviz_one_sentence_says_what_to_install(monkeypatch, tmp_path, missing):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    for name in missing:
+        monkeypatch.setitem(sys.modules, name, None)
+    with pytest.raises(
+        LayoutUnavailable, match=r"^[^.]*Graphviz is missing: run `pip install pygraphviz`.*PATH\.$"
+    ):
+        square().layout  # noqa: B018
+
+
+def test_a_thousand_boxes_take_seconds():
+    boxes = {f"n{n}": Box(f"n{n}", "op", "AddBackward0") for n in range(1000)}
+    arrows = {}
+    for n in range(1, 1000):
+        for m in {n - 1, n // 2}:
+            arrows[f"{m}>{n}"] = Arrow(f"{m}>{n}", f"n{m}", f"n{n}")
+    chain = {id: arrow for id, arrow in arrows.items() if int(id.split(">")[1]) - int(id.split(">")[0]) < 9}
+    assert len(Storyboard(Scene("", boxes, chain)).layout.boxes) == 1000

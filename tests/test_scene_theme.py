@@ -1,0 +1,141 @@
+"""The themes: every role has its colour, text can be read on it, and the stylesheet asks for nothing else."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from scene_samples import loss
+
+from workbench.scene.drawing import drawn
+from workbench.scene.model import Arrow, Box, Scene
+from workbench.scene.storyboard import Storyboard
+from workbench.scene.style import Stylesheet, flat_css
+from workbench.scene.theme import DARK, LIGHT, THEMES, css_variables, live_css, picture_css, theme_named
+
+KINDS = ["function", "op", "leaf", "constant", "output", "saved"]
+STATES = ["idle", "pending", "ready", "running", "done", "freed", "error"]
+
+
+def _luminance(colour: str) -> float:
+    parts = [int(colour[n : n + 2], 16) / 255 for n in (1, 3, 5)]
+    linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+def _contrast(one: str, other: str) -> float:
+    light, dark = sorted((_luminance(one), _luminance(other)), reverse=True)
+    return (light + 0.05) / (dark + 0.05)
+
+
+@pytest.mark.parametrize("theme", THEMES.values(), ids=THEMES)
+@pytest.mark.parametrize("state", STATES)
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_text_in_a_box_has_contrast(theme, kind, state):
+    sheet, group = Stylesheet(theme), f"wb-box wb-kind-{kind} wb-state-{state}"
+    frame = sheet.of(group, "wb-frame")["fill"]
+    for role in ("wb-title", "wb-text") + (("wb-word",) if state == "freed" else ()):
+        assert _contrast(sheet.of(group, role)["fill"], frame) >= 4.5, role
+
+
+@pytest.mark.parametrize("theme", THEMES.values(), ids=THEMES)
+@pytest.mark.parametrize("state", ["idle", "flowing", "done"])
+def test_every_label_has_contrast(theme, state):
+    sheet, group = Stylesheet(theme), f"wb-arrow wb-kind-edge wb-state-{state}"
+    behind = sheet.of(group, "wb-pill")["fill"] if state == "flowing" else theme.colours["canvas"]
+    assert _contrast(sheet.of(group, "wb-label")["fill"], behind) >= 4.5
+
+
+@pytest.mark.parametrize("theme", THEMES.values(), ids=THEMES)
+def test_lines_and_signs_stand_out_from_the_canvas(theme):
+    canvas = theme.colours["canvas"]
+    for role in (
+        "edge-stroke",
+        "gradient",
+        "error",
+        "op-stroke",
+        "leaf-stroke",
+        "constant-stroke",
+        "saved-stroke",
+    ):
+        assert _contrast(theme.colours[role], canvas) >= 3, role
+    assert _contrast(theme.colours["gradient-on"], theme.colours["gradient-fill"]) >= 3
+
+
+@pytest.mark.parametrize("theme", THEMES.values(), ids=THEMES)
+def test_the_words_of_a_page_have_contrast(theme):
+    for words in ("ink", "muted", "gradient-ink", "error"):
+        for behind in ("canvas", "panel"):
+            assert _contrast(theme.colours[words], theme.colours[behind]) >= 4.5, (words, behind)
+
+
+def test_no_state_is_told_by_colour_alone():
+    def plain(kind: str, state: str) -> str:
+        board = Storyboard(Scene("", {"n": Box("n", kind, "n", state=state)}))
+        sheet, (group,) = Stylesheet(LIGHT), drawn(board)
+        looks = [
+            {k: v for k, v in sheet.of(group.classes, s.role).items() if "#" not in v} for s in group.shapes
+        ]
+        return repr((group.shapes, looks))
+
+    assert len({plain("op", state) for state in STATES}) == len(STATES)
+    assert len({plain(kind, "idle") for kind in KINDS}) == len(KINDS)
+
+
+def test_no_arrows_state_is_told_by_colour_alone():
+    def plain(kind: str, state: str) -> str:
+        boxes = {id: Box(id, "op", id) for id in "ab"}
+        board = Storyboard(Scene("", boxes, {"e": Arrow("e", "a", "b", kind, "1", state)}))
+        sheet, group = Stylesheet(LIGHT), drawn(board)[-1]
+        looks = [
+            {k: v for k, v in sheet.of(group.classes, s.role).items() if "#" not in v} for s in group.shapes
+        ]
+        return repr((group.shapes, looks))
+
+    every = [plain(kind, state) for kind in ("edge", "constant") for state in ("idle", "flowing", "done")]
+    assert len(set(every)) == len(every)
+
+
+def test_both_themes_have_the_same_roles_and_the_stylesheet_asks_for_no_other():
+    assert LIGHT.colours.keys() == DARK.colours.keys()
+    assert set(re.findall(r"var\(--wb-([\w-]+)\)", picture_css())) <= {*LIGHT.colours, "font"}
+    assert "var(" not in flat_css(LIGHT)
+
+
+def test_variables_are_declarations_for_a_rule():
+    declared = css_variables("light")
+    assert "--wb-function-fill: #0069a6;" in declared and "{" not in declared
+
+
+def test_a_live_page_is_dark_where_its_reader_wants_it():
+    css = live_css(".here")
+    assert "@media (prefers-color-scheme: dark) { .here {" in css
+    assert '[data-jp-theme-light="false"] .here' in css and '[data-jp-theme-light="true"] .here' in css
+
+
+def test_the_stylesheet_keeps_to_what_every_face_understands():
+    bare = re.sub(r"/\*.*?\*/", "", picture_css(), flags=re.DOTALL)
+    for selectors in re.findall(r"([^{}]+)\{", bare):
+        assert re.fullmatch(r"\s*\.[\w.-]+( \.[\w.-]+)*\s*", selectors), selectors
+
+
+def test_the_more_specific_and_then_the_later_rule_wins():
+    sheet = Stylesheet(LIGHT)
+    running = sheet.of("wb-box wb-kind-function wb-state-running", "wb-frame")
+    assert running["stroke-width"] == "4" and running["fill"] == LIGHT.colours["function-fill"]
+    dashed = sheet.of("wb-arrow wb-kind-constant wb-state-done", "wb-line")
+    assert dashed["stroke-dasharray"] == "6 4" and dashed["stroke"] == LIGHT.colours["gradient"]
+
+
+def test_every_shape_drawn_has_a_colour():
+    sheet, board = Stylesheet(LIGHT), loss()
+    for k in range(len(board.steps)):
+        for group in drawn(board, k):
+            for shape in group.shapes:
+                assert sheet.of(group.classes, shape.role).keys() & {"fill", "stroke"}, shape.role
+
+
+def test_an_unknown_theme_is_refused_in_a_sentence():
+    assert theme_named("dark") is DARK and theme_named(DARK) is DARK
+    with pytest.raises(ValueError, match="There is no theme named 'pink'; choose one of dark, light."):
+        theme_named("pink")

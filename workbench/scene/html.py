@@ -1,0 +1,87 @@
+"""The HTML face: one file that plays the storyboard in any browser, with no kernel and no network."""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+from html import escape
+from importlib.resources import files
+
+from .storyboard import Storyboard
+from .svg import to_svg
+from .text import to_sentence
+from .theme import live_css
+
+# Nothing may be loaded from anywhere: a lesson that was mailed to a class tells nobody who opens it.
+_POLICY = (
+    "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:; "
+    "base-uri 'none'; form-action 'none'"
+)
+_PAGE_CSS = """
+:root { color-scheme: light dark; }
+body { margin: 0; background: var(--wb-canvas); color: var(--wb-ink); font: 16px/1.5 system-ui, sans-serif; }
+main { max-width: 1200px; margin: 0 auto; padding: 24px 16px; }
+h1 { margin: 0 0 16px; font-size: 20px; overflow-wrap: anywhere; }
+.wb-view { max-height: max(420px, calc(100vh - 240px)); }
+noscript img { max-width: 100%; height: auto; }
+"""
+_PAGE = """<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="{policy}">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>{title}</title>
+<style>{style}</style>
+</head>
+<body>
+<main>
+<h1>{title}</h1>
+<div id="player"></div>
+<noscript>{still}</noscript>
+</main>
+<script type="application/json" id="storyboard">{storyboard}</script>
+<script type="module">
+{player}
+const storyboard = JSON.parse(document.getElementById("storyboard").textContent);
+mount(document.getElementById("player"), storyboard);
+</script>
+</body>
+</html>
+"""
+
+
+def to_html(storyboard: Storyboard) -> str:
+    """The storyboard as a page that holds everything it needs."""
+    return _PAGE.format(
+        policy=escape(_POLICY),
+        title=escape(storyboard.title or "Autograd workbench"),
+        style=live_css(":root") + _asset("player.css") + _PAGE_CSS,
+        still=img(storyboard),
+        storyboard=embedded(storyboard),
+        player=_player(),
+    )
+
+
+def embedded(storyboard: Storyboard) -> str:
+    """The storyboard as JSON that no text in it can turn into markup."""
+    return json.dumps(storyboard.to_dict(), allow_nan=False, separators=(",", ":")).replace("<", "\\u003c")
+
+
+def img(storyboard: Storyboard) -> str:
+    """An `<img>` element with the picture in it; it survives where scripts and inline SVG are taken out."""
+    data = base64.b64encode(to_svg(storyboard).encode()).decode()
+    alt = escape(to_sentence(storyboard))
+    return f'<img alt="{alt}" style="max-width:100%" src="data:image/svg+xml;base64,{data}">'
+
+
+def _player() -> str:
+    # Without its exports, which are for who imports it; and no text in it may end the script element.
+    source = re.split(r"^export ", _asset("player.js"), maxsplit=1, flags=re.MULTILINE)[0]
+    return source.replace("</script", "<\\/script").replace("<!--", "<\\!--")
+
+
+def _asset(name: str) -> str:
+    # Asking for the package workbench.widgets itself would import it, and Jupyter's widgets with it.
+    return files("workbench").joinpath("widgets", "static", name).read_text(encoding="utf-8")

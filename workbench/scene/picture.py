@@ -1,0 +1,54 @@
+"""A picture as a person holds it: a notebook shows it, `save` keeps it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from os import PathLike
+from typing import Any
+
+from .html import img, to_html
+from .layout import LayoutUnavailable
+from .save import save
+from .storyboard import Storyboard
+from .svg import to_svg
+from .text import to_text
+from .theme import Theme
+
+# The layer above sets this to what makes a live view of a storyboard: an object with `_repr_mimebundle_`.
+widget_factory: Callable[[Storyboard], Any] | None = None
+
+
+class Picture:
+    """A storyboard with all its faces: the live player where there is one, else an image, and always text."""
+
+    def __init__(self, storyboard: Storyboard) -> None:
+        self.storyboard = storyboard
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write a file by its suffix: .html plays, .svg, .png and .dot stand still, .json is data."""
+        save(self.storyboard, path)
+
+    def to_html(self) -> str:
+        """A page that plays the picture with no kernel and no network."""
+        return to_html(self.storyboard)
+
+    def to_svg(self, k: int | None = None, theme: str | Theme = "light") -> str:
+        """The picture after step k (None: where a player opens) as a standalone SVG document."""
+        return to_svg(self.storyboard, k, theme)
+
+    def __str__(self) -> str:
+        return to_text(self.storyboard)
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
+        text = str(self)
+        try:
+            still = img(self.storyboard)
+        except LayoutUnavailable as problem:
+            return {"text/plain": f"{text}\n\n{problem}"}
+        bundle = {} if widget_factory is None else _data(widget_factory(self.storyboard), include, exclude)
+        return bundle | {"text/plain": text, "text/html": still}
+
+
+def _data(view: Any, include: Any, exclude: Any) -> dict[str, Any]:
+    found = view._repr_mimebundle_(include=include, exclude=exclude) or {}
+    return found[0] if isinstance(found, tuple) else found
