@@ -54,6 +54,7 @@ SEED_SHAPE = (
     "Mismatch in shape: grad_output[{i}] has a shape of torch.Size({got}) and output[{i}] has a shape of "
     "torch.Size({want})."
 )
+SEED_COUNT = "got {} tensors and {} gradients"
 SEED_KIND = "gradients can be either Tensors or None, but got {}"
 EMPTY_INPUTS = "`inputs` argument to `{}()` cannot be empty."
 INPUT_WITHOUT_GRAD = "One of the differentiated Tensors does not require grad"
@@ -76,6 +77,15 @@ VIEW_OF_LEAF_IN_PLACE = "a view of a leaf Variable that requires grad is being u
 CHANGE_NON_LEAF_FLAG = (
     "you can only change requires_grad flags of leaf variables. If you want to use a computed variable in a subgraph "
     "that doesn't require differentiation use var_no_grad = var.detach()."
+)
+ONE_ELEMENT = "only one element tensors can be converted to Python scalars"
+FLOAT_OF_GRAD = (
+    "Converting a tensor with requires_grad=True to a scalar may lead to unexpected behavior.\n"
+    "Consider using tensor.detach() first."
+)
+TENSOR_OF_TENSOR = (
+    "To copy construct from a tensor, it is recommended to use sourceTensor.detach().clone() or "
+    "sourceTensor.detach().clone().requires_grad_(True), rather than torch.tensor(sourceTensor)."
 )
 NUMPY_REQUIRES_GRAD = "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead."
 ONLY_FLOATS_ATTRIBUTE = "only Tensors of floating point and complex dtype can require gradients"

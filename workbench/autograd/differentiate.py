@@ -22,6 +22,8 @@ def _tuple(value: Any) -> tuple[Any, ...]:
 
 def seeds_of(outputs: Sequence[Tensor], grads: Sequence[Any]) -> list[Tensor | None]:
     """The gradient to begin with at each output: the one given, or 1 for a single element."""
+    if len(outputs) != len(grads):
+        raise RuntimeError(errors.SEED_COUNT.format(len(outputs), len(grads)))
     seeds: list[Tensor | None] = []
     for i, (out, grad) in enumerate(zip(outputs, grads, strict=True)):
         if isinstance(grad, Tensor):

@@ -62,6 +62,18 @@ def of(array: np.ndarray) -> dtype:
         ) from None
 
 
+_python = {bool: bool_, int: int64, float: float64}
+
+
+def chosen(function: str, given: Any, default: dtype) -> dtype:
+    """The dtype that was asked for, by a dtype or by a Python type, else the default."""
+    if given is None or isinstance(given, dtype):
+        return given or default
+    if given in (bool, int, float):
+        return _python[given]
+    raise TypeError(f"{function}(): argument 'dtype' must be torch.dtype, not {type(given).__name__}")
+
+
 def get_default_dtype() -> dtype:
     """The dtype of tensors made from Python floats."""
     return _default

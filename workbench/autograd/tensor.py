@@ -7,51 +7,17 @@ shared by all tensors over the same memory and likewise made when first needed.
 
 from __future__ import annotations
 
+import warnings
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .. import errors
-from . import dtypes
+from . import dtypes, state
+from .storage import Meta, Size, Storage
 
 if TYPE_CHECKING:
     from .node import Node
-
-
-class Storage:
-    """The version counter of one piece of memory."""
-
-    __slots__ = ("version",)
-
-    def __init__(self) -> None:
-        self.version = 0
-
-
-class Meta:
-    """What only some tensors have; the class attributes are what the others have."""
-
-    accumulator: Any = None  # weak reference to a leaf's AccumulateGrad
-    grad: Tensor | None = None
-    extra: Any = None  # a leaf's hooks, shared with its accumulators
-    post_accumulate: dict[int, Any] | None = None  # a leaf's hooks that run after accumulation
-    retains_grad: bool = False
-    base: Tensor | None = None  # the tensor this one is a view of: always the root
-    view_fn: Node | None = None  # a differentiable view's node: asked for through `grad_fn` only
-    creation: str = "default"  # how a view came to be: "default", "no_grad", "custom", "multi_output"
-    attr_version: int = 0  # the version for which view_fn is right
-
-
-class Size(tuple):
-    """A shape: a tuple of ints that prints as torch.Size does."""
-
-    __slots__ = ()
-
-    def __repr__(self) -> str:
-        return f"torch.Size({list(self)})"
-
-    def numel(self) -> int:
-        """The number of elements of a tensor of this shape."""
-        return int(np.prod(self, dtype=np.int64))
 
 
 class Tensor:
@@ -121,8 +87,6 @@ class Tensor:
         """The gradient accumulated so far; None before the first."""
         meta = self._meta
         if self._rg and not self.is_leaf and not self.retains_grad:
-            import warnings
-
             warnings.warn(errors.GRAD_OF_NON_LEAF, UserWarning, stacklevel=2)
         return None if meta is None else meta.grad
 
@@ -211,10 +175,17 @@ class Tensor:
         return self._array.item()
 
     def __float__(self) -> float:
-        return float(self.item())
+        if self.requires_grad:
+            warnings.warn(errors.FLOAT_OF_GRAD, UserWarning, stacklevel=2)
+        return float(self._number())
 
     def __int__(self) -> int:
-        return int(self.item())
+    def _number(self) -> bool | int | float:
+        if self._array.size != 1:
+            raise ValueError(errors.ONE_ELEMENT)
+        return self._array.item()
+
+        return int(self._number())
 
     def __index__(self) -> int:
         if self._array.size != 1 or self._array.dtype.kind not in "iub":

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-import numbers
+import functools
+import math
+import warnings
 from typing import Any
 
 import numpy as np
@@ -13,6 +15,8 @@ from ..autograd.dtypes import dtype as Dtype
 from ..autograd.tensor import Tensor, wrap
 from .declare import in_formulas
 from .shapes import shape_of
+
+NESTED = (list, tuple, range, np.ndarray)
 
 _generator = np.random.default_rng(0)
 
@@ -30,63 +34,85 @@ def _leaf(array: np.ndarray, requires_grad: bool) -> Tensor:
     return wrap(array, requires_grad)
 
 
+def _kind(function: str, dtype: Any) -> np.dtype:
+    return dtypes.chosen(function, dtype, dtypes.get_default_dtype()).np
+
+
 def tensor(data: Any, *, dtype: Dtype | None = None, requires_grad: bool = False) -> Tensor:
     """A leaf with a copy of `data`: numbers, nested lists, arrays. Python floats get the default dtype."""
     if isinstance(data, Tensor):
-        data = data._array
-    if isinstance(data, (np.ndarray, np.generic)):
+        warnings.warn(errors.TENSOR_OF_TENSOR, UserWarning, stacklevel=2)
+        array = data._array.copy()
+    elif isinstance(data, (np.ndarray, np.generic)):
         array = np.array(data)
-        dtypes.of(array)
     else:
-        _check_nested(data)
-        array = np.array(_plain(data))
-        if not array.size and array.dtype.kind == "f" or array.dtype.kind == "f":
-            array = array.astype(dtypes.get_default_dtype().np)
-        elif array.dtype.kind not in "bi":
-            raise TypeError(f"new(): invalid data type '{type(data).__name__}'")
-    return _leaf(array if dtype is None else array.astype(dtype.np), requires_grad)
+        array = _array_of(data)
+    kind = dtypes.chosen("tensor", dtype, dtypes.of(array))
+    return _leaf(array.astype(kind.np, copy=False), requires_grad)
 
 
-def _plain(data: Any) -> Any:
-    """Nested lists in which tensors have become their arrays."""
-    if isinstance(data, Tensor):
-        return data._array
-    return [_plain(d) for d in data] if isinstance(data, (list, tuple)) else data
+def _array_of(data: Any) -> np.ndarray:
+    """Numbers and nested lists of numbers as an array, in the dtype in which the numbers meet."""
+    if isinstance(data, str):
+        raise TypeError("new(): invalid data type 'str'")
+    shape, first = [], data
+    while isinstance(first, NESTED):
+        shape.append(len(first))
+        first = first[0] if len(first) else None
+    level = [data]
+    for dim, size in enumerate(shape):
+        for part in level:
+            if not isinstance(part, NESTED):
+                raise TypeError("not a sequence")
+            if len(part) != size:
+                raise ValueError(f"expected sequence of length {size} at dim {dim} (got {len(part)})")
+        level = [element for part in level for element in part]
+    kinds = {_kind_of(element) for element in level}
+    kind = functools.reduce(dtypes.promote, kinds) if kinds else dtypes.get_default_dtype()
+    numbers = [float(e) if isinstance(e, Tensor) and kind.is_floating_point else e for e in level]
+    try:
+        return np.array([int(e) if isinstance(e, Tensor) else e for e in numbers], kind.np).reshape(shape)
+    except OverflowError:
+        raise ValueError("Overflow when unpacking long long") from None
 
 
-def _check_nested(data: Any) -> None:
-    """ValueError where nested lists are ragged, TypeError where an element is no number."""
-    level, dim = [data], 0
-    while level and all(isinstance(d, (list, tuple)) for d in level):
-        size = len(level[0])
-        for d in level:
-            if len(d) != size:
-                raise ValueError(f"expected sequence of length {size} at dim {dim} (got {len(d)})")
-        level, dim = [e for d in level for e in d], dim + 1
-    for d in level:
-        if not isinstance(d, (numbers.Number, np.generic, np.ndarray, Tensor)):
-            raise TypeError(f"new(): invalid data type '{type(d).__name__}'")
+def _kind_of(element: Any) -> Dtype:
+    """The dtype of one number in a list; TypeError, ValueError or RuntimeError if it is none."""
+    if isinstance(element, (Tensor, np.generic)):
+        return element.dtype if isinstance(element, Tensor) else dtypes.of(np.asarray(element))
+    if isinstance(element, (bool, int, float)):
+        return dtypes.of_number(element)
+    if isinstance(element, NESTED):
+        raise TypeError(f"must be real number, not {type(element).__name__}")
+    if isinstance(element, str):
+        raise ValueError("too many dimensions 'str'")
+    raise RuntimeError(f"Could not infer dtype of {type(element).__name__}")
 
 
 def full(size: Any, fill_value: float, *, dtype: Dtype | None = None, requires_grad: bool = False) -> Tensor:
     """A leaf of shape `size`, every element `fill_value`."""
-    kind = dtypes.of_number(fill_value) if dtype is None else dtype
+    if isinstance(fill_value, Tensor) and not fill_value.requires_grad:
+        fill_value = fill_value.item()
+    if not isinstance(fill_value, (bool, int, float, np.generic)):
+        kind = type(fill_value).__name__
+        raise TypeError(f"full(): argument 'fill_value' (position 2) must be Number, not {kind}")
+    kind = dtypes.chosen("full", dtype, dtypes.of_number(fill_value))
     return _leaf(np.full(shape_of(size), fill_value, kind.np), requires_grad)
 
 
 def zeros(*size: Any, dtype: Dtype | None = None, requires_grad: bool = False) -> Tensor:
     """A leaf of zeros."""
-    return _leaf(np.zeros(shape_of(*size), (dtype or dtypes.get_default_dtype()).np), requires_grad)
+    return _leaf(np.zeros(shape_of(*size), _kind("zeros", dtype)), requires_grad)
 
 
 def ones(*size: Any, dtype: Dtype | None = None, requires_grad: bool = False) -> Tensor:
     """A leaf of ones."""
-    return _leaf(np.ones(shape_of(*size), (dtype or dtypes.get_default_dtype()).np), requires_grad)
+    return _leaf(np.ones(shape_of(*size), _kind("ones", dtype)), requires_grad)
 
 
 def zeros_like(input: Tensor, *, dtype: Dtype | None = None, requires_grad: bool = False) -> Tensor:
     """Zeros in the shape and dtype of a tensor."""
-    return _leaf(np.zeros(input._array.shape, (dtype or input.dtype).np), requires_grad)
+    return _leaf(np.zeros(input._array.shape, dtypes.chosen("zeros_like", dtype, input.dtype).np), requires_grad)
 
 
 in_formulas("zeros_like", np.zeros_like, zeros_like)
@@ -94,7 +120,7 @@ in_formulas("zeros_like", np.zeros_like, zeros_like)
 
 def ones_like(input: Tensor, *, dtype: Dtype | None = None, requires_grad: bool = False) -> Tensor:
     """Ones in the shape and dtype of a tensor."""
-    return _leaf(np.ones(input._array.shape, (dtype or input.dtype).np), requires_grad)
+    return _leaf(np.ones(input._array.shape, dtypes.chosen("ones_like", dtype, input.dtype).np), requires_grad)
 
 
 def arange(
@@ -111,20 +137,24 @@ def arange(
     if dtype is None:
         whole = all(isinstance(v, int) for v in (start, end, step))
         dtype = dtypes.int64 if whole else dtypes.get_default_dtype()
-    count = max(int(np.ceil((end - start) / step)), 0)
-    return _leaf((start + step * np.arange(count)).astype(dtype.np), requires_grad)
+    if not step:
+        raise RuntimeError("step must be nonzero")
+    if (end - start) * step < 0:
+        raise RuntimeError("upper bound and lower bound inconsistent with step sign")
+    numbers = start + step * np.arange(math.ceil((end - start) / step))
+    return _leaf(numbers.astype(_kind("arange", dtype)), requires_grad)
 
 
 def randn(*size: Any, dtype: Dtype | None = None, requires_grad: bool = False) -> Tensor:
     """Normally distributed random numbers."""
     array = np.asarray(_generator.standard_normal(shape_of(*size)))
-    return _leaf(array.astype((dtype or dtypes.get_default_dtype()).np), requires_grad)
+    return _leaf(array.astype(_kind("randn", dtype)), requires_grad)
 
 
 def rand(*size: Any, dtype: Dtype | None = None, requires_grad: bool = False) -> Tensor:
     """Random numbers spread evenly over [0, 1)."""
     array = np.asarray(_generator.random(shape_of(*size)))
-    return _leaf(array.astype((dtype or dtypes.get_default_dtype()).np), requires_grad)
+    return _leaf(array.astype(_kind("rand", dtype)), requires_grad)
 
 
 def is_tensor(obj: Any) -> bool:

@@ -215,6 +215,7 @@ def contiguous(self: Tensor) -> Tensor:
 @method()
 def to(self: Tensor, dtype: dtypes.dtype) -> Tensor:
     """The tensor in another dtype; itself if it has that dtype already."""
+    dtype = dtypes.chosen("to", dtype, self.dtype)
     if self._array.dtype is dtype.np:
         return self
     return _to_copy(self, dtype, self.dtype) if dtype.is_floating_point else wrap(self._array.astype(dtype.np))
