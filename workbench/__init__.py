@@ -10,6 +10,7 @@ from typing import Any as _Any
 
 from . import autograd
 from .autograd import quiet as _quiet
+from .autograd.anomaly_mode import is_anomaly_check_nan_enabled, is_anomaly_enabled
 from .autograd.dtypes import (
     bool_ as bool,
 )
@@ -25,7 +26,14 @@ from .autograd.dtypes import (
     uint8,
 )
 from .autograd.function import Function
-from .autograd.grad_mode import enable_grad, is_grad_enabled, no_grad, set_grad_enabled
+from .autograd.grad_mode import (
+    enable_grad,
+    inference_mode,
+    is_grad_enabled,
+    is_inference_mode_enabled,
+    no_grad,
+    set_grad_enabled,
+)
 from .autograd.tensor import Size, Tensor
 from .ops.choice import clamp, maximum, minimum, where
 from .ops.creation import (

@@ -198,3 +198,28 @@ DIRTY_VIEW_SEVERAL = (
     "operations). You can ask on the forum https://discuss.pytorch.org/ if you need help to do this change."
 )
 TWICE = "trying to differentiate twice a function that was marked with @once_differentiable"
+
+INFERENCE_VERSION = "Inference tensors do not track version counter."
+INFERENCE_REQUIRES_GRAD = "Setting requires_grad=True on inference tensor outside InferenceMode is not allowed."
+INFERENCE_SAVED = (
+    "Inference tensors cannot be saved for backward. Please do not use Tensors created in inference mode in "
+    "computation tracked by autograd. To work around this, you can make a clone to get a normal tensor and use it in "
+    "autograd, or use `torch.no_grad()` instead of `torch.inference_mode()`."
+)
+INFERENCE_WRITE = (
+    "Inplace update to inference tensor outside InferenceMode is not allowed.You can make a clone to get a normal "
+    "tensor before doing inplace update.See https://github.com/pytorch/rfcs/pull/17 for more details."
+)
+HINT_ANOMALY = (
+    "the backtrace further above shows the operation that failed to compute its gradient. The variable in question was "
+    "changed in there or anywhere later. Good luck!"
+)
+ANOMALY_ON = (
+    "Anomaly Detection has been enabled. This mode will increase the runtime and should only be enabled for debugging."
+)
+ANOMALY_NAN = "Function '{}' returned nan values in its {}th output."
+ANOMALY_TRACE = "Error detected in {}. Traceback of forward call that caused the error:\n{}"
+ANOMALY_NO_TRACE = (
+    "Error detected in {}. No forward pass information available. Enable detect anomaly during forward pass for more "
+    "information."
+)

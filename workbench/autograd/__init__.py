@@ -1,18 +1,22 @@
 """The engine, under torch.autograd's names."""
 
 from . import function, graph
+from .anomaly_mode import detect_anomaly, set_detect_anomaly
 from .differentiate import backward, grad
 from .function import Function
-from .grad_mode import enable_grad, is_grad_enabled, no_grad, set_grad_enabled
+from .grad_mode import enable_grad, inference_mode, is_grad_enabled, no_grad, set_grad_enabled
 
 __all__ = [
     "Function",
     "backward",
+    "detect_anomaly",
     "enable_grad",
     "function",
     "grad",
     "graph",
+    "inference_mode",
     "is_grad_enabled",
     "no_grad",
+    "set_detect_anomaly",
     "set_grad_enabled",
 ]

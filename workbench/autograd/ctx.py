@@ -13,7 +13,7 @@ from .node import Node, edge_of
 from .returned import gradients_of
 from .saved import FREED, Packed, SavedTensor, packed, saved_output, stale
 from .state import local
-from .tensor import Tensor, storage_of, wrap
+from .tensor import InferenceTensor, Tensor, storage_of, wrap
 
 
 class FunctionCtx:
@@ -162,6 +162,8 @@ class BackwardCFunction(Node, FunctionCtx):
         pairs: list[Any] = []
         for position, t in enumerate(tensors):
             if isinstance(t, Tensor):
+                if type(t) is InferenceTensor:
+                    raise RuntimeError(errors.INFERENCE_SAVED)
                 if local.modes.saved_hooks:
                     pairs += (packed(t, self), 0)
                     continue

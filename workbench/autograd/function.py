@@ -12,6 +12,8 @@ from weakref import WeakKeyDictionary
 
 from .. import errors
 from ..events import emit, listeners
+from . import state
+from .anomaly_mode import remember
 from .ctx import BackwardCFunction, FunctionCtx, no_backward, no_forward, no_setup_context
 from .grad_mode import no_grad
 from .node import Node, accumulator, sequence
@@ -105,6 +107,8 @@ class Function(metaclass=FunctionMeta):
         if recorded:
             if ctx.to_save:
                 ctx._pack(ctx.to_save)
+            if state.anomaly:
+                remember(ctx)
             if listeners:
                 emit(("created", ctx, args, tuple([o for o in outputs if isinstance(o, Tensor)])))
         ctx.to_save = ctx.dirty_tensors = ctx.non_differentiable = None
@@ -150,6 +154,10 @@ class Error(Node):
 
     arity = -1
     takes_undefined = True
+
+    def name(self) -> str:
+        """The node's name, as PyTorch says it."""
+        return "torch::autograd::Error"
 
     def __init__(self, parents: list[Any]) -> None:
         self.seq, self.extra, self.parents = next(sequence), None, tuple(parents)

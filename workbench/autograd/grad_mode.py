@@ -7,6 +7,7 @@ import inspect
 from collections.abc import Callable, Generator
 from typing import Any
 
+from . import state
 from .state import local, set_grad
 
 
@@ -20,7 +21,7 @@ class _GradMode:
 
     def __init__(self, mode: bool) -> None:
         self.mode = mode
-        self._before: list[bool] = []
+        self._before: list[Any] = []
 
     def _clone(self) -> _GradMode:
         return _GradMode(self.mode)
@@ -104,3 +105,36 @@ class set_grad_enabled(_GradMode):
     def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
         set_grad(self._before.pop())  # as a decorator it acts on the function alone
         return super().__call__(function)
+
+
+class inference_mode(_GradMode):
+    """Record nothing inside, not even versions: what is made here can take no part in autograd later."""
+
+    def __new__(cls, mode: bool | Callable[..., Any] = True) -> Any:
+        if callable(mode):  # `@inference_mode` without brackets
+            return cls()(mode)
+        return super().__new__(cls)
+
+    def __init__(self, mode: bool = True) -> None:
+        super().__init__(not mode)
+
+    def _clone(self) -> inference_mode:
+        return inference_mode(not self.mode)
+
+    def __enter__(self) -> None:
+        modes = state.local.modes
+        self._before.append((set_grad(self.mode), modes.inference))
+        modes.inference = not self.mode
+        state.enter_unusual()
+        state.inference += 1
+
+    def __exit__(self, *exc: object) -> None:
+        grad, state.local.modes.inference = self._before.pop()
+        set_grad(grad)
+        state.inference -= 1
+        state.leave_unusual()
+
+
+def is_inference_mode_enabled() -> bool:
+    """Whether this thread is in inference mode."""
+    return state.local.modes.inference

@@ -23,6 +23,7 @@ class Extra:
     """What only some nodes have; the class attributes are what the others have."""
 
     metadata: dict[Any, Any] | None = None
+    made_at: str | None = None  # the user's lines that made the node, noted in anomaly mode
     tensor_hooks: dict[int, dict[int, Any]] | None = None  # by output number
     retainers: dict[int, Any] | None = None  # weak references to the tensors that retain their gradient, likewise
     pre_hooks: dict[int, Any] | None = None

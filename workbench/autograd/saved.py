@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from .. import errors
+from . import state
 from .grad_mode import no_grad
 from .node import Node, accumulator
 from .state import local
@@ -39,7 +40,7 @@ def stale(node: Node, saved: Tensor | np.ndarray, storage: Storage, expected: in
             origin="" if fn is None else f", which is output {nr} of {name},",
             version=storage.version,
             expected=expected,
-            hint=errors.HINT_ENABLE_ANOMALY,
+            hint=errors.HINT_ANOMALY if state.anomaly else errors.HINT_ENABLE_ANOMALY,
         )
     )
 

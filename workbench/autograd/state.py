@@ -11,19 +11,23 @@ import threading
 from typing import Any
 
 unusual = 0  # how many unusual modes are on, over all threads
+inference = 0  # how many inference_mode blocks are open, over all threads
+anomaly = False  # whether anomaly mode is on, which is so for all threads at once
+check_nan = True  # whether anomaly mode looks for nan
 off: dict[Modes, bool] = {}  # the threads in which grad mode is off
 
 
 class Modes:
     """The modes of one thread."""
 
-    __slots__ = ("grad", "saved_hooks", "hooks_refused", "mutation", "task", "__weakref__")
+    __slots__ = ("grad", "saved_hooks", "hooks_refused", "mutation", "task", "inference", "__weakref__")
 
     def __init__(self) -> None:
         self.grad = True
         self.saved_hooks: list[Any] = []  # pairs of pack and unpack hooks, the innermost last
         self.hooks_refused: str | None = None  # why no such pair may be entered
         self.mutation: Any = None  # the open allow_mutation_on_saved_tensors block
+        self.inference = False
         self.task: Any = None  # the innermost graph task that is running
 
 

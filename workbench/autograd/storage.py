@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 class Storage:
     """The version counter of one piece of memory."""
 
-    __slots__ = ("version",)
+    __slots__ = ("version", "__weakref__")
 
     def __init__(self) -> None:
         self.version = 0

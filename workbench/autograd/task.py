@@ -11,6 +11,8 @@ from heapq import heappop, heappush
 from typing import Any
 
 from ..events import emit, listeners
+from . import state
+from .anomaly_mode import refuse_nan, tell
 from .hooks import run_post_hooks, run_pre_hooks, run_tensor_hooks
 from .node import AccumulateGrad, Node, release
 from .state import local, set_grad
@@ -183,6 +185,8 @@ class GraphTask:
                     out = None if 0 <= arity < 2 else (None,) * len(node.edges())
                 else:
                     out = node.vjp_tensors(grad) if tensors else node.vjp(grad)
+                if state.anomaly and state.check_nan and arity:
+                    refuse_nan(node, [out] if arity == 1 else out)
                 if extra is not None and extra.post_hooks:
                     out = run_post_hooks(node, extra, out, grad, tensors)
                 if arity == 0:
@@ -233,6 +237,8 @@ class GraphTask:
                     heappush(ready, (-following.seq, following))
                     following = None
         except BaseException as error:
+            if state.anomaly and node is not None:
+                tell(node)
             if listeners:
                 emit(("failed", self, node, error))
             raise

@@ -127,6 +127,10 @@ class Tensor:
         """The number of dimensions."""
         return self._array.ndim
 
+    def is_inference(self) -> bool:
+        """Whether the tensor was made in inference mode."""
+        return False
+
     def size(self, dim: int | None = None) -> Size | int:
         """The shape, or the size of one dimension."""
         return self.shape if dim is None else self._array.shape[dim]
@@ -174,17 +178,17 @@ class Tensor:
             raise RuntimeError(f"a Tensor with {self._array.size} elements cannot be converted to Scalar")
         return self._array.item()
 
+    def _number(self) -> bool | int | float:
+        if self._array.size != 1:
+            raise ValueError(errors.ONE_ELEMENT)
+        return self._array.item()
+
     def __float__(self) -> float:
         if self.requires_grad:
             warnings.warn(errors.FLOAT_OF_GRAD, UserWarning, stacklevel=2)
         return float(self._number())
 
     def __int__(self) -> int:
-    def _number(self) -> bool | int | float:
-        if self._array.size != 1:
-            raise ValueError(errors.ONE_ELEMENT)
-        return self._array.item()
-
         return int(self._number())
 
     def __index__(self) -> int:
@@ -198,9 +202,7 @@ class Tensor:
 
     def numpy(self) -> np.ndarray:
         """The array itself, sharing memory; RuntimeError if the tensor requires grad and gradients are on."""
-        from .state import local
-
-        if self.requires_grad and local.modes.grad:
+        if self.requires_grad and state.local.modes.grad:
             raise RuntimeError(errors.NUMPY_REQUIRES_GRAD)
         return self._array
 
@@ -228,9 +230,34 @@ class Tensor:
         backward(self, gradient, retain_graph, create_graph, inputs=inputs)
 
 
+class InferenceTensor(Tensor):
+    """A tensor made in inference mode; being another class keeps it off the straight paths."""
+
+    __slots__ = ()
+    __class__ = Tensor  # what a program sees
+
+    @property
+    def _version(self) -> int:
+        raise RuntimeError(errors.INFERENCE_VERSION)
+
+    def _set_requires_grad(self, on: bool, refusal: str) -> None:
+        if on and not state.local.modes.inference:
+            raise RuntimeError(errors.INFERENCE_REQUIRES_GRAD)
+        super()._set_requires_grad(on, refusal)
+
+    def is_inference(self) -> bool:
+        """Whether the tensor was made in inference mode."""
+        return True
+
+
 def wrap(array: np.ndarray, requires_grad: bool = False) -> Tensor:
     """A new leaf over an array, sharing its memory."""
-    t = Tensor()
+    return shell(InferenceTensor if state.inference and state.local.modes.inference else Tensor, array, requires_grad)
+
+
+def shell(kind: type[Tensor], array: np.ndarray, requires_grad: bool = False) -> Tensor:
+    """A new leaf of that class over an array."""
+    t = kind()
     t._array = array if type(array) is np.ndarray else np.asarray(array)
     t._rg = requires_grad
     t._fn = None

@@ -9,11 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from ..autograd import dtypes
+from .. import errors
+from ..autograd import dtypes, state
+from ..autograd.anomaly_mode import remember
 from ..autograd.node import edge_of, sequence
 from ..autograd.saved import pack_saved
 from ..autograd.state import local
-from ..autograd.tensor import Tensor, link_view, wrap
+from ..autograd.tensor import InferenceTensor, Tensor, link_view, shell, wrap
 from ..events import emit, listeners
 from . import refusals
 
@@ -37,11 +39,12 @@ def door(op: Any, args: tuple[Any, ...]) -> Any:
         if op.meets:
             refusals.check_broadcast([a.shape for a in [given[name]._array for name in op.kept] + arrays])
         raise
-    out = wrap(np.asarray(r))
+    r = np.asarray(r)
+    out = shell(type(operands[0]), r) if op.kind == "view" else wrap(r)
     needs = [isinstance(t, Tensor) and t.requires_grad for t in operands]
     recorded = local.modes.grad and True in needs and out._array.dtype.kind == "f" and bool(op.formulas)
     if op.kind == "view":
-        link_view(out, operands[0], "default" if local.modes.grad else "no_grad")
+        link_view(out, operands[0], _creation())
     if not recorded:
         return out
     node = record(op, given, operands, needs, out)
@@ -52,9 +55,17 @@ def door(op: Any, args: tuple[Any, ...]) -> Any:
         out._fn = node
     if local.modes.saved_hooks:
         pack_saved(node, out)
+    if state.anomaly:
+        remember(node)
     if listeners:
         emit(("created", node, tuple(operands) + tuple(given[a] for a in op.arguments), (out,)))
     return out
+
+
+def _creation() -> str:
+    """How a view made now came to be."""
+    modes = local.modes
+    return "default" if modes.grad else "inference" if modes.inference else "no_grad"
 
 
 def operator_door(op: Any, args: tuple[Any, ...]) -> Any:
@@ -120,6 +131,8 @@ def record(op: Any, given: dict[str, Any], operands: list[Any], needs: list[bool
             continue
         value = given[name]
         is_tensor = isinstance(value, Tensor)
+        if type(value) is InferenceTensor:
+            raise RuntimeError(errors.INFERENCE_SAVED)
         setattr(node, f"s_{name}", value if is_tensor else np.array(value, out._array.dtype))
         setattr(node, f"v_{name}", value._version if is_tensor else 0)
     for name in node.shape_names:

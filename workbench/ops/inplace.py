@@ -11,8 +11,9 @@ from typing import Any
 
 import numpy as np
 
+from .. import errors
 from ..autograd.state import local
-from ..autograd.tensor import Tensor, bump, storage_of, wrap
+from ..autograd.tensor import InferenceTensor, Tensor, bump, storage_of, wrap
 from ..autograd.views import check_write, rebase
 from ..events import emit, listeners
 from . import choice, pointwise
@@ -24,8 +25,11 @@ from .shapes import dim_index
 
 def write(t: Tensor, name: str, op: Callable[..., Tensor], *args: Any) -> Tensor:
     """Write `op(t, *args)` into `t`, recorded if wanted, and return `t`."""
-    if local.modes.mutation is not None:
-        local.modes.mutation.before_write(t)
+    modes = local.modes
+    if type(t) is InferenceTensor and not modes.inference:
+        raise RuntimeError(errors.INFERENCE_WRITE)
+    if modes.mutation is not None:
+        modes.mutation.before_write(t)
     recorded = t.requires_grad or any(isinstance(a, Tensor) and a.requires_grad for a in args)
     tracked = recorded and local.modes.grad and t._array.dtype.kind == "f"
     if not tracked:

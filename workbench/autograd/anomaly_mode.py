@@ -1,0 +1,82 @@
+"""Anomaly mode: a backward that goes wrong names the forward line behind it (torch.autograd.anomaly_mode)."""
+
+from __future__ import annotations
+
+import traceback
+import warnings
+from typing import Any
+
+import numpy as np
+
+from .. import errors
+from . import state
+from .node import Node, extra_of
+
+
+class set_detect_anomaly:
+    """Switch anomaly mode on or off, at once; as a context manager, until its end."""
+
+    def __init__(self, mode: bool, check_nan: bool = True) -> None:
+        self._before = (state.anomaly, state.check_nan)
+        _set(mode, check_nan)
+
+    def __enter__(self) -> None:
+        pass  # the switch was made when the object was
+
+    def __exit__(self, *exc: object) -> None:
+        _set(*self._before)
+
+
+class detect_anomaly:
+    """Inside, every node remembers the lines that made it, and nan among gradients is an error."""
+
+    def __init__(self, check_nan: bool = True) -> None:
+        self.check_nan = check_nan
+        warnings.warn(errors.ANOMALY_ON, stacklevel=2)
+
+    def __enter__(self) -> None:
+        self._before = (state.anomaly, state.check_nan)
+        _set(True, self.check_nan)
+
+    def __exit__(self, *exc: object) -> None:
+        _set(*self._before)
+
+
+def is_anomaly_enabled() -> bool:
+    """Whether anomaly mode is on."""
+    return state.anomaly
+
+
+def is_anomaly_check_nan_enabled() -> bool:
+    """Whether anomaly mode looks for nan."""
+    return state.check_nan
+
+
+def _set(mode: bool, check_nan: bool) -> None:
+    if mode and not state.anomaly:
+        state.enter_unusual()
+    elif state.anomaly and not mode:
+        state.leave_unusual()
+    state.anomaly, state.check_nan = bool(mode), check_nan
+
+
+def remember(node: Node) -> None:
+    """Note the user's lines that are running now as the ones that made this node."""
+    package = __name__.split(".")[0]
+    frames = [f for f, _ in traceback.walk_stack(None) if f.f_globals.get("__name__", "").split(".")[0] != package]
+    summary = traceback.StackSummary.extract((f, f.f_lineno) for f in reversed(frames))
+    extra_of(node).made_at = "".join(summary.format())
+
+
+def tell(node: Node) -> None:
+    """Warn which forward lines made the node whose backward failed."""
+    made_at = node.extra.made_at if node.extra is not None else None
+    text = errors.ANOMALY_NO_TRACE if made_at is None else errors.ANOMALY_TRACE
+    warnings.warn(text.format(node.name(), made_at), UserWarning, stacklevel=4)
+
+
+def refuse_nan(node: Node, grads: Any) -> None:
+    """RuntimeError if a gradient that a node gave has a nan."""
+    for i, grad in enumerate(grads):
+        if grad is not None and np.isnan(getattr(grad, "_array", grad)).any():
+            raise RuntimeError(errors.ANOMALY_NAN.format(node.name(), i))
