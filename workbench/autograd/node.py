@@ -7,6 +7,7 @@ Every node has a sequence number, an edge for each tensor it came from, and one 
 from __future__ import annotations
 
 import itertools
+import threading
 import weakref
 from typing import Any
 
@@ -17,6 +18,7 @@ from ..events import emit, listeners
 from .tensor import Tensor, bump, meta_of, wrap
 
 sequence = itertools.count()
+accumulating = threading.Lock()  # two threads may bring gradients to one leaf
 
 
 class Extra:
@@ -109,14 +111,15 @@ class AccumulateGrad(Node):
             return
         leaf = self.variable
         meta = meta_of(leaf)
-        have = meta.grad
-        if have is None:
-            meta.grad = wrap(np.array(grad, dtype=leaf._array.dtype, order="C"))
-        elif have._rg:
-            meta.grad = have + wrap(np.asarray(grad))
-        else:
-            have._array += grad
-            bump(have)
+        with accumulating:
+            have = meta.grad
+            if have is None:
+                meta.grad = wrap(np.array(grad, dtype=leaf._array.dtype, order="C"))
+            elif have._rg:
+                meta.grad = have + wrap(np.asarray(grad))
+            else:
+                have._array += grad
+                bump(have)
         if meta.post_accumulate:
             self._tell(meta)
 
@@ -125,7 +128,8 @@ class AccumulateGrad(Node):
         if grad is None or not self.variable._rg:
             return
         meta = meta_of(self.variable)
-        meta.grad = grad.clone() if meta.grad is None else meta.grad + grad
+        with accumulating:
+            meta.grad = grad.clone() if meta.grad is None else meta.grad + grad
         if meta.post_accumulate:
             self._tell(meta)
 

@@ -20,7 +20,7 @@ off: dict[Modes, bool] = {}  # the threads in which grad mode is off
 class Modes:
     """The modes of one thread."""
 
-    __slots__ = ("grad", "saved_hooks", "hooks_refused", "mutation", "task", "inference", "__weakref__")
+    __slots__ = ("grad", "saved_hooks", "hooks_refused", "mutation", "task", "inference", "depth", "__weakref__")
 
     def __init__(self) -> None:
         self.grad = True
@@ -28,7 +28,18 @@ class Modes:
         self.hooks_refused: str | None = None  # why no such pair may be entered
         self.mutation: Any = None  # the open allow_mutation_on_saved_tensors block
         self.inference = False
+        self.depth = 0  # how many graph tasks are running inside each other
         self.task: Any = None  # the innermost graph task that is running
+
+
+    def copy(self) -> Modes:
+        """The same modes for another thread that goes on with this one's work."""
+        other = Modes()
+        for name in ("saved_hooks", "hooks_refused", "mutation", "task", "inference"):
+            setattr(other, name, getattr(self, name))
+        if not self.grad:
+            other.grad, off[other] = False, True
+        return other
 
 
 class _Local(threading.local):

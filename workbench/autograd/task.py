@@ -7,16 +7,18 @@ chain may be as long as memory allows.
 
 from __future__ import annotations
 
-from heapq import heappop, heappush
+import threading
 from typing import Any
 
 from ..events import emit, listeners
 from . import state
 from .anomaly_mode import refuse_nan, tell
 from .hooks import run_post_hooks, run_pre_hooks, run_tensor_hooks
-from .node import AccumulateGrad, Node, release
-from .state import local, set_grad
+from .node import Node, release
+from .ready import pop, push
+from .state import Modes, local, off, set_grad
 
+DEEPEST = 50  # backwards inside each other on one stack
 NOWHERE = ((None, -1), None)  # after the last edge
 
 
@@ -40,7 +42,6 @@ class GraphTask:
         "_waiting",
         "_buffers",
         "_ready",
-        "_leaves",
         "_begun",
         "callbacks",
         "_tag",
@@ -62,8 +63,7 @@ class GraphTask:
         self._captures: dict[Node, list[tuple[int, int]]] = {}
         self._needed: set[Node] | None = None
         self._buffers: dict[Node, Any] = {}
-        self._ready: list[tuple[int, Node]] = []
-        self._leaves: list[Node] = []
+        self._ready: list[Node] = []
         self._begun = False
         self.callbacks: list[Any] = []
         self._waiting = self._count_uses()
@@ -136,10 +136,7 @@ class GraphTask:
     def _make_ready(self, node: Node) -> None:
         if self._needed is not None and node not in self._needed:
             return
-        if type(node) is AccumulateGrad:
-            self._leaves.append(node)
-        else:
-            heappush(self._ready, (-node.seq, node))
+        push(self._ready, node)
 
     def step(self) -> bool:
         """Run exactly one node; False when there was none left. Grad mode is left as it was found."""
@@ -147,12 +144,42 @@ class GraphTask:
 
     def run(self, limit: int = -1) -> bool:
         """Run `limit` nodes, or all that are left; False when nothing was left to run."""
+        modes = local.modes
+        if modes.depth >= DEEPEST:
+            return self._run_in_thread(modes, limit)
+        modes.depth += 1
+        try:
+            return self._run(modes, limit)
+        finally:
+            modes.depth -= 1
+
+    def _run_in_thread(self, modes: Modes, limit: int) -> bool:
+        """Run on a fresh stack: a backward inside a backward, many times over, must not end in a RecursionError."""
+        results: list[bool] = []
+        failures: list[BaseException] = []
+
+        def on_fresh_stack() -> None:
+            local.modes = modes.copy()
+            try:
+                results.append(self.run(limit))
+            except BaseException as error:
+                failures.append(error)
+            finally:
+                off.pop(local.modes, None)
+
+        thread = threading.Thread(target=on_fresh_stack)
+        thread.start()
+        thread.join()
+        if failures:
+            raise failures[0]
+        return results[0]
+
+    def _run(self, modes: Modes, limit: int) -> bool:
         if not self._begun:
             self.begin()
-        ready, leaves, buffers, waiting = self._ready, self._leaves, self._buffers, self._waiting
+        ready, buffers, waiting = self._ready, self._buffers, self._waiting
         needed, captures = self._needed, self._captures
         keep, tensors = self.keep_graph, self.create_graph
-        modes = local.modes
         outer, modes.task = modes.task, self
         before = set_grad(tensors)
         node: Node | None = None
@@ -162,8 +189,8 @@ class GraphTask:
             while limit:
                 if following is not None:
                     node, grad, following = following, carried, None
-                elif leaves or ready:
-                    node = leaves.pop(0) if leaves else heappop(ready)[1]
+                elif ready:
+                    node = pop(ready)
                     grad = buffers.pop(node, None)
                 else:
                     break
@@ -213,15 +240,16 @@ class GraphTask:
                             grad = buffers.get(parent)
                         if uses > 1:
                             waiting[parent] = uses - 1
-                        elif following is None and not ready and type(parent) is not AccumulateGrad:
+                        elif following is None and not ready:
                             following, carried = parent, grad
                             buffers.pop(parent, None)
                         else:
+                            if following is not None:  # no longer alone
+                                buffers[following] = carried
+                                push(ready, following)
+                                following = None
                             buffers[parent] = grad
-                            if type(parent) is AccumulateGrad:
-                                leaves.append(parent)
-                            else:
-                                heappush(ready, (-parent.seq, parent))
+                            push(ready, parent)
                     if arity == 1:
                         break
                     if arity == 2:
@@ -232,10 +260,9 @@ class GraphTask:
                         (parent, nr), grad = next(edges, NOWHERE)
                         if nr < 0:
                             break
-                if following is not None and (leaves or ready or not limit):
-                    buffers[following] = carried
-                    heappush(ready, (-following.seq, following))
-                    following = None
+            if following is not None:  # the limit is reached: it is the next one's turn at the next step
+                buffers[following] = carried
+                push(ready, following)
         except BaseException as error:
             if state.anomaly and node is not None:
                 tell(node)
@@ -245,7 +272,7 @@ class GraphTask:
         finally:
             set_grad(before)
             modes.task = outer
-        if not (leaves or ready):
+        if not ready:
             while self.callbacks:
                 self.callbacks.pop(0)()
             if listeners:
