@@ -97,6 +97,17 @@ def test_arrows_that_meet_at_a_box_end_apart():
         assert min(right - left for left, right in zip(ends, ends[1:], strict=False)) >= 10
 
 
+def test_both_arrows_of_x_times_x_are_straight_and_labelled_outside():
+    boxes = {"x": Box("x", "leaf", "x"), "n": Box("n", "op", "MulBackward0")}
+    arrows = {name: Arrow(name, "x", "n", label="[1, 2, 3, 4, 5, 6, 7]") for name in ("self", "other")}
+    layout = Storyboard(Scene("", boxes, arrows)).layout
+    left, right = layout.arrows["self"], layout.arrows["other"]
+    for way in (left, right):
+        assert len({x for x, _ in way.points}) == 1
+    assert left.label.x + left.label.w == left.points[0][0] < right.points[0][0] == right.label.x
+    assert left.label.x >= 0 and right.label.x + right.label.w <= layout.width
+
+
 def test_saved_tensors_hang_at_the_right_of_their_node():
     board = loss()
     for box in board.scene.boxes.values():

@@ -20,6 +20,7 @@ from .routes import GAP, Place, Way, routed
 from .sizes import Size
 
 MARGIN = 26  # around the picture: room for the mark and the glow at a box's edge
+_LABEL_MARGIN = 12  # around the picture where only a label comes near its edge
 TIE = 22  # between a node and the saved tensors hanging on it
 CHIP_GAP = 8  # between two saved tensors of one node
 # The limits stop the network simplex where more of it takes minutes for a thousand boxes and shows nowhere.
@@ -78,8 +79,16 @@ def laid_out(scene: Scene, boxes: dict[str, Size], labels: dict[str, Size]) -> L
         [(x + across, down - y) for x, y in map(_numbers, edge["pos"].split())] for edge in placed["edges"]
     ]
     ways = routed(scene, splines, places, tags)
-    size = round(right - left + 2 * MARGIN), round(top - bottom + 2 * MARGIN)
-    return Layout(*size, {id: places[id] for id in scene.boxes}, ways)
+    # A label brought near its arrow may have left Graphviz's frame.
+    labels_at = [(way.label.x, way.label.x + way.label.w) for way in ways.values() if way.label.w]
+    shift = max(0.0, *(_LABEL_MARGIN - start for start, _ in labels_at), 0.0)
+    width = max(right - left + 2 * MARGIN, *(end + _LABEL_MARGIN for _, end in labels_at), 0.0)
+    return Layout(
+        round(width + shift),
+        round(top - bottom + 2 * MARGIN),
+        {id: places[id].moved(shift) for id in scene.boxes},
+        {id: way.moved(shift) for id, way in ways.items()},
+    )
 
 
 @dataclass(frozen=True, slots=True)

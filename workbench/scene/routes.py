@@ -36,6 +36,10 @@ class Place:
     def to_dict(self) -> dict[str, float]:
         return asdict(self)
 
+    def moved(self, by: float) -> Place:
+        """The rectangle so much further right."""
+        return replace(self, x=round(self.x + by, 1))
+
     def meets(self, other: Place) -> bool:
         """Whether the two rectangles have any area in common."""
         return (
@@ -53,6 +57,10 @@ class Way:
     points: tuple[Point, ...]
     label: Place
 
+    def moved(self, by: float) -> Way:
+        """The way so much further right."""
+        return Way(tuple((round(x + by, 1), y) for x, y in self.points), self.label.moved(by))
+
     @property
     def d(self) -> str:
         """The points as an SVG path."""
@@ -69,23 +77,50 @@ def routed(
     scene: Scene, splines: Sequence[list[Point]], places: dict[str, Place], labels: dict[str, Place]
 ) -> dict[str, Way]:
     """The way of every arrow, from the splines Graphviz laid around the boxes and labels."""
-    paths = {}
+    twins = _twins(scene)
+    ways = _led(scene, splines, places, labels, twins)
+    stuck = {id for id in twins if labels[id].w and ways[id].label == labels[id]}
+    if stuck:  # there was no room for their labels beside them, so they go where Graphviz led them
+        twins = {one: other for one, other in twins.items() if not {one, other} & stuck}
+        ways = _led(scene, splines, places, labels, twins)
+    return ways
+
+
+def _led(
+    scene: Scene,
+    splines: Sequence[list[Point]],
+    places: dict[str, Place],
+    labels: dict[str, Place],
+    twins: dict[str, str],
+) -> dict[str, Way]:
+    paths, few = {}, len(places) <= _MOST_EASED
     for arrow, spline in zip(scene.arrows.values(), splines, strict=True):
         upper, lower = places[arrow.source], places[arrow.target]
         levels = upper.y + upper.h + GAP, lower.y - GAP
         paths[arrow.id] = _around(_calmed(spline), *levels)
-        if len(places) <= _MOST_EASED:
-            calm = _direct(_calmed(spline), *levels)
-            # Beside a label Graphviz has already led the arrow with care.
-            if not labels[arrow.id].w and _free(_room(calm[0], calm[-1]), places, labels):
+        if few:
+            calm, own = _direct(_calmed(spline), *levels), {arrow.id, twins.get(arrow.id)}
+            others = [*places.values(), *(label for id, label in labels.items() if id not in own)]
+            # Beside its label Graphviz has already led an arrow with care.
+            plain = arrow.id in twins or not labels[arrow.id].w
+            if plain and not any(map(_room(calm[0], calm[-1]).meets, others)):
                 paths[arrow.id] = _eased(calm)
             elif len(calm) < len(paths[arrow.id]) and not _meets(calm, places):
                 paths[arrow.id] = calm
     _spread(scene, paths, places)
-    if len(places) <= _MOST_EASED:
-        labels = _brought_near(labels, paths, places)
+    if few:
+        labels = _brought_near(labels, paths, places, twins)
     rounded = {id: tuple((round(x, 1), round(y, 1)) for x, y in points) for id, points in paths.items()}
     return {id: Way(points, labels[id]) for id, points in rounded.items()}
+
+
+def _twins(scene: Scene) -> dict[str, str]:
+    """The other arrow of every two that join the same boxes, as for x * x: they can go side by side."""
+    joining = defaultdict(list)
+    for arrow in scene.arrows.values():
+        joining[arrow.source, arrow.target].append(arrow.id)
+    pairs = [ids for ids in joining.values() if len(ids) == 2]
+    return {one: other for pair in pairs for one, other in (pair, pair[::-1])}
 
 
 def _calmed(points: list[Point]) -> list[Point]:
@@ -134,10 +169,6 @@ def _eased(points: list[Point]) -> list[Point]:
     return [(x0, y0), (x0, half), (x1, half), (x1, y1)]
 
 
-def _free(room: Place, places: dict[str, Place], labels: dict[str, Place]) -> bool:
-    return not any(map(room.meets, (*places.values(), *labels.values())))
-
-
 def _meets(points: list[Point], places: dict[str, Place]) -> bool:
     """Whether the curve leads through a box or close to one's side."""
     rooms = [Place(x - _ROOM, y - 1, 2 * _ROOM, 2) for x, y in _along(points)]
@@ -154,9 +185,15 @@ def _along(points: list[Point]) -> Iterator[Point]:
 
 
 def _brought_near(
-    labels: dict[str, Place], paths: dict[str, list[Point]], places: dict[str, Place]
+    labels: dict[str, Place],
+    paths: dict[str, list[Point]],
+    places: dict[str, Place],
+    twins: dict[str, str],
 ) -> dict[str, Place]:
-    """The labels, moved sideways to where their arrows really pass, unless something else is there."""
+    """The labels, moved sideways to where their arrows really pass, unless something else is there.
+
+    A label stands at the right of its arrow, but at the left of the left one of twins.
+    """
     near = dict(labels)
     passing = sorted((y, x, id) for id, points in paths.items() for x, y in _along(points))
     for id, label in labels.items():
@@ -165,10 +202,11 @@ def _brought_near(
         own = [x for _, x, passer in beside if passer == id]
         if not label.w or not own:
             continue
-        moved = replace(label, x=round(max(own), 1))
-        others = [other for key, other in near.items() if key != id]
+        left = id in twins and paths[id][0] < paths[twins[id]][0]
+        moved = replace(label, x=round(min(own) - label.w if left else max(own), 1))
+        others = [*places.values(), *(other for key, other in near.items() if key != id)]
         crossed = any(moved.x < x < moved.x + moved.w for _, x, passer in beside if passer != id)
-        if not crossed and not any(map(moved.meets, (*places.values(), *others))):
+        if not crossed and not any(map(moved.meets, others)):
             near[id] = moved
     return near
 
