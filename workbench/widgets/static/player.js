@@ -20,7 +20,7 @@ const CHARACTER = 7.25; // px: the layout's own width of a column of text, whate
 const WIDE = /[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\uff00-\uff60\u{1f300}-\u{1faff}]/u;
 const SMALLEST = 0.7; // a picture opens no smaller, so that its text stays readable; it scrolls instead
 const PADDING = 12; // px around the picture, as in player.css
-const NEARLY = 0.8; // shrunk no further, a picture is also made to fit the height; a higher one scrolls
+const NEARLY = 0.72; // shrunk no further, a picture is also made to fit the height; a higher one scrolls
 const MARGIN = 48; // px kept free around the box a step is about, when the picture scrolls to it
 
 const ICONS = {
