@@ -13,7 +13,7 @@ from scene_samples import square
 
 from workbench.scene import picture, save
 from workbench.scene.picture import Picture
-from workbench.scene.text import to_sentence
+from workbench.scene.text import to_sentence, to_text
 
 STARTS = {
     "x.html": b"<!doctype html>",
@@ -86,7 +86,7 @@ def test_modes_and_links_are_kept(tmp_path):
 def test_a_notebook_gets_text_and_an_image():
     bundle = Picture(square())._repr_mimebundle_()
     assert bundle.keys() == {"text/plain", "text/html"}
-    assert bundle["text/plain"] == str(Picture(square()))
+    assert bundle["text/plain"] == repr(Picture(square())) == to_text(square())
     assert f'alt="{to_sentence(square())}"' in bundle["text/html"] and "max-width:100%" in bundle["text/html"]
     image = base64.b64decode(bundle["text/html"].split("base64,")[1].split('"')[0])
     assert image.decode() == Picture(square()).to_svg()
@@ -106,7 +106,7 @@ def test_a_notebook_gets_the_live_view_where_there_is_one(monkeypatch, wrap):
     monkeypatch.setattr(picture, "widget_factory", View)
     shown = Picture(square())
     bundle = shown._repr_mimebundle_()
-    assert bundle["application/view+json"] == {"id": 1} and bundle["text/plain"] == str(shown)
+    assert bundle["application/view+json"] == {"id": 1} and bundle["text/plain"] == repr(shown)
     assert seen == [shown.storyboard]
 
 

@@ -36,11 +36,11 @@ class Picture:
         """The picture after step k (None: where a player opens) as a standalone SVG document."""
         return to_svg(self.storyboard, k, theme)
 
-    def __str__(self) -> str:
+    def __repr__(self) -> str:
         return to_text(self.storyboard)
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
-        text = str(self)
+        text = repr(self)
         try:
             still = img(self.storyboard)
         except LayoutUnavailable as problem:
