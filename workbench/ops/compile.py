@@ -78,6 +78,7 @@ def node_class(op: Any) -> type:
     slots += [f"z_{name}" for name in shapes] + [f"a_{name}" for name in arguments]
     slots += ["c_result"] if "result" in saved else []
     slots += ["fit"] if op.fits else []
+    slots += ["outputs"] if op.several else []
     body = {
         "__slots__": tuple(slots),
         "__module__": __name__,
@@ -85,8 +86,7 @@ def node_class(op: Any) -> type:
         "shape_names": tuple(shapes),
         "argument_names": tuple(arguments),
         "keeps_result": "result" in saved,
-        "multi": op.outputs > 1,
-        "outputs": op.outputs,
+        "multi": op.several,
         "forward_text": op.signature,
         "backward_text": "\n".join(f"{name}: {text}" for name, text in op.formulas.items()),
         "op": op,
@@ -175,9 +175,10 @@ def _loads(reads: Reads, arrays: bool) -> list[str]:
 
 def straight(op: Any, door: Any) -> Any:
     """The op's function: a stub that compiles the straight path at its first call and becomes it."""
-    namespace = dict(STRAIGHT, OP=op, NODE=op.node, forward=op.forward, door=door, NUMBERS=op.numbers)
+    namespace = dict(STRAIGHT, OP=op, forward=op.forward, door=door, NUMBERS=op.numbers)
 
     def first(*args: Any, **kwargs: Any) -> Any:
+        namespace["NODE"] = op.node
         built = _compile(_forward_text(op), op.name, namespace, op)
         function.__code__, function.__defaults__ = built.__code__, built.__defaults__
         return function(*args, **kwargs)

@@ -11,7 +11,10 @@
 | "float" | yes | yes | yes |
 | "assign" | no: the result has the first one's | to the first one's | no |
 | "view" | no | no | no; the result is a view of its first tensor |
+| "views" | no | no | no; the result is several views of its first tensor |
 | "plain" | no | no | no |
+
+A mark with `?` allows None. In the formula of "views", `grad` is a list with None where no gradient arrived.
 """
 
 from __future__ import annotations
@@ -19,6 +22,7 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Callable
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -29,6 +33,7 @@ from .door import door, operator_door
 from .refusals import not_a_tensor
 
 REGISTRY: dict[str, Op] = {}
+SEVERAL: dict[str, Op] = {}  # the operations with several outputs
 
 
 class Numbers(dict):
@@ -63,25 +68,33 @@ class Op:
         self.samples, self.prepare = samples, prepare
         self.name, inside = re.fullmatch(r"(\w+)\((.*)\)", signature).groups()
         self.variadic = "Tensor[]" in inside
-        params = re.findall(r"(?:(Tensor\[\]|Tensor|Kept) )?(\w+)(=[^,]+)?(?:, )?", inside)
+        params = re.findall(r"(?:(Tensor\[\]|Tensor\??|Kept\??) )?(\w+)(=[^,]+)?(?:, )?", inside)
         self.parameters = ", ".join(name + default for _, name, default in params)
         self.names = ", ".join(name for _, name, _ in params)
         self.order = [name for _, name, _ in params]
         self.tensors = [name for mark, name, _ in params if mark.startswith("Tensor")]
-        self.kept = [name for mark, name, _ in params if mark == "Kept"]
+        self.kept = [name for mark, name, _ in params if mark.startswith("Kept")]
+        self.optional = [name for mark, name, _ in params if mark.endswith("?")]
         self.arguments = [name for mark, name, _ in params if not mark]
-        self.outputs = 1
+        self.several = kind == "views"
         self.meets = kind in ("pointwise", "float")
         self.fits = self.meets or kind == "assign"
         self.numbers = NUMBERS if self.meets and len(self.tensors) == 2 else None
-        self.simple = kind != "assign" and not (self.variadic or self.kept or len(self.tensors) > 2)
-        reads = {
-            name: compiling.Reads(text, self.tensors + self.kept, self.arguments) for name, text in formulas.items()
-        }
-        self.reads = reads
+        unusual = self.several or self.variadic or self.kept or self.optional or len(self.tensors) > 2
+        self.simple = kind != "assign" and not unusual
         self.compiled: set[str] = set()
         self.doc = f"The operation {signature}; its node is {node_name}."
-        self.node = compiling.node_class(self)
+
+    @cached_property
+    def reads(self) -> dict[str, compiling.Reads]:
+        """What each formula reads."""
+        known = self.tensors + self.kept
+        return {name: compiling.Reads(text, known, self.arguments) for name, text in self.formulas.items()}
+
+    @cached_property
+    def node(self) -> type:
+        """The class of its nodes."""
+        return compiling.node_class(self)
 
 
 def define(
@@ -99,7 +112,7 @@ def define(
     `prepare` is given the arguments whenever they are not float32 or float64, and refuses or converts them.
     """
     op = Op(node_name, signature, forward, kind, samples, prepare, formulas)
-    REGISTRY[op.name] = op
+    (SEVERAL if op.several else REGISTRY)[op.name] = op
     function = compiling.straight(op, door)
     function.op = op
     in_formulas(op.name, forward, function)
@@ -110,6 +123,13 @@ def in_formulas(name: str, arrays: Callable[..., Any], tensors: Callable[..., An
     """Let formulas say `name`: one function for arrays and one for tensors."""
     compiling.ARRAYS[name] = arrays
     compiling.TENSORS[name] = tensors
+
+
+def abbreviation(signature: str, text: str) -> None:
+    """Let formulas say `signature` for `text`, on arrays and on tensors: `abbreviation("half(x)", "x / 2")`."""
+    name, parameters = re.fullmatch(r"(\w+)\((.*)\)", signature).groups()
+    for words in (compiling.ARRAYS, compiling.TENSORS):
+        words[name] = eval(f"lambda {parameters}: {text}", words)
 
 
 def operator(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -29,43 +29,53 @@ def door(op: Any, args: tuple[Any, ...]) -> Any:
     given = dict(zip(op.order, args, strict=True))
     operands = list(given[op.tensors[0]]) if op.variadic else [given[name] for name in op.tensors]
     for position, operand in enumerate(operands):
-        if not isinstance(operand, Tensor):
+        if not isinstance(operand, Tensor) and (operand is not None or not op.optional):
             _check_operand(op, position, operand, operands)
-    arrays = _meet(op, operands) if op.meets else [t._array for t in operands]
-    rest = [given[name]._array if name in op.kept else given[name] for name in op.order if name not in op.tensors]
+    arrays = _meet(op, operands) if op.meets else [_array_of(t) for t in operands]
+    rest = [_array_of(given[n]) if n in op.kept else given[n] for n in op.order if n not in op.tensors]
     try:
         r = op.forward(arrays, *rest) if op.variadic else op.forward(*arrays, *rest)
     except ValueError:
         if op.meets:
             refusals.check_broadcast([a.shape for a in [given[name]._array for name in op.kept] + arrays])
         raise
-    r = np.asarray(r)
-    out = shell(type(operands[0]), r) if op.kind == "view" else wrap(r)
+    viewing = op.kind in ("view", "views")
+    results = [np.asarray(a) for a in (r if op.several else (r,))]
+    outs = tuple([shell(type(operands[0]), a) if viewing else wrap(a) for a in results])
     needs = [isinstance(t, Tensor) and t.requires_grad for t in operands]
-    recorded = local.modes.grad and True in needs and out._array.dtype.kind == "f" and bool(op.formulas)
-    if op.kind == "view":
-        link_view(out, operands[0], _creation())
-    if not recorded:
-        return out
-    node = record(op, given, operands, needs, out)
-    out._rg = True
-    if op.kind == "view":
-        out._meta.view_fn = node
-    else:
-        out._fn = node
-    if local.modes.saved_hooks:
-        pack_saved(node, out)
-    if state.anomaly:
-        remember(node)
-    if listeners:
-        emit(("created", node, tuple(operands) + tuple(given[a] for a in op.arguments), (out,)))
-    return out
+    floating = bool(outs) and outs[0]._array.dtype.kind == "f"
+    if viewing:
+        for out in outs:
+            link_view(out, operands[0], _creation(op.several))
+    if local.modes.grad and True in needs and floating and op.formulas:
+        node = record(op, given, operands, needs, outs[0])
+        for nr, out in enumerate(outs):
+            out._rg, out._nr = True, nr
+            if viewing:
+                out._meta.view_fn = node
+            else:
+                out._fn = node
+        if op.several:
+            node.outputs = len(outs)
+        if local.modes.saved_hooks:
+            pack_saved(node, outs[0])
+        if state.anomaly:
+            remember(node)
+        if listeners:
+            emit(("created", node, tuple(operands) + tuple(given[a] for a in op.arguments), outs))
+    return outs if op.several else outs[0]
 
 
-def _creation() -> str:
+def _array_of(t: Tensor | None) -> np.ndarray | None:
+    return None if t is None else t._array
+
+
+def _creation(several: bool) -> str:
     """How a view made now came to be."""
     modes = local.modes
-    return "default" if modes.grad else "inference" if modes.inference else "no_grad"
+    if modes.grad:
+        return "multi_output" if several else "default"
+    return "inference" if modes.inference else "no_grad"
 
 
 def operator_door(op: Any, args: tuple[Any, ...]) -> Any:
