@@ -17,6 +17,7 @@ import pytest
 from browser_page import open_page, require_chromium
 from lab import CHECKOUT
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
+from player_page import position, press
 
 import workbench
 from workbench.cli import main
@@ -107,11 +108,13 @@ def test_what_cannot_be_done_is_refused_in_one_sentence(
 def test_a_folder_that_is_not_ones_own_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    notebook = write(tmp_path / "good.ipynb", "1 + 1")
     monkeypatch.setattr(os, "access", lambda path, mode: False)
+    said = f"workbench: cannot write into {tmp_path}: "
     assert main(["lab", str(tmp_path)]) == 1
-    assert capsys.readouterr().err == (
-        f"workbench: cannot write into {tmp_path}: choose a folder of your own for the lessons.\n"
-    )
+    assert capsys.readouterr().err == f"{said}choose a folder of your own for the lessons.\n"
+    assert main(["run", str(notebook), "--html", str(tmp_path)]) == 1
+    assert capsys.readouterr().err == f"{said}give a folder of your own for the pages.\n"
 
 
 def test_notebooks_become_pages_in_a_folder_or_one_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -224,6 +227,30 @@ def test_a_widget_with_a_module_of_its_own_lives_on_in_the_page(tmp_path: Path) 
         assert first.inner_text() == "</script> 6"
         assert second.inner_text() == "</script> 40"
         assert first.evaluate("button => getComputedStyle(button).color") == "rgb(1, 2, 3)"
+        assert (page.requests_outside, page.console_errors) == ([], [])
+
+
+RECORDED = """
+import workbench as torch
+x = torch.tensor([1.0, -2.0, 3.0], requires_grad=True)
+with torch.record() as trace:
+    loss = (x * x).sum()
+    loss.backward()
+trace.show()
+"""
+
+
+def test_the_player_steps_in_the_page(tmp_path: Path) -> None:
+    require_chromium()
+    notebook = write(tmp_path / "recorded.ipynb", RECORDED)
+    assert main(["run", str(notebook), "--html", str(tmp_path)]) == 0
+    with open_page(offline=True) as page:
+        page.goto((tmp_path / "recorded.html").as_uri())
+        opened = position(page)
+        press(page, "step")
+        assert position(page) != opened
+        press(page, "back")
+        assert position(page) == opened
         assert (page.requests_outside, page.console_errors) == ([], [])
 
 

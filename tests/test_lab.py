@@ -1,5 +1,6 @@
 """The JupyterLab harness itself, on a notebook of two cells."""
 
+import json
 import sys
 
 import nbformat
@@ -19,8 +20,16 @@ def server(tmp_path_factory: pytest.TempPathFactory):
         metadata={"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}},
     )
     nbformat.write(notebook, folder / "tiny.ipynb")
-    with serve(folder, tmp_path_factory.mktemp("home")) as lab:
-        yield lab
+    home = tmp_path_factory.mktemp("home")
+    # A kernel that the reader keeps under the name of ours, and that Jupyter would rather take.
+    kept = home / "data" / "kernels" / "python3"
+    kept.mkdir(parents=True)
+    spec = {"argv": ["/bin/false"], "display_name": "Another", "language": "python"}
+    (kept / "kernel.json").write_text(json.dumps(spec))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("JUPYTER_PREFER_ENV_PATH", "0")
+        with serve(folder, home) as lab:
+            yield lab
 
 
 def test_a_notebook_runs_in_this_environment_and_its_widget_outlives_the_kernel(server: Lab) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -40,6 +41,8 @@ def _targets(notebooks: Sequence[Path], out: Path) -> list[Path]:
         raise CommandError(f"{folder} is a file: give a folder for the pages.") from None
     except OSError as error:
         raise CommandError(f"cannot make the folder {folder}: {error.strerror}.") from None
+    if not os.access(folder, os.W_OK):
+        raise CommandError(f"cannot write into {folder}: give a folder of your own for the pages.")
     for target in targets:
         if target.is_dir():
             raise CommandError(f"{target} is a folder: a page cannot be written there.")
