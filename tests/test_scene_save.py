@@ -83,7 +83,8 @@ def test_modes_and_links_are_kept(tmp_path):
     assert stat.S_IMODE((tmp_path / "new.svg").stat().st_mode) == 0o600
 
 
-def test_a_notebook_gets_text_and_an_image():
+def test_a_notebook_gets_text_and_an_image(monkeypatch):
+    monkeypatch.setattr(picture, "widget_factory", None)
     bundle = Picture(square())._repr_mimebundle_()
     assert bundle.keys() == {"text/plain", "text/html"}
     assert bundle["text/plain"] == repr(Picture(square())) == to_text(square())
