@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import ast
+import io
 import subprocess
 import sys
+import tokenize
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -41,7 +43,11 @@ LONGEST = 300
 LONGER = {
     "workbench/widgets/static/player.js": "one ES module, which the widget and a saved page load as it is",
 }
-ENGINE_AND_OPS = 3000
+# The engine a newcomer reads: the graph and what makes it, without the operations declared on it (one statement
+# each, a file an idea) and without the tools that merely use it.
+TOOLS = {"functional.py", "gradcheck.py", "legacy.py", "printing.py"}
+MACHINERY = {"compile.py", "declare.py", "door.py", "shapes.py", "strided.py"}
+ENGINE_BUDGET = 3000
 
 
 def part_of(module: str) -> str:
@@ -160,8 +166,23 @@ def test_no_file_is_longer_than_an_idea() -> None:
     assert {name for name, count in length.items() if count > LONGEST} == set(LONGER)
 
 
-def test_the_engine_and_its_ops_are_read_in_an_afternoon() -> None:
-    parts = [*(PACKAGE / "autograd").rglob("*.py"), *(PACKAGE / "ops").rglob("*.py")]
-    total = sum(lines(path) for path in parts)
-    print(f"engine and ops: {total} lines of {ENGINE_AND_OPS}")
-    assert total < ENGINE_AND_OPS
+def code_lines(path: Path) -> int:
+    """Lines that neither are blank nor explain."""
+    source = path.read_text(encoding="utf-8")
+    silent = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER}
+    said = set()
+    for token in tokenize.generate_tokens(io.StringIO(source).readline):
+        if token.type not in silent:
+            said |= set(range(token.start[0], token.end[0] + 1))
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef) and ast.get_docstring(node, clean=False):
+            said -= set(range(node.body[0].lineno, node.body[0].end_lineno + 1))
+    return len(said)
+
+
+def test_the_engine_is_read_in_an_afternoon() -> None:
+    parts = [path for path in (PACKAGE / "autograd").rglob("*.py") if path.name not in TOOLS]
+    parts += [PACKAGE / "ops" / name for name in MACHINERY]
+    total = sum(code_lines(path) for path in parts)
+    print(f"the engine: {total} lines of code of {ENGINE_BUDGET}")
+    assert total < ENGINE_BUDGET
