@@ -14,7 +14,7 @@ def check(prediction: Any, truth: Any, tolerance: float = 1e-3) -> str:
     relative to the largest element of `truth`.
     """
     if prediction is None:
-        return "No prediction yet: replace None by your number and run the cell again."
+        return "No prediction yet: replace None by your number, and run again from there."
     mine, right = (np.asarray(_numbers(value), dtype=np.float64) for value in (prediction, truth))
     if mine.shape != right.shape:
         return f"A value of shape {list(right.shape)} is asked for; yours has shape {list(mine.shape)}."
