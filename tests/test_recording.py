@@ -83,3 +83,13 @@ def test_a_notebook_gets_a_live_picture():
     )
     assert "application/vnd.jupyter.widget-view+json" in json.loads(kinds)
     assert {"text/plain", "text/html"} <= set(json.loads(kinds))
+
+
+def test_a_shown_picture_saved_as_json_is_its_trace(tmp_path):
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    with torch.record() as trace:
+        (x * x).sum().backward()
+    trace.show().save(tmp_path / "x.json")
+    again = torch.load(tmp_path / "x.json")
+    assert again.to_dict() == trace.to_dict()
+    assert repr(again.show()) == repr(trace.show())

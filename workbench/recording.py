@@ -18,6 +18,7 @@ from .trace.values import LIMIT
 
 if TYPE_CHECKING:
     from .scene.picture import Picture
+    from .scene.storyboard import Storyboard
 
 
 class Trace(Timeline):
@@ -25,22 +26,31 @@ class Trace(Timeline):
 
     def show(self, view: str = "graph") -> Picture:
         """The trace as a picture to step through: live in a notebook, where the widgets' packages are there."""
-        from .scene.picture import Picture
         from .views import storyboard
 
         if "IPython" in sys.modules:
             with suppress(ImportError):
                 from . import widgets  # noqa: F401  (makes pictures live)
-        return Picture(storyboard(self, view))
+        return _picture(self, storyboard(self, view))
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write a file by its suffix: the trace itself as .json, its picture as .html, .svg, .png or .dot."""
-        from .scene.save import write_whole
+        self.show().save(path)
 
-        if Path(path).suffix.lower() == ".json":
-            write_whole(Path(path), self.to_json().encode())
-        else:
-            self.show().save(path)
+
+def _picture(trace: Trace, board: Storyboard) -> Picture:
+    """A picture whose data, saved as .json, are its trace, which `load` reads again."""
+    from .scene.picture import Picture
+    from .scene.save import write_whole
+
+    class TracePicture(Picture):
+        def save(self, path: str | PathLike[str]) -> None:
+            if Path(path).suffix.lower() == ".json":
+                write_whole(Path(path), trace.to_json().encode())
+            else:
+                super().save(path)
+
+    return TracePicture(board)
 
 
 class record:  # named as what a user writes: `with record() as trace:`
