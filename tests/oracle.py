@@ -18,6 +18,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import pytest
 
 import workbench
@@ -31,10 +32,10 @@ else:
     torch.set_warn_always(True)
 
 ABSENT = (
-    "torch is not installed, so the workbench has nothing to be compared with: "
-    'pip install -e ".[oracle]" brings it.'
+    'torch is not installed, so the workbench has nothing to be compared with: pip install -e ".[oracle]" brings it.'
 )
-needs_torch = pytest.mark.skipif(torch is None, reason=ABSENT)
+TENSORS = (workbench.Tensor,) if torch is None else (workbench.Tensor, torch.Tensor)
+TOLERANCE = 2e-6  # float32 rounds each step to 6e-8 of its value
 
 # Said once per process by both; whoever comes second is silent.
 ONCE = "Using backward() with create_graph=True"
@@ -42,25 +43,24 @@ ONCE = "Using backward() with create_graph=True"
 
 @dataclass(frozen=True)
 class Seen:
-    """What a program showed: its value or its exception, and its warnings."""
+    """What a program showed: its value or its exception, and its warnings, in terms that both sides share."""
 
     value: Any
-    error: tuple[str, str] | None
-    warned: list[tuple[str, str]]
+    raised: Any
+    warned: list[Any]
+    error: Exception | None
 
 
 def run(program: Callable[..., Any], module: Any, *args: Any) -> Seen:
-    """Run a program under one module, which is left in its usual state."""
+    """Run a program under one module, whose grad mode is left as it was."""
     value = error = None
     with warnings.catch_warnings(record=True) as caught, module.set_grad_enabled(True):
         warnings.simplefilter("always")
-        warnings.filterwarnings("ignore", category=RuntimeWarning, module=r"workbench\.")  # as the package does
         try:
             value = plain(program(module, *args))
-        except Exception as raised:
-            error = (type(raised).__name__, spoken(raised))
-    told = [(w.category.__name__, sentence(str(w.message))) for w in caught]
-    return Seen(value, error, [w for w in told if not w[1].startswith(ONCE)])
+        except Exception as caught_error:
+            error = caught_error
+    return Seen(value, plain(error), told(caught), error)
 
 
 def compare(program: Callable[..., Any], *args: Any) -> None:
@@ -69,10 +69,41 @@ def compare(program: Callable[..., Any], *args: Any) -> None:
     if torch is None:
         pytest.skip(ABSENT)
     theirs = run(program, torch, *args)
-    assert ours.error == theirs.error
-    assert ours.warned == theirs.warned
-    different = difference(ours.value, theirs.value)
-    assert different is None, different
+    for part in ("raised", "warned", "value"):
+        different = difference(getattr(ours, part), getattr(theirs, part), part)
+        if different:
+            raise AssertionError(different) from ours.error
+
+
+NUMBERS = {
+    "x": [0.5, -1.5, 2.0],
+    "y": [1.5, 0.25, -3.0],
+    "p": [0.75, 1.25, 3.0],
+    "tie": [3.0, -1.0, 3.0, -1.0],
+    "a": [[0.5, -1.0, 2.0], [3.0, 0.25, -0.75]],
+    "q": [[0.5, 1.0, 2.0], [3.0, 0.25, 0.75]],
+    "c": [[1.5], [-2.5]],
+    "s": 1.25,
+    "M": [[1.0, 2.0, 0.5, -1.0], [0.0, -3.0, 1.5, 0.25], [2.0, 1.0, -0.5, 4.0]],
+    "A": [[[1.0, 2.0, 0.5], [0.5, -3.0, 1.5]], [[2.0, 1.0, -0.5], [1.0, 0.0, 4.0]]],
+    "z": [0.0, 1.0, -2.0],
+    "e": [],
+}
+
+
+def names(module: Any) -> dict[str, Any]:
+    """The tensors that expressions are about: leaves that require grad, a mask, and integers."""
+    named = {k: module.tensor(v, dtype=module.float64, requires_grad=True) for k, v in NUMBERS.items()}
+    named["m"] = module.tensor([True, False, True])
+    named["n"] = module.tensor([3, -1, 2])
+    named["i"] = module.tensor([2, 0, 0])
+    named["j"] = module.tensor([0, 1, 1])
+    return named | {"torch": module, "np": np}
+
+
+def entries(table: str) -> list[str]:
+    """A table's entries; ` | ` alone separates, so that the operator `|` is written inside brackets."""
+    return [entry.strip() for line in table.strip().splitlines() for entry in line.split(" | ") if entry.strip()]
 
 
 def same(program: Callable[..., Any]) -> Callable[[], None]:
@@ -85,9 +116,32 @@ def same(program: Callable[..., Any]) -> Callable[[], None]:
     return test
 
 
-def spoken(error: BaseException) -> str:
-    """An exception's message."""
-    return sentence(str(error))
+def raised(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    """What a call raises, for programs that go on afterwards."""
+    try:
+        function(*args, **kwargs)
+    except Exception as error:
+        return plain(error)
+    return "nothing was raised"
+
+
+def warned(function: Callable[..., Any], *args: Any, **kwargs: Any) -> list[Any]:
+    """What a call warns of, for programs that go on afterwards."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        function(*args, **kwargs)
+    return told(caught)
+
+
+def chain(node: Any) -> Any:
+    """The graph behind a node as nested names."""
+    return node and (node.name(), [(chain(parent), nr) for parent, nr in node.next_functions])
+
+
+def told(caught: list[warnings.WarningMessage]) -> list[Any]:
+    """Warnings as (category, text)."""
+    texts = [(w.category.__name__, sentence(str(w.message))) for w in caught]
+    return [(category, text) for category, text in texts if not text.startswith(ONCE)]
 
 
 def sentence(text: str) -> str:
@@ -96,42 +150,13 @@ def sentence(text: str) -> str:
     return re.sub(r"0x[0-9a-f]+", "0x", text)
 
 
-def raised(function: Callable[..., Any], *args: Any, **kwargs: Any) -> tuple[str, str] | str:
-    """The type and message of what a call raises, for programs that go on afterwards."""
-    try:
-        function(*args, **kwargs)
-    except Exception as error:
-        return type(error).__name__, spoken(error)
-    return "nothing was raised"
-
-
-def warned(function: Callable[..., Any], *args: Any, **kwargs: Any) -> list[tuple[str, str]]:
-    """What a call warns of, for programs that go on afterwards."""
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        function(*args, **kwargs)
-    return [(w.category.__name__, sentence(str(w.message))) for w in caught]
-
-
-def chain(node: Any, seen: int = 0) -> Any:
-    """The graph behind a node as nested names."""
-    if node is None:
-        return None
-    return (node.name(), [(chain(parent), nr) for parent, nr in node.next_functions])
-
-
 def plain(value: Any) -> Any:
     """A value in terms that both sides share."""
     if value is None or isinstance(value, (bool, int, float, complex, str)):
         return value
-    if isinstance(value, (workbench.Tensor, *(() if torch is None else (torch.Tensor,)))):
-        facts = (
-            str(value.dtype),
-            tuple(value.shape),
-            value.requires_grad,
-            value.is_leaf,
-            None if value.grad_fn is None else value.grad_fn.name(),
-        )
+    if isinstance(value, TENSORS):
+        made_by = None if value.grad_fn is None else value.grad_fn.name()
+        facts = (str(value.dtype), tuple(value.shape), value.requires_grad, value.is_leaf, made_by)
         numbers = value.detach()
         if getattr(numbers, "_is_zerotensor", bool)():  # PyTorch's zeros without memory
             numbers = torch.zeros(numbers.shape)
@@ -143,11 +168,11 @@ def plain(value: Any) -> Any:
     if isinstance(value, (tuple, list)):
         return (type(value).__name__, [plain(item) for item in value])
     if isinstance(value, BaseException):
-        return (type(value).__name__, spoken(value))
+        return (type(value).__name__, sentence(str(value)))
     return sentence(repr(value))
 
 
-def difference(ours: Any, theirs: Any, where: str = "value") -> str | None:
+def difference(ours: Any, theirs: Any, where: str) -> str | None:
     """Where two plain values differ, and how; None where they do not."""
     if isinstance(ours, (tuple, list)) and isinstance(theirs, (tuple, list)) and len(ours) == len(theirs):
         parts = enumerate(zip(ours, theirs, strict=True))
@@ -161,7 +186,4 @@ def difference(ours: Any, theirs: Any, where: str = "value") -> str | None:
                 return None
         elif ours == theirs:
             return None
-    return f"{where}: the workbench has {ours!r}, torch has {theirs!r}"
-
-
-TOLERANCE = 2e-6  # float32 rounds each step to 6e-8 of its value
+    return f"{where}: the workbench has\n{ours!r}\nand torch has\n{theirs!r}"

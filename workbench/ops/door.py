@@ -36,7 +36,7 @@ def door(op: Any, args: tuple[Any, ...]) -> Any:
     try:
         r = op.forward(arrays, *rest) if op.variadic else op.forward(*arrays, *rest)
     except ValueError:
-        if op.meets:
+        if op.fits:
             refusals.check_broadcast([a.shape for a in [given[name]._array for name in op.kept] + arrays])
         raise
     viewing = op.kind in ("view", "views")
