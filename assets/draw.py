@@ -21,8 +21,13 @@ class Square(torch.autograd.Function):
 
 
 x = torch.tensor([1.0, -2.0, 3.0], requires_grad=True)
+w = torch.tensor([0.5, 1.0, 2.0], requires_grad=True)
 with workbench.record() as trace:
-    loss = Square.apply(x).sum()
+    y = Square.apply(x)
+    loss = (y * w).sum()
     loss.backward()
 
-trace.save(Path(__file__).with_name("square.svg"))
+picture = trace.show()
+steps = picture.storyboard.steps
+square = next(k for k, step in enumerate(steps) if step.caption.startswith("SquareBackward receives"))
+Path(__file__).with_name("square.svg").write_text(picture.to_svg(square), encoding="utf-8")
