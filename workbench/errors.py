@@ -223,3 +223,6 @@ ANOMALY_NO_TRACE = (
     "Error detected in {}. No forward pass information available. Enable detect anomaly during forward pass for more "
     "information."
 )
+
+NESTING = "Auto nesting doesn't know how to process an input object of type {}"
+NESTING_TAKES = ". Accepted types: {}, or lists/tuples of them"

@@ -29,6 +29,8 @@ __all__ = [
     "Function",
     "FunctionCtx",
     "FunctionMeta",
+    "InplaceFunction",
+    "NestedIOFunction",
     "once_differentiable",
 ]
 
@@ -42,7 +44,7 @@ class FunctionMeta(type):
         super().__init__(name, bases, namespace)
 
 
-class Function(metaclass=FunctionMeta):
+class Function(FunctionCtx, metaclass=FunctionMeta):
     """A differentiable operation of your own: a static forward and backward, run by `apply`.
 
     Source: https://pytorch.org/docs/stable/autograd.html#torch.autograd.Function
@@ -199,3 +201,18 @@ def once_differentiable(fn: Callable[..., Any]) -> Callable[..., Any]:
         return tuple(results) if isinstance(outputs, tuple) else results[0]
 
     return wrapper
+
+
+# PyTorch keeps the old names in this module; they are built on Function, so they can only come last.
+from .legacy import (  # noqa: E402, F401
+    InplaceFunction,
+    NestedIOFunction,
+    _HookMixin,
+    _iter_filter,
+    _iter_None_tensors,
+    _iter_tensors,
+    _iter_tensors_permissive,
+    _map_tensor_data,
+    _nested_map,
+    _unflatten,
+)

@@ -1,0 +1,223 @@
+"""Names kept from the days of Function instances, beside PyTorch's (rows 19 of the semantic map)."""
+
+from __future__ import annotations
+
+from collections import namedtuple
+from typing import Any
+
+import numpy as np
+from oracle import raised, same, warned
+
+Pair = namedtuple("Pair", "a b")
+
+
+class Thing:
+    """A value of a kind that nesting does not know."""
+
+
+def leaf(torch: Any, *values: float) -> Any:
+    return torch.tensor(values, dtype=torch.float64, requires_grad=True)
+
+
+def nested(torch: Any) -> Any:
+    """An instance of a Function over nested tensors that returns its input, and remembers what it saw."""
+
+    class Nested(torch.autograd.function.NestedIOFunction):
+        def forward_extended(self, *input):
+            self.seen = input
+            return input[0]
+
+        def backward_extended(self, *grad_output):
+            self.seen = grad_output
+            return [grad_output[0], None]
+
+    return Nested()
+
+
+@same
+def test_19_1_instances_warn(torch):
+    class A(torch.autograd.Function):
+        pass
+
+    A(1, key=2)
+
+
+@same
+def test_19_2_calling_an_instance_is_refused(torch):
+    class A(torch.autograd.Function):
+        pass
+
+    return A()(leaf(torch, 1.0))
+
+
+@same
+def test_an_instance_notes_what_it_is_told(torch):
+    class A(torch.autograd.Function):
+        pass
+
+    a = A()
+    a.save_for_backward(1)
+    a.mark_dirty(2)
+    a.mark_non_differentiable(3)
+    a.save_for_forward(None)
+    return a.to_save, a.dirty_tensors, a.non_differentiable, a.saved_for_forward
+
+
+@same
+def test_19_3_inplace_functions_have_a_flag(torch):
+    class A(torch.autograd.function.InplaceFunction):
+        pass
+
+    return A(inplace=True).inplace, A(True).inplace, A().inplace
+
+
+@same
+def test_19_3_inplace_functions_are_a_base(torch):
+    class Double(torch.autograd.function.InplaceFunction):
+        @staticmethod
+        def forward(ctx, x, inplace):
+            ctx.inplace = inplace
+            if inplace:
+                ctx.mark_dirty(x)
+            else:
+                x = x.clone()
+            return x.mul_(2)
+
+        @staticmethod
+        def backward(ctx, grad):
+            return 2 * grad, None
+
+    x = leaf(torch, 1.0, 3.0)
+    copied, written = Double.apply(x * 1, False), Double.apply(x * 1, True)
+    (copied + written).sum().backward()
+    return x.grad, copied, written, written.grad_fn.inplace, written.grad_fn.name()
+
+
+@same
+def test_19_4_nested_forward(torch):
+    f, x, y = nested(torch), leaf(torch, 1.0), leaf(torch, 2.0)
+    f._nested_input = ([x, (y, None)],)
+    return f.forward(x, y), f.seen, f._nested_output, hasattr(f, "_nested_input")
+
+
+@same
+def test_19_4_nested_forward_of_a_dict(torch):
+    f, x, y = nested(torch), leaf(torch, 1.0), leaf(torch, 2.0)
+    f._nested_input = ({"x": x, "rest": Pair(y, None)},)
+    return f.forward(x, y), f._nested_output
+
+
+@same
+def test_19_4_nested_backward(torch):
+    f, x, y = nested(torch), leaf(torch, 1.0), leaf(torch, 2.0)
+    f._nested_output = ([x, (y, None)],)
+    return f.backward(x, y), f.seen
+
+
+@same
+def test_19_4_saving_and_marking_flatten(torch):
+    f, x, y = nested(torch), leaf(torch, 1.0), leaf(torch, 2.0)
+    f.save_for_backward([x, (y, None)], y)
+    f.mark_dirty([x], (y,), also=y)
+    f.mark_non_differentiable({"x": x}, y, also=None)
+    return f.to_save, f._to_save_nested, f.dirty_tensors, f.non_differentiable
+
+
+@same
+def test_19_4_only_tensors_are_saved_and_marked(torch):
+    f, x = nested(torch), leaf(torch, 1.0)
+    return raised(f.save_for_backward, 1), raised(f.mark_dirty, x, also="s"), raised(f.mark_non_differentiable, 2.0)
+
+
+@same
+def test_19_4_an_instance_has_saved_nothing(torch):
+    f, fresh = nested(torch), nested(torch)
+    f.save_for_backward(leaf(torch, 1.0))
+    return raised(lambda: f.saved_tensors), raised(lambda: fresh.saved_tensors)
+
+
+@same
+def test_19_4_what_is_to_be_overridden(torch):
+    class A(torch.autograd.function.NestedIOFunction):
+        pass
+
+    return raised(A().forward_extended, 1), raised(A().backward_extended, 1)
+
+
+@same
+def test_19_4_neither_calls_nor_apply_work(torch):
+    f, x = nested(torch), leaf(torch, 1.0)
+    calls = raised(f, x), raised(f, [x, (x,)]), raised(f, "s"), raised(f.forward, x), raised(f.backward, x)
+    return *calls, raised(type(f).apply, x), raised(f._do_forward, x), raised(f._do_backward, (x,), False)
+
+
+@same
+def test_19_5_shared_storage_is_tracked_anyway(torch):
+    ctx = torch.autograd.function.FunctionCtx()
+    x = leaf(torch, 1.0)
+    return warned(ctx.mark_shared_storage, (x, x)), vars(ctx)
+
+
+@same
+def test_19_6_mixins(torch):
+    function = torch.autograd.function
+    hooks, first = function._HookMixin._register_hook(None, len)
+    again, second = function._HookMixin._register_hook(hooks, max)
+    before = list(hooks.values())
+    second.remove()
+    kinds = type(hooks).__name__, type(first).__name__
+    return function._ContextMethodMixin is function.FunctionCtx, again is hooks, kinds, before, list(hooks.values())
+
+
+@same
+def test_a_function_is_a_context_too(torch):
+    function = torch.autograd.function
+    pair = function.Function, function.BackwardCFunction
+    return [issubclass(kind, function.FunctionCtx) for kind in pair]
+
+
+NESTED = (1, [1, 2], (1, [2]), {"a": 1, "b": [2]}, None, (), Pair(1, 2), [None, 1])
+REFUSED = ("s", [1, "s"], 1.5, {1}, range(3), Thing(), Thing, np.ones(1), len)
+
+
+@same
+def test_19_7_nested_map(torch):
+    plus = torch.autograd.function._nested_map(lambda o: isinstance(o, int), lambda o: o + 1, "ints")
+    bare = torch.autograd.function._nested_map(lambda o: isinstance(o, int), lambda o: o + 1)
+    tensors = [raised(f, leaf(torch, 1.0)) for f in (plus, bare)]
+    return [plus(n) for n in NESTED], [raised(f, r) for f in (plus, bare) for r in REFUSED], tensors
+
+
+@same
+def test_19_7_iter_filter(torch):
+    def opened(o):
+        return sorted(o) if isinstance(o, set) else o
+
+    make = torch.autograd.function._iter_filter
+    strict, bare = make(lambda o: isinstance(o, int), condition_msg="ints"), make(lambda o: isinstance(o, int))
+    lenient = make(lambda o: isinstance(o, int), allow_unknown=True)
+    opening = make(lambda o: isinstance(o, int), conversion=opened)
+    refused = [raised(list, f("s")) for f in (strict, bare, opening)]
+    return [list(strict(n)) for n in NESTED], list(lenient([1, ("s", None)])), list(opening([{2, 1}, 3])), refused
+
+
+@same
+def test_19_7_unflatten(torch):
+    fill = torch.autograd.function._unflatten
+    cases = ([1, 2, 3], (0, [0, 0])), ([1, 2], 0), ([1, 2], None), ([1, 2], (None, 0)), ([1], {"a": 0}), ([], ())
+    return [fill(*case) for case in cases], raised(fill, [1], [0, 0]), raised(fill, iter([1, 2]), [0, 0])
+
+
+@same
+def test_19_7_tensors_in_nests(torch):
+    function = torch.autograd.function
+    x, y = leaf(torch, 1.0), leaf(torch, 2.0) * 2
+    flat = [list(walk([x, {"y": (y, None)}])) for walk in (function._iter_tensors, function._iter_None_tensors)]
+    refused = [raised(list, walk("s")) for walk in (function._iter_tensors, function._iter_None_tensors)]
+    lenient = list(function._iter_tensors_permissive([x, "s"]))
+    return flat, refused, lenient, function._map_tensor_data([x, (y, None)]), raised(function._map_tensor_data, "s")
+
+
+@same
+def test_19_8_what_the_module_offers(torch):
+    return sorted(torch.autograd.function.__all__)
