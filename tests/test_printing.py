@@ -1,0 +1,109 @@
+"""Tensors print letter by letter as PyTorch prints them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from oracle import compare, entries, names, same
+
+RANDOM = np.random.default_rng(0)
+SHAPES = [(), (1,), (3,), (0,), (2, 3), (2, 0), (2, 2, 2), (20,), (11, 11), (3, 50), (1001,), (33, 33), (2, 3, 4, 5)]
+SHAPES += [(10, 10, 11), (1, 1001), (1001, 1)]
+
+
+def floats(shape: tuple[int, ...]) -> list[np.ndarray]:
+    """Floating-point arrays that call for each notation and width."""
+    drawn = RANDOM.standard_normal(shape)
+    out = [drawn * scale for scale in (1, 1e-5, 1e5, 1e9, 1e20)]
+    out += [np.round(drawn * scale) for scale in (3, 1e6, 1e10)]
+    out += [np.zeros(shape), np.round(drawn, 1), drawn * 10.0 ** RANDOM.integers(-6, 6, shape)]
+    out += [np.full(shape, fill) for fill in (0.1, 12345.6789, 9.99995, np.nan, -np.inf, -0.0)]
+    if drawn.size:
+        odd, whole = drawn.copy(), np.round(drawn)
+        odd.flat[0], whole.flat[-1] = np.nan, -np.inf
+        out += [odd, whole]
+    return out
+
+
+def printed(torch: Any, arrays: list[np.ndarray], dtypes: list[str]) -> list[str]:
+    """The text of each array in each dtype, as a leaf, one that requires grad, and a result."""
+    out = []
+    for array in arrays:
+        for dtype in dtypes:
+            with np.errstate(all="ignore"):
+                t = torch.tensor(array).to(getattr(torch, dtype))
+            out.append(repr(t))
+            if "float" in dtype:
+                out += [repr(t.requires_grad_()), repr(t * 1)]
+    return out
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+def test_floats(shape: tuple[int, ...]) -> None:
+    compare(printed, floats(shape), ["float64", "float32", "float16"])
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+def test_integers_and_masks(shape: tuple[int, ...]) -> None:
+    arrays = [RANDOM.integers(-bound, bound, shape) for bound in (2, 1000, 10**9)]
+    compare(printed, arrays, ["int64", "int32", "uint8", "bool"])
+
+
+TEXTS = """
+repr(x) | str(x) | f"{x}" | f"{s}" | f"{s:.2f}" | f"{n[0]:d}" | "%s" % x | f"{x!r}" | repr(x * y)
+repr(x[0]) | repr(x.exp()) | repr(a @ M) | repr(a.sum()) | repr(a.T) | repr(x.detach()) | repr(x > 0)
+repr(n) | repr(x.float()) | repr(x.shape) | repr(x.dtype) | repr(a.max(0)) | repr(a.sort())
+repr(torch.Size([])) | repr(x.grad) | repr([x, s]) | repr({"x": x}) | repr(x.float().detach())
+repr((x * y).grad_fn.name()) | type(x * y).__name__ | type((x * y).grad_fn).__name__ | repr(torch.float64)
+str(torch.bool)
+"""
+
+
+@pytest.mark.parametrize("text", entries(TEXTS))
+def test_a_text(text: str) -> None:
+    compare(lambda torch: eval(text, names(torch)))
+
+
+@same
+def test_the_default_dtype_is_not_mentioned(torch: Any) -> None:
+    texts = []
+    for default in (torch.float64, torch.float16, torch.float32):
+        torch.set_default_dtype(default)
+        for dtype in (torch.float64, torch.float32, torch.float16, torch.int64, torch.bool):
+            texts += [repr(torch.tensor([1.5, 0.0]).to(dtype)), repr(torch.tensor([], dtype=dtype))]
+        texts += [repr(torch.tensor([1.5])), repr(torch.ones(2) / 3), repr(torch.tensor(2) / 3)]
+    return texts
+
+
+@same
+def test_a_custom_function_is_named(torch: Any) -> None:
+    class Twice(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x * 2
+
+        @staticmethod
+        def backward(ctx, g):
+            return g * 2
+
+    x = torch.ones(2, requires_grad=True)
+    return repr(Twice.apply(x)), repr(Twice.apply(x)[0]), repr(Twice.apply(x).sum())
+
+
+@same
+def test_a_view_whose_history_was_spoilt_prints_all_the_same(torch: Any) -> None:
+    class Rest(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x[1:]
+
+        @staticmethod
+        def backward(ctx, g):
+            return torch.cat([g[:1] * 0, g])
+
+    x = torch.ones(3, requires_grad=True) * 1
+    part = Rest.apply(x)
+    x.mul_(2)
+    return repr(part)
