@@ -226,3 +226,19 @@ ANOMALY_NO_TRACE = (
 
 NESTING = "Auto nesting doesn't know how to process an input object of type {}"
 NESTING_TAKES = ". Accepted types: {}, or lists/tuples of them"
+CLASS_DECORATED = (
+    "Decorating classes is deprecated and will be disabled in future versions. You should only decorate functions or "
+    "methods. To preserve the current behavior of class decoration, you can directly decorate the `__init__` method "
+    "and nothing else."
+)
+SAVED_DETACHED = (
+    "Trying to use a saved tensor that has been detached in-place, i.e. with .detach_().This is not supported, please "
+    "use out-of-place `.detach()` instead"
+)
+DETACH_VIEW = (
+    "Can't detach views in-place. Use detach() instead. If you are using DistributedDataParallel (DDP) for training, "
+    "and gradient_as_bucket_view is set as True, gradients are views of DDP buckets, and hence detach_() cannot be "
+    "called on these gradients. To fix this error, please refer to the Optimizer.zero_grad() function in "
+    "torch/optim/optimizer.py as the solution."
+)
+CALLBACK_OUTSIDE = "Final callbacks can only be installed during backward pass."

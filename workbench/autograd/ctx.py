@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import warnings
+from collections import namedtuple
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from .. import errors
+from . import dtypes
 from .node import Node, edge_of
 from .returned import gradients_of
 from .saved import FREED, Packed, SavedTensor, packed, saved_output, stale
@@ -44,6 +46,9 @@ class FunctionCtx:
     def set_materialize_grads(self, value: bool) -> None:
         """Whether missing gradients reach backward as zeros (the default) or as None."""
         self.materialize_grads = value
+
+
+Metadata = namedtuple("Metadata", ["shape", "dtype"])
 
 
 class _SavedOutput:
@@ -137,6 +142,19 @@ class BackwardCFunction(Node, FunctionCtx):
         if len(pairs) == 2:
             return (self._unpack(*pairs),)
         return tuple([self._unpack(pairs[i], pairs[i + 1]) for i in range(0, len(pairs), 2)])
+
+    @saved_tensors.setter
+    def saved_tensors(self, value: Any) -> None:
+        raise AttributeError("attribute 'saved_tensors' of 'torch._C._FunctionBase' objects is not writable")
+
+    @property
+    def _input_metadata(self) -> tuple[Metadata, ...]:
+        return tuple(
+            [
+                Metadata(list(shape or ()), None if kind is None else dtypes.named(kind.name))
+                for shape, kind in zip(self._outputs[::2], self._outputs[1::2], strict=True)
+            ]
+        )
 
     @property
     def saved_variables(self) -> tuple[Tensor | None, ...]:

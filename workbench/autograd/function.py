@@ -130,6 +130,8 @@ def _with_defaults(forward: Callable[..., Any], args: tuple[Any, ...], kwargs: d
         return args
     bound = signature.bind(*args, **kwargs)
     bound.apply_defaults()
+    for name in bound.kwargs:  # a keyword-only parameter cannot be an input
+        raise TypeError(f"forward() got an unexpected keyword argument '{name}'")
     return bound.args
 
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import functools
 import inspect
+import warnings
 from collections.abc import Callable, Generator
 from typing import Any
 
+from .. import errors
 from . import state
 from .state import local, set_grad
 
@@ -33,6 +35,10 @@ class _GradMode:
         set_grad(self._before.pop())
 
     def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        if inspect.isclass(function):
+            warnings.warn(errors.CLASS_DECORATED, FutureWarning, stacklevel=2)
+            function.__init__ = self(function.__init__)
+            return function
         if inspect.isgeneratorfunction(function):
             return _around_generator(self._clone, function)
 

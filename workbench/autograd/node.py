@@ -163,7 +163,8 @@ def accumulator(t: Tensor) -> AccumulateGrad:
 
 def release(node: Node) -> None:
     """Free a node's saved tensors and say so."""
-    if node.saved_names:
+    had = node.saved_names
+    if had or node.takes_undefined:  # a Function's node is freed even of nothing: reading it is refused from now on
         node.release()
-        if listeners:
+        if had and listeners:
             emit(("freed", node))

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from .. import errors
-from .node import Node
+from .node import AccumulateGrad, Node
 from .saved import FREED, Packed, SavedTensor, packed, saved_output, stale
-from .tensor import Tensor, wrap
+from .tensor import DetachedTensor, Tensor, wrap
 
 
 def read_array(node: Node, name: str) -> np.ndarray | None:
@@ -29,6 +29,8 @@ def read_tensor(node: Any, name: str) -> Tensor | None:
         storage, version = saved._storage, getattr(node, f"v_{name}")
         if storage is not None and storage.version != version:
             raise stale(node, saved, storage, version)
+        if type(saved) is DetachedTensor and saved.grad_fn is None and _came_from_a_node(node, name):
+            raise RuntimeError(errors.SAVED_DETACHED)
         return saved
     if type(saved) is Packed:
         return saved.tensor(node)
@@ -38,6 +40,14 @@ def read_tensor(node: Any, name: str) -> Tensor | None:
             raise stale(node, saved, storage, node.v_result)
         return saved_output(node, saved, storage, 0)
     return wrap(saved)
+
+
+def _came_from_a_node(node: Any, name: str) -> bool:
+    """Whether what a node saved under that name had a grad_fn at the time."""
+    if name not in node.op.tensors:
+        return False
+    parent, _ = node.edges()[node.op.tensors.index(name)]
+    return parent is not None and type(parent) is not AccumulateGrad
 
 
 class OpNode(Node):

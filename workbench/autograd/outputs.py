@@ -36,7 +36,10 @@ def bind_outputs(ctx: Any, args: tuple[Any, ...], output: Any, recorded: bool) -
         if isinstance(o, Tensor):
             is_dirty = any(o is d for d in dirty)
             if not recorded or o._array.dtype.kind != "f" or any(o is p for p in plain):
-                o = _bind_plain(o, any(o is a for a in args), is_dirty)
+                is_input = any(o is a for a in args)
+                o = _bind_plain(o, is_input, is_dirty)
+                if o._base is not None and not (is_input and is_dirty):
+                    o._meta.creation = "custom"
                 kept_plain.append(nr)
             else:
                 o = bind_output(ctx, nr, o, args, is_dirty)

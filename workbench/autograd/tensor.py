@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import errors
-from . import dtypes, state
+from . import state
 from .facts import Facts
-from .storage import Meta, Size, Storage
+from .storage import Meta, Storage
 
 if TYPE_CHECKING:
     from .node import Node
@@ -158,7 +158,7 @@ class InferenceTensor(Tensor):
 
 
 class DetachedTensor(Tensor):
-    """A tensor that `detach_` cut out of its graph: nodes that had saved it must refuse it, hence off the straight paths."""
+    """A tensor that `detach_` cut out of its graph; off the straight paths, as nodes that saved it must refuse it."""
 
     __slots__ = ()
     __class__ = Tensor

@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from .. import errors
 from ..autograd import dtypes
-from ..autograd.tensor import Tensor, alias, wrap
+from ..autograd.tensor import DetachedTensor, Tensor, alias, wrap
 from . import refusals
 from .declare import define, in_formulas, method
 from .shapes import dim_index, shape_of, sum_to_array
@@ -204,6 +205,17 @@ def squeeze(self: Tensor, dim: int | None = None) -> Tensor:
 def detach(self: Tensor) -> Tensor:
     """A tensor over the same memory and version counter, without history."""
     return alias(self)
+
+
+@method()
+def detach_(self: Tensor) -> Tensor:
+    """Cut the tensor out of its graph, in place; RuntimeError for a view."""
+    if self._base is not None:
+        raise RuntimeError(errors.DETACH_VIEW)
+    if self._fn is not None and type(self) is Tensor:
+        self.__class__ = DetachedTensor
+    self._fn, self._nr, self._rg = None, 0, False
+    return self
 
 
 @method()
