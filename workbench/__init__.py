@@ -6,6 +6,7 @@ what they draw load on first use, so importing costs little more than NumPy.
 
 from __future__ import annotations
 
+from math import e, inf, nan, pi
 from typing import Any as _Any
 
 from . import autograd
@@ -34,7 +35,9 @@ from .autograd.grad_mode import (
     no_grad,
     set_grad_enabled,
 )
-from .autograd.tensor import Size, Tensor
+from .autograd.storage import Size
+from .autograd.tensor import Tensor
+from .ops.arranging import flip, roll, tril, triu
 from .ops.choice import clamp, maximum, minimum, where
 from .ops.creation import (
     arange,
@@ -48,6 +51,23 @@ from .ops.creation import (
     tensor,
     zeros,
     zeros_like,
+)
+from .ops.elementary import (
+    acos,
+    asin,
+    atan,
+    ceil,
+    cosh,
+    erf,
+    expm1,
+    floor,
+    log1p,
+    round,
+    rsqrt,
+    sinh,
+    square,
+    tan,
+    trunc,
 )
 from .ops.indexing import argsort, sort
 from .ops.joining import cat, stack
@@ -73,6 +93,8 @@ from .ops.pointwise import (
     tanh,
 )
 from .ops.reduction import argmax, max, mean, min, sum
+from .ops.scan import cumprod, cumsum, prod
+from .ops.statistics import amax, amin, norm, std, topk, var
 
 __version__ = "0.1.0"
 double, float, half, long, int = float64, float32, float16, int64, int32

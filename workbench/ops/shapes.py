@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from ..autograd import dtypes
-from ..autograd.tensor import Size, Tensor
+from ..autograd.storage import Size
+from ..autograd.tensor import Tensor
 from .declare import in_formulas, method
 
 
