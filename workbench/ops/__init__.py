@@ -1,12 +1,32 @@
 """Differentiable operations, one statement each; importing this package gives Tensor its methods."""
 
-from . import choice, creation, indexing, inplace, joining, linear, movement, pointwise, reduction, shapes, strided
+from . import (
+    activation,
+    arranging,
+    choice,
+    creation,
+    elementary,
+    indexing,
+    inplace,
+    joining,
+    linear,
+    movement,
+    pointwise,
+    reduction,
+    scan,
+    shapes,
+    statistics,
+    strided,
+)
 from .declare import REGISTRY
 
 __all__ = [
     "REGISTRY",
+    "activation",
+    "arranging",
     "choice",
     "creation",
+    "elementary",
     "indexing",
     "inplace",
     "joining",
@@ -14,6 +34,8 @@ __all__ = [
     "movement",
     "pointwise",
     "reduction",
+    "scan",
     "shapes",
+    "statistics",
     "strided",
 ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -63,6 +64,18 @@ def no_mask(args: tuple[Any, ...]) -> tuple[Any, ...]:
             "the `~` or `logical_not()` operator instead."
         )
     return args
+
+
+def only_floats(kernel: str, but: str = "") -> Callable[[tuple[Any, ...]], tuple[Any, ...]]:
+    """NotImplementedError for tensors of integers or masks, but for the kinds allowed ("iu": integers)."""
+
+    def check(args: tuple[Any, ...]) -> tuple[Any, ...]:
+        t = args[0]
+        if isinstance(t, Tensor) and t._array.dtype.kind not in "f" + but:
+            raise NotImplementedError(f"\"{kernel}\" not implemented for '{t.dtype.word}'")
+        return args
+
+    return check
 
 
 def check_tensors(function: str, tensors: Any) -> None:

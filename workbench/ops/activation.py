@@ -1,0 +1,84 @@
+"""What neural networks put between their layers."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..autograd.tensor import Tensor
+from .declare import abbreviation, define
+from .elementary import _erf
+from .refusals import only_floats
+
+leaky_relu = define(
+    "LeakyReluBackward0",
+    "leaky_relu(Tensor self, negative_slope)",
+    lambda a, slope: np.where(a > 0, a, a * slope),
+    prepare=only_floats("leaky_relu_cpu"),
+    self="where(self > 0, grad, grad * negative_slope)",
+    samples="r(3), 0.1",
+)
+elu = define(
+    "EluBackward0",
+    "elu(Tensor self, alpha, scale, input_scale)",
+    lambda a, alpha, scale, input_scale: np.where(
+        a > 0, a * scale, alpha * scale * np.expm1(np.minimum(a, 0) * input_scale)
+    ),
+    prepare=only_floats("elu_cpu"),
+    self="where(self > 0, grad * scale, grad * (alpha * scale * input_scale) * exp(self * input_scale))",
+    samples="r(4), 1.5, 1, 1",
+)
+silu = define(
+    "SiluBackward0",
+    "silu(Tensor self)",
+    lambda a: a * (0.5 * (np.tanh(0.5 * a) + 1)),
+    prepare=only_floats("silu_cpu"),
+    self="grad * sigmoid(self) * (1 + self * (1 - sigmoid(self)))",
+    samples="r(3)",
+)
+softplus = define(
+    "SoftplusBackward0",
+    "softplus(Tensor self, beta, threshold)",
+    lambda a, beta, threshold: np.where(a * beta > threshold, a, np.logaddexp(a * beta, 0) / beta),
+    prepare=only_floats("softplus_cpu"),
+    self="where(self * beta > threshold, grad, grad * sigmoid(self * beta))",
+    samples="r(3), 2.0, 1.5",
+)
+logsigmoid = define(
+    "LogSigmoidBackward0",
+    "logsigmoid(Tensor self)",
+    lambda a: -np.logaddexp(-a, 0),
+    prepare=only_floats("log_sigmoid_cpu"),
+    self="grad * sigmoid(-self)",
+    samples="r(3)",
+)
+
+# The normal distribution, and the curve with which tanh comes close to it.
+abbreviation("normal_cdf(x)", "0.5 * (1 + erf(x * 0.5 ** 0.5))")
+abbreviation("normal_pdf(x)", "exp(-0.5 * x * x) / (2 * pi) ** 0.5")
+abbreviation("bend(x)", "tanh((2 / pi) ** 0.5 * (x + 0.044715 * x ** 3))")
+abbreviation("bend_slope(x)", "(1 - bend(x) ** 2) * (2 / pi) ** 0.5 * (1 + 3 * 0.044715 * x ** 2)")
+abbreviation("gelu_slope(x)", "normal_cdf(x) + x * normal_pdf(x)")
+abbreviation("gelu_slope_by_tanh(x)", "0.5 * (1 + bend(x)) + 0.5 * x * bend_slope(x)")
+
+
+def _gelu(a: np.ndarray, approximate: str) -> np.ndarray:
+    if approximate == "none":
+        return a * (0.5 * (1 + _erf(a * 0.5**0.5)))
+    return 0.5 * a * (1 + np.tanh((2 / np.pi) ** 0.5 * (a + 0.044715 * a**3)))
+
+
+_gelu_op = define(
+    "GeluBackward0",
+    "gelu(Tensor self, approximate)",
+    _gelu,
+    prepare=only_floats("GeluKernelImpl"),
+    self="grad * (gelu_slope(self) if approximate == 'none' else gelu_slope_by_tanh(self))",
+    samples="r(3), 'none'; r(3), 'tanh'",
+)
+
+
+def gelu(input: Tensor, approximate: str = "none") -> Tensor:
+    """x times the probability that a normal number is below x; "tanh" computes it approximately."""
+    if approximate not in ("none", "tanh"):
+        raise RuntimeError("approximate argument must be either none or tanh.")
+    return _gelu_op(input, approximate)

@@ -1,0 +1,213 @@
+"""Spread, length and extremes: var and std, norms, amax and amin, topk."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from typing import Any
+
+import numpy as np
+
+from ..autograd import dtypes
+from ..autograd.tensor import Tensor, wrap
+from .declare import abbreviation, define, in_formulas, method
+from .indexing import argsort
+from .shapes import dim_index, dims_of, pair
+
+Dims = tuple[int, ...] | None
+
+
+def _over(shape: tuple[int, ...], dim: Dims) -> tuple[int, ...]:
+    """The dimensions meant: all of them for None and ()."""
+    return dim or tuple(range(len(shape)))
+
+
+def _freedom(shape: tuple[int, ...], dim: Dims, correction: float | None) -> float:
+    """Elements reduced to one, less the correction (1 if none is given)."""
+    return math.prod(shape[d] for d in _over(shape, dim)) - (1 if correction is None else correction)
+
+
+def _double(shape: tuple[int, ...], dim: Dims, correction: float | None) -> float:
+    """Two over the degrees of freedom, infinite where there are none."""
+    freedom = _freedom(shape, dim, correction)
+    return 2 / freedom if freedom > 0 or dim is not None and freedom else math.inf
+
+
+in_formulas("over", _over, _over)
+in_formulas("double_mean", _double, _double)
+abbreviation("restored(g, x, dim, keepdim)", "put_back(g, x.shape, over(x.shape, dim), keepdim)")
+abbreviation("deviation(x, dim)", "x - mean_dim(x, over(x.shape, dim), True)")
+abbreviation(
+    "var_slope(g, x, dim, correction, keepdim)",
+    "double_mean(x.shape, dim, correction) * restored(g, x, dim, keepdim) * deviation(x, dim)",
+)
+
+
+def _var_of(a: np.ndarray, dim: Dims, correction: float | None, keepdim: bool) -> np.ndarray:
+    dims = _over(a.shape, dim)
+    count = max(math.prod(a.shape[d] for d in dims), 1)
+    wide = a.astype(np.float32) if a.dtype == np.float16 else a
+    deviation = wide - np.add.reduce(wide, axis=dims, keepdims=True) / count
+    squares = np.add.reduce(deviation * deviation, axis=dims, keepdims=keepdim)
+    return np.divide(squares, max(_freedom(a.shape, dim, correction), 0), dtype=wide.dtype).astype(a.dtype)
+
+
+_var = define(
+    "VarBackward0",
+    "var(Tensor self, dim, correction, keepdim)",
+    _var_of,
+    self="var_slope(grad, self, dim, correction, keepdim)",
+    samples="r(3), None, None, False; r(2, 3), (1,), 0, True; r(2, 3, 2), (0, 2), 1.5, False",
+)
+_std = define(
+    "StdBackward0",
+    "std(Tensor self, dim, correction, keepdim)",
+    lambda a, dim, correction, keepdim: np.sqrt(_var_of(a, dim, correction, keepdim)),
+    self="var_slope(where(result == 0, 0, grad / (result * 2)), self, dim, correction, keepdim)",
+    samples="r(3), None, None, False; r(2, 3), (1,), 0, True; r(2, 3, 2), (0, 2), 1.5, False",
+)
+
+
+def _norm_of(a: np.ndarray, ord: float, dim: Dims, keepdim: bool) -> np.ndarray:
+    how = {"axis": _over(a.shape, dim), "keepdims": keepdim}
+    size = np.abs(a.astype(np.float32) if a.dtype == np.float16 else a)
+    if math.isinf(ord):
+        out = size.max(**how) if ord > 0 else size.min(**how)
+    elif not ord:
+        out = np.count_nonzero(size, **how)
+    elif ord == 2:
+        out = np.sqrt(np.add.reduce(size * size, **how))
+    else:
+        out = size.sum(**how) if ord == 1 else np.add.reduce(size**ord, **how) ** (1 / ord)
+    return np.asarray(out).astype(a.dtype)
+
+
+abbreviation("as_many(x, g)", "zeros_like(x) + g")
+abbreviation(
+    "shared(g, mask, x, dim)", "where(mask, g / sum_dim(where(mask, as_many(x, 1), 0), over(x.shape, dim), True), 0)"
+)
+abbreviation("masked(bad, x)", "where(bad, 0, x)")
+abbreviation(
+    "norm_slope(g, x, ord, n, dim)",
+    "zeros_like(x) if ord == 0 else sign(x) * g if ord == 1 else g * masked(n == 0, x / n) if ord == 2 "
+    "else sign(x) * shared(g, abs(x) == n, x, dim) if ord in (inf, -inf) "
+    "else masked(x == 0, sign(x) * abs(x) ** (ord - 1)) * g * n ** (1 - ord) if ord < 1 "
+    "else sign(x) * abs(x) ** (ord - 1) * masked(n == 0, g / n ** (ord - 1)) if ord < 2 "
+    "else x * abs(x) ** (ord - 2) * masked(n == 0, g / n ** (ord - 1))",
+)
+in_formulas("inf", math.inf, math.inf)
+_norm = define(
+    "LinalgVectorNormBackward0",
+    "vector_norm(Tensor self, ord, dim, keepdim)",
+    _norm_of,
+    self="norm_slope(restored(grad, self, dim, keepdim), self, ord, restored(result, self, dim, keepdim), dim)",
+    samples="; ".join(
+        f"r(2, 3), {p}, {dim}, {keepdim}"
+        for p in ("2", "1", "3", "1.5", "0.5", "w.inf", "-w.inf")
+        for dim, keepdim in (("None", "False"), ("(1,)", "False"), ("(0,)", "True"))
+    ),
+)
+_amax, _amin = (
+    define(
+        node,
+        f"{name}(Tensor self, dim, keepdim)",
+        lambda a, dim, keepdim, best=best: best.reduce(a, axis=_over(a.shape, dim), keepdims=keepdim),
+        self="shared(restored(grad, self, dim, keepdim), self == restored(result, self, dim, keepdim), self, dim)",
+        samples="r(2, 3), (1,), False; r(2, 3), (), True; tie(), (), False",
+    )
+    for node, name, best in (("AmaxBackward0", "amax", np.maximum), ("AminBackward0", "amin", np.minimum))
+)
+_topk = define(
+    "TopkBackward0",
+    "top_values(Tensor self, dim, Kept indices)",
+    lambda a, dim, indices: np.take_along_axis(a, indices, dim) if a.ndim else a.copy(),
+    self="put(grad, self.shape, dim, True, indices)",
+    samples="r(4), 0, w.tensor([2, 0]); r(2, 3), 1, w.tensor([[0, 2], [2, 1]])",
+)
+topk_result = pair("topk")
+
+
+def _spread(name: str, op: Any) -> Any:
+    def spread(
+        self: Tensor,
+        dim: Any = None,
+        unbiased: bool | None = None,
+        keepdim: bool = False,
+        *,
+        correction: float | None = None,
+    ) -> Tensor:
+        if isinstance(dim, bool):  # var(unbiased)
+            dim, unbiased = None, dim
+        if self._array.dtype.kind != "f":
+            raise RuntimeError("std and var only support floating point and complex dtypes")
+        dims = None if dim is None else dims_of(dim, self._array.ndim)
+        if unbiased is not None or dim is not None and correction is None:
+            correction = int(unbiased is not False)
+        if _freedom(self._array.shape, dims, correction) <= 0:
+            warnings.warn(
+                f"{name}(): degrees of freedom is <= 0. Correction should be strictly less than the reduction factor "
+                "(input numel divided by output numel).",
+                UserWarning,
+                stacklevel=2,
+            )
+        return op(self, dims, correction, keepdim)
+
+    spread.__name__ = name
+    spread.__doc__ = (
+        f"The {'variance' if name == 'var' else 'standard deviation'} of all elements, or over `dim`; the squares are "
+        "divided by their number less `correction` (1, or 0 if not `unbiased`)."
+    )
+    return method()(spread)
+
+
+var, std = _spread("var", _var), _spread("std", _std)
+
+
+@method()
+def norm(
+    self: Tensor, p: Any = "fro", dim: Any = None, keepdim: bool = False, dtype: dtypes.dtype | None = None
+) -> Tensor:
+    """The p-norm of all elements taken as one vector, or over `dim`; "fro" is the 2-norm."""
+    if p == "nuc":
+        raise RuntimeError("the workbench has no nuclear norm; p may be 'fro' or a number.")
+    if self._array.dtype.kind != "f":
+        raise RuntimeError(
+            f"linalg.vector_norm: Expected a floating point or complex tensor as input. Got {self.dtype.word}"
+        )
+    self = self if dtype is None else self.to(dtype)
+    dims = None if dim is None else dims_of(dim, self._array.ndim)
+    return _norm(self, 2 if p in ("fro", None) else p, dims, keepdim)
+
+
+def _extreme(name: str, op: Any) -> Any:
+    def extreme(self: Tensor, dim: Any = (), keepdim: bool = False) -> Tensor:
+        dims = dims_of(dim, self._array.ndim)
+        empty = [d for d in dims if not self._array.shape[d]]
+        if empty and dim == ():
+            raise RuntimeError(
+                f"{name}(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim "
+                "with the 'dim' argument."
+            )
+        if empty:
+            raise IndexError(f"{name}(): Expected reduction dim {empty[0]} to have non-zero size.")
+        return op(self, () if dim == () else dims, keepdim)
+
+    extreme.__name__ = name
+    extreme.__doc__ = f"The {name[1:]}imum over `dim`, or of all elements; equal ones share the gradient."
+    return method()(extreme)
+
+
+amax, amin = _extreme("amax", _amax), _extreme("amin", _amin)
+
+
+@method()
+def topk(self: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> topk_result:
+    """(values, indices): the k largest (or smallest) elements along `dim`, the most extreme first."""
+    dim = dim_index(dim, self._array.ndim)
+    if self.dtype is dtypes.bool_:
+        raise RuntimeError("topk does not support bool dtypes on CPU")
+    if not 0 <= k <= (self._array.shape[dim] if self._array.ndim else 1):
+        raise RuntimeError("selected index k out of range")
+    order = argsort(self, dim, largest)._array
+    indices = wrap(np.take(order, range(k), dim) if order.ndim else order)
+    return topk_result(_topk(self, dim, indices), indices)
