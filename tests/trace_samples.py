@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import sys
+
 import workbench as torch
 from workbench.recording import Trace, record
+from workbench.trace.recorder import Recorder
 
 
 class Square(torch.Function):
@@ -130,3 +133,20 @@ def from_before() -> Trace:
 
 
 PROGRAMS = (square_line, twice, double_backward, written, two_outputs, descent, one_target, from_before)
+
+
+def kinds(trace):
+    """The names of a trace's events, in order."""
+    return [type(event).__name__ for event in trace.events]
+
+
+def of_kind(trace, kind):
+    """A trace's events of one kind."""
+    return [event for event in trace.events if type(event).__name__ == kind]
+
+
+def graph_of(tensor):
+    """The trace of a tensor's graph, as show() makes it."""
+    recorder = Recorder()
+    recorder.show(tensor, sys._getframe(1))
+    return Trace(recorder)

@@ -1,0 +1,110 @@
+"""Traces go to JSON and back; what is no trace is refused with a sentence."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+import trace_samples as samples
+from trace_samples import of_kind
+
+from workbench.recording import Trace, load
+from workbench.trace import timeline
+
+# JSON.
+
+
+@pytest.mark.parametrize("program", samples.PROGRAMS, ids=lambda program: program.__name__)
+def test_a_trace_goes_to_json_and_back(program, tmp_path):
+    trace = program()
+    trace.save(tmp_path / "trace.json")
+    again = load(tmp_path / "trace.json")
+    assert again.to_dict() == trace.to_dict() == json.loads((tmp_path / "trace.json").read_text())
+    assert again.steps == trace.steps
+    frames = [each.frame(len(each.events)) for each in (trace, again)]
+    assert frames[0].touched == frames[1].touched
+    assert {id: node.state for id, node in frames[0].nodes.items()} == {
+        id: node.state for id, node in frames[1].nodes.items()
+    }
+
+
+def test_values_that_are_not_finite_are_words_in_json(tmp_path):
+    trace = samples.one_target()
+    trace.save(tmp_path / "trace.json")
+    text = (tmp_path / "trace.json").read_text()
+    assert '"-inf"' in text and "Infinity" not in text and "NaN" not in text
+    log = of_kind(Trace.load(tmp_path / "trace.json"), "NodeCreated")[0]
+    assert log.tensors[1].value.values == (float("-inf"), 0.0)
+
+
+def _broken(change):
+    data = json.loads(json.dumps(samples.twice().to_dict()))
+    change(data)
+    return data
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        (lambda d: d.update(format="else"), "This is no trace: its format is not 'workbench-trace'."),
+        (lambda d: d.update(version=2), "This trace is of version 2; this workbench reads version 1."),
+        (lambda d: d.pop("version"), "This trace is of version None; this workbench reads version 1."),
+        (lambda d: d.pop("events"), "This trace has no list of events."),
+        (lambda d: d["events"].insert(0, 3), "Event 1 of this trace is no object with a kind."),
+        (lambda d: d["events"][1].update(kind="X"), "Event 2 of this trace is of the unknown kind 'X'."),
+        (lambda d: d["events"][1].update(task=3), "Event 2 of this trace has a wrong BackwardStarted.task."),
+        (
+            lambda d: d["events"][1].pop("task"),
+            "Event 2 of this trace has a BackwardStarted without 'task'.",
+        ),
+        (
+            lambda d: d["events"][1].update(more=1),
+            "Event 2 of this trace has a BackwardStarted with an unknown 'more'.",
+        ),
+        (
+            lambda d: d["events"][0]["tensors"][0]["value"].update(norm="high"),
+            "Event 1 of this trace has a wrong NodeCreated.tensors[0].value.norm.",
+        ),
+        (
+            lambda d: d["events"][0]["tensors"][0]["value"].update(values=[1.0, 2.0]),
+            "Event 1 of this trace has 2 numbers for the shape ().",
+        ),
+        (lambda d: d["events"][2].update(node="n9"), "Event 3 of this trace speaks of an unknown 'n9'."),
+        (lambda d: d["events"].pop(0), "Event 1 of this trace speaks of an unknown 'n1'."),
+    ],
+)
+def test_a_wrong_trace_is_refused_with_one_sentence(change, sentence):
+    with pytest.raises(ValueError) as refusal:
+        Trace.from_dict(_broken(change))
+    assert str(refusal.value) == sentence
+
+
+@pytest.mark.parametrize("text", ["", "{", "[1, 2]", '"trace"', "[" * 100_000])
+def test_a_file_that_holds_no_trace_is_refused(text, tmp_path):
+    path = tmp_path / "trace.json"
+    path.write_text(text)
+    with pytest.raises(ValueError, match="is not a whole JSON file|This is no trace") as refusal:
+        load(path)
+    assert "\n" not in str(refusal.value)
+
+
+def test_a_truncated_trace_is_refused(tmp_path):
+    path = tmp_path / "trace.json"
+    samples.twice().save(path)
+    path.write_text(path.read_text()[:-200])
+    with pytest.raises(ValueError, match="trace.json is not a whole JSON file"):
+        load(path)
+
+
+# The house.
+
+
+def test_the_trace_needs_no_engine():
+    imported = {
+        line
+        for path in Path(timeline.__file__).parent.glob("*.py")
+        for line in path.read_text(encoding="utf-8").splitlines()
+        if line.lstrip().startswith(("from ..", "import workbench", "from workbench"))
+    }
+    assert imported == {"from ..events import Event, tag"}

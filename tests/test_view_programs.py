@@ -1,0 +1,213 @@
+"""The graph view on programs of every kind, and that its deltas add up."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import asdict
+
+import pytest
+import trace_samples as samples
+from trace_samples import Square, leaf
+
+import workbench as torch
+from workbench.recording import Trace, record, show
+from workbench.trace.recorder import Recorder
+from workbench.views import storyboard
+from workbench.views.graph import Graph
+
+
+def last(board):
+    return board.at(len(board.steps) - 1)
+
+
+def box(scene, title):
+    (found,) = [each for each in scene.boxes.values() if each.title == title]
+    return found
+
+
+def graph_of(tensor):
+    """The storyboard of a tensor's graph, as show() makes it."""
+    recorder = Recorder()
+    recorder.show(tensor, sys._getframe(1))
+    return storyboard(Trace(recorder))
+
+
+def details(box, heading):
+    return [detail.body for detail in box.details if detail.heading == heading]
+
+
+@pytest.fixture(scope="module")
+def line():
+    return storyboard(samples.square_line())
+
+
+# Other programs.
+
+
+def test_a_tensor_used_twice_has_two_arrows():
+    board = storyboard(samples.twice())
+    ways = [(each.source, each.target) for each in board.at().arrows.values()]
+    assert ways.count(("t1", "n1")) == 2
+    captions = [step.caption for step in board.steps]
+    assert "MulBackward0 receives the gradient 1.0; it sends 2.0 to c and 2.0 to c." in captions
+    assert captions[-2] == "c receives the gradient 4.0; c.grad was 4.0 and becomes 8.0."
+
+
+def test_two_outputs_have_a_line_each_and_the_one_without_gradient_is_a_constant():
+    board = storyboard(samples.two_outputs())
+    split = box(board.at(), "SplitBackward")
+    assert split.lines == ("p (2,) [15. 5.]", "q (2,) [1 0]")
+    (constant,) = [each for each in board.at().arrows.values() if each.kind == "constant"]
+    assert (constant.source, constant.target) == ("n1", "n2")
+    captions = [step.caption for step in board.steps]
+    assert captions[0].startswith("Split(a, 5) gives p = [15. 5.] and q = [1 0]; ")
+    assert "SplitBackward receives the gradients [1. 0.] and no gradient; it sends [1. 0.] to a." in captions
+
+
+def test_a_gradient_that_is_none_is_said():
+    class Stop(torch.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x * 2
+
+        @staticmethod
+        def backward(ctx, grad):
+            return None
+
+    with record() as trace:
+        x = leaf(1.0)
+        Stop.apply(x).backward()
+    board = storyboard(trace)
+    assert last(board).arrows["n1.0"].label == "no gradient"
+    captions = [step.caption for step in board.steps]
+    assert "StopBackward receives the gradient 1.0; it sends no gradient to x." in captions
+    assert len(box(last(board), "x").lines) == 2
+
+
+def test_values_that_are_not_finite_are_said_in_words():
+    board = storyboard(samples.one_target())
+    end = last(board)
+    assert box(end, "LogBackward0").lines[1:] == ("[-inf 0.]", "1 of 2 values not finite")
+    assert [each.label for each in end.arrows.values() if each.source == box(end, "b").id] == [
+        "[-inf 0.]  ‖inf‖\n1 of 2 values not finite"
+    ]
+    caption = board.steps[-2].caption
+    assert caption == "The gradient of b, [-inf 0.] (1 of 2 values not finite), is handed to the caller."
+    assert details(box(end, "b"), "Gradient in")[0]["norm"] is None
+
+
+def test_an_error_is_an_error_in_the_picture():
+    board = storyboard(samples.written())
+    end = last(board)
+    write = [step.caption for step in board.steps if step.caption.startswith("add_")]
+    assert write == ["add_ writes into y: now [3. 5.], version 1; but MulBackward0 had saved it before that."]
+    assert [each.title for each in end.boxes.values() if each.state == "error"] == [
+        "MulBackward0",
+        "saved other (y)",
+        "saved self (y)",
+    ]
+    assert end.boxes["n2.saved0"].lines[-1] == "written since it was saved"
+    assert board.steps[-1].caption.startswith(
+        "MulBackward0 fails with RuntimeError: one of the variables needed for gradient computation has been "
+    )
+    assert board.steps[-1].focus == "n2"
+    assert details(end.boxes["n2"], "Error")[0].startswith("RuntimeError: one of the variables")
+
+
+def test_the_backward_of_a_backward_is_a_graph_of_its_own():
+    board = storyboard(samples.double_backward())
+    assert board.title == "Graph of y and g"
+    captions = [step.caption for step in board.steps]
+    assert captions[1] == (
+        "Backward starts at y with the gradient 1.0; what it computes is recorded as a graph of its own."
+    )
+    assert captions[2] == (
+        "PowBackward0 receives the gradient 1.0; it sends 27.0 to x; what it computed joins the graph as "
+        "PowBackward0, MulBackward0 and MulBackward0."
+    )
+    assert captions[-2] == "x receives the gradient 18.0; x.grad becomes 18.0."
+
+
+def test_an_empty_recording_says_why_it_is_empty():
+    with record() as trace:
+        torch.ones(3) * 2
+    board = storyboard(trace)
+    assert [step.caption for step in board.steps] == [
+        "Nothing joined the graph: only operations on tensors that require grad are recorded."
+    ]
+
+
+def test_names_from_outside_are_plain_text():
+    name = "<img src=x onerror=alert(1)>"
+    evil = type(name, (torch.Function,), dict(vars(Square)))
+    with record() as trace:
+        exec("y = f(x)", {"f": evil.apply, "x": leaf(1.0)})
+    shown = [each for each in storyboard(trace).at().boxes.values() if each.kind == "function"]
+    assert [each.title for each in shown] == [f"{name}Backward"]
+
+
+# The graph of one tensor.
+
+
+def test_a_tensors_graph_is_a_still_picture():
+    x = leaf(1.0, 2.0)
+    h = Square.apply(x)
+    loss = (h * 3).sum()
+    board = graph_of(loss)
+    scene = board.at()
+    assert len(board.steps) == 1 and board.title == "Graph of loss"
+    assert board.steps[0].caption == "The graph that made loss = 15.0, from the leaves down."
+    titles = [each.title for each in scene.boxes.values()]
+    assert titles[:3] == ["x", "SquareBackward", "saved x"] and titles[-1] == "loss"
+    assert box(scene, "SquareBackward").lines == ("h  (2,) float64", "[1. 4.]")
+    assert {each.state for each in [*scene.boxes.values(), *scene.arrows.values()]} == {"idle"}
+
+
+def test_a_freed_graph_is_shown_without_what_it_had_saved():
+    x = leaf(1.0, 2.0)
+    loss = Square.apply(x).sum()
+    loss.backward()
+    scene = graph_of(loss).at()
+    assert [each.title for each in scene.boxes.values()] == ["x", "SquareBackward", "SumBackward0", "loss"]
+    assert box(scene, "x").lines[-1] == "grad [2. 4.]"
+
+
+def test_only_tensors_can_be_shown():
+    with pytest.raises(TypeError, match=r"show\(\) draws the graph of a Tensor, but got int\."):
+        show(3)
+
+
+# Every step, of every program.
+
+
+@pytest.mark.parametrize("program", samples.PROGRAMS, ids=lambda program: program.__name__)
+def test_the_deltas_add_up_to_the_whole_frame(program):
+    trace = program()
+    board = storyboard(trace)
+    view = Graph(trace.events)
+    for k, stop in enumerate(trace.steps):
+        frame = trace.frame(stop)
+        boxes, arrows = view.draw(frame, [*frame.tensors, *frame.nodes, *frame.edges])
+        scene = board.at(k)
+        for drawn, shown in ((boxes, scene.boxes), (arrows, scene.arrows)):
+            expected = {each.id: asdict(each) | {"kind": shown[each.id].kind} for each in drawn}
+            there = {id: asdict(each) for id, each in shown.items() if each.state != "future"}
+            assert there == expected
+
+
+@pytest.mark.parametrize("program", samples.PROGRAMS, ids=lambda program: program.__name__)
+def test_a_picture_is_the_same_each_time_and_from_a_saved_trace(program):
+    trace = program()
+    first = storyboard(trace).to_dict()
+    assert storyboard(program()).to_dict() == first
+    assert storyboard(Trace.from_dict(trace.to_dict())).to_dict() == first
+
+
+def test_a_step_holds_only_what_changed(line):
+    step = line.steps[6]
+    assert step.boxes.keys() == {"n2", "n3", "n4"}
+    assert step.boxes["n2"] == {"state": "ready"}
+    assert step.arrows == {
+        "n4.0": {"state": "done"},
+        "n3.0": {"state": "flowing", "label": "[1. 1. 1.]  ‖1.73‖"},
+    }
