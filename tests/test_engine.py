@@ -1,0 +1,160 @@
+"""The engine: in which order nodes run, and how gradients add up."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from oracle import same
+
+
+def noting(torch: Any, ran: list[str], name: str) -> Any:
+    """A Function of that name which passes its input on and notes when its backward runs."""
+
+    def forward(ctx, *xs):
+        return sum(x * 1 for x in xs)
+
+    def backward(ctx, g):
+        ran.append(name)
+        return tuple(g for _ in ctx.needs_input_grad)
+
+    members = {"forward": staticmethod(forward), "backward": staticmethod(backward)}
+    return type(name, (torch.autograd.Function,), members).apply
+
+
+@same
+def test_the_node_created_last_runs_first(torch: Any) -> None:
+    ran: list[str] = []
+    a, b, c, d = (noting(torch, ran, name) for name in "abcd")
+    x = torch.ones(2, requires_grad=True)
+    first, second, third = a(x), b(x), c(x)
+    d(third, first, second).sum().backward()
+    return ran
+
+
+@same
+def test_order_of_use_does_not_matter(torch: Any) -> None:
+    ran: list[str] = []
+    a, b, c = (noting(torch, ran, name) for name in "abc")
+    x, y = torch.ones(2, requires_grad=True), torch.ones(2, requires_grad=True)
+    late = b(y)
+    early = a(x)
+    c(early + late, early * 2, late).sum().backward()
+    return ran
+
+
+@same
+def test_a_node_runs_once_after_all_its_uses(torch: Any) -> None:
+    ran: list[str] = []
+    a, b, c = (noting(torch, ran, name) for name in "abc")
+    x = torch.ones(2, requires_grad=True)
+    y = a(x)
+    c(b(y), y, b(y), y).sum().backward()
+    return ran, x.grad
+
+
+@same
+def test_leaves_accumulate_as_soon_as_they_are_ready(torch: Any) -> None:
+    seen = []
+
+    class Watch(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, a, b):
+            return a + b
+
+        @staticmethod
+        def backward(ctx, g):
+            seen.append([t.grad is not None for t in (x, y, z)])
+            return g, g
+
+    x, y, z = (torch.ones(1, requires_grad=True) for _ in range(3))
+    Watch.apply(Watch.apply(Watch.apply(x, x), y), z).backward()
+    return seen
+
+
+@same
+def test_several_roots(torch: Any) -> None:
+    ran: list[str] = []
+    a, b, c = (noting(torch, ran, name) for name in "abc")
+    x = torch.ones(2, requires_grad=True)
+    inner = a(x)
+    one, two = b(inner), c(inner)
+    torch.autograd.backward(
+        [one, two, inner, one], [torch.ones(2), torch.ones(2) * 2, None or torch.ones(2), torch.ones(2)]
+    )
+    return ran, x.grad
+
+
+@same
+def test_a_root_that_leads_to_another_waits(torch: Any) -> None:
+    x = torch.tensor([2.0], requires_grad=True)
+    y = x * x
+    z = y * 3
+    torch.autograd.backward([y, z])
+    return x.grad
+
+
+@same
+def test_grad_runs_only_what_leads_to_the_inputs(torch: Any) -> None:
+    ran: list[str] = []
+    a, b, c, d = (noting(torch, ran, name) for name in "abcd")
+    x, y = torch.ones(2, requires_grad=True), torch.ones(2, requires_grad=True)
+    middle = a(x)
+    out = d(b(middle), c(y)).sum()
+    grads = torch.autograd.grad(out, [middle], retain_graph=True)
+    first = list(ran)
+    ran.clear()
+    return first, grads, torch.autograd.grad(out, [x, middle]), ran, x.grad
+
+
+@same
+def test_gradients_of_several_uses_are_summed(torch: Any) -> None:
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    ((x * x) + x.exp() + x * 3 + x).sum().backward()
+    return x.grad
+
+
+@same
+def test_backward_adds_to_what_is_there(torch: Any) -> None:
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    (x * 3).sum().backward()
+    first, version = x.grad, x.grad._version
+    x.exp().sum().backward()
+    return x.grad is first, version, x.grad._version, x.grad, (x * 2).sum().backward(), x.grad
+
+
+@same
+def test_a_gradient_owns_its_memory(torch: Any) -> None:
+    x, y = torch.ones(2, requires_grad=True), torch.ones(2, requires_grad=True)
+    seed = torch.tensor([1.0, 2.0])
+    (x + y).backward(seed)
+    x.grad.mul_(10)
+    return x.grad, y.grad, seed, seed._version
+
+
+@same
+def test_an_expanded_gradient_is_written_out(torch: Any) -> None:
+    x = torch.ones(2, 3, requires_grad=True)
+    x.sum().backward()
+    x.grad[0, 0] = 7
+    return x.grad, x.grad.stride()
+
+
+@same
+def test_waiting_gradients_are_never_summed_in_place(torch: Any) -> None:
+    x = torch.ones(2, requires_grad=True)
+    seen = []
+
+    class Keep(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x * 1
+
+        @staticmethod
+        def backward(ctx, g):
+            seen.append(g)
+            return g
+
+    y = Keep.apply(x)
+    z = Keep.apply(y)
+    (z + y + z).sum().backward()
+    return seen, x.grad
