@@ -16,7 +16,8 @@ from workbench.widgets import Player
 MODEL = """host => {
   const heard = {}, values = { storyboard: window.story, position: 4 };
   window.model = { saved: [], widget_manager: host, hears: () => Object.keys(heard),
-    get: (name) => values[name], set: (name, value) => { values[name] = value; },
+    get: (name) => values[name],
+    set: (name, value) => { values[name] = value; heard[`change:${name}`](); },
     on: (name, call) => { heard[name] = call; }, off(name) { delete heard[name]; },
     save_changes() { this.saved.push(values.position); },
     python(value) { values.position = value; heard["change:position"](); } };
@@ -72,6 +73,14 @@ def test_the_browser_and_python_follow_each_other(page):
     page.evaluate("leave()")
     assert page.evaluate("model.hears()") == []
     assert page.locator("#here").inner_html() == ""
+
+
+def test_play_goes_on_though_the_model_tells_of_each_move(page):
+    page.evaluate(MODEL, None)
+    page.locator(".wb-player").press(" ")
+    assert page.locator(".wb-player").get_attribute("data-playing") == "true"
+    page.wait_for_function("document.querySelector('.wb-player').dataset.position === '7'")
+    assert page.evaluate("model.saved") == [5, 6, 7]
 
 
 @pytest.mark.parametrize("kernel", [None, {"isDisposed": True}, {"status": "dead"}])

@@ -477,12 +477,15 @@ function render({ model, el }) {
   // JupyterLab's host knows its kernel; sending to one that is gone would write an error to the console.
   const alone = () =>
     "kernel" in host && (!host.kernel || host.kernel.isDisposed || host.kernel.status === "dead");
+  let at = model.get("position");
   const moved = (position) => {
+    at = position;
     model.set("position", position);
     if (!alone()) model.save_changes();
   };
-  const player = mount(el, model.get("storyboard"), { position: model.get("position"), moved });
-  const follow = () => player.go(model.get("position"));
+  const player = mount(el, model.get("storyboard"), { position: at, moved });
+  // The model tells of the player's own moves too: to visit where it is would stop it playing.
+  const follow = () => model.get("position") !== at && player.go(model.get("position"));
   model.on("change:position", follow);
   return () => {
     model.off("change:position", follow);
