@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 # Shared asserts say what differed, as those in test files do.
-pytest.register_assert_rewrite("browser_page", "lab")
+pytest.register_assert_rewrite("browser_page", "lab", "lesson_page")
 
 # Where everything a test can need is there, a test that skips itself is a test that is lost.
 STRICT = any(os.environ.get(f"WORKBENCH_REQUIRE_{name}") == "1" for name in ("BROWSER", "ORACLE"))

@@ -1,0 +1,149 @@
+"""A lesson open and run in a real JupyterLab, and what a test reads from its players."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from axe_playwright_python.sync_playwright import Axe
+from browser_page import open_page, require_chromium
+from lab import CHECKOUT, Lab, assert_clean, serve
+from playwright.sync_api import Locator, Page
+
+_PARTS = """player => [...player.querySelectorAll("[data-id]")].map((part) => ({
+  arrow: part.classList.contains("wb-arrow"), state: part.dataset.state, says: part.getAttribute("aria-label"),
+  texts: [...part.querySelectorAll("text")].map((text) => text.textContent) }))"""
+_STILLS = """async () => Promise.all([...document.querySelectorAll("img[src^='data:image/svg']")].map(async (image) => {
+  await image.decode();
+  return [image.alt, image.naturalWidth, image.naturalHeight];
+}))"""
+_GRADIENT = re.compile(r"gradient (?:going|went) from (\S+) back to (\S+): (.+)")
+_CELLS = "() => window.jupyterapp.shell.currentWidget.content.model.cells.length"
+_RUN = """async (code) => {
+  const app = window.jupyterapp, notebook = app.shell.currentWidget.content;
+  notebook.activeCellIndex = notebook.widgets.length - 1;
+  await app.commands.execute("notebook:insert-cell-below");
+  notebook.activeCell.model.sharedModel.setSource(code);
+  await app.commands.execute("notebook:run-cell");
+}"""
+_THEME = "theme => window.jupyterapp.commands.execute('apputils:change-theme', { theme })"
+
+
+class Player:
+    """One player in a page, found by its title."""
+
+    def __init__(self, page: Page, title: str) -> None:
+        self.page = page
+        self.root: Locator = page.get_by_role("group", name=f"Player: {title}", exact=True)
+
+    def press(self, *keys: str) -> None:
+        """Focus the player and press these keys, one after the other."""
+        self.root.focus()
+        for key in keys:
+            self.page.keyboard.press(key)
+
+    def click(self, button: str) -> None:
+        """Click on the button with this name."""
+        self.root.get_by_role("button", name=button, exact=True).click()
+
+    def open(self, box: str) -> None:
+        """Click on the box with this title."""
+        self.root.locator(".wb-box", has=self.page.get_by_text(box, exact=True)).click()
+
+    def says(self, part: str) -> str:
+        """The text of one of the player's own parts: "sentence", "code", "position", …"""
+        # Not inner_text(): JupyterLab does not render what is out of sight, and that has none.
+        return self.root.locator(f".wb-{part}").text_content()
+
+    def drawn(self) -> list[str]:
+        """The markup of every box and arrow."""
+        return self.root.evaluate("player => [...player.querySelectorAll('[data-id]')].map((part) => part.outerHTML)")
+
+    def boxes(self) -> dict[str, tuple[str, list[str]]]:
+        """State and lines of each box that is there, by its title."""
+        parts = [part for part in self.root.evaluate(_PARTS) if not part["arrow"] and part["state"] != "future"]
+        return {part["texts"][0]: (part["state"], part["texts"][1:]) for part in parts}
+
+    def gradients(self, state: str) -> list[tuple[str, str]]:
+        """Each arrow in this state: from where to where its gradient goes, and what stands on the arrow."""
+        parts = [part for part in self.root.evaluate(_PARTS) if part["arrow"] and part["state"] == state]
+        ways = [_GRADIENT.fullmatch(part["says"]) for part in parts]
+        assert [way and way[3] for way in ways] == [" ".join(part["texts"]) for part in parts]
+        return sorted((f"{way[1]} to {way[2]}", way[3]) for way in ways)
+
+    def now(self) -> tuple[list[str], list[tuple[str, str]], list[str], dict[str, str]]:
+        """What runs, the gradients that flow, what is freed, and the gradients that leaves hold."""
+        boxes = self.boxes()
+        running = [title for title, (state, _) in boxes.items() if state == "running"]
+        freed = [title for title, (state, lines) in boxes.items() if state == "freed" and lines[-1] == "freed"]
+        grads = {title: line for title, (_, lines) in boxes.items() for line in lines if line.startswith("grad ")}
+        return running, self.gradients("flowing"), freed, {title: line[5:] for title, line in grads.items()}
+
+    def details(self) -> list[tuple[str, str]]:
+        """Heading and text of each section of the open details."""
+        sections = self.root.locator(".wb-section").all()
+        texts = [section.locator(".wb-facts span, pre, p").all_text_contents() for section in sections]
+        headings = [section.locator(".wb-heading").text_content() for section in sections]
+        return list(zip(headings, map(" ".join, texts), strict=True))
+
+
+@dataclass(frozen=True)
+class Lesson:
+    """An open lesson whose cells were all run.
+
+    `stills` are alt text, width and height of each picture that it showed before; `opened` is where each player
+    opened, by its title.
+    """
+
+    page: Page
+    lab: Lab
+    folder: Path
+    stills: list[tuple[str, int, int]]
+    opened: dict[str, str]
+
+    def player(self, title: str) -> Player:
+        return Player(self.page, title)
+
+    def cells(self) -> int:
+        """How many cells the notebook has."""
+        return self.page.evaluate(_CELLS)
+
+    def run(self, code: str) -> None:
+        """Run this code in a new last cell."""
+        self.page.evaluate(_RUN, code)
+
+    def put_on(self, theme: str) -> None:
+        """Change JupyterLab's theme, as its menu does."""
+        self.page.evaluate(_THEME, f"JupyterLab {theme}")
+        light = str(theme == "Light").lower()
+        self.page.wait_for_function(f"document.body.dataset.jpThemeLight === '{light}'")
+
+    def assert_accessible(self) -> None:
+        """axe finds nothing to complain about in any player."""
+        found = Axe().run(self.page, ".wb-player")
+        assert found.violations_count == 0, found.generate_report()
+
+
+@contextmanager
+def study(name: str, place: Path) -> Iterator[Lesson]:
+    """Open and run a copy of the lesson; whatever happens in it, its page stays clean."""
+    require_chromium()
+    folder, home = place / "lessons", place / "home"
+    folder.mkdir()
+    home.mkdir()
+    shutil.copy(CHECKOUT / "notebooks" / name, folder)
+    with serve(folder, home) as lab, open_page((1400, 900)) as page:
+        lab.open(page, name)
+        stills = [tuple(still) for still in page.evaluate(_STILLS)]
+        assert page.locator(".wb-player").count() == 0
+        lab.run_all(page)
+        page.wait_for_function(f"document.querySelectorAll('.wb-player').length === {len(stills)}")
+        names = [player.get_attribute("aria-label") for player in page.locator(".wb-player").all()]
+        titles = [name.removeprefix("Player: ") for name in names]
+        opened = {title: Player(page, title).says("position") for title in titles}
+        yield Lesson(page, lab, folder, stills, opened)
+        assert_clean(page)

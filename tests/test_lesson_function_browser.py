@@ -1,0 +1,138 @@
+"""Lesson 7 in a real JupyterLab: a Function of the reader's own, its details, and a page of it to keep."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator
+
+import nbformat
+import pytest
+from browser_page import open_page
+from lesson_page import Lesson, Player, study
+
+NAME = "07-your-own-function.ipynb"
+SQUARE = ("y  (3,) float32", "[1. 4. 9.]")
+X = ("(3,) float32", "[1. -2. 3.]")
+
+
+@pytest.fixture(scope="module")
+def lesson(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lesson]:
+    with study(NAME, tmp_path_factory.mktemp("function")) as lesson:
+        yield lesson
+
+
+@pytest.fixture
+def player(lesson: Lesson) -> Player:
+    """The player of Square's backward, at the end of the forward part."""
+    player = lesson.player("Graph of loss")
+    player.press("Escape", "Home", "ArrowRight")
+    return player
+
+
+def typed(lesson: Lesson, method: str) -> str:
+    """A method of Square as it is typed in the lesson."""
+    cells = nbformat.read(lesson.folder / NAME, as_version=4).cells
+    source = next(cell.source for cell in cells if cell.source.startswith("class Square"))
+    methods = source.split("\n\n\n")[0].split("\n\n")
+    found = next(text for text in methods if f"def {method}(" in text)
+    return textwrap.dedent(found[found.index("    @staticmethod") :])
+
+
+def test_before_its_cell_runs_a_picture_stands_still_and_says_what_it_shows(lesson: Lesson) -> None:
+    for (alt, width, height), title in zip(lesson.stills, lesson.opened, strict=True):
+        assert alt.startswith(f"{title}: ")
+        assert "Backward (custom Function): " in alt and "; saved " in alt
+        assert width > 200 and height > 200
+
+
+def test_players_open_where_the_forward_ends(lesson: Lesson) -> None:
+    opened = {"Graph of y": "1 / 1", "Graph of loss": "2 / 7", "Graph of c": "1 / 6", "Graph of smallest": "2 / 7"}
+    assert lesson.opened == opened
+
+
+def test_a_function_of_ones_own_is_a_node_with_what_it_saved(lesson: Lesson) -> None:
+    player = lesson.player("Graph of y")
+    node = player.root.get_by_role("button", name="SquareBackward (custom Function)")
+    assert node.get_attribute("class").split()[1] == "wb-kind-function"
+    assert player.boxes() == {
+        "x": ("idle", [*X]),
+        "SquareBackward": ("idle", [*SQUARE]),
+        "saved x": ("idle", [*X]),
+        "y": ("idle", []),
+    }
+    assert not player.root.get_by_role("button", name="Step", exact=True).is_visible()
+
+
+def test_a_click_shows_both_recipes_and_what_went_in_and_out_as_it_comes(lesson: Lesson, player: Player) -> None:
+    recipes = [("Forward", typed(lesson, "forward")), ("Backward", typed(lesson, "backward"))]
+    made = [
+        ("Made at", "cell, line 3: y = Square.apply(x)"),
+        ("Input", "x float32 (3,) norm 3.742 [1. -2. 3.]"),
+        ("Output", "y float32 (3,) norm 9.899 [1. 4. 9.]"),
+    ]
+    kept, freed = "x float32 (3,) norm 3.742 [1. -2. 3.]", "What was saved is freed: this node cannot run again."
+    player.open("SquareBackward")
+    assert player.says("panel-title") == "SquareBackward"
+    assert player.details() == [*recipes, *made, ("Saved", kept)]
+    player.press("ArrowRight", "ArrowRight")
+    assert player.says("panel-kind") == "custom Function · ready to run"
+    player.press("ArrowRight")
+    assert player.says("panel-kind") == "custom Function · running now"
+    came = ("Gradient in", "for output 0 float32 (3,) norm 1.732 [1. 1. 1.]")
+    went = ("Gradient out", "to x float32 (3,) norm 7.483 [2. -4. 6.]")
+    assert player.details() == [*recipes, *made, ("Saved", freed), came, went]
+    player.press("ArrowLeft", "ArrowLeft", "ArrowLeft")
+    assert player.details() == [*recipes, *made, ("Saved", kept)]
+
+
+def test_a_gradient_of_several_numbers_travels_with_its_norm(player: Player) -> None:
+    for moment in [
+        ([], [("loss to SumBackward0", "1.0")], [], {}),
+        (["SumBackward0"], [("SumBackward0 to SquareBackward", "[1. 1. 1.]  ‖1.73‖")], [], {}),
+        (["SquareBackward"], [("SquareBackward to x", "[2. -4. 6.]  ‖7.48‖")], ["saved x"], {}),
+        (["x"], [], ["saved x"], {"x": "[2. -4. 6.]"}),
+        ([], [], ["saved x"], {"x": "[2. -4. 6.]"}),
+    ]:
+        player.click("Step")
+        assert player.now() == moment
+
+
+def test_a_function_of_several_arguments_keeps_and_frees_all_it_saved(lesson: Lesson) -> None:
+    player = lesson.player("Graph of c")
+    player.press("Home")
+    saved = ["saved a", "saved b", "saved[2]", "saved c"]
+    assert [player.boxes()[title] for title in saved] == [
+        ("idle", ["() float32", value]) for value in ("2.0", "5.0", "8.0", "70.0")
+    ]
+    player.press("ArrowRight", "ArrowRight")
+    assert player.now() == (["FuncBackward"], [("FuncBackward to a", "25.0"), ("FuncBackward to b", "14.0")], saved, {})
+    player.press("End")
+    assert player.now() == ([], [], saved, {"a": "25.0", "b": "14.0"})
+
+
+@pytest.mark.parametrize("theme", ["Dark", "Light"])
+def test_axe_finds_no_violation(lesson: Lesson, player: Player, theme: str) -> None:
+    lesson.put_on(theme)
+    player.open("SquareBackward")
+    player.press("ArrowRight", "ArrowRight", "ArrowRight")
+    lesson.assert_accessible()
+
+
+def test_what_is_saved_in_the_lesson_plays_offline_to_the_end(lesson: Lesson) -> None:
+    lesson.run("for kind in ('html', 'svg', 'png', 'dot', 'json'):\n    trace.save(f'lesson.{kind}')")
+    starts = {"svg": b"<svg", "png": b"\x89PNG", "dot": b"digraph", "json": b'{"format": "workbench-trace"'}
+    for kind, start in starts.items():
+        assert (lesson.folder / f"lesson.{kind}").read_bytes().startswith(start)
+    with open_page(offline=True) as page:
+        page.goto((lesson.folder / "lesson.html").as_uri())
+        player, there = Player(page, "Graph of smallest"), lesson.player("Graph of smallest")
+        there.press("Home", "ArrowRight")
+        for _ in range(5):
+            assert player.boxes() == there.boxes()
+            assert player.now() == there.now()
+            player.click("Step")
+            there.click("Step")
+        assert player.says("position") == "7 / 7"
+        assert player.now() == ([], [], ["saved s", "saved index"], {"s": "[0. 1. 0.]"})
+        assert page.requests_outside == []
+        assert page.console_errors == []
