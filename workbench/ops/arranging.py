@@ -37,12 +37,13 @@ def _tiles(repeats: Shape, shape: Shape) -> Shape:
 
 in_formulas("tiles", _tiles, _tiles)
 in_formulas("every_other", *[lambda repeats: tuple(range(0, 2 * len(repeats), 2))] * 2)
+in_formulas("all_of", all, all)
 abbreviation("over_tiles(g, repeats, shape)", "sum_dim(reshape(g, tiles(repeats, shape)), every_other(repeats), False)")
 _repeat = define(
     "RepeatBackward0",
     "repeat(Tensor self, repeats)",
     np.tile,
-    self="reshape(over_tiles(grad, repeats, self.shape), self.shape)",
+    self="reshape(over_tiles(grad, repeats, self.shape), self.shape) if all_of(repeats) else zeros(self.shape, grad)",
     samples="r(3), (2, 2); r(2, 3), (1, 2); r(), (3,)",
 )
 _tril = define(

@@ -113,7 +113,7 @@ trunc = define(
 _round = define(
     "RoundBackward0",
     "round(Tensor self)",
-    np.rint,
+    np.round,
     prepare=only_floats("round_vml_cpu", but="iu"),
     self="zeros_like(grad)",
     samples="r(3)",

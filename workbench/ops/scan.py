@@ -69,19 +69,20 @@ _prod_all = define(
     "ProdBackward0",
     "prod_all(Tensor self)",
     lambda a: np.prod(a, dtype=_counts(a)),
-    self="grad * (all_others(self) if count(self == 0) else result / self)",
+    self="prod_slope(grad, self, result)",
     samples="p(3); r(2, 3); r(); r(4) * w.tensor([1, 0, 1, 1])",
 )
+abbreviation("prod_slope(g, x, y)", "g if not x.ndim else g * (all_others(x) if count(x == 0) else y / x)")
 _prod_dim = define(
     "ProdBackward1",
     "prod_dim(Tensor self, dim, keepdim)",
     lambda a, dim, keepdim: np.prod(a, axis=dim if a.ndim else None, keepdims=keepdim, dtype=_counts(a)),
-    self="put_back(grad, self.shape, (dim,), keepdim) * other_products(self, result, dim, keepdim)",
+    self="prod_dim_slope(put_back(grad, self.shape, (dim,), keepdim), self, result, dim, keepdim)",
     samples="p(3), 0, False; r(2, 3), 1, True; r(2, 3) * w.tensor([1, 0, 0]), 1, False",
 )
 abbreviation(
-    "other_products(x, y, dim, keepdim)",
-    "others(x, dim) if x.ndim and count(x == 0) else put_back(y, x.shape, (dim,), keepdim) / x",
+    "prod_dim_slope(g, x, y, dim, keepdim)",
+    "g if not x.ndim else g * (others(x, dim) if count(x == 0) else put_back(y, x.shape, (dim,), keepdim) / x)",
 )
 
 

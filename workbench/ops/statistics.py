@@ -27,19 +27,18 @@ def _freedom(shape: tuple[int, ...], dim: Dims, correction: float | None) -> flo
     return math.prod(shape[d] for d in _over(shape, dim)) - (1 if correction is None else correction)
 
 
-def _double(shape: tuple[int, ...], dim: Dims, correction: float | None) -> float:
-    """Two over the degrees of freedom, infinite where there are none."""
-    freedom = _freedom(shape, dim, correction)
-    return 2 / freedom if freedom > 0 or dim is not None and freedom else math.inf
-
-
+in_formulas("inf", math.inf, math.inf)
+in_formulas("nan", math.nan, math.nan)
 in_formulas("over", _over, _over)
-in_formulas("double_mean", _double, _double)
+in_formulas("freedom", _freedom, _freedom)
+in_formulas("doubled", *[lambda freedom: 2 / freedom if freedom else math.inf] * 2)
 abbreviation("restored(g, x, dim, keepdim)", "put_back(g, x.shape, over(x.shape, dim), keepdim)")
 abbreviation("deviation(x, dim)", "x - mean_dim(x, over(x.shape, dim), True)")
 abbreviation(
     "var_slope(g, x, dim, correction, keepdim)",
-    "double_mean(x.shape, dim, correction) * restored(g, x, dim, keepdim) * deviation(x, dim)",
+    "g * where(deviation(x, dim) == 0, zeros_like(x) + nan, inf) "
+    "if dim is None and freedom(x.shape, dim, correction) <= 0 "
+    "else doubled(freedom(x.shape, dim, correction)) * restored(g, x, dim, keepdim) * deviation(x, dim)",
 )
 
 
@@ -89,13 +88,12 @@ abbreviation(
 abbreviation("masked(bad, x)", "where(bad, 0, x)")
 abbreviation(
     "norm_slope(g, x, ord, n, dim)",
-    "zeros_like(x) if ord == 0 else sign(x) * g if ord == 1 else g * masked(n == 0, x / n) if ord == 2 "
+    "None if ord == 0 else sign(x) * g if ord == 1 else g * masked(n == 0, x / n) if ord == 2 "
     "else sign(x) * shared(g, abs(x) == n, x, dim) if ord in (inf, -inf) "
     "else masked(x == 0, sign(x) * abs(x) ** (ord - 1)) * g * n ** (1 - ord) if ord < 1 "
     "else sign(x) * abs(x) ** (ord - 1) * masked(n == 0, g / n ** (ord - 1)) if ord < 2 "
     "else x * abs(x) ** (ord - 2) * masked(n == 0, g / n ** (ord - 1))",
 )
-in_formulas("inf", math.inf, math.inf)
 _norm = define(
     "LinalgVectorNormBackward0",
     "vector_norm(Tensor self, ord, dim, keepdim)",
