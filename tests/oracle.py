@@ -101,6 +101,26 @@ def names(module: Any) -> dict[str, Any]:
     return named | {"torch": module, "np": np}
 
 
+def keeping(module: Any, pick: Any, backward: Any = None) -> type:
+    """A Function that saves what `pick(ctx, x, result)` names and shows what backward then sees."""
+
+    class Keep(module.autograd.Function):
+        seen: list[Any] = []
+
+        @staticmethod
+        def forward(ctx, x):
+            result = x * 2
+            ctx.save_for_backward(*pick(ctx, x, result))
+            return result
+
+        @staticmethod
+        def backward(ctx, g):
+            Keep.seen.append(ctx.saved_tensors)
+            return g if backward is None else backward(ctx, g)
+
+    return Keep
+
+
 def entries(table: str) -> list[str]:
     """A table's entries; ` | ` alone separates, so that the operator `|` is written inside brackets."""
     return [entry.strip() for line in table.strip().splitlines() for entry in line.split(" | ") if entry.strip()]

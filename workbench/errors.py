@@ -55,6 +55,8 @@ SEED_SHAPE = (
     "torch.Size({want})."
 )
 SEED_COUNT = "got {} tensors and {} gradients"
+OUTPUT_KIND = "Expected output to be a torch.Tensor"
+INPUT_KIND = "all inputs have to be Tensors or GradientEdges, but got {}"
 SEED_KIND = "gradients can be either Tensors or None, but got {}"
 EMPTY_INPUTS = "`inputs` argument to `{}()` cannot be empty."
 INPUT_WITHOUT_GRAD = "One of the differentiated Tensors does not require grad"
@@ -78,6 +80,7 @@ CHANGE_NON_LEAF_FLAG = (
     "you can only change requires_grad flags of leaf variables. If you want to use a computed variable in a subgraph "
     "that doesn't require differentiation use var_no_grad = var.detach()."
 )
+DATA_KIND = "Variable data has to be a tensor, but got {}"
 ONE_ELEMENT = "only one element tensors can be converted to Python scalars"
 FLOAT_OF_GRAD = (
     "Converting a tensor with requires_grad=True to a scalar may lead to unexpected behavior.\n"

@@ -73,6 +73,17 @@ class Tensor(Facts):
         return not self.requires_grad or self.grad_fn is None
 
     @property
+    def data(self) -> Tensor:
+        """The same memory as a tensor without history and with a version counter of its own: writes go unseen."""
+        return wrap(self._array)
+
+    @data.setter
+    def data(self, new: Tensor) -> None:
+        if not isinstance(new, Tensor):
+            raise TypeError(errors.DATA_KIND.format(type(new).__name__))
+        self._array = new._array
+
+    @property
     def _version(self) -> int:
         return 0 if self._storage is None else self._storage.version
 
