@@ -58,6 +58,35 @@ SEED_COUNT = "got {} tensors and {} gradients"
 OUTPUT_KIND = "Expected output to be a torch.Tensor"
 INPUT_KIND = "all inputs have to be Tensors or GradientEdges, but got {}"
 SEED_KIND = "gradients can be either Tensors or None, but got {}"
+BATCHED_SEED_SHAPE = (
+    "If `is_grads_batched=True`, we interpret the first dimension of each grad_output as the batch dimension. The "
+    "sizes of the remaining dimensions are expected to match the shape of corresponding output, but a mismatch was "
+    "detected: grad_output[{i}] has a shape of torch.Size({got}) and output[{i}] has a shape of torch.Size({want}). If "
+    "you only want some tensors in `grad_output` to be considered batched, consider using vmap."
+)
+BATCHED_SEED_0D = (
+    "invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` in C++ to convert a 0-dim "
+    "tensor to a number"
+)
+BATCHED_SEED_NONE = (
+    "vmap(vjp, in_dims=0, ...)(<inputs>): Got in_dim=0 for some input, but that input is a Tensor of dimensionality 0 "
+    "so expected in_dim to satisfy 0 <= in_dim < 0."
+)
+BATCH_SIZES = (
+    "vmap: Expected all tensors to have the same size in the mapped dimension, got sizes {} for the mapped dimension"
+)
+BATCH_EMPTY = "index 0 is out of bounds for dimension 0 with size 0"
+EDGE_SHAPE = (
+    "this GradientEdge leads to a built-in operation, which does not note the shape of its output: pass the gradient "
+    "to begin with as grad_outputs."
+)
+EDGE_NODE = "GradientEdge's first object must be an autograd.graph.Node but got {}"
+EDGE_MATERIALIZE = "materialize_grads cannot be used when the given input is a GradientEdge"
+SEED_TWICE = (
+    "`grad_tensors` and `grad_variables` (deprecated) arguments both passed to `backward()`. Please only use "
+    "`grad_tensors`."
+)
+INPUTS_MAPPING = "`inputs` argument to `{}()` must be a dict, not {}. Other Mapping types are not supported."
 EMPTY_INPUTS = "`inputs` argument to `{}()` cannot be empty."
 INPUT_WITHOUT_GRAD = "One of the differentiated Tensors does not require grad"
 UNUSED_INPUT = (

@@ -10,7 +10,7 @@ The engine writes `if listeners: emit((kind, ...))` with its live objects:
 | `("ran", task, node, grads)` | the node returned; `grads`: one per edge in `next_functions` |
 | `("freed", node)` | what the node had saved was let go |
 | `("accumulated", task, node, variable)` | `variable.grad` is new |
-| `("captured", task, node, output_nr, grad)` | `grad()` or `backward(inputs=...)` took this gradient |
+| `("captured", task, node, output_nr, grad)` | `grad()` took this gradient |
 | `("finished", task)` | the task is over |
 | `("wrote", tensor, name)` | the in-place operation `name` wrote into `tensor` |
 | `("failed", task or None, node or None, exception)` | an error leaves the engine |

@@ -3,63 +3,118 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from .. import errors
+from . import dtypes
+from .graph import GradientEdge
 from .node import Node, edge_of
 from .task import GraphTask
-from .tensor import Tensor, meta_of, wrap
+from .tensor import Tensor, wrap
+
+stack: Callable[[Sequence[Tensor]], Tensor] | None = None  # joins tensors, recorded; the ops supply it
 
 _warned_create_graph = False
 
 
 def _tuple(value: Any) -> tuple[Any, ...]:
-    return (value,) if isinstance(value, Tensor) else tuple(value)
+    return (value,) if isinstance(value, (Tensor, GradientEdge)) else tuple(value)
 
 
-def seeds_of(outputs: Sequence[Tensor], grads: Sequence[Any]) -> list[Tensor | None]:
-    """The gradient to begin with at each output: the one given, or 1 for a single element."""
-    if len(outputs) != len(grads):
-        raise RuntimeError(errors.SEED_COUNT.format(len(outputs), len(grads)))
+def _wanted(inputs: Any, function: str) -> tuple[Any, ...]:
+    """The inputs as a tuple; the values of a dict."""
+    if isinstance(inputs, Mapping):
+        if type(inputs) is not dict:
+            raise TypeError(errors.INPUTS_MAPPING.format(function, type(inputs).__name__))
+        inputs = inputs.values()
+    wanted = _tuple(inputs)
+    if not wanted:
+        raise RuntimeError(errors.EMPTY_INPUTS.format(function))
+    return wanted
+
+
+def _facts(output: Any) -> tuple[Any, Any]:
+    """An output's shape and dtype, (None, None) where an edge does not know them."""
+    if isinstance(output, Tensor):
+        return output._array.shape, output._array.dtype
+    if not isinstance(output, GradientEdge):
+        raise AssertionError(errors.OUTPUT_KIND)
+    noted = getattr(output.node, "_outputs", None)
+    return (None, None) if noted is None else noted[2 * output.output_nr : 2 * output.output_nr + 2]
+
+
+def seeds_of(outputs: Sequence[Any], grads: Sequence[Any], batched: bool = False) -> list[Tensor | None]:
+    """The gradient to begin with at each output, in its dtype: the one given, or 1 for a single element."""
     seeds: list[Tensor | None] = []
-    for i, (out, grad) in enumerate(zip(outputs, grads, strict=True)):
+    for i, (out, grad) in enumerate(zip(outputs, grads, strict=False)):
+        shape, dtype = _facts(out)
         if isinstance(grad, Tensor):
-            if grad._array.shape != out._array.shape:
-                raise RuntimeError(errors.SEED_SHAPE.format(i=i, got=list(grad.shape), want=list(out.shape)))
-            seeds.append(grad)
-        elif grad is None:
-            if out.requires_grad and out._array.size != 1:
-                raise RuntimeError(errors.ONLY_SCALAR_SEED)
-            seeds.append(wrap(np.ones(out._array.shape, out._array.dtype)) if out.requires_grad else None)
-        else:
+            got = grad._array.shape
+            if batched and not got:
+                raise IndexError(errors.BATCHED_SEED_0D)
+            if shape is not None and got[batched:] != shape:
+                sentence = errors.BATCHED_SEED_SHAPE if batched else errors.SEED_SHAPE
+                raise RuntimeError(sentence.format(i=i, got=list(got), want=list(shape)))
+            seeds.append(grad if dtype is None or grad._array.dtype == dtype else grad.to(dtypes.named(dtype.name)))
+        elif grad is not None:
             raise TypeError(errors.SEED_KIND.format(type(grad).__name__))
+        elif isinstance(out, Tensor) and not out.requires_grad:
+            seeds.append(None)
+        else:
+            if shape is None:
+                raise RuntimeError(errors.EDGE_SHAPE)
+            if np.prod(shape) != 1:
+                raise RuntimeError(errors.ONLY_SCALAR_SEED)
+            if batched:
+                raise ValueError(errors.BATCHED_SEED_NONE)
+            seeds.append(wrap(np.ones(shape, dtype)))
     return seeds
 
 
+def _target(t: Any, accumulate: bool) -> tuple[Node, int]:
+    """Where an input's gradient arrives."""
+    if isinstance(t, Tensor):
+        if accumulate:
+            t.retain_grad()
+        elif not t.requires_grad:
+            raise RuntimeError(errors.INPUT_WITHOUT_GRAD)
+        return edge_of(t), t._nr
+    if not isinstance(t, tuple):
+        raise RuntimeError(errors.INPUT_KIND.format(type(t).__name__))
+    if not isinstance(t[0], Node):
+        raise RuntimeError(errors.EDGE_NODE.format(type(t[0]).__name__))
+    return t[0], t[1]
+
+
 def make_task(
-    outputs: Sequence[Tensor],
+    outputs: Sequence[Any],
     seeds: Sequence[Tensor | None],
     keep_graph: bool,
     create_graph: bool,
-    targets: list[tuple[Node, int]] | None = None,
+    inputs: Sequence[Any] | None = None,
+    accumulate: bool = False,
 ) -> GraphTask:
-    """A graph task from tensors; RuntimeError for an output without history."""
-    roots, grads = [], []
-    for i, (out, seed) in enumerate(zip(outputs, seeds, strict=True)):
-        if not out.requires_grad:
+    """A graph task from tensors or edges; a seed that is None is an undefined gradient.
+
+    RuntimeError for an output without history, and for an input that is none.
+    """
+    if len(seeds) < len(outputs):
+        raise RuntimeError(errors.SEED_COUNT.format(len(outputs), len(seeds)))
+    roots = []
+    for i, out in enumerate(outputs):
+        if isinstance(out, Tensor) and not out.requires_grad:
             raise RuntimeError(errors.NO_GRAD_FN.format(i))
-        if seed is not None and seed._array.dtype != out._array.dtype:
-            seed = seed.to(out.dtype)
-        roots.append((edge_of(out), out._nr))
-        grads.append(seed if create_graph or seed is None else seed._array)
-    return GraphTask(roots, grads, keep_graph, create_graph, targets)
+        roots.append((edge_of(out), out._nr) if isinstance(out, Tensor) else (out.node, out.output_nr))
+    grads = [seed if create_graph or seed is None else seed._array for seed in seeds[: len(roots)]]
+    targets = None if inputs is None else [_target(t, accumulate) for t in inputs]
+    return GraphTask(roots, grads, keep_graph, create_graph, targets, accumulate)
 
 
 def backward(
-    tensors: Tensor | Sequence[Tensor],
+    tensors: Any,
     grad_tensors: Any = None,
     retain_graph: bool | None = None,
     create_graph: bool = False,
@@ -69,36 +124,27 @@ def backward(
     """Compute the gradients of `tensors` and add them to the leaves' `.grad` (torch.autograd.backward).
 
     `grad_tensors` has the shapes of `tensors`, and may be left out for single elements. The graph is freed unless
-    `retain_graph` (by default: unless `create_graph`). With `inputs`, only those receive a gradient.
+    `retain_graph` (by default: unless `create_graph`). With `inputs` (tensors, edges, or a dict of them), only those
+    receive a gradient, whether leaves or not.
     """
     global _warned_create_graph
     if grad_variables is not None:
         warnings.warn("`grad_variables` is deprecated. Use `grad_tensors` instead.", FutureWarning, stacklevel=2)
-        grad_tensors = grad_variables if grad_tensors is None else grad_tensors
-    if inputs is not None and not isinstance(inputs, Tensor) and len(inputs) == 0:
-        raise RuntimeError(errors.EMPTY_INPUTS.format("backward"))
+        if grad_tensors is not None:
+            raise RuntimeError(errors.SEED_TWICE)
+        grad_tensors = grad_variables
+    wanted = None if inputs is None else _wanted(inputs, "backward")
     outputs = _tuple(tensors)
-    grads = (None,) * len(outputs) if grad_tensors is None else _tuple(grad_tensors)
-    seeds = seeds_of(outputs, grads)
+    seeds = seeds_of(outputs, (None,) * len(outputs) if grad_tensors is None else _tuple(grad_tensors))
     if create_graph and not _warned_create_graph:
         _warned_create_graph = True
         warnings.warn(errors.BACKWARD_CREATE_GRAPH, UserWarning, stacklevel=3)
     keep = create_graph if retain_graph is None else retain_graph
-    if inputs is None:
-        make_task(outputs, seeds, keep, create_graph).run()
-        return
-    wanted = _tuple(inputs)
-    edges = [(edge_of(t), t._nr) for t in wanted]
-    task = make_task(outputs, seeds, keep, create_graph, edges)
-    task.run()
-    for t, g in zip(wanted, task.captured, strict=True):
-        if g is not None:
-            meta, new = meta_of(t), g if create_graph else wrap(np.array(g, order="C"))
-            meta.grad = new if meta.grad is None else meta.grad + new
+    make_task(outputs, seeds, keep, create_graph, wanted, accumulate=wanted is not None).run()
 
 
 def grad(
-    outputs: Tensor | Sequence[Tensor],
+    outputs: Any,
     inputs: Any,
     grad_outputs: Any = None,
     retain_graph: bool | None = None,
@@ -110,33 +156,59 @@ def grad(
 ) -> Any:
     """Return the gradients of `outputs` with respect to `inputs`, touching no `.grad` (torch.autograd.grad).
 
-    A tuple in the order of `inputs`, or a dict with its keys; each has its input's shape and dtype.
+    A tuple in the order of `inputs`, or a dict with its keys; each has its input's shape and dtype. None for an unused
+    input if `allow_unused`, zeros if `materialize_grads`. With `is_grads_batched` every one of `grad_outputs`, and so
+    every result, has a further dimension in front: one backward after another runs along it.
     """
     if not only_inputs:
         warnings.warn(errors.ONLY_INPUTS, FutureWarning, stacklevel=2)
     if materialize_grads and allow_unused is False:
         raise ValueError(errors.MATERIALIZE_NEEDS_UNUSED)
     allow_unused = materialize_grads if allow_unused is None else allow_unused
-    keys = list(inputs) if isinstance(inputs, dict) else None
-    wanted = _tuple(inputs.values()) if keys is not None else _tuple(inputs)
-    if not wanted:
-        raise RuntimeError(errors.EMPTY_INPUTS.format("grad"))
+    wanted = _wanted(inputs, "grad")
     outs = _tuple(outputs)
-    grads = (None,) * len(outs) if grad_outputs is None else _tuple(grad_outputs)
-    seeds = seeds_of(outs, grads)
-    for t in wanted:
-        if not t.requires_grad:
-            raise RuntimeError(errors.INPUT_WITHOUT_GRAD)
+    seeds = seeds_of(outs, (None,) * len(outs) if grad_outputs is None else _tuple(grad_outputs), is_grads_batched)
     keep = create_graph if retain_graph is None else retain_graph
-    task = make_task(outs, seeds, keep, create_graph, [(edge_of(t), t._nr) for t in wanted])
+    if is_grads_batched:
+        results = _batch(outs, wanted, seeds, keep, create_graph)
+    else:
+        results = gradients(outs, wanted, seeds, keep, create_graph)
+    for i, (t, g) in enumerate(zip(wanted, results, strict=True)):
+        if g is None and not allow_unused:
+            raise RuntimeError(errors.UNUSED_INPUT.format(i))
+        if materialize_grads and isinstance(t, GradientEdge):
+            raise RuntimeError(errors.EDGE_MATERIALIZE)
+        if g is None and materialize_grads:
+            results[i] = wrap(np.zeros_like(t._array), requires_grad=create_graph)
+    return dict(zip(inputs, results, strict=True)) if isinstance(inputs, dict) else tuple(results)
+
+
+def gradients(
+    outputs: Sequence[Any], inputs: Sequence[Any], seeds: Sequence[Tensor | None], keep_graph: bool, create_graph: bool
+) -> list[Tensor | None]:
+    """The gradient of each input, None where none arrived; one that was passed on as it is stays the same tensor."""
+    task = make_task(outputs, seeds, keep_graph, create_graph, inputs)
     task.run()
-    results = []
-    for i, (t, g) in enumerate(zip(wanted, task.captured, strict=True)):
-        if g is None:
-            if not allow_unused:
-                raise RuntimeError(errors.UNUSED_INPUT.format(i))
-            g = wrap(np.zeros_like(t._array), requires_grad=create_graph) if materialize_grads else None
-        elif not create_graph:
-            g = wrap(np.array(g, order="C"))
-        results.append(g)
-    return tuple(results) if keys is None else dict(zip(keys, results, strict=True))
+    if create_graph:
+        return task.captured
+    known = {id(seed._array): seed for seed in seeds if seed is not None}
+    for g in task.captured:
+        if g is not None and id(g) not in known:  # what was spread out for broadcasting is given memory of its own
+            known[id(g)] = wrap(g if g.flags.writeable else g.copy())
+    return [None if g is None else known[id(g)] for g in task.captured]
+
+
+def _batch(
+    outputs: Sequence[Any], inputs: Sequence[Any], seeds: Sequence[Tensor], keep_graph: bool, create_graph: bool
+) -> list[Tensor | None]:
+    """The gradients for each row of the seeds, joined row by row."""
+    sizes = [len(seed._array) for seed in seeds]
+    if len(set(sizes)) > 1:
+        raise ValueError(errors.BATCH_SIZES.format(sizes))
+    if 0 in sizes:
+        raise IndexError(errors.BATCH_EMPTY)
+    rows = [
+        gradients(outputs, inputs, [seed[row] for seed in seeds], keep_graph or row < sizes[0] - 1, create_graph)
+        for row in range(sizes[0])
+    ]
+    return [None if column[0] is None else stack(column) for column in zip(*rows, strict=True)]

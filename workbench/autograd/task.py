@@ -26,7 +26,8 @@ class GraphTask:
     """One backward in progress.
 
     `roots` are (node, output_nr) pairs and `seeds` their gradients: arrays, or tensors if `create_graph`. With
-    `targets` (pairs again) only the nodes on a path to them run, and `captured` holds what arrived there.
+    `targets` (pairs again) only the nodes on a path to them run, and `captured` holds what arrived there. With
+    `accumulate` the targets' own nodes run instead: a leaf's gradient is accumulated, a retained one is kept.
     """
 
     __slots__ = (
@@ -55,10 +56,11 @@ class GraphTask:
         keep_graph: bool,
         create_graph: bool,
         targets: list[tuple[Node, int]] | None = None,
+        accumulate: bool = False,
     ) -> None:
         self.roots, self.seeds = roots, seeds
         self.keep_graph, self.create_graph = keep_graph, create_graph
-        self.targets = targets
+        self.targets, self.accumulate = targets, accumulate
         self.captured: list[Any] = [None] * len(targets or ())
         self._captures: dict[Node, list[tuple[int, int]]] = {}
         self._needed: set[Node] | None = None
@@ -71,6 +73,8 @@ class GraphTask:
             for index, (node, nr) in enumerate(targets):
                 self._captures.setdefault(node, []).append((nr, index))
             self._needed = self._nodes_towards(self._captures)
+            if accumulate:
+                self._captures = {}
 
     def _count_uses(self) -> dict[Node, int]:
         """How many deliveries each reachable node waits for."""
@@ -197,12 +201,15 @@ class GraphTask:
                 limit -= 1
                 ran = True
                 extra = node.extra
+                wanted = captures and node in captures
+                if wanted and self._continues(node):  # PyTorch then takes the gradient before the tensor's hooks
+                    self._capture(node, grad)
+                    wanted = False
                 if extra is not None and (extra.tensor_hooks or extra.retainers):
                     grad = run_tensor_hooks(node, extra, grad, tensors)
-                if captures and node in captures:
+                if wanted:
                     self._capture(node, grad)
-                    if not self._continues(node):
-                        continue
+                    continue
                 if extra is not None and extra.pre_hooks:
                     grad = run_pre_hooks(node, extra, grad, tensors)
                 if listeners:

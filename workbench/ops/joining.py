@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..autograd import dtypes
+from ..autograd import differentiate, dtypes
 from ..autograd.tensor import Tensor
 from . import refusals
 from .declare import define, in_formulas
@@ -85,3 +85,6 @@ def stack(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
                 f"{list(t._array.shape)} at entry {i}"
             )
     return _stack(_meeting(tensors), dim_index(dim, first.ndim + 1))
+
+
+differentiate.stack = stack
