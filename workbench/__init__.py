@@ -94,6 +94,7 @@ from .ops.pointwise import (
 )
 from .ops.reduction import argmax, max, mean, min, sum
 from .ops.scan import cumprod, cumsum, prod
+from .ops.splitting import chunk, diagonal, narrow, select, split, unbind
 from .ops.statistics import amax, amin, norm, std, topk, var
 
 __version__ = "0.1.0"

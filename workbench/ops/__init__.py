@@ -15,6 +15,7 @@ from . import (
     reduction,
     scan,
     shapes,
+    splitting,
     statistics,
     strided,
 )
@@ -36,6 +37,7 @@ __all__ = [
     "reduction",
     "scan",
     "shapes",
+    "splitting",
     "statistics",
     "strided",
 ]

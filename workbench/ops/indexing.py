@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -236,15 +235,6 @@ def _selected(t: Tensor, dim: int, index: int, place: int) -> Tensor:
     if not -size <= index < size:
         raise IndexError(f"index {index} is out of bounds for dimension {place} with size {size}")
     return _select(t, dim, index)
-
-
-def _iterate(self: Tensor) -> Iterator[Tensor]:
-    if not self._array.ndim:
-        raise TypeError("iteration over a 0-d tensor")
-    return iter([_select(self, 0, i) for i in range(len(self._array))])
-
-
-Tensor.__iter__ = _iterate
 
 
 def _taken(a: np.ndarray, dim: int, indices: np.ndarray) -> np.ndarray:

@@ -32,11 +32,6 @@ in_formulas(
     lambda grad, dim, sizes: _cat_backward(grad, dim, sizes, _narrow_array),
     lambda grad, dim, sizes: _cat_backward(grad, dim, sizes, _narrow_tensor),
 )
-in_formulas(
-    "unbind",
-    lambda grad, dim: list(np.moveaxis(grad, dim, 0)),
-    lambda grad, dim: [grad[(slice(None),) * dim + (i,)] for i in range(grad._array.shape[dim])],
-)
 _cat = define(
     "CatBackward0",
     "cat(Tensor[] tensors, dim, sizes)",

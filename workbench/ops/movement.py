@@ -180,6 +180,20 @@ def _reversed(self: Tensor) -> Tensor:
 Tensor.T = property(_reversed)
 
 
+def _transposed(self: Tensor) -> Tensor:
+    """A view with the last two dimensions exchanged."""
+    if not self._array.ndim:
+        told = "Tensor.mT is deprecated on 0-D tensors. This function is the identity in these cases."
+        warnings.warn(told, UserWarning, stacklevel=2)
+        return self
+    if self._array.ndim == 1:
+        raise RuntimeError("tensor.mT is only supported on matrices or batches of matrices. Got 1-D tensor.")
+    return transpose(self, -2, -1)
+
+
+Tensor.mT = property(_transposed)
+
+
 @method()
 def expand(self: Tensor, *size: Any) -> Tensor:
     """A view in which dimensions of size 1 are repeated (-1 keeps a size)."""

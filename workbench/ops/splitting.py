@@ -1,0 +1,207 @@
+"""Views of parts: narrow, select, diagonal, and several at once: split, chunk, unbind."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from ..autograd.tensor import Tensor
+from .compile import ARRAYS, TENSORS
+from .declare import define, in_formulas, method
+from .indexing import _at, _select, _slice
+from .shapes import dim_index
+
+Shape = tuple[int, ...]
+
+
+def _pieces(a: np.ndarray, sizes: Shape, dim: int) -> list[np.ndarray]:
+    ends = np.cumsum(sizes).tolist()
+    return [a[_at(dim, slice(end - size, end))] for size, end in zip(sizes, ends, strict=True)]
+
+
+def _equal_sizes(size: int, whole: int) -> Shape:
+    """The sizes of the pieces of a dimension cut after every `size` elements."""
+    return tuple(min(size, whole - start) for start in range(0, whole, size)) if whole else (0,)
+
+
+def _joined(words: dict[str, Any]) -> tuple[Callable[..., Any], Callable[..., Any]]:
+    """The gradient of the whole from those of the pieces, some of which may be missing."""
+
+    def known(grads: list[Any], shapes: list[Shape]) -> list[Any] | None:
+        like = next((g for g in grads if g is not None), None)
+        if like is None:
+            return None
+        return [words["zeros"](s, like) if g is None else g for g, s in zip(grads, shapes, strict=True)]
+
+    def split_backward(grads: list[Any], sizes: Shape, dim: int, shape: Shape) -> Any:
+        pieces = known(grads, [(*shape[:dim], size, *shape[dim + 1 :]) for size in sizes])
+        return None if pieces is None else words["cat"](pieces, dim, sizes)
+
+    def unbind_backward(grads: list[Any], dim: int, shape: Shape) -> Any:
+        pieces = known(grads, [shape[:dim] + shape[dim + 1 :]] * len(grads))
+        return None if pieces is None else words["stack"](pieces, dim)
+
+    return split_backward, unbind_backward
+
+
+for _name, _arrays, _tensors in zip(
+    ("split_backward", "unbind_backward"), _joined(ARRAYS), _joined(TENSORS), strict=True
+):
+    in_formulas(_name, _arrays, _tensors)
+in_formulas("equal_sizes", _equal_sizes, _equal_sizes)
+
+_split = define(
+    "SplitBackward0",
+    "split(Tensor self, split_size, dim)",
+    lambda a, split_size, dim: _pieces(a, _equal_sizes(split_size, a.shape[dim]), dim),
+    kind="views",
+    self="split_backward(grad, equal_sizes(split_size, self.shape[dim]), dim, self.shape)",
+    samples="r(4), 3, 0; r(2, 3), 1, 1",
+)
+_split_with_sizes = define(
+    "SplitWithSizesBackward0",
+    "split_with_sizes(Tensor self, split_sizes, dim)",
+    _pieces,
+    kind="views",
+    self="split_backward(grad, split_sizes, dim, self.shape)",
+    samples="r(4), (3, 1), 0; r(2, 3), (1, 0, 2), 1",
+)
+_unbind = define(
+    "UnbindBackward0",
+    "unbind(Tensor self, dim)",
+    lambda a, dim: [a[_at(dim, i)] for i in range(a.shape[dim])],
+    kind="views",
+    self="unbind_backward(grad, dim, self.shape)",
+    samples="r(3), 0; r(2, 3), 1",
+)
+
+
+def _diagonal_of(a: np.ndarray, offset: int, dim1: int, dim2: int) -> np.ndarray:
+    out = np.diagonal(a, offset, dim1, dim2)
+    if a.flags.writeable:
+        out.flags.writeable = True  # NumPy's own may only be read
+    return out
+
+
+def _on_diagonal(grad: np.ndarray, shape: Shape, offset: int, dim1: int, dim2: int) -> np.ndarray:
+    out = np.zeros(shape, grad.dtype)
+    _diagonal_of(out, offset, dim1, dim2)[...] = grad
+    return out
+
+
+_diagonal = define(
+    "DiagonalBackward0",
+    "diagonal(Tensor self, offset, dim1, dim2)",
+    _diagonal_of,
+    kind="view",
+    self="diagonal_backward(grad, self.shape, offset, dim1, dim2)",
+    samples="r(3, 3), 0, 0, 1; r(2, 3, 4), -1, 2, 0",
+)
+define(
+    "DiagonalBackwardBackward0",
+    "diagonal_backward(Tensor grad_output, input_sizes, offset, dim1, dim2)",
+    _on_diagonal,
+    grad_output="diagonal(grad, offset, dim1, dim2)",
+    samples="r(2), (3, 2), 0, 0, 1",
+)
+
+
+@method()
+def narrow(self: Tensor, dim: int, start: Any, length: int) -> Tensor:
+    """A view of `length` elements along `dim`, from `start` on."""
+    if not self._array.ndim:
+        raise RuntimeError("narrow() cannot be applied to a 0-dim tensor.")
+    if length < 0:
+        raise RuntimeError("narrow(): length must be non-negative.")
+    dim, start = dim_index(dim, self._array.ndim), int(start)
+    size = self._array.shape[dim]
+    if not -size <= start <= size:
+        raise IndexError(f"start out of range (expected to be in range of [{-size}, {size}], but got {start})")
+    start += size if start < 0 else 0
+    if start + length > size:
+        raise RuntimeError(f"start ({start}) + length ({length}) exceeds dimension size ({size}).")
+    return _slice(self, dim, start, start + length, 1)
+
+
+@method()
+def select(self: Tensor, dim: int, index: int) -> Tensor:
+    """A view of what has `index` in dimension `dim`, which goes away."""
+    if not self._array.ndim:
+        raise IndexError("select() cannot be applied to a 0-dim tensor.")
+    dim = dim_index(dim, self._array.ndim)
+    size = self._array.shape[dim]
+    if not -size <= index < size:
+        raise IndexError(
+            f"select(): index {index} out of range for tensor of size {list(self._array.shape)} at dimension {dim}"
+        )
+    return _select(self, dim, int(index) % size)
+
+
+@method()
+def diagonal(self: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
+    """A view of the diagonals of the matrices in two dimensions, `offset` to the right; they come as last dimension."""
+    one, two = dim_index(dim1, self._array.ndim), dim_index(dim2, self._array.ndim)
+    if one == two:
+        raise RuntimeError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
+    return _diagonal(self, offset, one, two)
+
+
+def split(tensor: Tensor, split_size_or_sections: Any, dim: int = 0) -> tuple[Tensor, ...]:
+    """Views of pieces along `dim`: each of the size given, or of one size after the other."""
+    if not tensor._array.ndim:
+        raise RuntimeError("split expects at least a 1-dimensional tensor")
+    dim = dim_index(dim, tensor._array.ndim)
+    whole = tensor._array.shape[dim]
+    if not isinstance(split_size_or_sections, int):
+        return _sections(tensor, tuple(split_size_or_sections), dim)
+    if split_size_or_sections < 0:
+        raise RuntimeError(f"split expects split_size be non-negative, but got split_size={split_size_or_sections}")
+    if whole and not split_size_or_sections:
+        raise RuntimeError(f"split_size can only be 0 if dimension size is 0, but got dimension size of {whole}")
+    return _split(tensor, split_size_or_sections, dim)
+
+
+def _sections(tensor: Tensor, sizes: Shape, dim: int) -> tuple[Tensor, ...]:
+    if any(size < 0 for size in sizes):
+        raise RuntimeError(
+            f"split_with_sizes expects split_sizes have only non-negative entries, but got split_sizes={list(sizes)}"
+        )
+    whole = tensor._array.shape[dim]
+    if sum(sizes) != whole:
+        raise RuntimeError(
+            f"split_with_sizes expects split_sizes to sum exactly to {whole} (input tensor's size at dimension {dim}), "
+            f"but got split_sizes={list(sizes)}"
+        )
+    return _split_with_sizes(tensor, sizes, dim)
+
+
+Tensor.split = lambda self, split_size, dim=0: split(self, split_size, dim)
+
+
+@method()
+def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
+    """Views of at most `chunks` pieces along `dim`, all of one size but perhaps the last."""
+    if not input._array.ndim:
+        raise RuntimeError("chunk expects at least a 1-dimensional tensor")
+    if chunks <= 0:
+        raise RuntimeError(f"chunk expects `chunks` to be greater than 0, got: {chunks}")
+    whole = input._array.shape[dim_index(dim, input._array.ndim)]
+    return split(input, -(-whole // chunks) if whole else (0,) * chunks, dim)
+
+
+@method()
+def unbind(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
+    """Views of all slices along `dim`, without it."""
+    if not input._array.ndim:
+        raise IndexError("Dimension specified as 0 but tensor has no dimensions")
+    return _unbind(input, dim_index(dim, input._array.ndim))
+
+
+@method("__iter__")
+def iterate(self: Tensor) -> Iterator[Tensor]:
+    """The slices along the first dimension, one after the other."""
+    if not self._array.ndim:
+        raise TypeError("iteration over a 0-d tensor")
+    return iter(unbind(self, 0))
