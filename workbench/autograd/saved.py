@@ -29,10 +29,11 @@ FREED = _Freed()
 def stale(node: Node, saved: Tensor | np.ndarray, storage: Storage, expected: int, output: int = 0) -> RuntimeError:
     """The error of a saved tensor that was written after it was saved."""
     if isinstance(saved, Tensor):
-        fn, nr, array = saved.grad_fn, saved.output_nr, saved._array
+        fn, nr, array = saved.grad_fn, output, saved._array
     else:
         fn, nr, array = node, output, saved
-    name = "" if fn is None else fn.name().removesuffix("0").removesuffix("Backward")
+    before, _, after = ("" if fn is None else fn.name()).rpartition("Backward")
+    name = before + after.removesuffix("0")  # RsubBackward1 is spoken of as Rsub1
     return RuntimeError(
         errors.MODIFIED_IN_PLACE.format(
             kind=wrap(array).dtype.type_name,

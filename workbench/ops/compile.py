@@ -93,8 +93,10 @@ def node_class(op: Any) -> type:
         "vjp": _late(op, "vjp"),
         "vjp_tensors": _late(op, "vjp_tensors"),
     }
+    if "::" in op.node_name:
+        body["name"] = lambda node: op.node_name
     arity = -1 if op.variadic else len(op.tensors)
-    return type(op.node_name, (BASES[arity],), body)
+    return type(op.node_name.rpartition("::")[2], (BASES[arity],), body)
 
 
 def _late(op: Any, method: str) -> Any:

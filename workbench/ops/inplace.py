@@ -108,7 +108,7 @@ _fill_op = define(
 )
 _zero = define("ZeroBackward0", "zero(Tensor self)", np.zeros_like, self="grad * 0", samples="r(3)")
 _copy = define(
-    "CopyBackwards",
+    "torch::autograd::CopyBackwards",
     "copy(Tensor self, Tensor src)",
     lambda a, src: np.broadcast_to(src, a.shape).astype(a.dtype),
     kind="assign",
@@ -116,6 +116,7 @@ _copy = define(
     src="grad",
     samples="r(2, 3), r(3); r(3), r(3)",
 )
+_copy.op.node.name = lambda self: "torch::autograd::CopyBackwards"
 
 
 @method()
@@ -145,7 +146,7 @@ def index_add_(self: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:
 @method("__setitem__")
 def setitem(self: Tensor, index: Any, value: Any) -> None:
     """Write into part of the tensor: through a view of it, and element by element where index tensors are used."""
-    part, where = located(self, index)
+    part, where = located(self, (index,) if isinstance(index, slice) else index)  # x[:] = is a write into x itself
     if not isinstance(value, Tensor):
         value = wrap(np.asarray(value, dtype=self._array.dtype))
     if where is None:
