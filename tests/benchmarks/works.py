@@ -1,0 +1,350 @@
+"""The works that are timed: plain source, the same under every contestant.
+
+A work is a generator. Between two yields lies a part that is measured; before the first everything is prepared, and
+after the last the work returns its numbers, which must be the same under all. `m` is the contestant's module with the
+few names on which they differ (see contestant.py): `m.leaf` and `m.constant` make tensors, `m.run(f, *leaves)` gives
+f's output and its pullback.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+Steps = Generator[None, None, list[np.ndarray]]
+
+
+@dataclass(frozen=True)
+class Work:
+    """One work: what its parts are called, what is asked of them, and how it is measured."""
+
+    name: str
+    title: str
+    steps: Callable[..., Steps]
+    sizes: tuple[tuple[Any, ...], tuple[Any, ...]]  # the arguments after `m`: in earnest, and small for a test
+    parts: tuple[str, ...]
+    bounds: tuple[float | None, ...]  # at most so many times `against`
+    unit: str = "ns"
+    meter: str = "clock"  # "clock", "resident" or "peak": the last two in fresh processes
+    per: int = 1  # how many units of work in earnest: the table says what one costs
+    against: str = "torch"
+    rounds: int = 25
+
+
+WORKS: dict[str, Work] = {}
+X, C, SEED = np.array([[0.1, -0.2, 0.3, 0.4], [0.9, 1.1, 0.8, 1.2], [1.0, 0.5, -1.0, 2.0]])
+
+
+def work(name: str, title: str, **facts: Any) -> Callable[..., Any]:
+    """Decorator: put a work into the registry."""
+
+    def register(steps: Callable[..., Steps]) -> Callable[..., Steps]:
+        WORKS[name] = Work(name, title, steps, **facts)
+        return steps
+
+    return register
+
+
+def _elementwise(m: Any, ops: int) -> Callable[[Any], Any]:
+    c, sin = m.constant(C), m.sin
+
+    def chain(y: Any) -> Any:
+        for _ in range(ops // 4):
+            y = sin(y * c + 0.5) * 0.9
+        return y
+
+    return chain
+
+
+@work(
+    "elementwise",
+    "1,000 elementwise ops",
+    sizes=((1000,), (8,)),
+    parts=("forward", "backward"),
+    bounds=(0.75, 0.75),
+    per=1000,
+)
+def elementwise(m: Any, ops: int) -> Steps:
+    """y * c, y + 0.5, sin(y), y * 0.9, over and over."""
+    x, seed, chain = m.leaf(X), m.constant(SEED), _elementwise(m, ops)
+    yield
+    y, pull = m.run(chain, x)
+    yield
+    (grad,) = pull(seed)
+    yield
+    return m.numbers(y, grad)
+
+
+def _custom(m: Any, ops: int, kind: str) -> Steps:
+    x, seed, scale = m.leaf(X), m.constant(SEED), m.custom(kind)
+
+    def chain(y: Any) -> Any:
+        for _ in range(ops):
+            y = scale(y)
+        return y
+
+    yield
+    y, pull = m.run(chain, x)
+    yield
+    (grad,) = pull(seed)
+    yield
+    return m.numbers(y, grad)
+
+
+@work(
+    "custom",
+    "1,000 custom Functions saving one tensor",
+    sizes=((1000,), (5,)),
+    parts=("forward", "backward"),
+    bounds=(0.70, 0.50),
+    per=1000,
+)
+def custom(m: Any, ops: int) -> Steps:
+    """A Function of the user's with forward(ctx, x): one multiplication each way, x saved and read again."""
+    return _custom(m, ops, "forward(ctx, x)")
+
+
+@work(
+    "setup",
+    "1,000 custom Functions with setup_context",
+    sizes=((1000,), (5,)),
+    parts=("forward", "backward"),
+    bounds=(0.25, None),
+    per=1000,
+)
+def setup(m: Any, ops: int) -> Steps:
+    """The same in two steps, forward(x) and setup_context."""
+    return _custom(m, ops, "setup_context")
+
+
+def _mlp(m: Any, batch: int, widths: tuple[int, ...]) -> Steps:
+    rng = np.random.default_rng(0)
+    inputs = m.constant(rng.normal(size=(batch, widths[0])))
+    labels = m.constant(np.eye(widths[-1])[rng.integers(widths[-1], size=batch)])
+    parameters = []
+    for fan_in, fan_out in zip(widths, widths[1:], strict=False):
+        parameters.append(m.leaf(rng.normal(size=(fan_in, fan_out)) / np.sqrt(fan_in)))
+        parameters.append(m.leaf(np.zeros(fan_out)))
+
+    def loss(w1: Any, b1: Any, w2: Any, b2: Any, w3: Any, b3: Any) -> Any:
+        hidden = m.relu(inputs @ w1 + b1)
+        hidden = m.relu(hidden @ w2 + b2)
+        scores = hidden @ w3 + b3
+        return m.mean(m.log(m.sum(m.exp(scores), 1)) - m.sum(scores * labels, 1))
+
+    yield
+    value, pull = m.run(loss, *parameters)
+    grads = pull(None)
+    new = m.descend(parameters, grads, 0.1)
+    yield
+    return m.numbers(value, *new)
+
+
+@work(
+    "mlp32",
+    "MLP 64-128-128-10, a training step, batch 32",
+    sizes=((32, (64, 128, 128, 10)), (4, (3, 4, 4, 2))),
+    parts=("",),
+    bounds=(0.90,),
+    rounds=100,
+)
+def mlp32(m: Any, batch: int, widths: tuple[int, ...]) -> Steps:
+    """Cross-entropy, composed; plain gradient descent."""
+    return _mlp(m, batch, widths)
+
+
+@work(
+    "mlp1024",
+    "the same, batch 1,024",
+    sizes=((1024, (64, 128, 128, 10)), (6, (3, 4, 4, 2))),
+    parts=("",),
+    bounds=(0.80,),
+    rounds=60,
+)
+def mlp1024(m: Any, batch: int, widths: tuple[int, ...]) -> Steps:
+    """The same on more rows."""
+    return _mlp(m, batch, widths)
+
+
+@work(
+    "fan",
+    "one leaf used 10,000 times",
+    sizes=((10_000,), (6,)),
+    parts=("forward", "backward"),
+    bounds=(1.0, 0.75),
+    per=10_000,
+    rounds=15,
+)
+def fan(m: Any, uses: int) -> Steps:
+    """y + x, over and over: the leaf's gradient is the sum of all that arrive."""
+    x, seed = m.leaf(X), m.constant(SEED)
+
+    def add_up(x: Any) -> Any:
+        y = x * 1.0
+        for _ in range(uses - 1):
+            y = y + x
+        return y
+
+    yield
+    y, pull = m.run(add_up, x)
+    yield
+    (grad,) = pull(seed)
+    yield
+    return m.numbers(y, grad)
+
+
+@work("second", "grad of grad of 50 tanh", sizes=((50,), (3,)), parts=("",), bounds=(1.0,), rounds=60)
+def second(m: Any, depth: int) -> Steps:
+    """The gradient with create_graph, and its gradient."""
+    x, seed, tanh = m.leaf(X), m.constant(SEED), m.tanh
+
+    def chain(y: Any) -> Any:
+        for _ in range(depth):
+            y = tanh(y)
+        return y
+
+    yield
+    first, then = m.grad_of_grad(chain, x, seed)
+    yield
+    return m.numbers(first, then)
+
+
+@work(
+    "million",
+    "a chain of 1,000,000 nodes: forward, backward, freed",
+    sizes=((1_000_000,), (8,)),
+    parts=("per node",),
+    bounds=(1.0,),
+    per=1_000_000,
+    rounds=3,
+)
+def million(m: Any, ops: int) -> Steps:
+    """The elementwise chain at its longest, all in all."""
+    x, seed, chain = m.leaf(X), m.constant(SEED), _elementwise(m, ops)
+    yield
+    y, pull = m.run(chain, x)
+    (grad,) = pull(seed)
+    value = m.numbers(y)
+    del y, pull
+    yield
+    return value + m.numbers(grad)
+
+
+@work(
+    "bytes",
+    "memory per node of a chain",
+    sizes=((100_000,), (8,)),
+    parts=("",),
+    bounds=(0.40,),
+    unit="bytes",
+    meter="resident",
+    per=100_000,
+    rounds=3,
+)
+def memory_per_node(m: Any, ops: int) -> Steps:
+    """The elementwise chain, with what it saved."""
+    x, chain = m.leaf(X), _elementwise(m, ops)
+    yield
+    y, pull = m.run(chain, x)
+    yield
+    del pull
+    return m.numbers(y)
+
+
+@work(
+    "peak",
+    "peak memory of 50 tanh on 1 MiB arrays",
+    sizes=((50, 131_072), (3, 4)),
+    parts=("",),
+    bounds=(1.05,),
+    unit="KiB",
+    meter="peak",
+    per=1024,
+    against="by hand",
+    rounds=3,
+)
+def peak(m: Any, depth: int, length: int) -> Steps:
+    """Forward and backward; the result is held to the end."""
+    x, seed, tanh = m.leaf(np.linspace(-1, 1, length)), m.constant(np.ones(length)), m.tanh
+
+    def chain(y: Any) -> Any:
+        for _ in range(depth):
+            y = tanh(y)
+        return y
+
+    yield
+    y, pull = m.run(chain, x)
+    (grad,) = pull(seed)
+    yield
+    return m.numbers(y, grad)
+
+
+def peak_by_hand(_: Any, depth: int, length: int) -> Steps:
+    """The same in plain NumPy, each result forgotten as soon as its derivative is taken."""
+    x, grad = np.linspace(-1, 1, length), np.ones(length)
+    yield
+    kept, y = [], x
+    for _ in range(depth):
+        y = np.tanh(y)
+        kept.append(y)
+    while kept:
+        result = kept.pop()
+        grad = grad * (1 - result * result)
+    yield
+    return [y, grad]
+
+
+def _heard(m: Any, ops: int, listener: Callable[[], Any]) -> Steps:
+    x, seed, chain = m.leaf(X), m.constant(SEED), _elementwise(m, ops)
+    yield
+    y, pull = m.run(chain, x)
+    yield
+    pull(seed)
+    yield
+    count: list[str] = []
+    m.listeners.append(lambda event: count.append(event[0]))
+    m.run(chain, x)[1](seed)
+    m.listeners[:] = [listener()]
+    try:
+        yield
+        y, pull = m.run(chain, x)
+        yield
+        pull(seed)
+        yield
+    finally:
+        m.listeners.clear()
+    forward = count.index("backward")
+    return [np.array([forward, len(count) - forward])]
+
+
+# One part is nothing but the change of listeners; what an event costs is the second pair less the first.
+QUIET_AND_HEARD = ("quiet forward", "quiet backward", "", "heard forward", "heard backward")
+
+
+@work(
+    "listener",
+    "a listener that does nothing, per event",
+    sizes=((1000,), (8,)),
+    parts=QUIET_AND_HEARD,
+    bounds=(150, 150),
+    against="ns",
+)
+def listener(m: Any, ops: int) -> Steps:
+    """What the elementwise chain costs more when somebody listens, by the number of events."""
+    return _heard(m, ops, lambda: lambda event: None)
+
+
+@work(
+    "recorder",
+    "a recorded event of a small array",
+    sizes=((1000,), (8,)),
+    parts=QUIET_AND_HEARD,
+    bounds=(600, 600),
+    against="ns",
+)
+def recorder(m: Any, ops: int) -> Steps:
+    """The same with what `record()` listens with."""
+    return _heard(m, ops, m.recorder)

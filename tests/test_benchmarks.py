@@ -1,0 +1,51 @@
+"""The benchmark compares like with like: every work comes to the same numbers under all modules. Nothing is timed."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent / "benchmarks"))
+
+from contestant import CONTESTANTS, METERS, Missing, installed, measure  # noqa: E402
+from works import WORKS, Work  # noqa: E402
+
+THERE = {name: make() for name, make in CONTESTANTS.items() if installed(name)}
+RIVALS = [name for name in THERE if name not in ("workbench", "hand")]
+
+
+@pytest.fixture(autouse=True)
+def _nothing_is_measured(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Memory is read where only some systems write it."""
+    for meter in METERS:
+        monkeypatch.setitem(METERS, meter, METERS["clock"])
+
+
+@pytest.mark.parametrize("work", [work for work in WORKS.values() if work.against != "ns"], ids=lambda work: work.name)
+def test_a_work_comes_to_the_same_numbers_under_all_modules(work: Work) -> None:
+    parts, ours = measure(work, THERE["workbench"], work.sizes[1])
+    assert len(parts) == len(work.parts) == len(work.bounds)
+    assert all(np.isfinite(number).all() for number in ours)
+    compared = []
+    for name in RIVALS + (["hand"] if work.against == "by hand" else []):
+        try:
+            _, theirs = measure(work, THERE[name], work.sizes[1])
+        except Missing:
+            continue
+        compared.append(name)
+        for a, b in zip(ours, theirs, strict=True):
+            np.testing.assert_allclose(a, b, rtol=1e-12, atol=1e-14, err_msg=name)
+    assert ("torch" in compared) == ("torch" in THERE)
+
+
+@pytest.mark.parametrize("work", [work for work in WORKS.values() if work.against == "ns"], ids=lambda work: work.name)
+def test_a_listening_work_counts_the_events_of_forward_and_backward(work: Work) -> None:
+    (ops,) = work.sizes[1]
+    parts, ((forward, backward),) = measure(work, THERE["workbench"], work.sizes[1])
+    assert len(parts) == len(work.parts)
+    assert forward == ops
+    assert backward >= 2 * ops
+    assert THERE["workbench"].listeners == []
