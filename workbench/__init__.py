@@ -9,7 +9,7 @@ from __future__ import annotations
 from math import e, inf, nan, pi
 from typing import Any as _Any
 
-from . import autograd
+from . import autograd, utils
 from .autograd import quiet as _quiet
 from .autograd.anomaly_mode import is_anomaly_check_nan_enabled, is_anomaly_enabled
 from .autograd.dtypes import (
@@ -42,12 +42,14 @@ from .ops.choice import clamp, maximum, minimum, where
 from .ops.creation import (
     arange,
     full,
+    get_rng_state,
     is_tensor,
     manual_seed,
     ones,
     ones_like,
     rand,
     randn,
+    set_rng_state,
     tensor,
     zeros,
     zeros_like,

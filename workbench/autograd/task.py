@@ -45,6 +45,7 @@ class GraphTask:
         "_ready",
         "_begun",
         "callbacks",
+        "outer",
         "_tag",
         "__weakref__",
     )
@@ -184,7 +185,7 @@ class GraphTask:
         ready, buffers, waiting = self._ready, self._buffers, self._waiting
         needed, captures = self._needed, self._captures
         keep, tensors = self.keep_graph, self.create_graph
-        outer, modes.task = modes.task, self
+        self.outer, modes.task = modes.task, self
         before = set_grad(tensors)
         node: Node | None = None
         following, carried = None, None  # the next node and its gradient, if it alone is ready: no way round the heap
@@ -278,7 +279,7 @@ class GraphTask:
             raise
         finally:
             set_grad(before)
-            modes.task = outer
+            modes.task, self.outer = self.outer, None
         if not ready:
             while self.callbacks:
                 self.callbacks.pop(0)()

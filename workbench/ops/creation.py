@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import json
 import math
 import warnings
 from typing import Any
@@ -26,6 +27,24 @@ def manual_seed(seed: int) -> np.random.Generator:
     global _generator
     _generator = np.random.default_rng(seed)
     return _generator
+
+
+def get_rng_state() -> Tensor:
+    """Where the random numbers are, as bytes that set_rng_state takes: JSON, filled up to one length."""
+    text = json.dumps(_generator.bit_generator.state).ljust(256)
+    return wrap(np.frombuffer(text.encode(), np.uint8).copy())
+
+
+def set_rng_state(new_state: Tensor) -> None:
+    """Go back to where the random numbers were."""
+    if not isinstance(new_state, Tensor):
+        raise TypeError(f"expected a torch.ByteTensor, but got {type(new_state).__name__}")
+    if new_state.dtype is not dtypes.uint8:
+        raise TypeError("RNG state must be a torch.ByteTensor")
+    try:
+        _generator.bit_generator.state = json.loads(new_state._array.tobytes())
+    except ValueError:
+        raise RuntimeError("RNG state is not one that get_rng_state gave") from None
 
 
 def _leaf(array: np.ndarray, requires_grad: bool) -> Tensor:

@@ -1,0 +1,298 @@
+"""What checkpoints check, and their options, beside PyTorch's (rows 30.4 to 30.7 of the semantic map)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from oracle import raised, same
+
+
+def leaf(torch: Any, *values: float) -> Any:
+    return torch.tensor(values, dtype=torch.float64, requires_grad=True)
+
+
+def changing(first: Any, later: Any) -> Any:
+    """A function that computes something else from its second run on."""
+    runs = []
+
+    def f(x):
+        runs.append(x)
+        return (first if len(runs) == 1 else later)(x)
+
+    return f
+
+
+@same
+def test_30_4_fewer_tensors_saved(torch):
+    x = leaf(torch, 1.0)
+    f = changing(lambda x: x.sin().exp(), lambda x: x.sin())
+    torch.utils.checkpoint.checkpoint(f, x, use_reentrant=False).sum().backward()
+
+
+@same
+def test_30_4_more_tensors_saved(torch):
+    def program(early_stop):
+        x = leaf(torch, 1.0)
+        f = changing(lambda x: x.sin(), lambda x: x.sin().exp())
+        y = torch.utils.checkpoint.checkpoint(f, x, use_reentrant=False, early_stop=early_stop)
+        return raised(y.sum().backward), x.grad
+
+    return program(True), program(False)
+
+
+@same
+def test_30_4_other_shapes_and_dtypes(torch):
+    def program(later, **options):
+        x = leaf(torch, 1.0, 2.0, 3.0)
+        f = changing(lambda x: (x * 1).sin().cos().sum(), later)
+        y = torch.utils.checkpoint.checkpoint(f, x, use_reentrant=False, **options)
+        return raised(y.backward), x.grad
+
+    changes = [lambda x: x[:2].sin().cos().sum(), lambda x: x.float().sin().cos().sum()]
+    allowed = program(lambda x: (2 * x).sin().cos().sum()), program(changes[1], determinism_check="none")
+    return [program(later) for later in changes], allowed
+
+
+@same
+def test_30_5_a_saved_tensor_is_there_once(torch):
+    class Twice(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x)
+            return x * x
+
+        @staticmethod
+        def backward(ctx, grad):
+            return grad * (ctx.saved_tensors[0] + ctx.saved_tensors[0])
+
+    x = leaf(torch, 3.0)
+    y = torch.utils.checkpoint.checkpoint(lambda x: Twice.apply(x * 1), x, use_reentrant=False)
+    return raised(y.sum().backward), issubclass(torch.utils.checkpoint.CheckpointError, RuntimeError)
+
+
+@same
+def test_30_6_random_numbers_are_replayed(torch):
+    def program(use_reentrant, preserve):
+        drawn, x = [], leaf(torch, 1.0, 2.0)
+
+        def f(x):
+            drawn.append(torch.rand(2).tolist())
+            return (x * 2).sin()
+
+        y = torch.utils.checkpoint.checkpoint(f, x, use_reentrant=use_reentrant, preserve_rng_state=preserve)
+        torch.rand(3)
+        before = torch.get_rng_state()
+        y.sum().backward()
+        return drawn[0] == drawn[1], bool((torch.get_rng_state() == before).all())
+
+    return [program(kind, preserve) for kind in (True, False) for preserve in (True, False)]
+
+
+@same
+def test_the_state_of_the_random_numbers(torch):
+    state = torch.get_rng_state()
+    first = torch.rand(3).tolist()
+    torch.set_rng_state(state)
+    refused = [raised(torch.set_rng_state, wrong) for wrong in (3, torch.ones(3))]
+    return state.dtype, torch.rand(3).tolist() == first, refused
+
+
+@same
+def test_30_7_what_the_kinds_refuse(torch):
+    module, x = torch.utils.checkpoint, leaf(torch, 1.0)
+
+    def refused(**options):
+        return raised(module.checkpoint, lambda x: x.sin(), x, **options)
+
+    reentrant = [{"b": 2}, {"b": 2, "c": 3}, {"context_fn": lambda: None}, {"debug": True}]
+    checks = refused(use_reentrant=False, determinism_check="huh"), refused(use_reentrant=True, determinism_check="huh")
+    context = refused(use_reentrant=False, debug=True, context_fn=lambda: None)
+    with torch.no_grad():
+        unrecorded = refused(use_reentrant=False, determinism_check="huh")
+    return [refused(use_reentrant=True, **options) for options in reentrant], checks, context, unrecorded
+
+
+class Entered:
+    """A context that notes when it is entered and left, and whether gradients are on."""
+
+    def __init__(self, torch: Any, name: str, story: list[Any]) -> None:
+        self.torch, self.name, self.story = torch, name, story
+
+    def __enter__(self) -> None:
+        self.story.append((self.name, self.torch.is_grad_enabled()))
+
+    def __exit__(self, *exc: object) -> None:
+        self.story.append(("end of " + self.name, exc[0] is None))
+
+
+@same
+def test_30_7_contexts_around_the_first_run_and_the_others(torch):
+    story = []
+
+    def contexts():
+        story.append("made")
+        return Entered(torch, "forward", story), Entered(torch, "again", story)
+
+    def f(x):
+        story.append("f")
+        return x.sin().exp()
+
+    def run():
+        return torch.utils.checkpoint.checkpoint(f, leaf(torch, 1.0), use_reentrant=False, context_fn=contexts).sum()
+
+    y = run()
+    y.backward(retain_graph=True)
+    y.backward()
+    with torch.no_grad():
+        run()
+    return story
+
+
+@same
+def test_30_7_contexts_must_be_two(torch):
+    torch.utils.checkpoint.checkpoint(len, [], use_reentrant=False, context_fn=lambda: 3)
+
+
+@same
+def test_30_7_nothing_is_what_contexts_do_if_not_asked(torch):
+    contexts = torch.utils.checkpoint.noop_context_fn()
+    return [type(c).__name__ for c in contexts], [c.__enter__() for c in contexts]
+
+
+@same
+def test_30_7_stopping_early(torch):
+    module = torch.utils.checkpoint
+
+    def program(early_stop, forced=None):
+        story, x = [], leaf(torch, 1.0)
+
+        def f(x):
+            story.append("f")
+            y = x.sin().exp()
+            story.append("end")
+            return y
+
+        if forced is None:
+            y = module.checkpoint(f, x, use_reentrant=False, early_stop=early_stop)
+        else:
+            with module.set_checkpoint_early_stop(forced):
+                y = module.checkpoint(f, x, use_reentrant=False, early_stop=early_stop)
+        y.sum().backward()
+        return story
+
+    options = [(True,), (False,), (True, False), (False, True), (True, None)]
+    return [program(*option) for option in options], module.set_checkpoint_early_stop(False)(lambda: 3)()
+
+
+@same
+def test_30_7_hooks_of_the_user_around_inside_and_disabled(torch):
+    story, graph = [], torch.autograd.graph
+
+    def noting(name):
+        def noted(t):
+            story.append((name, t.tolist(), t.requires_grad))
+            return t
+
+        return graph.saved_tensors_hooks(noted, noted)
+
+    def f(x, scale):
+        with noting("inside"):
+            y = (x * scale).sin()
+        return y.exp()
+
+    x, scale = leaf(torch, 3.0), torch.ones(2, dtype=torch.float64)
+    with noting("around"):
+        y = torch.utils.checkpoint.checkpoint(f, x, scale, use_reentrant=False)
+    story.append("backward")
+    y.sum().backward()
+    z = torch.utils.checkpoint.checkpoint(f, x, scale, use_reentrant=False)
+    with graph.disable_saved_tensors_hooks("no hooks here"):
+        disabled = raised(torch.utils.checkpoint.checkpoint, f, x, scale, use_reentrant=False), raised(z.sum().backward)
+    return story, disabled, x.grad
+
+
+@same
+def test_inputs_written_after_the_forward_are_noticed(torch):
+    def program(use_reentrant):
+        a = leaf(torch, 1.0) * 1
+        y = torch.utils.checkpoint.checkpoint(lambda a: a.sin(), a, use_reentrant=use_reentrant)
+        a.mul_(2)
+        return raised(y.sum().backward)
+
+    return program(True), program(False)
+
+
+@same
+def test_writes_inside_the_function(torch):
+    def program(use_reentrant, f):
+        x = leaf(torch, 1.0)
+        y = torch.utils.checkpoint.checkpoint(f, x * 2, use_reentrant=use_reentrant)
+        return raised(y.sum().backward), x.grad
+
+    def write_what_was_saved(x):
+        a = x * 2
+        b = a.sin()
+        a.mul_(3)
+        return b
+
+    functions = [lambda x: x.mul_(3), lambda x: x.mul_(3).sin(), lambda x: (x * 2).mul_(3).sin(), write_what_was_saved]
+    return [program(kind, f) for kind in (True, False) for f in functions]
+
+
+@same
+def test_errors_in_the_first_run_and_in_the_second(torch):
+    def fail(x):
+        raise KeyError("inside")
+
+    def program(use_reentrant):
+        x, runs = leaf(torch, 1.0), []
+
+        def f(x):
+            runs.append(x)
+            return fail(x) if len(runs) == 2 else x.sin()
+
+        first = raised(torch.utils.checkpoint.checkpoint, fail, x, use_reentrant=use_reentrant)
+        y = torch.utils.checkpoint.checkpoint(f, x, use_reentrant=use_reentrant).sum()
+        return first, raised(y.backward, retain_graph=True), raised(y.backward), len(runs), x.grad
+
+    return program(True), program(False)
+
+
+@same
+def test_30_7_sequences(torch):
+    def program(segments, use_reentrant):
+        runs, x = [], leaf(torch, 1.0)
+
+        def part(i):
+            def f(x):
+                runs.append((i, torch.is_grad_enabled()))
+                return x.sin()
+
+            return f
+
+        parts = [part(i) for i in range(5)]
+        y = torch.utils.checkpoint.checkpoint_sequential(parts, segments, x, use_reentrant=use_reentrant)
+        runs.append("backward")
+        y.sum().backward()
+        return runs, x.grad
+
+    return [program(segments, kind) for segments in range(1, 6) for kind in (True, False, None)]
+
+
+@same
+def test_30_7_what_sequences_refuse(torch):
+    def refused(segments, **options):
+        parts, x = [lambda x: x.sin()] * 3, leaf(torch, 1.0)
+        return raised(torch.utils.checkpoint.checkpoint_sequential, parts, segments, x, **options)
+
+    counts = [refused(segments, use_reentrant=False) for segments in (0, 4, -1, 2.0)]
+    return counts, refused(2, use_reentrant=True, a=1, b=2), refused(2, use_reentrant=True, preserve_rng_state=False)
+
+
+@same
+def test_what_checkpoints_stand_on(torch):
+    module, x = torch.utils.checkpoint, leaf(torch, 1.0)
+    module.check_backward_validity([3, torch.ones(1)])
+    module.check_backward_validity([x])
+    wrong = raised(module.detach_variable, [x]), raised(module.detach_variable, x)
+    return module.detach_variable((x * 2, 3, torch.ones(1))), wrong, type(x.register_hook(len)).__name__
