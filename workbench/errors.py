@@ -141,6 +141,12 @@ GRAD_DTYPE = (
     "specific dtype, or None to allow any dtype. Set grad_dtype with caution. Diverging the dtypes of a tensor and "
     "its gradient may break downstream systems that assume they match."
 )
+GRAD_DTYPE_LEAF = "grad_dtype can only be {} on leaf tensors."
+GRAD_DTYPE_KIND = "grad_dtype must be a torch.dtype or None, but got {}"
+GRAD_DTYPE_TAKEN = (
+    "Cannot set grad_dtype to '{0}' because there is already a gradient with dtype '{1}'. Please clear the gradient "
+    "(.grad = None) before changing grad_dtype, or ensure the new grad_dtype matches the existing gradient's dtype."
+)
 ONLY_INPUTS = (
     "only_inputs argument is deprecated and is ignored now (defaults to True). To accumulate gradient for other parts "
     "of the graph, please use torch.autograd.backward."

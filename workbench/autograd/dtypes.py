@@ -10,14 +10,14 @@ import numpy as np
 class dtype:
     """A number type, named and printed as PyTorch does."""
 
-    __slots__ = ("name", "np", "is_floating_point", "rank", "type_name", "word")
+    __slots__ = ("name", "np", "is_floating_point", "rank", "type_name", "word", "c_name")
 
-    def __init__(self, name: str, rank: int, word: str) -> None:
+    def __init__(self, name: str, rank: int, word: str, c_name: str) -> None:
         self.name = name
         self.np = np.dtype(name)
         self.is_floating_point = rank == 2
         self.rank = rank  # 0 bool, 1 integer, 2 floating: the categories of PyTorch's type promotion
-        self.word = word
+        self.word, self.c_name = word, c_name
         self.type_name = f"torch.{word}Tensor"
 
     @property
@@ -32,13 +32,13 @@ class dtype:
         return named, (self.name,)
 
 
-bool_ = dtype("bool", 0, "Bool")
-uint8 = dtype("uint8", 1, "Byte")
-int32 = dtype("int32", 1, "Int")
-int64 = dtype("int64", 1, "Long")
-float16 = dtype("float16", 2, "Half")
-float32 = dtype("float32", 2, "Float")
-float64 = dtype("float64", 2, "Double")
+bool_ = dtype("bool", 0, "Bool", "bool")
+uint8 = dtype("uint8", 1, "Byte", "unsigned char")
+int32 = dtype("int32", 1, "Int", "int")
+int64 = dtype("int64", 1, "Long", "long int")
+float16 = dtype("float16", 2, "Half", "c10::Half")
+float32 = dtype("float32", 2, "Float", "float")
+float64 = dtype("float64", 2, "Double", "double")
 
 ALL = (bool_, uint8, int32, int64, float16, float32, float64)
 _by_name = {d.name: d for d in ALL}

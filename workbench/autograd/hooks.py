@@ -136,6 +136,8 @@ def _replaced(hook: Any, grads: list[Tensor | None], returned: Any) -> list[Tens
 def run_tensor_hooks(node: Node, extra: Extra, grad: Any, as_tensors: bool) -> Any:
     """A gradient as the hooks of the tensors it belongs to leave it."""
     grads = _tensors(grad if node.multi else [grad])
+    if extra.cast is not None:
+        grads = [g if g is None else g.to(extra.cast) for g in grads]
     for nr, hooks in (extra.tensor_hooks or {}).items():
         for hook in list(hooks.values()):
             returned = hook(grads[nr])
@@ -146,7 +148,7 @@ def run_tensor_hooks(node: Node, extra: Extra, grad: Any, as_tensors: bool) -> A
         t = reference()
         if t is not None and grads[nr] is not None:
             meta = meta_of(t)
-            g = grads[nr] if as_tensors else wrap(grads[nr]._array.copy())
+            g = grads[nr].clone()
             meta.grad = g if meta.grad is None else meta.grad + g
     back = _back(grads, as_tensors)
     return back if node.multi else back[0]

@@ -28,6 +28,7 @@ class Extra:
     made_at: str | None = None  # the user's lines that made the node, noted in anomaly mode
     tensor_hooks: dict[int, dict[int, Any]] | None = None  # by output number
     retainers: dict[int, Any] | None = None  # weak references to the tensors that retain their gradient, likewise
+    cast: Any = None  # the dtype in which a leaf wants its gradients, if it is another than its own
     pre_hooks: dict[int, Any] | None = None
     post_hooks: dict[int, Any] | None = None
 
@@ -114,9 +115,8 @@ class AccumulateGrad(Node):
         with accumulating:
             have = meta.grad
             if have is None:
-                meta.grad = wrap(np.array(grad, dtype=leaf._array.dtype, order="C"))
-            elif have._rg:
-                meta.grad = have + wrap(np.asarray(grad))
+                kind = leaf._array.dtype if meta.grad_dtype == "own" else None
+                meta.grad = wrap(np.array(grad, dtype=kind, order="C"))
             else:
                 have._array += grad
                 bump(have)
@@ -129,7 +129,10 @@ class AccumulateGrad(Node):
             return
         meta = meta_of(self.variable)
         with accumulating:
-            meta.grad = grad.clone() if meta.grad is None else meta.grad + grad
+            if meta.grad is None:
+                meta.grad = wrap(np.empty(grad._array.shape, grad._array.dtype)).copy_(grad)
+            else:
+                meta.grad = meta.grad + grad
         if meta.post_accumulate:
             self._tell(meta)
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from .. import errors
 from . import dtypes
+from .node import AccumulateGrad, Node
 from .tensor import Tensor
 
 
@@ -36,7 +37,7 @@ def gradients_of(ctx: Any, returned: Any) -> Any:
             raise RuntimeError(errors.EXPECTED_VARIABLE.format(_kind(grad)))
         kept.append((grad, shape, dtype))
     fitted = [
-        None if grad is None or parent is None else _fitted(ctx, i, grad, shape, dtype)
+        None if grad is None or parent is None else _fitted(ctx, i, grad, shape, _wanted(parent, grad, dtype))
         for i, ((grad, shape, dtype), (parent, _)) in enumerate(zip(kept, ctx.edges(), strict=True))
     ]
     return fitted[0] if ctx.arity == 1 else fitted
@@ -45,6 +46,12 @@ def gradients_of(ctx: Any, returned: Any) -> Any:
 def _kind(value: Any) -> str:
     kind = type(value)
     return kind.__name__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__name__}"
+
+
+def _wanted(parent: Node, grad: Tensor, dtype: Any) -> Any:
+    """The dtype the gradient must have: the input's, unless the input is a leaf whose `grad_dtype` was set."""
+    meta = parent.variable._meta if type(parent) is AccumulateGrad else None
+    return dtype if meta is None or meta.grad_dtype == "own" else grad._array.dtype
 
 
 def _fitted(ctx: Any, index: int, grad: Tensor, shape: tuple[int, ...], dtype: Any) -> Tensor:

@@ -25,6 +25,7 @@ class Meta:
 
     accumulator: Any = None  # weak reference to a leaf's AccumulateGrad
     grad: Tensor | None = None
+    grad_dtype: Any = "own"  # what `grad` must have, if another dtype than the tensor's was set; None for any
     extra: Any = None  # a leaf's hooks, shared with its accumulators
     post_accumulate: dict[int, Any] | None = None  # a leaf's hooks that run after accumulation
     retains_grad: bool = False

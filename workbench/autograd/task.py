@@ -26,8 +26,8 @@ class GraphTask:
     """One backward in progress.
 
     `roots` are (node, output_nr) pairs and `seeds` their gradients: arrays, or tensors if `create_graph`. With
-    `targets` (pairs again) only the nodes on a path to them run, and `captured` holds what arrived there. With
-    `accumulate` the targets' own nodes run instead: a leaf's gradient is accumulated, a retained one is kept.
+    `targets` (pairs again) only the nodes on a path to them run, and `captured` holds what arrived there; nothing if
+    `accumulate`: the targets' own nodes run too, which accumulates at leaves.
     """
 
     __slots__ = (
@@ -71,11 +71,9 @@ class GraphTask:
         self.callbacks: list[Any] = []
         self._waiting = self._count_uses()
         if targets is not None:
-            for index, (node, nr) in enumerate(targets):
+            self._needed = self._nodes_towards({node for node, _ in targets})
+            for index, (node, nr) in enumerate(() if accumulate else targets):
                 self._captures.setdefault(node, []).append((nr, index))
-            self._needed = self._nodes_towards(self._captures)
-            if accumulate:
-                self._captures = {}
 
     def _count_uses(self) -> dict[Node, int]:
         """How many deliveries each reachable node waits for."""
@@ -106,9 +104,8 @@ class GraphTask:
                         stack.append(parent)
         return waiting
 
-    def _nodes_towards(self, targets: dict[Node, Any]) -> set[Node]:
+    def _nodes_towards(self, needed: set[Node]) -> set[Node]:
         """The nodes with a path to a target, and the targets; uses always have the larger sequence number."""
-        needed = set(targets)
         for node in sorted(self._waiting, key=lambda n: n.seq):
             if any(parent in needed for parent, _ in node.edges() if parent is not None):
                 needed.add(node)
@@ -206,7 +203,7 @@ class GraphTask:
                 if wanted and self._continues(node):  # PyTorch then takes the gradient before the tensor's hooks
                     self._capture(node, grad)
                     wanted = False
-                if extra is not None and (extra.tensor_hooks or extra.retainers):
+                if extra is not None and (extra.tensor_hooks or extra.retainers or extra.cast):
                     grad = run_tensor_hooks(node, extra, grad, tensors)
                 if wanted:
                     self._capture(node, grad)

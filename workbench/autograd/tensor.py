@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import errors
-from . import state
+from . import dtypes, state
 from .facts import Facts
 from .storage import Meta, Storage
 
@@ -97,10 +97,10 @@ class Tensor(Facts):
     @property
     def grad(self) -> Tensor | None:
         """The gradient accumulated so far; None before the first."""
-        meta = self._meta
-        if self._rg and not self.is_leaf and not self.retains_grad:
+        found = None if self._meta is None else self._meta.grad
+        if found is None and self._rg and not self.is_leaf and not self.retains_grad:
             warnings.warn(errors.GRAD_OF_NON_LEAF, UserWarning, stacklevel=2)
-        return None if meta is None else meta.grad
+        return found
 
     @grad.setter
     def grad(self, new: Tensor | None) -> None:
@@ -109,9 +109,9 @@ class Tensor(Facts):
                 raise TypeError(errors.GRAD_KIND.format(type(new).__name__))
             if new is self:
                 raise RuntimeError(errors.GRAD_ITSELF)
-            if new._array.dtype != self._array.dtype:
-                got = {"float64": "double", "float32": "float"}.get(new.dtype.name, new.dtype.word)
-                raise RuntimeError(errors.GRAD_DTYPE.format(got, self.dtype.word))
+            kind = self._gradient_dtype()
+            if kind not in (None, new.dtype):
+                raise RuntimeError(errors.GRAD_DTYPE.format(new.dtype.c_name, kind.word))
             if new._array.shape != self._array.shape:
                 raise RuntimeError(errors.GRAD_SHAPE.format(list(new.shape), list(self.shape)))
         meta_of(self).grad = new
@@ -119,6 +119,30 @@ class Tensor(Facts):
     @grad.deleter
     def grad(self) -> None:
         self.grad = None
+
+    def _gradient_dtype(self) -> dtypes.dtype | None:
+        kind = "own" if self._meta is None else self._meta.grad_dtype
+        return self.dtype if kind == "own" else kind
+
+    @property
+    def grad_dtype(self) -> dtypes.dtype | None:
+        """The dtype of this leaf's gradients, to which they are cast when they arrive; None for any."""
+        if not self.is_leaf:
+            raise RuntimeError(errors.GRAD_DTYPE_LEAF.format("accessed"))
+        return self._gradient_dtype()
+
+    @grad_dtype.setter
+    def grad_dtype(self, kind: dtypes.dtype | None) -> None:
+        from .node import edge_of, extra_of
+
+        if not self.is_leaf:
+            raise RuntimeError(errors.GRAD_DTYPE_LEAF.format("set"))
+        if kind is not None and not isinstance(kind, dtypes.dtype):
+            raise RuntimeError(errors.GRAD_DTYPE_KIND.format(type(kind).__name__))
+        meta = meta_of(self)
+        if meta.grad is not None and kind not in (None, meta.grad.dtype):
+            raise RuntimeError(errors.GRAD_DTYPE_TAKEN.format(kind.word, meta.grad.dtype.c_name))
+        meta.grad_dtype = extra_of(edge_of(self)).cast = kind
 
     def is_inference(self) -> bool:
         """Whether the tensor was made in inference mode."""
