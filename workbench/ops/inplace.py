@@ -116,7 +116,6 @@ _copy = define(
     src="grad",
     samples="r(2, 3), r(3); r(3), r(3)",
 )
-_copy.op.node.name = lambda self: "torch::autograd::CopyBackwards"
 
 
 @method()
