@@ -71,6 +71,7 @@ from .ops.elementary import (
     tan,
     trunc,
 )
+from .ops.gathering import gather, masked_fill, masked_select, scatter, scatter_add
 from .ops.indexing import argsort, sort
 from .ops.joining import cat, stack
 from .ops.linear import bmm, dot, matmul, mm, mv

@@ -1,0 +1,212 @@
+"""Elements looked up by an index for each, and put where it says; elements under a mask."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .. import errors
+from ..autograd.tensor import Tensor
+from .compile import TENSORS
+from .declare import define, in_formulas, method
+from .refusals import check_broadcast
+from .shapes import dim_index, sum_to_array
+
+Places = tuple[np.ndarray, ...]
+
+
+def _places(index: np.ndarray, dim: int) -> Places:
+    """NumPy's indices of what an index tensor names: its own places, but along `dim` the elements it holds."""
+    index = np.atleast_1d(index)
+    places = [np.arange(n).reshape((-1,) + (1,) * (index.ndim - i - 1)) for i, n in enumerate(index.shape)]
+    places[dim] = index
+    return tuple(places)
+
+
+def _gather_of(a: np.ndarray, dim: int, index: np.ndarray) -> np.ndarray:
+    return np.atleast_1d(a)[_places(index, dim)].reshape(index.shape)
+
+
+def _put_at(a: np.ndarray, src: Any, dim: int, index: np.ndarray, add: bool) -> np.ndarray:
+    out = a.copy()
+    places, values = _places(index, dim), src
+    if isinstance(src, np.ndarray) and src.ndim:
+        values = src[tuple(slice(n) for n in index.shape)]
+    if add:
+        np.add.at(np.atleast_1d(out), places, values)
+    else:
+        np.atleast_1d(out)[places] = values
+    return out
+
+
+def _fitting(grad: Any, shape: tuple[int, ...], node: str) -> Any:
+    """A gradient for `src`; RuntimeError where `src` was larger than its index."""
+    if grad.shape != shape:
+        got, want = list(grad.shape), list(shape)
+        raise RuntimeError(errors.INVALID_GRADIENT_SHAPE.format(node, 1, got, want))
+    return grad
+
+
+in_formulas("fitting", _fitting, _fitting)
+_gather = define(
+    "GatherBackward0",
+    "gather(Tensor self, dim, Kept index)",
+    _gather_of,
+    self="scatter_add(zeros_like(self), grad, dim, index)",
+    samples="r(4), 0, w.tensor([2, 0, 2]); r(2, 3), 1, w.tensor([[0, 0, 2]]); r(), 0, w.tensor(0)",
+)
+_scatter_add = define(
+    "ScatterAddBackward0",
+    "scatter_add(Tensor self, Tensor src, dim, Kept index)",
+    lambda a, src, dim, index: _put_at(a, src, dim, index, add=True),
+    self="grad",
+    src="fitting(gather(grad, dim, index), src.shape, 'ScatterAddBackward0')",
+    samples="r(4), r(3), 0, w.tensor([2, 0, 2]); r(2, 3), r(1, 2), 1, w.tensor([[1, 1]])",
+)
+_scatter = define(
+    "ScatterBackward0",
+    "scatter(Tensor self, Tensor src, dim, Kept index)",
+    lambda a, src, dim, index: _put_at(a, src, dim, index, add=False),
+    self="scatter_number(grad, dim, index, 0)",
+    src="fitting(gather(grad, dim, index), src.shape, 'ScatterBackward0')",
+    samples="r(4), r(2), 0, w.tensor([2, 0]); r(2, 3), r(1, 2), 1, w.tensor([[1, 2]])",
+)
+_scatter_number = define(
+    "ScatterBackward1",
+    "scatter_number(Tensor self, dim, Kept index, value)",
+    lambda a, dim, index, value: _put_at(a, value, dim, index, add=False),
+    self="scatter_number(grad, dim, index, 0)",
+    samples="r(4), 0, w.tensor([2, 0]), 2.0",
+)
+
+
+def _filled(a: np.ndarray, value: Any, mask: np.ndarray) -> np.ndarray:
+    out = np.broadcast_to(a, np.broadcast_shapes(a.shape, mask.shape)).copy()
+    np.copyto(out, value, casting="unsafe", where=mask)
+    return out
+
+
+_fill_number = define(
+    "MaskedFillBackward0",
+    "masked_fill_number(Tensor self, Kept mask, value)",
+    lambda a, mask, value: _filled(a, value, mask),
+    kind="assign",
+    self="masked_fill_number(grad, mask, 0)",
+    samples="r(3), b(3), 2.0; r(3), b(2, 3), 2.0",
+)
+_fill = define(
+    "MaskedFillBackward1",
+    "masked_fill(Tensor self, Tensor value, Kept mask)",
+    _filled,
+    kind="assign",
+    self="masked_fill_number(grad, mask, 0)",
+    value="where(mask, grad, 0)",
+    samples="r(3), r(), b(3); r(2, 1), r(), b(2, 3)",
+)
+
+
+def _selected(a: np.ndarray, mask: np.ndarray) -> np.ndarray:
+    a, mask = np.broadcast_arrays(a, mask)
+    return a[mask]
+
+
+def _unselected(grad: np.ndarray, a: np.ndarray, mask: np.ndarray) -> np.ndarray:
+    out = np.zeros(np.broadcast_shapes(a.shape, mask.shape), grad.dtype)
+    out[np.broadcast_to(mask, out.shape)] = grad
+    return sum_to_array(out, a.shape)
+
+
+def _unselected_tensor(grad: Tensor, t: Tensor, mask: Tensor) -> Tensor:
+    shape = np.broadcast_shapes(t.shape, mask.shape)
+    where = np.broadcast_to(mask._array, shape)
+    return TENSORS["index_backward"](grad, shape, (where,)).sum_to_size(t.shape)
+
+
+in_formulas("unselected", _unselected, _unselected_tensor)
+_masked_select = define(
+    "MaskedSelectBackward0",
+    "masked_select(Tensor self, Kept mask)",
+    _selected,
+    self="unselected(grad, self, mask)",
+    samples="r(4), w.tensor([True, False, True, True]); r(3), w.tensor([[True, False, True], [True, True, False]])",
+)
+
+
+def _check_index(function: str, t: Tensor, dim: int, index: Tensor, src: Tensor | None = None) -> int:
+    """The dimension counted from the front, where each index names an element and all sizes fit."""
+    shape, places = t._array.shape or (1,), index._array.shape or (1,)
+    dim = dim_index(dim, len(shape))
+    if index._array.dtype.name not in ("int32", "int64"):
+        raise RuntimeError(f"{function}(): Expected dtype int32/int64 for index")
+    if src is not None and src.dtype is not t.dtype:
+        raise RuntimeError(f"{function}(): Expected self.dtype to be equal to src.dtype")
+    whom = "input" if function == "gather" else "self"
+    if len(places) != len(shape):
+        raise RuntimeError(f"Index tensor must have the same number of dimensions as {whom} tensor")
+    if src is not None and 0 < src._array.ndim < len(places):
+        dim_index(src._array.ndim, src._array.ndim)
+    if src is not None and len(places) != (src._array.ndim or 1):
+        raise RuntimeError("Index tensor must have the same number of dimensions as src tensor")
+    too_large = next((d for d, n in enumerate(places) if d != dim and n > shape[d]), None)
+    if function == "gather" and too_large is not None:
+        raise RuntimeError(
+            f"Size does not match at dimension {too_large} expected index {list(places)} to be no larger than self "
+            f"{list(shape)} apart from dimension {dim}"
+        )
+    beyond = src is not None and any(n > m for n, m in zip(places, src._array.shape or (1,), strict=True))
+    if too_large is not None or beyond:
+        wanted = f"no larger than self {list(shape)} apart from dimension {dim}"
+        if src is not None:
+            wanted += f" and to be no larger size than src {list(src._array.shape)}"
+        raise RuntimeError(f"Expected index {list(places)} to be {wanted}")
+    outside = index._array[(index._array < 0) | (index._array >= shape[dim])]
+    if outside.size:
+        raise RuntimeError(f"index {outside.flat[0]} is out of bounds for dimension {dim} with size {shape[dim]}")
+    return dim
+
+
+@method()
+def gather(self: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False) -> Tensor:
+    """For each place of `index` the element that it names along `dim`."""
+    return _gather(self, _check_index("gather", self, dim, index), index)
+
+
+@method()
+def scatter(self: Tensor, dim: int, index: Tensor, src: Any = None, *, value: float | None = None) -> Tensor:
+    """A copy in which the elements of `src` (or one number) have gone where `index` says along `dim`."""
+    if not isinstance(src, Tensor):
+        return _scatter_number(self, _check_index("scatter", self, dim, index), index, value if src is None else src)
+    return _scatter(self, src, _check_index("scatter", self, dim, index, src), index)
+
+
+@method()
+def scatter_add(self: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
+    """A copy in which the elements of `src` have been added where `index` says along `dim`."""
+    return _scatter_add(self, src, _check_index("scatter", self, dim, index, src), index)
+
+
+@method()
+def masked_fill(self: Tensor, mask: Tensor, value: Any) -> Tensor:
+    """A copy with one number (or a tensor without dimensions) wherever the mask is true."""
+    if mask._array.dtype.kind != "b":
+        word = {"int64": "long int", "float32": "float", "float64": "double"}.get(mask.dtype.name, mask.dtype.name)
+        raise RuntimeError(f"masked_fill_ only supports boolean masks, but got mask with dtype {word}")
+    check_broadcast([mask._array.shape, self._array.shape])
+    if not isinstance(value, Tensor):
+        return _fill_number(self, mask, value)
+    if value._array.ndim:
+        raise RuntimeError(
+            "masked_fill_ only supports a 0-dimensional value tensor, but got tensor with "
+            f"{value._array.ndim} dimension(s)."
+        )
+    return _fill(self, value, mask)
+
+
+@method()
+def masked_select(input: Tensor, mask: Tensor) -> Tensor:
+    """The elements under the mask, as a vector."""
+    if mask._array.dtype.kind != "b":
+        raise RuntimeError("masked_select: expected BoolTensor for mask")
+    check_broadcast([mask._array.shape, input._array.shape])
+    return _masked_select(input, mask)
