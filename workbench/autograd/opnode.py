@@ -91,12 +91,12 @@ class OpNode(Node):
     def _pack_one(self, name: str, hooks: Any) -> None:
         setattr(self, f"s_{name}", packed(read_tensor(self, name), self, hooks))
 
-    def __call__(self, *grads: Tensor | None) -> tuple[Tensor | None, ...]:
-        """The gradients of the inputs from those of the outputs."""
+    def __call__(self, *grads: Tensor | None) -> Tensor | tuple[Tensor | None, ...] | None:
+        """The gradients of the inputs, of one input alone, from those of the outputs."""
         if len(grads) != self.outputs:
             raise TypeError(f"expected {self.outputs} arguments, got {len(grads)} instead")
         out = self.vjp_tensors(list(grads) if self.multi else grads[0])
-        return (out,) if self.arity == 1 else tuple(out)
+        return out if self.arity == 1 else tuple(out)
 
 
 class Node1(OpNode):

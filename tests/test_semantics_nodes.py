@@ -1,0 +1,211 @@
+"""Classes, nodes and names (rows 15.x of the semantics), each program under both engines."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from oracle import chain, compare, entries, names, raised, same
+
+
+def mul(torch: Any) -> type:
+    """A Function of two tensors and a number."""
+
+    class Mul(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, a, b, scale=1.0):
+            ctx.save_for_backward(a, b)
+            ctx.scale = scale
+            ctx.notes = ["forward"]
+            return a * b * scale
+
+        @staticmethod
+        def backward(ctx, g):
+            a, b = ctx.saved_tensors
+            ctx.notes.append("backward")
+            return (g * b * ctx.scale, g * a * ctx.scale, None)[: len(ctx.needs_input_grad)]
+
+    return Mul
+
+
+def leaf(torch: Any) -> Any:
+    """A leaf that requires grad."""
+    return torch.tensor([1.0, 2.0], requires_grad=True)
+
+
+@same
+def test_15_1_the_metaclass_makes_a_node_class_for_each_function(torch: Any) -> None:
+    F = mul(torch)
+
+    class Sub(F):
+        pass
+
+    module = torch.autograd.function
+    node, sub = F._backward_cls, Sub._backward_cls
+    return (
+        type(F) is module.FunctionMeta,
+        [c.__name__ for c in (node, sub)],
+        [c.__bases__ == (module.BackwardCFunction,) for c in (node, sub)],
+        [node._forward_cls is F, sub._forward_cls is Sub],
+        Sub._backward_cls._autograd_function_id - F._backward_cls._autograd_function_id,
+        F._autograd_function_id == node._autograd_function_id if hasattr(F, "_autograd_function_id") else True,
+    )
+
+
+@same
+def test_15_2_ctx_is_the_node(torch: Any) -> None:
+    seen = []
+
+    class F(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            seen.append(ctx)
+            return x * 2
+
+        @staticmethod
+        def backward(ctx, g):
+            seen.append(ctx)
+            return g
+
+    y = F.apply(leaf(torch))
+    y.sum().backward()
+    ctx = seen[0]
+    module = torch.autograd.function
+    return (
+        seen[0] is seen[1] is y.grad_fn,
+        isinstance(ctx, module.BackwardCFunction),
+        isinstance(ctx, module.FunctionCtx),
+        isinstance(ctx, F),
+        type(ctx) is F._backward_cls,
+    )
+
+
+@same
+def test_15_3_names(torch: Any) -> None:
+    y = mul(torch).apply(leaf(torch), leaf(torch))
+    return y.grad_fn.name(), type(y.grad_fn).__name__, repr(y), type(y.grad_fn).__qualname__
+
+
+@same
+def test_15_4_attributes_live_on_the_node(torch: Any) -> None:
+    y = mul(torch).apply(leaf(torch), leaf(torch), 3.0)
+    node = y.grad_fn
+    node.added = "later"
+    y.sum().backward()
+    flags = [getattr(node, name) for name in ("to_save", "dirty_tensors", "non_differentiable")]
+    return node.scale, node.notes, node.added, flags, raised(lambda: node.missing)
+
+
+@same
+def test_15_5_applying_the_node_runs_backward(torch: Any) -> None:
+    y = mul(torch).apply(leaf(torch), leaf(torch) * 2)
+    out = y.grad_fn.apply(torch.ones(2))
+    return type(out).__name__, out, y.grad_fn.notes, raised(y.grad_fn.apply)[0]
+
+
+@same
+def test_15_6_calling_the_node(torch: Any) -> None:
+    x, y = leaf(torch), leaf(torch)
+    custom, product, total = mul(torch).apply(x, y).grad_fn, (x * y).grad_fn, (x * y).sum().grad_fn
+    return (
+        raised(custom, torch.ones(2)),
+        product(torch.tensor([1.0, 3.0])),
+        total(torch.tensor(2.0)),
+        raised(product)[0],
+        raised(product, torch.ones(2), torch.ones(2))[0],
+    )
+
+
+@same
+def test_15_7_one_edge_per_tensor_argument(torch: Any) -> None:
+    x, plain = leaf(torch), torch.ones(2)
+    F = mul(torch)
+    made = [F.apply(x, plain, 2.0), F.apply(plain, x * 2), F.apply(x, x), x * 2, 2 * x, x * plain, plain - x]
+    made += [x / x, torch.where(x > 1, x, plain), torch.cat([plain, x]), x.sum(), x[0], torch.stack([x, x * 1])]
+    return [[(node, nr) for node, nr in y.grad_fn.next_functions] for y in made]
+
+
+@same
+def test_15_7_output_numbers(torch: Any) -> None:
+    class Pair(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x * 1, x * 2
+
+        @staticmethod
+        def backward(ctx, g, h):
+            return g + 2 * h
+
+    a, b = Pair.apply(leaf(torch))
+    return chain((a * b + b).grad_fn), a.output_nr, b.output_nr
+
+
+@same
+def test_15_8_node_is_a_virtual_base_class(torch: Any) -> None:
+    Node = torch.autograd.graph.Node
+    x = leaf(torch)
+    y = mul(torch).apply(x, x)
+    accumulator = y.grad_fn.next_functions[0][0]
+    found = [isinstance(n, Node) for n in (y.grad_fn, (x * 2).grad_fn, accumulator, x, 3)]
+    return found, issubclass(type(y.grad_fn), Node), issubclass(int, Node)
+
+
+@same
+def test_15_9_metadata(torch: Any) -> None:
+    x = leaf(torch)
+    told = []
+    for node in (mul(torch).apply(x, x).grad_fn, (x * 2).grad_fn):
+        node.metadata["note"] = 3
+        told.append((type(node.metadata).__name__, node.metadata["note"]))
+    custom = mul(torch).apply(x, x).grad_fn
+    return told, [(tuple(m.shape), m.dtype) for m in custom._input_metadata]
+
+
+@same
+def test_15_10_accumulate_grad(torch: Any) -> None:
+    x = leaf(torch)
+    one, two = (x * 2).grad_fn.next_functions[0], (x * 3).grad_fn.next_functions[0]
+    return one[0].name(), one[0] is two[0], one[1], one[0].variable is x, one[0].next_functions, type(one[0]).__name__
+
+
+NAMED = """
+1 - x | 2 / x | x ** 2 | x ** y | 2 ** x | x.clamp(0, 1) | x.clamp(y, p) | x.sum() | x.sum(0) | x.max()
+a.max(1)[0] | a.min(0)[0] | a.reshape(6) | a.T | a.t() | a.transpose(0, 1) | x[0] | x[1:] | x[i] | x[m]
+a @ M | a @ x | x @ y | x.double().float() | (x * 1).fill_(2) | (x * 1).copy_(y) | (x * 1).add_(1)
+(x * 1).zero_() | (x * 1).mul_(y) | (x * 1).exp_() | x.float() | x.mean() | x.mean(0) | x.abs() | -x
+x.clone() | x.expand(2, 3) | x.unsqueeze(0) | c.squeeze(1) | torch.cat([x, y]) | torch.stack([x, y])
+torch.where(m, x, y) | x.sort()[0] | torch.maximum(x, y) | x.sigmoid() | x.tanh() | x.relu() | x.sqrt()
+"""
+
+
+@pytest.mark.parametrize("text", entries(NAMED))
+def test_15_11_names_of_built_in_nodes(text: str) -> None:
+    def program(torch: Any) -> Any:
+        node = eval(text, names(torch)).grad_fn
+        return node.name(), type(node).__name__, [f and f.name() for f, _ in node.next_functions]
+
+    compare(program)
+
+
+@same
+def test_15_12_reading_saved_tensors_once(torch: Any) -> None:
+    class Once(torch.autograd.Function):
+        clear_saved_tensors_on_access = True
+
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x)
+            return x * 2
+
+        @staticmethod
+        def backward(ctx, g):
+            ctx.saved_tensors  # noqa: B018
+            return g * ctx.saved_tensors[0]
+
+    Once.apply(leaf(torch)).sum().backward()
+
+
+@same
+def test_15_13_saved_tensors_cannot_be_set(torch: Any) -> None:
+    node = mul(torch).apply(leaf(torch), leaf(torch)).grad_fn
+    return raised(setattr, node, "saved_tensors", ())[0]
