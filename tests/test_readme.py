@@ -1,0 +1,38 @@
+"""The README keeps its promises: its example runs, its picture is what its command draws, its links lead somewhere."""
+
+from __future__ import annotations
+
+import re
+import runpy
+import shutil
+from pathlib import Path
+
+from lab import CHECKOUT
+
+README = (CHECKOUT / "README.md").read_text(encoding="utf-8")
+
+
+def test_the_example_runs_and_saves_its_page(tmp_path: Path, monkeypatch) -> None:
+    (example,) = re.findall(r"```python\n(.*?)```", README, flags=re.DOTALL)
+    monkeypatch.chdir(tmp_path)
+    names: dict = {}
+    exec(compile(example, "README.md", "exec"), names)
+    assert names["x"].grad.tolist() == [2.0, -4.0, 6.0]
+    page = (tmp_path / "square.html").read_text(encoding="utf-8")
+    assert "SquareBackward" in page and "http://" not in page.replace("http://www.w3.org/", "")
+
+
+def test_the_picture_is_what_its_command_draws(tmp_path: Path) -> None:
+    committed = CHECKOUT / "assets" / "square.svg"
+    shutil.copy(CHECKOUT / "assets" / "draw.py", tmp_path)
+    runpy.run_path(str(tmp_path / "draw.py"))
+    # The words, not the places: those may move with the release of Graphviz.
+    drawn, kept = (
+        re.findall(r">([^<>\n]+)</t", path.read_text(encoding="utf-8")) for path in (tmp_path / "square.svg", committed)
+    )
+    assert drawn == kept and "SquareBackward" in drawn
+
+
+def test_links_and_paths_lead_somewhere() -> None:
+    paths = [*re.findall(r"\]\(([^)#:]+)\)", README), "assets/draw.py", "notebooks", "tests"]
+    assert [path for path in paths if not (CHECKOUT / path).exists()] == []
