@@ -137,6 +137,35 @@ def test_the_panel_stands_beside_the_picture_where_there_is_room_and_below_it_el
         page.set_viewport_size({"width": 1280, "height": 900})
 
 
+def test_details_below_a_high_picture_come_into_sight_and_leave_the_reader_at_the_box(page):
+    page.set_viewport_size({"width": 600, "height": 600})
+    try:
+        page.locator('[data-id="n1"]').click()
+        assert panel(page).bounding_box()["y"] + panel(page).bounding_box()["height"] < 601
+        panel(page).focus()
+        page.keyboard.press("Escape")
+        box = page.locator('[data-id="n1"]').bounding_box()
+        assert focused(page) == "n1"
+        assert -1 < box["y"] and box["y"] + box["height"] < 601
+    finally:
+        page.set_viewport_size({"width": 1280, "height": 900})
+
+
+def test_the_picture_stays_where_it_is_between_long_and_short_sentences(page):
+    page.set_viewport_size({"width": 600, "height": 900})
+    try:
+        story = storyboard().to_dict()
+        story["steps"][0]["caption"], story["steps"][1]["caption"] = "Short.", "A sentence of two lines. " * 5
+        show(page, story)
+        tops = []
+        for k in (0, 1):
+            page.evaluate("k => player.go(k)", k)
+            tops.append(page.locator(".wb-view").bounding_box()["y"])
+        assert tops[0] == tops[1]
+    finally:
+        page.set_viewport_size({"width": 1280, "height": 900})
+
+
 def test_zoom_and_fit(page):
     width = "Number(document.querySelector('.wb-picture').getAttribute('width'))"
     page.wait_for_function(width)

@@ -421,12 +421,14 @@ function mount(el, storyboard, options = {}) {
     selected = box;
     drawn.groups.get(box).setAttribute("aria-expanded", "true");
     panel.show(box);
+    // Below the picture it may be out of sight, and then a click would seem to do nothing.
+    if (panel.element.offsetTop > view.element.offsetTop) panel.element.scrollIntoView({ block: "nearest" });
   }
   function close() {
     if (!selected) return;
     const group = drawn.groups.get(selected);
     group.setAttribute("aria-expanded", "false");
-    if (panel.element.contains(document.activeElement)) group.focus({ preventScroll: true });
+    if (panel.element.contains(document.activeElement)) group.focus();
     panel.element.hidden = true;
     selected = null;
   }
