@@ -71,8 +71,9 @@ from .ops.elementary import (
     tan,
     trunc,
 )
-from .ops.gathering import gather, masked_fill, masked_select, scatter, scatter_add
-from .ops.indexing import argsort, sort
+from .ops.gathering import gather, index_add, index_select, masked_fill, masked_select, scatter, scatter_add
+from .ops.indexing import argsort, index_put, sort
+from .ops.inplace import *  # noqa: F403
 from .ops.joining import cat, stack
 from .ops.linear import bmm, dot, matmul, mm, mv
 from .ops.movement import clone, detach, permute, reshape, squeeze, t, transpose, unsqueeze

@@ -81,6 +81,29 @@ _scatter_number = define(
 )
 
 
+def _added(a: np.ndarray, source: np.ndarray, dim: int, index: np.ndarray, alpha: float = 1) -> np.ndarray:
+    out = np.moveaxis(a, dim, 0).copy()
+    np.add.at(out, index, np.moveaxis(source * alpha, dim, 0))
+    return np.moveaxis(out, 0, dim)
+
+
+_index_add = define(
+    "IndexAddBackward0",
+    "index_add(Tensor self, Tensor source, dim, Kept index, alpha)",
+    _added,
+    self="grad",
+    source="index_select(grad, dim, index) * alpha",
+    samples="r(3), r(2), 0, w.tensor([2, 0]), 1; r(2, 3), r(2, 2), 1, w.tensor([1, 1]), 2.5",
+)
+_index_select = define(
+    "IndexSelectBackward0",
+    "index_select(Tensor self, dim, Kept index)",
+    lambda a, dim, index: np.take(a, index, dim) if a.ndim else a.copy(),
+    self="index_add(zeros(self.shape, grad), grad, dim, index, 1)",
+    samples="r(3), 0, w.tensor([2, 0, 2]); r(2, 3), 1, w.tensor([1])",
+)
+
+
 def _filled(a: np.ndarray, value: Any, mask: np.ndarray) -> np.ndarray:
     out = np.broadcast_to(a, np.broadcast_shapes(a.shape, mask.shape)).copy()
     np.copyto(out, value, casting="unsafe", where=mask)
@@ -210,3 +233,20 @@ def masked_select(input: Tensor, mask: Tensor) -> Tensor:
         raise RuntimeError("masked_select: expected BoolTensor for mask")
     check_broadcast([mask._array.shape, input._array.shape])
     return _masked_select(input, mask)
+
+
+@method()
+def index_add(self: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: float = 1) -> Tensor:
+    """A copy with source's slices (times alpha) added to those that `index` names along `dim`."""
+    return _index_add(self, source, dim_index(dim, self._array.ndim), index, alpha)
+
+
+@method()
+def index_select(self: Tensor, dim: int, index: Tensor) -> Tensor:
+    """The slices along `dim` that a vector of indices names."""
+    dim = dim_index(dim, self._array.ndim)
+    size = self._array.shape[dim] if self._array.ndim else 1
+    outside = index._array[(index._array < 0) | (index._array >= size)]
+    if outside.size:
+        raise RuntimeError(f"INDICES element is out of DATA bounds, id={outside.flat[0]} axis_dim={size}")
+    return _index_select(self, dim, index)

@@ -87,50 +87,39 @@ define(
 )
 
 
-def _with_put(a: np.ndarray, values: np.ndarray, indices: Any) -> np.ndarray:
+def _with_put(a: np.ndarray, values: Any, indices: Any, accumulate: bool = False) -> np.ndarray:
     out = a.copy()
-    out[indices] = values
+    if accumulate:
+        np.add.at(out, indices, values)
+    else:
+        out[indices] = values
     return out
 
 
-index_put = define(
+_index_put = define(
     "IndexPutBackward0",
-    "index_put(Tensor self, Tensor values, indices)",
+    "index_put(Tensor self, Tensor values, indices, accumulate)",
     _with_put,
     kind="assign",
-    self="where_put(grad, indices)",
+    self="grad if accumulate else without(grad, indices)",
     values="index(grad, indices)",
-    samples="r(4), r(2), (np.array([0, 2]),); r(2, 3), r(), (slice(None), np.array([1, 2]))",
+    samples="r(4), r(2), (np.array([0, 2]),), False; r(2, 3), r(), (slice(None), np.array([1, 2])), False; "
+    "r(3), r(2), (np.array([1, 1]),), True",
 )
 in_formulas(
-    "where_put",
+    "without",
     lambda grad, indices: _with_put(grad, 0, indices),
-    lambda grad, indices: index_put(grad, wrap(np.zeros((), grad._array.dtype)), indices),
+    lambda grad, indices: _index_put(grad, wrap(np.zeros((), grad._array.dtype)), indices, False),
 )
 
 
-def _index_add(a: np.ndarray, source: np.ndarray, dim: int, index: np.ndarray) -> np.ndarray:
-    out = np.moveaxis(a, dim, 0).copy()
-    np.add.at(out, index, np.moveaxis(source, dim, 0))
-    return np.moveaxis(out, 0, dim)
+@method()
+def index_put(self: Tensor, indices: Any, values: Tensor, accumulate: bool = False) -> Tensor:
+    """A copy with values written where a tuple of index tensors says; `accumulate` adds them."""
+    where = tuple(i._array if isinstance(i, Tensor) else i for i in indices)
+    return _index_put(self, values, where, accumulate)
 
 
-index_add = define(
-    "IndexAddBackward0",
-    "index_add(Tensor self, Tensor source, dim, Kept index)",
-    _index_add,
-    self="grad",
-    source="index_select(grad, dim, index)",
-    samples="r(3), r(2), 0, w.tensor([2, 0]); r(2, 3), r(2, 2), 1, w.tensor([1, 1])",
-)
-index_select = define(
-    "IndexSelectBackward0",
-    "index_select(Tensor self, dim, Kept index)",
-    lambda a, dim, index: np.take(a, index, dim),
-    self="index_add(zeros(self.shape, grad), grad, dim, index)",
-    samples="r(3), 0, w.tensor([2, 0, 2]); r(2, 3), 1, w.tensor([1])",
-)
-in_formulas("index_select", lambda a, dim, index: np.take(a, index, dim), index_select)
 in_formulas(
     "zeros",
     lambda shape, like: np.zeros(shape, np.asarray(like).dtype),

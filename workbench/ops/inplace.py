@@ -12,37 +12,37 @@ from typing import Any
 import numpy as np
 
 from .. import errors
+from ..autograd.saved import Packed
 from ..autograd.state import local
 from ..autograd.tensor import InferenceTensor, Tensor, bump, storage_of, wrap
 from ..autograd.views import check_write, rebase
 from ..events import emit, listeners
-from . import choice, pointwise
+from . import arranging, choice, elementary, gathering, pointwise, scan
 from .declare import define, method
-from .indexing import index_add as index_add_op
-from .indexing import index_put, located
-from .shapes import dim_index
+from .indexing import index_put as put
+from .indexing import located
 
 
-def write(t: Tensor, name: str, op: Callable[..., Tensor], *args: Any) -> Tensor:
-    """Write `op(t, *args)` into `t`, recorded if wanted, and return `t`."""
+def write(t: Tensor, name: str, op: Callable[..., Tensor], *args: Any, **options: Any) -> Tensor:
+    """Write `op(t, *args, **options)` into `t`, recorded if wanted, and return `t`."""
     modes = local.modes
     if type(t) is InferenceTensor and not modes.inference:
         raise RuntimeError(errors.INFERENCE_WRITE)
     if modes.mutation is not None:
         modes.mutation.before_write(t)
-    recorded = t.requires_grad or any(isinstance(a, Tensor) and a.requires_grad for a in args)
+    given = (t, *args, *options.values())
+    recorded = any(isinstance(a, Tensor) and a.requires_grad for a in given)
     tracked = recorded and local.modes.grad and t._array.dtype.kind == "f"
     if not tracked:
-        r = op(_before(t, requires_grad=False), *args)
+        r = op(wrap(t._array), *args, **options)
         _fill(t, r, name)
     else:
         check_write(t)
         storage = storage_of(t)
-        before = _before(t, t.requires_grad)
-        r = op(before, *args)
+        r = op(_before(t), *args, **options)
         _fill(t, r, name)
         node = r._fn
-        if node.keeps_result:
+        if node.keeps_result and type(node.s_result) is not Packed:  # a hook's answer stays as it is
             node.s_result, node.c_result, node.v_result = t._array, storage, storage.version
         rebase(t, node, r._nr)
     if listeners:
@@ -50,10 +50,10 @@ def write(t: Tensor, name: str, op: Callable[..., Tensor], *args: Any) -> Tensor
     return t
 
 
-def _before(t: Tensor, requires_grad: bool) -> Tensor:
+def _before(t: Tensor) -> Tensor:
     """A copy of the tensor as it is now, at the same place in the graph."""
-    before = wrap(t._array.copy() if requires_grad else t._array, requires_grad)
-    if requires_grad:
+    before = wrap(t._array.copy(), t.requires_grad)
+    if t.requires_grad:
         before._fn, before._nr = t.grad_fn, t._nr
     return before
 
@@ -71,29 +71,67 @@ def _fill(t: Tensor, r: Tensor, name: str) -> None:
     bump(t)
 
 
-def _in_place(name: str, op: Callable[..., Tensor]) -> Callable[..., Tensor]:
-    def writing(self: Tensor, *args: Any) -> Tensor:
-        return write(self, name, op, *args)
+def _in_place(op: Callable[..., Tensor]) -> None:
+    """Give Tensor the method that writes what `op` gives; where PyTorch has it, the function too."""
+    name = f"{op.__name__}_"
+
+    def writing(self: Tensor, *args: Any, **options: Any) -> Tensor:
+        return write(self, name, op, *args, **options)
 
     writing.__name__ = name
     writing.__doc__ = f"{op.__name__}, written into the tensor itself."
     setattr(Tensor, name, writing)
-    return writing
+    globals()[name] = writing
 
 
-for _name, _op in (
-    ("add_", pointwise.add),
-    ("sub_", pointwise.sub),
-    ("mul_", pointwise.mul),
-    ("div_", pointwise.div),
-    ("exp_", pointwise.exp),
-    ("neg_", pointwise.neg),
-    ("relu_", pointwise.relu),
-    ("sqrt_", pointwise.sqrt),
-    ("pow_", pointwise.pow),
-    ("clamp_", choice.clamp),
-):
-    _in_place(_name, _op)
+FUNCTIONS = (
+    pointwise.abs,
+    pointwise.cos,
+    pointwise.exp,
+    pointwise.log,
+    pointwise.neg,
+    pointwise.reciprocal,
+    pointwise.relu,
+    pointwise.sigmoid,
+    pointwise.sin,
+    pointwise.sqrt,
+    pointwise.tanh,
+    elementary.acos,
+    elementary.asin,
+    elementary.atan,
+    elementary.ceil,
+    elementary.cosh,
+    elementary.erf,
+    elementary.expm1,
+    elementary.floor,
+    elementary.log1p,
+    elementary.round,
+    elementary.rsqrt,
+    elementary.sinh,
+    elementary.square,
+    elementary.tan,
+    elementary.trunc,
+    choice.clamp,
+)
+METHODS = (
+    pointwise.add,
+    pointwise.sub,
+    pointwise.mul,
+    pointwise.div,
+    pointwise.pow,
+    pointwise.sign,
+    scan.cumsum,
+    scan.cumprod,
+    arranging.tril,
+    arranging.triu,
+    gathering.masked_fill,
+    gathering.index_add,
+    gathering.scatter,
+    gathering.scatter_add,
+)
+for _op in FUNCTIONS + METHODS:
+    _in_place(_op)
+__all__ = [f"{_op.__name__}_" for _op in FUNCTIONS] + ["fill_", "index_put_", "zero_"]
 
 Tensor.__iadd__, Tensor.__isub__, Tensor.__imul__ = Tensor.add_, Tensor.sub_, Tensor.mul_
 Tensor.__itruediv__, Tensor.__ipow__ = Tensor.div_, Tensor.pow_
@@ -103,16 +141,16 @@ _fill_op = define(
     "FillBackward2",
     "fill(Tensor self, value)",
     np.full_like,
-    self="grad * 0",
+    self="zeros_like(grad)",
     samples="r(3), 2.0",
 )
-_zero = define("ZeroBackward0", "zero(Tensor self)", np.zeros_like, self="grad * 0", samples="r(3)")
+_zero = define("ZeroBackward0", "zero(Tensor self)", np.zeros_like, self="zeros_like(grad)", samples="r(3)")
 _copy = define(
     "torch::autograd::CopyBackwards",
     "copy(Tensor self, Tensor src)",
     lambda a, src: np.broadcast_to(src, a.shape).astype(a.dtype),
     kind="assign",
-    self="grad * 0",
+    self="zeros_like(grad)",
     src="grad",
     samples="r(2, 3), r(3); r(3), r(3)",
 )
@@ -137,9 +175,9 @@ def copy_(self: Tensor, src: Tensor) -> Tensor:
 
 
 @method()
-def index_add_(self: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:
-    """Add source's slices to those of this tensor that `index` names along `dim`."""
-    return write(self, "index_add_", lambda t, s: index_add_op(t, s, dim_index(dim, t._array.ndim), index), source)
+def index_put_(self: Tensor, indices: Any, values: Tensor, accumulate: bool = False) -> Tensor:
+    """Write values where a tuple of index tensors says; `accumulate` adds them."""
+    return write(self, "index_put_", lambda t, v: put(t, indices, v, accumulate), values)
 
 
 @method("__setitem__")
@@ -151,4 +189,4 @@ def setitem(self: Tensor, index: Any, value: Any) -> None:
     if where is None:
         part.copy_(value)
     else:
-        write(part, "index_put_", lambda t, v: index_put(t, v, where), value)
+        write(part, "index_put_", lambda t, v: put(t, where, v), value)
