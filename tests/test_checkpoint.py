@@ -188,6 +188,28 @@ def test_30_3_saved_tensors_read_by_name(torch):
 
 
 @same
+def test_22_2_an_operation_reads_what_it_saved_once(torch):
+    x, w, story = leaf(torch, 1.0, -2.0), leaf(torch, 3.0, 0.5), []
+
+    def f(x, w):
+        y = torch.where(x > w, x / w, w * x)
+        y = (y * 1).exp_() + (x * 1).mul_(w).neg_() + (w * 1).sqrt_()
+        return y.pow(2) / (w - x) + w**x
+
+    def noted(t):
+        story.append(t.detach().clone())
+        return t
+
+    torch.utils.checkpoint.checkpoint(f, x, w, use_reentrant=False).sum().backward()
+    with torch.autograd.graph.saved_tensors_hooks(noted, lambda t: t):
+        y = (torch.where(x > w, x / w, w * x).exp_() + w**x).sum()
+    with torch.autograd.graph.saved_tensors_hooks(lambda t: t, noted):
+        z = (torch.where(x > w, x / w, w * x).exp_() + w**x).sum()
+    (y + z).backward()
+    return story, x.grad, w.grad
+
+
+@same
 def test_30_3_without_gradients_there_is_nothing_to_recompute(torch):
     runs, x = [], torch.ones(1)
     y = torch.utils.checkpoint.checkpoint(noting(runs), x, use_reentrant=False)

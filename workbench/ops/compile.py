@@ -71,7 +71,7 @@ class Reads:
 
 def node_class(op: Any) -> type:
     """The class of an op's nodes, with a slot for each edge and each thing its formulas read."""
-    saved = list(dict.fromkeys(t for r in op.reads.values() for t in r.tensors))
+    saved = sorted({t for r in op.reads.values() for t in r.tensors}, key=lambda t: (t == "result", t))
     shapes = sorted({s for r in op.reads.values() for s in r.shapes})
     arguments = list(dict.fromkeys(a for r in op.reads.values() for a in r.arguments))
     slots = [f"{letter}_{name}" for name in saved for letter in "sv"]
@@ -125,8 +125,10 @@ def _compile(text: str, name: str, namespace: dict[str, Any], op: Any) -> Any:
 def _backward_text(op: Any, method: str) -> str:
     """The backward of a node: each wanted input's formula over what was saved."""
     arrays = method == "vjp"
-    lines = [f"def {method}(node, grad):"]
     several = len(op.tensors) > 1
+    # What several formulas read is read once, because reading may run the user's hook: None if none of them is wanted.
+    shared = [t for t in op.node.saved_names if sum(t in reads.tensors for reads in op.reads.values()) > 1]
+    lines = [f"def {method}(node, grad):", *("    " + line for line in _loads(shared, arrays))]
     for i, name in enumerate(op.tensors):
         reads = op.reads.get(name)
         if reads is None:
@@ -134,11 +136,11 @@ def _backward_text(op: Any, method: str) -> str:
             continue
         indent = "    "
         if several:
-            lines.append(f"    g{i} = None")
-            lines.append(f"    if node.p{i} is not None:")
+            lines += [f"    g{i} = None", f"    if node.p{i} is not None:"]
             indent = "        "
-        lines += [indent + line for line in _loads(reads, arrays)]
-        lines.append(f"{indent}g{i} = {reads.text}")
+        loads = _loads([t for t in reads.tensors if t not in shared], arrays)
+        loads += [f"{s}_shape = node.z_{s}" for s in reads.shapes] + [f"{a} = node.a_{a}" for a in reads.arguments]
+        lines += [indent + line for line in (*loads, f"g{i} = {reads.text}")]
     if op.variadic:
         lines.append("    return g0")
         return "\n".join(lines) + "\n"
@@ -151,9 +153,9 @@ def _backward_text(op: Any, method: str) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _loads(reads: Reads, arrays: bool) -> list[str]:
+def _loads(tensors: list[str], arrays: bool) -> list[str]:
     lines = []
-    for t in reads.tensors:
+    for t in tensors:
         if not arrays:
             lines.append(f"{t} = read_tensor(node, {t!r})")
         elif t == "result":
@@ -170,8 +172,6 @@ def _loads(reads: Reads, arrays: bool) -> list[str]:
                 f"elif type({t}) is not ndarray:",
                 f"    {t} = read_array(node, {t!r})",
             ]
-    lines += [f"{s}_shape = node.z_{s}" for s in reads.shapes]
-    lines += [f"{a} = node.a_{a}" for a in reads.arguments]
     return lines
 
 
