@@ -103,13 +103,16 @@ class set_grad_enabled(_GradMode):
 
     def __init__(self, mode: bool) -> None:
         super().__init__(bool(mode))
-        self._before.append(set_grad(self.mode))
+        self._at_birth = set_grad(self.mode)
 
     def __enter__(self) -> None:
-        pass  # the switch was made when the object was
+        set_grad(self.mode)  # again: meanwhile the switch may have been turned back
+
+    def __exit__(self, *exc: object) -> None:
+        set_grad(self._at_birth)
 
     def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        set_grad(self._before.pop())  # as a decorator it acts on the function alone
+        set_grad(self._at_birth)  # as a decorator it acts on the function alone
         return super().__call__(function)
 
 

@@ -1,0 +1,276 @@
+"""The engine (rows 31.x of the semantics), each program under both engines; order and sums are in test_engine.py."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+import pytest
+from oracle import compare, entries, names, raised, same
+
+
+def leaf(torch: Any, *values: float) -> Any:
+    """A leaf that requires grad."""
+    return torch.tensor(list(values) or [1.0, 2.0], requires_grad=True)
+
+
+@same
+def test_31_1_the_order_of_a_mixed_graph(torch: Any) -> None:
+    ran = []
+
+    def noting(name):
+        def forward(ctx, *xs):
+            return sum(x * 1 for x in xs)
+
+        def backward(ctx, g):
+            ran.append((name, x.grad is not None, y.grad is not None, z.grad is not None))
+            return (g,) * len(ctx.needs_input_grad)
+
+        members = {"forward": staticmethod(forward), "backward": staticmethod(backward)}
+        return type(name, (torch.autograd.Function,), members).apply
+
+    x, y, z = leaf(torch), leaf(torch), leaf(torch)
+    a, b = noting("a")(x), noting("b")(y)
+    c = noting("c")(b, a)
+    d = noting("d")(z)
+    e = noting("e")(a, x)
+    out = noting("f")(e, c, d, b)
+    torch.autograd.backward([out.sum(), d.sum(), (c * 2).sum()])
+    return ran, x.grad, y.grad, z.grad
+
+
+@same
+def test_31_2_a_diamond_of_diamonds(torch: Any) -> None:
+    x = leaf(torch)
+    y = x
+    for _ in range(6):
+        y = y * 0.5 + y * 0.25
+    y.sum().backward()
+    return x.grad
+
+
+@same
+def test_31_3_a_gradient_that_waits_in_several_places(torch: Any) -> None:
+    seen = []
+
+    class Fan(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, a, b, c):
+            return a + b + c
+
+        @staticmethod
+        def backward(ctx, g):
+            seen.append(g)
+            return g, g, g
+
+    x, y = leaf(torch), leaf(torch)
+    a, b = x * 1, y * 1
+    (Fan.apply(a, b, a) + a * 10 + b).sum().backward()
+    return seen, x.grad, y.grad
+
+
+@same
+def test_31_4_the_users_exception(torch: Any) -> None:
+    class Mine(ValueError):
+        def __init__(self, text, number):
+            super().__init__(text)
+            self.number = number
+
+    class Fails(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x * 1
+
+        @staticmethod
+        def backward(ctx, g):
+            raise Mine("as it was", 7)
+
+    x, y = leaf(torch), leaf(torch)
+    try:
+        (Fails.apply(x) * y.exp()).sum().backward()
+    except Mine as error:
+        told = str(error), error.number, type(error) is Mine
+    (x * 3).sum().backward()
+    return told, x.grad, torch.is_grad_enabled()
+
+
+@same
+def test_31_5_backward_inside_backward(torch: Any) -> None:
+    class Inner(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x)
+            return x.exp()
+
+        @staticmethod
+        def backward(ctx, g):
+            told.append(torch.is_grad_enabled())
+            with torch.enable_grad():
+                x = ctx.saved_tensors[0].detach().requires_grad_()
+                x.exp().backward(g)
+            told.append(torch.is_grad_enabled())
+            return x.grad
+
+    told: list[bool] = []
+    x = leaf(torch)
+    (Inner.apply(x) * 2).sum().backward()
+    return told, x.grad, torch.is_grad_enabled()
+
+
+@same
+def test_31_5_grad_without_enable_grad_has_nothing_to_differentiate(torch: Any) -> None:
+    class Inner(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x)
+            return x * 1
+
+        @staticmethod
+        def backward(ctx, g):
+            x = ctx.saved_tensors[0].detach().requires_grad_()
+            return torch.autograd.grad((x * x).sum(), x)[0]
+
+    return raised(Inner.apply(leaf(torch)).sum().backward), torch.is_grad_enabled()
+
+
+@pytest.mark.parametrize("depth", [3, 60, 120])
+def test_31_5_hundreds_deep(depth: int) -> None:
+    def program(torch: Any) -> Any:
+        class Deep(torch.autograd.Function):
+            @staticmethod
+            def forward(ctx, x, depth):
+                ctx.depth = depth
+                return x * 1
+
+            @staticmethod
+            def backward(ctx, g):
+                if ctx.depth:
+                    with torch.enable_grad():
+                        x = g.detach().requires_grad_()
+                        Deep.apply(x, ctx.depth - 1).sum().backward()
+                    return x.grad + g, None
+                return g * 2, None
+
+        x = leaf(torch, 1.0)
+        Deep.apply(x, depth).sum().backward()
+        return x.grad
+
+    compare(program)
+
+
+@same
+def test_31_5_an_error_from_deep_inside(torch: Any) -> None:
+    class Deep(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x, depth):
+            ctx.depth = depth
+            return x * 1
+
+        @staticmethod
+        def backward(ctx, g):
+            if not ctx.depth:
+                raise KeyError("deep")
+            with torch.enable_grad():
+                Deep.apply(g.detach().requires_grad_(), ctx.depth - 1).sum().backward()
+
+    x = leaf(torch, 1.0)
+    return raised(Deep.apply(x, 5).sum().backward), torch.is_grad_enabled(), (x * 2).backward(), x.grad
+
+
+@same
+def test_31_6_backward_runs_in_the_calling_thread(torch: Any) -> None:
+    class Who(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x * 1
+
+        @staticmethod
+        def backward(ctx, g):
+            names.append(threading.current_thread().name)
+            return g
+
+    names: list[str] = []
+    thread = threading.Thread(target=lambda: Who.apply(leaf(torch)).sum().backward(), name="mine")
+    thread.start()
+    thread.join()
+    Who.apply(leaf(torch)).sum().backward()
+    return names
+
+
+@same
+def test_31_6_threads_with_graphs_of_their_own(torch: Any) -> None:
+    def work(i):
+        x = leaf(torch, float(i), 2.0)
+        for _ in range(20):
+            y = (x.exp() * x).sum()
+            y.backward()
+        grads[i] = x.grad
+
+    grads: dict[int, Any] = {}
+    threads = [threading.Thread(target=work, args=(i,)) for i in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return [grads[i] for i in range(4)]
+
+
+@same
+def test_31_6_threads_that_share_a_leaf(torch: Any) -> None:
+    x = leaf(torch)
+
+    def work():
+        for _ in range(50):
+            (x * 2).sum().backward()
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return x.grad
+
+
+@same
+def test_31_7_callbacks_run_after_everything(torch: Any) -> None:
+    class Calls(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x * 1
+
+        @staticmethod
+        def backward(ctx, g):
+            queue = torch.autograd.Variable._execution_engine.queue_callback
+            queue(lambda: told.append(("one", x.grad)))
+            queue(lambda: told.append(("two", y.grad)))
+            told.append(("node", x.grad, y.grad))
+            return g
+
+    told: list[Any] = []
+    x, y = leaf(torch), leaf(torch)
+    (Calls.apply(x) * y).sum().backward()
+    return told
+
+
+# Ties and kinks: maxima share, one index takes all, and what the gradient is where there is none.
+KINKS = """
+tie.max() | tie.min() | tie.max(0)[0] | tie.min(0)[0] | torch.maximum(tie, tie.flip(0))
+torch.maximum(x, x) | z.relu() | z.abs() | torch.minimum(x, x * 1) | torch.clamp(tie, -1, 3)
+torch.clamp(tie, min=3) | torch.clamp(tie, max=-1) | z.relu().sqrt() | z.sign()
+torch.where(z > 0, z, z / z) | torch.where(z == 0, z * 0, 1 / z) | z ** 2 | z ** 1 | z.relu() ** 0.5
+z ** 0 | z.relu() ** x | torch.where(z > 0, z.log(), z) | tie.sort()[0] | a.max() | torch.maximum(z, z * 0)
+z.clamp(min=0) | z.clamp(max=0) | z.clamp(0, 0)
+"""
+
+
+def derived(torch: Any, text: str) -> Any:
+    """An expression's gradients."""
+    named = names(torch)
+    out = eval(text, named)
+    v = torch.arange(1, 1 + out.numel(), dtype=out.dtype).reshape(out.shape)
+    return torch.autograd.grad(out, [named[k] for k in ("x", "z", "tie", "a")], v, allow_unused=True)
+
+
+@pytest.mark.parametrize("text", entries(KINKS))
+def test_31_8_ties_and_kinks(text: str) -> None:
+    compare(derived, text)
