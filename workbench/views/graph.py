@@ -180,7 +180,7 @@ def _tensor_details(tensor: TensorState, leaf: bool) -> tuple[Detail, ...]:
         return (*details, Detail("Grad", "text", "None is computed: it does not require grad."))
     details += [_value("Gradient in", "", grad) for grad in tensor.received]
     if tensor.grad is None:
-        return (*details, Detail("Grad", "text", "None: no backward has come here yet."))
+        return (*details, Detail("Grad", "text", "None: no backward has added to it yet."))
     return (*details, _value("Grad", f"{name}.grad" if name else "grad", tensor.grad))
 
 
