@@ -1,0 +1,45 @@
+"""A reader who predicts right is told so, also when they go back and run a part of a lesson again."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import matplotlib
+import nbformat
+import pytest
+from lab import CHECKOUT
+
+# Where a prediction is made, what a reader types there, and the cell that checks it.
+ANSWERS = {
+    "00-slopes-and-a-graph": [
+        ("lesson00-03", "prediction = 6", "lesson00-04"),
+        ("lesson00-15", "w_grad, b_grad = -2, -1", "lesson00-17"),
+        ("lesson00-21", "prediction = 7", "lesson00-23"),
+    ],
+    "07-your-own-function": [
+        ("lesson07-07", "prediction = [2, -4, 6]", "lesson07-09"),
+        ("lesson07-11b", "prediction_a, prediction_b = 25, 14", "lesson07-12"),
+        ("lesson07-16a", "prediction = [0, 1, 0]", "lesson07-17"),
+        ("lesson07-25", "prediction = 2", "lesson07-26"),
+    ],
+}
+
+
+@pytest.mark.parametrize("lesson", ANSWERS)
+def test_right_answers_are_right_however_often_they_are_checked(lesson: str, capsys: pytest.CaptureFixture[str]) -> None:
+    matplotlib.use("agg")
+    notebook = nbformat.read(CHECKOUT / "notebooks" / f"{lesson}.ipynb", as_version=4)
+    cells = {cell.id: cell.source for cell in notebook.cells if cell.cell_type == "code"}
+    asked = {id for id, source in cells.items() if "= None" in source}
+    assert asked == {id for id, _, _ in ANSWERS[lesson]}
+    cells |= {id: typed for id, typed, _ in ANSWERS[lesson]}
+    names: dict[str, Any] = {}
+    order = list(cells)
+    for id in order:
+        exec(compile(cells[id], id, "exec"), names)
+    for first, _, last in ANSWERS[lesson]:
+        capsys.readouterr()
+        for id in order[order.index(first) : order.index(last) + 1]:
+            exec(compile(cells[id], id, "exec"), names)
+        said = capsys.readouterr().out
+        assert said.count("Right.") == cells[last].count("check(")
