@@ -9,7 +9,7 @@ from __future__ import annotations
 from math import e, inf, nan, pi
 from typing import Any as _Any
 
-from . import autograd, utils
+from . import autograd
 from .autograd import quiet as _quiet
 from .autograd.anomaly_mode import is_anomaly_check_nan_enabled, is_anomaly_enabled
 from .autograd.dtypes import (
@@ -107,14 +107,17 @@ double, float, half, long, int = float64, float32, float16, int64, int32
 _quiet.install()
 
 _on_first_use = {"record": "recording", "show": "recording", "load": "recording"}
+_parts_on_first_use = ["utils"]
 
 
 def __getattr__(name: str) -> _Any:
-    if name in _on_first_use:
-        from importlib import import_module
+    from importlib import import_module
 
+    if name in _on_first_use:
         return getattr(import_module(f".{_on_first_use[name]}", __name__), name)
+    if name in _parts_on_first_use:
+        return import_module(f".{name}", __name__)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
-__all__ = [name for name in globals() if not name.startswith("_")] + list(_on_first_use)
+__all__ = [name for name in globals() if not name.startswith("_")] + list(_on_first_use) + _parts_on_first_use

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import json
 import math
 import warnings
 from typing import Any
@@ -30,9 +29,10 @@ def manual_seed(seed: int) -> np.random.Generator:
 
 
 def get_rng_state() -> Tensor:
-    """Where the random numbers are, as bytes that set_rng_state takes: JSON, filled up to one length."""
-    text = json.dumps(_generator.bit_generator.state).ljust(256)
-    return wrap(np.frombuffer(text.encode(), np.uint8).copy())
+    """Where the random numbers are, as bytes that set_rng_state takes."""
+    state = _generator.bit_generator.state
+    numbers = (*state["state"].values(), state["has_uint32"], state["uinteger"])
+    return wrap(np.frombuffer(b"".join(n.to_bytes(16, "little") for n in numbers), np.uint8).copy())
 
 
 def set_rng_state(new_state: Tensor) -> None:
@@ -41,10 +41,13 @@ def set_rng_state(new_state: Tensor) -> None:
         raise TypeError(f"expected a torch.ByteTensor, but got {type(new_state).__name__}")
     if new_state.dtype is not dtypes.uint8:
         raise TypeError("RNG state must be a torch.ByteTensor")
-    try:
-        _generator.bit_generator.state = json.loads(new_state._array.tobytes())
-    except ValueError:
-        raise RuntimeError("RNG state is not one that get_rng_state gave") from None
+    if new_state._array.size != 64:
+        raise RuntimeError(f"Expected an RNG state of size 64 but found one of size {new_state._array.size}")
+    data = new_state._array.tobytes()
+    state, inc, has_uint32, uinteger = [int.from_bytes(data[i : i + 16], "little") for i in range(0, 64, 16)]
+    inner = {"state": state, "inc": inc}
+    whole = {"bit_generator": "PCG64", "state": inner, "has_uint32": has_uint32, "uinteger": uinteger}
+    _generator.bit_generator.state = whole
 
 
 def _leaf(array: np.ndarray, requires_grad: bool) -> Tensor:
