@@ -35,7 +35,8 @@ ABSENT = (
     'torch is not installed, so the workbench has nothing to be compared with: pip install -e ".[oracle]" brings it.'
 )
 TENSORS = (workbench.Tensor,) if torch is None else (workbench.Tensor, torch.Tensor)
-TOLERANCE = 2e-6  # float32 rounds each step to 6e-8 of its value
+# Some rounding steps of each dtype; a plain Python float may have been a float32.
+TOLERANCE = {"torch.float64": 1e-11, "torch.float32": 2e-6, "torch.float16": 2e-3}
 
 # Said once per process by both; whoever comes second is silent.
 ONCE = "Using backward() with create_graph=True"
@@ -192,16 +193,18 @@ def plain(value: Any) -> Any:
     return sentence(repr(value))
 
 
-def difference(ours: Any, theirs: Any, where: str) -> str | None:
+def difference(ours: Any, theirs: Any, where: str, tolerance: float = TOLERANCE["torch.float32"]) -> str | None:
     """Where two plain values differ, and how; None where they do not."""
     if isinstance(ours, (tuple, list)) and isinstance(theirs, (tuple, list)) and len(ours) == len(theirs):
+        if ours[:1] == ("tensor",):
+            tolerance = TOLERANCE.get(ours[1][0], 0)
         parts = enumerate(zip(ours, theirs, strict=True))
-        return next((d for i, (a, b) in parts if (d := difference(a, b, f"{where}[{i}]"))), None)
+        return next((d for i, (a, b) in parts if (d := difference(a, b, f"{where}[{i}]", tolerance))), None)
     if isinstance(ours, dict) and isinstance(theirs, dict) and ours.keys() == theirs.keys():
-        return next((d for k in ours if (d := difference(ours[k], theirs[k], f"{where}[{k!r}]"))), None)
+        return next((d for k in ours if (d := difference(ours[k], theirs[k], f"{where}[{k!r}]", tolerance))), None)
     if type(ours) is type(theirs):
         if isinstance(ours, float):
-            close = math.isclose(ours, theirs, rel_tol=TOLERANCE, abs_tol=TOLERANCE)
+            close = math.isclose(ours, theirs, rel_tol=tolerance, abs_tol=tolerance)
             if close or (ours != ours and theirs != theirs):
                 return None
         elif ours == theirs:

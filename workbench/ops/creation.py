@@ -64,17 +64,17 @@ def tensor(data: Any, *, dtype: Dtype | None = None, requires_grad: bool = False
     """A leaf with a copy of `data`: numbers, nested lists, arrays. Python floats get the default dtype."""
     if isinstance(data, Tensor):
         warnings.warn(errors.TENSOR_OF_TENSOR, UserWarning, stacklevel=2)
-        array = data._array.copy()
+        array, kind = data._array.copy(), data.dtype
     elif isinstance(data, (np.ndarray, np.generic)):
         array = np.array(data)
+        kind = dtypes.of(array)
     else:
-        array = _array_of(data)
-    kind = dtypes.chosen("tensor", dtype, dtypes.of(array))
-    return _leaf(array.astype(kind.np, copy=False), requires_grad)
+        array, kind = _array_of(data)
+    return _leaf(array.astype(dtypes.chosen("tensor", dtype, kind).np, copy=False), requires_grad)
 
 
-def _array_of(data: Any) -> np.ndarray:
-    """Numbers and nested lists of numbers as an array, in the dtype in which the numbers meet."""
+def _array_of(data: Any) -> tuple[np.ndarray, Dtype]:
+    """Numbers and nested lists of numbers as an array that has lost nothing, and the dtype in which they meet."""
     if isinstance(data, str):
         raise TypeError("new(): invalid data type 'str'")
     shape, first = [], data
@@ -93,7 +93,8 @@ def _array_of(data: Any) -> np.ndarray:
     kind = functools.reduce(dtypes.promote, kinds) if kinds else dtypes.get_default_dtype()
     numbers = [float(e) if isinstance(e, Tensor) and kind.is_floating_point else e for e in level]
     try:
-        return np.array([int(e) if isinstance(e, Tensor) else e for e in numbers], kind.np).reshape(shape)
+        wide = np.float64 if kind.is_floating_point else kind.np
+        return np.array([int(e) if isinstance(e, Tensor) else e for e in numbers], wide).reshape(shape), kind
     except OverflowError:
         raise ValueError("Overflow when unpacking long long") from None
 
