@@ -54,6 +54,7 @@ from .ops.creation import (
     zeros,
     zeros_like,
 )
+from .ops.einsum import einsum
 from .ops.elementary import (
     acos,
     asin,
@@ -96,8 +97,10 @@ from .ops.pointwise import (
     sub,
     tanh,
 )
+from .ops.products import addmm, outer
 from .ops.reduction import argmax, max, mean, min, sum
 from .ops.scan import cumprod, cumsum, prod
+from .ops.softmax import log_softmax, logsumexp, softmax
 from .ops.splitting import chunk, diagonal, narrow, select, split, unbind
 from .ops.statistics import amax, amin, norm, std, topk, var
 
