@@ -26,7 +26,7 @@ ANSWERS = {
 
 
 @pytest.mark.parametrize("lesson", ANSWERS)
-def test_right_answers_are_right_however_often_they_are_checked(lesson: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_right_answers_are_right_however_often_checked(lesson: str, capsys: pytest.CaptureFixture[str]) -> None:
     matplotlib.use("agg")
     notebook = nbformat.read(CHECKOUT / "notebooks" / f"{lesson}.ipynb", as_version=4)
     cells = {cell.id: cell.source for cell in notebook.cells if cell.cell_type == "code"}
