@@ -152,8 +152,10 @@ ONLY_INPUTS = (
     "of the graph, please use torch.autograd.backward."
 )
 LEAF_DIRTY = "a leaf Variable that requires grad has been used in an in-place operation."
-VIEW_MADE_IN_NO_GRAD = "A view was created in no_grad mode and {} modified inplace with grad mode enabled."
-VIEW_MADE_IN_INFERENCE = "A view was created in inference mode and {} modified inplace in normal mode."
+VIEW_MADE = "A view was created in"
+VIEW_OF_VIEW_MADE = "Output {} of {} is a view of a view which was created in"
+VIEW_IN_NO_GRAD = " no_grad mode and {} modified inplace with grad mode enabled."
+VIEW_IN_INFERENCE = " inference mode and {} modified inplace in normal mode."
 VIEW_WRITTEN = "Output {} of {} is a view and {} modified inplace."
 _MODE_REASON = (
     " Given that this use case is ambiguous and error-prone, it is forbidden. You can clarify your code by moving both "

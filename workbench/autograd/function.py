@@ -75,13 +75,15 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
             args = _positional(cls.forward, args, kwargs)
         ctx = cls._backward_cls()
         ctx.extra = ctx.to_save = ctx.dirty_tensors = ctx.non_differentiable = None
-        ctx._saved, ctx._materialize = (), True
+        ctx.seq, ctx._saved, ctx._materialize = next(sequence), (), True
         ctx.needs_input_grad = needs = tuple(
             [isinstance(a, Tensor) and (a._rg or (a._meta is not None and a.requires_grad)) for a in args]
         )
         modes = local.modes
         before = modes.grad
         recorded = before and True in needs
+        if recorded:
+            ctx._connect(args, needs)
         if before:
             modes.grad = False
             off[modes] = True
@@ -94,9 +96,6 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
         finally:
             if modes.grad is not before:
                 set_grad(before)
-        if recorded:
-            ctx.seq = next(sequence)
-            ctx._connect(args, needs)
         if two_steps and ctx.to_save:
             refuse_returned_inputs(ctx.to_save, args, output)
         if ctx.dirty_tensors is None is ctx.non_differentiable and type(output) is Tensor and recorded:

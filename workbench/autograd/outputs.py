@@ -82,9 +82,10 @@ def bind_output(ctx: Any, nr: int, o: Tensor, args: tuple[Any, ...], is_dirty: b
 
 def _rewrite(ctx: Any, nr: int, o: Tensor, is_input: bool) -> None:
     """Give an input that forward wrote in place this node as its history."""
-    if o.requires_grad and o.is_leaf:
-        raise RuntimeError(errors.LEAF_DIRTY)
     base = o._base
+    made_by = o._fn if base is None else o._meta.view_fn  # as it was: asking for grad_fn would make it anew
+    if o.requires_grad and made_by is None:
+        raise RuntimeError(errors.LEAF_DIRTY)
     if not is_input:
         if base is not None:
             raise RuntimeError(errors.DIRTY_NOT_INPUT)

@@ -129,24 +129,27 @@ def view_grad_fn(t: Tensor) -> Node | None:
     if meta.attr_version != version:
         if meta.creation != "default":
             raise forbidden(t, "its base or another view of its base has been")
+        old, old_nr = meta.view_fn, t._nr
         meta.attr_version = version
         meta.view_fn = None
         if meta.base.requires_grad:
             base = meta.base
             meta.view_fn = regenerate(base, geometry_of(t._array, base._array), layout_of(base._array))
             t._nr = 0
+            _keep_retaining(t, old, old_nr, meta.view_fn)
     return meta.view_fn
 
 
 def forbidden(t: Tensor, what: str) -> RuntimeError:
     """The error of a write that the history of view `t` could not survive."""
     meta = t._meta
+    name = None if meta.view_fn is None else meta.view_fn.name().removesuffix("0").removesuffix("Backward")
+    begin = errors.VIEW_MADE if name is None else errors.VIEW_OF_VIEW_MADE.format(t._nr, name)
     if meta.creation == "inference":
-        begin = errors.VIEW_MADE_IN_INFERENCE.format(what)
-    elif meta.creation == "no_grad" or meta.view_fn is None:
-        begin = errors.VIEW_MADE_IN_NO_GRAD.format(what)
+        begin += errors.VIEW_IN_INFERENCE.format(what)
+    elif meta.creation == "no_grad" or name is None:
+        begin += errors.VIEW_IN_NO_GRAD.format(what)
     else:
-        name = meta.view_fn.name().removesuffix("0").removesuffix("Backward")
         begin = errors.VIEW_WRITTEN.format(t._nr, name, what)
     return RuntimeError(begin + errors.VIEW_REASONS[meta.creation])
 
@@ -177,6 +180,10 @@ def rebase(t: Tensor, fn: Node, nr: int) -> None:
 def _move(t: Tensor, fn: Node, nr: int) -> None:
     old, old_nr = t._fn, t._nr
     t._fn, t._nr, t._rg = fn, nr, True
-    if t.retains_grad:  # what retains the gradient goes along with the tensor
-        retainers = extra_of(fn).retainers = {}
-        retainers[nr] = old.extra.retainers.pop(old_nr)
+    _keep_retaining(t, old, old_nr, fn)
+
+
+def _keep_retaining(t: Tensor, old: Node | None, old_nr: int, fn: Node) -> None:
+    """What retains a tensor's gradient goes along with the tensor to its new history."""
+    if t.retains_grad:
+        extra_of(fn).retainers = {t._nr: old.extra.retainers.pop(old_nr)}
