@@ -1,5 +1,10 @@
 """The engine, under torch.autograd's names."""
 
+import importlib as _importlib
+import sys as _sys
+import types as _types
+from typing import Any as _Any
+
 from . import function, graph
 from .anomaly_mode import detect_anomaly, set_detect_anomaly
 from .differentiate import backward, grad
@@ -14,7 +19,10 @@ __all__ = [
     "detect_anomaly",
     "enable_grad",
     "function",
+    "functional",
     "grad",
+    "gradcheck",
+    "gradgradcheck",
     "graph",
     "inference_mode",
     "is_grad_enabled",
@@ -22,3 +30,25 @@ __all__ = [
     "set_detect_anomaly",
     "set_grad_enabled",
 ]
+
+# What checks and transforms whole functions loads on first use.
+_on_first_use = {"functional": "functional", "gradcheck": "gradcheck", "gradgradcheck": "gradcheck"}
+
+
+def __getattr__(name: str) -> _Any:
+    if name in _on_first_use:
+        module = _importlib.import_module(f".{_on_first_use[name]}", __name__)
+        return module if name == "functional" else getattr(module, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+class _Package(_types.ModuleType):
+    """As in PyTorch, `autograd.gradcheck` is the function, although a module has the same name."""
+
+    def __setattr__(self, name: str, value: _Any) -> None:
+        if name == "gradcheck" and isinstance(value, _types.ModuleType):
+            value = value.gradcheck
+        super().__setattr__(name, value)
+
+
+_sys.modules[__name__].__class__ = _Package

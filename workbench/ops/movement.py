@@ -57,10 +57,18 @@ _permute = define(
 )
 Tensor.clone = clone
 in_formulas("inverse", lambda dims: tuple(np.argsort(dims)), lambda dims: tuple(np.argsort(dims).tolist()))
+
+
+def _spread(a: np.ndarray, size: tuple[int, ...]) -> np.ndarray:
+    """Broadcast; with no element repeated the result may be written to, which NumPy allows in no broadcast array."""
+    spread = np.broadcast_to(a, size)
+    return a.reshape(size) if spread.size == a.size else spread
+
+
 _expand = define(
     "ExpandBackward0",
     "expand(Tensor self, size)",
-    np.broadcast_to,
+    _spread,
     kind="view",
     self="sum_to(grad, self.shape)",
     samples="r(3), (2, 3); r(2, 1), (2, 3)",

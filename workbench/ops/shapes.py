@@ -89,6 +89,8 @@ def sum_to_size(self: Tensor, *size: Any) -> Tensor:
     shape = shape_of(*size)
     if self._array.shape == shape:
         return self
+    if not shape:
+        return self.sum()
     out = self.sum(broadcast_dims(self._array.shape, shape), keepdim=True)
     return out if out._array.ndim == len(shape) else out.view(shape)
 

@@ -1,0 +1,290 @@
+"""Jacobians, Hessians, and their products with vectors, of a function at a point (torch.autograd.functional).
+
+Inputs and results are a tensor or a tuple of tensors. The inputs need not require grad; the results are without history
+unless `create_graph`. What does not depend on an input gives zeros, or is refused with `strict`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from .. import errors
+from . import differentiate
+from .grad_mode import enable_grad
+from .tensor import Tensor, wrap
+
+__all__ = ["hessian", "hvp", "jacobian", "jvp", "vhp", "vjp"]
+
+OUTPUTS = "outputs of the user-provided function"
+NOT_TENSORS = "The {} given to {} must be either a Tensor or a tuple of Tensors but the {} has type {}."
+STRATEGY = 'Expected strategy to be either "forward-mode" or "reverse-mode".'
+STRATEGY_HINT = (
+    ' Hint: If your function has more outputs than inputs, "forward-mode" tends to be more performant. Otherwise, '
+    'prefer to use "reverse-mode".'
+)
+NOT_TOGETHER = (
+    "torch.autograd.functional.jacobian: `{0}=True` and `{1}` are not supported together{2}. Please either set "
+    "`{0}=False` or `{3}`."
+)
+FORWARD = ('strategy="forward-mode"', " (yet)", 'strategy="reverse-mode"')
+FORWARD_LOOP = (
+    "Computing Jacobian using forward-AD or forward-over-reverse Hessian isonly implemented for `vectorize=True`."
+)
+NO_VECTOR = "The vector v can only be None if the {} a single Tensor with a single element."
+
+# What strict refuses.
+_STRICT = "This is not allowed in strict mode"
+DETACHED = (
+    "Output {} of the user-provided function does not require gradients. The outputs must be computed in a "
+    "differentiable manner from the input when running in strict mode."
+)
+IGNORES = f"Output {{}} of the user-provided function is independent of input {{}}. {_STRICT}."
+INDEPENDENT = f"The {{}} of the user-provided function is independent of input {{}}. {_STRICT}{{}}."
+FLAT_JACOBIAN = INDEPENDENT.format("jacobian", "{}", " when create_graph=True")
+FLAT_HESSIAN = INDEPENDENT.format("hessian", "{}", " when create_graph=True")
+SEED_IGNORED = (
+    "The gradient with respect to the input is independent of entry {} in the grad_outputs when using the double "
+    f"backward trick to compute forward mode gradients. {_STRICT}."
+)
+INNER_SEED_IGNORED = (
+    f"The hessian of the user-provided function is independent of entry {{}} in the grad_jacobian. {_STRICT} as it "
+    "prevents from using the double backward trick to replace forward mode AD."
+)
+LINEAR = (
+    "While computing the hessian, found that the jacobian of the user-provided function with respect to input {} is "
+    f"independent of the input. {_STRICT}. You should ensure that your function is twice differentiable and that the "
+    "jacobian depends on the inputs (this would be violated by a linear function for example)."
+)
+QUADRATIC = (
+    f"The hessian of the user-provided function with respect to input {{}} is independent of the input. {_STRICT}. You "
+    "should ensure that your function is thrice differentiable and that the hessian depends on the inputs."
+)
+SEED_ALONE = (
+    f"The gradient with respect to input {{}} is independent of the inputs of the user-provided function. {_STRICT}."
+)
+
+
+def _tuple(value: Any, name: str, function: str) -> tuple[bool, tuple[Tensor, ...]]:
+    """Whether it was a tuple, and it as one; TypeError where it holds anything but tensors."""
+    several = isinstance(value, tuple)
+    for i, t in enumerate(value if several else (value,)):
+        if not isinstance(t, Tensor):
+            where = f"value at index {i}" if several else f"given {name}"
+            raise TypeError(NOT_TENSORS.format(name, function, where, type(t)))
+    return several, value if several else (value,)
+
+
+def _arguments(inputs: tuple[Tensor, ...], create_graph: bool) -> tuple[Tensor, ...]:
+    """The inputs as the function sees them: leaves of its own, or a step away from the caller's graph."""
+    return tuple(t.view_as(t) if create_graph and t.requires_grad else t.detach().requires_grad_() for t in inputs)
+
+
+def _vector(
+    v: Any, like: tuple[Tensor, ...], several: bool, create_graph: bool, function: str, missing: str
+) -> tuple[Tensor, ...] | None:
+    """The vector of a product, checked against what it is multiplied with; None stands for the number 1."""
+    if v is None:
+        if len(like) != 1 or like[0].numel() != 1:
+            raise RuntimeError(NO_VECTOR.format(missing))
+        return None
+    _, vs = _tuple(v, "v", function)
+    if several and len(vs) != len(like):
+        raise RuntimeError(f"v is a tuple of invalid length: should be {len(like)} but got {len(vs)}.")
+    if not several and len(vs) != 1:
+        raise RuntimeError("The given v should contain a single Tensor.")
+    for i, (have, want) in enumerate(zip(vs, like, strict=True)):
+        if have.shape != want.shape:
+            entry = f"Entry {i} in " if several else ""
+            raise RuntimeError(f"{entry}v has invalid size: should be {want.shape} but got {have.shape}.")
+    return tuple(t.view_as(t) if create_graph and t.requires_grad else t.detach() for t in vs)
+
+
+def _grads(
+    outputs: Sequence[Tensor | None],
+    inputs: Sequence[Tensor],
+    seeds: Sequence[Tensor] | None,
+    create_graph: bool,
+    retain_graph: bool | None = None,
+) -> tuple[Tensor | None, ...]:
+    """The gradients of those outputs that have history."""
+    pairs = zip(outputs, seeds or (None,) * len(outputs), strict=True)
+    kept = [(o, seed) for o, seed in pairs if o is not None and o.requires_grad]
+    if not kept:
+        return (None,) * len(inputs)
+    outs, given = zip(*kept, strict=True)
+    return differentiate.grad(outs, inputs, given, retain_graph, create_graph, allow_unused=True)
+
+
+def _seeds(like: Sequence[Tensor]) -> tuple[Tensor, ...]:
+    """Gradients to begin with that can themselves be differentiated by; their values do not matter."""
+    if any(not t.is_floating_point() for t in like):
+        raise RuntimeError(errors.ONLY_FLOATS_CONSTRUCTOR)
+    return tuple(wrap(np.zeros_like(t._array), requires_grad=True) for t in like)
+
+
+def _need_history(tensors: Sequence[Tensor | None], refusal: str, strict: bool) -> None:
+    for i, t in enumerate(tensors):
+        if strict and t is None:
+            raise RuntimeError(INDEPENDENT.format("output", i, ""))
+        if strict and not t.requires_grad:
+            raise RuntimeError(refusal.format(i))
+
+
+def _filled(
+    grads: Sequence[Tensor | None], like: Sequence[Tensor], strict: bool, create_graph: bool, missing: str, flat: str
+) -> tuple[Tensor, ...]:
+    """Zeros where there is no gradient; `strict` refuses that (`missing`), and a gradient without history (`flat`)."""
+    for i, g in enumerate(grads):
+        if strict and g is None:
+            raise RuntimeError(missing.format(i))
+        if strict and create_graph and not g.requires_grad:
+            raise RuntimeError(flat.format(i))
+    return tuple(wrap(np.zeros_like(t._array)) if g is None else g for g, t in zip(grads, like, strict=True))
+
+
+def _result(values: Any, several: bool, create_graph: bool) -> Any:
+    """A result in the form of what it belongs to, without history unless wanted."""
+    results = tuple(values if create_graph else [t.detach() for t in values])
+    return results if several else results[0]
+
+
+@enable_grad()
+def vjp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> Any:
+    """func's outputs, and `v` times its Jacobian: one backward with `v` to begin with."""
+    several, given = _tuple(inputs, "inputs", "vjp")
+    given = _arguments(given, create_graph)
+    many, outputs = _tuple(func(*given), OUTPUTS, "vjp")
+    _need_history(outputs, DETACHED, strict)
+    vs = _vector(v, outputs, many, create_graph, "vjp", "user-provided function returns")
+    missing = INDEPENDENT.format("output", "{}", "")
+    products = _filled(_grads(outputs, given, vs, create_graph), given, strict, create_graph, missing, FLAT_JACOBIAN)
+    return _result(outputs, many, create_graph), _result(products, several, create_graph)
+
+
+@enable_grad()
+def jvp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> Any:
+    """func's outputs, and its Jacobian times `v`.
+
+    A backward is linear in the gradients it begins with, so the gradient of its result with respect to those, begun
+    with `v`, is the product: no forward rule is needed.
+    """
+    several, given = _tuple(inputs, "inputs", "jvp")
+    given = _arguments(given, create_graph)
+    vs = _vector(v, given, several, create_graph, "jvp", "input to the user-provided function is")
+    many, outputs = _tuple(func(*given), OUTPUTS, "jvp")
+    _need_history(outputs, DETACHED, strict)
+    seeds = _seeds(outputs)
+    pulled = _grads(outputs, given, seeds, create_graph=True)
+    _need_history(pulled, SEED_ALONE, strict)
+    found = _grads(pulled, seeds, vs, create_graph)
+    products = _filled(found, outputs, strict, create_graph, SEED_IGNORED, FLAT_JACOBIAN)
+    return _result(outputs, many, create_graph), _result(products, many, create_graph)
+
+
+@enable_grad()
+def jacobian(
+    func: Callable[..., Any],
+    inputs: Any,
+    create_graph: bool = False,
+    strict: bool = False,
+    vectorize: bool = False,
+    strategy: str = "reverse-mode",
+) -> Any:
+    """The derivative of every element of func's outputs by every element of its inputs.
+
+    The shape is the output's followed by the input's; for tuples of outputs and inputs a tuple of tuples. One backward
+    runs for each output element, whatever `vectorize` and `strategy` say.
+    """
+    if strategy not in ("forward-mode", "reverse-mode"):
+        raise AssertionError(STRATEGY + STRATEGY_HINT)
+    several, given = _tuple(inputs, "inputs", "jacobian")
+    if strategy == "forward-mode":
+        if create_graph:
+            raise NotImplementedError(NOT_TOGETHER.format("create_graph", *FORWARD))
+        if strict:
+            raise RuntimeError(NOT_TOGETHER.format("strict", *FORWARD))
+        if not vectorize:
+            raise NotImplementedError(FORWARD_LOOP)
+    given = _arguments(given, create_graph)
+    many, outputs = _tuple(func(*given), OUTPUTS, "jacobian")
+    _need_history(outputs, DETACHED, strict)
+    if strict and vectorize:
+        raise RuntimeError(NOT_TOGETHER.format("strict", "vectorized=True", "", "vectorize=False"))
+    found = []
+    for i, out in enumerate(outputs):
+        missing, flat = IGNORES.format(i, "{}"), FLAT_JACOBIAN.format(i)  # PyTorch names the output there
+        rows = []
+        for element in out.reshape(-1):
+            row = _grads((element,), given, None, create_graph, retain_graph=True)
+            rows.append(_filled(row, given, strict, create_graph, missing, flat))
+        joined = [differentiate.stack([row[j] for row in rows]) for j in range(len(given))]
+        shaped = [rows.view((*out.shape, *t.shape)) for rows, t in zip(joined, given, strict=True)]
+        found.append(_result(shaped, several, create_graph))
+    return tuple(found) if many else found[0]
+
+
+def _single(func: Callable[..., Any], given: tuple[Tensor, ...], function: str, strict: bool) -> Tensor:
+    """func's one output of one element."""
+    many, outputs = _tuple(func(*given), OUTPUTS, function)
+    _need_history(outputs, DETACHED, strict)
+    if many:
+        raise RuntimeError(f"The function given to {function} should return a single Tensor")
+    if outputs[0].numel() != 1:
+        raise RuntimeError(f"The Tensor returned by the function given to {function} should contain a single element")
+    return outputs[0]
+
+
+def hessian(
+    func: Callable[..., Any],
+    inputs: Any,
+    create_graph: bool = False,
+    strict: bool = False,
+    vectorize: bool = False,
+    outer_jacobian_strategy: str = "reverse-mode",
+) -> Any:
+    """The second derivatives of func, which returns one number: the Jacobian of its Jacobian."""
+    if outer_jacobian_strategy not in ("forward-mode", "reverse-mode"):
+        raise AssertionError(STRATEGY)
+    several, given = _tuple(inputs, "inputs", "hessian")
+
+    def gradient(*arguments: Tensor) -> tuple[Tensor, ...]:
+        found = jacobian(lambda *xs: _single(func, xs, "hessian", strict).squeeze(), arguments, create_graph=True)
+        _need_history(found, LINEAR, strict)
+        return found
+
+    found = jacobian(gradient, given, create_graph, strict, vectorize, outer_jacobian_strategy)
+    return found if several else found[0][0]
+
+
+@enable_grad()
+def vhp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> Any:
+    """func's output, which is one number, and `v` times its Hessian: a backward through a backward."""
+    several, given = _tuple(inputs, "inputs", "vhp")
+    given = _arguments(given, create_graph)
+    vs = _vector(v, given, several, create_graph, "vhp", "input to the user-provided function is")
+    output = _single(func, given, "vhp", strict)
+    gradient = _grads((output,), given, None, create_graph=True)
+    _need_history(gradient, LINEAR, strict)
+    missing = INDEPENDENT.format("jacobian", "{}", "")
+    products = _filled(_grads(gradient, given, vs, create_graph), given, strict, create_graph, missing, FLAT_HESSIAN)
+    return _result((output,), False, create_graph), _result(products, several, create_graph)
+
+
+@enable_grad()
+def hvp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> Any:
+    """func's output, which is one number, and its Hessian times `v`, as jvp does it: vhp is cheaper and as good."""
+    several, given = _tuple(inputs, "inputs", "hvp")
+    given = _arguments(given, create_graph)
+    vs = _vector(v, given, several, create_graph, "hvp", "input to the user-provided function is")
+    output = _single(func, given, "hvp", strict)
+    gradient = _grads((output,), given, None, create_graph=True)
+    _need_history(gradient, LINEAR, strict)
+    seeds = _seeds(given)
+    pulled = _grads(gradient, given, seeds, create_graph=True)
+    _need_history(pulled, QUADRATIC, strict)
+    found = _grads(pulled, seeds, vs, create_graph)
+    products = _filled(found, given, strict, create_graph, INNER_SEED_IGNORED, FLAT_HESSIAN)
+    return _result((output,), False, create_graph), _result(products, several, create_graph)
