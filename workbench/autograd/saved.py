@@ -14,6 +14,7 @@ from .grad_mode import no_grad
 from .node import Node, accumulator
 from .state import local
 from .tensor import Storage, Tensor, meta_of, storage_of, wrap
+from .views import history_of_result
 
 
 class _Freed:
@@ -49,8 +50,7 @@ def stale(node: Node, saved: Tensor | np.ndarray, storage: Storage, expected: in
 def saved_output(node: Node, array: np.ndarray, storage: Storage | None, nr: int) -> Tensor:
     """A node's own saved output as a new tensor: same memory and version counter, history through the node."""
     out = wrap(array, requires_grad=True)
-    out._fn = node
-    out._nr = nr
+    out._fn, out._nr = history_of_result(node, nr, array)
     out._storage = storage
     if storage is None:
         storage_of(out)
@@ -82,9 +82,10 @@ class Packed:
         if not isinstance(unpacked, Tensor):
             raise TypeError(errors.UNPACK_HOOK_KIND.format(type(unpacked).__name__))
         out = wrap(unpacked._array, self.requires_grad)
-        fn = own if self.fn is OWN else self.fn
-        if fn is not None:
-            out._fn, out._nr = fn, self.nr
+        if self.fn is OWN:
+            out._fn, out._nr = history_of_result(own, self.nr, out._array)
+        elif self.fn is not None:
+            out._fn, out._nr = self.fn, self.nr
         elif self.leaf is not None:
             meta_of(out).accumulator = weakref.ref(self.leaf)
         return out

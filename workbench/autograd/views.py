@@ -7,6 +7,7 @@ its own `grad_fn` anew from the base when it is next asked for.
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -15,7 +16,7 @@ from numpy.lib.stride_tricks import as_strided
 
 from .. import errors
 from .node import Node, edge_of, extra_of, sequence
-from .tensor import Tensor
+from .tensor import Tensor, wrap
 
 Geometry = tuple[tuple[int, ...], tuple[int, ...], int]  # shape, strides in bytes, offset in bytes
 
@@ -68,7 +69,7 @@ def gather(array: np.ndarray, geometry: Geometry, layout: Geometry) -> np.ndarra
 class CopySlices(Node):
     """A write through a view, as its base sees it: the written part goes through the write's node, the rest past it."""
 
-    __slots__ = ("fn", "geometry", "layout", "parents")
+    __slots__ = ("fn", "geometry", "layout", "parents", "__weakref__")
 
     arity = -1
 
@@ -77,6 +78,7 @@ class CopySlices(Node):
         self.fn, self.geometry, self.layout = fn, geometry, layout_of(base._array)
         before = (edge_of(base), base._nr) if base.requires_grad else (None, 0)
         self.parents = (before, *fn.edges()[1:])
+        extra_of(fn).slices = weakref.ref(self)
 
     def name(self) -> str:
         """The node's name, as PyTorch says it."""
@@ -118,6 +120,16 @@ class CopySlices(Node):
     def _through(self, vjp: Callable[[Any], Any], grad: Any) -> list[Any]:
         out = vjp([grad] if self.fn.multi else grad)
         return [out] if self.fn.arity == 1 else list(out)
+
+
+def history_of_result(node: Node, nr: int, array: np.ndarray) -> tuple[Node, int]:
+    """Where the gradient of a node's own output goes: to the node, or to the base if it was written through a view."""
+    slices = None if node.extra is None or node.extra.slices is None else node.extra.slices()
+    if slices is None:
+        return node, nr
+    base = wrap(array, requires_grad=True)
+    base._fn = slices
+    return regenerate(base, slices.geometry, slices.layout), 0
 
 
 def view_grad_fn(t: Tensor) -> Node | None:
