@@ -75,7 +75,7 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
             args = _positional(cls.forward, args, kwargs)
         ctx = cls._backward_cls()
         ctx.extra = ctx.to_save = ctx.dirty_tensors = ctx.non_differentiable = None
-        ctx.seq, ctx._saved, ctx._materialize = next(sequence), (), True
+        ctx._saved, ctx._materialize = (), True
         ctx.needs_input_grad = needs = tuple(
             [isinstance(a, Tensor) and (a._rg or (a._meta is not None and a.requires_grad)) for a in args]
         )
@@ -84,6 +84,7 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
         recorded = before and True in needs
         if recorded:
             ctx._connect(args, needs)
+        ctx.seq = next(sequence)  # after the edges: a view's may just have been made anew
         if before:
             modes.grad = False
             off[modes] = True

@@ -253,7 +253,7 @@ def _forward_text(op: Any) -> str:
     out += [f"        if {odd}:", f"            {refuse}"]
     out += ["        node = None", "    else:", "        node = NODE()", *born]
     out += ["    if node is None:"] + ["    " + line for line in plain]
-    out += ["    t._rg = True", "    t._fn = node", "    node.seq = next(sequence)", "    node.extra = None"]
+    out += ["    t._rg = True", "    t._fn = node", "    node.extra = None"]
     for i, name in enumerate(op.tensors):
         if name not in op.reads:
             out += [f"    node.p{i} = None", f"    node.n{i} = 0"]
@@ -267,6 +267,7 @@ def _forward_text(op: Any) -> str:
             f"    node.p{i} = p",
             f"    node.n{i} = " + (f"{tensor}._nr{'' if not test else ' if p is not None else 0'}"),
         ]
+    out += ["    node.seq = next(sequence)"]  # after the edges: a view's may just have been made anew
     for s in op.node.saved_names:
         if s == "result":
             out += ["    node.s_result = r", "    node.c_result = None", "    node.v_result = 0"]
