@@ -72,8 +72,6 @@ class BackwardCFunction(Node, FunctionCtx):
         "arity",
         "p0",
         "n0",
-        "p1",
-        "n1",
         "_parents",
         "needs_input_grad",
         "to_save",
@@ -81,7 +79,6 @@ class BackwardCFunction(Node, FunctionCtx):
         "non_differentiable",
         "multi",
         "outputs",
-        "_materialize",
         "_inputs",
         "_outputs",
         "_saved",
@@ -90,6 +87,7 @@ class BackwardCFunction(Node, FunctionCtx):
     )
 
     takes_undefined = True
+    _materialize = True  # what set_materialize_grads sets
     _materialize_non_diff_grads = True  # may be set to False on ctx: no zeros for non-differentiable outputs
     _forward_cls: Any  # the Function
 
@@ -177,12 +175,17 @@ class BackwardCFunction(Node, FunctionCtx):
 
     def _pack(self, tensors: tuple[Any, ...]) -> None:
         """Save what save_for_backward was given: inputs and others as themselves, own outputs by their array."""
+        hooks = local.modes.saved_hooks
+        t = tensors[0] if len(tensors) == 1 and not hooks else None
+        if type(t) is Tensor and t._fn is not self and (t._meta is None or t._meta.base is None):
+            self._saved = (t, 0 if t._storage is None else t._storage.version)
+            return
         pairs: list[Any] = []
         for position, t in enumerate(tensors):
             if isinstance(t, Tensor):
                 if type(t) is InferenceTensor:
                     raise RuntimeError(errors.INFERENCE_SAVED)
-                if local.modes.saved_hooks:
+                if hooks:
                     pairs += (packed(t, self), 0)
                     continue
                 storage = t._storage

@@ -8,7 +8,6 @@ import itertools
 import warnings
 from collections.abc import Callable
 from typing import Any
-from weakref import WeakKeyDictionary
 
 from .. import errors
 from ..events import emit, listeners
@@ -16,7 +15,7 @@ from . import state
 from .anomaly_mode import remember
 from .ctx import BackwardCFunction, FunctionCtx, no_backward, no_forward, no_setup_context
 from .grad_mode import no_grad
-from .node import Node, accumulator, sequence
+from .node import Node, accumulator, edge_of, sequence
 from .outputs import bind_output, bind_outputs, refuse_returned_inputs
 from .state import local, off, set_grad
 from .tensor import Tensor, alias
@@ -41,6 +40,7 @@ class FunctionMeta(type):
     def __init__(cls, name: str, bases: tuple[type, ...], namespace: dict[str, Any]) -> None:
         cls._backward_cls = type(name + "Backward", (BackwardCFunction,), {"__slots__": (), "_forward_cls": cls})
         cls._autograd_function_id = cls._backward_cls._autograd_function_id = next(_function_ids)
+        cls._plain_forward = None, 0  # the forward whose parameters were counted, and their number
         super().__init__(name, bases, namespace)
 
 
@@ -70,20 +70,31 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
         """Run forward and record this Function as one node of the graph."""
         two_steps = cls.setup_context is not no_setup_context
         if two_steps:
-            args = _with_defaults(cls.forward, args, kwargs)
+            forward, count = cls._plain_forward
+            if kwargs or forward is not cls.forward or count != len(args):
+                args = _with_defaults(cls, args, kwargs)
         elif kwargs:
             args = _positional(cls.forward, args, kwargs)
         ctx = cls._backward_cls()
         ctx.extra = ctx.to_save = ctx.dirty_tensors = ctx.non_differentiable = None
-        ctx._saved, ctx._materialize = (), True
-        ctx.needs_input_grad = needs = tuple(
-            [isinstance(a, Tensor) and (a._rg or (a._meta is not None and a.requires_grad)) for a in args]
-        )
+        ctx._saved = ()
         modes = local.modes
         before = modes.grad
-        recorded = before and True in needs
-        if recorded:
-            ctx._connect(args, needs)
+        alone = args[0] if len(args) == 1 and type(args[0]) is Tensor else None
+        if alone is None:
+            needs = [isinstance(a, Tensor) and (a._rg or (a._meta is not None and a.requires_grad)) for a in args]
+            ctx.needs_input_grad = tuple(needs)
+            recorded = before and True in needs
+            if recorded:
+                ctx._connect(args, needs)
+        else:  # the same where there is one argument, a tensor
+            needed = alone._rg or (alone._meta is not None and alone.requires_grad)
+            ctx.needs_input_grad = (needed,)
+            recorded = before and needed
+            if recorded:
+                array, fn = alone._array, alone._fn
+                ctx._inputs = (array.shape, array.dtype)
+                ctx.arity, ctx.p0, ctx.n0 = 1, edge_of(alone) if fn is None else fn, alone._nr
         ctx.seq = next(sequence)  # after the edges: a view's may just have been made anew
         if before:
             modes.grad = False
@@ -95,11 +106,15 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
             else:
                 output = cls.forward(ctx, *args)
         finally:
-            if modes.grad is not before:
+            if before and not modes.grad:
+                modes.grad = True
+                del off[modes]
+            elif modes.grad is not before:
                 set_grad(before)
-        if two_steps and ctx.to_save:
-            refuse_returned_inputs(ctx.to_save, args, output)
-        if ctx.dirty_tensors is None is ctx.non_differentiable and type(output) is Tensor and recorded:
+        saved = ctx.to_save
+        if two_steps and saved:
+            refuse_returned_inputs(saved, args, output)
+        if recorded and type(output) is Tensor and ctx.dirty_tensors is None is ctx.non_differentiable:
             result = bind_output(ctx, 0, output, args)
             array = result._array
             ctx.outputs, ctx.multi, ctx._outputs = 1, False, (array.shape, array.dtype)
@@ -107,8 +122,8 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
         else:
             result, outputs = bind_outputs(ctx, args, output, recorded)
         if recorded:
-            if ctx.to_save:
-                ctx._pack(ctx.to_save)
+            if saved:
+                ctx._pack(saved)
             if state.anomaly:
                 remember(ctx)
             if listeners:
@@ -118,20 +133,16 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
 
 
 _no_backward, _no_setup = Function.backward, Function.setup_context
-_signatures: WeakKeyDictionary[Callable[..., Any], inspect.Signature] = WeakKeyDictionary()
 
 
-def _with_defaults(forward: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
+def _with_defaults(cls: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
     """All of forward's parameters in their places, defaults included, for a Function with setup_context."""
-    signature = _signatures.get(forward)
-    if signature is None:
-        signature = _signatures[forward] = inspect.signature(forward)
-    if not kwargs and len(args) == len(signature.parameters):
-        return args
+    forward = cls.forward
+    signature = inspect.signature(forward)
+    if all(p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) for p in signature.parameters.values()):
+        cls._plain_forward = forward, len(signature.parameters)  # with as many arguments there is nothing to bind
     bound = signature.bind(*args, **kwargs)
     bound.apply_defaults()
-    for name in bound.kwargs:  # a keyword-only parameter cannot be an input
-        raise TypeError(f"forward() got an unexpected keyword argument '{name}'")
     return bound.args
 
 

@@ -13,8 +13,9 @@ from .views import forbidden, rebase
 def refuse_returned_inputs(saved: tuple[Any, ...], args: tuple[Any, ...], output: Any) -> None:
     """RuntimeError where setup_context saves an input that forward returned as it was."""
     for o in output if isinstance(output, tuple) else (output,):
-        if isinstance(o, Tensor) and any(o is a for a in args) and any(o is s for s in saved):
-            raise RuntimeError(errors.RETURNED_INPUT_SAVED)
+        for a in args:
+            if o is a and isinstance(o, Tensor) and any(o is s for s in saved):
+                raise RuntimeError(errors.RETURNED_INPUT_SAVED)
 
 
 def bind_outputs(ctx: Any, args: tuple[Any, ...], output: Any, recorded: bool) -> tuple[Any, tuple[Any, ...]]:
@@ -59,7 +60,10 @@ def bind_outputs(ctx: Any, args: tuple[Any, ...], output: Any, recorded: bool) -
 
 def bind_output(ctx: Any, nr: int, o: Tensor, args: tuple[Any, ...], is_dirty: bool = False) -> Tensor:
     """Make a tensor output number `nr` of the node; integers are left as they are."""
-    is_input = any([o is a for a in args])
+    is_input = False
+    for a in args:
+        if a is o:
+            is_input = True
     if o._array.dtype.kind != "f":
         return _bind_plain(o, is_input, is_dirty)
     if is_dirty:
