@@ -206,7 +206,9 @@ def test_a_picture_is_the_same_each_time_and_from_a_saved_trace(program):
 def test_a_step_holds_only_what_changed(line):
     step = line.steps[6]
     assert step.boxes.keys() == {"n2", "n3", "n4"}
-    assert step.boxes["n2"] == {"state": "ready"}
+    assert step.boxes["n2"].keys() == {"state", "details"} and step.boxes["n2"]["state"] == "ready"
+    waiting = step.boxes["n2"]["details"][-1]
+    assert (waiting.heading, waiting.body["text"]) == ("Gradient waiting", "[1. 1. 1.]")
     assert step.arrows == {
         "n4.0": {"state": "done"},
         "n3.0": {"state": "flowing", "label": "[1. 1. 1.]  ‖1.73‖"},

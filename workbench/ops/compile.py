@@ -87,7 +87,7 @@ def node_class(op: Any) -> type:
         "argument_names": tuple(arguments),
         "keeps_result": "result" in saved,
         "multi": op.several,
-        "forward_text": op.signature,
+        "forward_text": op.shown,
         "backward_text": "\n".join(f"{name}: {text}" for name, text in op.formulas.items()),
         "op": op,
         "vjp": _late(op, "vjp"),
@@ -209,11 +209,14 @@ def _forward_text(op: Any) -> str:
     if rest:
         (second,) = rest
         call.append("a1")
+        # A view need not know yet that its base requires grad since somebody wrote into it.
+        other = f"({first} if rg1 else {second})"
+        unaware = f"rg is not rg1 and {other}._meta is not None and {other}.requires_grad"
         if op.numbers is not None:
             out += [f"    if type({second}) is Tensor:"]
             out += [f"        a1 = {second}._array", f"        rg1 = {second}._rg"]
             out += [
-                "        if a0.dtype is not a1.dtype:",
+                f"        if a0.dtype is not a1.dtype or {unaware}:",
                 f"            {refuse}",
                 f"        saved = {second}",
             ]
@@ -224,7 +227,7 @@ def _forward_text(op: Any) -> str:
         else:
             out += [f"    if type({second}) is not Tensor or a0.dtype is not {second}._array.dtype:"]
             out += [f"        {refuse}", f"    a1 = {second}._array", f"    rg1 = {second}._rg"]
-            out += [f"    saved = {second}"]
+            out += [f"    if {unaware}:", f"        {refuse}", f"    saved = {second}"]
     run = [f"    r = forward({', '.join(call + op.arguments)})"]
     if op.meets and rest:  # shapes that do not broadcast: the door says so
         run = ["    try:", "    " + run[0], "    except ValueError:", f"        {refuse}"]
@@ -253,7 +256,7 @@ def _forward_text(op: Any) -> str:
     out += [f"        if {odd}:", f"            {refuse}"]
     out += ["        node = None", "    else:", "        node = NODE()", *born]
     out += ["    if node is None:"] + ["    " + line for line in plain]
-    out += ["    t._rg = True", "    t._fn = node", "    node.extra = None"]
+    out += ["    t._rg = True", "    t._fn = node", "    node.seq = next(sequence)", "    node.extra = None"]
     for i, name in enumerate(op.tensors):
         if name not in op.reads:
             out += [f"    node.p{i} = None", f"    node.n{i} = 0"]
@@ -267,7 +270,6 @@ def _forward_text(op: Any) -> str:
             f"    node.p{i} = p",
             f"    node.n{i} = " + (f"{tensor}._nr{'' if not test else ' if p is not None else 0'}"),
         ]
-    out += ["    node.seq = next(sequence)"]  # after the edges: a view's may just have been made anew
     for s in op.node.saved_names:
         if s == "result":
             out += ["    node.s_result = r", "    node.c_result = None", "    node.v_result = 0"]

@@ -14,7 +14,7 @@
 | "views" | no | no | no; the result is several views of its first tensor |
 | "plain" | no | no | no |
 
-A mark with `?` allows None. In the formula of "views", `grad` is a list with None where no gradient arrived.
+A mark with `?` allows None. Where formulas say `result1`, `result2`, forward returns these after its result. In the formula of "views", `grad` is a list with None where no gradient arrived.
 """
 
 from __future__ import annotations
@@ -67,6 +67,9 @@ class Op:
         self.kind, self.formulas = kind, formulas
         self.samples, self.prepare = samples, prepare
         self.name, inside = re.fullmatch(r"(\w+)\((.*)\)", signature).groups()
+        # for a reader: without our marks, and under the name the variants of one operation share
+        unmarked = re.sub(r"(Tensor(\[\])?|Kept) ", "", signature)
+        self.shown = re.sub(r"^(\w+?)_(all|dim|number|base|tensors)\(", r"\1(", unmarked)
         self.variadic = "Tensor[]" in inside
         params = re.findall(r"(?:(Tensor\[\]|Tensor\??|Kept\??) )?(\w+)(=[^,]+)?(?:, )?", inside)
         self.parameters = ", ".join(name + default for _, name, default in params)
@@ -77,10 +80,11 @@ class Op:
         self.optional = [name for mark, name, _ in params if mark.endswith("?")]
         self.arguments = [name for mark, name, _ in params if not mark]
         self.several = kind == "views"
+        self.extras = sorted(set(re.findall(r"\bresult[1-9]\b", " ".join(formulas.values()))))
         self.meets = kind in ("pointwise", "float")
         self.fits = self.meets or kind == "assign"
         self.numbers = NUMBERS if self.meets and len(self.tensors) == 2 else None
-        unusual = self.several or self.variadic or self.kept or self.optional or len(self.tensors) > 2
+        unusual = self.several or self.extras or self.variadic or self.kept or self.optional or len(self.tensors) > 2
         self.simple = kind != "assign" and not unusual
         self.compiled: set[str] = set()
         self.doc = f"The operation {signature}; its node is {node_name}."
@@ -88,7 +92,7 @@ class Op:
     @cached_property
     def reads(self) -> dict[str, compiling.Reads]:
         """What each formula reads."""
-        known = self.tensors + self.kept
+        known = self.tensors + self.kept + self.extras
         return {name: compiling.Reads(text, known, self.arguments) for name, text in self.formulas.items()}
 
     @cached_property

@@ -122,6 +122,14 @@ def _node_details(frame: Frame, node: NodeState) -> tuple[Detail, ...]:
     else:
         details += [_value("Saved", _saved_name(frame, node, i), value) for i, value in enumerate(node.saved)]
     details += [_value("Gradient in", f"for output {nr}", grad) for nr, grad in enumerate(node.received)]
+    if node.state in ("pending", "ready"):
+        details += [
+            _value(
+                "Gradient waiting", f"from {'outside' if edge.target is None else frame.called(edge.target)}", edge.grad
+            )
+            for edge in frame.edges.values()
+            if edge.source == made.node and edge.state != "idle"
+        ]
     for _, edge in frame.edges_of(made.node):
         if edge.state != "idle":
             details.append(_value("Gradient out", f"to {frame.called(edge.source)}", edge.grad))
