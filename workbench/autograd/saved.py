@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import weakref
 from collections.abc import Callable
 from typing import Any
@@ -33,8 +34,7 @@ def stale(node: Node, saved: Tensor | np.ndarray, storage: Storage, expected: in
         fn, nr, array = saved.grad_fn, output, saved._array
     else:
         fn, nr, array = node, output, saved
-    before, _, after = ("" if fn is None else fn.name()).rpartition("Backward")
-    name = before + after.removesuffix("0")  # RsubBackward1 is spoken of as Rsub1
+    name = "" if fn is None else re.sub(r"Backward0?(\d*)$", r"\1", fn.name())  # RsubBackward1 is spoken of as Rsub1
     return RuntimeError(
         errors.MODIFIED_IN_PLACE.format(
             kind=wrap(array).dtype.type_name,

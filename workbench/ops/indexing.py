@@ -138,6 +138,8 @@ def getitem(self: Tensor, index: Any) -> Tensor:
 
 def located(self: Tensor, index: Any) -> tuple[Tensor, tuple[Any, ...] | None]:
     """An index as a view for its ints, slices and None, and what is left to look up in that view, if anything."""
+    if not self._array.ndim and isinstance(index, slice):
+        raise IndexError("slice() cannot be applied to a 0-dim tensor.")
     if not self._array.ndim and _is_number(index):
         raise IndexError(
             "invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` in C++ to convert a "

@@ -21,6 +21,7 @@ from . import arranging, choice, elementary, gathering, pointwise, scan
 from .declare import define, method
 from .indexing import index_put as put
 from .indexing import located
+from .refusals import check_broadcast
 
 
 def write(t: Tensor, name: str, op: Callable[..., Tensor], *args: Any, **options: Any) -> Tensor:
@@ -58,15 +59,23 @@ def _before(t: Tensor) -> Tensor:
     return before
 
 
+def _too_wide(have: tuple[int, ...], got: tuple[int, ...]) -> RuntimeError:
+    return RuntimeError(f"output with shape {list(have)} doesn't match the broadcast shape {list(got)}")
+
+
 def _fill(t: Tensor, r: Tensor, name: str) -> None:
     if r._array.shape != t._array.shape:
-        raise RuntimeError(
-            f"output with shape {list(t._array.shape)} doesn't match the broadcast shape {list(r._array.shape)}"
-        )
+        raise _too_wide(t._array.shape, r._array.shape)
     if r.dtype.rank > t.dtype.rank:
         words = {"float64": "Double", "float32": "Float", "int64": "Long"}
         got, want = (words.get(x.dtype.name, x.dtype.word) for x in (r, t))
         raise RuntimeError(f"result type {got} can't be cast to the desired output type {want}")
+    steps = zip(t._array.shape, t._array.strides, strict=True)
+    if name not in ("fill_", "zero_") and any(n > 1 and not step for n, step in steps):
+        raise RuntimeError(
+            "unsupported operation: more than one element of the written-to tensor refers to a single memory location. "
+            "Please clone() the tensor before performing the operation."
+        )
     t._array[...] = r._array
     bump(t)
 
@@ -145,10 +154,20 @@ _fill_op = define(
     samples="r(3), 2.0",
 )
 _zero = define("ZeroBackward0", "zero(Tensor self)", np.zeros_like, self="zeros_like(grad)", samples="r(3)")
+
+
+def _copied(a: np.ndarray, src: np.ndarray) -> np.ndarray:
+    try:
+        return np.broadcast_to(src, a.shape).astype(a.dtype)
+    except ValueError:
+        check_broadcast([a.shape, src.shape])
+        raise _too_wide(a.shape, np.broadcast_shapes(a.shape, src.shape)) from None
+
+
 _copy = define(
     "torch::autograd::CopyBackwards",
     "copy(Tensor self, Tensor src)",
-    lambda a, src: np.broadcast_to(src, a.shape).astype(a.dtype),
+    _copied,
     kind="assign",
     self="zeros_like(grad)",
     src="grad",
@@ -183,7 +202,7 @@ def index_put_(self: Tensor, indices: Any, values: Tensor, accumulate: bool = Fa
 @method("__setitem__")
 def setitem(self: Tensor, index: Any, value: Any) -> None:
     """Write into part of the tensor: through a view of it, and element by element where index tensors are used."""
-    part, where = located(self, (index,) if isinstance(index, slice) else index)  # x[:] = is a write into x itself
+    part, where = located(self, (index,) if isinstance(index, slice) and self._array.ndim else index)
     if not isinstance(value, Tensor):
         value = wrap(np.asarray(value, dtype=self._array.dtype))
     if where is None:
