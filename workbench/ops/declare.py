@@ -14,7 +14,8 @@
 | "views" | no | no | no; the result is several views of its first tensor |
 | "plain" | no | no | no |
 
-A mark with `?` allows None. Where formulas say `result1`, `result2`, forward returns these after its result. In the formula of "views", `grad` is a list with None where no gradient arrived.
+A mark with `?` allows None. In the formula of "views", `grad` is a list with None where no gradient arrived. Where
+formulas say `result1`, `result2`, forward returns these too, after its result.
 """
 
 from __future__ import annotations

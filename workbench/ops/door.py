@@ -39,6 +39,9 @@ def door(op: Any, args: tuple[Any, ...]) -> Any:
         if op.fits:
             refusals.check_broadcast([a.shape for a in [given[name]._array for name in op.kept] + arrays])
         raise
+    if op.extras:
+        r, *extra = r
+        given.update(zip(op.extras, extra, strict=True))
     viewing = op.kind in ("view", "views")
     results = [np.asarray(a) for a in (r if op.several else (r,))]
     outs = tuple([shell(type(operands[0]), a) if viewing else wrap(a) for a in results])
@@ -143,7 +146,7 @@ def record(op: Any, given: dict[str, Any], operands: list[Any], needs: list[bool
         is_tensor = isinstance(value, Tensor)
         if type(value) is InferenceTensor:
             raise RuntimeError(errors.INFERENCE_SAVED)
-        setattr(node, f"s_{name}", value if is_tensor else np.array(value, out._array.dtype))
+        setattr(node, f"s_{name}", value if is_tensor or value is None else np.array(value, out._array.dtype))
         setattr(node, f"v_{name}", value._version if is_tensor else 0)
     for name in node.shape_names:
         setattr(node, f"z_{name}", np.shape(given[name]._array))

@@ -188,5 +188,4 @@ def check_bmm(a: np.ndarray, b: np.ndarray) -> None:
     if want != got:
         raise RuntimeError(f"Expected size for first two dimensions of batch2 tensor to be: {want} but got: {got}.")
     if a.dtype is not b.dtype:
-        found = f"{dtypes.of(a).word} and {dtypes.of(b).word}"
-        raise RuntimeError(f"expected scalar type {found}")
+        raise RuntimeError(f"expected scalar type {dtypes.of(a).word} but found {dtypes.of(b).word}")

@@ -1,0 +1,90 @@
+"""Functions of neural networks (torch.nn.functional)."""
+
+from __future__ import annotations
+
+import warnings
+
+from ..autograd.dtypes import dtype as Dtype
+from ..autograd.tensor import Tensor
+from ..ops import activation, pointwise
+from ..ops import softmax as ratios
+from ..ops.activation import gelu, logsigmoid
+from ..ops.convolution import conv2d
+from ..ops.inplace import write
+from ..ops.losses import cross_entropy, mse_loss, nll_loss
+from ..ops.normalization import batch_norm, dropout, layer_norm
+from ..ops.pointwise import sigmoid, tanh
+from ..ops.products import linear
+
+__all__ = [
+    "batch_norm",
+    "conv2d",
+    "cross_entropy",
+    "dropout",
+    "elu",
+    "gelu",
+    "layer_norm",
+    "leaky_relu",
+    "linear",
+    "log_softmax",
+    "logsigmoid",
+    "mse_loss",
+    "nll_loss",
+    "relu",
+    "sigmoid",
+    "silu",
+    "softmax",
+    "softplus",
+    "tanh",
+]
+
+
+def relu(input: Tensor, inplace: bool = False) -> Tensor:
+    """The element, or 0 where it is negative."""
+    return input.relu_() if inplace else pointwise.relu(input)
+
+
+def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = False) -> Tensor:
+    """The element, or a small part of it where it is negative."""
+    if inplace:
+        return write(input, "leaky_relu_", activation.leaky_relu, negative_slope)
+    return activation.leaky_relu(input, negative_slope)
+
+
+def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
+    """The element, or alpha * (exp(element) - 1) where it is negative."""
+    if inplace:
+        return write(input, "elu_", activation.elu, alpha, 1, 1)
+    return activation.elu(input, alpha, 1, 1)
+
+
+def silu(input: Tensor, inplace: bool = False) -> Tensor:
+    """The element times its sigmoid."""
+    return write(input, "silu_", activation.silu) if inplace else activation.silu(input)
+
+
+def softplus(input: Tensor, beta: float = 1, threshold: float = 20) -> Tensor:
+    """log(1 + exp(beta * element)) / beta; the element itself where beta times it is above the threshold."""
+    return activation.softplus(input, beta, threshold)
+
+
+def softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Dtype | None = None) -> Tensor:
+    """Positive numbers that sum to one along `dim`, in the ratios of the elements' exponentials."""
+    return ratios.softmax(input, _chosen("softmax", dim, input.ndim, _stacklevel), dtype)
+
+
+def log_softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Dtype | None = None) -> Tensor:
+    """The logarithm of softmax, computed without the detour."""
+    return ratios.log_softmax(input, _chosen("log_softmax", dim, input.ndim, _stacklevel), dtype)
+
+
+def _chosen(name: str, dim: int | None, ndim: int, stacklevel: int) -> int:
+    """The dimension, if need be the one that PyTorch picks, with its warning."""
+    if dim is not None:
+        return dim
+    warnings.warn(
+        f"Implicit dimension choice for {name} has been deprecated. Change the call to include dim=X as an argument.",
+        UserWarning,
+        stacklevel=stacklevel,
+    )
+    return 0 if ndim in (0, 1, 3) else 1

@@ -1,0 +1,229 @@
+"""Convolution of images: windows laid out as columns by strides, then one matrix product.
+
+The convolution and the gradients of its two factors are three faces of one trilinear form, so each one's derivative
+is told by the other two.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.lib.stride_tricks import as_strided
+
+from ..autograd.tensor import Tensor
+from .declare import define, in_formulas
+
+Ints = tuple[int, ...]
+
+
+def _extents(size: Ints, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints) -> Ints:
+    """How many places the kernel has along each dimension."""
+    facts = zip(size, kernel, stride, padding, dilation, strict=True)
+    return tuple((n + 2 * p - d * (k - 1) - 1) // s + 1 for n, k, s, p, d in facts)
+
+
+def _padded(a: np.ndarray, padding: Ints) -> np.ndarray:
+    return np.pad(a, ((0, 0), (0, 0), *((p, p) for p in padding))) if any(padding) else a
+
+
+def _columns(a: np.ndarray, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints, groups: int) -> np.ndarray:
+    """What the kernel sees at each of its places: (images, groups, channels * kernel, places)."""
+    count, channels, *size = a.shape
+    out = _extents(tuple(size), kernel, stride, padding, dilation)
+    a = _padded(a, padding)
+    image, channel, *steps = a.strides
+    each = channels // groups
+    windows = as_strided(
+        a,
+        (count, groups, each, *kernel, *out),
+        (
+            image,
+            channel * each,
+            channel,
+            *(n * d for n, d in zip(steps, dilation, strict=True)),
+            *(n * s for n, s in zip(steps, stride, strict=True)),
+        ),
+        writeable=False,
+    )
+    return windows.reshape(count, groups, each * math.prod(kernel), math.prod(out))
+
+
+def _in_groups(grad: np.ndarray, groups: int) -> np.ndarray:
+    count, channels, *size = grad.shape
+    return grad.reshape(count, groups, channels // groups, math.prod(size))
+
+
+def _convolved(
+    a: np.ndarray,
+    weight: np.ndarray,
+    bias: np.ndarray | None,
+    stride: Ints,
+    padding: Ints,
+    dilation: Ints,
+    transposed: bool,
+    output_padding: Ints,
+    groups: int,
+) -> np.ndarray:
+    kernel = weight.shape[2:]
+    columns = _columns(a, kernel, stride, padding, dilation, groups)
+    out = np.matmul(weight.reshape(groups, len(weight) // groups, -1), columns)
+    out = out.reshape(len(a), len(weight), *_extents(a.shape[2:], kernel, stride, padding, dilation))
+    return out if bias is None else out + bias.reshape(-1, *(1,) * len(kernel))
+
+
+def _to_input(
+    grad: np.ndarray, weight: np.ndarray, shape: Ints, stride: Ints, padding: Ints, dilation: Ints, groups: int
+) -> np.ndarray:
+    """Each place's column put back where it was seen; where windows overlap they add up."""
+    kernel, places = weight.shape[2:], grad.shape[2:]
+    matrices = weight.reshape(groups, len(weight) // groups, -1).swapaxes(1, 2)
+    columns = np.matmul(matrices, _in_groups(grad, groups)).reshape(*shape[:2], *kernel, *places)
+    padded = np.zeros(shape[:2] + tuple(n + 2 * p for n, p in zip(shape[2:], padding, strict=True)), grad.dtype)
+    for at in np.ndindex(*kernel):
+        seen = [slice(i * d, i * d + s * n, s) for i, d, s, n in zip(at, dilation, stride, places, strict=True)]
+        padded[(..., *seen)] += columns[(slice(None), slice(None), *at)]
+    return padded[(..., *(slice(p, p + n) for p, n in zip(padding, shape[2:], strict=True)))]
+
+
+def _to_weight(
+    grad: np.ndarray, a: np.ndarray, shape: Ints, stride: Ints, padding: Ints, dilation: Ints, groups: int
+) -> np.ndarray:
+    columns = _columns(a, shape[2:], stride, padding, dilation, groups)
+    return np.matmul(_in_groups(grad, groups), columns.swapaxes(2, 3)).sum(0).reshape(shape)
+
+
+_SAMPLES = (
+    ("r(2, 2, 4, 3)", "r(2, 2, 3, 2)", "(1, 1), (0, 0), (1, 1)", 1, "(2, 2, 2, 2)"),
+    ("r(1, 4, 5, 5)", "r(2, 2, 2, 2)", "(2, 1), (1, 0), (1, 2)", 2, "(1, 2, 3, 3)"),
+)
+_convolution = define(
+    "ConvolutionBackward0",
+    "convolution(Tensor input, Tensor weight, Tensor? bias, stride, padding, dilation, transposed, output_padding, "
+    "groups)",
+    _convolved,
+    input="conv_input(grad, weight, input.shape, stride, padding, dilation, groups)",
+    weight="conv_weight(grad, input, weight.shape, stride, padding, dilation, groups)",
+    bias="sum_dim(grad, all_but_channels(grad), False)",
+    samples="; ".join(
+        f"{a}, {w}, {b}, {how}, False, (0, 0), {g}" for b in ("None", "r(2)") for a, w, how, g, _ in _SAMPLES
+    ),
+)
+in_formulas("all_but_channels", *[lambda g: (0, *range(2, g.ndim))] * 2)
+define(
+    "ConvolutionBackwardBackward0",
+    "conv_input(Tensor grad_output, Tensor weight, shape, stride, padding, dilation, groups)",
+    _to_input,
+    grad_output="convolution(grad, weight, None, stride, padding, dilation, False, (0, 0), groups)",
+    weight="conv_weight(grad_output, grad, weight.shape, stride, padding, dilation, groups)",
+    samples="; ".join(f"r{out}, {w}, {a[1:]}, {how}, {g}" for a, w, how, g, out in _SAMPLES),
+)
+define(
+    "ConvolutionBackwardBackward0",
+    "conv_weight(Tensor grad_output, Tensor input, shape, stride, padding, dilation, groups)",
+    _to_weight,
+    grad_output="convolution(input, grad, None, stride, padding, dilation, False, (0, 0), groups)",
+    input="conv_input(grad_output, grad, input.shape, stride, padding, dilation, groups)",
+    samples="; ".join(f"r{out}, {a}, {w[1:]}, {how}, {g}" for a, w, how, g, out in _SAMPLES),
+)
+
+
+def _pair(name: str, value: Any) -> Ints:
+    """One number for both dimensions, or one for each."""
+    pair = (value,) * 2 if isinstance(value, int) else tuple(value)
+    pair = pair * 2 if len(pair) == 1 else pair
+    if len(pair) != 2:
+        raise RuntimeError(
+            f"expected {name} to be a single integer value or a list of 2 values to match the convolution dimensions, "
+            f"but got {name}={list(pair)}"
+        )
+    return pair
+
+
+def conv2d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: Any = 1,
+    padding: Any = 0,
+    dilation: Any = 1,
+    groups: int = 1,
+) -> Tensor:
+    """Kernels moved over images (images, channels, height, width), one output channel each (cross-correlation)."""
+    if input._array.ndim not in (3, 4):
+        raise RuntimeError(
+            f"Expected 3D (unbatched) or 4D (batched) input to conv2d, but got input of size: {list(input.shape)}"
+        )
+    if input._array.ndim == 3:
+        return conv2d(input.unsqueeze(0), weight, bias, stride, padding, dilation, groups).squeeze(0)
+    stride, dilation = _pair("stride", stride), _pair("dilation", dilation)
+    if isinstance(padding, str):
+        padding = _named_padding(padding, weight._array.shape[2:], stride, dilation)
+    padding = _pair("padding", padding)
+    _check(input, weight, bias, stride, padding, dilation, groups)
+    return _convolution(input, weight, bias, stride, padding, dilation, False, (0, 0), groups)
+
+
+def _named_padding(name: str, kernel: Ints, stride: Ints, dilation: Ints) -> Ints:
+    if name == "valid":
+        return (0, 0)
+    if name != "same":
+        raise RuntimeError(f"Invalid padding string: '{name}'")
+    if any(s != 1 for s in stride):
+        raise RuntimeError("padding='same' is not supported for strided convolutions")
+    reach = [d * (k - 1) for d, k in zip(dilation, kernel, strict=True)]
+    if any(r % 2 for r in reach):
+        raise RuntimeError(
+            f"the workbench pads both sides alike: padding='same' needs odd kernels, not {list(kernel)}."
+        )
+    return tuple(r // 2 for r in reach)
+
+
+def _check(
+    input: Tensor, weight: Tensor, bias: Tensor | None, stride: Ints, padding: Ints, dilation: Ints, groups: int
+) -> None:
+    """RuntimeError where sizes, dtypes or numbers do not fit."""
+    a, w = input._array, weight._array
+    for name, wrong in (
+        ("non-positive stride", min(stride) <= 0),
+        ("negative padding", min(padding) < 0),
+        ("non-positive dilation", min(dilation) <= 0),
+        ("non-positive groups", groups <= 0),
+    ):
+        if wrong:
+            raise RuntimeError(f"{name} is not supported")
+    size, shape = list(w.shape), list(a.shape)
+    if w.ndim != 4:
+        raise RuntimeError(f"the weight of conv2d has 4 dimensions (out, in / groups, height, width), not {size}.")
+    if len(w) % groups:
+        raise RuntimeError(
+            f"Given groups={groups}, expected weight to be divisible by {groups} at dimension 0, but got weight of "
+            f"size [{size}] instead"
+        )
+    if a.shape[1] != w.shape[1] * groups:
+        raise RuntimeError(
+            f"Given groups={groups}, weight of size {size}, expected input{shape} to have {w.shape[1] * groups} "
+            f"channels, but got {a.shape[1]} channels instead"
+        )
+    if bias is not None and bias._array.shape != (len(w),):
+        raise RuntimeError(
+            f"Given weight of size {size}, expected bias to be 1-dimensional with {len(w)} elements, but got bias of "
+            f"size {list(bias.shape)} instead"
+        )
+    inside = [n + 2 * p for n, p in zip(a.shape[2:], padding, strict=True)]
+    kernel = [d * (k - 1) + 1 for d, k in zip(dilation, w.shape[2:], strict=True)]
+    if any(k > n for k, n in zip(kernel, inside, strict=True)):
+        raise RuntimeError(
+            f"Calculated padded input size per channel: ({inside[0]} x {inside[1]}). Kernel size: ({kernel[0]} x "
+            f"{kernel[1]}). Kernel size can't be greater than actual input size"
+        )
+    if a.dtype is not w.dtype:
+        raise RuntimeError(
+            f"Input type ({input.dtype.type_name}) and weight type ({weight.dtype.type_name}) should be the same or "
+            "input should be a MKLDNN tensor and weight is a dense tensor"
+        )
+    if bias is not None and bias._array.dtype is not a.dtype:
+        words = {"float32": "float", "float64": "double", "float16": "c10::Half"}
+        got, other = (words.get(t.dtype.name, t.dtype.name) for t in (input, bias))
+        raise RuntimeError(f"Input type ({got}) and bias type ({other}) should be the same")

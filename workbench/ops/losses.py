@@ -1,0 +1,273 @@
+"""How far an output is from what it should be: mean squared error, negative log-likelihood, cross entropy."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+
+from ..autograd import dtypes
+from ..autograd.tensor import Tensor, wrap
+from .declare import define, in_formulas
+from .refusals import check_broadcast, only_floats
+
+NONE, MEAN, SUM = 0, 1, 2  # as PyTorch numbers the reductions
+
+
+def _reduction(size_average: bool | None, reduce: bool | None, reduction: str) -> int:
+    """The reduction's number; ValueError if there is none of that name."""
+    if size_average is not None or reduce is not None:  # what they were called before `reduction`
+        reduction = "none" if reduce is False else "sum" if size_average is False else "mean"
+        warnings.warn(
+            f"size_average and reduce args will be deprecated, please use reduction='{reduction}' instead.",
+            UserWarning,
+            stacklevel=3,
+        )
+    if reduction not in ("none", "mean", "sum"):
+        raise ValueError(f"{reduction} is not a valid value for reduction")
+    return ("none", "mean", "sum").index(reduction)
+
+
+def _reduced(a: np.ndarray, reduction: int) -> np.ndarray:
+    return a if reduction == NONE else np.add.reduce(a, axis=None) / (a.size if reduction == MEAN else 1)
+
+
+def _double_share(reduction: int, shape: tuple[int, ...]) -> float:
+    """Two, or its share in a mean."""
+    count = int(np.prod(shape)) if reduction == MEAN else 1
+    return 2 / count if count else np.nan
+
+
+in_formulas("double_share", _double_share, _double_share)
+_mse_loss = define(
+    "MseLossBackward0",
+    "mse_loss(Tensor self, Tensor target, reduction)",
+    lambda a, target, reduction: _reduced((a - target) ** 2, reduction),
+    prepare=only_floats("mse_cpu"),
+    self="grad * double_share(reduction, self.shape) * (self - target)",
+    target="grad * double_share(reduction, self.shape) * (target - self)",
+    samples="r(3), r(3), 1; r(2, 3), r(2, 3), 0; r(2, 3), r(2, 3), 2",
+)
+
+
+def _class_dim(ndim: int) -> int:
+    return 1 if ndim > 1 else 0
+
+
+def _chosen(
+    a: np.ndarray, target: np.ndarray, weight: Any, total: np.ndarray, reduction: int, ignore_index: int
+) -> np.ndarray:
+    """What each element of the input is multiplied by: minus its class's weight (or its share) at the target, or 0."""
+    out = np.zeros(a.shape, a.dtype)
+    counted = target != ignore_index
+    where = np.where(counted, target, 0).astype(np.intp)
+    share = np.where(counted, 1 if weight is None else weight[where], 0)
+    if reduction == MEAN and total:
+        share = share / total
+    dim = _class_dim(a.ndim)
+    where, share = where.reshape(target.shape), share.reshape(target.shape)
+    if a.ndim > 1:
+        where, share = np.expand_dims(where, dim), np.expand_dims(share, dim)
+    np.put_along_axis(out, np.atleast_1d(where), np.atleast_1d(-share.astype(a.dtype)), dim)
+    return out
+
+
+def _nll_of(
+    a: np.ndarray, target: np.ndarray, weight: Any, total: np.ndarray, reduction: int, ignore_index: int
+) -> np.ndarray:
+    with_signs = np.add.reduce(a * _chosen(a, target, weight, total, NONE, ignore_index), axis=_class_dim(a.ndim))
+    if reduction == NONE:
+        return with_signs
+    out = np.add.reduce(with_signs, axis=None)
+    return out / total if reduction == MEAN else out
+
+
+def _spread(grad: Any, reduction: int, ndim: int) -> Any:
+    """A gradient of single losses, given its dimension of classes back."""
+    return grad.reshape((*grad.shape[:1], 1, *grad.shape[1:])) if reduction == NONE and ndim > 1 else grad
+
+
+in_formulas("spread", _spread, _spread)
+in_formulas(
+    "chosen",
+    _chosen,
+    lambda t, target, weight, total, *how: wrap(
+        _chosen(t._array, target._array, None if weight is None else weight._array, total._array, *how)
+    ),
+)
+_nll_loss, _nll_loss_2d = (
+    define(
+        node,
+        f"{name}(Tensor self, Kept target, Kept? weight, Kept total_weight, reduction, ignore_index)",
+        _nll_of,
+        self="spread(grad, reduction, self.ndim) * chosen(self, target, weight, total_weight, reduction, ignore_index)",
+        samples=samples,
+    )
+    for node, name, samples in (
+        (
+            "NllLossBackward0",
+            "nll_loss",
+            "r(2, 3), w.tensor([0, 2]), None, w.tensor(2.0), 1, -100; r(3), w.tensor(1), None, w.tensor(0.0), 0, -100; "
+            "r(2, 3), w.tensor([0, 2]), p(3).detach(), w.tensor(0.0), 0, 2",
+        ),
+        (
+            "NllLoss2DBackward0",
+            "nll_loss2d",
+            "r(2, 3, 1, 2), w.tensor([[[0, 2]], [[1, 1]]]), None, w.tensor(4.0), 2, 1",
+        ),
+    )
+)
+# A tensor times or by a number, which PyTorch's own code writes as a scalar, not as a tensor without dimensions.
+_times = define("MulBackward1", "mul_number(Tensor self, other)", np.multiply, self="grad * other", samples="r(3), 2.0")
+_over = define("DivBackward1", "div_number(Tensor self, other)", np.divide, self="grad / other", samples="r(3), 2.0")
+
+
+def mse_loss(
+    input: Tensor,
+    target: Tensor,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
+    """The squares of the differences: their mean, their sum, or each."""
+    a, b = input.shape, target.shape
+    if a != b:
+        warnings.warn(
+            f"Using a target size ({b}) that is different to the input size ({a}). This will likely lead to incorrect "
+            "results due to broadcasting. Please ensure they have the same size.",
+            UserWarning,
+            stacklevel=2,
+        )
+        check_broadcast([a, b])
+        common = np.broadcast_shapes(a, b)
+        input, target = (t if t.shape == common else t.expand(common) for t in (input, target))
+    how = _reduction(size_average, reduce, reduction)
+    meeting = dtypes.promote(input.dtype, target.dtype)
+    return _mse_loss(input.to(meeting), target.to(meeting), how)
+
+
+def nll_loss(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    size_average: bool | None = None,
+    ignore_index: int = -100,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
+    """Minus the log-probabilities of the target classes (dimension 1): their weighted mean, their sum, or each."""
+    how = _reduction(size_average, reduce, reduction)
+    _check_target(input, target, weight, ignore_index)
+    if input.ndim in (1, 2, 4):
+        return _nll(input, target, weight, how, ignore_index)
+    flat = input.contiguous().view(*input.shape[:2], 1, -1)
+    out = _nll(flat, target.contiguous().view(target.shape[0], 1, -1), weight, how, ignore_index)
+    return out.view(target.shape) if how == NONE else out
+
+
+def _nll(input: Tensor, target: Tensor, weight: Tensor | None, how: int, ignore_index: int) -> Tensor:
+    where = target._array[target._array != ignore_index]
+    total = where.size if weight is None else weight._array[where].sum()
+    kept = np.asarray(total if how != NONE else 0, input._array.dtype)
+    if input.ndim == 1:
+        target = target.reshape(())
+    return (_nll_loss if input.ndim < 3 else _nll_loss_2d)(input, target, weight, wrap(kept), how, ignore_index)
+
+
+def _check_target(input: Tensor, target: Tensor, weight: Tensor | None, ignore_index: int) -> None:
+    """ValueError, RuntimeError or IndexError where the targets name no class of the input."""
+    a, t = input._array, target._array
+    if not a.ndim:
+        raise ValueError("Expected 1 or more dimensions (got 0)")
+    if a.ndim > 1 and t.ndim and a.shape[0] != t.shape[0]:
+        raise ValueError(f"Expected input batch_size ({a.shape[0]}) to match target batch_size ({t.shape[0]}).")
+    if a.ndim < 3 and t.ndim > 1:
+        raise RuntimeError("0D or 1D target tensor expected, multi-target not supported")
+    if a.ndim == 1 and t.size != 1:
+        raise RuntimeError(f"For 1D input, 1D target must have size 1, but got target size: {t.size}")
+    if a.ndim == 4 and t.ndim != 3:
+        raise RuntimeError(
+            f"only batches of spatial targets supported (3D tensors) but got targets of dimension: {t.ndim}"
+        )
+    want = [*a.shape[:1], *a.shape[2:]]
+    if a.ndim > 2 and list(t.shape) != want:
+        if a.ndim == 4:
+            raise RuntimeError(f"size mismatch (got input: {list(a.shape)} , target: {list(t.shape)}")
+        raise RuntimeError(f"Expected target size {want}, got {list(t.shape)}")
+    if target.dtype not in (dtypes.int64, dtypes.uint8):
+        raise RuntimeError(f"expected target dtype to be Long or Byte, but got {target.dtype.word}")
+    classes = a.shape[_class_dim(a.ndim)]
+    if weight is not None and weight._array.shape != (classes,):
+        raise RuntimeError(
+            f"weight tensor should be defined either for all {classes} classes or no classes but got weight tensor of "
+            f"shape: {list(weight.shape)}"
+        )
+    if weight is not None and weight.dtype is not input.dtype:
+        raise RuntimeError(f"expected scalar type {input.dtype.word} but found {weight.dtype.word}")
+    outside = t[(t != ignore_index) & ((t < 0) | (t >= classes))]
+    if outside.size:
+        raise IndexError(f"Target {outside.flat[0]} is out of bounds.")
+
+
+def cross_entropy(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    size_average: bool | None = None,
+    ignore_index: int = -100,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+    label_smoothing: float = 0.0,
+) -> Tensor:
+    """nll_loss of log_softmax; targets are classes, or a probability for each class."""
+    how = _reduction(size_average, reduce, reduction)
+    if not 0 <= label_smoothing <= 1:
+        raise RuntimeError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing}")
+    if input.ndim and input.shape == target.shape:
+        return _against_probabilities(input, target, weight, how, ignore_index, label_smoothing)
+    _check_target(input, target, weight, ignore_index)
+    dim = _class_dim(input.ndim)
+    logs = input.log_softmax(dim)
+    loss = nll_loss(logs, target, weight, ignore_index=ignore_index, reduction=reduction)
+    if not label_smoothing:
+        return loss
+    smooth = -_weighted(logs, weight).sum(dim)
+    ignored = target == ignore_index
+    smooth = smooth.masked_fill(ignored, 0)
+    if how != NONE:
+        smooth = smooth.sum()
+    if how == MEAN:
+        counted = ~ignored
+        smooth = smooth / (counted if weight is None else weight.gather(0, target.masked_select(counted))).sum()
+    return _times(loss, 1 - label_smoothing) + _times(smooth, label_smoothing / input.shape[dim])
+
+
+def _weighted(logs: Tensor, weight: Tensor | None) -> Tensor:
+    """Each class's numbers times its weight."""
+    if weight is None:
+        return logs
+    return logs * (weight.view(1, -1, *(1,) * (logs.ndim - 2)) if logs.ndim > 1 else weight)
+
+
+def _against_probabilities(
+    input: Tensor, target: Tensor, weight: Tensor | None, how: int, ignore_index: int, smoothing: float
+) -> Tensor:
+    dim = _class_dim(input.ndim)
+    classes = input.shape[dim]
+    if not target.is_floating_point():
+        raise RuntimeError(f"Expected floating point type for target with class probabilities, got {target.dtype.word}")
+    if ignore_index >= 0:
+        raise RuntimeError("ignore_index is not supported for floating point target")
+    if weight is not None and weight._array.shape != (classes,):
+        raise RuntimeError(
+            f"cross_entropy: weight tensor should be defined either for all {classes} classes or no classes but got "
+            f"weight tensor of shape: {list(weight.shape)}"
+        )
+    if smoothing:
+        target = _times(target, 1 - smoothing) + smoothing / classes
+    products = _weighted(input.log_softmax(dim) * target, weight)
+    if how == NONE:
+        return -products.sum(dim)
+    loss = -products.sum()
+    return _over(loss, input.numel() // classes) if how == MEAN else loss

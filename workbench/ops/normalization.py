@@ -1,0 +1,185 @@
+"""Shifting to mean 0 and scaling to variance 1: layer_norm and batch_norm; and dropout."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from ..autograd.tensor import Tensor
+from . import creation
+from .compile import TENSORS
+from .declare import abbreviation, define, in_formulas
+from .pointwise import mul
+from .refusals import only_floats
+
+Shape = tuple[int, ...]
+
+
+def _moments(a: np.ndarray, dims: Shape, eps: float) -> tuple[np.ndarray, np.ndarray]:
+    """The mean, and one over the standard deviation."""
+    wide = a.astype(np.float32) if a.dtype == np.float16 else a
+    count = math.prod(a.shape[d] for d in dims)
+    mean = np.add.reduce(wide, axis=dims, keepdims=True) / max(count, 1)
+    square = (wide - mean) ** 2
+    rstd = 1 / np.sqrt(np.add.reduce(square, axis=dims, keepdims=True) / max(count, 1) + eps)
+    return mean.astype(a.dtype, copy=False), rstd.astype(a.dtype, copy=False)
+
+
+# Arrays use the moments that forward computed; tensors compute them anew, for they too depend on the input.
+in_formulas("mean_of", lambda x, mean, dims: mean, lambda x, mean, dims: TENSORS["mean_dim"](x, dims, True))
+abbreviation("anew(x, dims, eps)", "rsqrt(mean_dim((x - mean_dim(x, dims, True)) ** 2, dims, True) + eps)")
+in_formulas("rstd_of", lambda x, rstd, dims, eps: rstd, lambda x, rstd, dims, eps: TENSORS["anew"](x, dims, eps))
+abbreviation("standard(x, mean, rstd, dims, eps)", "(x - mean_of(x, mean, dims)) * rstd_of(x, rstd, dims, eps)")
+abbreviation("remainder(g, h, dims)", "g - mean_dim(g, dims, True) - h * mean_dim(g * h, dims, True)")
+abbreviation(
+    "standard_slope(g, x, mean, rstd, dims, eps)",
+    "rstd_of(x, rstd, dims, eps) * remainder(g, standard(x, mean, rstd, dims, eps), dims)",
+)
+abbreviation("scaled(g, weight)", "g if weight is None else g * weight")
+in_formulas("last_dims", *[lambda x, shape: tuple(range(x.ndim - len(shape), x.ndim))] * 2)
+
+
+def _affine(h: np.ndarray, weight: np.ndarray | None, bias: np.ndarray | None) -> np.ndarray:
+    h = h if weight is None else h * weight
+    return h if bias is None else h + bias
+
+
+def _layer_normalized(
+    a: np.ndarray, weight: np.ndarray | None, bias: np.ndarray | None, shape: Shape, eps: float
+) -> tuple[np.ndarray, ...]:
+    mean, rstd = _moments(a, tuple(range(a.ndim - len(shape), a.ndim)), eps)
+    return _affine((a - mean) * rstd, weight, bias), mean, rstd
+
+
+_layer_norm = define(
+    "NativeLayerNormBackward0",
+    "native_layer_norm(Tensor input, Tensor? weight, Tensor? bias, normalized_shape, eps)",
+    _layer_normalized,
+    input="standard_slope(scaled(grad, weight), input, result1, result2, last_dims(input, normalized_shape), eps)",
+    weight="sum_to(grad * standard(input, result1, result2, last_dims(input, normalized_shape), eps), "
+    "normalized_shape)",
+    bias="sum_to(grad, normalized_shape)",
+    samples="; ".join(f"r(2, 3), {affine}, (3,), 0.1" for affine in ("p(3), r(3)", "None, None", "None, r(3)")),
+)
+
+
+def layer_norm(
+    input: Tensor, normalized_shape: Any, weight: Tensor | None = None, bias: Tensor | None = None, eps: float = 1e-5
+) -> Tensor:
+    """Mean 0 and variance 1 over the last dimensions, those of `normalized_shape`; then times weight, plus bias."""
+    if isinstance(normalized_shape, int):
+        raise TypeError("layer_norm(): argument 'normalized_shape' (position 2) must be tuple of ints, not int")
+    a, shape = input._array, tuple(normalized_shape)
+    if not shape:
+        raise RuntimeError(
+            "Expected normalized_shape to be at least 1-dimensional, i.e., containing at least one element, but got "
+            "normalized_shape = []"
+        )
+    for name, t in (("weight", weight), ("bias", bias)):
+        if t is not None and t._array.shape != shape:
+            raise RuntimeError(
+                f"Expected {name} to be of same shape as normalized_shape, but got {name} of shape {list(t.shape)} and "
+                f"normalized_shape = {list(shape)}"
+            )
+    if a.shape[-len(shape) :] != shape:
+        raise RuntimeError(
+            f"Given normalized_shape={list(shape)}, expected input with shape [*, {', '.join(map(str, shape))}], but "
+            f"got input of size{list(a.shape)}"
+        )
+    only_floats("LayerNormKernelImpl")((input,))
+    if any(t is not None and t._array.dtype is not a.dtype for t in (weight, bias)):
+        raise RuntimeError(f"mixed dtype (CPU): expect parameter to have scalar type of {input.dtype.word}")
+    return _layer_norm(input, weight, bias, shape, eps)
+
+
+def _channels(t: Any, x: Any) -> Any:
+    """A number for each channel, in a shape that fits the input."""
+    return t.reshape((-1,) + (1,) * (x.ndim - 2))
+
+
+in_formulas("channels", _channels, _channels)
+in_formulas("over_channels", *[lambda x: (0, *range(2, x.ndim))] * 2)
+abbreviation("running_rstd(x, var, eps)", "channels(rsqrt(var + eps), x)")
+abbreviation(
+    "batch_standard(x, mean, var, m, r, training, eps)",
+    "standard(x, channels(m, x), channels(r, x), over_channels(x), eps) if training "
+    "else (x - channels(mean, x)) * running_rstd(x, var, eps)",
+)
+abbreviation(
+    "batch_slope(g, x, mean, var, m, r, training, eps)",
+    "standard_slope(g, x, channels(m, x), channels(r, x), over_channels(x), eps) if training "
+    "else g * running_rstd(x, var, eps)",
+)
+_BATCH = "input, running_mean, running_var, result1, result2, training, eps"
+
+
+def _batch_normalized(
+    a: np.ndarray, weight: Any, bias: Any, mean: Any, var: Any, training: bool, momentum: float, eps: float
+) -> tuple[np.ndarray, ...]:
+    m = r = np.zeros(0, a.dtype)
+    if training:
+        m, r = (moment.reshape(-1) for moment in _moments(a, (0, *range(2, a.ndim)), eps))
+        if mean is not None:  # the running statistics move on, not counted as a write, nor by PyTorch
+            count = a.size // len(m)
+            mean[...] += momentum * (m - mean)
+            var[...] += momentum * ((1 / r**2 - eps) * (count / (count - 1)) - var)
+    centre, scale = (m, r) if training else (mean, 1 / np.sqrt(var + eps))
+    weight, bias = (None if p is None else _channels(p, a) for p in (weight, bias))
+    return _affine((a - _channels(centre, a)) * _channels(scale, a), weight, bias), m, r
+
+
+_batch_norm = define(
+    "NativeBatchNormBackward0",
+    "native_batch_norm(Tensor input, Tensor? weight, Tensor? bias, Kept? running_mean, Kept? running_var, training, "
+    "momentum, eps)",
+    _batch_normalized,
+    input=f"batch_slope(grad if weight is None else grad * channels(weight, input), {_BATCH})",
+    weight=f"sum_dim(grad * batch_standard({_BATCH}), over_channels(input), False)",
+    bias="sum_dim(grad, over_channels(grad), False)",
+    samples="r(3, 2), p(2), r(2), None, None, True, 0.1, 0.1; r(2, 2, 2), None, None, None, None, True, 0.1, 0.1; "
+    "r(3, 2), p(2), r(2), r(2).detach(), p(2).detach(), False, 0.1, 0.1",
+)
+
+
+def batch_norm(
+    input: Tensor,
+    running_mean: Tensor | None,
+    running_var: Tensor | None,
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    training: bool = False,
+    momentum: float = 0.1,
+    eps: float = 1e-5,
+) -> Tensor:
+    """Mean 0 and variance 1 for each channel, over the batch or, without `training`, by running statistics."""
+    a = input._array
+    if training and a.shape[0] * math.prod(a.shape[2:]) == 1:
+        raise ValueError(f"Expected more than 1 value per channel when training, got input size {input.shape}")
+    channels = a.shape[1] if a.ndim > 1 else 0
+    running = {"running_mean": running_mean, "running_var": running_var}
+    for name, t in {**running, "weight": weight, "bias": bias}.items():
+        if t is None and name in running and not training:
+            raise RuntimeError(f"{name} must be defined in evaluation mode")
+        if t is not None and t._array.size != channels:
+            raise RuntimeError(f"{name} should contain {channels} elements not {t._array.size}")
+    if (running_mean is None) != (running_var is None):
+        raise ValueError("running_mean and running_var must either both be None or neither be None")
+    only_floats("batch_norm")((input,))
+    return _batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps)
+
+
+def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
+    """Each element becomes 0 with probability p, the others grow by 1 / (1 - p); nothing happens without `training`."""
+    if not 0 <= p <= 1:
+        raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
+    if not p or not training or not input._array.size:
+        return input
+    if input._array.dtype.kind != "f":
+        raise RuntimeError(f"result type Float can't be cast to the desired output type {input.dtype.word}")
+    if p == 1:
+        noise = creation.zeros((), dtype=input.dtype)
+    else:
+        noise = (creation.rand(input.shape) < 1 - p).to(input.dtype) / (1 - p)
+    return input.mul_(noise) if inplace else mul(input, noise)
