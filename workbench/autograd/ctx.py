@@ -87,6 +87,7 @@ class BackwardCFunction(Node, FunctionCtx):
     )
 
     takes_undefined = True
+    runs_once = True  # reading `saved_tensors` is refused afterwards
     _materialize = True  # what set_materialize_grads sets
     _materialize_non_diff_grads = True  # may be set to False on ctx: no zeros for non-differentiable outputs
     _forward_cls: Any  # the Function

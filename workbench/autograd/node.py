@@ -52,6 +52,7 @@ class Node:
     multi = False  # several outputs: gradients come in a list, one per output
     outputs = 1
     takes_undefined = False  # runs even when no gradient arrived; other nodes then pass "none" on
+    runs_once = False  # is freed by a backward even if nothing was saved
     keeps_result = False
     saved_names: tuple[str, ...] = ()
     forward_text = backward_text = ""
@@ -168,7 +169,7 @@ def accumulator(t: Tensor) -> AccumulateGrad:
 def release(node: Node) -> None:
     """Free a node's saved tensors and say so."""
     had = node.saved_names
-    if had or node.takes_undefined:  # a Function's node is freed even of nothing: reading it is refused from now on
+    if had or node.runs_once:
         node.release()
         if had and listeners:
             emit(("freed", node))

@@ -105,10 +105,20 @@ class GraphTask:
         return waiting
 
     def _nodes_towards(self, needed: set[Node]) -> set[Node]:
-        """The nodes with a path to a target, and the targets; uses always have the larger sequence number."""
-        for node in sorted(self._waiting, key=lambda n: n.seq):
-            if any(parent in needed for parent, _ in node.edges() if parent is not None):
-                needed.add(node)
+        """The nodes with a path to a target, and the targets."""
+        waiting = self._waiting.copy()
+        order = [node for node in dict.fromkeys(node for node, _ in self.roots) if not waiting[node]]
+        for node in order:  # grows: a node comes after all its uses, whatever their sequence numbers
+            for parent, _ in node.edges():
+                if parent is not None:
+                    waiting[parent] -= 1
+                    if not waiting[parent]:
+                        order.append(parent)
+        for node in reversed(order):
+            for parent, _ in node.edges():
+                if parent in needed:
+                    needed.add(node)
+                    break
         return needed
 
     def begin(self) -> None:

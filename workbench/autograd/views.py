@@ -72,6 +72,7 @@ class CopySlices(Node):
     __slots__ = ("fn", "geometry", "layout", "parents", "__weakref__")
 
     arity = -1
+    runs_once = True
 
     def __init__(self, base: Tensor, fn: Node, geometry: Geometry) -> None:
         self.seq, self.extra = next(sequence), None
@@ -91,34 +92,38 @@ class CopySlices(Node):
     @property
     def saved_names(self) -> tuple[str, ...]:
         """What the write's node saved."""
-        return self.fn.saved_names
+        return () if self.fn is None else self.fn.saved_names
 
     def saved_items(self) -> list[tuple[str, Any, int]]:
         """What the write's node saved."""
-        return self.fn.saved_items()
+        return [] if self.fn is None else self.fn.saved_items()
 
     def release(self) -> None:
-        """Let the saved tensors go."""
-        self.fn.release()
+        """Let the write's node go, and what it saved."""
+        if self.fn is not None:
+            self.fn.release()
+            self.fn = None
 
     def vjp(self, grad: Any) -> list[Any]:
         """The gradient of the base, its written part replaced by what the write's node says."""
         result = blank(self.layout, np.asarray(grad).dtype)
         result[...] = grad
         part = strided(result, self.geometry)
-        first, *others = self._through(self.fn.vjp, part.copy())
+        first, *others = self._through("vjp", part.copy())
         part[...] = 0 if first is None else first
         return [result, *others]
 
     def vjp_tensors(self, grad: Any) -> list[Any]:
         """The same on tensors: take the part out, run it through, put it back."""
         part = grad.strided_copy(self.geometry, self.layout)
-        first, *others = self._through(self.fn.vjp_tensors, part)
+        first, *others = self._through("vjp_tensors", part)
         change = -part if first is None else first - part
         return [grad + change.strided_scatter(self.geometry, self.layout), *others]
 
-    def _through(self, vjp: Callable[[Any], Any], grad: Any) -> list[Any]:
-        out = vjp([grad] if self.fn.multi else grad)
+    def _through(self, method: str, grad: Any) -> list[Any]:
+        if self.fn is None:
+            raise RuntimeError(errors.SECOND_BACKWARD)
+        out = getattr(self.fn, method)([grad] if self.fn.multi else grad)
         return [out] if self.fn.arity == 1 else list(out)
 
 

@@ -1,0 +1,134 @@
+"""Semantics of writes through views and of what views show; each test is named after its row in the map."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from oracle import chain, compare, same
+
+
+@same
+def test_4_8_writing_through_a_view(torch: Any) -> Any:
+    x = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
+    base = x * 1
+    one, other, view_of_view = base[:2], base[1:], base[:2][1:]
+    names = [t.grad_fn.name() for t in (base, one, other, view_of_view)]
+    one.mul_(torch.tensor([5.0, 7.0], requires_grad=True))
+    names += [t.grad_fn.name() for t in (base, one, other, view_of_view)]
+    numbers = (
+        [t.output_nr for t in (base, one, other)],
+        [t._version for t in (base, one, other, view_of_view)],
+    )
+    grads = torch.autograd.grad([other.sum(), (base * base).sum(), view_of_view.sum()], x)
+    return names, numbers, grads, base, other, view_of_view
+
+
+@same
+def test_4_8_the_rest_keeps_its_path(torch: Any) -> Any:
+    x = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
+    y = torch.tensor([10.0], requires_grad=True)
+    base = x * 2
+    base[1:2] = y
+    base[2] = 7.0
+    facts = (chain(base.grad_fn), base._version)
+    (base * base).sum().backward()
+    return facts, x.grad, y.grad
+
+
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda v: v.zero_(),
+        lambda v: v.fill_(2.0),
+        lambda v: v.exp_(),
+        lambda v: v.pow_(2),
+        lambda v: v.sqrt_(),
+        lambda v: v.neg_(),
+        lambda v: v.relu_(),
+        lambda v: v.clamp_(1.5, 2.5),
+        lambda v: v.div_(3),
+        lambda v: v.__setitem__(0, 4.0),
+        lambda v: v.copy_(v.detach() * 2),
+        lambda v: v.mul_(v),
+    ],
+)
+@pytest.mark.parametrize(
+    "view",
+    [
+        lambda b: b,
+        lambda b: b[1],
+        lambda b: b[:, 1:],
+        lambda b: b.t(),
+        lambda b: b.view(-1)[1:4],
+        lambda b: b[:, ::2].transpose(0, 1),
+        lambda b: b.unsqueeze(0).permute(2, 0, 1)[1],
+        lambda b: b[None, 1, ..., 0:1],
+    ],
+)
+def test_4_8_each_write_through_each_view(write: Any, view: Any) -> None:
+    def program(torch: Any) -> Any:
+        x = torch.tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], dtype=torch.float64, requires_grad=True)
+        base = x * 1
+        v = view(base)
+        write(v)
+        names = (chain(base.grad_fn), v.grad_fn.name(), base._version, v._version)
+        weights = torch.tensor([[1.0, -2.0, 3.0], [0.5, 1.5, -1.0]], dtype=torch.float64)
+        (first,) = torch.autograd.grad((base * base * weights).sum(), x, create_graph=True)
+        (through,) = torch.autograd.grad((v * v).sum(), x, retain_graph=True)
+        return names, base, v, first, through, torch.autograd.grad((first * first).sum(), x)
+
+    compare(program)
+
+
+@same
+def test_4_9_writing_the_base(torch: Any) -> Any:
+    x = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
+    base = x * 1
+    view = base[1:]
+    kept = view.grad_fn
+    base.mul_(2)
+    facts = (kept.name(), view.grad_fn.name(), kept is view.grad_fn, chain(view.grad_fn), view)
+    return facts, view.grad_fn is view.grad_fn, torch.autograd.grad(view.sum(), x)
+
+
+@same
+def test_4_9_a_written_base_and_a_view_whose_node_was_taken_before(torch: Any) -> Any:
+    x = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
+    base = x * 1
+    view = base[1:]
+    before = view * 3
+    base.exp_()
+    after = view * 3
+    return torch.autograd.grad([before.sum(), after.sum()], x), chain(before.grad_fn), chain(after.grad_fn)
+
+
+@same
+def test_4_10_a_plain_base_takes_a_differentiable_value(torch: Any) -> Any:
+    base = torch.zeros(3)
+    y = torch.tensor([1.0, 2.0], requires_grad=True)
+    other = base[:1]
+    base[1:] = y * 2
+    facts = (base.requires_grad, base.is_leaf, chain(base.grad_fn), other.requires_grad, other.grad_fn.name())
+    (base * base).sum().backward()
+    return facts, y.grad
+
+
+@same
+def test_4_10_writing_with_an_index(torch: Any) -> Any:
+    base = torch.zeros(3)
+    y = torch.tensor([1.0, 2.0], requires_grad=True)
+    base[torch.tensor([0, 2])] = y
+    facts = (chain(base.grad_fn), base._version)
+    (base * base).sum().backward()
+    return facts, y.grad
+
+
+@same
+def test_4_10_an_older_view_of_such_a_base_beside_another_tensor(torch: Any) -> Any:
+    y, matrix = torch.tensor([2.0, 3.0], requires_grad=True), torch.ones(2, 2, requires_grad=True)
+    base = torch.zeros(4)
+    older, square = base[:2], base.view(2, 2)
+    base[:2] = y
+    products = y * older, older * y, matrix @ square, square @ matrix, torch.cat([y, older]), older * 2
+    return [chain(p.grad_fn) for p in products], [torch.autograd.grad(p.sum(), y, allow_unused=True) for p in products]
