@@ -121,9 +121,9 @@ def _meet(op: Any, operands: list[Any]) -> list[np.ndarray]:
 def record(op: Any, given: dict[str, Any], operands: list[Any], needs: list[bool], out: Tensor) -> Any:
     """The node of one application: its edges and what its formulas read."""
     node = op.node()
+    node.seq = next(sequence)  # before the edges, as in PyTorch: a view's may be made anew just now
     node.extra = None
     edges = [(edge_of(t), t._nr) if need else (None, 0) for t, need in zip(operands, needs, strict=True)]
-    node.seq = next(sequence)  # after the edges: a view's may just have been made anew
     if op.variadic:
         node.parents = tuple(edges)
         wanted = set(op.tensors)
