@@ -25,7 +25,7 @@ TIE = 22  # between a node and the saved tensors hanging on it
 CHIP_GAP = 8  # between two saved tensors of one node
 # The limits stop the network simplex where more of it takes minutes for a thousand boxes and shows nowhere.
 _HEAD = """digraph {
-graph [rankdir=TB, nodesep=0.5, ranksep=0.6, splines=true, nslimit=2, nslimit1=2]
+graph [rankdir=TB, nodesep=0.5, ranksep=0.45, splines=true, nslimit=2, nslimit1=2]
 node [shape=plain]
 edge [dir=none]
 """
