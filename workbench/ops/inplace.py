@@ -21,7 +21,7 @@ from . import arranging, choice, elementary, gathering, pointwise, scan
 from .declare import define, method
 from .indexing import index_put as put
 from .indexing import located
-from .refusals import check_broadcast
+from .refusals import check_broadcast, check_overlap
 
 
 def write(t: Tensor, name: str, op: Callable[..., Tensor], *args: Any, **options: Any) -> Tensor:
@@ -34,11 +34,13 @@ def write(t: Tensor, name: str, op: Callable[..., Tensor], *args: Any, **options
     given = (t, *args, *options.values())
     recorded = any(isinstance(a, Tensor) and a.requires_grad for a in given)
     tracked = recorded and local.modes.grad and t._array.dtype.kind == "f"
+    if tracked:
+        check_write(t)
+    check_overlap(t, given)
     if not tracked:
         r = op(wrap(t._array), *args, **options)
         _fill(t, r, name)
     else:
-        check_write(t)
         storage = storage_of(t)
         r = op(_before(t), *args, **options)
         _fill(t, r, name)

@@ -33,6 +33,21 @@ def check_broadcast(shapes: list[Shape]) -> None:
         common = np.broadcast_shapes(common, shape)
 
 
+def check_overlap(t: Tensor, args: tuple[Any, ...]) -> None:
+    """RuntimeError where what is read lies partly in the memory that is written."""
+    a = t._array
+    for arg in args:
+        if not isinstance(arg, Tensor) or arg is t or not np.may_share_memory(a, arg._array):
+            continue
+        b = arg._array
+        ends = [(x.__array_interface__["data"][0], x.nbytes, x.strides) for x in (a, b)]
+        if ends[0] != ends[1] and all(x.size and (x.flags.c_contiguous or x.flags.f_contiguous) for x in (a, b)):
+            raise RuntimeError(
+                "unsupported operation: some elements of the input tensor and the written-to tensor refer to a single "
+                "memory location. Please clone() the tensor before performing the operation."
+            )
+
+
 def lift(args: tuple[Any, ...]) -> tuple[Any, ...]:
     """A tensor and numbers: the tensor in the dtype in which they meet."""
     t, *numbers = args
