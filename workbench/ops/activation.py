@@ -14,8 +14,16 @@ leaky_relu = define(
     "leaky_relu(Tensor self, negative_slope)",
     lambda a, slope: np.where(a > 0, a, a * slope),
     prepare=only_floats("leaky_relu_cpu"),
-    self="where(self > 0, grad, grad * negative_slope)",
+    self="leaky_relu_backward(grad, self, negative_slope)",
     samples="r(3), 0.1",
+)
+define(
+    "LeakyReluBackwardBackward0",
+    "leaky_relu_backward(Tensor grad_output, Tensor self, negative_slope)",
+    lambda g, a, slope: np.where(a > 0, g, g * slope),
+    grad_output="leaky_relu_backward(grad, self, negative_slope)",
+    self="zeros_like(grad)",
+    samples="r(3), r(3), 0.1",
 )
 elu = define(
     "EluBackward0",

@@ -83,41 +83,46 @@ def _nll_of(
     return out / total if reduction == MEAN else out
 
 
-def _spread(grad: Any, reduction: int, ndim: int) -> Any:
-    """A gradient of single losses, given its dimension of classes back."""
-    return grad.reshape((*grad.shape[:1], 1, *grad.shape[1:])) if reduction == NONE and ndim > 1 else grad
+def _nll_backward(
+    grad: np.ndarray, a: np.ndarray, target: np.ndarray, weight: Any, total: np.ndarray, reduction: int, ignored: int
+) -> np.ndarray:
+    if reduction == NONE and a.ndim > 1:
+        grad = np.expand_dims(grad, 1)
+    return grad * _chosen(a, target, weight, total, reduction, ignored)
 
 
-in_formulas("spread", _spread, _spread)
-in_formulas(
-    "chosen",
-    _chosen,
-    lambda t, target, weight, total, *how: wrap(
-        _chosen(t._array, target._array, None if weight is None else weight._array, total._array, *how)
-    ),
-)
+_REST = "target, weight, total_weight, reduction, ignore_index"
 _nll_loss, _nll_loss_2d = (
     define(
-        node,
+        f"{node}Backward0",
         f"{name}(Tensor self, Kept target, Kept? weight, Kept total_weight, reduction, ignore_index)",
         _nll_of,
-        self="spread(grad, reduction, self.ndim) * chosen(self, target, weight, total_weight, reduction, ignore_index)",
+        self=f"{name}_backward(grad, self, {_REST})",
         samples=samples,
     )
     for node, name, samples in (
         (
-            "NllLossBackward0",
+            "NllLoss",
             "nll_loss",
             "r(2, 3), w.tensor([0, 2]), None, w.tensor(2.0), 1, -100; r(3), w.tensor(1), None, w.tensor(0.0), 0, -100; "
             "r(2, 3), w.tensor([0, 2]), p(3).detach(), w.tensor(0.0), 0, 2",
         ),
-        (
-            "NllLoss2DBackward0",
-            "nll_loss2d",
-            "r(2, 3, 1, 2), w.tensor([[[0, 2]], [[1, 1]]]), None, w.tensor(4.0), 2, 1",
-        ),
+        ("NllLoss2D", "nll_loss2d", "r(2, 3, 1, 2), w.tensor([[[0, 2]], [[1, 1]]]), None, w.tensor(4.0), 2, 1"),
     )
 )
+for _node, _name, _samples in (
+    ("NllLoss", "nll_loss", "r(), r(2, 3), w.tensor([0, 2]), None, w.tensor(2.0), 1, -100"),
+    ("NllLoss2D", "nll_loss2d", "r(1, 1, 2), r(1, 3, 1, 2), w.tensor([[[0, 2]]]), None, w.tensor(0.0), 0, -100"),
+):
+    define(
+        f"{_node}BackwardBackward0",
+        f"{_name}_backward(Tensor grad_output, Tensor self, Kept target, Kept? weight, Kept total_weight, reduction, "
+        "ignore_index)",
+        _nll_backward,
+        grad_output=f"{_name}(grad, {_REST})",
+        self="zeros_like(grad)",
+        samples=_samples,
+    )
 # A tensor times or by a number, which PyTorch's own code writes as a scalar, not as a tensor without dimensions.
 _times = define("MulBackward1", "mul_number(Tensor self, other)", np.multiply, self="grad * other", samples="r(3), 2.0")
 _over = define("DivBackward1", "div_number(Tensor self, other)", np.divide, self="grad / other", samples="r(3), 2.0")
@@ -169,7 +174,7 @@ def nll_loss(
 def _nll(input: Tensor, target: Tensor, weight: Tensor | None, how: int, ignore_index: int) -> Tensor:
     where = target._array[target._array != ignore_index]
     total = where.size if weight is None else weight._array[where].sum()
-    kept = np.asarray(total if how != NONE else 0, input._array.dtype)
+    kept = np.asarray(total if how != NONE or input.ndim == 1 else 0, input._array.dtype)
     if input.ndim == 1:
         target = target.reshape(())
     return (_nll_loss if input.ndim < 3 else _nll_loss_2d)(input, target, weight, wrap(kept), how, ignore_index)

@@ -59,7 +59,7 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
         raise RuntimeError(f"both arguments to linear need to be at least 1D, but they are {a.ndim}D and {w.ndim}D")
     if bias is None:
         return matmul(input, weight.t())
-    if a.ndim == 1 and w.ndim == 2 or a.ndim == 3 and a.flags.c_contiguous:
+    if a.ndim == 1 and w.ndim == 2 or a.ndim > 2 and a.flags.c_contiguous:
         rows = input.view(-1, a.shape[-1])
         return addmm(bias, rows, weight.t()).view(*a.shape[:-1], w.shape[0])
     if a.ndim == 2:
