@@ -139,16 +139,23 @@ def _with_defaults(cls: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> t
     """All of forward's parameters in their places, defaults included, for a Function with setup_context."""
     forward = cls.forward
     signature = inspect.signature(forward)
-    if all(p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) for p in signature.parameters.values()):
+    if len(_names(signature)) == len(signature.parameters):
         cls._plain_forward = forward, len(signature.parameters)  # with as many arguments there is nothing to bind
     bound = signature.bind(*args, **kwargs)
     bound.apply_defaults()
+    for name in bound.kwargs:  # a keyword-only parameter cannot be an input
+        raise TypeError(f"forward() got an unexpected keyword argument '{name}'")
     return bound.args
+
+
+def _names(signature: inspect.Signature) -> list[str]:
+    """The parameters that have a place."""
+    return [p.name for p in signature.parameters.values() if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
 
 
 def _positional(forward: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
     """Keyword arguments put in their places, for a forward that takes ctx; omitted defaults stay omitted."""
-    names = list(inspect.signature(forward).parameters)[1:]
+    names = _names(inspect.signature(forward))[1:]
     places = dict(zip(names, args, strict=False))
     for name, value in kwargs.items():
         if name in places:
@@ -203,6 +210,7 @@ def once_differentiable(fn: Callable[..., Any]) -> Callable[..., Any]:
         for nr, output in enumerate(several):
             if output is None:
                 results.append(None)
+                leaves.append((None, 0))
                 continue
             leaf = alias(output)
             leaf._rg = True
