@@ -45,7 +45,7 @@ LONGER = {
 }
 # The engine a newcomer reads: the graph and what makes it, without the operations declared on it (one statement
 # each, a file an idea) and without the tools that merely use it.
-TOOLS = {"functional.py", "gradcheck.py", "legacy.py", "printing.py"}
+TOOLS = {"functional.py", "gradcheck.py", "jacobians.py", "legacy.py", "printing.py"}
 MACHINERY = {"compile.py", "declare.py", "door.py", "shapes.py", "strided.py"}
 ENGINE_BUDGET = 3000
 

@@ -77,8 +77,8 @@ BATCH_SIZES = (
 )
 BATCH_EMPTY = "index 0 is out of bounds for dimension 0 with size 0"
 EDGE_SHAPE = (
-    "this GradientEdge leads to a built-in operation, which does not note the shape of its output: pass the gradient "
-    "to begin with as grad_outputs."
+    "this GradientEdge does not know the shape of its tensor: make it with get_gradient_edge, or pass the gradient to "
+    "begin with as grad_outputs."
 )
 EDGE_NODE = "GradientEdge's first object must be an autograd.graph.Node but got {}"
 EDGE_MATERIALIZE = "materialize_grads cannot be used when the given input is a GradientEdge"

@@ -42,8 +42,8 @@ def _facts(output: Any) -> tuple[Any, Any]:
         return output._array.shape, output._array.dtype
     if not isinstance(output, GradientEdge):
         raise AssertionError(errors.OUTPUT_KIND)
-    noted = getattr(output.node, "_outputs", None)
-    return (None, None) if noted is None else noted[2 * output.output_nr : 2 * output.output_nr + 2]
+    shapes = output.node.extra.shapes if output.node.extra is not None else None
+    return (shapes or {}).get(output.output_nr, (None, None))
 
 
 def seeds_of(outputs: Sequence[Any], grads: Sequence[Any], batched: bool = False) -> list[Tensor | None]:
@@ -56,8 +56,8 @@ def seeds_of(outputs: Sequence[Any], grads: Sequence[Any], batched: bool = False
             if batched and not got:
                 raise IndexError(errors.BATCHED_SEED_0D)
             if shape is not None and got[batched:] != shape:
-                sentence = errors.BATCHED_SEED_SHAPE if batched else errors.SEED_SHAPE
-                raise RuntimeError(sentence.format(i=i, got=list(got), want=list(shape)))
+                sentence, got = (errors.BATCHED_SEED_SHAPE, got[2:]) if batched else (errors.SEED_SHAPE, got)
+                raise RuntimeError(sentence.format(i=i, got=list(got), want=list(shape)))  # [2:]: as PyTorch says it
             seeds.append(grad if dtype is None or grad._array.dtype == dtype else grad.to(dtypes.named(dtype.name)))
         elif grad is not None:
             raise TypeError(errors.SEED_KIND.format(type(grad).__name__))
@@ -193,8 +193,8 @@ def gradients(
         return task.captured
     known = {id(seed._array): seed for seed in seeds if seed is not None}
     for g in task.captured:
-        if g is not None and id(g) not in known:  # what was spread out for broadcasting is given memory of its own
-            known[id(g)] = wrap(g if g.flags.writeable else g.copy())
+        if g is not None and id(g) not in known:
+            known[id(g)] = wrap(g)
     return [None if g is None else known[id(g)] for g in task.captured]
 
 

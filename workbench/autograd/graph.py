@@ -14,7 +14,7 @@ import numpy as np
 from .. import errors
 from . import state
 from .hooks import RemovableHandle
-from .node import Node, edge_of
+from .node import Node, edge_of, extra_of
 from .state import local
 from .tensor import Storage, Tensor, alias, bump, wrap
 
@@ -38,7 +38,10 @@ def get_gradient_edge(tensor: Tensor) -> GradientEdge:
     """The edge to which this tensor's gradient goes, as the tensor is now; holding it keeps the graph alive."""
     if not tensor.requires_grad:
         raise RuntimeError(errors.NO_GRADIENT_EDGE)
-    return GradientEdge(edge_of(tensor), tensor._nr)
+    node, nr = edge_of(tensor), tensor._nr
+    extra = extra_of(node)
+    extra.shapes = {**(extra.shapes or {}), nr: (tensor._array.shape, tensor._array.dtype)}
+    return GradientEdge(node, nr)
 
 
 def increment_version(tensor: Tensor | Iterable[Tensor]) -> None:
