@@ -7,6 +7,7 @@ is told by the other two.
 from __future__ import annotations
 
 import math
+import warnings
 from typing import Any
 
 import numpy as np
@@ -129,6 +130,22 @@ define(
 )
 
 
+def _with_borders(a: np.ndarray, pad: Ints, value: float) -> np.ndarray:
+    """Borders of one value; `pad` has two numbers a dimension, the last dimension first, and negative ones cut off."""
+    sides = [(0, 0)] * (a.ndim - len(pad) // 2) + [pad[i : i + 2] for i in range(0, len(pad), 2)][::-1]
+    cut = tuple(slice(max(-left, 0), n - max(-right, 0)) for (left, right), n in zip(sides, a.shape, strict=True))
+    return np.pad(a[cut], [(max(left, 0), max(right, 0)) for left, right in sides], constant_values=value)
+
+
+_pad = define(
+    "ConstantPadNdBackward0",
+    "constant_pad(Tensor self, pad, value)",
+    _with_borders,
+    self="constant_pad(grad, backwards(pad), 0)",
+    samples="r(2, 3), (1, 2), 0; r(2, 3), (0, 1, -1, 0), 1.5",
+)
+
+
 def _pair(name: str, value: Any) -> Ints:
     """One number for both dimensions, or one for each."""
     pair = (value,) * 2 if isinstance(value, int) else tuple(value)
@@ -159,25 +176,30 @@ def conv2d(
         return conv2d(input.unsqueeze(0), weight, bias, stride, padding, dilation, groups).squeeze(0)
     stride, dilation = _pair("stride", stride), _pair("dilation", dilation)
     if isinstance(padding, str):
-        padding = _named_padding(padding, weight._array.shape[2:], stride, dilation)
+        input, padding = _named_padding(input, padding, weight._array.shape[2:], stride, dilation)
     padding = _pair("padding", padding)
     _check(input, weight, bias, stride, padding, dilation, groups)
     return _convolution(input, weight, bias, stride, padding, dilation, False, (0, 0), groups)
 
 
-def _named_padding(name: str, kernel: Ints, stride: Ints, dilation: Ints) -> Ints:
+def _named_padding(input: Tensor, name: str, kernel: Ints, stride: Ints, dilation: Ints) -> tuple[Tensor, Ints]:
+    """What "same" and "valid" mean; the input gets a zero more on its far sides where two sides cannot be alike."""
     if name == "valid":
-        return (0, 0)
+        return input, (0, 0)
     if name != "same":
         raise RuntimeError(f"Invalid padding string: '{name}'")
     if any(s != 1 for s in stride):
         raise RuntimeError("padding='same' is not supported for strided convolutions")
     reach = [d * (k - 1) for d, k in zip(dilation, kernel, strict=True)]
     if any(r % 2 for r in reach):
-        raise RuntimeError(
-            f"the workbench pads both sides alike: padding='same' needs odd kernels, not {list(kernel)}."
+        warnings.warn(
+            "Using padding='same' with even kernel lengths and odd dilation may require a zero-padded copy of the "
+            "input be created",
+            UserWarning,
+            stacklevel=3,
         )
-    return tuple(r // 2 for r in reach)
+        input = _pad(input, tuple(n for r in reach[::-1] for n in (0, r % 2)), 0)
+    return input, tuple(r // 2 for r in reach)
 
 
 def _check(
@@ -195,7 +217,10 @@ def _check(
             raise RuntimeError(f"{name} is not supported")
     size, shape = list(w.shape), list(a.shape)
     if w.ndim != 4:
-        raise RuntimeError(f"the weight of conv2d has 4 dimensions (out, in / groups, height, width), not {size}.")
+        raise RuntimeError(
+            f"expected stride to be a single integer value or a list of {w.ndim - 2} values to match the convolution "
+            f"dimensions, but got stride={list(stride)}"
+        )
     if len(w) % groups:
         raise RuntimeError(
             f"Given groups={groups}, expected weight to be divisible by {groups} at dimension 0, but got weight of "
@@ -218,6 +243,8 @@ def _check(
             f"Calculated padded input size per channel: ({inside[0]} x {inside[1]}). Kernel size: ({kernel[0]} x "
             f"{kernel[1]}). Kernel size can't be greater than actual input size"
         )
+    if a.dtype is not w.dtype and input.dtype.name == "float64":
+        raise RuntimeError(f"expected scalar type Double but found {weight.dtype.word}")
     if a.dtype is not w.dtype:
         raise RuntimeError(
             f"Input type ({input.dtype.type_name}) and weight type ({weight.dtype.type_name}) should be the same or "

@@ -136,7 +136,7 @@ def mse_loss(
     reduction: str = "mean",
 ) -> Tensor:
     """The squares of the differences: their mean, their sum, or each."""
-    a, b = input.shape, target.shape
+    a, b = input.size(), target.size()
     if a != b:
         warnings.warn(
             f"Using a target size ({b}) that is different to the input size ({a}). This will likely lead to incorrect "
