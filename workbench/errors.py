@@ -105,10 +105,13 @@ BACKWARD_CREATE_GRAPH = (
 
 LEAF_IN_PLACE = "a leaf Variable that requires grad is being used in an in-place operation."
 VIEW_OF_LEAF_IN_PLACE = "a view of a leaf Variable that requires grad is being used in an in-place operation."
-CHANGE_NON_LEAF_FLAG = (
-    "you can only change requires_grad flags of leaf variables. If you want to use a computed variable in a subgraph "
-    "that doesn't require differentiation use var_no_grad = var.detach()."
+CHANGE_NON_LEAF_FLAG = "you can only change requires_grad flags of leaf variables."
+CLEAR_NON_LEAF_FLAG = (
+    f"{CHANGE_NON_LEAF_FLAG} If you want to use a computed variable in a subgraph that doesn't require differentiation "
+    "use var_no_grad = var.detach()."
 )
+FLAG_KIND = "requires_grad must be a bool"
+FLAG_KIND_METHOD = "requires_grad_(): argument 'requires_grad' (position 1) must be bool, not {}"
 DATA_KIND = "Variable data has to be a tensor, but got {}"
 ONE_ELEMENT = "only one element tensors can be converted to Python scalars"
 FLOAT_OF_GRAD = (
@@ -181,6 +184,7 @@ HOOK_WITHOUT_GRAD = "cannot register a hook on a tensor that doesn't require gra
 RETAIN_WITHOUT_GRAD = "can't retain_grad on Tensor that has requires_grad=False"
 POST_ACCUMULATE_LEAF_ONLY = "post accumulate grad hooks cannot be registered on non-leaf tensors"
 POST_ACCUMULATE_NONE = "Tensor post accumulate grad hooks should return None."
+HOOK_FROM_NONE = "can't replace a None gradient with a non-None value"
 HOOK_KIND = "expected Variable, but hook returned '{}'"
 HOOK_TUPLE = "expected tuple, but hook returned '{}'"
 HOOK_COUNT = "hook '{}' has returned an incorrect number of values (got {}, but expected {})"
@@ -193,6 +197,11 @@ PACK_HOOK_WRITES = (
     "perform in-place operations on the input to a pack hook."
 )
 UNPACK_HOOK_KIND = "Output of saved tensor unpack_hook expected to be a Tensor but got result of type {}"
+HOOKS_ON_FREED = (
+    "Calling register_hooks on a saved tensor after it has been freed. Saved intermediate values of the graph are "
+    "freed when you call .backward() or autograd.grad(). Specify retain_graph=True if you need to backward through the "
+    "graph a second time or if you need to access saved variables after calling backward."
+)
 HOOKS_ALREADY_SET = (
     "Calling register_hooks on a saved tensor whose hooks have already been set. Hint: only one pair of hooks is "
     "allowed at a time."

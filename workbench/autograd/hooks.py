@@ -114,8 +114,10 @@ def _name(hook: Any) -> str:
 def _check_value(hook: Any, before: Tensor | None, after: Any) -> None:
     if after is not None and not isinstance(after, Tensor):
         raise TypeError(errors.HOOK_KIND.format(type(after).__name__))
-    if before is None or after is None:
+    if after is None:
         return
+    if before is None:
+        raise RuntimeError(errors.HOOK_FROM_NONE)
     if after._array.dtype is not before._array.dtype:
         raise RuntimeError(errors.HOOK_TYPE.format(_name(hook), before.dtype.type_name, after.dtype.type_name))
     if after._array.shape != before._array.shape:

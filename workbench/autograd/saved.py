@@ -122,7 +122,7 @@ class SavedTensor:
         """Pack this saved tensor now, and unpack it with the other hook whenever it is read."""
         saved = self._get()
         if saved is FREED:
-            raise RuntimeError(errors.SECOND_BACKWARD)
+            raise RuntimeError(errors.HOOKS_ON_FREED)
         if saved is None:
             raise RuntimeError("Calling register_hooks on a saved tensor with value None is forbidden")
         if type(saved) is Packed:

@@ -39,10 +39,16 @@ class Tensor(Facts):
 
     @requires_grad.setter
     def requires_grad(self, on: bool) -> None:
+        if not isinstance(on, bool):
+            raise RuntimeError(errors.FLAG_KIND)
+        if on and not self.is_leaf:
+            raise RuntimeError(errors.CHANGE_NON_LEAF_FLAG)
         self._set_requires_grad(on, errors.ONLY_FLOATS_ATTRIBUTE)
 
     def requires_grad_(self, requires_grad: bool = True) -> Tensor:
         """Set `requires_grad` in place and return the tensor."""
+        if not isinstance(requires_grad, bool):
+            raise TypeError(errors.FLAG_KIND_METHOD.format(type(requires_grad).__name__))
         self._set_requires_grad(requires_grad, errors.ONLY_FLOATS_METHOD)
         return self
 
@@ -50,8 +56,8 @@ class Tensor(Facts):
         if on and self._array.dtype.kind != "f":
             raise RuntimeError(refusal)
         if not on and not self.is_leaf:
-            raise RuntimeError(errors.CHANGE_NON_LEAF_FLAG)
-        self._rg = bool(on)
+            raise RuntimeError(errors.CLEAR_NON_LEAF_FLAG)
+        self._rg = on
 
     @property
     def grad_fn(self) -> Node | None:
