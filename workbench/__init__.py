@@ -77,6 +77,21 @@ from .ops.indexing import argsort, index_put, sort
 from .ops.inplace import *  # noqa: F403
 from .ops.joining import cat, stack
 from .ops.linear import bmm, dot, matmul, mm, mv
+from .ops.logic import (
+    all,
+    allclose,
+    any,
+    equal,
+    isclose,
+    isfinite,
+    isinf,
+    isnan,
+    logical_and,
+    logical_not,
+    logical_or,
+    logical_xor,
+    nonzero,
+)
 from .ops.movement import clone, detach, permute, reshape, squeeze, t, transpose, unsqueeze
 from .ops.pointwise import (
     abs,
@@ -98,7 +113,7 @@ from .ops.pointwise import (
     tanh,
 )
 from .ops.products import addmm, outer
-from .ops.reduction import argmax, max, mean, min, sum
+from .ops.reduction import argmax, argmin, max, mean, min, sum
 from .ops.scan import cumprod, cumsum, prod
 from .ops.softmax import log_softmax, logsumexp, softmax
 from .ops.splitting import chunk, diagonal, narrow, select, split, unbind

@@ -121,7 +121,7 @@ def reshape(self: Tensor, *shape: Any) -> Tensor:
     """The same elements in another shape (one size may be -1): a view where that is possible, else a copy."""
     size = _full_shape(self, shape_of(*shape))
     moved = self._array.reshape(size)
-    if not np.may_share_memory(moved, self._array):
+    if moved.size and not np.may_share_memory(moved, self._array):
         return _unsafe_view(clone(self), size)
     return _view(self, size) if self._array.flags.c_contiguous else _reshape_alias(self, size)
 

@@ -161,21 +161,22 @@ min = _extremum("min", _min_all, _min_dim, minimum, np.argmin, min_result)
 Tensor.max, Tensor.min = max, min
 
 
-@method()
-def argmax(self: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor:
-    """Where the largest element is: in all elements flattened, or along `dim`."""
-    if dim is not None:
-        dim = dim_index(dim, self._array.ndim) if self._array.ndim else None
-    return wrap(np.asarray(np.argmax(self._array, axis=dim, keepdims=keepdim)))
+def _where_extreme(name: str, best: Any, word: str) -> Any:
+    def where_extreme(self: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor:
+        shape = self._array.shape
+        if self.dtype is dtypes.bool_:
+            raise RuntimeError(f"{name}(): does not support bool input")
+        if dim is None and not self._array.size:
+            raise IndexError(f"{name}(): Expected reduction dim to be specified for input.numel() == 0.")
+        if dim is not None:
+            dim = dim_index(dim, len(shape)) if shape else None
+        if dim is not None and not shape[dim]:
+            raise IndexError(f"{name}(): Expected reduction dim {dim} to have non-zero size.")
+        return wrap(np.asarray(best(self._array, axis=dim, keepdims=keepdim)))
+
+    where_extreme.__name__ = name
+    where_extreme.__doc__ = f"Where the {word} element is: in all elements flattened, or along `dim`."
+    return method()(where_extreme)
 
 
-@method()
-def all(self: Tensor) -> Tensor:
-    """Whether every element is true."""
-    return wrap(np.asarray(np.all(self._array)))
-
-
-@method()
-def any(self: Tensor) -> Tensor:
-    """Whether any element is true."""
-    return wrap(np.asarray(np.any(self._array)))
+argmax, argmin = _where_extreme("argmax", np.argmax, "largest"), _where_extreme("argmin", np.argmin, "smallest")

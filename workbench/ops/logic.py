@@ -1,0 +1,75 @@
+"""Questions with yes or no as answer; none of them is recorded."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..autograd.tensor import Tensor, wrap
+from .declare import define, method
+from .refusals import not_a_tensor
+from .shapes import dims_of
+
+logical_and = define("logical_and", "logical_and(Tensor self, Tensor other)", np.logical_and)
+logical_or = define("logical_or", "logical_or(Tensor self, Tensor other)", np.logical_or)
+logical_xor = define("logical_xor", "logical_xor(Tensor self, Tensor other)", np.logical_xor)
+logical_not = define("logical_not", "logical_not(Tensor self)", np.logical_not)
+isnan = define("isnan", "isnan(Tensor self)", np.isnan)
+isinf = define("isinf", "isinf(Tensor self)", np.isinf)
+isfinite = define("isfinite", "isfinite(Tensor self)", np.isfinite)
+
+for _function in (logical_and, logical_or, logical_xor, logical_not, isnan, isinf, isfinite):
+    setattr(Tensor, _function.op.name, _function)
+
+
+def _answer(t: Tensor, answer: np.ndarray) -> Tensor:
+    """A mask; bytes where the question was about bytes."""
+    return wrap(np.asarray(answer, np.uint8 if t._array.dtype == np.uint8 else bool))
+
+
+@method()
+def all(self: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
+    """Whether every element is true, or every one over `dim`."""
+    return _answer(self, np.all(self._array, axis=dims_of(dim, self._array.ndim), keepdims=keepdim))
+
+
+@method()
+def any(self: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
+    """Whether any element is true, or any one over `dim`."""
+    return _answer(self, np.any(self._array, axis=dims_of(dim, self._array.ndim), keepdims=keepdim))
+
+
+@method()
+def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
+    """The indices of the elements that are not zero: a row for each, or a vector for each dimension."""
+    where = np.nonzero(np.atleast_1d(input._array))
+    if as_tuple:
+        return tuple(wrap(w) for w in where)
+    return wrap(np.stack(where, 1)[:, : input._array.ndim])
+
+
+@method()
+def equal(self: Tensor, other: Tensor) -> bool:
+    """Whether two tensors have the same shape and elements."""
+    if not isinstance(other, Tensor):
+        raise TypeError(not_a_tensor("equal", "other", 1, other))
+    return bool(np.array_equal(self._array, other._array))
+
+
+@method()
+def isclose(self: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> Tensor:
+    """Whether elements differ by at most atol + rtol * |other|."""
+    if not isinstance(other, Tensor):
+        raise TypeError(not_a_tensor("isclose", "other", 1, other))
+    if self.dtype is not other.dtype:
+        raise RuntimeError(f"{self.dtype.word} did not match {other.dtype.word}")
+    return wrap(np.asarray(np.isclose(self._array, other._array, rtol, atol, equal_nan)))
+
+
+@method()
+def allclose(self: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> bool:
+    """Whether all elements differ by at most atol + rtol * |other|."""
+    if not isinstance(other, Tensor):
+        raise TypeError(not_a_tensor("allclose", "other", 1, other))
+    return bool(np.all(isclose(self, other, rtol, atol, equal_nan)._array))
