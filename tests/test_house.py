@@ -46,7 +46,7 @@ LONGER = {
 # The engine a newcomer reads: the graph and what makes it, without the operations declared on it (one statement
 # each, a file an idea) and without the tools that merely use it.
 TOOLS = {"functional.py", "gradcheck.py", "jacobians.py", "legacy.py", "printing.py"}
-MACHINERY = {"compile.py", "declare.py", "door.py", "shapes.py", "strided.py"}
+MACHINERY = {"compile.py", "declare.py", "door.py", "shapes.py", "straight.py", "strided.py"}
 ENGINE_BUDGET = 3000
 
 

@@ -32,6 +32,7 @@ from ..autograd.tensor import Tensor
 from . import compile as compiling
 from .door import door, operator_door
 from .refusals import not_a_tensor
+from .straight import straight
 
 REGISTRY: dict[str, Op] = {}
 SEVERAL: dict[str, Op] = {}  # the operations with several outputs
@@ -118,7 +119,7 @@ def define(
     """
     op = Op(node_name, signature, forward, kind, samples, prepare, formulas)
     (SEVERAL if op.several else REGISTRY)[op.name] = op
-    function = compiling.straight(op, door)
+    function = straight(op, door)
     function.op = op
     in_formulas(op.name, forward, function)
     return function
@@ -139,7 +140,7 @@ def abbreviation(signature: str, text: str) -> None:
 
 def operator(function: Callable[..., Any]) -> Callable[..., Any]:
     """The function as an operator's method: NotImplemented for operands it has no rule for."""
-    return compiling.straight(function.op, operator_door)
+    return straight(function.op, operator_door)
 
 
 def method(*names: str) -> Callable[..., Any]:

@@ -1,0 +1,161 @@
+"""The straight path: each op's function, written for that op alone.
+
+It runs the op and records its node where nothing unusual is going on; everything else goes through the door, and both
+give the same node. A dispatcher that serves all ops would double the time of each.
+"""
+
+from __future__ import annotations
+
+import types
+from typing import Any
+
+import numpy as np
+
+from ..autograd import state
+from ..autograd.node import edge_of, sequence
+from ..autograd.tensor import Tensor, link_view
+from ..events import emit, listeners
+from .compile import compiled
+
+NAMES: dict[str, Any] = {
+    "__name__": __name__,
+    "S": state,
+    "local": state.local,
+    "off": state.off,
+    "emit": emit,
+    "listeners": listeners,
+    "Tensor": Tensor,
+    "ndarray": np.ndarray,
+    "asarray": np.asarray,
+    "sequence": sequence,
+    "edge_of": edge_of,
+    "link_view": link_view,
+    "f64": np.dtype("float64"),
+    "f32": np.dtype("float32"),
+}
+
+
+def straight(op: Any, door: Any) -> Any:
+    """The op's function: a stub that compiles the straight path at its first call and becomes it."""
+    namespace = dict(NAMES, OP=op, forward=op.forward, door=door, NUMBERS=op.numbers)
+
+    def first(*args: Any, **kwargs: Any) -> Any:
+        namespace["NODE"] = op.node
+        built = compiled(_text(op), op.name, namespace, op)
+        function.__code__, function.__defaults__ = built.__code__, built.__defaults__
+        return function(*args, **kwargs)
+
+    namespace["first"] = first
+    function = types.FunctionType(_stub.__code__, namespace, op.name)
+    function.__qualname__, function.__doc__ = op.name, op.doc
+    return function
+
+
+def _stub(*args: Any, **kwargs: Any) -> Any:
+    return first(*args, **kwargs)  # noqa: F821  the name is in the namespace the function is made with
+
+
+def _text(op: Any) -> str:
+    """The function's source: `a0`, `a1` are the operands' arrays, `rg0`, `rg1` whether they require grad."""
+    refuse = f"return door(OP, ({op.names},))"
+    if not op.simple:
+        return f"def {op.name}({op.parameters}):\n    {refuse}\n"
+    first, second = (*op.tensors, None)[:2]
+    out = [f"if S.unusual or type({first}) is not Tensor:", f"    {refuse}"]
+    out += [f"a0 = {first}._array", f"rg0 = {first}._rg"]
+    if second is not None:
+        out += _second_operand(op, first, second, refuse)
+    unmeasured = "a0.dtype is not f64 and a0.dtype is not f32" if op.meets or op.prepare is not None else "False"
+    if not op.formulas:
+        return _function(op, out + [f"if {unmeasured}:", f"    {refuse}"] + _result(op, refuse) + UNRECORDED)
+    # Views remember how they were made, and one may not know yet that its base requires grad since it was written.
+    odd = f"{first}._meta is not None" + (f" or (a1 is not saved and {second}._meta is not None)" if second else "")
+    wanted = "(rg0 or rg1)" if second else "rg0"
+    out += [f"if not {wanted} and ({odd} or {unmeasured}):", f"    {refuse}"]
+    out += [f"if not {wanted} or (off and not local.modes.grad):"]
+    out += _indented([refuse] if op.kind == "view" else _result(op, refuse) + UNRECORDED)
+    out += ["node = NODE()", *_result(op, refuse)]
+    out += ["t._rg = True", "t._fn = node", "node.extra = None"]
+    for i, name in enumerate(op.tensors):
+        out += _edge(f"rg{i}" if second else None, i, name if name in op.reads else None)
+    out += ["node.seq = next(sequence)  # after the edges: a view's may just have been made anew"]
+    for name in op.node.saved_names:
+        out += _save(op, name, first, second)
+    out += [f"node.z_{name} = a{op.tensors.index(name)}.shape" for name in op.node.shape_names]
+    out += [f"node.a_{name} = {name}" for name in op.node.argument_names]
+    if op.fits and second is None:
+        out += ["node.fit = None"]
+    elif op.fits:
+        number = "a1 is saved or " if op.numbers is not None else ""
+        fit = ", ".join(f"(a{i}.shape, a{i}.dtype) if rg{i} else None" for i in (0, 1))
+        out += [f"node.fit = None if {number}a0.shape == a1.shape else ({fit})"]
+    if op.kind == "view":
+        out += ["t._fn = None", f"link_view(t, {first})", "t._meta.view_fn = node"]
+    told = ", ".join(op.tensors + op.arguments)
+    out += ["if listeners:", f"    emit(('created', node, ({told},), (t,)))", "return t"]
+    return _function(op, out)
+
+
+def _function(op: Any, body: list[str]) -> str:
+    return "\n".join([f"def {op.name}({op.parameters}):", *_indented(body)]) + "\n"
+
+
+def _indented(lines: list[str]) -> list[str]:
+    return ["    " + line for line in lines]
+
+
+def _second_operand(op: Any, first: str, second: str, refuse: str) -> list[str]:
+    """`a1` and `rg1`, and what would be saved: the tensor, or a number's array."""
+    other = f"({first} if rg1 else {second})"
+    # A view need not know yet that its base requires grad since somebody wrote into it.
+    differ = f"a0.dtype is not a1.dtype or (rg0 is not rg1 and {other}._meta is not None and {other}.requires_grad)"
+    tensor = [f"a1 = {second}._array", f"rg1 = {second}._rg", f"saved = {second}", f"if {differ}:", f"    {refuse}"]
+    if op.numbers is None:
+        return [f"if type({second}) is not Tensor:", f"    {refuse}", *tensor]
+    number = ["a1 = saved = NUMBERS.get(other)", "if a1 is None:", "    a1 = saved = NUMBERS.add(other)", "rg1 = False"]
+    return [
+        f"if type({second}) is Tensor:",
+        *_indented(tensor),
+        f"elif a0.dtype is f64 and (type({second}) is float or type({second}) is int):",
+        *_indented([line.replace("other", second) for line in number]),
+        "else:",
+        f"    {refuse}",
+    ]
+
+
+UNRECORDED = ["t._rg = False", "t._fn = None", "return t"]
+
+
+def _result(op: Any, refuse: str) -> list[str]:
+    """Run the op; `t` is its result, but for its place in the graph."""
+    operands = ["a0", "a1"][: len(op.tensors)]
+    run = [f"r = forward({', '.join(operands + op.arguments)})"]
+    if op.meets and len(operands) > 1:  # shapes that do not broadcast: the door says so
+        run = ["try:", *_indented(run), "except ValueError:", f"    {refuse}"]
+    run += ["if type(r) is not ndarray:", "    r = asarray(r)"]
+    return run + ["t = Tensor()", "t._array = r", "t._nr = 0", "t._storage = None", "t._meta = None"]
+
+
+def _edge(wanted: str | None, i: int, name: str | None) -> list[str]:
+    """The edge to operand `i`, if it is differentiable at all (`name`) and wanted now (a flag; None: always)."""
+    if name is None:
+        return [f"node.p{i} = None", f"node.n{i} = 0"]
+    edge = [f"p = {name}._fn", f"node.p{i} = edge_of({name}) if p is None else p", f"node.n{i} = {name}._nr"]
+    if wanted is None:
+        return edge
+    return [f"if {wanted}:", *_indented(edge), "else:", f"    node.p{i} = None", f"    node.n{i} = 0"]
+
+
+def _save(op: Any, name: str, first: str, second: str | None) -> list[str]:
+    """What the formulas read of `name`, if one that reads it is wanted."""
+    if name == "result":
+        return ["node.s_result = r", "node.c_result = None", "node.v_result = 0"]
+    storage = f"{name}._storage is None"
+    if name == second and op.numbers is not None:
+        storage = f"a1 is saved or {storage}"
+    save = [f"node.s_{name} = {'saved' if name == second else name}"]
+    save += [f"node.v_{name} = 0 if {storage} else {name}._storage.version"]
+    readers = [i for i, t in enumerate(op.tensors) if t in op.reads and name in op.reads[t].tensors]
+    if len(readers) == len(op.tensors):
+        return save
+    return [f"if rg{readers[0]}:", *_indented(save), "else:", f"    node.s_{name} = None"]
