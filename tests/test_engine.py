@@ -158,3 +158,37 @@ def test_waiting_gradients_are_never_summed_in_place(torch: Any) -> None:
     z = Keep.apply(y)
     (z + y + z).sum().backward()
     return seen, x.grad
+
+
+@same
+def test_grad_finds_its_way_through_a_view_whose_history_was_made_anew(torch: Any) -> None:
+    class Double(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x * 2
+
+        @staticmethod
+        def backward(ctx, g):
+            return g * 2
+
+    told = []
+    for use in (lambda t: t.sum(), lambda t: Double.apply(t).sum(), lambda t: torch.cat([t, t]).sum()):
+        x = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
+        views = x[1:], x.reshape(3)
+        with torch.no_grad():
+            x.mul_(0.5)
+        told.append([torch.autograd.grad(use(view), x) for view in views])
+        with torch.no_grad():
+            views[0].mul_(0.5)
+        use(views[1]).backward(inputs=[x])
+        told.append(x.grad)
+    return told
+
+
+@same
+def test_parts_of_an_expanded_view_may_be_written(torch: Any) -> None:
+    x = torch.tensor([1.0, 2.0, 3.0])
+    wide = x.expand(2, 3)
+    wide[0] = 5.0
+    wide[1, 1:] = torch.tensor([6.0, 7.0])
+    return x, wide, x._version, wide._base is x

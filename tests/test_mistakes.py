@@ -45,7 +45,11 @@ torch.tensor([torch.tensor([1., 2.])]) | torch.tensor([[1], [2, 3]]) | torch.ten
 torch.tensor([['a']]) | torch.tensor([1, None]) | torch.tensor([1.0, None]) | torch.tensor([{}])
 torch.tensor(object) | torch.tensor([2**70]) | torch.tensor([1.5], dtype='float64')
 torch.tensor([1.5], dtype=np.float64) | torch.arange(1, 5, -1) | torch.full((2,), x[0])
-torch.full((2,), 'a')
+torch.full((2,), 'a') | torch.autograd.grad(x.sum(), 'a') | torch.autograd.grad('a', x)
+torch.autograd.backward('a') | setattr(x, 'grad', n) | setattr(x, 'data', 1) | torch.ones_like([1])
+torch.zeros_like(3) | x.add_(x[0]) | x.detach().add_(x.detach()[0]) | x.detach().expand(2, 3).mul_(2)
+x.detach().sum().copy_(x) | s.detach()[1:] | (x * 1).copy_((x * 1)[:2]) | torch.mean([1.0]) | torch.sum(2)
+torch.reshape([1], (1,)) | torch.transpose(2, 0, 1) | a @ None | a @ 'a'
 """
 
 

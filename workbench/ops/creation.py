@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import math
 import warnings
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from ..autograd import dtypes
 from ..autograd.dtypes import dtype as Dtype
 from ..autograd.tensor import Tensor, wrap
 from .declare import in_formulas
+from .refusals import not_a_tensor
 from .shapes import shape_of
 
 NESTED = (list, tuple, range, np.ndarray)
@@ -133,9 +135,15 @@ def ones(*size: Any, dtype: Dtype | None = None, requires_grad: bool = False) ->
     return _leaf(np.ones(shape_of(*size), _kind("ones", dtype)), requires_grad)
 
 
+def _like(name: str, make: Callable[..., Any], input: Any, dtype: Dtype | None, requires_grad: bool) -> Tensor:
+    if not isinstance(input, Tensor):
+        raise TypeError(not_a_tensor(name, "input", 0, input))
+    return _leaf(make(input._array.shape, dtypes.chosen(name, dtype, input.dtype).np), requires_grad)
+
+
 def zeros_like(input: Tensor, *, dtype: Dtype | None = None, requires_grad: bool = False) -> Tensor:
     """Zeros in the shape and dtype of a tensor."""
-    return _leaf(np.zeros(input._array.shape, dtypes.chosen("zeros_like", dtype, input.dtype).np), requires_grad)
+    return _like("zeros_like", np.zeros, input, dtype, requires_grad)
 
 
 in_formulas("zeros_like", np.zeros_like, zeros_like)
@@ -143,7 +151,7 @@ in_formulas("zeros_like", np.zeros_like, zeros_like)
 
 def ones_like(input: Tensor, *, dtype: Dtype | None = None, requires_grad: bool = False) -> Tensor:
     """Ones in the shape and dtype of a tensor."""
-    return _leaf(np.ones(input._array.shape, dtypes.chosen("ones_like", dtype, input.dtype).np), requires_grad)
+    return _like("ones_like", np.ones, input, dtype, requires_grad)
 
 
 def arange(

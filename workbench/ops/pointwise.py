@@ -9,7 +9,7 @@ import numpy as np
 from ..autograd.tensor import Tensor
 from .choice import where_
 from .declare import define, in_formulas, method, operator
-from .refusals import lift, no_bools, no_mask
+from .refusals import lift, no_bools, no_mask, not_a_tensor
 
 _add = define(
     "AddBackward0",
@@ -191,16 +191,25 @@ def _rdiv(self: Tensor, other: Any) -> Tensor:
     return mul(reciprocal(self), other) if isinstance(other, (int, float)) else NotImplemented
 
 
-def pow(self: Any, exponent: Any) -> Any:
-    """self to the power of exponent, either of which may be a number."""
-    if not isinstance(self, Tensor):
-        return _pow_base(exponent, self)
+@method("__pow__")
+def _power(self: Tensor, exponent: Any) -> Any:
     if isinstance(exponent, Tensor):
         return _pow_tensors(self, exponent)
     return _pow_number(self, exponent) if isinstance(exponent, (int, float)) else NotImplemented
 
 
-Tensor.pow = Tensor.__pow__ = pow
+def pow(self: Any, exponent: Any) -> Tensor:
+    """self to the power of exponent, either of which may be a number; TypeError unless one is a tensor."""
+    if isinstance(self, Tensor):
+        out = _power(self, exponent)
+        if out is not NotImplemented:
+            return out
+    elif isinstance(exponent, Tensor):
+        return _pow_base(exponent, self)
+    raise TypeError(not_a_tensor("pow", "exponent", 1, exponent))
+
+
+Tensor.pow = pow
 
 
 @method("__rpow__")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import namedtuple
 from collections.abc import Callable
+from operator import index
 from typing import Any
 
 import numpy as np
@@ -32,7 +33,7 @@ def shape_of(*size: Any) -> tuple[int, ...]:
     """A shape given as ints or as one sequence."""
     if len(size) == 1 and not isinstance(size[0], (int, np.integer)):
         size = tuple(size[0])
-    return tuple(int(s) for s in size)
+    return tuple(index(s) for s in size)
 
 
 def dim_index(dim: int, ndim: int) -> int:
