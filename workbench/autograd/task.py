@@ -44,6 +44,7 @@ class GraphTask:
         "_buffers",
         "_ready",
         "_begun",
+        "_over",
         "callbacks",
         "outer",
         "_tag",
@@ -67,7 +68,7 @@ class GraphTask:
         self._needed: set[Node] | None = None
         self._buffers: dict[Node, Any] = {}
         self._ready: list[Node] = []
-        self._begun = False
+        self._begun = self._over = False
         self.callbacks: list[Any] = []
         self._waiting = self._count_uses()
         if targets is not None:
@@ -287,7 +288,8 @@ class GraphTask:
         finally:
             set_grad(before)
             modes.task, self.outer = self.outer, None
-        if not ready:
+        if not ready and not self._over:
+            self._over = True
             while self.callbacks:
                 self.callbacks.pop(0)()
             if listeners:
