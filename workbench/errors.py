@@ -207,6 +207,11 @@ HOOKS_ALREADY_SET = (
     "allowed at a time."
 )
 NO_GRADIENT_EDGE = "It is not possible to get the gradient edge for a Tensor that does not require gradients"
+MULTI_HOOK_GRAD = "Expected gradient function to be set"
+MULTI_HOOK_LEAF = (
+    "A leaf node was passed to _will_engine_execute_node but we are currently running autograd.grad(). This is "
+    "currently not supported."
+)
 MULTI_HOOK_MODE = "Expects mode to be one of ('all', 'any') but got {}"
 MUTATION_OUTSIDE = (
     "Trying to backward outside of the 'allow_mutation_on_saved_tensors' contextin which the graph was originally "

@@ -86,8 +86,7 @@ class BackwardCFunction(Node, FunctionCtx):
         "saved_for_forward",
     )
 
-    takes_undefined = True
-    runs_once = True  # reading `saved_tensors` is refused afterwards
+    takes_undefined = runs_once = True  # reading `saved_tensors` is refused after a backward
     _materialize = True  # what set_materialize_grads sets
     _materialize_non_diff_grads = True  # may be set to False on ctx: no zeros for non-differentiable outputs
     _forward_cls: Any  # the Function

@@ -94,24 +94,26 @@ def register_multi_grad_hook(
     """Call `fn` in every backward once: with all gradients (None where there is none), or with the first ("any")."""
     if mode not in ("all", "any"):
         raise ValueError(errors.MULTI_HOOK_MODE.format(mode))
+    tensors = [t for t in tensors if mode == "all" or t.requires_grad]
+    if not all(t.requires_grad for t in tensors):
+        raise AssertionError(errors.MULTI_HOOK_GRAD)
     lock = threading.Lock()
-    state_of: weakref.WeakKeyDictionary[Any, list[Any]] = weakref.WeakKeyDictionary()
-    edges = [edge_of(t) for t in tensors]
+    seen: weakref.WeakKeyDictionary[Any, list[Any]] = weakref.WeakKeyDictionary()  # by task: how many to come, which
+    nodes = [edge_of(t) for t in tensors]
 
     def arrived(index: int, grad: Tensor | None) -> None:
         task = local.modes.task
         with lock:
-            seen = state_of.get(task)
-            if seen is None:
-                expected = sum(task.will_run(node) for node in edges)
-                seen = state_of[task] = [expected, [None] * len(tensors)]
-            seen[0] -= 1
-            seen[1][index] = grad
-            complete = seen[0] == 0 if mode == "all" else len([g for g in seen[1] if g is not None]) == 1
-            if mode == "any" and complete:
-                seen[1] = [grad] * 2 + seen[1]  # never "the first" again in this backward
-        if complete:
-            fn(seen[1]) if mode == "all" else fn(grad)
+            first = task not in seen
+            if first:
+                seen[task] = [sum(task.will_run(node) for node in nodes), [None] * len(tensors)]
+            to_come = seen[task]
+            to_come[0] -= 1
+            to_come[1][index] = grad
+        if mode == "any" and first:
+            fn(grad)
+        elif mode == "all" and not to_come[0]:
+            fn(to_come[1])
 
     handles = [t.register_hook(lambda g, i=i: arrived(i, g)) for i, t in enumerate(tensors)]
     return _Handles(handles)

@@ -10,11 +10,13 @@ from __future__ import annotations
 import threading
 from typing import Any
 
+from .. import errors
 from ..events import emit, listeners
 from . import state
 from .anomaly_mode import refuse_nan, tell
 from .hooks import run_post_hooks, run_pre_hooks, run_tensor_hooks
 from .node import Node, release
+from .reach import count_uses, nodes_towards
 from .ready import pop, push
 from .state import Modes, local, off, set_grad
 
@@ -70,57 +72,11 @@ class GraphTask:
         self._ready: list[Node] = []
         self._begun = self._over = False
         self.callbacks: list[Any] = []
-        self._waiting = self._count_uses()
+        self._waiting = count_uses(roots)  # how many deliveries each reachable node waits for
         if targets is not None:
-            self._needed = self._nodes_towards({node for node, _ in targets})
+            self._needed = nodes_towards({node for node, _ in targets}, roots, self._waiting)
             for index, (node, nr) in enumerate(() if accumulate else targets):
                 self._captures.setdefault(node, []).append((nr, index))
-
-    def _count_uses(self) -> dict[Node, int]:
-        """How many deliveries each reachable node waits for."""
-        waiting: dict[Node, int] = {}
-        stack: list[Node] = []
-        for node, _ in self.roots:
-            if node not in waiting:
-                waiting[node] = 0
-                stack.append(node)
-        while stack:
-            node = stack.pop()
-            arity = node.arity
-            if arity == 1:
-                parent = node.p0
-                if parent in waiting:
-                    waiting[parent] += 1
-                else:
-                    waiting[parent] = 1
-                    stack.append(parent)
-            elif arity:
-                for parent, _ in node.edges():
-                    if parent is None:
-                        continue
-                    if parent in waiting:
-                        waiting[parent] += 1
-                    else:
-                        waiting[parent] = 1
-                        stack.append(parent)
-        return waiting
-
-    def _nodes_towards(self, needed: set[Node]) -> set[Node]:
-        """The nodes with a path to a target, and the targets."""
-        waiting = self._waiting.copy()
-        order = [node for node in dict.fromkeys(node for node, _ in self.roots) if not waiting[node]]
-        for node in order:  # grows: a node comes after all its uses, whatever their sequence numbers
-            for parent, _ in node.edges():
-                if parent is not None:
-                    waiting[parent] -= 1
-                    if not waiting[parent]:
-                        order.append(parent)
-        for node in reversed(order):
-            for parent, _ in node.edges():
-                if parent in needed:
-                    needed.add(node)
-                    break
-        return needed
 
     def begin(self) -> None:
         """Deliver the seeds."""
@@ -228,6 +184,8 @@ class GraphTask:
                     out = None if 0 <= arity < 2 else (None,) * len(node.edges())
                 else:
                     out = node.vjp_tensors(grad) if tensors else node.vjp(grad)
+                else:
+                    out = self._run_partly(node, grad)
                 if state.anomaly and state.check_nan and arity:
                     refuse_nan(node, [out] if arity == 1 else out)
                 if extra is not None and extra.post_hooks:
@@ -296,8 +254,21 @@ class GraphTask:
                 emit(("finished", self))
         return ran
 
+    def _run_partly(self, node: Node, grad: Any) -> Any:
+        """Run a node of which perhaps not every gradient is needed; a built-in operation then gives none for those."""
+        out = node.vjp_tensors(grad) if self.create_graph else node.vjp(grad)
+        if node.takes_undefined or not node.arity:
+            return out
+        outs = [
+            g if parent in self._needed else None
+            for g, (parent, _) in zip([out] if node.arity == 1 else out, node.edges(), strict=True)
+        ]
+        return outs[0] if node.arity == 1 else outs
+
     def will_run(self, node: Node) -> bool:
-        """Whether a gradient will arrive at this node."""
+        """Whether a gradient will arrive at this node; RuntimeError for a leaf whose gradient is taken."""
+        if node in self._captures and not node.arity:
+            raise RuntimeError(errors.MULTI_HOOK_LEAF)
         return node in self._waiting and (self._needed is None or node in self._needed)
 
     def _capture(self, node: Node, grad: Any) -> None:

@@ -1,0 +1,159 @@
+"""Semantics of anomaly mode; each test is named after its row in the map."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from typing import Any
+
+import pytest
+from oracle import compare, raised, same, warned
+
+
+def returning(torch: Any, grads: Any, name: str = "Bad") -> Any:
+    """A Function of two arguments whose backward returns what `grads` makes of the gradient."""
+
+    class F(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x, y):
+            return x * y
+
+        @staticmethod
+        def backward(ctx, g):
+            return grads(g)
+
+    return type(name, (F,), {})
+
+
+@same
+def test_27_1_the_warning(torch: Any) -> Any:
+    detect, switch = torch.autograd.detect_anomaly, torch.autograd.set_detect_anomaly
+    manager: list[Any] = []
+    texts = warned(lambda: manager.append(detect())), warned(lambda: switch(False))
+    states = [torch.is_anomaly_enabled()]
+    with manager[0]:
+        states.append((torch.is_anomaly_enabled(), torch.is_anomaly_check_nan_enabled()))
+        with switch(False):
+            states.append(torch.is_anomaly_enabled())
+        with switch(True, check_nan=False):
+            states.append((torch.is_anomaly_enabled(), torch.is_anomaly_check_nan_enabled()))
+        states.append((torch.is_anomaly_enabled(), torch.is_anomaly_check_nan_enabled()))
+    states.append(torch.is_anomaly_enabled())
+    switch(True)
+    states.append(torch.is_anomaly_enabled())
+    switch(False)
+    return texts, states, torch.is_anomaly_enabled()
+
+
+NAN, INF = float("nan"), float("inf")
+
+
+@pytest.mark.parametrize("check_nan", [True, False])
+@pytest.mark.parametrize("first", [1.0, NAN, INF])
+@pytest.mark.parametrize("second", [1.0, NAN])
+def test_27_2_nan(first: float, second: float, check_nan: bool) -> None:
+    def program(torch: Any) -> Any:
+        x, y = torch.ones(2, requires_grad=True), torch.ones(2, requires_grad=True)
+        with torch.autograd.set_detect_anomaly(True, check_nan=check_nan):
+            out = returning(torch, lambda g: (g * first, g * second)).apply(x, y).sum()
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                what = raised(out.backward)
+        return what, x.grad, y.grad, torch.is_anomaly_enabled()
+
+    compare(program)
+
+
+@same
+def test_27_2_nan_from_a_built_in_op(torch: Any) -> Any:
+    x = torch.tensor([0.0, -1.0], requires_grad=True)
+    with torch.autograd.set_detect_anomaly(True), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        seen = [
+            raised(x.sqrt().sum().backward),
+            raised((x * NAN).sum().backward),
+            raised(x.sum().backward, torch.tensor(NAN)),
+            raised(torch.autograd.grad, (x.log() * 0).sum(), x),
+            raised(x.sqrt().sum().backward, create_graph=True),
+        ]
+    return seen, x.grad
+
+
+def told(program: Any) -> Any:
+    """The beginnings of warnings, and which of the program's own lines they quote."""
+    texts = [text for _, text in warned(program)]
+    return [(text.split(". ", 1)[0], re.findall(r"#\s*(line \w+)", text)) for text in texts]
+
+
+@same
+def test_27_3_the_line_of_the_forward(torch: Any) -> Any:
+    x, y = torch.ones(2, requires_grad=True), torch.ones(2, requires_grad=True)
+
+    def fail(g):
+        raise ValueError("no")
+
+    seen = []
+    with torch.autograd.set_detect_anomaly(True):
+        out = returning(torch, fail, "Fail").apply(x, y)  # line one
+        total = out.sum()  # line two
+        text = told(lambda: seen.append(raised(total.backward)))
+    return text, seen, x.grad
+
+
+@same
+def test_27_3_the_line_of_a_built_in_op(torch: Any) -> Any:
+    x = torch.tensor([-1.0], requires_grad=True)
+    seen = []
+    with torch.autograd.set_detect_anomaly(True):
+        y = x * 2  # line one
+        z = y.sqrt()  # line two
+        text = told(lambda: seen.append(raised(z.backward)))
+    return text, seen
+
+
+@same
+def test_27_3_no_information(torch: Any) -> Any:
+    x, y = torch.ones(2, requires_grad=True), torch.ones(2, requires_grad=True)
+
+    def fail(g):
+        raise ValueError("no")
+
+    out = returning(torch, fail, "Fail").apply(x, y).sum()
+    seen = []
+    with torch.autograd.set_detect_anomaly(True):
+        text = warned(lambda: seen.append(raised(out.backward)))
+    return text, seen
+
+
+@same
+def test_27_3_a_gradient_of_the_wrong_shape(torch: Any) -> Any:
+    x, y = torch.ones(2, requires_grad=True), torch.ones(2, requires_grad=True)
+    seen = []
+    with torch.autograd.set_detect_anomaly(True):
+        out = returning(torch, lambda g: (g[:1], g), "Short").apply(x, y)  # line one
+        text = told(lambda: seen.append(raised(out.sum().backward)))
+    return text, seen
+
+
+@same
+def test_27_3_a_stale_saved_tensor(torch: Any) -> Any:
+    x = torch.tensor([1.0], requires_grad=True)
+    seen = []
+    with torch.autograd.set_detect_anomaly(True):
+        y = x.exp()
+        z = y * y  # line one
+        y.add_(1)
+        text = told(lambda: seen.append(raised(z.backward)))
+    return text, seen
+
+
+@same
+def test_27_3_an_error_of_the_second_backward(torch: Any) -> Any:
+    x = torch.tensor([-1.0], requires_grad=True)
+    seen = []
+    with torch.autograd.set_detect_anomaly(True):
+        y = x.abs().sqrt() ** 0.5  # line one
+        (g,) = torch.autograd.grad(y, x, create_graph=True)  # line two
+        bad = (g * 0).sqrt()  # line three
+        texts = warned(lambda: seen.append(raised(bad.backward)))
+    return [text.split(". ", 1)[0] for _, text in texts], seen

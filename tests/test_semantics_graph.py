@@ -1,0 +1,200 @@
+"""Semantics of the graph, leaves and edges; each test is named after its row in the map."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import pytest
+from oracle import chain, compare, raised, same
+
+
+@same
+def test_24_1_sequence_numbers(torch: Any) -> Any:
+    class F(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            y = x * 2
+            with torch.enable_grad():
+                y = x.detach().requires_grad_() * 3
+            return y.detach() + x
+
+    x = torch.ones(2, requires_grad=True)
+    first = (x * 2).grad_fn._sequence_nr()
+    made = [x.exp(), x.view(2, 1), x.sum(), x.detach() * 2, x + 1]
+    with torch.no_grad():
+        x * 5
+    made.append(x * 3)
+    return [m.grad_fn and m.grad_fn._sequence_nr() - first for m in made]
+
+
+@same
+def test_24_1_ops_inside_forward_use_none(torch: Any) -> Any:
+    class F(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return (x * 2).exp() + 1
+
+    x = torch.ones(2, requires_grad=True)
+    first, second, third = x * 1, F.apply(x), x * 2
+    start = first.grad_fn._sequence_nr()
+    return second.grad_fn._sequence_nr() - start, third.grad_fn._sequence_nr() - start
+
+
+@same
+def test_24_1_written_tensors_and_their_views(torch: Any) -> Any:
+    x = torch.ones(3, requires_grad=True)
+    base = x * 1
+    start = base.grad_fn._sequence_nr()
+    view = base[1:]
+    view.mul_(2)
+    base.add_(1)
+    other = view * 3
+    return [t.grad_fn._sequence_nr() - start for t in (other, base, view, x.exp())]
+
+
+@same
+def test_24_2_a_non_leaf_keeps_its_flag(torch: Any) -> Any:
+    y = torch.ones(1, requires_grad=True) * 2
+    view = torch.ones(2, requires_grad=True)[:1]
+    y.requires_grad = True
+    return (
+        raised(setattr, y, "requires_grad", False),
+        raised(y.requires_grad_, False),
+        raised(setattr, view, "requires_grad", False),
+        y.requires_grad_() is y,
+        y.requires_grad,
+    )
+
+
+@same
+def test_24_3_integers_cannot_require_gradients(torch: Any) -> Any:
+    x, b = torch.tensor([1, 2]), torch.tensor([True])
+    return (
+        raised(setattr, x, "requires_grad", True),
+        raised(setattr, b, "requires_grad", True),
+        raised(x.requires_grad_),
+        raised(torch.tensor, [1, 2], requires_grad=True),
+        raised(torch.zeros, 2, dtype=torch.int64, requires_grad=True),
+        x.requires_grad_(False) is x,
+    )
+
+
+@same
+def test_24_4_turned_off_after_the_forward(torch: Any) -> Any:
+    x, y = torch.ones(1, requires_grad=True), torch.ones(1, requires_grad=True)
+    out = (x * y).sum()
+    x.requires_grad_(False)
+    out.backward()
+    return x.grad, y.grad, chain(out.grad_fn)
+
+
+@same
+def test_24_4_turned_on_after_the_forward(torch: Any) -> Any:
+    x, y = torch.ones(1), torch.ones(1, requires_grad=True)
+    out = x * y
+    x.requires_grad_()
+    out.backward()
+    return x.grad, y.grad, chain(out.grad_fn)
+
+
+@same
+def test_24_5_the_gradient_edge(torch: Any) -> Any:
+    get = torch.autograd.graph.get_gradient_edge
+    x = torch.ones(2, requires_grad=True)
+    y = x * 2
+    values, _ = x.max(0)
+    edge, leaf = get(y), get(x)
+    return (
+        edge.node is y.grad_fn,
+        edge.output_nr,
+        leaf.node.name(),
+        get(values).output_nr,
+        edge[:2] == (y.grad_fn, 0),
+    )
+
+
+@same
+def test_24_5_no_edge_without_gradients(torch: Any) -> Any:
+    return raised(torch.autograd.graph.get_gradient_edge, torch.ones(1))
+
+
+@same
+def test_24_5_an_edge_as_input_of_grad(torch: Any) -> Any:
+    get = torch.autograd.graph.get_gradient_edge
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    y = x * 2
+    out = (y * y).sum()
+    before = torch.autograd.grad(out, [get(y), get(x), x], retain_graph=True)
+    return before, torch.autograd.grad(out, get(x))
+
+
+@same
+def test_24_5_an_edge_as_output(torch: Any) -> Any:
+    get = torch.autograd.graph.get_gradient_edge
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    y = x * 2
+    seed = torch.tensor([1.0, 10.0])
+    (g,) = torch.autograd.grad(get(y), x, seed, retain_graph=True)
+    torch.autograd.backward(get(y), seed)
+    (h,) = torch.autograd.grad([get(y), (y * 3).sum()], x, [seed, None])
+    return g, h, x.grad
+
+
+@same
+def test_24_5_an_edge_among_the_inputs_of_backward(torch: Any) -> Any:
+    get = torch.autograd.graph.get_gradient_edge
+    x, y = torch.ones(1, requires_grad=True), torch.ones(1, requires_grad=True)
+    (x * y * 3).backward(inputs=[get(x)])
+    return x.grad, y.grad
+
+
+@same
+def test_24_5_the_version_before_a_write(torch: Any) -> Any:
+    get = torch.autograd.graph.get_gradient_edge
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    y = x * 2
+    edge = get(y)
+    y.mul_(5)
+    out = y.sum()
+    return torch.autograd.grad(out, [edge, y, x], retain_graph=True)
+
+
+@same
+def test_24_5_an_edge_keeps_the_graph_alive(torch: Any) -> Any:
+    edge = torch.autograd.graph.get_gradient_edge(torch.tensor([3.0], requires_grad=True).exp() * 2)
+    return chain(edge.node), edge.node.next_functions[0][0](torch.ones(1))
+
+
+@same
+def test_24_6_deepcopy_of_leaves(torch: Any) -> Any:
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    (x * 3).sum().backward()
+    y, z = copy.deepcopy(x), copy.deepcopy(torch.tensor([1, 2]))
+    shared = copy.deepcopy([x, x])
+    y.detach().add_(1)
+    return y is x, y, x, y.grad, y.grad is x.grad, y.is_leaf, z, shared[0] is shared[1]
+
+
+@pytest.mark.parametrize("custom", [True, False])
+def test_24_7_depth(custom: bool) -> None:
+    def program(torch: Any) -> Any:
+        class F(torch.autograd.Function):
+            @staticmethod
+            def forward(ctx, x):
+                return x + 1
+
+            @staticmethod
+            def backward(ctx, g):
+                return g
+
+        x = torch.zeros(1, requires_grad=True)
+        y = x
+        for _ in range(5_000):
+            y = F.apply(y) if custom else y + 1
+        y.backward()
+        result = y, x.grad
+        del y
+        return result
+
+    compare(program)

@@ -1,0 +1,257 @@
+"""Semantics of hooks on nodes, and of the order of all hooks; each test is named after its row in the map."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from oracle import compare, raised, same
+
+
+def two(torch: Any) -> Any:
+    """A Function with two inputs and two outputs."""
+
+    class Two(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x, y):
+            ctx.set_materialize_grads(False)
+            return x * 2, y * 3
+
+        @staticmethod
+        def backward(ctx, a, b):
+            return None if a is None else a * 2, None if b is None else b * 3
+
+    return Two
+
+
+@pytest.mark.parametrize("used", ["both", "first", "second"])
+def test_23_1_a_pre_hook_gets_a_tuple(used: str) -> None:
+    def program(torch: Any) -> Any:
+        seen: list[Any] = []
+        x, y = torch.ones(1, requires_grad=True), torch.ones(1, requires_grad=True)
+        a, b = two(torch).apply(x, y)
+        a.grad_fn.register_prehook(lambda grads: seen.append((type(grads).__name__, grads)))
+        {"both": a + b, "first": a, "second": b}[used].backward()
+        return seen, x.grad, y.grad
+
+    compare(program)
+
+
+@same
+def test_23_1_a_pre_hook_replaces(torch: Any) -> Any:
+    x, y = torch.ones(1, requires_grad=True), torch.ones(1, requires_grad=True)
+    a, b = two(torch).apply(x, y)
+    a.grad_fn.register_prehook(lambda grads: (grads[0] * 10, None))
+    (a + b).backward()
+    z = torch.ones(1, requires_grad=True)
+    out = z.exp()
+    out.grad_fn.register_prehook(lambda grads: (grads[0] * 10,))
+    out.backward()
+    return x.grad, y.grad, z.grad
+
+
+RETURNS = {
+    "too many": lambda t: (t, t),
+    "too few": lambda t: (),
+    "a tensor": lambda t: t,
+    "a number": lambda t: 5,
+    "a list": lambda t: [t],
+    "a string within": lambda t: ("text",),
+    "another shape": lambda t: (t.sum(),),
+    "another dtype": lambda t: (t.double(),),
+    "none within": lambda t: (None,),
+}
+
+
+@pytest.mark.parametrize("returned", RETURNS)
+@pytest.mark.parametrize("pre", [True, False])
+def test_23_1_and_23_2_what_node_hooks_may_return(returned: str, pre: bool) -> None:
+    def program(torch: Any) -> Any:
+        x = torch.ones(2, requires_grad=True)
+        out = x.exp()
+        node = out.grad_fn
+
+        def named(*grads):
+            return RETURNS[returned](grads[0][0])
+
+        (node.register_prehook if pre else node.register_hook)(named)
+        return raised(out.sum().backward), x.grad
+
+    compare(program)
+
+
+@same
+def test_23_2_a_post_hook_sees_both_sides(torch: Any) -> Any:
+    seen: list[Any] = []
+    x, y = torch.tensor([2.0], requires_grad=True), torch.tensor([3.0], requires_grad=True)
+    out = x * y
+    out.grad_fn.register_prehook(lambda grads: (grads[0] * 10,))
+    out.grad_fn.register_hook(
+        lambda ins, outs: seen.append((type(ins).__name__, ins, type(outs).__name__, outs))
+    )
+    out.grad_fn.register_hook(lambda ins, outs: (ins[0] * 2, None))
+    out.backward()
+    return seen, x.grad, y.grad
+
+
+@same
+def test_23_2_on_an_accumulator(torch: Any) -> Any:
+    seen: list[Any] = []
+    x = torch.tensor([2.0], requires_grad=True)
+    out = x * 3
+    node = out.grad_fn.next_functions[0][0]
+    node.register_prehook(lambda grads: seen.append(("pre", grads, x.grad)))
+    node.register_hook(lambda ins, outs: seen.append(("post", ins, outs, x.grad)))
+    out.backward()
+    return seen, x.grad
+
+
+@same
+def test_23_3_in_order_of_registration(torch: Any) -> Any:
+    seen: list[Any] = []
+
+    def times(k):
+        def hook(*grads):
+            seen.append((k, grads))
+            return grads[0] * k if hasattr(grads[0], "dtype") else (grads[0][0] * k,)
+
+        return hook
+
+    x = torch.tensor([2.0], requires_grad=True)
+    out = x.exp()
+    for k in (2, 3, 5):
+        out.register_hook(times(k))
+        out.grad_fn.register_prehook(times(k))
+        out.grad_fn.register_hook(times(k))
+    out.backward()
+    return seen, x.grad
+
+
+@pytest.mark.parametrize("kind", ["tensor", "pre", "post", "post accumulate"])
+@pytest.mark.parametrize("leaf", [True, False])
+def test_23_3_removal_during_backward(kind: str, leaf: bool) -> None:
+    def program(torch: Any) -> Any:
+        seen: list[Any] = []
+        handles: list[Any] = []
+        x = torch.tensor([2.0], requires_grad=True)
+        out = x.exp() * 2
+        t = x if leaf else out.grad_fn.next_functions[0][0]
+        node = out.grad_fn.next_functions[0][0].next_functions[0][0] if leaf else t
+
+        def removing(*grads):
+            seen.append("removing")
+            for handle in handles:
+                handle.remove()
+
+        def removed(*grads):
+            seen.append("removed")
+
+        if kind == "tensor":
+            t = x if leaf else x.exp()
+            out = t * 2
+            register = t.register_hook
+        elif kind == "post accumulate":
+            register = x.register_post_accumulate_grad_hook
+        else:
+            register = node.register_prehook if kind == "pre" else node.register_hook
+        handles += [register(removing), register(removed)]
+        register(lambda *g: seen.append("kept"))
+        out.backward()
+        return seen
+
+    compare(program)
+
+
+@same
+def test_23_3_removal_of_a_later_node_s_hook(torch: Any) -> Any:
+    seen: list[Any] = []
+    x = torch.tensor([2.0], requires_grad=True)
+    y = x.exp()
+    out = y * 2
+    handle = x.register_hook(lambda g: seen.append("removed"))
+    out.register_hook(lambda g: handle.remove())
+    y.register_hook(lambda g: x.register_hook(lambda g: seen.append("added")) and None)
+    out.backward()
+    return seen
+
+
+@same
+def test_23_4_on_ctx_in_forward(torch: Any) -> Any:
+    seen: list[Any] = []
+
+    class F(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.register_hook(lambda ins, outs: seen.append(("post", ins, outs)))
+            ctx.register_prehook(lambda grads: seen.append(("pre", grads)))
+            return x * 2
+
+        @staticmethod
+        def backward(ctx, g):
+            return g * 2
+
+    x = torch.ones(1, requires_grad=True)
+    F.apply(x).backward()
+    return seen
+
+
+@pytest.mark.parametrize("leaf", [True, False])
+@pytest.mark.parametrize("how", ["backward", "grad", "inputs"])
+def test_23_5_and_23_6_the_order_on_one_tensor(leaf: bool, how: str) -> None:
+    def program(torch: Any) -> Any:
+        seen: list[Any] = []
+        x = torch.tensor([2.0], requires_grad=True)
+        t = x if leaf else x.exp()
+        node = torch.autograd.graph.get_gradient_edge(t).node
+
+        def note(what):
+            return lambda *grads: seen.append((what, grads, t.grad if leaf or t.retains_grad else None))
+
+        node.register_hook(note("post"))
+        node.register_prehook(note("pre"))
+        if leaf:
+            t.register_post_accumulate_grad_hook(note("accumulated"))
+        else:
+            t.retain_grad()
+        t.register_hook(note("first"))
+        t.register_hook(lambda g: g * 10)
+        node.register_prehook(lambda grads: (grads[0] * 2,))
+        t.register_hook(note("last"))
+        out = t * 3
+        if how == "backward":
+            out.backward()
+        elif how == "inputs":
+            out.backward(inputs=[t])
+        else:
+            seen.append(torch.autograd.grad(out, t))
+        return seen, x.grad, t.grad
+
+    compare(program)
+
+
+@same
+def test_23_6_on_the_way_to_another_input(torch: Any) -> Any:
+    seen: list[Any] = []
+    x = torch.tensor([2.0], requires_grad=True)
+    y = x.exp()
+    y.register_hook(lambda g: seen.append(("tensor", g)))
+    y.grad_fn.register_prehook(lambda g: seen.append(("pre", g)))
+    y.grad_fn.register_hook(lambda a, b: seen.append(("post", a, b)))
+    x.register_post_accumulate_grad_hook(lambda x: seen.append("accumulated"))
+    return torch.autograd.grad(y * 3, [y, x]), seen, x.grad
+
+
+@pytest.mark.parametrize("inputs", ["x", "y", "xy", "middle"])
+def test_23_2_gradients_that_nobody_asked_for(inputs: str) -> None:
+    def program(torch: Any) -> Any:
+        seen: list[Any] = []
+        x, y = torch.tensor([2.0], requires_grad=True), torch.tensor([3.0], requires_grad=True)
+        middle = x * y
+        custom = two(torch).apply(middle, y)
+        out = sum(custom) * middle.exp()
+        for node in (middle.grad_fn, custom[0].grad_fn, out.grad_fn):
+            node.register_hook(lambda ins, outs: seen.append(ins))
+        out.backward(inputs={"x": [x], "y": [y], "xy": [x, y], "middle": [middle]}[inputs])
+        return seen, x.grad, y.grad
+
+    compare(program)

@@ -1,0 +1,196 @@
+"""Semantics of hooks on saved tensors; each test is named after its row in the map."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from oracle import compare, raised, same
+
+
+def square(torch: Any) -> Any:
+    """A Function that saves an input, nothing, an intermediate and its output."""
+
+    class Square(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.kept = x + 1
+            half, result = x * 0.5, x * x
+            ctx.save_for_backward(x, None, half, result)
+            return result
+
+        @staticmethod
+        def backward(ctx, g):
+            x, _, half, result = ctx.saved_tensors
+            return g * (x + half * 2) + 0 * result
+
+    return Square
+
+
+def noting(torch: Any, seen: list[Any], name: str = "") -> Any:
+    """A pair of hooks that note what they are given and pass it on."""
+
+    def pack(t):
+        seen.append((name + "pack", t, torch.is_grad_enabled()))
+        return t.detach()
+
+    def unpack(t):
+        seen.append((name + "unpack", t, torch.is_grad_enabled()))
+        return t
+
+    return torch.autograd.graph.saved_tensors_hooks(pack, unpack)
+
+
+@same
+def test_22_1_what_is_packed_and_in_which_order(torch: Any) -> Any:
+    seen: list[Any] = []
+    x, y = torch.tensor([1.0, 2.0], requires_grad=True), torch.tensor([3.0, 4.0], requires_grad=True)
+    plain = torch.tensor([5.0, 6.0])
+    with noting(torch, seen):
+        out = (
+            (x * y + x * plain).exp().sum()
+            + square(torch).apply(x).sum()
+            + (x**2).sum()
+            + (plain * plain).sum()
+        )
+        with torch.no_grad():
+            x.exp()
+        (x * 3).relu()
+    packed = list(seen)
+    out.backward()
+    return packed, seen[len(packed) :], x.grad, y.grad
+
+
+@same
+def test_22_1_pairs_count_when_the_tensor_is_saved(torch: Any) -> Any:
+    seen: list[Any] = []
+    x = torch.tensor([1.0], requires_grad=True)
+    before = x.exp()
+    with noting(torch, seen, "outer "):
+        outer = x.sin()
+        with noting(torch, seen, "inner "):
+            inner = x.cos()
+        again = x.log()
+    after = x * x
+    (before + outer + inner + again + after).backward()
+    return seen, x.grad
+
+
+@same
+def test_22_2_each_read_unpacks(torch: Any) -> Any:
+    seen: list[Any] = []
+    x = torch.tensor([2.0], requires_grad=True)
+    with noting(torch, seen):
+        out, built_in = square(torch).apply(x), x.sin()
+    seen.clear()
+    first, second = out.grad_fn.saved_tensors, out.grad_fn.saved_tensors
+    reads = len(seen)
+    kept = built_in.grad_fn._saved_self
+    out.backward(retain_graph=True)
+    out.backward()
+    return reads, len(seen), first[0] is second[0], first[0] is x, first, kept
+
+
+@same
+def test_22_3_the_packed_value_may_be_anything(torch: Any) -> Any:
+    x = torch.tensor([2.0], requires_grad=True)
+    hooks = torch.autograd.graph.saved_tensors_hooks
+    with hooks(lambda t: {"numbers": t.tolist()}, lambda d: torch.tensor(d["numbers"])):
+        y = x.exp() * x
+    (g,) = torch.autograd.grad(y, x, create_graph=True)
+    (h,) = torch.autograd.grad(g, x, create_graph=True)
+    return g, h, torch.autograd.grad(h, x)
+
+
+@same
+def test_22_3_backward_sees_what_unpack_returns(torch: Any) -> Any:
+    x = torch.tensor([2.0, 3.0], requires_grad=True)
+    with torch.autograd.graph.saved_tensors_hooks(lambda t: t * 10, lambda t: t):
+        out = square(torch).apply(x) + x * x
+    (g,) = torch.autograd.grad(out.sum(), x, create_graph=True)
+    saved = out.grad_fn.next_functions[0][0].saved_tensors
+    return g, [s and (s is x, s) for s in saved if s is not None], torch.autograd.grad(g.sum(), x)
+
+
+@same
+def test_22_3_history_of_the_unpacked(torch: Any) -> Any:
+    x = torch.tensor([2.0], requires_grad=True)
+    y = x * 3
+    with torch.autograd.graph.saved_tensors_hooks(lambda t: t.detach(), lambda t: t.clone()):
+        out = square(torch).apply(y)
+    saved = out.grad_fn.saved_tensors
+    return [s if s is None else (s.grad_fn is y.grad_fn, s.grad_fn is out.grad_fn, s) for s in saved]
+
+
+@pytest.mark.parametrize("custom", [True, False])
+def test_22_4_pack_writes_into_its_input(custom: bool) -> None:
+    def program(torch: Any) -> Any:
+        x = torch.tensor([2.0], requires_grad=True)
+        f = square(torch).apply if custom else torch.exp
+        with torch.autograd.graph.saved_tensors_hooks(lambda t: t.mul_(2), lambda t: t):
+            what = raised(f, x * 1)
+        return what, f(x * 1)
+
+    compare(program)
+
+
+@pytest.mark.parametrize("returned", [5, None, "text"])
+def test_22_4_unpack_gives_no_tensor(returned: Any) -> None:
+    def program(torch: Any) -> Any:
+        x = torch.tensor([2.0], requires_grad=True)
+        with torch.autograd.graph.saved_tensors_hooks(lambda t: t, lambda t: returned):
+            a, b = square(torch).apply(x), x.exp()
+        return raised(a.backward), raised(b.backward), raised(lambda: a.grad_fn.saved_tensors)
+
+    compare(program)
+
+
+@same
+def test_22_4_errors_of_the_hooks_themselves(torch: Any) -> Any:
+    x = torch.tensor([2.0], requires_grad=True)
+    seen: list[Any] = []
+
+    def fail(t):
+        raise ValueError("no")
+
+    def packing():
+        with torch.autograd.graph.saved_tensors_hooks(fail, lambda t: t):
+            x.exp()
+
+    with noting(torch, seen):
+        with torch.autograd.graph.saved_tensors_hooks(lambda t: t, fail):
+            y = x.exp()
+        failed = raised(packing), raised(y.backward)
+        x.sin()
+    return failed, [name for name, *_ in seen]
+
+
+@same
+def test_22_5_save_on_cpu(torch: Any) -> Any:
+    graph = torch.autograd.graph
+    x = torch.tensor([2.0], requires_grad=True)
+    with graph.save_on_cpu():
+        y = x.exp() * x
+    y.backward()
+    return issubclass(graph.save_on_cpu, graph.saved_tensors_hooks), x.grad
+
+
+@same
+def test_22_6_hooks_disabled(torch: Any) -> Any:
+    graph = torch.autograd.graph
+
+    def enter(manager):
+        with manager:
+            return "entered"
+
+    pair = graph.saved_tensors_hooks(lambda t: t, lambda t: t)
+    with graph.disable_saved_tensors_hooks("outer"):
+        first = raised(enter, pair)
+        with graph.disable_saved_tensors_hooks("inner"):
+            second = raised(enter, pair)
+        third = raised(enter, pair)
+        plain = torch.ones(1, requires_grad=True).exp()
+    with pair:
+        fourth = raised(enter, graph.disable_saved_tensors_hooks("no"))
+        fifth = torch.ones(1, requires_grad=True).exp()
+    return first, second, third, plain, fourth, fifth, enter(pair)
