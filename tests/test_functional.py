@@ -1,0 +1,245 @@
+"""autograd.functional beside PyTorch's: results, histories, and every refusal (rows 29 of the semantic map)."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import pytest
+from oracle import compare, entries, raised, same
+
+import workbench
+
+NAMES = ("jacobian", "hessian", "vjp", "jvp", "hvp", "vhp")
+PRODUCTS = NAMES[2:]
+OPTIONS: tuple[dict[str, bool], ...] = (
+    {},
+    {"create_graph": True},
+    {"strict": True},
+    {"strict": True, "create_graph": True},
+)
+# Functions of one tensor of two elements, and of two such tensors.
+ONE = entries("""
+x * x | (x * x * x).sum() | (x * x, x.sum()) | (x.sum(), x.sum()) | ((x * x).sum(),) | (x * x).sum().reshape(1) | x
+x * 3 | (x * 3).sum() | x.detach() * 2 | x.detach().sum() | one | one.sum() | (x * x, one) | other.sum() | x[:0]
+x.long() | x.long().sum() | 3 | [x * x] | (x * x, 3) | None | {"a": x}
+""")
+TWO = entries("""
+x * y | x * x | (x * y).sum() | (x * x * x).sum() | (x * y, x.sum()) | (x * x * x * y).sum() | (x + y).sum()
+(x * x * x).sum() + y.sum() | (x * x).sum() * y.detach().sum() | (x.detach() * y.detach(), x)
+""")
+
+
+def double(torch: Any, value: Any, requires_grad: bool = False) -> Any:
+    return torch.tensor(value, dtype=torch.float64, requires_grad=requires_grad)
+
+
+def function(torch: Any, text: str, names: str) -> Any:
+    """A function whose body is an expression."""
+    known = {"torch": torch, "one": double(torch, [1.0, 1.0]), "other": double(torch, [1.0, 2.0], requires_grad=True)}
+    return eval(f"lambda {names}: {text}", known)
+
+
+def seen(function: Any, *args: Any, **options: Any) -> Any:
+    """What a call returns or raises."""
+    try:
+        return function(*args, **options)
+    except Exception as error:
+        return error
+
+
+VECTORS = {
+    "none": lambda torch: (),
+    "vector": lambda torch: (double(torch, [3.0, 4.0]),),
+    "number": lambda torch: (double(torch, 5.0),),
+    "pair": lambda torch: ((double(torch, [3.0, 4.0]), double(torch, 5.0)),),
+    "vectors": lambda torch: ((double(torch, [3.0, 4.0]), double(torch, [1.0, 2.0])),),
+}
+
+
+@pytest.mark.parametrize("options", OPTIONS, ids=str)
+@pytest.mark.parametrize("name", NAMES)
+def test_29_2_one_input(name: str, options: dict[str, bool]) -> None:
+    def program(torch: Any) -> Any:
+        transform = getattr(torch.autograd.functional, name)
+        found = []
+        for text in ONE:
+            for v, make in VECTORS.items() if name in PRODUCTS else [("none", VECTORS["none"])]:
+                for grad in (False, True):
+                    func, x = function(torch, text, "x"), double(torch, [1.0, 2.0], grad)
+                    found.append((text, v, grad, seen(transform, func, x, *make(torch), **options)))
+        return found
+
+    compare(program)
+
+
+@pytest.mark.parametrize("options", OPTIONS, ids=str)
+@pytest.mark.parametrize("name", NAMES)
+def test_29_2_two_inputs(name: str, options: dict[str, bool]) -> None:
+    def program(torch: Any) -> Any:
+        transform = getattr(torch.autograd.functional, name)
+        found = []
+        for text in TWO:
+            for v, make in VECTORS.items():
+                inputs = double(torch, [1.0, 2.0], requires_grad=True), double(torch, [3.0, 4.0])
+                vs = make(torch) if name in PRODUCTS else ()
+                found.append((text, v, seen(transform, function(torch, text, "x, y"), inputs, *vs, **options)))
+        return found
+
+    compare(program)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_29_1_what_inputs_may_be(name: str) -> None:
+    def program(torch: Any) -> Any:
+        transform, x = getattr(torch.autograd.functional, name), double(torch, [1.0])
+        wrong = ([x], 3, (x, 3), "a", None, (x, None), {"a": x})
+        whole = torch.ones(2, dtype=torch.int64)
+        found = [raised(transform, lambda *xs: xs, inputs) for inputs in wrong]
+        found += [raised(transform, lambda *xs: xs[0].sum(), inputs) for inputs in (whole, (x, whole))]
+        return found, seen(transform, lambda *xs: xs[0].sum(), (x,)), seen(transform, lambda x: x * x * x, x)
+
+    compare(program)
+
+
+STRATEGIES: tuple[dict[str, Any], ...] = (
+    {"strategy": "sideways"},
+    {"strategy": "forward-mode"},
+    {"strategy": "forward-mode", "create_graph": True},
+    {"strategy": "forward-mode", "strict": True},
+    {"strategy": "forward-mode", "strict": True, "vectorize": True},
+    {"strategy": "forward-mode", "vectorize": True},
+    {"vectorize": True},
+    {"vectorize": True, "strict": True},
+    {"vectorize": True, "create_graph": True},
+)
+
+
+@pytest.mark.parametrize("options", STRATEGIES, ids=str)
+def test_29_3_strategies(options: dict[str, Any]) -> None:
+    def program(torch: Any) -> Any:
+        jacobian, hessian = torch.autograd.functional.jacobian, torch.autograd.functional.hessian
+        x, outer = double(torch, [1.0, 2.0]), dict(options)
+        if "strategy" in outer:
+            outer["outer_jacobian_strategy"] = outer.pop("strategy")
+        with warnings.catch_warnings():  # PyTorch's own, of its compiler
+            warnings.simplefilter("ignore")
+            found = [seen(jacobian, function(torch, text, "x"), x, **options) for text in ("x * x", "(x * x).sum()")]
+            found.append(seen(jacobian, lambda x: (x * x, (x * x).sum()), x, **options))
+            found.append(seen(hessian, lambda x: x * x, x, **outer))
+            if outer != {"outer_jacobian_strategy": "forward-mode", "vectorize": True}:  # PyTorch's has a history then
+                found.append(seen(hessian, lambda x: (x * x * x).sum(), x, **outer))
+        return found
+
+    compare(program)
+
+
+def test_29_3_forward_over_reverse_gives_the_same_hessian() -> None:
+    x = double(workbench, [1.0, 2.0])
+    options = {"outer_jacobian_strategy": "forward-mode", "vectorize": True}
+    found = workbench.autograd.functional.hessian(lambda x: (x * x * x).sum(), x, **options)
+    assert found.tolist() == [[6.0, 0.0], [0.0, 12.0]] and not found.requires_grad
+
+
+@pytest.mark.parametrize("name", PRODUCTS)
+def test_29_4_what_v_may_be(name: str) -> None:
+    def program(torch: Any) -> Any:
+        transform, x = getattr(torch.autograd.functional, name), double(torch, [1.0, 2.0])
+        one = [x, (x,), [x], 3, (x, x), (3,), "a", (), torch.ones(2), torch.ones(2, dtype=torch.int64), torch.ones(3)]
+        one += [double(torch, 1.0), double(torch, [1.0]), double(torch, [[1.0, 2.0]])]
+        two = [x, (x,), (x, x), (x, double(torch, [1.0])), (x, 3), (x, x, x), (double(torch, [1.0]), x)]
+        return [
+            [seen(transform, function(torch, text, "x"), x, v) for text in ("(x * x).sum()", "x * x") for v in one],
+            [seen(transform, lambda x: (x * x, x.sum()), x, v) for v in one],
+            [seen(transform, lambda x, y: (x * y).sum(), (x, x), v) for v in two],
+            [seen(transform, lambda x: (x * x).sum(), (x,), v) for v in two],
+            [seen(transform, lambda x, y: (x * y, x), (x, x), v) for v in two],
+        ]
+
+    compare(program)
+
+
+@same
+def test_29_6_jvp_needs_no_forward_rule(torch: Any) -> Any:
+    class Cube(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x)
+            return x * x * x
+
+        @staticmethod
+        def backward(ctx, g):
+            (x,) = ctx.saved_tensors
+            return g * 3 * x * x
+
+    x, v = double(torch, [1.0, 2.0]), double(torch, [3.0, 4.0])
+    functional = torch.autograd.functional
+    return functional.jvp(Cube.apply, x, v), functional.hvp(lambda x: Cube.apply(x).sum(), x, v)
+
+
+@same
+def test_shapes_of_results(torch: Any) -> Any:
+    functional = torch.autograd.functional
+    a, b = double(torch, [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]), double(torch, 2.0)
+    empty = torch.zeros(0, dtype=torch.float64)
+    return [
+        functional.jacobian(lambda a: a.sum(0) * a.sum(), a),
+        functional.jacobian(lambda a, b: (a * b, b), (a, b)),
+        functional.jacobian(lambda a: a.t(), a),
+        functional.jacobian(lambda b: b * b, b),
+        functional.jacobian(lambda e: e.sum(), empty),
+        raised(functional.jacobian, lambda e: e * 2, empty),
+        functional.hessian(lambda a, b: (a * a * a * b).sum(), (a, b)),
+        functional.hessian(lambda b: (b * b * b).reshape(1, 1), b),
+        functional.vjp(lambda b: b * b, b),
+        functional.jvp(lambda b: b * b, b),
+        functional.hvp(lambda b: b * b * b, b),
+        functional.vhp(lambda b: b * b * b, b),
+    ]
+
+
+@same
+def test_results_take_the_dtype_of_what_they_belong_to(torch: Any) -> Any:
+    functional, x = torch.autograd.functional, torch.ones(2)
+    return [
+        functional.jacobian(lambda x: x.double() * 2, x),
+        functional.jvp(lambda x: x.double(), x, double(torch, [1.0, 2.0])),
+        functional.vjp(lambda x: x.double(), x, torch.ones(2)),
+        functional.vjp(lambda x: x, double(torch, [1.0, 2.0]), torch.ones(2)),
+    ]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_create_graph_reaches_inputs_and_vectors(name: str) -> None:
+    def program(torch: Any) -> Any:
+        x, v = double(torch, [1.0, 2.0], requires_grad=True), double(torch, [3.0, 4.0], requires_grad=True)
+        power = (lambda x: x * x * x) if name in ("jacobian", "vjp", "jvp") else (lambda x: (x * x * x * x).sum())
+        vs = (v,) if name in PRODUCTS else ()
+        found = getattr(torch.autograd.functional, name)(power, x, *vs, create_graph=True)
+        total = sum(f.sum() for f in found) if name in PRODUCTS else found.sum()
+        return found, torch.autograd.grad(total, (x, *vs))
+
+    compare(program)
+
+
+@pytest.mark.parametrize("create_graph", [False, True])
+@pytest.mark.parametrize("name", NAMES)
+def test_what_the_function_sees_and_what_stays(name: str, create_graph: bool) -> None:
+    def program(torch: Any) -> Any:
+        calls = []
+
+        def cubes(t):
+            node = None if t.grad_fn is None else t.grad_fn.name()
+            calls.append((t is x, t.requires_grad, t.is_leaf, torch.is_grad_enabled(), node))
+            return (t * t * t).sum()
+
+        x = double(torch, [1.0, 2.0], requires_grad=True)
+        x.grad = double(torch, [7.0, 8.0])
+        vs = (double(torch, [3.0, 4.0]),) if name in PRODUCTS[1:] else ()
+        transform = getattr(torch.autograd.functional, name)
+        found = [transform(cubes, x, *vs, create_graph=create_graph)]
+        with torch.no_grad():
+            found += [transform(cubes, x, *vs, create_graph=create_graph), torch.is_grad_enabled()]
+        return found, calls, x, x.grad, x._version
+
+    compare(program)
