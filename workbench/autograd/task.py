@@ -182,7 +182,7 @@ class GraphTask:
                 arity = node.arity
                 if grad is None and not node.takes_undefined:
                     out = None if 0 <= arity < 2 else (None,) * len(node.edges())
-                else:
+                elif needed is None:
                     out = node.vjp_tensors(grad) if tensors else node.vjp(grad)
                 else:
                     out = self._run_partly(node, grad)
