@@ -9,6 +9,7 @@ import numpy as np
 from ..autograd.tensor import Tensor
 from .declare import define, in_formulas, method, operator
 from .refusals import lift
+from .shapes import python_number
 
 maximum = define(
     "MaximumBackward0",
@@ -82,7 +83,7 @@ def clamp(self: Tensor, min: Any = None, max: Any = None) -> Tensor:
     if isinstance(min, Tensor) or isinstance(max, Tensor):
         low, high = _limits(self._array.dtype)
         return _clamp_tensors(self, low if min is None else min, high if max is None else max)
-    return _clamp(self, min, max)
+    return _clamp(self, python_number(min), python_number(max))
 
 
 def where(condition: Tensor, self: Any = None, other: Any = None) -> Tensor:

@@ -16,7 +16,7 @@ from ..autograd.dtypes import dtype as Dtype
 from ..autograd.tensor import Tensor, wrap
 from .declare import in_formulas
 from .refusals import not_a_tensor
-from .shapes import shape_of
+from .shapes import python_number, shape_of
 
 NESTED = (list, tuple, range, np.ndarray)
 
@@ -118,7 +118,8 @@ def full(size: Any, fill_value: float, *, dtype: Dtype | None = None, requires_g
     """A leaf of shape `size`, every element `fill_value`."""
     if isinstance(fill_value, Tensor) and not fill_value.requires_grad:
         fill_value = fill_value.item()
-    if not isinstance(fill_value, (bool, int, float, np.generic)):
+    fill_value = python_number(fill_value)
+    if not isinstance(fill_value, (bool, int, float)):
         kind = type(fill_value).__name__
         raise TypeError(f"full(): argument 'fill_value' (position 2) must be Number, not {kind}")
     kind = dtypes.chosen("full", dtype, dtypes.of_number(fill_value))

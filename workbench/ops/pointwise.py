@@ -10,6 +10,7 @@ from ..autograd.tensor import Tensor
 from .choice import where_
 from .declare import define, in_formulas, method, operator
 from .refusals import lift, no_bools, no_mask, not_a_tensor
+from .shapes import python_number
 
 _add = define(
     "AddBackward0",
@@ -181,20 +182,23 @@ Tensor.add, Tensor.sub = add, sub
 @method("__rsub__")
 def rsub(self: Tensor, other: Any) -> Tensor:
     """other - self."""
-    if isinstance(other, (int, float)):
-        return _rsub(self, other)
-    return NotImplemented
+    other = python_number(other)
+    return _rsub(self, other) if isinstance(other, (int, float)) else NotImplemented
 
 
 @method("__rtruediv__")
 def _rdiv(self: Tensor, other: Any) -> Tensor:
+    other = python_number(other)
     return mul(reciprocal(self), other) if isinstance(other, (int, float)) else NotImplemented
 
 
 @method("__pow__")
 def _power(self: Tensor, exponent: Any) -> Any:
+    if type(exponent) is int or type(exponent) is float:
+        return _pow_number(self, exponent)
     if isinstance(exponent, Tensor):
         return _pow_tensors(self, exponent)
+    exponent = python_number(exponent)
     return _pow_number(self, exponent) if isinstance(exponent, (int, float)) else NotImplemented
 
 
@@ -205,7 +209,7 @@ def pow(self: Any, exponent: Any) -> Tensor:
         if out is not NotImplemented:
             return out
     elif isinstance(exponent, Tensor):
-        return _pow_base(exponent, self)
+        return _pow_base(exponent, python_number(self))
     raise TypeError(not_a_tensor("pow", "exponent", 1, exponent))
 
 
@@ -214,6 +218,7 @@ Tensor.pow = pow
 
 @method("__rpow__")
 def _rpow(self: Tensor, base: Any) -> Tensor:
+    base = python_number(base)
     return _pow_base(self, base) if isinstance(base, (int, float)) else NotImplemented
 
 

@@ -15,7 +15,9 @@ Shape = tuple[int, ...]
 
 def not_a_tensor(function: str, argument: str, position: int, given: Any) -> str:
     """The sentence for an argument that should have been a tensor."""
-    return f"{function}(): argument '{argument}' (position {position + 1}) must be Tensor, not {type(given).__name__}"
+    kind = type(given)
+    word = f"numpy.{kind.__name__}" if kind.__module__ == "numpy" else kind.__name__
+    return f"{function}(): argument '{argument}' (position {position + 1}) must be Tensor, not {word}"
 
 
 def check_broadcast(shapes: list[Shape]) -> None:

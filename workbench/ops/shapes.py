@@ -44,8 +44,14 @@ def dim_index(dim: int, ndim: int) -> int:
     return dim % span
 
 
+def python_number(n: Any) -> Any:
+    """A NumPy scalar as the Python number it is, which does not widen a float32; all else as it is."""
+    return n.item() if isinstance(n, np.generic) else n
+
+
 def dims_of(dim: Any, ndim: int) -> tuple[int, ...]:
     """The reduced dimensions, counted from the front; all of them for None or ()."""
+    dim = python_number(dim)
     if dim is None or (not isinstance(dim, int) and len(dim) == 0):
         return tuple(range(ndim))
     dims = tuple(dim_index(d, ndim) for d in ((dim,) if isinstance(dim, int) else dim))
