@@ -1,6 +1,6 @@
 """Checking derivatives against finite differences (torch.autograd.gradcheck).
 
-The slow mode compares whole Jacobians, element by element. The fast mode compares `v J u` for one random direction u of
+The slow mode compares whole Jacobians, element by element. The fast mode compares `u J v` for one random direction u of
 every input and one random weighting v of every output, which costs one backward instead of one per output element.
 """
 
@@ -65,6 +65,7 @@ def gradcheck(
     (`atol`, `rtol`), then two runs of backward (`nondet_tol`), then backward for zero and for undefined gradients.
     GradcheckError, or False with `raise_exception=False`, where one of these fails. The inputs keep their values and
     their `.grad`, also if `func` raises.
+    Gradients always have their input's dtype and no tensor is sparse, so `check_grad_dtypes` and `masked` change nothing.
     """
     if not (check_forward_ad or check_backward_ad):
         raise AssertionError("Expected at least one of check_forward_ad or check_backward_ad to be True")

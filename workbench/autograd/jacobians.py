@@ -67,6 +67,8 @@ If the test
 class GradcheckError(RuntimeError):
     """What gradcheck raises where a derivative is wrong."""
 
+    __module__ = f"{__package__}.gradcheck"  # where users find it
+
 
 def as_tuple(value: Any) -> tuple[Any, ...]:
     """What a function takes or returns, as a tuple."""
