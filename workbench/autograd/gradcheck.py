@@ -64,8 +64,8 @@ def gradcheck(
     Checked are the inputs that require grad, best float64, and the outputs that do. Compared are the Jacobians
     (`atol`, `rtol`), then two runs of backward (`nondet_tol`), then backward for zero and for undefined gradients.
     GradcheckError, or False with `raise_exception=False`, where one of these fails. The inputs keep their values and
-    their `.grad`, also if `func` raises.
-    Gradients always have their input's dtype and no tensor is sparse, so `check_grad_dtypes` and `masked` change nothing.
+    their `.grad`, also if `func` raises. Gradients must have their input's dtype in any case, and no tensor is sparse:
+    `check_grad_dtypes` and `masked` change nothing.
     """
     if not (check_forward_ad or check_backward_ad):
         raise AssertionError("Expected at least one of check_forward_ad or check_backward_ad to be True")

@@ -15,7 +15,7 @@ from ..events import emit, listeners
 from . import state
 from .anomaly_mode import refuse_nan, tell
 from .hooks import run_post_hooks, run_pre_hooks, run_tensor_hooks
-from .node import Node, release
+from .node import Extra, Node, release
 from .reach import count_uses, nodes_towards
 from .ready import pop, push
 from .state import Modes, local, off, set_grad
@@ -166,17 +166,10 @@ class GraphTask:
                 limit -= 1
                 ran = True
                 extra = node.extra
-                wanted = captures and node in captures
-                if wanted and self._continues(node):  # PyTorch then takes the gradient before the tensor's hooks
-                    self._capture(node, grad)
-                    wanted = False
-                if extra is not None and (extra.tensor_hooks or extra.retainers or extra.cast):
-                    grad = run_tensor_hooks(node, extra, grad, tensors)
-                if wanted:
-                    self._capture(node, grad)
-                    continue
-                if extra is not None and extra.pre_hooks:
-                    grad = run_pre_hooks(node, extra, grad, tensors)
+                if extra is not None or captures:
+                    runs, grad = self._arrived(node, extra, grad)
+                    if not runs:
+                        continue
                 if listeners:
                     emit(("run", self, node, grad if node.multi else [grad]))
                 arity = node.arity
@@ -270,6 +263,20 @@ class GraphTask:
         if node in self._captures and not node.arity:
             raise RuntimeError(errors.MULTI_HOOK_LEAF)
         return node in self._waiting and (self._needed is None or node in self._needed)
+
+    def _arrived(self, node: Node, extra: Extra | None, grad: Any) -> tuple[bool, Any]:
+        """Whether the node is to run, and the gradient as hooks leave it."""
+        wanted = node in self._captures
+        if wanted and self._continues(node):  # PyTorch then takes the gradient before the tensor's hooks
+            self._capture(node, grad)
+            wanted = False
+        if extra is not None and (extra.tensor_hooks or extra.retainers or extra.cast):
+            grad = run_tensor_hooks(node, extra, grad, self.create_graph)
+        if wanted:
+            self._capture(node, grad)
+        elif extra is not None and extra.pre_hooks:
+            grad = run_pre_hooks(node, extra, grad, self.create_graph)
+        return not wanted, grad
 
     def _capture(self, node: Node, grad: Any) -> None:
         for nr, index in self._captures[node]:
