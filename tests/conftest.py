@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterator
 
 import pytest
+import recorded
 
 # Shared asserts say what differed, as those in test files do.
 pytest.register_assert_rewrite("browser_page", "lab", "lesson_page")
@@ -33,3 +34,8 @@ def pytest_make_collect_report() -> Iterator[None]:
     report = yield
     _refuse_skip(report)
     return report
+
+
+def pytest_sessionfinish() -> None:
+    if recorded.WRITING:
+        recorded.write()
