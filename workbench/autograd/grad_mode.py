@@ -37,8 +37,8 @@ class _GradMode:
     def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
         if inspect.isclass(function):
             warnings.warn(errors.CLASS_DECORATED, FutureWarning, stacklevel=2)
-            function.__init__ = self(function.__init__)
-            return function
+            made = function  # what is returned is a function that makes the object under the mode
+            return self(lambda *args, **kwargs: made(*args, **kwargs))
         if inspect.isgeneratorfunction(function):
             return _around_generator(self._clone, function)
 

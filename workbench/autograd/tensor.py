@@ -250,9 +250,14 @@ def bump(t: Tensor) -> None:
 
 def alias(t: Tensor) -> Tensor:
     """A tensor without history over the same memory and version counter (what `detach` returns)."""
-    out = wrap(t._array)
+    out = part_of(t, t._array)
     out._storage = storage_of(t)
     return out
+
+
+def part_of(t: Tensor, array: np.ndarray) -> Tensor:
+    """A new leaf over some of a tensor's memory: an inference tensor if that is one, whatever the mode."""
+    return shell(InferenceTensor if type(t) is InferenceTensor else Tensor, array)
 
 
 def link_view(out: Tensor, source: Tensor, creation: str = "default") -> None:

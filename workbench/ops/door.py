@@ -15,7 +15,7 @@ from ..autograd.anomaly_mode import remember
 from ..autograd.node import edge_of, sequence
 from ..autograd.saved import pack_saved
 from ..autograd.state import local
-from ..autograd.tensor import InferenceTensor, Tensor, link_view, shell, wrap
+from ..autograd.tensor import InferenceTensor, Tensor, link_view, part_of, wrap
 from ..events import emit, listeners
 from . import refusals
 
@@ -44,13 +44,15 @@ def door(op: Any, args: tuple[Any, ...]) -> Any:
         given.update(zip(op.extras, extra, strict=True))
     viewing = op.kind in ("view", "views")
     results = [np.asarray(a) for a in (r if op.several else (r,))]
-    outs = tuple([shell(type(operands[0]), a) if viewing else wrap(a) for a in results])
+    outs = tuple([part_of(operands[0], a) if viewing else wrap(a) for a in results])
     needs = [isinstance(t, Tensor) and t.requires_grad for t in operands]
     floating = bool(outs) and outs[0]._array.dtype.kind == "f"
-    if viewing:
+    normal = any([type(t) is not InferenceTensor for t in operands])
+    if viewing and normal:
         for out in outs:
             link_view(out, operands[0], _creation(op.several))
-    if local.modes.grad and True in needs and floating and op.formulas:
+    modes = local.modes
+    if modes.grad and True in needs and floating and op.formulas and normal and not modes.inference:
         node = record(op, given, operands, needs, outs[0])
         for nr, out in enumerate(outs):
             out._rg, out._nr = True, nr
@@ -60,7 +62,7 @@ def door(op: Any, args: tuple[Any, ...]) -> Any:
                 out._fn = node
         if op.several:
             node.outputs = len(outs)
-        if local.modes.saved_hooks:
+        if modes.saved_hooks:
             pack_saved(node, outs[0])
         if state.anomaly:
             remember(node)
@@ -76,9 +78,11 @@ def _array_of(t: Tensor | None) -> np.ndarray | None:
 def _creation(several: bool) -> str:
     """How a view made now came to be."""
     modes = local.modes
+    if modes.inference:
+        return "inference"
     if modes.grad:
         return "multi_output" if several else "default"
-    return "inference" if modes.inference else "no_grad"
+    return "no_grad"
 
 
 def operator_door(op: Any, args: tuple[Any, ...]) -> Any:

@@ -33,7 +33,7 @@ def write(t: Tensor, name: str, op: Callable[..., Tensor], *args: Any, **options
         modes.mutation.before_write(t)
     given = (t, *args, *options.values())
     recorded = any(isinstance(a, Tensor) and a.requires_grad for a in given)
-    tracked = recorded and local.modes.grad and t._array.dtype.kind == "f"
+    tracked = recorded and modes.grad and not modes.inference and t._array.dtype.kind == "f"
     if tracked:
         check_write(t)
     check_overlap(t, given)
