@@ -86,7 +86,7 @@ class BackwardCFunction(Node, FunctionCtx):
         "saved_for_forward",
     )
 
-    takes_undefined = runs_once = True  # reading `saved_tensors` is refused after a backward
+    takes_undefined = True
     _materialize = True  # what set_materialize_grads sets
     _materialize_non_diff_grads = True  # may be set to False on ctx: no zeros for non-differentiable outputs
     _forward_cls: Any  # the Function
@@ -227,9 +227,10 @@ class BackwardCFunction(Node, FunctionCtx):
             for name, (saved, version) in zip(self.saved_names, pairs, strict=True)
         ]
 
-    def release(self) -> None:
-        """Let the saved tensors go."""
-        self._saved = FREED
+    def release(self) -> bool:
+        """Let the saved tensors go, if only of none: reading them is refused from now on; whether there were any."""
+        saved, self._saved = self._saved, FREED
+        return type(saved) is tuple and len(saved) > 0
 
     def vjp(self, grads: Any) -> Any:
         """Run the user's backward on arrays wrapped as tensors."""

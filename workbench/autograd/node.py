@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 
 from .. import errors
-from ..events import emit, listeners
 from .tensor import Tensor, bump, meta_of, wrap
 
 sequence = itertools.count()
@@ -53,7 +52,6 @@ class Node:
     multi = False  # several outputs: gradients come in a list, one per output
     outputs = 1
     takes_undefined = False  # runs even when no gradient arrived; other nodes then pass "none" on
-    runs_once = False  # is freed by a backward even if nothing was saved
     keeps_result = False
     saved_names: tuple[str, ...] = ()
     forward_text = backward_text = ""
@@ -94,8 +92,9 @@ class Node:
         """What is saved, as (name, tensor or array or None, version), without any check."""
         return []
 
-    def release(self) -> None:
-        """Let the saved tensors go."""
+    def release(self) -> bool:
+        """Let the saved tensors go; whether there were any."""
+        return False
 
 
 class AccumulateGrad(Node):
@@ -165,12 +164,3 @@ def accumulator(t: Tensor) -> AccumulateGrad:
         node.variable = t
         meta.accumulator = weakref.ref(node)
     return node
-
-
-def release(node: Node) -> None:
-    """Free a node's saved tensors and say so."""
-    had = node.saved_names
-    if had or node.runs_once:
-        node.release()
-        if had and listeners:
-            emit(("freed", node))

@@ -67,12 +67,6 @@ class OpNode(Node):
         kept = [(name, getattr(self, f"s_{name}")) for name in self.saved_names]
         return [(name, s, getattr(self, f"v_{name}")) for name, s in kept if s is not None and s is not FREED]
 
-    def release(self) -> None:
-        """Let the saved tensors go."""
-        for name in self.saved_names:
-            if getattr(self, f"s_{name}") is not None:
-                setattr(self, f"s_{name}", FREED)
-
     def __getattr__(self, name: str) -> Any:
         """PyTorch's names of what is saved: `_saved_self`, `_saved_self_sym_sizes`, `_saved_dim`."""
         raw = name.removeprefix("_raw_saved_")

@@ -15,7 +15,7 @@ from ..events import emit, listeners
 from . import state
 from .anomaly_mode import refuse_nan, tell
 from .hooks import run_post_hooks, run_pre_hooks, run_tensor_hooks
-from .node import Extra, Node, release
+from .node import Extra, Node
 from .reach import count_uses, nodes_towards
 from .ready import pop, push
 from .state import Modes, local, off, set_grad
@@ -189,8 +189,8 @@ class GraphTask:
                     continue
                 if listeners:
                     emit(("ran", self, node, [out] if arity == 1 else list(out)))
-                if not keep:
-                    release(node)
+                if not keep and node.release() and listeners:
+                    emit(("freed", node))
                 if arity == 1:
                     parent, nr, grad = node.p0, node.n0, out
                 elif arity == 2:

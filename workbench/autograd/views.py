@@ -72,7 +72,6 @@ class CopySlices(Node):
     __slots__ = ("fn", "geometry", "layout", "parents", "__weakref__")
 
     arity = -1
-    runs_once = True
 
     def __init__(self, base: Tensor, fn: Node, geometry: Geometry) -> None:
         self.seq, self.extra = next(sequence), None
@@ -98,11 +97,10 @@ class CopySlices(Node):
         """What the write's node saved."""
         return [] if self.fn is None else self.fn.saved_items()
 
-    def release(self) -> None:
-        """Let the write's node go, and what it saved."""
-        if self.fn is not None:
-            self.fn.release()
-            self.fn = None
+    def release(self) -> bool:
+        """Let the write's node go, and what it saved; whether there was any."""
+        fn, self.fn = self.fn, None
+        return fn is not None and fn.release()
 
     def vjp(self, grad: Any) -> list[Any]:
         """The gradient of the base, its written part replaced by what the write's node says."""

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from ..autograd.opnode import Node1, Node2, Node3, NodeN, read_array, read_tensor
+from ..autograd.saved import FREED
 from ..autograd.tensor import Tensor
 
 # `__name__` is what a NumPy warning is filed under: the package's filter knows it
@@ -22,6 +23,7 @@ ARRAYS: dict[str, Any] = {
     "Tensor": Tensor,
     "ndarray": np.ndarray,
     "read_array": read_array,
+    "FREED": FREED,
 }
 TENSORS: dict[str, Any] = {"__name__": __name__, "read_tensor": read_tensor}
 BASES = {1: Node1, 2: Node2, 3: Node3, -1: NodeN}
@@ -73,6 +75,8 @@ def node_class(op: Any) -> type:
         "vjp": _late(op, "vjp"),
         "vjp_tensors": _late(op, "vjp_tensors"),
     }
+    if saved:
+        body["release"] = _late(op, "release")
     if "::" in op.node_name:
         body["name"] = lambda node: op.node_name
     arity = -1 if op.variadic else len(op.tensors)
@@ -82,16 +86,14 @@ def node_class(op: Any) -> type:
 def _late(op: Any, method: str) -> Any:
     """A method that compiles itself at its first call."""
 
-    def first(node: Any, grad: Any) -> Any:
+    def first(node: Any, *grad: Any) -> Any:
         if method not in op.compiled:
             op.compiled.add(method)
-            setattr(op.node, method, compiled(_backward_text(op, method), method, ARRAYS_OR_TENSORS[method], op))
-        return getattr(node, method)(grad)
+            text = _release_text(op) if method == "release" else _backward_text(op, method)
+            setattr(op.node, method, compiled(text, method, TENSORS if method == "vjp_tensors" else ARRAYS, op))
+        return getattr(node, method)(*grad)
 
     return first
-
-
-ARRAYS_OR_TENSORS = {"vjp": ARRAYS, "vjp_tensors": TENSORS}
 
 
 def compiled(text: str, name: str, namespace: dict[str, Any], op: Any) -> Any:
@@ -131,6 +133,14 @@ def _backward_text(op: Any, method: str) -> str:
         lines.append(f"        {fitted} = fit_{'arrays' if arrays else 'tensors'}(node.fit, {gs})")
     lines.append(f"    return {gs}")
     return "\n".join(lines) + "\n"
+
+
+def _release_text(op: Any) -> str:
+    """Let the saved tensors go."""
+    lines = ["def release(node):"]
+    for name in op.node.saved_names:
+        lines += [f"    if node.s_{name} is not None:", f"        node.s_{name} = FREED"]
+    return "\n".join([*lines, "    return True"]) + "\n"
 
 
 def _loads(tensors: list[str], arrays: bool) -> list[str]:
