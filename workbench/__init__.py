@@ -41,14 +41,23 @@ from .ops.arranging import flip, roll, tril, triu
 from .ops.choice import clamp, maximum, minimum, where
 from .ops.creation import (
     arange,
+    empty,
+    empty_like,
+    eye,
     full,
+    full_like,
     get_rng_state,
     is_tensor,
+    linspace,
     manual_seed,
     ones,
     ones_like,
     rand,
+    rand_like,
+    randint,
     randn,
+    randn_like,
+    randperm,
     set_rng_state,
     tensor,
     zeros,
@@ -75,6 +84,7 @@ from .ops.elementary import (
 from .ops.gathering import gather, index_add, index_select, masked_fill, masked_select, scatter, scatter_add
 from .ops.indexing import argsort, index_put, sort
 from .ops.inplace import *  # noqa: F403
+from .ops.interop import as_tensor, asarray, from_numpy
 from .ops.joining import cat, stack
 from .ops.linear import bmm, dot, matmul, mm, mv
 from .ops.logic import (

@@ -155,6 +155,46 @@ def ones_like(input: Tensor, *, dtype: Dtype | None = None, requires_grad: bool 
     return _like("ones_like", np.ones, input, dtype, requires_grad)
 
 
+def empty(*size: Any, dtype: Dtype | None = None, requires_grad: bool = False) -> Tensor:
+    """A leaf whose elements are whatever the memory held."""
+    return _leaf(np.empty(shape_of(*size), _kind("empty", dtype)), requires_grad)
+
+
+def empty_like(input: Tensor, *, dtype: Dtype | None = None, requires_grad: bool = False) -> Tensor:
+    """The same in the shape and dtype of a tensor."""
+    return _like("empty_like", np.empty, input, dtype, requires_grad)
+
+
+def full_like(input: Tensor, fill_value: float, *, dtype: Dtype | None = None, requires_grad: bool = False) -> Tensor:
+    """One number everywhere, in the shape and dtype of a tensor."""
+    out = _like("full_like", np.empty, input, dtype, requires_grad)
+    out._array[...] = fill_value
+    return out
+
+
+def eye(n: int, m: int | None = None, *, dtype: Dtype | None = None, requires_grad: bool = False) -> Tensor:
+    """A matrix with ones on its diagonal and zeros elsewhere."""
+    for name, size in (("n", n), ("m", n if m is None else m)):
+        if size < 0:
+            raise RuntimeError(f"{name} must be greater or equal to 0, got {size}")
+    return _leaf(np.eye(n, m, dtype=_kind("eye", dtype)), requires_grad)
+
+
+def linspace(
+    start: float, end: float, steps: int, *, dtype: Dtype | None = None, requires_grad: bool = False
+) -> Tensor:
+    """So many numbers from `start` to `end`, both included, at equal distances."""
+    if steps < 0:
+        raise RuntimeError("number of steps must be non-negative")
+    start, end = (v.item() if isinstance(v, Tensor) else v for v in (start, end))
+    kind = _kind("linspace", dtype)
+    if kind.kind == "f":
+        return _leaf(np.linspace(float(start), float(end), steps).astype(kind), requires_grad)
+    step = (end - start) / max(steps - 1, 1)  # cut off, not rounded, and counted from the nearer end
+    numbers = [start + step * i if i < steps // 2 else end - step * (steps - 1 - i) for i in range(steps)]
+    return _leaf(np.array(numbers).astype(kind), requires_grad)
+
+
 def arange(
     start: float,
     end: float | None = None,
@@ -179,14 +219,66 @@ def arange(
 
 def randn(*size: Any, dtype: Dtype | None = None, requires_grad: bool = False) -> Tensor:
     """Normally distributed random numbers."""
-    array = np.asarray(_generator.standard_normal(shape_of(*size)))
-    return _leaf(array.astype(_kind("randn", dtype)), requires_grad)
+    return _leaf(_random("standard_normal", shape_of(*size), _kind("randn", dtype)), requires_grad)
 
 
 def rand(*size: Any, dtype: Dtype | None = None, requires_grad: bool = False) -> Tensor:
     """Random numbers spread evenly over [0, 1)."""
-    array = np.asarray(_generator.random(shape_of(*size)))
-    return _leaf(array.astype(_kind("rand", dtype)), requires_grad)
+    return _leaf(_random("random", shape_of(*size), _kind("rand", dtype)), requires_grad)
+
+
+def _random(distribution: str, shape: tuple[int, ...], kind: np.dtype) -> np.ndarray:
+    if kind.kind != "f":
+        kernel = {"standard_normal": "normal_kernel_cpu", "random": "check_uniform_bounds"}[distribution]
+        raise NotImplementedError(f"\"{kernel}\" not implemented for '{dtypes.named(kind.name).word}'")
+    return np.asarray(getattr(_generator, distribution)(shape)).astype(kind)
+
+
+def randn_like(input: Tensor, *, dtype: Dtype | None = None, requires_grad: bool = False) -> Tensor:
+    """Normally distributed random numbers in the shape and dtype of a tensor."""
+    return _like("randn_like", functools.partial(_random, "standard_normal"), input, dtype, requires_grad)
+
+
+def rand_like(input: Tensor, *, dtype: Dtype | None = None, requires_grad: bool = False) -> Tensor:
+    """Random numbers spread evenly over [0, 1), in the shape and dtype of a tensor."""
+    return _like("rand_like", functools.partial(_random, "random"), input, dtype, requires_grad)
+
+
+def randint(
+    low: int = 0,
+    high: Any = None,
+    size: Any = None,
+    *,
+    dtype: Dtype | None = None,
+    requires_grad: bool = False,
+) -> Tensor:
+    """Random integers from `low` (0 if only one bound is given) up to, not including, `high`."""
+    if not isinstance(high, (int, np.integer)):
+        low, high, size = 0, low, high
+    if low >= high:
+        raise RuntimeError(f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}")
+    kind = dtypes.chosen("randint", dtype, dtypes.int64).np
+    return _leaf(np.asarray(_generator.integers(low, high, shape_of(size))).astype(kind), requires_grad)
+
+
+def randperm(n: int, *, dtype: Dtype | None = None, requires_grad: bool = False) -> Tensor:
+    """The integers below `n` in random order."""
+    kind = dtypes.chosen("randperm", dtype, dtypes.int64).np
+    return _leaf(_generator.permutation(n).astype(kind), requires_grad)
+
+
+def _new(name: str, make: Callable[..., Any], what: str) -> None:
+    def new(self: Tensor, *size: Any, dtype: Dtype | None = None, requires_grad: bool = False) -> Tensor:
+        return _leaf(make(shape_of(*size), dtypes.chosen(name, dtype, self.dtype).np), requires_grad)
+
+    new.__name__ = name
+    new.__doc__ = f"A leaf of {what}, in this tensor's dtype."
+    setattr(Tensor, name, new)
+
+
+_new("new_zeros", np.zeros, "zeros")
+_new("new_ones", np.ones, "ones")
+_new("new_empty", np.empty, "whatever the memory held")
 
 
 def is_tensor(obj: Any) -> bool:
