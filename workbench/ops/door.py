@@ -164,4 +164,5 @@ def record(op: Any, given: dict[str, Any], operands: list[Any], needs: list[bool
 def _fit(operands: list[Any], needs: list[bool], result: np.ndarray) -> tuple[Any, ...] | None:
     """What each wanted gradient must be made into; None where all fit already."""
     fit = tuple([(t._array.shape, t._array.dtype) if need else None for t, need in zip(operands, needs, strict=True)])
-    return None if all(f in (None, (result.shape, result.dtype)) for f in fit) else fit
+    alike = all(t._array.dtype is result.dtype for t in operands if isinstance(t, Tensor))
+    return None if alike and all(f in (None, (result.shape, result.dtype)) for f in fit) else fit
