@@ -25,6 +25,7 @@ NO_BACKWARD = (
     "You must implement either the backward or vjp method for your custom autograd.Function to use it with backward "
     "mode AD."
 )
+NO_JVP = "You must implement the jvp function for custom autograd.Function to use it with forward mode AD."
 BOTH_BACKWARD_AND_VJP = (
     "Implementing both 'backward' and 'vjp' for a custom Function is not allowed. You should only implement one of "
     "them."

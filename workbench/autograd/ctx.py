@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import warnings
-from collections import namedtuple
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from .. import errors
-from . import dtypes
-from .node import Node, edge_of
+from .node import Metadata, Node, edge_of
 from .returned import gradients_of
-from .saved import FREED, Packed, SavedTensor, packed, saved_output, stale
+from .saved import FREED, Packed, SavedOutput, SavedTensor, packed, saved_output, stale
 from .state import local
-from .tensor import InferenceTensor, Tensor, storage_of, wrap
+from .tensor import InferenceTensor, Tensor, wrap
 
 
 class FunctionCtx:
@@ -48,18 +46,6 @@ class FunctionCtx:
         self.materialize_grads = value
 
 
-Metadata = namedtuple("Metadata", ["shape", "dtype"])
-
-
-class _SavedOutput:
-    """An output that its own node saved: the array, not the tensor, which would be a reference cycle."""
-
-    __slots__ = ("array", "storage", "nr")
-
-    def __init__(self, output: Tensor) -> None:
-        self.array, self.storage, self.nr = output._array, storage_of(output), output._nr
-
-
 class BackwardCFunction(Node, FunctionCtx):
     """The node of one application of a Function, and the `ctx` its methods see.
 
@@ -83,9 +69,9 @@ class BackwardCFunction(Node, FunctionCtx):
         "_outputs",
         "_saved",
         "_plain",
-        "saved_for_forward",
     )
 
+    saved_for_forward: Any = None
     takes_undefined = True
     _materialize = True  # what set_materialize_grads sets
     _materialize_non_diff_grads = True  # may be set to False on ctx: no zeros for non-differentiable outputs
@@ -119,7 +105,7 @@ class BackwardCFunction(Node, FunctionCtx):
     @property
     def materialize_grads(self) -> Any:
         """Write-only: set_materialize_grads sets it."""
-        raise AttributeError("materialize_grads")
+        raise AttributeError("attribute 'materialize_grads' of 'torch._C._FunctionBase' objects is not readable")
 
     @materialize_grads.setter
     def materialize_grads(self, value: bool) -> None:
@@ -147,12 +133,7 @@ class BackwardCFunction(Node, FunctionCtx):
 
     @property
     def _input_metadata(self) -> tuple[Metadata, ...]:
-        return tuple(
-            [
-                Metadata(list(shape or ()), None if kind is None else dtypes.named(kind.name))
-                for shape, kind in zip(self._outputs[::2], self._outputs[1::2], strict=True)
-            ]
-        )
+        return tuple([Metadata.of(*facts) for facts in zip(self._outputs[::2], self._outputs[1::2], strict=True)])
 
     @property
     def saved_variables(self) -> tuple[Tensor | None, ...]:
@@ -163,7 +144,7 @@ class BackwardCFunction(Node, FunctionCtx):
     def _unpack(self, saved: Any, version: int) -> Tensor | None:
         if type(saved) is Packed:
             return saved.tensor(self)
-        if type(saved) is _SavedOutput:
+        if type(saved) is SavedOutput:
             if saved.storage.version != version:
                 raise stale(self, saved.array, saved.storage, version, saved.nr)
             return saved_output(self, saved.array, saved.storage, saved.nr)
@@ -189,7 +170,7 @@ class BackwardCFunction(Node, FunctionCtx):
                     pairs += (packed(t, self), 0)
                     continue
                 storage = t._storage
-                pairs += (_SavedOutput(t) if t.grad_fn is self else t, 0 if storage is None else storage.version)
+                pairs += (SavedOutput(t) if t.grad_fn is self else t, 0 if storage is None else storage.version)
             elif t is None:
                 pairs += (None, 0)
             else:
@@ -223,7 +204,7 @@ class BackwardCFunction(Node, FunctionCtx):
             return []
         pairs = zip(self._saved[::2], self._saved[1::2], strict=True)
         return [
-            (name, saved.array if type(saved) is _SavedOutput else saved, version)
+            (name, saved.array if type(saved) is SavedOutput else saved, version)
             for name, (saved, version) in zip(self.saved_names, pairs, strict=True)
         ]
 
@@ -268,6 +249,10 @@ class BackwardCFunction(Node, FunctionCtx):
         """Run the user's backward and return what it returns."""
         return user_backward(self._forward_cls)(self, *grads)
 
+    def apply_jvp(self, *tangents: Any) -> Any:
+        """Run the user's jvp and return what it returns."""
+        return self._forward_cls.jvp(self, *tangents)
+
     def apply_boxed(self, grads: list[Any]) -> Any:
         """Run the user's backward on a list of gradients."""
         return user_backward(self._forward_cls)(self, grads)
@@ -289,6 +274,11 @@ def no_setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> Any:
 def no_backward(ctx: Any, *grad_outputs: Any) -> Any:
     """Return one gradient per argument of forward, None where there is none."""
     raise NotImplementedError(errors.NO_BACKWARD)
+
+
+def no_jvp(ctx: Any, *grad_inputs: Any) -> Any:
+    """Return the tangent of each output from those of the inputs."""
+    raise NotImplementedError(errors.NO_JVP)
 
 
 def user_backward(cls: Any) -> Callable[..., Any]:

@@ -13,7 +13,7 @@ from .. import errors
 from ..events import emit, listeners
 from . import state
 from .anomaly_mode import remember
-from .ctx import BackwardCFunction, FunctionCtx, no_backward, no_forward, no_setup_context
+from .ctx import BackwardCFunction, FunctionCtx, no_backward, no_forward, no_jvp, no_setup_context
 from .grad_mode import no_grad
 from .node import Node, accumulator, edge_of, sequence
 from .outputs import bind_output, bind_outputs, refuse_returned_inputs
@@ -39,7 +39,7 @@ class FunctionMeta(type):
 
     def __init__(cls, name: str, bases: tuple[type, ...], namespace: dict[str, Any]) -> None:
         cls._backward_cls = type(name + "Backward", (BackwardCFunction,), {"__slots__": (), "_forward_cls": cls})
-        cls._autograd_function_id = cls._backward_cls._autograd_function_id = next(_function_ids)
+        cls._backward_cls._autograd_function_id = next(_function_ids)
         cls._plain_forward = None, 0  # the forward whose parameters were counted, and their number
         super().__init__(name, bases, namespace)
 
@@ -64,6 +64,7 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
     setup_context = staticmethod(no_setup_context)
     backward = staticmethod(no_backward)
     vjp = backward
+    jvp = staticmethod(no_jvp)
 
     @classmethod
     def apply(cls, *args: Any, **kwargs: Any) -> Any:

@@ -9,15 +9,28 @@ from __future__ import annotations
 import itertools
 import threading
 import weakref
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from .. import errors
+from . import dtypes
 from .tensor import Tensor, bump, meta_of, wrap
 
 sequence = itertools.count()
 accumulating = threading.Lock()  # two threads may bring gradients to one leaf
+
+
+class Metadata(NamedTuple):
+    """What a node knows of a gradient that arrives at it."""
+
+    shape: list[int]
+    dtype: dtypes.dtype | None
+
+    @classmethod
+    def of(cls, shape: tuple[int, ...] | None, kind: np.dtype | None) -> Metadata:
+        """The same from an array's facts, None where the output is no tensor."""
+        return cls(list(shape or ()), None if kind is None else dtypes.named(kind.name))
 
 
 class Extra:
@@ -107,6 +120,10 @@ class AccumulateGrad(Node):
     def name(self) -> str:
         """The node's name, as PyTorch says it."""
         return "torch::autograd::AccumulateGrad"
+
+    @property
+    def _input_metadata(self) -> tuple[Metadata]:
+        return (Metadata.of(self.variable._array.shape, self.variable._array.dtype),)
 
     def vjp(self, grad: Any) -> None:
         """Add an array to the leaf's gradient, in place if there is one already; it owns its memory."""

@@ -112,6 +112,15 @@ def pack_saved(node: Any, out: Tensor) -> None:
             setattr(node, f"s_{name}", packed(saved, node))
 
 
+class SavedOutput:
+    """An output that its own node saved: the array, not the tensor, which would be a reference cycle."""
+
+    __slots__ = ("array", "storage", "nr")
+
+    def __init__(self, output: Tensor) -> None:
+        self.array, self.storage, self.nr = output._array, storage_of(output), output._nr
+
+
 class SavedTensor:
     """One saved tensor of a node, where hooks can be put on it alone (`grad_fn._raw_saved_self`)."""
 

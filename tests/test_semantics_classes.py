@@ -1,0 +1,104 @@
+"""More semantics of classes, nodes and names, and of what ctx shows; each test is named after its row."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from oracle import chain, compare, entries, raised, same
+
+
+def twice(torch: Any, **members: Any) -> Any:
+    """A Function that doubles, with other members."""
+    body = {"forward": lambda ctx, x: x * 2, "backward": lambda ctx, g: g * 2} | members
+    return type("Twice", (torch.autograd.Function,), {name: staticmethod(f) for name, f in body.items()})
+
+
+@same
+def test_15_1_only_node_classes_are_numbered(torch: Any) -> Any:
+    F = twice(torch)
+    child = type("Child", (F,), {})
+    difference = child._backward_cls._autograd_function_id - F._backward_cls._autograd_function_id
+    return hasattr(F, "_autograd_function_id"), difference, F._backward_cls.__name__, child._backward_cls.__name__
+
+
+@same
+def test_15_3_how_tensors_name_their_node(torch: Any) -> Any:
+    out = twice(torch).apply(torch.ones(1, requires_grad=True))
+    return repr(out), repr(out * 2), repr(out[0]), type(out.grad_fn).__qualname__
+
+
+@same
+def test_15_4_flags_are_gone_after_apply(torch: Any) -> Any:
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        ctx.mark_non_differentiable()
+        ctx.set_materialize_grads(True)
+        return x * 2
+
+    node = twice(torch, forward=forward).apply(torch.ones(1, requires_grad=True)).grad_fn
+    flags = [getattr(node, name) for name in ("to_save", "dirty_tensors", "non_differentiable", "saved_for_forward")]
+    return flags, raised(lambda: node.nothing), raised(lambda: node.materialize_grads)
+
+
+@same
+def test_15_5_apply_jvp(torch: Any) -> Any:
+    x = torch.ones(1, requires_grad=True)
+    F = twice(torch, jvp=lambda ctx, t: t * 7)
+    plain = twice(torch).apply(x).grad_fn
+    return F.apply(x).grad_fn.apply_jvp(torch.ones(1)), raised(plain.apply_jvp, torch.ones(1)), raised(F.jvp, None, 1)
+
+
+@same
+def test_15_5_apply_gives_what_backward_returns(torch: Any) -> Any:
+    x = torch.ones(1, requires_grad=True)
+    results = [[1], (None, 2), "text", None]
+    return [twice(torch, backward=lambda ctx, g, r=r: r).apply(x).grad_fn.apply(x) for r in results]
+
+
+@same
+def test_15_7_edges_of_what_was_given(torch: Any) -> Any:
+    x = torch.ones(3, requires_grad=True)
+    values, indices = x.max(0)
+    first, second = x.split([1, 2])
+    F = twice(torch, forward=lambda ctx, *xs: sum(x.sum() for x in xs if hasattr(x, "sum")))
+    out = F.apply(second, 3, values, "text", indices, first, None, second[0])
+    return chain(out.grad_fn), out.grad_fn.needs_input_grad
+
+
+@same
+def test_15_9_the_metadata_of_a_leaf(torch: Any) -> Any:
+    node = torch.ones(2, dtype=torch.float64, requires_grad=True).view(2).grad_fn.next_functions[0][0]
+    return [(list(m.shape), str(m.dtype)) for m in node._input_metadata]
+
+
+# Built-in nodes have no `_input_metadata` here: the shape of the result alone would make each a tenth larger.
+@same
+def test_15_9_the_metadata_of_outputs(torch: Any) -> Any:
+    F = twice(torch, forward=lambda ctx, x: (x * 2, x.sum(), x.to(torch.float32), 5, x > 0))
+    found = F.apply(torch.ones(2, 3, dtype=torch.float64, requires_grad=True))[0].grad_fn._input_metadata
+    return [(list(m.shape), str(m.dtype)) for m in found[:3]]
+
+
+NAMES = """
+x.clone() | (x * 1).fill_(1) | (x * 1).zero_() | (x * 1).copy_(y) | (x * 1).add_(y) | (x * 1).mul_(2)
+x.view(2, 1) | x.view(2, 1).expand(2, 3) | x.unsqueeze(0) | x.view(1, 2).squeeze(0) | x.view(1, 2).squeeze()
+x.view(1, 2).t() | x.view(1, 2).transpose(0, 1) | x.view(1, 2).permute(1, 0) | torch.cat([x, y])
+torch.stack([x, y]) | x @ y | x[None] | torch.maximum(x, y) | torch.minimum(x, y) | x.prod() | x.cumsum(0)
+torch.where(x > 0, x, y) | x.min() | x.min(0)[0] | x.amax(0) | x.var() | x.std() | x.norm() | x.softmax(0)
+x.log_softmax(0) | x.square() | x.rsqrt() | x.reciprocal() | x.view_as(y) | x[...] | x[x > 0] | x.contiguous()
+torch.sum(x) | x.logsumexp(0) | x.sort()[0] | x.flip(0) | x.repeat(2) | x.view(1, 2).tril()
+x.masked_fill(x > 0, 1.0) | x.gather(0, torch.tensor([0])) | x.index_select(0, torch.tensor([0])) | x.roll(1)
+x.norm(1) | x.pow(3) | x.sub(y, alpha=2) | x.add(y, alpha=2) | x[:, None] | x[::2] | x.unbind()[1]
+x.split(1)[1] | x.chunk(2)[0] | x.narrow(0, 0, 1) | x.select(0, 1) | x.view(1, 2).diagonal()
+x.detach().requires_grad_()[0] | x.mean(0) | x.reshape(2, 1).T.reshape(2) | x.view(2).view(1, 2)[0]
+"""
+
+
+@pytest.mark.parametrize("text", entries(NAMES))
+def test_15_11_built_in_names(text: str) -> None:
+    def program(torch: Any) -> Any:
+        x, y = torch.tensor([0.5, 2.0], requires_grad=True), torch.tensor([1.0, 3.0], requires_grad=True)
+        return chain(eval(text, {"torch": torch, "x": x, "y": y}).grad_fn)
+
+    compare(program)
