@@ -23,6 +23,10 @@ READ_ONLY_ARRAY = (
     "this tensor will result in undefined behavior. You may want to copy the array to protect its data or make it "
     "writable before converting it to a tensor. This type of warning will be suppressed for the rest of this program."
 )
+ASARRAY_GRAD = (
+    "torch.asarray: unspecified requires_grad now defaults to obj.requires_grad instead of False. Pass "
+    "requires_grad=False explicitly to get the old behavior and silence this warning."
+)
 DEEPCOPY_NON_LEAF = (
     "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the moment.  If you "
     "were attempting to deepcopy a module, this may be because of a torch.nn.utils.weight_norm usage, see "
@@ -52,10 +56,17 @@ def as_tensor(data: Any, dtype: Dtype | None = None) -> Tensor:
     return t if dtype is None else t.to(dtype)
 
 
-def asarray(obj: Any, *, dtype: Dtype | None = None, copy: bool | None = None, requires_grad: bool = False) -> Tensor:
-    """as_tensor, but never with history."""
-    t = as_tensor(obj, dtype).detach()
-    t = t.clone() if copy else t
+def asarray(
+    obj: Any, *, dtype: Dtype | None = None, copy: bool | None = None, requires_grad: bool | None = None
+) -> Tensor:
+    """as_tensor; a copy, and what is told not to require grad, has no history."""
+    t = as_tensor(obj)
+    if requires_grad is None and t.requires_grad:
+        warnings.warn(ASARRAY_GRAD, UserWarning, stacklevel=2)
+    other = dtype is not None and dtype is not t.dtype
+    if copy or other or requires_grad is False and t.requires_grad:
+        t = t.detach()
+        t = t.to(dtype) if other else t.clone() if copy else t
     return t.requires_grad_() if requires_grad else t
 
 

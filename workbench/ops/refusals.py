@@ -177,11 +177,11 @@ def check_mm(a: np.ndarray, b: np.ndarray) -> None:
     for name, array in (("self", a), ("mat2", b)):
         if array.ndim != 2:
             raise RuntimeError(f"{name} must be a matrix")
-    if a.dtype is not b.dtype:
-        raise RuntimeError(f"expected m1 and m2 to have the same dtype, but got: {_word(a)} != {_word(b)}")
     if a.shape[1] != b.shape[0]:
         (m, k), (n, p) = a.shape, b.shape
         raise RuntimeError(f"mat1 and mat2 shapes cannot be multiplied ({m}x{k} and {n}x{p})")
+    if a.dtype is not b.dtype:
+        raise RuntimeError(f"expected m1 and m2 to have the same dtype, but got: {_word(a)} != {_word(b)}")
 
 
 def check_mv(a: np.ndarray, b: np.ndarray) -> None:
