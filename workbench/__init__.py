@@ -39,6 +39,7 @@ from .autograd.storage import Size
 from .autograd.tensor import Tensor
 from .ops.arranging import flip, roll, tril, triu
 from .ops.choice import clamp, maximum, minimum, where
+from .ops.convolution import conv2d
 from .ops.creation import (
     arange,
     empty,
@@ -103,6 +104,7 @@ from .ops.logic import (
     nonzero,
 )
 from .ops.movement import clone, detach, permute, reshape, squeeze, t, transpose, unsqueeze
+from .ops.normalization import layer_norm
 from .ops.pointwise import (
     abs,
     add,

@@ -111,6 +111,8 @@ def _kind_of(element: Any) -> Dtype:
         raise TypeError(f"must be real number, not {type(element).__name__}")
     if isinstance(element, str):
         raise ValueError("too many dimensions 'str'")
+    if isinstance(element, complex):
+        raise TypeError("the workbench has no complex tensors; give real and imaginary parts as two tensors.")
     raise RuntimeError(f"Could not infer dtype of {type(element).__name__}")
 
 

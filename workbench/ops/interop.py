@@ -59,15 +59,15 @@ def as_tensor(data: Any, dtype: Dtype | None = None) -> Tensor:
 def asarray(
     obj: Any, *, dtype: Dtype | None = None, copy: bool | None = None, requires_grad: bool | None = None
 ) -> Tensor:
-    """as_tensor; a copy, and what is told not to require grad, has no history."""
+    """as_tensor, as a copy if need be; `requires_grad` is set on leaves, and False cuts others off their history."""
     t = as_tensor(obj)
     if requires_grad is None and t.requires_grad:
         warnings.warn(ASARRAY_GRAD, UserWarning, stacklevel=2)
-    other = dtype is not None and dtype is not t.dtype
-    if copy or other or requires_grad is False and t.requires_grad:
-        t = t.detach()
-        t = t.to(dtype) if other else t.clone() if copy else t
-    return t.requires_grad_() if requires_grad else t
+    t = t if dtype is None else t.to(dtype)
+    t = t.clone() if copy else t
+    if requires_grad is None:
+        return t
+    return t.requires_grad_(requires_grad) if t.is_leaf else t if requires_grad else t.detach()
 
 
 @method("new_tensor")
