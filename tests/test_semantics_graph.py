@@ -54,6 +54,16 @@ def test_24_1_written_tensors_and_their_views(torch: Any) -> Any:
 
 
 @same
+def test_24_1_an_operation_is_numbered_before_the_views_it_makes_anew(torch: Any) -> Any:
+    base = torch.ones(3, dtype=torch.float64, requires_grad=True) * 1
+    start = base.grad_fn._sequence_nr()
+    view, other = base[1:], base[:2]
+    base.add_(1)
+    outs = view.tanh(), other * other, torch.cat([view, other]), base
+    return [[n._sequence_nr() - start for n in (o.grad_fn, o.grad_fn.next_functions[0][0])] for o in outs[:3]]
+
+
+@same
 def test_24_2_a_non_leaf_keeps_its_flag(torch: Any) -> Any:
     y = torch.ones(1, requires_grad=True) * 2
     view = torch.ones(2, requires_grad=True)[:1]

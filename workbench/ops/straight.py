@@ -76,9 +76,9 @@ def _text(op: Any) -> str:
     out += _indented([refuse] if op.kind == "view" else _result(op, refuse) + UNRECORDED)
     out += ["node = NODE()", *_result(op, refuse)]
     out += ["t._rg = True", "t._fn = node", "node.extra = None"]
+    out += ["node.seq = next(sequence)  # before the edges, as PyTorch does: a view's may only now be made anew"]
     for i, name in enumerate(op.tensors):
         out += _edge(f"rg{i}" if second else None, i, name if name in op.reads else None)
-    out += ["node.seq = next(sequence)  # after the edges: a view's may just have been made anew"]
     for name in op.node.saved_names:
         out += _save(op, name, first, second)
     out += [f"node.z_{name} = a{op.tensors.index(name)}.shape" for name in op.node.shape_names]
