@@ -143,7 +143,8 @@ def test_refreshing_leaves_a_notebook_whose_cell_fails(
 
 @pytest.mark.parametrize(("strict", "ending"), [("0", "2 skipped, 1 xfailed"), ("1", "1 failed, 1 xfailed, 1 error")])
 def test_a_skip_fails_where_nothing_may_be_skipped(tmp_path: Path, strict: str, ending: str) -> None:
-    (tmp_path / "conftest.py").write_text((CHECKOUT / "tests" / "conftest.py").read_text())
+    for name in ("conftest.py", "recorded.py"):
+        (tmp_path / name).write_text((CHECKOUT / "tests" / name).read_text())
     (tmp_path / "test_one.py").write_text("import pytest\ndef test_it():\n    pytest.skip('no tool')\n")
     (tmp_path / "test_two.py").write_text("import pytest\npytest.skip('no module', allow_module_level=True)\n")
     (tmp_path / "test_three.py").write_text("import pytest\n@pytest.mark.xfail\ndef test_it():\n    assert 0\n")
