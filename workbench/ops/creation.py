@@ -20,7 +20,12 @@ from .shapes import python_number, shape_of
 
 NESTED = (list, tuple, range, np.ndarray)
 
-_generator = np.random.default_rng(0)
+_generator: np.random.Generator | None = None
+
+
+def generator() -> np.random.Generator:
+    """Where random numbers come from, made when first needed: NumPy's takes as long to load as all operations."""
+    return _generator or manual_seed(0)
 
 
 def manual_seed(seed: int) -> np.random.Generator:
@@ -32,7 +37,7 @@ def manual_seed(seed: int) -> np.random.Generator:
 
 def get_rng_state() -> Tensor:
     """Where the random numbers are, as bytes that set_rng_state takes."""
-    state = _generator.bit_generator.state
+    state = generator().bit_generator.state
     numbers = (*state["state"].values(), state["has_uint32"], state["uinteger"])
     return wrap(np.frombuffer(b"".join(n.to_bytes(16, "little") for n in numbers), np.uint8).copy())
 
@@ -49,7 +54,7 @@ def set_rng_state(new_state: Tensor) -> None:
     state, inc, has_uint32, uinteger = [int.from_bytes(data[i : i + 16], "little") for i in range(0, 64, 16)]
     inner = {"state": state, "inc": inc}
     whole = {"bit_generator": "PCG64", "state": inner, "has_uint32": has_uint32, "uinteger": uinteger}
-    _generator.bit_generator.state = whole
+    generator().bit_generator.state = whole
 
 
 def _leaf(array: np.ndarray, requires_grad: bool) -> Tensor:
@@ -233,7 +238,7 @@ def _random(distribution: str, shape: tuple[int, ...], kind: np.dtype) -> np.nda
     if kind.kind != "f":
         kernel = {"standard_normal": "normal_kernel_cpu", "random": "check_uniform_bounds"}[distribution]
         raise NotImplementedError(f"\"{kernel}\" not implemented for '{dtypes.named(kind.name).word}'")
-    return np.asarray(getattr(_generator, distribution)(shape)).astype(kind)
+    return np.asarray(getattr(generator(), distribution)(shape)).astype(kind)
 
 
 def randn_like(input: Tensor, *, dtype: Dtype | None = None, requires_grad: bool = False) -> Tensor:
@@ -260,13 +265,13 @@ def randint(
     if low >= high:
         raise RuntimeError(f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}")
     kind = dtypes.chosen("randint", dtype, dtypes.int64).np
-    return _leaf(np.asarray(_generator.integers(low, high, shape_of(size))).astype(kind), requires_grad)
+    return _leaf(np.asarray(generator().integers(low, high, shape_of(size))).astype(kind), requires_grad)
 
 
 def randperm(n: int, *, dtype: Dtype | None = None, requires_grad: bool = False) -> Tensor:
     """The integers below `n` in random order."""
     kind = dtypes.chosen("randperm", dtype, dtypes.int64).np
-    return _leaf(_generator.permutation(n).astype(kind), requires_grad)
+    return _leaf(generator().permutation(n).astype(kind), requires_grad)
 
 
 def _new(name: str, make: Callable[..., Any], what: str) -> None:

@@ -135,7 +135,12 @@ def abbreviation(signature: str, text: str) -> None:
     """Let formulas say `signature` for `text`, on arrays and on tensors: `abbreviation("half(x)", "x / 2")`."""
     name, parameters = re.fullmatch(r"(\w+)\((.*)\)", signature).groups()
     for words in (compiling.ARRAYS, compiling.TENSORS):
-        words[name] = eval(f"lambda {parameters}: {text}", words)
+
+        def first(*args: Any, words: dict[str, Any] = words) -> Any:
+            words[name] = eval(f"lambda {parameters}: {text}", words)
+            return words[name](*args)
+
+        words[name] = first
 
 
 def operator(function: Callable[..., Any]) -> Callable[..., Any]:
