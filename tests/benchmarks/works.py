@@ -39,7 +39,7 @@ X, C, SEED = np.array([[0.1, -0.2, 0.3, 0.4], [0.9, 1.1, 0.8, 1.2], [1.0, 0.5, -
 
 
 def work(name: str, title: str, **facts: Any) -> Callable[..., Any]:
-    """Decorator: put a work into the registry."""
+    """Decorator: put a work into the registry; of several above each other the lowest comes first."""
 
     def register(steps: Callable[..., Steps]) -> Callable[..., Steps]:
         WORKS[name] = Work(name, title, steps, **facts)
@@ -78,7 +78,24 @@ def elementwise(m: Any, ops: int) -> Steps:
     return m.numbers(y, grad)
 
 
-def _custom(m: Any, ops: int, kind: str) -> Steps:
+@work(
+    "setup",
+    "1,000 custom Functions with setup_context",
+    sizes=((1000, "setup_context"), (5, "setup_context")),
+    parts=("forward", "backward"),
+    bounds=(0.25, None),
+    per=1000,
+)
+@work(
+    "custom",
+    "1,000 custom Functions saving one tensor",
+    sizes=((1000, "forward(ctx, x)"), (5, "forward(ctx, x)")),
+    parts=("forward", "backward"),
+    bounds=(0.70, 0.50),
+    per=1000,
+)
+def custom(m: Any, ops: int, kind: str) -> Steps:
+    """A Function of the user's: one multiplication each way, x saved and read again."""
     x, seed, scale = m.leaf(X), m.constant(SEED), m.custom(kind)
 
     def chain(y: Any) -> Any:
@@ -95,32 +112,40 @@ def _custom(m: Any, ops: int, kind: str) -> Steps:
 
 
 @work(
-    "custom",
-    "1,000 custom Functions saving one tensor",
-    sizes=((1000,), (5,)),
-    parts=("forward", "backward"),
-    bounds=(0.70, 0.50),
-    per=1000,
+    "mlp1024x10",
+    "ten steps in a row, batch 1,024, per step",
+    sizes=((1024, (64, 128, 128, 10), 10), (6, (3, 4, 4, 2), 2)),
+    parts=("",),
+    bounds=(None,),
+    per=10,
 )
-def custom(m: Any, ops: int) -> Steps:
-    """A Function of the user's with forward(ctx, x): one multiplication each way, x saved and read again."""
-    return _custom(m, ops, "forward(ctx, x)")
-
-
 @work(
-    "setup",
-    "1,000 custom Functions with setup_context",
-    sizes=((1000,), (5,)),
-    parts=("forward", "backward"),
-    bounds=(0.25, None),
-    per=1000,
+    "mlp32x10",
+    "ten steps in a row, batch 32, per step",
+    sizes=((32, (64, 128, 128, 10), 10), (4, (3, 4, 4, 2), 2)),
+    parts=("",),
+    bounds=(None,),
+    per=10,
+    rounds=40,
 )
-def setup(m: Any, ops: int) -> Steps:
-    """The same in two steps, forward(x) and setup_context."""
-    return _custom(m, ops, "setup_context")
-
-
-def _mlp(m: Any, batch: int, widths: tuple[int, ...]) -> Steps:
+@work(
+    "mlp1024",
+    "MLP 64-128-128-10, a training step, batch 1,024",
+    sizes=((1024, (64, 128, 128, 10), 1), (6, (3, 4, 4, 2), 1)),
+    parts=("",),
+    bounds=(0.80,),
+    rounds=80,
+)
+@work(
+    "mlp32",
+    "MLP 64-128-128-10, a training step, batch 32",
+    sizes=((32, (64, 128, 128, 10), 1), (4, (3, 4, 4, 2), 1)),
+    parts=("",),
+    bounds=(0.90,),
+    rounds=100,
+)
+def mlp(m: Any, batch: int, widths: tuple[int, ...], steps: int) -> Steps:
+    """Cross-entropy, composed; plain gradient descent."""
     rng = np.random.default_rng(0)
     inputs = m.constant(rng.normal(size=(batch, widths[0])))
     labels = m.constant(np.eye(widths[-1])[rng.integers(widths[-1], size=batch)])
@@ -136,37 +161,11 @@ def _mlp(m: Any, batch: int, widths: tuple[int, ...]) -> Steps:
         return m.mean(m.log(m.sum(m.exp(scores), 1)) - m.sum(scores * labels, 1))
 
     yield
-    value, pull = m.run(loss, *parameters)
-    grads = pull(None)
-    new = m.descend(parameters, grads, 0.1)
+    for _ in range(steps):
+        value, pull = m.run(loss, *parameters)
+        parameters = m.descend(parameters, pull(None), 0.1)
     yield
-    return m.numbers(value, *new)
-
-
-@work(
-    "mlp32",
-    "MLP 64-128-128-10, a training step, batch 32",
-    sizes=((32, (64, 128, 128, 10)), (4, (3, 4, 4, 2))),
-    parts=("",),
-    bounds=(0.90,),
-    rounds=100,
-)
-def mlp32(m: Any, batch: int, widths: tuple[int, ...]) -> Steps:
-    """Cross-entropy, composed; plain gradient descent."""
-    return _mlp(m, batch, widths)
-
-
-@work(
-    "mlp1024",
-    "the same, batch 1,024",
-    sizes=((1024, (64, 128, 128, 10)), (6, (3, 4, 4, 2))),
-    parts=("",),
-    bounds=(0.80,),
-    rounds=60,
-)
-def mlp1024(m: Any, batch: int, widths: tuple[int, ...]) -> Steps:
-    """The same on more rows."""
-    return _mlp(m, batch, widths)
+    return m.numbers(value, *parameters)
 
 
 @work(
