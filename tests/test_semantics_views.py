@@ -124,6 +124,23 @@ def test_4_7_a_view_made_under_no_grad(torch: Any) -> Any:
 
 
 @same
+def test_4_7_nothing_leads_from_a_view_made_under_no_grad(torch: Any) -> Any:
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    with torch.no_grad():
+        view = x[:1]
+    seen: list[Any] = []
+    view.register_hook(seen.append)
+    out = view * 3
+    return (
+        (out, chain(out.grad_fn), out.backward(), x.grad, view.grad, seen),
+        raised(view.backward),
+        raised(torch.autograd.grad, view * x, view),
+        torch.autograd.grad(view * x[:1], [x, view], allow_unused=True),
+        raised(torch.autograd.graph.get_gradient_edge, view),
+    )
+
+
+@same
 def test_4_7_a_view_of_a_plain_tensor_made_under_no_grad(torch: Any) -> Any:
     y = torch.tensor([1.0, 2.0])
     with torch.no_grad():

@@ -11,7 +11,7 @@ import numpy as np
 from .. import errors
 from . import dtypes
 from .graph import GradientEdge
-from .node import Node, edge_of
+from .node import Node, edge_of, target_of
 from .task import GraphTask
 from .tensor import Tensor, wrap
 
@@ -81,7 +81,7 @@ def _target(t: Any, accumulate: bool) -> tuple[Node, int]:
             t.retain_grad()
         elif not t.requires_grad:
             raise RuntimeError(errors.INPUT_WITHOUT_GRAD)
-        return edge_of(t), t._nr
+        return target_of(t), t._nr
     if not isinstance(t, tuple):
         raise RuntimeError(errors.INPUT_KIND.format(type(t).__name__))
     if not isinstance(t[0], Node):
@@ -105,9 +105,10 @@ def make_task(
         raise RuntimeError(errors.SEED_COUNT.format(len(outputs), len(seeds)))
     roots = []
     for i, out in enumerate(outputs):
-        if isinstance(out, Tensor) and not out.requires_grad:
+        root = (edge_of(out), out._nr) if isinstance(out, Tensor) else (out.node, out.output_nr)
+        if isinstance(out, Tensor) and not out.requires_grad or root[0] is None:
             raise RuntimeError(errors.NO_GRAD_FN.format(i))
-        roots.append((edge_of(out), out._nr) if isinstance(out, Tensor) else (out.node, out.output_nr))
+        roots.append(root)
     grads = [seed if create_graph or seed is None else seed._array for seed in seeds[: len(roots)]]
     targets = None if inputs is None else [_target(t, accumulate) for t in inputs]
     return GraphTask(roots, grads, keep_graph, create_graph, targets, accumulate)

@@ -39,6 +39,8 @@ def get_gradient_edge(tensor: Tensor) -> GradientEdge:
     if not tensor.requires_grad:
         raise RuntimeError(errors.NO_GRADIENT_EDGE)
     node, nr = edge_of(tensor), tensor._nr
+    if node is None:
+        raise AssertionError(errors.NO_EDGE_NODE)
     extra = extra_of(node)
     extra.shapes = {**(extra.shapes or {}), nr: (tensor._array.shape, tensor._array.dtype)}
     return GradientEdge(node, nr)
@@ -95,11 +97,11 @@ def register_multi_grad_hook(
     if mode not in ("all", "any"):
         raise ValueError(errors.MULTI_HOOK_MODE.format(mode))
     tensors = [t for t in tensors if mode == "all" or t.requires_grad]
-    if not all(t.requires_grad for t in tensors):
-        raise AssertionError(errors.MULTI_HOOK_GRAD)
     lock = threading.Lock()
     seen: weakref.WeakKeyDictionary[Any, list[Any]] = weakref.WeakKeyDictionary()  # by task: how many to come, which
-    nodes = [edge_of(t) for t in tensors]
+    nodes = [edge_of(t) if t.requires_grad else None for t in tensors]
+    if None in nodes and mode == "all":
+        raise AssertionError(errors.NO_EDGE_NODE)
 
     def arrived(index: int, grad: Tensor | None) -> None:
         task = local.modes.task

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .. import errors
-from .node import Extra, Node, edge_of, extra_of
+from .node import Extra, Node, extra_of, target_of
 from .tensor import Tensor, meta_of, wrap
 
 _ids = itertools.count()
@@ -46,7 +46,7 @@ def register_hook(self: Tensor, hook: Callable[[Tensor], Tensor | None]) -> Remo
     """Call `hook` with the gradient of this tensor, once all its uses have delivered; what it returns replaces it."""
     if not self.requires_grad:
         raise RuntimeError(errors.HOOK_WITHOUT_GRAD)
-    extra = extra_of(edge_of(self))
+    extra = extra_of(target_of(self))
     if extra.tensor_hooks is None:
         extra.tensor_hooks = {}
     return _register(extra.tensor_hooks.setdefault(self._nr, {}), hook)
@@ -59,7 +59,7 @@ def retain_grad(self: Tensor) -> None:
     if self.is_leaf or self.retains_grad:
         return
     meta_of(self).retains_grad = True
-    extra = extra_of(edge_of(self))
+    extra = extra_of(target_of(self))
     if extra.retainers is None:
         extra.retainers = {}
     extra.retainers[self._nr] = weakref.ref(self)

@@ -165,10 +165,20 @@ class AccumulateGrad(Node):
 # leaves take their gradient as soon as it is complete.
 
 
-def edge_of(t: Tensor) -> Node:
-    """The node that takes this tensor's gradient: its grad_fn, or its AccumulateGrad if it is a leaf."""
+def edge_of(t: Tensor) -> Node | None:
+    """The node that takes this tensor's gradient: its grad_fn, or its AccumulateGrad if it is a leaf.
+
+    None for a view made without gradients, which requires grad only because its base does.
+    """
     fn = t.grad_fn
-    return accumulator(t) if fn is None else fn
+    if fn is None and t._rg:
+        return accumulator(t)
+    return fn
+
+
+def target_of(t: Tensor) -> Node:
+    """The same for a tensor whose gradient is asked for; a node that nothing leads to where there is none."""
+    return edge_of(t) or accumulator(t)
 
 
 def accumulator(t: Tensor) -> AccumulateGrad:

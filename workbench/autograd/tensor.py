@@ -139,7 +139,7 @@ class Tensor(Facts):
 
     @grad_dtype.setter
     def grad_dtype(self, kind: dtypes.dtype | None) -> None:
-        from .node import edge_of, extra_of
+        from .node import extra_of, target_of
 
         if not self.is_leaf:
             raise RuntimeError(errors.GRAD_DTYPE_LEAF.format("set"))
@@ -148,7 +148,7 @@ class Tensor(Facts):
         meta = meta_of(self)
         if meta.grad is not None and kind not in (None, meta.grad.dtype):
             raise RuntimeError(errors.GRAD_DTYPE_TAKEN.format(kind.word, meta.grad.dtype.c_name))
-        meta.grad_dtype = extra_of(edge_of(self)).cast = kind
+        meta.grad_dtype = extra_of(target_of(self)).cast = kind
 
     def is_inference(self) -> bool:
         """Whether the tensor was made in inference mode."""
