@@ -235,3 +235,10 @@ def test_gradients_that_never_arrive_stay_away() -> None:
     x = w.ones(4, requires_grad=True)
     sum(Nothing.apply(part).sum() for part in x.split(2)).backward()
     assert x.grad is None
+
+
+def test_a_node_says_what_the_abbreviations_in_its_formula_stand_for() -> None:
+    told_by = w.nn.functional.gelu(w.ones(2, requires_grad=True)).grad_fn.backward_text.splitlines()
+    assert told_by[0].startswith("self: grad * (gelu_slope(self)")
+    assert "normal_pdf(x) = exp(-0.5 * x * x) / (2 * pi) ** 0.5" in told_by
+    assert len(told_by) == len(set(told_by))

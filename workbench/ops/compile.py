@@ -70,7 +70,7 @@ def node_class(op: Any) -> type:
         "keeps_result": "result" in saved,
         "multi": op.several,
         "forward_text": op.shown,
-        "backward_text": "\n".join(f"{name}: {text}" for name, text in op.formulas.items()),
+        "backward_text": op.told,
         "op": op,
         "vjp": _late(op, "vjp"),
         "vjp_tensors": _late(op, "vjp_tensors"),

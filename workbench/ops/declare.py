@@ -36,6 +36,7 @@ from .straight import straight
 
 REGISTRY: dict[str, Op] = {}
 SEVERAL: dict[str, Op] = {}  # the operations with several outputs
+ABBREVIATIONS: dict[str, tuple[str, str]] = {}  # by name: how it is called, and what it stands for
 
 
 class Numbers(dict):
@@ -70,7 +71,7 @@ class Op:
         self.samples, self.prepare = samples, prepare
         self.name, inside = re.fullmatch(r"(\w+)\((.*)\)", signature).groups()
         # for a reader: without our marks, and under the name the variants of one operation share
-        unmarked = re.sub(r"(Tensor(\[\])?|Kept) ", "", signature)
+        unmarked = re.sub(r"(Tensor(\[\])?|Kept)\?? ", "", signature)
         self.shown = re.sub(r"^(\w+?)_(all|dim|number|base|tensors)\(", r"\1(", unmarked)
         self.variadic = "Tensor[]" in inside
         params = re.findall(r"(?:(Tensor\[\]|Tensor\??|Kept\??) )?(\w+)(=[^,]+)?(?:, )?", inside)
@@ -96,6 +97,18 @@ class Op:
         """What each formula reads."""
         known = self.tensors + self.kept + self.extras
         return {name: compiling.Reads(text, known, self.arguments) for name, text in self.formulas.items()}
+
+    @property
+    def told(self) -> str:
+        """The formulas, one a line, and what the abbreviations in them stand for."""
+        lines = [f"{name}: {text}" for name, text in self.formulas.items()]
+        known: dict[str, None] = {}
+        for text in lines:  # grows while it is read: abbreviations may contain others
+            for word in re.findall(r"\w+(?=\()", text):
+                if word in ABBREVIATIONS and word not in known:
+                    known[word] = None
+                    lines.append(" = ".join(ABBREVIATIONS[word]))
+        return "\n".join(lines)
 
     @cached_property
     def node(self) -> type:
@@ -134,6 +147,7 @@ def in_formulas(name: str, arrays: Callable[..., Any], tensors: Callable[..., An
 def abbreviation(signature: str, text: str) -> None:
     """Let formulas say `signature` for `text`, on arrays and on tensors: `abbreviation("half(x)", "x / 2")`."""
     name, parameters = re.fullmatch(r"(\w+)\((.*)\)", signature).groups()
+    ABBREVIATIONS[name] = signature, text
     for words in (compiling.ARRAYS, compiling.TENSORS):
 
         def first(*args: Any, words: dict[str, Any] = words) -> Any:
