@@ -103,7 +103,7 @@ from .ops.logic import (
     logical_xor,
     nonzero,
 )
-from .ops.movement import clone, detach, permute, reshape, squeeze, t, transpose, unsqueeze
+from .ops.movement import clone, detach, detach_, permute, reshape, squeeze, t, transpose, unsqueeze
 from .ops.normalization import layer_norm
 from .ops.pointwise import (
     abs,
@@ -133,6 +133,7 @@ from .ops.statistics import amax, amin, norm, std, topk, var
 
 __version__ = "0.1.0"
 double, float, half, long, int = float64, float32, float16, int64, int32
+numel, is_floating_point = Tensor.numel, Tensor.is_floating_point
 
 _quiet.install()
 
