@@ -19,21 +19,17 @@ def count_uses(roots: Roots) -> dict[Node, int]:
         node = stack.pop()
         arity = node.arity
         if arity == 1:
-            parent = node.p0
+            parents = (node.p0,)
+        elif arity == 2:
+            parents = (node.p0, node.p1)
+        else:
+            parents = [parent for parent, _ in node.edges()]
+        for parent in parents:
             if parent in uses:
                 uses[parent] += 1
-            else:
+            elif parent is not None:
                 uses[parent] = 1
                 stack.append(parent)
-        elif arity:
-            for parent, _ in node.edges():
-                if parent is None:
-                    continue
-                if parent in uses:
-                    uses[parent] += 1
-                else:
-                    uses[parent] = 1
-                    stack.append(parent)
     return uses
 
 

@@ -202,20 +202,18 @@ class GraphTask:
                 while True:  # deliver to each input
                     if parent is not None and (needed is None or parent in needed):
                         uses = waiting[parent]
-                        if uses > 1 or parent.multi or buffers:
+                        if uses > 1 or parent in buffers or parent.multi:
                             self._add(parent, nr, grad)
-                            grad = buffers.get(parent)
                         if uses > 1:
                             waiting[parent] = uses - 1
                         elif following is None and not ready:
-                            following, carried = parent, grad
-                            buffers.pop(parent, None)
+                            following, carried = parent, buffers.pop(parent, grad)
                         else:
                             if following is not None:  # no longer alone
                                 buffers[following] = carried
                                 push(ready, following)
                                 following = None
-                            buffers[parent] = grad
+                            buffers.setdefault(parent, grad)
                             push(ready, parent)
                     if arity == 1:
                         break
