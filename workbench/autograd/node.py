@@ -170,7 +170,7 @@ def edge_of(t: Tensor) -> Node | None:
 
     None for a view made without gradients, which requires grad only because its base does.
     """
-    fn = t.grad_fn
+    fn = t._fn if t._meta is None or t._meta.base is None else t.grad_fn
     if fn is None and t._rg:
         return accumulator(t)
     return fn
@@ -183,8 +183,8 @@ def target_of(t: Tensor) -> Node:
 
 def accumulator(t: Tensor) -> AccumulateGrad:
     """A leaf's AccumulateGrad: one at a time, alive only while somebody holds it, so that no cycle is made."""
-    meta = meta_of(t)
-    node = None if meta.accumulator is None else meta.accumulator()
+    meta = t._meta or meta_of(t)
+    node = meta.accumulator and meta.accumulator()
     if node is None:
         node = AccumulateGrad()
         node.extra = meta.extra
