@@ -73,7 +73,6 @@ class NodeFinished(Record):
 
     def apply(self, frame: Frame) -> None:
         """Its gradients travel the edges."""
-        frame.nodes[self.node].sent = self.grads
         for index, grad in enumerate(self.grads):
             if (key := f"{self.node}.{index}") in frame.edges:
                 frame.flow(self.task, key, grad)

@@ -31,7 +31,6 @@ class NodeState(Place):
     made: NodeCreated
     outputs: dict[int, tuple[str, Value]] = field(default_factory=dict)  # tensor, and its value when made
     saved: tuple[Value | None, ...] = ()
-    sent: tuple[Value | None, ...] = ()  # one gradient per edge
     freed: bool = False
 
 
@@ -187,7 +186,6 @@ class Frame:
             self.touch(id)
             if id not in self.nodes:
                 continue
-            self.nodes[id].sent = ()
             for key, edge in self.edges_of(id):
                 edge.state, edge.grad = "idle", None
                 self.touch(key)
