@@ -9,7 +9,8 @@ import nbformat
 from nbformat import NotebookNode
 
 from workbench.cli.command import CommandError
-from workbench.cli.execute import execute, read, write_whole
+from workbench.cli.execute import execute, read
+from workbench.scene.save import write_whole
 
 NOTEBOOKS = Path(__file__).resolve().parents[1] / "notebooks"
 WIDGET = "application/vnd.jupyter.widget-view+json"
@@ -39,7 +40,7 @@ def refresh(path: Path) -> None:
     notebook = read(path)
     execute(notebook, path)
     clean(notebook)
-    write_whole(path, nbformat.writes(notebook) + "\n")
+    write_whole(path, f"{nbformat.writes(notebook)}\n".encode())
 
 
 def main() -> int:

@@ -66,8 +66,10 @@ def test_a_write_that_fails_leaves_the_old_file(tmp_path, monkeypatch):
 
 
 def test_a_folder_that_is_not_there_is_an_error_of_its_own(tmp_path):
-    with pytest.raises(FileNotFoundError):
+    with pytest.raises(FileNotFoundError) as raised:
         Picture(square()).save(tmp_path / "nowhere" / "x.svg")
+    # Not the file beside it that is written first.
+    assert raised.value.filename == str(tmp_path / "nowhere" / "x.svg")
 
 
 @pytest.mark.skipif(os.name == "nt", reason="modes and links are of POSIX systems")

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
-import tempfile
 from pathlib import Path
 
 import nbformat
@@ -68,18 +66,3 @@ def execute(notebook: NotebookNode, path: Path) -> None:
 def _first_line(error: CellExecutionError) -> str:
     said = str(error.evalue).strip().partition("\n")[0]
     return f"{error.ename}: {said}" if said else str(error.ename)
-
-
-def write_whole(path: Path, text: str) -> None:
-    """Write a file so that no reader ever meets half of it."""
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    try:
-        with open(handle, "w", encoding="utf-8", newline="\n") as file:
-            file.write(text)
-        mask = os.umask(0)
-        os.umask(mask)
-        os.chmod(name, 0o666 & ~mask)
-        os.replace(name, path)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise

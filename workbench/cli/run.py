@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from workbench.cli.command import CommandError
-from workbench.cli.execute import execute, read, write_whole
+from workbench.cli.execute import execute, read
 from workbench.cli.page import page
+from workbench.scene.save import write_whole
 
 
 def run(notebooks: Sequence[Path], out: Path) -> None:
@@ -20,7 +21,7 @@ def run(notebooks: Sequence[Path], out: Path) -> None:
         execute(notebook, path)
         text = page(notebook, path)
         try:
-            write_whole(target, text)
+            write_whole(target, text.encode())
         except OSError as error:
             raise CommandError(f"cannot write {target}: {error.strerror}.") from None
         print(f"Wrote {target}.", flush=True)

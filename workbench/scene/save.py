@@ -40,7 +40,10 @@ def write_whole(path: Path, content: bytes) -> None:
     """Write a file so that nobody, not even after a crash, sees half of it."""
     path = path.resolve()  # a link stays a link
     mode = path.stat().st_mode & 0o777 if path.exists() else 0o666 & ~_umask()
-    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    try:
+        handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    except OSError as error:  # of which the user knows the file alone, not the one beside it
+        raise OSError(error.errno, error.strerror, str(path)) from None
     try:
         with os.fdopen(handle, "wb") as file:
             file.write(content)
