@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import pytest
+import trace_samples as samples
 from browser_page import open_page
 from player_page import position, press, show
 from player_story import SOURCE, storyboard
+
+from workbench.views import storyboard as told
 
 STORY = storyboard().to_dict()
 
@@ -215,3 +218,12 @@ def test_fast_steps_end_in_sight_of_the_last_one_and_of_where_its_gradients_went
     for id in ("n2", "n1", "w"):
         box = page.locator(f'[data-id="{id}"] .wb-frame').bounding_box()
         assert view["y"] <= box["y"] and box["y"] + box["height"] <= view["y"] + view["height"], id
+
+
+def test_a_saved_tensor_that_was_written_is_out_of_date_and_does_not_fail_itself(page):
+    show(page, told(samples.written()).to_dict())
+    page.locator('[data-id="n2.saved0"]').click()
+    assert panel(page).locator(".wb-panel-kind").inner_text() == "saved tensor · out of date"
+    press(page, "last")
+    page.locator('[data-id="n2"]').click()
+    assert panel(page).locator(".wb-panel-kind").inner_text() == "operation · failed here"

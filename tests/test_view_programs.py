@@ -11,6 +11,7 @@ from trace_samples import Square, leaf
 
 import workbench as torch
 from workbench.recording import Trace, record, show
+from workbench.scene.text import to_text
 from workbench.trace.recorder import Recorder
 from workbench.views import storyboard
 from workbench.views.graph import Graph
@@ -107,6 +108,9 @@ def test_an_error_is_an_error_in_the_picture():
         "saved self (y)",
     ]
     assert end.boxes["n2.saved0"].lines[-1] == "written since it was saved"
+    # What it saved is out of date before the backward fails, and the node alone fails.
+    text = to_text(board)
+    assert text.count("saved other (y) (out of date): ") == 1 and "failed here" not in text
     assert board.steps[-1].caption.startswith(
         "MulBackward0 fails with RuntimeError: one of the variables needed for gradient computation has been "
     )
@@ -135,6 +139,7 @@ def test_an_empty_recording_says_why_it_is_empty():
     assert [step.caption for step in board.steps] == [
         "Nothing joined the graph: only operations on tensors that require grad are recorded."
     ]
+    assert to_text(board) == f"Autograd graph\n{board.steps[0].caption}"
 
 
 def test_names_from_outside_are_plain_text():

@@ -28,6 +28,7 @@ STATE_WORDS = {
     "freed": "freed",
     "error": "failed here",
 }
+STALE = "out of date"  # a saved tensor does not fail: what was written into since makes its node fail
 
 
 def box_fields(box: Box) -> dict[str, Any]:
@@ -55,8 +56,13 @@ def arrow_fields(arrow: Arrow, scene: Scene) -> dict[str, Any]:
     }
 
 
+def state_words(box: Box) -> str:
+    """A box's state in words, empty where there is nothing to say."""
+    return STALE if (box.kind, box.state) == ("saved", "error") else STATE_WORDS[box.state]
+
+
 def _box_alt(box: Box) -> str:
-    said = [f"{box.title} ({KIND_WORDS[box.kind]})", *box.lines, STATE_WORDS[box.state]]
+    said = [f"{box.title} ({KIND_WORDS[box.kind]})", *box.lines, state_words(box)]
     return clean("; ".join(part for part in said if part))
 
 

@@ -6,7 +6,7 @@ from collections import defaultdict
 
 from .metric import clean, cut
 from .model import Arrow, Box, Scene
-from .shown import KIND_WORDS, STATE_WORDS
+from .shown import KIND_WORDS, state_words
 from .storyboard import Storyboard
 
 _WIDEST = 120  # columns of one line of the graph
@@ -18,7 +18,7 @@ _FIRST, _LAST = 16, 6  # steps told when there are too many to tell all
 def to_text(storyboard: Storyboard) -> str:
     """The title, the graph from its outputs to its leaves where a player opens, and what every step does."""
     lines = [storyboard.title] if storyboard.title else []
-    lines += graph_lines(storyboard.at())
+    lines += _opening_lines(storyboard)
     if len(storyboard.steps) > 1:
         lines += ["", *_step_lines(storyboard)]
     return "\n".join(lines)
@@ -26,8 +26,15 @@ def to_text(storyboard: Storyboard) -> str:
 
 def to_sentence(storyboard: Storyboard) -> str:
     """The title and the graph as one running text: what is read aloud in place of an image."""
-    graph = "; ".join(line.strip("│├└─╌ ") for line in graph_lines(storyboard.at()))
+    graph = "; ".join(line.strip("│├└─╌ ") for line in _opening_lines(storyboard))
     return cut(f"{storyboard.title}: {graph}" if storyboard.title else graph, _LONGEST_SENTENCE)
+
+
+def _opening_lines(storyboard: Storyboard) -> list[str]:
+    """The graph where a player opens; of one that stays empty, why."""
+    if not storyboard.scene.boxes and storyboard.steps:
+        return [clean(storyboard.steps[storyboard.start].caption)]
+    return graph_lines(storyboard.at())
 
 
 def graph_lines(scene: Scene) -> list[str]:
@@ -72,7 +79,7 @@ def graph_lines(scene: Scene) -> list[str]:
 
 def _named(box: Box, again: bool = False) -> str:
     kind = {"op": "", "saved": ""}.get(box.kind, KIND_WORDS[box.kind])
-    said = ", ".join(part for part in (kind, STATE_WORDS[box.state], "see above" if again else "") if part)
+    said = ", ".join(part for part in (kind, state_words(box), "see above" if again else "") if part)
     saved = "saved " if box.kind == "saved" and not box.title.startswith("saved") else ""
     name = f"{saved}{box.title} ({said})" if said else f"{saved}{box.title}"
     return name if again or not box.lines else f"{name}: {', '.join(box.lines)}"

@@ -42,6 +42,7 @@ const STATES = {
   pending: "has part of its gradient", ready: "ready to run", running: "running now", done: "done",
   freed: "freed", error: "failed here",
 };
+const STALE = "out of date"; // a saved tensor does not fail: its node does
 const KEYS = [
   ["→", "step"], ["←", "back"], ["Home", "first step"], ["End", "last step"], ["Space", "play or pause"],
   ["Enter", "details of the focused box"], ["Esc", "close"], ["?", "this list"],
@@ -238,7 +239,8 @@ function detailsPanel(close) {
   /** @param {Box} box */
   const show = (box) => {
     title.textContent = words(box.title);
-    what.textContent = [KINDS[box.kind] ?? words(box.kind), STATES[box.state]].filter(Boolean).join(" · ");
+    const state = box.kind === "saved" && box.state === "error" ? STALE : STATES[box.state];
+    what.textContent = [KINDS[box.kind] ?? words(box.kind), state].filter(Boolean).join(" · ");
     element.hidden = false;
     if (shown === box.details) return; // the same facts: what the reader scrolled to stays in sight
     shown = box.details;
