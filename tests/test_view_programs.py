@@ -142,6 +142,24 @@ def test_an_empty_recording_says_why_it_is_empty():
     assert to_text(board) == f"Autograd graph\n{board.steps[0].caption}"
 
 
+def test_an_arrow_has_no_hook_at_its_end():
+    with record() as trace:
+        x = leaf(2.0)
+        z = x * x * x
+        w = torch.cat([x.reshape(1), x.reshape(1), x.reshape(1)])
+        end = z + w.sum()
+        end.backward()
+    board = storyboard(trace)
+    (into,) = [each.id for each in board.scene.boxes.values() if each.lines[:1] == ("z  () float64",)]
+    (end,) = [each.id for each in board.scene.boxes.values() if each.lines[:1] == ("end  () float64",)]
+    ways = [each for each in board.scene.arrows.values() if (each.source, each.target) == (into, end)]
+    ways += [each for each in board.scene.arrows.values() if each.target == into and each.source == "t1"]
+    assert len(ways) == 2
+    for way in ways:
+        levels = [y for _, y in board.layout.arrows[way.id].points]
+        assert levels == sorted(levels)
+
+
 def test_names_from_outside_are_plain_text():
     name = "<img src=x onerror=alert(1)>"
     evil = type(name, (torch.Function,), dict(vars(Square)))

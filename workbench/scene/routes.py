@@ -97,14 +97,19 @@ def _led(
     for arrow, spline in zip(scene.arrows.values(), splines, strict=True):
         upper, lower = places[arrow.source], places[arrow.target]
         levels = upper.y + upper.h + GAP, lower.y - GAP
-        paths[arrow.id] = _around(_calmed(spline), *levels)
+        points = _calmed(spline)
+        paths[arrow.id] = _around(points, *levels)
         if few:
-            calm, own = _direct(_calmed(spline), *levels), {arrow.id, twins.get(arrow.id)}
+            calm, own = _direct(points, *levels), {arrow.id, twins.get(arrow.id)}
             others = [*places.values(), *(label for id, label in labels.items() if id not in own)]
             # Beside its label Graphviz has already led an arrow with care.
             plain = arrow.id in twins or not labels[arrow.id].w
+            joined = [way(points, *levels, join=True) for way in (_direct, _around)]
+            free = [way for way in joined if not _meets(way, places) and not _strikes(way, labels)]
             if plain and not any(map(_room(calm[0], calm[-1]).meets, others)):
                 paths[arrow.id] = _eased(calm)
+            elif free:
+                paths[arrow.id] = free[0]
             elif len(calm) < len(paths[arrow.id]) and not _meets(calm, places):
                 paths[arrow.id] = calm
     _spread(scene, paths, places)
@@ -135,8 +140,10 @@ def _calmed(points: list[Point]) -> list[Point]:
     return calm
 
 
-def _direct(points: list[Point], start: float, end: float) -> list[Point]:
+def _direct(points: list[Point], start: float, end: float, join: bool = False) -> list[Point]:
     """The points with their ends set to the levels `start` and `end`, and vertical there."""
+    if join:
+        points = _joined(_joined(points, start)[::-1], end)[::-1]
     (x0, y0), *middle, (x1, y1) = points
     room = min(_VERTICAL, (end - start) / 3)
     middle[0] = (x0, max(middle[0][1], y0 + room))
@@ -144,7 +151,21 @@ def _direct(points: list[Point], start: float, end: float) -> list[Point]:
     return [(x0, start), *middle, (x1, end)]
 
 
-def _around(points: list[Point], start: float, end: float) -> list[Point]:
+def _joined(points: list[Point], level: float) -> list[Point]:
+    """The points with a first stretch too low for a calm bend made one with the next: it would be a hook."""
+    (x, _), *_ = points
+    low = points
+    while len(points) > 4 and abs(points[3][1] - level) < 2 * _VERTICAL:
+        points = [*points[:2], *points[5:]]
+    if points is low:
+        return points
+    (a, b), (u, v) = points[2:4]
+    half = (v - level) / 2
+    part = min(3.0, half / (v - b)) if (v - b) * half > 0 else 1.0
+    return [(x, level), (x, level + half), (u - (u - a) * part, v - (v - b) * part), *points[3:]]
+
+
+def _around(points: list[Point], start: float, end: float, join: bool = False) -> list[Point]:
     """The same, but straight to where Graphviz ended them.
 
     That is the edge of a block, which saved tensors may make higher than the box they hang on: beside them
@@ -153,7 +174,7 @@ def _around(points: list[Point], start: float, end: float) -> list[Point]:
     (x0, y0), *_, (x1, y1) = points
     before = _straight((x0, start), (x0, y0)) if y0 - start > 1 else []
     after = _straight((x1, end), (x1, y1))[::-1] if end - y1 > 1 else []
-    return [*before, *_direct(points, y0 if before else start, y1 if after else end), *after]
+    return [*before, *_direct(points, y0 if before else start, y1 if after else end, join), *after]
 
 
 def _straight(start: Point, end: Point) -> list[Point]:
@@ -173,6 +194,12 @@ def _meets(points: list[Point], places: dict[str, Place]) -> bool:
     """Whether the curve leads through a box or close to one's side."""
     rooms = [Place(x - _ROOM, y - 1, 2 * _ROOM, 2) for x, y in _along(points)]
     return any(room.meets(place) for room in rooms for place in places.values())
+
+
+def _strikes(points: list[Point], labels: dict[str, Place]) -> bool:
+    """Whether the curve leads through a label."""
+    dots = [Place(x - 1, y - 1, 2, 2) for x, y in _along(points)]
+    return any(dot.meets(label) for dot in dots for label in labels.values() if label.w)
 
 
 def _along(points: list[Point]) -> Iterator[Point]:
