@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from oracle import chain, compare, same
+from oracle import chain, compare, entries, raised, same
 
 
 @same
@@ -132,3 +132,58 @@ def test_4_10_an_older_view_of_such_a_base_beside_another_tensor(torch: Any) -> 
     base[:2] = y
     products = y * older, older * y, matrix @ square, square @ matrix, torch.cat([y, older]), older * 2
     return [chain(p.grad_fn) for p in products], [torch.autograd.grad(p.sum(), y, allow_unused=True) for p in products]
+
+
+PLACES = (0, ..., slice(None), (0, 1), (slice(None), 0), (None, 0), slice(0, 1), (0, slice(1, None)), "rows", "mask")
+VALUES = ("2.0", "True", "torch.tensor(3)") + tuple(
+    f"torch.ones({shape}, dtype=torch.{kind}, requires_grad=True)"
+    for shape in ("()", "1", "3", "1, 2, 3", "2, 3")
+    for kind in ("float32", "float64")
+)
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_4_10_what_is_written_where(place: Any) -> None:
+    def program(torch: Any) -> Any:
+        index = {"rows": torch.tensor([1, 0]), "mask": torch.tensor([[True, False, True], [False] * 3])}
+        where = index[place] if isinstance(place, str) else place
+        seen = []
+        for text in VALUES:
+            base = torch.ones(2, 3, requires_grad=True) * 1
+            value = eval(text, {"torch": torch})
+            what = raised(base.__setitem__, where, value)
+            # Of a wrong shape and a wrong dtype PyTorch names the shape, the workbench the dtype.
+            seen.append((text, what if what == "nothing was raised" else what[0], chain(base.grad_fn), base))
+            if "float32" in text:
+                seen.append(what)
+        return seen
+
+    compare(program)
+
+
+@pytest.mark.parametrize("value", ["2.0", "torch.tensor(2)", "torch.ones((), requires_grad=True)", "torch.ones(1)"])
+def test_4_10_filling_with_a_tensor(value: str) -> None:
+    def program(torch: Any) -> Any:
+        base, given = torch.ones(2, 3, requires_grad=True) * 1, eval(value, {"torch": torch})
+        base.fill_(given)
+        (base * 3).sum().backward()
+        return chain(base.grad_fn), base, getattr(given, "grad", None)
+
+    compare(program)
+
+
+OVERLAPS = """
+a.copy_(a[0]) | a[...] = a[0] | a[0] = a[1] | a[0] = a[0] | a[:, 0] = a[0, 0] | a.add_(a[0]) | a.mul_(a[0, 0])
+a.fill_(a[1, 1]) | a[...] = a[1, 1] | a.t().copy_(a) | a[...] = a.t() | a.view(-1)[1:].copy_(a.view(-1)[:-1])
+a[1].add_(a.view(-1)[:3])
+e.add_(1) | e.zero_() | e.fill_(2.0) | e[0] = 5.0 | e.copy_(a) | a.copy_(e) | e.exp_() | e[0].mul_(2)
+"""
+
+
+@pytest.mark.parametrize("text", entries(OVERLAPS))
+def test_4_8_what_is_read_and_written_at_once(text: str) -> None:
+    def program(torch: Any) -> Any:
+        scope = {"torch": torch, "a": torch.arange(9.0).reshape(3, 3), "e": torch.ones(3).expand(3, 3)}
+        return raised(exec, text, scope), scope["a"], scope["e"]
+
+    compare(program)

@@ -89,10 +89,16 @@ define(
 
 def _with_put(a: np.ndarray, values: Any, indices: Any, accumulate: bool = False) -> np.ndarray:
     out = a.copy()
-    if accumulate:
-        np.add.at(out, indices, values)
-    else:
-        out[indices] = values
+    try:
+        if accumulate:
+            np.add.at(out, indices, values)
+        else:
+            out[indices] = values
+    except (ValueError, TypeError):
+        raise RuntimeError(
+            f"shape mismatch: value tensor of shape {list(np.shape(values))} cannot be broadcast to indexing result of "
+            f"shape {list(out[indices].shape)}"
+        ) from None
     return out
 
 
@@ -117,6 +123,12 @@ in_formulas(
 def index_put(self: Tensor, indices: Any, values: Tensor, accumulate: bool = False) -> Tensor:
     """A copy with values written where a tuple of index tensors says; `accumulate` adds them."""
     where = tuple(i._array if isinstance(i, Tensor) else i for i in indices)
+    fills = values._array.size == 1 and all(isinstance(i, slice) or i.dtype.kind == "b" for i in where)
+    if values.dtype is not self.dtype and not fills:
+        raise RuntimeError(
+            f"Index put requires the source and destination dtypes match, got {self.dtype.word} for the destination "
+            f"and {values.dtype.word} for the source."
+        )
     return _index_put(self, values, where, accumulate)
 
 

@@ -21,6 +21,7 @@ from . import arranging, choice, elementary, gathering, pointwise, scan
 from .declare import define, method
 from .indexing import index_put as put
 from .indexing import located
+from .movement import expand, view
 from .refusals import check_broadcast, check_overlap
 
 
@@ -36,7 +37,8 @@ def write(t: Tensor, name: str, op: Callable[..., Tensor], *args: Any, **options
     tracked = recorded and modes.grad and not modes.inference and t._array.dtype.kind == "f"
     if tracked:
         check_write(t)
-    check_overlap(t, given)
+    if name != "fill_":  # which has read its value before it writes
+        check_overlap(t, given)
     if not tracked:
         r = op(wrap(t._array), *args, **options)
         _fill(t, r, name)
@@ -155,6 +157,15 @@ _fill_op = define(
     self="zeros_like(grad)",
     samples="r(3), 2.0",
 )
+_fill_with = define(
+    "FillBackward3",
+    "fill_with(Tensor self, Tensor value)",
+    lambda a, value: np.full_like(a, value),
+    kind="assign",
+    self="zeros_like(grad)",
+    value="grad",
+    samples="r(3), r()",
+)
 _zero = define("ZeroBackward0", "zero(Tensor self)", np.zeros_like, self="zeros_like(grad)", samples="r(3)")
 
 
@@ -180,7 +191,13 @@ _copy = define(
 @method()
 def fill_(self: Tensor, value: float | Tensor) -> Tensor:
     """Write one number into every element; the tensor no longer depends on what it was."""
-    return write(self, "fill_", _copy if isinstance(value, Tensor) else _fill_op, value)
+    if not isinstance(value, Tensor):
+        return write(self, "fill_", _fill_op, value)
+    if value._array.ndim:
+        raise RuntimeError(
+            f"fill_ only supports 0-dimension value tensor but got tensor with {value._array.ndim} dimensions."
+        )
+    return write(self, "fill_", _fill_with, value)
 
 
 @method()
@@ -207,7 +224,19 @@ def setitem(self: Tensor, index: Any, value: Any) -> None:
     part, where = located(self, (index,) if isinstance(index, slice) and self._array.ndim else index)
     if not isinstance(value, Tensor):
         value = wrap(np.asarray(value, dtype=self._array.dtype))
-    if where is None:
-        part.copy_(value)
-    else:
+    if where is not None:
+        lead = _leading_ones(value)
+        value = view(value, *value._array.shape[lead:]) if lead else value
         write(part, "index_put_", lambda t, v: put(t, where, v), value)
+    elif part._array.shape == value._array.shape:
+        part.copy_(value)
+    elif not value._array.ndim:
+        part.fill_(value)
+    else:
+        value = view(value, *value._array.shape[_leading_ones(value) :])
+        part.copy_(value if value._array.shape == part._array.shape else expand(value, *part._array.shape))
+
+
+def _leading_ones(t: Tensor) -> int:
+    """How many dimensions of size 1 come first."""
+    return next((i for i, n in enumerate(t._array.shape) if n != 1), t._array.ndim)
