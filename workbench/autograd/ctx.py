@@ -117,14 +117,14 @@ class BackwardCFunction(Node, FunctionCtx):
     def saved_tensors(self) -> tuple[Tensor | None, ...]:
         """What save_for_backward kept, each checked against writes since; RuntimeError once freed."""
         pairs = self._saved
-        if pairs is FREED:
-            raise RuntimeError(errors.SECOND_BACKWARD)
-        if pairs is TAKEN:
-            raise RuntimeError(errors.SAVED_TAKEN)
+        if type(pairs) is not tuple:
+            raise RuntimeError(errors.SECOND_BACKWARD if pairs is FREED else errors.SAVED_TAKEN)
         if self._forward_cls.clear_saved_tensors_on_access:
             self._saved = TAKEN
         if len(pairs) == 2:
-            return (self._unpack(*pairs),)
+            saved, version = pairs
+            unwritten = type(saved) is Tensor and saved._storage is None
+            return (saved if unwritten else self._unpack(saved, version),)
         return tuple([self._unpack(pairs[i], pairs[i + 1]) for i in range(0, len(pairs), 2)])
 
     @saved_tensors.setter
@@ -216,22 +216,20 @@ class BackwardCFunction(Node, FunctionCtx):
     def vjp(self, grads: Any) -> Any:
         """Run the user's backward on arrays wrapped as tensors."""
         if self.multi:
-            tensors = [None if g is None else wrap(g) for g in grads]
+            out = self.vjp_tensors([None if g is None else wrap(g) for g in grads])
         else:
-            tensors = grads if grads is None else wrap(grads)
-        out = self.vjp_tensors(tensors)
+            out = self.vjp_tensors(None if grads is None else wrap(grads))
         if self.arity == 1:
             return None if out is None else out._array
         return [None if g is None else g._array for g in out]
 
     def vjp_tensors(self, grads: Any) -> Any:
         """One gradient per tensor argument (alone if there is one argument), checked against the inputs."""
-        backward = user_backward(self._forward_cls)
-        if self.multi or grads is None or self._forward_cls.boxed_grads_call:
+        cls = self._forward_cls
+        backward = cls.backward if cls.vjp is no_backward else user_backward(cls)
+        if self.multi or grads is None or cls.boxed_grads_call:
             grads = self._materialized(grads if self.multi else [grads])
-            if self._forward_cls.boxed_grads_call:
-                return gradients_of(self, backward(self, grads))
-            return gradients_of(self, backward(self, *grads))
+            return gradients_of(self, backward(self, grads) if cls.boxed_grads_call else backward(self, *grads))
         return gradients_of(self, backward(self, grads))
 
     def _materialized(self, grads: list[Tensor | None]) -> list[Tensor | None]:

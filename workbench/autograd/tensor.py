@@ -205,13 +205,10 @@ class DetachedTensor(Tensor):
     __class__ = Tensor
 
 
-def wrap(array: np.ndarray, requires_grad: bool = False) -> Tensor:
-    """A new leaf over an array, sharing its memory."""
-    return shell(InferenceTensor if state.inference and state.local.modes.inference else Tensor, array, requires_grad)
-
-
-def shell(kind: type[Tensor], array: np.ndarray, requires_grad: bool = False) -> Tensor:
-    """A new leaf of that class over an array."""
+def wrap(array: np.ndarray, requires_grad: bool = False, kind: type[Tensor] | None = None) -> Tensor:
+    """A new leaf over an array, sharing its memory: of that class, or of the one that the mode asks for."""
+    if kind is None:
+        kind = InferenceTensor if state.inference and state.local.modes.inference else Tensor
     t = kind()
     t._array = array if type(array) is np.ndarray else np.asarray(array)
     t._rg = requires_grad
@@ -257,7 +254,7 @@ def alias(t: Tensor) -> Tensor:
 
 def part_of(t: Tensor, array: np.ndarray) -> Tensor:
     """A new leaf over some of a tensor's memory: an inference tensor if that is one, whatever the mode."""
-    return shell(InferenceTensor if type(t) is InferenceTensor else Tensor, array)
+    return wrap(array, kind=InferenceTensor if type(t) is InferenceTensor else Tensor)
 
 
 def link_view(out: Tensor, source: Tensor, creation: str = "default") -> None:
