@@ -43,9 +43,14 @@ SETTINGS = {
 RIVALS = ("torch", "autograd", "mygrad")
 
 
+CACHE = Path(tempfile.gettempdir()) / "workbench-benchmark-cache"
+
+
 def environment(root: Path) -> dict[str, str]:
     """What every process gets; the package is taken from `root`."""
-    return {**os.environ, **SETTINGS, "PYTHONPATH": str(root)}
+    # Compiled modules are kept, as on a user's machine, but not beside the sources.
+    inherited = {key: value for key, value in os.environ.items() if key != "PYTHONDONTWRITEBYTECODE"}
+    return {**inherited, **SETTINGS, "PYTHONPATH": str(root), "PYTHONPYCACHEPREFIX": str(CACHE)}
 
 
 class Contestant:
