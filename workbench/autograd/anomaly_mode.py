@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import traceback
 import warnings
 from typing import Any
 
@@ -62,6 +61,8 @@ def _set(mode: bool, check_nan: bool) -> None:
 
 def remember(node: Node) -> None:
     """Note the user's lines that are running now as the ones that made this node."""
+    import traceback  # here, because importing it takes as long as a tenth of the engine
+
     package = __name__.split(".")[0]
     frames = [f for f, _ in traceback.walk_stack(None) if f.f_globals.get("__name__", "").split(".")[0] != package]
     summary = traceback.StackSummary.extract((f, f.f_lineno) for f in reversed(frames))
