@@ -217,3 +217,24 @@ def test_23_12_letting_the_gradient_go(torch: Any) -> Any:
     x.register_post_accumulate_grad_hook(step)
     (x * 1.5).backward()
     return x, x.grad, x._version
+
+
+@same
+def test_23_12_when_there_was_nothing_to_accumulate(torch: Any) -> Any:
+    class Stop(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x * 2
+
+        @staticmethod
+        def backward(ctx, g):
+            return None
+
+    seen: list[Any] = []
+    x = torch.ones(1, requires_grad=True)
+    x.register_post_accumulate_grad_hook(lambda p: seen.append(p.grad))
+    Stop.apply(x).backward()
+    y = x * 2
+    x.requires_grad_(False)
+    y.backward()
+    return seen, x.grad

@@ -240,7 +240,9 @@ def test_4_13_views_of_what_was_detached(torch: Any) -> Any:
     y = torch.tensor([1.0, 2.0], requires_grad=True) * 1
     view = y[:1]
     y.detach_()
-    return y.grad_fn, y.is_leaf, raised(lambda: view.grad_fn), raised(lambda: view.requires_grad)
+    before = y.grad_fn, y.is_leaf, chain(view.grad_fn), view.requires_grad
+    y.mul_(2)
+    return before, chain(view.grad_fn), view.requires_grad, view.is_leaf, raised(view.backward)
 
 
 @same

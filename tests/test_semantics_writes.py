@@ -177,6 +177,7 @@ a.copy_(a[0]) | a[...] = a[0] | a[0] = a[1] | a[0] = a[0] | a[:, 0] = a[0, 0] | 
 a.fill_(a[1, 1]) | a[...] = a[1, 1] | a.t().copy_(a) | a[...] = a.t() | a.view(-1)[1:].copy_(a.view(-1)[:-1])
 a[1].add_(a.view(-1)[:3])
 e.add_(1) | e.zero_() | e.fill_(2.0) | e[0] = 5.0 | e.copy_(a) | a.copy_(e) | e.exp_() | e[0].mul_(2)
+e.copy_(e) | e[...] = e | e.mul_(e) | a.copy_(a) | a.mul_(a) | a[:, 0].copy_(a[:, 0])
 """
 
 
@@ -187,3 +188,16 @@ def test_4_8_what_is_read_and_written_at_once(text: str) -> None:
         return raised(exec, text, scope), scope["a"], scope["e"]
 
     compare(program)
+
+
+@same
+def test_4_10_a_view_that_has_not_looked_at_its_base(torch: Any) -> Any:
+    y = torch.ones(2, requires_grad=True)
+    base = torch.zeros(3)
+    first, second = base[1:], base[1:]
+    base[1:] = y
+    # Whoever has not asked for its grad_fn yet counts as a leaf.
+    refused = raised(first.mul_, 2), raised(first.requires_grad_, False), raised(setattr, first, "requires_grad", True)
+    names = first.grad_fn.name(), second.grad_fn.name()
+    first.mul_(2)
+    return refused, names, chain(base.grad_fn), torch.autograd.grad(base.sum(), y)

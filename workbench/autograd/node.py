@@ -116,6 +116,7 @@ class AccumulateGrad(Node):
     __slots__ = ("variable", "__weakref__")
 
     seq = 2**64 - 1
+    takes_undefined = True  # the hooks after accumulation hear of a gradient that is not there, too
 
     def name(self) -> str:
         """The node's name, as PyTorch says it."""
@@ -127,31 +128,28 @@ class AccumulateGrad(Node):
 
     def vjp(self, grad: Any) -> None:
         """Add an array to the leaf's gradient, in place if there is one already; it owns its memory."""
-        if grad is None or not self.variable._rg:
-            return
-        leaf = self.variable
-        meta = meta_of(leaf)
-        with accumulating:
-            have = meta.grad
-            if have is None:
-                kind = leaf._array.dtype if meta.grad_dtype == "own" else None
-                meta.grad = wrap(np.array(grad, dtype=kind, order="C"))
-            else:
-                have._array += grad
-                bump(have)
+        leaf, meta = self.variable, meta_of(self.variable)
+        if grad is not None and leaf._rg:
+            with accumulating:
+                have = meta.grad
+                if have is None:
+                    kind = leaf._array.dtype if meta.grad_dtype == "own" else None
+                    meta.grad = wrap(np.array(grad, dtype=kind, order="C"))
+                else:
+                    have._array += grad
+                    bump(have)
         if meta.post_accumulate:
             self._tell(meta)
 
     def vjp_tensors(self, grad: Any) -> None:
         """Add a tensor to the leaf's gradient, out of place: the old one may be part of a graph."""
-        if grad is None or not self.variable._rg:
-            return
         meta = meta_of(self.variable)
-        with accumulating:
-            if meta.grad is None:
-                meta.grad = wrap(np.empty(grad._array.shape, grad._array.dtype)).copy_(grad)
-            else:
-                meta.grad = meta.grad + grad
+        if grad is not None and self.variable._rg:
+            with accumulating:
+                if meta.grad is None:
+                    meta.grad = wrap(np.empty(grad._array.shape, grad._array.dtype)).copy_(grad)
+                else:
+                    meta.grad = meta.grad + grad
         if meta.post_accumulate:
             self._tell(meta)
 

@@ -6,7 +6,7 @@ import warnings
 from typing import Any
 
 from .. import errors
-from .tensor import Tensor, alias, bump, link_view, wrap
+from .tensor import Tensor, alias, bump, link_view, made_by, wrap
 from .views import forbidden, rebase
 
 
@@ -87,8 +87,7 @@ def bind_output(ctx: Any, nr: int, o: Tensor, args: tuple[Any, ...], is_dirty: b
 def _rewrite(ctx: Any, nr: int, o: Tensor, is_input: bool) -> None:
     """Give an input that forward wrote in place this node as its history."""
     base = o._base
-    made_by = o._fn if base is None else o._meta.view_fn  # as it was: asking for grad_fn would make it anew
-    if o.requires_grad and made_by is None:
+    if o.requires_grad and made_by(o) is None:
         raise RuntimeError(errors.LEAF_DIRTY)
     if not is_input:
         if base is not None:

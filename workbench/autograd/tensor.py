@@ -41,7 +41,7 @@ class Tensor(Facts):
     def requires_grad(self, on: bool) -> None:
         if not isinstance(on, bool):
             raise RuntimeError(errors.FLAG_KIND)
-        if on and not self.is_leaf:
+        if on and made_by(self) is not None:
             raise RuntimeError(errors.CHANGE_NON_LEAF_FLAG)
         self._set_requires_grad(on, errors.ONLY_FLOATS_ATTRIBUTE)
 
@@ -55,7 +55,7 @@ class Tensor(Facts):
     def _set_requires_grad(self, on: bool, refusal: str) -> None:
         if on and self._array.dtype.kind != "f":
             raise RuntimeError(refusal)
-        if not on and not self.is_leaf:
+        if not on and made_by(self) is not None:
             raise RuntimeError(errors.CLEAR_NON_LEAF_FLAG)
         self._rg = on
 
@@ -243,6 +243,11 @@ def storage_of(t: Tensor) -> Storage:
 def bump(t: Tensor) -> None:
     """Count one write into the tensor's memory."""
     storage_of(t).version += 1
+
+
+def made_by(t: Tensor) -> Node | None:
+    """The node that made a tensor, as it was when last asked for; `grad_fn` makes a view's anew after a write."""
+    return t._fn if t._base is None else t._meta.view_fn
 
 
 def alias(t: Tensor) -> Tensor:

@@ -16,7 +16,7 @@ from numpy.lib.stride_tricks import as_strided
 
 from .. import errors
 from .node import Node, edge_of, extra_of, sequence
-from .tensor import Tensor, wrap
+from .tensor import Tensor, made_by, wrap
 
 Geometry = tuple[tuple[int, ...], tuple[int, ...], int]  # shape, strides in bytes, offset in bytes
 
@@ -144,14 +144,10 @@ def view_grad_fn(t: Tensor) -> Node | None:
     if meta.attr_version != version:
         if meta.creation != "default":
             raise forbidden(t, "its base or another view of its base has been")
-        old, old_nr = meta.view_fn, t._nr
-        meta.attr_version = version
-        meta.view_fn = None
-        if meta.base.requires_grad:
-            base = meta.base
-            meta.view_fn = regenerate(base, geometry_of(t._array, base._array), layout_of(base._array))
-            t._nr = 0
-            _keep_retaining(t, old, old_nr, meta.view_fn)
+        base, old, old_nr = meta.base, meta.view_fn, t._nr
+        meta.view_fn = regenerate(base, geometry_of(t._array, base._array), layout_of(base._array))
+        meta.attr_version, t._nr = version, 0
+        _keep_retaining(t, old, old_nr, meta.view_fn)
     return meta.view_fn
 
 
@@ -175,9 +171,9 @@ def check_write(t: Tensor) -> None:
     if base is not None:
         if t._meta.creation != "default":
             raise forbidden(t, "is being")
-        if t.requires_grad and base.is_leaf:
+        if t.requires_grad and made_by(base) is None:
             raise RuntimeError(errors.VIEW_OF_LEAF_IN_PLACE)
-    if t.requires_grad and t.is_leaf:
+    if t.requires_grad and made_by(t) is None:
         raise RuntimeError(errors.LEAF_IN_PLACE)
 
 

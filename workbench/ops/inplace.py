@@ -37,15 +37,15 @@ def write(t: Tensor, name: str, op: Callable[..., Tensor], *args: Any, **options
     tracked = recorded and modes.grad and not modes.inference and t._array.dtype.kind == "f"
     if tracked:
         check_write(t)
-    if name != "fill_":  # which has read its value before it writes
+    if name not in ("fill_", "zero_") and not (name == "copy_" and args[0] is t):
         check_overlap(t, given)
     if not tracked:
         r = op(wrap(t._array), *args, **options)
-        _fill(t, r, name)
+        _fill(t, r)
     else:
         storage = storage_of(t)
         r = op(_before(t), *args, **options)
-        _fill(t, r, name)
+        _fill(t, r)
         node = r._fn
         if node.keeps_result and type(node.s_result) is not Packed:  # a hook's answer stays as it is
             node.s_result, node.c_result, node.v_result = t._array, storage, storage.version
@@ -67,19 +67,13 @@ def _too_wide(have: tuple[int, ...], got: tuple[int, ...]) -> RuntimeError:
     return RuntimeError(f"output with shape {list(have)} doesn't match the broadcast shape {list(got)}")
 
 
-def _fill(t: Tensor, r: Tensor, name: str) -> None:
+def _fill(t: Tensor, r: Tensor) -> None:
     if r._array.shape != t._array.shape:
         raise _too_wide(t._array.shape, r._array.shape)
     if r.dtype.rank > t.dtype.rank:
         words = {"float64": "Double", "float32": "Float", "int64": "Long"}
         got, want = (words.get(x.dtype.name, x.dtype.word) for x in (r, t))
         raise RuntimeError(f"result type {got} can't be cast to the desired output type {want}")
-    steps = zip(t._array.shape, t._array.strides, strict=True)
-    if name not in ("fill_", "zero_") and any(n > 1 and not step for n, step in steps):
-        raise RuntimeError(
-            "unsupported operation: more than one element of the written-to tensor refers to a single memory location. "
-            "Please clone() the tensor before performing the operation."
-        )
     t._array[...] = r._array
     bump(t)
 
