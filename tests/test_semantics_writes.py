@@ -177,7 +177,7 @@ a.copy_(a[0]) | a[...] = a[0] | a[0] = a[1] | a[0] = a[0] | a[:, 0] = a[0, 0] | 
 a.fill_(a[1, 1]) | a[...] = a[1, 1] | a.t().copy_(a) | a[...] = a.t() | a.view(-1)[1:].copy_(a.view(-1)[:-1])
 a[1].add_(a.view(-1)[:3])
 e.add_(1) | e.zero_() | e.fill_(2.0) | e[0] = 5.0 | e.copy_(a) | a.copy_(e) | e.exp_() | e[0].mul_(2)
-e.copy_(e) | e[...] = e | e.mul_(e) | a.copy_(a) | a.mul_(a) | a[:, 0].copy_(a[:, 0])
+e.copy_(e) | e[...] = e | e[...] = 2.0 | e.fill_(a[0, 1]) | e.mul_(e) | a.copy_(a) | a.mul_(a) | a[:, 0].copy_(a[:, 0])
 """
 
 
@@ -201,3 +201,15 @@ def test_4_10_a_view_that_has_not_looked_at_its_base(torch: Any) -> Any:
     names = first.grad_fn.name(), second.grad_fn.name()
     first.mul_(2)
     return refused, names, chain(base.grad_fn), torch.autograd.grad(base.sum(), y)
+
+
+@pytest.mark.parametrize("write", ["zero_()", "fill_(2.0)", "mul_(2.0)"])
+def test_4_8_a_base_written_through_a_repeated_view(write: str) -> None:
+    def program(torch: Any) -> Any:
+        x = torch.ones(3, requires_grad=True)
+        base = x * 1
+        view = base.expand(2, 3)
+        refused = raised(eval, "view." + write, {"view": view})
+        return refused, view.grad_fn.name(), raised(view.sum().backward), x.grad
+
+    compare(program)

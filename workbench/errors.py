@@ -156,6 +156,10 @@ ONLY_INPUTS = (
     "of the graph, please use torch.autograd.backward."
 )
 LEAF_DIRTY = "a leaf Variable that requires grad has been used in an in-place operation."
+ELEMENTS_ARE_ONE = (
+    "unsupported operation: more than one element of the written-to tensor refers to a single memory location. Please "
+    "clone() the tensor before performing the operation."
+)
 VIEW_MADE = "A view was created in"
 VIEW_OF_VIEW_MADE = "Output {} of {} is a view of a view which was created in"
 VIEW_IN_NO_GRAD = " no_grad mode and {} modified inplace with grad mode enabled."

@@ -66,6 +66,12 @@ def gather(array: np.ndarray, geometry: Geometry, layout: Geometry) -> np.ndarra
     return strided(out, geometry).copy()
 
 
+def check_distinct(shape: tuple[int, ...], strides: tuple[int, ...]) -> None:
+    """RuntimeError where elements to be written are one and the same."""
+    if any([n > 1 and not step for n, step in zip(shape, strides, strict=True)]):
+        raise RuntimeError(errors.ELEMENTS_ARE_ONE)
+
+
 class CopySlices(Node):
     """A write through a view, as its base sees it: the written part goes through the write's node, the rest past it."""
 
@@ -122,7 +128,10 @@ class CopySlices(Node):
         if self.fn is None:
             raise RuntimeError(errors.SECOND_BACKWARD)
         out = getattr(self.fn, method)([grad] if self.fn.multi else grad)
-        return [out] if self.fn.arity == 1 else list(out)
+        outs = [out] if self.fn.arity == 1 else list(out)
+        if outs[0] is not None:
+            check_distinct(*self.geometry[:2])
+        return outs
 
 
 def history_of_result(node: Node, nr: int, array: np.ndarray) -> tuple[Node, int]:

@@ -37,8 +37,8 @@ def write(t: Tensor, name: str, op: Callable[..., Tensor], *args: Any, **options
     tracked = recorded and modes.grad and not modes.inference and t._array.dtype.kind == "f"
     if tracked:
         check_write(t)
-    if name not in ("fill_", "zero_") and not (name == "copy_" and args[0] is t):
-        check_overlap(t, given)
+    if op not in (_fill_op, _zero) and not (op is _copy and args[0] is t):
+        check_overlap(t, () if op is _fill_with else given)  # which has read its value before it writes
     if not tracked:
         r = op(wrap(t._array), *args, **options)
         _fill(t, r)

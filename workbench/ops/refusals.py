@@ -9,6 +9,7 @@ import numpy as np
 
 from ..autograd import dtypes
 from ..autograd.tensor import Tensor
+from ..autograd.views import check_distinct
 
 Shape = tuple[int, ...]
 
@@ -38,11 +39,7 @@ def check_broadcast(shapes: list[Shape]) -> None:
 def check_overlap(t: Tensor, args: tuple[Any, ...]) -> None:
     """RuntimeError where what is read lies partly in the memory that is written, or elements written are one."""
     a = t._array
-    if any([n > 1 and not step for n, step in zip(a.shape, a.strides, strict=True)]):
-        raise RuntimeError(
-            "unsupported operation: more than one element of the written-to tensor refers to a single memory location. "
-            "Please clone() the tensor before performing the operation."
-        )
+    check_distinct(a.shape, a.strides)
     for arg in args:
         if not isinstance(arg, Tensor) or arg is t or not np.may_share_memory(a, arg._array):
             continue
