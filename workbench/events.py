@@ -30,7 +30,7 @@ Event = tuple[Any, ...]
 
 listeners: list[Callable[[Event], None]] = []
 
-_next_tag = itertools.count(1).__next__
+next_tag = itertools.count(1).__next__
 
 
 def emit(event: Event) -> None:
@@ -51,5 +51,5 @@ def tag(thing: Any) -> int:
     try:
         return thing._tag
     except AttributeError:
-        thing._tag = serial = _next_tag()
+        thing._tag = serial = next_tag()
         return serial

@@ -62,11 +62,6 @@ class OpNode(Node):
     shape_names: tuple[str, ...] = ()
     argument_names: tuple[str, ...] = ()
 
-    def saved_items(self) -> list[tuple[str, Any, int]]:
-        """What is saved, as (name, tensor or array or None, version), without any check."""
-        kept = [(name, getattr(self, f"s_{name}")) for name in self.saved_names]
-        return [(name, s, getattr(self, f"v_{name}")) for name, s in kept if s is not None and s is not FREED]
-
     def __getattr__(self, name: str) -> Any:
         """PyTorch's names of what is saved: `_saved_self`, `_saved_self_sym_sizes`, `_saved_dim`."""
         raw = name.removeprefix("_raw_saved_")

@@ -76,7 +76,7 @@ def node_class(op: Any) -> type:
         "vjp_tensors": _late(op, "vjp_tensors"),
     }
     if saved:
-        body["release"] = _late(op, "release")
+        body |= {"release": _late(op, "release"), "saved_items": _late(op, "saved_items")}
     if "::" in op.node_name:
         body["name"] = lambda node: op.node_name
     arity = -1 if op.variadic else len(op.tensors)
@@ -89,7 +89,7 @@ def _late(op: Any, method: str) -> Any:
     def first(node: Any, *grad: Any) -> Any:
         if method not in op.compiled:
             op.compiled.add(method)
-            text = _release_text(op) if method == "release" else _backward_text(op, method)
+            text = _backward_text(op, method) if method.startswith("vjp") else _saved_text(op, method)
             setattr(op.node, method, compiled(text, method, TENSORS if method == "vjp_tensors" else ARRAYS, op))
         return getattr(node, method)(*grad)
 
@@ -135,12 +135,14 @@ def _backward_text(op: Any, method: str) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _release_text(op: Any) -> str:
-    """Let the saved tensors go."""
-    lines = ["def release(node):"]
+def _saved_text(op: Any, method: str) -> str:
+    """Tell what is saved, or let it go."""
+    lines = [f"def {method}(node):", *(["    items = []"] if method == "saved_items" else [])]
     for name in op.node.saved_names:
-        lines += [f"    if node.s_{name} is not None:", f"        node.s_{name} = FREED"]
-    return "\n".join([*lines, "    return True"]) + "\n"
+        lines += [f"    if node.s_{name} is not None and node.s_{name} is not FREED:"]
+        tell, free = f"items.append(({name!r}, node.s_{name}, node.v_{name}))", f"node.s_{name} = FREED"
+        lines += [f"        {free if method == 'release' else tell}"]
+    return "\n".join([*lines, f"    return {method == 'release' or 'items'}"]) + "\n"
 
 
 def _loads(tensors: list[str], arrays: bool) -> list[str]:

@@ -9,7 +9,9 @@ from __future__ import annotations
 from types import FrameType
 from typing import Any
 
-from ..events import Event, tag
+import numpy as np
+
+from ..events import Event, listeners, next_tag, tag
 from .caller import line_of, user_frame, variables
 from .reading import Reader
 from .records import Record
@@ -95,6 +97,8 @@ class Recorder:
         tensors: list[Any] = []
         for arg in args:
             self._note(arg, given, tensors, found)
+        if len(listeners) == 1:  # nobody else can have given it a number: finding that out takes longer than all else
+            node._tag = next_tag()
         self._nodes.add(tag(node))
         for nr, output in enumerate(outputs):
             if output.grad_fn is not node:
@@ -136,11 +140,11 @@ class Recorder:
 
     def _run(self, task: Any, node: Any, grads: Any) -> None:
         copy = self._copy
-        self._raw.append(("run", tag(task), _serial(node), tuple([copy(grad) for grad in grads or ()])))
+        self._raw.append(("run", task._tag, self._serial(node), tuple([copy(grad) for grad in grads or ()])))
 
     def _ran(self, task: Any, node: Any, grads: Any) -> None:
         copy = self._copy
-        self._raw.append(("ran", tag(task), node._tag, tuple([copy(grad) for grad in grads])))
+        self._raw.append(("ran", task._tag, node._tag, tuple([copy(grad) for grad in grads])))
 
     def _freed(self, node: Any) -> None:
         if tag(node) in self._nodes:
@@ -150,7 +154,7 @@ class Recorder:
         self._raw.append(("accumulated", tag(task), variable._tag, self._copy(variable.grad)))
 
     def _captured(self, task: Any, node: Any, output_nr: int, grad: Any) -> None:
-        self._raw.append(("captured", tag(task), _serial(node), output_nr, self._copy(grad)))
+        self._raw.append(("captured", tag(task), self._serial(node), output_nr, self._copy(grad)))
 
     def _finished(self, task: Any) -> None:
         self._raw.append(("finished", tag(task)))
@@ -164,7 +168,7 @@ class Recorder:
         self._raw.append(("wrote", tensor._tag, name, tensor._version, now, serial, tensor.output_nr))
 
     def _failed(self, task: Any, node: Any, error: BaseException) -> None:
-        serial = None if node is None else _serial(node)
+        serial = None if node is None else self._serial(node)
         if serial not in self._nodes and serial not in self._tensors:
             serial = None
         # The words alone: the exception's traceback would keep every tensor of the failed call.
@@ -177,7 +181,7 @@ class Recorder:
     def _copy(self, thing: Any) -> Any:
         if thing is None:
             return None
-        array = getattr(thing, "_array", thing)
+        array = thing if type(thing) is np.ndarray else getattr(thing, "_array", thing)
         return array.copy() if array.size <= self._limit else Value.of(array, self._limit)
 
     def _describe(self, tensor: Any, found: dict[int, Any]) -> int:
@@ -218,12 +222,14 @@ class Recorder:
 
     def _place(self, node: Any, found: dict[int, Any]) -> int:
         """The serial number of where a gradient goes: the node's, or the leaf's for its AccumulateGrad."""
+        serial = tag(node)
+        if serial in self._nodes:
+            return serial
         if node.name() == ACCUMULATE:
             variable = node.variable
             return tag(variable) if tag(variable) in found else self._describe(variable, found)
-        if tag(node) not in self._nodes:
-            self._find(node)
-        return node._tag
+        self._find(node)
+        return serial
 
     def _edges(self, node: Any, found: dict[int, Any]) -> tuple[Any, ...]:
         return tuple([(None if to is None else self._place(to, found), nr) for to, nr in node.next_functions])
@@ -232,11 +238,15 @@ class Recorder:
         """What a node has saved: a tensor by its number, as is an array of one of `tensors`; others by value."""
         saved = []
         for name, thing, version in node.saved_items():
-            array = getattr(thing, "_array", thing)
+            array = thing if type(thing) is np.ndarray else getattr(thing, "_array", thing)
             if not hasattr(array, "size"):  # nothing saved there, or freed
                 continue
-            known = next((tensor._tag for tensor in tensors if tensor._array is array), None)
-            if known is None and hasattr(type(thing), "_array"):
+            known = None
+            for tensor in tensors:
+                if tensor._array is array:
+                    known = tensor._tag
+                    break
+            if known is None and array is not thing:
                 known = tag(thing)
                 if known not in self._tensors:
                     self._describe(thing, found)
@@ -265,6 +275,7 @@ class Recorder:
                     if to is not None and to.name() != ACCUMULATE
                 ]
 
-
-def _serial(node: Any) -> int:
-    return tag(node.variable) if node.name() == ACCUMULATE else tag(node)
+    def _serial(self, node: Any) -> int:
+        """The serial number under which a node is known: the leaf's for its AccumulateGrad."""
+        serial = tag(node)
+        return serial if serial in self._nodes or node.name() != ACCUMULATE else tag(node.variable)
