@@ -107,4 +107,4 @@ def test_the_trace_needs_no_engine():
         for line in path.read_text(encoding="utf-8").splitlines()
         if line.lstrip().startswith(("from ..", "import workbench", "from workbench"))
     }
-    assert imported == {"from ..events import Event, tag"}
+    assert {line.partition(" import ")[0] for line in imported} == {"from ..events"}
