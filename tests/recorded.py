@@ -39,10 +39,16 @@ def keep(answer: list[Any]) -> None:
 def recall() -> list[Any] | None:
     """The answer noted for the question that is asked now; None where there is none."""
     file, key = question()
+    return table(file).get(key)
+
+
+def table(file: str) -> dict[str, Any]:
+    """All that was noted for a test file; nothing where it is to be noted anew."""
     if file not in _answers:
         path = FOLDER / f"{file}.json"
-        _answers[file] = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
-    return _answers[file].get(key)
+        known = path.exists() and not WRITING
+        _answers[file] = json.loads(path.read_text(encoding="utf-8")) if known else {}
+    return _answers[file]
 
 
 def write() -> None:

@@ -180,6 +180,25 @@ def test_23_10_several_outputs(torch: Any) -> Any:
 
 
 @same
+def test_23_10_a_view_whose_base_was_written(torch: Any) -> Any:
+    x = torch.ones(2, requires_grad=True)
+    y, plain = x * 1, torch.zeros(2)
+    view, leaf = y[:1], plain[:1]
+    with torch.no_grad():
+        y.mul_(2)
+    plain.mul_(x)
+    view.retain_grad()
+    leaf.retain_grad()  # nobody has asked yet what it came from
+    facts = view.retains_grad, leaf.retains_grad
+    (view * leaf).sum().backward()
+    one = y.unbind()[0]
+    with torch.no_grad():
+        late = y[0]
+    y.mul_(2)
+    return facts, view.grad, [(raised(t.retain_grad), t.retains_grad) for t in (late, one)]
+
+
+@same
 def test_23_11_the_gradient_of_a_non_leaf(torch: Any) -> Any:
     x = torch.ones(1, requires_grad=True)
     y = x * 2
@@ -192,9 +211,7 @@ def test_23_11_the_gradient_of_a_non_leaf(torch: Any) -> Any:
 def test_23_12_after_accumulation(torch: Any) -> Any:
     seen: list[Any] = []
     x = torch.ones(1, requires_grad=True)
-    x.register_post_accumulate_grad_hook(
-        lambda p: seen.append((p is x, p.grad.clone(), torch.is_grad_enabled()))
-    )
+    x.register_post_accumulate_grad_hook(lambda p: seen.append((p is x, p.grad.clone(), torch.is_grad_enabled())))
     (x * 2).backward()
     (x * 3).backward(inputs=[x])
     torch.autograd.grad(x * 5, x)

@@ -13,7 +13,7 @@ from typing import Any
 
 from .. import errors
 from .node import Extra, Node, extra_of, target_of
-from .tensor import Tensor, meta_of, wrap
+from .tensor import Tensor, made_by, meta_of, wrap
 
 _ids = itertools.count()
 
@@ -56,10 +56,10 @@ def retain_grad(self: Tensor) -> None:
     """Keep this non-leaf tensor's gradient in its `.grad` too, as it is after all tensor hooks."""
     if not self.requires_grad:
         raise RuntimeError(errors.RETAIN_WITHOUT_GRAD)
-    if self.is_leaf or self.retains_grad:
+    if made_by(self) is None or self.retains_grad:
         return
-    meta_of(self).retains_grad = True
     extra = extra_of(target_of(self))
+    meta_of(self).retains_grad = True  # now: a view's node, if made anew by then, takes over no retainer
     if extra.retainers is None:
         extra.retainers = {}
     extra.retainers[self._nr] = weakref.ref(self)
