@@ -185,6 +185,17 @@ VIEW_REASONS = {
     ),
 }
 
+_SLOPE = (
+    "In-place {0} backward calculation is triggered with a negative slope which is not supported. This is caused by "
+    "calling in-place forward function with a negative slope, please call out-of-place version instead."
+)
+IN_PLACE_SLOPE = {
+    "elu": _SLOPE.format("elu"),
+    "leakyReLu": _SLOPE.format("leakyReLu")
+    + " File an issue at https://github.com/pytorch/pytorch if you do require supporting in-place leakRelu backward "
+    "calculation with negative slope",
+}
+
 HOOK_WITHOUT_GRAD = "cannot register a hook on a tensor that doesn't require gradient"
 RETAIN_WITHOUT_GRAD = "can't retain_grad on Tensor that has requires_grad=False"
 POST_ACCUMULATE_LEAF_ONLY = "post accumulate grad hooks cannot be registered on non-leaf tensors"

@@ -47,14 +47,14 @@ def relu(input: Tensor, inplace: bool = False) -> Tensor:
 def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = False) -> Tensor:
     """The element, or a small part of it where it is negative."""
     if inplace:
-        return write(input, "leaky_relu_", activation.leaky_relu, negative_slope)
+        return write(input, "leaky_relu_", activation.leaky_relu_, negative_slope)
     return activation.leaky_relu(input, negative_slope)
 
 
 def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
     """The element, or alpha * (exp(element) - 1) where it is negative."""
     if inplace:
-        return write(input, "elu_", activation.elu, alpha, 1, 1)
+        return write(input, "elu_", activation.elu_, alpha, 1, 1)
     return activation.elu(input, alpha, 1, 1)
 
 

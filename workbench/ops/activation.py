@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from .. import errors
 from ..autograd.tensor import Tensor
-from .declare import abbreviation, define
+from .declare import abbreviation, define, in_formulas
 from .elementary import _erf
 from .refusals import only_floats
 
@@ -35,6 +36,32 @@ elu = define(
     self="where(self > 0, grad * scale, grad * (alpha * scale * input_scale) * exp(self * input_scale))",
     samples="r(4), 1.5, 1, 1",
 )
+# In place the input is gone, and the derivative is told from the result: its sign must be the input's.
+leaky_relu_ = define(
+    "LeakyReluBackward1",
+    "leaky_relu_(Tensor self, negative_slope)",
+    leaky_relu.op.forward,
+    prepare=leaky_relu.op.prepare,
+    self="leaky_relu_backward(grad, result, same_sign('leakyReLu', negative_slope))",
+    samples="r(3), 0.1",
+)
+elu_ = define(
+    "EluBackward1",
+    "elu_(Tensor self, alpha, scale, input_scale)",
+    elu.op.forward,
+    prepare=elu.op.prepare,
+    self="where(result > 0, grad * scale, grad * input_scale * (result + same_sign('elu', alpha) * scale))",
+    samples="r(4), 1.5, 1, 1",
+)
+
+
+def _same_sign(name: str, slope: float) -> float:
+    if slope < 0:
+        raise RuntimeError(errors.IN_PLACE_SLOPE[name])
+    return slope
+
+
+in_formulas("same_sign", _same_sign, _same_sign)
 silu = define(
     "SiluBackward0",
     "silu(Tensor self)",

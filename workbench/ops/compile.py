@@ -109,7 +109,9 @@ def _backward_text(op: Any, method: str) -> str:
     arrays = method == "vjp"
     several = len(op.tensors) > 1
     # What several formulas read is read once, because reading may run the user's hook: None if none of them is wanted.
-    shared = [t for t in op.node.saved_names if sum(t in reads.tensors for reads in op.reads.values()) > 1]
+    # A result is read even where its formula is not wanted, because PyTorch notices then too that it was written.
+    readers = {t: sum(t in reads.tensors for reads in op.reads.values()) for t in op.node.saved_names}
+    shared = [t for t, count in readers.items() if count > 1 or (t == "result" and several) or len(op.tensors) > 2]
     lines = [f"def {method}(node, grad):", *("    " + line for line in _loads(shared, arrays))]
     for i, name in enumerate(op.tensors):
         reads = op.reads.get(name)
