@@ -171,7 +171,7 @@ class GraphTask:
                     if not runs:
                         continue
                 if listeners:
-                    emit(("run", self, node, grad if node.multi else [grad]))
+                    emit(("run", self, node, grad if node.multi else (grad,)))
                 arity = node.arity
                 if grad is None and not node.takes_undefined:
                     out = None if 0 <= arity < 2 else (None,) * len(node.edges())
@@ -188,7 +188,7 @@ class GraphTask:
                         emit(("accumulated", self, node, node.variable))
                     continue
                 if listeners:
-                    emit(("ran", self, node, [out] if arity == 1 else list(out)))
+                    emit(("ran", self, node, (out,) if arity == 1 else out))
                 if not keep and node.release() and listeners:
                     emit(("freed", node))
                 if arity == 1:
