@@ -52,7 +52,7 @@ class Recorder:
     def __call__(self, event: Event) -> None:
         kind = event[0]
         # A task that began before anybody listened stays unheard: its graph is not known.
-        if kind not in _OF_A_TASK or tag(event[1]) in self._tasks:
+        if kind not in _OF_A_TASK or getattr(event[1], "_tag", None) in self._tasks:
             self._hear[kind](*event[1:])
 
     def records(self) -> list[Record]:
@@ -139,12 +139,10 @@ class Recorder:
         )
 
     def _run(self, task: Any, node: Any, grads: Any) -> None:
-        copy = self._copy
-        self._raw.append(("run", task._tag, self._serial(node), tuple([copy(grad) for grad in grads or ()])))
+        self._raw.append(("run", task._tag, self._serial(node), self._copies(grads or ())))
 
     def _ran(self, task: Any, node: Any, grads: Any) -> None:
-        copy = self._copy
-        self._raw.append(("ran", task._tag, node._tag, tuple([copy(grad) for grad in grads])))
+        self._raw.append(("ran", task._tag, node._tag, self._copies(grads)))
 
     def _freed(self, node: Any) -> None:
         if tag(node) in self._nodes:
@@ -179,10 +177,18 @@ class Recorder:
     # What they are made of.
 
     def _copy(self, thing: Any) -> Any:
-        if thing is None:
+        if type(thing) is np.ndarray:
+            array = thing
+        elif thing is None:
             return None
-        array = thing if type(thing) is np.ndarray else getattr(thing, "_array", thing)
+        else:
+            array = getattr(thing, "_array", thing)
         return array.copy() if array.size <= self._limit else Value.of(array, self._limit)
+
+    def _copies(self, grads: Any) -> tuple[Any, ...]:
+        if len(grads) == 1:
+            return (self._copy(grads[0]),)
+        return tuple([self._copy(grad) for grad in grads])
 
     def _describe(self, tensor: Any, found: dict[int, Any]) -> int:
         """Put down a tensor as it is now."""
