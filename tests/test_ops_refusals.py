@@ -11,9 +11,9 @@ from oracle import compare, entries, names, raised, same
 WRITTEN = """
 p ** y; out | p ** y.detach(); out | p ** n; out | p.detach() ** y; out | p ** 2; out | p ** 2; p | 2 ** x; out
 x * y; out | x * 2; x | x / y; out | a @ M; M | torch.addmm(c, a, M); a | torch.addmm(c, a, M); M
-torch.nn.functional.linear(a, q, x[:2]); a | torch.nn.functional.linear(a, q, x[:2]); q
-torch.maximum(x, y); out | torch.where(x > 0, x, y); out | a.max(); out | x.clamp(y, p); p | a.cumprod(1); out
-torch.logsumexp(a, 1); out | torch.softmax(a, 1); out | a.norm(); out | a.std(); out | a.prod(); out | x.sign(); x
+torch.nn.functional.linear(a, q, x[:2]); a | torch.nn.functional.linear(a, q, x[:2]); q | torch.maximum(x, y); out
+torch.where(x > 0, x, y); out | a.max(); out | x.clamp(y, p); p | a.cumprod(1); out | torch.logsumexp(a, 1); out
+torch.softmax(a, 1); out | a.norm(); out | a.std(); out | a.prod(); out | x.sign(); x
 """
 
 
@@ -62,3 +62,40 @@ def test_activations_in_place_without_a_graph(torch: Any) -> Any:
     x, F = torch.tensor([-1.0, 2.0]), torch.nn.functional
     integers = torch.tensor([-1, 2])
     return F.leaky_relu(x.clone(), -0.5, True), F.elu(x.clone(), -0.5, True), raised(F.elu, integers, 1.0, True)
+
+
+MADE = """
+torch.ones() | torch.zeros() | torch.empty() | torch.ones(size=(2,)) | torch.zeros(size=(2, 3))
+x.new_zeros(size=(2,)) | torch.ones(-1) | torch.zeros(2, -3) | torch.empty(2, -3) | torch.randn(-1)
+torch.full((-1,), 2.0) | x.new_ones(-1) | torch.ones(True) | torch.ones(2.0) | torch.ones("a") | torch.ones(None)
+torch.ones((2, "a")) | torch.ones(2, "a") | torch.ones((2.0,)) | torch.ones([True, 3]) | torch.ones(2, True)
+torch.ones((2,), (3,)) | torch.ones(2, size=(3,)) | torch.ones(torch.tensor(2)) | torch.ones(torch.tensor([2, 3]))
+torch.ones(np.int64(2), 3) | torch.ones(size=3) | torch.ones([torch.tensor(2), 3]) | torch.ones(range(3))
+torch.rand(2.0) | torch.rand(size=(2, 3)).shape | torch.rand(2, dtype=torch.int64) | torch.randn(2, dtype=torch.bool)
+torch.rand_like(n) | torch.randint(0, 5) | torch.randint(5, 2) | torch.randint(0, 5, (-2,))
+torch.randint(3.0, (2,)).shape | torch.randint(0, 1, (2,)) | torch.randint(1, (2,)) | torch.randint(1, 1, (2,))
+torch.randperm(-1) | torch.randperm(3.0) | torch.randperm(1) | torch.full(2, 1.5) | torch.full([2], 1)
+torch.full((2,), "a") | torch.full((2,), None) | torch.full("ab", 1) | torch.full((2.0,), 1) | torch.full(None, 1)
+torch.full((2,), x[0]) | torch.full((2,), x[0].detach()) | torch.full((2,), x) | torch.full((2,), np.float32(2.5))
+torch.full((2,), True) | torch.full((2,), 300, dtype=torch.uint8) | torch.full((2,), -1, dtype=torch.uint8)
+torch.full_like(n, 3.7) | torch.full((2,), 1e10, dtype=torch.int32) | torch.full((2,), 1e5, dtype=torch.float16)
+torch.full_like(n, "a") | torch.full((2,), float("nan"), dtype=torch.int64) | torch.full((2,), float("inf"))
+torch.full((2,), 2, dtype=torch.bool) | torch.full_like(n, 300, dtype=torch.uint8)
+torch.tensor([300], dtype=torch.uint8) | torch.tensor([-1], dtype=torch.uint8)
+torch.tensor([1e10], dtype=torch.int32) | torch.tensor([2.5], dtype=torch.int64)
+torch.tensor(1e6, dtype=torch.float16) | torch.tensor(np.array([300]), dtype=torch.uint8)
+torch.tensor([float("nan")], dtype=torch.bool) | torch.eye(2.0) | torch.eye("a") | torch.eye(-1) | torch.eye(2, -1)
+torch.eye(True) | torch.eye(torch.tensor(2)) | torch.eye(n=2, m=3) | torch.linspace(0, 1, torch.tensor(3))
+torch.linspace(0, 1, -1) | torch.linspace(s.detach(), 2, 3) | torch.arange(end=3) | torch.arange(start=1, end=3)
+torch.arange(0, 5, 2.5) | torch.arange(1, 3, step=0.5) | torch.arange(1, end=3) | torch.arange("a")
+torch.arange(None) | torch.arange(torch.tensor(3)) | torch.arange(np.int64(3)) | torch.arange(True)
+torch.arange(float("inf")) | torch.arange(float("nan")) | torch.arange(2.5, dtype=torch.int64)
+torch.arange(-2.5, 2.5, dtype=torch.int64) | torch.arange(0.5, 5, 1, dtype=torch.int32)
+torch.arange(5, dtype=torch.bool) | torch.arange(10, 0, -3) | torch.arange(0, 3, 0) | torch.arange(3, 0)
+torch.arange(0, -0.0) | torch.arange(n)
+"""
+
+
+@pytest.mark.parametrize("text", entries(MADE))
+def test_making_tensors(text: str) -> None:
+    compare(lambda torch: eval(text, names(torch)))

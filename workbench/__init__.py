@@ -47,19 +47,10 @@ from .ops.creation import (
     eye,
     full,
     full_like,
-    get_rng_state,
     is_tensor,
     linspace,
-    manual_seed,
     ones,
     ones_like,
-    rand,
-    rand_like,
-    randint,
-    randn,
-    randn_like,
-    randperm,
-    set_rng_state,
     tensor,
     zeros,
     zeros_like,
@@ -125,6 +116,17 @@ from .ops.pointwise import (
     tanh,
 )
 from .ops.products import addmm, outer
+from .ops.random import (
+    get_rng_state,
+    manual_seed,
+    rand,
+    rand_like,
+    randint,
+    randn,
+    randn_like,
+    randperm,
+    set_rng_state,
+)
 from .ops.reduction import argmax, argmin, max, mean, min, sum
 from .ops.scan import cumprod, cumsum, prod
 from .ops.softmax import log_softmax, logsumexp, softmax

@@ -2,6 +2,7 @@
 
 from . import (
     activation,
+    arguments,
     arranging,
     choice,
     convolution,
@@ -20,6 +21,7 @@ from . import (
     normalization,
     pointwise,
     products,
+    random,
     reduction,
     scan,
     shapes,
@@ -33,6 +35,7 @@ from .declare import REGISTRY
 __all__ = [
     "REGISTRY",
     "activation",
+    "arguments",
     "arranging",
     "choice",
     "convolution",
@@ -51,6 +54,7 @@ __all__ = [
     "normalization",
     "pointwise",
     "products",
+    "random",
     "reduction",
     "scan",
     "shapes",

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..autograd.tensor import Tensor
-from . import creation
+from . import creation, random
 from .compile import TENSORS
 from .declare import abbreviation, define, in_formulas
 from .pointwise import mul
@@ -181,5 +181,5 @@ def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool 
     if p == 1:
         noise = creation.zeros((), dtype=input.dtype)
     else:
-        noise = (creation.rand(input.shape) < 1 - p).to(input.dtype) / (1 - p)
+        noise = (random.rand(input.shape) < 1 - p).to(input.dtype) / (1 - p)
     return input.mul_(noise) if inplace else mul(input, noise)

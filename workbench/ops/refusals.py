@@ -14,11 +14,15 @@ from ..autograd.views import check_distinct
 Shape = tuple[int, ...]
 
 
+def kind_of(given: Any) -> str:
+    """What a refused argument is called."""
+    kind = type(given)
+    return f"numpy.{kind.__name__}" if kind.__module__ == "numpy" else kind.__name__
+
+
 def not_a_tensor(function: str, argument: str, position: int, given: Any) -> str:
     """The sentence for an argument that should have been a tensor."""
-    kind = type(given)
-    word = f"numpy.{kind.__name__}" if kind.__module__ == "numpy" else kind.__name__
-    return f"{function}(): argument '{argument}' (position {position + 1}) must be Tensor, not {word}"
+    return f"{function}(): argument '{argument}' (position {position + 1}) must be Tensor, not {kind_of(given)}"
 
 
 def check_broadcast(shapes: list[Shape]) -> None:

@@ -18,7 +18,7 @@ from ..autograd.function import Function
 from ..autograd.grad_mode import enable_grad
 from ..autograd.state import local
 from ..autograd.tensor import Tensor
-from ..ops.creation import get_rng_state
+from ..ops.random import get_rng_state
 from . import refusals
 from .recompute import CheckpointError, Made, Region, apart, random_numbers_from, shape_and_dtype, together
 

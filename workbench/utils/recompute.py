@@ -18,7 +18,7 @@ from ..autograd.graph import saved_tensors_hooks
 from ..autograd.state import local
 from ..autograd.tensor import Tensor, alias
 from ..events import listeners
-from ..ops.creation import get_rng_state, set_rng_state
+from ..ops.random import get_rng_state, set_rng_state
 from . import refusals
 
 

@@ -1,0 +1,88 @@
+"""Arguments that are no tensors: sizes, whole numbers, numbers a dtype can hold."""
+
+from __future__ import annotations
+
+import math
+from operator import index
+from typing import Any
+
+import numpy as np
+
+from ..autograd import dtypes
+from ..autograd.tensor import Tensor
+from .refusals import kind_of
+
+
+def _is_int(n: Any) -> bool:
+    if isinstance(n, Tensor):
+        return not n._array.ndim and n._array.dtype.kind in "iu"
+    return isinstance(n, (int, np.integer)) and not isinstance(n, bool)
+
+
+def size_of(function: str, given: tuple[Any, ...], size: Any = None) -> tuple[int, ...]:
+    """A shape given as ints or as one sequence; TypeError for anything else, RuntimeError for less than 0."""
+    where = " (position 1)" if given else ""
+    if not given and size is None:
+        raise TypeError(f'{function}() missing 1 required positional arguments: "size"')
+    if given and size is not None:
+        raise TypeError(f"{function}() got multiple values for argument 'size'")
+    if len(given) > 1 and isinstance(given[0], (list, tuple)):
+        raise TypeError(f"{function}() takes 1 positional argument but {len(given)} were given")
+    if given:
+        size = given if len(given) > 1 or _is_int(given[0]) else given[0]
+    wanted = f"{function}(): argument 'size'{where} must be tuple of ints"
+    if not isinstance(size, (list, tuple)):
+        raise TypeError(f"{wanted}, not {kind_of(size)}")
+    if size and not _is_int(size[0]):
+        raise TypeError(f"{wanted}, but found element of type {kind_of(size[0])} at pos 0")
+    return _not_negative(function, tuple([_index(function, i, n) for i, n in enumerate(size)]))
+
+
+def _index(function: str, i: int, n: Any) -> int:
+    try:
+        return index(n)
+    except TypeError:
+        raise TypeError(
+            f"{function}(): argument 'size' failed to unpack the object at pos {i + 1} with error "
+            f'"type must be tuple of ints,but got {kind_of(n)}"'
+        ) from None
+
+
+def _not_negative(function: str, shape: tuple[int, ...]) -> tuple[int, ...]:
+    negative = [n for n in shape if n < 0]
+    if negative and function == "zeros":
+        raise RuntimeError("zeros: Dimension size must be non-negative.")
+    if negative:
+        raise RuntimeError(f"Trying to create tensor with negative dimension {negative[0]}: {list(shape)}")
+    return shape
+
+
+def int_of(function: str, argument: str, position: int, n: Any) -> int:
+    """The argument as an int; TypeError unless it is one."""
+    if not _is_int(n):
+        raise TypeError(f"{function}(): argument '{argument}' (position {position + 1}) must be int, not {kind_of(n)}")
+    return int(n)
+
+
+def number_of(function: str, argument: str, position: int, given: Any) -> Any:
+    """The argument as a Python number; TypeError unless it is one."""
+    number = given
+    if isinstance(given, np.generic) or (isinstance(given, Tensor) and not (given._array.ndim or given.requires_grad)):
+        number = given.item()
+    if not isinstance(number, (bool, int, float)):
+        raise TypeError(
+            f"{function}(): argument '{argument}' (position {position + 1}) must be Number, not {kind_of(given)}"
+        )
+    return number
+
+
+def fitting(value: float, dtype: dtypes.dtype, word: str = "") -> Any:
+    """A number that the dtype can hold; RuntimeError where it cannot."""
+    kind = dtype.np
+    limits = np.finfo(kind) if kind.kind == "f" else np.iinfo(kind) if kind.kind in "iu" else None
+    if limits is None or (kind.kind == "f" and not math.isfinite(value)):
+        return value
+    if not (-limits.max if kind.kind == "u" else limits.min) <= value <= limits.max:
+        word = word or {"uint8": "uint8_t", "int64": "int64_t"}.get(dtype.name, dtype.c_name)
+        raise RuntimeError(f"value cannot be converted to type {word} without overflow")
+    return int(value) % (limits.max + 1) if kind.kind == "u" else value
