@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -156,10 +157,12 @@ def test_the_straight_path_and_the_door_make_the_same_node(op: Any, text: str) -
 
 
 def assert_same_parts(ours: dict[str, Any], others: dict[str, Any]) -> None:
-    """Equal arrays, the very same objects otherwise."""
+    """Equal arrays, the very same objects otherwise; what forward returned beside its result is new each time."""
     assert ours.keys() == others.keys()
     for name, one in ours.items():
         other = others[name]
+        if re.fullmatch(r"s_result\d", name):
+            one, other = (t if t is None else t._array for t in (one, other))
         if isinstance(one, np.ndarray):
             np.testing.assert_array_equal(one, other, strict=True)
         else:

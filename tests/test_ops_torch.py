@@ -101,11 +101,16 @@ def kept(torch: Any, text: str) -> Any:
     """The tensors an expression's node saves, by PyTorch's names, as floats: PyTorch keeps a 2 as int64."""
     node = flat(eval(text, names(torch)))[0].grad_fn
     if hasattr(node, "saved_items"):
-        found = {f"_saved_{name}" for name, _, _ in node.saved_items()}
+        found = {f"_saved_{name.partition('[')[0]}" for name, _, _ in node.saved_items()}
     else:
         found = {name for name in dir(node) if name.startswith("_saved_")}
-    tensors = {name: getattr(node, name) for name in sorted(found)}
-    return {name: t.detach().double() for name, t in tensors.items() if isinstance(t, torch.Tensor)}
+    saved = {name: getattr(node, name) for name in sorted(found)}
+    lists = {name: t if isinstance(t, tuple) else (t,) for name, t in saved.items()}
+    return {
+        name: [None if t is None else t.detach().double() for t in several]
+        for name, several in lists.items()
+        if any(isinstance(t, torch.Tensor) for t in several)
+    }
 
 
 @pytest.mark.parametrize("text", [e for e in entries(EXPRESSIONS) if not e.startswith(("x.clamp(", "torch.clamp(x"))])

@@ -18,7 +18,7 @@ class dtype:
         self.is_floating_point = rank == 2
         self.rank = rank  # 0 bool, 1 integer, 2 floating: the categories of PyTorch's type promotion
         self.word, self.c_name = word, c_name
-        self.type_name = f"torch.{word}Tensor"
+        self.type_name = "CPUBoolType" if rank == 0 else f"torch.{word}Tensor"  # as PyTorch's errors have it
 
     @property
     def itemsize(self) -> int:

@@ -35,7 +35,7 @@ class InplaceFunction(Function):
 def _unknown(obj: Any, accepted: str | None) -> ValueError:
     named = obj if hasattr(obj, "__qualname__") else type(obj)
     name = named.__qualname__ if named.__module__ == "builtins" else f"{named.__module__}.{named.__qualname__}"
-    text = errors.NESTING.format(obj.dtype.type_name if isinstance(obj, Tensor) else name)
+    text = errors.NESTING.format(f"torch.{obj.dtype.word}Tensor" if isinstance(obj, Tensor) else name)
     return ValueError(text if accepted is None else text + errors.NESTING_TAKES.format(accepted))
 
 

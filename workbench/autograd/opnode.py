@@ -4,42 +4,49 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from .. import errors
 from .node import AccumulateGrad, Node
 from .saved import FREED, Packed, SavedTensor, packed, saved_output, stale
 from .tensor import DetachedTensor, Tensor, wrap
 
 
-def read_array(node: Node, name: str) -> np.ndarray | None:
-    """A built-in node's saved tensor as an array, after the version check: the unhurried way."""
-    tensor = read_tensor(node, name)
-    return None if tensor is None else tensor._array
+def read_array(node: Node, name: str) -> Any:
+    """A built-in node's saved tensor as an array, or list of these, after the version check: the unhurried way."""
+    found = read_tensor(node, name)
+    if type(found) is tuple:
+        return tuple([None if t is None else t._array for t in found])
+    return None if found is None else found._array
 
 
-def read_tensor(node: Any, name: str) -> Tensor | None:
-    """A built-in node's saved tensor, with its history, after the version check."""
+def read_tensor(node: Any, name: str) -> Any:
+    """A built-in node's saved tensor or list of these, with its history, after the version check."""
     saved = getattr(node, f"s_{name}")
     if saved is None:
         return None
     if saved is FREED:
         raise RuntimeError(errors.SECOND_BACKWARD)
-    if isinstance(saved, Tensor):
-        storage, version = saved._storage, getattr(node, f"v_{name}")
-        if storage is not None and storage.version != version:
-            raise stale(node, saved, storage, version)
-        if type(saved) is DetachedTensor and saved.grad_fn is None and _came_from_a_node(node, name):
-            raise RuntimeError(errors.SAVED_DETACHED)
-        return saved
-    if type(saved) is Packed:
-        return saved.tensor(node)
+    if type(saved) is tuple:
+        pairs = zip(saved, getattr(node, f"v_{name}"), strict=True)
+        return tuple([None if t is None else _checked(node, name, t, version) for t, version in pairs])
+    if type(saved) is Packed or isinstance(saved, Tensor):
+        return _checked(node, name, saved, getattr(node, f"v_{name}"))
     if name == "result" and node.keeps_result:
         storage = node.c_result
         if storage is not None and storage.version != node.v_result:
             raise stale(node, saved, storage, node.v_result)
         return saved_output(node, saved, storage, 0)
     return wrap(saved)
+
+
+def _checked(node: Any, name: str, saved: Tensor | Packed, version: int) -> Tensor:
+    if type(saved) is Packed:
+        return saved.tensor(node)
+    storage = saved._storage
+    if storage is not None and storage.version != version:
+        raise stale(node, saved, storage, version)
+    if type(saved) is DetachedTensor and saved.grad_fn is None and _came_from_a_node(node, name):
+        raise RuntimeError(errors.SAVED_DETACHED)
+    return saved
 
 
 def _came_from_a_node(node: Any, name: str) -> bool:
@@ -66,19 +73,44 @@ class OpNode(Node):
         """PyTorch's names of what is saved: `_saved_self`, `_saved_self_sym_sizes`, `_saved_dim`."""
         raw = name.removeprefix("_raw_saved_")
         if raw != name and raw in self.saved_names:
-            return SavedTensor(lambda: getattr(self, f"s_{raw}"), lambda hooks: self._pack_one(raw, hooks))
+            return self._raw(raw)
         saved = name.removeprefix("_saved_")
         if saved != name:
             if saved in self.saved_names:
                 return read_tensor(self, saved)
-            if saved.removesuffix("_sym_sizes") in self.shape_names:
-                return getattr(self, f"z_{saved.removesuffix('_sym_sizes')}")
+            shape = saved.removesuffix("_sym_sizes")
+            if shape != saved and shape in self.shape_names:
+                return getattr(self, f"z_{shape}")
             if saved in self.argument_names:
                 return getattr(self, f"a_{saved}")
         raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
 
-    def _pack_one(self, name: str, hooks: Any) -> None:
-        setattr(self, f"s_{name}", packed(read_tensor(self, name), self, hooks))
+    def _raw(self, name: str) -> SavedTensor | tuple[SavedTensor, ...]:
+        """Handles on what is saved under a name."""
+        slot = f"s_{name}"
+        if name not in self.op.lists:
+
+            def put(hooks: Any) -> None:
+                setattr(self, slot, packed(read_tensor(self, name), self, hooks))
+
+            return SavedTensor(lambda: getattr(self, slot), put)
+        if getattr(self, slot) is FREED:
+            raise RuntimeError(errors.SECOND_BACKWARD)
+        return tuple([self._raw_of(name, i) for i in range(len(getattr(self, slot)))])
+
+    def _raw_of(self, name: str, i: int) -> SavedTensor:
+        slot = f"s_{name}"
+
+        def get() -> Any:
+            saved = getattr(self, slot)
+            return saved if saved is FREED else saved[i]
+
+        def put(hooks: Any) -> None:
+            saved = list(getattr(self, slot))
+            saved[i] = packed(read_tensor(self, name)[i], self, hooks)
+            setattr(self, slot, tuple(saved))
+
+        return SavedTensor(get, put)
 
     def __call__(self, *grads: Tensor | None) -> Tensor | tuple[Tensor | None, ...] | None:
         """The gradients of the inputs, of one input alone, from those of the outputs."""

@@ -110,6 +110,8 @@ def pack_saved(node: Any, out: Tensor) -> None:
             node.s_result = packed(out, node)
         elif isinstance(saved, Tensor):
             setattr(node, f"s_{name}", packed(saved, node))
+        elif type(saved) is tuple:
+            setattr(node, f"s_{name}", tuple([None if t is None else packed(t, node) for t in saved]))
 
 
 class SavedOutput:

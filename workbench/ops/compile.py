@@ -46,14 +46,15 @@ class Reads:
         tree = Shapes().visit(tree)
         names = {n.id for n in ast.walk(tree) if isinstance(n, ast.Name)}
         self.text = ast.unparse(tree)
-        self.tensors = [t for t in (*tensors, "result") if t in names]  # in the order of the signature
+        used = [t for t in (*tensors, "result") if t in names]
+        self.tensors = sorted(used, key=lambda t: (t.startswith("result"), t))  # as PyTorch reads them
         self.shapes = sorted(shapes)
         self.arguments = [a for a in arguments if a in names]
 
 
 def node_class(op: Any) -> type:
     """The class of an op's nodes, with a slot for each edge and each thing its formulas read."""
-    saved = sorted({t for r in op.reads.values() for t in r.tensors}, key=lambda t: (t == "result", t))
+    saved = sorted({t for r in op.reads.values() for t in r.tensors}, key=lambda t: (t.startswith("result"), t))
     shapes = sorted({s for r in op.reads.values() for s in r.shapes})
     arguments = list(dict.fromkeys(a for r in op.reads.values() for a in r.arguments))
     slots = [f"{letter}_{name}" for name in saved for letter in "sv"]
@@ -112,7 +113,7 @@ def _backward_text(op: Any, method: str) -> str:
     # A result is read even where its formula is not wanted, because PyTorch notices then too that it was written.
     readers = {t: sum(t in reads.tensors for reads in op.reads.values()) for t in op.node.saved_names}
     shared = [t for t, count in readers.items() if count > 1 or (t == "result" and several) or len(op.tensors) > 2]
-    lines = [f"def {method}(node, grad):", *("    " + line for line in _loads(shared, arrays))]
+    lines = [f"def {method}(node, grad):", *("    " + line for line in _loads(shared, arrays, op.lists))]
     for i, name in enumerate(op.tensors):
         reads = op.reads.get(name)
         if reads is None:
@@ -122,7 +123,7 @@ def _backward_text(op: Any, method: str) -> str:
         if several:
             lines += [f"    g{i} = None", f"    if node.p{i} is not None:"]
             indent = "        "
-        loads = _loads([t for t in reads.tensors if t not in shared], arrays)
+        loads = _loads([t for t in reads.tensors if t not in shared], arrays, op.lists)
         loads += [f"{s}_shape = node.z_{s}" for s in reads.shapes] + [f"{a} = node.a_{a}" for a in reads.arguments]
         lines += [indent + line for line in (*loads, f"g{i} = {reads.text}")]
     if op.variadic:
@@ -142,16 +143,19 @@ def _saved_text(op: Any, method: str) -> str:
     lines = [f"def {method}(node):", *(["    items = []"] if method == "saved_items" else [])]
     for name in op.node.saved_names:
         lines += [f"    if node.s_{name} is not None and node.s_{name} is not FREED:"]
-        tell, free = f"items.append(({name!r}, node.s_{name}, node.v_{name}))", f"node.s_{name} = FREED"
+        free, tell = f"node.s_{name} = FREED", f"items.append(({name!r}, node.s_{name}, node.v_{name}))"
+        if name in op.lists:
+            each = f"({name!r} + f'[{{i}}]', t, v) for i, (t, v) in enumerate(zip(node.s_{name}, node.v_{name}))"
+            tell = f"items += [{each} if t is not None]"
         lines += [f"        {free if method == 'release' else tell}"]
     return "\n".join([*lines, f"    return {method == 'release' or 'items'}"]) + "\n"
 
 
-def _loads(tensors: list[str], arrays: bool) -> list[str]:
+def _loads(tensors: list[str], arrays: bool, lists: list[str]) -> list[str]:
     lines = []
     for t in tensors:
-        if not arrays:
-            lines.append(f"{t} = read_tensor(node, {t!r})")
+        if not arrays or t in lists:
+            lines.append(f"{t} = read_{'array' if arrays else 'tensor'}(node, {t!r})")
         elif t == "result":
             lines += [
                 "result, counter = node.s_result, node.c_result",

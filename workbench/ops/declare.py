@@ -3,12 +3,13 @@
     sin = define("SinBackward0", "sin(Tensor self)", np.sin, kind="float", self="grad * cos(self)", samples="r(3)")
 
 `Tensor` marks an argument with an edge in the graph, `Kept` a tensor that a formula may read but that has none,
-`Tensor[]` a list of tensors. The kinds:
+`Tensor[]` and `Kept[]` lists of these. The kinds:
 
 | kind | operands meet in one dtype | shapes are broadcast | integers become floating point |
 |---|---|---|---|
 | "pointwise" | yes | yes | no |
 | "float" | yes | yes | yes |
+| "tensors" | yes; numbers are refused | yes | no |
 | "assign" | no: the result has the first one's | to the first one's | no |
 | "view" | no | no | no; the result is a view of its first tensor |
 | "views" | no | no | no; the result is several views of its first tensor |
@@ -71,22 +72,23 @@ class Op:
         self.samples, self.prepare = samples, prepare
         self.name, inside = re.fullmatch(r"(\w+)\((.*)\)", signature).groups()
         # for a reader: without our marks, and under the name the variants of one operation share
-        unmarked = re.sub(r"(Tensor(\[\])?|Kept)\?? ", "", signature)
+        unmarked = re.sub(r"(Tensor|Kept)(\[\])?\?? ", "", signature)
         self.shown = re.sub(r"^(\w+?)_(all|dim|number|base|tensors)\(", r"\1(", unmarked)
         self.variadic = "Tensor[]" in inside
-        params = re.findall(r"(?:(Tensor\[\]|Tensor\??|Kept\??) )?(\w+)(=[^,]+)?(?:, )?", inside)
+        params = re.findall(r"(?:((?:Tensor|Kept)(?:\[\]|\?)?) )?(\w+)(=[^,]+)?(?:, )?", inside)
         self.parameters = ", ".join(name + default for _, name, default in params)
         self.names = ", ".join(name for _, name, _ in params)
         self.order = [name for _, name, _ in params]
         self.tensors = [name for mark, name, _ in params if mark.startswith("Tensor")]
         self.kept = [name for mark, name, _ in params if mark.startswith("Kept")]
+        self.lists = [name for mark, name, _ in params if mark == "Kept[]"]
         self.optional = [name for mark, name, _ in params if mark.endswith("?")]
         self.arguments = [name for mark, name, _ in params if not mark]
         self.several = kind == "views"
         self.extras = sorted(set(re.findall(r"\bresult[1-9]\b", " ".join(formulas.values()))))
-        self.meets = kind in ("pointwise", "float")
+        self.meets = kind in ("pointwise", "float", "tensors")
         self.fits = self.meets or kind == "assign"
-        self.numbers = NUMBERS if self.meets and len(self.tensors) == 2 else None
+        self.numbers = NUMBERS if kind in ("pointwise", "float") and len(self.tensors) == 2 else None
         unusual = self.several or self.extras or self.variadic or self.kept or self.optional or len(self.tensors) > 2
         self.simple = kind != "assign" and not unusual
         self.compiled: set[str] = set()

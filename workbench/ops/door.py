@@ -32,16 +32,19 @@ def door(op: Any, args: tuple[Any, ...]) -> Any:
         if not isinstance(operand, Tensor) and (operand is not None or not op.optional):
             _check_operand(op, position, operand, operands)
     arrays = _meet(op, operands) if op.meets else [_array_of(t) for t in operands]
+    for name in op.lists:
+        given[name] = tuple(given[name])
     rest = [_array_of(given[n]) if n in op.kept else given[n] for n in op.order if n not in op.tensors]
     try:
         r = op.forward(arrays, *rest) if op.variadic else op.forward(*arrays, *rest)
     except ValueError:
         if op.fits:
-            refusals.check_broadcast([a.shape for a in [given[name]._array for name in op.kept] + arrays])
+            kept = [given[name]._array for name in op.kept if name not in op.lists]
+            refusals.check_broadcast([a.shape for a in kept + arrays])
         raise
     if op.extras:
         r, *extra = r
-        given.update(zip(op.extras, extra, strict=True))
+        given.update(zip(op.extras, map(wrap, extra), strict=True))
     viewing = op.kind in ("view", "views")
     results = [np.asarray(a) for a in (r if op.several else (r,))]
     outs = tuple([part_of(operands[0], a) if viewing else wrap(a) for a in results])
@@ -71,7 +74,9 @@ def door(op: Any, args: tuple[Any, ...]) -> Any:
     return outs if op.several else outs[0]
 
 
-def _array_of(t: Tensor | None) -> np.ndarray | None:
+def _array_of(t: Any) -> Any:
+    if type(t) is tuple:
+        return tuple([_array_of(each) for each in t])
     return None if t is None else t._array
 
 
@@ -97,7 +102,7 @@ def _takes(op: Any, operand: Any) -> bool:
 
 
 def _check_operand(op: Any, position: int, operand: Any, operands: list[Any]) -> None:
-    if op.meets and len(operands) > 1 and isinstance(operand, NUMBER):
+    if op.meets and op.kind != "tensors" and len(operands) > 1 and isinstance(operand, NUMBER):
         return
     words = {"self": "input"}.get(op.tensors[0], op.tensors[0]) if position == 0 else op.tensors[position]
     raise TypeError(refusals.not_a_tensor(op.name, words, position, operand))
@@ -147,11 +152,13 @@ def record(op: Any, given: dict[str, Any], operands: list[Any], needs: list[bool
             setattr(node, f"s_{name}", None)
             continue
         value = given[name]
-        is_tensor = isinstance(value, Tensor)
-        if type(value) is InferenceTensor:
-            raise RuntimeError(errors.INFERENCE_SAVED)
-        setattr(node, f"s_{name}", value if is_tensor or value is None else np.array(value, out._array.dtype))
-        setattr(node, f"v_{name}", value._version if is_tensor else 0)
+        if name in op.lists:
+            saved, versions = value, tuple([_version_of(t) for t in value])
+        else:
+            is_array = isinstance(value, Tensor) or value is None
+            saved, versions = value if is_array else np.array(value, out._array.dtype), _version_of(value)
+        setattr(node, f"s_{name}", saved)
+        setattr(node, f"v_{name}", versions)
     for name in node.shape_names:
         setattr(node, f"z_{name}", np.shape(given[name]._array))
     for name in node.argument_names:
@@ -159,6 +166,13 @@ def record(op: Any, given: dict[str, Any], operands: list[Any], needs: list[bool
     if op.fits:
         node.fit = _fit(operands, needs, out._array)
     return node
+
+
+def _version_of(saved: Any) -> int:
+    """At which version something is saved; RuntimeError for what may not be."""
+    if type(saved) is InferenceTensor:
+        raise RuntimeError(errors.INFERENCE_SAVED)
+    return saved._version if isinstance(saved, Tensor) else 0
 
 
 def _fit(operands: list[Any], needs: list[bool], result: np.ndarray) -> tuple[Any, ...] | None:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from .. import errors
-from ..autograd.tensor import Tensor
+from ..autograd.tensor import Tensor, wrap
 from .compile import TENSORS
 from .declare import define, in_formulas, method
 from .refusals import check_broadcast
@@ -87,12 +87,14 @@ def _added(a: np.ndarray, source: np.ndarray, dim: int, index: np.ndarray, alpha
     return np.moveaxis(out, 0, dim)
 
 
+in_formulas("expand_as", lambda a, like: np.broadcast_to(a, like.shape), lambda t, like: t.expand(like.shape))
+in_formulas("times", *(lambda x, number: x if number == 1 else x * number,) * 2)
 _index_add = define(
     "IndexAddBackward0",
     "index_add(Tensor self, Tensor source, dim, Kept index, alpha)",
     _added,
     self="grad",
-    source="index_select(grad, dim, index) * alpha",
+    source="times(expand_as(index_select(grad, dim, index), source), alpha)",
     samples="r(3), r(2), 0, w.tensor([2, 0]), 1; r(2, 3), r(2, 2), 1, w.tensor([1, 1]), 2.5",
 )
 _index_select = define(
@@ -143,7 +145,7 @@ def _unselected(grad: np.ndarray, a: np.ndarray, mask: np.ndarray) -> np.ndarray
 def _unselected_tensor(grad: Tensor, t: Tensor, mask: Tensor) -> Tensor:
     shape = np.broadcast_shapes(t.shape, mask.shape)
     where = np.broadcast_to(mask._array, shape)
-    return TENSORS["index_backward"](grad, shape, (where,)).sum_to_size(t.shape)
+    return TENSORS["index_backward"](grad, shape, (wrap(where),)).sum_to_size(t.shape)
 
 
 in_formulas("unselected", _unselected, _unselected_tensor)

@@ -11,6 +11,8 @@ from .declare import define, in_formulas, method
 from .movement import _alias, unsqueeze
 from .shapes import dim_index, pair
 
+Indices = tuple[np.ndarray | None, ...]
+
 
 def _at(dim: int, what: Any) -> tuple[Any, ...]:
     return (slice(None),) * dim + (what,)
@@ -54,15 +56,20 @@ define(
 )
 
 
-def _index_backward(grad: np.ndarray, sizes: tuple[int, ...], indices: Any) -> np.ndarray:
+def _places(indices: Indices) -> tuple[Any, ...]:
+    """NumPy's index for index arrays, where None stands for all of a dimension."""
+    return tuple([slice(None) if each is None else each for each in indices])
+
+
+def _index_backward(grad: np.ndarray, sizes: tuple[int, ...], indices: Indices) -> np.ndarray:
     out = np.zeros(sizes, grad.dtype)
-    np.add.at(out, indices, grad)  # an element taken twice receives both gradients
+    np.add.at(out, _places(indices), grad)  # an element taken twice receives both gradients
     return out
 
 
-def _looked_up(a: np.ndarray, indices: Any) -> np.ndarray:
+def _looked_up(a: np.ndarray, indices: Indices) -> np.ndarray:
     try:
-        return a[indices]
+        return a[_places(indices)]
     except IndexError as error:
         text = str(error).replace("axis", "dimension")
         if text.startswith("shape mismatch"):
@@ -73,63 +80,63 @@ def _looked_up(a: np.ndarray, indices: Any) -> np.ndarray:
 
 _index = define(
     "IndexBackward0",
-    "index(Tensor self, indices)",
+    "index(Tensor self, Kept[] indices)",
     _looked_up,
     self="index_backward(grad, self.shape, indices)",
-    samples="r(4), (np.array([0, 2, 0]),); r(2, 3), (slice(None), np.array([1, 1]))",
-)
-define(
-    "IndexPutBackward0",
-    "index_backward(Tensor grad_output, input_sizes, indices)",
-    _index_backward,
-    grad_output="index(grad, indices)",
-    samples="r(3), (4,), (np.array([0, 2, 0]),)",
+    samples="r(4), (w.tensor([0, 2, 0]),); r(2, 3), (None, w.tensor([1, 1]))",
 )
 
 
-def _with_put(a: np.ndarray, values: Any, indices: Any, accumulate: bool = False) -> np.ndarray:
-    out = a.copy()
+def _with_put(a: np.ndarray, values: Any, indices: Indices, accumulate: bool = False) -> np.ndarray:
+    out, places = a.copy(), _places(indices)
     try:
         if accumulate:
-            np.add.at(out, indices, values)
+            np.add.at(out, places, values)
         else:
-            out[indices] = values
+            out[places] = values
     except (ValueError, TypeError):
         raise RuntimeError(
             f"shape mismatch: value tensor of shape {list(np.shape(values))} cannot be broadcast to indexing result of "
-            f"shape {list(out[indices].shape)}"
+            f"shape {list(out[places].shape)}"
         ) from None
     return out
 
 
-_index_put = define(
-    "IndexPutBackward0",
-    "index_put(Tensor self, Tensor values, indices, accumulate)",
-    _with_put,
-    kind="assign",
-    self="grad if accumulate else without(grad, indices)",
-    values="index(grad, indices)",
-    samples="r(4), r(2), (np.array([0, 2]),), False; r(2, 3), r(), (slice(None), np.array([1, 2])), False; "
-    "r(3), r(2), (np.array([1, 1]),), True",
+_index_put, _index_put_impl = (
+    define(
+        node,
+        f"{name}(Tensor self, Kept[] indices, Tensor values, accumulate)",
+        _with_put,
+        kind="assign",
+        self="grad if accumulate else without(grad, indices)",
+        values="index(grad, indices)",
+        samples="r(4), (w.tensor([0, 2]),), r(2), False; r(2, 3), (None, w.tensor([1, 2])), r(), False; "
+        "r(3), (w.tensor([1, 1]),), r(2), True",
+    )
+    for node, name in (("IndexPutBackward0", "index_put"), ("IndexPutImplBackward0", "index_put_impl"))
+)
+in_formulas(
+    "index_backward",
+    _index_backward,
+    lambda grad, sizes, indices: _index_put_impl(wrap(np.zeros(sizes, grad._array.dtype)), indices, grad, True),
 )
 in_formulas(
     "without",
     lambda grad, indices: _with_put(grad, 0, indices),
-    lambda grad, indices: _index_put(grad, wrap(np.zeros((), grad._array.dtype)), indices, False),
+    lambda grad, indices: _index_put(grad, indices, wrap(np.zeros((), grad._array.dtype)), False),
 )
 
 
 @method()
 def index_put(self: Tensor, indices: Any, values: Tensor, accumulate: bool = False) -> Tensor:
     """A copy with values written where a tuple of index tensors says; `accumulate` adds them."""
-    where = tuple(i._array if isinstance(i, Tensor) else i for i in indices)
-    fills = values._array.size == 1 and all(isinstance(i, slice) or i.dtype.kind == "b" for i in where)
+    fills = values._array.size == 1 and all(i is None or i._array.dtype.kind == "b" for i in indices)
     if values.dtype is not self.dtype and not fills:
         raise RuntimeError(
             f"Index put requires the source and destination dtypes match, got {self.dtype.word} for the destination "
             f"and {values.dtype.word} for the source."
         )
-    return _index_put(self, values, where, accumulate)
+    return _index_put(self, indices, values, accumulate)
 
 
 in_formulas(
@@ -148,7 +155,7 @@ def getitem(self: Tensor, index: Any) -> Tensor:
     return _alias(view) if view is self else view
 
 
-def located(self: Tensor, index: Any) -> tuple[Tensor, tuple[Any, ...] | None]:
+def located(self: Tensor, index: Any) -> tuple[Tensor, tuple[Tensor | None, ...] | None]:
     """An index as a view for its ints, slices and None, and what is left to look up in that view, if anything."""
     if not self._array.ndim and isinstance(index, slice):
         raise IndexError("slice() cannot be applied to a 0-dim tensor.")
@@ -159,7 +166,9 @@ def located(self: Tensor, index: Any) -> tuple[Tensor, tuple[Any, ...] | None]:
         )
     alone = isinstance(index, slice)
     parts = _spread(index if isinstance(index, tuple) else (index,), self._array.ndim)
-    out, dim, advanced = self, 0, {}
+    out, dim = self, 0
+    where: list[Tensor | None] = []  # the index tensors; None for each dimension that is taken whole before one
+    covered = 0  # how many dimensions these speak of: a mask of several dimensions speaks of as many
     for place, part in enumerate(parts):
         if part is None:
             out, dim = unsqueeze(out, dim), dim + 1
@@ -168,27 +177,21 @@ def located(self: Tensor, index: Any) -> tuple[Tensor, tuple[Any, ...] | None]:
         elif _is_number(part):
             out = _selected(out, dim, int(part), place)
         else:
-            advanced[dim] = array = _lookup_of(part, out._array.shape, dim)
-            dim += array.ndim if array.dtype.kind == "b" else 1
-    if not advanced:
-        return out, None
-    where: list[Any] = []
-    while len(where) < dim:
-        where.append(advanced.get(len(where), slice(None)))
-        if isinstance(where[-1], np.ndarray) and where[-1].dtype.kind == "b" and where[-1].ndim > 1:
-            dim -= where[-1].ndim - 1
-            advanced = {d - where[-1].ndim + 1 if d >= len(where) else d: a for d, a in advanced.items()}
-    return out, tuple(where)
+            lookup = _lookup_of(part, out._array.shape, dim)
+            where += [None] * (dim - covered) + [lookup]
+            covered = dim = dim + (lookup._array.ndim if lookup._array.dtype.kind == "b" else 1)
+    return out, tuple(where) or None
 
 
-def _lookup_of(part: Any, shape: tuple[int, ...], dim: int) -> np.ndarray:
-    """A part that is looked up element by element, as an array; IndexError where it is no index, or no fitting mask."""
+def _lookup_of(part: Any, shape: tuple[int, ...], dim: int) -> Tensor:
+    """A part that is looked up element by element, as a tensor; IndexError where it is no index, or no fitting mask."""
     if not isinstance(part, (Tensor, np.ndarray, list, tuple, range)):
         raise IndexError(
             "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices "
             f"(got {type(part).__name__})"
         )
-    array = part._array if isinstance(part, Tensor) else np.asarray(part)
+    index = part if isinstance(part, Tensor) else wrap(np.array(part))
+    array = index._array
     if array.dtype.kind not in "iub":
         raise IndexError("tensors used as indices must be long, int, byte or bool tensors")
     if array.dtype.kind == "b":
@@ -198,7 +201,7 @@ def _lookup_of(part: Any, shape: tuple[int, ...], dim: int) -> np.ndarray:
                     f"The shape of the mask {list(array.shape)} at index {i} does not match the shape of the indexed "
                     f"tensor {list(shape)} at index {dim + i}"
                 )
-    return array
+    return index
 
 
 def _is_number(part: Any) -> bool:
@@ -244,25 +247,11 @@ def _taken(a: np.ndarray, dim: int, indices: np.ndarray) -> np.ndarray:
     return np.take_along_axis(a, indices, dim) if a.ndim else a.copy()
 
 
-def _put_back(grad: np.ndarray, dim: int, indices: np.ndarray) -> np.ndarray:
-    out = np.array(grad)
-    if out.ndim:
-        np.put_along_axis(out, indices, grad, dim)
-    return out
-
-
 _sort = define(
     "SortBackward0",
     "sorted_values(Tensor self, dim, Kept indices)",
     _taken,
-    self="unsorted_values(grad, dim, indices)",
-    samples="r(4), 0, w.argsort(r(4)); r(2, 3), 1, w.argsort(r(2, 3))",
-)
-define(
-    "SortBackwardBackward0",
-    "unsorted_values(Tensor self, dim, Kept indices)",
-    _put_back,
-    self="sorted_values(grad, dim, indices)",
+    self="put(grad, self.shape, dim, True, indices)",
     samples="r(4), 0, w.argsort(r(4)); r(2, 3), 1, w.argsort(r(2, 3))",
 )
 sort_result = pair("sort")

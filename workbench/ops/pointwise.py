@@ -147,8 +147,22 @@ define(
     self="zeros_like(grad)",
     samples="r(3), r(3)",
 )
-abs = define("AbsBackward0", "abs(Tensor self)", np.abs, self="grad * sign(self)", samples="r(3)")
-sign = define("SignBackward0", "sign(Tensor self)", np.sign, self="zeros_like(grad)", samples="r(3)")
+abs = define(
+    "AbsBackward0",
+    "abs(Tensor self)",
+    np.abs,
+    prepare=only_floats("abs_cpu", but="iu"),
+    self="grad * sign(self)",
+    samples="r(3)",
+)
+sign = define(
+    "SignBackward0",
+    "sign(Tensor self)",
+    np.sign,
+    prepare=lambda args: args,  # masks
+    self="zeros_like(grad)",
+    samples="r(3)",
+)
 
 
 def _powers(args: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -177,10 +191,10 @@ _pow_tensors = define(
 )
 _pow_base = define(
     "PowBackward2",
-    "pow_base(Tensor exponent, base)",
+    "pow_base(Tensor exponent, self)",
     lambda exponent, base: np.power(exponent.dtype.type(base), exponent),
     prepare=lift,
-    exponent="grad * (result * log_number(base, exponent))",
+    exponent="grad * (result * log_number(self, exponent))",
     samples="r(3), 2.0; r(3), 3",
 )
 in_formulas(

@@ -6,12 +6,14 @@ from typing import Any
 
 import numpy as np
 
+from .. import errors
 from ..autograd import dtypes
 from ..autograd.tensor import Tensor, wrap
 from .choice import maximum, minimum
 from .declare import define, in_formulas, method
 from .shapes import dim_index, dims_of, pair
 
+ALL = "all dimensions"  # None says the same, but PyTorch then gives another node
 max_result, min_result = pair("max"), pair("min")
 
 
@@ -83,6 +85,12 @@ def _put(grad: np.ndarray, shape: tuple[int, ...], dim: int, keepdim: bool, indi
     return out
 
 
+def _put_tensor(grad: Tensor, shape: tuple[int, ...], dim: int, keepdim: bool, indices: Tensor) -> Tensor:
+    if shape and not keepdim:
+        grad, indices = grad.unsqueeze(dim), indices.unsqueeze(dim)
+    return wrap(np.zeros(shape, grad._array.dtype)).scatter(dim, indices, grad)
+
+
 _max_dim, _min_dim = (
     define(
         node,
@@ -93,14 +101,7 @@ _max_dim, _min_dim = (
     )
     for node, name in (("MaxBackward0", "max_dim"), ("MinBackward0", "min_dim"))
 )
-_put_op = define(
-    "ValueSelectingReductionBackwardBackward0",
-    "put(Tensor self, shape, dim, keepdim, Kept indices)",
-    _put,
-    self="pick(grad, dim, keepdim, indices)",
-    samples="r(2), (2, 3), 1, False, w.argmax(r(2, 3), 1); r(1), (3,), 0, True, w.argmax(r(3), 0, True)",
-)
-in_formulas("pick", _pick, _max_dim)
+in_formulas("put", _put, _put_tensor)
 in_formulas("count", lambda mask: int(np.count_nonzero(mask)), lambda mask: int(np.count_nonzero(mask._array)))
 
 
@@ -112,11 +113,11 @@ in_formulas("count_of", _count_of, _count_of)
 
 
 @method()
-def sum(self: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: dtypes.dtype | None = None) -> Tensor:
+def sum(self: Tensor, dim: Any = ALL, keepdim: bool = False, *, dtype: dtypes.dtype | None = None) -> Tensor:
     """The sum of all elements, or over `dim` (an int or several)."""
     if dtype is not None:
         self = self.to(dtype)
-    if dim is None:
+    if dim is ALL:
         return _sum_all(self)
     return _sum_dim(self, dims_of(dim, self._array.ndim), keepdim)
 
@@ -137,9 +138,10 @@ def mean(self: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: dtypes.
 
 
 def _extremum(name: str, everything: Any, along: Any, between: Any, best: Any, result: Any) -> Any:
-    def extremum(self: Tensor, dim: Any = None, keepdim: bool = False) -> Any:
-        if isinstance(dim, Tensor):
-            return between(self, dim)
+    def extremum(input: Tensor, dim: Any = None, keepdim: bool = False, *, other: Any = None) -> Any:
+        self = input
+        if isinstance(dim, Tensor) or other is not None:
+            return between(self, dim if other is None else other)
         if dim is None:
             if not self._array.size:
                 raise RuntimeError(
@@ -148,6 +150,8 @@ def _extremum(name: str, everything: Any, along: Any, between: Any, best: Any, r
                 )
             return everything(self)
         dim = dim_index(dim, self._array.ndim)
+        if not self._array.size and not self._array.shape[dim]:
+            raise IndexError(errors.EMPTY_DIM.format(name, dim))
         indices = wrap(np.asarray(best(self._array, axis=dim, keepdims=keepdim) if self._array.ndim else 0))
         return result(along(self, dim, keepdim, indices), indices)
 
@@ -171,7 +175,7 @@ def _where_extreme(name: str, best: Any, word: str) -> Any:
         if dim is not None:
             dim = dim_index(dim, len(shape)) if shape else None
         if dim is not None and not shape[dim]:
-            raise IndexError(f"{name}(): Expected reduction dim {dim} to have non-zero size.")
+            raise IndexError(errors.EMPTY_DIM.format(name, dim))
         return wrap(np.asarray(best(self._array, axis=dim, keepdims=keepdim)))
 
     where_extreme.__name__ = name
