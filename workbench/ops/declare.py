@@ -9,7 +9,6 @@
 |---|---|---|---|
 | "pointwise" | yes | yes | no |
 | "float" | yes | yes | yes |
-| "tensors" | yes; numbers are refused | yes | no |
 | "assign" | no: the result has the first one's | to the first one's | no |
 | "view" | no | no | no; the result is a view of its first tensor |
 | "views" | no | no | no; the result is several views of its first tensor |
@@ -86,9 +85,9 @@ class Op:
         self.arguments = [name for mark, name, _ in params if not mark]
         self.several = kind == "views"
         self.extras = sorted(set(re.findall(r"\bresult[1-9]\b", " ".join(formulas.values()))))
-        self.meets = kind in ("pointwise", "float", "tensors")
+        self.meets = kind in ("pointwise", "float")
         self.fits = self.meets or kind == "assign"
-        self.numbers = NUMBERS if kind in ("pointwise", "float") and len(self.tensors) == 2 else None
+        self.numbers = NUMBERS if self.meets and len(self.tensors) == 2 else None
         unusual = self.several or self.extras or self.variadic or self.kept or self.optional or len(self.tensors) > 2
         self.simple = kind != "assign" and not unusual
         self.compiled: set[str] = set()

@@ -102,7 +102,7 @@ def _takes(op: Any, operand: Any) -> bool:
 
 
 def _check_operand(op: Any, position: int, operand: Any, operands: list[Any]) -> None:
-    if op.meets and op.kind != "tensors" and len(operands) > 1 and isinstance(operand, NUMBER):
+    if op.meets and len(operands) > 1 and isinstance(operand, NUMBER):
         return
     words = {"self": "input"}.get(op.tensors[0], op.tensors[0]) if position == 0 else op.tensors[position]
     raise TypeError(refusals.not_a_tensor(op.name, words, position, operand))

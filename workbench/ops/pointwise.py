@@ -147,22 +147,8 @@ define(
     self="zeros_like(grad)",
     samples="r(3), r(3)",
 )
-abs = define(
-    "AbsBackward0",
-    "abs(Tensor self)",
-    np.abs,
-    prepare=only_floats("abs_cpu", but="iu"),
-    self="grad * sign(self)",
-    samples="r(3)",
-)
-sign = define(
-    "SignBackward0",
-    "sign(Tensor self)",
-    np.sign,
-    prepare=lambda args: args,  # masks
-    self="zeros_like(grad)",
-    samples="r(3)",
-)
+abs = define("AbsBackward0", "abs(Tensor self)", np.abs, self="grad * sign(self)", samples="r(3)")
+sign = define("SignBackward0", "sign(Tensor self)", np.sign, self="zeros_like(grad)", samples="r(3)")
 
 
 def _powers(args: tuple[Any, ...]) -> tuple[Any, ...]:
