@@ -196,6 +196,18 @@ IN_PLACE_SLOPE = {
     "calculation with negative slope",
 }
 
+WHERE_BYTES = (
+    "where received a uint8 condition tensor. This behavior is deprecated and will be removed in a future version of "
+    "PyTorch. Use a boolean condition instead."
+)
+BOOL_NEG = (
+    "Negation, the `-` operator, on a bool tensor is not supported. If you are trying to invert a mask, use the `~` or "
+    "`logical_not()` operator instead."
+)
+BOOL_POS = "The `+` operator, on a bool tensor is not supported."
+BOOL_RELU = "Boolean inputs not supported for relu"
+EMPTY_DIM = "{}(): Expected reduction dim {} to have non-zero size."
+
 HOOK_WITHOUT_GRAD = "cannot register a hook on a tensor that doesn't require gradient"
 RETAIN_WITHOUT_GRAD = "can't retain_grad on Tensor that has requires_grad=False"
 POST_ACCUMULATE_LEAF_ONLY = "post accumulate grad hooks cannot be registered on non-leaf tensors"
@@ -312,3 +324,22 @@ DETACH_VIEW = (
     "torch/optim/optimizer.py as the solution."
 )
 CALLBACK_OUTSIDE = "Final callbacks can only be installed during backward pass."
+
+DUAL_NO_LEVEL = (
+    "Trying to create a dual Tensor for forward AD but no level exists, make sure to enter_dual_level() first."
+)
+DUAL_NESTED = "Nested forward mode AD is not supported at the moment"
+DUAL_EXIT = (
+    "Trying to exit a forward AD level that was not the last one that was created. This is not supported."
+)
+DUAL_NO_LEVEL_TO_EXIT = "Dual level must be a positive number."
+DUAL_KIND = "Expected {} to be floating point or complex, but got: {}"
+DUAL_TWICE = (
+    "Making a dual Tensor based on a Tensor that already has a forward gradient at the same level 0 is not supported."
+)
+DUAL_TANGENT = "Setting a forward grad that itself has a forward gradient at the same level0 is not supported."
+DUAL_SIZE = (
+    "Trying to set a forward gradient that has a different size than that of the original Tensor, this is not "
+    "supported. Tensor is of size {} while the given forward gradient is of size {}."
+)
+DUAL_UNPACK = "_unpack_dual(): argument 'dual' (position 1) must be Tensor, not {}"

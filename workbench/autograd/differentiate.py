@@ -12,7 +12,7 @@ from .. import errors
 from . import dtypes
 from .graph import GradientEdge
 from .node import Node, edge_of, target_of
-from .task import GraphTask
+from .task import GraphTask, carries_tensors
 from .tensor import Tensor, wrap
 
 stack: Callable[[Sequence[Tensor]], Tensor] | None = None  # joins tensors, recorded; the ops supply it
@@ -109,7 +109,8 @@ def make_task(
         if isinstance(out, Tensor) and not out.requires_grad or root[0] is None:
             raise RuntimeError(errors.NO_GRAD_FN.format(i))
         roots.append(root)
-    grads = [seed if create_graph or seed is None else seed._array for seed in seeds[: len(roots)]]
+    tensors = carries_tensors(create_graph)
+    grads = [seed if tensors or seed is None else seed._array for seed in seeds[: len(roots)]]
     targets = None if inputs is None else [_target(t, accumulate) for t in inputs]
     return GraphTask(roots, grads, keep_graph, create_graph, targets, accumulate)
 
@@ -190,7 +191,7 @@ def gradients(
     """The gradient of each input, None where none arrived; one that was passed on as it is stays the same tensor."""
     task = make_task(outputs, seeds, keep_graph, create_graph, inputs)
     task.run()
-    if create_graph:
+    if task.tensors:
         return task.captured
     known = {id(seed._array): seed for seed in seeds if seed is not None}
     for g in task.captured:

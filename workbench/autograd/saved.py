@@ -12,6 +12,7 @@ import numpy as np
 from .. import errors
 from . import state
 from .grad_mode import no_grad
+from .levels import Lifted, lift
 from .node import Node, accumulator
 from .state import local
 from .tensor import Storage, Tensor, meta_of, storage_of, wrap
@@ -33,7 +34,7 @@ def stale(node: Node, saved: Tensor | np.ndarray, storage: Storage, expected: in
     if isinstance(saved, Tensor):
         fn, nr, array = saved.grad_fn, output, saved._array
     else:
-        fn, nr, array = node, output, saved
+        fn, nr, array = node, output, getattr(saved, "_array", saved)
     name = "" if fn is None else re.sub(r"Backward0?(\d*)$", r"\1", fn.name())  # RsubBackward1 is spoken of as Rsub1
     return RuntimeError(
         errors.MODIFIED_IN_PLACE.format(
@@ -47,9 +48,29 @@ def stale(node: Node, saved: Tensor | np.ndarray, storage: Storage, expected: in
     )
 
 
-def saved_output(node: Node, array: np.ndarray, storage: Storage | None, nr: int) -> Tensor:
+class LiftedOutput:
+    """A node's own output that it saved where transforms run: its value one level below, or its array and tangent."""
+
+    __slots__ = ("_array", "value", "level", "tangent", "__weakref__")
+
+    def __init__(self, output: Tensor) -> None:
+        self._array, self.level = output._array, None
+        if type(output) is Lifted:
+            self.value, self.level = output._value, output._level
+        self.tangent = None if output._meta is None else output._meta.tangent
+
+    def tensor(self) -> Tensor:
+        """The output without its history."""
+        out = wrap(self._array, requires_grad=True) if self.level is None else lift(self.value, self.level, True)
+        if self.tangent is not None:
+            meta_of(out).tangent = self.tangent
+        return out
+
+
+def saved_output(node: Node, saved: np.ndarray | LiftedOutput, storage: Storage | None, nr: int) -> Tensor:
     """A node's own saved output as a new tensor: same memory and version counter, history through the node."""
-    out = wrap(array, requires_grad=True)
+    out = saved.tensor() if type(saved) is LiftedOutput else wrap(saved, requires_grad=True)
+    array = out._array
     out._fn, out._nr = history_of_result(node, nr, array)
     out._storage = storage
     if storage is None:

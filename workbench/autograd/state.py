@@ -20,7 +20,7 @@ off: dict[Modes, bool] = {}  # the threads in which grad mode is off
 class Modes:
     """The modes of one thread."""
 
-    __slots__ = ("grad", "saved_hooks", "hooks_refused", "mutation", "task", "inference", "depth", "__weakref__")
+    __slots__ = ("grad", "saved_hooks", "hooks_refused", "mutation", "task", "inference", "depth", "levels", "dual", "__weakref__")
 
     def __init__(self) -> None:
         self.grad = True
@@ -30,12 +30,13 @@ class Modes:
         self.inference = False
         self.depth = 0  # how many graph tasks are running inside each other
         self.task: Any = None  # the innermost graph task that is running
-
+        self.levels: tuple[Any, ...] = ()  # the function transforms that are running, the innermost last
+        self.dual: Any = None  # the open level of forward-mode differentiation
 
     def copy(self) -> Modes:
         """The same modes for another thread that goes on with this one's work."""
         other = Modes()
-        for name in ("saved_hooks", "hooks_refused", "mutation", "task", "inference"):
+        for name in ("saved_hooks", "hooks_refused", "mutation", "task", "inference", "levels", "dual"):
             setattr(other, name, getattr(self, name))
         if not self.grad:
             other.grad, off[other] = False, True

@@ -6,6 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .. import errors
+from . import state
+
 if TYPE_CHECKING:
     from .node import Node
     from .tensor import Tensor
@@ -18,6 +21,25 @@ class Storage:
 
     def __init__(self) -> None:
         self.version = 0
+
+
+class Uncounted(Storage):
+    """Stands for the version counter that inference tensors do not have: writing outside inference mode is refused."""
+
+    __slots__ = ()
+
+    def __init__(self) -> None:
+        pass
+
+    @property
+    def version(self) -> int:
+        """Nobody counts."""
+        return 0
+
+    @version.setter
+    def version(self, value: int) -> None:
+        if not state.local.modes.inference:
+            raise RuntimeError(errors.INFERENCE_WRITE)
 
 
 class Meta:
@@ -33,6 +55,8 @@ class Meta:
     view_fn: Node | None = None  # a differentiable view's node: asked for through `grad_fn` only
     creation: str = "default"  # how a view came to be: "default", "no_grad", "custom", "multi_output"
     attr_version: int = 0  # the version for which view_fn is right
+    tangent: Tensor | None = None  # of a dual tensor
+    view_tangent: bool = True  # whether the tangent of a view's base is also its own
 
 
 class Size(tuple):

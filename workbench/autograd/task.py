@@ -24,10 +24,15 @@ DEEPEST = 50  # backwards inside each other on one stack
 NOWHERE = ((None, -1), None)  # after the last edge
 
 
+def carries_tensors(create_graph: bool) -> bool:
+    """Whether gradients go through the graph as tensors: where it is recorded, or a transform looks at them."""
+    return create_graph or bool(local.modes.levels) or local.modes.dual is not None
+
+
 class GraphTask:
     """One backward in progress.
 
-    `roots` are (node, output_nr) pairs and `seeds` their gradients: arrays, or tensors if `create_graph`. With
+    `roots` are (node, output_nr) pairs and `seeds` their gradients: arrays, or tensors if `tensors`. With
     `targets` (pairs again) only the nodes on a path to them run, and `captured` holds what arrived there; nothing if
     `accumulate`: the targets' own nodes run too, which accumulates at leaves.
     """
@@ -37,6 +42,7 @@ class GraphTask:
         "seeds",
         "keep_graph",
         "create_graph",
+        "tensors",
         "targets",
         "captured",
         "accumulate",
@@ -64,6 +70,7 @@ class GraphTask:
     ) -> None:
         self.roots, self.seeds = roots, seeds
         self.keep_graph, self.create_graph = keep_graph, create_graph
+        self.tensors = carries_tensors(create_graph)
         self.targets, self.accumulate = targets, accumulate
         self.captured: list[Any] = [None] * len(targets or ())
         self._captures: dict[Node, list[tuple[int, int]]] = {}
@@ -148,9 +155,9 @@ class GraphTask:
             self.begin()
         ready, buffers, waiting = self._ready, self._buffers, self._waiting
         needed, captures = self._needed, self._captures
-        keep, tensors = self.keep_graph, self.create_graph
+        keep, tensors = self.keep_graph, self.tensors
         self.outer, modes.task = modes.task, self
-        before = set_grad(tensors)
+        before = set_grad(self.create_graph)
         node: Node | None = None
         following, carried = None, None  # the next node and its gradient, if it alone is ready: no way round the heap
         ran = False
@@ -247,7 +254,7 @@ class GraphTask:
 
     def _run_partly(self, node: Node, grad: Any) -> Any:
         """Run a node of which perhaps not every gradient is needed; a built-in operation then gives none for those."""
-        out = node.vjp_tensors(grad) if self.create_graph else node.vjp(grad)
+        out = node.vjp_tensors(grad) if self.tensors else node.vjp(grad)
         if node.takes_undefined or not node.arity:
             return out
         outs = [
@@ -257,10 +264,15 @@ class GraphTask:
         return outs[0] if node.arity == 1 else outs
 
     def will_run(self, node: Node) -> bool:
-        """Whether a gradient will arrive at this node; RuntimeError for a leaf whose gradient is taken."""
+        """Whether a gradient will arrive at this node; RuntimeError for a leaf whose gradient is taken.
+
+        As in PyTorch, a root that is alone does not count, unless there are targets.
+        """
         if node in self._captures and not node.arity:
             raise RuntimeError(errors.MULTI_HOOK_LEAF)
-        return node in self._waiting and (self._needed is None or node in self._needed)
+        if self._needed is not None:
+            return node in self._waiting and node in self._needed
+        return node in self._waiting and (len(self.roots) > 1 or node is not self.roots[0][0])
 
     def _arrived(self, node: Node, extra: Extra | None, grad: Any) -> tuple[bool, Any]:
         """Whether the node is to run, and the gradient as hooks leave it."""
@@ -269,11 +281,11 @@ class GraphTask:
             self._capture(node, grad)
             wanted = False
         if extra is not None and (extra.tensor_hooks or extra.retainers or extra.cast):
-            grad = run_tensor_hooks(node, extra, grad, self.create_graph)
+            grad = run_tensor_hooks(node, extra, grad, self.tensors)
         if wanted:
             self._capture(node, grad)
         elif extra is not None and extra.pre_hooks:
-            grad = run_pre_hooks(node, extra, grad, self.create_graph)
+            grad = run_pre_hooks(node, extra, grad, self.tensors)
         return not wanted, grad
 
     def _capture(self, node: Node, grad: Any) -> None:

@@ -9,6 +9,7 @@
 |---|---|---|---|
 | "pointwise" | yes | yes | no |
 | "float" | yes | yes | yes |
+| "tensors" | yes; numbers are refused | yes | no |
 | "assign" | no: the result has the first one's | to the first one's | no |
 | "view" | no | no | no; the result is a view of its first tensor |
 | "views" | no | no | no; the result is several views of its first tensor |
@@ -28,13 +29,17 @@ from typing import Any
 
 import numpy as np
 
+from ..autograd.state import local
 from ..autograd.tensor import Tensor
 from . import compile as compiling
-from .door import door, operator_door
+from .door import door, operator_door, perform, record
 from .refusals import not_a_tensor
 from .straight import straight
 
 REGISTRY: dict[str, Op] = {}
+DIMS = ("dim", "dim0", "dim1", "dim2", "dims")  # what arguments are called that number dimensions
+SIZES = ("size", "shape", "input_sizes", "repeats", "normalized_shape")  # and those that list sizes
+TANGENTS = {"pointwise": "pointwise", "float": "pointwise", "tensors": "pointwise", "view": "linear", "views": "linear"}
 SEVERAL: dict[str, Op] = {}  # the operations with several outputs
 ABBREVIATIONS: dict[str, tuple[str, str]] = {}  # by name: how it is called, and what it stands for
 
@@ -64,6 +69,8 @@ class Op:
         kind: str,
         samples: str,
         prepare: Callable[[tuple[Any, ...]], tuple[Any, ...]] | None,
+        tangent: str | None,
+        batch: Any,
         formulas: dict,
     ) -> None:
         self.node_name, self.signature, self.forward = node_name, signature, forward
@@ -85,13 +92,51 @@ class Op:
         self.arguments = [name for mark, name, _ in params if not mark]
         self.several = kind == "views"
         self.extras = sorted(set(re.findall(r"\bresult[1-9]\b", " ".join(formulas.values()))))
-        self.meets = kind in ("pointwise", "float")
+        self.meets = kind in ("pointwise", "float", "tensors")
         self.fits = self.meets or kind == "assign"
-        self.numbers = NUMBERS if self.meets and len(self.tensors) == 2 else None
+        self.numbers = NUMBERS if kind in ("pointwise", "float") and len(self.tensors) == 2 else None
         unusual = self.several or self.extras or self.variadic or self.kept or self.optional or len(self.tensors) > 2
         self.simple = kind != "assign" and not unusual
+        self.tangent = tangent or TANGENTS.get(kind, "transposed")
+        self.batch = batch or self._batching()
+        self.slopes: dict[str, Any] = {}
         self.compiled: set[str] = set()
         self.doc = f"The operation {signature}; its node is {node_name}."
+
+    def _batching(self) -> str:
+        if self.meets:
+            return "pointwise"
+        return "dims" if set(self.order) & {*DIMS, *SIZES} else "loop"
+
+    def operands(self, given: dict[str, Any]) -> list[Any]:
+        """The differentiable arguments."""
+        return list(given[self.tensors[0]]) if self.variadic else [given[name] for name in self.tensors]
+
+    def perform(self, args: tuple[Any, ...]) -> tuple[tuple[Tensor, ...], tuple[Tensor, ...]]:
+        """Run it on arguments in the order of its signature: the outputs, and what else its forward found out."""
+        return perform(self, args)
+
+    def creation(self) -> str:
+        """How a view that it makes now came to be."""
+        modes = local.modes
+        if modes.inference:
+            return "inference"
+        if modes.grad:
+            return "multi_output" if self.several else "default"
+        return "no_grad"
+
+    def bind(self, given: dict[str, Any], operands: list[Any], needs: list[bool], outs: tuple[Tensor, ...]) -> Any:
+        """Record one application: the node, and the outputs as what the node made."""
+        node = record(self, given, operands, needs, outs[0])
+        for nr, out in enumerate(outs):
+            out._rg, out._nr = True, nr
+            if self.kind in ("view", "views"):
+                out._meta.view_fn = node
+            else:
+                out._fn = node
+        if self.several:
+            node.outputs = len(outs)
+        return node
 
     @cached_property
     def reads(self) -> dict[str, compiling.Reads]:
@@ -125,13 +170,16 @@ def define(
     kind: str = "plain",
     samples: str = "",
     prepare: Callable[[tuple[Any, ...]], tuple[Any, ...]] | None = None,
+    tangent: str | None = None,
+    batch: str | Callable[..., Any] | None = None,
     **formulas: str,
 ) -> Callable[..., Any]:
     """Declare an op, put it in the registry and return its function; `formulas` has one text per tensor argument.
 
-    `prepare` is given the arguments whenever they are not float32 or float64, and refuses or converts them.
+    `tangent` says how tangents are pushed forward (tangents.py), `batch` how a batch is run at once (batching.py), where
+    the kind and the arguments' names do not. `prepare` is given the arguments whenever they are not float32 or float64, and refuses or converts them.
     """
-    op = Op(node_name, signature, forward, kind, samples, prepare, formulas)
+    op = Op(node_name, signature, forward, kind, samples, prepare, tangent, batch, formulas)
     (SEVERAL if op.several else REGISTRY)[op.name] = op
     function = straight(op, door)
     function.op = op

@@ -24,10 +24,21 @@ NUMBER = (bool, int, float, np.number, np.bool_)
 
 def door(op: Any, args: tuple[Any, ...]) -> Any:
     """Run an op on any arguments it takes and record it if wanted; `args` in the order of its signature."""
+    outs, _ = perform(op, args)
+    return outs if op.several else outs[0]
+
+
+def perform(op: Any, args: tuple[Any, ...]) -> tuple[tuple[Tensor, ...], tuple[Tensor, ...]]:
+    """The same for the rules of transforms: all outputs, and what else the op's forward found out."""
+    modes = local.modes
+    if modes.levels:
+        from .lifting import interpret  # most programs run no transform
+
+        return interpret(op, args)
     if op.prepare is not None:
         args = op.prepare(args)
     given = dict(zip(op.order, args, strict=True))
-    operands = list(given[op.tensors[0]]) if op.variadic else [given[name] for name in op.tensors]
+    operands = op.operands(given)
     for position, operand in enumerate(operands):
         if not isinstance(operand, Tensor) and (operand is not None or not op.optional):
             _check_operand(op, position, operand, operands)
@@ -42,9 +53,11 @@ def door(op: Any, args: tuple[Any, ...]) -> Any:
             kept = [given[name]._array for name in op.kept if name not in op.lists]
             refusals.check_broadcast([a.shape for a in kept + arrays])
         raise
+    extras: tuple[Tensor, ...] = ()
     if op.extras:
         r, *extra = r
-        given.update(zip(op.extras, map(wrap, extra), strict=True))
+        extras = tuple([wrap(a) for a in extra])
+        given.update(zip(op.extras, extras, strict=True))
     viewing = op.kind in ("view", "views")
     results = [np.asarray(a) for a in (r if op.several else (r,))]
     outs = tuple([part_of(operands[0], a) if viewing else wrap(a) for a in results])
@@ -53,41 +66,26 @@ def door(op: Any, args: tuple[Any, ...]) -> Any:
     normal = any([type(t) is not InferenceTensor for t in operands])
     if viewing and normal:
         for out in outs:
-            link_view(out, operands[0], _creation(op.several))
-    modes = local.modes
+            link_view(out, operands[0], op.creation())
     if modes.grad and True in needs and floating and op.formulas and normal and not modes.inference:
-        node = record(op, given, operands, needs, outs[0])
-        for nr, out in enumerate(outs):
-            out._rg, out._nr = True, nr
-            if viewing:
-                out._meta.view_fn = node
-            else:
-                out._fn = node
-        if op.several:
-            node.outputs = len(outs)
+        node = op.bind(given, operands, needs, outs)
         if modes.saved_hooks:
             pack_saved(node, outs[0])
         if state.anomaly:
             remember(node)
         if listeners:
             emit(("created", node, tuple(operands) + tuple(given[a] for a in op.arguments), outs))
-    return outs if op.several else outs[0]
+    if modes.dual is not None and floating and op.formulas and not modes.inference:
+        from .lifting import push_duals
+
+        push_duals(op, args, operands, outs, extras)
+    return outs, extras
 
 
 def _array_of(t: Any) -> Any:
     if type(t) is tuple:
         return tuple([_array_of(each) for each in t])
     return None if t is None else t._array
-
-
-def _creation(several: bool) -> str:
-    """How a view made now came to be."""
-    modes = local.modes
-    if modes.inference:
-        return "inference"
-    if modes.grad:
-        return "multi_output" if several else "default"
-    return "no_grad"
 
 
 def operator_door(op: Any, args: tuple[Any, ...]) -> Any:
@@ -102,7 +100,7 @@ def _takes(op: Any, operand: Any) -> bool:
 
 
 def _check_operand(op: Any, position: int, operand: Any, operands: list[Any]) -> None:
-    if op.meets and len(operands) > 1 and isinstance(operand, NUMBER):
+    if op.meets and op.kind != "tensors" and len(operands) > 1 and isinstance(operand, NUMBER):
         return
     words = {"self": "input"}.get(op.tensors[0], op.tensors[0]) if position == 0 else op.tensors[position]
     raise TypeError(refusals.not_a_tensor(op.name, words, position, operand))
@@ -133,6 +131,7 @@ def record(op: Any, given: dict[str, Any], operands: list[Any], needs: list[bool
     node.seq = next(sequence)  # before the edges, as in PyTorch: a view's may be made anew just now
     node.extra = None
     edges = [(edge_of(t), t._nr) if need else (None, 0) for t, need in zip(operands, needs, strict=True)]
+    needs = [parent is not None for parent, _ in edges]  # a view made without gradients leads nowhere
     if op.variadic:
         node.parents = tuple(edges)
         wanted = set(op.tensors)

@@ -1,0 +1,178 @@
+"""Forward-mode differentiation: dual tensors, each a value with a tangent (torch.autograd.forward_ad)."""
+
+from __future__ import annotations
+
+import functools
+import weakref
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+from .. import errors
+from . import state
+from .state import local
+from .tensor import Tensor, meta_of
+from .views import geometry_of, layout_of
+
+__all__ = ["UnpackedDualTensor", "dual_level", "enter_dual_level", "exit_dual_level", "make_dual", "unpack_dual"]
+
+aliased: Callable[[Tensor], Tensor] | None = None  # a recorded view of the whole tensor; the ops supply it
+part: Callable[..., Tensor] | None = None  # the part of a tensor that a geometry names, recorded; likewise
+
+
+class DualLevel:
+    """The one open level of `make_dual`, and weakly what has tangents in it."""
+
+    __slots__ = ("marked", "_tag")
+
+    def __init__(self) -> None:
+        self.marked: list[weakref.ref[Any]] = []
+
+    def close(self) -> None:
+        """Take all tangents away."""
+        for mark in self.marked:
+            holder = mark()
+            if isinstance(holder, Tensor):
+                meta_of(holder).tangent = None
+            elif holder is not None:
+                holder.tangent = None
+
+
+class UnpackedDualTensor(NamedTuple):
+    """A dual tensor's value and its tangent, None where it has none."""
+
+    primal: Tensor
+    tangent: Tensor | None
+
+
+def tangent_of(t: Any) -> Tensor | None:
+    """A tensor's tangent; that of a view of a dual tensor is the same view of its tangent."""
+    meta = t._meta if isinstance(t, Tensor) else None
+    if meta is None:
+        return None
+    if meta.tangent is None and meta.base is not None and meta.view_tangent:
+        base = tangent_of(meta.base)
+        if base is not None:
+            meta.tangent = part(base, geometry_of(t._array, meta.base._array), layout_of(meta.base._array))
+    return meta.tangent
+
+
+def set_tangent(t: Tensor, tangent: Tensor | None) -> None:
+    """Give a new tensor its tangent, for as long as the level is open."""
+    if tangent is not None:
+        meta_of(t).tangent = tangent
+        mark(t)
+
+
+def mark(holder: Any) -> None:
+    """Have the open level take the holder's tangent away when it ends."""
+    if local.modes.dual is not None:
+        local.modes.dual.marked.append(weakref.ref(holder))
+
+
+def write_tangent(t: Tensor, tangent: Tensor | None) -> None:
+    """Write the tangent of what was written into `t`: in place, so that views of it and its base see it."""
+    have = tangent_of(t)
+    if have is None and tangent is None:
+        return
+    if have is None:
+        base = t._base
+        if base is None:
+            set_tangent(t, tangent.clone())
+            return
+        set_tangent(base, base.detach().clone().zero_())
+        have = tangent_of(t)
+    have.copy_(have.detach().clone().zero_() if tangent is None else tangent)
+
+
+@contextmanager
+def paused() -> Iterator[None]:
+    """Compute without pushing tangents forward."""
+    modes = local.modes
+    before, modes.dual = modes.dual, None
+    try:
+        yield
+    finally:
+        modes.dual = before
+
+
+def enter_dual_level() -> int:
+    """Open the level in which dual tensors live, and return its number; RuntimeError inside another."""
+    modes = local.modes
+    if modes.dual is not None:
+        raise RuntimeError(errors.DUAL_NESTED)
+    modes.dual = DualLevel()
+    state.enter_unusual()
+    return 0
+
+
+def exit_dual_level(*, level: int | None = None) -> None:
+    """Close the level: all tangents are gone."""
+    modes = local.modes
+    if level not in (None, 0 if modes.dual else -1):
+        raise RuntimeError(errors.DUAL_EXIT)
+    if modes.dual is None:
+        raise RuntimeError(errors.DUAL_NO_LEVEL_TO_EXIT)
+    modes.dual.close()
+    modes.dual = None
+    state.leave_unusual()
+
+
+class dual_level:
+    """Open a level for a `with` block, or for each call of a decorated function (torch.autograd.forward_ad)."""
+
+    def __enter__(self) -> int:
+        return enter_dual_level()
+
+    def __exit__(self, *error: Any) -> None:
+        exit_dual_level()
+
+    def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """Decorate a function."""
+
+        @functools.wraps(function)
+        def inside(*args: Any, **kwargs: Any) -> Any:
+            with type(self)():
+                return function(*args, **kwargs)
+
+        return inside
+
+
+def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> Tensor:
+    """A view of `tensor` that carries a tangent, which later operations push forward.
+
+    Both are floating point and of one shape. RuntimeError outside a level.
+    """
+    if (local.modes.dual is None) if level is None else level < 0:
+        raise RuntimeError(errors.DUAL_NO_LEVEL)
+    for name, t in (("primal", tensor), ("tangent", tangent)):
+        if not t.is_floating_point():
+            raise ValueError(errors.DUAL_KIND.format(name, t.dtype))
+    dual = aliased(tensor)
+    if tangent_of(tensor) is not None:
+        raise RuntimeError(errors.DUAL_TWICE)
+    if tangent_of(tangent) is not None:
+        raise RuntimeError(errors.DUAL_TANGENT)
+    check_size(tensor, tangent)
+    same = tangent._array.strides == tensor._array.strides or not tensor._array.size
+    meta_of(dual).view_tangent = False
+    set_tangent(dual, tangent if same else tangent.clone())
+    return dual
+
+
+def check_size(tensor: Tensor, tangent: Tensor) -> None:
+    """RuntimeError for a tangent of another shape."""
+    if tensor._array.shape != tangent._array.shape:
+        raise RuntimeError(errors.DUAL_SIZE.format(list(tensor.shape), list(tangent.shape)))
+
+
+def unpack_dual(tensor: Tensor, *, level: int | None = None) -> UnpackedDualTensor:
+    """A view of the value, without tangent, and the tangent itself."""
+    if local.modes.dual is None:
+        return UnpackedDualTensor(tensor, None)
+    if not isinstance(tensor, Tensor):
+        raise TypeError(errors.DUAL_UNPACK.format(type(tensor).__name__))
+    with paused():
+        primal = aliased(tensor)
+    meta_of(primal).view_tangent = False
+    return UnpackedDualTensor(primal, tangent_of(tensor))

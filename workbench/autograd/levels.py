@@ -1,0 +1,122 @@
+"""Levels: each function transform that is running (`grad`, `jvp`, `vmap`) is one, the innermost on top.
+
+A tensor that a transform looks into is lifted: it stands for a tensor of the levels below, its value. An operation is
+interpreted at the highest level among its operands, on their values, one level below; what comes out is lifted again.
+So a transform knows its own level alone, and transforms nest freely (JAX's autodidax explains the idea).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from . import state
+from .state import local, set_grad
+from .tensor import Tensor
+
+_KEEPS_GRAD = ("vmap", "jvp")  # levels that have no grad mode of their own
+
+
+class Level:
+    """One running transform: "grad", "jvp" or "vmap" with the size of its batch."""
+
+    __slots__ = ("kind", "number", "outer_grad", "size", "randomness", "_tag")
+
+    def __init__(self, kind: str, size: int | None = None, randomness: str = "error") -> None:
+        self.kind, self.size, self.randomness = kind, size, randomness
+        self.number = len(local.modes.levels) + 1
+        self.outer_grad = local.modes.grad
+
+
+class Lifted(Tensor):
+    """A tensor as one level sees it; its array tells shape and dtype there (of a batched one: the first sample's)."""
+
+    __slots__ = ("_value", "_level")
+    __class__ = Tensor
+
+
+def lift(value: Tensor, level: Level, requires_grad: bool = False) -> Lifted:
+    """A tensor of the levels below as this level sees it: a leaf. Under vmap its first dimension is the batch."""
+    t = Lifted()
+    t._value, t._level = value, level
+    array = value._array
+    if level.kind == "vmap":
+        array = array[0] if len(array) else np.empty(array.shape[1:], array.dtype)
+    t._array = array if type(array) is np.ndarray else np.asarray(array)
+    t._rg, t._fn, t._nr, t._storage, t._meta = requires_grad, None, 0, None, None
+    return t
+
+
+def level_of(t: Any) -> Level | None:
+    """The level a tensor was lifted to, if that is still running."""
+    if type(t) is not Lifted:
+        return None
+    return t._level if t._level in local.modes.levels else level_of(t._value)
+
+
+def at(t: Tensor, level: Level) -> Tensor:
+    """A lifted tensor without what is left of levels that are over."""
+    while type(t) is Lifted and t._level is not level and t._level not in local.modes.levels:
+        t = t._value
+    return t
+
+
+def value_of(t: Tensor, level: Level) -> Tensor:
+    """What a tensor is one level below."""
+    t = at(t, level)
+    return t._value if type(t) is Lifted and t._level is level else t
+
+
+def highest(tensors: Any) -> Level | None:
+    """The highest running level among tensors (and lists of them)."""
+    found: Level | None = None
+    for t in tensors:
+        level = highest(t) if isinstance(t, (list, tuple)) else level_of(t)
+        if level is not None and (found is None or level.number > found.number):
+            found = level
+    return found
+
+
+@contextmanager
+def entered(kind: str, size: int | None = None, randomness: str = "error") -> Iterator[Level]:
+    """A new level on top for as long as the block runs; a "grad" level switches gradients on for itself."""
+    modes = local.modes
+    level = Level(kind, size, randomness)
+    before = modes.levels, modes.grad
+    modes.levels = (*modes.levels, level)
+    state.enter_unusual()
+    if kind == "grad":
+        set_grad(True)
+    try:
+        yield level
+    finally:
+        state.leave_unusual()
+        modes.levels = before[0]
+        set_grad(before[1])
+
+
+class below:
+    """Context: work one level below, with the grad mode that is in force there. None: below all levels."""
+
+    __slots__ = ("level", "before")
+
+    def __init__(self, level: Level | None) -> None:
+        self.level = level
+
+    def __enter__(self) -> None:
+        modes = local.modes
+        levels, grad = modes.levels, modes.grad
+        self.before = levels, grad
+        number = 1 if self.level is None else self.level.number
+        for each in reversed(levels[number - 1 :]):
+            if each.kind == "grad":
+                grad = each.outer_grad
+        modes.levels = levels[: number - 1]
+        set_grad(grad)
+
+    def __exit__(self, *error: Any) -> None:
+        local.modes.levels, grad = self.before
+        set_grad(grad)

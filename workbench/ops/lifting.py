@@ -1,0 +1,127 @@
+"""How a level interprets an operation: on the values one level below, with what the transform adds at its own.
+
+"grad" records a node, "jvp" pushes tangents forward, "vmap" runs one operation for the whole batch.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..autograd.forward_ad import mark, paused, set_tangent, tangent_of
+from ..autograd.levels import Level, Lifted, at, below, highest, lift, value_of
+from ..autograd.saved import LiftedOutput, Packed
+from ..autograd.state import local
+from ..autograd.tensor import Tensor, link_view
+from ..events import emit, listeners
+from . import batching, tangents
+
+Tensors = tuple[Tensor, ...]
+
+
+def interpret(op: Any, args: tuple[Any, ...]) -> tuple[Tensors, Tensors]:
+    """The outputs of an op and what else its forward found out, where transforms are running."""
+    tensors = [arg for name, arg in zip(op.order, args, strict=True) if name not in op.arguments]
+    level = highest(tensors)
+    if level is None:
+        with below(None):
+            return op.perform(_map(op, args, _unlifted))
+    if level is not local.modes.levels[-1]:
+        with below(local.modes.levels[level.number]):
+            return interpret(op, args)
+    args = _map(op, args, lambda t: at(t, level))
+    if op.prepare is not None:
+        args = op.prepare(args)
+    return RULES[level.kind](op, args, level)
+
+
+def _map(op: Any, args: tuple[Any, ...], function: Any) -> tuple[Any, ...]:
+    """The arguments of an op with a function run over its tensors."""
+
+    def mapped(thing: Any) -> Any:
+        if isinstance(thing, Tensor):
+            return function(thing)
+        return type(thing)([mapped(t) for t in thing]) if isinstance(thing, (list, tuple)) else thing
+
+    return tuple([a if name in op.arguments else mapped(a) for name, a in zip(op.order, args, strict=True)])
+
+
+def _unlifted(t: Tensor) -> Tensor:
+    while type(t) is Lifted:
+        t = t._value
+    return t
+
+
+def _run_below(op: Any, args: tuple[Any, ...], level: Level) -> tuple[Tensors, Tensors]:
+    with below(level):
+        return op.perform(_map(op, args, lambda t: value_of(t, level)))
+
+
+def _lifted(op: Any, operands: list[Any], values: Tensors, level: Level) -> tuple[Lifted, ...]:
+    """The outputs as this level sees them; views are linked to what they are views of."""
+    outs = tuple([lift(value, level) for value in values])
+    if op.kind in ("view", "views") and type(operands[0]) is Lifted:
+        for out in outs:
+            link_view(out, operands[0], op.creation())
+    return outs
+
+
+def _record(op: Any, args: tuple[Any, ...], level: Level) -> tuple[Tensors, Tensors]:
+    given = dict(zip(op.order, args, strict=True))
+    operands = op.operands(given)
+    values, extras = _run_below(op, args, level)
+    outs = _lifted(op, operands, values, level)
+    needs = [type(t) is Lifted and t._level is level and t.requires_grad for t in operands]
+    if local.modes.grad and True in needs and op.formulas and outs and outs[0]._array.dtype.kind == "f":
+        given.update(zip(op.extras, extras, strict=True))
+        node = op.bind(given, operands, needs, outs)
+        if node.keeps_result:
+            node.s_result = LiftedOutput(outs[0])
+        if listeners:
+            emit(("created", node, (*operands, *(given[a] for a in op.arguments)), outs))
+    return outs, tuple([lift(extra, level) for extra in extras])
+
+
+def _push(op: Any, args: tuple[Any, ...], level: Level) -> tuple[Tensors, Tensors]:
+    given = dict(zip(op.order, args, strict=True))
+    operands = op.operands(given)
+    moved = [tangent_of(t) if type(t) is Lifted and t._level is level else None for t in operands]
+    values, extras = _run_below(op, args, level)
+    outs = _lifted(op, operands, values, level)
+    if op.formulas and any(t is not None for t in moved) and outs and outs[0]._array.dtype.kind == "f":
+        with below(level):
+            found = tangents.push(op, _map(op, args, lambda t: value_of(t, level)), moved, values, extras)
+        for out, tangent in zip(outs, found, strict=True):
+            set_tangent(out, tangent)
+        if listeners:
+            emit(("pushed", op, outs, found, level))
+    return outs, tuple([lift(extra, level) for extra in extras])
+
+
+def _map_batch(op: Any, args: tuple[Any, ...], level: Level) -> tuple[Tensors, Tensors]:
+    given = dict(zip(op.order, args, strict=True))
+    with below(level):
+        values, extras = batching.batched(op, _map(op, args, lambda t: batching.Mapped.of(t, level)), level.size)
+    outs = _lifted(op, op.operands(given), values, level)
+    if listeners:
+        emit(("batched", op, outs, level))
+    return outs, tuple([lift(extra, level) for extra in extras])
+
+
+def push_duals(op: Any, args: tuple[Any, ...], operands: list[Any], outs: Tensors, extras: Tensors) -> None:
+    """Give the results of dual tensors their tangents, and let the node that saved the result know of it."""
+    moved = [tangent_of(t) for t in operands]
+    if all(t is None for t in moved):
+        return
+    with paused():
+        found = tangents.push(op, args, moved, outs, extras)
+    for out, tangent in zip(outs, found, strict=True):
+        set_tangent(out, tangent)
+    node = outs[0]._fn
+    if node is not None and node.keeps_result and type(node.s_result) is not Packed:
+        node.s_result = LiftedOutput(outs[0])
+        mark(node.s_result)
+    if listeners:
+        emit(("pushed", op, outs, found, None))
+
+
+RULES = {"grad": _record, "jvp": _push, "vmap": _map_batch}
