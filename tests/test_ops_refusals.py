@@ -99,3 +99,38 @@ torch.arange(0, -0.0) | torch.arange(n)
 @pytest.mark.parametrize("text", entries(MADE))
 def test_making_tensors(text: str) -> None:
     compare(lambda torch: eval(text, names(torch)))
+
+
+ANSWERS = """
+torch.maximum(x, 1) | torch.minimum(1, x) | torch.maximum(x, np.float64(3)) | torch.maximum(x, None)
+torch.maximum(input=x, other=y) | torch.maximum(x, n) | torch.maximum(m, m) | torch.maximum(e, e)
+torch.max(x, other=y) | torch.max(input=x) | torch.max(a, dim=0) | torch.tensor([]).max(0) | torch.tensor([]).min(0)
+torch.tensor([]).max() | torch.tensor([]).argmax() | torch.tensor([]).argmin(0) | torch.zeros(2, 0).max(1)
+torch.zeros(2, 0).max(0) | torch.zeros(2, 0).min(1) | torch.zeros(2, 0).argmax(0) | torch.abs(m) | m.abs()
+torch.abs(n) | torch.sign(m) | m.relu() | n.relu() | -m | +m | torch.where(m) | torch.where(n) | torch.where(a > 0)
+torch.where(torch.tensor(True)) | torch.where(n > 5) | torch.where(condition=m, input=x, other=y)
+torch.where(m.to(torch.uint8), x, y) | torch.where(n, x, y) | x.where(condition=m, other=y) | torch.where(m, n, 2.5)
+torch.where(m, True, 2) | 2 ** torch.tensor([-1]) | torch.tensor([2]) ** -1 | torch.tensor([2]) ** torch.tensor([-1])
+n ** -2 | m ** -1 | torch.pow(2, torch.tensor([-1, 3]))
+torch.tensor([-1, 1, 0, 2, -1]) ** torch.tensor([-1, -1, -1, -2, -2]) | n ** n | torch.tensor([-1]).pow(-3)
+(-1) ** torch.tensor([-3, -2]) | n.int() ** torch.tensor(-1) | n ** -1.0 | m ** m | m ** 2
+torch.pow(input=x, exponent=2) | torch.add(input=x, other=y, alpha=2) | torch.sub(input=x, other=y)
+torch.exp(input=x) | torch.mul(input=x, other=y) | torch.sum(input=x) | torch.matmul(input=a, other=M)
+torch.clamp(input=x, min=0) | x.add(y, alpha="a") | n.add(n, alpha=0.5) | n.add(1, alpha=0.5) | n.add(x, alpha=0.5)
+m.add(m, alpha=True) | m.add(m, alpha=2) | n.sub(n, alpha=2.5) | n.sub(n, alpha=2) | x & y | m & 1.5 | m & m | n
+n ^ 1 | x.sum(None) | x.sum(dim=None, keepdim=True) | x.mean(None) | x.mean(None, True) | torch.eq(x, 0.5)
+torch.ne(x, y) | torch.gt(a, 0) | torch.lt(x, y) | torch.ge(x, 2) | torch.le(n, 2)
+"""
+
+
+@pytest.mark.parametrize("text", entries(ANSWERS))
+def test_answers(text: str) -> None:
+    compare(lambda torch: eval(text, names(torch)))
+
+
+@same
+def test_what_is_no_condition_and_no_limit(torch: Any) -> Any:
+    x, m = torch.ones(2), torch.tensor([True, False])
+    calls = [(torch.where, True, x, x), (torch.where, m, x), (torch.where, m, "a", x), (torch.clamp, x, "a")]
+    calls += [(torch.clamp, x, x, 1), (torch.clamp, x, 0, x), (torch.pow, x, "a"), (torch.pow, 2, 3), (x.maximum, 1)]
+    return [raised(*call)[0] for call in calls]

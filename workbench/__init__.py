@@ -38,7 +38,7 @@ from .autograd.grad_mode import (
 from .autograd.storage import Size
 from .autograd.tensor import Tensor
 from .ops.arranging import flip, roll, tril, triu
-from .ops.choice import clamp, maximum, minimum, where
+from .ops.choice import clamp, eq, ge, gt, le, lt, maximum, minimum, ne, where
 from .ops.convolution import conv2d
 from .ops.creation import (
     arange,
@@ -105,7 +105,6 @@ from .ops.pointwise import (
     log,
     mul,
     neg,
-    pow,
     reciprocal,
     relu,
     sigmoid,
@@ -115,6 +114,7 @@ from .ops.pointwise import (
     sub,
     tanh,
 )
+from .ops.powers import pow
 from .ops.products import addmm, outer
 from .ops.random import (
     get_rng_state,

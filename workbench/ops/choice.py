@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from ..autograd.tensor import Tensor
+from .. import errors
+from ..autograd import dtypes
+from ..autograd.tensor import Tensor, wrap
+from .arguments import number_of
 from .declare import define, in_formulas, method, operator
-from .refusals import lift
-from .shapes import python_number
+from .refusals import lift, not_a_tensor
 
 maximum = define(
     "MaximumBackward0",
     "maximum(Tensor self, Tensor other)",
     np.maximum,
-    kind="pointwise",
+    kind="tensors",
     self="where(self == other, grad / 2, where(self > other, grad, 0))",
     other="where(self == other, grad / 2, where(self < other, grad, 0))",
     samples="r(3), r(3); r(2, 3), r(3)",
@@ -24,7 +28,7 @@ minimum = define(
     "MinimumBackward0",
     "minimum(Tensor self, Tensor other)",
     np.minimum,
-    kind="pointwise",
+    kind="tensors",
     self="where(self == other, grad / 2, where(self < other, grad, 0))",
     other="where(self == other, grad / 2, where(self > other, grad, 0))",
     samples="r(3), r(3); r(2, 3), r(3)",
@@ -81,18 +85,29 @@ def clamp(self: Tensor, min: Any = None, max: Any = None) -> Tensor:
     if min is None and max is None:
         raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
     if isinstance(min, Tensor) or isinstance(max, Tensor):
+        for position, (name, limit) in enumerate((("min", min), ("max", max)), 1):
+            if limit is not None and not isinstance(limit, Tensor):
+                raise TypeError(not_a_tensor("clamp", name, position, limit))
         low, high = _limits(self._array.dtype)
         return _clamp_tensors(self, low if min is None else min, high if max is None else max)
-    return _clamp(self, python_number(min), python_number(max))
+    low, high = (None if n is None else number_of("clamp", w, i, n) for i, w, n in ((1, "min", min), (2, "max", max)))
+    return _clamp(self, low, high)
 
 
-def where(condition: Tensor, self: Any = None, other: Any = None) -> Tensor:
-    """`self` where condition holds, else `other`; RuntimeError unless condition is a bool tensor."""
+def where(condition: Tensor, input: Any = None, other: Any = None) -> Any:
+    """`input` where condition holds, else `other`; condition alone: where it holds, a tensor of indices a dimension."""
+    if not isinstance(condition, Tensor):
+        raise TypeError(not_a_tensor("where", "condition", 0, condition))
+    if input is None and other is None:
+        return tuple([wrap(index) for index in np.nonzero(np.atleast_1d(condition._array))])
+    if condition.dtype is dtypes.uint8:
+        warnings.warn(errors.WHERE_BYTES, UserWarning, stacklevel=2)
+        condition = condition.to(dtypes.bool_)
     if condition._array.dtype.kind != "b":
         raise RuntimeError(
             f"where expected condition to be a boolean tensor, but got a tensor with dtype {condition.dtype.word}"
         )
-    return where_(condition, self, other)
+    return where_(condition, input, other)
 
 
 Tensor.where = lambda self, condition, other: where(condition, self, other)
@@ -105,6 +120,15 @@ def _inverted(a: np.ndarray) -> np.ndarray:
     return np.invert(a)
 
 
+def _of_integers(ufunc: np.ufunc) -> Callable[..., np.ndarray]:
+    def bitwise(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+        if a.dtype.kind == "f":
+            raise NotImplementedError(f"\"{ufunc.__name__}_cpu\" not implemented for '{dtypes.of(a).word}'")
+        return ufunc(a, b)
+
+    return bitwise
+
+
 for _name, _forward, _word in (
     ("eq", np.equal, "__eq__"),
     ("ne", np.not_equal, "__ne__"),
@@ -112,9 +136,9 @@ for _name, _forward, _word in (
     ("le", np.less_equal, "__le__"),
     ("gt", np.greater, "__gt__"),
     ("ge", np.greater_equal, "__ge__"),
-    ("bitwise_and", np.bitwise_and, "__and__"),
-    ("bitwise_or", np.bitwise_or, "__or__"),
-    ("bitwise_xor", np.bitwise_xor, "__xor__"),
+    ("bitwise_and", _of_integers(np.bitwise_and), "__and__"),
+    ("bitwise_or", _of_integers(np.bitwise_or), "__or__"),
+    ("bitwise_xor", _of_integers(np.bitwise_xor), "__xor__"),
 ):
     globals()[_name] = define(_name, f"{_name}(Tensor self, Tensor other)", _forward, kind="pointwise")
     setattr(Tensor, _name, globals()[_name])

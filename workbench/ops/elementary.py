@@ -8,7 +8,7 @@ import numpy as np
 
 from ..autograd.tensor import Tensor
 from .declare import define, in_formulas, method
-from .pointwise import pow
+from .powers import pow
 from .refusals import only_floats
 
 in_formulas("pi", math.pi, math.pi)

@@ -17,7 +17,7 @@ from ..autograd.state import local
 from ..autograd.tensor import InferenceTensor, Tensor, bump, storage_of, wrap
 from ..autograd.views import check_write, rebase
 from ..events import emit, listeners
-from . import arranging, choice, elementary, gathering, pointwise, scan
+from . import arranging, choice, elementary, gathering, pointwise, powers, scan
 from .declare import define, method
 from .indexing import index_put as put
 from .indexing import located
@@ -125,7 +125,7 @@ METHODS = (
     pointwise.sub,
     pointwise.mul,
     pointwise.div,
-    pointwise.pow,
+    powers.pow,
     pointwise.sign,
     scan.cumsum,
     scan.cumprod,

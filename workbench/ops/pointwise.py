@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from .. import errors
 from ..autograd.tensor import Tensor
-from .choice import where_
-from .declare import define, in_formulas, method, operator
-from .refusals import lift, no_bools, no_mask, not_a_tensor
+from .declare import define, method, operator
+from .refusals import fitting_scale, lift, no_bools, no_mask, only_floats
 from .shapes import python_number
 
 _add = define(
@@ -24,8 +24,9 @@ _add = define(
 _add_scaled = define(
     "AddBackward0",
     "add_scaled(Tensor self, Tensor other, alpha)",
-    lambda a, b, alpha: a + alpha * b,
+    lambda a, b, alpha: a + a.dtype.type(alpha) * b,
     kind="pointwise",
+    prepare=lambda args: fitting_scale("add", args),
     self="grad",
     other="grad * alpha",
     samples="r(3), r(3), 2.5; r(2, 3), r(3), -1; r(3), 2.0, 3",
@@ -45,9 +46,9 @@ _sub = define(
 _sub_scaled = define(
     "SubBackward0",
     "sub_scaled(Tensor self, Tensor other, alpha)",
-    lambda a, b, alpha: a - alpha * b,
+    lambda a, b, alpha: a - a.dtype.type(alpha) * b,
     kind="pointwise",
-    prepare=no_bools,
+    prepare=lambda args: fitting_scale("sub", no_bools(args)),
     self="grad",
     other="-grad * alpha",
     samples="r(3), r(3), 2.5; r(2, 3), r(3), -1",
@@ -78,7 +79,14 @@ div = define(
     other="-grad * (self / other / other)",
     samples="r(3), p(3); r(2, 3), p(3); r(3), 2.5; r(2, 1), p(1, 3)",
 )
-neg = define("NegBackward0", "neg(Tensor self)", np.negative, prepare=no_mask, self="-grad", samples="r(3)")
+neg = define(
+    "NegBackward0",
+    "neg(Tensor self)",
+    np.negative,
+    prepare=no_mask(errors.BOOL_NEG),
+    self="-grad",
+    samples="r(3)",
+)
 reciprocal = define(
     "ReciprocalBackward0",
     "reciprocal(Tensor self)",
@@ -128,6 +136,7 @@ relu = define(
     "ReluBackward0",
     "relu(Tensor self)",
     lambda a: np.maximum(a, a.dtype.type(0)),
+    prepare=no_mask(errors.BOOL_RELU),
     self="threshold_backward(grad, result)",
     samples="r(3); r(2, 3)",
 )
@@ -147,57 +156,31 @@ define(
     self="zeros_like(grad)",
     samples="r(3), r(3)",
 )
-abs = define("AbsBackward0", "abs(Tensor self)", np.abs, self="grad * sign(self)", samples="r(3)")
-sign = define("SignBackward0", "sign(Tensor self)", np.sign, self="zeros_like(grad)", samples="r(3)")
-
-
-def _powers(args: tuple[Any, ...]) -> tuple[Any, ...]:
-    t, exponent = lift(args)
-    if not t.dtype.is_floating_point and exponent < 0:
-        raise RuntimeError("Integers to negative integer powers are not allowed.")
-    return t, exponent
-
-
-_pow_number = define(
-    "PowBackward0",
-    "pow_number(Tensor self, exponent)",
-    np.power,
-    prepare=_powers,
-    self="grad * (exponent * self ** (exponent - 1)) if exponent else zeros_like(grad)",
-    samples="p(3), 2; r(3), 3; p(3), 0.5; r(2), 0",
+abs = define(
+    "AbsBackward0",
+    "abs(Tensor self)",
+    np.abs,
+    prepare=only_floats("abs_cpu", but="iu"),
+    self="grad * sign(self)",
+    samples="r(3)",
 )
-_pow_tensors = define(
-    "PowBackward1",
-    "pow(Tensor self, Tensor exponent)",
-    np.power,
-    kind="pointwise",
-    self="where(exponent == 0, 0, grad * (exponent * self ** (exponent - 1)))",
-    exponent="grad * where((self == 0) & (exponent >= 0), 0, result * log(self))",
-    samples="p(3), r(3); p(2, 3), p(3)",
-)
-_pow_base = define(
-    "PowBackward2",
-    "pow_base(Tensor exponent, self)",
-    lambda exponent, base: np.power(exponent.dtype.type(base), exponent),
-    prepare=lift,
-    exponent="grad * (result * log_number(self, exponent))",
-    samples="r(3), 2.0; r(3), 3",
-)
-in_formulas(
-    "log_number",
-    lambda base, exponent: float(np.log(base)) if base else np.where(exponent >= 0, 0.0, -np.inf),
-    lambda base, exponent: float(np.log(base)) if base else where_(exponent >= 0, 0.0, -np.inf),
+sign = define(
+    "SignBackward0",
+    "sign(Tensor self)",
+    lambda a: np.sign(a) if a.dtype.kind != "b" else a.copy(),
+    self="zeros_like(grad)",
+    samples="r(3)",
 )
 
 
-def add(self: Tensor, other: Any, *, alpha: float = 1) -> Tensor:
-    """self + alpha * other."""
-    return _add(self, other) if alpha == 1 else _add_scaled(self, other, alpha)
+def add(input: Tensor, other: Any, *, alpha: float = 1) -> Tensor:
+    """input + alpha * other."""
+    return _add(input, other) if alpha == 1 else _add_scaled(input, other, alpha)
 
 
-def sub(self: Tensor, other: Any, *, alpha: float = 1) -> Tensor:
-    """self - alpha * other; RuntimeError for two bool tensors."""
-    return _sub(self, other) if alpha == 1 else _sub_scaled(self, other, alpha)
+def sub(input: Tensor, other: Any, *, alpha: float = 1) -> Tensor:
+    """input - alpha * other; RuntimeError for two bool tensors."""
+    return _sub(input, other) if alpha == 1 else _sub_scaled(input, other, alpha)
 
 
 Tensor.add, Tensor.sub = add, sub
@@ -214,36 +197,6 @@ def rsub(self: Tensor, other: Any) -> Tensor:
 def _rdiv(self: Tensor, other: Any) -> Tensor:
     other = python_number(other)
     return mul(reciprocal(self), other) if isinstance(other, (int, float)) else NotImplemented
-
-
-@method("__pow__")
-def _power(self: Tensor, exponent: Any) -> Any:
-    if type(exponent) is int or type(exponent) is float:
-        return _pow_number(self, exponent)
-    if isinstance(exponent, Tensor):
-        return _pow_tensors(self, exponent)
-    exponent = python_number(exponent)
-    return _pow_number(self, exponent) if isinstance(exponent, (int, float)) else NotImplemented
-
-
-def pow(self: Any, exponent: Any) -> Tensor:
-    """self to the power of exponent, either of which may be a number; TypeError unless one is a tensor."""
-    if isinstance(self, Tensor):
-        out = _power(self, exponent)
-        if out is not NotImplemented:
-            return out
-    elif isinstance(exponent, Tensor):
-        return _pow_base(exponent, python_number(self))
-    raise TypeError(not_a_tensor("pow", "exponent", 1, exponent))
-
-
-Tensor.pow = pow
-
-
-@method("__rpow__")
-def _rpow(self: Tensor, base: Any) -> Tensor:
-    base = python_number(base)
-    return _pow_base(self, base) if isinstance(base, (int, float)) else NotImplemented
 
 
 for _function in (
@@ -270,4 +223,4 @@ Tensor.__sub__ = operator(_sub)
 Tensor.__truediv__ = operator(div)
 Tensor.__neg__ = neg
 Tensor.__abs__ = abs
-Tensor.__pos__ = lambda self: self
+Tensor.__pos__ = lambda self: no_mask(errors.BOOL_POS)((self,))[0]

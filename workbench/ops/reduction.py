@@ -6,12 +6,14 @@ from typing import Any
 
 import numpy as np
 
+from .. import errors
 from ..autograd import dtypes
 from ..autograd.tensor import Tensor, wrap
 from .choice import maximum, minimum
 from .declare import define, in_formulas, method
 from .shapes import dim_index, dims_of, pair
 
+ALL = "all dimensions"  # None says the same, but PyTorch then gives another node
 max_result, min_result = pair("max"), pair("min")
 
 
@@ -111,17 +113,17 @@ in_formulas("count_of", _count_of, _count_of)
 
 
 @method()
-def sum(self: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: dtypes.dtype | None = None) -> Tensor:
+def sum(self: Tensor, dim: Any = ALL, keepdim: bool = False, *, dtype: dtypes.dtype | None = None) -> Tensor:
     """The sum of all elements, or over `dim` (an int or several)."""
     if dtype is not None:
         self = self.to(dtype)
-    if dim is None:
+    if dim is ALL:
         return _sum_all(self)
     return _sum_dim(self, dims_of(dim, self._array.ndim), keepdim)
 
 
 @method()
-def mean(self: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: dtypes.dtype | None = None) -> Tensor:
+def mean(self: Tensor, dim: Any = ALL, keepdim: bool = False, *, dtype: dtypes.dtype | None = None) -> Tensor:
     """The mean of all elements, or over `dim`; RuntimeError for integers."""
     if dtype is not None:
         self = self.to(dtype)
@@ -130,15 +132,16 @@ def mean(self: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: dtypes.
             "mean(): could not infer output dtype. Input dtype must be either a floating point or complex dtype. "
             f"Got: {self.dtype.word}"
         )
-    if dim is None:
+    if dim is ALL:
         return _mean_all(self)
     return _mean_dim(self, dims_of(dim, self._array.ndim), keepdim)
 
 
 def _extremum(name: str, everything: Any, along: Any, between: Any, best: Any, result: Any) -> Any:
-    def extremum(self: Tensor, dim: Any = None, keepdim: bool = False) -> Any:
-        if isinstance(dim, Tensor):
-            return between(self, dim)
+    def extremum(input: Tensor, dim: Any = None, keepdim: bool = False, *, other: Any = None) -> Any:
+        self = input
+        if isinstance(dim, Tensor) or other is not None:
+            return between(self, dim if other is None else other)
         if dim is None:
             if not self._array.size:
                 raise RuntimeError(
@@ -147,6 +150,8 @@ def _extremum(name: str, everything: Any, along: Any, between: Any, best: Any, r
                 )
             return everything(self)
         dim = dim_index(dim, self._array.ndim)
+        if not self._array.size and not self._array.shape[dim]:
+            raise IndexError(errors.EMPTY_DIM.format(name, dim))
         indices = wrap(np.asarray(best(self._array, axis=dim, keepdims=keepdim) if self._array.ndim else 0))
         return result(along(self, dim, keepdim, indices), indices)
 
@@ -170,7 +175,7 @@ def _where_extreme(name: str, best: Any, word: str) -> Any:
         if dim is not None:
             dim = dim_index(dim, len(shape)) if shape else None
         if dim is not None and not shape[dim]:
-            raise IndexError(f"{name}(): Expected reduction dim {dim} to have non-zero size.")
+            raise IndexError(errors.EMPTY_DIM.format(name, dim))
         return wrap(np.asarray(best(self._array, axis=dim, keepdims=keepdim)))
 
     where_extreme.__name__ = name

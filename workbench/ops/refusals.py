@@ -63,6 +63,17 @@ def lift(args: tuple[Any, ...]) -> tuple[Any, ...]:
     return (t.to(dtypes.result_type([(t.dtype, 1), *standing])), *numbers)
 
 
+def fitting_scale(function: str, args: tuple[Any, ...]) -> tuple[Any, ...]:
+    """TypeError unless `alpha` is a number, RuntimeError if it is a fraction and all that it scales are integers."""
+    *operands, alpha = args
+    if not isinstance(alpha, (bool, int, float)):
+        raise TypeError(f"{function}(): argument 'alpha' must be Number, not {kind_of(alpha)}")
+    floats = [a.dtype.is_floating_point if isinstance(a, Tensor) else isinstance(a, float) for a in operands]
+    if isinstance(alpha, float) and not any(floats):
+        raise RuntimeError("For integral input tensors, argument alpha must not be a floating point number.")
+    return args
+
+
 def no_bools(args: tuple[Any, ...]) -> tuple[Any, ...]:
     """RuntimeError for a subtraction of or from a mask."""
     bools = [a.dtype is dtypes.bool_ if isinstance(a, Tensor) else isinstance(a, bool) for a in args[:2]]
@@ -79,14 +90,15 @@ def no_bools(args: tuple[Any, ...]) -> tuple[Any, ...]:
     return args
 
 
-def no_mask(args: tuple[Any, ...]) -> tuple[Any, ...]:
-    """RuntimeError for the negative of a mask."""
-    if args[0].dtype is dtypes.bool_:
-        raise RuntimeError(
-            "Negation, the `-` operator, on a bool tensor is not supported. If you are trying to invert a mask, use "
-            "the `~` or `logical_not()` operator instead."
-        )
-    return args
+def no_mask(sentence: str) -> Callable[[tuple[Any, ...]], tuple[Any, ...]]:
+    """RuntimeError for a mask."""
+
+    def check(args: tuple[Any, ...]) -> tuple[Any, ...]:
+        if isinstance(args[0], Tensor) and args[0].dtype is dtypes.bool_:
+            raise RuntimeError(sentence)
+        return args
+
+    return check
 
 
 def only_floats(kernel: str, but: str = "") -> Callable[[tuple[Any, ...]], tuple[Any, ...]]:

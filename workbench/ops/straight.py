@@ -42,7 +42,9 @@ def straight(op: Any, door: Any) -> Any:
     def first(*args: Any, **kwargs: Any) -> Any:
         namespace["NODE"] = op.node
         built = compiled(_text(op), op.name, namespace, op)
-        function.__code__, function.__defaults__ = built.__code__, built.__defaults__
+        # PyTorch's functions call `input` what its formulas, and so ours, call `self`
+        names = tuple(["input" if name == "self" else name for name in built.__code__.co_varnames])
+        function.__code__, function.__defaults__ = built.__code__.replace(co_varnames=names), built.__defaults__
         return function(*args, **kwargs)
 
     namespace["first"] = first
