@@ -10,7 +10,6 @@
 | "pointwise" | yes | yes | no |
 | "float" | yes | yes | yes |
 | "tensors" | yes; numbers are refused | yes | no |
-| "tensors" | yes; numbers are refused | yes | no |
 | "assign" | no: the result has the first one's | to the first one's | no |
 | "view" | no | no | no; the result is a view of its first tensor |
 | "views" | no | no | no; the result is several views of its first tensor |
