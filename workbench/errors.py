@@ -329,9 +329,7 @@ DUAL_NO_LEVEL = (
     "Trying to create a dual Tensor for forward AD but no level exists, make sure to enter_dual_level() first."
 )
 DUAL_NESTED = "Nested forward mode AD is not supported at the moment"
-DUAL_EXIT = (
-    "Trying to exit a forward AD level that was not the last one that was created. This is not supported."
-)
+DUAL_EXIT = "Trying to exit a forward AD level that was not the last one that was created. This is not supported."
 DUAL_NO_LEVEL_TO_EXIT = "Dual level must be a positive number."
 DUAL_KIND = "Expected {} to be floating point or complex, but got: {}"
 DUAL_TWICE = (
@@ -343,3 +341,20 @@ DUAL_SIZE = (
     "supported. Tensor is of size {} while the given forward gradient is of size {}."
 )
 DUAL_UNPACK = "_unpack_dual(): argument 'dual' (position 1) must be Tensor, not {}"
+
+CAPTURED_WRITE = (
+    "During a grad (vjp, jvp, grad, etc) transform, the function provided attempted to call in-place operation "
+    "(aten::{}.Tensor) that would mutate a captured Tensor. This is not supported; please rewrite the function being "
+    "transformed to explicitly accept the mutated Tensor(s) as inputs."
+)
+WRITE_TOO_WIDE = "output with shape {} doesn't match the broadcast shape {}"
+FLAG_IN_TRANSFORM = (
+    "You are attempting to call Tensor.requires_grad_() (or perhaps using torch.autograd.functional.* APIs) inside of "
+    "a function being transformed by a functorch transform. This is unsupported, please attempt to use the functorch "
+    "transforms (e.g. grad, vjp, jacrev, jacfwd, hessian) or call requires_grad_() outside of a function being "
+    "transformed instead."
+)
+BACKWARD_IN_TRANSFORM = (
+    "backward() called inside a functorch transform. This is not supported, please use functorch.grad or functorch.vjp "
+    "instead or call backward() outside of functorch transforms."
+)

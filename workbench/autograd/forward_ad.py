@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from .. import errors
 from . import state
+from .levels import Lifted, below
 from .state import local
 from .tensor import Tensor, meta_of
 from .views import geometry_of, layout_of
@@ -94,6 +95,11 @@ def paused() -> Iterator[None]:
         yield
     finally:
         modes.dual = before
+
+
+def pushed_from(t: Tensor) -> Any:
+    """Context in which the tangent of `t` is computed with."""
+    return below(t._level) if type(t) is Lifted else paused()
 
 
 def enter_dual_level() -> int:

@@ -7,17 +7,16 @@ So a transform knows its own level alone, and transforms nest freely (JAX's auto
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 
+from .. import errors
 from . import state
 from .state import local, set_grad
 from .tensor import Tensor
-
-_KEEPS_GRAD = ("vmap", "jvp")  # levels that have no grad mode of their own
 
 
 class Level:
@@ -36,6 +35,12 @@ class Lifted(Tensor):
 
     __slots__ = ("_value", "_level")
     __class__ = Tensor
+
+    def _again(self) -> Tensor:
+        return lift(self._value, self._level)
+
+    def _detached(self) -> Tensor:
+        return lift(self._value._detached(), self._level)
 
 
 def lift(value: Tensor, level: Level, requires_grad: bool = False) -> Lifted:
@@ -64,6 +69,11 @@ def at(t: Tensor, level: Level) -> Tensor:
     return t
 
 
+def same_level(a: Tensor, t: Tensor) -> bool:
+    """Whether two tensors were lifted to the same level, or neither was."""
+    return a._level is t._level if type(a) is type(t) is Lifted else type(a) is not Lifted is not type(t)
+
+
 def value_of(t: Tensor, level: Level) -> Tensor:
     """What a tensor is one level below."""
     t = at(t, level)
@@ -78,6 +88,41 @@ def highest(tensors: Any) -> Level | None:
         if level is not None and (found is None or level.number > found.number):
             found = level
     return found
+
+
+def place_of_write(t: Tensor, given: tuple[Any, ...], name: str) -> Level | None:
+    """The level at which `t` can be written; RuntimeError where a transform would not know of the write."""
+    own = level_of(t)
+    above = local.modes.levels[own.number if own else 0 :]
+    if any(level.kind != "vmap" for level in above):
+        raise RuntimeError(errors.CAPTURED_WRITE.format(name))
+    wide = highest(given)
+    if wide is not own:  # samples would have to be written on top of each other
+        others = [a._array.shape for a in given[1:] if level_of(a) is wide]
+        shape = (wide.size, *np.broadcast_shapes(t._array.shape, *others))
+        raise RuntimeError(errors.WRITE_TOO_WIDE.format(list(t._array.shape), list(shape)))
+    return own
+
+
+def risen(t: Tensor) -> Tensor:
+    """A tensor made while transforms run, which those that differentiate may see written to: as the top one sees it."""
+    own = 0 if type(t) is not Lifted else t._level.number
+    for level in local.modes.levels[own:]:
+        if level.kind != "vmap":
+            t = lift(t, level)
+    return t
+
+
+def made_for(t: Tensor, make: Callable[[tuple[int, ...]], Tensor]) -> Tensor:
+    """What `make` makes for each sample of the batches that `t` is lifted to; it is told their sizes."""
+    return risen(_made_below(t, make, ())) if local.modes.levels else make(())
+
+
+def _made_below(t: Tensor, make: Callable[[tuple[int, ...]], Tensor], batch: tuple[int, ...]) -> Tensor:
+    if type(t) is not Lifted:
+        with below(None):
+            return make(batch)
+    return lift(_made_below(t._value, make, (t._level.size, *batch) if t._level.size is not None else batch), t._level)
 
 
 @contextmanager

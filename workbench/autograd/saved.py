@@ -67,6 +67,13 @@ class LiftedOutput:
         return out
 
 
+def saved_as_result(output: Tensor) -> np.ndarray | LiftedOutput:
+    """What a node keeps of its own output: never the tensor, which would be a reference cycle."""
+    if type(output) is Lifted or (output._meta is not None and output._meta.tangent is not None):
+        return LiftedOutput(output)
+    return output._array
+
+
 def saved_output(node: Node, saved: np.ndarray | LiftedOutput, storage: Storage | None, nr: int) -> Tensor:
     """A node's own saved output as a new tensor: same memory and version counter, history through the node."""
     out = saved.tensor() if type(saved) is LiftedOutput else wrap(saved, requires_grad=True)

@@ -15,7 +15,7 @@ import numpy as np
 from .. import errors
 from . import dtypes, state
 from .facts import Facts
-from .storage import Meta, Storage
+from .storage import Meta, Storage, Uncounted
 
 if TYPE_CHECKING:
     from .node import Node
@@ -47,6 +47,8 @@ class Tensor(Facts):
 
     def requires_grad_(self, requires_grad: bool = True) -> Tensor:
         """Set `requires_grad` in place and return the tensor."""
+        if state.local.modes.levels:
+            raise RuntimeError(errors.FLAG_IN_TRANSFORM)
         if not isinstance(requires_grad, bool):
             raise TypeError(errors.FLAG_KIND_METHOD.format(type(requires_grad).__name__))
         self._set_requires_grad(requires_grad, errors.ONLY_FLOATS_METHOD)
@@ -81,7 +83,7 @@ class Tensor(Facts):
     @property
     def data(self) -> Tensor:
         """The same memory as a tensor without history and with a version counter of its own: writes go unseen."""
-        return wrap(self._array)
+        return self._detached()
 
     @data.setter
     def data(self, new: Tensor) -> None:
@@ -154,6 +156,14 @@ class Tensor(Facts):
         """Whether the tensor was made in inference mode."""
         return False
 
+    def _again(self) -> Tensor:
+        """The same memory as a new leaf."""
+        return part_of(self, self._array)
+
+    def _detached(self) -> Tensor:
+        """The same memory without history."""
+        return part_of(self, self._array)
+
     def __hash__(self) -> int:
         return id(self)
 
@@ -175,6 +185,8 @@ class Tensor(Facts):
         """Compute the gradient of this tensor and add it to the leaves' `.grad` (torch.Tensor.backward)."""
         from .differentiate import backward
 
+        if state.local.modes.levels:
+            raise RuntimeError(errors.BACKWARD_IN_TRANSFORM)
         backward(self, gradient, retain_graph, create_graph, inputs=inputs)
 
 
@@ -186,7 +198,15 @@ class InferenceTensor(Tensor):
 
     @property
     def _version(self) -> int:
-        raise RuntimeError(errors.INFERENCE_VERSION)
+        if storage_of(self) is UNCOUNTED:
+            raise RuntimeError(errors.INFERENCE_VERSION)
+        return self._storage.version
+
+    def _detached(self) -> Tensor:
+        out = part_of(self, self._array)
+        if not state.local.modes.inference:  # outside inference mode PyTorch counts versions of what is detached
+            out._storage = Storage()
+        return out
 
     def _set_requires_grad(self, on: bool, refusal: str) -> None:
         if on and not state.local.modes.inference:
@@ -203,6 +223,9 @@ class DetachedTensor(Tensor):
 
     __slots__ = ()
     __class__ = Tensor
+
+
+UNCOUNTED = Uncounted()
 
 
 def wrap(array: np.ndarray, requires_grad: bool = False, kind: type[Tensor] | None = None) -> Tensor:
@@ -233,7 +256,7 @@ def storage_of(t: Tensor) -> Storage:
     told of the counter here, at the first moment at which anybody could write.
     """
     if t._storage is None:
-        t._storage = Storage()
+        t._storage = UNCOUNTED if type(t) is InferenceTensor else Storage()
         node = t._fn
         if node is not None and node.keeps_result and node.c_result is None:
             node.c_result = t._storage
@@ -252,8 +275,9 @@ def made_by(t: Tensor) -> Node | None:
 
 def alias(t: Tensor) -> Tensor:
     """A tensor without history over the same memory and version counter (what `detach` returns)."""
-    out = part_of(t, t._array)
-    out._storage = storage_of(t)
+    out = t._detached()
+    if out._storage is None:
+        out._storage = storage_of(t)
     return out
 
 

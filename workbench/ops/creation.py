@@ -13,6 +13,8 @@ import numpy as np
 from .. import errors
 from ..autograd import dtypes
 from ..autograd.dtypes import dtype as Dtype
+from ..autograd.levels import made_for, risen
+from ..autograd.state import local
 from ..autograd.tensor import Tensor, wrap
 from .arguments import fitting, int_of, number_of, size_of
 from .declare import in_formulas
@@ -25,7 +27,8 @@ def leaf(array: np.ndarray, requires_grad: bool) -> Tensor:
     """A tensor of its own; RuntimeError for integers that shall require grad."""
     if requires_grad and array.dtype.kind != "f":
         raise RuntimeError(errors.ONLY_FLOATS_CONSTRUCTOR)
-    return wrap(array, requires_grad)
+    t = wrap(array, requires_grad)
+    return risen(t) if local.modes.levels else t
 
 
 def kind_for(function: str, dtype: Any) -> np.dtype:
@@ -114,7 +117,8 @@ def ones(*given: Any, size: Any = None, dtype: Dtype | None = None, requires_gra
 def like(name: str, make: Callable[..., Any], input: Any, dtype: Dtype | None, requires_grad: bool) -> Tensor:
     if not isinstance(input, Tensor):
         raise TypeError(not_a_tensor(name, "input", 0, input))
-    return leaf(make(input._array.shape, dtypes.chosen(name, dtype, input.dtype).np), requires_grad)
+    shape, kind = input._array.shape, dtypes.chosen(name, dtype, input.dtype).np
+    return made_for(input, lambda batch: leaf(make((*batch, *shape), kind), requires_grad))
 
 
 def zeros_like(input: Tensor, *, dtype: Dtype | None = None, requires_grad: bool = False) -> Tensor:
@@ -142,10 +146,12 @@ def empty_like(input: Tensor, *, dtype: Dtype | None = None, requires_grad: bool
 
 def full_like(input: Tensor, fill_value: float, *, dtype: Dtype | None = None, requires_grad: bool = False) -> Tensor:
     """One number everywhere, in the shape and dtype of a tensor."""
-    out = like("full_like", np.empty, input, dtype, requires_grad)
-    number = number_of("full_like", "fill_value", 1, fill_value)
-    out._array[...] = fitting(number, out.dtype)
-    return out
+    number = number_of("full_like", "fill_value", 1, fill_value) if isinstance(input, Tensor) else 0
+
+    def filled(shape: tuple[int, ...], kind: np.dtype) -> np.ndarray:
+        return np.full(shape, fitting(number, dtypes.named(kind.name)), kind)
+
+    return like("full_like", filled, input, dtype, requires_grad)
 
 
 def eye(n: int, m: int | None = None, *, dtype: Dtype | None = None, requires_grad: bool = False) -> Tensor:
@@ -211,7 +217,8 @@ def _new(name: str, make: Callable[..., Any], what: str) -> None:
     def new(
         self: Tensor, *given: Any, size: Any = None, dtype: Dtype | None = None, requires_grad: bool = False
     ) -> Tensor:
-        return leaf(make(size_of(name, given, size), dtypes.chosen(name, dtype, self.dtype).np), requires_grad)
+        shape, kind = size_of(name, given, size), dtypes.chosen(name, dtype, self.dtype).np
+        return made_for(self, lambda batch: leaf(make((*batch, *shape), kind), requires_grad))
 
     new.__name__ = name
     new.__doc__ = f"A leaf of {what}, in this tensor's dtype."

@@ -176,13 +176,14 @@ def define(
 ) -> Callable[..., Any]:
     """Declare an op, put it in the registry and return its function; `formulas` has one text per tensor argument.
 
-    `tangent` says how tangents are pushed forward (tangents.py), `batch` how a batch is run at once (batching.py), where
-    the kind and the arguments' names do not. `prepare` is given the arguments whenever they are not float32 or float64, and refuses or converts them.
+    Where the kind and the arguments' names do not tell, `tangent` says how tangents are pushed forward (tangents.py) and
+    `batch` how a batch is run at once (batching.py). `prepare` is given the arguments whenever they are not float32 or
+    float64, and refuses or converts them.
     """
     op = Op(node_name, signature, forward, kind, samples, prepare, tangent, batch, formulas)
     (SEVERAL if op.several else REGISTRY)[op.name] = op
     function = straight(op, door)
-    function.op = op
+    function.op, op.function = op, function
     in_formulas(op.name, forward, function)
     return function
 

@@ -11,10 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from .. import errors
-from ..autograd.saved import Packed
+from ..autograd.forward_ad import pushed_from, tangent_of, write_tangent
+from ..autograd.levels import Lifted, below, lift, place_of_write, same_level, value_of
+from ..autograd.saved import Packed, saved_as_result
 from ..autograd.state import local
-from ..autograd.tensor import InferenceTensor, Tensor, bump, storage_of, wrap
+from ..autograd.tensor import Tensor, bump, meta_of, storage_of, wrap
 from ..autograd.views import check_write, rebase
 from ..events import emit, listeners
 from . import arranging, choice, elementary, gathering, pointwise, powers, scan
@@ -28,19 +29,22 @@ from .refusals import check_broadcast, check_overlap
 def write(t: Tensor, name: str, op: Callable[..., Tensor], *args: Any, **options: Any) -> Tensor:
     """Write `op(t, *args, **options)` into `t`, recorded if wanted, and return `t`."""
     modes = local.modes
-    if type(t) is InferenceTensor and not modes.inference:
-        raise RuntimeError(errors.INFERENCE_WRITE)
+    given = (t, *args, *options.values())
+    if modes.levels:
+        level = place_of_write(t, given, name)
+        if level is not modes.levels[-1]:
+            with below(modes.levels[level.number if level else 0]):
+                return write(t, name, op, *args, **options)
     if modes.mutation is not None:
         modes.mutation.before_write(t)
-    given = (t, *args, *options.values())
-    recorded = any(isinstance(a, Tensor) and a.requires_grad for a in given)
+    recorded = any(isinstance(a, Tensor) and a.requires_grad and same_level(a, t) for a in given)
     tracked = recorded and modes.grad and not modes.inference and t._array.dtype.kind == "f"
     if tracked:
         check_write(t)
     if op not in (_fill_op, _zero) and not (op is _copy and args[0] is t):
         check_overlap(t, () if op is _fill_with else given)  # which has read its value before it writes
     if not tracked:
-        r = op(wrap(t._array), *args, **options)
+        r = op(_now(t), *args, **options)
         _fill(t, r)
     else:
         storage = storage_of(t)
@@ -48,16 +52,33 @@ def write(t: Tensor, name: str, op: Callable[..., Tensor], *args: Any, **options
         _fill(t, r)
         node = r._fn
         if node.keeps_result and type(node.s_result) is not Packed:  # a hook's answer stays as it is
-            node.s_result, node.c_result, node.v_result = t._array, storage, storage.version
+            node.s_result, node.c_result, node.v_result = saved_as_result(t), storage, storage.version
         rebase(t, node, r._nr)
     if listeners:
         emit(("wrote", t, name))
     return t
 
 
+def _now(t: Tensor) -> Tensor:
+    """The tensor as it is now, without history."""
+    now = t._again() if type(t) is Lifted else wrap(t._array)
+    tangent = tangent_of(t)
+    if tangent is not None:
+        meta_of(now).tangent = tangent
+    return now
+
+
 def _before(t: Tensor) -> Tensor:
     """A copy of the tensor as it is now, at the same place in the graph."""
-    before = wrap(t._array.copy(), t.requires_grad)
+    if type(t) is Lifted:
+        with below(t._level):
+            before = lift(t._value.clone(), t._level, t.requires_grad)
+    else:
+        before = wrap(t._array.copy(), t.requires_grad)
+    tangent = tangent_of(t)
+    if tangent is not None:
+        with pushed_from(t):
+            meta_of(before).tangent = tangent.clone()
     if t.requires_grad:
         before._fn, before._nr = t.grad_fn, t._nr
     return before
@@ -74,8 +95,15 @@ def _fill(t: Tensor, r: Tensor) -> None:
         words = {"float64": "Double", "float32": "Float", "int64": "Long"}
         got, want = (words.get(x.dtype.name, x.dtype.word) for x in (r, t))
         raise RuntimeError(f"result type {got} can't be cast to the desired output type {want}")
-    t._array[...] = r._array
+    if type(t) is Lifted:
+        with below(t._level):
+            t._value.copy_(value_of(r, t._level))
+    else:
+        t._array[...] = r._array
     bump(t)
+    if local.modes.dual is not None or (type(t) is Lifted and t._level.kind == "jvp"):
+        with pushed_from(t):
+            write_tangent(t, tangent_of(r))
 
 
 def _in_place(op: Callable[..., Tensor]) -> None:

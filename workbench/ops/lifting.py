@@ -9,7 +9,7 @@ from typing import Any
 
 from ..autograd.forward_ad import mark, paused, set_tangent, tangent_of
 from ..autograd.levels import Level, Lifted, at, below, highest, lift, value_of
-from ..autograd.saved import LiftedOutput, Packed
+from ..autograd.saved import Packed, saved_as_result
 from ..autograd.state import local
 from ..autograd.tensor import Tensor, link_view
 from ..events import emit, listeners
@@ -75,7 +75,7 @@ def _record(op: Any, args: tuple[Any, ...], level: Level) -> tuple[Tensors, Tens
         given.update(zip(op.extras, extras, strict=True))
         node = op.bind(given, operands, needs, outs)
         if node.keeps_result:
-            node.s_result = LiftedOutput(outs[0])
+            node.s_result = saved_as_result(outs[0])
         if listeners:
             emit(("created", node, (*operands, *(given[a] for a in op.arguments)), outs))
     return outs, tuple([lift(extra, level) for extra in extras])
@@ -118,7 +118,7 @@ def push_duals(op: Any, args: tuple[Any, ...], operands: list[Any], outs: Tensor
         set_tangent(out, tangent)
     node = outs[0]._fn
     if node is not None and node.keeps_result and type(node.s_result) is not Packed:
-        node.s_result = LiftedOutput(outs[0])
+        node.s_result = saved_as_result(outs[0])
         mark(node.s_result)
     if listeners:
         emit(("pushed", op, outs, found, None))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..autograd import views
+from ..autograd import forward_ad, views
 from ..autograd.tensor import Tensor
 from .declare import REGISTRY, define
 from .door import record
@@ -39,3 +39,5 @@ def _regenerate(base: Tensor, geometry: Any, layout: Any) -> Any:
 
 
 views.regenerate = _regenerate
+forward_ad.part = _as_strided
+forward_ad.aliased = lambda t: REGISTRY["view"].function(t, t._array.shape)

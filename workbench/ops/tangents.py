@@ -2,7 +2,7 @@
 
 | `tangent=` | the tangent of the result |
 |---|---|
-| "pointwise" | each formula with the tangent in the gradient's place, summed: a diagonal Jacobian is its own transpose |
+| "pointwise" | each formula with the tangent in the gradient's place, summed: a diagonal Jacobian is its transpose |
 | "linear" | the op itself on the tangents |
 | "multilinear" | the op with one operand at a time replaced by its tangent, summed |
 | "transposed" | the formulas, transposed by differentiating them with respect to the gradient |
@@ -107,7 +107,9 @@ def _transposed(op: Any, args: Any, moved: Any, outs: Tensors, extras: Tensors) 
     """J v is the derivative of w -> w J with respect to w, along v: two reverse passes make one forward pass."""
     operands = op.operands(dict(zip(op.order, args, strict=True)))
     with entered("grad") as level:
-        lifted = [lift(t, level, m is not None) if isinstance(t, Tensor) else t for t, m in zip(operands, moved)]
+        lifted = [
+            lift(t, level, m is not None) if isinstance(t, Tensor) else t for t, m in zip(operands, moved, strict=True)
+        ]
         found, _ = op.perform(_with_operands(op, args, lifted))
         w = [lift(_zeros(out), level, True) for out in outs]
         moving = [i for i, m in enumerate(moved) if m is not None]
