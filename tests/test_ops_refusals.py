@@ -134,3 +134,39 @@ def test_what_is_no_condition_and_no_limit(torch: Any) -> Any:
     calls = [(torch.where, True, x, x), (torch.where, m, x), (torch.where, m, "a", x), (torch.clamp, x, "a")]
     calls += [(torch.clamp, x, x, 1), (torch.clamp, x, 0, x), (torch.pow, x, "a"), (torch.pow, 2, 3), (x.maximum, 1)]
     return [raised(*call)[0] for call in calls]
+
+
+LAYOUT = """
+a.t().clone() | A.permute(2, 0, 1).clone() | A[:, :, ::2].transpose(0, 1).clone() | x.expand(2, 3).clone() | a.t() * 2
+a.expand(2, 2, 3).clone() | a.t().contiguous() | a.t().exp() | a.t() + a.t() | a.t() + x[:2] | -a.t() | a.t().relu()
+a.t() ** 2 | a.t().erf() | a.t().float() | a.t() > 0 | a.t().clamp(0, 1) | a.t().masked_fill(a.t() > 0, 1.0)
+1 / a.t() | torch.where(a.t() > 0, a.t(), 0.0) | A.permute(2, 0, 1) * 2 | A.permute(2, 0, 1) + a[0][:, None, None]
+a.t().flip(0) | a.t().cumsum(0) | a.t().cumprod(1) | a.t().softmax(0) | a.t().log_softmax(1) | a.t().roll(1, 0)
+a.t().tril() | A.permute(2, 0, 1).sum(1) | A.permute(2, 0, 1).sum(1, keepdim=True) | A.permute(2, 0, 1).mean(1)
+A.permute(2, 0, 1).amax(1) | A.permute(2, 0, 1).max(1) | A.permute(2, 0, 1).prod(1) | A.permute(2, 0, 1).norm(3, 1)
+A.permute(2, 0, 1).var(1) | A.permute(2, 0, 1).std(1, keepdim=True) | A.permute(2, 0, 1).logsumexp(1)
+A.permute(2, 0, 1).argmax(1) | torch.cat([a.t(), a.t()]) | torch.stack([a.t(), a.t()], 1) | a.t() @ a
+torch.nn.functional.layer_norm(a.t(), (2,)) | torch.nn.functional.batch_norm(a.t(), None, None, training=True)
+a.t().reshape(2, 3) | torch.zeros(0, 3) | torch.zeros(3, 0, 2).sum(0) | torch.zeros(0)
+torch.autograd.grad((a.t() * 2).sum(), a)[0] | torch.autograd.grad((a @ M).sum(), M)[0]
+"""
+
+
+@pytest.mark.parametrize("text", entries(LAYOUT))
+def test_how_a_result_lies_in_memory(text: str) -> None:
+    def program(torch: Any) -> Any:
+        out = eval(text, names(torch))
+        outs = out if isinstance(out, tuple) else (out,)
+        return [(t, t.stride(), t.is_contiguous()) for t in outs], raised(lambda: outs[0].view(-1))
+
+    compare(program)
+
+
+@same
+def test_a_clone_that_lies_otherwise_is_viewed_and_reshaped(torch: Any) -> Any:
+    a = torch.arange(6.0).reshape(2, 3).requires_grad_()
+    b = a.t().clone()
+    c, d = b.contiguous(), b.reshape(6)
+    chain = b.grad_fn, c.grad_fn, d.grad_fn, d.grad_fn.next_functions[0][0], c.is_contiguous(), d._base
+    (c * d.view(3, 2)).sum().backward()
+    return chain, b, c, d, a.grad, a.grad.stride(), raised(b.view, 6)

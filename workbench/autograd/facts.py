@@ -54,7 +54,8 @@ class Facts:
 
     def stride(self) -> tuple[int, ...]:
         """How many elements to move on in memory for one step along each dimension."""
-        return tuple(s // self._array.itemsize for s in self._array.strides)
+        a = self._array if self._array.size else np.broadcast_to(0, [max(n, 1) for n in self._array.shape]).copy()
+        return tuple([s // a.itemsize for s in a.strides])
 
     def is_contiguous(self) -> bool:
         """Whether the elements lie in memory in order."""

@@ -8,6 +8,7 @@ import numpy as np
 
 from ..autograd.tensor import Tensor
 from .declare import abbreviation, define, in_formulas, method
+from .layout import copied, in_rows
 from .shapes import dim_index, dims_of, shape_of
 
 Shape = tuple[int, ...]
@@ -15,14 +16,14 @@ Shape = tuple[int, ...]
 _flip = define(
     "FlipBackward0",
     "flip(Tensor self, dims)",
-    lambda a, dims: (np.flip(a, dims) if a.ndim else a).copy(),
+    lambda a, dims: copied(np.flip(a, dims) if a.ndim else a),
     self="flip(grad, dims)",
     samples="r(2, 3), (0, 1); r(2, 3), (1,); r(), ()",
 )
 _roll = define(
     "RollBackward0",
     "roll(Tensor self, shifts, dims)",
-    lambda a, shifts, dims: np.roll(a, shifts, dims) if dims else np.roll(a, shifts[0]),
+    in_rows(lambda a, shifts, dims: np.roll(a, shifts, dims) if dims else np.roll(a, shifts[0])),
     self="roll(grad, backwards(shifts), dims)",
     samples="r(4), (1,), (); r(2, 3), (1,), (); r(2, 3), (1, -2), (0, 1)",
 )

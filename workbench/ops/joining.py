@@ -11,6 +11,7 @@ from ..autograd import differentiate, dtypes
 from ..autograd.tensor import Tensor
 from . import refusals
 from .declare import define, in_formulas
+from .layout import in_rows
 from .shapes import dim_index
 
 
@@ -35,14 +36,14 @@ in_formulas(
 _cat = define(
     "CatBackward0",
     "cat(Tensor[] tensors, dim, sizes)",
-    lambda arrays, dim, sizes: np.concatenate(arrays, axis=dim),
+    in_rows(lambda arrays, dim, sizes: np.concatenate(arrays, axis=dim)),
     tensors="cat_backward(grad, dim, sizes)",
     samples="[r(2), r(3)], 0, (2, 3); [r(2, 1), r(2, 2)], 1, (1, 2)",
 )
 _stack = define(
     "StackBackward0",
     "stack(Tensor[] tensors, dim)",
-    lambda arrays, dim: np.stack(arrays, axis=dim),
+    in_rows(lambda arrays, dim: np.stack(arrays, axis=dim)),
     tensors="[select(grad, dim, i) for i in range(grad.shape[dim])]",
     samples="[r(2), r(2)], 0; [r(2, 3), r(2, 3)], 1",
 )

@@ -12,9 +12,11 @@ from ..autograd import dtypes
 from ..autograd.tensor import DetachedTensor, Tensor, alias, wrap
 from . import refusals
 from .declare import define, in_formulas, method
+from .layout import copied
 from .shapes import dim_index, shape_of, sum_to_array
 
-clone = define("CloneBackward0", "clone(Tensor self)", lambda a: a.copy(), self="grad", samples="r(3)")
+clone = define("CloneBackward0", "clone(Tensor self)", copied, self="grad", samples="r(3)")
+_in_rows = define("CloneBackward0", "contiguous_clone(Tensor self)", lambda a: a.copy(), self="grad", samples="r(3)")
 _view = define(
     "ViewBackward0",
     "view(Tensor self, size)",
@@ -122,7 +124,7 @@ def reshape(self: Tensor, *shape: Any) -> Tensor:
     size = _full_shape(self, shape_of(*shape))
     moved = self._array.reshape(size)
     if moved.size and not np.may_share_memory(moved, self._array):
-        return _unsafe_view(clone(self), size)
+        return _unsafe_view(_in_rows(self), size)
     return _view(self, size) if self._array.flags.c_contiguous else _reshape_alias(self, size)
 
 
@@ -248,7 +250,7 @@ def detach_(self: Tensor) -> Tensor:
 @method()
 def contiguous(self: Tensor) -> Tensor:
     """The tensor itself if its elements lie in memory in order, else a copy."""
-    return self if self._array.flags.c_contiguous else clone(self)
+    return self if self._array.flags.c_contiguous else _in_rows(self)
 
 
 @method()

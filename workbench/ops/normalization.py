@@ -11,6 +11,7 @@ from ..autograd.tensor import Tensor
 from . import creation, random
 from .compile import TENSORS
 from .declare import abbreviation, define, in_formulas
+from .layout import in_rows
 from .pointwise import mul
 from .refusals import only_floats
 
@@ -50,7 +51,7 @@ def _layer_normalized(
     a: np.ndarray, weight: np.ndarray | None, bias: np.ndarray | None, shape: Shape, eps: float
 ) -> tuple[np.ndarray, ...]:
     mean, rstd = _moments(a, tuple(range(a.ndim - len(shape), a.ndim)), eps)
-    return _affine((a - mean) * rstd, weight, bias), mean, rstd
+    return in_rows(_affine)((a - mean) * rstd, weight, bias), mean, rstd
 
 
 _layer_norm = define(
@@ -127,7 +128,7 @@ def _batch_normalized(
             var[...] += momentum * ((1 / r**2 - eps) * (count / (count - 1)) - var)
     centre, scale = (m, r) if training else (mean, 1 / np.sqrt(var + eps))
     weight, bias = (None if p is None else _channels(p, a) for p in (weight, bias))
-    return _affine((a - _channels(centre, a)) * _channels(scale, a), weight, bias), m, r
+    return in_rows(_affine)((a - _channels(centre, a)) * _channels(scale, a), weight, bias), m, r
 
 
 _batch_norm = define(

@@ -11,6 +11,7 @@ from ..autograd import dtypes
 from ..autograd.tensor import Tensor, wrap
 from .choice import maximum, minimum
 from .declare import define, in_formulas, method
+from .layout import in_rows
 from .shapes import dim_index, dims_of, pair
 
 ALL = "all dimensions"  # None says the same, but PyTorch then gives another node
@@ -31,7 +32,7 @@ _sum_all = define(
 _sum_dim = define(
     "SumBackward1",
     "sum_dim(Tensor self, dim, keepdim)",
-    _sum,
+    in_rows(_sum),
     self="expand(put_back(grad, self.shape, dim, keepdim), self.shape)",
     samples="r(2, 3), (0,), False; r(2, 3), (0, 1), True; r(2, 3, 2), (1,), False",
 )
@@ -45,7 +46,7 @@ _mean_all = define(
 _mean_dim = define(
     "MeanBackward1",
     "mean_dim(Tensor self, dim, keepdim)",
-    lambda a, dim, keepdim: np.add.reduce(a, axis=dim, keepdims=keepdim) / _count_of(a.shape, dim),
+    in_rows(lambda a, dim, keepdim: np.add.reduce(a, axis=dim, keepdims=keepdim) / _count_of(a.shape, dim)),
     self="expand(put_back(grad, self.shape, dim, keepdim), self.shape) / count_of(self.shape, dim)",
     samples="r(2, 3), (0,), False; r(2, 3), (-1,), True",
 )

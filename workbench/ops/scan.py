@@ -11,6 +11,7 @@ from ..autograd import dtypes
 from ..autograd.tensor import Tensor
 from .compile import ARRAYS, TENSORS
 from .declare import abbreviation, define, in_formulas, method
+from .layout import in_rows
 from .shapes import dim_index
 
 
@@ -22,7 +23,7 @@ def _counts(a: np.ndarray) -> Any:
 _cumsum = define(
     "CumsumBackward0",
     "cumsum(Tensor self, dim)",
-    lambda a, dim: np.cumsum(a, dim, _counts(a)) if a.ndim else a.astype(_counts(a)),
+    in_rows(lambda a, dim: np.cumsum(a, dim, _counts(a)) if a.ndim else a.astype(_counts(a))),
     self="summed_from_the_end(grad, dim)",
     samples="r(3), 0; r(2, 3), 1; r(), 0",
 )
@@ -30,7 +31,7 @@ abbreviation("summed_from_the_end(x, dim)", "flip(cumsum(flip(x, (dim,)), dim), 
 _cumprod = define(
     "CumprodBackward0",
     "cumprod(Tensor self, dim)",
-    lambda a, dim: np.cumprod(a, dim, _counts(a)) if a.ndim else a.astype(_counts(a)),
+    in_rows(lambda a, dim: np.cumprod(a, dim, _counts(a)) if a.ndim else a.astype(_counts(a))),
     self="cumprod_slope(grad, self, result, dim)",
     samples="p(3), 0; r(2, 3), 1; r(), 0; r(4) * w.tensor([1, 0, 1, 0]), 0",
 )
@@ -76,7 +77,7 @@ abbreviation("prod_slope(g, x, y)", "g if not x.ndim else g * (all_others(x) if 
 _prod_dim = define(
     "ProdBackward1",
     "prod_dim(Tensor self, dim, keepdim)",
-    lambda a, dim, keepdim: np.prod(a, axis=dim if a.ndim else None, keepdims=keepdim, dtype=_counts(a)),
+    in_rows(lambda a, dim, keepdim: np.prod(a, axis=dim if a.ndim else None, keepdims=keepdim, dtype=_counts(a))),
     self="prod_dim_slope(put_back(grad, self.shape, (dim,), keepdim), self, result, dim, keepdim)",
     samples="p(3), 0, False; r(2, 3), 1, True; r(2, 3) * w.tensor([1, 0, 0]), 1, False",
 )

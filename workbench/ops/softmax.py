@@ -10,6 +10,7 @@ import numpy as np
 from ..autograd import dtypes
 from ..autograd.tensor import Tensor
 from .declare import abbreviation, define, method
+from .layout import in_rows
 from .refusals import only_floats
 from .shapes import dim_index, dims_of
 
@@ -53,7 +54,7 @@ def _logsumexp_of(a: np.ndarray, dim: tuple[int, ...], keepdim: bool) -> np.ndar
 _softmax = define(
     "SoftmaxBackward0",
     "softmax(Tensor self, dim)",
-    _softmax_of,
+    in_rows(_softmax_of),
     prepare=_only_floats("softmax"),
     self="result * (grad - total(grad * result, dim))",
     samples="r(3), 0; r(2, 3), 1; r(), 0",
@@ -61,7 +62,7 @@ _softmax = define(
 _log_softmax = define(
     "LogSoftmaxBackward0",
     "log_softmax(Tensor self, dim)",
-    _log_softmax_of,
+    in_rows(_log_softmax_of),
     prepare=_only_floats("log_softmax"),
     self="grad - exp(result) * total(grad, dim)",
     samples="r(3), 0; r(2, 3), 0; r(), 0",
@@ -69,7 +70,7 @@ _log_softmax = define(
 _logsumexp = define(
     "LogsumexpBackward0",
     "logsumexp(Tensor self, dim, keepdim)",
-    _logsumexp_of,
+    in_rows(_logsumexp_of),
     self="restored(grad, self, dim, keepdim) * exp(self - restored(result, self, dim, keepdim))",
     samples="r(3), (0,), False; r(2, 3), (0, 1), False; r(2, 3), (1,), True",
 )

@@ -12,6 +12,7 @@ from ..autograd import dtypes
 from ..autograd.tensor import Tensor, wrap
 from .declare import abbreviation, define, in_formulas, method
 from .indexing import argsort
+from .layout import in_rows
 from .shapes import dim_index, dims_of, pair
 
 Dims = tuple[int, ...] | None
@@ -54,14 +55,14 @@ def _var_of(a: np.ndarray, dim: Dims, correction: float | None, keepdim: bool) -
 _var = define(
     "VarBackward0",
     "var(Tensor self, dim, correction, keepdim)",
-    _var_of,
+    in_rows(_var_of),
     self="var_slope(grad, self, dim, correction, keepdim)",
     samples="r(3), None, None, False; r(2, 3), (1,), 0, True; r(2, 3, 2), (0, 2), 1.5, False",
 )
 _std = define(
     "StdBackward0",
     "std(Tensor self, dim, correction, keepdim)",
-    lambda a, dim, correction, keepdim: np.sqrt(_var_of(a, dim, correction, keepdim)),
+    in_rows(lambda a, dim, correction, keepdim: np.sqrt(_var_of(a, dim, correction, keepdim))),
     self="var_slope(where(result == 0, 0, grad / (result * 2)), self, dim, correction, keepdim)",
     samples="r(3), None, None, False; r(2, 3), (1,), 0, True; r(2, 3, 2), (0, 2), 1.5, False",
 )
@@ -97,7 +98,7 @@ abbreviation(
 _norm = define(
     "LinalgVectorNormBackward0",
     "vector_norm(Tensor self, ord, dim, keepdim)",
-    _norm_of,
+    in_rows(_norm_of),
     self="norm_slope(restored(grad, self, dim, keepdim), self, ord, restored(result, self, dim, keepdim), dim)",
     samples="; ".join(
         f"r(2, 3), {p}, {dim}, {keepdim}"
@@ -109,7 +110,7 @@ _amax, _amin = (
     define(
         node,
         f"{name}(Tensor self, dim, keepdim)",
-        lambda a, dim, keepdim, best=best: best.reduce(a, axis=_over(a.shape, dim), keepdims=keepdim),
+        in_rows(lambda a, dim, keepdim, best=best: best.reduce(a, axis=_over(a.shape, dim), keepdims=keepdim)),
         self="shared(restored(grad, self, dim, keepdim), self == restored(result, self, dim, keepdim), self, dim)",
         samples="r(2, 3), (1,), False; r(2, 3), (), True; tie(), (), False",
     )

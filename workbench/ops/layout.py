@@ -1,0 +1,23 @@
+"""How results lie in memory: as their operands do, which NumPy sees to, or row by row."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+
+def in_rows(forward: Callable[..., Any]) -> Callable[..., Any]:
+    """The forward with its result row by row in memory, where PyTorch's is so whatever the operands do."""
+
+    def laid_out(*args: Any) -> Any:
+        result = forward(*args)
+        return result if result.flags.c_contiguous else result.copy()
+
+    return laid_out
+
+
+def copied(a: np.ndarray) -> np.ndarray:
+    """A copy that lies in memory as `a` does; row by row where an element of `a` is many."""
+    return a.copy("C" if 0 in a.strides else "K")
