@@ -20,7 +20,18 @@ off: dict[Modes, bool] = {}  # the threads in which grad mode is off
 class Modes:
     """The modes of one thread."""
 
-    __slots__ = ("grad", "saved_hooks", "hooks_refused", "mutation", "task", "inference", "depth", "levels", "dual", "__weakref__")
+    __slots__ = (
+        "grad",
+        "saved_hooks",
+        "hooks_refused",
+        "mutation",
+        "task",
+        "inference",
+        "depth",
+        "levels",
+        "dual",
+        "__weakref__",
+    )
 
     def __init__(self) -> None:
         self.grad = True

@@ -176,8 +176,8 @@ def define(
 ) -> Callable[..., Any]:
     """Declare an op, put it in the registry and return its function; `formulas` has one text per tensor argument.
 
-    Where the kind and the arguments' names do not tell, `tangent` says how tangents are pushed forward (tangents.py) and
-    `batch` how a batch is run at once (batching.py). `prepare` is given the arguments whenever they are not float32 or
+    Where the kind and the arguments' names do not tell, `tangent` says how tangents are pushed (tangents.py), `batch`
+    how a batch is run at once (batching.py). `prepare` is given the arguments whenever they are not float32 or
     float64, and refuses or converts them.
     """
     op = Op(node_name, signature, forward, kind, samples, prepare, tangent, batch, formulas)
