@@ -107,7 +107,7 @@ class OpNode(Node):
 
         def put(hooks: Any) -> None:
             saved = list(getattr(self, slot))
-            saved[i] = packed(read_tensor(self, name)[i], self, hooks)
+            saved[i] = packed(_checked(self, name, saved[i], getattr(self, f"v_{name}")[i]), self, hooks)
             setattr(self, slot, tuple(saved))
 
         return SavedTensor(get, put)

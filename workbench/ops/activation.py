@@ -28,7 +28,7 @@ define(
 )
 elu = define(
     "EluBackward0",
-    "elu(Tensor self, alpha, scale, input_scale)",
+    "elu(Tensor self, alpha; scale, input_scale)",
     lambda a, alpha, scale, input_scale: np.where(
         a > 0, a * scale, alpha * scale * np.expm1(np.minimum(a, 0) * input_scale)
     ),

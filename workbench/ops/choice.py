@@ -36,13 +36,12 @@ minimum = define(
 where_ = define(
     "WhereBackward0",
     "where(Kept condition, Tensor self, Tensor other)",
-    lambda a, b, condition: np.where(condition, a, b),
+    np.where,
     kind="pointwise",
     self="where(condition, grad, 0)",
     other="where(condition, 0, grad)",
     samples="b(3), r(3), r(3); b(2, 3), r(3), 2.0; b(3), 1.5, r(2, 3)",
 )
-in_formulas("where", np.where, where_)
 _clamp = define(
     "ClampBackward1",
     "clamp(Tensor self, min, max)",

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 import linecache
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -29,10 +30,15 @@ TENSORS: dict[str, Any] = {"__name__": __name__, "read_tensor": read_tensor}
 BASES = {1: Node1, 2: Node2, 3: Node3, -1: NodeN}
 
 
+def in_order(names: Iterable[str], op: Any) -> list[str]:
+    """The names of saved tensors as PyTorch saves and reads them: first arguments, then results, by name."""
+    return sorted(names, key=lambda name: (name.startswith("result") or name in op.found, name))
+
+
 class Reads:
     """What a formula reads: tensors (by name), shapes of tensors, other arguments; and its text with shapes renamed."""
 
-    def __init__(self, formula: str, tensors: list[str], arguments: list[str]) -> None:
+    def __init__(self, formula: str, tensors: list[str], op: Any) -> None:
         tree = ast.parse(formula, mode="eval")
         shapes: set[str] = set()
 
@@ -46,15 +52,14 @@ class Reads:
         tree = Shapes().visit(tree)
         names = {n.id for n in ast.walk(tree) if isinstance(n, ast.Name)}
         self.text = ast.unparse(tree)
-        used = [t for t in (*tensors, "result") if t in names]
-        self.tensors = sorted(used, key=lambda t: (t.startswith("result"), t))  # as PyTorch reads them
+        self.tensors = in_order([t for t in (*tensors, "result") if t in names], op)
         self.shapes = sorted(shapes)
-        self.arguments = [a for a in arguments if a in names]
+        self.arguments = [a for a in op.arguments if a in names]
 
 
 def node_class(op: Any) -> type:
     """The class of an op's nodes, with a slot for each edge and each thing its formulas read."""
-    saved = sorted({t for r in op.reads.values() for t in r.tensors}, key=lambda t: (t.startswith("result"), t))
+    saved = in_order({t for r in op.reads.values() for t in r.tensors}, op)
     shapes = sorted({s for r in op.reads.values() for s in r.shapes})
     arguments = list(dict.fromkeys(a for r in op.reads.values() for a in r.arguments))
     slots = [f"{letter}_{name}" for name in saved for letter in "sv"]

@@ -3,7 +3,8 @@
     sin = define("SinBackward0", "sin(Tensor self)", np.sin, kind="float", self="grad * cos(self)", samples="r(3)")
 
 `Tensor` marks an argument with an edge in the graph, `Kept` a tensor that a formula may read but that has none,
-`Tensor[]` and `Kept[]` lists of these. The kinds:
+`Tensor[]` and `Kept[]` lists of these. What stands behind a `;` was not said by the caller but found on the way: such
+tensors are PyTorch's second results, and are saved after the others. The kinds:
 
 | kind | operands meet in one dtype | shapes are broadcast | integers become floating point |
 |---|---|---|---|
@@ -78,13 +79,15 @@ class Op:
         self.samples, self.prepare = samples, prepare
         self.name, inside = re.fullmatch(r"(\w+)\((.*)\)", signature).groups()
         # for a reader: without our marks, and under the name the variants of one operation share
-        unmarked = re.sub(r"(Tensor|Kept)(\[\])?\?? ", "", signature)
+        unmarked = re.sub(r"(Tensor|Kept)(\[\])?\?? ", "", signature.replace(";", ","))
         self.shown = re.sub(r"^(\w+?)_(all|dim|number|base|tensors)\(", r"\1(", unmarked)
         self.variadic = "Tensor[]" in inside
-        params = re.findall(r"(?:((?:Tensor|Kept)(?:\[\]|\?)?) )?(\w+)(=[^,]+)?(?:, )?", inside)
+        params = re.findall(r"(?:((?:Tensor|Kept)(?:\[\]|\?)?) )?(\w+)(=[^,;]+)?(?:[,;] )?", inside)
         self.parameters = ", ".join(name + default for _, name, default in params)
         self.names = ", ".join(name for _, name, _ in params)
         self.order = [name for _, name, _ in params]
+        found = len(re.findall(r"\w+[,)]", signature.partition("; ")[2]))
+        self.said, self.found = (self.order[:-found], self.order[-found:]) if found else (self.order, [])
         self.tensors = [name for mark, name, _ in params if mark.startswith("Tensor")]
         self.kept = [name for mark, name, _ in params if mark.startswith("Kept")]
         self.lists = [name for mark, name, _ in params if mark == "Kept[]"]
@@ -142,7 +145,7 @@ class Op:
     def reads(self) -> dict[str, compiling.Reads]:
         """What each formula reads."""
         known = self.tensors + self.kept + self.extras
-        return {name: compiling.Reads(text, known, self.arguments) for name, text in self.formulas.items()}
+        return {name: compiling.Reads(text, known, self) for name, text in self.formulas.items()}
 
     @property
     def told(self) -> str:

@@ -45,9 +45,11 @@ def perform(op: Any, args: tuple[Any, ...]) -> tuple[tuple[Tensor, ...], tuple[T
     arrays = _meet(op, operands) if op.meets else [_array_of(t) for t in operands]
     for name in op.lists:
         given[name] = tuple(given[name])
-    rest = [_array_of(given[n]) if n in op.kept else given[n] for n in op.order if n not in op.tensors]
+    inputs = {op.tensors[0]: arrays} if op.variadic else dict(zip(op.tensors, arrays, strict=True))
+    for name in op.kept:
+        inputs[name] = _array_of(given[name])
     try:
-        r = op.forward(arrays, *rest) if op.variadic else op.forward(*arrays, *rest)
+        r = op.forward(*[inputs[name] if name in inputs else given[name] for name in op.order])
     except ValueError:
         if op.fits:
             kept = [given[name]._array for name in op.kept if name not in op.lists]
@@ -74,7 +76,7 @@ def perform(op: Any, args: tuple[Any, ...]) -> tuple[tuple[Tensor, ...], tuple[T
         if state.anomaly:
             remember(node)
         if listeners:
-            emit(("created", node, tuple(operands) + tuple(given[a] for a in op.arguments), outs))
+            emit(("created", node, tuple([given[name] for name in op.said]), outs))
     if modes.dual is not None and floating and op.formulas and not modes.inference:
         from .lifting import push_duals
 

@@ -28,7 +28,7 @@ def _gather_of(a: np.ndarray, dim: int, index: np.ndarray) -> np.ndarray:
     return np.atleast_1d(a)[_places(index, dim)].reshape(index.shape)
 
 
-def _put_at(a: np.ndarray, src: Any, dim: int, index: np.ndarray, add: bool) -> np.ndarray:
+def _put_at(a: np.ndarray, dim: int, index: np.ndarray, src: Any, add: bool) -> np.ndarray:
     out = a.copy()
     places, values = _places(index, dim), src
     if isinstance(src, np.ndarray) and src.ndim:
@@ -53,35 +53,35 @@ _gather = define(
     "GatherBackward0",
     "gather(Tensor self, dim, Kept index)",
     _gather_of,
-    self="scatter_add(zeros_like(self), grad, dim, index)",
+    self="scatter_add(zeros_like(self), dim, index, grad)",
     samples="r(4), 0, w.tensor([2, 0, 2]); r(2, 3), 1, w.tensor([[0, 0, 2]]); r(), 0, w.tensor(0)",
 )
 _scatter_add = define(
     "ScatterAddBackward0",
-    "scatter_add(Tensor self, Tensor src, dim, Kept index)",
-    lambda a, src, dim, index: _put_at(a, src, dim, index, add=True),
+    "scatter_add(Tensor self, dim, Kept index, Tensor src)",
+    lambda a, dim, index, src: _put_at(a, dim, index, src, add=True),
     self="grad",
     src="fitting(gather(grad, dim, index), src.shape, 'ScatterAddBackward0')",
-    samples="r(4), r(3), 0, w.tensor([2, 0, 2]); r(2, 3), r(1, 2), 1, w.tensor([[1, 1]])",
+    samples="r(4), 0, w.tensor([2, 0, 2]), r(3); r(2, 3), 1, w.tensor([[1, 1]]), r(1, 2)",
 )
 _scatter = define(
     "ScatterBackward0",
-    "scatter(Tensor self, Tensor src, dim, Kept index)",
-    lambda a, src, dim, index: _put_at(a, src, dim, index, add=False),
+    "scatter(Tensor self, dim, Kept index, Tensor src)",
+    lambda a, dim, index, src: _put_at(a, dim, index, src, add=False),
     self="scatter_number(grad, dim, index, 0)",
     src="fitting(gather(grad, dim, index), src.shape, 'ScatterBackward0')",
-    samples="r(4), r(2), 0, w.tensor([2, 0]); r(2, 3), r(1, 2), 1, w.tensor([[1, 2]])",
+    samples="r(4), 0, w.tensor([2, 0]), r(2); r(2, 3), 1, w.tensor([[1, 2]]), r(1, 2)",
 )
 _scatter_number = define(
     "ScatterBackward1",
     "scatter_number(Tensor self, dim, Kept index, value)",
-    lambda a, dim, index, value: _put_at(a, value, dim, index, add=False),
+    lambda a, dim, index, value: _put_at(a, dim, index, value, add=False),
     self="scatter_number(grad, dim, index, 0)",
     samples="r(4), 0, w.tensor([2, 0]), 2.0",
 )
 
 
-def _added(a: np.ndarray, source: np.ndarray, dim: int, index: np.ndarray, alpha: float = 1) -> np.ndarray:
+def _added(a: np.ndarray, dim: int, index: np.ndarray, source: np.ndarray, alpha: float) -> np.ndarray:
     out = np.moveaxis(a, dim, 0).copy()
     np.add.at(out, index, np.moveaxis(source * alpha, dim, 0))
     return np.moveaxis(out, 0, dim)
@@ -91,22 +91,22 @@ in_formulas("expand_as", lambda a, like: np.broadcast_to(a, like.shape), lambda 
 in_formulas("times", *(lambda x, number: x if number == 1 else x * number,) * 2)
 _index_add = define(
     "IndexAddBackward0",
-    "index_add(Tensor self, Tensor source, dim, Kept index, alpha)",
+    "index_add(Tensor self, dim, Kept index, Tensor source, alpha)",
     _added,
     self="grad",
     source="times(expand_as(index_select(grad, dim, index), source), alpha)",
-    samples="r(3), r(2), 0, w.tensor([2, 0]), 1; r(2, 3), r(2, 2), 1, w.tensor([1, 1]), 2.5",
+    samples="r(3), 0, w.tensor([2, 0]), r(2), 1; r(2, 3), 1, w.tensor([1, 1]), r(2, 2), 2.5",
 )
 _index_select = define(
     "IndexSelectBackward0",
     "index_select(Tensor self, dim, Kept index)",
     lambda a, dim, index: np.take(a, index, dim) if a.ndim else a.copy(),
-    self="index_add(zeros(self.shape, grad), grad, dim, index, 1)",
+    self="index_add(zeros(self.shape, grad), dim, index, grad, 1)",
     samples="r(3), 0, w.tensor([2, 0, 2]); r(2, 3), 1, w.tensor([1])",
 )
 
 
-def _filled(a: np.ndarray, value: Any, mask: np.ndarray) -> np.ndarray:
+def _filled(a: np.ndarray, mask: np.ndarray, value: Any) -> np.ndarray:
     out = np.broadcast_to(a, np.broadcast_shapes(a.shape, mask.shape)).copy()
     np.copyto(out, value, casting="unsafe", where=mask)
     return out
@@ -115,19 +115,19 @@ def _filled(a: np.ndarray, value: Any, mask: np.ndarray) -> np.ndarray:
 _fill_number = define(
     "MaskedFillBackward0",
     "masked_fill_number(Tensor self, Kept mask, value)",
-    lambda a, mask, value: _filled(a, value, mask),
+    _filled,
     kind="assign",
     self="masked_fill_number(grad, mask, 0)",
     samples="r(3), b(3), 2.0; r(3), b(2, 3), 2.0",
 )
 _fill = define(
     "MaskedFillBackward1",
-    "masked_fill(Tensor self, Tensor value, Kept mask)",
+    "masked_fill(Tensor self, Kept mask, Tensor value)",
     _filled,
     kind="assign",
     self="masked_fill_number(grad, mask, 0)",
     value="where(mask, grad, 0)",
-    samples="r(3), r(), b(3); r(2, 1), r(), b(2, 3)",
+    samples="r(3), b(3), r(); r(2, 1), b(2, 3), r()",
 )
 
 
@@ -202,13 +202,13 @@ def scatter(self: Tensor, dim: int, index: Tensor, src: Any = None, *, value: fl
     """A copy in which the elements of `src` (or one number) have gone where `index` says along `dim`."""
     if not isinstance(src, Tensor):
         return _scatter_number(self, _check_index("scatter", self, dim, index), index, value if src is None else src)
-    return _scatter(self, src, _check_index("scatter", self, dim, index, src), index)
+    return _scatter(self, _check_index("scatter", self, dim, index, src), index, src)
 
 
 @method()
 def scatter_add(self: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
     """A copy in which the elements of `src` have been added where `index` says along `dim`."""
-    return _scatter_add(self, src, _check_index("scatter", self, dim, index, src), index)
+    return _scatter_add(self, _check_index("scatter", self, dim, index, src), index, src)
 
 
 @method()
@@ -225,7 +225,7 @@ def masked_fill(self: Tensor, mask: Tensor, value: Any) -> Tensor:
             "masked_fill_ only supports a 0-dimensional value tensor, but got tensor with "
             f"{value._array.ndim} dimension(s)."
         )
-    return _fill(self, value, mask)
+    return _fill(self, mask, value)
 
 
 @method()
@@ -240,7 +240,7 @@ def masked_select(input: Tensor, mask: Tensor) -> Tensor:
 @method()
 def index_add(self: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: float = 1) -> Tensor:
     """A copy with source's slices (times alpha) added to those that `index` names along `dim`."""
-    return _index_add(self, source, dim_index(dim, self._array.ndim), index, alpha)
+    return _index_add(self, dim_index(dim, self._array.ndim), index, source, alpha)
 
 
 @method()

@@ -87,7 +87,7 @@ _index = define(
 )
 
 
-def _with_put(a: np.ndarray, values: Any, indices: Indices, accumulate: bool = False) -> np.ndarray:
+def _with_put(a: np.ndarray, indices: Indices, values: Any, accumulate: bool) -> np.ndarray:
     out, places = a.copy(), _places(indices)
     try:
         if accumulate:
@@ -122,7 +122,7 @@ in_formulas(
 )
 in_formulas(
     "without",
-    lambda grad, indices: _with_put(grad, 0, indices),
+    lambda grad, indices: _with_put(grad, indices, 0, False),
     lambda grad, indices: _index_put(grad, indices, wrap(np.zeros((), grad._array.dtype)), False),
 )
 
@@ -249,7 +249,7 @@ def _taken(a: np.ndarray, dim: int, indices: np.ndarray) -> np.ndarray:
 
 _sort = define(
     "SortBackward0",
-    "sorted_values(Tensor self, dim, Kept indices)",
+    "sorted_values(Tensor self, dim; Kept indices)",
     _taken,
     self="put(grad, self.shape, dim, True, indices)",
     samples="r(4), 0, w.argsort(r(4)); r(2, 3), 1, w.argsort(r(2, 3))",

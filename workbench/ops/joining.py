@@ -35,7 +35,7 @@ in_formulas(
 )
 _cat = define(
     "CatBackward0",
-    "cat(Tensor[] tensors, dim, sizes)",
+    "cat(Tensor[] tensors, dim; sizes)",
     in_rows(lambda arrays, dim, sizes: np.concatenate(arrays, axis=dim)),
     tensors="cat_backward(grad, dim, sizes)",
     samples="[r(2), r(3)], 0, (2, 3); [r(2, 1), r(2, 2)], 1, (1, 2)",

@@ -77,7 +77,7 @@ def _record(op: Any, args: tuple[Any, ...], level: Level) -> tuple[Tensors, Tens
         if node.keeps_result:
             node.s_result = saved_as_result(outs[0])
         if listeners:
-            emit(("created", node, (*operands, *(given[a] for a in op.arguments)), outs))
+            emit(("created", node, tuple([given[name] for name in op.said]), outs))
     return outs, tuple([lift(extra, level) for extra in extras])
 
 

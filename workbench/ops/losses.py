@@ -56,7 +56,7 @@ def _class_dim(ndim: int) -> int:
 
 
 def _chosen(
-    a: np.ndarray, target: np.ndarray, weight: Any, total: np.ndarray, reduction: int, ignore_index: int
+    a: np.ndarray, target: np.ndarray, weight: Any, reduction: int, ignore_index: int, total: np.ndarray
 ) -> np.ndarray:
     """What each element of the input is multiplied by: minus its class's weight (or its share) at the target, or 0."""
     out = np.zeros(a.shape, a.dtype)
@@ -74,9 +74,9 @@ def _chosen(
 
 
 def _nll_of(
-    a: np.ndarray, target: np.ndarray, weight: Any, total: np.ndarray, reduction: int, ignore_index: int
+    a: np.ndarray, target: np.ndarray, weight: Any, reduction: int, ignore_index: int, total: np.ndarray
 ) -> np.ndarray:
-    with_signs = np.add.reduce(a * _chosen(a, target, weight, total, NONE, ignore_index), axis=_class_dim(a.ndim))
+    with_signs = np.add.reduce(a * _chosen(a, target, weight, NONE, ignore_index, total), axis=_class_dim(a.ndim))
     if reduction == NONE:
         return with_signs
     out = np.add.reduce(with_signs, axis=None)
@@ -84,18 +84,18 @@ def _nll_of(
 
 
 def _nll_backward(
-    grad: np.ndarray, a: np.ndarray, target: np.ndarray, weight: Any, total: np.ndarray, reduction: int, ignored: int
+    grad: np.ndarray, a: np.ndarray, target: np.ndarray, weight: Any, reduction: int, ignored: int, total: np.ndarray
 ) -> np.ndarray:
     if reduction == NONE and a.ndim > 1:
         grad = np.expand_dims(grad, 1)
-    return grad * _chosen(a, target, weight, total, reduction, ignored)
+    return grad * _chosen(a, target, weight, reduction, ignored, total)
 
 
-_REST = "target, weight, total_weight, reduction, ignore_index"
+_REST = "target, weight, reduction, ignore_index, total_weight"
 _nll_loss, _nll_loss_2d = (
     define(
         f"{node}Backward0",
-        f"{name}(Tensor self, Kept target, Kept? weight, Kept total_weight, reduction, ignore_index)",
+        f"{name}(Tensor self, Kept target, Kept? weight, reduction, ignore_index; Kept total_weight)",
         _nll_of,
         self=f"{name}_backward(grad, self, {_REST})",
         samples=samples,
@@ -104,20 +104,20 @@ _nll_loss, _nll_loss_2d = (
         (
             "NllLoss",
             "nll_loss",
-            "r(2, 3), w.tensor([0, 2]), None, w.tensor(2.0), 1, -100; r(3), w.tensor(1), None, w.tensor(0.0), 0, -100; "
-            "r(2, 3), w.tensor([0, 2]), p(3).detach(), w.tensor(0.0), 0, 2",
+            "r(2, 3), w.tensor([0, 2]), None, 1, -100, w.tensor(2.0); r(3), w.tensor(1), None, 0, -100, w.tensor(0.0); "
+            "r(2, 3), w.tensor([0, 2]), p(3).detach(), 0, 2, w.tensor(0.0)",
         ),
-        ("NllLoss2D", "nll_loss2d", "r(2, 3, 1, 2), w.tensor([[[0, 2]], [[1, 1]]]), None, w.tensor(4.0), 2, 1"),
+        ("NllLoss2D", "nll_loss2d", "r(2, 3, 1, 2), w.tensor([[[0, 2]], [[1, 1]]]), None, 2, 1, w.tensor(4.0)"),
     )
 )
 for _node, _name, _samples in (
-    ("NllLoss", "nll_loss", "r(), r(2, 3), w.tensor([0, 2]), None, w.tensor(2.0), 1, -100"),
-    ("NllLoss2D", "nll_loss2d", "r(1, 1, 2), r(1, 3, 1, 2), w.tensor([[[0, 2]]]), None, w.tensor(0.0), 0, -100"),
+    ("NllLoss", "nll_loss", "r(), r(2, 3), w.tensor([0, 2]), None, 1, -100, w.tensor(2.0)"),
+    ("NllLoss2D", "nll_loss2d", "r(1, 1, 2), r(1, 3, 1, 2), w.tensor([[[0, 2]]]), None, 0, -100, w.tensor(0.0)"),
 ):
     define(
         f"{_node}BackwardBackward0",
-        f"{_name}_backward(Tensor grad_output, Tensor self, Kept target, Kept? weight, Kept total_weight, reduction, "
-        "ignore_index)",
+        f"{_name}_backward(Tensor grad_output, Tensor self, Kept target, Kept? weight, reduction, ignore_index, "
+        "Kept total_weight)",
         _nll_backward,
         grad_output=f"{_name}(grad, {_REST})",
         self="zeros_like(grad)",
@@ -177,7 +177,7 @@ def _nll(input: Tensor, target: Tensor, weight: Tensor | None, how: int, ignore_
     kept = np.asarray(total if how != NONE or input.ndim == 1 else 0, input._array.dtype)
     if input.ndim == 1:
         target = target.reshape(())
-    return (_nll_loss if input.ndim < 3 else _nll_loss_2d)(input, target, weight, wrap(kept), how, ignore_index)
+    return (_nll_loss if input.ndim < 3 else _nll_loss_2d)(input, target, weight, how, ignore_index, wrap(kept))
 
 
 def _check_target(input: Tensor, target: Tensor, weight: Tensor | None, ignore_index: int) -> None:

@@ -107,7 +107,7 @@ _squeeze_all = define(
 _alias = define("AliasBackward0", "alias(Tensor self)", lambda a: a[...], kind="view", self="grad", samples="r(3)")
 _to_copy = define(
     "ToCopyBackward0",
-    "to_copy(Tensor self, dtype, source)",
+    "to_copy(Tensor self, dtype; source)",
     lambda a, dtype, source: a.astype(dtype.np),
     self="to_copy(grad, source, dtype)",
     samples="r(3), w.float64, w.float64",

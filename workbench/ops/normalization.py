@@ -48,7 +48,7 @@ def _affine(h: np.ndarray, weight: np.ndarray | None, bias: np.ndarray | None) -
 
 
 def _layer_normalized(
-    a: np.ndarray, weight: np.ndarray | None, bias: np.ndarray | None, shape: Shape, eps: float
+    a: np.ndarray, shape: Shape, weight: np.ndarray | None, bias: np.ndarray | None, eps: float
 ) -> tuple[np.ndarray, ...]:
     mean, rstd = _moments(a, tuple(range(a.ndim - len(shape), a.ndim)), eps)
     return in_rows(_affine)((a - mean) * rstd, weight, bias), mean, rstd
@@ -56,13 +56,13 @@ def _layer_normalized(
 
 _layer_norm = define(
     "NativeLayerNormBackward0",
-    "native_layer_norm(Tensor input, Tensor? weight, Tensor? bias, normalized_shape, eps)",
+    "native_layer_norm(Tensor input, normalized_shape, Tensor? weight, Tensor? bias, eps)",
     _layer_normalized,
     input="standard_slope(scaled(grad, weight), input, result1, result2, last_dims(input, normalized_shape), eps)",
     weight="sum_to(grad * standard(input, result1, result2, last_dims(input, normalized_shape), eps), "
     "normalized_shape)",
     bias="sum_to(grad, normalized_shape)",
-    samples="; ".join(f"r(2, 3), {affine}, (3,), 0.1" for affine in ("p(3), r(3)", "None, None", "None, r(3)")),
+    samples="; ".join(f"r(2, 3), (3,), {affine}, 0.1" for affine in ("p(3), r(3)", "None, None", "None, r(3)")),
 )
 
 
@@ -92,7 +92,7 @@ def layer_norm(
     only_floats("LayerNormKernelImpl")((input,))
     if any(t is not None and t._array.dtype is not a.dtype for t in (weight, bias)):
         raise RuntimeError(f"mixed dtype (CPU): expect parameter to have scalar type of {input.dtype.word}")
-    return _layer_norm(input, weight, bias, shape, eps)
+    return _layer_norm(input, shape, weight, bias, eps)
 
 
 def _channels(t: Any, x: Any) -> Any:

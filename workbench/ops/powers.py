@@ -49,11 +49,11 @@ _pow_tensors = define(
 )
 _pow_base = define(
     "PowBackward2",
-    "pow_base(Tensor exponent, self)",
-    lambda exponent, base: _power_of(exponent.dtype.type(base), exponent),
-    prepare=lift,
+    "pow_base(self, Tensor exponent)",
+    lambda base, exponent: _power_of(exponent.dtype.type(base), exponent),
+    prepare=lambda args: lift(args[::-1])[::-1],
     exponent="grad * (result * log_number(self, exponent))",
-    samples="r(3), 2.0; r(3), 3",
+    samples="2.0, r(3); 3, r(3)",
 )
 in_formulas(
     "log_number",
@@ -79,7 +79,7 @@ def pow(input: Any, exponent: Any) -> Tensor:
         if out is not NotImplemented:
             return out
     elif isinstance(exponent, Tensor):
-        return _pow_base(exponent, python_number(input))
+        return _pow_base(python_number(input), exponent)
     raise TypeError(not_a_tensor("pow", "exponent", 1, exponent))
 
 
@@ -89,4 +89,4 @@ Tensor.pow = pow
 @method("__rpow__")
 def _rpow(self: Tensor, base: Any) -> Tensor:
     base = python_number(base)
-    return _pow_base(self, base) if isinstance(base, (int, float)) else NotImplemented
+    return _pow_base(base, self) if isinstance(base, (int, float)) else NotImplemented

@@ -95,7 +95,7 @@ def _put_tensor(grad: Tensor, shape: tuple[int, ...], dim: int, keepdim: bool, i
 _max_dim, _min_dim = (
     define(
         node,
-        f"{name}(Tensor self, dim, keepdim, Kept indices)",
+        f"{name}(Tensor self, dim, keepdim; Kept indices)",
         _pick,
         self="put(grad, self.shape, dim, keepdim, indices)",
         samples="r(2, 3), 1, False, w.argmax(ones(2, 3), 1); r(3), 0, True, w.argmax(ones(3), 0, True)",

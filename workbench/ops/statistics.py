@@ -118,10 +118,10 @@ _amax, _amin = (
 )
 _topk = define(
     "TopkBackward0",
-    "top_values(Tensor self, dim, Kept indices)",
-    lambda a, dim, indices: np.take_along_axis(a, indices, dim) if a.ndim else a.copy(),
+    "top_values(Tensor self, k, dim; Kept indices)",
+    lambda a, k, dim, indices: np.take_along_axis(a, indices, dim) if a.ndim else a.copy(),
     self="put(grad, self.shape, dim, True, indices)",
-    samples="r(4), 0, w.tensor([2, 0]); r(2, 3), 1, w.tensor([[0, 2], [2, 1]])",
+    samples="r(4), 2, 0, w.tensor([2, 0]); r(2, 3), 2, 1, w.tensor([[0, 2], [2, 1]])",
 )
 topk_result = pair("topk")
 
@@ -209,4 +209,4 @@ def topk(self: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: bool
         raise RuntimeError("selected index k out of range")
     order = argsort(self, dim, largest)._array
     indices = wrap(np.take(order, range(k), dim) if order.ndim else order)
-    return topk_result(_topk(self, dim, indices), indices)
+    return topk_result(_topk(self, k, dim, indices), indices)

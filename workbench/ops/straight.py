@@ -93,7 +93,7 @@ def _text(op: Any) -> str:
         out += [f"node.fit = None if {number}a0.shape == a1.shape else ({fit})"]
     if op.kind == "view":
         out += ["t._fn = None", f"link_view(t, {first})", "t._meta.view_fn = node"]
-    told = ", ".join(op.tensors + op.arguments)
+    told = ", ".join(op.said)
     out += ["if listeners:", f"    emit(('created', node, ({told},), (t,)))", "return t"]
     return _function(op, out)
 
@@ -130,9 +130,9 @@ UNRECORDED = ["t._rg = False", "t._fn = None", "return t"]
 
 def _result(op: Any, refuse: str) -> list[str]:
     """Run the op; `t` is its result, but for its place in the graph."""
-    operands = ["a0", "a1"][: len(op.tensors)]
-    run = [f"r = forward({', '.join(operands + op.arguments)})"]
-    if op.meets and len(operands) > 1:  # shapes that do not broadcast: the door says so
+    given = [f"a{op.tensors.index(name)}" if name in op.tensors else name for name in op.order]
+    run = [f"r = forward({', '.join(given)})"]
+    if op.meets and len(op.tensors) > 1:  # shapes that do not broadcast: the door says so
         run = ["try:", *_indented(run), "except ValueError:", f"    {refuse}"]
     run += ["if type(r) is not ndarray:", "    r = asarray(r)"]
     return run + ["t = Tensor()", "t._array = r", "t._nr = 0", "t._storage = None", "t._meta = None"]

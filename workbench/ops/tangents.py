@@ -131,7 +131,7 @@ def _by_formula(op: Any, args: Any, moved: Any, outs: Tensors, extras: Tensors) 
 def _formula(op: Any) -> Any:
     found = op.slopes.get("")
     if found is None:
-        reads = Reads(op.tangent, [*op.tensors, *op.kept, *op.extras, *(f"{t}_t" for t in op.tensors)], op.arguments)
+        reads = Reads(op.tangent, [*op.tensors, *op.kept, *op.extras, *(f"{t}_t" for t in op.tensors)], op)
         lines = [f"{t} = given[{t!r}]" for t in (*reads.tensors, *reads.arguments)]
         lines += [f"{t}_shape = given[{t!r}].shape" for t in reads.shapes]
         text = "\n    ".join(["def tangent(given):", *lines, f"return {reads.text}"]) + "\n"

@@ -35,7 +35,7 @@ class NodeCreated(Building):
         """What the node is the backward of: `Square` for SquareBackward, `mul` for MulBackward0."""
         if self.custom:
             return self.name.removesuffix("Backward")
-        words = re.findall("[A-Z][a-z0-9]*", re.sub(r"Backward\d*$", "", self.name))
+        words = re.findall("[A-Z][a-z0-9]*", re.sub(r"Backward(s|\d*)$", "", self.name))
         return "_".join(words).lower() or self.name
 
     def apply(self, frame: Frame) -> None:
@@ -74,13 +74,16 @@ class NodeCreated(Building):
             frame.play_part(edge.target, "leaf")
         frame.add_edge(f"{self.node}.{index}", EdgeState(edge.target, self.node, edge.output_nr))
 
+    def _tensor(self, frame: Frame, arg: Argument) -> str:
+        return (arg.text or "{}").replace("{}", frame.called(arg.tensor))
+
     def sentence(self, frame: Frame) -> str:
         """What was computed from what, and what is kept for backward."""
         if self.found:
             return ""
         made = [seen for seen in self.tensors if seen.node == self.node]
         results = series([f"{seen.name} = " * bool(seen.name) + said(seen.value) for seen in made])
-        args = ", ".join([arg.text if arg.tensor is None else frame.called(arg.tensor) for arg in self.args])
+        args = ", ".join([arg.text if arg.tensor is None else self._tensor(frame, arg) for arg in self.args])
         kept = series(list(dict.fromkeys(frame.variable(saved.tensor) or saved.name for saved in self.saved)))
         gives = f"{self.operation}({args}) gives {results or 'its result'}"
         return f"{gives}; {self.name} joins the graph and keeps {kept or 'nothing'} for backward"

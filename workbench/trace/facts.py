@@ -49,7 +49,10 @@ class Edge:
 
 @dataclass(frozen=True, slots=True)
 class Argument:
-    """What an operation was called with: a tensor, or the text of anything else."""
+    """What an operation was called with: a tensor, or the text of anything else.
+
+    The text of a tensor that is one of several in brackets has what stands around it there: `({}`, `{})`.
+    """
 
     tensor: str | None
     text: str

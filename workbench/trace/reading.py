@@ -155,8 +155,13 @@ class Reader:
 
     def _argument(self, arg: Any) -> Argument:
         if isinstance(arg, tuple):
-            return Argument(self._ids[arg[0]], "")
-        return Argument(None, arg.__name__ if isinstance(arg, type) else number(arg))
+            return Argument(self._ids[arg[0]], *arg[1:] or ("",))
+        return Argument(None, text_of(arg))
+
+
+def text_of(arg: Any) -> str:
+    """A plain argument, or the name of the type that stands for another."""
+    return arg.__name__ if isinstance(arg, type) else number(arg)
 
 
 def value(copy: Any) -> Value | None:

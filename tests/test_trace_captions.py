@@ -1,0 +1,82 @@
+"""A recorded call reads as the user wrote it: its arguments in their order, lists of tensors in brackets."""
+
+from __future__ import annotations
+
+import pytest
+
+import workbench as torch
+from workbench.recording import record
+
+CAPTIONS = {
+    "x[i]": "index(x, i)",
+    "x[m]": "index(x, m)",
+    "a[j, j]": "index(a, (j, j))",
+    "a[:, j]": "index(a, (None, j))",
+    "a[None, j]": ["unsqueeze(a, 0)", "index(the result of unsqueeze, (None, j))"],
+    "torch.cat((x, x), 0)": "cat((x, x), 0)",
+    "torch.cat([x, x, y])": "cat((x, x, y), 0)",
+    "torch.cat([x])": "cat(x, 0)",
+    "torch.stack([x, y], 1)": "stack((x, y), 1)",
+    "x.gather(0, i)": "gather(x, 0, i)",
+    "x.scatter(0, i, y)": "scatter(x, 0, i, y)",
+    "x.scatter_add(0, i, y)": "scatter_add(x, 0, i, y)",
+    "x.index_select(0, i)": "index_select(x, 0, i)",
+    "x.index_add(0, i, y, alpha=2)": "index_add(x, 0, i, y, 2)",
+    "torch.index_put(x, (i,), y)": "index_put(x, i, y, False)",
+    "torch.index_put(a, (j, j), y[0])": ["select(y, 0, 0)", "index_put(a, (j, j), the result of select, False)"],
+    "x.masked_fill(m, 2.0)": "masked_fill(x, m, 2)",
+    "torch.where(m, x, y)": "where(m, x, y)",
+    "torch.where(m, 1.5, y)": "where(m, 1.5, y)",
+    "x.sort(0)[0]": "sort(x, 0)",
+    "x.topk(2, 0)[0]": "topk(x, 2, 0)",
+    "a.max(1)[0]": "max(a, 1, False)",
+    "x.to(torch.float64)": "to_copy(x, torch.float64)",
+    "2 ** x": "pow(2, x)",
+    "x ** 2": "pow(x, 2)",
+    "x * 2": "mul(x, 2)",
+    "torch.nn.functional.elu(x, 2.0)": "elu(x, 2)",
+    "torch.nn.functional.layer_norm(a, (3,))": "native_layer_norm(a, 3, None, None, 1e-05)",
+    "a.permute(1, 0)": "permute(a, 1, 0)",
+    "Several.apply(x, [y, 3, [m, None]])": "Several(x, (y, 3, (m, None)))",
+    "Several.apply(x, [1, y])": "Several(x, (1, y))",
+    "Several.apply(x, [1, 2])": "Several(x, 1, 2)",
+    "x.clone().copy_(y)": ["clone(x)", "copy(kept, y)"],
+}
+
+
+class Several(torch.Function):
+    @staticmethod
+    def forward(ctx, x, others):
+        return x * 2
+
+    @staticmethod
+    def backward(ctx, grad):
+        return grad * 2, None
+
+
+@pytest.mark.parametrize("call", CAPTIONS)
+def test_a_caption_reads_as_the_call(call):
+    with record() as trace:
+        x, y = torch.ones(3, requires_grad=True), torch.ones(3, requires_grad=True)
+        a = torch.ones(2, 3, requires_grad=True)
+        i, j, m = torch.tensor([2, 0, 1]), torch.tensor([0, 1]), torch.tensor([True, False, True])
+        kept = eval(call, {"torch": torch, "Several": Several, "x": x, "y": y, "a": a, "i": i, "j": j, "m": m})
+    assert kept is not None
+    captions = []
+    for k, event in enumerate(trace.events, 1):
+        if type(event).__name__ == "NodeCreated":
+            captions.append(event.sentence(trace.frame(k)).partition(" gives ")[0])
+    expected = CAPTIONS[call]
+    assert captions == (expected if isinstance(expected, list) else [expected])
+
+
+def test_index_tensors_are_shown_as_constants_that_are_saved():
+    with record() as trace:
+        x, i = torch.ones(3, requires_grad=True), torch.tensor([2, 0])
+        y = x[i]
+    (made,) = [event for event in trace.events if type(event).__name__ == "NodeCreated"]
+    frame = trace.frame(len(trace.events))
+    assert y.shape == (2,)
+    assert [(saved.name, frame.tensors[saved.tensor].name) for saved in made.saved] == [("indices[0]", "i")]
+    assert made.sentence(frame).endswith("keeps i for backward")
+    assert [edge.differentiable for edge in frame.edges.values()] == [True, False]
