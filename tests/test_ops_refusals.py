@@ -147,8 +147,9 @@ A.permute(2, 0, 1).amax(1) | A.permute(2, 0, 1).max(1) | A.permute(2, 0, 1).prod
 A.permute(2, 0, 1).var(1) | A.permute(2, 0, 1).std(1, keepdim=True) | A.permute(2, 0, 1).logsumexp(1)
 A.permute(2, 0, 1).argmax(1) | torch.cat([a.t(), a.t()]) | torch.stack([a.t(), a.t()], 1) | a.t() @ a
 torch.nn.functional.layer_norm(a.t(), (2,)) | torch.nn.functional.batch_norm(a.t(), None, None, training=True)
-a.t().reshape(2, 3) | torch.zeros(0, 3) | torch.zeros(3, 0, 2).sum(0) | torch.zeros(0)
-torch.autograd.grad((a.t() * 2).sum(), a)[0] | torch.autograd.grad((a @ M).sum(), M)[0]
+torch.zeros_like(a.t()) | torch.ones_like(A.permute(2, 0, 1), dtype=torch.int64) | torch.full_like(a.t(), 2)
+torch.zeros_like(x.expand(2, 3)) | a.t().reshape(2, 3) | torch.zeros(0, 3) | torch.zeros(3, 0, 2).sum(0)
+torch.zeros(0) | torch.autograd.grad((a.t() * 2).sum(), a)[0] | torch.autograd.grad((a @ M).sum(), M)[0]
 """
 
 
@@ -170,3 +171,45 @@ def test_a_clone_that_lies_otherwise_is_viewed_and_reshaped(torch: Any) -> Any:
     chain = b.grad_fn, c.grad_fn, d.grad_fn, d.grad_fn.next_functions[0][0], c.is_contiguous(), d._base
     (c * d.view(3, 2)).sum().backward()
     return chain, b, c, d, a.grad, a.grad.stride(), raised(b.view, 6)
+
+
+GRADIENTS = {
+    "x * 1": ["torch.ones(2)", "torch.ones(2, 3)", "torch.ones(())", "gs[0][:2]"],
+    "x.exp()": ["torch.ones(2)", "torch.ones(2, 3)", "torch.ones(())"],
+    "x * y": ["torch.ones(2)"],
+    "a.sum(0)": ["torch.ones(2)"],
+    "a.reshape(6)": ["torch.ones(2)"],
+    "a.t()": ["torch.ones(2)"],
+    "a @ M": ["torch.ones(2)", "torch.ones(3, 3)"],
+    "x[:2]": ["torch.ones(3)"],
+    "torch.cat([x, y])": ["torch.ones(3)"],
+}
+
+
+@pytest.mark.parametrize(("op", "gradient"), [(op, g) for op, gradients in GRADIENTS.items() for g in gradients])
+def test_a_gradient_of_another_shape(op: str, gradient: str) -> None:
+    def program(torch: Any) -> Any:
+        named = names(torch)
+        leaves = [v for v in named.values() if isinstance(v, torch.Tensor) and v.requires_grad]
+        seen = []
+        for register in ("register_prehook", "register_hook"):
+            h = eval(op, named)
+            getattr(h.grad_fn, register)(lambda gs, *rest: (eval(gradient, named | {"gs": gs}).double(),))
+            seen.append(raised(h.sum().backward))
+        return seen, [leaf.grad for leaf in leaves], raised(h.backward, eval(gradient, named | {"gs": [named["x"]]}))
+
+    compare(program)
+
+
+@same
+def test_hooks_on_what_was_freed(torch: Any) -> Any:
+    x = torch.ones(2, requires_grad=True) * 1
+    seen = []
+    for y, name in ((x.sin(), "self"), (x.exp(), "result"), (x * x, "other"), (x.softmax(0), "result")):
+        before = getattr(y.grad_fn, f"_raw_saved_{name}")
+        y.sum().backward(retain_graph=True)
+        y.sum().backward()
+        for handle in (before, getattr(y.grad_fn, f"_raw_saved_{name}")):
+            seen.append(raised(handle.register_hooks, lambda t: t, lambda t: t))
+        seen.append(raised(getattr, y.grad_fn, f"_saved_{name}"))
+    return seen

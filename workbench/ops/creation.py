@@ -18,6 +18,7 @@ from ..autograd.state import local
 from ..autograd.tensor import Tensor, wrap
 from .arguments import fitting, int_of, number_of, size_of
 from .declare import in_formulas
+from .layout import lying_as
 from .refusals import kind_of, not_a_tensor
 
 NESTED = (list, tuple, range, np.ndarray)
@@ -117,8 +118,8 @@ def ones(*given: Any, size: Any = None, dtype: Dtype | None = None, requires_gra
 def like(name: str, make: Callable[..., Any], input: Any, dtype: Dtype | None, requires_grad: bool) -> Tensor:
     if not isinstance(input, Tensor):
         raise TypeError(not_a_tensor(name, "input", 0, input))
-    shape, kind = input._array.shape, dtypes.chosen(name, dtype, input.dtype).np
-    return made_for(input, lambda batch: leaf(make((*batch, *shape), kind), requires_grad))
+    a, kind = input._array, dtypes.chosen(name, dtype, input.dtype).np
+    return made_for(input, lambda batch: leaf(lying_as(a, make((*batch, *a.shape), kind)), requires_grad))
 
 
 def zeros_like(input: Tensor, *, dtype: Dtype | None = None, requires_grad: bool = False) -> Tensor:

@@ -21,3 +21,12 @@ def in_rows(forward: Callable[..., Any]) -> Callable[..., Any]:
 def copied(a: np.ndarray) -> np.ndarray:
     """A copy that lies in memory as `a` does; row by row where an element of `a` is many."""
     return a.copy("C" if 0 in a.strides else "K")
+
+
+def lying_as(a: np.ndarray, result: np.ndarray) -> np.ndarray:
+    """The result, lying in memory as `a` of the same shape does."""
+    if a.flags.c_contiguous or 0 in a.strides or a.shape != result.shape:
+        return result
+    out = np.empty_like(a, result.dtype)
+    out[...] = result
+    return out
