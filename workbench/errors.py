@@ -358,3 +358,48 @@ BACKWARD_IN_TRANSFORM = (
     "backward() called inside a functorch transform. This is not supported, please use functorch.grad or functorch.vjp "
     "instead or call backward() outside of functorch transforms."
 )
+JVP_COUNT = "Function's jvp returned an invalid number of forward gradients (expected {} but got {})"
+JVP_KIND = "expected Variable or None (got {}) for grad output {}."
+JVP_NOT_DIFFERENTIABLE = (
+    "Function's jvp returned a gradient at position {}, but  the corresponding forward output is not a differentiable "
+    "Tensor.You should return None at that position instead."
+)
+JVP_NO_VIEW = (
+    "A custom Function's forward is returning a view (or an input as-is) but the jvp is not returning a view."
+)
+JVP_OTHER_VIEW = (
+    "A custom Function is returning a view but the jvp is not returning a view of the given grad input."
+)
+JVP_NOT_IN_PLACE = (
+    "An inplace custom Function is not modifying the forward mode gradients inplace. If the forward is modifying an "
+    "input inplace, then the jvp function must modify the corresponding gradient inplace."
+)
+JVP_NOT_AS_IS = (
+    "An inplace custom Function is not returning the forward mode gradients as-is. If the forward is modifying an "
+    "input inplace, then the jvp function must modify the gradient inplace and return it as-is."
+)
+EXTENDING = "For more details, please see https://pytorch.org/docs/main/notes/extending.func.html"
+TRANSFORM_NEEDS_SETUP = (
+    "In order to use an autograd.Function with functorch transforms (vmap, grad, jvp, jacrev, ...), it must override "
+    "the setup_context staticmethod. " + EXTENDING
+)
+VMAP_NO_RULE = (
+    "You tried to vmap over {}, but it does not have vmap support. Please override and implement the vmap staticmethod "
+    "or set generate_vmap_rule=True. " + EXTENDING
+)
+VMAP_BOTH_RULES = (
+    "You tried to vmap over {}, but it has both generate_vmap_rule=True and an overridden vmap staticmethod. Please set "
+    "generate_vmap_rule=False or delete the overridden vmap staticmethod to avoid ambiguity. " + EXTENDING
+)
+VMAP_RETURNS_COUNT = (
+    "Expected the vmap staticmethod to have two returns, an output and out_dims with pytree structure compatible with "
+    "the output. Got {} returns instead"
+)
+VMAP_RETURNS_KIND = (
+    "Expected the vmap staticmethod to have two returns, an output and out_dims with pytree structure compatible with "
+    "the output. Got a {} instead"
+)
+VMAP_INCOMPATIBLE = "The autograd.Function's vmap staticmethod returned an incompatible (output, out_dims) tuple. "
+NO_VMAP = (
+    "To use autograd.Function with vmap, you must either override the vmap staticmethod or set generate_vmap_rule=True."
+)

@@ -72,6 +72,7 @@ class BackwardCFunction(Node, FunctionCtx):
     )
 
     saved_for_forward: Any = None
+    in_jvp = False  # while the user's jvp runs, which reads what was saved for it
     takes_undefined = True
     _materialize = True  # what set_materialize_grads sets
     _materialize_non_diff_grads = True  # may be set to False on ctx: no zeros for non-differentiable outputs
@@ -117,6 +118,8 @@ class BackwardCFunction(Node, FunctionCtx):
     def saved_tensors(self) -> tuple[Tensor | None, ...]:
         """What save_for_backward kept, each checked against writes since; RuntimeError once freed."""
         pairs = self._saved
+        if self.in_jvp:
+            return self.saved_for_forward or ()
         if type(pairs) is not tuple:
             raise RuntimeError(errors.SECOND_BACKWARD if pairs is FREED else errors.SAVED_TAKEN)
         if self._forward_cls.clear_saved_tensors_on_access:
@@ -277,6 +280,11 @@ def no_backward(ctx: Any, *grad_outputs: Any) -> Any:
 def no_jvp(ctx: Any, *grad_inputs: Any) -> Any:
     """Return the tangent of each output from those of the inputs."""
     raise NotImplementedError(errors.NO_JVP)
+
+
+def no_vmap(info: Any, in_dims: Any, *args: Any) -> Any:
+    """Return the output for a whole batch, and which dimension of it is the batch."""
+    raise NotImplementedError(errors.NO_VMAP)
 
 
 def user_backward(cls: Any) -> Callable[..., Any]:

@@ -48,6 +48,10 @@ class Facts:
         """Bytes of one element."""
         return self._array.itemsize
 
+    def data_ptr(self) -> int:
+        """The address of the first element."""
+        return self._array.__array_interface__["data"][0]
+
     def is_floating_point(self) -> bool:
         """Whether the dtype is a floating-point one."""
         return self._array.dtype.kind == "f"

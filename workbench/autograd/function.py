@@ -13,12 +13,13 @@ from .. import errors
 from ..events import emit, listeners
 from . import state
 from .anomaly_mode import remember
-from .ctx import BackwardCFunction, FunctionCtx, no_backward, no_forward, no_jvp, no_setup_context
+from .ctx import BackwardCFunction, FunctionCtx, no_backward, no_forward, no_jvp, no_setup_context, no_vmap
 from .grad_mode import no_grad
 from .node import Node, accumulator, edge_of, sequence
 from .outputs import bind_output, bind_outputs, refuse_returned_inputs
 from .state import local, off, set_grad
 from .tensor import Tensor, alias
+from .transformed import applied
 
 _function_ids = itertools.count()
 _ContextMethodMixin = FunctionCtx
@@ -65,6 +66,8 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
     backward = staticmethod(no_backward)
     vjp = backward
     jvp = staticmethod(no_jvp)
+    vmap = staticmethod(no_vmap)
+    generate_vmap_rule = False  # True: vmap runs this Function by running its methods under vmap
 
     @classmethod
     def apply(cls, *args: Any, **kwargs: Any) -> Any:
@@ -76,10 +79,12 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
                 args = _with_defaults(cls, args, kwargs)
         elif kwargs:
             args = _positional(cls.forward, args, kwargs)
+        modes = local.modes
+        if state.unusual and (modes.levels or modes.dual is not None):
+            return applied(cls, args, two_steps)
         ctx = cls._backward_cls()
         ctx.extra = ctx.to_save = ctx.dirty_tensors = ctx.non_differentiable = None
         ctx._saved = ()
-        modes = local.modes
         before = modes.grad
         alone = args[0] if len(args) == 1 and type(args[0]) is Tensor else None
         if alone is None:

@@ -6,7 +6,7 @@ import warnings
 from typing import Any
 
 from .. import errors
-from .tensor import Tensor, alias, bump, link_view, made_by, wrap
+from .tensor import InferenceTensor, Tensor, alias, bump, link_view, made_by, part_of, wrap
 from .views import forbidden, rebase
 
 
@@ -70,7 +70,7 @@ def bind_output(ctx: Any, nr: int, o: Tensor, args: tuple[Any, ...], is_dirty: b
         _rewrite(ctx, nr, o, is_input)
         return o
     if is_input:  # never the input itself: a view of it that belongs to this node
-        view = wrap(o._array)
+        view = o._again()
         link_view(view, o)
         o = view
     o._rg, o._nr = True, nr
@@ -108,8 +108,9 @@ def _bind_plain(o: Tensor, is_input: bool, is_dirty: bool) -> Tensor:
     if not o.requires_grad:
         if not is_input or is_dirty:
             return o
-        out = wrap(o._array)
-        link_view(out, o)
+        out = o._again()
+        if type(o) is not InferenceTensor:
+            link_view(out, o)
         return out
     if is_input:
         return alias(o)

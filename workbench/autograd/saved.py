@@ -148,7 +148,7 @@ class SavedOutput:
     __slots__ = ("array", "storage", "nr")
 
     def __init__(self, output: Tensor) -> None:
-        self.array, self.storage, self.nr = output._array, storage_of(output), output._nr
+        self.array, self.storage, self.nr = saved_as_result(output), storage_of(output), output._nr
 
 
 class SavedTensor:

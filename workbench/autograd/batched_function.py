@@ -1,0 +1,192 @@
+"""Functions under vmap: by the user's own rule, or by one generated from its methods.
+
+A generated rule is a Function of its own, one level below, whose methods run the user's under vmap.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from .. import errors
+from .ctx import FunctionCtx
+from .levels import Level, Lifted, below, entered, lift, value_of
+from .state import local
+from .tensor import Tensor
+
+Dims = tuple[int | None, ...]
+
+
+class VmapInfo(NamedTuple):
+    """What a Function's `vmap` is told of the batch."""
+
+    batch_size: int
+    randomness: str
+
+
+def apply_batched(cls: Any, args: tuple[Any, ...], level: Level) -> Any:
+    """Apply a Function for a whole batch."""
+    from .function import Function
+
+    ruled = cls.vmap is not Function.vmap
+    if cls.generate_vmap_rule and ruled:
+        raise RuntimeError(errors.VMAP_BOTH_RULES.format(cls.__name__))
+    if not cls.generate_vmap_rule and not ruled:
+        raise RuntimeError(errors.VMAP_NO_RULE.format(cls.__name__))
+    dims = tuple([0 if type(a) is Lifted and a._level is level else None for a in args])
+    values = [value_of(a, level) if isinstance(a, Tensor) else a for a in args]
+    with below(level):
+        if all(d is None for d in dims):
+            return cls.apply(*values)
+        if ruled:
+            found = cls.vmap(VmapInfo(level.size, level.randomness), dims, *values)
+            output, out_dims = _checked(found)
+        else:
+            rule = generated(cls, dims, level)
+            output = rule.apply(*values)
+            out_dims = rule.out_dims
+    return _relifted(output, out_dims, level, args, values)
+
+
+def _checked(found: Any) -> tuple[Any, Any]:
+    if not isinstance(found, tuple):
+        raise RuntimeError(errors.VMAP_RETURNS_KIND.format(type(found)))
+    if len(found) != 2:
+        raise RuntimeError(errors.VMAP_RETURNS_COUNT.format(len(found)))
+    return found
+
+
+def _relifted(output: Any, dims: Any, level: Level, args: tuple[Any, ...], values: list[Any]) -> Any:
+    """The outputs as the level sees them; an input that was returned stays the same tensor."""
+    if isinstance(output, tuple):
+        if isinstance(dims, list | tuple) and len(dims) != len(output):
+            raise RuntimeError(errors.VMAP_INCOMPATIBLE)
+        spread = dims if isinstance(dims, list | tuple) else (dims,) * len(output)
+        return tuple([_relifted(o, d, level, args, values) for o, d in zip(output, spread, strict=True)])
+    if isinstance(dims, list | tuple):
+        raise RuntimeError(errors.VMAP_INCOMPATIBLE)
+    if not isinstance(output, Tensor) or dims is None:
+        return output
+    same = [a for a, v in zip(args, values, strict=True) if v is output]
+    if same:
+        return same[0]
+    with below(level):
+        return lift(output.movedim(dims, 0) if dims else output, level)
+
+
+class _Ctx:
+    """The `ctx` a user's method sees under a generated rule: saved tensors are lifted, all else is the rule's own."""
+
+    def __init__(self, ctx: Any, level: Level) -> None:
+        object.__setattr__(self, "_ctx", ctx)
+        object.__setattr__(self, "_level", level)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._ctx, name)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        setattr(self._ctx, name, value)
+
+    def __delattr__(self, name: str) -> None:
+        delattr(self._ctx, name)
+
+    def save_for_backward(self, *tensors: Any) -> None:
+        self._ctx.backward_dims = _dims(tensors, self._level)
+        self._ctx.save_for_backward(*_values(tensors, self._level))
+
+    def save_for_forward(self, *tensors: Any) -> None:
+        FunctionCtx.save_for_forward(self._ctx, *tensors)
+        self._ctx.forward_dims = _dims(tensors, self._level)
+        self._ctx.save_for_forward(*_values(tensors, self._level))
+
+    def mark_dirty(self, *tensors: Any) -> None:
+        self._ctx.mark_dirty(*_values(tensors, self._level))
+
+    def mark_non_differentiable(self, *tensors: Any) -> None:
+        self._ctx.mark_non_differentiable(*_values(tensors, self._level))
+
+    @property
+    def saved_tensors(self) -> tuple[Any, ...]:
+        saved = self._ctx.saved_tensors
+        dims = self._ctx.forward_dims if self._ctx.in_jvp else self._ctx.backward_dims
+        return _lifted(saved, dims, self._level)
+
+
+def _dims(things: Any, level: Level) -> Dims:
+    return tuple([0 if type(t) is Lifted and t._level is level else None for t in things])
+
+
+def _values(things: Any, level: Level) -> tuple[Any, ...]:
+    return tuple([value_of(t, level) if isinstance(t, Tensor) else t for t in things])
+
+
+def _lifted(things: Any, dims: Dims, level: Level) -> tuple[Any, ...]:
+    pairs = zip(things, dims, strict=True)
+    return tuple([lift(t, level) if d is not None and isinstance(t, Tensor) else t for t, d in pairs])
+
+
+def _several(found: Any) -> tuple[Any, ...]:
+    return found if isinstance(found, tuple) else (found,)
+
+
+def generated(cls: Any, in_dims: Dims, outer: Level) -> Any:
+    """A Function that runs the methods of `cls` under vmap; `in_dims` says which inputs have the batch in front."""
+    from .function import Function
+
+    size, randomness = outer.size, outer.randomness
+    shapes: list[Any] = []
+
+    def mapped(method: Callable[..., Any], *groups: tuple[Any, Dims]) -> tuple[Any, Dims]:
+        """Run a method on lifted things; its results, and which have the batch."""
+        with entered("vmap", size, randomness) as level:
+            found = method(level, *[_lifted(things, dims, level) for things, dims in groups])
+            several = _several(found)
+            values, dims = _values(several, level), _dims(several, level)
+        return (values if isinstance(found, tuple) else values[0]), dims
+
+    class Rule(Function):
+        out_dims: Any = ()
+
+        @staticmethod
+        def forward(*args: Any) -> Any:
+            shapes[:] = [a.shape if isinstance(a, Tensor) else None for a in args]
+            values, dims = mapped(lambda _, lifted: cls.forward(*lifted), (args, in_dims))
+            Rule.out_dims = dims if isinstance(values, tuple) else dims[0]
+            return values
+
+        @staticmethod
+        def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
+            single = not isinstance(output, tuple)
+
+            def prepare(level: Level, ins: tuple[Any, ...], outs: tuple[Any, ...]) -> None:
+                cls.setup_context(_Ctx(ctx, level), ins, outs[0] if single else outs)
+
+            ctx.backward_dims = ctx.forward_dims = ()
+            mapped(prepare, (inputs, in_dims), (_several(output), _several(Rule.out_dims)))
+
+        @staticmethod
+        def backward(ctx: Any, *grads: Any) -> Any:
+            found, dims = mapped(
+                lambda level, lifted: cls.backward(_Ctx(ctx, level), *lifted), (grads, _several(Rule.out_dims))
+            )
+            several = zip(_several(found), dims, in_dims, shapes, strict=True)
+            return tuple([_reduced(g, has, wanted, shape, size) for g, has, wanted, shape in several])
+
+        @staticmethod
+        def jvp(ctx: Any, *tangents: Any) -> Any:
+            found, dims = mapped(lambda level, lifted: cls.jvp(_Ctx(ctx, level), *lifted), (tangents, in_dims))
+            several = zip(_several(found), dims, _several(Rule.out_dims), strict=True)
+            out = tuple([_reduced(t, has, wanted, None, size) for t, has, wanted in several])
+            return out if isinstance(found, tuple) else out[0]
+
+    Rule.__name__ = Rule.__qualname__ = f"Vmapped{cls.__name__}"
+    return Rule
+
+
+def _reduced(g: Any, has: int | None, wanted: int | None, shape: Any, size: int) -> Any:
+    """A gradient summed over the batch where its input had none, and repeated where it has none itself."""
+    if not isinstance(g, Tensor) or has == wanted:
+        return g
+    if has is None:
+        return g.expand(size, *g.shape)
+    return g.sum(0) if shape is None else g.sum(0).sum_to_size(shape)

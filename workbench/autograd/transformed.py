@@ -1,0 +1,153 @@
+"""Functions where something transforms them: tangents pushed through `jvp`, and one node at each level.
+
+At every level that differentiates, a Function has a node of its own: its forward runs one level below, in the end on
+ordinary tensors, and setup_context prepares the `ctx` of each level (torch._functorch.autograd_function).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .. import errors
+from ..events import emit, listeners
+from .anomaly_mode import remember
+from .forward_ad import check_size, paused, set_tangent, tangent_of
+from .levels import Level, Lifted, below, lift, value_of
+from .node import sequence
+from .outputs import bind_outputs, refuse_returned_inputs
+from .state import local, set_grad
+from .tensor import Tensor
+
+
+def applied(cls: Any, args: tuple[Any, ...], two_steps: bool) -> Any:
+    """What `apply` does while transforms run, or a level of dual tensors is open."""
+    modes = local.modes
+    level = modes.levels[-1] if modes.levels else None
+    if level is not None:
+        if not two_steps:
+            raise RuntimeError(errors.TRANSFORM_NEEDS_SETUP)
+        if level.kind == "vmap":
+            from .batched_function import apply_batched
+
+            return apply_batched(cls, args, level)
+    ctx = cls._backward_cls()
+    ctx.extra = ctx.to_save = ctx.dirty_tensors = ctx.non_differentiable = None
+    ctx._saved = ()
+    needs = [_is_at(a, level) and a.requires_grad for a in args]
+    ctx.needs_input_grad = tuple(needs)
+    recorded = modes.grad and True in needs
+    if recorded:
+        ctx._connect(args, needs)
+    ctx.seq = next(sequence)
+    values = None if level is None else _forward_below(cls, args, level)
+    before = set_grad(False)
+    try:
+        if level is not None:
+            output = values
+            cls.setup_context(ctx, args, output)
+        else:
+            with paused():
+                output = cls.forward(*args) if two_steps else cls.forward(ctx, *args)
+                if two_steps:
+                    cls.setup_context(ctx, args, output)
+    finally:
+        set_grad(before)
+    if two_steps and ctx.to_save:
+        refuse_returned_inputs(ctx.to_save, args, output)
+    dirty, plain = ctx.dirty_tensors or (), ctx.non_differentiable or ()
+    fixed = [any(o is p for p in plain) for o in (output if isinstance(output, tuple) else (output,))]
+    result, outputs = bind_outputs(ctx, args, output, recorded)
+    if recorded:
+        if ctx.to_save:
+            ctx._pack(ctx.to_save)
+        remember_and_tell(ctx, args, outputs)
+    _push(ctx, args, outputs, fixed, dirty, level)
+    ctx.to_save = ctx.dirty_tensors = ctx.non_differentiable = None
+    return result
+
+
+def remember_and_tell(ctx: Any, args: tuple[Any, ...], outputs: tuple[Any, ...]) -> None:
+    """What anomaly mode and listeners want to know of a new node."""
+    from . import state
+
+    if state.anomaly:
+        remember(ctx)
+    if listeners:
+        emit(("created", ctx, args, tuple([o for o in outputs if isinstance(o, Tensor)])))
+
+
+def _is_at(a: Any, level: Level | None) -> bool:
+    """Whether an argument is a tensor that this level looks into."""
+    return isinstance(a, Tensor) and (level is None or (type(a) is Lifted and a._level is level))
+
+
+def _forward_below(cls: Any, args: tuple[Any, ...], level: Level) -> Any:
+    """The outputs, computed one level below; an input that is returned, or written, stays the same tensor."""
+    values = [value_of(a, level) if isinstance(a, Tensor) else a for a in args]
+    with below(level):
+        output = cls.apply(*values)
+
+    def lifted(o: Any) -> Any:
+        if not isinstance(o, Tensor):
+            return o
+        return next((a for a, v in zip(args, values, strict=True) if o is v), None) or lift(o, level)
+
+    return tuple([lifted(o) for o in output]) if isinstance(output, tuple) else lifted(output)
+
+
+def _push(
+    ctx: Any, args: tuple[Any, ...], outputs: tuple[Any, ...], fixed: list[bool], dirty: Any, level: Level | None
+) -> None:
+    """Run the user's jvp, if any argument has a tangent, and give the outputs what it returns."""
+    tangents = [tangent_of(a) if _is_at(a, level) else None for a in args]
+    if all(t is None for t in tangents):
+        return
+    with below(level) if level is not None else paused():
+        given = [_zeros(ctx, a, level) if t is None else t for a, t in zip(args, tangents, strict=True)]
+        ctx.in_jvp = True
+        try:
+            found = ctx._forward_cls.jvp(ctx, *given)
+        finally:
+            ctx.in_jvp = False
+    found = found if isinstance(found, tuple) else (found,)
+    if len(found) != len(outputs):
+        raise RuntimeError(errors.JVP_COUNT.format(len(outputs), len(found)))
+    for nr, (out, t) in enumerate(zip(outputs, found, strict=True)):
+        if t is not None and not isinstance(t, Tensor):
+            raise RuntimeError(errors.JVP_KIND.format(type(t).__name__, nr))
+        if not isinstance(out, Tensor) or out._array.dtype.kind != "f" or fixed[nr]:
+            if t is not None:
+                raise RuntimeError(errors.JVP_NOT_DIFFERENTIABLE.format(nr))
+            continue
+        position = next((i for i, d in enumerate(args) if d is out), None)
+        if any(out is d for d in dirty):
+            if t is not given[position]:
+                raise RuntimeError(errors.JVP_NOT_AS_IS if t is None else errors.JVP_NOT_IN_PLACE)
+        elif t is not None:
+            if level is not None and type(t) is Lifted and t._level is level:
+                t = t._value
+            if out._is_view():
+                _check_view(out, t, args, given)
+            check_size(out, t)
+        set_tangent(out, t)
+
+
+def _zeros(ctx: Any, a: Any, level: Level | None) -> Tensor | None:
+    if not ctx._materialize or not isinstance(a, Tensor) or a._array.dtype.kind != "f":
+        return None
+    value = a if level is None else value_of(a, level)
+    return value.new_zeros(value.shape)
+
+
+def _check_view(out: Tensor, t: Tensor, args: tuple[Any, ...], given: list[Any]) -> None:
+    """RuntimeError where a view's tangent is no view of the tangent of what it is a view of."""
+    if not t._is_view():
+        raise RuntimeError(errors.JVP_NO_VIEW)
+    for a, g in zip(args, given, strict=True):
+        if isinstance(a, Tensor) and g is not None and _same_base(out, a) and _same_base(t, g):
+            return
+    raise RuntimeError(errors.JVP_OTHER_VIEW)
+
+
+def _same_base(view: Tensor, t: Tensor) -> bool:
+    return view._base is t or view._base is t._base
