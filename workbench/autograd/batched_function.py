@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 from .. import errors
 from .ctx import FunctionCtx
 from .levels import Level, Lifted, below, entered, lift, value_of
-from .state import local
 from .tensor import Tensor
 
 Dims = tuple[int | None, ...]

@@ -6,7 +6,7 @@ import warnings
 from typing import Any
 
 from .. import errors
-from .tensor import InferenceTensor, Tensor, alias, bump, link_view, made_by, part_of, wrap
+from .tensor import InferenceTensor, Tensor, alias, bump, link_view, made_by
 from .views import forbidden, rebase
 
 
