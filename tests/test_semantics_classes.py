@@ -80,6 +80,32 @@ def test_15_9_the_metadata_of_outputs(torch: Any) -> Any:
     return [(list(m.shape), str(m.dtype)) for m in found[:3]]
 
 
+@same
+def test_15_9_where_no_gradient_can_arrive(torch: Any) -> None:
+    def facts(node: Any) -> Any:
+        return [(m.shape, str(m.dtype), m.is_nested_tensor, m.is_cpp_nested_tensor) for m in node._input_metadata]
+
+    class F(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            told.append(facts(ctx))
+            constant = x * 3
+            ctx.mark_non_differentiable(constant)
+            return x * 2, constant, x > 0, 5, x.double()
+
+        @staticmethod
+        def backward(ctx, *grads):
+            told.append(facts(ctx))
+            return grads[0]
+
+    told: list[Any] = []
+    x = torch.ones(2, 3, requires_grad=True)
+    node = F.apply(x)[0].grad_fn
+    single = twice(torch).apply(x).grad_fn
+    F.apply(x)[0].sum().backward()
+    return told, facts(node), facts(single), raised(setattr, node, "_input_metadata", ())
+
+
 NAMES = """
 x.clone() | (x * 1).fill_(1) | (x * 1).zero_() | (x * 1).copy_(y) | (x * 1).add_(y) | (x * 1).mul_(2)
 x.view(2, 1) | x.view(2, 1).expand(2, 3) | x.unsqueeze(0) | x.view(1, 2).squeeze(0) | x.view(1, 2).squeeze()

@@ -243,3 +243,43 @@ def test_6_7_none_is_handed_through_when_nothing_is_materialised(torch: Any) -> 
     x = torch.tensor([1.0], requires_grad=True)
     Stop.apply(Shows.apply(x).exp()).backward()
     return seen, x.grad
+
+
+@same
+def test_5_10_zeros_for_constants_can_be_switched_off(torch: Any) -> None:
+    class F(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x, several):
+            ctx._materialize_non_diff_grads = False
+            order = x.argsort()
+            if several:
+                ctx.mark_non_differentiable(order)
+            return (x * 2, order, x * 3, x > 0, 5) if several else x * 2
+
+        @staticmethod
+        def backward(ctx, *grads):
+            seen.append(grads)
+            return sum(g for g in grads if g is not None), None
+
+    seen: list[Any] = []
+    x = torch.tensor([2.0, 1.0], requires_grad=True)
+    F.apply(x, True)[0].sum().backward()
+    F.apply(x, False).sum().backward()
+    Stop = type("Stop", (torch.autograd.Function,), {"forward": lambda ctx, x: x * 1, "backward": lambda ctx, g: None})
+    Stop.apply(F.apply(x, False)).sum().backward()
+    return seen, x.grad
+
+
+@same
+def test_6_8_hooks_see_none_before_zeros_are_made(torch: Any) -> None:
+    told = []
+    for materialize in (True, False):
+        F = marking(torch, lambda *_: None, None, materialize)
+        x = torch.tensor([1.0, 2.0], requires_grad=True)
+        first, _ = F.apply(x)
+        seen: list[Any] = []
+        first.grad_fn.register_prehook(lambda grads, seen=seen: seen.append(("pre", grads)))
+        first.grad_fn.register_hook(lambda ins, outs, seen=seen: seen.append(("post", ins, outs)))
+        first.sum().backward()
+        told.append((seen, F.seen, x.grad))
+    return told

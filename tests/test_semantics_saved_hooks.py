@@ -194,3 +194,39 @@ def test_22_6_hooks_disabled(torch: Any) -> Any:
         fourth = raised(enter, graph.disable_saved_tensors_hooks("no"))
         fifth = torch.ones(1, requires_grad=True).exp()
     return first, second, third, plain, fourth, fifth, enter(pair)
+
+
+@pytest.mark.parametrize("write", ["input", "output", "intermediate"])
+def test_2_12_what_was_packed_is_not_checked(write: str) -> None:
+    def program(torch: Any) -> Any:
+        kept = {}
+
+        class Keep(torch.autograd.Function):
+            @staticmethod
+            def forward(ctx, x):
+                between = x * 3
+                result = between + 1
+                kept["intermediate"] = between
+                ctx.save_for_backward(x, between, result)
+                return result
+
+            @staticmethod
+            def backward(ctx, g):
+                x, between, result = ctx.saved_tensors
+                return g * x + between + result
+
+        leaf = torch.tensor([1.0, 2.0], requires_grad=True)
+        told = []
+        for pack in (lambda t: t, lambda t: t.detach(), lambda t: t.clone()):
+            kept["input"] = leaf * 1
+            with torch.autograd.graph.saved_tensors_hooks(pack, lambda t: t):
+                kept["output"] = Keep.apply(kept["input"])
+                built_in = kept["input"].sin() + kept["input"].exp()
+            out = kept["output"] * 1 + built_in
+            with torch.no_grad():
+                kept[write].mul_(2)
+            told.append((raised(torch.autograd.grad, out.sum(), leaf, retain_graph=True), out))
+            told.append(torch.autograd.grad(out.sum(), leaf)[0])
+        return told
+
+    compare(program)

@@ -195,3 +195,34 @@ def test_1_11_the_same_tensor_again_and_again(torch: Any) -> None:
 def test_1_12_saved_variables(torch: Any) -> None:
     y = keeping(torch, lambda ctx, x, r: (x, r)).apply(torch.ones(2, requires_grad=True))
     return warned(lambda: y.grad_fn.saved_variables), y.grad_fn.saved_variables
+
+
+@same
+def test_2_10_a_saved_tensor_is_detached_in_place(torch: Any) -> None:
+    told = []
+    for pick in (lambda ctx, x, r: (x,), lambda ctx, x, r: (r,)):
+        for which in ("input", "output", "leaf"):
+            leaf = torch.tensor([1.0, 2.0], requires_grad=True)
+            x = leaf if which == "leaf" else leaf * 1
+            Keep = keeping(torch, pick)
+            y = Keep.apply(x)
+            node = y.grad_fn
+            (y if which == "output" else x).detach_()
+            told.append(raised(lambda node=node: node.saved_tensors))
+            told.append(raised(torch.autograd.grad, y * 1 if which != "output" else leaf.sum(), leaf, torch.ones(2)))
+            told.append(Keep.seen)
+    return told
+
+
+@same
+def test_2_10_in_built_in_operations(torch: Any) -> None:
+    told = []
+    for how in (torch.sin, torch.exp, lambda t: t * t, lambda t: t[torch.tensor([0])]):
+        x = torch.tensor([1.0, 2.0], requires_grad=True) * 1
+        y = how(x)
+        x.detach_()
+        told.append(raised(y.sum().backward))
+    y = torch.tensor([1.0, 2.0], requires_grad=True).exp()
+    node = y.grad_fn
+    y.detach_()
+    return told, node._saved_result, node(torch.ones(2))

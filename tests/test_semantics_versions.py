@@ -247,3 +247,27 @@ def test_2_11_what_built_in_operations_save(torch: Any) -> None:
         [survives(how, True) for how in one],
         [survives(how, *rg) for how in two for rg in ((True, True), (True, False), (False, True))],
     )
+
+
+@same
+def test_2_4_under_anomaly_mode(torch: Any) -> None:
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    told = []
+    for custom in (True, False):
+        y = x + 1
+        out = keeping(torch, lambda ctx, x, r: (x,)).apply(y) if custom else y.sin()
+        y.mul_(2)
+        with torch.autograd.set_detect_anomaly(True):
+            told.append(raised(torch.autograd.grad, out.sum(), x))
+        told.append(raised(torch.autograd.grad, out.sum(), x))
+    return told
+
+
+@same
+def test_2_8_increment_version(torch: Any) -> None:
+    increment = torch.autograd.graph.increment_version
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    y = x * 1
+    view, out = y[0], y.sin()
+    told = [increment(y), y._version, view._version, increment([y, view]), y._version, increment(x), x._version]
+    return told, raised(out.sum().backward), raised(increment, 3), raised(increment, [x, 3]), x._version, increment(iter([x])), x._version

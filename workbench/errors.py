@@ -230,6 +230,8 @@ HOOKS_ON_FREED = (
     "freed when you call .backward() or autograd.grad(). Specify retain_graph=True if you need to backward through the "
     "graph a second time or if you need to access saved variables after calling backward."
 )
+VERSION_OF_NOTHING = "increment_version expect a Iterable[Tensor] as input"
+VERSION_OF_OTHERS = "increment_version expects each element of the iterable to be a tensor"
 HOOKS_ALREADY_SET = (
     "Calling register_hooks on a saved tensor whose hooks have already been set. Hint: only one pair of hooks is "
     "allowed at a time."

@@ -136,7 +136,14 @@ class BackwardCFunction(Node, FunctionCtx):
 
     @property
     def _input_metadata(self) -> tuple[Metadata, ...]:
-        return tuple([Metadata.of(*facts) for facts in zip(self._outputs[::2], self._outputs[1::2], strict=True)])
+        facts = getattr(self, "_outputs", ())  # not there yet during forward
+        plain = getattr(self, "_plain", ())
+        pairs = enumerate(zip(facts[::2], facts[1::2], strict=True))
+        return tuple([Metadata.of(shape, None if nr in plain else kind) for nr, (shape, kind) in pairs])
+
+    @_input_metadata.setter
+    def _input_metadata(self, value: Any) -> None:
+        raise AttributeError("attribute '_input_metadata' of 'torch._C._FunctionBase' objects is not writable")
 
     @property
     def saved_variables(self) -> tuple[Tensor | None, ...]:
@@ -240,7 +247,7 @@ class BackwardCFunction(Node, FunctionCtx):
         if not self._materialize:
             return grads
         shapes, kinds = self._outputs[::2], self._outputs[1::2]
-        plain = () if self._materialize_non_diff_grads else self._plain
+        plain = () if self._materialize_non_diff_grads else getattr(self, "_plain", ())
         return [
             wrap(np.zeros(shape, kind)) if g is None and kind is not None and nr not in plain else g
             for nr, (g, shape, kind) in enumerate(zip(grads, shapes, kinds, strict=True))

@@ -48,7 +48,11 @@ def get_gradient_edge(tensor: Tensor) -> GradientEdge:
 
 def increment_version(tensor: Tensor | Iterable[Tensor]) -> None:
     """Count a write that the engine could not see."""
+    if not isinstance(tensor, (Tensor, Iterable)):
+        raise RuntimeError(errors.VERSION_OF_NOTHING)
     for t in (tensor,) if isinstance(tensor, Tensor) else tensor:
+        if not isinstance(t, Tensor):
+            raise RuntimeError(errors.VERSION_OF_OTHERS)
         bump(t)
 
 

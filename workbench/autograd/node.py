@@ -25,12 +25,15 @@ class Metadata(NamedTuple):
     """What a node knows of a gradient that arrives at it."""
 
     shape: list[int]
-    dtype: dtypes.dtype | None
+    dtype: dtypes.dtype
+    is_nested_tensor = is_cpp_nested_tensor = False
 
     @classmethod
-    def of(cls, shape: tuple[int, ...] | None, kind: np.dtype | None) -> Metadata:
-        """The same from an array's facts, None where the output is no tensor."""
-        return cls(list(shape or ()), None if kind is None else dtypes.named(kind.name))
+    def of(cls, shape: tuple[int, ...], kind: np.dtype | None) -> Metadata:
+        """The same from an array's facts; where no gradient can arrive, what PyTorch makes of nothing."""
+        if kind is None or kind.kind != "f":
+            return cls([], dtypes.get_default_dtype())
+        return cls(list(shape), dtypes.named(kind.name))
 
 
 class Extra:
