@@ -270,4 +270,12 @@ def test_2_8_increment_version(torch: Any) -> None:
     y = x * 1
     view, out = y[0], y.sin()
     told = [increment(y), y._version, view._version, increment([y, view]), y._version, increment(x), x._version]
-    return told, raised(out.sum().backward), raised(increment, 3), raised(increment, [x, 3]), x._version, increment(iter([x])), x._version
+    return (
+        told,
+        raised(out.sum().backward),
+        raised(increment, 3),
+        raised(increment, [x, 3]),
+        x._version,
+        increment(iter([x])),
+        x._version,
+    )
