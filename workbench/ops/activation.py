@@ -16,6 +16,7 @@ leaky_relu = define(
     lambda a, slope: np.where(a > 0, a, a * slope),
     prepare=only_floats("leaky_relu_cpu"),
     self="leaky_relu_backward(grad, self, negative_slope)",
+    tangent="pointwise",
     samples="r(3), 0.1",
 )
 define(
@@ -24,6 +25,7 @@ define(
     lambda g, a, slope: np.where(a > 0, g, g * slope),
     grad_output="leaky_relu_backward(grad, self, negative_slope)",
     self="zeros_like(grad)",
+    tangent="pointwise",
     samples="r(3), r(3), 0.1",
 )
 elu = define(
@@ -34,6 +36,7 @@ elu = define(
     ),
     prepare=only_floats("elu_cpu"),
     self="where(self > 0, grad * scale, grad * (alpha * scale * input_scale) * exp(self * input_scale))",
+    tangent="pointwise",
     samples="r(4), 1.5, 1, 1",
 )
 # In place the input is gone, and the derivative is told from the result: its sign must be the input's.
@@ -43,6 +46,7 @@ leaky_relu_ = define(
     leaky_relu.op.forward,
     prepare=leaky_relu.op.prepare,
     self="leaky_relu_backward(grad, result, same_sign('leakyReLu', negative_slope))",
+    tangent="pointwise",
     samples="r(3), 0.1",
 )
 elu_ = define(
@@ -51,6 +55,7 @@ elu_ = define(
     elu.op.forward,
     prepare=elu.op.prepare,
     self="where(result > 0, grad * scale, grad * input_scale * (result + same_sign('elu', alpha) * scale))",
+    tangent="pointwise",
     samples="r(4), 1.5, 1, 1",
 )
 
@@ -68,6 +73,7 @@ silu = define(
     lambda a: a * (0.5 * (np.tanh(0.5 * a) + 1)),
     prepare=only_floats("silu_cpu"),
     self="grad * sigmoid(self) * (1 + self * (1 - sigmoid(self)))",
+    tangent="pointwise",
     samples="r(3)",
 )
 softplus = define(
@@ -76,6 +82,7 @@ softplus = define(
     lambda a, beta, threshold: np.where(a * beta > threshold, a, np.logaddexp(a * beta, 0) / beta),
     prepare=only_floats("softplus_cpu"),
     self="where(self * beta > threshold, grad, grad * sigmoid(self * beta))",
+    tangent="pointwise",
     samples="r(3), 2.0, 1.5",
 )
 logsigmoid = define(
@@ -84,6 +91,7 @@ logsigmoid = define(
     lambda a: -np.logaddexp(-a, 0),
     prepare=only_floats("log_sigmoid_cpu"),
     self="grad * sigmoid(-self)",
+    tangent="pointwise",
     samples="r(3)",
 )
 
@@ -108,6 +116,7 @@ _gelu_op = define(
     _gelu,
     prepare=only_floats("GeluKernelImpl"),
     self="grad * (gelu_slope(self) if approximate == 'none' else gelu_slope_by_tanh(self))",
+    tangent="pointwise",
     samples="r(3), 'none'; r(3), 'tanh'",
 )
 

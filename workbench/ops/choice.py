@@ -48,6 +48,7 @@ _clamp = define(
     lambda a, low, high: np.clip(a, low, high),
     prepare=lift,
     self="where(in_range(self, min, max), grad, 0)",
+    tangent="pointwise",
     samples="r(3), -0.5, 0.5; r(3), None, 0.5; r(3), 0, None",
 )
 _clamp_tensors = define(

@@ -99,6 +99,7 @@ _SAMPLES = (
     ("r(2, 2, 4, 3)", "r(2, 2, 3, 2)", "(1, 1), (0, 0), (1, 1)", 1, "(2, 2, 2, 2)"),
     ("r(1, 4, 5, 5)", "r(2, 2, 2, 2)", "(2, 1), (1, 0), (1, 2)", 2, "(1, 2, 3, 3)"),
 )
+_HOW = "stride, padding, dilation, transposed, output_padding, groups"
 _convolution = define(
     "ConvolutionBackward0",
     "convolution(Tensor input, Tensor weight, Tensor? bias, stride, padding, dilation, transposed, output_padding, "
@@ -107,6 +108,8 @@ _convolution = define(
     input="conv_input(grad, weight, input.shape, stride, padding, dilation, groups)",
     weight="conv_weight(grad, input, weight.shape, stride, padding, dilation, groups)",
     bias="sum_dim(grad, all_but_channels(grad), False)",
+    tangent=f"convolution(input_t, weight, None, {_HOW}) + convolution(input, weight_t, None, {_HOW}) "
+    "+ channels(bias_t, input)",
     samples="; ".join(
         f"{a}, {w}, {b}, {how}, False, (0, 0), {g}" for b in ("None", "r(2)") for a, w, how, g, _ in _SAMPLES
     ),
@@ -142,6 +145,7 @@ _pad = define(
     "constant_pad(Tensor self, pad, value)",
     _with_borders,
     self="constant_pad(grad, backwards(pad), 0)",
+    tangent="constant_pad(self_t, pad, 0)",
     samples="r(2, 3), (1, 2), 0; r(2, 3), (0, 1, -1, 0), 1.5",
 )
 

@@ -100,7 +100,7 @@ class Op:
         self.numbers = NUMBERS if kind in ("pointwise", "float") and len(self.tensors) == 2 else None
         unusual = self.several or self.extras or self.variadic or self.kept or self.optional or len(self.tensors) > 2
         self.simple = kind != "assign" and not unusual
-        self.tangent = tangent or TANGENTS.get(kind, "transposed")
+        self.tangent = tangent or TANGENTS.get(kind)
         self.batch = batch or self._batching()
         self.slopes: dict[str, Any] = {}
         self.compiled: set[str] = set()

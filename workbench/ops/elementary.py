@@ -92,6 +92,7 @@ floor = define(
     np.floor,
     prepare=only_floats("floor_vml_cpu", but="iu"),
     self="zeros_like(grad)",
+    tangent="pointwise",
     samples="r(3)",
 )
 ceil = define(
@@ -100,6 +101,7 @@ ceil = define(
     np.ceil,
     prepare=only_floats("ceil_vml_cpu", but="iu"),
     self="zeros_like(grad)",
+    tangent="pointwise",
     samples="r(3)",
 )
 trunc = define(
@@ -108,6 +110,7 @@ trunc = define(
     np.trunc,
     prepare=only_floats("trunc_vml_cpu", but="iu"),
     self="zeros_like(grad)",
+    tangent="pointwise",
     samples="r(3)",
 )
 _round = define(
@@ -116,6 +119,7 @@ _round = define(
     np.round,
     prepare=only_floats("round_vml_cpu", but="iu"),
     self="zeros_like(grad)",
+    tangent="pointwise",
     samples="r(3)",
 )
 _round_to = define(
@@ -124,6 +128,7 @@ _round_to = define(
     np.round,
     prepare=only_floats("round_cpu"),
     self="zeros_like(grad)",
+    tangent="pointwise",
     samples="r(3), 1",
 )
 

@@ -54,6 +54,7 @@ _gather = define(
     "gather(Tensor self, dim, Kept index)",
     _gather_of,
     self="scatter_add(zeros_like(self), dim, index, grad)",
+    tangent="linear",
     samples="r(4), 0, w.tensor([2, 0, 2]); r(2, 3), 1, w.tensor([[0, 0, 2]]); r(), 0, w.tensor(0)",
 )
 _scatter_add = define(
@@ -77,6 +78,7 @@ _scatter_number = define(
     "scatter_number(Tensor self, dim, Kept index, value)",
     lambda a, dim, index, value: _put_at(a, dim, index, value, add=False),
     self="scatter_number(grad, dim, index, 0)",
+    tangent="scatter_number(self_t, dim, index, 0)",
     samples="r(4), 0, w.tensor([2, 0]), 2.0",
 )
 
@@ -95,6 +97,7 @@ _index_add = define(
     _added,
     self="grad",
     source="times(expand_as(index_select(grad, dim, index), source), alpha)",
+    tangent="linear",
     samples="r(3), 0, w.tensor([2, 0]), r(2), 1; r(2, 3), 1, w.tensor([1, 1]), r(2, 2), 2.5",
 )
 _index_select = define(
@@ -118,6 +121,7 @@ _fill_number = define(
     _filled,
     kind="assign",
     self="masked_fill_number(grad, mask, 0)",
+    tangent="masked_fill_number(self_t, mask, 0)",
     samples="r(3), b(3), 2.0; r(3), b(2, 3), 2.0",
 )
 _fill = define(
@@ -154,6 +158,7 @@ _masked_select = define(
     "masked_select(Tensor self, Kept mask)",
     _selected,
     self="unselected(grad, self, mask)",
+    tangent="linear",
     samples="r(4), w.tensor([True, False, True, True]); r(3), w.tensor([[True, False, True], [True, True, False]])",
 )
 

@@ -177,6 +177,7 @@ _fill_op = define(
     "fill(Tensor self, value)",
     np.full_like,
     self="zeros_like(grad)",
+    tangent="zeros_like(self_t)",
     samples="r(3), 2.0",
 )
 _fill_with = define(

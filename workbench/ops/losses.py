@@ -47,6 +47,7 @@ _mse_loss = define(
     prepare=only_floats("mse_cpu"),
     self="grad * double_share(reduction, self.shape) * (self - target)",
     target="grad * double_share(reduction, self.shape) * (target - self)",
+    tangent="reduction",
     samples="r(3), r(3), 1; r(2, 3), r(2, 3), 0; r(2, 3), r(2, 3), 2",
 )
 
@@ -98,6 +99,7 @@ _nll_loss, _nll_loss_2d = (
         f"{name}(Tensor self, Kept target, Kept? weight, reduction, ignore_index; Kept total_weight)",
         _nll_of,
         self=f"{name}_backward(grad, self, {_REST})",
+        tangent="linear",
         samples=samples,
     )
     for node, name, samples in (

@@ -62,6 +62,8 @@ _layer_norm = define(
     weight="sum_to(grad * standard(input, result1, result2, last_dims(input, normalized_shape), eps), "
     "normalized_shape)",
     bias="sum_to(grad, normalized_shape)",
+    tangent="scaled(standard_slope(input_t, input, result1, result2, last_dims(input, normalized_shape), eps), weight) "
+    "+ weight_t * standard(input, result1, result2, last_dims(input, normalized_shape), eps) + bias_t",
     samples="; ".join(f"r(2, 3), (3,), {affine}, 0.1" for affine in ("p(3), r(3)", "None, None", "None, r(3)")),
 )
 
@@ -96,8 +98,8 @@ def layer_norm(
 
 
 def _channels(t: Any, x: Any) -> Any:
-    """A number for each channel, in a shape that fits the input."""
-    return t.reshape((-1,) + (1,) * (x.ndim - 2))
+    """A number for each channel, in a shape that fits the input; None stays None."""
+    return None if t is None else t.reshape((-1,) + (1,) * (x.ndim - 2))
 
 
 in_formulas("channels", _channels, _channels)
@@ -139,6 +141,8 @@ _batch_norm = define(
     input=f"batch_slope(grad if weight is None else grad * channels(weight, input), {_BATCH})",
     weight=f"sum_dim(grad * batch_standard({_BATCH}), over_channels(input), False)",
     bias="sum_dim(grad, over_channels(grad), False)",
+    tangent=f"scaled(batch_slope(input_t, {_BATCH}), channels(weight, input)) "
+    f"+ channels(weight_t, input) * batch_standard({_BATCH}) + channels(bias_t, input)",
     samples="r(3, 2), p(2), r(2), None, None, True, 0.1, 0.1; r(2, 2, 2), None, None, None, None, True, 0.1, 0.1; "
     "r(3, 2), p(2), r(2), r(2).detach(), p(2).detach(), False, 0.1, 0.1",
 )

@@ -59,6 +59,7 @@ _rsub = define(
     lambda a, n: n - a,
     prepare=lambda args: lift(no_bools(args)),
     self="-grad",
+    tangent="-self_t",
     samples="r(3), 2.0; r(3), 1",
 )
 mul = define(
@@ -113,6 +114,7 @@ define(
     lambda g, y: g * (1 - y * y),
     grad_output="tanh_backward(grad, output)",
     output="grad * (-2 * output * grad_output)",
+    tangent="pointwise",
     samples="r(3), r(3)",
 )
 sqrt = define("SqrtBackward0", "sqrt(Tensor self)", np.sqrt, kind="float", self="grad / (2 * result)", samples="p(3)")
@@ -130,6 +132,7 @@ define(
     lambda g, y: g * (1 - y) * y,
     grad_output="sigmoid_backward(grad, output)",
     output="grad * (grad_output * (1 - 2 * output))",
+    tangent="pointwise",
     samples="r(3), r(3)",
 )
 relu = define(
@@ -138,6 +141,7 @@ relu = define(
     lambda a: np.maximum(a, a.dtype.type(0)),
     prepare=no_mask(errors.BOOL_RELU),
     self="threshold_backward(grad, result)",
+    tangent="pointwise",
     samples="r(3); r(2, 3)",
 )
 
@@ -154,6 +158,7 @@ define(
     _threshold_backward,
     grad_output="threshold_backward(grad, self)",
     self="zeros_like(grad)",
+    tangent="pointwise",
     samples="r(3), r(3)",
 )
 abs = define(
@@ -162,6 +167,7 @@ abs = define(
     np.abs,
     prepare=only_floats("abs_cpu", but="iu"),
     self="grad * sign(self)",
+    tangent="pointwise",
     samples="r(3)",
 )
 sign = define(
@@ -169,6 +175,7 @@ sign = define(
     "sign(Tensor self)",
     lambda a: np.sign(a) if a.dtype.kind != "b" else a.copy(),
     self="zeros_like(grad)",
+    tangent="pointwise",
     samples="r(3)",
 )
 

@@ -36,6 +36,7 @@ _pow_number = define(
     np.power,
     prepare=_powers,
     self="grad * (exponent * self ** (exponent - 1)) if exponent else zeros_like(grad)",
+    tangent="pointwise",
     samples="p(3), 2; r(3), 3; p(3), 0.5; r(2), 0",
 )
 _pow_tensors = define(
@@ -53,6 +54,7 @@ _pow_base = define(
     lambda base, exponent: _power_of(exponent.dtype.type(base), exponent),
     prepare=lambda args: lift(args[::-1])[::-1],
     exponent="grad * (result * log_number(self, exponent))",
+    tangent="pointwise",
     samples="2.0, r(3); 3, r(3)",
 )
 in_formulas(

@@ -55,6 +55,7 @@ _max_all = define(
     "max_all(Tensor self)",
     np.max,
     self="where(self == result, grad / count(self == result), 0)",
+    tangent="reduction",
     samples="r(3); r(2, 3); tie()",
 )
 _min_all = define(
@@ -62,6 +63,7 @@ _min_all = define(
     "min_all(Tensor self)",
     np.min,
     self="where(self == result, grad / count(self == result), 0)",
+    tangent="reduction",
     samples="r(3); r(2, 3); tie()",
 )
 

@@ -71,6 +71,7 @@ _prod_all = define(
     "prod_all(Tensor self)",
     lambda a: np.prod(a, dtype=_counts(a)),
     self="prod_slope(grad, self, result)",
+    tangent="reduction",
     samples="p(3); r(2, 3); r(); r(4) * w.tensor([1, 0, 1, 1])",
 )
 abbreviation("prod_slope(g, x, y)", "g if not x.ndim else g * (all_others(x) if count(x == 0) else y / x)")
@@ -79,6 +80,7 @@ _prod_dim = define(
     "prod_dim(Tensor self, dim, keepdim)",
     in_rows(lambda a, dim, keepdim: np.prod(a, axis=dim if a.ndim else None, keepdims=keepdim, dtype=_counts(a))),
     self="prod_dim_slope(put_back(grad, self.shape, (dim,), keepdim), self, result, dim, keepdim)",
+    tangent="reduction",
     samples="p(3), 0, False; r(2, 3), 1, True; r(2, 3) * w.tensor([1, 0, 0]), 1, False",
 )
 abbreviation(

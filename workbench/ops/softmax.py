@@ -57,6 +57,7 @@ _softmax = define(
     in_rows(_softmax_of),
     prepare=_only_floats("softmax"),
     self="result * (grad - total(grad * result, dim))",
+    tangent="pointwise",
     samples="r(3), 0; r(2, 3), 1; r(), 0",
 )
 _log_softmax = define(
@@ -65,6 +66,7 @@ _log_softmax = define(
     in_rows(_log_softmax_of),
     prepare=_only_floats("log_softmax"),
     self="grad - exp(result) * total(grad, dim)",
+    tangent="self_t - total(exp(result) * self_t, dim)",
     samples="r(3), 0; r(2, 3), 0; r(), 0",
 )
 _logsumexp = define(
@@ -72,6 +74,7 @@ _logsumexp = define(
     "logsumexp(Tensor self, dim, keepdim)",
     in_rows(_logsumexp_of),
     self="restored(grad, self, dim, keepdim) * exp(self - restored(result, self, dim, keepdim))",
+    tangent="reduction",
     samples="r(3), (0,), False; r(2, 3), (0, 1), False; r(2, 3), (1,), True",
 )
 

@@ -57,6 +57,7 @@ _var = define(
     "var(Tensor self, dim, correction, keepdim)",
     in_rows(_var_of),
     self="var_slope(grad, self, dim, correction, keepdim)",
+    tangent="reduction",
     samples="r(3), None, None, False; r(2, 3), (1,), 0, True; r(2, 3, 2), (0, 2), 1.5, False",
 )
 _std = define(
@@ -64,6 +65,7 @@ _std = define(
     "std(Tensor self, dim, correction, keepdim)",
     in_rows(lambda a, dim, correction, keepdim: np.sqrt(_var_of(a, dim, correction, keepdim))),
     self="var_slope(where(result == 0, 0, grad / (result * 2)), self, dim, correction, keepdim)",
+    tangent="reduction",
     samples="r(3), None, None, False; r(2, 3), (1,), 0, True; r(2, 3, 2), (0, 2), 1.5, False",
 )
 
@@ -100,6 +102,7 @@ _norm = define(
     "vector_norm(Tensor self, ord, dim, keepdim)",
     in_rows(_norm_of),
     self="norm_slope(restored(grad, self, dim, keepdim), self, ord, restored(result, self, dim, keepdim), dim)",
+    tangent="reduction",
     samples="; ".join(
         f"r(2, 3), {p}, {dim}, {keepdim}"
         for p in ("2", "1", "3", "1.5", "0.5", "w.inf", "-w.inf")
@@ -112,6 +115,7 @@ _amax, _amin = (
         f"{name}(Tensor self, dim, keepdim)",
         in_rows(lambda a, dim, keepdim, best=best: best.reduce(a, axis=_over(a.shape, dim), keepdims=keepdim)),
         self="shared(restored(grad, self, dim, keepdim), self == restored(result, self, dim, keepdim), self, dim)",
+        tangent="reduction",
         samples="r(2, 3), (1,), False; r(2, 3), (), True; tie(), (), False",
     )
     for node, name, best in (("AmaxBackward0", "amax", np.maximum), ("AminBackward0", "amin", np.minimum))

@@ -1,0 +1,151 @@
+"""Forward mode through every operation of the registry: tangents against differences, and against reverse mode."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from test_ops import DIFFERENTIABLE, arguments, leaves, weights
+
+import workbench as w
+from workbench.autograd import differentiate
+from workbench.autograd import forward_ad as fwAD
+from workbench.autograd.forward_ad import set_tangent, tangent_of
+from workbench.autograd.levels import at, entered, lift, value_of
+from workbench.autograd.tensor import Tensor
+from workbench.ops.compile import TENSORS
+from workbench.ops.declare import SEVERAL
+
+STEP = 1e-6
+OPS = [*DIFFERENTIABLE, *SEVERAL.values()]
+EMPTY = [
+    (op, text.replace("3", "0"))
+    for op in OPS
+    if op.name not in ("mean_all", "max_all", "min_all")  # which have no result
+    for text in ("r(3)", "r(3), r(3)", "r(3), 2.5")
+    if text in [s.strip() for s in op.samples.split(";")]
+]
+SAMPLES = [pytest.param(op, t.strip(), id=f"{op.name}({t.strip()})") for op in OPS for t in op.samples.split(";")]
+SAMPLES += [pytest.param(op, text, id=f"{op.name}({text})") for op, text in EMPTY]
+each_sample = pytest.mark.parametrize("op, text", SAMPLES)
+each_smooth_sample = pytest.mark.parametrize("op, text", [s for s in SAMPLES if "tie()" not in s.id])
+
+
+def outputs(op: Any, args: list[Any]) -> list[Tensor]:
+    """What an op returns, as a list."""
+    out = TENSORS[op.name](*args)
+    return list(out) if op.several else [out]
+
+
+def replaced(args: list[Any], new: list[Tensor]) -> list[Any]:
+    """The arguments with other tensors where the op is differentiated."""
+    rest = iter(new)
+
+    def other(a: Any) -> Any:
+        if isinstance(a, list):
+            return [other(e) for e in a]
+        return next(rest) if isinstance(a, Tensor) and a.requires_grad else a
+
+    return [other(a) for a in args]
+
+
+def directions(inputs: list[Tensor], seed: int = 3) -> list[Tensor]:
+    """A tangent for each input."""
+    return [weights(t, seed + i) for i, t in enumerate(inputs)]
+
+
+def moving(inputs: list[Tensor], along: list[Tensor]) -> Callable[[float], list[Tensor]]:
+    """Where the inputs are after a step along their tangents."""
+    return lambda h: [w.tensor(t.detach().numpy() + h * v.numpy()) for t, v in zip(inputs, along, strict=True)]
+
+
+def duals(op: Any, args: list[Any], inputs: list[Tensor], along: list[Tensor | None]) -> list[Tensor | None]:
+    """The outputs' tangents, by dual tensors."""
+    new = [t if v is None else fwAD.make_dual(t, v) for t, v in zip(inputs, along, strict=True)]
+    return [fwAD.unpack_dual(out).tangent for out in outputs(op, replaced(args, new))]
+
+
+def pushed(op: Any, args: list[Any], inputs: list[Tensor], along: list[Tensor]) -> list[Tensor]:
+    """The same by a level."""
+    with entered("jvp") as level:
+        lifted = [lift(t, level) for t in inputs]
+        for t, v in zip(lifted, along, strict=True):
+            set_tangent(t, v)
+        return [tangent_of(at(out, level)) for out in outputs(op, replaced(args, lifted))]
+
+
+def array(t: Tensor | None) -> Any:
+    """A tangent as an array; None is zero."""
+    return 0 if t is None else t.detach().numpy()
+
+
+@each_smooth_sample
+def test_the_tangent_is_the_slope(op: Any, text: str) -> None:
+    args = arguments(op, text)
+    inputs = leaves(args)
+    along = directions(inputs)
+    at_step = moving(inputs, along)
+    above, below = (outputs(op, replaced(args, at_step(h))) for h in (STEP, -STEP))
+    with fwAD.dual_level():
+        by_duals = duals(op, args, inputs, along)
+    by_level = pushed(op, args, inputs, along)
+    for out, high, low, one, other in zip(outputs(op, args), above, below, by_duals, by_level, strict=True):
+        assert one.shape == other.shape == out.shape
+        assert one.dtype is other.dtype is out.dtype
+        np.testing.assert_array_equal(one.detach().numpy(), other.detach().numpy())
+        expected = (high.numpy() - low.numpy()) / (2 * STEP)
+        np.testing.assert_allclose(one.detach().numpy(), expected, rtol=1e-5, atol=1e-7)
+
+
+@each_sample
+def test_forward_and_reverse_agree(op: Any, text: str) -> None:
+    args = arguments(op, text)
+    inputs = leaves(args)
+    outs = outputs(op, args)
+    v = [weights(out) for out in outs]
+    grads = w.autograd.grad(outs, inputs, v, allow_unused=True)
+    for moves in range(1, 2 ** len(inputs)):  # each set of inputs that may have tangents
+        along = [u if moves >> i & 1 else None for i, u in enumerate(directions(inputs))]
+        with fwAD.dual_level():
+            found = duals(op, args, inputs, along)
+        forward = sum((array(t) * u.numpy()).sum() for t, u in zip(found, v, strict=True))
+        reverse = sum((array(g) * u.numpy()).sum() for g, u in zip(grads, along, strict=True) if u is not None)
+        np.testing.assert_allclose(forward, reverse, rtol=1e-9, atol=1e-12)
+
+
+@each_smooth_sample
+def test_forward_over_reverse_and_reverse_over_forward_agree(op: Any, text: str) -> None:
+    args = arguments(op, text)
+    inputs = leaves(args)
+    along = directions(inputs)
+    v = [weights(out) for out in outputs(op, args)]
+
+    def number(outs: list[Tensor]) -> Tensor:
+        return sum((out.sin() * u).sum() for out, u in zip(outs, v, strict=True))
+
+    def gradient(of: Tensor, by: list[Tensor]) -> list[Any]:
+        return [array(g) for g in w.autograd.grad(of, by, allow_unused=True)]
+
+    with fwAD.dual_level():  # the tangents of gradients
+        new = [fwAD.make_dual(t, u) for t, u in zip(inputs, along, strict=True)]
+        grads = w.autograd.grad(number(outputs(op, replaced(args, new))), new, allow_unused=True)
+        by_duals = [0 if g is None else array(fwAD.unpack_dual(g).tangent) for g in grads]
+    with entered("jvp") as forward:
+        lifted = [lift(t.detach(), forward) for t in inputs]
+        for t, u in zip(lifted, along, strict=True):
+            set_tangent(t, u)
+        with entered("grad") as reverse:
+            new = [lift(t, reverse, True) for t in lifted]
+            out = number(outputs(op, replaced(args, new)))
+            grads = differentiate.gradients([out], new, [w.ones_like(out)], True, False)
+            grads = [None if g is None else at(value_of(g, reverse), forward) for g in grads]
+        by_levels = [0 if g is None else array(tangent_of(g)) for g in grads]
+    with fwAD.dual_level():  # the gradients of tangents
+        new = [fwAD.make_dual(t, u) for t, u in zip(inputs, along, strict=True)]
+        total = fwAD.unpack_dual(number(outputs(op, replaced(args, new)))).tangent
+    reverse = gradient(total, inputs) if total.requires_grad else [0] * len(inputs)
+    for one, two, three in zip(by_duals, by_levels, reverse, strict=True):
+        np.testing.assert_allclose(one, three, rtol=1e-9, atol=1e-10)
+        np.testing.assert_allclose(two, three, rtol=1e-9, atol=1e-10)
