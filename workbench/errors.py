@@ -401,7 +401,11 @@ VMAP_RETURNS_KIND = (
     "Expected the vmap staticmethod to have two returns, an output and out_dims with pytree structure compatible with "
     "the output. Got a {} instead"
 )
-VMAP_INCOMPATIBLE = "The autograd.Function's vmap staticmethod returned an incompatible (output, out_dims) tuple. "
+VMAP_INCOMPATIBLE = (
+    "The autograd.Function's vmap staticmethod returned an incompatible (output, out_dims) tuple. Expected out_dims={} "
+    "to be compatible with the structure of `output`. out_dims has structure {} but output has structure {}. "
+    + EXTENDING
+)
 NO_VMAP = (
     "To use autograd.Function with vmap, you must either override the vmap staticmethod or set generate_vmap_rule=True."
 )

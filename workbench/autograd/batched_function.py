@@ -59,18 +59,29 @@ def _relifted(output: Any, dims: Any, level: Level, args: tuple[Any, ...], value
     """The outputs as the level sees them; an input that was returned stays the same tensor."""
     if isinstance(output, tuple):
         if isinstance(dims, list | tuple) and len(dims) != len(output):
-            raise RuntimeError(errors.VMAP_INCOMPATIBLE)
+            raise _incompatible(output, dims)
         spread = dims if isinstance(dims, list | tuple) else (dims,) * len(output)
         return tuple([_relifted(o, d, level, args, values) for o, d in zip(output, spread, strict=True)])
     if isinstance(dims, list | tuple):
-        raise RuntimeError(errors.VMAP_INCOMPATIBLE)
+        raise _incompatible(output, dims)
     if not isinstance(output, Tensor) or dims is None:
         return output
     same = [a for a, v in zip(args, values, strict=True) if v is output]
     if same:
         return same[0]
     with below(level):
-        return lift(output.movedim(dims, 0) if dims else output, level)
+        rest = [d for d in range(output.ndim) if d != dims % output.ndim]
+        return lift(output.permute(dims, *rest) if dims else output, level)
+
+
+def _incompatible(output: Any, dims: Any) -> RuntimeError:
+    return RuntimeError(errors.VMAP_INCOMPATIBLE.format(dims, _structure(dims), _structure(output)))
+
+
+def _structure(thing: Any) -> str:
+    if not isinstance(thing, list | tuple):
+        return "*"
+    return f"TreeSpec({type(thing).__name__}, None, [" + ",\n  ".join(_structure(each) for each in thing) + "])"
 
 
 class _Ctx:
@@ -144,6 +155,7 @@ def generated(cls: Any, in_dims: Dims, outer: Level) -> Any:
         return (values if isinstance(found, tuple) else values[0]), dims
 
     class Rule(Function):
+        generate_vmap_rule = True
         out_dims: Any = ()
 
         @staticmethod

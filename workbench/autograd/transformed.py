@@ -90,7 +90,8 @@ def _forward_below(cls: Any, args: tuple[Any, ...], level: Level) -> Any:
     def lifted(o: Any) -> Any:
         if not isinstance(o, Tensor):
             return o
-        return next((a for a, v in zip(args, values, strict=True) if o is v), None) or lift(o, level)
+        same = [a for a, v in zip(args, values, strict=True) if o is v]
+        return same[0] if same else lift(o, level)
 
     return tuple([lifted(o) for o in output]) if isinstance(output, tuple) else lifted(output)
 

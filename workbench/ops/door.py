@@ -12,6 +12,7 @@ import numpy as np
 from .. import errors
 from ..autograd import dtypes, state
 from ..autograd.anomaly_mode import remember
+from ..autograd.levels import Lifted
 from ..autograd.node import edge_of, sequence
 from ..autograd.saved import pack_saved
 from ..autograd.state import local
@@ -31,7 +32,7 @@ def door(op: Any, args: tuple[Any, ...]) -> Any:
 def perform(op: Any, args: tuple[Any, ...]) -> tuple[tuple[Tensor, ...], tuple[Tensor, ...]]:
     """The same for the rules of transforms: all outputs, and what else the op's forward found out."""
     modes = local.modes
-    if modes.levels:
+    if modes.levels or any([type(a) is Lifted for a in (*args, *(args[0] if op.variadic else ()))]):
         from .lifting import interpret  # most programs run no transform
 
         return interpret(op, args)
@@ -123,6 +124,8 @@ def _meet(op: Any, operands: list[Any]) -> list[np.ndarray]:
         (t._array if t._array.dtype is common.np else t._array.astype(common.np))
         if isinstance(t, Tensor)
         else np.array(t, dtype=common.np)
+        if common.is_floating_point
+        else np.array(t).astype(common.np)  # -1 is 255 among bytes
         for t in operands
     ]
 

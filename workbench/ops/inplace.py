@@ -30,6 +30,9 @@ def write(t: Tensor, name: str, op: Callable[..., Tensor], *args: Any, **options
     """Write `op(t, *args, **options)` into `t`, recorded if wanted, and return `t`."""
     modes = local.modes
     given = (t, *args, *options.values())
+    if type(t) is Lifted and t._level not in modes.levels:  # of a transform that is over
+        write(t._value, name, op, *args, **options)
+        return t
     if modes.levels:
         level = place_of_write(t, given, name)
         if level is not modes.levels[-1]:
