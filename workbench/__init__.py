@@ -139,8 +139,8 @@ numel, is_floating_point = Tensor.numel, Tensor.is_floating_point
 
 _quiet.install()
 
-_on_first_use = {"record": "recording", "show": "recording", "load": "recording"}
-_parts_on_first_use = ["utils"]
+_on_first_use = {"record": "recording", "show": "recording", "load": "recording", "vmap": "func"}
+_parts_on_first_use = ["func", "utils"]
 
 
 def __getattr__(name: str) -> _Any:

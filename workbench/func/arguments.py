@@ -1,0 +1,59 @@
+"""Which arguments a transform is about, and how they come to its level and leave it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..autograd.levels import Level, lift, value_of
+from ..autograd.tensor import Tensor
+from . import refusals
+from .trees import mapped, rebuilt, taken_apart
+
+
+def chosen(args: tuple[Any, ...], argnums: Any) -> tuple[int, ...]:
+    """The positions that `argnums` names, negative ones counted from the end; RuntimeError for what are none."""
+    if not isinstance(argnums, (int, tuple)):
+        raise RuntimeError(refusals.ARGNUMS_KIND.format(type(argnums)))
+    count = len(args)
+    places = []
+    for n in argnums if isinstance(argnums, tuple) else (argnums,):
+        if not isinstance(n, int):
+            raise RuntimeError(refusals.ARGNUM_KIND.format(type(n)))
+        if not -count <= n < count:
+            raise RuntimeError(refusals.ARGNUM_RANGE.format(n, count))
+        places.append(n % count)
+    if not places:
+        raise RuntimeError(refusals.ARGNUMS_EMPTY)
+    if len(set(places)) < len(places):
+        raise RuntimeError(refusals.ARGNUMS_TWICE.format(tuple(places)))
+    return tuple(places)
+
+
+def lifted(tree: Any, level: Level) -> Any:
+    """A tree whose tensors were lifted to a level."""
+    return mapped(lambda leaf: lift(leaf, level) if isinstance(leaf, Tensor) else leaf, tree)
+
+
+def lowered(tree: Any, level: Level) -> Any:
+    """A tree of tensors as they are one level below; RuntimeError for anything else in it."""
+    leaves, structure = taken_apart(tree)
+    for leaf in leaves:
+        if not isinstance(leaf, Tensor):
+            raise RuntimeError(refusals.OUTPUT_KIND.format(type(leaf)))
+    return rebuilt([value_of(leaf, level) for leaf in leaves], structure)
+
+
+def with_aux(returned: Any, name: str) -> tuple[Any, Any]:
+    """What a function returned that has auxiliary output as well; RuntimeError if it has none."""
+    if not (isinstance(returned, tuple) and len(returned) == 2):
+        raise RuntimeError(refusals.AUX.format(name))
+    return returned
+
+
+def check_output(leaves: list[Any], name: str) -> None:
+    """RuntimeError unless a function returned tensors, and at least one."""
+    if not leaves or leaves == [None]:
+        raise RuntimeError(refusals.NOTHING.format(name, leaves))
+    for leaf in leaves:
+        if not isinstance(leaf, Tensor):
+            raise RuntimeError(refusals.ONLY_TENSORS.format(name, type(leaf)))

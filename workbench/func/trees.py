@@ -1,0 +1,114 @@
+"""Trees of tensors: dicts, lists, tuples and named tuples in each other, and the leaves at their ends.
+
+A function given to a transform may take and return trees; the transforms work on the leaves in order.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+
+class Structure:
+    """What is left of a tree when its leaves are taken away; `kind` is None for a single leaf."""
+
+    __slots__ = ("kind", "facts", "parts", "leaves")
+
+    def __init__(self, kind: type | None, facts: Any, parts: list[Structure]) -> None:
+        self.kind, self.facts, self.parts = kind, facts, parts
+        self.leaves = 1 if kind is None else sum([part.leaves for part in parts])
+
+    def __eq__(self, other: object) -> bool:
+        mine = (self.kind, self.facts, self.parts)
+        return isinstance(other, Structure) and mine == (other.kind, other.facts, other.parts)
+
+    def __repr__(self) -> str:
+        return self._text(0)
+
+    def _text(self, indent: int) -> str:
+        if self.kind is None:
+            return "*"
+        apart = ",\n" + " " * (indent + 2)
+        inner = apart.join([part._text(indent + 2) for part in self.parts])
+        name, facts = self.kind.__name__, self.facts
+        if _is_named(self.kind):
+            name, facts = "namedtuple", self.kind
+        return f"TreeSpec({name}, {facts}, [{inner}])"
+
+    def pretty(self) -> str:
+        """The tree with a star for every leaf."""
+        return repr(rebuilt([_STAR] * self.leaves, self))
+
+
+class _Star:
+    def __repr__(self) -> str:
+        return "*"
+
+
+_STAR = _Star()
+LEAF = Structure(None, None, [])
+
+
+def _is_named(kind: type) -> bool:
+    return issubclass(kind, tuple) and hasattr(kind, "_fields")
+
+
+def taken_apart(tree: Any) -> tuple[list[Any], Structure]:
+    """The leaves of a tree from left to right, and its structure."""
+    leaves: list[Any] = []
+    return leaves, _take_apart(tree, leaves)
+
+
+def _take_apart(tree: Any, leaves: list[Any]) -> Structure:
+    kind = type(tree)
+    if kind in (dict, OrderedDict):
+        return Structure(kind, list(tree), [_take_apart(part, leaves) for part in tree.values()])
+    if kind in (tuple, list) or _is_named(kind):
+        return Structure(kind, None, [_take_apart(part, leaves) for part in tree])
+    leaves.append(tree)
+    return LEAF
+
+
+def rebuilt(leaves: Iterable[Any], structure: Structure) -> Any:
+    """The tree of a structure with other leaves."""
+    return _rebuild(iter(leaves), structure)
+
+
+def _rebuild(leaves: Iterator[Any], structure: Structure) -> Any:
+    kind = structure.kind
+    if kind is None:
+        return next(leaves)
+    parts = [_rebuild(leaves, part) for part in structure.parts]
+    if structure.facts is not None:
+        return kind(zip(structure.facts, parts, strict=True))
+    return kind(*parts) if _is_named(kind) else kind(parts)
+
+
+def mapped(function: Callable[[Any], Any], tree: Any) -> Any:
+    """The tree with a function run over its leaves."""
+    leaves, structure = taken_apart(tree)
+    return rebuilt([function(leaf) for leaf in leaves], structure)
+
+
+def spread(prefix: Any, structure: Structure) -> list[Any] | None:
+    """A leaf for every leaf of a structure, where one leaf of `prefix` may stand for a whole part; None if none fits.
+
+    This is how `in_dims=0` is said of a dict of tensors.
+    """
+    kind = type(prefix)
+    if kind not in (dict, OrderedDict, tuple, list) and not _is_named(kind):
+        return [prefix] * structure.leaves
+    if kind is not structure.kind or len(prefix) != len(structure.parts):
+        return None
+    if structure.facts is not None:
+        if set(prefix) != set(structure.facts):
+            return None
+        prefix = [prefix[key] for key in structure.facts]
+    found: list[Any] = []
+    for each, part in zip(prefix, structure.parts, strict=True):
+        inner = spread(each, part)
+        if inner is None:
+            return None
+        found += inner
+    return found
