@@ -213,3 +213,21 @@ def test_hooks_on_what_was_freed(torch: Any) -> Any:
             seen.append(raised(handle.register_hooks, lambda t: t, lambda t: t))
         seen.append(raised(getattr, y.grad_fn, f"_saved_{name}"))
     return seen
+
+
+KINDS = """
+torch.dot(m, m) | torch.mm(a > 0, M > 0) | torch.mv(a > 0, m) | torch.bmm(A > 0, A.transpose(1, 2) > 0) | m @ m
+torch.addmm(c > 0, a > 0, M > 0) | m.clamp(True) | m.clamp(False, True) | m.clamp(max=False) | m.clamp(0)
+m.sort(descending=True) | m.argsort(descending=True) | n.to(torch.uint8).sort(descending=True)
+torch.tensor([-(2**63), 5]).sort(descending=True) | n.to(torch.uint8).topk(2) | n.cumsum(0, dtype=torch.int32)
+n.cumprod(0, dtype=torch.uint8) | x.cumsum(0, dtype=torch.float32) | x.norm(dtype=torch.float32)
+x.norm(2, 0, dtype=torch.int64) | x.float().norm(dtype=torch.float64) | e.norm(float("inf")) | e.norm(-float("inf"))
+e.norm(float("inf"), 0) | e.norm(-1) | torch.ones(0, 2).norm(float("inf"), 1) | True - x | x - True | m - 1
+n.to(torch.uint8) + -1 | n.to(torch.uint8) * -1 | n.to(torch.uint8) - 3 | torch.where(m, n.to(torch.uint8), -1)
+torch.nn.functional.nll_loss(n[None], i[:1])
+"""
+
+
+@pytest.mark.parametrize("text", entries(KINDS))
+def test_kinds_of_numbers(text: str) -> None:
+    compare(lambda torch: eval(text, names(torch)))

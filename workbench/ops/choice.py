@@ -13,7 +13,7 @@ from ..autograd import dtypes
 from ..autograd.tensor import Tensor, wrap
 from .arguments import number_of
 from .declare import define, in_formulas, method, operator
-from .refusals import lift, not_a_tensor
+from .refusals import lift, not_a_tensor, only_floats
 
 maximum = define(
     "MaximumBackward0",
@@ -33,6 +33,14 @@ minimum = define(
     other="where(self == other, grad / 2, where(self > other, grad, 0))",
     samples="r(3), r(3); r(2, 3), r(3)",
 )
+
+
+def _no_masks(args: tuple[Any, ...]) -> tuple[Any, ...]:
+    t, low, high = args
+    kernel = "clamp_max_scalar_cpu" if low is None else "clamp_min_scalar_cpu" if high is None else "clamp_scalar_cpu"
+    return only_floats(kernel, but="iu")((t,)) and args
+
+
 where_ = define(
     "WhereBackward0",
     "where(Kept condition, Tensor self, Tensor other)",
@@ -46,7 +54,7 @@ _clamp = define(
     "ClampBackward1",
     "clamp(Tensor self, min, max)",
     lambda a, low, high: np.clip(a, low, high),
-    prepare=lift,
+    prepare=lambda args: _no_masks(lift(args)),
     self="where(in_range(self, min, max), grad, 0)",
     tangent="pointwise",
     samples="r(3), -0.5, 0.5; r(3), None, 0.5; r(3), 0, None",

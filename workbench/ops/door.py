@@ -126,6 +126,8 @@ def _meet(op: Any, operands: list[Any]) -> list[np.ndarray]:
         else np.array(t, dtype=common.np)
         if common.is_floating_point
         else np.array(t).astype(common.np)  # -1 is 255 among bytes
+        if common.is_floating_point
+        else np.array(t).astype(common.np)  # -1 is 255 among bytes
         for t in operands
     ]
 

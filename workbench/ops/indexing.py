@@ -260,7 +260,9 @@ sort_result = pair("sort")
 @method()
 def argsort(self: Tensor, dim: int = -1, descending: bool = False) -> Tensor:
     """The indices that put the elements in order along `dim`; equal elements keep their order."""
-    a = -self._array if descending else self._array
+    a = self._array
+    if descending:
+        a = -a if a.dtype.kind == "f" else ~a  # the least integer and bytes have no negative
     return wrap(np.argsort(a, axis=dim_index(dim, a.ndim), kind="stable") if a.ndim else np.zeros((), np.int64))
 
 

@@ -12,12 +12,14 @@ from . import refusals
 from .declare import define, method
 from .movement import _unsafe_view
 
+MASK = np.dtype(bool)
+
 
 def _product(ndim: tuple[int, int], last: int, check: Callable[..., None]) -> Callable[..., Any]:
     """np.matmul between arrays of these numbers of dimensions; `check` says what is wrong where it cannot be."""
 
     def product(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-        if (a.ndim, b.ndim) != ndim or a.dtype is not b.dtype or a.shape[-1] != b.shape[last]:
+        if (a.ndim, b.ndim) != ndim or a.dtype is not b.dtype or a.shape[-1] != b.shape[last] or a.dtype is MASK:
             check(a, b)
         return np.matmul(a, b)
 

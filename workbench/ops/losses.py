@@ -166,6 +166,7 @@ def nll_loss(
     """Minus the log-probabilities of the target classes (dimension 1): their weighted mean, their sum, or each."""
     how = _reduction(size_average, reduce, reduction)
     _check_target(input, target, weight, ignore_index)
+    only_floats("nll_loss_out_frame")((input,))
     if input.ndim in (1, 2, 4):
         return _nll(input, target, weight, how, ignore_index)
     flat = input.contiguous().view(*input.shape[:2], 1, -1)

@@ -197,6 +197,8 @@ Tensor.add, Tensor.sub = add, sub
 def rsub(self: Tensor, other: Any) -> Tensor:
     """other - self."""
     other = python_number(other)
+    if isinstance(other, bool):
+        no_bools((other, self))
     return _rsub(self, other) if isinstance(other, (int, float)) else NotImplemented
 
 

@@ -176,6 +176,11 @@ def _word(array: np.ndarray) -> str:
     return words.get(array.dtype.name, array.dtype.name)
 
 
+def _no_kernel(kernel: str, a: np.ndarray) -> None:
+    if a.dtype.kind == "b":
+        raise NotImplementedError(f"\"{kernel}\" not implemented for 'Bool'")
+
+
 def check_dot(a: np.ndarray, b: np.ndarray) -> None:
     """RuntimeError unless both are vectors of one size and dtype."""
     if a.ndim != 1 or b.ndim != 1:
@@ -188,6 +193,7 @@ def check_dot(a: np.ndarray, b: np.ndarray) -> None:
             f"inconsistent tensor size, expected tensor [{a.size}] and src [{b.size}] to have the same number of "
             f"elements, but got {a.size} and {b.size} elements respectively"
         )
+    _no_kernel("dot", a)
 
 
 def check_mm(a: np.ndarray, b: np.ndarray) -> None:
@@ -200,6 +206,7 @@ def check_mm(a: np.ndarray, b: np.ndarray) -> None:
         raise RuntimeError(f"mat1 and mat2 shapes cannot be multiplied ({m}x{k} and {n}x{p})")
     if a.dtype is not b.dtype:
         raise RuntimeError(f"expected m1 and m2 to have the same dtype, but got: {_word(a)} != {_word(b)}")
+    _no_kernel("addmm_impl_cpu_", a)
 
 
 def check_mv(a: np.ndarray, b: np.ndarray) -> None:
@@ -212,6 +219,7 @@ def check_mv(a: np.ndarray, b: np.ndarray) -> None:
     if a.shape[1] != b.size:
         m, k = a.shape
         raise RuntimeError(f"size mismatch, got input ({m}), mat ({m}x{k}), vec ({b.size})")
+    _no_kernel("addmv_impl_cpu", a)
 
 
 def check_bmm(a: np.ndarray, b: np.ndarray) -> None:
@@ -224,3 +232,4 @@ def check_bmm(a: np.ndarray, b: np.ndarray) -> None:
         raise RuntimeError(f"Expected size for first two dimensions of batch2 tensor to be: {want} but got: {got}.")
     if a.dtype is not b.dtype:
         raise RuntimeError(f"expected scalar type {dtypes.of(a).word} but found {dtypes.of(b).word}")
+    _no_kernel("bmm", a)

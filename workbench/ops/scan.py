@@ -93,14 +93,16 @@ abbreviation(
 def cumsum(self: Tensor, dim: int, *, dtype: dtypes.dtype | None = None) -> Tensor:
     """The sum of each element and all before it along `dim`."""
     self = self if dtype is None else self.to(dtype)
-    return _cumsum(self, dim_index(dim, self._array.ndim))
+    out = _cumsum(self, dim_index(dim, self._array.ndim))
+    return out if dtype is None else out.to(dtype)
 
 
 @method()
 def cumprod(self: Tensor, dim: int, *, dtype: dtypes.dtype | None = None) -> Tensor:
     """The product of each element and all before it along `dim`."""
     self = self if dtype is None else self.to(dtype)
-    return _cumprod(self, dim_index(dim, self._array.ndim))
+    out = _cumprod(self, dim_index(dim, self._array.ndim))
+    return out if dtype is None else out.to(dtype)
 
 
 @method()

@@ -72,6 +72,13 @@ _std = define(
 
 def _norm_of(a: np.ndarray, ord: float, dim: Dims, keepdim: bool) -> np.ndarray:
     how = {"axis": _over(a.shape, dim), "keepdims": keepdim}
+    empty = [d for d in how["axis"] if not a.shape[d]]
+    if empty and (math.isinf(ord) or ord < 0):
+        where = "an empty tensor because" if dim is None else f"the dimension {empty[0]}because this dimension is empty"
+        where += "" if dim is None else " and"
+        raise RuntimeError(
+            f"linalg.vector_norm cannot compute the {ord:g} norm on {where} the operation does not have an identity"
+        )
     size = np.abs(a.astype(np.float32) if a.dtype == np.float16 else a)
     if math.isinf(ord):
         out = size.max(**how) if ord > 0 else size.min(**how)
@@ -166,6 +173,17 @@ def _spread(name: str, op: Any) -> Any:
 var, std = _spread("var", _var), _spread("std", _std)
 
 
+def _widened(t: Tensor, dtype: dtypes.dtype) -> Tensor:
+    if not dtype.is_floating_point:
+        raise RuntimeError(f"linalg.vector_norm: dtype should be floating point or complex, but got {dtype.word}")
+    if dtype.itemsize < t.dtype.itemsize:
+        raise RuntimeError(
+            f"linalg.vector_norm: the dtype of the input ({t.dtype.word}) should be convertible without narrowing to "
+            f"the specified dtype ({dtype.word})"
+        )
+    return t.to(dtype)
+
+
 @method()
 def norm(
     self: Tensor, p: Any = "fro", dim: Any = None, keepdim: bool = False, dtype: dtypes.dtype | None = None
@@ -177,7 +195,8 @@ def norm(
         raise RuntimeError(
             f"linalg.vector_norm: Expected a floating point or complex tensor as input. Got {self.dtype.word}"
         )
-    self = self if dtype is None else self.to(dtype)
+    if dtype is not None:
+        self = _widened(self, dtype)
     dims = None if dim is None else dims_of(dim, self._array.ndim)
     return _norm(self, 2 if p in ("fro", None) else p, dims, keepdim)
 
