@@ -1,31 +1,28 @@
-"""Random programs: lines of text over tensors, views, writes, modes, hooks and backwards, and what running them shows.
-
-The text of a program is the same for both modules. A line that fails is part of the outcome, and the program goes on:
-the name the line would have given is then another name of its first operand.
-"""
+"""Random programs: lines of text over tensors, views, writes, modes, hooks and backwards."""
 
 from __future__ import annotations
 
-import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from hypothesis import strategies as st
-from oracle import plain, sentence
 
 Shape = tuple[int, ...]
 
-LEAVES = {
-    "a": ("[[0.5, -1.5, 0.25], [1.0, 0.75, -0.5]]", True),
-    "b": ("[1.5, -0.25, 0.5]", True),
-    "c": ("[[0.1, 0.2, 0.3], [0.4, 0.5, 0.6]]", False),
-    "d": ("[0.0, 0.0, 0.0]", False),
-}
-MADE = {"p": "a.clone()", "q": "b * 1.0"}
 SHAPES: dict[str, Shape] = {"a": (2, 3), "b": (3,), "c": (2, 3), "d": (3,), "p": (2, 3), "q": (3,)}
 
-UNARY = ("tanh({x})", "sigmoid({x})", "relu({x})", "abs({x})", "-{x}", "{x} * 2.0", "1.0 - {x}", "{x}.clone()")
-BINARY = ("{x} + {y}", "{x} - {y}", "{x} * {y}", "torch.maximum({x}, {y})", "{x} / ({y} * {y} + 1.0)")
+UNARY = (
+    *("tanh({x})", "sigmoid({x})", "relu({x})", "abs({x})", "-{x}", "{x} * 2.0", "1.0 - {x}", "{x}.clone()"),
+    *("{x}.exp()", "{x} ** 2", "1.0 / ({x} + 9.0)", "{x}.clamp(-1.0, 1.0)", "torch.stack([{x}, {x}])[0]"),
+    *("{x}.softmax(0)", "{x}.cumsum(0)", "{x} - {x}.mean()", "{x}.where({x} > 0, {x} * 3)"),
+    *("{x} * {x}.data", "{x}.to(torch.float32) * 2"),
+)
+BINARY = (
+    *("{x} + {y}", "{x} - {y}", "{x} * {y}", "torch.maximum({x}, {y})", "{x} / ({y} * {y} + 1.0)"),
+    *("torch.where({y} > 0, {x}, {y})", "{y} - {x}", "torch.stack([{x}, {x} + {y}]).sum(0)", "Two.apply({x}, {y})[0]"),
+    *("Three.apply({x}, {y})[0]", "Three.apply({x}, {y})[1]", "Some.apply({x}, {y})[0]", "Some.apply({x}, {y})[1]"),
+)
 WRITES = (
     "{x}.mul_(2.0)",
     "{x}.tanh_()",
@@ -41,8 +38,20 @@ WRITES = (
     "{x} += {y}",
     "{x} *= {x}",
     "Bump.apply({x})",
+    "{x}.exp_()",
+    "{x}.clamp_(-1.0, 1.0)",
+    "{x}.div_({y} * {y} + 1.0)",
+    "{x}.masked_fill_({x} > 0, 0.5)",
+    "{x}[{x} > 0] = 0.25",
+    "{x}.data.mul_(3.0)",
+    "{x}.detach().mul_(0.5)",
+    "Take.apply({x}, {y})",
+    "torch.autograd.graph.increment_version({x})",
 )
-FUNCTIONS = ("Double.apply({x})", "Keep.apply({x})", "Same.apply({x})", "Pair.apply({x})[0]", "Pair.apply({x})[1]")
+FUNCTIONS = (
+    *("Double.apply({x})", "Keep.apply({x})", "Same.apply({x})", "Pair.apply({x})[0]", "Pair.apply({x})[1]"),
+    *("Own.apply({x})", "Inner.apply({x})", "Once.apply({x})", "Seen.apply({x})", "Bad.apply({x})"),
+)
 HOOKS = (
     "{x}.grad_fn; {x}.register_hook(note('{x}'))",  # PyTorch crashes on a view whose grad_fn is out of date
     "{x}.grad_fn; {x}.register_hook(lambda g: g * 2)",
@@ -50,8 +59,21 @@ HOOKS = (
     "{x}.grad_fn.register_hook(note('after {x}'))",
     "{x}.grad_fn.register_prehook(note('before {x}'))",
     "{x}.register_post_accumulate_grad_hook(note('accumulated {x}'))",
+    "{x}.grad_fn.register_hook(lambda i, o: tuple(g if g is None else g * 2 for g in i))",
+    "{x}.grad_fn.register_prehook(lambda o: tuple(g if g is None else g * 3 for g in o))",
+    "{x}.grad_fn; torch.autograd.graph.register_multi_grad_hook([{x}, a, b], note('several of {x}'))",
+    "{x}.grad_fn; torch.autograd.graph.register_multi_grad_hook([{x}, p], note('any of {x}'), mode='any')",
+    "{x}.grad_fn; h = {x}.register_hook(note('gone {x}'))",
+    "h.remove()",
+    "{x}.grad_fn; {x}.register_hook(lambda g: (b * b).sum().backward())",
+    "e = torch.autograd.graph.get_gradient_edge({x})",
 )
-FLAGS = ("{x}.requires_grad_()", "{x}.requires_grad_(False)", "{x}.detach_()", "{x}.grad = None")
+FLAGS = (
+    *("{x}.requires_grad_()", "{x}.requires_grad_(False)", "{x}.detach_()", "{x}.grad = None"),
+    *("{x}.grad.zero_()", "show(*{x}.grad_fn.saved_tensors)", "show({x}.grad_fn._saved_self)"),
+    *("show({x}.grad_fn._saved_result)", "show({x}.grad_fn._saved_other)"),
+    *("{x}.data = {x}.data * 2", "{x}.grad = torch.ones_like({x})"),
+)
 BACKWARDS = (
     "{x}.sum().backward()",
     "{x}.sum().backward(retain_graph=True)",
@@ -60,9 +82,24 @@ BACKWARDS = (
     "{x}.sum().backward(inputs=[{y}], retain_graph=True)",
     "{n} = torch.autograd.grad({x}.sum(), {y})",
     "{n} = torch.autograd.grad({x}.sum(), [{y}, a], retain_graph=True, allow_unused=True)",
-    "{n} = torch.autograd.grad(({x} * {x}).sum(), {y}, create_graph=True)[0].clone()",
+    "{n} = torch.autograd.grad(({x} * {x}).sum(), {y}, create_graph=True)[0] + 0.0",
+    "{n} = torch.autograd.grad({x}.sum(), e, retain_graph=True)",
+    "torch.autograd.backward([{x}, {y}], [torch.ones_like({x}), torch.ones_like({y})], retain_graph=True)",
+    "{n} = torch.autograd.grad({x}.sum(), {y}, materialize_grads=True, retain_graph=True)",
+    "{x}.sum().backward(inputs=[{y}, a])",
 )
-MODES = ("", "", "", "", "", "with torch.no_grad(): ", "with torch.no_grad(): ", "with torch.enable_grad(): ")
+MODES = (
+    *("", "", "", "", "", "", "with torch.no_grad(): ", "with torch.no_grad(): ", "with torch.enable_grad(): "),
+    *("with torch.inference_mode(): ", "with hooked(): "),
+)
+
+# After a line with the one, not the others: PyTorch computes on inference tensors by writing, which shows, and crashes
+# where a leaf that no longer requires grad is written by a Function.
+FAULTS = {
+    "inference_mode": ("{x}.clone()", "abs({x})"),
+    ".requires_grad_(False)": ("Bump.apply({x})", "Take.apply({x}, {y})"),
+    ".detach_()": ("Bump.apply({x})", "Take.apply({x}, {y})"),
+}
 
 
 def views_of(x: str, shape: Shape) -> list[tuple[str, Shape]]:
@@ -75,6 +112,11 @@ def views_of(x: str, shape: Shape) -> list[tuple[str, Shape]]:
         (f"{x}.reshape(-1)", (_count(shape),)),
         (f"{x}.squeeze()", tuple(n for n in shape if n != 1)),
         (f"{x}.expand(2, *{x}.shape)", (2, *shape)),
+        (f"{x}.view({x}.shape)", shape),
+        (f"Part.apply({x})", shape),
+        (f"{x}.contiguous()", shape),
+        (f"{x}.to({x}.dtype)", shape),
+        (f"{x}.data", shape),
     ]
     if shape:
         rest = shape[1:]
@@ -84,6 +126,7 @@ def views_of(x: str, shape: Shape) -> list[tuple[str, Shape]]:
             found += [(f"{x}[::2]", (-(-shape[0] // 2), *rest)), (f"{x}.narrow(0, 1, 1)", (1, *rest))]
     if len(shape) == 2:
         found += [(f"{x}.t()", shape[::-1]), (f"{x}[:, 0]", shape[:1]), (f"{x}.transpose(0, 1)", shape[::-1])]
+        found += [(f"{x}.diagonal()", (min(shape),)), (f"{x}.chunk(2)[0]", (-(-shape[0] // 2), shape[1]))]
     return found
 
 
@@ -115,6 +158,15 @@ class Draft:
             self.memory[name] = name if of is None else self.memory[of]
         self.lines.append(mode + text)
 
+    def has(self, text: str) -> bool:
+        """Whether some line has this in it."""
+        return any(text in line for line in self.lines)
+
+    def allowed(self, texts: Sequence[str]) -> list[str]:
+        """Those of the texts that do not meet a fault of PyTorch's after the lines there are."""
+        refused = [text for before, texts in FAULTS.items() if self.has(before) for text in texts]
+        return [text for text in texts if text not in refused]
+
     def readable(self, x: str) -> list[str]:
         """What may be written into x: what PyTorch does with other parts of the same memory is not defined."""
         fitting = [n for n in self.shapes if _fits(self.shapes[n], self.shapes[x])]
@@ -131,8 +183,10 @@ def programs(draw: Any, longest: int = 12) -> list[str]:
         shape = draft.shapes[x]
         mode = draw(st.sampled_from(MODES))
         kind = draw(st.sampled_from("uuubbbvvvvvvwwwwwwfhhrgggg"))
+        if "inference" in mode and kind in "hr" or "hooked" in mode and (kind == "g" or draft.has("inference_mode")):
+            mode = ""  # PyTorch cannot find leaves' nodes there, saves what it likes for second derivatives, or in part
         if kind == "u":
-            draft.add(draw(st.sampled_from(UNARY)).format(x=x), mode, shape)
+            draft.add(draw(st.sampled_from(draft.allowed(UNARY))).format(x=x), mode, shape)
         elif kind == "v":
             text, seen = draw(st.sampled_from(views_of(x, shape)))
             draft.add(text, mode, seen, of=x)
@@ -141,118 +195,13 @@ def programs(draw: Any, longest: int = 12) -> list[str]:
             draft.add(text.format(x=x), mode, shape, of=x)
         elif kind == "b":
             y = draw(st.sampled_from([n for n in names if _fits(draft.shapes[n], shape)]))
-            draft.add(draw(st.sampled_from(BINARY)).format(x=x, y=y), mode, shape)
+            draft.add(draw(st.sampled_from(BINARY)).format(x=x, y=y), mode, shape, of=x)
         elif kind == "w":
             y = draw(st.sampled_from(draft.readable(x)[::-1]))
-            draft.add(draw(st.sampled_from(WRITES)).format(x=x, y=y), mode)
+            draft.add(draw(st.sampled_from(draft.allowed(WRITES))).format(x=x, y=y), mode)
         elif kind == "g":
             name = f"g{len(draft.lines)}"
             draft.add(draw(st.sampled_from(BACKWARDS)).format(x=x, y=draw(st.sampled_from(names)), n=name), mode)
         else:
             draft.add(draw(st.sampled_from(HOOKS if kind == "h" else FLAGS)).format(x=x), mode)
     return draft.lines
-
-
-def functions(torch: Any) -> dict[str, Any]:
-    """The Functions that programs apply."""
-
-    def made(name: str, forward: Any, backward: Any) -> Any:
-        members = {"forward": staticmethod(forward), "backward": staticmethod(backward)}
-        return type(name, (torch.autograd.Function,), members)
-
-    def bump(ctx: Any, x: Any) -> Any:
-        ctx.mark_dirty(x.add_(1))
-        return x
-
-    def keep(ctx: Any, x: Any) -> Any:
-        ctx.save_for_backward(x)
-        return x * x
-
-    return {
-        "Double": made("Double", lambda ctx, x: x * 2, lambda ctx, g: g * 2),
-        "Bump": made("Bump", bump, lambda ctx, g: g * 3),
-        "Keep": made("Keep", keep, lambda ctx, g: 2 * g * ctx.saved_tensors[0]),
-        "Same": made("Same", lambda ctx, x: x, lambda ctx, g: g * 5),
-        "Pair": made("Pair", lambda ctx, x: (x.view_as(x), x * 2), lambda ctx, g, h: g + h * 2),
-    }
-
-
-def executed(program: list[str], torch: Any, look_often: bool) -> list[Any]:
-    """What each line of a program shows, and at the end what every tensor is."""
-    seen: list[Any] = []
-
-    def note(name: str) -> Any:
-        return lambda *grads: seen.append((name, plain(grads), torch.is_grad_enabled()))
-
-    scope = {"torch": torch, "note": note, **functions(torch)}
-    scope |= {name: getattr(torch, name) for name in ("tanh", "sigmoid", "relu", "abs")}
-    for name, (numbers, requires_grad) in LEAVES.items():
-        scope[name] = torch.tensor(eval(numbers), dtype=torch.float64, requires_grad=requires_grad)
-    scope |= {name: eval(text, scope) for name, text in MADE.items()}
-    # What a backward records of itself has PyTorch's values but not, node by node, PyTorch's graph.
-    graph = not any("create_graph" in line for line in program)
-    for line in program:
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
-            try:
-                exec(line, scope)
-                outcome: Any = "done"
-            except Exception as error:
-                outcome = plain(error)
-                _stand_in(line, scope)
-        texts = [sentence(str(w.message)) for w in caught]
-        seen.append((line, outcome, [text for text in texts if not text.startswith("Using backward()")]))
-        if look_often:
-            seen.append(_tensors(scope, torch, graph))
-    return [*seen, _tensors(scope, torch, graph)]
-
-
-def _stand_in(line: str, scope: dict[str, Any]) -> None:
-    """After a line that failed: its name for its first operand."""
-    name, assigned, text = line.rpartition(": ")[2].partition(" = ")
-    if assigned and name.isidentifier():
-        words = "".join(c if c.isalnum() else " " for c in text).split()
-        scope[name] = next(scope[w] for w in words if isinstance(scope.get(w), scope["torch"].Tensor))
-
-
-def _tensors(scope: dict[str, Any], torch: Any, graph: bool) -> dict[str, Any]:
-    """Everything that a program can see of its tensors, and the graph behind them, its nodes in order of age."""
-    named = {name: t for name, t in scope.items() if isinstance(t, torch.Tensor)}
-    nodes: dict[Any, int] = {}
-    shown = {}
-    for name, t in named.items():
-        asked = {
-            "values": lambda t: t.detach().tolist(),
-            "facts": lambda t: (t.requires_grad, t.is_leaf, t.output_nr, t.retains_grad, t._is_view(), tuple(t.shape)),
-            "version": lambda t: t._version,
-            "base": lambda t: next((n for n, other in named.items() if other is t._base), t._base is None),
-            "node": lambda t: _number(t.grad_fn, nodes) if graph else None,
-            "grad": lambda t: t.grad.detach() if t.is_leaf and t.grad is not None or t.retains_grad else None,
-        }
-        shown[name] = {what: _answer(ask, t) for what, ask in asked.items()}
-    ages = sorted(n._sequence_nr() for n in nodes)
-    edges = {n: [_place(edge, nodes) for edge in n.next_functions] for n in nodes}
-    return shown | {"graph": [(n.name(), ages.index(n._sequence_nr()), edges[n]) for n in nodes]}
-
-
-def _answer(ask: Any, t: Any) -> Any:
-    try:
-        return plain(ask(t))
-    except Exception as error:
-        return plain(error)
-
-
-def _number(node: Any, nodes: dict[Any, int]) -> int | None:
-    """A node's number in order of discovery, and those of all nodes behind it."""
-    stack = [node]
-    while stack:
-        seen = stack.pop()
-        if seen is not None and seen not in nodes:
-            nodes[seen] = len(nodes)
-            stack += [parent for parent, _ in reversed(seen.next_functions)]
-    return None if node is None else nodes[node]
-
-
-def _place(edge: Any, nodes: dict[Any, int]) -> Any:
-    node, nr = edge
-    return (None if node is None else nodes[node]), nr

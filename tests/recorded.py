@@ -55,5 +55,7 @@ def write() -> None:
     """Write all that was noted."""
     FOLDER.mkdir(exist_ok=True)
     for file, answers in _answers.items():
+        if not answers:
+            continue
         lines = [f"{json.dumps(key)}: {json.dumps(answer)}" for key, answer in sorted(answers.items())]
         (FOLDER / f"{file}.json").write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")

@@ -13,11 +13,13 @@ import pytest
 import recorded
 from hypothesis import HealthCheck, given, settings
 from oracle import ABSENT, difference, torch
-from programs import executed, programs
+from program_runs import executed
+from programs import programs
 
 import workbench
 
 KEPT = recorded.table("test_programs")
+LONGEST = 10  # lines of a program that is kept
 NAME = re.compile(r"\b[a-z]\d*\b")  # of a tensor
 
 _shown: set[str] = set()
@@ -51,6 +53,6 @@ def keep(program: list[str], shown: list[Any]) -> None:
     lines = [each for each in shown[:-1] if isinstance(each[-1], list)]  # the others are what hooks saw
     facts = {NAME.sub("", f"{line.rpartition(': ')[2]} {outcome}") for line, outcome, _ in lines}
     facts |= {node for node, *_ in shown[-1]["graph"]}
-    if not facts <= _shown:
+    if len(program) <= LONGEST and not facts <= _shown:
         _shown.update(facts)
         KEPT["\n".join(program)] = shown

@@ -53,7 +53,8 @@ def increment_version(tensor: Tensor | Iterable[Tensor]) -> None:
     for t in (tensor,) if isinstance(tensor, Tensor) else tensor:
         if not isinstance(t, Tensor):
             raise RuntimeError(errors.VERSION_OF_OTHERS)
-        bump(t)
+        if not t.is_inference():
+            bump(t)
 
 
 class saved_tensors_hooks:
@@ -112,7 +113,8 @@ def register_multi_grad_hook(
         with lock:
             first = task not in seen
             if first:
-                seen[task] = [sum(task.will_run(node) for node in nodes), [None] * len(tensors)]
+                coming = sum(task.will_run(node) for node in nodes) if mode == "all" else 1
+                seen[task] = [coming, [None] * len(tensors)]
             to_come = seen[task]
             to_come[0] -= 1
             to_come[1][index] = grad
@@ -120,6 +122,7 @@ def register_multi_grad_hook(
             fn(grad)
         elif mode == "all" and not to_come[0]:
             fn(to_come[1])
+            del seen[task]
 
     handles = [t.register_hook(lambda g, i=i: arrived(i, g)) for i, t in enumerate(tensors)]
     return _Handles(handles)

@@ -112,6 +112,9 @@ class Node:
         """Let the saved tensors go; whether there were any."""
         return False
 
+    def check_saved(self) -> None:
+        """Read what is saved, as PyTorch does even where no gradient arrived: it may be freed, or out of date."""
+
 
 class AccumulateGrad(Node):
     """Where a leaf's gradient arrives: adds it to the leaf's `.grad`."""

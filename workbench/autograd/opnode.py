@@ -112,6 +112,11 @@ class OpNode(Node):
 
         return SavedTensor(get, put)
 
+    def check_saved(self) -> None:
+        """Read what is saved, as PyTorch does even where no gradient arrived: it may be freed, or out of date."""
+        for name in self.saved_names:
+            read_tensor(self, name)
+
     def __call__(self, *grads: Tensor | None) -> Tensor | tuple[Tensor | None, ...] | None:
         """The gradients of the inputs, of one input alone, from those of the outputs."""
         if len(grads) != self.outputs:

@@ -70,9 +70,7 @@ def bind_output(ctx: Any, nr: int, o: Tensor, args: tuple[Any, ...], is_dirty: b
         _rewrite(ctx, nr, o, is_input)
         return o
     if is_input:  # never the input itself: a view of it that belongs to this node
-        view = o._again()
-        link_view(view, o)
-        o = view
+        o = _as_it_is(o)
     o._rg, o._nr = True, nr
     meta = o._meta
     if meta is None or meta.base is None:
@@ -96,6 +94,9 @@ def _rewrite(ctx: Any, nr: int, o: Tensor, is_input: bool) -> None:
     if base is not None:
         if ctx.outputs > 1:
             raise RuntimeError(errors.DIRTY_VIEW_SEVERAL)
+    if o._meta is not None:
+        o._meta.grad = None
+    if base is not None:
         if o._meta.creation != "default":
             raise forbidden(o, "is being")
         if base.requires_grad and base.is_leaf:
@@ -108,12 +109,17 @@ def _bind_plain(o: Tensor, is_input: bool, is_dirty: bool) -> Tensor:
     if not o.requires_grad:
         if not is_input or is_dirty:
             return o
-        out = o._again()
-        if type(o) is not InferenceTensor:
-            link_view(out, o)
-        return out
+        return _as_it_is(o)
     if is_input:
         return alias(o)
     if o._base is None:  # a graph built inside forward ends here; a view keeps requiring grad through its base
         o._fn, o._rg = None, False
     return o
+
+
+def _as_it_is(o: Tensor) -> Tensor:
+    """An input that forward returned, as a tensor of its own: a view, but for inference tensors, which have none."""
+    out = o._again()
+    if type(o) is not InferenceTensor:
+        link_view(out, o)
+    return out

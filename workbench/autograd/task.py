@@ -181,6 +181,7 @@ class GraphTask:
                     emit(("run", self, node, grad if node.multi else (grad,)))
                 arity = node.arity
                 if grad is None and not node.takes_undefined:
+                    node.check_saved()
                     out = None if 0 <= arity < 2 else (None,) * len(node.edges())
                 elif needed is None:
                     out = node.vjp_tensors(grad) if tensors else node.vjp(grad)
@@ -264,15 +265,12 @@ class GraphTask:
         return outs[0] if node.arity == 1 else outs
 
     def will_run(self, node: Node) -> bool:
-        """Whether a gradient will arrive at this node; RuntimeError for a leaf whose gradient is taken.
-
-        As in PyTorch, a root that is alone does not count, unless there are targets.
-        """
+        """Whether a gradient will reach this node (PyTorch forgets a lone root); RuntimeError for a captured leaf."""
+        if len(self.roots) == 1 and node is self.roots[0][0]:
+            return False
         if node in self._captures and not node.arity:
             raise RuntimeError(errors.MULTI_HOOK_LEAF)
-        if self._needed is not None:
-            return node in self._waiting and node in self._needed
-        return node in self._waiting and (len(self.roots) > 1 or node is not self.roots[0][0])
+        return node in self._waiting and (self._needed is None or node in self._needed)
 
     def _arrived(self, node: Node, extra: Extra | None, grad: Any) -> tuple[bool, Any]:
         """Whether the node is to run, and the gradient as hooks leave it."""

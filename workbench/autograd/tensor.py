@@ -106,7 +106,7 @@ class Tensor(Facts):
     def grad(self) -> Tensor | None:
         """The gradient accumulated so far; None before the first."""
         found = None if self._meta is None else self._meta.grad
-        if found is None and self._rg and not self.is_leaf and not self.retains_grad:
+        if found is None and made_by(self) is not None and self.requires_grad and not self.retains_grad:
             warnings.warn(errors.GRAD_OF_NON_LEAF, UserWarning, stacklevel=2)
         return found
 
@@ -293,7 +293,7 @@ def link_view(out: Tensor, source: Tensor, creation: str = "default") -> None:
     meta.base = source
     if source._base is not None:  # views of views are views of the root, and inherit what its views may not do
         meta.base = source._base
-        if creation == "default":
+        if creation == "default" or source._meta.creation == "inference":
             creation = source._meta.creation
     meta.creation = creation
     meta.attr_version = out._storage.version

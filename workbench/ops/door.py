@@ -138,7 +138,8 @@ def record(op: Any, given: dict[str, Any], operands: list[Any], needs: list[bool
     node.seq = next(sequence)  # before the edges, as in PyTorch: a view's may be made anew just now
     node.extra = None
     edges = [(edge_of(t), t._nr) if need else (None, 0) for t, need in zip(operands, needs, strict=True)]
-    needs = [parent is not None for parent, _ in edges]  # a view made without gradients leads nowhere
+    if len(op.reads) > 1:  # a view made without gradients leads nowhere, and PyTorch then saves nothing for it
+        needs = [parent is not None for parent, _ in edges]
     if op.variadic:
         node.parents = tuple(edges)
         wanted = set(op.tensors)

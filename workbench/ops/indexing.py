@@ -172,6 +172,10 @@ def located(self: Tensor, index: Any) -> tuple[Tensor, tuple[Tensor | None, ...]
     for place, part in enumerate(parts):
         if part is None:
             out, dim = unsqueeze(out, dim), dim + 1
+        elif _is_truth(part):  # a mask over a dimension made for it
+            out = unsqueeze(out, dim)
+            where += [None] * (dim - covered) + [wrap(np.array([bool(part)]))]
+            covered = dim = dim + 1
         elif isinstance(part, slice):
             out, dim = _sliced(out, dim, part, alone), dim + 1
         elif _is_number(part):
@@ -211,11 +215,18 @@ def _is_number(part: Any) -> bool:
     return isinstance(part, (int, np.integer)) and not isinstance(part, bool)
 
 
+def _is_truth(part: Any) -> bool:
+    """Whether a part is one truth value, which speaks of no dimension."""
+    if isinstance(part, (Tensor, np.ndarray)):
+        return not part.ndim and str(part.dtype).endswith("bool")
+    return isinstance(part, (bool, np.bool_))
+
+
 def _spread(parts: tuple[Any, ...], ndim: int) -> list[Any]:
     """The parts with `...` written out."""
     used = 0
     for part in parts:
-        if part is not None and part is not Ellipsis:
+        if part is not None and part is not Ellipsis and not _is_truth(part):
             is_mask = isinstance(part, (Tensor, np.ndarray)) and str(part.dtype).endswith("bool")
             used += part.ndim if is_mask else 1
     if used > ndim:

@@ -23,7 +23,7 @@ from .declare import define, method
 from .indexing import index_put as put
 from .indexing import located
 from .movement import expand, view
-from .refusals import check_broadcast, check_overlap
+from .refusals import EXPANDED, check_broadcast, check_overlap
 
 
 def write(t: Tensor, name: str, op: Callable[..., Tensor], *args: Any, **options: Any) -> Tensor:
@@ -45,14 +45,14 @@ def write(t: Tensor, name: str, op: Callable[..., Tensor], *args: Any, **options
     if tracked:
         check_write(t)
     if op not in (_fill_op, _zero) and not (op is _copy and args[0] is t):
-        check_overlap(t, () if op is _fill_with else given)  # which has read its value before it writes
+        check_overlap(t, () if op is _fill_with else given, name)  # which has read its value before it writes
     if not tracked:
         r = op(_now(t), *args, **options)
-        _fill(t, r)
+        _fill(t, r, name)
     else:
         storage = storage_of(t)
         r = op(_before(t), *args, **options)
-        _fill(t, r)
+        _fill(t, r, name)
         node = r._fn
         if node.keeps_result and type(node.s_result) is not Packed:  # a hook's answer stays as it is
             node.s_result, node.c_result, node.v_result = saved_as_result(t), storage, storage.version
@@ -91,7 +91,7 @@ def _too_wide(have: tuple[int, ...], got: tuple[int, ...]) -> RuntimeError:
     return RuntimeError(f"output with shape {list(have)} doesn't match the broadcast shape {list(got)}")
 
 
-def _fill(t: Tensor, r: Tensor) -> None:
+def _fill(t: Tensor, r: Tensor, name: str) -> None:
     if r._array.shape != t._array.shape:
         raise _too_wide(t._array.shape, r._array.shape)
     if r.dtype.rank > t.dtype.rank:
@@ -101,6 +101,9 @@ def _fill(t: Tensor, r: Tensor) -> None:
     if type(t) is Lifted:
         with below(t._level):
             t._value.copy_(value_of(r, t._level))
+    elif name in EXPANDED and 0 in t._array.strides:  # what is not written must not overwrite what is
+        changed = r._array != t._array
+        t._array[changed] = r._array[changed]
     else:
         t._array[...] = r._array
     bump(t)
@@ -241,19 +244,28 @@ def copy_(self: Tensor, src: Tensor) -> Tensor:
 @method()
 def index_put_(self: Tensor, indices: Any, values: Tensor, accumulate: bool = False) -> Tensor:
     """Write values where a tuple of index tensors says; `accumulate` adds them."""
-    return write(self, "index_put_", lambda t, v: put(t, indices, v, accumulate), values)
+    masks = [i._array.dtype.kind == "b" for i in indices if i is not None]
+    fills = masks == [True] and values._array.size == 1 and not accumulate
+
+    def putting(before: Tensor, values: Tensor) -> Tensor:
+        if fills:  # as PyTorch then does
+            check_overlap(self, (), "masked_fill_")
+        return put(before, indices, values, accumulate)
+
+    return write(self, "index_put_", putting, values)
 
 
 @method("__setitem__")
 def setitem(self: Tensor, index: Any, value: Any) -> None:
     """Write into part of the tensor: through a view of it, and element by element where index tensors are used."""
+    if index is False:
+        return
     part, where = located(self, (index,) if isinstance(index, slice) and self._array.ndim else index)
     if not isinstance(value, Tensor):
         value = wrap(np.asarray(value, dtype=self._array.dtype))
     if where is not None:
         lead = _leading_ones(value)
-        value = view(value, *value._array.shape[lead:]) if lead else value
-        write(part, "index_put_", lambda t, v: put(t, where, v), value)
+        part.index_put_(where, view(value, *value._array.shape[lead:]) if lead else value)
     elif part._array.shape == value._array.shape:
         part.copy_(value)
     elif not value._array.ndim:

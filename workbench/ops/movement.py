@@ -9,6 +9,7 @@ import numpy as np
 
 from .. import errors
 from ..autograd import dtypes
+from ..autograd.state import local
 from ..autograd.tensor import DetachedTensor, Tensor, alias, wrap
 from . import refusals
 from .declare import define, in_formulas, method
@@ -238,7 +239,9 @@ def detach(self: Tensor) -> Tensor:
 
 @method()
 def detach_(self: Tensor) -> Tensor:
-    """Cut the tensor out of its graph, in place; RuntimeError for a view."""
+    """Cut the tensor out of its graph, in place; RuntimeError for a view. Inference mode leaves it as it is."""
+    if local.modes.inference:
+        return self
     if self._base is not None:
         raise RuntimeError(errors.DETACH_VIEW)
     if self._fn is not None and type(self) is Tensor:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -40,10 +41,23 @@ def check_broadcast(shapes: list[Shape]) -> None:
         common = np.broadcast_shapes(common, shape)
 
 
-def check_overlap(t: Tensor, args: tuple[Any, ...]) -> None:
+EXPANDED = {"index_put_": "indices] = tensor", "masked_fill_": "mask] = scalar"}  # may write elements that are one
+
+
+def check_overlap(t: Tensor, args: tuple[Any, ...], name: str) -> None:
     """RuntimeError where what is read lies partly in the memory that is written, or elements written are one."""
     a = t._array
-    check_distinct(a.shape, a.strides)
+    try:
+        check_distinct(a.shape, a.strides)
+    except RuntimeError:
+        if name not in EXPANDED:
+            raise
+        warnings.warn(
+            f"Use of {name} on expanded tensors is deprecated. Please clone() the tensor before performing this "
+            f"operation. This also applies to advanced indexing e.g. tensor[{EXPANDED[name]}",
+            UserWarning,
+            stacklevel=4,
+        )
     for arg in args:
         if not isinstance(arg, Tensor) or arg is t or not np.may_share_memory(a, arg._array):
             continue
