@@ -350,6 +350,10 @@ CAPTURED_WRITE = (
     "transformed to explicitly accept the mutated Tensor(s) as inputs."
 )
 WRITE_TOO_WIDE = "output with shape {} doesn't match the broadcast shape {}"
+RANDOM_UNDER_VMAP = (
+    "vmap: called random operation while in randomness error mode. Please either use the 'same' or 'different' "
+    "randomness flags on vmap or perform the randomness operation out of vmap"
+)
 FLAG_IN_TRANSFORM = (
     "You are attempting to call Tensor.requires_grad_() (or perhaps using torch.autograd.functional.* APIs) inside of "
     "a function being transformed by a functorch transform. This is unsupported, please attempt to use the functorch "

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-import functools
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from .. import errors
 from ..autograd import dtypes
 from ..autograd.dtypes import dtype as Dtype
+from ..autograd.levels import below, lift
+from ..autograd.state import local
 from ..autograd.tensor import Tensor, wrap
 from .arguments import int_of, size_of
-from .creation import kind_for, leaf, like
-from .refusals import kind_of
+from .creation import kind_for, leaf
+from .layout import lying_as
+from .refusals import kind_of, not_a_tensor
 
 _generator: np.random.Generator | None = None
 
@@ -53,29 +57,57 @@ def set_rng_state(new_state: Tensor) -> None:
 
 def randn(*given: Any, size: Any = None, dtype: Dtype | None = None, requires_grad: bool = False) -> Tensor:
     """Normally distributed random numbers."""
-    return leaf(_random("standard_normal", size_of("randn", given, size), kind_for("randn", dtype)), requires_grad)
+    return _random("standard_normal", size_of("randn", given, size), kind_for("randn", dtype), requires_grad)
 
 
 def rand(*given: Any, size: Any = None, dtype: Dtype | None = None, requires_grad: bool = False) -> Tensor:
     """Random numbers spread evenly over [0, 1)."""
-    return leaf(_random("random", size_of("rand", given, size), kind_for("rand", dtype)), requires_grad)
+    return _random("random", size_of("rand", given, size), kind_for("rand", dtype), requires_grad)
 
 
-def _random(distribution: str, shape: tuple[int, ...], kind: np.dtype) -> np.ndarray:
+def _random(distribution: str, shape: tuple[int, ...], kind: np.dtype, requires_grad: bool, like: Any = None) -> Tensor:
     if kind.kind != "f":
         kernel = {"standard_normal": "normal_kernel_cpu", "random": "check_uniform_bounds"}[distribution]
         raise NotImplementedError(f"\"{kernel}\" not implemented for '{dtypes.named(kind.name).word}'")
-    return np.asarray(getattr(generator(), distribution)(shape)).astype(kind)
+
+    def draw(batch: tuple[int, ...]) -> np.ndarray:
+        numbers = np.asarray(getattr(generator(), distribution)((*batch, *shape)))
+        return numbers if like is None else lying_as(like, numbers)
+
+    return _drawn(draw, kind, requires_grad)
+
+
+def _drawn(draw: Callable[[tuple[int, ...]], np.ndarray], kind: np.dtype, requires_grad: bool) -> Tensor:
+    """Random numbers as a leaf, or as many as there are samples of the running vmaps that want different ones."""
+    levels = local.modes.levels
+    if not levels:
+        return leaf(draw(()).astype(kind), requires_grad)
+    vmaps = [level for level in levels if level.kind == "vmap"]
+    if any([level.randomness == "error" for level in vmaps]):
+        raise RuntimeError(errors.RANDOM_UNDER_VMAP)
+    with below(None):
+        t = leaf(draw(tuple([v.size for v in vmaps if v.randomness == "different"])).astype(kind), requires_grad)
+    for level in levels:
+        if level not in vmaps or level.randomness == "different":
+            t = lift(t, level)
+    return t
+
+
+def _like(name: str, distribution: str, input: Tensor, dtype: Dtype | None, requires_grad: bool) -> Tensor:
+    if not isinstance(input, Tensor):
+        raise TypeError(not_a_tensor(name, "input", 0, input))
+    kind = dtypes.chosen(name, dtype, input.dtype).np
+    return _random(distribution, input._array.shape, kind, requires_grad, input._array)
 
 
 def randn_like(input: Tensor, *, dtype: Dtype | None = None, requires_grad: bool = False) -> Tensor:
     """Normally distributed random numbers in the shape and dtype of a tensor."""
-    return like("randn_like", functools.partial(_random, "standard_normal"), input, dtype, requires_grad)
+    return _like("randn_like", "standard_normal", input, dtype, requires_grad)
 
 
 def rand_like(input: Tensor, *, dtype: Dtype | None = None, requires_grad: bool = False) -> Tensor:
     """Random numbers spread evenly over [0, 1), in the shape and dtype of a tensor."""
-    return like("rand_like", functools.partial(_random, "random"), input, dtype, requires_grad)
+    return _like("rand_like", "random", input, dtype, requires_grad)
 
 
 def randint(
@@ -94,12 +126,18 @@ def randint(
     low, high = int_of("randint", "low", 0, low), int_of("randint", "high", 0, high)
     if low >= high:
         raise RuntimeError(f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}")
-    kind = dtypes.chosen("randint", dtype, dtypes.int64).np
-    return leaf(np.asarray(generator().integers(low, high, size_of("randint", (size,)))).astype(kind), requires_grad)
+    kind, shape = dtypes.chosen("randint", dtype, dtypes.int64).np, size_of("randint", (size,))
+    return _drawn(lambda batch: np.asarray(generator().integers(low, high, (*batch, *shape))), kind, requires_grad)
 
 
 def randperm(n: int, *, dtype: Dtype | None = None, requires_grad: bool = False) -> Tensor:
     """The integers below `n` in random order."""
     kind = dtypes.chosen("randperm", dtype, dtypes.int64).np
     (n,) = size_of("randperm", (int_of("randperm", "n", 0, n),))
-    return leaf(generator().permutation(n).astype(kind), requires_grad)
+
+    def orders(batch: tuple[int, ...]) -> np.ndarray:
+        if not batch:
+            return generator().permutation(n)
+        return generator().permuted(np.broadcast_to(np.arange(n), (*batch, n)), axis=-1)
+
+    return _drawn(orders, kind, requires_grad)
