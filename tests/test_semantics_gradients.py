@@ -241,6 +241,13 @@ def test_14_12_a_write_into_grad_output_reaches_the_seed(torch: Any) -> None:
 
 
 @same
+def test_14_13_grad_dtype_of_others(torch: Any) -> None:
+    y = torch.ones(2, requires_grad=True) * 1
+    kinds = (torch.float32, None, 3)
+    return [raised(setattr, y, "grad_dtype", kind) for kind in kinds], raised(lambda: y.grad_dtype)
+
+
+@same
 def test_14_13_grad_dtype_of_leaves(torch: Any) -> None:
     x = leaf(torch, 2)
     told = [x.grad_dtype, raised(setattr, x, "grad", torch.ones(2, dtype=torch.float64))]

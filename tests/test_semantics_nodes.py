@@ -117,6 +117,23 @@ def test_15_6_calling_the_node(torch: Any) -> None:
 
 
 @same
+def test_15_6_calling_other_nodes(torch: Any) -> Any:
+    x = leaf(torch)
+    written = x * 1
+    written[0] = 1.0
+    accumulate, slices = (x * 2).grad_fn.next_functions[0][0], written.grad_fn
+    joined, piece = torch.cat([x, torch.ones(2)]).grad_fn, x.split(1)[0].grad_fn
+    ones = torch.ones(2)
+    told = [accumulate(ones), x.grad, accumulate(None), accumulate(ones * x), x.grad, slices(ones), slices(None)]
+    told += [joined(torch.ones(4)), piece(None, torch.ones(1)), piece(None, None), (x * x).grad_fn(None)]
+    told += [x.view(2).grad_fn(None), raised(joined, 3), raised(joined, 3, 3), raised(piece, None, "text")]
+    out = x.exp()
+    out.sum().backward()
+    written.sum().backward()
+    return told, raised(slices, ones), raised(out.grad_fn, None)
+
+
+@same
 def test_15_7_one_edge_per_tensor_argument(torch: Any) -> None:
     x, plain = leaf(torch), torch.ones(2)
     F = mul(torch)

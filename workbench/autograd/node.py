@@ -116,6 +116,20 @@ class Node:
         """Read what is saved, as PyTorch does even where no gradient arrived: it may be freed, or out of date."""
 
 
+def run_by_hand(node: Node, *grads: Tensor | None) -> Tensor | tuple[Tensor | None, ...] | None:
+    """The gradients of a built-in node's inputs, of one input alone, from those of its outputs."""
+    if len(grads) != node.outputs:
+        raise TypeError(f"expected {node.outputs} arguments, got {len(grads)} instead")
+    for i, grad in enumerate(grads):
+        if grad is not None and not isinstance(grad, Tensor):
+            raise TypeError(f"argument {i} is not a Variable")
+    if grads == (None,) and not node.takes_undefined:
+        node.check_saved()
+        return None if node.arity == 1 else (None,) * len(node.edges())
+    out = node.vjp_tensors(list(grads) if node.multi else grads[0])
+    return out if node.arity == 1 else tuple(out or ())
+
+
 class AccumulateGrad(Node):
     """Where a leaf's gradient arrives: adds it to the leaf's `.grad`."""
 
@@ -123,6 +137,7 @@ class AccumulateGrad(Node):
 
     seq = 2**64 - 1
     takes_undefined = True  # the hooks after accumulation hear of a gradient that is not there, too
+    __call__ = run_by_hand
 
     def name(self) -> str:
         """The node's name, as PyTorch says it."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .. import errors
-from .node import AccumulateGrad, Node
+from .node import AccumulateGrad, Node, run_by_hand
 from .saved import FREED, Packed, SavedTensor, packed, saved_output, stale
 from .tensor import DetachedTensor, Tensor, wrap
 
@@ -112,17 +112,12 @@ class OpNode(Node):
 
         return SavedTensor(get, put)
 
+    __call__ = run_by_hand
+
     def check_saved(self) -> None:
         """Read what is saved, as PyTorch does even where no gradient arrived: it may be freed, or out of date."""
         for name in self.saved_names:
             read_tensor(self, name)
-
-    def __call__(self, *grads: Tensor | None) -> Tensor | tuple[Tensor | None, ...] | None:
-        """The gradients of the inputs, of one input alone, from those of the outputs."""
-        if len(grads) != self.outputs:
-            raise TypeError(f"expected {self.outputs} arguments, got {len(grads)} instead")
-        out = self.vjp_tensors(list(grads) if self.multi else grads[0])
-        return out if self.arity == 1 else tuple(out)
 
 
 class Node1(OpNode):

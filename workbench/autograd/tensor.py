@@ -143,14 +143,14 @@ class Tensor(Facts):
     def grad_dtype(self, kind: dtypes.dtype | None) -> None:
         from .node import extra_of, target_of
 
-        if not self.is_leaf:
-            raise RuntimeError(errors.GRAD_DTYPE_LEAF.format("set"))
         if kind is not None and not isinstance(kind, dtypes.dtype):
             raise RuntimeError(errors.GRAD_DTYPE_KIND.format(type(kind).__name__))
-        meta = meta_of(self)
-        if meta.grad is not None and kind not in (None, meta.grad.dtype):
-            raise RuntimeError(errors.GRAD_DTYPE_TAKEN.format(kind.word, meta.grad.dtype.c_name))
-        meta.grad_dtype = extra_of(target_of(self)).cast = kind
+        grad = self.grad  # warns where it is no leaf's, as PyTorch does
+        if not self.is_leaf:
+            raise RuntimeError(errors.GRAD_DTYPE_LEAF.format("set"))
+        if grad is not None and kind not in (None, grad.dtype):
+            raise RuntimeError(errors.GRAD_DTYPE_TAKEN.format(kind.word, grad.dtype.c_name))
+        meta_of(self).grad_dtype = extra_of(target_of(self)).cast = kind
 
     def is_inference(self) -> bool:
         """Whether the tensor was made in inference mode."""

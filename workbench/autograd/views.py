@@ -15,7 +15,7 @@ import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
 from .. import errors
-from .node import Node, edge_of, extra_of, sequence
+from .node import Node, edge_of, extra_of, run_by_hand, sequence
 from .tensor import Tensor, made_by, wrap
 
 Geometry = tuple[tuple[int, ...], tuple[int, ...], int]  # shape, strides in bytes, offset in bytes
@@ -78,6 +78,7 @@ class CopySlices(Node):
     __slots__ = ("fn", "geometry", "layout", "parents", "__weakref__")
 
     arity = -1
+    __call__ = run_by_hand
 
     def __init__(self, base: Tensor, fn: Node, geometry: Geometry) -> None:
         self.seq, self.extra = next(sequence), None
