@@ -32,6 +32,9 @@ except ImportError:
 else:
     torch.set_num_threads(1)
     torch.set_warn_always(True)
+    with warnings.catch_warnings():  # what PyTorch loads for its first dual tensor warns
+        warnings.simplefilter("ignore")
+        torch.func.jvp(torch.sin, (torch.ones(1),), (torch.ones(1),))
 
 ABSENT = (
     'torch is not installed, so the workbench has nothing to be compared with: pip install -e ".[oracle]" brings it.'

@@ -196,6 +196,8 @@ IN_PLACE_SLOPE = {
     "calculation with negative slope",
 }
 
+DIM_RANGE = "Dimension out of range (expected to be in range of [{}, {}], but got {})"
+NO_DIMS = "Dimension specified as {} but tensor has no dimensions"
 WHERE_BYTES = (
     "where received a uint8 condition tensor. This behavior is deprecated and will be removed in a future version of "
     "PyTorch. Use a boolean condition instead."
@@ -349,6 +351,12 @@ CAPTURED_WRITE = (
     "(aten::{}.Tensor) that would mutate a captured Tensor. This is not supported; please rewrite the function being "
     "transformed to explicitly accept the mutated Tensor(s) as inputs."
 )
+WRITE_OF_BATCH = (
+    "vmap: {}(self, *extra_args) is not possible because there exists a Tensor `other` in extra_args that has more "
+    "elements than `self`. This happened due to `other` being vmapped over but `self` not being vmapped over in a "
+    "vmap. Please try to use out-of-place operators instead of inplace arithmetic. If said operator is being called "
+    "inside the PyTorch framework, please file a bug report instead."
+)
 WRITE_TOO_WIDE = "output with shape {} doesn't match the broadcast shape {}"
 RANDOM_UNDER_VMAP = (
     "vmap: called random operation while in randomness error mode. Please either use the 'same' or 'different' "
@@ -370,12 +378,8 @@ JVP_NOT_DIFFERENTIABLE = (
     "Function's jvp returned a gradient at position {}, but  the corresponding forward output is not a differentiable "
     "Tensor.You should return None at that position instead."
 )
-JVP_NO_VIEW = (
-    "A custom Function's forward is returning a view (or an input as-is) but the jvp is not returning a view."
-)
-JVP_OTHER_VIEW = (
-    "A custom Function is returning a view but the jvp is not returning a view of the given grad input."
-)
+JVP_NO_VIEW = "A custom Function's forward is returning a view (or an input as-is) but the jvp is not returning a view."
+JVP_OTHER_VIEW = "A custom Function is returning a view but the jvp is not returning a view of the given grad input."
 JVP_NOT_IN_PLACE = (
     "An inplace custom Function is not modifying the forward mode gradients inplace. If the forward is modifying an "
     "input inplace, then the jvp function must modify the corresponding gradient inplace."
@@ -412,4 +416,39 @@ VMAP_INCOMPATIBLE = (
 )
 NO_VMAP = (
     "To use autograd.Function with vmap, you must either override the vmap staticmethod or set generate_vmap_rule=True."
+)
+
+VMAP_MASK = (
+    "vmap: We do not support batching operators that can support dynamic shape. Attempting to batch over indexing with "
+    "a boolean mask."
+)
+VMAP_MASKED_SELECT = (
+    "vmap: Attempted to vmap over `mask` in torch.masked_select(self, mask) We cannot support this because for each "
+    "batch this would return a differently shaped Tensor. Please file an issue at "
+    "https://github.com/pytorch/pytorch/issues if you need this feature."
+)
+VMAP_DYNAMIC = (
+    "vmap: We do not support batching operators that can output dynamic shape. Attempted to vmap over aten::{}. Please "
+    "file an issue at https://github.com/pytorch/pytorch/issues if you need this feature."
+)
+VMAP_ITEM = (
+    "vmap: It looks like you're calling .item() on a Tensor. We don't support vmap over calling .item() on a Tensor, "
+    "please try to rewrite what you're doing with other operations. If error is occurring somewhere inside PyTorch "
+    "internals, please file a bug report."
+)
+VMAP_BOOL = (
+    "vmap: It looks like you're attempting to use a Tensor in some data-dependent control flow. We don't support that "
+    "yet, please file an issue at https://github.com/pytorch/pytorch/issues ."
+)
+VMAP_DATA = "Cannot access data pointer of Tensor that doesn't have storage"
+VMAP_EQUAL = "Batching rule not implemented for aten::equal. We could not generate a fallback."
+VMAP_ALLCLOSE = (
+    "vmap over torch.allclose isn't supported yet. Please file an issue at https://github.com/pytorch/pytorch/issues "
+    "if you need this feature."
+)
+VMAP_RUNNING = (
+    "Batch norm got a batched tensor as input while the running_mean or running_var, which will be updated in place, "
+    "were not batched.\nIf you are using a module and do not need eval mode, please set `track_running_stats` to be "
+    "False.If you are using a prebuilt module and do not need eval mode, please see the functorch website for resources "
+    "on how to patch your module to work with vmap"
 )

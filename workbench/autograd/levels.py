@@ -36,6 +36,11 @@ class Lifted(Tensor):
     __slots__ = ("_value", "_level")
     __class__ = Tensor
 
+    @property
+    def data(self) -> Tensor:
+        """The same memory as a tensor without history at this level."""
+        return self._again()
+
     def _again(self) -> Tensor:
         return lift(self._value, self._level)
 
@@ -49,7 +54,7 @@ def lift(value: Tensor, level: Level, requires_grad: bool = False) -> Lifted:
     t._value, t._level = value, level
     array = value._array
     if level.kind == "vmap":
-        array = array[0] if len(array) else np.empty(array.shape[1:], array.dtype)
+        array = array[0, ...] if len(array) else np.empty(array.shape[1:], array.dtype)
     t._array = array if type(array) is np.ndarray else np.asarray(array)
     t._rg, t._fn, t._nr, t._storage, t._meta = requires_grad, None, 0, None, None
     return t
@@ -99,8 +104,11 @@ def place_of_write(t: Tensor, given: tuple[Any, ...], name: str) -> Level | None
     wide = highest(given)
     if wide is not own:  # samples would have to be written on top of each other
         others = [a._array.shape for a in given[1:] if level_of(a) is wide]
-        shape = (wide.size, *np.broadcast_shapes(t._array.shape, *others))
-        raise RuntimeError(errors.WRITE_TOO_WIDE.format(list(t._array.shape), list(shape)))
+        if name in ("add_", "sub_"):
+            shape = (wide.size, *np.broadcast_shapes(t._array.shape, *others))
+            raise RuntimeError(errors.WRITE_TOO_WIDE.format(list(t._array.shape), list(shape)))
+        known = {"mul_": "inplace arithmetic", "div_": "inplace arithmetic", "copy_": "inplace arithmetic"}
+        raise RuntimeError(errors.WRITE_OF_BATCH.format(known.get(name, name if name == "fill_" else f"aten::{name}")))
     return own
 
 
@@ -158,7 +166,7 @@ class below:
         number = 1 if self.level is None else self.level.number
         for each in reversed(levels[number - 1 :]):
             if each.kind == "grad":
-                grad = each.outer_grad
+                grad = grad and each.outer_grad  # what switches gradients off inside does so for all levels
         modes.levels = levels[: number - 1]
         set_grad(grad)
 

@@ -104,6 +104,7 @@ def _push(
     if all(t is None for t in tangents):
         return
     with below(level) if level is not None else paused():
+        versions = [None if t is None else t._version for t in tangents]
         given = [_zeros(ctx, a, level) if t is None else t for a, t in zip(args, tangents, strict=True)]
         ctx.in_jvp = True
         try:
@@ -123,7 +124,8 @@ def _push(
         position = next((i for i, d in enumerate(args) if d is out), None)
         if any(out is d for d in dirty):
             if t is not given[position]:
-                raise RuntimeError(errors.JVP_NOT_AS_IS if t is None else errors.JVP_NOT_IN_PLACE)
+                unwritten = given[position]._version == versions[position]
+                raise RuntimeError(errors.JVP_NOT_IN_PLACE if unwritten else errors.JVP_NOT_AS_IS)
         elif t is not None:
             if level is not None and type(t) is Lifted and t._level is level:
                 t = t._value

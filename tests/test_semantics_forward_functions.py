@@ -1,0 +1,190 @@
+"""Section 8: custom Functions in forward mode; each test is named after its row."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from oracle import compare, raised, same
+
+X, T = [1.0, 2.0, 3.0], [1.0, 0.0, 1.0]
+
+
+def made(torch: Any, forward: Any, jvp: Any, backward: Any = None, setup: Any = None) -> Any:
+    methods = {"forward": forward, "jvp": jvp, "backward": backward, "setup_context": setup}
+    members = {name: staticmethod(method) for name, method in methods.items() if method is not None}
+    return type("F", (torch.autograd.Function,), members)
+
+
+def pushed(torch: Any, function: Any, *args: Any, **options: Any) -> Any:
+    """The outputs of a Function, with tangents, where those of its arguments that have the shape of X are dual."""
+    fa = torch.autograd.forward_ad
+    t = torch.tensor(T, **options)
+    with fa.dual_level():
+        duals = [fa.make_dual(a, t) if isinstance(a, torch.Tensor) and a.shape == t.shape else a for a in args]
+        out = function.apply(*duals)
+        unpacked = [fa.unpack_dual(o) if isinstance(o, torch.Tensor) else o for o in _tuple(out)]
+        return [(u.primal.detach(), u.tangent) if isinstance(u, tuple) else u for u in unpacked]
+
+
+def _tuple(out: Any) -> Any:
+    return out if isinstance(out, tuple) else (out,)
+
+
+def double(ctx: Any, x: Any, *rest: Any) -> Any:
+    return x * 2
+
+
+def in_place(ctx: Any, x: Any) -> Any:
+    ctx.mark_dirty(x.mul_(2))
+    return x
+
+
+def two_of_which_one_is_fixed(ctx: Any, x: Any) -> Any:
+    y, z = x * 2, x * 3
+    ctx.mark_non_differentiable(z)
+    return y, z
+
+
+RETURNS = {
+    "8.6 too few": (lambda ctx, x: (x * 2, x * 3), lambda ctx, g: g * 2),
+    "8.6 too many": (double, lambda ctx, g: (g * 2, g)),
+    "8.6 with a number": (lambda ctx, x: (x * 2, 5), lambda ctx, g: g * 2),
+    "8.6 None for a number": (lambda ctx, x: (x * 2, 5), lambda ctx, g: (g * 2, None)),
+    "8.7 a float": (double, lambda ctx, g: 3.0),
+    "8.7 a list": (double, lambda ctx, g: [g]),
+    "8.8 for a fixed output": (two_of_which_one_is_fixed, lambda ctx, g: (g * 2, g)),
+    "8.8 None for it": (two_of_which_one_is_fixed, lambda ctx, g: (g * 2, None)),
+    "8.9 another shape": (double, lambda ctx, g: g[:2]),
+    "8.9 another dtype": (double, lambda ctx, g: g.double()),
+    "8.10 a view, no view": (lambda ctx, x: x.view_as(x), lambda ctx, g: g * 2),
+    "8.10 a view, the tangent": (lambda ctx, x: x.view_as(x), lambda ctx, g: g),
+    "8.10 a view, its view": (lambda ctx, x: x.view_as(x), lambda ctx, g: g.view_as(g)),
+    "8.10 a view, another's": (lambda ctx, x: x.view_as(x), lambda ctx, g: g.clone().view(3)),
+    "8.10 the input, the tangent": (lambda ctx, x: x, lambda ctx, g: g),
+    "8.10 the input, its view": (lambda ctx, x: x, lambda ctx, g: g.view_as(g)),
+    "8.10 the input, another": (lambda ctx, x: x, lambda ctx, g: g * 2),
+    "8.11 not in place": (in_place, lambda ctx, g: g * 2),
+    "8.11 in place": (in_place, lambda ctx, g: g.mul_(2)),
+    "8.11 nothing": (in_place, lambda ctx, g: None),
+    "8.14 an exception": (double, lambda ctx, g: {}["no such key"]),
+}
+
+
+@pytest.mark.parametrize("row", RETURNS)
+def test_what_jvp_returns(row: str) -> None:
+    def program(torch: Any, row: str) -> Any:
+        return pushed(torch, made(torch, *RETURNS[row]), torch.tensor(X))
+
+    compare(program, row)
+
+
+@same
+def test_8_1_jvp_runs_only_where_there_is_a_tangent(torch: Any) -> Any:
+    seen = []
+    function = made(torch, double, lambda ctx, g: [seen.append("ran"), g * 2][1])
+    with torch.autograd.forward_ad.dual_level():
+        function.apply(torch.tensor(X))
+    return seen, pushed(torch, function, torch.tensor(X)), seen
+
+
+@same
+def test_8_2_without_jvp(torch: Any) -> Any:
+    function = made(torch, double, None)
+    return function.apply(torch.tensor(X)), raised(lambda: pushed(torch, function, torch.tensor(X)))
+
+
+@pytest.mark.parametrize("materialize", [True, False])
+def test_8_3_and_6_9_arguments(materialize: bool) -> None:
+    def program(torch: Any, materialize: bool) -> Any:
+        def forward(ctx: Any, x: Any, *rest: Any) -> Any:
+            ctx.set_materialize_grads(materialize)
+            return x * 2
+
+        seen = []
+        function = made(torch, forward, lambda ctx, *g: [seen.append(g), g[0] * 2][1])
+        out = pushed(torch, function, torch.tensor(X), torch.ones(2), torch.tensor([1, 2]), 3)
+        return out, seen
+
+    compare(program, materialize)
+
+
+@same
+def test_8_4_saved_tensors_inside_jvp(torch: Any) -> Any:
+    seen = []
+
+    def forward(ctx: Any, x: Any) -> Any:
+        ctx.save_for_forward(x)
+        ctx.save_for_backward(x, x)
+        ctx.factor = 3
+        return x * 2
+
+    def jvp(ctx: Any, g: Any) -> Any:
+        seen.append((ctx.saved_tensors, ctx.needs_input_grad, ctx.factor, torch.is_grad_enabled()))
+        del ctx.factor
+        return g * 2 * ctx.saved_tensors[0]
+
+    def backward(ctx: Any, g: Any) -> Any:
+        seen.append((len(ctx.saved_tensors), hasattr(ctx, "factor")))
+        return g * 2
+
+    fa = torch.autograd.forward_ad
+    x = torch.tensor(X, requires_grad=True)
+    with fa.dual_level():
+        out = made(torch, forward, jvp, backward).apply(fa.make_dual(x, torch.tensor(T)))
+        tangent = fa.unpack_dual(out).tangent
+        (through,) = torch.autograd.grad(tangent.sum(), x, retain_graph=True)
+        (plain,) = torch.autograd.grad(out.sum(), x)
+    return [s[1:] for s in seen], seen[0][0][0].detach(), tangent, through, plain
+
+
+@same
+def test_8_4_only_saved_for_backward(torch: Any) -> Any:
+    seen = []
+
+    def forward(ctx: Any, x: Any) -> Any:
+        ctx.save_for_backward(x)
+        return x * 2
+
+    function = made(torch, forward, lambda ctx, g: [seen.append(ctx.saved_tensors), g * 2][1])
+    return pushed(torch, function, torch.tensor(X)), seen
+
+
+@same
+def test_8_5_only_tensors_are_saved(torch: Any) -> Any:
+    def forward(ctx: Any, x: Any) -> Any:
+        ctx.save_for_forward(3)
+        return x
+
+    return made(torch, forward, None).apply(torch.tensor(X))
+
+
+@same
+def test_8_11_the_dual_stays_the_same_tensor(torch: Any) -> Any:
+    fa = torch.autograd.forward_ad
+    with fa.dual_level():
+        x = torch.tensor(X)
+        dual = fa.make_dual(x, torch.tensor(T))
+        out = made(torch, in_place, lambda ctx, g: g.mul_(2)).apply(dual)
+        return out is dual, fa.unpack_dual(dual).tangent, x
+
+
+@same
+def test_8_12_grad_mode_inside_jvp(torch: Any) -> Any:
+    seen = []
+    function = made(torch, double, lambda ctx, g: [seen.append(torch.is_grad_enabled()), g * 2][1])
+    with torch.no_grad():
+        pushed(torch, function, torch.tensor(X))
+    ((_, tangent),) = pushed(torch, function, torch.tensor(X), requires_grad=True)
+    return seen, tangent.requires_grad, tangent.grad_fn.name()
+
+
+@same
+def test_8_with_setup_context(torch: Any) -> Any:
+    function = made(
+        torch,
+        lambda x: x.exp(),
+        lambda ctx, g: g * ctx.saved_tensors[1],
+        setup=lambda ctx, inputs, output: ctx.save_for_forward(inputs[0], output),
+    )
+    return pushed(torch, function, torch.tensor(X))
