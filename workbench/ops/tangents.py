@@ -166,7 +166,7 @@ def _transposed(op: Any, args: Any, moved: Any, outs: Tensors, extras: Tensors) 
         back = gradients(found, [lifted[i] for i in moving], w, True, True)
         pairs = [(g, moved[i]) for g, i in zip(back, moving, strict=True) if type(g) is Lifted and g.requires_grad]
         if pairs:
-            grads = gradients([g for g, _ in pairs], w, [m for _, m in pairs], False, False)
+            grads = gradients([g for g, _ in pairs], w, [m for _, m in pairs], True, True)
             return tuple([None if g is None else value_of(g, level) for g in grads])
     return (None,) * len(outs)
 
