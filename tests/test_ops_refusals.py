@@ -231,3 +231,26 @@ torch.nn.functional.nll_loss(n[None], i[:1])
 @pytest.mark.parametrize("text", entries(KINDS))
 def test_kinds_of_numbers(text: str) -> None:
     compare(lambda torch: eval(text, names(torch)))
+
+
+ARGUMENTS = """
+c.squeeze((0, 1)) | c.squeeze((1,)) | c.squeeze(()) | c.squeeze(dim=(-1, 0)) | c.squeeze((1, 1)) | c.squeeze((2,))
+torch.squeeze(c, (0, 1)) | s.squeeze((0,)) | e.reshape(-1, 0) | e.view(0, -1) | e.reshape(-1) | e.view(-1, 3)
+x.view_as(1) | torch.nn.functional.linear(a, 1) | torch.nn.functional.linear(1, a) | n.clone().fill_(float("nan"))
+n.clone().fill_(1e30) | n.clone().fill_(2.7) | n.to(torch.uint8).fill_(-1) | n.to(torch.uint8).fill_(300)
+x.clone().fill_(True) | x.clone().copy_(1) | n.clone().copy_(2.5) | a.size(2) | a.size(-3) | s.size(0) | a.size(-1)
+torch.nn.functional.gelu(x, "tanh") | a.tril(1.0) | a.triu("a") | a.triu(diagonal=-1)
+torch.nn.functional.batch_norm(x, None, None, training=True)
+torch.nn.functional.cross_entropy(a, j, label_smoothing=2.0)
+"""
+
+
+@pytest.mark.parametrize("text", entries(ARGUMENTS))
+def test_arguments(text: str) -> None:
+    compare(lambda torch: eval(text, names(torch)))
+
+
+@same
+def test_a_dimension_is_kept_only_where_one_is_named(torch: Any) -> Any:
+    x = torch.ones(2)
+    return raised(torch.sum, x, keepdim=True)[0], raised(torch.mean, x, keepdim=True)[0], x.sum(0, True)

@@ -198,6 +198,8 @@ IN_PLACE_SLOPE = {
 
 DIM_RANGE = "Dimension out of range (expected to be in range of [{}, {}], but got {})"
 NO_DIMS = "Dimension specified as {} but tensor has no dimensions"
+DIM_RANGE = "Dimension out of range (expected to be in range of [{}, {}], but got {})"
+NO_DIMS = "Dimension specified as {} but tensor has no dimensions"
 WHERE_BYTES = (
     "where received a uint8 condition tensor. This behavior is deprecated and will be removed in a future version of "
     "PyTorch. Use a boolean condition instead."

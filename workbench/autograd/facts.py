@@ -38,7 +38,11 @@ class Facts:
 
     def size(self, dim: int | None = None) -> Size | int:
         """The shape, or the size of one dimension."""
-        return self.shape if dim is None else self._array.shape[dim]
+        try:
+            return self.shape if dim is None else self._array.shape[dim]
+        except IndexError:
+            n = self._array.ndim
+            raise IndexError(errors.DIM_RANGE.format(-n, n - 1, dim) if n else errors.NO_DIMS.format(dim)) from None
 
     def numel(self) -> int:
         """The number of elements."""

@@ -121,7 +121,7 @@ _gelu_op = define(
 )
 
 
-def gelu(input: Tensor, approximate: str = "none") -> Tensor:
+def gelu(input: Tensor, *, approximate: str = "none") -> Tensor:
     """x times the probability that a normal number is below x; "tanh" computes it approximately."""
     if approximate not in ("none", "tanh"):
         raise RuntimeError("approximate argument must be either none or tanh.")

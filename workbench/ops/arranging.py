@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..autograd.tensor import Tensor
+from .arguments import int_of
 from .declare import abbreviation, define, in_formulas, method
 from .layout import copied, in_rows
 from .shapes import dim_index, dims_of, shape_of
@@ -98,7 +99,7 @@ def _triangle(name: str, op: Any, which: str) -> Any:
     def triangle(self: Tensor, diagonal: int = 0) -> Tensor:
         if self._array.ndim < 2:
             raise RuntimeError(f"{name}: input tensor must have at least 2 dimensions")
-        return op(self, diagonal)
+        return op(self, int_of(name, "diagonal", 0, diagonal))
 
     triangle.__name__ = name
     triangle.__doc__ = f"The {which} triangle of each matrix, zeros elsewhere; `diagonal` is the last one it has."

@@ -19,6 +19,7 @@ from ..autograd.tensor import Tensor, bump, meta_of, storage_of, wrap
 from ..autograd.views import check_write, rebase
 from ..events import emit, listeners
 from . import arranging, choice, elementary, gathering, pointwise, powers, scan
+from .arguments import fitting, number_of
 from .declare import define, method
 from .indexing import index_put as put
 from .indexing import located
@@ -221,7 +222,7 @@ _copy = define(
 def fill_(self: Tensor, value: float | Tensor) -> Tensor:
     """Write one number into every element; the tensor no longer depends on what it was."""
     if not isinstance(value, Tensor):
-        return write(self, "fill_", _fill_op, value)
+        return write(self, "fill_", _fill_op, fitting(number_of("fill_", "value", 0, value), self.dtype))
     if value._array.ndim:
         raise RuntimeError(
             f"fill_ only supports 0-dimension value tensor but got tensor with {value._array.ndim} dimensions."
@@ -238,6 +239,8 @@ def zero_(self: Tensor) -> Tensor:
 @method()
 def copy_(self: Tensor, src: Tensor) -> Tensor:
     """Write another tensor's values, broadcast and cast, into this one."""
+    if isinstance(src, (bool, int, float)):
+        src = wrap(np.array(src))
     return write(self, "copy_", _copy, src)
 
 

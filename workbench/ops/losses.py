@@ -231,7 +231,7 @@ def cross_entropy(
     """nll_loss of log_softmax; targets are classes, or a probability for each class."""
     how = _reduction(size_average, reduce, reduction)
     if not 0 <= label_smoothing <= 1:
-        raise RuntimeError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing}")
+        raise RuntimeError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing:g}")
     if input.ndim and input.shape == target.shape:
         return _against_probabilities(input, target, weight, how, ignore_index, label_smoothing)
     _check_target(input, target, weight, ignore_index)

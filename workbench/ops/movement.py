@@ -14,7 +14,7 @@ from ..autograd.tensor import DetachedTensor, Tensor, alias, wrap
 from . import refusals
 from .declare import define, in_formulas, method
 from .layout import copied
-from .shapes import dim_index, shape_of, sum_to_array
+from .shapes import dim_index, dims_of, shape_of, sum_to_array
 
 clone = define("CloneBackward0", "clone(Tensor self)", copied, self="grad", samples="r(3)")
 _in_rows = define("CloneBackward0", "contiguous_clone(Tensor self)", lambda a: a.copy(), self="grad", samples="r(3)")
@@ -97,6 +97,14 @@ _squeeze = define(
     self="reshape(grad, self.shape)",
     samples="r(2, 1), 1; r(2, 1), 0",
 )
+_squeeze_dims = define(
+    "SqueezeBackward2",
+    "squeeze_dims(Tensor self, dim)",
+    lambda a, dim: a.squeeze(tuple([d for d in dim if a.shape[d] == 1])) if a.ndim else a[...],
+    kind="view",
+    self="reshape(grad, self.shape)",
+    samples="r(2, 1, 1), (1, 2); r(2, 1), (0, 1)",
+)
 _squeeze_all = define(
     "SqueezeBackward0",
     "squeeze_all(Tensor self)",
@@ -144,6 +152,8 @@ def view(self: Tensor, *shape: Any) -> Tensor:
 @method()
 def view_as(self: Tensor, other: Tensor) -> Tensor:
     """A view in the shape of another tensor."""
+    if not isinstance(other, Tensor):
+        raise TypeError(refusals.not_a_tensor("view_as", "other", 0, other))
     return view(self, other._array.shape)
 
 
@@ -151,6 +161,11 @@ def _full_shape(t: Tensor, size: tuple[int, ...]) -> tuple[int, ...]:
     if size.count(-1) > 1:
         raise RuntimeError("only one dimension can be inferred")
     known = int(np.prod([s for s in size if s != -1], dtype=np.int64))
+    if not known and not t._array.size and -1 in size:
+        raise RuntimeError(
+            f"cannot reshape tensor of 0 elements into shape {list(size)} because the unspecified dimension size -1 "
+            "can be any value and is ambiguous"
+        )
     full = tuple(t._array.size // known if s == -1 and known else s for s in size)
     if int(np.prod(full, dtype=np.int64)) != t._array.size:
         raise RuntimeError(f"shape '{list(size)}' is invalid for input of size {t._array.size}")
@@ -226,8 +241,10 @@ def unsqueeze(self: Tensor, dim: int) -> Tensor:
 
 
 @method()
-def squeeze(self: Tensor, dim: int | None = None) -> Tensor:
-    """A view without dimension `dim` if its size is 1, or without all dimensions of size 1."""
+def squeeze(self: Tensor, dim: Any = None) -> Tensor:
+    """A view without dimension `dim` (or several) if its size is 1, or without all dimensions of size 1."""
+    if isinstance(dim, (tuple, list)):
+        return _squeeze_dims(self, dims_of(dim, self._array.ndim) if dim else ())
     return _squeeze_all(self) if dim is None else _squeeze(self, dim_index(dim, self._array.ndim))
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from .. import errors
 from ..autograd.tensor import Tensor
 from . import creation, random
 from .compile import TENSORS
@@ -162,7 +163,9 @@ def batch_norm(
     a = input._array
     if training and a.shape[0] * math.prod(a.shape[2:]) == 1:
         raise ValueError(f"Expected more than 1 value per channel when training, got input size {input.shape}")
-    channels = a.shape[1] if a.ndim > 1 else 0
+    if a.ndim < 2:
+        raise IndexError(errors.DIM_RANGE.format(-1, 0, 1))
+    channels = a.shape[1]
     running = {"running_mean": running_mean, "running_var": running_var}
     for name, t in {**running, "weight": weight, "bias": bias}.items():
         if t is None and name in running and not training:

@@ -55,7 +55,11 @@ def outer(self: Tensor, vec2: Tensor) -> Tensor:
 
 def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """input @ weight.T + bias."""
-    a, w = input._array, weight._array
+    try:
+        a, w = input._array, weight._array
+    except AttributeError:
+        name, position, t = ("weight", 1, weight) if isinstance(input, Tensor) else ("input", 0, input)
+        raise TypeError(refusals.not_a_tensor("linear", name, position, t)) from None
     if not a.ndim or not w.ndim:
         raise RuntimeError(f"both arguments to linear need to be at least 1D, but they are {a.ndim}D and {w.ndim}D")
     if bias is None:

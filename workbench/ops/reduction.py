@@ -121,6 +121,8 @@ def sum(self: Tensor, dim: Any = ALL, keepdim: bool = False, *, dtype: dtypes.dt
     if dtype is not None:
         self = self.to(dtype)
     if dim is ALL:
+        if keepdim:
+            raise TypeError("sum() received an invalid combination of arguments - got keepdim without dim")
         return _sum_all(self)
     return _sum_dim(self, dims_of(dim, self._array.ndim), keepdim)
 
@@ -136,6 +138,8 @@ def mean(self: Tensor, dim: Any = ALL, keepdim: bool = False, *, dtype: dtypes.d
             f"Got: {self.dtype.word}"
         )
     if dim is ALL:
+        if keepdim:
+            raise TypeError("mean() received an invalid combination of arguments - got keepdim without dim")
         return _mean_all(self)
     return _mean_dim(self, dims_of(dim, self._array.ndim), keepdim)
 
