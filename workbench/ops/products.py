@@ -23,7 +23,7 @@ _addmm = define(
     self="sum_to(grad, self.shape) * beta",
     mat1="mm(grad, t(mat2)) * alpha",
     mat2="mm(t(mat1), grad) * alpha",
-    tangent="mm(mat1_t, mat2) * alpha + mm(mat1, mat2_t) * alpha + self_t * beta",
+    tangent="times(mm(mat1_t, mat2), alpha) + times(mm(mat1, mat2_t), alpha) + times(self_t, beta)",
     samples="r(4), r(2, 3), r(3, 4), 1, 1; r(2, 1), r(2, 3), r(3, 4), 0.5, 2",
 )
 

@@ -23,20 +23,43 @@ import numpy as np
 
 from ..autograd.differentiate import gradients
 from ..autograd.levels import Lifted, entered, lift, value_of
+from ..autograd.state import local
 from ..autograd.tensor import Tensor, wrap
-from .compile import TENSORS, Reads, compiled
+from .compile import ARRAYS, TENSORS, Reads, compiled
 
 Tensors = tuple[Tensor, ...]
+Values = tuple[Any, ...]  # of arrays or of tensors, None for zeros
 
 
 def push(op: Any, args: tuple[Any, ...], moved: list[Tensor | None], outs: Tensors, extras: Tensors) -> Tensors:
     """The tangents of an op's outputs, from the primal arguments and each operand's tangent, None for zero."""
     if op.tangent is None:
         op.tangent = _family(op)
-    found = RULES.get(op.tangent, _by_formula)(op, args, moved, outs, extras)
+    rule = RULES.get(op.tangent, _by_formula)
     if op.kind in ("view", "views"):
-        return found
-    return tuple([_fitting(t, out, moved) for t, out in zip(found, outs, strict=True)])
+        return rule(op, args, moved, outs, extras, TENSORS)
+    if rule is _transposed or _recorded(op, args, moved):
+        found = rule(op, args, moved, outs, extras, TENSORS)
+        return tuple([_fitting(t, out, moved) for t, out in zip(found, outs, strict=True)])
+    arrays = _arrays(moved)
+    found = rule(op, _arrays(args), arrays, _arrays(outs), _arrays(extras), ARRAYS)
+    return tuple([wrap(_fitting_array(t, out._array, arrays)) for t, out in zip(found, outs, strict=True)])
+
+
+def _recorded(op: Any, args: tuple[Any, ...], moved: list[Tensor | None]) -> bool:
+    """Whether anything sees how the tangents are computed: a transform, or a graph."""
+    modes = local.modes
+    if modes.levels or not modes.grad:
+        return bool(modes.levels)
+    operands = op.operands(dict(zip(op.order, args, strict=True)))
+    return any([isinstance(t, Tensor) and t.requires_grad for t in (*moved, *operands)])
+
+
+def _arrays(things: Any) -> list[Any]:
+    """Arguments with arrays for tensors."""
+    return [
+        t._array if isinstance(t, Tensor) else tuple(_arrays(t)) if isinstance(t, (tuple, list)) else t for t in things
+    ]
 
 
 def _family(op: Any) -> str:
@@ -52,116 +75,118 @@ def _family(op: Any) -> str:
 def _fitting(t: Tensor | None, out: Tensor, moved: list[Tensor | None]) -> Tensor:
     """A tangent in the result's shape and dtype, and in memory of its own: the result may be written to."""
     if t is None:
-        return _zeros(out)
-    spread = t._array.shape != out._array.shape
-    if spread:
+        return wrap(np.zeros_like(out._array))
+    if t._array.shape != out._array.shape:
         t = t.expand(out.shape)
     if t.dtype is not out.dtype:
         return t.to(out.dtype)
-    return t.clone() if spread or any([t is m for m in moved]) else t
+    return t.clone() if t._base is not None or any([t is m for m in moved]) else t
 
 
-def _sum(terms: list[Tensor]) -> Tensor:
-    total = terms[0]
+def _fitting_array(t: Any, out: np.ndarray, moved: list[Any]) -> np.ndarray:
+    """The same for an array."""
+    if t is None:
+        return np.zeros_like(out)
+    t = np.asarray(t)
+    if t.shape != out.shape:
+        t = np.broadcast_to(t, out.shape)
+    elif t.dtype is out.dtype and t.base is None and not any([t is m for m in moved]):
+        return t
+    return t.astype(out.dtype)
+
+
+def _sum(terms: list[Any]) -> Any:
+    total = terms[0] if terms else None
     for term in terms[1:]:
         total = total + term
     return total
 
 
-def _zeros(t: Tensor) -> Tensor:
-    return wrap(np.zeros_like(t._array))
-
-
-def _given(op: Any, args: Any, outs: Tensors, extras: Tensors) -> dict[str, Any]:
+def _given(op: Any, args: Any, outs: Values, extras: Values) -> dict[str, Any]:
     """What formulas may read, by name."""
-    return dict(zip(op.order, args, strict=True)) | dict(zip(op.extras, extras, strict=True)) | {"result": outs[0]}
+    given = dict(zip(op.order, args, strict=True))
+    given.update(zip(op.extras, extras, strict=True))
+    given["result"] = outs[0]
+    return given
 
 
-def _pointwise(op: Any, args: Any, moved: Any, outs: Tensors, extras: Tensors) -> tuple[Tensor | None]:
+def _pointwise(op: Any, args: Any, moved: Any, outs: Values, extras: Values, words: dict[str, Any]) -> Values:
     given = _given(op, args, outs, extras)
     pairs = zip(op.tensors, moved, strict=True)
-    terms = [_slope(op, name)(t, given) for name, t in pairs if t is not None and name in op.reads]
-    return (_sum(terms) if terms else None,)
+    return (_sum([_slope(op, name, words)(t, given) for name, t in pairs if t is not None and name in op.reads]),)
 
 
-def _slope(op: Any, name: str) -> Any:
+def _slope(op: Any, name: str, words: dict[str, Any]) -> Any:
     """A formula as a function of the tangent and what is given."""
-    found = op.slopes.get(name)
+    found = op.slopes.get((name, words is ARRAYS))
     if found is None:
-        reads: Reads = op.reads[name]
-        found = op.slopes[name] = _function(f"slope_{name}(grad, given)", reads, op)
+        found = op.slopes[name, words is ARRAYS] = _function(f"slope_{name}(grad, given)", op.reads[name], op, words)
     return found
 
 
-def _function(head: str, reads: Reads, op: Any) -> Any:
-    """A formula over tensors as a function."""
+def _function(head: str, reads: Reads, op: Any, words: dict[str, Any]) -> Any:
+    """A formula as a function of what is given, by name."""
     lines = [f"{t} = given[{t!r}]" for t in (*reads.tensors, *reads.arguments)]
-    lines += [f"{t} = as_tensor_like({t}, grad)" for t in reads.tensors if t in op.tensors and op.numbers is not None]
+    lines += [f"{t} = beside({t}, grad)" for t in reads.tensors if t in op.tensors and op.numbers is not None]
     lines += [f"{t}_shape = given[{t!r}].shape" for t in reads.shapes]
     text = "\n    ".join([f"def {head}:", *lines, f"return {reads.text}"]) + "\n"
-    return compiled(text, head.partition("(")[0], TENSORS | {"as_tensor_like": _as_tensor_like}, op)
+    return compiled(text, head.partition("(")[0], words, op)
 
 
-def _as_tensor_like(operand: Any, grad: Tensor) -> Tensor:
-    """A number among the operands as the tensor a formula expects."""
-    return operand if isinstance(operand, Tensor) else wrap(np.array(operand, grad._array.dtype))
-
-
-def _with_operands(op: Any, args: tuple[Any, ...], operands: list[Any]) -> tuple[Any, ...]:
+def _run(op: Any, args: Values, operands: list[Any], words: dict[str, Any]) -> Values:
+    """The op itself with other operands."""
     if op.variadic:
-        return tuple([operands if name == op.tensors[0] else a for name, a in zip(op.order, args, strict=True)])
-    new = dict(zip(op.tensors, operands, strict=True))
-    return tuple([new.get(name, a) for name, a in zip(op.order, args, strict=True)])
+        args = tuple([operands if name == op.tensors[0] else a for name, a in zip(op.order, args, strict=True)])
+    else:
+        new = dict(zip(op.tensors, operands, strict=True))
+        args = tuple([new.get(name, a) for name, a in zip(op.order, args, strict=True)])
+    return op.perform(args)[0] if words is TENSORS else (op.forward(*args),)
 
 
 def _operands(op: Any, args: tuple[Any, ...]) -> list[Any]:
     return op.operands(dict(zip(op.order, args, strict=True)))
 
 
-def _linear(op: Any, args: Any, moved: Any, outs: Tensors, extras: Tensors) -> Tensors:
-    if None in moved:
+def _linear(op: Any, args: Any, moved: Any, outs: Values, extras: Values, words: dict[str, Any]) -> Values:
+    if any([m is None for m in moved]):
         pairs = zip(_operands(op, args), moved, strict=True)
-        moved = [_zeros(t) if m is None and isinstance(t, Tensor) else m for t, m in pairs]
-    return op.perform(_with_operands(op, args, moved))[0]
+        moved = [words["zeros"](t.shape, t) if m is None else m for t, m in pairs]
+    return _run(op, args, moved, words)
 
 
-def _multilinear(op: Any, args: Any, moved: Any, outs: Tensors, extras: Tensors) -> Tensors:
+def _multilinear(op: Any, args: Any, moved: Any, outs: Values, extras: Values, words: dict[str, Any]) -> Values:
     operands = _operands(op, args)
+    places = [i for i, t in enumerate(moved) if t is not None]
+    return (_sum([_run(op, args, [*operands[:i], moved[i], *operands[i + 1 :]], words)[0] for i in places]),)
+
+
+def _reduction(op: Any, args: Any, moved: Any, outs: Values, extras: Values, words: dict[str, Any]) -> Values:
+    given = _given(op, args, outs, extras)
+    one = words["zeros_like"](outs[0]) + 1
     terms = []
-    for i, tangent in enumerate(moved):
-        if tangent is not None:
-            replaced = [*operands[:i], tangent, *operands[i + 1 :]]
-            terms.append(op.perform(_with_operands(op, args, replaced))[0][0])
+    for name, tangent in zip(op.tensors, moved, strict=True):
+        slope = None if tangent is None else _slope(op, name, words)(one, given)
+        if slope is not None:
+            terms.append(_reduced(slope * tangent, given, one, words))
     return (_sum(terms),)
 
 
-def _reduction(op: Any, args: Any, moved: Any, outs: Tensors, extras: Tensors) -> tuple[Tensor | None]:
-    given = _given(op, args, outs, extras)
-    ones = wrap(np.ones_like(outs[0]._array))
-    terms = []
-    for name, tangent in zip(op.tensors, moved, strict=True):
-        slope = None if tangent is None else _slope(op, name)(ones, given)
-        if slope is not None:
-            terms.append(_reduced(slope * tangent, given, ones))
-    return (_sum(terms) if terms else None,)
-
-
-def _reduced(x: Tensor, given: dict[str, Any], like: Tensor) -> Tensor:
-    """The sum of a tensor over what an op reduces."""
+def _reduced(x: Any, given: dict[str, Any], like: Any, words: dict[str, Any]) -> Any:
+    """The sum over what an op reduces."""
     if "dim" not in given:
-        return x.sum() if like._array.ndim < x._array.ndim else x
+        return words["sum_all"](x) if like.ndim < x.ndim else x
     dim = given["dim"]
-    return x.sum(dim if dim != () else None, given["keepdim"])
+    dims = (dim,) if isinstance(dim, int) else words["over"](x.shape, dim)
+    return words["sum_dim"](x, dims, given["keepdim"]) if x.ndim else x
 
 
-def _transposed(op: Any, args: Any, moved: Any, outs: Tensors, extras: Tensors) -> Tensors:
+def _transposed(op: Any, args: Any, moved: Any, outs: Values, extras: Values, words: dict[str, Any]) -> Values:
     """J v is the derivative of w -> w J with respect to w, along v: two reverse passes make one forward pass."""
     operands = _operands(op, args)
     with entered("grad") as level:
-        pairs = zip(operands, moved, strict=True)
-        lifted = [lift(t, level, m is not None) if isinstance(t, Tensor) else t for t, m in pairs]
-        found, _ = op.perform(_with_operands(op, args, lifted))
-        w = [lift(_zeros(out), level, True) for out in outs]
+        lifted = [t if m is None else lift(t, level, True) for t, m in zip(operands, moved, strict=True)]
+        found = _run(op, args, lifted, words)
+        w = [lift(wrap(np.zeros_like(out._array)), level, True) for out in outs]
         moving = [i for i, m in enumerate(moved) if m is not None]
         back = gradients(found, [lifted[i] for i in moving], w, True, True)
         pairs = [(g, moved[i]) for g, i in zip(back, moving, strict=True) if type(g) is Lifted and g.requires_grad]
@@ -171,21 +196,22 @@ def _transposed(op: Any, args: Any, moved: Any, outs: Tensors, extras: Tensors) 
     return (None,) * len(outs)
 
 
-def _by_formula(op: Any, args: Any, moved: Any, outs: Tensors, extras: Tensors) -> tuple[Tensor | None]:
+def _by_formula(op: Any, args: Any, moved: Any, outs: Values, extras: Values, words: dict[str, Any]) -> Values:
     given = _given(op, args, outs, extras)
-    moving = tuple([f"{name}_t" for name, m in zip(op.tensors, moved, strict=True) if m is not None])
-    found = op.slopes.get(moving)
+    given.update([(f"{name}_t", m) for name, m in zip(op.tensors, moved, strict=True)])
+    key = (words is ARRAYS, *[m is not None for m in moved])
+    found = op.slopes.get(key)
     if found is None:
-        found = op.slopes[moving] = _formula(op, moving)
-    return (found(given | dict(zip([f"{name}_t" for name in op.tensors], moved, strict=True))),)
+        found = op.slopes[key] = _formula(op, [f"{n}_t" for n, m in zip(op.tensors, key[1:], strict=True) if m], words)
+    return (found(given),)
 
 
-def _formula(op: Any, moving: tuple[str, ...]) -> Any:
+def _formula(op: Any, moving: list[str], words: dict[str, Any]) -> Any:
     """The terms of an op's formula that are about operands with tangents, as a function of what is given."""
     texts = [ast.unparse(term) for term in _terms(ast.parse(op.tangent, mode="eval").body)]
     texts = [text for text in texts if any(name in text for name in moving)]
     reads = Reads(" + ".join(texts) or "None", [*op.tensors, *op.kept, *op.extras, *moving], op)
-    return _function("tangent(given)", reads, op)
+    return _function("tangent(given)", reads, op, words)
 
 
 def _terms(node: ast.expr) -> list[ast.expr]:
@@ -195,6 +221,9 @@ def _terms(node: ast.expr) -> list[ast.expr]:
     return [node]
 
 
+# A number among the operands as the array or the tensor that a formula expects.
+ARRAYS["beside"] = lambda x, grad: x if isinstance(x, np.ndarray) else np.array(x, grad.dtype)
+TENSORS["beside"] = lambda x, grad: x if isinstance(x, Tensor) else wrap(np.array(x, grad._array.dtype))
 RULES = {
     "pointwise": _pointwise,
     "linear": _linear,
