@@ -49,6 +49,12 @@ def _numpy(self: Lifted) -> Any:
     raise RuntimeError(errors.NUMPY_REQUIRES_GRAD if self.requires_grad and local.modes.grad else refusals.NO_STORAGE)
 
 
+def _data(self: Lifted, detached: Any = Lifted.data.fget) -> Tensor:
+    if self._level.kind == "vmap":
+        raise RuntimeError(refusals.DATA)
+    return detached(self)
+
+
 Lifted.__repr__ = _text
 Lifted.item = _refusing(Tensor.item, refusals.ITEM)
 Lifted._number = _refusing(Tensor._number, refusals.ITEM)
@@ -56,4 +62,4 @@ Lifted.__index__ = _refusing(Tensor.__index__, refusals.ITEM)
 Lifted.__bool__ = _refusing(Tensor.__bool__, refusals.CONTROL_FLOW)
 Lifted.tolist = _refusing(Tensor.tolist, refusals.NO_STORAGE)
 Lifted.numpy = _numpy
-Lifted.data = property(_refusing(Tensor.data.fget, refusals.DATA), Tensor.data.fset)
+Lifted.data = property(_data, Tensor.data.fset)
