@@ -52,6 +52,7 @@ _tril = define(
     "TrilBackward0",
     "tril(Tensor self, diagonal)",
     np.tril,
+    batch="pointwise",
     self="tril(grad, diagonal)",
     samples="r(3, 3), 0; r(2, 2, 3), 1",
 )
@@ -59,6 +60,7 @@ _triu = define(
     "TriuBackward0",
     "triu(Tensor self, diagonal)",
     np.triu,
+    batch="pointwise",
     self="triu(grad, diagonal)",
     samples="r(3, 3), 0; r(2, 2, 3), -1",
 )

@@ -5,21 +5,33 @@ Under vmap a tensor may have the batch as its first dimension, which the op does
 | `batch=` | what happens |
 |---|---|
 | "pointwise" | shapes are aligned behind the batch; the op runs as it is |
-| "dims" | every tensor gets the batch in front, the arguments that name dimensions move one on, sizes get the batch |
-| a function | called with the op, its arguments as `Mapped`, and the size of the batch |
+| "assign" | the same, and the first tensor gets the batch, as the result is like it |
+| "dims" | every tensor gets the batch in front, the arguments that name dimensions move one on |
+| "new dims" | the same where these name dimensions of the result; sizes get the batch |
+| the name of an op | what this one does to all dimensions, that one does to all but the first |
 | "loop" | the op runs once for each sample; `workbench.ops.report()` lists these |
+
+What an op is declared as mostly says which it is. Ops that fit none of these have rules of their own (batchrules.py,
+batchlayers.py), called with the op, the size of the batch, and the arguments by name, tensors as `Mapped`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Iterator
 from typing import Any
 
+import numpy as np
+
+from ..autograd import dtypes
 from ..autograd.levels import Level, Lifted, at
-from ..autograd.tensor import Tensor
-from .declare import DIMS, SIZES
+from ..autograd.tensor import Tensor, wrap
+from .compile import TENSORS
+from .declare import DIMS, REGISTRY, SIZES
 
 Tensors = tuple[Tensor, ...]
+Results = tuple[Tensors, Tensors]
+OWN: dict[str, Callable[..., Results]] = {}  # rules for one op, by its name
 
 
 class Mapped:
@@ -53,10 +65,13 @@ class Mapped:
 
     def aligned(self, ndim: int) -> Tensor:
         """With samples of so many dimensions, so that batches meet in front."""
-        if not self.batched or self.ndim == ndim:
+        if not self.batched or self.ndim >= ndim:
             return self.value
-        shape = self.value.shape
-        return self.value.reshape(shape[0], *(1,) * (ndim - self.ndim), *shape[1:])
+        return self.shaped((1,) * (ndim - self.ndim) + self.shape)
+
+    def shaped(self, shape: tuple[int, ...]) -> Tensor:
+        """With samples of another shape."""
+        return self.value.reshape(self.value._array.shape[: self.batched] + shape)
 
     def sample(self, i: int) -> Tensor:
         """One of the batch."""
@@ -72,23 +87,102 @@ def mapped(thing: Any, function: Callable[[Mapped], Any]) -> Any:
     return thing
 
 
-def batched(op: Any, args: tuple[Any, ...], size: int) -> tuple[Tensors, Tensors]:
+def tensors_in(args: tuple[Any, ...]) -> Iterator[Mapped]:
+    """All tensors among arguments."""
+    for arg in args:
+        yield from (m for m in (arg if isinstance(arg, (list, tuple)) else (arg,)) if isinstance(m, Mapped))
+
+
+def batches(*names: str) -> Callable[..., Any]:
+    """Decorator: the rule of these ops."""
+
+    def known(rule: Callable[..., Results]) -> Callable[..., Results]:
+        OWN.update(dict.fromkeys(names, rule))
+        return rule
+
+    return known
+
+
+def run(op: Any, **given: Any) -> Results:
+    """Run an op on arguments given by name."""
+    return op.perform(tuple([given[name] for name in op.order]))
+
+
+def alone(t: Tensor) -> Results:
+    """A rule's one result."""
+    return (t,), ()
+
+
+def batched(op: Any, args: tuple[Any, ...], size: int) -> Results:
     """Run an op for the whole batch; every result has the batch in front."""
-    rule = op.batch if callable(op.batch) else RULES[op.batch]
-    return rule(op, args, size)
+    if not size:
+        return _for_none(op, args)
+    if op.name in OWN:
+        return OWN[op.name](op, size, **dict(zip(op.order, args, strict=True)))
+    return RULES.get(op.batch, _over_all)(op, args, size)
 
 
-def _pointwise(op: Any, args: tuple[Any, ...], size: int) -> tuple[Tensors, Tensors]:
-    ndim = max([a.ndim for a in args if isinstance(a, Mapped)])
-    return op.perform(tuple([mapped(a, lambda m: m.aligned(ndim)) for a in args]))
+def _for_none(op: Any, args: tuple[Any, ...]) -> Results:
+    """What a batch of no samples makes: nothing, of the shape that a sample would make."""
+    one = [mapped(a, lambda m: wrap(np.zeros(m.shape, m.value._array.dtype))) for a in args]
+    outs, extras = op.perform(tuple(one))
+    shapes = [[(t._array.shape, t._array.dtype) for t in part] for part in (outs, extras)]
+    outs, extras = (tuple([wrap(np.zeros((0, *shape), kind)) for shape, kind in part]) for part in shapes)
+    return outs, extras
 
 
-def _dims(op: Any, args: tuple[Any, ...], size: int) -> tuple[Tensors, Tensors]:
-    first = next(m for a in args for m in (a if isinstance(a, (list, tuple)) else (a,)) if isinstance(m, Mapped))
+def pointwise(op: Any, args: tuple[Any, ...], size: int) -> Results:
+    """The op as it is, on samples of one number of dimensions."""
+    found = list(tensors_in(args))
+    ndim = max([m.ndim for m in found])
+    meeting = _meeting(op, args)
+
+    def ready(m: Mapped) -> Tensor:
+        if len(found) > 1 and not op.fits:  # its formulas give each operand a gradient in the result's shape
+            m = Mapped(m.full(size), True)
+        t = m.aligned(ndim)
+        return t if meeting is None else t.to(meeting)
+
+    kept = [name in op.kept for name in op.order]
+    return op.perform(
+        tuple([mapped(a, (lambda m: m.aligned(ndim)) if keep else ready) for keep, a in zip(kept, args, strict=True)])
+    )
+
+
+def _meeting(op: Any, args: tuple[Any, ...]) -> dtypes.dtype | None:
+    """The dtype in which samples of several dtypes meet: one without dimensions gives way, though its batch has one."""
+    operands = [a for name, a in zip(op.order, args, strict=True) if name in op.tensors]
+    if not op.meets or len({m.value.dtype for m in tensors_in(operands)}) < 2:
+        return None
+    return dtypes.result_type(
+        [(m.value.dtype, 2 if m.ndim else 1) if isinstance(m, Mapped) else (dtypes.of_number(m), 0) for m in operands]
+    )
+
+
+def _assign(op: Any, args: tuple[Any, ...], size: int) -> Results:
+    ndim = max([m.ndim for m in tensors_in(args)])
+    first = Mapped(args[0].full(size), True)  # also where the op's first argument is all that is not batched
+    return op.perform(tuple([mapped(a, lambda m: m.aligned(ndim)) for a in (first, *args[1:])]))
+
+
+def _dims(op: Any, args: tuple[Any, ...], size: int) -> Results:
+    scalars = [not m.ndim for m in tensors_in(args)]
+    if not any(scalars):
+        return new_dims(op, args, size)
+    if not all(scalars):
+        return looped(op, args, size)
+    # the one dimension that a tensor without any is said to have
+    outs, extras = new_dims(op, tuple([mapped(a, lambda m: Mapped(m.shaped((1,)), m.batched)) for a in args]), size)
+    return tuple([t.reshape(size) for t in outs]), extras
+
+
+def new_dims(op: Any, args: tuple[Any, ...], size: int) -> Results:
+    """The batch in front of all tensors and sizes, dimensions moved on."""
+    ndim = next(tensors_in(args)).ndim
     moved = []
     for name, a in zip(op.order, args, strict=True):
         if name in DIMS:
-            a = shifted(a, first.ndim)
+            a = shifted(a, ndim)
         elif name in SIZES:
             a = (size, *a)
         moved.append(mapped(a, lambda m: m.full(size)))
@@ -101,15 +195,28 @@ def shifted(dims: Any, ndim: int) -> Any:
         return tuple(range(1, ndim + 1))
     if isinstance(dims, (tuple, list)):
         return tuple([shifted(d, ndim) for d in dims])
-    return dims % max(ndim, 1) + 1
+    return dims + 1 if dims >= 0 else dims
 
 
-def looped(op: Any, args: tuple[Any, ...], size: int) -> tuple[Tensors, Tensors]:
+def flat(t: Tensor) -> Tensor:
+    """A batch with all elements of a sample in a row."""
+    size, *shape = t._array.shape
+    return t.reshape(size, math.prod(shape))
+
+
+def _over_all(op: Any, args: tuple[Any, ...], size: int) -> Results:
+    dim = 1 if op.batch == "prod_dim" else (1,)
+    return REGISTRY[op.batch].perform((flat(args[0].value), dim, False))
+
+
+def looped(op: Any, args: tuple[Any, ...], size: int) -> Results:
     """One sample after another."""
-    from .joining import stack
-
     runs = [op.perform(tuple([mapped(a, lambda m, i=i: m.sample(i)) for a in args])) for i in range(size)]
-    return tuple([tuple([stack(column) for column in zip(*part, strict=True)]) for part in zip(*runs, strict=True)])
+    stack = TENSORS["stack"]
+    outs, extras = (
+        tuple([stack(list(column), 0) for column in zip(*part, strict=True)]) for part in zip(*runs, strict=True)
+    )
+    return outs, extras
 
 
-RULES = {"pointwise": _pointwise, "dims": _dims, "loop": looped}
+RULES = {"pointwise": pointwise, "assign": _assign, "dims": _dims, "new dims": new_dims, "loop": looped}

@@ -152,5 +152,5 @@ for _name, _forward, _word in (
     setattr(Tensor, _name, globals()[_name])
     setattr(Tensor, _word, operator(globals()[_name]))
 Tensor.__rand__, Tensor.__ror__, Tensor.__rxor__ = Tensor.__and__, Tensor.__or__, Tensor.__xor__
-bitwise_not = define("bitwise_not", "bitwise_not(Tensor self)", _inverted)
+bitwise_not = define("bitwise_not", "bitwise_not(Tensor self)", _inverted, batch="pointwise")
 Tensor.bitwise_not = Tensor.__invert__ = bitwise_not

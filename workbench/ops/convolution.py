@@ -144,6 +144,7 @@ _pad = define(
     "ConstantPadNdBackward0",
     "constant_pad(Tensor self, pad, value)",
     _with_borders,
+    batch="pointwise",
     self="constant_pad(grad, backwards(pad), 0)",
     tangent="constant_pad(self_t, pad, 0)",
     samples="r(2, 3), (1, 2), 0; r(2, 3), (0, 1, -1, 0), 1.5",

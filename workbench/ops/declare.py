@@ -39,7 +39,7 @@ from .straight import straight
 
 REGISTRY: dict[str, Op] = {}
 DIMS = ("dim", "dim0", "dim1", "dim2", "dims")  # what arguments are called that number dimensions
-SIZES = ("size", "shape", "input_sizes", "repeats", "normalized_shape")  # and those that list sizes
+SIZES = ("size", "input_sizes")  # and those that list the sizes of the result
 TANGENTS = {"pointwise": "pointwise", "float": "pointwise", "tensors": "pointwise", "view": "linear", "views": "linear"}
 SEVERAL: dict[str, Op] = {}  # the operations with several outputs
 ABBREVIATIONS: dict[str, tuple[str, str]] = {}  # by name: how it is called, and what it stands for
@@ -71,7 +71,7 @@ class Op:
         samples: str,
         prepare: Callable[[tuple[Any, ...]], tuple[Any, ...]] | None,
         tangent: str | None,
-        batch: Any,
+        batch: str | None,
         formulas: dict,
     ) -> None:
         self.node_name, self.signature, self.forward = node_name, signature, forward
@@ -107,9 +107,11 @@ class Op:
         self.doc = f"The operation {signature}; its node is {node_name}."
 
     def _batching(self) -> str:
-        if self.meets:
-            return "pointwise"
-        return "dims" if set(self.order) & {*DIMS, *SIZES} else "loop"
+        if self.kind == "assign":
+            return "assign"
+        if {*self.order} & {*DIMS, *SIZES}:
+            return "new dims" if {*self.order} & {*SIZES} else "dims"
+        return "pointwise" if self.meets or self.kind == "view" or self.tangent == "pointwise" else "loop"
 
     def operands(self, given: dict[str, Any]) -> list[Any]:
         """The differentiable arguments."""
@@ -174,7 +176,7 @@ def define(
     samples: str = "",
     prepare: Callable[[tuple[Any, ...]], tuple[Any, ...]] | None = None,
     tangent: str | None = None,
-    batch: str | Callable[..., Any] | None = None,
+    batch: str | None = None,
     **formulas: str,
 ) -> Callable[..., Any]:
     """Declare an op, put it in the registry and return its function; `formulas` has one text per tensor argument.

@@ -183,6 +183,7 @@ _fill_op = define(
     "FillBackward2",
     "fill(Tensor self, value)",
     np.full_like,
+    batch="pointwise",
     self="zeros_like(grad)",
     tangent="zeros_like(self_t)",
     samples="r(3), 2.0",
@@ -196,7 +197,9 @@ _fill_with = define(
     value="grad",
     samples="r(3), r()",
 )
-_zero = define("ZeroBackward0", "zero(Tensor self)", np.zeros_like, self="zeros_like(grad)", samples="r(3)")
+_zero = define(
+    "ZeroBackward0", "zero(Tensor self)", np.zeros_like, batch="pointwise", self="zeros_like(grad)", samples="r(3)"
+)
 
 
 def _copied(a: np.ndarray, src: np.ndarray) -> np.ndarray:

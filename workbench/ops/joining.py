@@ -44,6 +44,7 @@ _stack = define(
     "StackBackward0",
     "stack(Tensor[] tensors, dim)",
     in_rows(lambda arrays, dim: np.stack(arrays, axis=dim)),
+    batch="new dims",
     tensors="[select(grad, dim, i) for i in range(grad.shape[dim])]",
     samples="[r(2), r(2)], 0; [r(2, 3), r(2, 3)], 1",
 )

@@ -11,13 +11,13 @@ from .declare import define, method
 from .refusals import not_a_tensor
 from .shapes import dims_of
 
-logical_and = define("logical_and", "logical_and(Tensor self, Tensor other)", np.logical_and)
-logical_or = define("logical_or", "logical_or(Tensor self, Tensor other)", np.logical_or)
-logical_xor = define("logical_xor", "logical_xor(Tensor self, Tensor other)", np.logical_xor)
-logical_not = define("logical_not", "logical_not(Tensor self)", np.logical_not)
-isnan = define("isnan", "isnan(Tensor self)", np.isnan)
-isinf = define("isinf", "isinf(Tensor self)", np.isinf)
-isfinite = define("isfinite", "isfinite(Tensor self)", np.isfinite)
+logical_and = define("logical_and", "logical_and(Tensor self, Tensor other)", np.logical_and, batch="pointwise")
+logical_or = define("logical_or", "logical_or(Tensor self, Tensor other)", np.logical_or, batch="pointwise")
+logical_xor = define("logical_xor", "logical_xor(Tensor self, Tensor other)", np.logical_xor, batch="pointwise")
+logical_not = define("logical_not", "logical_not(Tensor self)", np.logical_not, batch="pointwise")
+isnan = define("isnan", "isnan(Tensor self)", np.isnan, batch="pointwise")
+isinf = define("isinf", "isinf(Tensor self)", np.isinf, batch="pointwise")
+isfinite = define("isfinite", "isfinite(Tensor self)", np.isfinite, batch="pointwise")
 
 for _function in (logical_and, logical_or, logical_xor, logical_not, isnan, isinf, isfinite):
     setattr(Tensor, _function.op.name, _function)

@@ -126,8 +126,22 @@ for _node, _name, _samples in (
         samples=_samples,
     )
 # A tensor times or by a number, which PyTorch's own code writes as a scalar, not as a tensor without dimensions.
-_times = define("MulBackward1", "mul_number(Tensor self, other)", np.multiply, self="grad * other", samples="r(3), 2.0")
-_over = define("DivBackward1", "div_number(Tensor self, other)", np.divide, self="grad / other", samples="r(3), 2.0")
+_times = define(
+    "MulBackward1",
+    "mul_number(Tensor self, other)",
+    np.multiply,
+    batch="pointwise",
+    self="grad * other",
+    samples="r(3), 2.0",
+)
+_over = define(
+    "DivBackward1",
+    "div_number(Tensor self, other)",
+    np.divide,
+    batch="pointwise",
+    self="grad / other",
+    samples="r(3), 2.0",
+)
 
 
 def mse_loss(

@@ -16,8 +16,10 @@ from .declare import define, in_formulas, method
 from .layout import copied
 from .shapes import dim_index, dims_of, shape_of, sum_to_array
 
-clone = define("CloneBackward0", "clone(Tensor self)", copied, self="grad", samples="r(3)")
-_in_rows = define("CloneBackward0", "contiguous_clone(Tensor self)", lambda a: a.copy(), self="grad", samples="r(3)")
+clone, _in_rows = (
+    define("CloneBackward0", f"{name}(Tensor self)", how, batch="pointwise", self="grad", samples="r(3)")
+    for name, how in (("clone", copied), ("contiguous_clone", lambda a: a.copy()))
+)
 _view = define(
     "ViewBackward0",
     "view(Tensor self, size)",
@@ -85,6 +87,7 @@ _unsqueeze = define(
     "UnsqueezeBackward0",
     "unsqueeze(Tensor self, dim)",
     np.expand_dims,
+    batch="new dims",
     kind="view",
     self="squeeze(grad, dim)",
     samples="r(3), 0; r(2, 3), -1",
@@ -118,6 +121,7 @@ _to_copy = define(
     "ToCopyBackward0",
     "to_copy(Tensor self, dtype; source)",
     lambda a, dtype, source: a.astype(dtype.np),
+    batch="pointwise",
     self="to_copy(grad, source, dtype)",
     samples="r(3), w.float64, w.float64",
 )

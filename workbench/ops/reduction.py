@@ -26,6 +26,7 @@ _sum_all = define(
     "SumBackward0",
     "sum_all(Tensor self)",
     lambda a: _sum(a),
+    batch="sum_dim",
     self="expand(grad, self.shape)",
     samples="r(3); r(2, 3); r()",
 )
@@ -40,6 +41,7 @@ _mean_all = define(
     "MeanBackward0",
     "mean_all(Tensor self)",
     lambda a: np.add.reduce(a, axis=None) / a.size,
+    batch="mean_dim",
     self="expand(grad, self.shape) / numel(self.shape)",
     samples="r(3); r(2, 3)",
 )
@@ -54,6 +56,7 @@ _max_all = define(
     "MaxBackward1",
     "max_all(Tensor self)",
     np.max,
+    batch="amax",
     self="where(self == result, grad / count(self == result), 0)",
     tangent="reduction",
     samples="r(3); r(2, 3); tie()",
@@ -62,6 +65,7 @@ _min_all = define(
     "MinBackward1",
     "min_all(Tensor self)",
     np.min,
+    batch="amin",
     self="where(self == result, grad / count(self == result), 0)",
     tangent="reduction",
     samples="r(3); r(2, 3); tie()",

@@ -70,6 +70,7 @@ _prod_all = define(
     "ProdBackward0",
     "prod_all(Tensor self)",
     lambda a: np.prod(a, dtype=_counts(a)),
+    batch="prod_dim",
     self="prod_slope(grad, self, result)",
     tangent="reduction",
     samples="p(3); r(2, 3); r(); r(4) * w.tensor([1, 0, 1, 1])",
