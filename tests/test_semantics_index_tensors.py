@@ -149,6 +149,15 @@ def test_22_9_indices_that_are_no_tensors(index: Any) -> None:
     compare(program)
 
 
+def test_22_9_what_was_found_on_the_way_is_nobody_s() -> None:
+    def program(torch: Any) -> Any:
+        x = torch.ones(2, requires_grad=True)
+        nodes = torch.cat([x, x]).grad_fn, x.to(torch.float64).grad_fn
+        return [raised(getattr, node, f"_saved_{name}") for node, name in zip(nodes, ("sizes", "source"), strict=True)]
+
+    compare(program)
+
+
 def test_1_17_an_index_made_in_inference_mode() -> None:
     def program(torch: Any) -> Any:
         x, *_ = given(torch)

@@ -81,7 +81,7 @@ class OpNode(Node):
             shape = saved.removesuffix("_sym_sizes")
             if shape != saved and shape in self.shape_names:
                 return getattr(self, f"z_{shape}")
-            if saved in self.argument_names:
+            if saved in self.argument_names and saved not in self.op.found:
                 return getattr(self, f"a_{saved}")
         raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
 
