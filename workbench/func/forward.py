@@ -93,20 +93,19 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
     """
     output = func(*primals)
     leaves, structure = taken_apart(primals)
-    shape = taken_apart(output)[1]
-    rest: list[Any] = []
+    outputs, out_structure = taken_apart(output)
+    moving = [_moves(o) for o in outputs]
 
-    def moved(*tangents: Tensor) -> Any:
-        """The tangents of those outputs that are floating-point tensors."""
+    def moved(*tangents: Tensor) -> list[Tensor]:
+        """The tangents of those outputs that have any."""
         with entered("jvp") as level:
             duals = [_dual(p, t, level) for p, t in zip(leaves, tangents, strict=True)]
-            outputs, _ = taken_apart(func(*rebuilt(duals, structure)))
-            rest[:] = [_tangent_below(o, level, False) if isinstance(o, Tensor) else o for o in outputs]
-        return [t for t in rest if _moves(t)]
+            again, _ = taken_apart(func(*rebuilt(duals, structure)))
+            return [_tangent_below(o, level, False) for o in again if _moves(o)]
 
-    zeros, pull = vjp(moved, *[zeros_like(t) for t in leaves])
-    rest = [None if _moves(t) else t for t in rest]
-    _, push = vjp(pull, zeros)
+    if any(moving):
+        zeros, pull = vjp(moved, *[zeros_like(t) for t in leaves])
+        _, push = vjp(pull, zeros)
 
     def jvp_fn(*tangents: Any) -> Any:
         """The tangent of the output."""
@@ -118,8 +117,9 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
                 have, want = getattr(t, what), getattr(p, what)
                 if have != want:
                     raise RuntimeError(refusals.LINEAR_FACT.format(i=i, what=what, got=have, want=want))
-        found = iter(push(tuple(flat))[0])
-        return rebuilt([next(found) if t is None else t for t in rest], shape)
+        found = iter(push(tuple(flat))[0] if any(moving) else ())
+        still = [zeros_like(o) if isinstance(o, Tensor) else o for o in outputs]
+        return rebuilt([next(found) if m else o for m, o in zip(moving, still, strict=True)], out_structure)
 
     return output, jvp_fn
 
