@@ -163,15 +163,15 @@ def batch_norm(
     a = input._array
     if training and a.shape[0] * math.prod(a.shape[2:]) == 1:
         raise ValueError(f"Expected more than 1 value per channel when training, got input size {input.shape}")
-    if a.ndim < 2:
-        raise IndexError(errors.DIM_RANGE.format(-1, 0, 1))
-    channels = a.shape[1]
+    channels = a.shape[1] if a.ndim > 1 else 0
     running = {"running_mean": running_mean, "running_var": running_var}
     for name, t in {**running, "weight": weight, "bias": bias}.items():
         if t is None and name in running and not training:
             raise RuntimeError(f"{name} must be defined in evaluation mode")
         if t is not None and t._array.size != channels:
             raise RuntimeError(f"{name} should contain {channels} elements not {t._array.size}")
+    if a.ndim < 2:
+        raise IndexError(errors.DIM_RANGE.format(-1, 0, 1))
     if (running_mean is None) != (running_var is None):
         raise ValueError("running_mean and running_var must either both be None or neither be None")
     only_floats("batch_norm")((input,))
