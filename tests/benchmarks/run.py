@@ -28,7 +28,7 @@ from pathlib import Path
 from typing import Any
 
 from contestant import CONTESTANTS, installed
-from works import WORKS, Work
+from works import WORKS, Work  # the contestants have put all works into the registry
 
 HERE = Path(__file__).resolve().parent
 CHECKOUT = HERE.parents[1]
