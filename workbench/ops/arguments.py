@@ -21,6 +21,8 @@ def _is_int(n: Any) -> bool:
 
 def size_of(function: str, given: tuple[Any, ...], size: Any = None) -> tuple[int, ...]:
     """A shape given as ints or as one sequence; TypeError for anything else, RuntimeError for less than 0."""
+    if len(given) == 1 and type(given[0]) is int and given[0] >= 0 and size is None:
+        return given
     where = " (position 1)" if given else ""
     if not given and size is None:
         raise TypeError(f'{function}() missing 1 required positional arguments: "size"')
@@ -35,26 +37,21 @@ def size_of(function: str, given: tuple[Any, ...], size: Any = None) -> tuple[in
         raise TypeError(f"{wanted}, not {kind_of(size)}")
     if size and not _is_int(size[0]):
         raise TypeError(f"{wanted}, but found element of type {kind_of(size[0])} at pos 0")
-    return _not_negative(function, tuple([_index(function, i, n) for i, n in enumerate(size)]))
-
-
-def _index(function: str, i: int, n: Any) -> int:
-    try:
-        return index(n)
-    except TypeError:
-        raise TypeError(
-            f"{function}(): argument 'size' failed to unpack the object at pos {i + 1} with error "
-            f'"type must be tuple of ints,but got {kind_of(n)}"'
-        ) from None
-
-
-def _not_negative(function: str, shape: tuple[int, ...]) -> tuple[int, ...]:
-    negative = [n for n in shape if n < 0]
-    if negative and function == "zeros":
-        raise RuntimeError("zeros: Dimension size must be non-negative.")
-    if negative:
-        raise RuntimeError(f"Trying to create tensor with negative dimension {negative[0]}: {list(shape)}")
-    return shape
+    shape = []
+    for i, n in enumerate(size):
+        try:
+            shape.append(index(n))
+        except TypeError:
+            raise TypeError(
+                f"{function}(): argument 'size' failed to unpack the object at pos {i + 1} with error "
+                f'"type must be tuple of ints,but got {kind_of(n)}"'
+            ) from None
+    if shape and min(shape) < 0:
+        if function == "zeros":
+            raise RuntimeError("zeros: Dimension size must be non-negative.")
+        negative = next(n for n in shape if n < 0)
+        raise RuntimeError(f"Trying to create tensor with negative dimension {negative}: {shape}")
+    return tuple(shape)
 
 
 def int_of(function: str, argument: str, position: int, n: Any) -> int:
@@ -66,6 +63,8 @@ def int_of(function: str, argument: str, position: int, n: Any) -> int:
 
 def number_of(function: str, argument: str, position: int, given: Any) -> Any:
     """The argument as a Python number; TypeError unless it is one."""
+    if type(given) is float or type(given) is int:
+        return given
     number = given
     if isinstance(given, np.generic) or (isinstance(given, Tensor) and not (given._array.ndim or given.requires_grad)):
         number = given.item()

@@ -98,8 +98,8 @@ def clamp(self: Tensor, min: Any = None, max: Any = None) -> Tensor:
                 raise TypeError(not_a_tensor("clamp", name, position, limit))
         low, high = _limits(self._array.dtype)
         return _clamp_tensors(self, low if min is None else min, high if max is None else max)
-    low, high = (None if n is None else number_of("clamp", w, i, n) for i, w, n in ((1, "min", min), (2, "max", max)))
-    return _clamp(self, low, high)
+    low = None if min is None else number_of("clamp", "min", 1, min)
+    return _clamp(self, low, None if max is None else number_of("clamp", "max", 2, max))
 
 
 def where(condition: Tensor, input: Any = None, other: Any = None) -> Any:
