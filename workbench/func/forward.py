@@ -133,8 +133,8 @@ def jacfwd(
 ) -> Callable[..., Any]:
     """The function that computes the Jacobian of `func` forwards, a column for each element of the arguments.
 
-    The result is jacrev's; it is the cheaper of the two where there are fewer arguments than outputs
-    (torch.func.jacfwd).
+    The result is jacrev's; it is the cheaper of the two where there are fewer arguments than outputs. In PyTorch 2.13
+    it is zero for negative `argnums`; here it is right (torch.func.jacfwd).
     """
 
     @functools.wraps(func)

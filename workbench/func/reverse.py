@@ -26,6 +26,7 @@ from .trees import mapped, rebuilt, taken_apart
 from .vectorize import vmap
 
 Argnums = int | tuple[int, ...]
+ALL = object()  # in place of argnums: all arguments
 
 
 def grad(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -> Callable[..., Any]:
@@ -79,16 +80,14 @@ def _watched(args: tuple[Any, ...], argnums: Any, level: Level) -> tuple[tuple[A
 
     An argument that is not to be differentiated by may be anything.
     """
-    places = range(len(args)) if argnums is None else chosen(args, argnums)
+    places = range(len(args)) if argnums is ALL else chosen(args, argnums)
     watch = functools.partial(_leaf, level=level)
     args = tuple([mapped(watch, a) if i in places else lifted(a, level) for i, a in enumerate(args)])
-    return args, *taken_apart(_picked(args, argnums))
+    return args, *taken_apart(args if argnums is ALL else _picked(args, argnums))
 
 
 def _picked(args: tuple[Any, ...], argnums: Any) -> Any:
     """The argument that `argnums` names, or a tuple of those that it does."""
-    if argnums is None:
-        return args
     places = chosen(args, argnums)
     return args[places[0]] if isinstance(argnums, int) else tuple([args[i] for i in places])
 
@@ -118,10 +117,10 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
     `pull` takes a tree like the output and returns a tuple with a gradient for each of `primals`; it can be called
     again. With `has_aux`, `func` returns `(output, aux)` and vjp `(output, pull, aux)` (torch.func.vjp).
     """
-    return vjp_of(func, primals, None, has_aux)
+    return _vjp(func, primals, ALL, has_aux)
 
 
-def vjp_of(func: Callable[..., Any], primals: tuple[Any, ...], argnums: Any, has_aux: bool) -> Any:
+def _vjp(func: Callable[..., Any], primals: tuple[Any, ...], argnums: Any, has_aux: bool) -> Any:
     """The same with respect to some of the arguments."""
     with disable_saved_tensors_hooks(refusals.SAVED_HOOKS), entered("grad") as level:
         args, leaves, structure = _watched(primals, argnums, level)
@@ -160,7 +159,7 @@ def jacrev(
 
     @functools.wraps(func)
     def wrapper(*args: Any) -> Any:
-        output, pull, *aux = vjp_of(func, args, argnums, has_aux)
+        output, pull, *aux = _vjp(func, args, argnums, has_aux)
         outputs, out_structure = taken_apart(output)
         primals, structure = taken_apart(_picked(args, argnums))
         runs = []
