@@ -20,9 +20,9 @@ _addmm = define(
     "AddmmBackward0",
     "addmm(Tensor self, Tensor mat1, Tensor mat2, beta, alpha)",
     _addmm_of,
-    self="sum_to(grad, self.shape) * beta",
-    mat1="mm(grad, t(mat2)) * alpha",
-    mat2="mm(t(mat1), grad) * alpha",
+    self="times(sum_to(grad, self.shape), beta)",
+    mat1="times(mm(grad, t(mat2)), alpha)",
+    mat2="times(mm(t(mat1), grad), alpha)",
     tangent="times(mm(mat1_t, mat2), alpha) + times(mm(mat1, mat2_t), alpha) + times(self_t, beta)",
     samples="r(4), r(2, 3), r(3, 4), 1, 1; r(2, 1), r(2, 3), r(3, 4), 0.5, 2",
 )
