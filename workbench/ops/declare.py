@@ -93,6 +93,7 @@ class Op:
         self.lists = [name for mark, name, _ in params if mark == "Kept[]"]
         self.optional = [name for mark, name, _ in params if mark.endswith("?")]
         self.arguments = [name for mark, name, _ in params if not mark]
+        self.places = [i for i, (mark, _, _) in enumerate(params) if mark]  # where tensors are, or lists of them
         self.several = kind == "views"
         self.extras = sorted(set(re.findall(r"\bresult[1-9]\b", " ".join(formulas.values()))))
         self.meets = kind in ("pointwise", "float", "tensors")
@@ -142,6 +143,12 @@ class Op:
         if self.several:
             node.outputs = len(outs)
         return node
+
+    @cached_property
+    def single_places(self) -> list[tuple[int, bool]] | None:
+        """Where the tensors are among the arguments, and whether each is an operand; None if some are in lists."""
+        kinds = [(i, name in self.tensors) for i, name in enumerate(self.order) if name not in self.arguments]
+        return None if self.variadic or self.lists else kinds
 
     @cached_property
     def reads(self) -> dict[str, compiling.Reads]:

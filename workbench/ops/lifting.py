@@ -8,27 +8,42 @@ from __future__ import annotations
 from typing import Any
 
 from ..autograd.forward_ad import mark, paused, set_tangent, tangent_of
-from ..autograd.levels import Level, Lifted, at, below, highest, lift, value_of
+from ..autograd.levels import Level, Lifted, at, below, highest, lift
 from ..autograd.saved import Packed, saved_as_result
 from ..autograd.state import local
 from ..autograd.tensor import Tensor, link_view
 from ..events import emit, listeners
 from . import batching, tangents
+from .pushing import push_alone
 
 Tensors = tuple[Tensor, ...]
 
 
 def interpret(op: Any, args: tuple[Any, ...]) -> tuple[Tensors, Tensors]:
     """The outputs of an op and what else its forward found out, where transforms are running."""
-    tensors = [arg for name, arg in zip(op.order, args, strict=True) if name not in op.arguments]
-    level = highest(tensors)
+    levels = local.modes.levels
+    if len(levels) == 1 and levels[0].kind == "jvp":
+        found = push_alone(op, args, levels[0])
+        if found is not None:
+            return found
+    level: Level | None = None
+    plain = True  # whether all that is lifted is so to the level found
+    for place in op.places:
+        arg = args[place]
+        if type(arg) is Lifted or isinstance(arg, (list, tuple)):
+            own = arg._level if type(arg) is Lifted else None
+            if own is None or own not in levels:
+                own, plain = highest((arg,)), False
+            if own is not None and (level is None or own.number > level.number):
+                level = own
     if level is None:
         with below(None):
             return op.perform(_map(op, args, _unlifted))
-    if level is not local.modes.levels[-1]:
-        with below(local.modes.levels[level.number]):
+    if level is not levels[-1]:
+        with below(levels[level.number]):
             return interpret(op, args)
-    args = _map(op, args, lambda t: at(t, level))
+    if not plain:
+        args = _map(op, args, lambda t: at(t, level))
     if op.prepare is not None:
         args = op.prepare(args)
     return RULES[level.kind](op, args, level)
@@ -36,13 +51,19 @@ def interpret(op: Any, args: tuple[Any, ...]) -> tuple[Tensors, Tensors]:
 
 def _map(op: Any, args: tuple[Any, ...], function: Any) -> tuple[Any, ...]:
     """The arguments of an op with a function run over its tensors."""
+    found = list(args)
+    for place in op.places:
+        arg = args[place]
+        if isinstance(arg, Tensor):
+            found[place] = function(arg)
+        elif isinstance(arg, (list, tuple)):
+            found[place] = type(arg)([function(t) if isinstance(t, Tensor) else t for t in arg])
+    return tuple(found)
 
-    def mapped(thing: Any) -> Any:
-        if isinstance(thing, Tensor):
-            return function(thing)
-        return type(thing)([mapped(t) for t in thing]) if isinstance(thing, (list, tuple)) else thing
 
-    return tuple([a if name in op.arguments else mapped(a) for name, a in zip(op.order, args, strict=True)])
+def _values(op: Any, args: tuple[Any, ...], level: Level) -> tuple[Any, ...]:
+    """The arguments one level below."""
+    return _map(op, args, lambda t: t._value if type(t) is Lifted and t._level is level else t)
 
 
 def _unlifted(t: Tensor) -> Tensor:
@@ -53,7 +74,7 @@ def _unlifted(t: Tensor) -> Tensor:
 
 def _run_below(op: Any, args: tuple[Any, ...], level: Level) -> tuple[Tensors, Tensors]:
     with below(level):
-        return op.perform(_map(op, args, lambda t: value_of(t, level)))
+        return op.perform(_values(op, args, level))
 
 
 def _lifted(op: Any, operands: list[Any], values: Tensors, level: Level) -> tuple[Lifted, ...]:
@@ -89,7 +110,7 @@ def _push(op: Any, args: tuple[Any, ...], level: Level) -> tuple[Tensors, Tensor
     outs = _lifted(op, operands, values, level)
     if op.formulas and any(t is not None for t in moved) and outs and outs[0]._array.dtype.kind == "f":
         with below(level):
-            found = tangents.push(op, _map(op, args, lambda t: value_of(t, level)), moved, values, extras)
+            found = tangents.push(op, _values(op, args, level), moved, values, extras)
         for out, tangent in zip(outs, found, strict=True):
             set_tangent(out, tangent)
         if listeners:
