@@ -16,7 +16,7 @@ UNARY = (
     *("tanh({x})", "sigmoid({x})", "relu({x})", "abs({x})", "-{x}", "{x} * 2.0", "1.0 - {x}", "{x}.clone()"),
     *("{x}.exp()", "{x} ** 2", "1.0 / ({x} + 9.0)", "{x}.clamp(-1.0, 1.0)", "torch.stack([{x}, {x}])[0]"),
     *("{x}.softmax(0)", "{x}.cumsum(0)", "{x} - {x}.mean()", "{x}.where({x} > 0, {x} * 3)"),
-    *("{x} * {x}.data", "{x}.to(torch.float32) * 2"),
+    *("{x} * {x}.data", "{x}.to(torch.float32).to(torch.float64)"),
 )
 BINARY = (
     *("{x} + {y}", "{x} - {y}", "{x} * {y}", "torch.maximum({x}, {y})", "{x} / ({y} * {y} + 1.0)"),

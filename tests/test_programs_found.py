@@ -13,7 +13,11 @@ def function(torch: Any, forward: Any, backward: Any) -> Any:
 
 
 def facts(t: Any) -> Any:
-    return t.is_inference(), t._is_view(), t.requires_grad, t.is_leaf, raised(lambda: t._version), t
+    try:
+        version = t._version
+    except RuntimeError:
+        version = None
+    return t.is_inference(), t._is_view(), t.requires_grad, t.is_leaf, version, t.tolist()
 
 
 @same
@@ -42,7 +46,8 @@ def test_4_7_a_view_once_made_in_inference_mode(torch: Any) -> Any:
             with inner():
                 of_view, one = view.view_as(view), view.unbind()[0]
             x.mul_(2)
-            told += [raised(lambda t=t: t.grad_fn) for t in (view, of_view, one)]
+            texts = [str(raised(lambda t=t: t.grad_fn)) for t in (view, of_view, one)]
+            told += [(text.split(" view ")[0][-20:], *[name for name in modes if name in text]) for text in texts]
     return told
 
 
@@ -93,7 +98,7 @@ def test_26_7_inference_tensors_outside(torch: Any) -> Any:
     plain = torch.ones(2)
     with torch.inference_mode():
         x, inside = torch.ones(2), as_it_is.apply(plain)
-    told = [raised(x.mul_, 2), x]  # it is written all the same
+    told: list[Any] = [raised(x.mul_, 2), x.tolist()]  # it is written all the same
     told += [raised(torch.autograd.graph.increment_version, x)]
     told += [facts(t) for t in (inside, x.data, x.detach(), x.detach().add_(1), as_it_is.apply(x))]
     with torch.inference_mode():
@@ -128,8 +133,8 @@ def test_2_11_a_view_that_leads_nowhere_makes_nothing_be_saved(torch: Any) -> An
     with torch.no_grad():
         view = x[:]
     with torch.autograd.graph.saved_tensors_hooks(lambda t: (seen.append(t.tolist()), t)[1], lambda t: t):
-        product, alone = view * (x * 5), view.exp()
-    return seen, chain(product.grad_fn), chain(alone.grad_fn)
+        made = [view * (x * 5), view.exp(), torch.maximum(view, torch.ones(2))]
+    return seen, [chain(t.grad_fn) for t in made]
 
 
 @same
@@ -143,7 +148,7 @@ def test_4_8_elements_that_are_one_may_be_written_by_index(torch: Any) -> Any:
         lambda t: t.__setitem__((0, slice(None)), 4.0),
     ):
         t = torch.zeros(3).expand(2, 3)
-        told += [warned(write, t), t.tolist()]
+        told += [[text[:22] for _, text in warned(write, t)], t.tolist()]
     return told, raised(torch.zeros(3).expand(2, 3).add_, 1)
 
 
@@ -151,8 +156,9 @@ def test_4_8_elements_that_are_one_may_be_written_by_index(torch: Any) -> Any:
 def test_4_8_one_truth_value_is_a_mask_over_a_dimension_made_for_it(torch: Any) -> Any:
     x = torch.tensor([2.0, 3.0], requires_grad=True)
     y, z = x * 1, (x * 1)[0]
-    told = [(t, chain(t.grad_fn)) for t in (y[True], y[False], y[0, True], z[z > 0], z[True], y[torch.tensor(True)])]
+    parts = y[True], y[False], y[0, True], z[z > 0], z[True], y[torch.tensor(True)]
+    told = [(t.tolist(), chain(t.grad_fn.next_functions[0][0])[0]) for t in parts]
     z[z > 0] = 5.0
     y[True] = 7.0
     y[False] = 9.0
-    return told, y, y._version, chain(y.grad_fn), z, z._version, chain(z.grad_fn), raised(lambda: z[True, 0])
+    return told, [(t.tolist(), t._version, chain(t.grad_fn)) for t in (y, z)], raised(lambda: z[True, 0])

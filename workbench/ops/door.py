@@ -155,7 +155,7 @@ def record(op: Any, given: dict[str, Any], operands: list[Any], needs: list[bool
         if name == "result":
             node.s_result, node.c_result, node.v_result = out._array, None, 0
             continue
-        if not readers & wanted:
+        if len(readers) == 1 and not readers & wanted:
             setattr(node, f"s_{name}", None)
             continue
         value = given[name]
