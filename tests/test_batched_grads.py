@@ -7,6 +7,8 @@ from typing import Any
 import pytest
 from oracle import compare, raised, same
 
+import workbench
+
 
 def leaf(torch: Any, *values: float) -> Any:
     return torch.tensor(values, dtype=torch.float64, requires_grad=True)
@@ -62,3 +64,137 @@ def test_25_9_a_batch_has_a_graph_of_its_own(torch: Any) -> Any:
     seeds = torch.tensor([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]], dtype=torch.float64, requires_grad=True)
     (rows,) = torch.autograd.grad(x * x * x, x, seeds, is_grads_batched=True, create_graph=True)
     return rows.detach(), torch.autograd.grad((rows * rows).sum(), (x, seeds))
+
+
+def through(torch: Any, backward: Any, create_graph: bool = False) -> Any:
+    """The batch of gradients through a Function with this backward."""
+
+    class Own(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x)
+            return x * 2
+
+        @staticmethod
+        def backward(ctx, g):
+            return backward(ctx, g)
+
+    x = leaf(torch, 1.0, 2.0)
+    seeds = torch.tensor([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]], dtype=torch.float64)
+    return torch.autograd.grad(Own.apply(x), x, seeds, is_grads_batched=True, create_graph=create_graph)
+
+
+@same
+def test_25_9_one_backward_sees_a_sample_and_runs_for_all(torch: Any) -> Any:
+    seen = []
+
+    def backward(ctx, g):
+        seen.append((g.shape, g.dim(), g.requires_grad, torch.is_grad_enabled()))
+        return g * ctx.saved_tensors[0]
+
+    def hooked():
+        x = leaf(torch, 1.0, 2.0)
+        y = x * 2
+        y.register_hook(lambda g: seen.append(g.shape))
+        y.grad_fn.register_prehook(lambda gs: seen.append(gs[0].shape))
+        y.grad_fn.register_hook(lambda outs, gs: seen.append((outs[0].shape, gs[0].shape)))
+        return torch.autograd.grad((y * y).sum(), x, torch.ones(3), is_grads_batched=True)
+
+    return through(torch, backward), through(torch, backward, True), hooked(), seen
+
+
+BACKWARDS = {
+    "the same for all": lambda torch: lambda ctx, g: torch.ones(2, dtype=torch.float64),
+    "none": lambda torch: lambda ctx, g: None,
+    "of another shape": lambda torch: lambda ctx, g: torch.ones(3),
+    "summed": lambda torch: lambda ctx, g: g.sum(),
+    "in place": lambda torch: lambda ctx, g: g.clone().mul_(2),
+    "into zeros": lambda torch: lambda ctx, g: torch.zeros_like(g).add_(g),
+    "into new zeros": lambda torch: lambda ctx, g: g.new_zeros(2).add_(g),
+    "a number": lambda torch: lambda ctx, g: g * g.sum().item(),
+    "a decision": lambda torch: lambda ctx, g: g if g.sum() > 0 else g * 2,
+    "a list": lambda torch: lambda ctx, g: g * g.tolist()[0],
+    "random": lambda torch: lambda ctx, g: g * torch.rand(2),
+}
+
+
+@pytest.mark.parametrize("name", BACKWARDS)
+def test_25_9_what_a_backward_may_do(name: str) -> None:
+    compare(lambda torch: through(torch, BACKWARDS[name](torch)))
+
+
+def inner(torch: Any, how: str) -> Any:
+    """A Function that another's backward applies; none of them needs a rule for vmap, and none is asked."""
+    if how == "one step":
+
+        class Inner(torch.autograd.Function):
+            @staticmethod
+            def forward(ctx, g, x):
+                ctx.save_for_backward(g, x)
+                return g * x
+
+            @staticmethod
+            def backward(ctx, h):
+                g, x = ctx.saved_tensors
+                return h * x, h * g
+
+        return Inner
+
+    class Inner(torch.autograd.Function):
+        @staticmethod
+        def forward(g, x):
+            return g * x
+
+        @staticmethod
+        def setup_context(ctx, inputs, output):
+            ctx.save_for_backward(*inputs)
+
+        @staticmethod
+        def backward(ctx, h):
+            g, x = ctx.saved_tensors
+            return h * x, h * g
+
+    if how == "ruled":
+        Inner.vmap = staticmethod(lambda info, dims, g, x: 1 / 0)
+    Inner.generate_vmap_rule = how == "generated"
+    return Inner
+
+
+@pytest.mark.parametrize("create_graph", [False, True])
+@pytest.mark.parametrize("how", ["one step", "two steps", "ruled", "generated"])
+def test_25_9_functions_in_a_backward_need_no_rule(how: str, create_graph: bool) -> None:
+    def program(torch: Any) -> Any:
+        function = inner(torch, how)
+        (found,) = through(torch, lambda ctx, g: function.apply(g, ctx.saved_tensors[0]), create_graph)
+        return found.detach()
+
+    compare(program)
+
+
+@pytest.mark.parametrize("how", ["one step", "two steps", "ruled", "generated"])
+def test_25_9_functions_in_a_backward_have_gradients(how: str) -> None:
+    """PyTorch 2.13 loses them without a word; right is what one backward after another gives."""
+    torch = workbench
+
+    def rows(batched: bool) -> Any:
+        function, x = inner(torch, how), leaf(torch, 1.0, 2.0)
+        seeds = torch.tensor([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]], dtype=torch.float64, requires_grad=True)
+
+        class Outer(torch.autograd.Function):
+            @staticmethod
+            def forward(ctx, x):
+                ctx.save_for_backward(x)
+                return x * x / 2
+
+            @staticmethod
+            def backward(ctx, g):
+                return function.apply(g, ctx.saved_tensors[0])
+
+        out = Outer.apply(x)
+        if batched:
+            (found,) = torch.autograd.grad(out, x, seeds, is_grads_batched=True, create_graph=True)
+        else:
+            found = torch.stack([torch.autograd.grad(out, x, s, create_graph=True)[0] for s in seeds.unbind()])
+        return [t.tolist() for t in (found, *torch.autograd.grad((found * found).sum(), (x, seeds)))]
+
+    assert rows(True) == rows(False)

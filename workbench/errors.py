@@ -198,8 +198,6 @@ IN_PLACE_SLOPE = {
 
 DIM_RANGE = "Dimension out of range (expected to be in range of [{}, {}], but got {})"
 NO_DIMS = "Dimension specified as {} but tensor has no dimensions"
-DIM_RANGE = "Dimension out of range (expected to be in range of [{}, {}], but got {})"
-NO_DIMS = "Dimension specified as {} but tensor has no dimensions"
 WHERE_BYTES = (
     "where received a uint8 condition tensor. This behavior is deprecated and will be removed in a future version of "
     "PyTorch. Use a boolean condition instead."
@@ -364,6 +362,10 @@ RANDOM_UNDER_VMAP = (
     "vmap: called random operation while in randomness error mode. Please either use the 'same' or 'different' "
     "randomness flags on vmap or perform the randomness operation out of vmap"
 )
+RANDOM_IN_BATCH = (
+    "vmap: We do not yet support calling random operations inside of vmap. Please perform random operations outside of "
+    "vmap as a workaround"
+)
 FLAG_IN_TRANSFORM = (
     "You are attempting to call Tensor.requires_grad_() (or perhaps using torch.autograd.functional.* APIs) inside of "
     "a function being transformed by a functorch transform. This is unsupported, please attempt to use the functorch "
@@ -443,6 +445,8 @@ VMAP_BOOL = (
     "yet, please file an issue at https://github.com/pytorch/pytorch/issues ."
 )
 VMAP_DATA = "Cannot access data pointer of Tensor that doesn't have storage"
+VMAP_DETACHED = "accessing `data` under vmap transform is not allowed"
+VMAP_NO_RULE_FOR = "Batching rule not implemented for aten::{}. We could not generate a fallback."
 VMAP_EQUAL = "Batching rule not implemented for aten::equal. We could not generate a fallback."
 VMAP_ALLCLOSE = (
     "vmap over torch.allclose isn't supported yet. Please file an issue at https://github.com/pytorch/pytorch/issues "

@@ -9,8 +9,8 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from .. import errors
-from .ctx import FunctionCtx
-from .levels import Level, Lifted, below, entered, lift, value_of
+from .ctx import FunctionCtx, no_setup_context
+from .levels import AUTOGRAD, Level, Lifted, below, entered, lift, value_of
 from .tensor import Tensor
 
 Dims = tuple[int | None, ...]
@@ -28,9 +28,11 @@ def apply_batched(cls: Any, args: tuple[Any, ...], level: Level) -> Any:
     from .function import Function
 
     ruled = cls.vmap is not Function.vmap
-    if cls.generate_vmap_rule and ruled:
+    if level.randomness == AUTOGRAD:
+        ruled = False
+    elif cls.generate_vmap_rule and ruled:
         raise RuntimeError(errors.VMAP_BOTH_RULES.format(cls.__name__))
-    if not cls.generate_vmap_rule and not ruled:
+    elif not cls.generate_vmap_rule and not ruled:
         raise RuntimeError(errors.VMAP_NO_RULE.format(cls.__name__))
     dims = tuple([0 if type(a) is Lifted and a._level is level else None for a in args])
     values = [value_of(a, level) if isinstance(a, Tensor) else a for a in args]
@@ -159,11 +161,16 @@ def generated(cls: Any, in_dims: Dims, outer: Level) -> Any:
         out_dims: Any = ()
 
         @staticmethod
-        def forward(*args: Any) -> Any:
+        def run(forward: Callable[..., Any], args: tuple[Any, ...]) -> Any:
+            """The outputs; notes which have the batch."""
             shapes[:] = [a.shape if isinstance(a, Tensor) else None for a in args]
-            values, dims = mapped(lambda _, lifted: cls.forward(*lifted), (args, in_dims))
+            values, dims = mapped(forward, (args, in_dims))
             Rule.out_dims = dims if isinstance(values, tuple) else dims[0]
             return values
+
+        @staticmethod
+        def forward(*args: Any) -> Any:
+            return Rule.run(lambda _, lifted: cls.forward(*lifted), args)
 
         @staticmethod
         def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
@@ -190,6 +197,13 @@ def generated(cls: Any, in_dims: Dims, outer: Level) -> Any:
             out = tuple([_reduced(t, has, wanted, None, size) for t, has, wanted in several])
             return out if isinstance(found, tuple) else out[0]
 
+    if cls.setup_context is no_setup_context:
+
+        def forward(ctx: Any, *args: Any) -> Any:
+            ctx.backward_dims = ctx.forward_dims = ()
+            return Rule.run(lambda level, lifted: cls.forward(_Ctx(ctx, level), *lifted), args)
+
+        Rule.forward, Rule.setup_context = staticmethod(forward), no_setup_context
     Rule.__name__ = Rule.__qualname__ = f"Vmapped{cls.__name__}"
     return Rule
 

@@ -11,6 +11,7 @@ import numpy as np
 from .. import errors
 from . import dtypes
 from .graph import GradientEdge
+from .levels import AUTOGRAD, entered, full, lift
 from .node import Node, edge_of, target_of
 from .task import GraphTask, carries_tensors
 from .tensor import Tensor, wrap
@@ -160,7 +161,7 @@ def grad(
 
     A tuple in the order of `inputs`, or a dict with its keys; each has its input's shape and dtype. None for an unused
     input if `allow_unused`, zeros if `materialize_grads`. With `is_grads_batched` every one of `grad_outputs`, and so
-    every result, has a further dimension in front: one backward after another runs along it.
+    every result, has a further dimension in front: one backward runs for all of them, under vmap.
     """
     if not only_inputs:
         warnings.warn(errors.ONLY_INPUTS, FutureWarning, stacklevel=2)
@@ -203,14 +204,12 @@ def gradients(
 def _batch(
     outputs: Sequence[Any], inputs: Sequence[Any], seeds: Sequence[Tensor], keep_graph: bool, create_graph: bool
 ) -> list[Tensor | None]:
-    """The gradients for each row of the seeds, joined row by row."""
+    """The gradients for each row of the seeds, by one backward for them all; each has the rows in front."""
     sizes = [len(seed._array) for seed in seeds]
     if len(set(sizes)) > 1:
         raise ValueError(errors.BATCH_SIZES.format(sizes))
     if 0 in sizes:
         raise IndexError(errors.BATCH_EMPTY)
-    rows = [
-        gradients(outputs, inputs, [seed[row] for seed in seeds], keep_graph or row < sizes[0] - 1, create_graph)
-        for row in range(sizes[0])
-    ]
-    return [None if column[0] is None else stack(column) for column in zip(*rows, strict=True)]
+    with entered("vmap", sizes[0], AUTOGRAD) as level:
+        found = gradients(outputs, inputs, [lift(seed, level) for seed in seeds], keep_graph, create_graph)
+    return [None if g is None else full(g, level) for g in found]

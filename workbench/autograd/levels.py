@@ -18,6 +18,8 @@ from . import state
 from .state import local, set_grad
 from .tensor import Tensor
 
+AUTOGRAD = "autograd"  # the `randomness` of batches that autograd itself runs: none, and Functions need no vmap rule
+
 
 class Level:
     """One running transform: "grad", "jvp" or "vmap" with the size of its batch."""
@@ -83,6 +85,15 @@ def value_of(t: Tensor, level: Level) -> Tensor:
     """What a tensor is one level below."""
     t = at(t, level)
     return t._value if type(t) is Lifted and t._level is level else t
+
+
+def full(t: Tensor, level: Level) -> Tensor:
+    """What a tensor is below a batch, with the batch in front in any case."""
+    t = at(t, level)
+    if type(t) is Lifted and t._level is level:
+        return t._value
+    with below(level):
+        return t.expand(level.size, *t._array.shape)
 
 
 def highest(tensors: Any) -> Level | None:

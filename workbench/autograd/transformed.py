@@ -12,7 +12,7 @@ from .. import errors
 from ..events import emit, listeners
 from .anomaly_mode import remember
 from .forward_ad import check_size, paused, set_tangent, tangent_of
-from .levels import Level, Lifted, below, lift, value_of
+from .levels import AUTOGRAD, Level, Lifted, below, lift, value_of
 from .node import sequence
 from .outputs import bind_outputs, refuse_returned_inputs
 from .state import local, set_grad
@@ -24,7 +24,7 @@ def applied(cls: Any, args: tuple[Any, ...], two_steps: bool) -> Any:
     modes = local.modes
     level = modes.levels[-1] if modes.levels else None
     if level is not None:
-        if not two_steps:
+        if not two_steps and level.randomness != AUTOGRAD:
             raise RuntimeError(errors.TRANSFORM_NEEDS_SETUP)
         if level.kind == "vmap":
             from .batched_function import apply_batched

@@ -1,6 +1,5 @@
 """Functions of functions: derivatives and batches of whole functions, nested as one likes (torch.func)."""
 
-from . import looking as _looking  # noqa: F401  what a program may see of a lifted tensor
 from .forward import hessian, jacfwd, jvp, linearize
 from .reverse import grad, grad_and_value, jacrev, vjp
 from .vectorize import vmap

@@ -89,15 +89,3 @@ OUTPUT_NOT_TENSOR = (
     "output?"
 )
 NO_CHUNKS = "arg_spec must not be None"
-
-ITEM = (
-    "vmap: It looks like you're calling .item() on a Tensor. We don't support vmap over calling .item() on a Tensor, "
-    "please try to rewrite what you're doing with other operations. If error is occurring somewhere inside PyTorch "
-    "internals, please file a bug report."
-)
-CONTROL_FLOW = (
-    "vmap: It looks like you're attempting to use a Tensor in some data-dependent control flow. We don't support that "
-    "yet, please file an issue at https://github.com/pytorch/pytorch/issues ."
-)
-NO_STORAGE = "Cannot access data pointer of Tensor that doesn't have storage"
-DATA = "accessing `data` under vmap transform is not allowed"

@@ -9,19 +9,18 @@ import textwrap
 from typing import Any
 
 from .. import errors
-from ..autograd.levels import Lifted
+from ..autograd.levels import AUTOGRAD, Lifted
 from ..autograd.state import local
 from ..autograd.tensor import Tensor
-from . import refusals
 
 
-def is_batched(t: Tensor) -> bool:
-    """Whether a tensor stands for a whole batch, at any level."""
+def is_batched(t: Tensor) -> str | None:
+    """Whether a tensor stands for a whole batch, at any level, and what this says of random numbers."""
     while type(t) is Lifted:
         if t._level.kind == "vmap":
-            return True
+            return t._level.randomness
         t = t._value
-    return False
+    return None
 
 
 def _text(self: Lifted) -> str:
@@ -32,12 +31,13 @@ def _text(self: Lifted) -> str:
     return f"{kind}(lvl={number}, value=\n{textwrap.indent(repr(self._value), '    ')}\n)"
 
 
-def _refusing(method: Any, sentence: str) -> Any:
-    """A method that has no answer for a batch."""
+def _refusing(method: Any, sentence: str, called: str = "") -> Any:
+    """A method that has no answer for a batch; in batches of autograd's own PyTorch says what it `called`."""
 
     def ask(self: Lifted) -> Any:
-        if is_batched(self):
-            raise RuntimeError(sentence)
+        batch = is_batched(self)
+        if batch is not None:
+            raise RuntimeError(errors.VMAP_NO_RULE_FOR.format(called) if called and batch == AUTOGRAD else sentence)
         return method(self)
 
     ask.__name__, ask.__doc__ = method.__name__, method.__doc__
@@ -46,20 +46,20 @@ def _refusing(method: Any, sentence: str) -> Any:
 
 def _numpy(self: Lifted) -> Any:
     """A lifted tensor has no array to share."""
-    raise RuntimeError(errors.NUMPY_REQUIRES_GRAD if self.requires_grad and local.modes.grad else refusals.NO_STORAGE)
+    raise RuntimeError(errors.NUMPY_REQUIRES_GRAD if self.requires_grad and local.modes.grad else errors.VMAP_DATA)
 
 
 def _data(self: Lifted, detached: Any = Lifted.data.fget) -> Tensor:
     if self._level.kind == "vmap":
-        raise RuntimeError(refusals.DATA)
+        raise RuntimeError(errors.VMAP_DETACHED)
     return detached(self)
 
 
 Lifted.__repr__ = _text
-Lifted.item = _refusing(Tensor.item, refusals.ITEM)
-Lifted._number = _refusing(Tensor._number, refusals.ITEM)
-Lifted.__index__ = _refusing(Tensor.__index__, refusals.ITEM)
-Lifted.__bool__ = _refusing(Tensor.__bool__, refusals.CONTROL_FLOW)
-Lifted.tolist = _refusing(Tensor.tolist, refusals.NO_STORAGE)
+Lifted.item = _refusing(Tensor.item, errors.VMAP_ITEM, "item")
+Lifted._number = _refusing(Tensor._number, errors.VMAP_ITEM, "item")
+Lifted.__index__ = _refusing(Tensor.__index__, errors.VMAP_ITEM, "item")
+Lifted.__bool__ = _refusing(Tensor.__bool__, errors.VMAP_BOOL, "is_nonzero")
+Lifted.tolist = _refusing(Tensor.tolist, errors.VMAP_DATA)
 Lifted.numpy = _numpy
 Lifted.data = property(_data, Tensor.data.fset)
