@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from .. import errors
-from .node import Metadata, Node, edge_of
+from .node import Metadata, Node, edge_of, read_only
 from .returned import gradients_of
 from .saved import FREED, Packed, SavedOutput, SavedTensor, packed, saved_output, stale
 from .state import local
@@ -130,20 +130,15 @@ class BackwardCFunction(Node, FunctionCtx):
             return (saved if unwritten else self._unpack(saved, version),)
         return tuple([self._unpack(pairs[i], pairs[i + 1]) for i in range(0, len(pairs), 2)])
 
-    @saved_tensors.setter
-    def saved_tensors(self, value: Any) -> None:
-        raise AttributeError("attribute 'saved_tensors' of 'torch._C._FunctionBase' objects is not writable")
+    saved_tensors = saved_tensors.setter(read_only("saved_tensors"))
 
     @property
     def _input_metadata(self) -> tuple[Metadata, ...]:
-        facts = getattr(self, "_outputs", ())  # not there yet during forward
-        plain = getattr(self, "_plain", ())
+        facts, plain = getattr(self, "_outputs", ()), getattr(self, "_plain", ())  # not there yet during forward
         pairs = enumerate(zip(facts[::2], facts[1::2], strict=True))
         return tuple([Metadata.of(shape, None if nr in plain else kind) for nr, (shape, kind) in pairs])
 
-    @_input_metadata.setter
-    def _input_metadata(self, value: Any) -> None:
-        raise AttributeError("attribute '_input_metadata' of 'torch._C._FunctionBase' objects is not writable")
+    _input_metadata = _input_metadata.setter(read_only("_input_metadata"))
 
     @property
     def saved_variables(self) -> tuple[Tensor | None, ...]:

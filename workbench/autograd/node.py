@@ -9,6 +9,7 @@ from __future__ import annotations
 import itertools
 import threading
 import weakref
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -34,6 +35,15 @@ class Metadata(NamedTuple):
         if kind is None or kind.kind != "f":
             return cls([], dtypes.get_default_dtype())
         return cls(list(shape), dtypes.named(kind.name))
+
+
+def read_only(name: str) -> Callable[[Any, Any], None]:
+    """The setter of a property that cannot be set."""
+
+    def refuse(node: Any, value: Any) -> None:
+        raise AttributeError(f"attribute '{name}' of 'torch._C._FunctionBase' objects is not writable")
+
+    return refuse
 
 
 class Extra:

@@ -99,8 +99,8 @@ class Op:
         self.meets = kind in ("pointwise", "float", "tensors")
         self.fits = self.meets or kind == "assign"
         self.numbers = NUMBERS if kind in ("pointwise", "float") and len(self.tensors) == 2 else None
-        unusual = self.several or self.extras or self.variadic or self.kept or self.optional or len(self.tensors) > 2
-        self.simple = kind != "assign" and not unusual
+        unusual = self.several or self.extras or self.variadic or self.optional or len(self.tensors) > 2
+        self.simple = kind != "assign" and not unusual and not (self.kept and (self.fits or len(self.tensors) > 1))
         self.tangent = tangent or TANGENTS.get(kind)
         self.batch = batch or self._batching()
         self.slopes: dict[str, Any] = {}

@@ -64,6 +64,9 @@ def _text(op: Any) -> str:
         return f"def {op.name}({op.parameters}):\n    {refuse}\n"
     first, second = (*op.tensors, None)[:2]
     out = [f"if S.unusual or type({first}) is not Tensor:", f"    {refuse}"]
+    for name in op.kept:
+        given = name if name in op.lists else f"({name},)"
+        out += [f"for kept in {given}:", "    if type(kept) is not Tensor and kept is not None:", f"        {refuse}"]
     out += [f"a0 = {first}._array", f"rg0 = {first}._rg"]
     if second is not None:
         out += _second_operand(op, first, second, refuse)
@@ -131,6 +134,11 @@ UNRECORDED = ["t._rg = False", "t._fn = None", "return t"]
 def _result(op: Any, refuse: str) -> list[str]:
     """Run the op; `t` is its result, but for its place in the graph."""
     given = [f"a{op.tensors.index(name)}" if name in op.tensors else name for name in op.order]
+    for i, name in enumerate(op.order):
+        if name in op.lists:
+            given[i] = f"tuple([None if kept is None else kept._array for kept in {name}])"
+        elif name in op.kept:
+            given[i] = f"{name}._array"
     run = [f"r = forward({', '.join(given)})"]
     if op.meets and len(op.tensors) > 1:  # shapes that do not broadcast: the door says so
         run = ["try:", *_indented(run), "except ValueError:", f"    {refuse}"]
@@ -152,6 +160,9 @@ def _save(op: Any, name: str, first: str, second: str | None) -> list[str]:
     """What the formulas read of `name`, if one that reads it is wanted."""
     if name == "result":
         return ["node.s_result = r", "node.c_result = None", "node.v_result = 0"]
+    if name in op.lists:
+        versions = "0 if kept is None or kept._storage is None else kept._storage.version"
+        return [f"node.s_{name} = {name}", f"node.v_{name} = tuple([{versions} for kept in {name}])"]
     storage = f"{name}._storage is None"
     if name == second and op.numbers is not None:
         storage = f"a1 is saved or {storage}"

@@ -164,6 +164,22 @@ def text_of(arg: Any) -> str:
     return arg.__name__ if isinstance(arg, type) else number(arg)
 
 
+def in_brackets(several: list[Any]) -> list[Any]:
+    """A list's arguments: its tensors, if there are any, bear the brackets and what is said between them."""
+    named: list[Any] = []
+    text = "("
+    for arg in several:
+        if isinstance(arg, tuple):
+            named.append((arg[0], text + (arg[1] if len(arg) > 1 else "{}")))
+            text = ""
+        else:
+            text += f"{text_of(arg)}, "
+    if not named:
+        return several
+    serial, last = named[-1]
+    return [*named[:-1], (serial, ", ".join([last, *text.split(", ")[:-1]]) + ")")]
+
+
 def value(copy: Any) -> Value | None:
     """The value of an array's copy; large arrays were summed up when they were heard."""
     return copy if copy is None or isinstance(copy, Value) else Value.of(copy)

@@ -13,7 +13,7 @@ import numpy as np
 
 from ..events import Event, listeners, next_tag, tag
 from .caller import line_of, user_frame, variables
-from .reading import Reader, text_of
+from .reading import Reader, in_brackets
 from .records import Record
 from .values import LIMIT, Value
 
@@ -224,7 +224,7 @@ class Recorder:
             several: list[Any] = []
             for each in arg:
                 self._note(each, several, tensors, found)
-            given += several if len(several) < 2 else _in_brackets(several)
+            given += several if len(several) < 2 else in_brackets(several)
         elif type(arg).__name__ == "dtype":
             given.append(str(arg))
         else:
@@ -289,19 +289,3 @@ class Recorder:
         """The serial number under which a node is known: the leaf's for its AccumulateGrad."""
         serial = tag(node)
         return serial if serial in self._nodes or node.name() != ACCUMULATE else tag(node.variable)
-
-
-def _in_brackets(several: list[Any]) -> list[Any]:
-    """A list's arguments: its tensors, if there are any, bear the brackets and what is said between them."""
-    named: list[Any] = []
-    text = "("
-    for arg in several:
-        if isinstance(arg, tuple):
-            named.append((arg[0], text + (arg[1] if len(arg) > 1 else "{}")))
-            text = ""
-        else:
-            text += f"{text_of(arg)}, "
-    if not named:
-        return several
-    serial, last = named[-1]
-    return [*named[:-1], (serial, ", ".join([last, *text.split(", ")[:-1]]) + ")")]
