@@ -94,7 +94,8 @@ def mapped(function: Callable[[Any], Any], tree: Any) -> Any:
 def spread(prefix: Any, structure: Structure) -> list[Any] | None:
     """A leaf for every leaf of a structure, where one leaf of `prefix` may stand for a whole part; None if none fits.
 
-    This is how `in_dims=0` is said of a dict of tensors.
+    This is how `in_dims=0` is said of a dict of tensors. A dict's parts meet by their keys; PyTorch 2.13 mixes them up
+    where these are in another order.
     """
     kind = type(prefix)
     if kind not in (dict, OrderedDict, tuple, list) and not _is_named(kind):
