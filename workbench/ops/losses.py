@@ -8,7 +8,10 @@ from typing import Any
 import numpy as np
 
 from ..autograd import dtypes
+from ..autograd.levels import elements
+from ..autograd.state import local
 from ..autograd.tensor import Tensor, wrap
+from .choice import where_
 from .declare import define, in_formulas
 from .refusals import check_broadcast, only_floats
 
@@ -77,10 +80,14 @@ def _chosen(
 def _nll_of(
     a: np.ndarray, target: np.ndarray, weight: Any, reduction: int, ignore_index: int, total: np.ndarray
 ) -> np.ndarray:
-    with_signs = np.add.reduce(a * _chosen(a, target, weight, NONE, ignore_index, total), axis=_class_dim(a.ndim))
+    counted = target != ignore_index
+    where = np.where(counted, target, 0).astype(np.intp)
+    rows = a if a.ndim == 2 else np.moveaxis(a, _class_dim(a.ndim), -1).reshape(-1, a.shape[_class_dim(a.ndim)])
+    picked = -rows[np.arange(len(rows)), where.reshape(-1)].reshape(target.shape)
+    each = np.where(counted, picked if weight is None else picked * weight[where], a.dtype.type(0))
     if reduction == NONE:
-        return with_signs
-    out = np.add.reduce(with_signs, axis=None)
+        return each
+    out = np.add.reduce(each, axis=None)
     return out / total if reduction == MEAN else out
 
 
@@ -189,12 +196,22 @@ def nll_loss(
 
 
 def _nll(input: Tensor, target: Tensor, weight: Tensor | None, how: int, ignore_index: int) -> Tensor:
-    where = target._array[target._array != ignore_index]
-    total = where.size if weight is None else weight._array[where].sum()
-    kept = np.asarray(total if how != NONE or input.ndim == 1 else 0, input._array.dtype)
+    total = _total(target, weight, ignore_index) if how != NONE or input.ndim == 1 else wrap(np.zeros(()))
     if input.ndim == 1:
         target = target.reshape(())
-    return (_nll_loss if input.ndim < 3 else _nll_loss_2d)(input, target, weight, how, ignore_index, wrap(kept))
+    op = _nll_loss if input.ndim < 3 else _nll_loss_2d
+    return op(input, target, weight, how, ignore_index, total.to(input.dtype))
+
+
+def _total(target: Tensor, weight: Tensor | None, ignore_index: int) -> Tensor:
+    """The weights of all targets together."""
+    if not local.modes.levels:
+        where = target._array[target._array != ignore_index]
+        return wrap(np.asarray(where.size if weight is None else weight._array[where].sum()))
+    counted = target != ignore_index
+    if weight is None:
+        return counted.sum()
+    return where_(counted, weight.detach()[where_(counted, target, 0)], 0.0).sum()
 
 
 def _check_target(input: Tensor, target: Tensor, weight: Tensor | None, ignore_index: int) -> None:
@@ -227,6 +244,7 @@ def _check_target(input: Tensor, target: Tensor, weight: Tensor | None, ignore_i
         )
     if weight is not None and weight.dtype is not input.dtype:
         raise RuntimeError(f"expected scalar type {input.dtype.word} but found {weight.dtype.word}")
+    t = elements(target)
     outside = t[(t != ignore_index) & ((t < 0) | (t >= classes))]
     if outside.size:
         raise IndexError(f"Target {outside.flat[0]} is out of bounds.")
