@@ -48,7 +48,15 @@ LONGER = {
 # statement each, a file an idea) and without the tools that merely use it. On the second: what transforms add.
 TRANSFORMS = {"batched_function.py", "forward_ad.py", "levels.py", "transformed.py"}
 TRANSFORM_RULES = ("batchlayers.py", "batching.py", "batchrules.py", "lifting.py", "tangents.py")
-TOOLS = {"functional.py", "gradcheck.py", "jacobians.py", "legacy.py", "printing.py"}
+TOOLS = {
+    "anomaly_mode.py",
+    "functional.py",
+    "gradcheck.py",
+    "graph.py",
+    "jacobians.py",
+    "legacy.py",
+    "printing.py",
+}
 MACHINERY = {"compile.py", "declare.py", "door.py", "shapes.py", "straight.py", "strided.py"}
 AFTERNOON = 3000  # lines of code
 
