@@ -1,17 +1,21 @@
 """How an op pushes tangents forward, derived from what its declaration says already.
 
+An op's tangent is a formula as its derivative is, in which `self_t` is the tangent of `self`. A family writes it:
+
 | `tangent=` | the tangent of the result |
 |---|---|
 | "pointwise" | each formula with the tangent in the place of the gradient, summed: a symmetric Jacobian transposed |
 | "linear" | the op itself on the tangents |
 | "multilinear" | the op with one operand at a time replaced by its tangent, summed |
 | "reduction" | the gradient of each result times the tangent, summed over what is reduced |
-| "transposed" | the formulas, transposed by differentiating them with respect to the gradient |
-| a formula | itself: `self_t` is the tangent of `self`; its terms about what has none are left out |
+| "transposed" | none: the formulas are transposed by differentiating them with respect to the gradient |
+| a formula | itself |
 
-Where a declaration says nothing, the formulas tell: one that reads no operand belongs to a linear op (unless the op
-adds something constant, or is flat: then the declaration must say so), one that reads all operands but its own to a
-multilinear op.
+Terms about operands that have no tangent are left out. Where a declaration says nothing, the formulas tell: one that
+reads no operand belongs to a linear op (unless the op adds something constant, or is flat: then the declaration must
+say so), one that reads all operands but its own to a multilinear op.
+
+As in backward, a formula runs on plain arrays where nothing is recorded, and on tensors where somebody looks on.
 """
 
 from __future__ import annotations
@@ -26,24 +30,41 @@ from ..autograd.levels import Lifted, entered, lift, value_of
 from ..autograd.state import local
 from ..autograd.tensor import Tensor, wrap
 from .compile import ARRAYS, TENSORS, Reads, compiled
+from .declare import in_formulas
 
 Tensors = tuple[Tensor, ...]
-Values = tuple[Any, ...]  # of arrays or of tensors, None for zeros
+Values = tuple[Any, ...]  # of arrays or of tensors
 
 
 def push(op: Any, args: tuple[Any, ...], moved: list[Tensor | None], outs: Tensors, extras: Tensors) -> Tensors:
     """The tangents of an op's outputs, from the primal arguments and each operand's tangent, None for zero."""
+    if family(op) == "transposed":
+        found = _transposed(op, args, moved, outs)
+    elif op.kind in ("view", "views"):
+        found = _formula(op, moved, TENSORS)(args, moved, outs, extras)
+        return found if op.several else (found,)
+    elif _recorded(op, args, moved):
+        found = (_formula(op, moved, TENSORS)(args, _filled(op, args, moved, TENSORS), outs, extras),)
+    else:
+        found = pushed(op, *[_arrays(things) for things in (args, moved, outs, extras)])
+        return tuple([wrap(a) for a in found])
+    return tuple([_fitting(t, out, moved) for t, out in zip(found, outs, strict=True)])
+
+
+def pushed(op: Any, args: Any, moved: list[Any], outs: Any, extras: Any) -> Values:
+    """The same on arrays, for an op with one output."""
+    t = _formula(op, moved, ARRAYS)(args, _filled(op, args, moved, ARRAYS), outs, extras)
+    return (_fitting_array(t, outs[0], moved),)
+
+
+def family(op: Any) -> str:
+    """An op's family or formula: what its declaration says or, where it is silent, what its formulas tell."""
     if op.tangent is None:
-        op.tangent = _family(op)
-    rule = RULES.get(op.tangent, _by_formula)
-    if op.kind in ("view", "views"):
-        return rule(op, args, moved, outs, extras, TENSORS)
-    if rule is _transposed or _recorded(op, args, moved):
-        found = rule(op, args, moved, outs, extras, TENSORS)
-        return tuple([_fitting(t, out, moved) for t, out in zip(found, outs, strict=True)])
-    arrays = _arrays(moved)
-    found = rule(op, _arrays(args), arrays, _arrays(outs), _arrays(extras), ARRAYS)
-    return tuple([wrap(_fitting_array(t, out._array, arrays)) for t, out in zip(found, outs, strict=True)])
+        operands = {*op.tensors, "result"}
+        read = [operands & set(op.reads[name].tensors) for name in op.tensors]
+        others = [{*op.tensors} - {name} for name in op.tensors]
+        op.tangent = "linear" if not any(read) else "multilinear" if read == others else "transposed"
+    return op.tangent
 
 
 def _recorded(op: Any, args: tuple[Any, ...], moved: list[Tensor | None]) -> bool:
@@ -62,14 +83,12 @@ def _arrays(things: Any) -> list[Any]:
     ]
 
 
-def _family(op: Any) -> str:
-    """What the formulas tell about an op."""
-    operands = {*op.tensors, "result"}
-    read = [operands & set(op.reads[name].tensors) for name in op.tensors]
-    if not any(read):
-        return "linear"
-    multilinear = all(names == {*op.tensors} - {name} for name, names in zip(op.tensors, read, strict=True))
-    return "multilinear" if multilinear else "transposed"
+def _filled(op: Any, args: Any, moved: list[Any], words: dict[str, Any]) -> list[Any]:
+    """The tangents; those of a list with zeros in it, as a list."""
+    if not op.variadic:
+        return moved
+    tensors = args[op.order.index(op.tensors[0])]
+    return [[words["zeros_like"](t) if m is None else m for t, m in zip(tensors, moved, strict=True)]]
 
 
 def _fitting(t: Tensor | None, out: Tensor, moved: list[Tensor | None]) -> Tensor:
@@ -87,7 +106,8 @@ def _fitting_array(t: Any, out: np.ndarray, moved: list[Any]) -> np.ndarray:
     """The same for an array."""
     if t is None:
         return np.zeros_like(out)
-    t = np.asarray(t)
+    if type(t) is not np.ndarray:
+        t = np.asarray(t)
     if t.shape != out.shape:
         t = np.broadcast_to(t, out.shape)
     elif t.dtype is out.dtype and t.base is None and not any([t is m for m in moved]):
@@ -95,123 +115,66 @@ def _fitting_array(t: Any, out: np.ndarray, moved: list[Any]) -> np.ndarray:
     return t.astype(out.dtype)
 
 
-def _sum(terms: list[Any]) -> Any:
-    total = terms[0] if terms else None
-    for term in terms[1:]:
-        total = total + term
-    return total
-
-
-def _given(op: Any, args: Any, outs: Values, extras: Values) -> dict[str, Any]:
-    """What formulas may read, by name."""
-    given = dict(zip(op.order, args, strict=True))
-    given.update(zip(op.extras, extras, strict=True))
-    given["result"] = outs[0]
-    return given
-
-
-def _pointwise(op: Any, args: Any, moved: Any, outs: Values, extras: Values, words: dict[str, Any]) -> Values:
-    given = _given(op, args, outs, extras)
-    pairs = zip(op.tensors, moved, strict=True)
-    return (_sum([_slope(op, name, words)(t, given) for name, t in pairs if t is not None and name in op.reads]),)
-
-
-def _slope(op: Any, name: str, words: dict[str, Any]) -> Any:
-    """A formula as a function of the tangent and what is given."""
-    found = op.slopes.get((name, words is ARRAYS))
+def _formula(op: Any, moved: list[Any], words: dict[str, Any]) -> Any:
+    """The formula for what has tangents, as a function of the arguments, the tangents, the outputs and the rest."""
+    moving = tuple([m is not None for m in moved])
+    key = moving if words is ARRAYS else (moving,)
+    found = op.slopes.get(key)
     if found is None:
-        found = op.slopes[name, words is ARRAYS] = _function(f"slope_{name}(grad, given)", op.reads[name], op, words)
+        found = op.slopes[key] = _compiled(op, moving, words)
     return found
 
 
-def _function(head: str, reads: Reads, op: Any, words: dict[str, Any]) -> Any:
-    """A formula as a function of what is given, by name."""
-    lines = [f"{t} = given[{t!r}]" for t in (*reads.tensors, *reads.arguments)]
-    lines += [f"{t} = beside({t}, grad)" for t in reads.tensors if t in op.tensors and op.numbers is not None]
-    lines += [f"{t}_shape = given[{t!r}].shape" for t in reads.shapes]
-    text = "\n    ".join([f"def {head}:", *lines, f"return {reads.text}"]) + "\n"
-    return compiled(text, head.partition("(")[0], words, op)
+def _compiled(op: Any, moving: tuple[bool, ...], words: dict[str, Any]) -> Any:
+    tangents = [f"{name}_t" for name in op.tensors]
+    reads = Reads(tangent_text(op, moving), [*op.tensors, *op.kept, *op.extras, *tangents], op)
+    where = {name: f"args[{i}]" for i, name in enumerate(op.order)} | {"result": "outs[0]"}
+    where |= {name: f"extras[{i}]" for i, name in enumerate(op.extras)}
+    where |= {name: f"moved[{i}]" for i, name in enumerate(tangents)}
+    lines = [f"{name} = {where[name]}" for name in (*reads.tensors, *reads.arguments)]
+    lines += [
+        f"{name} = beside({name}, outs[0])" for name in reads.tensors if name in op.tensors and op.numbers is not None
+    ]
+    lines += [f"{name}_shape = {where[name]}.shape" for name in reads.shapes]
+    text = "\n    ".join(["def tangent(args, moved, outs, extras):", *lines, f"return {reads.text}"]) + "\n"
+    return compiled(text, "tangent", words, op)
 
 
-def _run(op: Any, args: Values, operands: list[Any], words: dict[str, Any]) -> Values:
-    """The op itself with other operands."""
-    if op.variadic:
-        args = tuple([operands if name == op.tensors[0] else a for name, a in zip(op.order, args, strict=True)])
+def tangent_text(op: Any, moving: tuple[bool, ...]) -> str:
+    """The formula for the tangent of an op's result, where those of its operands have tangents."""
+    names = [name for name, moves in zip(op.tensors, moving, strict=False) if moves]
+    kind = family(op)
+    if kind == "linear":
+        tangents = {name: f"{name}_t" if name in names or op.variadic else f"zeros_like({name})" for name in op.tensors}
+        return _called(op, tangents)
+    if kind == "multilinear":
+        terms = [_called(op, {name: f"{name}_t"}) for name in names]
+    elif kind == "pointwise":
+        terms = [_with_grad(op.formulas[name], f"{name}_t") for name in names if name in op.formulas]
+    elif kind == "reduction":
+        how = "dim, keepdim" if "dim" in op.order else "None, False"
+        slopes = [(_with_grad(op.formulas[name], "(zeros_like(result) + 1)"), name) for name in names]
+        terms = [f"added_up({slope}, {name}_t, result, {how})" for slope, name in slopes]
     else:
-        new = dict(zip(op.tensors, operands, strict=True))
-        args = tuple([new.get(name, a) for name, a in zip(op.order, args, strict=True)])
-    return op.perform(args)[0] if words is TENSORS else (op.forward(*args),)
+        terms = [ast.unparse(term) for term in _terms(ast.parse(kind, mode="eval").body)]
+        terms = [term for term in terms if any(f"{name}_t" in term for name in names)]
+    return " + ".join([f"({term})" for term in terms]) or "None"
 
 
-def _operands(op: Any, args: tuple[Any, ...]) -> list[Any]:
-    return op.operands(dict(zip(op.order, args, strict=True)))
+def _called(op: Any, instead: dict[str, str]) -> str:
+    """A call of the op with something else for some arguments."""
+    return f"{op.name}({', '.join([instead.get(name, name) for name in op.order])})"
 
 
-def _linear(op: Any, args: Any, moved: Any, outs: Values, extras: Values, words: dict[str, Any]) -> Values:
-    if any([m is None for m in moved]):
-        pairs = zip(_operands(op, args), moved, strict=True)
-        moved = [words["zeros"](t.shape, t) if m is None else m for t, m in pairs]
-    return _run(op, args, moved, words)
+def _with_grad(formula: str, instead: str) -> str:
+    """A formula with something else in the place of `grad`."""
+    tree = ast.parse(formula, mode="eval")
 
+    class Grad(ast.NodeTransformer):
+        def visit_Name(self, node: ast.Name) -> ast.AST:
+            return ast.parse(instead, mode="eval").body if node.id == "grad" else node
 
-def _multilinear(op: Any, args: Any, moved: Any, outs: Values, extras: Values, words: dict[str, Any]) -> Values:
-    operands = _operands(op, args)
-    places = [i for i, t in enumerate(moved) if t is not None]
-    return (_sum([_run(op, args, [*operands[:i], moved[i], *operands[i + 1 :]], words)[0] for i in places]),)
-
-
-def _reduction(op: Any, args: Any, moved: Any, outs: Values, extras: Values, words: dict[str, Any]) -> Values:
-    given = _given(op, args, outs, extras)
-    one = words["zeros_like"](outs[0]) + 1
-    terms = []
-    for name, tangent in zip(op.tensors, moved, strict=True):
-        slope = None if tangent is None else _slope(op, name, words)(one, given)
-        if slope is not None:
-            terms.append(_reduced(slope * tangent, given, one, words))
-    return (_sum(terms),)
-
-
-def _reduced(x: Any, given: dict[str, Any], like: Any, words: dict[str, Any]) -> Any:
-    """The sum over what an op reduces."""
-    if "dim" not in given:
-        return words["sum_all"](x) if like.ndim < x.ndim else x
-    dim = given["dim"]
-    dims = (dim,) if isinstance(dim, int) else words["over"](x.shape, dim)
-    return words["sum_dim"](x, dims, given["keepdim"]) if x.ndim else x
-
-
-def _transposed(op: Any, args: Any, moved: Any, outs: Values, extras: Values, words: dict[str, Any]) -> Values:
-    """J v is the derivative of w -> w J with respect to w, along v: two reverse passes make one forward pass."""
-    operands = _operands(op, args)
-    with entered("grad") as level:
-        lifted = [t if m is None else lift(t, level, True) for t, m in zip(operands, moved, strict=True)]
-        found = _run(op, args, lifted, words)
-        w = [lift(wrap(np.zeros_like(out._array)), level, True) for out in outs]
-        moving = [i for i, m in enumerate(moved) if m is not None]
-        back = gradients(found, [lifted[i] for i in moving], w, True, True)
-        pairs = [(g, moved[i]) for g, i in zip(back, moving, strict=True) if type(g) is Lifted and g.requires_grad]
-        if pairs:
-            grads = gradients([g for g, _ in pairs], w, [m for _, m in pairs], True, True)
-            return tuple([None if g is None else value_of(g, level) for g in grads])
-    return (None,) * len(outs)
-
-
-def _by_formula(op: Any, args: Any, moved: Any, outs: Values, extras: Values, words: dict[str, Any]) -> Values:
-    given = _given(op, args, outs, extras)
-    given.update([(f"{name}_t", m) for name, m in zip(op.tensors, moved, strict=True)])
-    key = (words is ARRAYS, *[m is not None for m in moved])
-    found = op.slopes.get(key)
-    if found is None:
-        found = op.slopes[key] = _formula(op, [f"{n}_t" for n, m in zip(op.tensors, key[1:], strict=True) if m], words)
-    return (found(given),)
-
-
-def _formula(op: Any, moving: list[str], words: dict[str, Any]) -> Any:
-    """The terms of an op's formula that are about operands with tangents, as a function of what is given."""
-    texts = [ast.unparse(term) for term in _terms(ast.parse(op.tangent, mode="eval").body)]
-    texts = [text for text in texts if any(name in text for name in moving)]
-    reads = Reads(" + ".join(texts) or "None", [*op.tensors, *op.kept, *op.extras, *moving], op)
-    return _function("tangent(given)", reads, op, words)
+    return ast.unparse(Grad().visit(tree))
 
 
 def _terms(node: ast.expr) -> list[ast.expr]:
@@ -221,13 +184,40 @@ def _terms(node: ast.expr) -> list[ast.expr]:
     return [node]
 
 
+def _transposed(op: Any, args: tuple[Any, ...], moved: list[Tensor | None], outs: Tensors) -> Values:
+    """J v is the derivative of w -> w J with respect to w, along v: two reverse passes make one forward pass."""
+    new = dict(zip(op.tensors, moved, strict=True))
+    with entered("grad") as level:
+        pairs = zip(op.order, args, strict=True)
+        args = tuple([t if new.get(name) is None else lift(t, level, True) for name, t in pairs])
+        found = op.perform(args)[0]
+        w = [lift(wrap(np.zeros_like(out._array)), level, True) for out in outs]
+        moving = [(t, new[name]) for name, t in zip(op.order, args, strict=True) if new.get(name) is not None]
+        back = gradients(found, [t for t, _ in moving], w, True, True)
+        pairs = [(g, m) for g, (_, m) in zip(back, moving, strict=True) if type(g) is Lifted and g.requires_grad]
+        if pairs:
+            grads = gradients([g for g, _ in pairs], w, [m for _, m in pairs], True, True)
+            return tuple([None if g is None else value_of(g, level) for g in grads])
+    return (None,) * len(outs)
+
+
+def _adding_up(words: dict[str, Any]) -> Any:
+    def added_up(slope: Any, tangent: Any, result: Any, dim: Any, keepdim: bool) -> Any:
+        """A gradient times a tangent, summed over what an op reduces."""
+        if slope is None:
+            return None
+        x = slope * tangent
+        if dim is None and not keepdim:
+            return words["sum_all"](x) if result.ndim < x.ndim else x
+        return words["sum_dim"](x, (dim,) if isinstance(dim, int) else words["over"](x.shape, dim), keepdim)
+
+    return added_up
+
+
+in_formulas("added_up", _adding_up(ARRAYS), _adding_up(TENSORS))
 # A number among the operands as the array or the tensor that a formula expects.
-ARRAYS["beside"] = lambda x, grad: x if isinstance(x, np.ndarray) else np.array(x, grad.dtype)
-TENSORS["beside"] = lambda x, grad: x if isinstance(x, Tensor) else wrap(np.array(x, grad._array.dtype))
-RULES = {
-    "pointwise": _pointwise,
-    "linear": _linear,
-    "multilinear": _multilinear,
-    "reduction": _reduction,
-    "transposed": _transposed,
-}
+in_formulas(
+    "beside",
+    lambda x, out: x if isinstance(x, np.ndarray) else np.array(x, out.dtype),
+    lambda x, out: x if isinstance(x, Tensor) else wrap(np.array(x, out._array.dtype)),
+)
