@@ -76,6 +76,13 @@ def at(t: Tensor, level: Level) -> Tensor:
     return t
 
 
+def elements(t: Tensor) -> np.ndarray:
+    """All elements that a tensor stands for: those of every sample."""
+    while type(t) is Lifted:
+        t = t._value
+    return t._array
+
+
 def same_level(a: Tensor, t: Tensor) -> bool:
     """Whether two tensors were lifted to the same level, or neither was."""
     return a._level is t._level if type(a) is type(t) is Lifted else type(a) is not Lifted is not type(t)

@@ -165,13 +165,15 @@ def _assign(op: Any, args: tuple[Any, ...], size: int) -> Results:
     return op.perform(tuple([mapped(a, lambda m: m.aligned(ndim)) for a in (first, *args[1:])]))
 
 
-def _dims(op: Any, args: tuple[Any, ...], size: int) -> Results:
+def dims_moved(op: Any, args: tuple[Any, ...], size: int) -> Results:
+    """The batch in front of all tensors, dimensions moved on."""
     scalars = [not m.ndim for m in tensors_in(args)]
     if not any(scalars):
         return new_dims(op, args, size)
     if not all(scalars):
         return looped(op, args, size)
-    # the one dimension that a tensor without any is said to have
+    # one dimension, which a tensor without any is said to have, and which is kept
+    args = tuple([name == "keepdim" or a for name, a in zip(op.order, args, strict=True)])
     outs, extras = new_dims(op, tuple([mapped(a, lambda m: Mapped(m.shaped((1,)), m.batched)) for a in args]), size)
     return tuple([t.reshape(size) for t in outs]), extras
 
@@ -219,4 +221,4 @@ def looped(op: Any, args: tuple[Any, ...], size: int) -> Results:
     return outs, extras
 
 
-RULES = {"pointwise": pointwise, "assign": _assign, "dims": _dims, "new dims": new_dims, "loop": looped}
+RULES = {"pointwise": pointwise, "assign": _assign, "dims": dims_moved, "new dims": new_dims, "loop": looped}

@@ -10,7 +10,7 @@ import numpy as np
 from .. import errors
 from ..autograd.tensor import Tensor, wrap
 from ..autograd.views import layout_of
-from .batching import Mapped, Results, alone, batches, flat, looped, new_dims, run
+from .batching import Mapped, Results, alone, batches, dims_moved, flat, looped, run
 from .compile import TENSORS
 
 Ints = tuple[int, ...]
@@ -118,7 +118,7 @@ def _strided(op: Any, size: int, self: Mapped, geometry: Any, layout: Any) -> Re
 @batches("argmax", "argmin")
 def _where_extreme(op: Any, size: int, self: Mapped, dim: int | None, keepdim: bool) -> Results:
     if dim is not None:
-        return new_dims(op, (self, dim, keepdim), size)
+        return dims_moved(op, (self, dim, keepdim), size)
     (out,), _ = run(op, self=flat(self.value), dim=1, keepdim=False)
     return alone(out.reshape(size, *(1,) * self.ndim) if keepdim else out)
 

@@ -13,6 +13,7 @@ from ..autograd import dtypes
 from ..autograd.tensor import Tensor, wrap
 from .arguments import number_of
 from .declare import define, in_formulas, method, operator
+from .looking import is_batched
 from .refusals import lift, not_a_tensor, only_floats
 
 maximum = define(
@@ -107,6 +108,8 @@ def where(condition: Tensor, input: Any = None, other: Any = None) -> Any:
     if not isinstance(condition, Tensor):
         raise TypeError(not_a_tensor("where", "condition", 0, condition))
     if input is None and other is None:
+        if is_batched(condition) is not None:
+            raise RuntimeError(errors.VMAP_DYNAMIC.format("where"))
         return tuple([wrap(index) for index in np.nonzero(np.atleast_1d(condition._array))])
     if condition.dtype is dtypes.uint8:
         warnings.warn(errors.WHERE_BYTES, UserWarning, stacklevel=2)

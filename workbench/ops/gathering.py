@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from .. import errors
+from ..autograd.levels import elements
 from ..autograd.tensor import Tensor, wrap
 from .compile import TENSORS
 from .declare import define, in_formulas, method
@@ -190,9 +191,11 @@ def _check_index(function: str, t: Tensor, dim: int, index: Tensor, src: Tensor 
         if src is not None:
             wanted += f" and to be no larger size than src {list(src._array.shape)}"
         raise RuntimeError(f"Expected index {list(places)} to be {wanted}")
-    outside = index._array[(index._array < 0) | (index._array >= shape[dim])]
+    every = elements(index)
+    outside = every[(every < 0) | (every >= shape[dim])]
     if outside.size:
-        raise RuntimeError(f"index {outside.flat[0]} is out of bounds for dimension {dim} with size {shape[dim]}")
+        place = dim + every.ndim - index._array.ndim
+        raise RuntimeError(f"index {outside.flat[0]} is out of bounds for dimension {place} with size {shape[dim]}")
     return dim
 
 
@@ -253,7 +256,8 @@ def index_select(self: Tensor, dim: int, index: Tensor) -> Tensor:
     """The slices along `dim` that a vector of indices names."""
     dim = dim_index(dim, self._array.ndim)
     size = self._array.shape[dim] if self._array.ndim else 1
-    outside = index._array[(index._array < 0) | (index._array >= size)]
+    every = elements(index)
+    outside = every[(every < 0) | (every >= size)]
     if outside.size:
         raise RuntimeError(f"INDICES element is out of DATA bounds, id={outside.flat[0]} axis_dim={size}")
     return _index_select(self, dim, index)

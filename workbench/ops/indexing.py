@@ -8,6 +8,7 @@ import numpy as np
 
 from ..autograd.tensor import Tensor, wrap
 from .declare import define, in_formulas, method
+from .looking import is_batched
 from .movement import _alias, unsqueeze
 from .shapes import dim_index, pair
 
@@ -211,7 +212,7 @@ def _lookup_of(part: Any, shape: tuple[int, ...], dim: int) -> Tensor:
 def _is_number(part: Any) -> bool:
     """Whether a part picks one element of a dimension: an int, or a tensor without dimensions that holds one."""
     if isinstance(part, Tensor):
-        return not part._array.ndim and part._array.dtype.kind in "iu"
+        return not part._array.ndim and part._array.dtype.kind in "iu" and is_batched(part) is None
     return isinstance(part, (int, np.integer)) and not isinstance(part, bool)
 
 
@@ -268,13 +269,19 @@ _sort = define(
 sort_result = pair("sort")
 
 
+def _order(a: np.ndarray, dim: int, descending: bool) -> np.ndarray:
+    if descending:
+        a = -a if a.dtype.kind == "f" else ~a  # the least integer and bytes have no negative
+    return np.argsort(a, axis=dim, kind="stable") if a.ndim else np.zeros((), np.int64)
+
+
+_argsort = define("argsort", "argsort(Tensor self, dim, descending)", _order)
+
+
 @method()
 def argsort(self: Tensor, dim: int = -1, descending: bool = False) -> Tensor:
     """The indices that put the elements in order along `dim`; equal elements keep their order."""
-    a = self._array
-    if descending:
-        a = -a if a.dtype.kind == "f" else ~a  # the least integer and bytes have no negative
-    return wrap(np.argsort(a, axis=dim_index(dim, a.ndim), kind="stable") if a.ndim else np.zeros((), np.int64))
+    return _argsort(self, dim_index(dim, self._array.ndim), descending)
 
 
 @method()

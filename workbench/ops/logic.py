@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import builtins
 from typing import Any
 
 import numpy as np
 
+from .. import errors
 from ..autograd.tensor import Tensor, wrap
 from .declare import define, method
+from .looking import is_batched
 from .refusals import not_a_tensor
 from .shapes import dims_of
 
@@ -23,26 +26,41 @@ for _function in (logical_and, logical_or, logical_xor, logical_not, isnan, isin
     setattr(Tensor, _function.op.name, _function)
 
 
-def _answer(t: Tensor, answer: np.ndarray) -> Tensor:
-    """A mask; bytes where the question was about bytes."""
-    return wrap(np.asarray(answer, np.uint8 if t._array.dtype == np.uint8 else bool))
+def _answer(ask: Any) -> Any:
+    """The answer as a mask; as bytes where the question was about bytes."""
+    return lambda a, dim, keepdim: np.asarray(
+        ask(a, axis=dim, keepdims=keepdim), np.uint8 if a.dtype == np.uint8 else bool
+    )
+
+
+_all, _any = (
+    define(name, f"{name}(Tensor self, dim, keepdim)", _answer(ask)) for name, ask in (("all", np.all), ("any", np.any))
+)
+_isclose = define("isclose", "isclose(Tensor self, Tensor other, rtol, atol, equal_nan)", np.isclose, batch="pointwise")
+
+
+def _refuse_batches(sentence: str, *tensors: Tensor) -> None:
+    """RuntimeError where the answer would be one for each sample, which Python cannot have."""
+    if builtins.any(is_batched(t) is not None for t in tensors):
+        raise RuntimeError(sentence)
 
 
 @method()
 def all(self: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
     """Whether every element is true, or every one over `dim`."""
-    return _answer(self, np.all(self._array, axis=dims_of(dim, self._array.ndim), keepdims=keepdim))
+    return _all(self, dims_of(dim, self._array.ndim), keepdim)
 
 
 @method()
 def any(self: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
     """Whether any element is true, or any one over `dim`."""
-    return _answer(self, np.any(self._array, axis=dims_of(dim, self._array.ndim), keepdims=keepdim))
+    return _any(self, dims_of(dim, self._array.ndim), keepdim)
 
 
 @method()
 def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
     """The indices of the elements that are not zero: a row for each, or a vector for each dimension."""
+    _refuse_batches(errors.VMAP_DYNAMIC.format("nonzero"), input)
     where = np.nonzero(np.atleast_1d(input._array))
     if as_tuple:
         return tuple(wrap(w) for w in where)
@@ -54,6 +72,7 @@ def equal(self: Tensor, other: Tensor) -> bool:
     """Whether two tensors have the same shape and elements."""
     if not isinstance(other, Tensor):
         raise TypeError(not_a_tensor("equal", "other", 1, other))
+    _refuse_batches(errors.VMAP_EQUAL, self, other)
     return bool(np.array_equal(self._array, other._array))
 
 
@@ -64,7 +83,7 @@ def isclose(self: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-0
         raise TypeError(not_a_tensor("isclose", "other", 1, other))
     if self.dtype is not other.dtype:
         raise RuntimeError(f"{self.dtype.word} did not match {other.dtype.word}")
-    return wrap(np.asarray(np.isclose(self._array, other._array, rtol, atol, equal_nan)))
+    return _isclose(self, other, rtol, atol, equal_nan)
 
 
 @method()
@@ -72,4 +91,5 @@ def allclose(self: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-
     """Whether all elements differ by at most atol + rtol * |other|."""
     if not isinstance(other, Tensor):
         raise TypeError(not_a_tensor("allclose", "other", 1, other))
+    _refuse_batches(errors.VMAP_ALLCLOSE, self, other)
     return bool(np.all(isclose(self, other, rtol, atol, equal_nan)._array))

@@ -283,7 +283,8 @@ def to(self: Tensor, dtype: dtypes.dtype) -> Tensor:
     dtype = dtypes.chosen("to", dtype, self.dtype)
     if self._array.dtype is dtype.np:
         return self
-    return _to_copy(self, dtype, self.dtype) if dtype.is_floating_point else wrap(self._array.astype(dtype.np))
+    recorded = dtype.is_floating_point or local.modes.levels
+    return _to_copy(self, dtype, self.dtype) if recorded else wrap(self._array.astype(dtype.np))
 
 
 for _name, _dtype in (

@@ -8,6 +8,7 @@ import numpy as np
 
 from .. import errors
 from ..autograd import dtypes
+from ..autograd.state import local
 from ..autograd.tensor import Tensor, wrap
 from .choice import maximum, minimum
 from .declare import define, in_formulas, method
@@ -109,7 +110,11 @@ _max_dim, _min_dim = (
     for node, name in (("MaxBackward0", "max_dim"), ("MinBackward0", "min_dim"))
 )
 in_formulas("put", _put, _put_tensor)
-in_formulas("count", lambda mask: int(np.count_nonzero(mask)), lambda mask: int(np.count_nonzero(mask._array)))
+in_formulas(
+    "count",
+    lambda mask: int(np.count_nonzero(mask)),
+    lambda mask: mask.sum() if local.modes.levels else int(np.count_nonzero(mask._array)),
+)
 
 
 def _count_of(shape: tuple[int, ...], dim: tuple[int, ...]) -> int:
@@ -148,6 +153,16 @@ def mean(self: Tensor, dim: Any = ALL, keepdim: bool = False, *, dtype: dtypes.d
     return _mean_dim(self, dims_of(dim, self._array.ndim), keepdim)
 
 
+_arg = {
+    name: define(
+        name,
+        f"{name}(Tensor self, dim, keepdim)",
+        lambda a, dim, keepdim, best=best: best(a, dim, None, keepdims=keepdim) if a.ndim else np.zeros((), np.int64),
+    )
+    for name, best in (("argmax", np.argmax), ("argmin", np.argmin))
+}
+
+
 def _extremum(name: str, everything: Any, along: Any, between: Any, best: Any, result: Any) -> Any:
     def extremum(input: Tensor, dim: Any = None, keepdim: bool = False, *, other: Any = None) -> Any:
         self = input
@@ -163,7 +178,7 @@ def _extremum(name: str, everything: Any, along: Any, between: Any, best: Any, r
         dim = dim_index(dim, self._array.ndim)
         if not self._array.size and not self._array.shape[dim]:
             raise IndexError(errors.EMPTY_DIM.format(name, dim))
-        indices = wrap(np.asarray(best(self._array, axis=dim, keepdims=keepdim) if self._array.ndim else 0))
+        indices = best(self, dim, keepdim)
         return result(along(self, dim, keepdim, indices), indices)
 
     extremum.__name__ = name
@@ -171,12 +186,12 @@ def _extremum(name: str, everything: Any, along: Any, between: Any, best: Any, r
     return extremum
 
 
-max = _extremum("max", _max_all, _max_dim, maximum, np.argmax, max_result)
-min = _extremum("min", _min_all, _min_dim, minimum, np.argmin, min_result)
+max = _extremum("max", _max_all, _max_dim, maximum, _arg["argmax"], max_result)
+min = _extremum("min", _min_all, _min_dim, minimum, _arg["argmin"], min_result)
 Tensor.max, Tensor.min = max, min
 
 
-def _where_extreme(name: str, best: Any, word: str) -> Any:
+def _where_extreme(name: str, word: str) -> Any:
     def where_extreme(self: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor:
         shape = self._array.shape
         if self.dtype is dtypes.bool_:
@@ -187,11 +202,11 @@ def _where_extreme(name: str, best: Any, word: str) -> Any:
             dim = dim_index(dim, len(shape)) if shape else None
         if dim is not None and not shape[dim]:
             raise IndexError(errors.EMPTY_DIM.format(name, dim))
-        return wrap(np.asarray(best(self._array, axis=dim, keepdims=keepdim)))
+        return _arg[name](self, dim, keepdim)
 
     where_extreme.__name__ = name
     where_extreme.__doc__ = f"Where the {word} element is: in all elements flattened, or along `dim`."
     return method()(where_extreme)
 
 
-argmax, argmin = _where_extreme("argmax", np.argmax, "largest"), _where_extreme("argmin", np.argmin, "smallest")
+argmax, argmin = _where_extreme("argmax", "largest"), _where_extreme("argmin", "smallest")

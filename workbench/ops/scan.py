@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..autograd import dtypes
+from ..autograd.levels import elements
 from ..autograd.tensor import Tensor
 from .compile import ARRAYS, TENSORS
 from .declare import abbreviation, define, in_formulas, method
@@ -52,10 +53,11 @@ def _step_by_step(words: dict[str, Any]) -> Callable[..., Any]:
     return slope
 
 
+in_formulas("has_zero", lambda a: not a.all(), lambda t: not elements(t).all())
 in_formulas("step_by_step", _step_by_step(ARRAYS), _step_by_step(TENSORS))
 abbreviation(
     "cumprod_slope(g, x, y, dim)",
-    "g if not x.ndim else step_by_step(g, x, y, dim) if count(x == 0) else summed_from_the_end(g * y, dim) / x",
+    "g if not x.ndim else step_by_step(g, x, y, dim) if has_zero(x) else summed_from_the_end(g * y, dim) / x",
 )
 
 # The product of all other elements: what comes before an element times what comes after it.
@@ -75,7 +77,7 @@ _prod_all = define(
     tangent="reduction",
     samples="p(3); r(2, 3); r(); r(4) * w.tensor([1, 0, 1, 1])",
 )
-abbreviation("prod_slope(g, x, y)", "g if not x.ndim else g * (all_others(x) if count(x == 0) else y / x)")
+abbreviation("prod_slope(g, x, y)", "g if not x.ndim else g * (all_others(x) if has_zero(x) else y / x)")
 _prod_dim = define(
     "ProdBackward1",
     "prod_dim(Tensor self, dim, keepdim)",
@@ -86,7 +88,7 @@ _prod_dim = define(
 )
 abbreviation(
     "prod_dim_slope(g, x, y, dim, keepdim)",
-    "g if not x.ndim else g * (others(x, dim) if count(x == 0) else put_back(y, x.shape, (dim,), keepdim) / x)",
+    "g if not x.ndim else g * (others(x, dim) if has_zero(x) else put_back(y, x.shape, (dim,), keepdim) / x)",
 )
 
 

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from ..autograd import dtypes
-from ..autograd.tensor import Tensor, wrap
+from ..autograd.tensor import Tensor
 from .declare import abbreviation, define, in_formulas, method
-from .indexing import argsort
+from .indexing import _order
 from .layout import in_rows
 from .shapes import dim_index, dims_of, pair
 
@@ -134,6 +134,11 @@ _topk = define(
     self="put(grad, self.shape, dim, True, indices)",
     samples="r(4), 2, 0, w.tensor([2, 0]); r(2, 3), 2, 1, w.tensor([[0, 2], [2, 1]])",
 )
+_foremost = define(
+    "foremost",
+    "foremost(Tensor self, k, dim, largest)",
+    lambda a, k, dim, largest: np.take(_order(a, dim, largest), range(k), dim) if a.ndim else np.zeros((), np.int64),
+)
 topk_result = pair("topk")
 
 
@@ -230,6 +235,5 @@ def topk(self: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: bool
         raise RuntimeError("topk does not support bool dtypes on CPU")
     if not 0 <= k <= (self._array.shape[dim] if self._array.ndim else 1):
         raise RuntimeError("selected index k out of range")
-    order = argsort(self, dim, largest)._array
-    indices = wrap(np.take(order, range(k), dim) if order.ndim else order)
+    indices = _foremost(self, k, dim, largest)
     return topk_result(_topk(self, k, dim, indices), indices)
