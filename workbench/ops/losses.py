@@ -205,7 +205,7 @@ def _nll(input: Tensor, target: Tensor, weight: Tensor | None, how: int, ignore_
 
 def _total(target: Tensor, weight: Tensor | None, ignore_index: int) -> Tensor:
     """The weights of all targets together."""
-    if not local.modes.levels:
+    if not any([level.kind == "vmap" for level in local.modes.levels]):
         where = target._array[target._array != ignore_index]
         return wrap(np.asarray(where.size if weight is None else weight._array[where].sum()))
     counted = target != ignore_index
