@@ -10,8 +10,9 @@ from ..ops import activation, pointwise
 from ..ops import softmax as ratios
 from ..ops.activation import gelu, logsigmoid
 from ..ops.convolution import conv2d
+from ..ops.entropy import cross_entropy
 from ..ops.inplace import write
-from ..ops.losses import cross_entropy, mse_loss, nll_loss
+from ..ops.losses import mse_loss, nll_loss
 from ..ops.normalization import batch_norm, dropout, layer_norm
 from ..ops.pointwise import sigmoid, tanh
 from ..ops.products import linear
