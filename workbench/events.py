@@ -13,6 +13,11 @@ The engine writes `if listeners: emit((kind, ...))` with its live objects:
 | `("captured", task, node, output_nr, grad)` | `grad()` took this gradient |
 | `("finished", task)` | the task is over |
 | `("wrote", tensor, name)` | the in-place operation `name` wrote into `tensor` |
+| `("entered", level)` | a function transform begins, with `.kind`, `.number` and the `.size` of its batch |
+| `("left", level)` | it is over |
+| `("pushing", op, args, outputs, level)` | tangents of `outputs` are about to be computed (level None: of dual tensors) |
+| `("pushed", op, outputs, tangents, operands, moved, level)` | they are; `moved`: the tangents of `operands` |
+| `("batched", op, args, outputs, level)` | an operation was run for the whole batch of `level` at once |
 | `("failed", task or None, node or None, exception)` | an error leaves the engine |
 
 A tuple costs the hot path a tenth of what a readable record does; `workbench.trace` makes the records when

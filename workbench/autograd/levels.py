@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from .. import errors
+from ..events import emit, listeners
 from . import state
 from .state import local, set_grad
 from .tensor import Tensor
@@ -161,12 +162,16 @@ def entered(kind: str, size: int | None = None, randomness: str = "error") -> It
     state.enter_unusual()
     if kind == "grad":
         set_grad(True)
+    if listeners:
+        emit(("entered", level))
     try:
         yield level
     finally:
         state.leave_unusual()
         modes.levels = before[0]
         set_grad(before[1])
+        if listeners:
+            emit(("left", level))
 
 
 class below:

@@ -103,6 +103,8 @@ def _push(
     tangents = [tangent_of(a) if _is_at(a, level) else None for a in args]
     if all(t is None for t in tangents):
         return
+    if listeners:
+        emit(("pushing", ctx._forward_cls, args, outputs, level))
     with below(level) if level is not None else paused():
         versions = [None if t is None else t._version for t in tangents]
         given = [_zeros(ctx, a, level) if t is None else t for a, t in zip(args, tangents, strict=True)]
@@ -133,6 +135,8 @@ def _push(
                 _check_view(out, t, args, given)
             check_size(out, t)
         set_tangent(out, t)
+    if listeners:
+        emit(("pushed", ctx._forward_cls, outputs, found, args, tangents, level))
 
 
 def _zeros(ctx: Any, a: Any, level: Level | None) -> Tensor | None:

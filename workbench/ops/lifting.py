@@ -109,12 +109,14 @@ def _push(op: Any, args: tuple[Any, ...], level: Level) -> tuple[Tensors, Tensor
     values, extras = _run_below(op, args, level)
     outs = _lifted(op, operands, values, level)
     if op.formulas and any(t is not None for t in moved) and outs and outs[0]._array.dtype.kind == "f":
+        if listeners:
+            emit(("pushing", op, tuple([given[name] for name in op.said]), outs, level))
         with below(level):
             found = tangents.push(op, _values(op, args, level), moved, values, extras)
         for out, tangent in zip(outs, found, strict=True):
             set_tangent(out, tangent)
         if listeners:
-            emit(("pushed", op, outs, found, level))
+            emit(("pushed", op, outs, found, operands, moved, level))
     return outs, tuple([lift(extra, level) for extra in extras])
 
 
@@ -124,7 +126,7 @@ def _map_batch(op: Any, args: tuple[Any, ...], level: Level) -> tuple[Tensors, T
         values, extras = batching.batched(op, _map(op, args, lambda t: batching.Mapped.of(t, level)), level.size)
     outs = _lifted(op, op.operands(given), values, level)
     if listeners:
-        emit(("batched", op, outs, level))
+        emit(("batched", op, tuple([given[name] for name in op.said]), outs, level))
     return outs, tuple([lift(extra, level) for extra in extras])
 
 
@@ -133,6 +135,9 @@ def push_duals(op: Any, args: tuple[Any, ...], operands: list[Any], outs: Tensor
     moved = [tangent_of(t) for t in operands]
     if all(t is None for t in moved):
         return
+    if listeners:
+        given = dict(zip(op.order, args, strict=True))
+        emit(("pushing", op, tuple([given[name] for name in op.said]), outs, None))
     with paused():
         found = tangents.push(op, args, moved, outs, extras)
     for out, tangent in zip(outs, found, strict=True):
@@ -142,7 +147,7 @@ def push_duals(op: Any, args: tuple[Any, ...], operands: list[Any], outs: Tensor
         node.s_result = saved_as_result(outs[0])
         mark(node.s_result)
     if listeners:
-        emit(("pushed", op, outs, found, None))
+        emit(("pushed", op, outs, found, operands, moved, None))
 
 
 RULES = {"grad": _record, "jvp": _push, "vmap": _map_batch}
