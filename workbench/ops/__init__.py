@@ -36,9 +36,11 @@ from . import (
     strided,
 )
 from .declare import REGISTRY
+from .families import Report, report
 
 __all__ = [
     "REGISTRY",
+    "Report",
     "activation",
     "arguments",
     "arranging",
@@ -66,6 +68,7 @@ __all__ = [
     "products",
     "random",
     "reduction",
+    "report",
     "scan",
     "shapes",
     "softmax",
