@@ -196,21 +196,22 @@ def nll_loss(
 
 
 def _nll(input: Tensor, target: Tensor, weight: Tensor | None, how: int, ignore_index: int) -> Tensor:
-    total = _total(target, weight, ignore_index) if how != NONE or input.ndim == 1 else wrap(np.zeros(()))
+    counts = how != NONE or input.ndim == 1
+    total = _total(input, target, weight, ignore_index) if counts else wrap(np.zeros((), input._array.dtype))
     if input.ndim == 1:
         target = target.reshape(())
     op = _nll_loss if input.ndim < 3 else _nll_loss_2d
-    return op(input, target, weight, how, ignore_index, total.to(input.dtype))
+    return op(input, target, weight, how, ignore_index, total)
 
 
-def _total(target: Tensor, weight: Tensor | None, ignore_index: int) -> Tensor:
-    """The weights of all targets together."""
+def _total(input: Tensor, target: Tensor, weight: Tensor | None, ignore_index: int) -> Tensor:
+    """The weights of all targets together, in the input's dtype."""
     if not any([level.kind == "vmap" for level in local.modes.levels]):
         where = target._array[target._array != ignore_index]
-        return wrap(np.asarray(where.size if weight is None else weight._array[where].sum()))
+        return wrap(np.asarray(where.size if weight is None else weight._array[where].sum(), input._array.dtype))
     counted = target != ignore_index
     if weight is None:
-        return counted.sum()
+        return counted.sum().to(input.dtype)
     return where_(counted, weight.detach()[where_(counted, target, 0)], 0.0).sum()
 
 

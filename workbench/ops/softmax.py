@@ -28,8 +28,10 @@ def _only_floats(name: str) -> Callable[[tuple[Any, ...]], tuple[Any, ...]]:
 def _shifted(a: np.ndarray, axes: tuple[int, ...]) -> tuple[np.ndarray, np.ndarray]:
     """The elements less the largest, which keeps exponentials from overflowing; and the largest."""
     wide = a.astype(np.float32) if a.dtype == np.float16 else a
-    largest = np.max(wide, axis=axes, keepdims=True, initial=-np.inf)
-    largest = np.where(np.isfinite(largest), largest, wide.dtype.type(0))
+    largest = np.maximum.reduce(wide, axis=axes, keepdims=True, initial=-np.inf)
+    finite = np.isfinite(largest)
+    if not finite.all():
+        largest = np.where(finite, largest, wide.dtype.type(0))
     return wide - largest, largest
 
 
