@@ -329,8 +329,12 @@ DETACH_VIEW = (
 )
 CALLBACK_OUTSIDE = "Final callbacks can only be installed during backward pass."
 
+DUAL_LEVEL = "Invalid level given to _{}"
 DUAL_NO_LEVEL = (
     "Trying to create a dual Tensor for forward AD but no level exists, make sure to enter_dual_level() first."
+)
+DUAL_IN_VMAP = (
+    "Batching rule not implemented for aten::_make_dual; the fallback path doesn't work on out= or view ops."
 )
 DUAL_NESTED = "Nested forward mode AD is not supported at the moment"
 DUAL_EXIT = "Trying to exit a forward AD level that was not the last one that was created. This is not supported."

@@ -8,25 +8,29 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from .. import errors
 from . import state
-from .levels import Lifted, below
+from .levels import AUTOGRAD, Lifted, below
 from .state import local
-from .tensor import Tensor, meta_of
+from .tensor import Tensor, meta_of, wrap
 from .views import geometry_of, layout_of
 
 __all__ = ["UnpackedDualTensor", "dual_level", "enter_dual_level", "exit_dual_level", "make_dual", "unpack_dual"]
 
 aliased: Callable[[Tensor], Tensor] | None = None  # a recorded view of the whole tensor; the ops supply it
+unpacked: Callable[[Tensor], Tensor] | None = None  # the same under the name that unpacking has in a graph
 part: Callable[..., Tensor] | None = None  # the part of a tensor that a geometry names, recorded; likewise
 
 
 class DualLevel:
-    """The one open level of `make_dual`, and weakly what has tangents in it."""
+    """The one open level of `make_dual`: how many transforms surround it, and weakly what has tangents in it."""
 
-    __slots__ = ("marked", "_tag")
+    __slots__ = ("depth", "marked", "_tag")
 
-    def __init__(self) -> None:
+    def __init__(self, depth: int) -> None:
+        self.depth = depth
         self.marked: list[weakref.ref[Any]] = []
 
     def close(self) -> None:
@@ -90,37 +94,36 @@ def write_tangent(t: Tensor, tangent: Tensor | None) -> None:
 def paused() -> Iterator[None]:
     """Compute without pushing tangents forward."""
     modes = local.modes
-    before, modes.dual = modes.dual, None
+    before, modes.paused = modes.paused, True
     try:
         yield
     finally:
-        modes.dual = before
+        modes.paused = before
 
 
 def pushed_from(t: Tensor) -> Any:
     """Context in which the tangent of `t` is computed with."""
-    return below(t._level) if type(t) is Lifted else paused()
+    return below(t._level) if type(t) is Lifted and t._level.kind == "jvp" else paused()
 
 
 def enter_dual_level() -> int:
     """Open the level in which dual tensors live, and return its number; RuntimeError inside another."""
     modes = local.modes
-    if modes.dual is not None:
+    if modes.dual is not None or any([level.kind == "jvp" for level in modes.levels]):
         raise RuntimeError(errors.DUAL_NESTED)
-    modes.dual = DualLevel()
+    state.dual = DualLevel(len(modes.levels))
     state.enter_unusual()
     return 0
 
 
 def exit_dual_level(*, level: int | None = None) -> None:
     """Close the level: all tangents are gone."""
-    modes = local.modes
-    if level not in (None, 0 if modes.dual else -1):
+    if level not in (None, 0 if state.dual else -1):
         raise RuntimeError(errors.DUAL_EXIT)
-    if modes.dual is None:
+    if state.dual is None:
         raise RuntimeError(errors.DUAL_NO_LEVEL_TO_EXIT)
-    modes.dual.close()
-    modes.dual = None
+    state.dual.close()
+    state.dual = None
     state.leave_unusual()
 
 
@@ -147,10 +150,12 @@ class dual_level:
 def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> Tensor:
     """A view of `tensor` that carries a tangent, which later operations push forward.
 
-    Both are floating point and of one shape. RuntimeError outside a level.
+    Both are floating point and of one shape. RuntimeError outside a level. In inference mode it carries none.
     """
     if (local.modes.dual is None) if level is None else level < 0:
         raise RuntimeError(errors.DUAL_NO_LEVEL)
+    if any([each.kind == "vmap" and each.randomness != AUTOGRAD for each in local.modes.levels]):
+        raise RuntimeError(errors.DUAL_IN_VMAP)
     for name, t in (("primal", tensor), ("tangent", tangent)):
         if not t.is_floating_point():
             raise ValueError(errors.DUAL_KIND.format(name, t.dtype))
@@ -160,10 +165,21 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> T
     if tangent_of(tangent) is not None:
         raise RuntimeError(errors.DUAL_TANGENT)
     check_size(tensor, tangent)
-    same = tangent._array.strides == tensor._array.strides or not tensor._array.size
+    if level:
+        raise RuntimeError(errors.DUAL_LEVEL.format("make_dual"))
     meta_of(dual).view_tangent = False
-    set_tangent(dual, tangent if same else tangent.clone())
+    if not local.modes.inference:
+        set_tangent(dual, _lying_as(tensor, tangent))
     return dual
+
+
+def _lying_as(tensor: Tensor, tangent: Tensor) -> Tensor:
+    """The tangent itself if it lies in memory as the tensor does, else a copy that does."""
+    if tangent._array.strides == tensor._array.strides or not tensor._array.size:
+        return tangent
+    if type(tangent) is Lifted:
+        return tangent.clone()
+    return wrap(np.empty_like(tensor._array, tangent._array.dtype)).copy_(tangent)
 
 
 def check_size(tensor: Tensor, tangent: Tensor) -> None:
@@ -173,12 +189,14 @@ def check_size(tensor: Tensor, tangent: Tensor) -> None:
 
 
 def unpack_dual(tensor: Tensor, *, level: int | None = None) -> UnpackedDualTensor:
-    """A view of the value, without tangent, and the tangent itself."""
-    if local.modes.dual is None:
+    """A view of the value, without tangent, and the tangent itself, which inference mode does not see."""
+    if (local.modes.dual is None) if level is None else level < 0:
         return UnpackedDualTensor(tensor, None)
     if not isinstance(tensor, Tensor):
         raise TypeError(errors.DUAL_UNPACK.format(type(tensor).__name__))
+    if level:
+        raise RuntimeError(errors.DUAL_LEVEL.format("fw_primal"))
     with paused():
-        primal = aliased(tensor)
+        primal = unpacked(tensor)
     meta_of(primal).view_tangent = False
-    return UnpackedDualTensor(primal, tangent_of(tensor))
+    return UnpackedDualTensor(primal, None if local.modes.inference else tangent_of(tensor))

@@ -70,7 +70,7 @@ def level_of(t: Any) -> Level | None:
     return t._level if t._level in local.modes.levels else level_of(t._value)
 
 
-def at(t: Tensor, level: Level) -> Tensor:
+def at(t: Tensor, level: Level | None) -> Tensor:
     """A lifted tensor without what is left of levels that are over."""
     while type(t) is Lifted and t._level is not level and t._level not in local.modes.levels:
         t = t._value
@@ -156,6 +156,8 @@ def _made_below(t: Tensor, make: Callable[[tuple[int, ...]], Tensor], batch: tup
 def entered(kind: str, size: int | None = None, randomness: str = "error") -> Iterator[Level]:
     """A new level on top for as long as the block runs; a "grad" level switches gradients on for itself."""
     modes = local.modes
+    if kind == "jvp" and modes.dual is not None:
+        raise RuntimeError(errors.DUAL_NESTED)
     level = Level(kind, size, randomness)
     before = modes.levels, modes.grad
     modes.levels = (*modes.levels, level)

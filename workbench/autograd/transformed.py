@@ -6,6 +6,7 @@ ordinary tensors, and setup_context prepares the `ctx` of each level (torch._fun
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from typing import Any
 
 from .. import errors
@@ -23,6 +24,9 @@ def applied(cls: Any, args: tuple[Any, ...], two_steps: bool) -> Any:
     """What `apply` does while transforms run, or a level of dual tensors is open."""
     modes = local.modes
     level = modes.levels[-1] if modes.levels else None
+    pushing = modes.dual is not None and modes.dual.depth == len(modes.levels)
+    if pushing and level is not None and level.randomness == AUTOGRAD and not any([_is_at(a, level) for a in args]):
+        level = None  # of dual tensors only the tangents are batched
     if level is not None:
         if not two_steps and level.randomness != AUTOGRAD:
             raise RuntimeError(errors.TRANSFORM_NEEDS_SETUP)
@@ -39,7 +43,8 @@ def applied(cls: Any, args: tuple[Any, ...], two_steps: bool) -> Any:
     if recorded:
         ctx._connect(args, needs)
     ctx.seq = next(sequence)
-    values = None if level is None else _forward_below(cls, args, level)
+    with paused() if pushing else nullcontext():
+        values = None if level is None else _forward_below(cls, args, level)
     before = set_grad(False)
     try:
         if level is not None:
@@ -61,7 +66,8 @@ def applied(cls: Any, args: tuple[Any, ...], two_steps: bool) -> Any:
         if ctx.to_save:
             ctx._pack(ctx.to_save)
         remember_and_tell(ctx, args, outputs)
-    _push(ctx, args, outputs, fixed, dirty, level)
+    if pushing or (level is not None and level.kind == "jvp"):
+        _push(ctx, args, outputs, fixed, dirty, None if pushing else level)
     ctx.to_save = ctx.dirty_tensors = ctx.non_differentiable = None
     return result
 

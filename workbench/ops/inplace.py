@@ -36,8 +36,9 @@ def write(t: Tensor, name: str, op: Callable[..., Tensor], *args: Any, **options
         return t
     if modes.levels:
         level = place_of_write(t, given, name)
-        if level is not modes.levels[-1]:
-            with below(modes.levels[level.number if level else 0]):
+        height = max(level.number if level else 0, modes.dual.depth if modes.dual else 0)
+        if height < len(modes.levels):
+            with below(modes.levels[height]):
                 return write(t, name, op, *args, **options)
     if modes.mutation is not None:
         modes.mutation.before_write(t)

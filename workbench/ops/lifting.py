@@ -5,10 +5,11 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from typing import Any
 
 from ..autograd.forward_ad import mark, paused, set_tangent, tangent_of
-from ..autograd.levels import Level, Lifted, at, below, highest, lift
+from ..autograd.levels import Level, Lifted, at, below, highest, lift, risen
 from ..autograd.saved import Packed, saved_as_result
 from ..autograd.state import local
 from ..autograd.tensor import Tensor, link_view
@@ -36,6 +37,9 @@ def interpret(op: Any, args: tuple[Any, ...]) -> tuple[Tensors, Tensors]:
                 own, plain = highest((arg,)), False
             if own is not None and (level is None or own.number > level.number):
                 level = own
+    dual = local.modes.dual
+    if dual is not None and (level.number if level else 0) <= dual.depth <= len(levels) and dual.depth:
+        return _push_duals_within(op, args, dual.depth)
     if level is None:
         with below(None):
             return op.perform(_map(op, args, _unlifted))
@@ -130,6 +134,20 @@ def _map_batch(op: Any, args: tuple[Any, ...], level: Level) -> tuple[Tensors, T
     return outs, tuple([lift(extra, level) for extra in extras])
 
 
+def _push_duals_within(op: Any, args: tuple[Any, ...], depth: int) -> tuple[Tensors, Tensors]:
+    """The outputs where so many transforms surround the level of dual tensors, which is above them then."""
+    levels = local.modes.levels
+    with below(levels[depth]) if len(levels) > depth else nullcontext():
+        args = _map(op, args, lambda t: at(t, None))
+        if op.prepare is not None:
+            args = op.prepare(args)
+        with paused():
+            outs, extras = op.perform(args)
+        if outs and outs[0]._array.dtype.kind == "f" and op.formulas:
+            push_duals(op, args, op.operands(dict(zip(op.order, args, strict=True))), outs, extras)
+    return outs, extras
+
+
 def push_duals(op: Any, args: tuple[Any, ...], operands: list[Any], outs: Tensors, extras: Tensors) -> None:
     """Give the results of dual tensors their tangents, and let the node that saved the result know of it."""
     moved = [tangent_of(t) for t in operands]
@@ -141,7 +159,7 @@ def push_duals(op: Any, args: tuple[Any, ...], operands: list[Any], outs: Tensor
     with paused():
         found = tangents.push(op, args, moved, outs, extras)
     for out, tangent in zip(outs, found, strict=True):
-        set_tangent(out, tangent)
+        set_tangent(out, risen(tangent))
     node = outs[0]._fn
     if node is not None and node.keeps_result and type(node.s_result) is not Packed:
         node.s_result = saved_as_result(outs[0])

@@ -1,0 +1,77 @@
+"""Levels of dual tensors among function transforms: inside grad, around transforms, and where PyTorch refuses them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from oracle import compare
+
+
+def push(torch: Any, f: Any, x: Any, t: Any) -> Any:
+    """The tangent of f(x) along t."""
+    ad = torch.autograd.forward_ad
+    with ad.dual_level():
+        return ad.unpack_dual(f(ad.make_dual(x, t))).tangent
+
+
+PROGRAMS = {
+    "inside grad": "grad(lambda x: push(f, x, one).sum())(x)",
+    "inside grad, by the tangent": "grad(lambda t: (push(f, x, t) ** 2).sum())(x)",
+    "inside grad, a tensor from outside": "grad(lambda y: (push(lambda a: f(a) * y, x, y) * y).sum())(x)",
+    "inside grad, views": "grad(lambda x: push(lambda a: a[0] * a.view(2, 1), x, one).sum())(x)",
+    "inside grad, in place": "grad(lambda x: push(lambda a: a.clone().mul_(a).add_(a[0]), x, one).sum())(x)",
+    "inside grad, into zeros": "grad(lambda x: push(lambda a: torch.zeros_like(a).add_(a), x, x).sum())(x)",
+    "inside grad of grad": "grad(lambda x: grad(lambda y: push(f, y, x).sum())(x).sum())(x)",
+    "between grads": "grad(lambda x: push(grad(lambda a: f(a).sum()), x, one).sum())(x)",
+    "inside jacrev": "jacrev(lambda x: push(f, x, one))(x)",
+    "around grad": "push(grad(lambda a: f(a).sum()), x, x)",
+    "around grad of grad": "push(grad(lambda a: grad(lambda b: f(b).sum())(a).sum()), x, x)",
+    "around vmap": "push(vmap(lambda a: a * a.sin()), x, x)",
+    "around jacrev": "push(jacrev(f), x, x)",
+    "inside vmap": "vmap(lambda t: push(f, x, t))(rows)",
+    "inside vmap, batched": "vmap(lambda x: push(f, x, one))(rows)",
+    "inside jvp": "jvp(lambda a: push(f, a, one), (x,), (x,))",
+    "around jvp": "push(lambda a: jvp(f, (a,), (x,))[1], x, x)",
+    "around jacfwd": "push(jacfwd(f), x, x)",
+    "a Function inside grad": "grad(lambda x: push(square, x, one).sum())(x)",
+    "a Function inside grad, by the tangent": "grad(lambda t: (push(square, x, t) ** 2).sum())(x)",
+    "a Function inside grad, a tensor from outside": "grad(lambda y: (push(square, x, y) * y).sum())(x)",
+    "a Function around grad": "push(grad(lambda a: square(a).sum()), x, x)",
+}
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_dual_levels_and_transforms(name: str) -> None:
+    def program(torch: Any) -> Any:
+        class Square(torch.autograd.Function):
+            @staticmethod
+            def forward(x):
+                return x * x
+
+            @staticmethod
+            def setup_context(ctx, inputs, output):
+                ctx.save_for_backward(*inputs)
+                ctx.save_for_forward(*inputs)
+
+            @staticmethod
+            def backward(ctx, g):
+                return 2 * ctx.saved_tensors[0] * g
+
+            @staticmethod
+            def jvp(ctx, t):
+                return 2 * ctx.saved_tensors[0] * t
+
+        def f(a):
+            return a * a.sin() * a.sum()
+
+        def double(value):
+            return torch.tensor(value, dtype=torch.float64)
+
+        func = torch.func
+        names = {"x": double([1.0, 2.0]), "one": double([1.0, 1.0]), "rows": double([[1.0, 0.0], [0.0, 1.0]])}
+        names |= {name: getattr(func, name) for name in ("grad", "jvp", "vmap", "jacrev", "jacfwd")}
+        names |= {"f": f, "square": Square.apply, "torch": torch, "push": lambda f, x, t: push(torch, f, x, t)}
+        return eval(PROGRAMS[name], names)
+
+    compare(program)
