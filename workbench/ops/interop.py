@@ -93,7 +93,7 @@ def _from_ufunc(self: Tensor, array: np.ndarray, context: Any = None, return_sca
 @method("__contains__")
 def _contains(self: Tensor, element: Any) -> bool:
     if isinstance(element, (Tensor, bool, int, float, np.generic)):
-        return bool((self == element).any())
+        return bool((self == element).any().item())
     raise RuntimeError(f"Tensor.__contains__ only supports Tensor or scalar, but you passed in a {type(element)}.")
 
 

@@ -59,24 +59,6 @@ def _class_dim(ndim: int) -> int:
     return 1 if ndim > 1 else 0
 
 
-def _chosen(
-    a: np.ndarray, target: np.ndarray, weight: Any, reduction: int, ignore_index: int, total: np.ndarray
-) -> np.ndarray:
-    """What each element of the input is multiplied by: minus its class's weight (or its share) at the target, or 0."""
-    out = np.zeros(a.shape, a.dtype)
-    counted = target != ignore_index
-    where = np.where(counted, target, 0).astype(np.intp)
-    share = np.where(counted, 1 if weight is None else weight[where], 0)
-    if reduction == MEAN and total:
-        share = share / total
-    dim = _class_dim(a.ndim)
-    where, share = where.reshape(target.shape), share.reshape(target.shape)
-    if a.ndim > 1:
-        where, share = np.expand_dims(where, dim), np.expand_dims(share, dim)
-    np.put_along_axis(out, np.atleast_1d(where), np.atleast_1d(-share.astype(a.dtype)), dim)
-    return out
-
-
 def _nll_of(
     a: np.ndarray, target: np.ndarray, weight: Any, reduction: int, ignore_index: int, total: np.ndarray
 ) -> np.ndarray:
@@ -94,9 +76,18 @@ def _nll_of(
 def _nll_backward(
     grad: np.ndarray, a: np.ndarray, target: np.ndarray, weight: Any, reduction: int, ignored: int, total: np.ndarray
 ) -> np.ndarray:
-    if reduction == NONE and a.ndim > 1:
-        grad = np.expand_dims(grad, 1)
-    return grad * _chosen(a, target, weight, reduction, ignored, total)
+    """Zeros, but at each target the gradient times minus its class's weight, or times its share."""
+    out = np.zeros(a.shape, a.dtype)
+    counted = target != ignored
+    where = np.where(counted, target, 0).astype(np.intp)
+    share = 1 if weight is None else weight[where]
+    if reduction == MEAN and total:
+        share = share / total
+    here = np.where(counted, -share * grad, 0).astype(a.dtype)
+    if a.ndim > 1:
+        where, here = np.expand_dims(where, 1), np.expand_dims(here, 1)
+    np.put_along_axis(out, np.atleast_1d(where), np.atleast_1d(here), _class_dim(a.ndim))
+    return out
 
 
 _REST = "target, weight, reduction, ignore_index, total_weight"
