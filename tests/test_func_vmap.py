@@ -82,7 +82,6 @@ vmap(lambda x: {'a': x}, out_dims={'b': 1})(a)
 vmap(lambda x: x.sum(), out_dims=1)(a)
 vmap(lambda x: x.sum(), out_dims=-1)(a)
 vmap(lambda x: torch.ones(2))(a)
-vmap(lambda x: torch.ones(4), out_dims=1)(a)
 vmap(lambda x: torch.ones(4), out_dims=None)(a)
 vmap(lambda x: x.t(), out_dims=2)(A)
 vmap(lambda x: [x, (x, {'b': x})])(a)
@@ -288,6 +287,13 @@ def test_printing_a_lifted_tensor(how: str) -> None:
         return seen[1:], repr(seen[0]) if how == "grad" else None
 
     compare(program, how)
+
+
+def test_an_output_that_is_the_same_for_all_samples_is_repeated_anywhere() -> None:
+    """PyTorch 2.13 repeats it in front, wherever it shall go."""
+    batch, one = workbench.ones(2, 3), workbench.arange(4.0)
+    assert workbench.vmap(lambda x: one, out_dims=1)(batch).tolist() == [[n, n] for n in range(4)]
+    assert workbench.vmap(lambda x: one, out_dims=-2)(batch).tolist() == [[0, 1, 2, 3]] * 2
 
 
 def test_the_package_loads_on_first_use() -> None:

@@ -28,7 +28,8 @@ def vmap(
     """The function that runs `func` for every sample of a batch at once (torch.func.vmap).
 
     `in_dims` says which dimension of each positional argument is the batch (None: the argument is the same for all
-    samples), `out_dims` where the batch goes in each output; either may be a tree like what it speaks of. Random
+    samples), `out_dims` where the batch goes in each output; either may be a tree like what it speaks of. An output
+    that is the same for all samples is repeated, wherever its batch goes; PyTorch 2.13 does so in front alone. Random
     numbers are refused, "different" for each sample, or the "same" for all, as `randomness` says. At most
     `chunk_size` samples run at once.
     """
@@ -143,6 +144,6 @@ def _placed_back(t: Any, dim: int | None, level: Level, func: Any) -> Any:
     t = at(t, level)
     if type(t) is not Lifted or t._level is not level:
         with below(level):
-            return t.expand(*t.shape[:place], level.size, *t.shape[place:])
+            return (t.unsqueeze(place) if place else t).expand(*t.shape[:place], level.size, *t.shape[place:])
     with below(level):
         return t._value.permute(*range(1, place + 1), 0, *range(place + 1, t.ndim + 1)) if place else t._value
