@@ -16,6 +16,7 @@ import numpy as np
 
 from .. import errors
 from . import dtypes
+from .state import local
 from .tensor import Tensor, bump, meta_of, wrap
 
 sequence = itertools.count()
@@ -178,6 +179,7 @@ class AccumulateGrad(Node):
         if grad is not None and self.variable._rg:
             with accumulating:
                 if meta.grad is None:
+                    grad = grad if local.modes.grad else grad.detach()  # which has no tangent
                     meta.grad = wrap(np.empty(grad._array.shape, grad._array.dtype)).copy_(grad)
                 else:
                     meta.grad = meta.grad + grad

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from . import dtypes
+from .state import local
 
 PRECISION, THRESHOLD, EDGE, LINE = 4, 1000, 3, 80
 
@@ -78,6 +79,12 @@ def _notes(t: Any) -> list[str]:
         notes.append(f"grad_fn=<{name}>")
     elif t.requires_grad:
         notes.append("requires_grad=True")
+    if local.modes.dual is not None:
+        from .forward_ad import unpack_dual  # while a level is open, it is there
+
+        tangent = unpack_dual(t).tangent
+        if tangent is not None:
+            notes.append(f"tangent={tangent}")
     return notes
 
 

@@ -11,6 +11,7 @@ import threading
 from typing import Any
 
 unusual = 0  # how many unusual modes are on, over all threads
+dual: Any = None  # the open level of forward-mode differentiation, which all threads share
 inference = 0  # how many inference_mode blocks are open, over all threads
 anomaly = False  # whether anomaly mode is on, which is so for all threads at once
 check_nan = True  # whether anomaly mode looks for nan
@@ -29,7 +30,7 @@ class Modes:
         "inference",
         "depth",
         "levels",
-        "dual",
+        "paused",
         "__weakref__",
     )
 
@@ -42,12 +43,17 @@ class Modes:
         self.depth = 0  # how many graph tasks are running inside each other
         self.task: Any = None  # the innermost graph task that is running
         self.levels: tuple[Any, ...] = ()  # the function transforms that are running, the innermost last
-        self.dual: Any = None  # the open level of forward-mode differentiation
+        self.paused = False  # whether dual tensors are computed with as if they had no tangents
+
+    @property
+    def dual(self) -> Any:
+        """The open level of forward-mode differentiation, where this thread looks at it."""
+        return None if self.paused else dual
 
     def copy(self) -> Modes:
         """The same modes for another thread that goes on with this one's work."""
         other = Modes()
-        for name in ("saved_hooks", "hooks_refused", "mutation", "task", "inference", "levels", "dual"):
+        for name in ("saved_hooks", "hooks_refused", "mutation", "task", "inference", "levels", "paused"):
             setattr(other, name, getattr(self, name))
         if not self.grad:
             other.grad, off[other] = False, True

@@ -268,6 +268,8 @@ def detach_(self: Tensor) -> Tensor:
     if self._fn is not None and type(self) is Tensor:
         self.__class__ = DetachedTensor
     self._fn, self._nr, self._rg = None, 0, False
+    if self._meta is not None:
+        self._meta.tangent = None
     return self
 
 

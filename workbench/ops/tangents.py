@@ -48,12 +48,16 @@ def push(op: Any, args: tuple[Any, ...], moved: list[Tensor | None], outs: Tenso
     else:
         found = pushed(op, *[_arrays(things) for things in (args, moved, outs, extras)])
         return tuple([wrap(a) for a in found])
-    return tuple([_fitting(t, out, moved) for t, out in zip(found, outs, strict=True)])
+    mixed = _mixed(op.operands(dict(zip(op.order, args, strict=True))), moved)
+    return tuple([_fitting(t, out, moved, mixed) for t, out in zip(found, outs, strict=True)])
 
 
 def pushed(op: Any, args: Any, moved: list[Any], outs: Any, extras: Any) -> Values:
     """The same on arrays, for an op with one output."""
     t = _formula(op, moved, ARRAYS)(args, _filled(op, args, moved, ARRAYS), outs, extras)
+    if t is not None and t.dtype is not outs[0].dtype:
+        if _mixed(op.operands(dict(zip(op.order, args, strict=True))), moved):
+            return (_fitting_array(t, outs[0].astype(t.dtype), moved),)
     return (_fitting_array(t, outs[0], moved),)
 
 
@@ -65,6 +69,12 @@ def family(op: Any) -> str:
         others = [{*op.tensors} - {name} for name in op.tensors]
         op.tangent = "linear" if not any(read) else "multilinear" if read == others else "transposed"
     return op.tangent
+
+
+def _mixed(operands: list[Any], moved: list[Any]) -> bool:
+    """Whether an operand has a tangent of another dtype, which nobody checks: such stay as they come out."""
+    pairs = zip(operands, moved, strict=True)
+    return any([m is not None and m.dtype is not t.dtype for t, m in pairs])
 
 
 def _recorded(op: Any, args: tuple[Any, ...], moved: list[Tensor | None]) -> bool:
@@ -91,13 +101,13 @@ def _filled(op: Any, args: Any, moved: list[Any], words: dict[str, Any]) -> list
     return [[words["zeros_like"](t) if m is None else m for t, m in zip(tensors, moved, strict=True)]]
 
 
-def _fitting(t: Tensor | None, out: Tensor, moved: list[Tensor | None]) -> Tensor:
+def _fitting(t: Tensor | None, out: Tensor, moved: list[Tensor | None], mixed: bool) -> Tensor:
     """A tangent in the result's shape and dtype, and in memory of its own: the result may be written to."""
     if t is None:
         return wrap(np.zeros_like(out._array))
     if t._array.shape != out._array.shape:
         t = t.expand(out.shape)
-    if t.dtype is not out.dtype:
+    if t.dtype is not out.dtype and not mixed:
         return t.to(out.dtype)
     return t.clone() if t._base is not None or any([t is m for m in moved]) else t
 
