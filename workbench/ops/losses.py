@@ -104,14 +104,14 @@ _nll_loss, _nll_loss_2d = (
         (
             "NllLoss",
             "nll_loss",
-            "r(2, 3), w.tensor([0, 2]), None, 1, -100, w.tensor(2.0); r(3), w.tensor(1), None, 0, -100, w.tensor(0.0); "
+            "r(2, 3), w.tensor([0, 2]), None, 1, -100, p().detach(); r(3), w.tensor(1), None, 0, -100, w.tensor(0.0); "
             "r(2, 3), w.tensor([0, 2]), p(3).detach(), 0, 2, w.tensor(0.0)",
         ),
         ("NllLoss2D", "nll_loss2d", "r(2, 3, 1, 2), w.tensor([[[0, 2]], [[1, 1]]]), None, 2, 1, w.tensor(4.0)"),
     )
 )
 for _node, _name, _samples in (
-    ("NllLoss", "nll_loss", "r(), r(2, 3), w.tensor([0, 2]), None, 1, -100, w.tensor(2.0)"),
+    ("NllLoss", "nll_loss", "r(), r(2, 3), w.tensor([0, 2]), None, 1, -100, p().detach()"),
     ("NllLoss2D", "nll_loss2d", "r(1, 1, 2), r(1, 3, 1, 2), w.tensor([[[0, 2]]]), None, 0, -100, w.tensor(0.0)"),
 ):
     define(
