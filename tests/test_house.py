@@ -47,15 +47,18 @@ LONGER = {
 # What a newcomer reads on the first afternoon: the graph and what makes it, without the operations declared on it (one
 # statement each, a file an idea) and without the tools that merely use it. On the second: what transforms add.
 TRANSFORMS = {"batched_function.py", "forward_ad.py", "levels.py", "transformed.py"}
-TRANSFORM_RULES = ("batchlayers.py", "batching.py", "batchrules.py", "lifting.py", "tangents.py")
+TRANSFORM_RULES = ("batchlayers.py", "batching.py", "batchrules.py", "lifting.py", "pushing.py", "tangents.py")
 TOOLS = {
     "anomaly_mode.py",
+    "at_once.py",
+    "basis.py",
     "functional.py",
     "gradcheck.py",
     "graph.py",
     "jacobians.py",
     "legacy.py",
     "printing.py",
+    "strict.py",
 }
 MACHINERY = {"compile.py", "declare.py", "door.py", "shapes.py", "straight.py", "strided.py"}
 AFTERNOON = 3000  # lines of code
