@@ -15,7 +15,7 @@ import numpy as np
 from .. import errors
 from ..autograd import differentiate
 from ..autograd.graph import disable_saved_tensors_hooks
-from ..autograd.levels import Level, below, entered, lift
+from ..autograd.levels import Level, Lifted, below, entered, lift
 from ..autograd.state import local
 from ..autograd.tensor import Tensor, wrap
 from ..ops.joining import cat
@@ -70,7 +70,7 @@ def _grad_and_value(func: Any, argnums: Any, has_aux: bool, args: tuple[Any, ...
             raise RuntimeError(refusals.GRAD_SCALAR.format(output.ndim))
         with below(level):
             seed = wrap(np.ones((), output._array.dtype))
-            gradient = rebuilt(pulled([output], leaves, [seed], True, local.modes.grad), structure)
+            gradient = rebuilt(pulled([output], leaves, [seed], True, _looked_into([output], [seed])), structure)
         value = lowered(output, level)
         return gradient, (value, lowered(aux, level)) if has_aux else value
 
@@ -111,6 +111,14 @@ def pulled(outputs: list[Tensor], inputs: list[Tensor], seeds: Any, keep_graph: 
     return [wrap(np.zeros_like(t._array)) if g is None else g for t, g in zip(inputs, found, strict=True)]
 
 
+def _looked_into(outputs: list[Tensor], seeds: list[Any]) -> bool:
+    """Whether the surroundings may want to differentiate a backward that runs now: other levels, or a graph outside."""
+    if local.modes.levels or not local.modes.grad:
+        return local.modes.grad
+    values = [t._value if type(t) is Lifted else t for t in (*outputs, *seeds)]
+    return any([isinstance(t, Tensor) and t.requires_grad for t in values])
+
+
 def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
     """`(output, pull)`: what `func` returns, and the function that pulls cotangents back to its arguments.
 
@@ -140,8 +148,9 @@ def _vjp(func: Callable[..., Any], primals: tuple[Any, ...], argnums: Any, has_a
         seeds, got = taken_apart(cotangents)
         if got != out_structure:
             raise RuntimeError(refusals.COTANGENTS.format(got.pretty(), out_structure.pretty()))
-        create = local.modes.grad if create_graph is None else create_graph
-        return rebuilt(pulled(outputs, leaves, seeds, retain_graph, create), structure)
+        if create_graph is None:
+            create_graph = _looked_into(outputs, seeds) if level.outer_grad else local.modes.grad
+        return rebuilt(pulled(outputs, leaves, seeds, retain_graph, create_graph), structure)
 
     return (value, wrapper, aux) if has_aux else (value, wrapper)
 

@@ -83,7 +83,8 @@ def _pushed(op: Any, args: Any, values: Any, arrays: Any, moved: Any, alike: boo
     else:
         below = [wrap(a) for a in results]
         moved = [None if t is None else t._array for t in moved]
-        found = [wrap(a) for a in tangents.pushed(op, arrays, moved, results, extras)] if op.formulas else ()
+        moves = op.formulas and results and results[0].dtype.kind == "f"
+        found = [wrap(a) for a in tangents.pushed(op, arrays, moved, results, extras)] if moves else ()
     outs = tuple([lift(value, level) for value in below])
     if viewing and type(args[source]) is Lifted:
         for out in outs:
