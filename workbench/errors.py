@@ -333,9 +333,7 @@ DUAL_LEVEL = "Invalid level given to _{}"
 DUAL_NO_LEVEL = (
     "Trying to create a dual Tensor for forward AD but no level exists, make sure to enter_dual_level() first."
 )
-DUAL_IN_VMAP = (
-    "Batching rule not implemented for aten::_make_dual; the fallback path doesn't work on out= or view ops."
-)
+DUAL_IN_VMAP = "Batching rule not implemented for aten::_make_dual; the fallback path doesn't work on out= or view ops."
 DUAL_NESTED = "Nested forward mode AD is not supported at the moment"
 DUAL_EXIT = "Trying to exit a forward AD level that was not the last one that was created. This is not supported."
 DUAL_NO_LEVEL_TO_EXIT = "Dual level must be a positive number."
@@ -406,8 +404,8 @@ VMAP_NO_RULE = (
     "or set generate_vmap_rule=True. " + EXTENDING
 )
 VMAP_BOTH_RULES = (
-    "You tried to vmap over {}, but it has both generate_vmap_rule=True and an overridden vmap staticmethod. Please set "
-    "generate_vmap_rule=False or delete the overridden vmap staticmethod to avoid ambiguity. " + EXTENDING
+    "You tried to vmap over {}, but it has both generate_vmap_rule=True and an overridden vmap staticmethod. Please "
+    "set generate_vmap_rule=False or delete the overridden vmap staticmethod to avoid ambiguity. " + EXTENDING
 )
 VMAP_RETURNS_COUNT = (
     "Expected the vmap staticmethod to have two returns, an output and out_dims with pytree structure compatible with "
@@ -459,6 +457,6 @@ VMAP_ALLCLOSE = (
 VMAP_RUNNING = (
     "Batch norm got a batched tensor as input while the running_mean or running_var, which will be updated in place, "
     "were not batched.\nIf you are using a module and do not need eval mode, please set `track_running_stats` to be "
-    "False.If you are using a prebuilt module and do not need eval mode, please see the functorch website for resources "
-    "on how to patch your module to work with vmap"
+    "False.If you are using a prebuilt module and do not need eval mode, please see the functorch website for "
+    "resources on how to patch your module to work with vmap"
 )

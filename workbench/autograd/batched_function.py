@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from .. import errors
 from .ctx import FunctionCtx, no_setup_context
-from .levels import AUTOGRAD, Level, Lifted, below, entered, lift, value_of
+from .levels import Level, Lifted, below, entered, lift, value_of
 from .tensor import Tensor
 
 Dims = tuple[int | None, ...]
@@ -28,7 +28,7 @@ def apply_batched(cls: Any, args: tuple[Any, ...], level: Level) -> Any:
     from .function import Function
 
     ruled = cls.vmap is not Function.vmap
-    if level.randomness == AUTOGRAD:
+    if level.own:
         ruled = False
     elif cls.generate_vmap_rule and ruled:
         raise RuntimeError(errors.VMAP_BOTH_RULES.format(cls.__name__))

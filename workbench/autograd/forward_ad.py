@@ -12,7 +12,7 @@ import numpy as np
 
 from .. import errors
 from . import state
-from .levels import AUTOGRAD, Lifted, below
+from .levels import Lifted, below
 from .state import local
 from .tensor import Tensor, meta_of, wrap
 from .views import geometry_of, layout_of
@@ -154,7 +154,7 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> T
     """
     if (local.modes.dual is None) if level is None else level < 0:
         raise RuntimeError(errors.DUAL_NO_LEVEL)
-    if any([each.kind == "vmap" and each.randomness != AUTOGRAD for each in local.modes.levels]):
+    if any([each.kind == "vmap" and not each.own for each in local.modes.levels]):
         raise RuntimeError(errors.DUAL_IN_VMAP)
     for name, t in (("primal", tensor), ("tangent", tangent)):
         if not t.is_floating_point():

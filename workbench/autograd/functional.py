@@ -13,7 +13,22 @@ import numpy as np
 
 from .. import errors
 from . import differentiate
+from .at_once import columns_at_once, rows_at_once
 from .grad_mode import enable_grad
+from .strict import (
+    DETACHED,
+    FLAT_HESSIAN,
+    FLAT_JACOBIAN,
+    IGNORES,
+    INDEPENDENT,
+    INNER_SEED_IGNORED,
+    LINEAR,
+    QUADRATIC,
+    SEED_ALONE,
+    SEED_IGNORED,
+    filled,
+    need_history,
+)
 from .tensor import Tensor, wrap
 
 __all__ = ["hessian", "hvp", "jacobian", "jvp", "vhp", "vjp"]
@@ -34,37 +49,6 @@ FORWARD_LOOP = (
     "Computing Jacobian using forward-AD or forward-over-reverse Hessian isonly implemented for `vectorize=True`."
 )
 NO_VECTOR = "The vector v can only be None if the {} a single Tensor with a single element."
-
-# What strict refuses.
-_STRICT = "This is not allowed in strict mode"
-DETACHED = (
-    "Output {} of the user-provided function does not require gradients. The outputs must be computed in a "
-    "differentiable manner from the input when running in strict mode."
-)
-IGNORES = f"Output {{}} of the user-provided function is independent of input {{}}. {_STRICT}."
-INDEPENDENT = f"The {{}} of the user-provided function is independent of input {{}}. {_STRICT}{{}}."
-FLAT_JACOBIAN = INDEPENDENT.format("jacobian", "{}", " when create_graph=True")
-FLAT_HESSIAN = INDEPENDENT.format("hessian", "{}", " when create_graph=True")
-SEED_IGNORED = (
-    "The gradient with respect to the input is independent of entry {} in the grad_outputs when using the double "
-    f"backward trick to compute forward mode gradients. {_STRICT}."
-)
-INNER_SEED_IGNORED = (
-    f"The hessian of the user-provided function is independent of entry {{}} in the grad_jacobian. {_STRICT} as it "
-    "prevents from using the double backward trick to replace forward mode AD."
-)
-LINEAR = (
-    "While computing the hessian, found that the jacobian of the user-provided function with respect to input {} is "
-    f"independent of the input. {_STRICT}. You should ensure that your function is twice differentiable and that the "
-    "jacobian depends on the inputs (this would be violated by a linear function for example)."
-)
-QUADRATIC = (
-    f"The hessian of the user-provided function with respect to input {{}} is independent of the input. {_STRICT}. You "
-    "should ensure that your function is thrice differentiable and that the hessian depends on the inputs."
-)
-SEED_ALONE = (
-    f"The gradient with respect to input {{}} is independent of the inputs of the user-provided function. {_STRICT}."
-)
 
 
 def _tuple(value: Any, name: str, function: str) -> tuple[bool, tuple[Tensor, ...]]:
@@ -108,6 +92,7 @@ def _grads(
     seeds: Sequence[Tensor] | None,
     create_graph: bool,
     retain_graph: bool | None = None,
+    batched: bool = False,
 ) -> tuple[Tensor | None, ...]:
     """The gradients of those outputs that have history."""
     pairs = zip(outputs, seeds or (None,) * len(outputs), strict=True)
@@ -115,7 +100,8 @@ def _grads(
     if not kept:
         return (None,) * len(inputs)
     outs, given = zip(*kept, strict=True)
-    return differentiate.grad(outs, inputs, given, retain_graph, create_graph, allow_unused=True)
+    options = {"allow_unused": True, "is_grads_batched": batched}
+    return differentiate.grad(outs, inputs, given, retain_graph, create_graph, **options)
 
 
 def _seeds(like: Sequence[Tensor]) -> tuple[Tensor, ...]:
@@ -123,26 +109,6 @@ def _seeds(like: Sequence[Tensor]) -> tuple[Tensor, ...]:
     if any(not t.is_floating_point() for t in like):
         raise RuntimeError(errors.ONLY_FLOATS_CONSTRUCTOR)
     return tuple(wrap(np.zeros_like(t._array), requires_grad=True) for t in like)
-
-
-def _need_history(tensors: Sequence[Tensor | None], refusal: str, strict: bool) -> None:
-    for i, t in enumerate(tensors):
-        if strict and t is None:
-            raise RuntimeError(INDEPENDENT.format("output", i, ""))
-        if strict and not t.requires_grad:
-            raise RuntimeError(refusal.format(i))
-
-
-def _filled(
-    grads: Sequence[Tensor | None], like: Sequence[Tensor], strict: bool, create_graph: bool, missing: str, flat: str
-) -> tuple[Tensor, ...]:
-    """Zeros where there is no gradient; `strict` refuses that (`missing`), and a gradient without history (`flat`)."""
-    for i, g in enumerate(grads):
-        if strict and g is None:
-            raise RuntimeError(missing.format(i))
-        if strict and create_graph and not g.requires_grad:
-            raise RuntimeError(flat.format(i))
-    return tuple(wrap(np.zeros_like(t._array)) if g is None else g for g, t in zip(grads, like, strict=True))
 
 
 def _result(values: Any, several: bool, create_graph: bool) -> Any:
@@ -157,10 +123,10 @@ def vjp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool
     several, given = _tuple(inputs, "inputs", "vjp")
     given = _arguments(given, create_graph)
     many, outputs = _tuple(func(*given), OUTPUTS, "vjp")
-    _need_history(outputs, DETACHED, strict)
+    need_history(outputs, DETACHED, strict)
     vs = _vector(v, outputs, many, create_graph, "vjp", "user-provided function returns")
     missing = INDEPENDENT.format("output", "{}", "")
-    products = _filled(_grads(outputs, given, vs, create_graph), given, strict, create_graph, missing, FLAT_JACOBIAN)
+    products = filled(_grads(outputs, given, vs, create_graph), given, strict, create_graph, missing, FLAT_JACOBIAN)
     return _result(outputs, many, create_graph), _result(products, several, create_graph)
 
 
@@ -175,16 +141,15 @@ def jvp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool
     given = _arguments(given, create_graph)
     vs = _vector(v, given, several, create_graph, "jvp", "input to the user-provided function is")
     many, outputs = _tuple(func(*given), OUTPUTS, "jvp")
-    _need_history(outputs, DETACHED, strict)
+    need_history(outputs, DETACHED, strict)
     seeds = _seeds(outputs)
     pulled = _grads(outputs, given, seeds, create_graph=True)
-    _need_history(pulled, SEED_ALONE, strict)
+    need_history(pulled, SEED_ALONE, strict)
     found = _grads(pulled, seeds, vs, create_graph)
-    products = _filled(found, outputs, strict, create_graph, SEED_IGNORED, FLAT_JACOBIAN)
+    products = filled(found, outputs, strict, create_graph, SEED_IGNORED, FLAT_JACOBIAN)
     return _result(outputs, many, create_graph), _result(products, many, create_graph)
 
 
-@enable_grad()
 def jacobian(
     func: Callable[..., Any],
     inputs: Any,
@@ -196,40 +161,67 @@ def jacobian(
     """The derivative of every element of func's outputs by every element of its inputs.
 
     The shape is the output's followed by the input's; for tuples of outputs and inputs a tuple of tuples. One backward
-    runs for each output element, whatever `vectorize` and `strategy` say.
+    runs for each output element, or one for all of them with `vectorize`; in "forward-mode" dual tensors go through
+    func instead, and the results keep what history they have.
     """
     if strategy not in ("forward-mode", "reverse-mode"):
         raise AssertionError(STRATEGY + STRATEGY_HINT)
-    several, given = _tuple(inputs, "inputs", "jacobian")
     if strategy == "forward-mode":
-        if create_graph:
-            raise NotImplementedError(NOT_TOGETHER.format("create_graph", *FORWARD))
-        if strict:
-            raise RuntimeError(NOT_TOGETHER.format("strict", *FORWARD))
-        if not vectorize:
-            raise NotImplementedError(FORWARD_LOOP)
-    given = _arguments(given, create_graph)
-    many, outputs = _tuple(func(*given), OUTPUTS, "jacobian")
-    _need_history(outputs, DETACHED, strict)
-    if strict and vectorize:
-        raise RuntimeError(NOT_TOGETHER.format("strict", "vectorized=True", "", "vectorize=False"))
-    found = []
-    for i, out in enumerate(outputs):
-        missing, flat = IGNORES.format(i, "{}"), FLAT_JACOBIAN.format(i)  # PyTorch names the output there
-        rows = []
-        for element in out.reshape(-1):
-            row = _grads((element,), given, None, create_graph, retain_graph=True)
-            rows.append(_filled(row, given, strict, create_graph, missing, flat))
-        joined = [differentiate.stack([row[j] for row in rows]) for j in range(len(given))]
-        shaped = [rows.view((*out.shape, *t.shape)) for rows, t in zip(joined, given, strict=True)]
-        found.append(_result(shaped, several, create_graph))
-    return tuple(found) if many else found[0]
+        return _jacobian_forward(func, inputs, create_graph, strict, vectorize)
+    with enable_grad():
+        several, given = _tuple(inputs, "inputs", "jacobian")
+        given = _arguments(given, create_graph)
+        many, outputs = _tuple(func(*given), OUTPUTS, "jacobian")
+        need_history(outputs, DETACHED, strict)
+        if strict and vectorize:
+            raise RuntimeError(NOT_TOGETHER.format("strict", "vectorized=True", "", "vectorize=False"))
+        if vectorize:
+            parts = rows_at_once(
+                outputs, given, lambda outs, seeds: _grads(outs, given, seeds, create_graph, None, True)
+            )
+        else:
+            parts = [_rows(i, out, given, create_graph, strict) for i, out in enumerate(outputs)]
+        found = tuple([_result(part, several, create_graph) for part in parts])
+    return found if many else found[0]
+
+
+def _rows(i: int, out: Tensor, given: tuple[Tensor, ...], create_graph: bool, strict: bool) -> list[Tensor]:
+    """The Jacobian of one output by every input, one backward after another."""
+    missing, flat = IGNORES.format(i, "{}"), FLAT_JACOBIAN.format(i)  # PyTorch names the output there
+    rows = []
+    for element in out.reshape(-1):
+        row = _grads((element,), given, None, create_graph, retain_graph=True)
+        rows.append(filled(row, given, strict, create_graph, missing, flat))
+    joined = [differentiate.stack([row[j] for row in rows]) for j in range(len(given))]
+    return [rows.view((*out.shape, *t.shape)) for rows, t in zip(joined, given, strict=True)]
+
+
+def _jacobian_forward(func: Callable[..., Any], inputs: Any, create_graph: bool, strict: bool, vectorize: bool) -> Any:
+    """The same by dual tensors; where there are several inputs PyTorch gives lists."""
+    if create_graph:
+        raise NotImplementedError(NOT_TOGETHER.format("create_graph", *FORWARD))
+    if strict:
+        raise RuntimeError(NOT_TOGETHER.format("strict", *FORWARD))
+    several, given = _tuple(inputs, "inputs", "jacobian")
+    if not vectorize:
+        raise NotImplementedError(FORWARD_LOOP)
+    many = []
+
+    def run(*duals: Tensor) -> tuple[Tensor, ...]:
+        is_tuple, outputs = _tuple(func(*duals), "outputs", "None")
+        many.append(is_tuple)
+        return outputs
+
+    parts = columns_at_once(run, given)
+    if not several:
+        parts = tuple([part[0] for part in parts])
+    return parts if many[0] else parts[0]
 
 
 def _single(func: Callable[..., Any], given: tuple[Tensor, ...], function: str, strict: bool) -> Tensor:
     """func's one output of one element."""
     many, outputs = _tuple(func(*given), OUTPUTS, function)
-    _need_history(outputs, DETACHED, strict)
+    need_history(outputs, DETACHED, strict)
     if many:
         raise RuntimeError(f"The function given to {function} should return a single Tensor")
     if outputs[0].numel() != 1:
@@ -250,12 +242,18 @@ def hessian(
         raise AssertionError(STRATEGY)
     several, given = _tuple(inputs, "inputs", "hessian")
 
+    forward = outer_jacobian_strategy == "forward-mode"
+
     def gradient(*arguments: Tensor) -> tuple[Tensor, ...]:
+        if forward:
+            arguments = tuple([t.requires_grad_() for t in arguments])
         found = jacobian(lambda *xs: _single(func, xs, "hessian", strict).squeeze(), arguments, create_graph=True)
-        _need_history(found, LINEAR, strict)
+        need_history(found, LINEAR, strict)
         return found
 
     found = jacobian(gradient, given, create_graph, strict, vectorize, outer_jacobian_strategy)
+    if forward:  # PyTorch leaves a history here, of inputs that nobody else has
+        found = [[t.detach() for t in row] for row in found]
     return found if several else found[0][0]
 
 
@@ -267,9 +265,9 @@ def vhp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool
     vs = _vector(v, given, several, create_graph, "vhp", "input to the user-provided function is")
     output = _single(func, given, "vhp", strict)
     gradient = _grads((output,), given, None, create_graph=True)
-    _need_history(gradient, LINEAR, strict)
+    need_history(gradient, LINEAR, strict)
     missing = INDEPENDENT.format("jacobian", "{}", "")
-    products = _filled(_grads(gradient, given, vs, create_graph), given, strict, create_graph, missing, FLAT_HESSIAN)
+    products = filled(_grads(gradient, given, vs, create_graph), given, strict, create_graph, missing, FLAT_HESSIAN)
     return _result((output,), False, create_graph), _result(products, several, create_graph)
 
 
@@ -281,10 +279,10 @@ def hvp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool
     vs = _vector(v, given, several, create_graph, "hvp", "input to the user-provided function is")
     output = _single(func, given, "hvp", strict)
     gradient = _grads((output,), given, None, create_graph=True)
-    _need_history(gradient, LINEAR, strict)
+    need_history(gradient, LINEAR, strict)
     seeds = _seeds(given)
     pulled = _grads(gradient, given, seeds, create_graph=True)
-    _need_history(pulled, QUADRATIC, strict)
+    need_history(pulled, QUADRATIC, strict)
     found = _grads(pulled, seeds, vs, create_graph)
-    products = _filled(found, given, strict, create_graph, INNER_SEED_IGNORED, FLAT_HESSIAN)
+    products = filled(found, given, strict, create_graph, INNER_SEED_IGNORED, FLAT_HESSIAN)
     return _result((output,), False, create_graph), _result(products, several, create_graph)

@@ -32,6 +32,11 @@ class Level:
         self.number = len(local.modes.levels) + 1
         self.outer_grad = local.modes.grad
 
+    @property
+    def own(self) -> bool:
+        """Whether autograd itself runs it, not the user."""
+        return self.randomness == AUTOGRAD
+
 
 class Lifted(Tensor):
     """A tensor as one level sees it; its array tells shape and dtype there (of a batched one: the first sample's)."""

@@ -47,7 +47,7 @@ class Tensor(Facts):
 
     def requires_grad_(self, requires_grad: bool = True) -> Tensor:
         """Set `requires_grad` in place and return the tensor."""
-        if state.local.modes.levels:
+        if not all([level.own for level in state.local.modes.levels]):
             raise RuntimeError(errors.FLAG_IN_TRANSFORM)
         if not isinstance(requires_grad, bool):
             raise TypeError(errors.FLAG_KIND_METHOD.format(type(requires_grad).__name__))

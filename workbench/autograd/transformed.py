@@ -13,7 +13,7 @@ from .. import errors
 from ..events import emit, listeners
 from .anomaly_mode import remember
 from .forward_ad import check_size, paused, set_tangent, tangent_of
-from .levels import AUTOGRAD, Level, Lifted, below, lift, value_of
+from .levels import Level, Lifted, below, lift, value_of
 from .node import sequence
 from .outputs import bind_outputs, refuse_returned_inputs
 from .state import local, set_grad
@@ -25,10 +25,10 @@ def applied(cls: Any, args: tuple[Any, ...], two_steps: bool) -> Any:
     modes = local.modes
     level = modes.levels[-1] if modes.levels else None
     pushing = modes.dual is not None and modes.dual.depth == len(modes.levels)
-    if pushing and level is not None and level.randomness == AUTOGRAD and not any([_is_at(a, level) for a in args]):
+    if pushing and level is not None and level.own and not any([_is_at(a, level) for a in args]):
         level = None  # of dual tensors only the tangents are batched
     if level is not None:
-        if not two_steps and level.randomness != AUTOGRAD:
+        if not two_steps and not level.own:
             raise RuntimeError(errors.TRANSFORM_NEEDS_SETUP)
         if level.kind == "vmap":
             from .batched_function import apply_batched

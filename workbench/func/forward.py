@@ -7,13 +7,13 @@ from collections.abc import Callable
 from typing import Any
 
 from .. import errors
+from ..autograd.basis import bases
 from ..autograd.forward_ad import check_size, set_tangent, tangent_of
 from ..autograd.levels import at, below, entered, lift, value_of
 from ..autograd.tensor import Tensor
 from ..ops.creation import zeros_like
 from . import refusals
 from .arguments import check_output, chosen, lifted, lowered, with_aux
-from .basis import bases
 from .reverse import Argnums, jacrev, vjp
 from .trees import mapped, rebuilt, taken_apart
 from .vectorize import vmap

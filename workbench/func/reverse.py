@@ -14,6 +14,7 @@ import numpy as np
 
 from .. import errors
 from ..autograd import differentiate
+from ..autograd.basis import bases
 from ..autograd.graph import disable_saved_tensors_hooks
 from ..autograd.levels import Level, Lifted, below, entered, lift
 from ..autograd.state import local
@@ -21,7 +22,6 @@ from ..autograd.tensor import Tensor, wrap
 from ..ops.joining import cat
 from . import refusals
 from .arguments import check_output, chosen, lifted, lowered, with_aux
-from .basis import bases
 from .trees import mapped, rebuilt, taken_apart
 from .vectorize import vmap
 

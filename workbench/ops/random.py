@@ -10,7 +10,7 @@ import numpy as np
 from .. import errors
 from ..autograd import dtypes
 from ..autograd.dtypes import dtype as Dtype
-from ..autograd.levels import AUTOGRAD, below, lift
+from ..autograd.levels import below, lift
 from ..autograd.state import local
 from ..autograd.tensor import Tensor, wrap
 from .arguments import int_of, size_of
@@ -85,7 +85,7 @@ def _drawn(draw: Callable[[tuple[int, ...]], np.ndarray], kind: np.dtype, requir
     vmaps = [level for level in levels if level.kind == "vmap"]
     if any([level.randomness == "error" for level in vmaps]):
         raise RuntimeError(errors.RANDOM_UNDER_VMAP)
-    if any([level.randomness == AUTOGRAD for level in vmaps]):
+    if any([level.own for level in vmaps]):
         raise RuntimeError(errors.RANDOM_IN_BATCH)
     with below(None):
         t = leaf(draw(tuple([v.size for v in vmaps if v.randomness == "different"])).astype(kind), requires_grad)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from ..autograd.tensor import Tensor, wrap
+from .tensor import Tensor, wrap
 
 
-def bases(tensors: list[Tensor], chunk_size: int | None = None) -> Iterator[list[Tensor]]:
+def bases(tensors: Sequence[Tensor], chunk_size: int | None = None) -> Iterator[list[Tensor]]:
     """For the elements of all tensors together, the unit vectors: row k of each tensor's array is its part of the k-th.
 
     At most `chunk_size` rows at a time.
