@@ -133,30 +133,33 @@ def _for_none(op: Any, args: tuple[Any, ...]) -> Results:
 
 def pointwise(op: Any, args: tuple[Any, ...], size: int) -> Results:
     """The op as it is, on samples of one number of dimensions."""
-    found = list(tensors_in(args))
+    found = [a for a in args if type(a) is Mapped]
+    first = found[0].value
+    facts = first._array.ndim, first._array.dtype
+    if all([m.batched and (m.value._array.ndim, m.value._array.dtype) == facts for m in found]):
+        return op.perform(tuple([a.value if type(a) is Mapped else a for a in args]))
     ndim = max([m.ndim for m in found])
+    if not op.fits:  # its formulas give each operand a gradient in the result's shape
+        args = tuple([Mapped(a.full(size), True) if type(a) is Mapped else a for a in args])
     meeting = _meeting(op, args)
-
-    def ready(m: Mapped) -> Tensor:
-        if len(found) > 1 and not op.fits:  # its formulas give each operand a gradient in the result's shape
-            m = Mapped(m.full(size), True)
-        t = m.aligned(ndim)
-        return t if meeting is None else t.to(meeting)
-
-    kept = [name in op.kept for name in op.order]
-    return op.perform(
-        tuple([mapped(a, (lambda m: m.aligned(ndim)) if keep else ready) for keep, a in zip(kept, args, strict=True)])
-    )
+    ready = []
+    for name, a in zip(op.order, args, strict=True):
+        if type(a) is Mapped:
+            a = a.aligned(ndim)
+            a = a.to(meeting) if meeting is not None and name in op.tensors else a
+        ready.append(a)
+    return op.perform(tuple(ready))
 
 
 def _meeting(op: Any, args: tuple[Any, ...]) -> dtypes.dtype | None:
     """The dtype in which samples of several dtypes meet: one without dimensions gives way, though its batch has one."""
     operands = [a for name, a in zip(op.order, args, strict=True) if name in op.tensors]
-    if not op.meets or len({m.value.dtype for m in tensors_in(operands)}) < 2:
+    if not op.meets or len({m.value._array.dtype for m in operands if type(m) is Mapped}) < 2:
         return None
-    return dtypes.result_type(
-        [(m.value.dtype, 2 if m.ndim else 1) if isinstance(m, Mapped) else (dtypes.of_number(m), 0) for m in operands]
-    )
+    standing = [
+        (m.value.dtype, 2 if m.ndim else 1) if type(m) is Mapped else (dtypes.of_number(m), 0) for m in operands
+    ]
+    return dtypes.result_type(standing)
 
 
 def _assign(op: Any, args: tuple[Any, ...], size: int) -> Results:
@@ -207,8 +210,11 @@ def flat(t: Tensor) -> Tensor:
 
 
 def _over_all(op: Any, args: tuple[Any, ...], size: int) -> Results:
-    dim = 1 if op.batch == "prod_dim" else (1,)
-    return REGISTRY[op.batch].perform((flat(args[0].value), dim, False))
+    t = args[0].value
+    if op.batch == "prod_dim":  # takes one dimension only
+        return REGISTRY[op.batch].perform((flat(t), 1, False))
+    t = t if t._array.ndim > 1 else flat(t)
+    return REGISTRY[op.batch].perform((t, tuple(range(1, t._array.ndim)), False))
 
 
 def looped(op: Any, args: tuple[Any, ...], size: int) -> Results:
