@@ -74,7 +74,7 @@ from .ops.elementary import (
     trunc,
 )
 from .ops.gathering import gather, index_add, index_select, masked_fill, masked_select, scatter, scatter_add
-from .ops.indexing import argsort, index_put, sort
+from .ops.indexing import index_put
 from .ops.inplace import *  # noqa: F403
 from .ops.interop import as_tensor, asarray, from_numpy
 from .ops.joining import cat, stack
@@ -130,6 +130,7 @@ from .ops.random import (
 from .ops.reduction import argmax, argmin, max, mean, min, sum
 from .ops.scan import cumprod, cumsum, prod
 from .ops.softmax import log_softmax, logsumexp, softmax
+from .ops.sorting import argsort, sort
 from .ops.splitting import chunk, diagonal, narrow, select, split, unbind
 from .ops.statistics import amax, amin, norm, std, topk, var
 

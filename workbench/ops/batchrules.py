@@ -152,7 +152,7 @@ def _without_masks(indices: tuple[Any, ...]) -> list[Any]:
     """Indices, with masks told by the places where they are true."""
     out: list[Any] = []
     for i in indices:
-        if i is None or i.value._array.dtype.kind != "b":
+        if i is None or i.value._array.dtype.kind not in "bu":
             out.append(i)
         elif i.batched:
             raise RuntimeError(errors.VMAP_MASK)

@@ -7,12 +7,13 @@ from typing import Any
 import numpy as np
 
 from .. import errors
-from ..autograd.levels import elements
 from ..autograd.tensor import Tensor, wrap
 from .compile import TENSORS
 from .declare import define, in_formulas, method
+from .index_refusals import check_added, check_mask, check_places, check_selected
+from .layout import copied
 from .refusals import check_broadcast
-from .shapes import dim_index, sum_to_array
+from .shapes import sum_to_array
 
 Places = tuple[np.ndarray, ...]
 
@@ -26,11 +27,15 @@ def _places(index: np.ndarray, dim: int) -> Places:
 
 
 def _gather_of(a: np.ndarray, dim: int, index: np.ndarray) -> np.ndarray:
+    if not index.size:
+        return np.empty(index.shape, a.dtype)
     return np.atleast_1d(a)[_places(index, dim)].reshape(index.shape)
 
 
 def _put_at(a: np.ndarray, dim: int, index: np.ndarray, src: Any, add: bool) -> np.ndarray:
     out = a.copy()
+    if not index.size:
+        return out
     places, values = _places(index, dim), src
     if isinstance(src, np.ndarray) and src.ndim:
         values = src[tuple(slice(n) for n in index.shape)]
@@ -85,9 +90,11 @@ _scatter_number = define(
 
 
 def _added(a: np.ndarray, dim: int, index: np.ndarray, source: np.ndarray, alpha: float) -> np.ndarray:
-    out = np.moveaxis(a, dim, 0).copy()
-    np.add.at(out, index, np.moveaxis(source * alpha, dim, 0))
-    return np.moveaxis(out, 0, dim)
+    out, added = copied(a), np.atleast_1d(source)
+    if alpha != 1:
+        added = added * source.dtype.type(alpha)
+    np.add.at(np.moveaxis(np.atleast_1d(out), dim, 0), np.atleast_1d(index), np.moveaxis(added, dim, 0))
+    return out
 
 
 in_formulas("expand_as", lambda a, like: np.broadcast_to(a, like.shape), lambda t, like: t.expand(like.shape))
@@ -104,7 +111,7 @@ _index_add = define(
 _index_select = define(
     "IndexSelectBackward0",
     "index_select(Tensor self, dim, Kept index)",
-    lambda a, dim, index: np.take(a, index, dim) if a.ndim else a.copy(),
+    lambda a, dim, index: np.take(a, np.atleast_1d(index), dim) if a.ndim else a.copy(),
     self="index_add(zeros(self.shape, grad), dim, index, grad, 1)",
     samples="r(3), 0, w.tensor([2, 0, 2]); r(2, 3), 1, w.tensor([1])",
 )
@@ -164,67 +171,30 @@ _masked_select = define(
 )
 
 
-def _check_index(function: str, t: Tensor, dim: int, index: Tensor, src: Tensor | None = None) -> int:
-    """The dimension counted from the front, where each index names an element and all sizes fit."""
-    shape, places = t._array.shape or (1,), index._array.shape or (1,)
-    dim = dim_index(dim, len(shape))
-    if index._array.dtype.name not in ("int32", "int64"):
-        raise RuntimeError(f"{function}(): Expected dtype int32/int64 for index")
-    if src is not None and src.dtype is not t.dtype:
-        raise RuntimeError(f"{function}(): Expected self.dtype to be equal to src.dtype")
-    whom = "input" if function == "gather" else "self"
-    if len(places) != len(shape):
-        raise RuntimeError(f"Index tensor must have the same number of dimensions as {whom} tensor")
-    if src is not None and 0 < src._array.ndim < len(places):
-        dim_index(src._array.ndim, src._array.ndim)
-    if src is not None and len(places) != (src._array.ndim or 1):
-        raise RuntimeError("Index tensor must have the same number of dimensions as src tensor")
-    too_large = next((d for d, n in enumerate(places) if d != dim and n > shape[d]), None)
-    if function == "gather" and too_large is not None:
-        raise RuntimeError(
-            f"Size does not match at dimension {too_large} expected index {list(places)} to be no larger than self "
-            f"{list(shape)} apart from dimension {dim}"
-        )
-    beyond = src is not None and any(n > m for n, m in zip(places, src._array.shape or (1,), strict=True))
-    if too_large is not None or beyond:
-        wanted = f"no larger than self {list(shape)} apart from dimension {dim}"
-        if src is not None:
-            wanted += f" and to be no larger size than src {list(src._array.shape)}"
-        raise RuntimeError(f"Expected index {list(places)} to be {wanted}")
-    every = elements(index)
-    outside = every[(every < 0) | (every >= shape[dim])]
-    if outside.size:
-        place = dim + every.ndim - index._array.ndim
-        raise RuntimeError(f"index {outside.flat[0]} is out of bounds for dimension {place} with size {shape[dim]}")
-    return dim
-
-
 @method()
 def gather(self: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False) -> Tensor:
     """For each place of `index` the element that it names along `dim`."""
-    return _gather(self, _check_index("gather", self, dim, index), index)
+    return _gather(self, check_places("gather", self, dim, index), index)
 
 
 @method()
 def scatter(self: Tensor, dim: int, index: Tensor, src: Any = None, *, value: float | None = None) -> Tensor:
     """A copy in which the elements of `src` (or one number) have gone where `index` says along `dim`."""
     if not isinstance(src, Tensor):
-        return _scatter_number(self, _check_index("scatter", self, dim, index), index, value if src is None else src)
-    return _scatter(self, _check_index("scatter", self, dim, index, src), index, src)
+        return _scatter_number(self, check_places("scatter", self, dim, index), index, value if src is None else src)
+    return _scatter(self, check_places("scatter", self, dim, index, src), index, src)
 
 
 @method()
 def scatter_add(self: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
     """A copy in which the elements of `src` have been added where `index` says along `dim`."""
-    return _scatter_add(self, _check_index("scatter", self, dim, index, src), index, src)
+    return _scatter_add(self, check_places("scatter", self, dim, index, src), index, src)
 
 
 @method()
 def masked_fill(self: Tensor, mask: Tensor, value: Any) -> Tensor:
     """A copy with one number (or a tensor without dimensions) wherever the mask is true."""
-    if mask._array.dtype.kind != "b":
-        word = {"int64": "long int", "float32": "float", "float64": "double"}.get(mask.dtype.name, mask.dtype.name)
-        raise RuntimeError(f"masked_fill_ only supports boolean masks, but got mask with dtype {word}")
+    check_mask(mask)
     check_broadcast([mask._array.shape, self._array.shape])
     if not isinstance(value, Tensor):
         return _fill_number(self, mask, value)
@@ -248,16 +218,10 @@ def masked_select(input: Tensor, mask: Tensor) -> Tensor:
 @method()
 def index_add(self: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: float = 1) -> Tensor:
     """A copy with source's slices (times alpha) added to those that `index` names along `dim`."""
-    return _index_add(self, dim_index(dim, self._array.ndim), index, source, alpha)
+    return _index_add(self, *check_added(self, dim, index, source, alpha))
 
 
 @method()
 def index_select(self: Tensor, dim: int, index: Tensor) -> Tensor:
     """The slices along `dim` that a vector of indices names."""
-    dim = dim_index(dim, self._array.ndim)
-    size = self._array.shape[dim] if self._array.ndim else 1
-    every = elements(index)
-    outside = every[(every < 0) | (every >= size)]
-    if outside.size:
-        raise RuntimeError(f"INDICES element is out of DATA bounds, id={outside.flat[0]} axis_dim={size}")
-    return _index_select(self, dim, index)
+    return _index_select(self, check_selected(self, dim, index), index)

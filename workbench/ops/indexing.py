@@ -8,9 +8,9 @@ import numpy as np
 
 from ..autograd.tensor import Tensor, wrap
 from .declare import define, in_formulas, method
+from .index_refusals import as_masks, check_lookup, check_mask, check_put
 from .looking import is_batched
 from .movement import _alias, unsqueeze
-from .shapes import dim_index, pair
 
 Indices = tuple[np.ndarray | None, ...]
 
@@ -57,26 +57,19 @@ define(
 )
 
 
-def _places(indices: Indices) -> tuple[Any, ...]:
-    """NumPy's index for index arrays, where None stands for all of a dimension."""
-    return tuple([slice(None) if each is None else each for each in indices])
-
-
 def _index_backward(grad: np.ndarray, sizes: tuple[int, ...], indices: Indices) -> np.ndarray:
     out = np.zeros(sizes, grad.dtype)
-    np.add.at(out, _places(indices), grad)  # an element taken twice receives both gradients
+    np.add.at(out, as_masks(indices), grad)  # an element taken twice receives both gradients
     return out
 
 
 def _looked_up(a: np.ndarray, indices: Indices) -> np.ndarray:
+    places = as_masks(indices)
     try:
-        return a[_places(indices)]
+        return a[places]
     except IndexError as error:
-        text = str(error).replace("axis", "dimension")
-        if text.startswith("shape mismatch"):
-            shapes = ", ".join(str(list(i.shape)) for i in indices if isinstance(i, np.ndarray))
-            text = f"shape mismatch: indexing tensors could not be broadcast together with shapes {shapes}"
-        raise IndexError(text) from None
+        check_lookup(a.shape, places)
+        raise IndexError(str(error).replace("axis", "dimension")) from None
 
 
 _index = define(
@@ -89,17 +82,17 @@ _index = define(
 
 
 def _with_put(a: np.ndarray, indices: Indices, values: Any, accumulate: bool) -> np.ndarray:
-    out, places = a.copy(), _places(indices)
+    out, places = a.copy(), as_masks(indices)
+    if np.ndim(values) > 1 and len(values) == 1:  # NumPy overlooks leading dimensions
+        check_lookup(a.shape, places, values)
     try:
         if accumulate:
             np.add.at(out, places, values)
         else:
             out[places] = values
-    except (ValueError, TypeError):
-        raise RuntimeError(
-            f"shape mismatch: value tensor of shape {list(np.shape(values))} cannot be broadcast to indexing result of "
-            f"shape {list(out[places].shape)}"
-        ) from None
+    except (ValueError, TypeError, IndexError) as error:
+        check_lookup(a.shape, places, values)
+        raise type(error)(str(error).replace("axis", "dimension")) from None
     return out
 
 
@@ -131,8 +124,19 @@ in_formulas(
 @method()
 def index_put(self: Tensor, indices: Any, values: Tensor, accumulate: bool = False) -> Tensor:
     """A copy with values written where a tuple of index tensors says; `accumulate` adds them."""
-    fills = values._array.size == 1 and all(i is None or i._array.dtype.kind == "b" for i in indices)
-    if values.dtype is not self.dtype and not fills:
+    check_put("index_put", indices, values)
+    return put(self, tuple(indices), values, accumulate)
+
+
+def put(self: Tensor, indices: tuple[Tensor | None, ...], values: Tensor, accumulate: bool) -> Tensor:
+    """The same, where None stands for all of a dimension."""
+    masks = [i for i in indices if i is not None and i._array.dtype.kind in "bu"]
+    fills = not accumulate and values._array.size == 1 and len(masks) == 1 == sum([i is not None for i in indices])
+    if fills:  # as PyTorch then does
+        check_mask(masks[0])
+    elif values.dtype is not self.dtype:
+        places = as_masks(tuple([None if i is None else i._array for i in indices]))
+        check_lookup(self._array.shape, places, values._array)
         raise RuntimeError(
             f"Index put requires the source and destination dtypes match, got {self.dtype.word} for the destination "
             f"and {values.dtype.word} for the source."
@@ -182,44 +186,41 @@ def located(self: Tensor, index: Any) -> tuple[Tensor, tuple[Tensor | None, ...]
         elif _is_number(part):
             out = _selected(out, dim, int(part), place)
         else:
-            lookup = _lookup_of(part, out._array.shape, dim)
+            lookup = _lookup_of(part)
             where += [None] * (dim - covered) + [lookup]
-            covered = dim = dim + (lookup._array.ndim if lookup._array.dtype.kind == "b" else 1)
+            covered = dim = dim + (lookup._array.ndim if lookup._array.dtype.kind in "bu" else 1)
     return out, tuple(where) or None
 
 
-def _lookup_of(part: Any, shape: tuple[int, ...], dim: int) -> Tensor:
-    """A part that is looked up element by element, as a tensor; IndexError where it is no index, or no fitting mask."""
+def _lookup_of(part: Any) -> Tensor:
+    """A part that is looked up element by element, as a tensor; IndexError where it is no index."""
     if not isinstance(part, (Tensor, np.ndarray, list, tuple, range)):
         raise IndexError(
             "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices "
             f"(got {type(part).__name__})"
         )
-    index = part if isinstance(part, Tensor) else wrap(np.array(part))
-    array = index._array
-    if array.dtype.kind not in "iub":
+    index = part if isinstance(part, Tensor) else wrap(np.array(part, None if len(part) else np.int64))
+    if index._array.dtype.kind not in "iub":
         raise IndexError("tensors used as indices must be long, int, byte or bool tensors")
-    if array.dtype.kind == "b":
-        for i, size in enumerate(array.shape):
-            if size != shape[dim + i]:
-                raise IndexError(
-                    f"The shape of the mask {list(array.shape)} at index {i} does not match the shape of the indexed "
-                    f"tensor {list(shape)} at index {dim + i}"
-                )
     return index
 
 
 def _is_number(part: Any) -> bool:
     """Whether a part picks one element of a dimension: an int, or a tensor without dimensions that holds one."""
     if isinstance(part, Tensor):
-        return not part._array.ndim and part._array.dtype.kind in "iu" and is_batched(part) is None
+        return not part._array.ndim and part._array.dtype.kind == "i" and is_batched(part) is None
     return isinstance(part, (int, np.integer)) and not isinstance(part, bool)
+
+
+def _is_mask(part: Any) -> bool:
+    """Whether a part is a mask; bytes count as one."""
+    return isinstance(part, (Tensor, np.ndarray)) and str(part.dtype).removeprefix("torch.") in ("bool", "uint8")
 
 
 def _is_truth(part: Any) -> bool:
     """Whether a part is one truth value, which speaks of no dimension."""
     if isinstance(part, (Tensor, np.ndarray)):
-        return not part.ndim and str(part.dtype).endswith("bool")
+        return not part.ndim and _is_mask(part)
     return isinstance(part, (bool, np.bool_))
 
 
@@ -228,8 +229,7 @@ def _spread(parts: tuple[Any, ...], ndim: int) -> list[Any]:
     used = 0
     for part in parts:
         if part is not None and part is not Ellipsis and not _is_truth(part):
-            is_mask = isinstance(part, (Tensor, np.ndarray)) and str(part.dtype).endswith("bool")
-            used += part.ndim if is_mask else 1
+            used += part.ndim if _is_mask(part) else 1
     if used > ndim:
         raise IndexError(f"too many indices for tensor of dimension {ndim}")
     out: list[Any] = []
@@ -253,39 +253,3 @@ def _selected(t: Tensor, dim: int, index: int, place: int) -> Tensor:
     if not -size <= index < size:
         raise IndexError(f"index {index} is out of bounds for dimension {place} with size {size}")
     return _select(t, dim, index)
-
-
-def _taken(a: np.ndarray, dim: int, indices: np.ndarray) -> np.ndarray:
-    return np.take_along_axis(a, indices, dim) if a.ndim else a.copy()
-
-
-_sort = define(
-    "SortBackward0",
-    "sorted_values(Tensor self, dim; Kept indices)",
-    _taken,
-    self="put(grad, self.shape, dim, True, indices)",
-    samples="r(4), 0, w.argsort(r(4)); r(2, 3), 1, w.argsort(r(2, 3))",
-)
-sort_result = pair("sort")
-
-
-def _order(a: np.ndarray, dim: int, descending: bool) -> np.ndarray:
-    if descending:
-        a = -a if a.dtype.kind == "f" else ~a  # the least integer and bytes have no negative
-    return np.argsort(a, axis=dim, kind="stable") if a.ndim else np.zeros((), np.int64)
-
-
-_argsort = define("argsort", "argsort(Tensor self, dim, descending)", _order)
-
-
-@method()
-def argsort(self: Tensor, dim: int = -1, descending: bool = False) -> Tensor:
-    """The indices that put the elements in order along `dim`; equal elements keep their order."""
-    return _argsort(self, dim_index(dim, self._array.ndim), descending)
-
-
-@method()
-def sort(self: Tensor, dim: int = -1, descending: bool = False) -> sort_result:
-    """(values, indices): the elements in order along `dim`, and where each came from."""
-    indices = argsort(self, dim, descending)
-    return sort_result(_sort(self, dim_index(dim, self._array.ndim), indices), indices)

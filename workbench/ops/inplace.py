@@ -21,8 +21,8 @@ from ..events import emit, listeners
 from . import arranging, choice, elementary, gathering, pointwise, powers, scan
 from .arguments import fitting, number_of
 from .declare import define, method
-from .indexing import index_put as put
-from .indexing import located
+from .index_refusals import check_put
+from .indexing import located, put
 from .movement import expand, view
 from .refusals import EXPANDED, check_broadcast, check_overlap
 
@@ -251,6 +251,11 @@ def copy_(self: Tensor, src: Tensor) -> Tensor:
 @method()
 def index_put_(self: Tensor, indices: Any, values: Tensor, accumulate: bool = False) -> Tensor:
     """Write values where a tuple of index tensors says; `accumulate` adds them."""
+    check_put("index_put_", indices, values)
+    return _put_in(self, tuple(indices), values, accumulate)
+
+
+def _put_in(self: Tensor, indices: tuple[Tensor | None, ...], values: Tensor, accumulate: bool = False) -> Tensor:
     masks = [i._array.dtype.kind == "b" for i in indices if i is not None]
     fills = masks == [True] and values._array.size == 1 and not accumulate
 
@@ -272,7 +277,7 @@ def setitem(self: Tensor, index: Any, value: Any) -> None:
         value = wrap(np.asarray(value, dtype=self._array.dtype))
     if where is not None:
         lead = _leading_ones(value)
-        part.index_put_(where, view(value, *value._array.shape[lead:]) if lead else value)
+        _put_in(part, where, view(value, *value._array.shape[lead:]) if lead else value)
     elif part._array.shape == value._array.shape:
         part.copy_(value)
     elif not value._array.ndim:

@@ -185,8 +185,10 @@ def check_permute(t: Tensor, dims: Shape) -> None:
         raise RuntimeError("permute(): duplicate dims are not allowed.")
 
 
-def _word(array: np.ndarray) -> str:
-    words = {"float64": "double", "float32": "float", "float16": "c10::Half", "int64": "long int"}
+def word(array: np.ndarray) -> str:
+    """What C++ calls an array's dtype."""
+    words = {"float64": "double", "float32": "float", "float16": "c10::Half", "int64": "long int", "int32": "int"}
+    words["uint8"] = "unsigned char"
     return words.get(array.dtype.name, array.dtype.name)
 
 
@@ -219,7 +221,7 @@ def check_mm(a: np.ndarray, b: np.ndarray) -> None:
         (m, k), (n, p) = a.shape, b.shape
         raise RuntimeError(f"mat1 and mat2 shapes cannot be multiplied ({m}x{k} and {n}x{p})")
     if a.dtype is not b.dtype:
-        raise RuntimeError(f"expected m1 and m2 to have the same dtype, but got: {_word(a)} != {_word(b)}")
+        raise RuntimeError(f"expected m1 and m2 to have the same dtype, but got: {word(a)} != {word(b)}")
     _no_kernel("addmm_impl_cpu_", a)
 
 

@@ -11,9 +11,9 @@ import numpy as np
 from ..autograd import dtypes
 from ..autograd.tensor import Tensor
 from .declare import abbreviation, define, in_formulas, method
-from .indexing import _order
 from .layout import in_rows
 from .shapes import dim_index, dims_of, pair
+from .sorting import _order
 
 Dims = tuple[int, ...] | None
 
