@@ -11,7 +11,7 @@ from test_ops import arguments
 
 import workbench as w
 from workbench.autograd.tensor import Tensor
-from workbench.func import grad, vmap
+from workbench.func import grad, jvp, vmap
 from workbench.ops import REGISTRY, report
 from workbench.ops.declare import SEVERAL
 from workbench.ops.door import door
@@ -139,6 +139,36 @@ def test_gradients_of_a_batch(op: Any, text: str) -> None:
             want = np.array([row.numpy() for row in rows])
             assert got.shape == batch[i].shape
             np.testing.assert_allclose(got.numpy(), want if i in batched else want.sum(0), rtol=1e-12, atol=1e-12)
+
+
+@each_sample
+def test_tangents_of_a_batch(op: Any, text: str) -> None:
+    args = arguments(op, text)
+    function, tensors = function_of(op, args), tensors_of(args)
+    by = [i for i, t in enumerate(tensors) if t.requires_grad]
+    if not op.formulas or not by:
+        return
+
+    def pushed(run: Any, tensors: list[Tensor]) -> Any:
+        def moving(*primals: Tensor) -> Any:
+            known = dict(zip(by, primals, strict=True))
+            return run(*[known.get(i, t) for i, t in enumerate(tensors)])
+
+        primals = tuple([tensors[i] for i in by])
+        return jvp(moving, primals, tuple([p * 0.5 + 1 for p in primals]))[1]
+
+    for batched in batches(op, args):
+        batch = given(tensors, batched, SIZE)
+
+        def each(*samples: Tensor) -> Any:
+            return pushed(function, list(samples))
+
+        def together(*batch: Tensor, batched: set[int] = batched) -> Any:
+            return mapped(function, batched, list(batch))
+
+        apart = one_by_one(each, batched, batch, SIZE)
+        check(mapped(each, batched, batch), apart)
+        check(pushed(together, batch), apart)
 
 
 @each_sample
