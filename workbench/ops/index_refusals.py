@@ -64,7 +64,7 @@ def check_places(function: str, t: Tensor, dim: int, index: Tensor, src: Tensor 
         raise RuntimeError(f"Expected index {list(places)} to be {wanted}")
     outside = _outside(index, shape[dim])
     if outside is not None:
-        place = dim + elements(index).ndim - index._array.ndim
+        place = dim + max(elements(x).ndim - x._array.ndim for x in (t, index))
         raise RuntimeError(f"index {outside} is out of bounds for dimension {place} with size {shape[dim]}")
     return dim
 
