@@ -13,8 +13,6 @@ import pytest
 from lab import CHECKOUT
 from oracle import compare, raised, same
 
-import workbench
-
 
 def leaf(torch: Any, *values: float) -> Any:
     return torch.tensor(values, dtype=torch.float64, requires_grad=True)
@@ -173,12 +171,6 @@ def test_only_by_name(torch: Any) -> Any:
     check, again = torch.autograd.gradcheck, torch.autograd.gradgradcheck
     x = leaf(torch, 1.0)
     return [raised(check, len, x, 1.0), raised(check, len, x, other=1), raised(again, len, x, x, 1.0)]
-
-
-@pytest.mark.parametrize("option", ["check_fwd_over_rev", "check_batched_grad"])
-def test_what_gradgradcheck_has_not_is_said(option: str) -> None:
-    with pytest.raises(NotImplementedError, match=f"leave `{option}=False`"):
-        workbench.autograd.gradgradcheck(lambda x: x * x, leaf(workbench, 1.0), **{option: True})
 
 
 IMPORTS = {

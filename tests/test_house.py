@@ -54,6 +54,8 @@ TOOLS = {
     "basis.py",
     "functional.py",
     "gradcheck.py",
+    "gradcheck_batches.py",
+    "gradcheck_forward.py",
     "graph.py",
     "jacobians.py",
     "legacy.py",

@@ -13,12 +13,13 @@ from typing import Any
 import numpy as np
 
 from .differentiate import grad, gradients
-from .jacobians import GradcheckError, Jacobians, as_tuple
+from .gradcheck_batches import check_batched_backward, check_batched_forward
+from .gradcheck_forward import check_undefined_tangents, compare_forward, compare_forward_direction
+from .jacobians import CHANGES, GradcheckError, Jacobians, as_tuple
 from .tensor import Tensor, wrap
 
 __all__ = ["GradcheckError", "gradcheck", "gradgradcheck"]
 
-LATER = "gradcheck has no {} yet: leave `{}=False`."
 NOT_DOUBLE = (
     "Input #{} requires gradient and is not a double precision floating point or complex. This check will likely fail "
     "if all the inputs are not of double precision floating point or complex. "
@@ -28,9 +29,7 @@ STRIDE_ZERO = (
     "to compute the numerical gradients correctly. You should call .contiguous on the input before passing it to "
     "gradcheck."
 )
-NO_INPUT = (
-    "gradcheck expects at least one input tensor to require gradient, but none of them have requires_grad=True."
-)
+NO_INPUT = "gradcheck expects at least one input tensor to require gradient, but none of them have requires_grad=True."
 UNDEFINED_IS_NEW = (
     "Backwards compatibility: New undefined gradient support checking feature is enabled by default, but it may break "
     "existing callers of this function. If this is true for you, you can call this function with "
@@ -62,7 +61,9 @@ def gradcheck(
     """Whether func's gradients agree with differences of its values `eps` to either side (torch.autograd.gradcheck).
 
     Checked are the inputs that require grad, best float64, and the outputs that do. Compared are the Jacobians
-    (`atol`, `rtol`), then two runs of backward (`nondet_tol`), then backward for zero and for undefined gradients.
+    (`atol`, `rtol`), then two runs of backward (`nondet_tol`), then the Jacobians that dual tensors give and dual
+    tensors without tangent, then batches of tangents and of gradients, which two runs must confirm, then backward for
+    zero and for undefined gradients.
     GradcheckError, or False with `raise_exception=False`, where one of these fails. The inputs keep their values and
     their `.grad`, also if `func` raises. Gradients must have their input's dtype in any case, and no tensor is sparse:
     `check_grad_dtypes` and `masked` change nothing.
@@ -73,22 +74,27 @@ def gradcheck(
         raise AssertionError("Setting check_batched_grad=True requires check_backward_ad to be True")
     if check_batched_forward_grad and not check_forward_ad:
         raise AssertionError("Setting check_batched_forward_grad=True requires check_forward_ad to be True")
-    if check_forward_ad:
-        raise NotImplementedError(LATER.format("forward mode", "check_forward_ad"))
-    if check_batched_grad:
-        raise NotImplementedError(LATER.format("batched backward", "check_batched_grad"))
     try:
         given = as_tuple(inputs)
         _check_inputs(given)
         jacobians = Jacobians(func, given, eps, atol, rtol)
-        if not jacobians.outputs:
-            if not jacobians.constant(fast_mode):
-                raise GradcheckError("Numerical gradient for function expected to be zero")
-            return True
-        (jacobians.compare_one_direction if fast_mode else jacobians.compare)(nondet_tol)
-        _check_multiplied(jacobians.outputs, jacobians.inputs)
-        if check_undefined_grad:
-            _check_undefined(_differentiable(func(*given)), jacobians.inputs)
+        outputs, wanted = jacobians.outputs, jacobians.inputs
+        if check_backward_ad and outputs:
+            (jacobians.compare_one_direction if fast_mode else jacobians.compare)(nondet_tol)
+        elif check_backward_ad and not jacobians.constant(fast_mode):
+            raise GradcheckError(CHANGES)
+        if check_forward_ad:
+            (compare_forward_direction if fast_mode else compare_forward)(jacobians)
+            if check_undefined_grad:
+                check_undefined_tangents(func, given)
+        if check_batched_forward_grad:
+            check_batched_forward(func, given)
+        if check_backward_ad and outputs:
+            if check_batched_grad:
+                check_batched_backward(outputs, wanted)
+            _check_multiplied(outputs, wanted)
+            if check_undefined_grad:
+                _check_undefined(_differentiable(func(*given)), wanted)
     except GradcheckError:
         if raise_exception:
             raise
@@ -117,7 +123,8 @@ def gradgradcheck(
 ) -> bool:
     """gradcheck of the gradients themselves, as a function of the inputs and of the gradients they begin with.
 
-    `grad_outputs` are random if not given (torch.autograd.gradgradcheck).
+    `grad_outputs` are random if not given. What is compared with differences is backward through backward, dual tensors
+    through backward (`check_fwd_over_rev`), or both (torch.autograd.gradgradcheck).
     """
     if not (check_fwd_over_rev or check_rev_over_rev):
         raise AssertionError("Expected at least one of check_fwd_over_rev or check_rev_over_rev to be True")
@@ -125,8 +132,6 @@ def gradgradcheck(
         raise AssertionError("Setting check_undefined_grad=True requires check_rev_over_rev to be True")
     if check_batched_grad and not check_rev_over_rev:
         raise AssertionError("Setting check_batched_grad=True requires check_rev_over_rev to be True")
-    if check_fwd_over_rev:
-        raise NotImplementedError(LATER.format("forward over reverse", "check_fwd_over_rev"))
     given = as_tuple(inputs)
     if grad_outputs is None:
         random = np.random.default_rng(0)
@@ -135,8 +140,13 @@ def gradgradcheck(
     else:
         seeds = as_tuple(grad_outputs)
 
+    flags = [isinstance(a, Tensor) and a.requires_grad for a in given + seeds]
+
     def gradients(*args: Any) -> tuple[Tensor, ...]:
-        wanted = tuple(a for a in args[: len(given)] if isinstance(a, Tensor) and a.requires_grad)
+        for a, flag in zip(args, flags, strict=True):
+            if flag:
+                a.requires_grad_()  # dual tensors have lost it
+        wanted = tuple(a for a, flag in zip(args[: len(given)], flags, strict=False) if flag)
         outputs = _differentiable(func(*args[: len(given)]))
         found = grad(outputs, wanted, args[len(given) :], create_graph=True, allow_unused=True)
         return tuple(g for g in found if g is not None)
@@ -152,6 +162,8 @@ def gradgradcheck(
         check_undefined_grad=check_undefined_grad,
         check_grad_dtypes=check_grad_dtypes,
         check_batched_grad=check_batched_grad,
+        check_forward_ad=check_fwd_over_rev,
+        check_backward_ad=check_rev_over_rev,
         fast_mode=fast_mode,
         masked=masked,
     )

@@ -6,6 +6,7 @@ A Jacobian has a row for each element of an input and a column for each element 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ PERTURBED = (
     "{what}s {one} and {other}."
 )
 MISMATCH = "Jacobian mismatch for output {} with respect to input {},\nnumerical:{}\nanalytical:{}\n"
+CHANGES = "Numerical gradient for function expected to be zero"
 FAST_FAILED = """
 The above quantities relating the numerical and analytical jacobians are computed \n\
 in fast mode. See: https://github.com/pytorch/pytorch/issues/53876 for more background \n\
@@ -89,22 +91,27 @@ class Jacobians:
         self.positions = [k for k, o in enumerate(returned) if o.requires_grad]
         self.outputs = [returned[k] for k in self.positions]
         self.first = _values(returned)
+        self.floating = [k for k, value in enumerate(self.first) if value.dtype.kind == "f"]
+
+    @cached_property
+    def numerical(self) -> list[list[np.ndarray]]:
+        """For each input the Jacobian of every output."""
+        return [self._numerical(t) for t in self.inputs]
 
     def compare(self, nondet_tol: float) -> None:
         """GradcheckError unless the Jacobians agree, output by output."""
-        numerical = [self._numerical(t) for t in self.inputs]
         for i, output in enumerate(self.outputs):
             analytical = self._twice(lambda output=output: self._analytical(output), nondet_tol)
             for j, a in enumerate(analytical):
-                n = numerical[j][self.positions[i]]
-                if not self._close(a, n, self.atol):
+                n = self.numerical[j][self.positions[i]]
+                if not self.close(a, n):
                     raise GradcheckError(MISMATCH.format(i, j, wrap(n), wrap(a)))
 
     def compare_one_direction(self, nondet_tol: float) -> None:
         """GradcheckError unless `u J v` agrees, u and v being random directions of each input and output."""
         random = np.random.default_rng(0)
-        us, vs = ([_direction(t, random) for t in tensors] for tensors in (self.inputs, self.outputs))
-        numerical = [self._slopes(t._array, u) for t, u in zip(self.inputs, us, strict=True)]
+        us, vs = ([direction(t, random) for t in tensors] for tensors in (self.inputs, self.outputs))
+        numerical = [self.slopes(t._array, u) for t, u in zip(self.inputs, us, strict=True)]
         analytical = [
             self._twice(lambda o=o, v=v: self._dots(us, o, v), nondet_tol)
             for o, v in zip(self.outputs, vs, strict=True)
@@ -112,27 +119,28 @@ class Jacobians:
         for j, u in enumerate(us):
             for i, v in enumerate(vs):
                 n, a = (numerical[j][self.positions[i]] * v).sum(), analytical[i][j]
-                if not self._close(a, n, self.atol * float(u.sum()) * float(v.sum())):
-                    raise GradcheckError(MISMATCH.format(i, j, n.item(), a.item()) + self._element_by_element(i, j))
+                if not self.close(a, n, float(u.sum()) * float(v.sum())):
+                    whole = wrap(self._analytical(self.outputs[i])[j])
+                    told = self.element_by_element(j, self.positions[i], whole)
+                    raise GradcheckError(MISMATCH.format(i, j, n.item(), a.item()) + told)
 
-    def _element_by_element(self, i: int, j: int) -> str:
-        """What the whole Jacobians have to say of a mismatch in one direction."""
-        numerical = self._numerical(self.inputs[j])[self.positions[i]]
-        analytical = self._analytical(self.outputs[i])[j]
-        worst = np.abs(numerical - analytical).max()
-        told = FAST_FAILED.format(wrap(numerical), wrap(analytical), worst.item())
-        return told + SLOW_WOULD_PASS if self._close(analytical, numerical, self.atol) else told
+    def element_by_element(self, j: int, place: int, analytical: Tensor) -> str:
+        """What the whole Jacobians of one output by one input have to say of a mismatch in one direction."""
+        numerical = self._numerical(self.inputs[j])[place]
+        worst = np.abs(numerical - analytical._array).max()
+        told = FAST_FAILED.format(wrap(numerical), analytical, worst.item())
+        return told + SLOW_WOULD_PASS if self.close(analytical._array, numerical) else told
 
     def constant(self, fast: bool) -> bool:
         """Whether no floating-point output changes at all."""
         random = np.random.default_rng(0)
         for t in self.inputs:
-            slopes = self._slopes(t._array, _direction(t, random)) if fast else self._numerical(t)
+            slopes = self.slopes(t._array, direction(t, random)) if fast else self._numerical(t)
             if any((slope != 0).any() for slope in slopes):
                 return False
         return True
 
-    def _slopes(self, part: np.ndarray, direction: Any, where: str = "") -> list[np.ndarray]:
+    def slopes(self, part: np.ndarray, direction: Any, where: str = "") -> list[np.ndarray]:
         """The derivative of every output when part of an input moves in a direction; integers have none."""
         before = part.copy()
         change = self.eps * np.asarray(direction, np.float64)
@@ -153,7 +161,7 @@ class Jacobians:
 
     def _numerical(self, t: Tensor) -> list[np.ndarray]:
         """The Jacobian of every output by one input, element by element."""
-        rows = [self._slopes(t._array[(*at, ...)], 1, f"on index {at} ") for at in np.ndindex(t._array.shape)]
+        rows = [self.slopes(t._array[(*at, ...)], 1, f"on index {at} ") for at in np.ndindex(t._array.shape)]
         if not rows:
             return [np.zeros((0, out.size), out.dtype) for out in self.first]
         return [np.stack([slope.ravel() for slope in column]) for column in zip(*rows, strict=True)]
@@ -189,16 +197,22 @@ class Jacobians:
                 raise GradcheckError(NOT_REENTRANT.format(nondet_tol))
         return once
 
-    def _close(self, a: Any, n: Any, atol: float) -> bool:
-        with np.errstate(all="ignore"):
-            return bool(np.all((a == n) | (np.isfinite(n) & (np.abs(a - n) <= atol + self.rtol * np.abs(n)))))
+    def close(self, a: Any, n: Any, times: float = 1.0) -> bool:
+        """Whether what a formula gives is near enough to what differences give."""
+        return nearly(a, n, self.rtol, self.atol * times)
+
+
+def nearly(a: Any, n: Any, rtol: float = 1e-5, atol: float = 1e-8) -> bool:
+    """Whether numbers are near those that they should be."""
+    with np.errstate(all="ignore"):
+        return bool(np.all((a == n) | (np.isfinite(n) & (np.abs(a - n) <= atol + rtol * np.abs(n)))))
 
 
 def _values(outputs: Any) -> list[np.ndarray]:
     return [np.array(o._array) for o in as_tuple(outputs)]
 
 
-def _direction(t: Tensor, random: np.random.Generator) -> np.ndarray:
+def direction(t: Tensor, random: np.random.Generator) -> np.ndarray:
     """Random numbers of length 1 in a tensor's shape and dtype."""
     numbers = np.asarray(random.random(t._array.shape))
     return (numbers / (np.linalg.norm(numbers) or 1.0)).astype(t._array.dtype)
