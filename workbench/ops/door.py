@@ -20,6 +20,7 @@ from ..autograd.tensor import InferenceTensor, Tensor, link_view, part_of, wrap
 from ..events import emit, listeners
 from . import refusals
 
+FLOAT32, FLOAT64 = np.dtype("float32"), np.dtype("float64")
 NUMBER = (bool, int, float, np.number, np.bool_)
 
 
@@ -36,6 +37,10 @@ def perform(op: Any, args: tuple[Any, ...]) -> tuple[tuple[Tensor, ...], tuple[T
         from .lifting import interpret  # most programs run no transform
 
         return interpret(op, args)
+    if op.simple:
+        quick = _unrecorded(op, args, modes)
+        if quick is not None:
+            return (quick,), ()
     if op.prepare is not None:
         args = op.prepare(args)
     given = dict(zip(op.order, args, strict=True))
@@ -85,6 +90,41 @@ def perform(op: Any, args: tuple[Any, ...]) -> tuple[tuple[Tensor, ...], tuple[T
     return outs, extras
 
 
+def _unrecorded(op: Any, args: tuple[Any, ...], modes: Any) -> Tensor | None:
+    """The result of an op over tensors of one usual dtype that do not ask for gradients; None for all else.
+
+    Transforms run most of their operations so, in the end.
+    """
+    if modes.inference or modes.dual is not None:
+        return None
+    arrays, kind = list(args), None
+    for place in op.places:
+        t = args[place]
+        if type(t) is Tensor and not t._rg and (t._meta is None or not t.requires_grad):
+            array = arrays[place] = t._array
+            if kind is None:
+                kind = array.dtype
+            elif array.dtype is not kind:
+                return None
+        elif op.numbers is not None and kind is FLOAT64 and type(t) in (float, int):
+            arrays[place] = op.numbers.get(t)
+            if arrays[place] is None:
+                arrays[place] = op.numbers.add(t)
+        else:
+            return None
+    if kind is not FLOAT64 and kind is not FLOAT32:
+        return None
+    try:
+        r = op.forward(*arrays)
+    except ValueError:
+        return None
+    if op.kind != "view":
+        return wrap(r)
+    out = part_of(args[op.places[0]], r)
+    link_view(out, args[op.places[0]], op.creation())
+    return out
+
+
 def _array_of(t: Any) -> Any:
     if type(t) is tuple:
         return tuple([_array_of(each) for each in t])
@@ -124,8 +164,6 @@ def _meet(op: Any, operands: list[Any]) -> list[np.ndarray]:
         (t._array if t._array.dtype is common.np else t._array.astype(common.np))
         if isinstance(t, Tensor)
         else np.array(t, dtype=common.np)
-        if common.is_floating_point
-        else np.array(t).astype(common.np)  # -1 is 255 among bytes
         if common.is_floating_point
         else np.array(t).astype(common.np)  # -1 is 255 among bytes
         for t in operands
