@@ -145,12 +145,6 @@ class Op:
         return node
 
     @cached_property
-    def single_places(self) -> list[tuple[int, bool]] | None:
-        """Where the tensors are among the arguments, and whether each is an operand; None if some are in lists."""
-        kinds = [(i, name in self.tensors) for i, name in enumerate(self.order) if name not in self.arguments]
-        return None if self.variadic or self.lists else kinds
-
-    @cached_property
     def reads(self) -> dict[str, compiling.Reads]:
         """What each formula reads."""
         known = self.tensors + self.kept + self.extras

@@ -41,10 +41,10 @@ def push(op: Any, args: tuple[Any, ...], moved: list[Tensor | None], outs: Tenso
     if family(op) == "transposed":
         found = _transposed(op, args, moved, outs)
     elif op.kind in ("view", "views"):
-        found = _formula(op, moved, TENSORS)(args, moved, outs, extras)
+        found = formula(op, moved, TENSORS)(args, moved, outs, extras)
         return found if op.several else (found,)
     elif _recorded(op, args, moved):
-        found = (_formula(op, moved, TENSORS)(args, _filled(op, args, moved, TENSORS), outs, extras),)
+        found = (formula(op, moved, TENSORS)(args, _filled(op, args, moved, TENSORS), outs, extras),)
     else:
         found = pushed(op, *[_arrays(things) for things in (args, moved, outs, extras)])
         return tuple([wrap(a) for a in found])
@@ -54,11 +54,22 @@ def push(op: Any, args: tuple[Any, ...], moved: list[Tensor | None], outs: Tenso
 
 def pushed(op: Any, args: Any, moved: list[Any], outs: Any, extras: Any) -> Values:
     """The same on arrays, for an op with one output."""
-    t = _formula(op, moved, ARRAYS)(args, _filled(op, args, moved, ARRAYS), outs, extras)
-    if t is not None and t.dtype is not outs[0].dtype:
-        if _mixed(op.operands(dict(zip(op.order, args, strict=True))), moved):
-            return (_fitting_array(t, outs[0].astype(t.dtype), moved),)
-    return (_fitting_array(t, outs[0], moved),)
+    t = formula(op, moved, ARRAYS)(args, _filled(op, args, moved, ARRAYS), outs, extras)
+    return (fitted(op, t, args, moved, outs[0]),)
+
+
+def fitted(op: Any, t: Any, args: Any, moved: list[Any], out: np.ndarray) -> np.ndarray:
+    """A tangent's array in the result's shape and dtype, and in memory of its own: the result may be written to."""
+    if t is None:
+        return np.zeros_like(out)
+    t = np.asarray(t)
+    if t.shape != out.shape:
+        t = np.broadcast_to(t, out.shape)
+    elif t.dtype is out.dtype and not any(
+        [m is not None and (t is m or t.base is not None and (t.base is m or t.base is m.base)) for m in moved]
+    ):
+        return t
+    return t.astype(t.dtype if _mixed(op.operands(dict(zip(op.order, args, strict=True))), moved) else out.dtype)
 
 
 def family(op: Any) -> str:
@@ -102,7 +113,7 @@ def _filled(op: Any, args: Any, moved: list[Any], words: dict[str, Any]) -> list
 
 
 def _fitting(t: Tensor | None, out: Tensor, moved: list[Tensor | None], mixed: bool) -> Tensor:
-    """A tangent in the result's shape and dtype, and in memory of its own: the result may be written to."""
+    """The same for a tensor."""
     if t is None:
         return wrap(np.zeros_like(out._array))
     if t._array.shape != out._array.shape:
@@ -112,20 +123,7 @@ def _fitting(t: Tensor | None, out: Tensor, moved: list[Tensor | None], mixed: b
     return t.clone() if t._base is not None or any([t is m for m in moved]) else t
 
 
-def _fitting_array(t: Any, out: np.ndarray, moved: list[Any]) -> np.ndarray:
-    """The same for an array."""
-    if t is None:
-        return np.zeros_like(out)
-    if type(t) is not np.ndarray:
-        t = np.asarray(t)
-    if t.shape != out.shape:
-        t = np.broadcast_to(t, out.shape)
-    elif t.dtype is out.dtype and t.base is None and not any([t is m for m in moved]):
-        return t
-    return t.astype(out.dtype)
-
-
-def _formula(op: Any, moved: list[Any], words: dict[str, Any]) -> Any:
+def formula(op: Any, moved: list[Any], words: dict[str, Any]) -> Any:
     """The formula for what has tangents, as a function of the arguments, the tangents, the outputs and the rest."""
     moving = tuple([m is not None for m in moved])
     key = moving if words is ARRAYS else (moving,)
