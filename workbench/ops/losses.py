@@ -63,10 +63,12 @@ def _nll_of(
     a: np.ndarray, target: np.ndarray, weight: Any, reduction: int, ignore_index: int, total: np.ndarray
 ) -> np.ndarray:
     counted = target != ignore_index
-    where = np.where(counted, target, 0).astype(np.intp)
+    every = counted.all()
+    where = target if every else np.where(counted, target, 0)
     rows = a if a.ndim == 2 else np.moveaxis(a, _class_dim(a.ndim), -1).reshape(-1, a.shape[_class_dim(a.ndim)])
-    picked = -rows[np.arange(len(rows)), where.reshape(-1)].reshape(target.shape)
-    each = np.where(counted, picked if weight is None else picked * weight[where], a.dtype.type(0))
+    each = -rows[np.arange(len(rows)), where.reshape(-1)].reshape(target.shape)
+    each = each if weight is None else each * weight[where]
+    each = each if every else np.where(counted, each, a.dtype.type(0))
     if reduction == NONE:
         return each
     out = np.add.reduce(each, axis=None)
