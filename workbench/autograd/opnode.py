@@ -6,13 +6,21 @@ from typing import Any
 
 from .. import errors
 from .node import AccumulateGrad, Node, run_by_hand
-from .saved import FREED, Packed, SavedTensor, packed, saved_output, stale
+from .saved import FREED, Packed, SavedTensor, saved_output, stale
+from .saved import packed as pack
 from .tensor import DetachedTensor, Tensor, wrap
+
+
+class Unfit(Exception):
+    """A hook unpacked another shape or dtype than was packed: the formulas for arrays do not see to that."""
 
 
 def read_array(node: Node, name: str) -> Any:
     """A built-in node's saved tensor as an array, or list of these, after the version check: the unhurried way."""
-    found = read_tensor(node, name)
+    found, saved = read_tensor(node, name), getattr(node, f"s_{name}")
+    for t, packed in zip(found, saved, strict=True) if type(saved) is tuple else ((found, saved),):
+        if type(packed) is Packed and packed.kind != (t._array.shape, t._array.dtype):
+            raise Unfit
     if type(found) is tuple:
         return tuple([None if t is None else t._array for t in found])
     return None if found is None else found._array
@@ -91,7 +99,7 @@ class OpNode(Node):
         if name not in self.op.lists:
 
             def put(hooks: Any) -> None:
-                setattr(self, slot, packed(read_tensor(self, name), self, hooks))
+                setattr(self, slot, pack(read_tensor(self, name), self, hooks))
 
             return SavedTensor(lambda: getattr(self, slot), put)
         if getattr(self, slot) is FREED:
@@ -107,7 +115,7 @@ class OpNode(Node):
 
         def put(hooks: Any) -> None:
             saved = list(getattr(self, slot))
-            saved[i] = packed(_checked(self, name, saved[i], getattr(self, f"v_{name}")[i]), self, hooks)
+            saved[i] = pack(_checked(self, name, saved[i], getattr(self, f"v_{name}")[i]), self, hooks)
             setattr(self, slot, tuple(saved))
 
         return SavedTensor(get, put)

@@ -91,10 +91,11 @@ Hooks = tuple[Callable[[Tensor], Any], Callable[[Any], Tensor]]
 class Packed:
     """What a pack hook returned, with the history that the unpacked tensor gets back."""
 
-    __slots__ = ("value", "unpack", "fn", "nr", "requires_grad", "leaf")
+    __slots__ = ("value", "unpack", "fn", "nr", "requires_grad", "leaf", "kind")
 
     def __init__(self, t: Tensor, hooks: Hooks) -> None:
         pack, self.unpack = hooks
+        self.kind = t._array.shape, t._array.dtype
         self.fn, self.nr, self.requires_grad = t.grad_fn, t._nr, t.requires_grad
         self.leaf = accumulator(t) if self.requires_grad and self.fn is None else None
         version = t._version
@@ -109,6 +110,8 @@ class Packed:
             unpacked = self.unpack(self.value)
         if not isinstance(unpacked, Tensor):
             raise TypeError(errors.UNPACK_HOOK_KIND.format(type(unpacked).__name__))
+        if self.requires_grad and self.fn is not OWN and unpacked._array.dtype.kind != "f":
+            raise RuntimeError(errors.ONLY_FLOATS_CONSTRUCTOR)
         out = wrap(unpacked._array, self.requires_grad)
         if self.fn is OWN:
             out._fn, out._nr = history_of_result(own, self.nr, out._array)

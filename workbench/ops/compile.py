@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from ..autograd.opnode import Node1, Node2, Node3, NodeN, read_array, read_tensor
+from ..autograd.opnode import Node1, Node2, Node3, NodeN, Unfit, read_array, read_tensor
 from ..autograd.saved import FREED
 from ..autograd.tensor import Tensor
 
@@ -25,6 +25,7 @@ ARRAYS: dict[str, Any] = {
     "ndarray": np.ndarray,
     "read_array": read_array,
     "FREED": FREED,
+    "Unfit": Unfit,
 }
 TENSORS: dict[str, Any] = {"__name__": __name__, "read_tensor": read_tensor}
 BASES = {1: Node1, 2: Node2, 3: Node3, -1: NodeN}
@@ -131,15 +132,15 @@ def _backward_text(op: Any, method: str) -> str:
         loads = _loads([t for t in reads.tensors if t not in shared], arrays, op.lists)
         loads += [f"{s}_shape = node.z_{s}" for s in reads.shapes] + [f"{a} = node.a_{a}" for a in reads.arguments]
         lines += [indent + line for line in (*loads, f"g{i} = {reads.text}")]
-    if op.variadic:
-        lines.append("    return g0")
-        return "\n".join(lines) + "\n"
     gs = ", ".join(f"g{i}" for i in range(len(op.tensors)))
     if op.fits:
         fitted = gs if several else gs + ","
         lines.append("    if node.fit is not None:")
         lines.append(f"        {fitted} = fit_{'arrays' if arrays else 'tensors'}(node.fit, {gs})")
     lines.append(f"    return {gs}")
+    if arrays and op.node.saved_names:
+        body = ["    " + line for line in lines[1:]]
+        lines = [lines[0], "    try:", *body, "    except Unfit:", "        return refit(node, grad)"]
     return "\n".join(lines) + "\n"
 
 

@@ -1,0 +1,53 @@
+"""Hooks that unpack another shape or dtype than was packed (row 22.3)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from oracle import compare, same
+
+OPS = {
+    "x * y": lambda torch, x, m, i: x * torch.tensor([1.0, 2.0, 3.0], dtype=torch.float64, requires_grad=True),
+    "x * x": lambda torch, x, m, i: x * x,
+    "exp": lambda torch, x, m, i: x.exp(),
+    "sin": lambda torch, x, m, i: x.sin(),
+    "x ** 2": lambda torch, x, m, i: x**2,
+    "x[i]": lambda torch, x, m, i: x[i],
+    "a row": lambda torch, x, m, i: x * x[:1],
+}
+UNPACK = {
+    "a column": lambda torch, t: t[..., None],
+    "longer": lambda torch, t: torch.ones(4, dtype=torch.float64),
+    "a number": lambda torch, t: t.max(),
+    "float32": lambda torch, t: t.float(),
+    "float16": lambda torch, t: t.half(),
+    "integers": lambda torch, t: t.long(),
+    "a mask": lambda torch, t: t.bool(),
+}
+
+
+@pytest.mark.parametrize("how", UNPACK)
+@pytest.mark.parametrize("op", OPS)
+def test_22_3_something_else_is_unpacked(op: str, how: str) -> None:
+    def program(torch: Any) -> Any:
+        x = torch.tensor([0.5, -1.5, 2.0], dtype=torch.float64, requires_grad=True)
+        m, i = torch.tensor([True, False, True]), torch.tensor([2, 0, 1])
+        with torch.autograd.graph.saved_tensors_hooks(lambda t: t, lambda t: UNPACK[how](torch, t)):
+            out = OPS[op](torch, x, m, i)
+        (g,) = torch.autograd.grad(out.sum(), x)
+        return [round(v, 6) for v in g.tolist()]
+
+    compare(program)
+
+
+@same
+def test_22_3_a_mask_packed_as_another_dtype(torch: Any) -> Any:
+    x = torch.tensor([0.5, -1.5, 2.0], dtype=torch.float64, requires_grad=True)
+    m = torch.tensor([True, False, True])
+    with torch.autograd.graph.saved_tensors_hooks(lambda t: t.to(torch.float16), lambda t: t.to(torch.bool)):
+        kept = torch.where(m, x, 2 * x) + x.masked_fill(m, 1.0)
+    (g,) = torch.autograd.grad(kept.sum(), x)
+    with torch.autograd.graph.saved_tensors_hooks(lambda t: t.long(), lambda t: t):
+        out = x[m.to(torch.int32)]
+    return g, torch.autograd.grad(out.sum(), x)
