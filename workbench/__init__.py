@@ -37,7 +37,8 @@ from .autograd.grad_mode import (
 )
 from .autograd.storage import Size
 from .autograd.tensor import Tensor
-from .ops.arranging import flip, roll, tril, triu
+from .ops.arranging import flip, movedim, roll, tril, triu
+from .ops.casting import is_nonzero
 from .ops.choice import clamp, eq, ge, gt, le, lt, maximum, minimum, ne, where
 from .ops.convolution import conv2d
 from .ops.creation import (
@@ -55,6 +56,7 @@ from .ops.creation import (
     zeros,
     zeros_like,
 )
+from .ops.devices import device
 from .ops.einsum import einsum
 from .ops.elementary import (
     acos,
@@ -77,7 +79,7 @@ from .ops.gathering import gather, index_add, index_select, masked_fill, masked_
 from .ops.indexing import index_put
 from .ops.inplace import *  # noqa: F403
 from .ops.interop import as_tensor, asarray, from_numpy
-from .ops.joining import cat, stack
+from .ops.joining import cat, concat, concatenate, hstack, stack, vstack
 from .ops.linear import bmm, dot, matmul, mm, mv
 from .ops.logic import (
     all,
@@ -128,6 +130,7 @@ from .ops.random import (
     set_rng_state,
 )
 from .ops.reduction import argmax, argmin, max, mean, min, sum
+from .ops.reshaping import broadcast_to, flatten, moveaxis, movedim, ravel, swapaxes, swapdims, unflatten
 from .ops.scan import cumprod, cumsum, prod
 from .ops.softmax import log_softmax, logsumexp, softmax
 from .ops.sorting import argsort, sort

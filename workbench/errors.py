@@ -196,6 +196,11 @@ IN_PLACE_SLOPE = {
     "calculation with negative slope",
 }
 
+MOVEDIM_COUNT = (
+    "movedim: Invalid source or destination dims: source ({} dims) should contain the same number of dims as "
+    "destination ({} dims)"
+)
+MOVEDIM_TWICE = "movedim: repeated dim in `{}` ({})"
 DIM_RANGE = "Dimension out of range (expected to be in range of [{}, {}], but got {})"
 NO_DIMS = "Dimension specified as {} but tensor has no dimensions"
 WHERE_BYTES = (
@@ -333,7 +338,6 @@ DUAL_LEVEL = "Invalid level given to _{}"
 DUAL_NO_LEVEL = (
     "Trying to create a dual Tensor for forward AD but no level exists, make sure to enter_dual_level() first."
 )
-DUAL_IN_VMAP = "Batching rule not implemented for aten::_make_dual; the fallback path doesn't work on out= or view ops."
 DUAL_NESTED = "Nested forward mode AD is not supported at the moment"
 DUAL_EXIT = "Trying to exit a forward AD level that was not the last one that was created. This is not supported."
 DUAL_NO_LEVEL_TO_EXIT = "Dual level must be a positive number."
@@ -448,6 +452,7 @@ VMAP_BOOL = (
 )
 VMAP_DATA = "Cannot access data pointer of Tensor that doesn't have storage"
 VMAP_DETACHED = "accessing `data` under vmap transform is not allowed"
+VMAP_NO_VIEW_RULE = "Batching rule not implemented for aten::{}; the fallback path doesn't work on out= or view ops."
 VMAP_NO_RULE_FOR = "Batching rule not implemented for aten::{}. We could not generate a fallback."
 VMAP_EQUAL = "Batching rule not implemented for aten::equal. We could not generate a fallback."
 VMAP_ALLCLOSE = (

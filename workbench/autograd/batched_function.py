@@ -34,12 +34,12 @@ def apply_batched(cls: Any, args: tuple[Any, ...], level: Level) -> Any:
         raise RuntimeError(errors.VMAP_BOTH_RULES.format(cls.__name__))
     elif not cls.generate_vmap_rule and not ruled:
         raise RuntimeError(errors.VMAP_NO_RULE.format(cls.__name__))
-    dims = tuple([0 if type(a) is Lifted and a._level is level else None for a in args])
-    values = [value_of(a, level) if isinstance(a, Tensor) else a for a in args]
+    dims, values = _dims(args, level), list(_values(args, level))
     with below(level):
         if all(d is None for d in dims):
             return cls.apply(*values)
         if ruled:
+            dims = tuple([_unbatched(a) if d is None else d for a, d in zip(args, dims, strict=True)])
             found = cls.vmap(VmapInfo(level.size, level.randomness), dims, *values)
             output, out_dims = _checked(found)
         else:
@@ -47,6 +47,14 @@ def apply_batched(cls: Any, args: tuple[Any, ...], level: Level) -> Any:
             output = rule.apply(*values)
             out_dims = rule.out_dims
     return _relifted(output, out_dims, level, args, values)
+
+
+def _unbatched(thing: Any) -> Any:
+    """None for everything in a tuple, list or dict, in such a one."""
+    if isinstance(thing, dict):
+        return {key: _unbatched(each) for key, each in thing.items()}
+    kind = next((kind for kind in (tuple, list) if isinstance(thing, kind)), None)
+    return kind([_unbatched(each) for each in thing]) if kind else None
 
 
 def _checked(found: Any) -> tuple[Any, Any]:
@@ -59,11 +67,11 @@ def _checked(found: Any) -> tuple[Any, Any]:
 
 def _relifted(output: Any, dims: Any, level: Level, args: tuple[Any, ...], values: list[Any]) -> Any:
     """The outputs as the level sees them; an input that was returned stays the same tensor."""
-    if isinstance(output, tuple):
-        if isinstance(dims, list | tuple) and len(dims) != len(output):
+    if isinstance(output, tuple | list):
+        if isinstance(dims, list | tuple) and (len(dims) != len(output) or type(dims) is not type(output)):
             raise _incompatible(output, dims)
         spread = dims if isinstance(dims, list | tuple) else (dims,) * len(output)
-        return tuple([_relifted(o, d, level, args, values) for o, d in zip(output, spread, strict=True)])
+        return type(output)([_relifted(o, d, level, args, values) for o, d in zip(output, spread, strict=True)])
     if isinstance(dims, list | tuple):
         raise _incompatible(output, dims)
     if not isinstance(output, Tensor) or dims is None:

@@ -155,7 +155,7 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> T
     if (local.modes.dual is None) if level is None else level < 0:
         raise RuntimeError(errors.DUAL_NO_LEVEL)
     if any([each.kind == "vmap" and not each.own for each in local.modes.levels]):
-        raise RuntimeError(errors.DUAL_IN_VMAP)
+        raise RuntimeError(errors.VMAP_NO_VIEW_RULE.format("_make_dual"))
     for name, t in (("primal", tensor), ("tangent", tangent)):
         if not t.is_floating_point():
             raise ValueError(errors.DUAL_KIND.format(name, t.dtype))

@@ -15,6 +15,7 @@ from . import state
 from .anomaly_mode import remember
 from .ctx import BackwardCFunction, FunctionCtx, no_backward, no_forward, no_jvp, no_setup_context, no_vmap
 from .grad_mode import no_grad
+from .levels import Lifted
 from .node import Node, accumulator, edge_of, sequence
 from .outputs import bind_output, bind_outputs, refuse_returned_inputs
 from .state import local, off, set_grad
@@ -80,7 +81,7 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
         elif kwargs:
             args = _positional(cls.forward, args, kwargs)
         modes = local.modes
-        if state.unusual and (modes.levels or modes.dual is not None):
+        if state.unusual and (modes.levels or modes.dual is not None or any([type(a) is Lifted for a in args])):
             return applied(cls, args, two_steps)
         ctx = cls._backward_cls()
         ctx.extra = ctx.to_save = ctx.dirty_tensors = ctx.non_differentiable = None

@@ -13,7 +13,7 @@ from .. import errors
 from ..events import emit, listeners
 from .anomaly_mode import remember
 from .forward_ad import check_size, paused, set_tangent, tangent_of
-from .levels import Level, Lifted, below, lift, value_of
+from .levels import Level, Lifted, at, below, lift, value_of
 from .node import sequence
 from .outputs import bind_outputs, refuse_returned_inputs
 from .state import local, set_grad
@@ -22,7 +22,8 @@ from .tensor import Tensor
 
 def applied(cls: Any, args: tuple[Any, ...], two_steps: bool) -> Any:
     """What `apply` does while transforms run, or a level of dual tensors is open."""
-    modes = local.modes
+    modes = local.modes  # of levels that are over nothing is left
+    args = tuple([at(a, None) if type(a) is Lifted else a for a in args])
     level = modes.levels[-1] if modes.levels else None
     pushing = modes.dual is not None and modes.dual.depth == len(modes.levels)
     if pushing and level is not None and level.own and not any([_is_at(a, level) for a in args]):

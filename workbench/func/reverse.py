@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from .. import errors
-from ..autograd import differentiate
+from ..autograd import differentiate, state
 from ..autograd.basis import bases
 from ..autograd.graph import disable_saved_tensors_hooks
 from ..autograd.levels import Level, Lifted, below, entered, lift
@@ -107,7 +107,11 @@ def pulled(outputs: list[Tensor], inputs: list[Tensor], seeds: Any, keep_graph: 
     if pairs and inputs:
         outs = [out for out, _ in pairs]
         checked = differentiate.seeds_of(outs, [seed for _, seed in pairs])
-        found = differentiate.gradients(outs, inputs, checked, keep_graph, create_graph)
+        state.enter_unusual()  # the graph holds tensors of a level that is over
+        try:
+            found = differentiate.gradients(outs, inputs, checked, keep_graph, create_graph)
+        finally:
+            state.leave_unusual()
     return [wrap(np.zeros_like(t._array)) if g is None else g for t, g in zip(inputs, found, strict=True)]
 
 

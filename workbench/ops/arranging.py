@@ -1,4 +1,7 @@
-"""Elements in another arrangement, as copies: flipped, rolled round, repeated, one triangle of a matrix."""
+"""Elements in another arrangement, as copies: flipped, rolled round, repeated, one triangle of a matrix.
+
+Dimensions moved are a view.
+"""
 
 from __future__ import annotations
 
@@ -6,10 +9,12 @@ from typing import Any
 
 import numpy as np
 
+from .. import errors
 from ..autograd.tensor import Tensor
 from .arguments import int_of
 from .declare import abbreviation, define, in_formulas, method
 from .layout import copied, in_rows
+from .movement import permute
 from .shapes import dim_index, dims_of, shape_of
 
 Shape = tuple[int, ...]
@@ -110,3 +115,20 @@ def _triangle(name: str, op: Any, which: str) -> Any:
 
 tril = _triangle("tril", _tril, "lower")
 triu = _triangle("triu", _triu, "upper")
+
+
+@method()
+def movedim(input: Tensor, source: Any, destination: Any) -> Tensor:
+    """A view with the dimensions `source` where `destination` says, the others in their order."""
+    ndim = input._array.ndim
+    given = [[dims] if isinstance(dims, int) else list(dims) for dims in (source, destination)]
+    if len(given[0]) != len(given[1]):
+        raise RuntimeError(errors.MOVEDIM_COUNT.format(*given))
+    places = [[dim_index(d, ndim) for d in dims] for dims in given]
+    for name, dims, said in zip(("source", "destination"), places, given, strict=True):
+        if len(set(dims)) < len(dims):
+            raise RuntimeError(errors.MOVEDIM_TWICE.format(name, said))
+    order = [d for d in range(ndim) if d not in places[0]]
+    for place, dim in sorted(zip(places[1], places[0], strict=True)):
+        order.insert(place, dim)
+    return permute(input, order)

@@ -46,6 +46,8 @@ def _refusing(method: Any, sentence: str, called: str = "") -> Any:
 
 def _numpy(self: Lifted) -> Any:
     """A lifted tensor has no array to share."""
+    if is_batched(self) == AUTOGRAD:
+        raise RuntimeError(errors.VMAP_NO_VIEW_RULE.format("detach"))
     raise RuntimeError(errors.NUMPY_REQUIRES_GRAD if self.requires_grad and local.modes.grad else errors.VMAP_DATA)
 
 

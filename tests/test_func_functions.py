@@ -1,0 +1,228 @@
+"""Custom Functions under function transforms beside PyTorch (sections 20 and 21.9 of the semantic map).
+
+The Functions are of the kinds that PyTorch's page on extending torch.func tells of: a forward on NumPy arrays with
+places as an output that is not differentiable, a derivative that is an output itself, a jvp, a vmap staticmethod, and
+a generated rule.
+"""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+from oracle import compare, entries
+
+import workbench
+
+
+def double(torch: Any, value: Any) -> Any:
+    return torch.tensor(value, dtype=torch.float64)
+
+
+def functions(torch: Any) -> SimpleNamespace:
+    """The Functions, each as one likes to call it."""
+    Function = torch.autograd.Function
+
+    class Cube(Function):
+        """Its derivative is an output, so that it need not be computed again; the jvp uses it too."""
+
+        generate_vmap_rule = True
+
+        @staticmethod
+        def forward(x):
+            return x**3, 3 * x**2
+
+        @staticmethod
+        def setup_context(ctx, inputs, outputs):
+            ctx.save_for_backward(inputs[0], outputs[1])
+            ctx.save_for_forward(inputs[0], outputs[1])
+
+        @staticmethod
+        def backward(ctx, g, of_slope):
+            x, slope = ctx.saved_tensors
+            return g * slope + of_slope * 6 * x
+
+        @staticmethod
+        def jvp(ctx, t):
+            x, slope = ctx.saved_tensors
+            return t * slope, t * 6 * x
+
+    class Along(Function):
+        """Takes elements in an order along the last dimension; knows how to go back."""
+
+        @staticmethod
+        def forward(x, order, back):
+            return torch.tensor(np.take_along_axis(x.numpy(), order.numpy(), -1))
+
+        @staticmethod
+        def setup_context(ctx, inputs, output):
+            _, order, back = inputs
+            ctx.save_for_backward(order, back)
+            ctx.save_for_forward(order, back)
+
+        @staticmethod
+        def backward(ctx, g):
+            order, back = ctx.saved_tensors
+            return Along.apply(g, back, order), None, None
+
+        @staticmethod
+        def jvp(ctx, t, _order, _back):
+            order, back = ctx.saved_tensors
+            return Along.apply(t, order, back)
+
+        @staticmethod
+        def vmap(info, in_dims, x, order, back):
+            def in_front(t, dim):
+                return t.expand(info.batch_size, *t.shape) if dim is None else t.movedim(dim, 0)
+
+            return Along.apply(*[in_front(t, d) for t, d in zip((x, order, back), in_dims, strict=True)]), 0
+
+    class Sorted(Function):
+        """Sorts the last dimension with NumPy; also gives the places and the way back, which have no derivative."""
+
+        @staticmethod
+        def forward(x):
+            order = np.argsort(x.numpy(), -1, kind="stable")
+            back = np.argsort(order, -1, kind="stable")
+            return torch.tensor(np.take_along_axis(x.numpy(), order, -1)), torch.tensor(order), torch.tensor(back)
+
+        @staticmethod
+        def setup_context(ctx, inputs, outputs):
+            _, order, back = outputs
+            ctx.mark_non_differentiable(order, back)
+            ctx.save_for_backward(order, back)
+            ctx.save_for_forward(order, back)
+
+        @staticmethod
+        def backward(ctx, g, _order, _back):
+            order, back = ctx.saved_tensors
+            return Along.apply(g, back, order)
+
+        @staticmethod
+        def jvp(ctx, t):
+            return Along.apply(t, *ctx.saved_tensors), None, None
+
+        @staticmethod
+        def vmap(info, in_dims, x):
+            return Sorted.apply(x.movedim(in_dims[0], 0)), (0, 0, 0)
+
+    class Scaled(Function):
+        """A product with a number that is no tensor."""
+
+        generate_vmap_rule = True
+
+        @staticmethod
+        def forward(x, w, factor):
+            return x * w * factor
+
+        @staticmethod
+        def setup_context(ctx, inputs, output):
+            x, w, ctx.factor = inputs
+            ctx.save_for_backward(x, w)
+            ctx.save_for_forward(x, w)
+
+        @staticmethod
+        def backward(ctx, g):
+            x, w = ctx.saved_tensors
+            return g * w * ctx.factor, g * x * ctx.factor, None
+
+        @staticmethod
+        def jvp(ctx, t, s, _factor):
+            x, w = ctx.saved_tensors
+            return (t * w + x * s) * ctx.factor
+
+    return SimpleNamespace(
+        cube=lambda x: Cube.apply(x)[0],
+        both=Cube.apply,
+        sort=lambda x: Sorted.apply(x)[0],
+        sorted=Sorted.apply,
+        scaled=Scaled.apply,
+    )
+
+
+PROGRAMS = entries("""
+grad(lambda x: {f}(x).sin().sum())(x) | grad(lambda x: grad(lambda x: ({f}(x) ** 2).sum())(x).cos().sum())(x)
+vjp({f}, x)[1](one) | vjp({f}, x)[0] | jvp({f}, (x,), (one,)) | jvp(grad(lambda x: ({f}(x) ** 2).sum()), (x,), (one,))
+grad(lambda x: jvp(lambda x: {f}(x).sin(), (x,), (one,))[1].sum())(x) | vmap({f})(rows) | vmap({f}, 1, 1)(rows)
+vmap(vmap({f}))(block) | vmap(vmap({f}, 1, 1))(block) | vmap(grad(lambda x: {f}(x).sin().sum()))(rows)
+grad(lambda x: vmap({f})(x).sin().sum())(rows) | vmap(lambda t: jvp({f}, (x,), (t,))[1])(rows)
+vmap(lambda x: jvp({f}, (x,), (one,)))(rows) | jvp(vmap({f}), (rows,), (rows,)) | jacrev({f})(x) | jacfwd({f})(x)
+hessian(lambda x: ({f}(x) ** 2).sum())(x) | jacrev(jacrev(lambda x: ({f}(x) ** 2).sum()))(x)
+jacfwd(jacrev(lambda x: {f}(x).sin()))(x) | jacrev(jacfwd(lambda x: {f}(x).sin()))(x) | vmap(jacrev({f}))(rows)
+vmap(hessian(lambda x: ({f}(x) ** 2).sum()))(rows) | jacrev(vmap({f}))(rows) | jacfwd(vmap({f}))(rows)
+vmap(grad(lambda x: grad(lambda x: ({f}(x) ** 2).sum())(x).cos().sum()))(rows) | vmap(vjp({f}, x)[1])(rows)
+grad(lambda x: vmap(lambda y: {f}(x * y).sum())(rows).sum())(x) | vmap(lambda x: {f}(one) * x)(rows)
+grad(lambda y: ({f}(x) * y).sum())(x)
+torch.autograd.grad(vmap({f})(rows.requires_grad_()).sin().sum(), rows)
+torch.autograd.grad(grad(lambda x: ({f}(x) ** 2).sum())(x.requires_grad_()).sin().sum(), x)
+torch.autograd.functional.jacobian({f}, x, vectorize=True)
+torch.autograd.functional.jacobian({f}, x, vectorize=True, strategy="forward-mode")
+""")
+
+
+def run(torch: Any, text: str) -> Any:
+    """An expression of transforms, Functions and a few tensors."""
+    names = {name: getattr(torch.func, name) for name in ("grad", "vjp", "jvp", "vmap", "jacrev", "jacfwd", "hessian")}
+    names |= {"x": double(torch, [3.0, 1.0, 2.0]), "one": double(torch, [1.0, 0.5, -1.0]), "torch": torch}
+    names["rows"] = double(torch, [[3.0, 1.0, 2.0], [-1.0, 0.5, -2.0]])
+    names["block"] = double(torch, [[[3.0, 1.0], [2.0, 4.0]], [[0.5, -1.0], [1.0, 0.25]], [[1.5, 1.25], [-3.0, 2.0]]])
+    return eval(text, names | vars(functions(torch)))
+
+
+@pytest.mark.parametrize("text", PROGRAMS)
+@pytest.mark.parametrize("function", ["cube", "sort"])
+def test_20_8_compositions(function: str, text: str) -> None:
+    compare(run, text.format(f=function))
+
+
+OUTPUTS = entries("""
+vmap(both)(rows) | jvp(both, (x,), (one,)) | vjp(both, x)[1]((one, one)) | jacrev(both)(x) | jacfwd(both)(x)
+vmap(sorted)(rows) | vmap(sorted, 1)(rows) | vmap(sorted, out_dims=(0, 1, None))(rows[:1]) | sorted(x)
+grad(lambda x: both(x)[1].sum())(x) | grad(lambda x: (both(x)[0] * both(x)[1]).sum())(x)
+vmap(lambda x, w: scaled(x, w, 2.0), (0, None))(rows, x) | vmap(lambda x: scaled(x, x, 2.0))(rows)
+grad(lambda w: vmap(lambda x: scaled(x, w, 2.0))(rows).sum())(x)
+grad(lambda w: vmap(lambda x, w: scaled(x, w, 2.0), (0, None))(rows, w).sin().sum())(x)
+vmap(grad(lambda w, x: scaled(x, w, 2.0).sum()), (None, 0))(x, rows)
+jvp(lambda w: vmap(lambda x: scaled(x, w, 2.0))(rows), (x,), (one,))
+vmap(lambda t: jvp(lambda w: scaled(w, x, 2.0), (x,), (t,))[1])(rows)
+vmap(lambda x: scaled(x.sum(), one, 2.0))(rows) | grad(lambda w: vmap(lambda x: scaled(x.sum(), w, 2.0))(rows).sum())(x)
+grad(lambda w: vmap(lambda x: scaled(x, w, 2.0))(rows).sum())(x.sum())
+vmap(vmap(lambda x, w: scaled(x, w, 3), (0, None)), (None, 0))(x, rows)
+hessian(lambda x: scaled(x, x, 2.0).sum())(x) | jacrev(lambda w: scaled(w, x, 2.0), argnums=0)(x)
+vmap(lambda x: sorted(x)[0] + sorted(x)[1])(rows) | torch.func.grad_and_value(lambda x: (cube(x) * sort(x)).sum())(x)
+""")
+
+
+@pytest.mark.parametrize("text", OUTPUTS)
+def test_20_7_several_outputs_and_inputs(text: str) -> None:
+    compare(run, text)
+
+
+@pytest.mark.parametrize("f", ["cube", "sort", "lambda x: sort(cube(x))"])
+def test_21_7_jvp_of_jvp_is_the_second_derivative(f: str) -> None:
+    """PyTorch 2.13 loses the outer tangent in the user's jvp; what stands here are differences."""
+    square = f"lambda x: ({f})(x) ** 2"
+    found = run(workbench, f"jvp(lambda x: jvp({square}, (x,), (one,))[1], (x,), (one,))[1]").numpy()
+    steps = [run(workbench, f"jvp({square}, (x + {h} * one,), (one,))[1]").numpy() for h in (-1e-5, 1e-5)]
+    assert np.allclose(found, (steps[1] - steps[0]) / 2e-5, rtol=1e-6)
+    nested = run(workbench, f"jacfwd(jacfwd({square}))(x)")
+    assert np.allclose(nested.numpy(), run(workbench, f"jacrev(jacrev({square}))(x)").numpy())
+
+
+MOVES = entries("""
+B.movedim(2, 0) | B.movedim(0, -1) | B.movedim((0, 1), (1, 2)) | B.movedim([2, 0], [0, 1]) | torch.movedim(B, -1, 0)
+B.movedim(3, 0) | B.movedim(0, 5) | B.movedim((0, 0), (1, 2)) | B.movedim((0, 1), (0,)) | B.movedim((0, 1), (1, 1))
+B.movedim((), ()) | vmap(lambda b: b.movedim(1, 0))(B) | vmap(lambda b: b.movedim(0, -1), 1)(B)
+""")
+
+
+@pytest.mark.parametrize("text", MOVES)
+def test_dimensions_move(text: str) -> None:
+    def program(torch: Any) -> Any:
+        block = torch.arange(24.0, dtype=torch.float64).view(2, 3, 4).requires_grad_()
+        moved = eval(text, {"B": block, "torch": torch, "vmap": torch.func.vmap})
+        return moved, moved._is_view(), torch.autograd.grad((moved * moved).sum(), block)
+
+    compare(program)

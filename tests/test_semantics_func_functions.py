@@ -1,0 +1,166 @@
+"""Rows 20.7, 21.9 and 21.11: the methods of custom Functions under transforms; each test is named after its row."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from oracle import compare, entries, same
+
+
+def double(torch: Any, value: Any) -> Any:
+    return torch.tensor(value, dtype=torch.float64)
+
+
+def plain(torch: Any, **members: Any) -> Any:
+    """A Function that doubles, with setup_context, and what else is given."""
+    made = {
+        "forward": staticmethod(lambda x: x * 2),
+        "setup_context": staticmethod(lambda ctx, inputs, output: None),
+        "backward": staticmethod(lambda ctx, g: g * 2),
+    }
+    members = {k: v if isinstance(v, bool) else staticmethod(v) for k, v in members.items()}
+    return type("Double", (torch.autograd.Function,), made | members)
+
+
+@same
+def test_20_7_a_generated_rule_runs_the_methods_on_samples(torch: Any) -> Any:
+    seen = []
+
+    class Product(torch.autograd.Function):
+        generate_vmap_rule = True
+
+        @staticmethod
+        def forward(x, w, n):
+            seen.append(("forward", x.shape, w.shape, n))
+            return x * w * n
+
+        @staticmethod
+        def setup_context(ctx, inputs, output):
+            x, w, ctx.n = inputs
+            seen.append(("setup", x.shape, w.shape, output.shape, ctx.needs_input_grad))
+            ctx.save_for_backward(x, w)
+            ctx.save_for_forward(x, w)
+
+        @staticmethod
+        def backward(ctx, g):
+            x, w = ctx.saved_tensors
+            seen.append(("backward", g.shape, x.shape, w.shape, ctx.needs_input_grad, ctx.n))
+            return g * w * ctx.n, g * x * ctx.n, None
+
+        @staticmethod
+        def jvp(ctx, t, s, _):
+            x, w = ctx.saved_tensors
+            seen.append(("jvp", t.shape, s.shape, x.shape, w.shape, ctx.n))
+            return (t * w + x * s) * ctx.n
+
+    rows, w = double(torch, [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]), double(torch, [1.0, 2.0, 3.0])
+    func, apply = torch.func, Product.apply
+    return [
+        func.vmap(apply, in_dims=(0, None, None))(rows, w, 2),
+        func.grad(lambda w: func.vmap(apply, in_dims=(0, None, None))(rows, w, 2).sum())(w),
+        func.grad(lambda r: func.vmap(apply, in_dims=(0, None, None))(r, w, 2).sum())(rows),
+        func.vmap(func.grad(lambda w, x: apply(x, w, 2).sum()), in_dims=(None, 0))(w, rows),
+        func.jvp(lambda w: func.vmap(apply, in_dims=(0, None, None))(rows, w, 2), (w,), (w,)),
+        func.vmap(lambda x: func.jvp(lambda w: apply(x, w, 2), (w,), (w,)))(rows),
+    ], seen
+
+
+NEEDS = entries("""
+grad(f, 0)(x, y) | grad(f, 1)(x, y) | grad(f, (0, 1))(x, y) | grad(lambda x: grad(f, 1)(x, y).sum())(x)
+grad(lambda y: grad(f, 0)(x, y).sum())(y) | jvp(f, (x, y), (x, y)) | vmap(grad(f, 1), (None, 0))(x, rows)
+vjp(f, x, y)[0]
+torch.autograd.grad(grad(f, 1)(x.requires_grad_(), y).sum(), x) | jvp(grad(f), (x, y), (x, y)) | vmap(f)(rows, rows)
+""")
+
+
+@pytest.mark.parametrize("materialize", [True, False])
+@pytest.mark.parametrize("text", NEEDS)
+def test_21_9_needs_and_missing_gradients(text: str, materialize: bool) -> None:
+    def program(torch: Any) -> Any:
+        seen = []
+
+        class Own(torch.autograd.Function):
+            generate_vmap_rule = True
+
+            @staticmethod
+            def forward(x, y):
+                return x * y, x * 2
+
+            @staticmethod
+            def setup_context(ctx, inputs, outputs):
+                ctx.set_materialize_grads(materialize)
+                ctx.save_for_backward(*inputs)
+                ctx.save_for_forward(*inputs)
+                seen.append(ctx.needs_input_grad)
+
+            @staticmethod
+            def backward(ctx, g, h):
+                x, y = ctx.saved_tensors
+                seen.append((ctx.needs_input_grad, h is None, None if h is None else h.shape))
+                return g * y, g * x
+
+            @staticmethod
+            def jvp(ctx, t, s):
+                x, y = ctx.saved_tensors
+                seen.append((t is None, s is None))
+                of_x = y * 0 if t is None else t * y
+                return of_x if s is None else of_x + x * s, y * 0 if t is None else t * 2
+
+        names = {name: getattr(torch.func, name) for name in ("grad", "vjp", "jvp", "vmap")}
+        names |= {"x": double(torch, [1.0, 2.0]), "y": double(torch, [3.0, 4.0]), "torch": torch}
+        names |= {"rows": double(torch, [[1.0, 2.0], [3.0, 5.0]]), "f": lambda x, y: Own.apply(x, y)[0].sum()}
+        return eval(text, names), seen
+
+    compare(program)
+
+
+@same
+def test_21_9_marked_dirty_stays_the_same_tensor(torch: Any) -> Any:
+    Double = plain(
+        torch,
+        forward=lambda x: x.mul_(2),
+        setup_context=lambda ctx, inputs, output: ctx.mark_dirty(inputs[0]),
+        jvp=lambda ctx, t: t.mul_(2),
+    )
+    seen = []
+
+    def f(x):
+        y = x.clone()
+        z = Double.apply(y)
+        seen.append(z is y)
+        return z * y
+
+    func, x = torch.func, double(torch, [1.0, 2.0])
+    return func.grad(lambda x: f(x).sum())(x), func.jvp(f, (x,), (x,)), seen, x
+
+
+@same
+def test_21_9_once_differentiable(torch: Any) -> Any:
+    backward = torch.autograd.function.once_differentiable(lambda ctx, g: g * 2)
+    f, grad, x = plain(torch, backward=backward).apply, torch.func.grad, double(torch, [1.0, 2.0])
+    twice = lambda x: grad(lambda x: (f(x) ** 2).sum())(x).sum()  # noqa: E731
+    return grad(lambda x: f(x).sum())(x), grad(twice)(x)
+
+
+@same
+def test_21_11_a_failing_method_leaves_no_level(torch: Any) -> Any:
+    seen = []
+    for members in (
+        {"forward": lambda x: 1 / 0},
+        {"setup_context": lambda ctx, inputs, output: 1 / 0},
+        {"backward": lambda ctx, g: 1 / 0},
+        {"jvp": lambda ctx, t: 1 / 0},
+    ):
+        f = plain(torch, **({"generate_vmap_rule": True, "jvp": lambda ctx, t: t} | members)).apply
+        for transform in (
+            lambda x, f=f: torch.func.grad(lambda x: f(x).sum())(x),
+            lambda x, f=f: torch.func.jvp(f, (x,), (x,)),
+            lambda x, f=f: torch.func.vmap(torch.func.grad(lambda x: f(x).sum()))(x),
+        ):
+            try:
+                transform(double(torch, [1.0, 2.0]))
+            except Exception as error:
+                seen.append(error)
+            seen.append(torch.func.grad(lambda x: (x * x).sum())(double(torch, [3.0])))
+    return seen, torch.is_grad_enabled(), double(torch, [3.0]).requires_grad_()
