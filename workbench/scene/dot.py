@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from .model import Arrow, Box
+from .model import AROUND, Arrow, Box
 from .shown import FREED, TENSORS, arrow_fields, box_fields
 from .storyboard import Storyboard
 from .theme import Theme, theme_named
@@ -19,9 +19,7 @@ def to_dot(storyboard: Storyboard, k: int | None = None, theme: str | Theme = "l
     return to_digraph(storyboard, k, theme).source
 
 
-def to_digraph(
-    storyboard: Storyboard, k: int | None = None, theme: str | Theme = "light"
-) -> graphviz.Digraph:
+def to_digraph(storyboard: Storyboard, k: int | None = None, theme: str | Theme = "light") -> graphviz.Digraph:
     """The picture after step k as a `graphviz.Digraph`, to be changed or rendered further."""
     import graphviz
 
@@ -31,15 +29,22 @@ def to_digraph(
     graph.attr("edge", fontname="monospace", fontsize="11")
     # A colon in a name would mean a port.
     names = {id: id if re.fullmatch(r"[\w.]+", id) else f"box {n}" for n, id in enumerate(scene.boxes)}
-    there = {id: box for id, box in scene.boxes.items() if box.state != "future"}
+    there = {id: box for id, box in scene.boxes.items() if box.state != "future" and box.kind not in AROUND}
+    levels = [box.title for box in scene.boxes.values() if box.kind == "level" and box.state != "future"]
+    if levels:
+        graph.attr(label=_label([" ".join(levels)]), labelloc="t", labeljust="l", fontname="monospace")
+    for n, region in enumerate(box for box in scene.boxes.values() if box.kind == "region"):
+        with graph.subgraph(name=f"cluster_{n}") as part:
+            part.attr(label=_label([region.title]), labeljust="l", style="dotted", fontname="monospace")
+            for id, box in there.items():
+                if box.region == region.id:
+                    part.node(names[id])
     for id, box in there.items():
         graph.node(names[id], **_box_attributes(box, colours))
         if box.holder in there:
             with graph.subgraph() as level:
                 level.attr(rank="same")
-                level.edge(
-                    names[box.holder], names[id], style="dotted", dir="none", color=colours["saved-stroke"]
-                )
+                level.edge(names[box.holder], names[id], style="dotted", dir="none", color=colours["saved-stroke"])
     for arrow in scene.arrows.values():
         if arrow.state != "future":
             label = _label(arrow_fields(arrow, scene)["label"].split("\n"))
@@ -51,13 +56,15 @@ def to_digraph(
 def _box_attributes(box: Box, colours: dict[str, str]) -> dict[str, str]:
     shown = box_fields(box)
     freed = box.state == "freed"
-    role = FREED if freed else box.kind
+    role = FREED if freed else {"plain": "constant", "input": "constant"}.get(box.kind, box.kind)
     attributes = {
         "label": _label([f"{shown['title']} ({FREED})" if freed else shown["title"], *shown["lines"]]),
         "fillcolor": colours[f"{role}-fill"],
         "color": colours[f"{role}-stroke"],
         "fontcolor": colours[f"{role}-ink"],
     }
+    if box.kind == "tangent":
+        attributes["style"] = "filled"
     if box.kind in TENSORS:
         attributes |= {"shape": "ellipse", "style": "filled"}
     if box.kind == "constant" or freed or box.state == "pending":
@@ -72,6 +79,9 @@ def _box_attributes(box: Box, colours: dict[str, str]) -> dict[str, str]:
 
 
 def _arrow_attributes(arrow: Arrow, colours: dict[str, str]) -> dict[str, str]:
+    if arrow.kind in ("tangent", "beside"):
+        looks = {"penwidth": "2.5"} if arrow.kind == "tangent" else {"style": "dotted", "dir": "none"}
+        return looks | {"color": colours["tangent-stroke"], "fontcolor": colours["tangent-ink"]}
     style = "dashed" if arrow.kind == "constant" else "solid"
     if arrow.state == "idle":
         return {"style": style, "color": colours["edge-stroke"], "fontcolor": colours["edge-ink"]}

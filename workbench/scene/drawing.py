@@ -12,7 +12,7 @@ from typing import Literal
 
 from .layout import TIE, Layout
 from .metric import CHARACTER, LINE, TITLE_LINE, columns
-from .model import Arrow, Box, Scene
+from .model import AROUND, Arrow, Box, Scene
 from .routes import GAP, Place, Point, Way
 from .shown import FREED, arrow_fields, box_fields
 from .sizes import CHIP_PAD, LABEL_PAD
@@ -21,6 +21,7 @@ from .storyboard import Storyboard
 _HEAD_LENGTH, _HEAD_WIDTH = 11, 11
 _BASELINE = 12  # px from a 16 px line's upper edge to the feet of its letters
 _DISC = 9
+_RADII = {"function": 9, "op": 9, "plain": 9, "saved": 4, "tangent": 0, "region": 6, "level": 4}
 _CIRCLE = 0.5523  # how far along a quarter circle's tangents its Bézier points lie, in radii
 
 
@@ -53,7 +54,9 @@ def drawn(storyboard: Storyboard, k: int | None = None) -> list[Group]:
 
 def _arrow(arrow: Arrow, scene: Scene, layout: Layout) -> Group:
     shown, way = arrow_fields(arrow, scene), layout.arrows[arrow.id]
-    shapes = [_path("wb-line", way.d), _path("wb-head", _head(way, climbing=arrow.state != "idle"))]
+    shapes = [_path("wb-line", way.d)]
+    if arrow.kind != "beside":
+        shapes.append(_path("wb-head", _head(way, climbing=arrow.state != "idle")))
     if shown["label"]:
         lines = shown["label"].split("\n")
         x, height = way.label.x, LINE * len(lines)
@@ -87,13 +90,16 @@ def _box(box: Box, layout: Layout) -> Group:
     if box.holder is not None:
         holder = layout.boxes[box.holder]
         shapes.append(_path("wb-tie", _tie(holder, place)))
-    radius = {"function": 9, "op": 9, "saved": 4}.get(box.kind, min(place.h / 2, 24))
+    radius = _RADII.get(box.kind, min(place.h / 2, 24))
     if box.state in ("running", "error"):
         shapes.append(_rect("wb-glow", _grown(place, 5), radius + 5))
     shapes.append(_rect("wb-frame", place, radius))
     if box.kind == "output":
         shapes.append(_rect("wb-inner", _grown(place, -4), radius - 4))
-    shapes += _chip_texts(box, place, shown) if box.kind == "saved" else _texts(place, shown)
+    if box.kind in AROUND:
+        shapes.append(_text("wb-title", place.x + 12, place.y + 16, shown["title"], "start"))
+    else:
+        shapes += _chip_texts(box, place, shown) if box.kind == "saved" else _texts(place, shown)
     if box.state in _SIGNS:
         x, y = place.x, place.y + place.h / 2
         shapes.append(Shape("circle", "wb-disc", {"cx": x, "cy": y, "r": _DISC}))

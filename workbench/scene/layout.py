@@ -15,14 +15,16 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from .model import Scene
-from .routes import GAP, Place, Way, routed
-from .sizes import Size
+from .model import AROUND, Scene
+from .routes import GAP, Place, Way, beside, routed
+from .sizes import STRIP, Size
 
 MARGIN = 26  # around the picture: room for the mark and the glow at a box's edge
 _LABEL_MARGIN = 12  # around the picture where only a label comes near its edge
 TIE = 22  # between a node and the saved tensors hanging on it
-CHIP_GAP = 8  # between two saved tensors of one node
+CHIP_GAP = 8  # between two saved tensors of one node, or two levels
+_BESIDE = 36  # between a box and its tangent
+_STRIP_TOP = 12.0  # above the strip of levels
 # The limits stop the network simplex where more of it takes minutes for a thousand boxes and shows nowhere.
 _HEAD = """digraph {
 graph [rankdir=TB, nodesep=0.5, ranksep=0.45, splines=true, nslimit=2, nslimit1=2]
@@ -54,82 +56,128 @@ class Layout:
 
 def laid_out(scene: Scene, boxes: dict[str, Size], labels: dict[str, Size]) -> Layout:
     """The layout of the scene's boxes and arrow labels of these sizes, with values going down."""
-    if not boxes:
-        return Layout(2 * MARGIN, 2 * MARGIN, {}, {})
+    strip, width = _strip(scene, boxes)
     blocks = _blocks(scene, boxes)
+    if not blocks:
+        return Layout(max(width, 2 * MARGIN), 2 * MARGIN + _top(strip), strip, {})
+    flowing = Scene(scene.title, scene.boxes, {a.id: a for a in scene.arrows.values() if a.kind != "beside"})
     placed = _graphviz(_dot(scene, blocks, boxes, labels))
     left, bottom, right, top = _numbers(placed["bb"])
-    across, down = MARGIN - left, MARGIN + top
+    across, down = MARGIN - left, MARGIN + top + _top(strip)
     places: dict[str, Place] = {}
     for (id, block), node in zip(blocks.items(), placed["objects"], strict=True):
-        w, h = boxes[id]
         middle, level = _numbers(node["pos"])
         x, y = middle + across - block.width / 2, down - level
-        places[id] = Place(round(x, 1), round(y - h / 2, 1), w, h)
-        y -= block.stack / 2
+        for each, wide in block.cells:
+            if each is not None:
+                places[each] = Place(round(x, 1), round(y - boxes[each][1] / 2, 1), *boxes[each])
+            x += wide
+        x, y = places[id].x, y - block.stack / 2
         for chip in block.chips:
-            places[chip] = Place(round(x + w + TIE, 1), round(y, 1), *boxes[chip])
+            places[chip] = Place(round(x + boxes[id][0] + TIE, 1), round(y, 1), *boxes[chip])
             y += boxes[chip][1] + CHIP_GAP
     tags = {}
-    for id, edge in zip(scene.arrows, placed["edges"], strict=True):
+    for id, edge in zip(flowing.arrows, placed["edges"], strict=True):
         w, h = labels[id]
         x, y = _numbers(edge["lp"]) if w else (-across, down)
         tags[id] = Place(round(x + across - w / 2, 1), round(down - y - h / 2, 1), w, h)
-    splines = [
-        [(x + across, down - y) for x, y in map(_numbers, edge["pos"].split())] for edge in placed["edges"]
-    ]
-    ways = routed(scene, splines, places, tags)
+    splines = [[(x + across, down - y) for x, y in map(_numbers, edge["pos"].split())] for edge in placed["edges"]]
+    ways = routed(flowing, splines, places, tags)
+    ways |= {a.id: beside(places[a.source], places[a.target]) for a in scene.arrows.values() if a.kind == "beside"}
+    regions = [box.id for box in scene.boxes.values() if box.kind == "region"]
+    for id, bb in zip(regions, placed["regions"], strict=True):
+        x0, y0, x1, y1 = _numbers(bb)
+        places[id] = Place(round(x0 + across, 1), round(down - y1, 1), round(x1 - x0, 1), round(y1 - y0, 1))
     # A label brought near its arrow may have left Graphviz's frame.
     labels_at = [(way.label.x, way.label.x + way.label.w) for way in ways.values() if way.label.w]
     shift = max(0.0, *(_LABEL_MARGIN - start for start, _ in labels_at), 0.0)
-    width = max(right - left + 2 * MARGIN, *(end + _LABEL_MARGIN for _, end in labels_at), 0.0)
+    width = max(width, right - left + 2 * MARGIN, *(end + _LABEL_MARGIN for _, end in labels_at), 0.0)
     return Layout(
         round(width + shift),
-        round(top - bottom + 2 * MARGIN),
-        {id: places[id].moved(shift) for id in scene.boxes},
-        {id: way.moved(shift) for id, way in ways.items()},
+        round(top - bottom + 2 * MARGIN + _top(strip)),
+        {id: strip[id] if id in strip else places[id].moved(shift) for id in scene.boxes},
+        {id: ways[id].moved(shift) for id in scene.arrows},
     )
+
+
+def _strip(scene: Scene, boxes: dict[str, Size]) -> tuple[dict[str, Place], float]:
+    """The places of the levels, side by side along the picture's upper edge, and how wide that is."""
+    places, x = {}, float(MARGIN)
+    for box in scene.boxes.values():
+        if box.kind == "level":
+            places[box.id] = Place(x, _STRIP_TOP, *boxes[box.id])
+            x += boxes[box.id][0] + CHIP_GAP
+    return places, x - CHIP_GAP + MARGIN if places else 0.0
+
+
+def _top(strip: dict[str, Place]) -> float:
+    """The height that the strip of levels takes."""
+    return _STRIP_TOP + STRIP if strip else 0.0
 
 
 @dataclass(frozen=True, slots=True)
 class _Block:
-    """A standing box with the saved tensors hanging on it: what Graphviz takes for one node."""
+    """A standing box with the saved tensors hanging on it and its tangents beside it: one node to Graphviz."""
 
     width: float
     height: float
     chips: list[str]
     stack: float  # the height of the saved tensors, one above the other
+    cells: list[tuple[str | None, float]]  # from left to right: a box, or what has no arrows, and the width
 
 
 def _blocks(scene: Scene, boxes: dict[str, Size]) -> dict[str, _Block]:
-    chips: dict[str, list[str]] = {id: [] for id, box in scene.boxes.items() if box.holder is None}
+    standing = [box for box in scene.boxes.values() if box.holder is None and box.kind not in (*AROUND, "tangent")]
+    chips: dict[str, list[str]] = {box.id: [] for box in standing}
+    tangents: dict[str, list[str]] = {box.id: [] for box in standing}
     for box in scene.boxes.values():
         if box.holder is not None:
             chips[box.holder].append(box.id)
+    for arrow in scene.arrows.values():
+        if arrow.kind == "beside" and scene.boxes[arrow.target].kind == "tangent":
+            tangents[arrow.source].append(arrow.target)
+    # Where there are saved tensors, a tangent at their right would be out of its box's sight.
+    left = any(chips[id] and tangents[id] for id in chips)
     blocks = {}
     for id, hanging in chips.items():
         w, h = boxes[id]
         stack = sum(boxes[chip][1] for chip in hanging) + CHIP_GAP * max(0, len(hanging) - 1)
         wide = max((TIE + boxes[chip][0] for chip in hanging), default=0.0)
-        blocks[id] = _Block(w + wide, max(h, stack), hanging, stack)
+        cells: list[tuple[str | None, float]] = [(id, w)]
+        cells += [(None, wide)] if wide else []
+        for tangent in tangents[id]:
+            pair = [(None, _BESIDE), (tangent, boxes[tangent][0])]
+            cells = [*pair[::-1], *cells] if left else [*cells, *pair]
+        width = sum(each for _, each in cells)
+        height = max(h, stack, *(boxes[tangent][1] for tangent in tangents[id]), 0.0)
+        blocks[id] = _Block(width, height, hanging, stack, cells)
     return blocks
 
 
 def _dot(scene: Scene, blocks: dict[str, _Block], boxes: dict[str, Size], labels: dict[str, Size]) -> str:
     """The picture's blocks as Graphviz is told of them: numbers, no text of the picture."""
-    number = {id: n for n, id in enumerate(blocks)}
-    lines = [f"{number[id]} [label={_node(boxes[id][0], block)}]" for id, block in blocks.items()]
-    for key, arrow in enumerate(scene.arrows.values()):
+    port = {}
+    lines = []
+    inside: dict[str, list[str]] = {box.id: [] for box in scene.boxes.values() if box.kind == "region"}
+    for n, (id, block) in enumerate(blocks.items()):
+        lines.append(f"{n} [label={_node(id, block)}]")
+        port |= {each: f"{n}:{'b' if each == id else f't{at}'}" for at, (each, _) in enumerate(block.cells) if each}
+        if (region := scene.boxes[id].region) is not None:
+            inside[region].append(str(n))
+    for key, arrow in enumerate(arrow for arrow in scene.arrows.values() if arrow.kind != "beside"):
         w, h = labels[arrow.id]
         label = f", label={_table(_cell(w, h))}" if w else ""
-        lines.append(f"{number[arrow.source]}:b:s -> {number[arrow.target]}:b:n [key={key}, id={key}{label}]")
+        lines.append(f"{port[arrow.source]}:s -> {port[arrow.target]}:n [key={key}, id={key}{label}]")
+    for n, (id, members) in enumerate(inside.items()):
+        heading = _table(_cell(*boxes[id]))
+        lines.append(f"subgraph cluster_{n} {{ margin=14 labeljust=l label={heading}; {'; '.join(members)} }}")
     return _HEAD + "\n".join(lines) + "\n}"
 
 
-def _node(w: float, block: _Block) -> str:
+def _node(id: str, block: _Block) -> str:
     height = block.height + 2 * GAP
-    hanging = _cell(block.width - w, height) if block.width > w else ""
-    return _table(_cell(w, height, 'PORT="b"') + hanging)
+    ports = [f'PORT="{"b" if each == id else f"t{at}"}"' if each else "" for at, (each, _) in enumerate(block.cells)]
+    return _table("".join([_cell(w, height, port) for (_, w), port in zip(block.cells, ports, strict=True)]))
 
 
 def _table(cells: str) -> str:
@@ -157,9 +205,11 @@ def _graphviz(dot: str) -> dict[str, Any]:
             graph.layout("dot")
             keyed = sorted(graph.edges(keys=True), key=lambda edge: int(edge[2]))
             edges = [graph.get_edge(*edge) for edge in keyed]
+            clusters = [each for each in graph.subgraphs() if (each.name or "").startswith("cluster_")]
             return {
                 "bb": graph.graph_attr["bb"],
                 "objects": [{"pos": node.attr["pos"]} for node in sorted(graph.nodes(), key=int)],
+                "regions": [each.graph_attr["bb"] for each in sorted(clusters, key=lambda each: _number(each.name))],
                 "edges": [{"pos": edge.attr["pos"], "lp": edge.attr["lp"]} for edge in edges],
             }
         finally:
@@ -176,7 +226,14 @@ def _program(dot: str) -> dict[str, Any]:
     except graphviz.ExecutableNotFound:
         raise LayoutUnavailable(_MISSING) from None
     placed.get("edges", []).sort(key=lambda edge: int(edge["id"]))
-    return {"edges": []} | placed
+    clusters = [each for each in placed["objects"] if each["name"].startswith("cluster_")]
+    clusters.sort(key=lambda each: _number(each["name"]))
+    nodes = [each for each in placed["objects"] if each["name"].isdigit()]
+    return {"edges": []} | placed | {"objects": nodes, "regions": [each["bb"] for each in clusters]}
+
+
+def _number(cluster: str) -> int:
+    return int(cluster.removeprefix("cluster_"))
 
 
 @contextmanager

@@ -9,7 +9,7 @@ CHARACTER = 7.25  # px, one column of 12 px monospace text, a little more than a
 TITLE_CHARACTER = CHARACTER * 14 / 12
 LINE, TITLE_LINE = 16, 18  # px from one line of text to the next
 
-TITLE_COLUMNS, TEXT_COLUMNS, LABEL_COLUMNS, CHIP_COLUMNS = 34, 38, 34, 30
+TITLE_COLUMNS, TEXT_COLUMNS, LABEL_COLUMNS, CHIP_COLUMNS, HEADING_COLUMNS = 34, 38, 34, 30, 80
 
 # What XML cannot hold, and the marks that let a text reorder what stands around it.
 _UNPRINTABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")

@@ -9,12 +9,25 @@ from __future__ import annotations
 from dataclasses import dataclass, field, fields
 from typing import Any, Literal
 
-BoxKind = Literal["function", "op", "leaf", "constant", "output", "saved"]
-BoxState = Literal["future", "idle", "pending", "ready", "running", "done", "freed", "error"]
-ArrowKind = Literal["edge", "constant"]
+BoxKind = Literal[
+    "function",
+    "op",
+    "plain",
+    "leaf",
+    "constant",
+    "input",
+    "output",
+    "saved",
+    "tangent",
+    "level",
+    "region",
+]
+BoxState = Literal["future", "idle", "pending", "ready", "running", "done", "freed", "over", "error"]
+ArrowKind = Literal["edge", "constant", "tangent", "beside"]
 ArrowState = Literal["future", "idle", "flowing", "done"]
 Phase = Literal["forward", "backward"]
 
+AROUND = ("level", "region")  # the kinds of boxes that no arrow leads to
 FORMAT, VERSION = "workbench-storyboard", 1
 
 
@@ -29,7 +42,11 @@ class Detail:
 
 @dataclass(slots=True)
 class Box:
-    """A thing in the picture; a box with a `holder` hangs on that box (a saved tensor on its node)."""
+    """A thing in the picture; a box with a `holder` hangs on that box (a saved tensor on its node).
+
+    A box of the kind "region" is drawn around those that name it as their `region`. Those of the kind "level" stand
+    in a strip of their own above the picture, in order.
+    """
 
     id: str
     kind: BoxKind
@@ -37,6 +54,7 @@ class Box:
     lines: tuple[str, ...] = ()
     state: BoxState = "idle"
     holder: str | None = None
+    region: str | None = None
     alt: str = ""
     details: tuple[Detail, ...] = ()
 
@@ -44,6 +62,8 @@ class Box:
 @dataclass(slots=True)
 class Arrow:
     """A value's way down from the box that made it (source) to the one using it (target); gradients climb it.
+
+    Tangents go down ways of their own; an arrow of the kind "beside" leads from a box to its tangent's, at its side.
 
     The arrows into one box stand in the order of its arguments. A label may have several lines (`\\n`).
     """

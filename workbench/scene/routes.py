@@ -73,6 +73,19 @@ class Way:
         return {"d": self.d} | centre | {"lw": label.w, "lh": label.h}
 
 
+def beside(one: Place, other: Place) -> Way:
+    """The straight way between two boxes that stand side by side, or above each other."""
+    (x, y), (u, v) = ((place.x + place.w / 2, place.y + place.h / 2) for place in (one, other))
+    if abs(y - v) < (one.h + other.h) / 2:
+        side = 1 if u > x else -1
+        x, u = x + side * one.w / 2, u - side * other.w / 2
+    else:
+        side = 1 if v > y else -1
+        y, v = y + side * one.h / 2, v - side * other.h / 2
+    points = tuple((round(x + (u - x) * part, 1), round(y + (v - y) * part, 1)) for part in (0, 1 / 3, 2 / 3, 1))
+    return Way(points, Place(x, y, 0.0, 0.0))
+
+
 def routed(
     scene: Scene, splines: Sequence[list[Point]], places: dict[str, Place], labels: dict[str, Place]
 ) -> dict[str, Way]:

@@ -5,18 +5,23 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from .metric import CHIP_COLUMNS, LABEL_COLUMNS, TEXT_COLUMNS, TITLE_COLUMNS, clean, cut
+from .metric import CHIP_COLUMNS, HEADING_COLUMNS, LABEL_COLUMNS, TEXT_COLUMNS, TITLE_COLUMNS, clean, cut
 from .model import Arrow, Box, Scene
 
 KIND_WORDS = {
     "function": "custom Function",
     "op": "operation",
+    "plain": "operation without a node",
     "leaf": "leaf",
     "constant": "constant",
+    "input": "input",
     "output": "output",
     "saved": "saved tensor",
+    "tangent": "tangent",
+    "level": "level",
+    "region": "part of the graph",
 }
-TENSORS = ("leaf", "constant", "output")
+TENSORS = ("leaf", "constant", "input", "output")
 FREED = "freed"  # the word on a saved tensor that was let go
 STATE_WORDS = {
     "future": "not there yet",
@@ -26,6 +31,7 @@ STATE_WORDS = {
     "running": "running now",
     "done": "done",
     "freed": "freed",
+    "over": "",  # its title says so
     "error": "failed here",
 }
 STALE = "out of date"  # a saved tensor does not fail: what was written into since makes its node fail
@@ -34,11 +40,10 @@ STALE = "out of date"  # a saved tensor does not fail: what was written into sin
 def box_fields(box: Box) -> dict[str, Any]:
     """What of a box can change with a step, as shown: texts fitted into the box, alt made if not given."""
     chip = box.kind == "saved"
-    details = [
-        {"heading": clean(each.heading), "kind": each.kind, "body": native(each.body)} for each in box.details
-    ]
+    room = {"saved": CHIP_COLUMNS, "region": HEADING_COLUMNS}.get(box.kind, TITLE_COLUMNS)
+    details = [{"heading": clean(each.heading), "kind": each.kind, "body": native(each.body)} for each in box.details]
     return {
-        "title": cut(clean(box.title), CHIP_COLUMNS if chip else TITLE_COLUMNS),
+        "title": cut(clean(box.title), room),
         "lines": [cut(clean(line), CHIP_COLUMNS if chip else TEXT_COLUMNS) for line in box.lines],
         "state": box.state,
         "alt": clean(box.alt) or _box_alt(box),
@@ -68,6 +73,8 @@ def _box_alt(box: Box) -> str:
 
 def _arrow_alt(arrow: Arrow, scene: Scene) -> str:
     upper, lower = scene.boxes[arrow.source].title, scene.boxes[arrow.target].title
+    if arrow.kind == "beside":
+        return clean(f"{lower} stands beside {upper}")
     said = {
         "future": f"from {upper} to {lower}; not there yet",
         "idle": f"from {upper} to {lower}",

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from .metric import CHARACTER, LINE, TITLE_CHARACTER, TITLE_LINE, columns
-from .model import Arrow, Box, Scene, Step
+from .model import AROUND, Arrow, Box, Scene, Step
 from .shown import FREED, TENSORS, arrow_fields, box_fields
 
 Size = tuple[float, float]
@@ -15,6 +15,7 @@ Size = tuple[float, float]
 CHIP_PAD = 8  # left and right of a saved tensor's text
 LABEL_PAD = 6  # left and right of an arrow's label
 _PAD, _ROUND_PAD = 18, 22  # left and right of a node's text, and of a tensor's in its rounder box
+_STRIP_PAD, STRIP = 12, 24  # beside, and the height of, the name of a level and the heading of a region
 _SMALLEST = 76  # px: a box with a single letter in it still looks like a box
 _ARGUMENT, _MOST_FOR_ARGUMENTS = 18, 720  # px of a box's upper edge for each arrow into it, at most for all
 
@@ -23,7 +24,7 @@ def largest(scene: Scene, steps: Sequence[Step]) -> tuple[dict[str, Size], dict[
     """The size of every box and of every arrow's label, by id; (0, 0) for a label that is always empty."""
     arguments = dict.fromkeys(scene.boxes, 0)
     for arrow in scene.arrows.values():
-        arguments[arrow.target] += 1
+        arguments[arrow.target] += arrow.kind != "beside"
     boxes, labels = dict.fromkeys(scene.boxes, (0.0, 0.0)), dict.fromkeys(scene.arrows, (0.0, 0.0))
     for box in _versions(scene.boxes, [step.boxes for step in steps]):
         boxes[box.id] = _larger(boxes[box.id], _box_size(box, arguments[box.id]))
@@ -55,6 +56,8 @@ def _box_size(box: Box, arguments: int) -> Size:
     if box.kind == "saved":
         title = columns(shown["title"]) + (len(FREED) + 2 if box.state == "freed" else 0)
         return _even(max(title * CHARACTER, text) + 2 * CHIP_PAD), LINE * (1 + len(shown["lines"])) + 10
+    if box.kind in AROUND:
+        return _even(columns(shown["title"]) * CHARACTER + 2 * _STRIP_PAD), STRIP
     pad = _ROUND_PAD if box.kind in TENSORS else _PAD
     width = max(columns(shown["title"]) * TITLE_CHARACTER, text) + 2 * pad
     edge = min(_ARGUMENT * arguments, _MOST_FOR_ARGUMENTS)

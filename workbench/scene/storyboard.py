@@ -9,7 +9,7 @@ from typing import Any
 
 from .layout import Layout, laid_out
 from .metric import clean
-from .model import FORMAT, VERSION, Scene, Step
+from .model import AROUND, FORMAT, VERSION, Scene, Step
 from .shown import arrow_fields, box_fields, native
 from .sizes import largest
 
@@ -23,12 +23,12 @@ class Storyboard:
     def __init__(self, scene: Scene, steps: Iterable[Step] = (), title: str = "") -> None:
         self.scene, self.steps = scene, list(steps)
         self.title = clean(title or scene.title)
-        standing = {id for id, box in scene.boxes.items() if box.holder is None}
+        standing = {id for id, box in scene.boxes.items() if box.holder is None and box.kind not in AROUND}
         for box in scene.boxes.values():
             if box.holder is not None and box.holder not in standing:
-                raise ValueError(
-                    f"Box {box.id!r} hangs on {box.holder!r}, which stands nowhere in the scene."
-                )
+                raise ValueError(f"Box {box.id!r} hangs on {box.holder!r}, which stands nowhere in the scene.")
+            if box.region is not None and getattr(scene.boxes.get(box.region), "kind", None) != "region":
+                raise ValueError(f"Box {box.id!r} lies in {box.region!r}, which is no region of the scene.")
         for arrow in scene.arrows.values():
             for end in {arrow.source, arrow.target} - standing:
                 raise ValueError(f"Arrow {arrow.id!r} ends at {end!r}, which stands nowhere in the scene.")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 
 from .metric import clean, cut
-from .model import Arrow, Box, Scene
+from .model import AROUND, Arrow, Box, Scene
 from .shown import KIND_WORDS, state_words
 from .storyboard import Storyboard
 
@@ -42,15 +42,20 @@ def graph_lines(scene: Scene) -> list[str]:
     there = {id: box for id, box in scene.boxes.items() if box.state != "future"}
     made_from, saved = defaultdict(list), defaultdict(list)
     used = set()
-    for arrow in scene.arrows.values():
-        if arrow.state != "future" and arrow.source in there and arrow.target in there:
-            made_from[arrow.target].append(arrow)
-            used.add(arrow.source)
     for box in there.values():
         if box.holder is not None:
             saved[box.holder].append(box)
-    standing = [box for box in there.values() if box.holder is None]
-    lines: list[str] = []
+    for arrow in scene.arrows.values():
+        if arrow.state == "future" or arrow.source not in there or arrow.target not in there:
+            continue
+        if arrow.kind == "beside" and there[arrow.target].kind == "tangent":
+            saved[arrow.source].append(there[arrow.target])
+        elif arrow.kind in ("edge", "constant"):
+            made_from[arrow.target].append(arrow)
+            used.add(arrow.source)
+    standing = [box for box in there.values() if box.holder is None and box.kind not in (*AROUND, "tangent")]
+    levels = [_named(box) for box in there.values() if box.kind == "level"]
+    lines = [_line(f"Levels: {' '.join(levels)}")] if levels else []
     told: set[str] = set()
     # (box, the arrow that led to it, how its line begins, how the lines below it begin, its level)
     todo: list[tuple[Box, Arrow | None, str, str, int]]
@@ -74,11 +79,14 @@ def graph_lines(scene: Scene) -> list[str]:
             todo.append((there[arrow.source], arrow, *ends, level + 1))
     if left := len(standing) - len(told):
         lines.append(f"… and {left} more {'box' if left == 1 else 'boxes'}")
+    for region in [box for box in there.values() if box.kind == "region"]:
+        inside = [box.title for box in standing if box.region == region.id]
+        lines.append(_line(f"{region.title}: {', '.join(inside)}"))
     return lines or ["(nothing yet)"]
 
 
 def _named(box: Box, again: bool = False) -> str:
-    kind = {"op": "", "saved": ""}.get(box.kind, KIND_WORDS[box.kind])
+    kind = KIND_WORDS[box.kind] if box.kind not in ("op", "saved", "tangent", "level") else ""
     said = ", ".join(part for part in (kind, state_words(box), "see above" if again else "") if part)
     saved = "saved " if box.kind == "saved" and not box.title.startswith("saved") else ""
     name = f"{saved}{box.title} ({said})" if said else f"{saved}{box.title}"

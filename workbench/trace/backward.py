@@ -38,7 +38,8 @@ class BackwardStarted(Record):
         starts = []
         for root in self.roots:
             starts.append(f"{frame.output(root.node, root.output_nr)} with the gradient {said(root.seed)}")
-        recorded = "; what it computes is recorded as a graph of its own" if self.create_graph else ""
+        own = self.create_graph and not frame.levels  # a transform records for the levels below, if there are any
+        recorded = "; what it computes is recorded as a graph of its own" if own else ""
         return f"Backward starts at {series(starts)}{recorded}"
 
 
@@ -158,7 +159,7 @@ class BackwardFinished(Record):
 
     def apply(self, frame: Frame) -> None:
         """Nothing runs or travels any more."""
-        frame.settle()
+        frame.finish(self.task)
         frame.focus = None
 
     def sentence(self, frame: Frame) -> str:
@@ -182,7 +183,7 @@ class Failed(Record):
 
     def apply(self, frame: Frame) -> None:
         """The backward ends here."""
-        frame.settle()
+        frame.finish(self.task)
         if self.node is not None:
             place = frame.place(self.node)
             place.state, place.error = "error", f"{self.error}: {self.message}"

@@ -12,7 +12,10 @@ from .values import Value, said, series
 
 @dataclass(frozen=True, slots=True)
 class NodeCreated(Building):
-    """A node joined the graph; `found` if it was there before anybody listened, its arguments unknown."""
+    """A node joined the graph; `found` if it was there before anybody listened, its arguments unknown.
+
+    One that computes with tangents tells the level that is `pushing` them, or "dual".
+    """
 
     node: str
     name: str
@@ -24,6 +27,7 @@ class NodeCreated(Building):
     saved: tuple[Saved, ...]
     code: tuple[Code, ...]
     source: SourceLine | None
+    pushing: str | None = None
 
     @property
     def quiet(self) -> bool:
@@ -40,7 +44,7 @@ class NodeCreated(Building):
 
     def apply(self, frame: Frame) -> None:
         """Add the node, its tensors and its edges, in the order of its arguments."""
-        node = frame.nodes[self.node] = NodeState(made=self)
+        node = frame.nodes[self.node] = NodeState(made=self, during=None if self.found else frame.working)
         for seen in self.tensors:
             frame.see(seen)
         frame.touch(self.node)
@@ -74,19 +78,17 @@ class NodeCreated(Building):
             frame.play_part(edge.target, "leaf")
         frame.add_edge(f"{self.node}.{index}", EdgeState(edge.target, self.node, edge.output_nr))
 
-    def _tensor(self, frame: Frame, arg: Argument) -> str:
-        return (arg.text or "{}").replace("{}", frame.called(arg.tensor))
-
     def sentence(self, frame: Frame) -> str:
         """What was computed from what, and what is kept for backward."""
         if self.found:
             return ""
         made = [seen for seen in self.tensors if seen.node == self.node]
         results = series([f"{seen.name} = " * bool(seen.name) + said(seen.value) for seen in made])
-        args = ", ".join([arg.text if arg.tensor is None else self._tensor(frame, arg) for arg in self.args])
         kept = series(list(dict.fromkeys(frame.variable(saved.tensor) or saved.name for saved in self.saved)))
-        gives = f"{self.operation}({args}) gives {results or 'its result'}"
-        return f"{gives}; {self.name} joins the graph and keeps {kept or 'nothing'} for backward"
+        gives = f"{frame.call(self.operation, self.args)} gives {results or 'its result'}"
+        level = next((frame.levels[seen.level].number for seen in made if seen.level is not None), None)
+        graph = "the graph" if level is None else f"the graph of level {level}"
+        return f"{gives}; {self.name} joins {graph} and keeps {kept or 'nothing'} for backward"
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import os
 import sys
+from collections.abc import Iterator
 from types import FrameType
 from typing import Any
 
@@ -14,10 +15,16 @@ _OWN = (os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep, "<
 
 def user_frame() -> FrameType | None:
     """The innermost frame of code that is not the workbench's own."""
+    return next(user_frames(), None)
+
+
+def user_frames() -> Iterator[FrameType]:
+    """All frames of such code, the innermost first."""
     frame: FrameType | None = sys._getframe(1)
-    while frame is not None and frame.f_code.co_filename.startswith(_OWN):
+    while frame is not None:
+        if not frame.f_code.co_filename.startswith(_OWN):
+            yield frame
         frame = frame.f_back
-    return frame
 
 
 def variables(frame: FrameType) -> list[tuple[str, Any]]:
@@ -26,11 +33,7 @@ def variables(frame: FrameType) -> list[tuple[str, Any]]:
     found = [*local.items(), *frame.f_globals.items()]
     # Before Python 3.13 a function's f_locals is a copy that its frame keeps: it would keep every tensor alive.
     # It is nobody else's if it has no reference but the frame's, ours and the counting's own.
-    if (
-        isinstance(local, dict)
-        and frame.f_code.co_flags & inspect.CO_OPTIMIZED
-        and sys.getrefcount(local) <= 3
-    ):
+    if isinstance(local, dict) and frame.f_code.co_flags & inspect.CO_OPTIMIZED and sys.getrefcount(local) <= 3:
         local.clear()
     return found
 

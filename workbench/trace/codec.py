@@ -1,4 +1,7 @@
-"""Records as JSON and back: a dict of the fields and the `kind`; NaN and infinities are strings."""
+"""Records as JSON and back: a dict of the fields and the `kind`; NaN and infinities are strings.
+
+A field that has a default is left out where it has that value: files from before it was there can be read.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +20,8 @@ def encode(fact: Any) -> Any:
     """A record, or anything in it, as what JSON can say."""
     if dataclasses.is_dataclass(fact):
         kind = {"kind": type(fact).__name__} if isinstance(fact, Record) else {}
-        return kind | {each.name: encode(getattr(fact, each.name)) for each in dataclasses.fields(fact)}
+        fields = [(each, getattr(fact, each.name)) for each in dataclasses.fields(fact)]
+        return kind | {each.name: encode(value) for each, value in fields if value != each.default}
     if isinstance(fact, tuple):
         return [encode(each) for each in fact]
     if isinstance(fact, float) and not math.isfinite(fact):
@@ -44,9 +48,9 @@ def _read(kind: Any, data: Any, where: str) -> Any:
         return tuple(_read(options[0], each, f"{where}[{index}]") for index, each in enumerate(data))
     if dataclasses.is_dataclass(kind) and isinstance(data, dict):
         hints = _types(kind)
-        for name in sorted(hints.keys() ^ data.keys()):
+        for name in sorted((hints.keys() ^ data.keys()) - (_optional(kind) - data.keys())):
             raise ValueError(f"has a {where} {'without' if name in hints else 'with an unknown'} {name!r}")
-        return kind(**{name: _read(each, data[name], f"{where}.{name}") for name, each in hints.items()})
+        return kind(**{name: _read(hints[name], each, f"{where}.{name}") for name, each in data.items()})
     if kind is float and data in ("nan", "inf", "-inf"):
         return float(data)
     if kind is float and isinstance(data, int | float) or type(data) is kind:
@@ -58,3 +62,8 @@ def _read(kind: Any, data: Any, where: str) -> Any:
 def _types(cls: Any) -> dict[str, Any]:
     hints = typing.get_type_hints(cls)
     return {each.name: hints[each.name] for each in dataclasses.fields(cls)}
+
+
+@functools.cache
+def _optional(cls: Any) -> frozenset[str]:
+    return frozenset(each.name for each in dataclasses.fields(cls) if each.default is not dataclasses.MISSING)

@@ -1,8 +1,8 @@
 """The facts records are made of: what was seen of a tensor, an edge, a saved tensor, a line of code.
 
 Every field is JSON's own (ids, names, numbers, nested facts), so that a record outlives the engine and the
-process. Ids count in order of arrival: nodes `n1`, tensors `t1`, backward tasks `b1`. A leaf's id stands for
-its AccumulateGrad node too.
+process. Ids count in order of arrival: nodes `n1`, tensors `t1`, backward tasks `b1`, levels `l1`, operations without
+a node `o1`. A leaf's id stands for its AccumulateGrad node too.
 """
 
 from __future__ import annotations
@@ -27,7 +27,10 @@ class SourceLine:
 
 @dataclass(frozen=True, slots=True)
 class TensorSeen:
-    """A tensor as it was: the node and output it came from (None for a leaf), its version, its `.grad`."""
+    """A tensor as it was: the node and output it came from (None for a leaf), its version, its `.grad`.
+
+    In a function transform it is a tensor of a `level`, and stands there for one `below`.
+    """
 
     id: str
     name: str | None
@@ -37,6 +40,8 @@ class TensorSeen:
     node: str | None
     output_nr: int
     grad: Value | None
+    level: str | None = None
+    below: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Literal
 from .values import Value
 
 if TYPE_CHECKING:
+    from .facts import Argument
+    from .levels import LevelEntered, OperationRan, Tangent, TangentPushed
     from .records import NodeCreated, SourceLine, TensorSeen
 
 PlaceState = Literal["idle", "pending", "ready", "running", "done", "error"]
@@ -32,6 +34,16 @@ class NodeState(Place):
     outputs: dict[int, tuple[str, Value]] = field(default_factory=dict)  # tensor, and its value when made
     saved: tuple[Value | None, ...] = ()
     freed: bool = False
+    during: tuple[str, int] | None = None  # the backward it was born in, and the order of derivative it belongs to
+    tangent_of: str | None = None  # the tensor whose tangent it computed
+
+
+@dataclass(slots=True, kw_only=True)
+class OperationState:
+    """An operation without a node."""
+
+    made: OperationRan
+    during: tuple[str, int] | None = None
 
 
 @dataclass(slots=True, kw_only=True)
@@ -46,6 +58,8 @@ class TensorState(Place):
     node: str | None
     output_nr: int
     grad: Value | None
+    level: str | None = None
+    below: str | None = None  # what it stands for, one or more levels below
     grad_before: Value | None = None  # what the last accumulation was added to
     role: Literal["leaf", "constant"] | None = None
 
@@ -68,8 +82,9 @@ class EdgeState:
 class Frame:
     """Nodes, tensors, edges and where the engine stands; `touched` is what changed since last emptied.
 
-    Its keys are the ids of nodes (`n1`), of tensors (`t1`) and of edges: `n1.0` is the first edge of node n1,
-    `n1.c0` brings it the constant that is its first argument, `n1.seed0` a seed to its first output.
+    Its keys are the ids of nodes (`n1`), of operations without one (`o1`), of tensors (`t1`), of their tangents
+    (`t1.tangent`) and of edges: `n1.0` is the first edge of node n1, `n1.c0` brings it the constant that is its first
+    argument, `n1.seed0` a seed to its first output; and `levels`.
     """
 
     def __init__(self) -> None:
@@ -79,6 +94,14 @@ class Frame:
         self.cursor: SourceLine | None = None
         self.focus: str | None = None  # the node, tensor or seed the last event was about
         self.touched: dict[str, None] = {}  # in order, so that pictures are the same each time
+        self.operations: dict[str, OperationState] = {}
+        self.results: dict[str, str] = {}  # tensor -> the operation without a node that it is a result of
+        self.tangents: dict[str, tuple[Tangent, TangentPushed | None]] = {}  # by tensor; None: they were given
+        self.levels: dict[str, LevelEntered] = {}
+        self.stack: tuple[str, ...] = ()  # the levels in force, the innermost last
+        self.strip: list[str] = []  # the last level at each depth
+        self.tasks: dict[str, str | None] = {}  # backward -> the level it runs at
+        self._orders: dict[str, int] = {}  # backward -> the highest order of derivative among the nodes it ran
         self._needed: dict[str, set[str] | None] = {}  # backward -> the places it runs (None: all)
         self._holders: dict[str, list[str]] = {}  # tensor -> nodes that saved it
         self._running: str | None = None
@@ -98,6 +121,22 @@ class Frame:
             return self.tensors[self.nodes[tensor.node].outputs[tensor.output_nr][0]].name
         return tensor.name
 
+    def call(self, name: str, args: Iterable[Argument]) -> str:
+        """An operation as it was called."""
+        texts = [a.text if a.tensor is None else (a.text or "{}").replace("{}", self.called(a.tensor)) for a in args]
+        return f"{name}({', '.join(texts)})"
+
+    @property
+    def inside(self) -> str:
+        """The levels in force: `grad (level 1) › vmap of 5 (level 2)`."""
+        return " › ".join(self.levels[level].title for level in self.stack)
+
+    @property
+    def working(self) -> tuple[str, int] | None:
+        """The innermost backward that is going on, and the order of derivative that what it computes belongs to."""
+        task = next(reversed(self._orders), None)
+        return None if task is None else (task, self._orders[task] + 1)
+
     def called(self, id: str) -> str:
         """A node's name, a tensor's variable, or what can be said of a tensor without one."""
         if id in self.nodes:
@@ -107,6 +146,10 @@ class Frame:
         tensor = self.tensors[id]
         if tensor.node is not None:
             return f"the result of {self.nodes[tensor.node].made.operation}"
+        if id in self.results:
+            return f"the result of {self.operations[self.results[id]].made.name}"
+        if tensor.below is not None:
+            return self.called(tensor.below)
         return "an unnamed leaf" if tensor.requires_grad else "a constant"
 
     def output(self, id: str, nr: int) -> str:
@@ -168,6 +211,17 @@ class Frame:
             state.role = role
         self.touch(tensor)
 
+    def enter(self, level: str) -> None:
+        """A level is on top."""
+        self.strip[len(self.stack) :] = [level]
+        self.stack += (level,)
+        self.touch("levels")
+
+    def leave(self, level: str) -> None:
+        """A level, and what is above it, is over."""
+        self.stack = self.stack[: self.stack.index(level)] if level in self.stack else self.stack
+        self.touch("levels")
+
     def add_edge(self, key: str, edge: EdgeState) -> None:
         """A new edge, or another seed in place of the one before."""
         self.edges[key] = edge
@@ -176,6 +230,10 @@ class Frame:
     def begin(self, task: str, roots: Iterable[str], targets: Iterable[str] | None) -> None:
         """A backward begins: everything it can reach is as before the first, and counts what it waits for."""
         self.settle()
+        self._orders[task] = 0
+        start = next(iter(roots))
+        made = self.nodes[start].outputs.values() if start in self.nodes else ()
+        self.tasks[task] = next((self.tensors[id].level for id, _ in made), None)
         reached = dict.fromkeys(roots)
         stack = list(reached)
         uses: dict[str, list[str]] = {}
@@ -228,9 +286,17 @@ class Frame:
     def start(self, id: str) -> None:
         """The engine turns to a place."""
         self.settle()
+        for task in [*self._orders][-1:] if id in self.nodes else ():
+            during = self.nodes[id].during
+            self._orders[task] = max(self._orders[task], 1 if during is None else during[1])
         self.place(id).state = "running"
         self._running = self.focus = id
         self.touch(id)
+
+    def finish(self, task: str | None) -> None:
+        """A backward is over."""
+        self.settle()
+        self._orders.pop(task, None)
 
     def settle(self) -> None:
         """What was just happening has happened."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import linecache
 import ntpath
+import re
 import textwrap
 from collections.abc import Sequence
 from typing import Any
@@ -21,6 +22,7 @@ from .backward import (
 )
 from .building import NodeCreated, TensorsFound, TensorShown, TensorWritten
 from .facts import Argument, Code, Edge, Record, Root, Saved, SourceLine, TensorSeen
+from .levels import LevelEntered, LevelLeft, OperationRan, Tangent, TangentPushed
 from .values import Value, number
 
 _METHODS = ("forward", "setup_context", "backward", "vjp", "jvp")
@@ -33,7 +35,7 @@ class Reader:
         self._names = names
         self._records: list[Record] = []
         self._ids: dict[int, str] = {}
-        self._counts = {"n": 0, "t": 0, "b": 0}
+        self._counts = {"n": 0, "t": 0, "b": 0, "l": 0, "o": 0}
         self._last: dict[str, TensorSeen] = {}
         self._code: dict[type, tuple[Code, ...]] = {}
 
@@ -54,6 +56,7 @@ class Reader:
         tensors: tuple[Any, ...],
         saved: tuple[Any, ...],
         line: tuple[str, int] | None,
+        pushing: int | None = None,
     ) -> NodeCreated:
         id = self._id(node, "n")
         seen = self._seen(tensors)
@@ -70,6 +73,7 @@ class Reader:
             saved=tuple(Saved(slot, self._place(own), value(copy), at) for slot, own, copy, at in saved),
             code=self._code[cls],
             source=source(line),
+            pushing="dual" if pushing == 0 else self._place(pushing),
         )
 
     def _found(self, tensors: tuple[Any, ...]) -> TensorsFound:
@@ -125,6 +129,44 @@ class Reader:
     def _failed(self, task: int | None, node: int | None, error: str, message: str) -> Failed:
         return Failed(None if task is None else self._id(task, "b"), self._place(node), error, message)
 
+    def _entered(
+        self, level: int, transform: str, number: int, size: int | None, heard: bool, line: tuple[str, int] | None
+    ) -> LevelEntered:
+        return LevelEntered(self._id(level, "l"), transform, number, size, not heard, source(line))
+
+    def _left(self, level: int) -> LevelLeft:
+        return LevelLeft(self._ids[level])
+
+    def _operated(
+        self, op: int, what: Any, args: tuple[Any, ...], tensors: tuple[Any, ...], outputs: tuple[int, ...], line: Any
+    ) -> OperationRan:
+        seen = self._seen(tensors)
+        return OperationRan(
+            op=self._id(op, "o"),
+            name=name_of(what),
+            custom=isinstance(what, type),
+            args=tuple(self._argument(arg) for arg in args),
+            tensors=seen,
+            outputs=tuple(self._ids[output] for output in outputs),
+            code=methods_of(what) if isinstance(what, type) else (Code("forward", what.shown),),
+            source=source(line),
+        )
+
+    def _pushed(
+        self, what: Any, level: int | None, tensors: tuple[Any, ...], outputs: tuple[Any, ...], operands: Any
+    ) -> TangentPushed:
+        seen = self._seen(tensors)
+        return TangentPushed(
+            name=name_of(what),
+            level=self._place(level),
+            tensors=seen,
+            outputs=tuple(Tangent(self._ids[t], value(copy), self._place(node)) for t, copy, node in outputs),
+            operands=tuple(Tangent(self._ids[t], value(copy)) for t, copy in operands),
+            code=tuple(each for each in methods_of(what) if each.name == "jvp")
+            if isinstance(what, type)
+            else (Code("tangent", formula_of(what)),),
+        )
+
     def _id(self, serial: int, kind: str) -> str:
         if serial not in self._ids:
             self._counts[kind] += 1
@@ -137,7 +179,7 @@ class Reader:
     def _seen(self, tensors: tuple[Any, ...]) -> tuple[TensorSeen, ...]:
         """The tensors that are new, or not as they were when last seen."""
         news = []
-        for serial, copy, version, requires_grad, node, output_nr, grad in tensors:
+        for serial, copy, version, requires_grad, node, output_nr, grad, level, below in tensors:
             seen = TensorSeen(
                 id=self._id(serial, "t"),
                 name=self._names.get(serial),
@@ -147,6 +189,8 @@ class Reader:
                 node=None if node is None else self._ids.get(node),
                 output_nr=output_nr,
                 grad=value(grad),
+                level=self._place(level),
+                below=self._ids.get(below),
             )
             if self._last.get(seen.id) != seen:
                 self._last[seen.id] = seen
@@ -201,6 +245,11 @@ def code_of(cls: type) -> tuple[Code, ...]:
     if function is None:
         formulas = [(name, getattr(cls, f"{name}_text", "")) for name in ("forward", "backward")]
         return tuple(Code(name, text) for name, text in formulas if text)
+    return methods_of(function)
+
+
+def methods_of(function: type) -> tuple[Code, ...]:
+    """The methods that the user wrote of a Function."""
     code = []
     for name in _METHODS:
         owner = next((each for each in function.__mro__ if name in vars(each)), object)
@@ -212,3 +261,22 @@ def code_of(cls: type) -> tuple[Code, ...]:
             continue
         code.append(Code(name, text))
     return tuple(code)
+
+
+def name_of(what: Any) -> str:
+    """What an operation is called, or a Function."""
+    return what.__name__ if isinstance(what, type) else what.shown.partition("(")[0]
+
+
+def formula_of(op: Any) -> str:
+    """How an operation's tangent comes from those of its operands, `x_t` being that of x."""
+    if op.tangent in ("linear", "multilinear"):
+        together = [op.tensors] if op.tangent == "linear" else [[name] for name in op.tensors]
+        return " + ".join(re.sub(rf"(?<=[(, ])({'|'.join(names)})\b", r"\1_t", op.shown) for names in together)
+    terms = {name: re.sub(r"\bgrad\b", f"{name}_t", text) for name, text in op.formulas.items()}
+    if op.tangent == "transposed":
+        return "the formula of backward, transposed"
+    if op.tangent in ("pointwise", "reduction"):
+        total = " + ".join(terms.values())
+        return total if op.tangent == "pointwise" else f"sum of {total}"
+    return op.tangent or ""

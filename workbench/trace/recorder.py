@@ -1,39 +1,35 @@
 """The listener: keeps what the engine says as small raw tuples, which `reading` makes records of.
 
-It keeps array copies and serial numbers, never a Tensor, a Node or a task, so that what the engine lets go is
-freed although somebody listens. Tuples, because a readable record would cost ten times as much meanwhile.
+Tuples, because a readable record would cost ten times as much meanwhile.
 """
 
 from __future__ import annotations
 
+from itertools import islice
 from types import FrameType
 from typing import Any
 
-import numpy as np
-
 from ..events import Event, listeners, next_tag, tag
-from .caller import line_of, user_frame, variables
-from .reading import Reader, in_brackets
+from .caller import line_of, user_frame, user_frames, variables
+from .describing import Describer
+from .reading import Reader
 from .records import Record
-from .values import LIMIT, Value
+from .values import LIMIT
 
-ACCUMULATE = "torch::autograd::AccumulateGrad"
+_FRAMES = 6  # functions that one transformed function may lie in, and its variables be known
 _OF_A_TASK = frozenset(("run", "ran", "accumulated", "captured", "finished"))
-_PLAIN = (int, float, bool, str, type(None))
 
 
-class Recorder:
+class Recorder(Describer):
     """Call it with every event; `records()` gives what it heard."""
 
     def __init__(self, limit: int = LIMIT) -> None:
-        self._limit = limit
-        self._raw: list[tuple[Any, ...]] = []
+        super().__init__(limit)
         self._names: dict[int, str] = {}  # tensor -> variable
-        self._nodes: set[int] = set()
-        self._tensors: set[int] = set()
         self._tasks: set[int] = set()
-        # Where the outputs came from that take no gradient: they do not know their node.
-        self._unlinked: dict[int, tuple[int, int]] = {}
+        self._open: list[int] = []  # the levels in force, as far as they were heard to begin
+        self._pushing: list[tuple[int, int | None]] = []  # the numbers of levels where tangents are being computed
+        self._running = False  # whether a node is
         self._reader = Reader(self._names)
         self._named = 0
         self._hear = {
@@ -47,6 +43,11 @@ class Recorder:
             "finished": self._finished,
             "wrote": self._wrote,
             "failed": self._failed,
+            "entered": self._entered,
+            "left": self._left,
+            "pushing": self._pushing_begins,
+            "pushed": self._pushed,
+            "batched": self._batched,
         }
 
     def __call__(self, event: Event) -> None:
@@ -91,6 +92,8 @@ class Recorder:
     # One method for each event.
 
     def _created(self, node: Any, args: tuple[Any, ...], outputs: tuple[Any, ...]) -> None:
+        if self._open:
+            self._learn_names()
         found: dict[int, tuple[Any, ...]] = {}
         edges = self._edges(node, found)
         given: list[Any] = []
@@ -117,6 +120,7 @@ class Recorder:
                 tuple(found.values()),
                 saved,
                 line_of(user_frame()),
+                self._pushing[-1][1] if self._pushing else None,
             )
         )
 
@@ -134,14 +138,14 @@ class Recorder:
         self.look_up(frame)
         if found:
             self._raw.append(("found", tuple(found.values())))
-        self._raw.append(
-            ("backward", tag(task), roots, targets, task.keep_graph, task.create_graph, line_of(frame))
-        )
+        self._raw.append(("backward", tag(task), roots, targets, task.keep_graph, task.create_graph, line_of(frame)))
 
     def _run(self, task: Any, node: Any, grads: Any) -> None:
+        self._running = True
         self._raw.append(("run", task._tag, self._serial(node), self._copies(grads or ())))
 
     def _ran(self, task: Any, node: Any, grads: Any) -> None:
+        self._running = False
         self._raw.append(("ran", task._tag, node._tag, self._copies(grads)))
 
     def _freed(self, node: Any) -> None:
@@ -155,6 +159,7 @@ class Recorder:
         self._raw.append(("captured", tag(task), self._serial(node), output_nr, self._copy(grad)))
 
     def _finished(self, task: Any) -> None:
+        self._running = False
         self._raw.append(("finished", tag(task)))
 
     def _wrote(self, tensor: Any, name: str) -> None:
@@ -166,6 +171,7 @@ class Recorder:
         self._raw.append(("wrote", tensor._tag, name, tensor._version, now, serial, tensor.output_nr))
 
     def _failed(self, task: Any, node: Any, error: BaseException) -> None:
+        self._running = False
         serial = None if node is None else self._serial(node)
         if serial not in self._nodes and serial not in self._tensors:
             serial = None
@@ -174,118 +180,90 @@ class Recorder:
         heard = task is not None and tag(task) in self._tasks
         self._raw.append(("failed", task._tag if heard else None, serial, *words))
 
-    # What they are made of.
+    # Function transforms.
 
-    def _copy(self, thing: Any) -> Any:
-        if type(thing) is np.ndarray:
-            array = thing
-        elif thing is None:
-            return None
-        else:
-            array = getattr(thing, "_array", thing)
-        return array.copy() if array.size <= self._limit else Value.of(array, self._limit)
+    def _entered(self, level: Any) -> None:
+        if not self._pushing:
+            self._open.append(self._level(level, True, line_of(user_frame())))
 
-    def _copies(self, grads: Any) -> tuple[Any, ...]:
-        if len(grads) == 1:
-            return (self._copy(grads[0]),)
-        return tuple([self._copy(grad) for grad in grads])
+    def _left(self, level: Any) -> None:
+        serial = tag(level)
+        if serial in self._open:
+            self._open.remove(serial)
+            self._raw.append(("left", serial))
+        while self._pushing and self._pushing[-1][0] >= level.number:  # an error may have ended that
+            self._pushing.pop()
 
-    def _describe(self, tensor: Any, found: dict[int, Any]) -> int:
-        """Put down a tensor as it is now."""
-        serial = tag(tensor)
-        self._tensors.add(serial)
-        maker = tensor.grad_fn
-        if maker is not None:
-            node, nr, grad = tag(maker), tensor.output_nr, None
-        else:
-            node, nr = self._unlinked.get(serial, (None, 0))
-            grad = self._copy(tensor.grad)
-        found[serial] = (
-            serial,
-            self._copy(tensor),
-            tensor._version,
-            tensor.requires_grad,
-            node,
-            nr,
-            grad,
-        )
-        return serial
+    def _pushing_begins(self, op: Any, args: tuple[Any, ...], outputs: tuple[Any, ...], level: Any) -> None:
+        number = 0 if level is None else level.number
+        while self._pushing and self._pushing[-1][0] <= number:  # an error ended it: within it, all is further down
+            self._pushing.pop()
+        if not self._pushing:
+            self._operation(op, args, outputs)
+        self._pushing.append((number, 0 if level is None else self._level(level)))
 
-    def _note(self, arg: Any, given: list[Any], tensors: list[Any], found: dict[int, Any]) -> None:
-        """Put down an argument: a tensor's serial number, or what can be said of anything else."""
-        if hasattr(type(arg), "_array"):
-            tensors.append(arg)
-            serial = tag(arg)
-            # A leaf is looked at each time: `x.grad = None` and `x.data` change it without a word.
-            if serial not in found and (serial not in self._tensors or arg.grad_fn is None):
-                self._describe(arg, found)
-            given.append((serial,))
-        elif isinstance(arg, list | tuple):
-            several: list[Any] = []
-            for each in arg:
-                self._note(each, several, tensors, found)
-            given += several if len(several) < 2 else in_brackets(several)
-        elif type(arg).__name__ == "dtype":
-            given.append(str(arg))
-        else:
-            given.append(arg if isinstance(arg, _PLAIN) else type(arg))
+    def _pushed(self, op: Any, outputs: tuple[Any, ...], tangents: Any, operands: Any, moved: Any, level: Any) -> None:
+        if self._pushing:
+            self._pushing.pop()
+        if self._pushing:  # tangents of what computes tangents
+            return
+        found: dict[int, tuple[Any, ...]] = {}
+        pushed = []
+        for output, tangent in zip(outputs, tangents, strict=True):
+            if tangent is not None and hasattr(type(output), "_array"):
+                maker = tangent.grad_fn
+                maker = None if maker is None or tag(maker) not in self._nodes else tag(maker)
+                if tag(output) not in self._tensors:
+                    self._describe(output, found)
+                pushed.append((tag(output), self._copy(tangent), maker))
+        taken = []
+        for operand, tangent in zip(operands, moved, strict=True):
+            if tangent is not None:
+                if tag(operand) not in self._tensors:
+                    self._describe(operand, found)
+                taken.append((tag(operand), self._copy(tangent)))
+        if pushed:
+            own = None if level is None else self._level(level)
+            self._raw.append(("pushed", op, own, tuple(found.values()), tuple(pushed), tuple(taken)))
 
-    def _place(self, node: Any, found: dict[int, Any]) -> int:
-        """The serial number of where a gradient goes: the node's, or the leaf's for its AccumulateGrad."""
-        serial = tag(node)
-        if serial in self._nodes:
-            return serial
-        if node.name() == ACCUMULATE:
-            variable = node.variable
-            return tag(variable) if tag(variable) in found else self._describe(variable, found)
-        self._find(node)
-        return serial
+    def _batched(self, op: Any, args: tuple[Any, ...], outputs: tuple[Any, ...], level: Any) -> None:
+        self._level(level)
+        if not self._pushing and not self._running:
+            self._operation(op, args, outputs)
 
-    def _edges(self, node: Any, found: dict[int, Any]) -> tuple[Any, ...]:
-        return tuple([(None if to is None else self._place(to, found), nr) for to, nr in node.next_functions])
+    def _operation(self, op: Any, args: tuple[Any, ...], outputs: tuple[Any, ...]) -> None:
+        """Put down an operation, unless a node tells of it."""
+        outputs = tuple([output for output in outputs if hasattr(type(output), "_array")])
+        self._learn_names()
+        if any(self._has_node(output) for output in outputs):
+            return
+        found: dict[int, tuple[Any, ...]] = {}
+        given: list[Any] = []
+        for arg in args:
+            self._note(arg, given, [], found)
+        serial = next_tag()
+        for output in outputs:
+            self._describe(output, found)
+        tensors, results = tuple(found.values()), tuple(output._tag for output in outputs)
+        self._raw.append(("operated", serial, op, tuple(given), tensors, results, line_of(user_frame())))
 
-    def _saved(self, node: Any, tensors: list[Any], found: dict[int, Any]) -> tuple[Any, ...]:
-        """What a node has saved: a tensor by its number, as is an array of one of `tensors`; others by value."""
-        saved = []
-        for name, thing, version in node.saved_items():
-            array = thing if type(thing) is np.ndarray else getattr(thing, "_array", thing)
-            if not hasattr(array, "size"):  # nothing saved there, or freed
-                continue
-            known = None
-            for tensor in tensors:
-                if tensor._array is array:
-                    known = tensor._tag
-                    break
-            if known is None and array is not thing:
-                known = tag(thing)
-                if known not in self._tensors:
-                    self._describe(thing, found)
-            saved.append((name, known, self._copy(array) if known is None else None, version))
-        return tuple(saved)
+    def _has_node(self, tensor: Any) -> bool:
+        """Whether a tensor, or what it stands for, is the output of a node."""
+        while tensor is not None:
+            if tensor.grad_fn is not None and tag(tensor.grad_fn) in self._nodes:
+                return True
+            tensor = getattr(tensor, "_value", None)
+        return False
 
-    def _find(self, node: Any) -> None:
-        """Put down a node that was born unheard, after all it came from."""
-        stack = [(node, False)]
-        while stack:
-            node, after = stack.pop()
-            if after:
-                found: dict[int, Any] = {}
-                edges = self._edges(node, found)
-                saved = self._saved(node, [], found)
-                tensors = tuple(found.values())
-                self._raw.append(
-                    ("created", node._tag, node.name(), type(node), True, edges, (), tensors, saved, None)
-                )
-            elif tag(node) not in self._nodes:
-                self._nodes.add(node._tag)
-                stack.append((node, True))
-                stack += [
-                    (to, False)
-                    for to, _ in reversed(node.next_functions)
-                    if to is not None and to.name() != ACCUMULATE
-                ]
+    def _learn_names(self) -> None:
+        """Inside a transform a variable is gone before anybody else asks for its name.
 
-    def _serial(self, node: Any) -> int:
-        """The serial number under which a node is known: the leaf's for its AccumulateGrad."""
-        serial = tag(node)
-        return serial if serial in self._nodes or node.name() != ACCUMULATE else tag(node.variable)
+        What a named tensor stands for has that name too, if it has none of its own.
+        """
+        held = [pair for frame in islice(user_frames(), _FRAMES) for pair in variables(frame)]
+        named = [(name, thing) for name, thing in held if hasattr(type(thing), "_level") and name[0] != "_"]
+        for name, tensor in named:
+            self._names.setdefault(tag(tensor), name)
+        for name, tensor in named:
+            while hasattr(tensor := tensor._value, "_level"):
+                self._names.setdefault(tag(tensor), name)

@@ -14,6 +14,7 @@ from .backward import (
 )
 from .building import NodeCreated, TensorsFound, TensorShown, TensorWritten
 from .facts import Record
+from .levels import LevelEntered, LevelLeft, OperationRan, TangentPushed
 
 RECORDS: dict[str, type[Record]] = {
     each.__name__: each
@@ -30,5 +31,9 @@ RECORDS: dict[str, type[Record]] = {
         BackwardFinished,
         TensorWritten,
         Failed,
+        LevelEntered,
+        LevelLeft,
+        OperationRan,
+        TangentPushed,
     )
 }

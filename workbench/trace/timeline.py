@@ -13,9 +13,11 @@ from .building import NodeCreated, TensorWritten
 from .codec import decode, encode
 from .facts import Record
 from .frame import Frame
+from .levels import LevelEntered, LevelLeft, OperationRan, TangentPushed, above, outputs_of
 from .recorder import Recorder
 
 FORMAT, VERSION = "workbench-trace", 1
+_WITHIN = NodeCreated | TensorWritten | OperationRan | TangentPushed | LevelEntered | LevelLeft
 
 
 class Timeline:
@@ -41,18 +43,22 @@ class Timeline:
 
     @property
     def steps(self) -> list[int]:
-        """The event counts at which a player stops: a node's run and all that comes of it are one step."""
+        """The event counts at which a player stops: a node's run and all that comes of it are one step.
+
+        So are an operation at one level and the same at the levels above.
+        """
         stops: list[int] = []
         running = returned = False
+        seen_above = above(self.events)
         for count, event in enumerate(self.events, 1):
             if event.quiet:
                 continue
             # What a node's own backward computes or writes belongs to its run, until it has returned.
             parts = NodeFinished | GradAccumulated | SavedFreed
-            if running and isinstance(event, parts if returned else parts | NodeCreated | TensorWritten):
+            if running and isinstance(event, parts if returned else parts | _WITHIN):
                 stops[-1] = count
                 returned |= isinstance(event, NodeFinished | GradAccumulated)
-            else:
+            elif not any(output in seen_above for output in outputs_of(event)):
                 stops.append(count)
                 running, returned = isinstance(event, NodeStarted), False
         return stops

@@ -19,7 +19,8 @@ _SHOWN = 6  # numbers shown there
 class Value:
     """An array as it was at one moment.
 
-    `values` lists it row by row, or is None where it was larger than the limit. `norm` is the Euclidean norm;
+    `values` lists it row by row, or is None where it was larger than the limit. The first `batch` dimensions number
+    the samples that a vmap runs at once. `norm` is the Euclidean norm;
     `min`, `max` and `mean` look at the finite values alone and are None where there is none.
     """
 
@@ -31,13 +32,14 @@ class Value:
     max: float | None
     mean: float | None
     nonfinite: int
+    batch: int = 0
 
     def __post_init__(self) -> None:
         if self.values is not None and len(self.values) != math.prod(self.shape):
             raise ValueError(f"has {len(self.values)} numbers for the shape {self.shape}")
 
     @classmethod
-    def of(cls, array: Any, limit: int = LIMIT) -> Value:
+    def of(cls, array: Any, limit: int = LIMIT, batch: int = 0) -> Value:
         """The value of an array or a NumPy scalar."""
         array = np.asarray(array)
         flat = array.ravel().astype(np.float64, copy=False)
@@ -56,12 +58,16 @@ class Value:
             max=float(finite.max()) if finite.size else None,
             mean=mean,
             nonfinite=array.size - finite.size,
+            batch=batch,
         )
 
     @property
     def kind(self) -> str:
-        """Shape and dtype: `(3,) float64`."""
-        return f"{self.shape} {self.dtype}"
+        """Shape and dtype: `(3,) float64`, or `a batch of 5: each (3,) float64`."""
+        if not self.batch:
+            return f"{self.shape} {self.dtype}"
+        sizes = " x ".join(map(str, self.shape[: self.batch]))
+        return f"a batch of {sizes}: each {self.shape[self.batch :]} {self.dtype}"
 
     @property
     def trouble(self) -> str:

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable
 
-from ..scene.metric import CHIP_COLUMNS, LABEL_COLUMNS, TEXT_COLUMNS
+from ..scene.metric import CHIP_COLUMNS, TEXT_COLUMNS
 from ..scene.model import Arrow, Box, Detail
 from ..trace.backward import BackwardStarted
 from ..trace.building import NodeCreated, TensorsFound, TensorShown
 from ..trace.facts import Record
 from ..trace.frame import EdgeState, Frame, NodeState, Place, TensorState
 from ..trace.values import Value, series
+from .lanes import Lanes
+from .saying import label_of, trouble_of, value_detail, values_of
 
 _HEADINGS = {"forward": "Forward", "backward": "Backward"}
 
@@ -20,6 +21,8 @@ class Graph:
     """Draws the frames of one trace; an output has a box if a backward starts there or it is shown."""
 
     def __init__(self, events: Iterable[Record]) -> None:
+        events = list(events)
+        self._lanes = Lanes(events)
         self._outputs: dict[str, list[int]] = {}
         named: dict[tuple[str, int], str | None] = {}  # (node or leaf, output) -> variable
         maker: dict[str, tuple[str, int]] = {}
@@ -44,16 +47,24 @@ class Graph:
         arrows: list[Arrow] = []
         for key in keys:
             if key in frame.nodes:
-                boxes.append(_node(frame, key))
+                boxes += self._node(frame, key)
                 boxes += [_saved(frame, key, index) for index in range(len(frame.nodes[key].saved))]
                 for nr in self._outputs.get(key, ()):
                     boxes.append(_output(frame, key, nr))
                     arrows.append(_seed(frame, key, nr))
             elif key in frame.tensors:
-                if frame.tensors[key].role is not None:
-                    boxes.append(_tensor(frame, key))
+                role = frame.tensors[key].role
+                if role == "leaf" or (role == "constant" and self._lanes.place(key) == key):
+                    boxes.append(self._tensor(frame, key))
+            elif key == "levels":
+                boxes += self._lanes.levels(frame)
+            elif key in frame.operations or key.endswith(".tangent"):
+                draw = self._lanes.operation if key in frame.operations else self._lanes.tangent
+                drawn = draw(frame, key.removesuffix(".tangent"))
+                boxes, arrows = boxes + drawn[0], arrows + drawn[1]
             elif (edge := frame.edges[key]).target is not None:
-                arrows.append(_arrow(key, edge.source, edge.target, edge))
+                source = edge.source if edge.differentiable else self._lanes.place(edge.source)
+                arrows.append(_arrow(key, source, edge.target, edge))
             elif edge.source in frame.nodes:
                 boxes.append(_output(frame, edge.source, edge.output_nr))
                 arrows.append(_seed(frame, edge.source, edge.output_nr))
@@ -62,6 +73,9 @@ class Graph:
     def focus(self, frame: Frame) -> str | None:
         """The box that the last event was about."""
         key = frame.focus
+        if key in frame.operations or (key or "").endswith(".tangent"):
+            tensor = key.removesuffix(".tangent")
+            return self._lanes.shown(frame, tensor)
         if key in frame.edges:
             edge = frame.edges[key]
             return _output_id(edge.source, edge.output_nr) if edge.source in frame.nodes else edge.source
@@ -69,24 +83,30 @@ class Graph:
             return frame.tensors[key].node
         return key
 
+    def _node(self, frame: Frame, id: str) -> list[Box]:
+        node = frame.nodes[id]
+        output = node.outputs[0][0] if 0 in node.outputs else ""
+        region = self._lanes.region(frame, node, output, "recorded")
+        details = (*_node_details(frame, node), *self._lanes.level_details(frame, output))
+        lines = _node_lines(frame, node)
+        if node.tangent_of is not None:
+            lines = (f"the tangent of {frame.called(node.tangent_of)}", *lines)
+        kind = "function" if node.made.custom else "op"
+        inside = region.id if region else None
+        box = Box(id, kind, node.made.name, lines, node.state, region=inside, details=details)
+        return [region, box] if region else [box]
 
-def _node(frame: Frame, id: str) -> Box:
-    node = frame.nodes[id]
-    return Box(
-        id,
-        "function" if node.made.custom else "op",
-        node.made.name,
-        _node_lines(frame, node),
-        node.state,
-        details=_node_details(frame, node),
-    )
+    def _tensor(self, frame: Frame, id: str) -> Box:
+        box = _tensor(frame, id)
+        box.details += tuple(self._lanes.level_details(frame, id))
+        return box
 
 
 def _node_lines(frame: Frame, node: NodeState) -> tuple[str, ...]:
     results = [_result(frame, node, nr) for nr in sorted(node.outputs)]
     if len(results) == 1:
         ((name, value),) = results
-        return (f"{name}  {value.kind}", *_values(value))
+        return (f"{name}  {value.kind}", *values_of(value))
     lines = []
     for name, value in results:
         start = f"{name} {value.shape} "
@@ -113,18 +133,18 @@ def _node_details(frame: Frame, node: NodeState) -> tuple[Detail, ...]:
         if arg.tensor is None:
             details.append(Detail("Input", "text", arg.text))
         else:
-            details.append(_value("Input", frame.called(arg.tensor), frame.tensors[arg.tensor].value))
-    details += [_value("Output", *_result(frame, node, nr)) for nr in sorted(node.outputs)]
+            details.append(value_detail("Input", frame.called(arg.tensor), frame.tensors[arg.tensor].value))
+    details += [value_detail("Output", *_result(frame, node, nr)) for nr in sorted(node.outputs)]
     if node.freed:
         details.append(Detail("Saved", "text", "What was saved is freed: this node cannot run again."))
     elif not made.saved:
         details.append(Detail("Saved", "text", "Nothing: the backward needs no tensor of the forward."))
     else:
-        details += [_value("Saved", _saved_name(frame, node, i), value) for i, value in enumerate(node.saved)]
-    details += [_value("Gradient in", f"for output {nr}", grad) for nr, grad in enumerate(node.received)]
+        details += [value_detail("Saved", _saved_name(frame, node, i), value) for i, value in enumerate(node.saved)]
+    details += [value_detail("Gradient in", f"for output {nr}", grad) for nr, grad in enumerate(node.received)]
     if node.state in ("pending", "ready"):
         details += [
-            _value(
+            value_detail(
                 "Gradient waiting", f"from {'outside' if edge.target is None else frame.called(edge.target)}", edge.grad
             )
             for edge in frame.edges.values()
@@ -132,7 +152,7 @@ def _node_details(frame: Frame, node: NodeState) -> tuple[Detail, ...]:
         ]
     for _, edge in frame.edges_of(made.node):
         if edge.state != "idle":
-            details.append(_value("Gradient out", f"to {frame.called(edge.source)}", edge.grad))
+            details.append(value_detail("Gradient out", f"to {frame.called(edge.source)}", edge.grad))
     return tuple(details)
 
 
@@ -159,18 +179,18 @@ def _saved(frame: Frame, id: str, index: int) -> Box:
         state, lines = "error", (*lines, "written since it was saved")
         now = frame.tensors[saved.tensor].version
         note = f"Kept at version {saved.version}, but written since: it is at version {now} now."
-    details = (_value("Value", name, value), Detail("What becomes of it", "text", note))
+    details = (value_detail("Value", name, value), Detail("What becomes of it", "text", note))
     return Box(f"{id}.saved{index}", "saved", title, lines, state, holder=id, details=details)
 
 
 def _tensor(frame: Frame, id: str) -> Box:
     tensor = frame.tensors[id]
     leaf = tensor.role == "leaf"
-    lines = [tensor.value.kind, *_values(tensor.value)]
+    lines = [tensor.value.kind, *values_of(tensor.value)]
     if not leaf:
         lines.append("no gradient needed")
     elif tensor.grad is not None:
-        lines += [f"grad {tensor.grad.text(line=TEXT_COLUMNS - 5)}", *_trouble(tensor.grad)]
+        lines += [f"grad {tensor.grad.text(line=TEXT_COLUMNS - 5)}", *trouble_of(tensor.grad)]
     return Box(
         id,
         "leaf" if leaf else "constant",
@@ -183,13 +203,13 @@ def _tensor(frame: Frame, id: str) -> Box:
 
 def _tensor_details(tensor: TensorState, leaf: bool) -> tuple[Detail, ...]:
     name = tensor.name or ""
-    details = [*_error(tensor), _value("Value", name, tensor.value)]
+    details = [*_error(tensor), value_detail("Value", name, tensor.value)]
     if not leaf:
         return (*details, Detail("Grad", "text", "None is computed: it does not require grad."))
-    details += [_value("Gradient in", "", grad) for grad in tensor.received]
+    details += [value_detail("Gradient in", "", grad) for grad in tensor.received]
     if tensor.grad is None:
         return (*details, Detail("Grad", "text", "None: no backward has added to it yet."))
-    return (*details, _value("Grad", f"{name}.grad" if name else "grad", tensor.grad))
+    return (*details, value_detail("Grad", f"{name}.grad" if name else "grad", tensor.grad))
 
 
 def _output_id(node: str, nr: int) -> str:
@@ -199,10 +219,10 @@ def _output_id(node: str, nr: int) -> str:
 def _output(frame: Frame, id: str, nr: int) -> Box:
     node, seed = frame.nodes[id], frame.edges.get(f"{id}.seed{nr}")
     known = nr in node.outputs
-    details = [_value("Value", *_result(frame, node, nr))] if known else []
+    details = [value_detail("Value", *_result(frame, node, nr))] if known else []
     lines: tuple[str, ...] = ()
     if seed is not None:
-        details.append(_value("Seed", "the gradient backward starts with", seed.grad))
+        details.append(value_detail("Seed", "the gradient backward starts with", seed.grad))
         lines = ("no seed" if seed.grad is None else f"seed {seed.grad.text(line=TEXT_COLUMNS - 5)}",)
     title = (frame.variable(node.outputs[nr][0]) if known else None) or "output"
     state = "done" if seed is not None else "idle"
@@ -215,41 +235,9 @@ def _seed(frame: Frame, id: str, nr: int) -> Arrow:
 
 
 def _arrow(id: str, source: str, target: str, edge: EdgeState) -> Arrow:
-    label = "" if edge.state == "idle" else _label(edge.grad)
+    label = "" if edge.state == "idle" else label_of(edge.grad)
     return Arrow(id, source, target, "edge" if edge.differentiable else "constant", label, edge.state)
-
-
-def _label(grad: Value | None) -> str:
-    """A gradient on an arrow: its values, its norm, and what is wrong with it."""
-    if grad is None:
-        return "no gradient"
-    text = grad.text(line=LABEL_COLUMNS)
-    if grad.shape:
-        norm = f"‖{grad.norm:.3g}‖"
-        text += f"  {norm}" if len(text) + len(norm) + 2 <= LABEL_COLUMNS else f"\n{norm}"
-    return "\n".join([text, *_trouble(grad)])
-
-
-def _values(value: Value) -> list[str]:
-    return [value.text(line=TEXT_COLUMNS), *_trouble(value)]
-
-
-def _trouble(value: Value) -> list[str]:
-    return [value.trouble] if value.trouble else []
 
 
 def _error(place: Place) -> list[Detail]:
     return [Detail("Error", "text", place.error)] if place.error else []
-
-
-def _value(heading: str, name: str, value: Value | None) -> Detail:
-    if value is None:
-        return Detail(heading, "text", f"{name}: no gradient" if name else "no gradient")
-    body = {
-        "name": name,
-        "shape": list(value.shape),
-        "dtype": value.dtype,
-        "text": " ".join([value.text(shown=64, line=600), *_trouble(value)]),
-        "norm": float(f"{value.norm:.4g}") if math.isfinite(value.norm) else None,
-    }
-    return Detail(heading, "value", body)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import Any, Protocol
 
@@ -12,6 +12,7 @@ from ..trace.backward import NodeStarted
 from ..trace.building import NodeCreated
 from ..trace.facts import Record
 from ..trace.frame import Frame
+from ..trace.levels import LevelEntered, LevelLeft, OperationRan, TangentPushed, above, outputs_of
 from ..trace.timeline import Timeline
 from ..trace.values import series
 
@@ -38,11 +39,12 @@ def tell(trace: Timeline, view: View) -> Storyboard:
     now: dict[str, Any] = {}
     steps = []
     begin = 0
+    higher = above(trace.events)
     for end in trace.steps:
         events = trace.events[begin:end]
         begin = end
         frame.touched = {}
-        step = Step(_caption(events, frame), next(event.phase for event in events if not event.quiet))
+        step = Step(_caption(events, frame, higher), next(event.phase for event in events if not event.quiet))
         drawn = view.draw(frame, frame.touched)
         step.boxes = _differences(drawn[0], now, boxes)
         step.arrows = _differences(drawn[1], now, arrows)
@@ -52,27 +54,36 @@ def tell(trace: Timeline, view: View) -> Storyboard:
     return Storyboard(Scene(view.title, boxes, arrows), steps or [Step(NOTHING)], view.title)
 
 
-def _caption(events: Sequence[Record], frame: Frame) -> str:
-    """Apply the events of one step, and say what happened."""
+def _caption(events: Sequence[Record], frame: Frame, higher: Mapping[str, str]) -> str:
+    """Apply the events of one step, and say what happened, and inside which transforms."""
     clauses: list[str] = []
     joined: list[str] = []
-    running = False
+    pushed: list[str] = []
+    running, before = False, frame.inside
     for event in events:
         event.apply(frame)
         running |= isinstance(event, NodeStarted)
         if running and isinstance(event, NodeCreated):
             joined.append(event.name)
+        elif isinstance(event, TangentPushed):  # told after the operation of a level above, which comes later
+            pushed.append(event.name if running else event.sentence(frame))
+        elif running and isinstance(event, OperationRan | LevelEntered | LevelLeft):
+            continue
+        elif any(output in higher for output in outputs_of(event)):  # the same operation is told of one level above
+            continue
         elif clause := event.sentence(frame):
             clauses.append(clause)
     if joined:
         clauses.append(f"what it computed joins the graph as {series(joined)}")
-    caption = "; ".join(clauses)
+    clauses += [f"tangents are pushed through what it computes: {series(pushed)}"] if running and pushed else pushed
+    after = frame.inside
+    inside = min(before, after, key=len)
+    caption = f"Inside {inside}: {'; '.join(clauses)}" if inside else "; ".join(clauses)
+    caption = caption[:1].upper() + caption[1:] if pushed and not inside else caption
     return caption if caption.endswith((".", "!", "?")) else f"{caption}."
 
 
-def _differences(
-    drawn: Iterable[Box | Arrow], now: dict[str, Any], union: dict[str, Any]
-) -> dict[str, dict[str, Any]]:
+def _differences(drawn: Iterable[Box | Arrow], now: dict[str, Any], union: dict[str, Any]) -> dict[str, dict[str, Any]]:
     """Per id the fields that changed; what is new enters the union of all steps as not there yet."""
     changes = {}
     for thing in drawn:

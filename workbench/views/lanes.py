@@ -1,0 +1,188 @@
+"""What function transforms add to a graph: operations without a node, tangents beside values, levels and storeys."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from ..scene.metric import TEXT_COLUMNS
+from ..scene.model import Arrow, Box, Detail
+from ..trace.building import NodeCreated, TensorsFound
+from ..trace.facts import Record, TensorSeen
+from ..trace.frame import Frame, NodeState, OperationState
+from ..trace.levels import OperationRan, TangentPushed, above
+from .saying import value_detail, values_of
+
+_ORDERS = {2: "second", 3: "third", 4: "fourth", 5: "fifth"}
+
+
+class Lanes:
+    """Where things stand that exist at several levels: each operation once, in the box of its node if it has one."""
+
+    def __init__(self, events: Iterable[Record]) -> None:
+        events = list(events)
+        self._above = above(events)
+        self._maker: dict[str, str] = {}  # tensor -> node or operation
+        self._seen: dict[str, TensorSeen] = {}
+        self._leaf_above: dict[str, str] = {}
+        for event in events:
+            if isinstance(event, NodeCreated | TensorsFound | OperationRan | TangentPushed):
+                for seen in event.tensors:
+                    self._seen[seen.id] = seen
+                    if seen.node is not None:
+                        self._maker[seen.id] = seen.node
+                    elif seen.requires_grad and seen.below is not None:
+                        self._leaf_above.setdefault(seen.below, seen.id)
+            if isinstance(event, OperationRan):
+                self._maker.update(dict.fromkeys(event.outputs, event.op))
+        self._outputs = {event.op: event.outputs for event in events if isinstance(event, OperationRan)}
+
+    def place(self, id: str) -> str:
+        """The box that a tensor stands in: that of what made it, or its own."""
+        while id in self._seen:
+            if id in self._maker:
+                return self._highest(self._maker[id])
+            seen = self._seen[id]
+            if seen.requires_grad:
+                return id
+            if id in self._leaf_above:
+                return self._leaf_above[id]
+            if seen.below is None:
+                return id
+            id = seen.below
+        return id
+
+    def _highest(self, made: str) -> str:
+        """The node, or else the operation at the highest level, that tells of this operation."""
+        while made in self._outputs:
+            higher = next((self._above[output] for output in self._outputs[made] if output in self._above), None)
+            if higher is None:
+                break
+            made = higher
+        return made
+
+    def operation(self, frame: Frame, id: str) -> tuple[list[Box], list[Arrow]]:
+        """An operation without a node and what it was computed from."""
+        if self._highest(id) != id:
+            return [], []
+        state = frame.operations[id]
+        made = state.made
+        region = self.region(frame, state, made.outputs[0], "computed")
+        boxes = [region] if region else []
+        arrows = []
+        for position, arg in enumerate(made.args):
+            if arg.tensor is None:
+                continue
+            source = self.place(arg.tensor)
+            if source in frame.tensors and frame.tensors[source].role is None:
+                boxes.append(self._input(frame, source))
+            arrows.append(Arrow(f"{id}.{position}", source, id))
+        details = [Detail(code.name.capitalize(), "code", code.text) for code in made.code]
+        if made.source is not None:
+            line = f"{made.source.file}, line {made.source.line}: {made.source.text}"
+            details.append(Detail("Made at", "text", line))
+        lines: list[str] = []
+        for output in made.outputs:
+            tensor = frame.tensors[output]
+            name = f"{tensor.name}  " if tensor.name else ""
+            lines += [f"{name}{tensor.value.kind}", *values_of(tensor.value)]
+            details.append(value_detail("Output", tensor.name or made.name, tensor.value))
+        details += self.level_details(frame, made.outputs[0])
+        details.append(Detail("Graph", "text", "It has no node: nothing at its level asks for gradients."))
+        kind = "function" if made.custom else "plain"
+        box = Box(id, kind, made.name, tuple(lines), region=region.id if region else None, details=tuple(details))
+        return [*boxes, box], arrows
+
+    def _input(self, frame: Frame, id: str) -> Box:
+        tensor = frame.tensors[id]
+        lines = (tensor.value.kind, *values_of(tensor.value))
+        details = (value_detail("Value", tensor.name or "", tensor.value), *self.level_details(frame, id))
+        kind = "constant" if tensor.level is None else "input"
+        return Box(id, kind, frame.variable(id) or kind, lines, details=details)
+
+    def tangent(self, frame: Frame, id: str) -> tuple[list[Box], list[Arrow]]:
+        """The tangents of one operation's results, beside the box of its values, and those they come from."""
+        tangent, pushed = frame.tangents[id]
+        own = self.place(id)
+        if tangent.node is not None:
+            return [], [Arrow(f"{id}.beside", own, tangent.node, "beside")]
+        what = pushed.name if pushed else frame.variable(id) or "input"
+        details = [Detail(code.name.capitalize(), "code", code.text) for code in pushed.code] if pushed else []
+        details.append(value_detail("Tangent", f"of {what}", tangent.value))
+        details += self.level_details(frame, id, tangent=True)
+        formula = [code.text for code in pushed.code if code.name == "tangent"] if pushed else []
+        norm = f"‖{tangent.value.norm:.3g}‖"
+        text = tangent.value.text(line=TEXT_COLUMNS - len(norm) - 2)
+        lines = [*formula, tangent.value.kind, f"{text}  {norm}" if tangent.value.shape else text]
+        region = self._region_of(frame, own)
+        boxes = [
+            Box(f"{id}.tangent", "tangent", f"tangent of {what}", tuple(lines), region=region, details=tuple(details))
+        ]
+        arrows = [Arrow(f"{id}.beside", own, f"{id}.tangent", "beside")]
+        for index, operand in enumerate(pushed.operands if pushed else ()):
+            source, given = frame.tangents[operand.tensor]
+            if given is None:
+                more = self.tangent(frame, operand.tensor)
+                boxes, arrows = [*more[0], *boxes], [*more[1], *arrows]
+            start = f"{operand.tensor}.tangent" if source.node is None else source.node
+            arrows.append(Arrow(f"{id}.tangent.{index}", start, f"{id}.tangent", "tangent"))
+        return boxes, arrows
+
+    def _region_of(self, frame: Frame, place: str) -> str | None:
+        if place in frame.nodes:
+            region = self.region(frame, frame.nodes[place], frame.nodes[place].outputs[0][0], "")
+        elif place in frame.operations:
+            region = self.region(frame, frame.operations[place], frame.operations[place].made.outputs[0], "")
+        else:
+            return None
+        return region.id if region else None
+
+    def region(self, frame: Frame, state: NodeState | OperationState, output: str, verb: str) -> Box | None:
+        """The part of the picture that a node or operation stands in, if it has a heading of its own."""
+        level = self._seen[output].level if output in self._seen else None
+        pushing = getattr(state.made, "pushing", None)
+        if pushing is not None:
+            by = "of dual tensors" if pushing == "dual" else f"pushed forward by {frame.levels[pushing].title}"
+            about = "These nodes compute tangents, so that a backward can go through forward mode."
+            return Box(f"r.{pushing}", "region", f"tangents {by}", details=(Detail("What it is", "text", about),))
+        if state.during is None:
+            return None
+        task, order = state.during
+        word = _ORDERS.get(order, f"{order}th")
+        ran = frame.tasks[task]
+        ran = "backward" if ran is None else f"the backward of level {frame.levels[ran].number}"
+        title = f"{word} order: {verb} while {ran} ran"
+        about = "What stands here computes a derivative: to go backward through it differentiates once more."
+        return Box(f"r.{task}.{level}", "region", title, details=(Detail("What it is", "text", about),))
+
+    def shown(self, frame: Frame, key: str) -> str:
+        """The box that stands for an operation without a node, or for a tensor's tangent."""
+        if key in frame.operations:
+            return self._highest(key)
+        return frame.tangents[key][0].node or f"{key}.tangent"
+
+    def levels(self, frame: Frame) -> list[Box]:
+        """The strip of labels: the levels in force, and those that were there before, dashed."""
+        boxes = []
+        for depth, id in enumerate(frame.strip):
+            level = frame.levels[id]
+            over = id not in frame.stack
+            title = f"{'› ' if depth else ''}{level.title}{', over' if over else ''}"
+            about = {
+                "grad": "It records what its function computes, and runs a backward through that.",
+                "jvp": "It pushes tangents forward beside the values.",
+                "vmap": f"It runs each operation once for all {level.size} samples.",
+            }.get(level.transform, "")
+            details = (Detail("What it does", "text", about),)
+            boxes.append(Box(f"level{depth + 1}", "level", title, state="over" if over else "idle", details=details))
+        return boxes
+
+    def level_details(self, frame: Frame, id: str, tangent: bool = False) -> list[Detail]:
+        """Which level a tensor belongs to, and how many samples it has."""
+        seen = self._seen.get(id)
+        if seen is None or seen.level is None:
+            return []
+        text = f"{frame.levels[seen.level].title}; its tangent is one level below." if tangent else ""
+        details = [Detail("Level", "text", text or frame.levels[seen.level].title)]
+        if seen.value.batch:
+            details.append(Detail("Batch", "text", f"{seen.value.kind}; one operation computes all of them."))
+        return details

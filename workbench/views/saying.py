@@ -1,0 +1,44 @@
+"""How a picture says values: on the lines of a box, and in the details of a click."""
+
+from __future__ import annotations
+
+import math
+
+from ..scene.metric import LABEL_COLUMNS, TEXT_COLUMNS
+from ..scene.model import Detail
+from ..trace.values import Value
+
+
+def label_of(grad: Value | None) -> str:
+    """A gradient on an arrow: its values, its norm, and what is wrong with it."""
+    if grad is None:
+        return "no gradient"
+    text = grad.text(line=LABEL_COLUMNS)
+    if grad.shape:
+        norm = f"‖{grad.norm:.3g}‖"
+        text += f"  {norm}" if len(text) + len(norm) + 2 <= LABEL_COLUMNS else f"\n{norm}"
+    return "\n".join([text, *trouble_of(grad)])
+
+
+def values_of(value: Value) -> list[str]:
+    """A value on the lines of a box."""
+    return [value.text(line=TEXT_COLUMNS), *trouble_of(value)]
+
+
+def trouble_of(value: Value) -> list[str]:
+    """A line that says what is wrong with a value, if anything is."""
+    return [value.trouble] if value.trouble else []
+
+
+def value_detail(heading: str, name: str, value: Value | None) -> Detail:
+    """A value as a click shows it; None is a gradient that is not there."""
+    if value is None:
+        return Detail(heading, "text", f"{name}: no gradient" if name else "no gradient")
+    body = {
+        "name": name,
+        "shape": list(value.shape),
+        "dtype": value.dtype,
+        "text": " ".join([value.text(shown=64, line=600), *trouble_of(value)]),
+        "norm": float(f"{value.norm:.4g}") if math.isfinite(value.norm) else None,
+    }
+    return Detail(heading, "value", body)
