@@ -1,13 +1,19 @@
-"""Whole Jacobians in one go: all rows by one backward, or all columns by one run of dual tensors, under vmap.
+"""Many gradients in one go, under vmap, up to whole Jacobians.
 
-Both return, for every output, a list with the part for every input.
+Their rows come from one backward, or their columns from one run of dual tensors: for every output a list with the part
+for every input.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
+import numpy as np
+
+from .. import errors
 from .basis import bases
+from .differentiate import gradients
 from .forward_ad import dual_level, make_dual, unpack_dual
 from .levels import AUTOGRAD, entered, full, lift
 from .tensor import Tensor, wrap
@@ -25,7 +31,7 @@ def rows_at_once(
     (seeds,) = bases(flat)
     sizes = [t.numel() for t in flat]
     found = [
-        wrap(t.detach()._array * 0).expand(sum(sizes), *t.shape) if g is None else g
+        wrap(np.zeros_like(t._array)).expand(sum(sizes), *t.shape) if g is None else g
         for g, t in zip(pull(flat, seeds), inputs, strict=True)
     ]
     parts = zip(*[rows.split(sizes) for rows in found], strict=True)
@@ -52,3 +58,17 @@ def columns_at_once(run: Callable[..., tuple[Tensor, ...]], inputs: Sequence[Ten
         ]
         for all_columns, out in zip(found, pairs, strict=True)
     ]
+
+
+def batch(
+    outputs: Sequence[Any], inputs: Sequence[Any], seeds: Sequence[Tensor], keep_graph: bool, create_graph: bool
+) -> list[Tensor | None]:
+    """The gradients for each row of the seeds, by one backward for them all; each has the rows in front."""
+    sizes = [len(seed._array) for seed in seeds]
+    if len(set(sizes)) > 1:
+        raise ValueError(errors.BATCH_SIZES.format(sizes))
+    if 0 in sizes:
+        raise IndexError(errors.BATCH_EMPTY)
+    with entered("vmap", sizes[0], AUTOGRAD) as level:
+        found = gradients(outputs, inputs, [lift(seed, level) for seed in seeds], keep_graph, create_graph)
+    return [None if g is None else full(g, level) for g in found]

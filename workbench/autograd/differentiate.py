@@ -11,7 +11,6 @@ import numpy as np
 from .. import errors
 from . import dtypes
 from .graph import GradientEdge
-from .levels import AUTOGRAD, entered, full, lift
 from .node import Node, edge_of, target_of
 from .task import GraphTask, carries_tensors
 from .tensor import Tensor, wrap
@@ -173,7 +172,9 @@ def grad(
     seeds = seeds_of(outs, (None,) * len(outs) if grad_outputs is None else _tuple(grad_outputs), is_grads_batched)
     keep = create_graph if retain_graph is None else retain_graph
     if is_grads_batched:
-        results = _batch(outs, wanted, seeds, keep, create_graph)
+        from .at_once import batch
+
+        results = batch(outs, wanted, seeds, keep, create_graph)
     else:
         results = gradients(outs, wanted, seeds, keep, create_graph)
     for i, (t, g) in enumerate(zip(wanted, results, strict=True)):
@@ -199,17 +200,3 @@ def gradients(
         if g is not None and id(g) not in known:
             known[id(g)] = wrap(g)
     return [None if g is None else known[id(g)] for g in task.captured]
-
-
-def _batch(
-    outputs: Sequence[Any], inputs: Sequence[Any], seeds: Sequence[Tensor], keep_graph: bool, create_graph: bool
-) -> list[Tensor | None]:
-    """The gradients for each row of the seeds, by one backward for them all; each has the rows in front."""
-    sizes = [len(seed._array) for seed in seeds]
-    if len(set(sizes)) > 1:
-        raise ValueError(errors.BATCH_SIZES.format(sizes))
-    if 0 in sizes:
-        raise IndexError(errors.BATCH_EMPTY)
-    with entered("vmap", sizes[0], AUTOGRAD) as level:
-        found = gradients(outputs, inputs, [lift(seed, level) for seed in seeds], keep_graph, create_graph)
-    return [None if g is None else full(g, level) for g in found]
