@@ -164,3 +164,45 @@ def test_21_11_a_failing_method_leaves_no_level(torch: Any) -> Any:
                 seen.append(error)
             seen.append(torch.func.grad(lambda x: (x * x).sum())(double(torch, [3.0])))
     return seen, torch.is_grad_enabled(), double(torch, [3.0]).requires_grad_()
+
+
+@same
+def test_20_8_a_backward_that_applies_a_function_later(torch: Any) -> Any:
+    """What was saved at a level reaches it when that level is over."""
+
+    class Product(torch.autograd.Function):
+        @staticmethod
+        def forward(g, x):
+            return g * x
+
+        @staticmethod
+        def setup_context(ctx, inputs, output):
+            ctx.save_for_backward(*inputs)
+
+        @staticmethod
+        def backward(ctx, h):
+            g, x = ctx.saved_tensors
+            return h * x, h * g
+
+    class Square(Product):
+        @staticmethod
+        def forward(x):
+            return x * x / 2
+
+        @staticmethod
+        def backward(ctx, g):
+            return Product.apply(g, *ctx.saved_tensors)
+
+    grad, x, w = torch.func.grad, double(torch, [1.0, 2.0]), double(torch, [1.5, -0.5]).requires_grad_()
+    out, pull = torch.func.vjp(Square.apply, w)
+    (late,) = pull(double(torch, [1.0, 1.0]))
+    once = grad(lambda x: (Square.apply(x) ** 2).sum())(w)
+    beside = grad(lambda y: Square.apply(y * w).sum())(x)
+    return [
+        out.detach(),
+        late.detach(),
+        torch.autograd.grad((late * late).sum(), w),
+        torch.autograd.grad((once * once).sum(), w),
+        torch.autograd.grad(beside.sum(), w),
+        grad(lambda z: (grad(lambda y: Square.apply(y * z).sum())(x) ** 2).sum())(x),
+    ]
