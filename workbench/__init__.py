@@ -130,7 +130,7 @@ from .ops.random import (
     set_rng_state,
 )
 from .ops.reduction import argmax, argmin, max, mean, min, sum
-from .ops.reshaping import broadcast_to, flatten, moveaxis, movedim, ravel, swapaxes, swapdims, unflatten
+from .ops.reshaping import broadcast_to, flatten, moveaxis, ravel, swapaxes, swapdims, unflatten
 from .ops.scan import cumprod, cumsum, prod
 from .ops.softmax import log_softmax, logsumexp, softmax
 from .ops.sorting import argsort, sort

@@ -114,6 +114,10 @@ CLEAR_NON_LEAF_FLAG = (
 FLAG_KIND = "requires_grad must be a bool"
 FLAG_KIND_METHOD = "requires_grad_(): argument 'requires_grad' (position 1) must be bool, not {}"
 DATA_KIND = "Variable data has to be a tensor, but got {}"
+AMBIGUOUS_TRUTH = "Boolean value of Tensor with {} is ambiguous"
+NO_DTYPE = (
+    "the workbench has no tensors of dtype {}; it has {}: convert the array first, e.g. with array.astype('float64')."
+)
 ONE_ELEMENT = "only one element tensors can be converted to Python scalars"
 FLOAT_OF_GRAD = (
     "Converting a tensor with requires_grad=True to a scalar may lead to unexpected behavior.\n"

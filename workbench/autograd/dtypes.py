@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from .. import errors
+
 
 class dtype:
     """A number type, named and printed as PyTorch does."""
@@ -56,10 +58,7 @@ def of(array: np.ndarray) -> dtype:
     try:
         return _by_np[array.dtype]
     except KeyError:
-        raise TypeError(
-            f"the workbench has no tensors of dtype {array.dtype}; it has "
-            f"{', '.join(d.name for d in ALL)}: convert the array first, e.g. with array.astype('float64')."
-        ) from None
+        raise TypeError(errors.NO_DTYPE.format(array.dtype, ", ".join(d.name for d in ALL))) from None
 
 
 _python = {bool: bool_, int: int64, float: float64}

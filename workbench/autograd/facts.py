@@ -48,26 +48,9 @@ class Facts:
         """The number of elements."""
         return self._array.size
 
-    def element_size(self) -> int:
-        """Bytes of one element."""
-        return self._array.itemsize
-
-    def data_ptr(self) -> int:
-        """The address of the first element."""
-        return self._array.__array_interface__["data"][0]
-
     def is_floating_point(self) -> bool:
         """Whether the dtype is a floating-point one."""
         return self._array.dtype.kind == "f"
-
-    def stride(self) -> tuple[int, ...]:
-        """How many elements to move on in memory for one step along each dimension."""
-        a = self._array if self._array.size else np.broadcast_to(0, [max(n, 1) for n in self._array.shape]).copy()
-        return tuple([s // a.itemsize for s in a.strides])
-
-    def is_contiguous(self) -> bool:
-        """Whether the elements lie in memory in order."""
-        return self._array.flags.c_contiguous
 
     def __len__(self) -> int:
         if not self._array.ndim:
@@ -76,11 +59,7 @@ class Facts:
 
     def __bool__(self) -> bool:
         if self._array.size != 1:
-            raise RuntimeError(
-                "Boolean value of Tensor with "
-                + ("no values" if not self._array.size else "more than one value")
-                + " is ambiguous"
-            )
+            raise RuntimeError(errors.AMBIGUOUS_TRUTH.format("more than one value" if self.numel() else "no values"))
         return bool(self._array.item())
 
     def item(self) -> bool | int | float:

@@ -6,8 +6,7 @@ from typing import Any
 
 from .. import errors
 from .node import AccumulateGrad, Node, run_by_hand
-from .saved import FREED, Packed, SavedTensor, saved_output, stale
-from .saved import packed as pack
+from .saved import FREED, Packed, SavedTensor, packed, saved_output, stale
 from .tensor import DetachedTensor, Tensor, wrap
 
 
@@ -18,8 +17,8 @@ class Unfit(Exception):
 def read_array(node: Node, name: str) -> Any:
     """A built-in node's saved tensor as an array, or list of these, after the version check: the unhurried way."""
     found, saved = read_tensor(node, name), getattr(node, f"s_{name}")
-    for t, packed in zip(found, saved, strict=True) if type(saved) is tuple else ((found, saved),):
-        if type(packed) is Packed and packed.kind != (t._array.shape, t._array.dtype):
+    for t, s in zip(found, saved, strict=True) if type(saved) is tuple else ((found, saved),):
+        if type(s) is Packed and s.kind != (t._array.shape, t._array.dtype):
             raise Unfit
     if type(found) is tuple:
         return tuple([None if t is None else t._array for t in found])
@@ -99,7 +98,7 @@ class OpNode(Node):
         if name not in self.op.lists:
 
             def put(hooks: Any) -> None:
-                setattr(self, slot, pack(read_tensor(self, name), self, hooks))
+                setattr(self, slot, packed(read_tensor(self, name), self, hooks))
 
             return SavedTensor(lambda: getattr(self, slot), put)
         if getattr(self, slot) is FREED:
@@ -115,7 +114,7 @@ class OpNode(Node):
 
         def put(hooks: Any) -> None:
             saved = list(getattr(self, slot))
-            saved[i] = pack(_checked(self, name, saved[i], getattr(self, f"v_{name}")[i]), self, hooks)
+            saved[i] = packed(_checked(self, name, saved[i], getattr(self, f"v_{name}")[i]), self, hooks)
             setattr(self, slot, tuple(saved))
 
         return SavedTensor(get, put)

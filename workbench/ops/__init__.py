@@ -1,14 +1,16 @@
 """Differentiable operations, one statement each; importing this package gives Tensor its methods."""
 
+from typing import Any
+
 from . import (
     activation,
     arguments,
     arranging,
-    batchlayers,
-    batchrules,
+    casting,
     choice,
     convolution,
     creation,
+    devices,
     einsum,
     elementary,
     entropy,
@@ -22,6 +24,7 @@ from . import (
     looking,
     losses,
     movement,
+    naming,
     normalization,
     pointwise,
     powers,
@@ -29,6 +32,7 @@ from . import (
     random,
     reduction,
     refitting,
+    reshaping,
     scan,
     shapes,
     softmax,
@@ -38,19 +42,26 @@ from . import (
     strided,
 )
 from .declare import REGISTRY
-from .families import Report, report
+
+
+def __getattr__(name: str) -> Any:
+    if name != "report":  # which asks for the rules of transforms: most programs run none
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from .families import report
+
+    return report
+
 
 __all__ = [
     "REGISTRY",
-    "Report",
     "activation",
     "arguments",
     "arranging",
-    "batchlayers",
-    "batchrules",
+    "casting",
     "choice",
     "convolution",
     "creation",
+    "devices",
     "einsum",
     "elementary",
     "entropy",
@@ -64,6 +75,7 @@ __all__ = [
     "looking",
     "losses",
     "movement",
+    "naming",
     "normalization",
     "pointwise",
     "powers",
@@ -72,6 +84,7 @@ __all__ = [
     "reduction",
     "refitting",
     "report",
+    "reshaping",
     "scan",
     "shapes",
     "softmax",

@@ -18,6 +18,7 @@ from ..autograd.state import local
 from ..autograd.tensor import Tensor, wrap
 from .arguments import fitting, int_of, number_of, size_of
 from .declare import in_formulas
+from .devices import placed
 from .layout import lying_as
 from .refusals import kind_of, not_a_tensor
 
@@ -37,6 +38,7 @@ def kind_for(function: str, dtype: Any) -> np.dtype:
     return dtypes.chosen(function, dtype, dtypes.get_default_dtype()).np
 
 
+@placed
 def tensor(data: Any, *, dtype: Dtype | None = None, requires_grad: bool = False) -> Tensor:
     """A leaf with a copy of `data`: numbers, nested lists, arrays. Python floats get the default dtype."""
     if isinstance(data, Tensor):
@@ -95,6 +97,7 @@ def _kind_of(element: Any) -> Dtype:
     raise RuntimeError(f"Could not infer dtype of {type(element).__name__}")
 
 
+@placed
 def full(size: Any, fill_value: float, *, dtype: Dtype | None = None, requires_grad: bool = False) -> Tensor:
     """A leaf of shape `size`, every element `fill_value`."""
     if not isinstance(size, (list, tuple)):
@@ -105,11 +108,13 @@ def full(size: Any, fill_value: float, *, dtype: Dtype | None = None, requires_g
     return leaf(np.full(shape, fitting(number, kind), kind.np), requires_grad)
 
 
+@placed
 def zeros(*given: Any, size: Any = None, dtype: Dtype | None = None, requires_grad: bool = False) -> Tensor:
     """A leaf of zeros."""
     return leaf(np.zeros(size_of("zeros", given, size), kind_for("zeros", dtype)), requires_grad)
 
 
+@placed
 def ones(*given: Any, size: Any = None, dtype: Dtype | None = None, requires_grad: bool = False) -> Tensor:
     """A leaf of ones."""
     return leaf(np.ones(size_of("ones", given, size), kind_for("ones", dtype)), requires_grad)
@@ -122,6 +127,7 @@ def like(name: str, make: Callable[..., Any], input: Any, dtype: Dtype | None, r
     return made_for(input, lambda batch: leaf(lying_as(a, make((*batch, *a.shape), kind)), requires_grad))
 
 
+@placed
 def zeros_like(input: Tensor, *, dtype: Dtype | None = None, requires_grad: bool = False) -> Tensor:
     """Zeros in the shape and dtype of a tensor."""
     return like("zeros_like", np.zeros, input, dtype, requires_grad)
@@ -130,21 +136,25 @@ def zeros_like(input: Tensor, *, dtype: Dtype | None = None, requires_grad: bool
 in_formulas("zeros_like", np.zeros_like, zeros_like)
 
 
+@placed
 def ones_like(input: Tensor, *, dtype: Dtype | None = None, requires_grad: bool = False) -> Tensor:
     """Ones in the shape and dtype of a tensor."""
     return like("ones_like", np.ones, input, dtype, requires_grad)
 
 
+@placed
 def empty(*given: Any, size: Any = None, dtype: Dtype | None = None, requires_grad: bool = False) -> Tensor:
     """A leaf whose elements are whatever the memory held."""
     return leaf(np.empty(size_of("empty", given, size), kind_for("empty", dtype)), requires_grad)
 
 
+@placed
 def empty_like(input: Tensor, *, dtype: Dtype | None = None, requires_grad: bool = False) -> Tensor:
     """The same in the shape and dtype of a tensor."""
     return like("empty_like", np.empty, input, dtype, requires_grad)
 
 
+@placed
 def full_like(input: Tensor, fill_value: float, *, dtype: Dtype | None = None, requires_grad: bool = False) -> Tensor:
     """One number everywhere, in the shape and dtype of a tensor."""
     number = number_of("full_like", "fill_value", 1, fill_value) if isinstance(input, Tensor) else 0
@@ -155,6 +165,7 @@ def full_like(input: Tensor, fill_value: float, *, dtype: Dtype | None = None, r
     return like("full_like", filled, input, dtype, requires_grad)
 
 
+@placed
 def eye(n: int, m: int | None = None, *, dtype: Dtype | None = None, requires_grad: bool = False) -> Tensor:
     """A matrix with ones on its diagonal and zeros elsewhere."""
     rows, columns = int_of("eye", "n", 0, n), int_of("eye", "m", 1, n if m is None else m)
@@ -164,6 +175,7 @@ def eye(n: int, m: int | None = None, *, dtype: Dtype | None = None, requires_gr
     return leaf(np.eye(rows, columns, dtype=kind_for("eye", dtype)), requires_grad)
 
 
+@placed
 def linspace(
     start: float, end: float, steps: int, *, dtype: Dtype | None = None, requires_grad: bool = False
 ) -> Tensor:
@@ -180,6 +192,7 @@ def linspace(
     return leaf(np.array(numbers).astype(kind), requires_grad)
 
 
+@placed
 def arange(
     *bounds: float,
     start: float | None = None,
@@ -223,7 +236,7 @@ def _new(name: str, make: Callable[..., Any], what: str) -> None:
 
     new.__name__ = name
     new.__doc__ = f"A leaf of {what}, in this tensor's dtype."
-    setattr(Tensor, name, new)
+    setattr(Tensor, name, placed(new))
 
 
 _new("new_zeros", np.zeros, "zeros")

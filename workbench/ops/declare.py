@@ -60,7 +60,7 @@ NUMBERS = Numbers()
 
 
 class Op:
-    """A declared operation."""
+    """A declared operation. Its signature is read when first asked for: most programs use few operations."""
 
     def __init__(
         self,
@@ -77,7 +77,27 @@ class Op:
         self.node_name, self.signature, self.forward = node_name, signature, forward
         self.kind, self.formulas = kind, formulas
         self.samples, self.prepare = samples, prepare
-        self.name, inside = re.fullmatch(r"(\w+)\((.*)\)", signature).groups()
+        self.name = signature[: signature.index("(")]
+        self.several = kind == "views"
+        self.meets = kind in ("pointwise", "float", "tensors")
+        self.fits = self.meets or kind == "assign"
+        self.tangent = tangent or TANGENTS.get(kind)
+        if batch is not None:
+            self.batch = batch
+        self.slopes: dict[str, Any] = {}
+        self.compiled: set[str] = set()
+        self.doc = f"The operation {signature}; its node is {node_name}."
+
+    def __getattr__(self, name: str) -> Any:
+        if "order" in self.__dict__:
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        self._read()
+        return getattr(self, name)
+
+    def _read(self) -> None:
+        """Take the signature apart."""
+        signature, kind = self.signature, self.kind
+        inside = re.fullmatch(r"\w+\((.*)\)", signature).group(1)
         # for a reader: without our marks, and under the name the variants of one operation share
         unmarked = re.sub(r"(Tensor|Kept)(\[\])?\?? ", "", signature.replace(";", ","))
         self.shown = re.sub(r"^(\w+?)_(all|dim|number|base|tensors)\(", r"\1(", unmarked)
@@ -94,18 +114,12 @@ class Op:
         self.optional = [name for mark, name, _ in params if mark.endswith("?")]
         self.arguments = [name for mark, name, _ in params if not mark]
         self.places = [i for i, (mark, _, _) in enumerate(params) if mark]  # where tensors are, or lists of them
-        self.several = kind == "views"
-        self.extras = sorted(set(re.findall(r"\bresult[1-9]\b", " ".join(formulas.values()))))
-        self.meets = kind in ("pointwise", "float", "tensors")
-        self.fits = self.meets or kind == "assign"
+        self.extras = sorted(set(re.findall(r"\bresult[1-9]\b", " ".join(self.formulas.values()))))
         self.numbers = NUMBERS if kind in ("pointwise", "float") and len(self.tensors) == 2 else None
         unusual = self.several or self.extras or self.variadic or self.optional or len(self.tensors) > 2
         self.simple = kind != "assign" and not unusual and not (self.kept and (self.fits or len(self.tensors) > 1))
-        self.tangent = tangent or TANGENTS.get(kind)
-        self.batch = batch or self._batching()
-        self.slopes: dict[str, Any] = {}
-        self.compiled: set[str] = set()
-        self.doc = f"The operation {signature}; its node is {node_name}."
+        if "batch" not in self.__dict__:
+            self.batch = self._batching()
 
     def _batching(self) -> str:
         if self.kind == "assign":

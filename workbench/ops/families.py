@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from . import lifting  # noqa: F401  (brings all rules)
 from .batching import OWN
 from .declare import REGISTRY, SEVERAL
 from .tangents import family

@@ -12,6 +12,7 @@ from .compile import TENSORS
 from .declare import define, in_formulas, method
 from .index_refusals import check_added, check_mask, check_places, check_selected
 from .layout import copied
+from .naming import numpy_names
 from .refusals import check_broadcast
 from .shapes import sum_to_array
 
@@ -172,6 +173,7 @@ _masked_select = define(
 
 
 @method()
+@numpy_names
 def gather(self: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False) -> Tensor:
     """For each place of `index` the element that it names along `dim`."""
     return _gather(self, check_places("gather", self, dim, index), index)
@@ -222,6 +224,7 @@ def index_add(self: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: f
 
 
 @method()
+@numpy_names
 def index_select(self: Tensor, dim: int, index: Tensor) -> Tensor:
     """The slices along `dim` that a vector of indices names."""
     return _index_select(self, check_selected(self, dim, index), index)

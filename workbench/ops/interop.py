@@ -13,6 +13,7 @@ from ..autograd.dtypes import dtype as Dtype
 from ..autograd.tensor import Tensor, wrap
 from .creation import full, tensor
 from .declare import method
+from .devices import placed
 
 NEGATIVE_STRIDES = (
     "At least one stride in the given numpy array is negative, and tensors with negative strides are not currently "
@@ -48,6 +49,7 @@ def from_numpy(ndarray: np.ndarray) -> Tensor:
     return wrap(ndarray)
 
 
+@placed
 def as_tensor(data: Any, dtype: Dtype | None = None) -> Tensor:
     """`data` as a tensor, sharing memory where that is possible: a tensor itself, or a NumPy array's memory."""
     if not isinstance(data, (Tensor, np.ndarray)):
@@ -56,6 +58,7 @@ def as_tensor(data: Any, dtype: Dtype | None = None) -> Tensor:
     return t if dtype is None else t.to(dtype)
 
 
+@placed
 def asarray(
     obj: Any, *, dtype: Dtype | None = None, copy: bool | None = None, requires_grad: bool | None = None
 ) -> Tensor:
@@ -71,12 +74,14 @@ def asarray(
 
 
 @method("new_tensor")
+@placed
 def _new_tensor(self: Tensor, data: Any, *, dtype: Dtype | None = None, requires_grad: bool = False) -> Tensor:
     """A leaf with a copy of `data` in this tensor's dtype."""
     return tensor(data, dtype=dtype or self.dtype, requires_grad=requires_grad)
 
 
 @method("new_full")
+@placed
 def _new_full(
     self: Tensor, size: Any, fill_value: float, *, dtype: Dtype | None = None, requires_grad: bool = False
 ) -> Tensor:

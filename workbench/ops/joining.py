@@ -12,12 +12,19 @@ from ..autograd.tensor import Tensor
 from . import refusals
 from .declare import define, in_formulas
 from .layout import in_rows
+from .naming import numpy_names
 from .shapes import dim_index
 
 
-def _cat_backward(grad: Any, dim: int, sizes: tuple[int, ...], narrow: Any) -> list[Any]:
-    starts = np.cumsum((0, *sizes)).tolist()
-    return [narrow(grad, dim, start, start + size) for start, size in zip(starts, sizes, strict=False)]
+def _filled(arrays: Sequence[np.ndarray]) -> Sequence[np.ndarray]:
+    """The arrays but for vectors without elements, unless there are no others."""
+    return [a for a in arrays if a.shape != (0,)] or arrays
+
+
+def _cat_backward(grad: Any, dim: int, sizes: tuple[int | None, ...], narrow: Any) -> list[Any]:
+    starts = np.cumsum([0] + [size or 0 for size in sizes]).tolist()
+    grads = [narrow(grad, dim, start, start + (size or 0)) for start, size in zip(starts, sizes, strict=False)]
+    return [g.reshape(-1) if size is None else g for g, size in zip(grads, sizes, strict=True)]
 
 
 def _narrow_array(a: np.ndarray, dim: int, start: int, end: int) -> np.ndarray:
@@ -36,7 +43,7 @@ in_formulas(
 _cat = define(
     "CatBackward0",
     "cat(Tensor[] tensors, dim; sizes)",
-    in_rows(lambda arrays, dim, sizes: np.concatenate(arrays, axis=dim)),
+    in_rows(lambda arrays, dim, sizes: np.concatenate(_filled(arrays), axis=dim)),
     tensors="cat_backward(grad, dim, sizes)",
     samples="[r(2), r(3)], 0, (2, 3); [r(2, 1), r(2, 2)], 1, (1, 2)",
 )
@@ -56,19 +63,40 @@ def _meeting(tensors: Sequence[Tensor]) -> list[Tensor]:
     return [t.to(common) for t in tensors]
 
 
+@numpy_names
 def cat(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
-    """Tensors put one after the other along `dim`."""
+    """Tensors put one after the other along `dim`; vectors without elements fit whatever the others are."""
     refusals.check_tensors("cat", tensors)
     if not tensors:
         raise ValueError("torch.cat(): expected a non-empty list of Tensors")
     for i, t in enumerate(tensors):
         if not t._array.ndim:
             raise RuntimeError(f"zero-dimensional tensor (at position {i}) cannot be concatenated")
-    dim = dim_index(dim, tensors[0]._array.ndim)
+    full = [t for t in tensors if t._array.shape != (0,)] or tensors
+    dim = dim_index(dim, full[0]._array.ndim)
     refusals.check_cat(tensors, dim)
-    return _cat(_meeting(tensors), dim, tuple(t._array.shape[dim] for t in tensors))
+    overlooked = full[0]._array.ndim != 1  # what vectors without elements then are
+    sizes = tuple(None if overlooked and t._array.shape == (0,) else t._array.shape[dim] for t in tensors)
+    return _cat(_meeting(tensors), dim, sizes)
 
 
+concat = concatenate = cat
+
+
+def hstack(tensors: Sequence[Tensor]) -> Tensor:
+    """Tensors side by side: along the second dimension, vectors along their only one."""
+    refusals.check_tensors("hstack", tensors)
+    rows = [t if t._array.ndim else t.reshape(1) for t in tensors]
+    return cat(rows, int(bool(rows) and rows[0]._array.ndim > 1))
+
+
+def vstack(tensors: Sequence[Tensor]) -> Tensor:
+    """Tensors below each other: along the first dimension, each vector as a row."""
+    refusals.check_tensors("vstack", tensors)
+    return cat([t if t._array.ndim > 1 else t.reshape(1, -1) for t in tensors])
+
+
+@numpy_names
 def stack(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
     """Tensors of one shape put together along a new dimension."""
     refusals.check_tensors("stack", tensors)

@@ -11,6 +11,7 @@ from .. import errors
 from ..autograd.tensor import Tensor, wrap
 from .declare import define, method
 from .looking import is_batched
+from .naming import numpy_names
 from .refusals import not_a_tensor
 from .shapes import dims_of
 
@@ -46,12 +47,14 @@ def _refuse_batches(sentence: str, *tensors: Tensor) -> None:
 
 
 @method()
+@numpy_names
 def all(self: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
     """Whether every element is true, or every one over `dim`."""
     return _all(self, dims_of(dim, self._array.ndim), keepdim)
 
 
 @method()
+@numpy_names
 def any(self: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
     """Whether any element is true, or any one over `dim`."""
     return _any(self, dims_of(dim, self._array.ndim), keepdim)

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 
 from .. import errors
-from ..autograd import dtypes
 from ..autograd.state import local
-from ..autograd.tensor import DetachedTensor, Tensor, alias, wrap
+from ..autograd.tensor import DetachedTensor, Tensor, alias
 from . import refusals
 from .declare import define, in_formulas, method
 from .layout import copied
+from .naming import numpy_names
 from .shapes import dim_index, dims_of, shape_of, sum_to_array
 
 clone, _in_rows = (
@@ -117,24 +117,14 @@ _squeeze_all = define(
     samples="r(2, 1); r(2)",
 )
 _alias = define("AliasBackward0", "alias(Tensor self)", lambda a: a[...], kind="view", self="grad", samples="r(3)")
-_to_copy = define(
-    "ToCopyBackward0",
-    "to_copy(Tensor self, dtype; source)",
-    lambda a, dtype, source: a.astype(dtype.np),
-    batch="pointwise",
-    self="to_copy(grad, source, dtype)",
-    samples="r(3), w.float64, w.float64",
-)
-
-
 in_formulas("sum_to", sum_to_array, lambda grad, shape: grad.sum_to_size(shape))
 in_formulas("reshape", np.reshape, lambda grad, shape: reshape(grad, shape))
 
 
 @method()
-def reshape(self: Tensor, *shape: Any) -> Tensor:
+def reshape(self: Tensor, *given: Any, shape: Any = ()) -> Tensor:
     """The same elements in another shape (one size may be -1): a view where that is possible, else a copy."""
-    size = _full_shape(self, shape_of(*shape))
+    size = _full_shape(self, shape_of(*given) if given else shape_of(shape))
     moved = self._array.reshape(size)
     if moved.size and not np.may_share_memory(moved, self._array):
         return _unsafe_view(_in_rows(self), size)
@@ -142,9 +132,9 @@ def reshape(self: Tensor, *shape: Any) -> Tensor:
 
 
 @method()
-def view(self: Tensor, *shape: Any) -> Tensor:
+def view(self: Tensor, *given: Any, size: Any = ()) -> Tensor:
     """The same elements in another shape, over the same memory; RuntimeError where that is impossible."""
-    size = _full_shape(self, shape_of(*shape))
+    size = _full_shape(self, shape_of(*given) if given else shape_of(size))
     if self._array.size and not np.may_share_memory(self._array.reshape(size), self._array):
         raise RuntimeError(
             "view size is not compatible with input tensor's size and stride (at least one dimension spans across two "
@@ -201,7 +191,10 @@ def permute(self: Tensor, *dims: Any) -> Tensor:
 
 def _reversed(self: Tensor) -> Tensor:
     """A view of a matrix with its dimensions exchanged."""
-    if self._array.ndim not in (0, 2):
+    if not self._array.ndim:
+        told = "Tensor.T is deprecated on 0-D tensors. This function is the identity in these cases."
+        warnings.warn(told, UserWarning, stacklevel=2)
+    elif self._array.ndim != 2:
         warnings.warn(
             "The use of `x.T` on tensors of dimension other than 2 to reverse their shape is deprecated and it will "
             "throw an error in a future release. Consider `x.mT` to transpose batches of matrices or "
@@ -239,12 +232,14 @@ def expand(self: Tensor, *size: Any) -> Tensor:
 
 
 @method()
+@numpy_names
 def unsqueeze(self: Tensor, dim: int) -> Tensor:
     """A view with a dimension of size 1 put in at `dim`."""
     return _unsqueeze(self, dim_index(dim, self._array.ndim + 1))
 
 
 @method()
+@numpy_names
 def squeeze(self: Tensor, dim: Any = None) -> Tensor:
     """A view without dimension `dim` (or several) if its size is 1, or without all dimensions of size 1."""
     if isinstance(dim, (tuple, list)):
@@ -277,24 +272,3 @@ def detach_(self: Tensor) -> Tensor:
 def contiguous(self: Tensor) -> Tensor:
     """The tensor itself if its elements lie in memory in order, else a copy."""
     return self if self._array.flags.c_contiguous else _in_rows(self)
-
-
-@method()
-def to(self: Tensor, dtype: dtypes.dtype) -> Tensor:
-    """The tensor in another dtype; itself if it has that dtype already."""
-    dtype = dtypes.chosen("to", dtype, self.dtype)
-    if self._array.dtype is dtype.np:
-        return self
-    recorded = dtype.is_floating_point or local.modes.levels
-    return _to_copy(self, dtype, self.dtype) if recorded else wrap(self._array.astype(dtype.np))
-
-
-for _name, _dtype in (
-    ("double", dtypes.float64),
-    ("float", dtypes.float32),
-    ("half", dtypes.float16),
-    ("long", dtypes.int64),
-    ("int", dtypes.int32),
-    ("bool", dtypes.bool_),
-):
-    setattr(Tensor, _name, lambda self, _dtype=_dtype: to(self, _dtype))

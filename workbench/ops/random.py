@@ -15,6 +15,7 @@ from ..autograd.state import local
 from ..autograd.tensor import Tensor, wrap
 from .arguments import int_of, size_of
 from .creation import kind_for, leaf
+from .devices import placed
 from .layout import lying_as
 from .refusals import kind_of, not_a_tensor
 
@@ -55,11 +56,13 @@ def set_rng_state(new_state: Tensor) -> None:
     generator().bit_generator.state = whole
 
 
+@placed
 def randn(*given: Any, size: Any = None, dtype: Dtype | None = None, requires_grad: bool = False) -> Tensor:
     """Normally distributed random numbers."""
     return _random("standard_normal", size_of("randn", given, size), kind_for("randn", dtype), requires_grad)
 
 
+@placed
 def rand(*given: Any, size: Any = None, dtype: Dtype | None = None, requires_grad: bool = False) -> Tensor:
     """Random numbers spread evenly over [0, 1)."""
     return _random("random", size_of("rand", given, size), kind_for("rand", dtype), requires_grad)
@@ -102,16 +105,19 @@ def _like(name: str, distribution: str, input: Tensor, dtype: Dtype | None, requ
     return _random(distribution, input._array.shape, kind, requires_grad, input._array)
 
 
+@placed
 def randn_like(input: Tensor, *, dtype: Dtype | None = None, requires_grad: bool = False) -> Tensor:
     """Normally distributed random numbers in the shape and dtype of a tensor."""
     return _like("randn_like", "standard_normal", input, dtype, requires_grad)
 
 
+@placed
 def rand_like(input: Tensor, *, dtype: Dtype | None = None, requires_grad: bool = False) -> Tensor:
     """Random numbers spread evenly over [0, 1), in the shape and dtype of a tensor."""
     return _like("rand_like", "random", input, dtype, requires_grad)
 
 
+@placed
 def randint(
     low: int = 0,
     high: Any = None,
@@ -132,6 +138,7 @@ def randint(
     return _drawn(lambda batch: np.asarray(generator().integers(low, high, (*batch, *shape))), kind, requires_grad)
 
 
+@placed
 def randperm(n: int, *, dtype: Dtype | None = None, requires_grad: bool = False) -> Tensor:
     """The integers below `n` in random order."""
     kind = dtypes.chosen("randperm", dtype, dtypes.int64).np

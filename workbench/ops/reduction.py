@@ -13,6 +13,7 @@ from ..autograd.tensor import Tensor, wrap
 from .choice import maximum, minimum
 from .declare import define, in_formulas, method
 from .layout import in_rows
+from .naming import numpy_names
 from .shapes import dim_index, dims_of, pair
 
 ALL = "all dimensions"  # None says the same, but PyTorch then gives another node
@@ -125,6 +126,7 @@ in_formulas("count_of", _count_of, _count_of)
 
 
 @method()
+@numpy_names
 def sum(self: Tensor, dim: Any = ALL, keepdim: bool = False, *, dtype: dtypes.dtype | None = None) -> Tensor:
     """The sum of all elements, or over `dim` (an int or several)."""
     if dtype is not None:
@@ -137,6 +139,7 @@ def sum(self: Tensor, dim: Any = ALL, keepdim: bool = False, *, dtype: dtypes.dt
 
 
 @method()
+@numpy_names
 def mean(self: Tensor, dim: Any = ALL, keepdim: bool = False, *, dtype: dtypes.dtype | None = None) -> Tensor:
     """The mean of all elements, or over `dim`; RuntimeError for integers."""
     if dtype is not None:
@@ -183,7 +186,7 @@ def _extremum(name: str, everything: Any, along: Any, between: Any, best: Any, r
 
     extremum.__name__ = name
     extremum.__doc__ = f"The {name}imum of all elements, or (values, indices) along `dim`."
-    return extremum
+    return numpy_names(extremum)
 
 
 max = _extremum("max", _max_all, _max_dim, maximum, _arg["argmax"], max_result)
@@ -206,7 +209,7 @@ def _where_extreme(name: str, word: str) -> Any:
 
     where_extreme.__name__ = name
     where_extreme.__doc__ = f"Where the {word} element is: in all elements flattened, or along `dim`."
-    return method()(where_extreme)
+    return method()(numpy_names(where_extreme))
 
 
 argmax, argmin = _where_extreme("argmax", "largest"), _where_extreme("argmin", "smallest")

@@ -140,11 +140,12 @@ def check_tensors(function: str, tensors: Any) -> None:
 
 def check_cat(tensors: list[Tensor], dim: int) -> None:
     """RuntimeError where tensors differ in another dimension than the one they are put together along."""
-    shapes = [t._array.shape for t in tensors]
-    for i, shape in enumerate(shapes):
-        if len(shape) != len(shapes[0]):
-            raise RuntimeError(f"Tensors must have same number of dimensions: got {len(shapes[0])} and {len(shape)}")
-        for d, (want, got) in enumerate(zip(shapes[0], shape, strict=True)):
+    shapes = [(i, t._array.shape) for i, t in enumerate(tensors) if t._array.shape != (0,)]
+    for i, shape in shapes:
+        first = shapes[0][1]
+        if len(shape) != len(first):
+            raise RuntimeError(f"Tensors must have same number of dimensions: got {len(first)} and {len(shape)}")
+        for d, (want, got) in enumerate(zip(first, shape, strict=True)):
             if d != dim and want != got:
                 raise RuntimeError(
                     f"Sizes of tensors must match except in dimension {dim}. Expected size {want} but got size {got} "

@@ -13,6 +13,7 @@ from ..autograd.tensor import Tensor
 from .compile import ARRAYS, TENSORS
 from .declare import abbreviation, define, in_formulas, method
 from .layout import in_rows
+from .naming import numpy_names
 from .shapes import dim_index
 
 
@@ -93,6 +94,7 @@ abbreviation(
 
 
 @method()
+@numpy_names
 def cumsum(self: Tensor, dim: int, *, dtype: dtypes.dtype | None = None) -> Tensor:
     """The sum of each element and all before it along `dim`."""
     self = self if dtype is None else self.to(dtype)
@@ -101,6 +103,7 @@ def cumsum(self: Tensor, dim: int, *, dtype: dtypes.dtype | None = None) -> Tens
 
 
 @method()
+@numpy_names
 def cumprod(self: Tensor, dim: int, *, dtype: dtypes.dtype | None = None) -> Tensor:
     """The product of each element and all before it along `dim`."""
     self = self if dtype is None else self.to(dtype)
@@ -109,6 +112,7 @@ def cumprod(self: Tensor, dim: int, *, dtype: dtypes.dtype | None = None) -> Ten
 
 
 @method()
+@numpy_names
 def prod(self: Tensor, dim: int | None = None, keepdim: bool = False, *, dtype: dtypes.dtype | None = None) -> Tensor:
     """The product of all elements, or along `dim`."""
     self = self if dtype is None else self.to(dtype)

@@ -11,6 +11,7 @@ from ..autograd import dtypes
 from ..autograd.tensor import Tensor
 from .declare import abbreviation, define, method
 from .layout import in_rows
+from .naming import numpy_names
 from .refusals import only_floats
 from .shapes import dim_index, dims_of
 
@@ -82,6 +83,7 @@ _logsumexp = define(
 
 
 @method()
+@numpy_names
 def softmax(self: Tensor, dim: int, dtype: dtypes.dtype | None = None) -> Tensor:
     """Positive numbers that sum to one along `dim`, in the ratios of the elements' exponentials."""
     self = self if dtype is None else self.to(dtype)
@@ -89,6 +91,7 @@ def softmax(self: Tensor, dim: int, dtype: dtypes.dtype | None = None) -> Tensor
 
 
 @method()
+@numpy_names
 def log_softmax(self: Tensor, dim: int, dtype: dtypes.dtype | None = None) -> Tensor:
     """The logarithm of softmax, computed without the detour."""
     self = self if dtype is None else self.to(dtype)
@@ -96,6 +99,7 @@ def log_softmax(self: Tensor, dim: int, dtype: dtypes.dtype | None = None) -> Te
 
 
 @method()
+@numpy_names
 def logsumexp(self: Tensor, dim: Any, keepdim: bool = False) -> Tensor:
     """The logarithm of the sum of exponentials over `dim`."""
     self = self if self._array.dtype.kind == "f" else self.to(dtypes.get_default_dtype())

@@ -6,6 +6,7 @@ import numpy as np
 
 from ..autograd.tensor import Tensor
 from .declare import define, method
+from .naming import numpy_names
 from .shapes import dim_index, pair
 
 
@@ -33,12 +34,14 @@ _argsort = define("argsort", "argsort(Tensor self, dim, descending)", _order)
 
 
 @method()
+@numpy_names
 def argsort(self: Tensor, dim: int = -1, descending: bool = False) -> Tensor:
     """The indices that put the elements in order along `dim`; equal elements keep their order."""
     return _argsort(self, dim_index(dim, self._array.ndim), descending)
 
 
 @method()
+@numpy_names
 def sort(self: Tensor, dim: int = -1, descending: bool = False) -> sort_result:
     """(values, indices): the elements in order along `dim`, and where each came from."""
     indices = argsort(self, dim, descending)

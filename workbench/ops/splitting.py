@@ -11,6 +11,7 @@ from ..autograd.tensor import Tensor
 from .compile import ARRAYS, TENSORS
 from .declare import define, in_formulas, method
 from .indexing import _at, _select, _slice
+from .naming import numpy_names
 from .shapes import dim_index
 
 Shape = tuple[int, ...]
@@ -109,6 +110,7 @@ define(
 
 
 @method()
+@numpy_names
 def narrow(self: Tensor, dim: int, start: Any, length: int) -> Tensor:
     """A view of `length` elements along `dim`, from `start` on."""
     if not self._array.ndim:
@@ -126,6 +128,7 @@ def narrow(self: Tensor, dim: int, start: Any, length: int) -> Tensor:
 
 
 @method()
+@numpy_names
 def select(self: Tensor, dim: int, index: int) -> Tensor:
     """A view of what has `index` in dimension `dim`, which goes away."""
     if not self._array.ndim:
@@ -181,6 +184,7 @@ Tensor.split = lambda self, split_size, dim=0: split(self, split_size, dim)
 
 
 @method()
+@numpy_names
 def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
     """Views of at most `chunks` pieces along `dim`, all of one size but perhaps the last."""
     if not input._array.ndim:
@@ -192,6 +196,7 @@ def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
 
 
 @method()
+@numpy_names
 def unbind(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
     """Views of all slices along `dim`, without it."""
     if not input._array.ndim:

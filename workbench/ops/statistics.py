@@ -12,6 +12,7 @@ from ..autograd import dtypes
 from ..autograd.tensor import Tensor
 from .declare import abbreviation, define, in_formulas, method
 from .layout import in_rows
+from .naming import numpy_names
 from .shapes import dim_index, dims_of, pair
 from .sorting import _order
 
@@ -172,7 +173,7 @@ def _spread(name: str, op: Any) -> Any:
         f"The {'variance' if name == 'var' else 'standard deviation'} of all elements, or over `dim`; the squares are "
         "divided by their number less `correction` (1, or 0 if not `unbiased`)."
     )
-    return method()(spread)
+    return method()(numpy_names(spread))
 
 
 var, std = _spread("var", _var), _spread("std", _std)
@@ -221,13 +222,14 @@ def _extreme(name: str, op: Any) -> Any:
 
     extreme.__name__ = name
     extreme.__doc__ = f"The {name[1:]}imum over `dim`, or of all elements; equal ones share the gradient."
-    return method()(extreme)
+    return method()(numpy_names(extreme))
 
 
 amax, amin = _extreme("amax", _amax), _extreme("amin", _amin)
 
 
 @method()
+@numpy_names
 def topk(self: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> topk_result:
     """(values, indices): the k largest (or smallest) elements along `dim`, the most extreme first."""
     dim = dim_index(dim, self._array.ndim)

@@ -37,10 +37,10 @@ NAMES: dict[str, Any] = {
 
 def straight(op: Any, door: Any) -> Any:
     """The op's function: a stub that compiles the straight path at its first call and becomes it."""
-    namespace = dict(NAMES, OP=op, forward=op.forward, door=door, NUMBERS=op.numbers)
+    namespace = dict(NAMES, OP=op, forward=op.forward, door=door)
 
     def first(*args: Any, **kwargs: Any) -> Any:
-        namespace["NODE"] = op.node
+        namespace["NODE"], namespace["NUMBERS"] = op.node, op.numbers
         built = compiled(_text(op), op.name, namespace, op)
         # PyTorch's functions call `input` what its formulas, and so ours, call `self`
         names = tuple(["input" if name == "self" else name for name in built.__code__.co_varnames])

@@ -1,0 +1,142 @@
+"""Tensors in another dtype, and what else `to` stands for; facts that programs ask of tensors wherever they are."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..autograd import dtypes
+from ..autograd.state import local
+from ..autograd.tensor import Tensor, wrap
+from .declare import define, method
+from .devices import CPU, check_device
+from .shapes import dim_index
+
+_to_copy = define(
+    "ToCopyBackward0",
+    "to_copy(Tensor self, dtype; source)",
+    lambda a, dtype, source: a.astype(dtype.np),
+    batch="pointwise",
+    self="to_copy(grad, source, dtype)",
+    samples="r(3), w.float64, w.float64",
+)
+
+
+@method()
+def to(self: Tensor, *given: Any, **options: Any) -> Tensor:
+    """The tensor in another dtype, or in another tensor's: itself if it has that already, unless `copy` is set."""
+    if len(given) == 1 and not options:
+        return _cast(self, given[0]) if isinstance(given[0], dtypes.dtype) else _cast(self, *_meant(*given))
+    return _cast(self, *_meant(*given, **options))
+
+
+def _meant(
+    *given: Any, dtype: Any = None, device: Any = None, other: Tensor | None = None, copy: bool = False, **ignored: Any
+) -> tuple[Any, bool]:
+    """The dtype that the arguments of `to` ask for, and whether a copy is wanted in any case."""
+    rest = list(given)
+    if rest and isinstance(rest[0], (str, type(CPU), type(None))):
+        device = rest.pop(0)
+    if rest and isinstance(rest[0], Tensor):
+        other = rest.pop(0)
+    elif rest and not isinstance(rest[0], bool):
+        dtype = rest.pop(0)
+    if device is not None:
+        check_device(device)
+    return dtype if other is None else other.dtype, rest[1] if len(rest) > 1 else copy
+
+
+def _cast(self: Tensor, dtype: Any, copy: bool = False) -> Tensor:
+    dtype = dtypes.chosen("to", dtype, self.dtype)
+    if self._array.dtype is dtype.np and not copy:
+        return self
+    recorded = dtype.is_floating_point or local.modes.levels
+    return _to_copy(self, dtype, self.dtype) if recorded else wrap(self._array.astype(dtype.np))
+
+
+for _name, _dtype in (
+    ("double", dtypes.float64),
+    ("float", dtypes.float32),
+    ("half", dtypes.float16),
+    ("long", dtypes.int64),
+    ("int", dtypes.int32),
+    ("byte", dtypes.uint8),
+    ("bool", dtypes.bool_),
+):
+    setattr(Tensor, _name, lambda self, _dtype=_dtype: _cast(self, _dtype))
+TYPES = {f"torch.{each.word}Tensor": each for each in dtypes.ALL}
+
+
+@method("type")
+def _type(self: Tensor, dtype: Any = None, non_blocking: bool = False) -> str | Tensor:
+    """The name of the tensor's type ("torch.DoubleTensor"), or the tensor in another dtype."""
+    if dtype is None:
+        return f"torch.{self.dtype.word}Tensor"
+    if isinstance(dtype, str) and dtype not in TYPES:
+        raise ValueError(f"invalid type: '{dtype}'")
+    return _cast(self, TYPES.get(dtype, dtype))
+
+
+@method()
+def type_as(self: Tensor, other: Tensor) -> Tensor:
+    """The tensor in the dtype of another."""
+    return _cast(self, other.dtype)
+
+
+@method()
+def cpu(self: Tensor) -> Tensor:
+    """The tensor itself: it is there already."""
+    return self
+
+
+@method()
+def cuda(self: Tensor, device: Any = "cuda") -> Tensor:
+    """AssertionError: there is no such device."""
+    return self.to(device)
+
+
+@method()
+def stride(self: Tensor, dim: int | None = None) -> tuple[int, ...] | int:
+    """How many elements to move on in memory for one step along each dimension, or along one."""
+    a = self._array if self._array.size else np.broadcast_to(0, [max(n, 1) for n in self._array.shape]).copy()
+    steps = tuple([s // a.itemsize for s in a.strides])
+    return steps if dim is None else steps[dim_index(dim, a.ndim)]
+
+
+@method()
+def is_contiguous(self: Tensor) -> bool:
+    """Whether the elements lie in memory in order."""
+    return self._array.flags.c_contiguous
+
+
+@method()
+def data_ptr(self: Tensor) -> int:
+    """The address of the first element."""
+    return self._array.__array_interface__["data"][0]
+
+
+@method()
+def element_size(self: Tensor) -> int:
+    """Bytes of one element."""
+    return self._array.itemsize
+
+
+@method()
+def is_nonzero(input: Tensor) -> bool:
+    """Whether the one element is not zero."""
+    return bool(input)
+
+
+@method()
+def is_same_size(self: Tensor, other: Tensor) -> bool:
+    """Whether two tensors have one shape."""
+    return self._array.shape == other._array.shape
+
+
+Tensor.nelement, Tensor.ndimension = Tensor.numel, Tensor.dim
+Tensor.itemsize, Tensor.nbytes = property(element_size), property(lambda self: self._array.nbytes)
+Tensor.device = property(lambda self: CPU, doc="Where the tensor's memory is.")
+Tensor.is_cpu, Tensor.is_cuda = property(lambda self: True), property(lambda self: False)
+Tensor.is_complex, Tensor.is_signed = lambda self: False, lambda self: self._array.dtype.kind in "fi"
+Tensor.get_device = lambda self: -1
