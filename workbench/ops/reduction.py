@@ -14,7 +14,8 @@ from .choice import maximum, minimum
 from .declare import define, in_formulas, method
 from .layout import in_rows
 from .naming import numpy_names
-from .shapes import dim_index, dims_of, pair
+from .pairs import pair
+from .shapes import dim_index, dims_of
 
 ALL = "all dimensions"  # None says the same, but PyTorch then gives another node
 max_result, min_result = pair("max"), pair("min")

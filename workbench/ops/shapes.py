@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import namedtuple
 from collections.abc import Callable
 from operator import index
 from typing import Any
@@ -13,20 +12,6 @@ from ..autograd import dtypes
 from ..autograd.storage import Size
 from ..autograd.tensor import Tensor
 from .declare import in_formulas, method
-
-
-def pair(op: str) -> type:
-    """The type of an op's (values, indices)."""
-
-    class Pair(namedtuple(op, ["values", "indices"])):
-        __slots__ = ()
-
-        def __repr__(self) -> str:
-            return f"torch.return_types.{op}(\nvalues={self.values!r},\nindices={self.indices!r})"
-
-    Pair.__name__ = Pair.__qualname__ = op
-    Pair.__module__ = "torch.return_types"
-    return Pair
 
 
 def shape_of(*size: Any) -> tuple[int, ...]:

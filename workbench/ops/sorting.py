@@ -7,7 +7,8 @@ import numpy as np
 from ..autograd.tensor import Tensor
 from .declare import define, method
 from .naming import numpy_names
-from .shapes import dim_index, pair
+from .pairs import pair
+from .shapes import dim_index
 
 
 def _taken(a: np.ndarray, dim: int, indices: np.ndarray) -> np.ndarray:

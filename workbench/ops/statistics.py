@@ -13,7 +13,8 @@ from ..autograd.tensor import Tensor
 from .declare import abbreviation, define, in_formulas, method
 from .layout import in_rows
 from .naming import numpy_names
-from .shapes import dim_index, dims_of, pair
+from .pairs import pair
+from .shapes import dim_index, dims_of
 from .sorting import _order
 
 Dims = tuple[int, ...] | None
