@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import inspect
 import os
 import sys
@@ -9,8 +10,8 @@ from collections.abc import Iterator
 from types import FrameType
 from typing import Any
 
-# The files of this package, and what the code it generates is said to come from.
-_OWN = (os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep, "<workbench ")
+# The files of this package, what the code it generates is said to come from, and what its `with` blocks go through.
+_OWN = (os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep, "<workbench ", contextlib.__file__)
 
 
 def user_frame() -> FrameType | None:

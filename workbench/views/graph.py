@@ -55,7 +55,7 @@ class Graph:
             elif key in frame.tensors:
                 role = frame.tensors[key].role
                 if role == "leaf" or (role == "constant" and self._lanes.place(key) == key):
-                    boxes.append(self._tensor(frame, key))
+                    boxes += self._tensor(frame, key)
             elif key == "levels":
                 boxes += self._lanes.levels(frame)
             elif key in frame.operations or key.endswith(".tangent"):
@@ -64,6 +64,7 @@ class Graph:
                 boxes, arrows = boxes + drawn[0], arrows + drawn[1]
             elif (edge := frame.edges[key]).target is not None:
                 source = edge.source if edge.differentiable else self._lanes.place(edge.source)
+                boxes += self._lanes.input(frame, source)
                 arrows.append(_arrow(key, source, edge.target, edge))
             elif edge.source in frame.nodes:
                 boxes.append(_output(frame, edge.source, edge.output_nr))
@@ -96,10 +97,11 @@ class Graph:
         box = Box(id, kind, node.made.name, lines, node.state, region=inside, details=details)
         return [region, box] if region else [box]
 
-    def _tensor(self, frame: Frame, id: str) -> Box:
-        box = _tensor(frame, id)
+    def _tensor(self, frame: Frame, id: str) -> list[Box]:
+        box, region = _tensor(frame, id), self._lanes.level_region(frame, id)
         box.details += tuple(self._lanes.level_details(frame, id))
-        return box
+        box.region = region.id if region else None
+        return [region, box] if region else [box]
 
 
 def _node_lines(frame: Frame, node: NodeState) -> tuple[str, ...]:

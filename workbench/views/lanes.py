@@ -9,7 +9,7 @@ from ..scene.model import Arrow, Box, Detail
 from ..trace.building import NodeCreated, TensorsFound
 from ..trace.facts import Record, TensorSeen
 from ..trace.frame import Frame, NodeState, OperationState
-from ..trace.levels import OperationRan, TangentPushed, above
+from ..trace.levels import LevelEntered, OperationRan, TangentPushed, above
 from .saying import value_detail, values_of
 
 _ORDERS = {2: "second", 3: "third", 4: "fourth", 5: "fifth"}
@@ -34,6 +34,10 @@ class Lanes:
                         self._leaf_above.setdefault(seen.below, seen.id)
             if isinstance(event, OperationRan):
                 self._maker.update(dict.fromkeys(event.outputs, event.op))
+        number = {event.level: event.number for event in events if isinstance(event, LevelEntered)}
+        recorded = {number.get(self._seen[id].level, 0) for id, made in self._maker.items() if made.startswith("n")}
+        # Several levels may have a graph of the same function: the lowest stands free, the others are framed.
+        self._framed = {level for level, n in number.items() if recorded and n > min(recorded)}
         self._outputs = {event.op: event.outputs for event in events if isinstance(event, OperationRan)}
 
     def place(self, id: str) -> str:
@@ -73,8 +77,7 @@ class Lanes:
             if arg.tensor is None:
                 continue
             source = self.place(arg.tensor)
-            if source in frame.tensors and frame.tensors[source].role is None:
-                boxes.append(self._input(frame, source))
+            boxes += self.input(frame, source)
             arrows.append(Arrow(f"{id}.{position}", source, id))
         details = [Detail(code.name.capitalize(), "code", code.text) for code in made.code]
         if made.source is not None:
@@ -92,12 +95,15 @@ class Lanes:
         box = Box(id, kind, made.name, tuple(lines), region=region.id if region else None, details=tuple(details))
         return [*boxes, box], arrows
 
-    def _input(self, frame: Frame, id: str) -> Box:
+    def input(self, frame: Frame, id: str) -> list[Box]:
+        """The box of a place that nobody else draws: a tensor that a transform was given, or a constant."""
+        if id not in frame.tensors or frame.tensors[id].role is not None:
+            return []
         tensor = frame.tensors[id]
         lines = (tensor.value.kind, *values_of(tensor.value))
         details = (value_detail("Value", tensor.name or "", tensor.value), *self.level_details(frame, id))
         kind = "constant" if tensor.level is None else "input"
-        return Box(id, kind, frame.variable(id) or kind, lines, details=details)
+        return [Box(id, kind, frame.variable(id) or kind, lines, details=details)]
 
     def tangent(self, frame: Frame, id: str) -> tuple[list[Box], list[Arrow]]:
         """The tangents of one operation's results, beside the box of its values, and those they come from."""
@@ -114,9 +120,8 @@ class Lanes:
         text = tangent.value.text(line=TEXT_COLUMNS - len(norm) - 2)
         lines = [*formula, tangent.value.kind, f"{text}  {norm}" if tangent.value.shape else text]
         region = self._region_of(frame, own)
-        boxes = [
-            Box(f"{id}.tangent", "tangent", f"tangent of {what}", tuple(lines), region=region, details=tuple(details))
-        ]
+        box = Box(f"{id}.tangent", "tangent", f"tangent of {what}", tuple(lines), region=region, details=tuple(details))
+        boxes = [*self.input(frame, own), box]
         arrows = [Arrow(f"{id}.beside", own, f"{id}.tangent", "beside")]
         for index, operand in enumerate(pushed.operands if pushed else ()):
             source, given = frame.tangents[operand.tensor]
@@ -145,14 +150,26 @@ class Lanes:
             about = "These nodes compute tangents, so that a backward can go through forward mode."
             return Box(f"r.{pushing}", "region", f"tangents {by}", details=(Detail("What it is", "text", about),))
         if state.during is None:
-            return None
+            return self.level_region(frame, output) if isinstance(state, NodeState) else None
         task, order = state.during
         word = _ORDERS.get(order, f"{order}th")
         ran = frame.tasks[task]
         ran = "backward" if ran is None else f"the backward of level {frame.levels[ran].number}"
-        title = f"{word} order: {verb} while {ran} ran"
+        where = f"at level {frame.levels[level].number} " if self._framed and level is not None else ""
+        title = f"{word} order: {verb} {where}while {ran} ran"
         about = "What stands here computes a derivative: to go backward through it differentiates once more."
         return Box(f"r.{task}.{level}", "region", title, details=(Detail("What it is", "text", about),))
+
+    def level_region(self, frame: Frame, id: str) -> Box | None:
+        """The part of the picture with what a tensor's level recorded, where several did."""
+        level = self._seen[id].level if id in self._seen else None
+        if level not in self._framed:
+            return None
+        about = (
+            "Operations are recorded once for each level that differentiates: here as this level sees them."
+        )
+        title = f"the graph of {frame.levels[level].title}"
+        return Box(f"r.{level}", "region", title, details=(Detail("What it is", "text", about),))
 
     def shown(self, frame: Frame, key: str) -> str:
         """The box that stands for an operation without a node, or for a tensor's tangent."""

@@ -36,8 +36,11 @@ const SIGNS = {
 /** Kinds and states in words, as in the other faces. */
 const KINDS = {
   function: "custom Function", op: "operation", leaf: "leaf", constant: "constant", output: "output",
-  saved: "saved tensor",
+  saved: "saved tensor", plain: "operation without a node", input: "input", tangent: "tangent", level: "level",
+  region: "part of the graph",
 };
+/** How round the corners of a box are that is no tensor. */
+const ROUND = { function: 9, op: 9, plain: 9, saved: 4, tangent: 0, region: 6, level: 4 };
 const STATES = {
   pending: "has part of its gradient", ready: "ready to run", running: "running now", done: "done",
   freed: "freed", error: "failed here",
@@ -113,6 +116,7 @@ function arrowParts(arrow) {
     svg("path", { class: "wb-line", d: words(arrow.d) }),
     svg("path", { class: "wb-head", d: `M${at(3, 0)}L${at(-8, 5.5)}L${at(-8, -5.5)}Z` }),
   ];
+  if (arrow.kind === "beside") parts.pop();
   if (!arrow.label) return parts;
   const rows = words(arrow.label).split("\n");
   const left = arrow.lx - arrow.lw / 2, top = arrow.ly - rows.length * 8;
@@ -127,7 +131,7 @@ function arrowParts(arrow) {
 /** The parts of a box, as picture.css names them. @param {Box} box @param {Box|undefined} holder */
 function boxParts(box, holder) {
   const { x, y, w, h, kind, state } = box, saved = kind === "saved", lines = list(box.lines).map(words);
-  const round = saved ? 4 : kind === "function" || kind === "op" ? 9 : Math.min(h / 2, 24);
+  const round = ROUND[kind] ?? Math.min(h / 2, 24);
   const frame = (name, by) => {
     const place = { x: x - by, y: y - by, width: w + 2 * by, height: h + 2 * by };
     return svg("rect", { class: name, ...place, rx: Math.max(0, round + by) });
@@ -141,6 +145,8 @@ function boxParts(box, holder) {
   if (state === "running" || state === "error") parts.push(frame("wb-glow", 5));
   parts.push(frame("wb-frame", 0));
   if (kind === "output") parts.push(frame("wb-inner", -4));
+  if (kind === "region" || kind === "level")
+    return [...parts, svg("text", { class: "wb-title", x: x + 12, y: y + 16, "text-anchor": "start" }, box.title)];
   const high = saved ? 16 : 18, top = y + (h - high - 16 * lines.length) / 2; // high: the room of the title
   const place = saved ? { x: x + 8, "text-anchor": "start" } : { x: x + w / 2, "text-anchor": "middle" };
   const base = top + (saved ? 12 : 13.5);
