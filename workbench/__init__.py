@@ -9,7 +9,7 @@ from __future__ import annotations
 from math import e, inf, nan, pi
 from typing import Any as _Any
 
-from . import autograd, nn
+from . import autograd
 from .autograd import quiet as _quiet
 from .autograd.anomaly_mode import is_anomaly_check_nan_enabled, is_anomaly_enabled
 from .autograd.dtypes import (
@@ -40,7 +40,6 @@ from .autograd.tensor import Tensor
 from .ops.arranging import flip, movedim, roll, tril, triu
 from .ops.casting import is_nonzero
 from .ops.choice import clamp, eq, ge, gt, le, lt, maximum, minimum, ne, where
-from .ops.convolution import conv2d
 from .ops.creation import (
     arange,
     empty,
@@ -57,7 +56,6 @@ from .ops.creation import (
     zeros_like,
 )
 from .ops.devices import device
-from .ops.einsum import einsum
 from .ops.elementary import (
     acos,
     asin,
@@ -97,7 +95,6 @@ from .ops.logic import (
     nonzero,
 )
 from .ops.movement import clone, detach, detach_, permute, reshape, squeeze, t, transpose, unsqueeze
-from .ops.normalization import layer_norm
 from .ops.pointwise import (
     abs,
     add,
@@ -143,15 +140,24 @@ numel, is_floating_point = Tensor.numel, Tensor.is_floating_point
 
 _quiet.install()
 
-_on_first_use = {"record": "recording", "show": "recording", "load": "recording", "vmap": "func"}
-_parts_on_first_use = ["func", "utils"]
+_on_first_use = {
+    "record": "recording",
+    "show": "recording",
+    "load": "recording",
+    "vmap": "func",
+    "conv2d": "ops.convolution",
+    "einsum": "ops.einsum",
+    "layer_norm": "ops.normalization",
+}
+_parts_on_first_use = ["func", "nn", "utils"]
 
 
 def __getattr__(name: str) -> _Any:
     from importlib import import_module
 
     if name in _on_first_use:
-        return getattr(import_module(f".{_on_first_use[name]}", __name__), name)
+        found = globals()[name] = getattr(import_module(f".{_on_first_use[name]}", __name__), name)
+        return found
     if name in _parts_on_first_use:
         return import_module(f".{name}", __name__)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,5 +1,6 @@
 """Differentiable operations, one statement each; importing this package gives Tensor its methods."""
 
+from importlib import import_module
 from typing import Any
 
 from . import (
@@ -8,12 +9,9 @@ from . import (
     arranging,
     casting,
     choice,
-    convolution,
     creation,
     devices,
-    einsum,
     elementary,
-    entropy,
     gathering,
     indexing,
     inplace,
@@ -22,16 +20,15 @@ from . import (
     linear,
     logic,
     looking,
-    losses,
     movement,
     naming,
-    normalization,
     pointwise,
     powers,
     products,
     random,
     reduction,
     refitting,
+    remembered,
     reshaping,
     scan,
     shapes,
@@ -41,15 +38,19 @@ from . import (
     statistics,
     strided,
 )
-from .declare import REGISTRY
+
+# Loaded on first use: they give Tensor no methods, and a small program needs none of them.
+_LATER = ("convolution", "einsum", "entropy", "losses", "normalization")
 
 
 def __getattr__(name: str) -> Any:
-    if name != "report":  # which asks for the rules of transforms: most programs run none
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from .families import report
-
-    return report
+    if name in ("REGISTRY", "report"):  # these know of every operation
+        for each in _LATER:
+            import_module(f".{each}", __name__)
+        return getattr(import_module(".declare" if name == "REGISTRY" else ".families", __name__), name)
+    if name in _LATER:
+        return import_module(f".{name}", __name__)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 __all__ = [
@@ -59,12 +60,9 @@ __all__ = [
     "arranging",
     "casting",
     "choice",
-    "convolution",
     "creation",
     "devices",
-    "einsum",
     "elementary",
-    "entropy",
     "gathering",
     "indexing",
     "inplace",
@@ -73,10 +71,8 @@ __all__ = [
     "linear",
     "logic",
     "looking",
-    "losses",
     "movement",
     "naming",
-    "normalization",
     "pointwise",
     "powers",
     "products",
@@ -84,6 +80,7 @@ __all__ = [
     "reduction",
     "refitting",
     "report",
+    "remembered",
     "reshaping",
     "scan",
     "shapes",

@@ -14,7 +14,7 @@ from ..autograd.saved import Packed, saved_as_result
 from ..autograd.state import local
 from ..autograd.tensor import Tensor, link_view
 from ..events import emit, listeners
-from . import batching, tangents
+from . import batching, batchlayers, batchrules, tangents  # noqa: F401  (the rules register themselves)
 from .pushing import push_alone
 
 Tensors = tuple[Tensor, ...]
