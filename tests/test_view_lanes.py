@@ -88,10 +88,10 @@ def test_the_strip_says_which_levels_are_in_force():
 def test_a_node_shows_the_whole_batch_and_says_its_level():
     board = storyboard(samples.per_sample())
     (mul,) = [box for box in last(board).boxes.values() if box.title == "MulBackward0"]
-    assert mul.lines[0] == "product  a batch of 5: each (3,) float64"
+    assert mul.lines[0] == "product  a batch of 5: each (3,)"
     said = {detail.heading: detail.body for detail in mul.details}
     assert said["Level"] == "grad (level 2)"
-    assert said["Batch"] == "a batch of 5: each (3,) float64; one operation computes all of them."
+    assert said["Batch"] == "a batch of 5: each (3,); one operation computes all of them."
 
 
 def test_forward_over_reverse_has_the_tangent_beside_the_node():

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from .facts import Phase, Record, Root, SourceLine
-from .frame import EdgeState, Frame
+from .frame import Frame
+from .states import EdgeState
 from .values import Value, said, series
 
 

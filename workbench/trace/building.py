@@ -6,7 +6,8 @@ import re
 from dataclasses import dataclass
 
 from .facts import Argument, Building, Code, Edge, Saved, SourceLine, TensorSeen
-from .frame import EdgeState, Frame, NodeState
+from .frame import Frame
+from .states import EdgeState, NodeState
 from .values import Value, said, series
 
 

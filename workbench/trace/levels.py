@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 from .building import NodeCreated
 from .facts import Argument, Building, Code, Record, SourceLine, TensorSeen
-from .frame import Frame, OperationState
+from .frame import Frame
+from .states import OperationState
 from .values import Value, said, series
 
 

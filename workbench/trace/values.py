@@ -63,11 +63,11 @@ class Value:
 
     @property
     def kind(self) -> str:
-        """Shape and dtype: `(3,) float64`, or `a batch of 5: each (3,) float64`."""
+        """Shape and dtype: `(3,) float64`; of a batch `a batch of 5: each (3,)`."""
         if not self.batch:
             return f"{self.shape} {self.dtype}"
         sizes = " x ".join(map(str, self.shape[: self.batch]))
-        return f"a batch of {sizes}: each {self.shape[self.batch :]} {self.dtype}"
+        return f"a batch of {sizes}: each {self.shape[self.batch :]}"
 
     @property
     def trouble(self) -> str:

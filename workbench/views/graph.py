@@ -9,7 +9,8 @@ from ..scene.model import Arrow, Box, Detail
 from ..trace.backward import BackwardStarted
 from ..trace.building import NodeCreated, TensorsFound, TensorShown
 from ..trace.facts import Record
-from ..trace.frame import EdgeState, Frame, NodeState, Place, TensorState
+from ..trace.frame import Frame
+from ..trace.states import EdgeState, NodeState, Place, TensorState
 from ..trace.values import Value, series
 from .lanes import Lanes
 from .saying import label_of, trouble_of, value_detail, values_of

@@ -8,8 +8,9 @@ from ..scene.metric import TEXT_COLUMNS
 from ..scene.model import Arrow, Box, Detail
 from ..trace.building import NodeCreated, TensorsFound
 from ..trace.facts import Record, TensorSeen
-from ..trace.frame import Frame, NodeState, OperationState
+from ..trace.frame import Frame
 from ..trace.levels import LevelEntered, OperationRan, TangentPushed, above
+from ..trace.states import NodeState, OperationState
 from .saying import value_detail, values_of
 
 _ORDERS = {2: "second", 3: "third", 4: "fourth", 5: "fifth"}
@@ -165,9 +166,7 @@ class Lanes:
         level = self._seen[id].level if id in self._seen else None
         if level not in self._framed:
             return None
-        about = (
-            "Operations are recorded once for each level that differentiates: here as this level sees them."
-        )
+        about = "Operations are recorded once for each level that differentiates: here as this level sees them."
         title = f"the graph of {frame.levels[level].title}"
         return Box(f"r.{level}", "region", title, details=(Detail("What it is", "text", about),))
 

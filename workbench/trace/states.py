@@ -1,0 +1,77 @@
+"""What a frame knows of each thing in the graph: a node, an operation without one, a tensor, an edge."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal
+
+from .values import Value
+
+if TYPE_CHECKING:
+    from .building import NodeCreated
+    from .levels import OperationRan
+
+PlaceState = Literal["idle", "pending", "ready", "running", "done", "error"]
+
+
+@dataclass(slots=True, kw_only=True)
+class Place:
+    """Where gradients arrive: a node, or a leaf with the AccumulateGrad node that fills its `.grad`."""
+
+    state: PlaceState = "idle"
+    received: tuple[Value | None, ...] = ()  # one gradient per output, as the place was started with
+    waiting: int = 0  # gradients still to come in this backward
+    error: str = ""
+
+
+@dataclass(slots=True, kw_only=True)
+class NodeState(Place):
+    """A node of the graph."""
+
+    made: NodeCreated
+    outputs: dict[int, tuple[str, Value]] = field(default_factory=dict)  # tensor, and its value when made
+    saved: tuple[Value | None, ...] = ()
+    freed: bool = False
+    during: tuple[str, int] | None = None  # the backward it was born in, and the order of derivative it belongs to
+    tangent_of: str | None = None  # the tensor whose tangent it computed
+
+
+@dataclass(slots=True, kw_only=True)
+class OperationState:
+    """An operation without a node."""
+
+    made: OperationRan
+    during: tuple[str, int] | None = None
+
+
+@dataclass(slots=True, kw_only=True)
+class TensorState(Place):
+    """A tensor as it is now; `role` says what it is in the graph if it stands there for itself."""
+
+    id: str
+    name: str | None
+    value: Value
+    version: int
+    requires_grad: bool
+    node: str | None
+    output_nr: int
+    grad: Value | None
+    level: str | None = None
+    below: str | None = None  # what it stands for, one or more levels below
+    grad_before: Value | None = None  # what the last accumulation was added to
+    role: Literal["leaf", "constant"] | None = None
+
+
+@dataclass(slots=True)
+class EdgeState:
+    """A way from what made a value (`source`) to the node that used it; a gradient goes the other way.
+
+    The seed of a backward travels such an edge too: from outside (`target` None) to the node it starts at.
+    """
+
+    source: str
+    target: str | None
+    output_nr: int
+    differentiable: bool = True
+    state: Literal["idle", "flowing", "done"] = "idle"
+    grad: Value | None = None
