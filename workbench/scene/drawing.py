@@ -12,7 +12,7 @@ from typing import Literal
 
 from .layout import TIE, Layout
 from .metric import CHARACTER, LINE, TITLE_LINE, columns
-from .model import AROUND, Arrow, Box, Scene
+from .model import AROUND, PLACED, Arrow, Box, Scene
 from .routes import GAP, Place, Point, Way
 from .shown import FREED, arrow_fields, box_fields
 from .sizes import CHIP_PAD, LABEL_PAD
@@ -22,6 +22,7 @@ _HEAD_LENGTH, _HEAD_WIDTH = 11, 11
 _BASELINE = 12  # px from a 16 px line's upper edge to the feet of its letters
 _DISC = 9
 _RADII = {"function": 9, "op": 9, "plain": 9, "saved": 4, "tangent": 0, "region": 6, "level": 4}
+_RADII |= {"cell": 0, "bar": 1, "ghost": 1, "event": 4, "text": 0, "heading": 0, "line": 2, "frame": 6}
 _CIRCLE = 0.5523  # how far along a quarter circle's tangents its Bézier points lie, in radii
 
 
@@ -91,6 +92,9 @@ def _box(box: Box, layout: Layout) -> Group:
         holder = layout.boxes[box.holder]
         shapes.append(_path("wb-tie", _tie(holder, place)))
     radius = _RADII.get(box.kind, min(place.h / 2, 24))
+    classes = f"wb-box wb-kind-{box.kind} wb-state-{box.state}"
+    if box.kind in PLACED:
+        return Group(f"{classes} wb-shade-{box.shade}", shown["alt"], _placed(box, place, shown, radius))
     if box.state in ("running", "error"):
         shapes.append(_rect("wb-glow", _grown(place, 5), radius + 5))
     shapes.append(_rect("wb-frame", place, radius))
@@ -104,7 +108,22 @@ def _box(box: Box, layout: Layout) -> Group:
         x, y = place.x, place.y + place.h / 2
         shapes.append(Shape("circle", "wb-disc", {"cx": x, "cy": y, "r": _DISC}))
         shapes.append(_path("wb-sign", _SIGNS[box.state](x, y)))
-    return Group(f"wb-box wb-kind-{box.kind} wb-state-{box.state}", shown["alt"], shapes)
+    return Group(classes, shown["alt"], shapes)
+
+
+def _placed(box: Box, place: Place, shown: dict, radius: float) -> list[Shape]:
+    """A box of a chart: its title in the middle of a small one, else at the upper left, and lines below."""
+    shapes = [_rect("wb-glow", _grown(place, 4), radius + 4)] if box.state in ("running", "error") else []
+    shapes.append(_rect("wb-frame", place, radius))
+    if not shown["title"]:
+        return shapes
+    if box.kind in ("cell", "bar", "ghost", "event"):
+        return [*shapes, _text("wb-title", place.x + place.w / 2, place.y + place.h / 2 + 4, shown["title"], "middle")]
+    x, y = place.x + 4, place.y + _BASELINE + (4 if box.kind == "frame" else 1)
+    shapes.append(_text("wb-title", x, y, shown["title"], "start"))
+    for n, line in enumerate(shown["lines"], 1):
+        shapes.append(_text("wb-text", x, y + LINE * n, line, "start"))
+    return shapes
 
 
 def _tie(holder: Place, chip: Place) -> str:

@@ -56,6 +56,8 @@ class Layout:
 
 def laid_out(scene: Scene, boxes: dict[str, Size], labels: dict[str, Size]) -> Layout:
     """The layout of the scene's boxes and arrow labels of these sizes, with values going down."""
+    if any(box.place for box in scene.boxes.values()):
+        return _chart(scene)
     strip, width = _strip(scene, boxes)
     blocks = _blocks(scene, boxes)
     if not blocks:
@@ -97,6 +99,22 @@ def laid_out(scene: Scene, boxes: dict[str, Size], labels: dict[str, Size]) -> L
         round(top - bottom + 2 * MARGIN + _top(strip)),
         {id: strip[id] if id in strip else places[id].moved(shift) for id in scene.boxes},
         {id: ways[id].moved(shift) for id in scene.arrows},
+    )
+
+
+def _chart(scene: Scene) -> Layout:
+    """Every box where it says, arrows straight."""
+    places = {}
+    for box in scene.boxes.values():
+        if box.place is None:
+            raise ValueError(f"Box {box.id!r} has no place, but others in the scene have one.")
+        x, y, w, h = box.place
+        places[box.id] = Place(x + MARGIN, y + MARGIN, w, h)
+    return Layout(
+        round(max(place.x + place.w for place in places.values()) + MARGIN),
+        round(max(place.y + place.h for place in places.values()) + MARGIN),
+        places,
+        {arrow.id: beside(places[arrow.source], places[arrow.target]) for arrow in scene.arrows.values()},
     )
 
 

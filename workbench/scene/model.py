@@ -21,6 +21,14 @@ BoxKind = Literal[
     "tangent",
     "level",
     "region",
+    "cell",
+    "bar",
+    "ghost",
+    "event",
+    "text",
+    "heading",
+    "line",
+    "frame",
 ]
 BoxState = Literal["future", "idle", "pending", "ready", "running", "done", "freed", "over", "error"]
 ArrowKind = Literal["edge", "constant", "tangent", "beside"]
@@ -28,6 +36,9 @@ ArrowState = Literal["future", "idle", "flowing", "done"]
 Phase = Literal["forward", "backward"]
 
 AROUND = ("level", "region")  # the kinds of boxes that no arrow leads to
+# The kinds that stand where they are told: a heat map's cell, a chart's bar and the one it is compared with, a mark on
+# a timeline, text without a frame, bold or in the lines of a program, and a frame around others.
+PLACED = ("cell", "bar", "ghost", "event", "text", "heading", "line", "frame")
 FORMAT, VERSION = "workbench-storyboard", 1
 
 
@@ -44,6 +55,9 @@ class Detail:
 class Box:
     """A thing in the picture; a box with a `holder` hangs on that box (a saved tensor on its node).
 
+    In a chart every box has a `place`: (x, y, width, height) in px. Its `shade`, from -4 to 4, says how far a number
+    lies below or above zero. Elsewhere the layout places the boxes.
+
     A box of the kind "region" is drawn around those that name it as their `region`. Those of the kind "level" stand
     in a strip of their own above the picture, in order.
     """
@@ -55,6 +69,8 @@ class Box:
     state: BoxState = "idle"
     holder: str | None = None
     region: str | None = None
+    place: tuple[float, float, float, float] | None = None
+    shade: int = 0
     alt: str = ""
     details: tuple[Detail, ...] = ()
 

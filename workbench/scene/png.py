@@ -25,9 +25,7 @@ _CORNERS = {("bold", "normal"): "-Bold", ("normal", "italic"): "-Oblique", ("bol
 _lock = threading.Lock()  # matplotlib draws in one thread at a time
 
 
-def to_png(
-    storyboard: Storyboard, k: int | None = None, theme: str | Theme = "light", scale: float = 2
-) -> bytes:
+def to_png(storyboard: Storyboard, k: int | None = None, theme: str | Theme = "light", scale: float = 2) -> bytes:
     """The picture after step k as a PNG image, `scale` pixels to the px."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
@@ -82,9 +80,7 @@ def _write(axes: Axes, shape: Shape, look: dict[str, str], depth: int) -> None:
         color=look["fill"],
         font=_font(look.get("font-weight", "normal"), look.get("font-style", "normal")),
         fontsize=float(look["font-size"].removesuffix("px")),
-        horizontalalignment={"start": "left", "middle": "center", "end": "right"}[
-            shape.attributes["text-anchor"]
-        ],
+        horizontalalignment={"start": "left", "middle": "center", "end": "right"}[shape.attributes["text-anchor"]],
         verticalalignment="baseline",
         parse_math=False,
         usetex=False,
@@ -107,17 +103,11 @@ def _outline(shape: Shape) -> Outline:
     at = shape.attributes
     if shape.element == "circle":
         return Outline.circle((at["cx"], at["cy"]), at["r"])
-    d = (
-        _rounded(at["x"], at["y"], at["width"], at["height"], at["rx"])
-        if shape.element == "rect"
-        else at["d"]
-    )
+    d = _rounded(at["x"], at["y"], at["width"], at["height"], at["rx"]) if shape.element == "rect" else at["d"]
     codes, points = [], []
     for command, numbers in re.findall(r"([MLCZ])([^MLCZ]*)", d):
         pairs = [tuple(map(float, pair.split(","))) for pair in numbers.split()] or [(0.0, 0.0)]
-        code = {"M": Outline.MOVETO, "L": Outline.LINETO, "C": Outline.CURVE4, "Z": Outline.CLOSEPOLY}[
-            command
-        ]
+        code = {"M": Outline.MOVETO, "L": Outline.LINETO, "C": Outline.CURVE4, "Z": Outline.CLOSEPOLY}[command]
         codes += [code] * len(pairs)
         points += pairs
     return Outline(points, codes)

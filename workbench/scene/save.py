@@ -29,9 +29,7 @@ def save(storyboard: Storyboard, path: str | PathLike[str]) -> None:
     path = Path(path)
     face = _FACES.get(path.suffix.lower())
     if face is None:
-        raise ValueError(
-            f"Cannot save a picture as {path.name!r}: use a name that ends in {_listed(list(_FACES))}."
-        )
+        raise ValueError(f"Cannot save a picture as {path.name!r}: use a name that ends in {_listed(list(_FACES))}.")
     content = face(storyboard)
     write_whole(path, content.encode() if isinstance(content, str) else content)
 

@@ -5,7 +5,17 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from .metric import CHIP_COLUMNS, HEADING_COLUMNS, LABEL_COLUMNS, TEXT_COLUMNS, TITLE_COLUMNS, clean, cut
+from .metric import (
+    CHARACTER,
+    CHIP_COLUMNS,
+    HEADING_COLUMNS,
+    LABEL_COLUMNS,
+    TEXT_COLUMNS,
+    TITLE_COLUMNS,
+    clean,
+    columns,
+    cut,
+)
 from .model import Arrow, Box, Scene
 
 KIND_WORDS = {
@@ -20,6 +30,14 @@ KIND_WORDS = {
     "tangent": "tangent",
     "level": "level",
     "region": "part of the graph",
+    "cell": "number",
+    "bar": "bar",
+    "ghost": "bar of the other run",
+    "event": "event",
+    "text": "text",
+    "heading": "heading",
+    "line": "line of code",
+    "frame": "frame",
 }
 TENSORS = ("leaf", "constant", "input", "output")
 FREED = "freed"  # the word on a saved tensor that was let go
@@ -41,13 +59,18 @@ def box_fields(box: Box) -> dict[str, Any]:
     """What of a box can change with a step, as shown: texts fitted into the box, alt made if not given."""
     chip = box.kind == "saved"
     room = {"saved": CHIP_COLUMNS, "region": HEADING_COLUMNS}.get(box.kind, TITLE_COLUMNS)
+    title, more = clean(box.title), CHIP_COLUMNS if chip else TEXT_COLUMNS
+    if box.place is not None:
+        room = more = max(0, int((box.place[2] - 4) // CHARACTER))
+        title = "" if box.kind in ("cell", "bar", "ghost") and columns(title) > room else title  # its alt says it
     details = [{"heading": clean(each.heading), "kind": each.kind, "body": native(each.body)} for each in box.details]
     return {
-        "title": cut(clean(box.title), room),
-        "lines": [cut(clean(line), CHIP_COLUMNS if chip else TEXT_COLUMNS) for line in box.lines],
+        "title": cut(title, room) if room else "",
+        "lines": [cut(clean(line), more) for line in box.lines],
         "state": box.state,
         "alt": clean(box.alt) or _box_alt(box),
         "details": details,
+        **({} if box.place is None else {"shade": box.shade}),
     }
 
 

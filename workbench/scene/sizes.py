@@ -51,6 +51,8 @@ def _larger(one: Size, other: Size) -> Size:
 
 
 def _box_size(box: Box, arguments: int) -> Size:
+    if box.place is not None:
+        return box.place[2:]
     shown = box_fields(box)
     text = max((columns(line) * CHARACTER for line in shown["lines"]), default=0.0)
     if box.kind == "saved":

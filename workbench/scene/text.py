@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterable
 
 from .metric import clean, cut
 from .model import AROUND, Arrow, Box, Scene
@@ -40,6 +41,8 @@ def _opening_lines(storyboard: Storyboard) -> list[str]:
 def graph_lines(scene: Scene) -> list[str]:
     """The graph as a tree: the outputs first, and under each box what it was made from, in order."""
     there = {id: box for id, box in scene.boxes.items() if box.state != "future"}
+    if any(box.place for box in scene.boxes.values()):
+        return chart_lines(there.values())
     made_from, saved = defaultdict(list), defaultdict(list)
     used = set()
     for box in there.values():
@@ -82,6 +85,17 @@ def graph_lines(scene: Scene) -> list[str]:
     for region in [box for box in there.values() if box.kind == "region"]:
         inside = [box.title for box in standing if box.region == region.id]
         lines.append(_line(f"{region.title}: {', '.join(inside)}"))
+    return lines or ["(nothing yet)"]
+
+
+def chart_lines(boxes: Iterable[Box]) -> list[str]:
+    """A chart's boxes one a line, as far as they say something; the numbers of a heat map are its heading's to tell."""
+    told = [box for box in boxes if box.kind != "cell" and (box.title or box.alt)]
+    lines = [
+        _line(": ".join(filter(None, (box.alt or box.title, "" if box.alt else ", ".join(box.lines))))) for box in told
+    ]
+    if len(lines) > _LONGEST:
+        lines[_LONGEST:] = [f"… and {len(lines) - _LONGEST} more"]
     return lines or ["(nothing yet)"]
 
 

@@ -15,7 +15,7 @@
 
 const FORMAT = "workbench-storyboard", VERSION = 1;
 const PLAY_MS = 900, TRAVEL_MS = 450;
-const CHANGEABLE = ["title", "lines", "state", "alt", "details", "label"];
+const CHANGEABLE = ["title", "lines", "state", "shade", "alt", "details", "label"];
 const CHARACTER = 7.25; // px: the layout's own width of a column of text, whatever the font
 const WIDE = /[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\uff00-\uff60\u{1f300}-\u{1faff}]/u;
 const SMALLEST = 0.7; // a picture opens no smaller, so that its text stays readable; it scrolls instead
@@ -44,6 +44,10 @@ const ROUND = { function: 9, op: 9, plain: 9, saved: 4, tangent: 0, region: 6, l
 const STATES = {
   pending: "has part of its gradient", ready: "ready to run", running: "running now", done: "done",
   freed: "freed", error: "failed here",
+};
+/** The boxes of a chart: how round, and whether their title stands in the middle. */
+const CHART = {
+  cell: [0, true], bar: [1, true], ghost: [1, true], event: [4, true], text: [0], heading: [0], line: [2], frame: [6],
 };
 const STALE = "out of date"; // a saved tensor does not fail: its node does
 const KEYS = [
@@ -131,7 +135,7 @@ function arrowParts(arrow) {
 /** The parts of a box, as picture.css names them. @param {Box} box @param {Box|undefined} holder */
 function boxParts(box, holder) {
   const { x, y, w, h, kind, state } = box, saved = kind === "saved", lines = list(box.lines).map(words);
-  const round = ROUND[kind] ?? Math.min(h / 2, 24);
+  const round = kind in CHART ? CHART[kind][0] : ROUND[kind] ?? Math.min(h / 2, 24);
   const frame = (name, by) => {
     const place = { x: x - by, y: y - by, width: w + 2 * by, height: h + 2 * by };
     return svg("rect", { class: name, ...place, rx: Math.max(0, round + by) });
@@ -145,6 +149,14 @@ function boxParts(box, holder) {
   if (state === "running" || state === "error") parts.push(frame("wb-glow", 5));
   parts.push(frame("wb-frame", 0));
   if (kind === "output") parts.push(frame("wb-inner", -4));
+  if (kind in CHART) {
+    const [, middle] = CHART[kind], base = middle ? y + h / 2 + 4 : y + (kind === "frame" ? 16 : 13);
+    const at = middle ? { x: x + w / 2, "text-anchor": "middle" } : { x: x + 4, "text-anchor": "start" };
+    const text = (name, row, i) => parts.push(svg("text", { class: name, ...at, y: base + 16 * i }, words(row)));
+    if (box.title) text("wb-title", box.title, 0);
+    if (!middle) lines.forEach((line, i) => text("wb-text", line, i + 1));
+    return parts;
+  }
   if (kind === "region" || kind === "level")
     return [...parts, svg("text", { class: "wb-title", x: x + 12, y: y + 16, "text-anchor": "start" }, box.title)];
   const high = saved ? 16 : 18, top = y + (h - high - 16 * lines.length) / 2; // high: the room of the title
@@ -178,7 +190,8 @@ function picture(storyboard, { boxes, arrows }) {
   const root = svg("svg", frame, ...groups.values(), dots);
   const draw = (item) => {
     const group = groups.get(item), role = "d" in item ? "arrow" : "box";
-    group.setAttribute("class", `wb-${role} wb-kind-${item.kind} wb-state-${item.state}`);
+    const shade = item.kind in CHART ? ` wb-shade-${item.shade ?? 0}` : "";
+    group.setAttribute("class", `wb-${role} wb-kind-${item.kind} wb-state-${item.state}${shade}`);
     group.dataset.state = item.state;
     group.setAttribute("aria-label", words(item.alt || item.title || item.label || item.id));
     group.replaceChildren(...(role === "arrow" ? arrowParts(item) : boxParts(item, boxes.get(item.holder))));
