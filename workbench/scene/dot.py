@@ -5,13 +5,22 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from .model import AROUND, Arrow, Box
+from .model import AROUND, PLACED, Arrow, Box
 from .shown import FREED, TENSORS, arrow_fields, box_fields
 from .storyboard import Storyboard
 from .theme import Theme, theme_named
 
 if TYPE_CHECKING:
     import graphviz
+
+_WIDTHS = ("1.75", "1.5", "3", "5", "7.5")
+_TONES = {
+    "plus": ("shade-4", "shade-4"),
+    "minus": ("shade--4", "shade--4"),
+    "mixed": ("op-soft", "op-soft"),
+    "faint": ("saved-stroke", "saved-soft"),
+    "bad": ("error", "error"),
+}
 
 
 def to_dot(storyboard: Storyboard, k: int | None = None, theme: str | Theme = "light") -> str:
@@ -56,7 +65,8 @@ def to_digraph(storyboard: Storyboard, k: int | None = None, theme: str | Theme 
 def _box_attributes(box: Box, colours: dict[str, str]) -> dict[str, str]:
     shown = box_fields(box)
     freed = box.state == "freed"
-    role = FREED if freed else {"plain": "constant", "input": "constant"}.get(box.kind, box.kind)
+    quiet = box.kind in ("plain", "input", *PLACED)
+    role = FREED if freed else "constant" if quiet else box.kind
     attributes = {
         "label": _label([f"{shown['title']} ({FREED})" if freed else shown["title"], *shown["lines"]]),
         "fillcolor": colours[f"{role}-fill"],
@@ -73,7 +83,7 @@ def _box_attributes(box: Box, colours: dict[str, str]) -> dict[str, str]:
         attributes["peripheries"] = "2"
     if box.state in ("pending", "ready", "running"):
         attributes |= {"color": colours["gradient"], "penwidth": "4" if box.state == "running" else "2"}
-    if box.state == "error":
+    if box.state in ("differs", "error"):
         attributes |= {"color": colours["error"], "penwidth": "4"}
     return attributes
 
@@ -85,13 +95,13 @@ def _arrow_attributes(arrow: Arrow, colours: dict[str, str]) -> dict[str, str]:
     style = "dashed" if arrow.kind == "constant" else "solid"
     if arrow.state == "idle":
         return {"style": style, "color": colours["edge-stroke"], "fontcolor": colours["edge-ink"]}
-    return {
-        "style": style,
-        "dir": "back",
-        "color": colours["gradient"],
-        "fontcolor": colours["gradient-ink"],
-        "penwidth": "3.5" if arrow.state == "flowing" else "1.75",
-    }
+    if arrow.weight:
+        line, ink = _TONES[arrow.tone]
+        looks = {"color": colours[line], "fontcolor": colours[ink], "penwidth": _WIDTHS[arrow.weight]}
+    else:
+        width = "3.5" if arrow.state == "flowing" else "1.75"
+        looks = {"color": colours["gradient"], "fontcolor": colours["gradient-ink"], "penwidth": width}
+    return {"style": "dashed" if arrow.tone in ("faint", "bad") else style, "dir": "back"} | looks
 
 
 def _label(lines: list[str]) -> str:
