@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from .. import errors
+from ..events import emit, listeners
 from .ctx import FunctionCtx, no_setup_context
 from .levels import Level, Lifted, below, entered, lift, value_of
 from .tensor import Tensor
@@ -46,7 +47,10 @@ def apply_batched(cls: Any, args: tuple[Any, ...], level: Level) -> Any:
             rule = generated(cls, dims, level)
             output = rule.apply(*values)
             out_dims = rule.out_dims
-    return _relifted(output, out_dims, level, args, values)
+    output = _relifted(output, out_dims, level, args, values)
+    if listeners:
+        emit(("batched", cls, args, tuple(output) if isinstance(output, tuple | list) else (output,), level))
+    return output
 
 
 def _unbatched(thing: Any) -> Any:
