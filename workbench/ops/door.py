@@ -19,6 +19,7 @@ from ..autograd.state import local
 from ..autograd.tensor import InferenceTensor, Tensor, link_view, part_of, wrap
 from ..events import emit, listeners
 from . import refusals
+from .telling import told
 
 FLOAT32, FLOAT64 = np.dtype("float32"), np.dtype("float64")
 NUMBER = (bool, int, float, np.number, np.bool_)
@@ -82,7 +83,7 @@ def perform(op: Any, args: tuple[Any, ...]) -> tuple[tuple[Tensor, ...], tuple[T
         if state.anomaly:
             remember(node)
         if listeners:
-            emit(("created", node, tuple([given[name] for name in op.said]), outs))
+            emit(("created", node, told(op, tuple([given[name] for name in op.said])), outs))
     if modes.dual is not None and floating and op.formulas and not modes.inference:
         from .lifting import push_duals
 

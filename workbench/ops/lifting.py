@@ -16,6 +16,7 @@ from ..autograd.tensor import Tensor, link_view
 from ..events import emit, listeners
 from . import batching, batchlayers, batchrules, tangents  # noqa: F401  (the rules register themselves)
 from .pushing import push_alone
+from .telling import told
 
 Tensors = tuple[Tensor, ...]
 
@@ -102,7 +103,7 @@ def _record(op: Any, args: tuple[Any, ...], level: Level) -> tuple[Tensors, Tens
         if node.keeps_result:
             node.s_result = saved_as_result(outs[0])
         if listeners:
-            emit(("created", node, tuple([given[name] for name in op.said]), outs))
+            emit(("created", node, told(op, tuple([given[name] for name in op.said])), outs))
     return outs, tuple([lift(extra, level) for extra in extras])
 
 

@@ -16,6 +16,7 @@ from ..autograd.node import edge_of, sequence
 from ..autograd.tensor import Tensor, link_view
 from ..events import emit, listeners
 from .compile import compiled
+from .telling import USUAL, told
 
 NAMES: dict[str, Any] = {
     "__name__": __name__,
@@ -30,6 +31,7 @@ NAMES: dict[str, Any] = {
     "sequence": sequence,
     "edge_of": edge_of,
     "link_view": link_view,
+    "told": told,
     "f64": np.dtype("float64"),
     "f32": np.dtype("float32"),
 }
@@ -96,8 +98,10 @@ def _text(op: Any) -> str:
         out += [f"node.fit = None if {number}a0.shape == a1.shape else ({fit})"]
     if op.kind == "view":
         out += ["t._fn = None", f"link_view(t, {first})", "t._meta.view_fn = node"]
-    told = ", ".join(op.said)
-    out += ["if listeners:", f"    emit(('created', node, ({told},), (t,)))", "return t"]
+    said = f"({', '.join(op.said)},)"
+    if {*op.said} & {*USUAL}:
+        said = f"told(OP, {said})"
+    out += ["if listeners:", f"    emit(('created', node, {said}, (t,)))", "return t"]
     return _function(op, out)
 
 
