@@ -84,7 +84,9 @@ class Frame:
             return f"the result of {self.operations[self.results[id]].made.name}"
         if tensor.below is not None:
             return self.called(tensor.below)
-        return "an unnamed leaf" if tensor.requires_grad else "a constant"
+        if tensor.requires_grad:
+            return "an unnamed leaf"
+        return "a constant" if tensor.level is None else "an input"
 
     def output(self, id: str, nr: int) -> str:
         """What an output of a node is called, or a leaf."""
