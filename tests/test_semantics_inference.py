@@ -207,3 +207,26 @@ def test_26_8_views_of_normal_tensors(torch: Any) -> Any:
         versions = y._version, plain._version, [v._version for v in views]
     facts = [(v.is_inference(), v._is_view(), v.requires_grad) for v in views]
     return versions, facts, y, plain, raised(views[1].add_, 1), raised(views[0].add_, 1), plain._version
+
+
+@same
+def test_26_9_data_that_becomes_an_inference_tensor(torch: Any) -> Any:
+    x = torch.tensor([3.0, 4.0], requires_grad=True)
+    before = (x * x).sum()
+    with torch.inference_mode():
+        i = torch.tensor([1.0, 2.0])
+    x.data = i
+    facts = x.is_inference(), x.requires_grad, x._version, x
+    return (
+        facts,
+        raised((x * x).sum().backward),
+        before.requires_grad,
+        raised(torch.mul, x, torch.ones(2).requires_grad_()),
+    )
+
+
+@same
+def test_9_6_data_of_integers(torch: Any) -> Any:
+    x, plain = torch.tensor([3.0, 4.0], requires_grad=True), torch.zeros(2)
+    plain.data = torch.tensor([1, 2])
+    return raised(setattr, x, "data", torch.tensor([1])), x, plain, raised(setattr, x, "data", torch.tensor([True]))

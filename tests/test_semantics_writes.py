@@ -213,3 +213,16 @@ def test_4_8_a_base_written_through_a_repeated_view(write: str) -> None:
         return refused, view.grad_fn.name(), raised(view.sum().backward), x.grad
 
     compare(program)
+
+
+@pytest.mark.parametrize("write", ["t[True] += 1", "t[True] = y", "t[True] = 5.0", "t[False] += 1", "t[None] += 1"])
+def test_4_9_a_write_under_one_truth_value(write: str) -> None:
+    def program(torch: Any) -> Any:
+        x, y = torch.tensor([1.0, 2.0], requires_grad=True), torch.tensor([5.0, 6.0], requires_grad=True)
+        t = x * 1
+        exec(write, {"t": t, "y": y})
+        made = chain(t.grad_fn)
+        t.sum().backward()
+        return t, made, x.grad, y.grad
+
+    compare(program)

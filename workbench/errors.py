@@ -118,6 +118,7 @@ AMBIGUOUS_TRUTH = "Boolean value of Tensor with {} is ambiguous"
 NO_DTYPE = (
     "the workbench has no tensors of dtype {}; it has {}: convert the array first, e.g. with array.astype('float64')."
 )
+DATA_INTEGERS = "data set to a tensor that requires gradients must be floating point or complex dtype"
 ONE_ELEMENT = "only one element tensors can be converted to Python scalars"
 FLOAT_OF_GRAD = (
     "Converting a tensor with requires_grad=True to a scalar may lead to unexpected behavior.\n"

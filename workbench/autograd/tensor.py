@@ -89,7 +89,12 @@ class Tensor(Facts):
     def data(self, new: Tensor) -> None:
         if not isinstance(new, Tensor):
             raise TypeError(errors.DATA_KIND.format(type(new).__name__))
+        if self._rg and new._array.dtype.kind != "f":
+            raise RuntimeError(errors.DATA_INTEGERS)
         self._array = new._array
+        if type(self) is Tensor and type(new) is InferenceTensor:
+            storage_of(self)  # which goes on counting
+            self.__class__ = InferenceTensor
 
     @property
     def _version(self) -> int:
@@ -160,9 +165,7 @@ class Tensor(Facts):
         """The same memory as a new leaf."""
         return part_of(self, self._array)
 
-    def _detached(self) -> Tensor:
-        """The same memory without history."""
-        return part_of(self, self._array)
+    _detached = _again  # the same memory without history
 
     def __hash__(self) -> int:
         return id(self)
@@ -235,10 +238,8 @@ def wrap(array: np.ndarray, requires_grad: bool = False, kind: type[Tensor] | No
     t = kind()
     t._array = array if type(array) is np.ndarray else np.asarray(array)
     t._rg = requires_grad
-    t._fn = None
     t._nr = 0
-    t._storage = None
-    t._meta = None
+    t._fn = t._storage = t._meta = None
     return t
 
 

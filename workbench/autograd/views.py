@@ -68,7 +68,7 @@ def gather(array: np.ndarray, geometry: Geometry, layout: Geometry) -> np.ndarra
 
 def check_distinct(shape: tuple[int, ...], strides: tuple[int, ...]) -> None:
     """RuntimeError where elements to be written are one and the same."""
-    if any([n > 1 and not step for n, step in zip(shape, strides, strict=True)]):
+    if 0 not in shape and any([n > 1 and not step for n, step in zip(shape, strides, strict=True)]):
         raise RuntimeError(errors.ELEMENTS_ARE_ONE)
 
 

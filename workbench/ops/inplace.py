@@ -23,7 +23,7 @@ from .arguments import fitting, number_of
 from .declare import define, method
 from .index_refusals import check_put
 from .indexing import located, put
-from .movement import expand, view
+from .movement import expand, unsqueeze, view
 from .refusals import EXPANDED, check_broadcast, check_overlap
 
 
@@ -272,7 +272,10 @@ def setitem(self: Tensor, index: Any, value: Any) -> None:
     """Write into part of the tensor: through a view of it, and element by element where index tensors are used."""
     if index is False:
         return
-    part, where = located(self, (index,) if isinstance(index, slice) and self._array.ndim else index)
+    if index is True:
+        part, where = unsqueeze(self, 0), None
+    else:
+        part, where = located(self, (index,) if isinstance(index, slice) and self._array.ndim else index)
     if not isinstance(value, Tensor):
         value = wrap(np.asarray(value, dtype=self._array.dtype))
     if where is not None:
