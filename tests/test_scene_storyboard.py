@@ -12,7 +12,7 @@ from workbench.scene.shown import arrow_fields, box_fields
 from workbench.scene.storyboard import Storyboard
 
 BOX = {"id", "kind", "holder", "x", "y", "w", "h", "title", "lines", "state", "alt", "details"}
-ARROW = {"id", "kind", "source", "target", "d", "lx", "ly", "lw", "lh", "label", "state", "alt"}
+ARROW = {"id", "kind", "source", "target", "d", "lx", "ly", "lw", "lh", "label", "state", "weight", "tone", "alt"}
 STEP = {"caption", "phase", "cursor", "focus", "boxes", "arrows"}
 
 

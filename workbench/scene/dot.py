@@ -13,7 +13,7 @@ from .theme import Theme, theme_named
 if TYPE_CHECKING:
     import graphviz
 
-_WIDTHS = ("1.75", "1.5", "3", "5", "7.5")
+_WIDTHS = ("1.75", "1.5", "3", "4.5", "6.5")
 _TONES = {
     "plus": ("shade-4", "shade-4"),
     "minus": ("shade--4", "shade--4"),

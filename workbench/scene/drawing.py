@@ -18,11 +18,11 @@ from .shown import FREED, arrow_fields, box_fields
 from .sizes import CHIP_PAD, LABEL_PAD
 from .storyboard import Storyboard
 
-_HEAD_LENGTH, _HEAD_WIDTH = 11, 11
+_HEADS = ((11, 11), (9, 9), (11, 11), (13, 17), (15, 23))  # length and width of an arrow's head, by its weight
 _BASELINE = 12  # px from a 16 px line's upper edge to the feet of its letters
 _DISC = 9
 _RADII = {"function": 9, "op": 9, "plain": 9, "saved": 4, "tangent": 0, "region": 6, "level": 4}
-_RADII |= {"cell": 0, "bar": 1, "ghost": 1, "event": 4, "text": 0, "heading": 0, "line": 2, "frame": 6}
+_RADII |= {"cell": 0, "bar": 1, "ghost": 1, "event": 4, "text": 0, "heading": 0, "line": 2, "frame": 6, "tick": 0}
 _CIRCLE = 0.5523  # how far along a quarter circle's tangents its Bézier points lie, in radii
 
 
@@ -57,7 +57,7 @@ def _arrow(arrow: Arrow, scene: Scene, layout: Layout) -> Group:
     shown, way = arrow_fields(arrow, scene), layout.arrows[arrow.id]
     shapes = [_path("wb-line", way.d)]
     if arrow.kind != "beside":
-        shapes.append(_path("wb-head", _head(way, climbing=arrow.state != "idle")))
+        shapes.append(_path("wb-head", _head(way, climbing=arrow.state != "idle", weight=arrow.weight)))
     if shown["label"]:
         lines = shown["label"].split("\n")
         x, height = way.label.x, LINE * len(lines)
@@ -68,10 +68,11 @@ def _arrow(arrow: Arrow, scene: Scene, layout: Layout) -> Group:
         for line in lines:
             shapes.append(_text("wb-label", x + LABEL_PAD, y + _BASELINE, line, "start"))
             y += LINE
-    return Group(f"wb-arrow wb-kind-{arrow.kind} wb-state-{arrow.state}", shown["alt"], shapes)
+    looks = f" wb-weight-{arrow.weight} wb-tone-{arrow.tone}" if arrow.weight else ""
+    return Group(f"wb-arrow wb-kind-{arrow.kind} wb-state-{arrow.state}{looks}", shown["alt"], shapes)
 
 
-def _head(way: Way, climbing: bool) -> str:
+def _head(way: Way, climbing: bool, weight: int) -> str:
     """A triangle at the arrow's upper or lower end, reaching over the gap between the line and the box."""
     points = way.points if climbing else way.points[::-1]
     (x, y), *rest = points
@@ -80,8 +81,9 @@ def _head(way: Way, climbing: bool) -> str:
     length = hypot(x - from_x, y - from_y)
     dx, dy = (x - from_x) / length, (y - from_y) / length
     tip = (x + dx * GAP, y + dy * GAP)
-    foot = (tip[0] - dx * _HEAD_LENGTH, tip[1] - dy * _HEAD_LENGTH)
-    side = (-dy * _HEAD_WIDTH / 2, dx * _HEAD_WIDTH / 2)
+    long, wide = _HEADS[weight]
+    foot = (tip[0] - dx * long, tip[1] - dy * long)
+    side = (-dy * wide / 2, dx * wide / 2)
     return _polygon(tip, (foot[0] + side[0], foot[1] + side[1]), (foot[0] - side[0], foot[1] - side[1]))
 
 
@@ -95,7 +97,7 @@ def _box(box: Box, layout: Layout) -> Group:
     classes = f"wb-box wb-kind-{box.kind} wb-state-{box.state}"
     if box.kind in PLACED:
         return Group(f"{classes} wb-shade-{box.shade}", shown["alt"], _placed(box, place, shown, radius))
-    if box.state in ("running", "error"):
+    if box.state in ("running", "differs", "error"):
         shapes.append(_rect("wb-glow", _grown(place, 5), radius + 5))
     shapes.append(_rect("wb-frame", place, radius))
     if box.kind == "output":
@@ -117,7 +119,7 @@ def _placed(box: Box, place: Place, shown: dict, radius: float) -> list[Shape]:
     shapes.append(_rect("wb-frame", place, radius))
     if not shown["title"]:
         return shapes
-    if box.kind in ("cell", "bar", "ghost", "event"):
+    if box.kind in ("cell", "bar", "ghost", "event", "tick"):
         return [*shapes, _text("wb-title", place.x + place.w / 2, place.y + place.h / 2 + 4, shown["title"], "middle")]
     x, y = place.x + 4, place.y + _BASELINE + (4 if box.kind == "frame" else 1)
     shapes.append(_text("wb-title", x, y, shown["title"], "start"))
@@ -176,6 +178,10 @@ _SIGNS = {
     "ready": _dot,
     "running": lambda x, y: _polygon((x - 3, y - 5), (x + 5.5, y), (x - 3, y + 5)),
     "done": lambda x, y: _line((x - 4, y + 0.5), (x - 1, y + 3.5), (x + 4, y - 3)),
+    "differs": lambda x, y: (
+        f"{_line((x - 4.5, y - 2), (x + 4.5, y - 2))} {_line((x - 4.5, y + 2), (x + 4.5, y + 2))} "
+        f"{_line((x - 2.5, y + 5.5), (x + 2.5, y - 5.5))}"
+    ),
     "error": lambda x, y: (
         f"{_line((x - 3.5, y - 3.5), (x + 3.5, y + 3.5))} {_line((x - 3.5, y + 3.5), (x + 3.5, y - 3.5))}"
     ),

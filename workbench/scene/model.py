@@ -29,16 +29,17 @@ BoxKind = Literal[
     "heading",
     "line",
     "frame",
+    "tick",
 ]
-BoxState = Literal["future", "idle", "pending", "ready", "running", "done", "freed", "over", "error"]
+BoxState = Literal["future", "idle", "pending", "ready", "running", "done", "freed", "over", "differs", "error"]
 ArrowKind = Literal["edge", "constant", "tangent", "beside"]
 ArrowState = Literal["future", "idle", "flowing", "done"]
-Phase = Literal["forward", "backward"]
+ArrowTone = Literal["", "plus", "minus", "mixed", "faint", "bad"]
 
 AROUND = ("level", "region")  # the kinds of boxes that no arrow leads to
 # The kinds that stand where they are told: a heat map's cell, a chart's bar and the one it is compared with, a mark on
-# a timeline, text without a frame, bold or in the lines of a program, and a frame around others.
-PLACED = ("cell", "bar", "ghost", "event", "text", "heading", "line", "frame")
+# a timeline, text without a frame, bold or in the lines of a program, a frame around others, and a label of an axis.
+PLACED = ("cell", "bar", "ghost", "event", "text", "heading", "line", "frame", "tick")
 FORMAT, VERSION = "workbench-storyboard", 1
 
 
@@ -81,7 +82,8 @@ class Arrow:
 
     Tangents go down ways of their own; an arrow of the kind "beside" leads from a box to its tangent's, at its side.
 
-    The arrows into one box stand in the order of its arguments. A label may have several lines (`\\n`).
+    The arrows into one box stand in the order of its arguments. A label may have several lines (`\\n`). With a `weight`
+    from 1 to 4 it is as broad as its gradient is large, and has the colour of its `tone`.
     """
 
     id: str
@@ -90,6 +92,8 @@ class Arrow:
     kind: ArrowKind = "edge"
     label: str = ""
     state: ArrowState = "idle"
+    weight: int = 0
+    tone: ArrowTone = ""
     alt: str = ""
 
 
@@ -107,7 +111,7 @@ class Step:
     """What changes at one stop of the player: per box and arrow only the fields that differ from before."""
 
     caption: str
-    phase: Phase = "forward"
+    phase: str = "forward"  # a word that a player shows; it opens before the first "backward"
     cursor: dict[str, Any] | None = None  # {"file", "line", "text"} of the user's code
     focus: str | None = None  # the box the step is about
     boxes: dict[str, dict[str, Any]] = field(default_factory=dict)

@@ -38,6 +38,7 @@ KIND_WORDS = {
     "heading": "heading",
     "line": "line of code",
     "frame": "frame",
+    "tick": "label of an axis",
 }
 TENSORS = ("leaf", "constant", "input", "output")
 FREED = "freed"  # the word on a saved tensor that was let go
@@ -50,6 +51,7 @@ STATE_WORDS = {
     "done": "done",
     "freed": "freed",
     "over": "",  # its title says so
+    "differs": "differs",
     "error": "failed here",
 }
 STALE = "out of date"  # a saved tensor does not fail: what was written into since makes its node fail
@@ -80,6 +82,8 @@ def arrow_fields(arrow: Arrow, scene: Scene) -> dict[str, Any]:
     return {
         "label": "\n".join(cut(clean(line), LABEL_COLUMNS) for line in lines),
         "state": arrow.state,
+        "weight": arrow.weight,
+        "tone": arrow.tone,
         "alt": clean(arrow.alt) or _arrow_alt(arrow, scene),
     }
 

@@ -90,7 +90,7 @@ def graph_lines(scene: Scene) -> list[str]:
 
 def chart_lines(boxes: Iterable[Box]) -> list[str]:
     """A chart's boxes one a line, as far as they say something; the numbers of a heat map are its heading's to tell."""
-    told = [box for box in boxes if box.kind != "cell" and (box.title or box.alt)]
+    told = [box for box in boxes if box.kind not in ("cell", "tick") and (box.title or box.alt)]
     lines = [
         _line(": ".join(filter(None, (box.alt or box.title, "" if box.alt else ", ".join(box.lines))))) for box in told
     ]

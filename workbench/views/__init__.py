@@ -7,10 +7,11 @@ from collections.abc import Callable, Sequence
 from ..scene.storyboard import Storyboard
 from ..trace.facts import Record
 from ..trace.timeline import Timeline
+from .flow import Flow
 from .graph import Graph
 from .telling import View, tell
 
-VIEWS: dict[str, Callable[[Sequence[Record]], View]] = {"graph": Graph}
+VIEWS: dict[str, Callable[[Sequence[Record]], View]] = {"graph": Graph, "flow": Flow}
 
 
 def storyboard(trace: Timeline, view: str = "graph") -> Storyboard:

@@ -72,6 +72,10 @@ class Graph:
                 arrows.append(_seed(frame, edge.source, edge.output_nr))
         return boxes, arrows
 
+    def remarks(self, frame: Frame) -> list[str]:
+        """Nothing to add: the events say it all."""
+        return []
+
     def focus(self, frame: Frame) -> str | None:
         """The box that the last event was about."""
         key = frame.focus

@@ -27,6 +27,9 @@ class View(Protocol):
     def draw(self, frame: Frame, keys: Iterable[str]) -> tuple[list[Box], list[Arrow]]:
         """The boxes and arrows that the frame's `keys` concern, as they are now."""
 
+    def remarks(self, frame: Frame) -> list[str]:
+        """Clauses to be added to the caption of the step that the frame has come to."""
+
     def focus(self, frame: Frame) -> str | None:
         """The box that the last event was about."""
 
@@ -44,7 +47,7 @@ def tell(trace: Timeline, view: View) -> Storyboard:
         events = trace.events[begin:end]
         begin = end
         frame.touched = {}
-        step = Step(_caption(events, frame, higher), next(event.phase for event in events if not event.quiet))
+        step = Step(_caption(events, frame, higher, view), next(event.phase for event in events if not event.quiet))
         drawn = view.draw(frame, frame.touched)
         step.boxes = _differences(drawn[0], now, boxes)
         step.arrows = _differences(drawn[1], now, arrows)
@@ -54,7 +57,7 @@ def tell(trace: Timeline, view: View) -> Storyboard:
     return Storyboard(Scene(view.title, boxes, arrows), steps or [Step(NOTHING)], view.title)
 
 
-def _caption(events: Sequence[Record], frame: Frame, higher: Mapping[str, str]) -> str:
+def _caption(events: Sequence[Record], frame: Frame, higher: Mapping[str, str], view: View) -> str:
     """Apply the events of one step, and say what happened, and inside which transforms."""
     clauses: list[str] = []
     joined: list[str] = []
@@ -76,6 +79,7 @@ def _caption(events: Sequence[Record], frame: Frame, higher: Mapping[str, str]) 
     if joined:
         clauses.append(f"what it computed joins the graph as {series(joined)}")
     clauses += [f"tangents are pushed through what it computes: {series(pushed)}"] if running and pushed else pushed
+    clauses += view.remarks(frame)
     after = frame.inside
     inside = min(before, after, key=len)
     caption = f"Inside {inside}: {'; '.join(clauses)}" if inside else "; ".join(clauses)

@@ -15,7 +15,7 @@
 
 const FORMAT = "workbench-storyboard", VERSION = 1;
 const PLAY_MS = 900, TRAVEL_MS = 450;
-const CHANGEABLE = ["title", "lines", "state", "shade", "alt", "details", "label"];
+const CHANGEABLE = ["title", "lines", "state", "shade", "alt", "details", "label", "weight", "tone"];
 const CHARACTER = 7.25; // px: the layout's own width of a column of text, whatever the font
 const WIDE = /[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\uff00-\uff60\u{1f300}-\u{1faff}]/u;
 const SMALLEST = 0.7; // a picture opens no smaller, so that its text stays readable; it scrolls instead
@@ -31,7 +31,7 @@ const ICONS = {
 /** The sign of a state, around the middle of its disc. */
 const SIGNS = {
   pending: "M0-5a5 5 0 0 0 0 10z", ready: "M-4 0a4 4 0 1 0 8 0a4 4 0 1 0-8 0z", running: "M-3-5 5.5 0-3 5z",
-  done: "M-4 .5-1 3.5 4-3", error: "M-3.5-3.5 3.5 3.5M-3.5 3.5 3.5-3.5",
+  done: "M-4 .5-1 3.5 4-3", differs: "M-4.5-2h9M-4.5 2h9M-2.5 5.5 2.5-5.5", error: "M-3.5-3.5 3.5 3.5M-3.5 3.5 3.5-3.5",
 };
 /** Kinds and states in words, as in the other faces. */
 const KINDS = {
@@ -43,12 +43,14 @@ const KINDS = {
 const ROUND = { function: 9, op: 9, plain: 9, saved: 4, tangent: 0, region: 6, level: 4 };
 const STATES = {
   pending: "has part of its gradient", ready: "ready to run", running: "running now", done: "done",
-  freed: "freed", error: "failed here",
+  freed: "freed", differs: "differs", error: "failed here",
 };
 /** The boxes of a chart: how round, and whether their title stands in the middle. */
 const CHART = {
   cell: [0, true], bar: [1, true], ghost: [1, true], event: [4, true], text: [0], heading: [0], line: [2], frame: [6],
+  tick: [0, true],
 };
+const HEADS = [[8, 5.5], [6, 4.5], [8, 5.5], [10, 8.5], [12, 11.5]]; // an arrow's head by its weight
 const STALE = "out of date"; // a saved tensor does not fail: its node does
 const KEYS = [
   ["→", "step"], ["←", "back"], ["Home", "first step"], ["End", "last step"], ["Space", "play or pause"],
@@ -116,9 +118,10 @@ function ends(d) {
 function arrowParts(arrow) {
   const { upper, lower } = ends(arrow.d), { x, y, dx, dy } = arrow.state === "idle" ? lower : upper;
   const at = (along, across) => `${x + along * dx - across * dy} ${y + along * dy + across * dx}`;
+  const [long, half] = HEADS[arrow.weight] ?? HEADS[0];
   const parts = [
     svg("path", { class: "wb-line", d: words(arrow.d) }),
-    svg("path", { class: "wb-head", d: `M${at(3, 0)}L${at(-8, 5.5)}L${at(-8, -5.5)}Z` }),
+    svg("path", { class: "wb-head", d: `M${at(3, 0)}L${at(-long, half)}L${at(-long, -half)}Z` }),
   ];
   if (arrow.kind === "beside") parts.pop();
   if (!arrow.label) return parts;
@@ -146,7 +149,7 @@ function boxParts(box, holder) {
     const d = `M${from} ${start}C${bend} ${start} ${bend} ${end} ${x} ${end}`;
     parts.push(svg("path", { class: "wb-tie", d }));
   }
-  if (state === "running" || state === "error") parts.push(frame("wb-glow", 5));
+  if (["running", "differs", "error"].includes(state)) parts.push(frame("wb-glow", 5));
   parts.push(frame("wb-frame", 0));
   if (kind === "output") parts.push(frame("wb-inner", -4));
   if (kind in CHART) {
@@ -190,7 +193,8 @@ function picture(storyboard, { boxes, arrows }) {
   const root = svg("svg", frame, ...groups.values(), dots);
   const draw = (item) => {
     const group = groups.get(item), role = "d" in item ? "arrow" : "box";
-    const shade = item.kind in CHART ? ` wb-shade-${item.shade ?? 0}` : "";
+    const shade = item.kind in CHART ? ` wb-shade-${item.shade ?? 0}`
+      : item.weight ? ` wb-weight-${item.weight} wb-tone-${item.tone}` : "";
     group.setAttribute("class", `wb-${role} wb-kind-${item.kind} wb-state-${item.state}${shade}`);
     group.dataset.state = item.state;
     group.setAttribute("aria-label", words(item.alt || item.title || item.label || item.id));
@@ -206,7 +210,7 @@ function picture(storyboard, { boxes, arrows }) {
     if (calm() || !moving.length) return;
     const runs = moving.map((arrow) => {
       const path = groups.get(arrow).querySelector(".wb-line");
-      const dot = svg("circle", { class: `wb-dot wb-dot-${arrow.state}`, r: 6 });
+      const dot = svg("circle", { class: `wb-dot wb-dot-${arrow.state}`, r: arrow.weight ? 3 + 1.5 * arrow.weight : 6 });
       return { path, dot, length: path.getTotalLength(), up: arrow.state === "flowing" };
     });
     dots.append(...runs.map(({ dot }) => dot));

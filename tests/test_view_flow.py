@@ -1,0 +1,179 @@
+"""The flow view: how broad arrows are, which signs they bear, where gradients add up and where one is summed."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+import workbench as torch
+from workbench.recording import Trace
+from workbench.scene.dot import to_dot
+from workbench.scene.svg import to_svg
+from workbench.views import storyboard
+
+
+def told(function, *numbers):
+    """The flow of a function's gradient, and the scene after its last step."""
+    leaves = [torch.tensor(each, requires_grad=True) for each in numbers]
+    with torch.record() as trace:
+        function(*leaves).backward()
+    board = storyboard(trace, "flow")
+    return board, board.at(len(board.steps) - 1)
+
+
+def lines_of(board, kind="leaf", start="arrived"):
+    """What stands in boxes of a kind about arriving gradients, step by step, without repetitions."""
+    found = []
+    for k in range(len(board.steps)):
+        for box in board.at(k).boxes.values():
+            said = [line for line in box.lines if line.startswith((start, "(", "+", "=")) and "float" not in line]
+            if box.kind == kind and said and (not found or found[-1] != said):
+                found.append(said)
+    return found
+
+
+def test_a_fork_adds_as_gradients_arrive():
+    board, _ = told(lambda a: a * a + 3 * a, 2.0)
+    assert lines_of(board) == [["arrived 3.0", "(2 still to come)"], ["arrived 3.0 + 2.0 + 2.0 = 7.0"]]
+    assert [step.caption.rpartition("; ")[2] for step in board.steps[5:7]] == [
+        "at an unnamed leaf arrived 3.0 (2 still to come).",
+        "at an unnamed leaf arrived 3.0 + 2.0 + 2.0 = 7.0.",
+    ]
+
+
+def test_a_negative_gradient_is_taken_away_and_more_than_four_are_counted():
+    board, _ = told(lambda a: a - 3 * a, 2.0)
+    assert lines_of(board)[-1] == ["arrived 1.0 − 3.0 = -2.0"]
+    board, _ = told(lambda a: a + a + a + a + a + a, 2.0)
+    assert lines_of(board)[-1][-2:] == ["+ 2 more", "= 6.0"]
+
+
+def test_arrays_stand_below_each_other_and_large_ones_have_norms():
+    board, _ = told(lambda a: (a * 1.5).sum() + (a * 2.25).sum(), [1.0, 2.0, 3.0])
+    (leaf,) = [box for box in board.at(len(board.steps) - 1).boxes.values() if box.kind == "leaf"]
+    assert leaf.lines[-4:] == ("arrived", "[2.25 2.25 2.25]", "+ [1.5 1.5 1.5]", "= [3.75 3.75 3.75]")
+    board, _ = told(lambda a: (a * 3.0).sum() + (a * 4.0).sum(), np.ones((40, 40)).tolist())
+    (leaf,) = [box for box in board.at(len(board.steps) - 1).boxes.values() if box.kind == "leaf"]
+    assert leaf.lines[-2:] == ("arrived 2 gradients:", "‖160‖ and ‖120‖")
+
+
+def test_a_node_with_two_outputs_adds_for_each():
+    a = torch.tensor([1.0, 2.0], requires_grad=True)
+    with torch.record() as trace:
+        one, two = (2 * a).unbind()
+        (one * 3 + two * 4 + two * 5).backward()
+    board = storyboard(trace, "flow")
+    (box,) = [box for box in board.at(len(board.steps) - 1).boxes.values() if box.title == "UnbindBackward0"]
+    assert box.lines[-1] == "output 1 5.0 + 4.0 = 9.0"
+
+
+def test_broadcasting_says_both_shapes():
+    rows = torch.ones(4, 3)
+    board, scene = told(lambda bias: (rows + bias).sum(), [0.0, 0.0, 0.0])
+    (label,) = [arrow.label for arrow in scene.arrows.values() if "summed" in arrow.label]
+    assert label == "[4. 4. 4.]\n‖6.928‖ all +\n(4, 3) summed to (3,)"
+    assert (
+        "the gradient for an unnamed leaf is (4, 3) summed to (3,), as the value was repeated" in board.steps[4].caption
+    )
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda a: torch.cat([a, a * 2]).sum(),
+        lambda a: torch.stack([a, a]).sum(),
+        lambda a: (a.reshape(1, 2) * torch.ones(1, 2)).sum(),
+        lambda a: (a.reshape(2, 1) @ torch.ones(1, 3)).sum(),
+        lambda a: a.sum(),
+    ],
+)
+def test_what_is_no_sum_of_repeated_values_is_not_said_to_be_one(function):
+    _, scene = told(function, [1.0, 2.0])
+    assert not any("summed" in arrow.label for arrow in scene.arrows.values())
+
+
+def test_breadth_follows_the_norm_and_colour_the_sign():
+    _, scene = told(lambda a: (a * torch.tensor([1.0, -1.0])).sum() * -1000.0, [1.0, 2.0])
+    looks = {arrow.label.split("\n")[0]: (arrow.weight, arrow.tone) for arrow in scene.arrows.values() if arrow.weight}
+    assert looks == {
+        "1.0": (1, "plus"),
+        "-1000.0": (4, "minus"),
+        "[-1000. -1000.]": (4, "minus"),
+        "[-1000. 1000.]": (4, "mixed"),
+    }
+
+
+def test_every_label_of_an_array_says_its_signs():
+    _, scene = told(lambda a: (a * torch.tensor([0.0, 1.0, 2.0])).sum() + (a * -1).sum() * 3, [1.0, 2.0, 3.0])
+    signs = {line.split("‖ ")[1] for arrow in scene.arrows.values() for line in arrow.label.split("\n") if "‖" in line}
+    assert signs == {"all +", "+ and 0", "all −"}
+
+
+def test_a_gradient_that_vanishes_and_one_that_is_not_finite_have_a_word_and_a_look():
+    _, scene = told(lambda a, b: a.sqrt() + (b * 1e-9).sigmoid(), 0.0, 1.0)
+    odd = {arrow.label: (arrow.weight, arrow.tone) for arrow in scene.arrows.values() if "\n" in arrow.label}
+    assert odd == {"inf\nNOT FINITE": (4, "bad"), "2.5e-10\nVANISHING": (1, "faint")}
+    warned = [box.lines[-1] for box in scene.boxes.values() if box.kind == "leaf"]
+    assert warned == ["gradient NOT FINITE", "gradient VANISHING"]
+
+
+def test_a_gradient_of_zero_says_so():
+    _, scene = told(lambda a: a.relu() * 2, -1.0)
+    assert {arrow.label for arrow in scene.arrows.values()} >= {"0.0\nzero"}
+
+
+def test_nothing_saved_is_shown_and_every_gradient_has_a_label():
+    board, scene = told(lambda a: (a * a).exp(), 0.5)
+    assert not any(box.kind == "saved" for box in board.scene.boxes.values())
+    assert all(arrow.label for arrow in scene.arrows.values())
+
+
+def test_a_second_backward_starts_afresh():
+    a = torch.tensor(2.0, requires_grad=True)
+    with torch.record() as trace:
+        y = a * a
+        y.backward(retain_graph=True)
+        y.backward()
+    board = storyboard(trace, "flow")
+    assert board.title == "Gradient flow of y"
+    sums = [[line for line in board.at(k).boxes["t1"].lines if "=" in line] for k in range(len(board.steps))]
+    once = ["arrived 2.0 + 2.0 = 4.0"]
+    assert sums == [[], [], once, once, once, [], once, once, once]
+
+
+def test_an_empty_trace_says_that_nothing_happened():
+    with torch.record() as trace:
+        pass
+    assert "Nothing joined the graph" in repr(trace.show("flow"))
+
+
+def test_a_saved_trace_tells_the_same(tmp_path):
+    a = torch.tensor(2.0, requires_grad=True)
+    with torch.record() as trace:
+        (a * a + 3 * a).backward()
+    trace.save(tmp_path / "flow.json")
+    again = torch.load(tmp_path / "flow.json")
+    assert isinstance(again, Trace)
+    assert repr(again.show("flow")) == repr(trace.show("flow"))
+
+
+def test_all_faces_have_the_breadths(tmp_path):
+    board, _ = told(lambda a, b: a.sqrt() - b, 0.0, 1.0)
+    k = len(board.steps) - 1
+    svg = to_svg(board, k)
+    assert "wb-weight-4 wb-tone-bad" in svg and "wb-tone-minus" in svg
+    assert "penwidth=6.5" in to_dot(board, k)
+    arrows = board.to_dict()["arrows"]
+    assert all(arrow["weight"] == 0 and arrow["tone"] == "" for arrow in arrows)
+    assert any(change.get("tone") == "bad" for step in board.to_dict()["steps"] for change in step["arrows"].values())
+
+
+def test_values_too_many_to_keep_are_still_drawn():
+    with torch.record(limit=2) as trace:
+        a = torch.tensor([1.0, 2.0, math.inf], requires_grad=True)
+        (a * a + a).sum().backward()
+    board = storyboard(trace, "flow")
+    (leaf,) = [box for box in board.at(len(board.steps) - 1).boxes.values() if box.kind == "leaf"]
+    assert "gradient NOT FINITE" in leaf.lines

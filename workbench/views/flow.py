@@ -1,0 +1,188 @@
+"""Gradient flow: how large what travels is and which sign it has, where it adds up, and where it is summed."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+
+from ..scene.metric import LABEL_COLUMNS, TEXT_COLUMNS, columns
+from ..scene.model import Arrow, ArrowTone, Box
+from ..trace.backward import BackwardStarted, NodeFinished
+from ..trace.building import NodeCreated
+from ..trace.facts import Record
+from ..trace.frame import EdgeState, Frame, Place
+from ..trace.values import Value, number
+from .graph import Graph
+
+_VANISHING = 1e-4  # of the seed: less is said to vanish
+_TERMS = 4  # gradients told one by one where they add up
+# Operations that repeat a smaller operand, so that its gradient is a sum. (Others of these shapes, such as matrix
+# products, are no plain sums, and `cat` is none at all.)
+_REPEATS = {"add", "sub", "mul", "div", "pow", "maximum", "minimum", "where", "addmm", "expand", "copy"}
+
+
+class Flow(Graph):
+    """The graph with gradients in the foreground: nothing saved is shown, arrows are as broad as what they carry."""
+
+    def __init__(self, events: Iterable[Record]) -> None:
+        events = list(events)
+        super().__init__(events)
+        self.title = self.title.replace("Graph of", "Gradient flow of").replace("Autograd graph", "Gradient flow")
+        seeds = [root.seed for event in events if isinstance(event, BackwardStarted) for root in event.roots]
+        sent = [grad for event in events if isinstance(event, NodeFinished) for grad in event.grads]
+        norms = [norm for norm in map(_norm, seeds) if norm]
+        self._seed = min(norms, default=0.0)
+        norms += [norm for norm in map(_norm, sent) if norm >= _VANISHING * self._seed and norm]
+        self._largest = max(norms, default=1.0)
+        # Four breadths: a little more than the same is already broader, and the largest is at the broad end.
+        self._ratio = max(1.5, (self._largest / min(norms, default=1.0)) ** 0.25)
+        self._edges: dict[str, dict[str, None]] = {}  # place -> the edges that gradients reach it by
+        self._order: dict[str, int] = {}  # edge -> when a gradient last arrived by it
+        for when, event in enumerate(events):
+            if isinstance(event, NodeCreated):
+                for index, edge in enumerate(event.edges):
+                    self._edges.setdefault(edge.target or "", {})[f"{event.node}.{index}"] = None
+            elif isinstance(event, BackwardStarted):
+                for root in event.roots:
+                    self._edges.setdefault(root.node, {})[f"{root.node}.seed{root.output_nr}"] = None
+            elif isinstance(event, NodeFinished):
+                self._order |= {f"{event.node}.{index}": when for index in range(len(event.grads))}
+
+    def draw(self, frame: Frame, keys: Iterable[str]) -> tuple[list[Box], list[Arrow]]:
+        """The boxes and arrows that the frame's `keys` concern, as they are now."""
+        boxes, arrows = super().draw(frame, keys)
+        boxes = [box for box in boxes if box.kind != "saved"]
+        for box in boxes:
+            if box.id in frame.nodes or (box.id in frame.tensors and box.kind == "leaf"):
+                box.lines += (*self._arrivals(frame, box.id), *self._warnings(frame.place(box.id)))
+        for arrow in arrows:
+            edge = frame.edges.get(arrow.id)
+            if edge is not None and edge.state != "idle" and edge.grad is not None:
+                arrow.weight, arrow.tone = self._weight(edge.grad), self._tone(edge.grad)
+                arrow.label = self._label(frame, arrow.id, edge, edge.grad)
+        return boxes, arrows
+
+    def remarks(self, frame: Frame) -> list[str]:
+        """What the captions of the graph leave out: where gradients add up, and where one is summed."""
+        said: list[str] = []
+        for key in frame.touched:
+            edge = frame.edges.get(key)
+            if edge is not None and edge.state == "flowing" and (summed := _summed(frame, key, edge)):
+                said.append(f"the gradient for {frame.called(edge.source)} is {summed}, as the value was repeated")
+            elif edge is None and (key in frame.nodes or key in frame.tensors):
+                arriving = any(each.state == "flowing" for _, each in self._into(frame, key))
+                if arriving and (lines := self._arrivals(frame, key)):
+                    said.append(f"at {frame.called(key)} {' '.join(lines)}")
+        return said
+
+    def _into(self, frame: Frame, id: str) -> list[tuple[str, EdgeState]]:
+        """The edges by which gradients have come to a place in this backward, in the order they came."""
+        known = [(key, frame.edges[key]) for key in self._edges.get(id, ()) if key in frame.edges]
+        came = [(key, edge) for key, edge in known if edge.state != "idle"]
+        return sorted(came, key=lambda each: self._order.get(each[0], -1))
+
+    def _arrivals(self, frame: Frame, id: str) -> list[str]:
+        """What has arrived at a fork so far and its sum, for each output of a node."""
+        place, into = frame.place(id), self._into(frame, id)
+        came: dict[int, list[Value]] = {}
+        for _, edge in into:
+            if edge.grad is not None:
+                came.setdefault(edge.output_nr, []).append(edge.grad)
+        waiting = place.waiting if place.state == "pending" else 0
+        lines = []
+        for nr, grads in sorted(came.items()):
+            if len(grads) > 1:
+                lines += _addition("arrived" if len(came) == 1 else f"output {nr}", grads)
+            elif waiting:
+                lines.append(f"arrived {grads[0].text(line=TEXT_COLUMNS - 8)}")
+        return [*lines, f"({waiting} still to come)"] if waiting else lines
+
+    def _warnings(self, place: Place) -> list[str]:
+        words = [self._word(grad) for grad in place.received if grad is not None]
+        return list(dict.fromkeys(f"gradient {word}" for word in words if word in ("NOT FINITE", "VANISHING")))
+
+    def _word(self, grad: Value) -> str:
+        """What stands out about a gradient; empty for an ordinary one."""
+        if grad.nonfinite:
+            return "NOT FINITE"
+        if not grad.norm:
+            return "zero" if math.prod(grad.shape) else ""
+        return "VANISHING" if grad.norm < _VANISHING * self._seed else ""
+
+    def _weight(self, grad: Value) -> int:
+        if grad.nonfinite:
+            return 4
+        if self._word(grad):
+            return 1
+        steps = math.log(self._largest / (grad.norm or self._largest)) / math.log(self._ratio)
+        return max(1, 4 - math.floor(steps + 1e-6))
+
+    def _tone(self, grad: Value) -> ArrowTone:
+        if grad.nonfinite:
+            return "bad"
+        if self._word(grad) or grad.min is None or grad.max is None:
+            return "faint"
+        return "plus" if grad.min >= 0 else "minus" if grad.max <= 0 else "mixed"
+
+    def _label(self, frame: Frame, key: str, edge: EdgeState, grad: Value) -> str:
+        lines = [grad.text(line=LABEL_COLUMNS)]
+        if grad.shape:
+            lines.append(f"‖{number(grad.norm)}‖ {_signs(grad)}".rstrip())
+        lines += filter(None, [_summed(frame, key, edge), self._word(grad)])
+        return "\n".join(lines)
+
+
+def _norm(grad: Value | None) -> float:
+    return 0.0 if grad is None or grad.nonfinite else grad.norm
+
+
+def _signs(grad: Value) -> str:
+    """The signs of an array's values."""
+    if grad.nonfinite or grad.min is None or grad.max is None or not grad.norm:
+        return ""
+    if grad.min >= 0:
+        return "all +" if grad.min > 0 else "+ and 0"
+    return ("all −" if grad.max < 0 else "− and 0") if grad.max <= 0 else "+ and −"
+
+
+def _summed(frame: Frame, key: str, edge: EdgeState) -> str:
+    """`(4, 3) summed to (3,)` where the node had repeated what it now sends a gradient to."""
+    node = frame.nodes.get(edge.target or "")
+    if node is None or edge.grad is None or node.made.operation not in _REPEATS or len(node.received) != 1:
+        return ""
+    before, after = node.received[0], edge.grad.shape
+    if before is None or math.prod(after) >= math.prod(before.shape) or not _repeated(after, before.shape):
+        return ""
+    return f"{before.shape} summed to {after}"
+
+
+def _repeated(small: Sequence[int], large: Sequence[int]) -> bool:
+    """Whether an array of the one shape can be repeated to the other."""
+    pairs = zip(reversed(small), reversed(large), strict=False)
+    return len(small) <= len(large) and all(one in (1, other) for one, other in pairs)
+
+
+def _addition(start: str, grads: list[Value]) -> list[str]:
+    """`arrived 1.0 + 3.0 = 4.0`, or one below the other where they are long."""
+    total = _total(grads)
+    terms = [grad.text(line=TEXT_COLUMNS - 2) for grad in grads[:_TERMS]]
+    if total is None or any(term.startswith(("from", "no")) for term in terms):
+        norms = " and ".join([f"‖{number(grad.norm)}‖" for grad in grads[:_TERMS]])
+        return [f"{start} {len(grads)} gradients:", norms, *([f"their sum ‖{number(total.norm)}‖"] if total else [])]
+    result = total.text(line=TEXT_COLUMNS - 2)
+    signed = [f"− {term[1:]}" if term.startswith("-") else f"+ {term}" for term in terms[1:]]
+    if len(grads) > _TERMS:
+        signed.append(f"+ {len(grads) - _TERMS} more")
+    line = " ".join([start, terms[0], *signed, "=", result])
+    return [line] if columns(line) <= TEXT_COLUMNS else [start, terms[0], *signed, f"= {result}"]
+
+
+def _total(grads: list[Value]) -> Value | None:
+    """The sum, if all values are known."""
+    arrays = [np.array(grad.values).reshape(grad.shape) for grad in grads if grad.values is not None]
+    if len(arrays) < len(grads) or len({array.shape for array in arrays}) > 1:
+        return None
+    with np.errstate(all="ignore"):
+        return Value.of(np.sum(arrays, axis=0))
