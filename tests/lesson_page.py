@@ -142,8 +142,9 @@ def study(name: str, place: Path) -> Iterator[Lesson]:
         assert page.locator(".wb-player").count() == 0
         lab.run_all(page)
         page.wait_for_function(f"document.querySelectorAll('.wb-player').length === {len(stills)}")
-        names = [player.get_attribute("aria-label") for player in page.locator(".wb-player").all()]
-        titles = [name.removeprefix("Player: ") for name in names]
-        opened = {title: Player(page, title).says("position") for title in titles}
+        players = page.locator(".wb-player").all()
+        titles = [player.get_attribute("aria-label").removeprefix("Player: ") for player in players]
+        positions = [player.locator(".wb-position").text_content() for player in players]
+        opened = dict(zip(titles, positions, strict=True))
         yield Lesson(page, lab, folder, stills, opened)
         assert_clean(page)

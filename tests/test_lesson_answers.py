@@ -22,6 +22,21 @@ ANSWERS = {
         ("lesson07-16a", "prediction = [0, 1, 0]", "lesson07-17"),
         ("lesson07-25", "prediction = 2", "lesson07-26"),
     ],
+    "09-pushing-forward": [
+        ("lesson09-05", "prediction = 7", "lesson09-06"),
+        ("lesson09-10", "prediction = 0", "lesson09-11"),
+        ("lesson09-17", "prediction = [3, 1]", "lesson09-18"),
+        ("lesson09-22", "pushes, walks_back = 1_000_000, 1", "lesson09-23"),
+        ("lesson09-31", "prediction = [10, 6]", "lesson09-32"),
+    ],
+    "10-functions-of-functions": [
+        ("lesson10-05", "second, third = 12, 6", "lesson10-06"),
+        ("lesson10-12", "prediction = [1, 2]", "lesson10-13"),
+        ("lesson10-17", "shape = [5]", "lesson10-18"),
+        ("lesson10-22", "shape = [5, 3]", "lesson10-23"),
+        ("lesson10-28", "prediction = [[10, 6], [6, 0]]", "lesson10-29"),
+        ("lesson10-33", "prediction = 1", "lesson10-34"),
+    ],
 }
 
 

@@ -1,0 +1,82 @@
+"""Lessons 9 and 10 in a real JupyterLab: two lanes, two storeys, the strip of levels, by keys and by clicks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from lesson_page import Lesson, Player, study
+from playwright.sync_api import Locator
+
+PUSHING, FUNCTIONS = "09-pushing-forward.ipynb", "10-functions-of-functions.ipynb"
+
+
+@pytest.fixture(scope="module", params=[PUSHING, FUNCTIONS])
+def lesson(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lesson]:
+    with study(request.param, tmp_path_factory.mktemp("transforms")) as lesson:
+        yield lesson
+
+
+def players(lesson: Lesson) -> list[Player]:
+    """All of a lesson's players, from top to bottom, whatever they are called."""
+
+    class Nth(Player):
+        def __init__(self, root: Locator) -> None:
+            self.page, self.root = lesson.page, root
+
+    return [Nth(root) for root in lesson.page.locator(".wb-player").all()]
+
+
+def shown(player: Player) -> set[str]:
+    """The titles of what is there."""
+    return set(player.boxes())
+
+
+def test_both_pictures_of_a_lesson_stand_still_first_and_say_what_they_show(lesson: Lesson) -> None:
+    assert len(lesson.stills) == len(players(lesson)) == 2
+    assert all("Levels: " in alt and width > 200 and height > 200 for alt, width, height in lesson.stills)
+
+
+def test_every_picture_is_stepped_from_the_first_step_to_the_last_and_back(lesson: Lesson) -> None:
+    for player in players(lesson):
+        player.press("Home")
+        first = shown(player)
+        last = int(player.says("position").partition(" / ")[2])
+        for step in range(2, last + 1):
+            player.press("ArrowRight")
+            assert player.says("position") == f"{step} / {last}"
+            assert player.says("sentence").endswith(".")
+        assert len(shown(player)) > len(first)
+        player.press("Home")
+        assert shown(player) == first
+
+
+def test_the_lanes_and_the_storeys_are_there_in_the_end(lesson: Lesson) -> None:
+    upper, lower = players(lesson)
+    for player in (upper, lower):
+        player.press("End")
+    if "tangent of sin" in shown(upper):  # lesson 9
+        assert {"sin", "mul", "tangent of x", "tangent of sin", "tangent of mul"} <= shown(upper)
+        assert {"Cube", "tangent of Cube"} <= shown(lower)
+    else:  # lesson 10
+        assert any(title.startswith("second order: ") for title in shown(upper))
+        assert {"CosBackward0", "SinBackward0"} <= shown(upper)
+        assert any("vmap of 5" in title for title in shown(lower))
+
+
+def test_a_click_shows_what_a_tangent_or_a_node_is_made_of(lesson: Lesson) -> None:
+    player = players(lesson)[0]
+    player.press("End")
+    box = "tangent of mul" if "tangent of mul" in shown(player) else "CosBackward0"
+    player.open(box)
+    assert player.says("panel-title") == box
+    assert len(player.details()) > 1
+    player.press("Escape")
+
+
+def test_axe_finds_nothing_in_either_theme(lesson: Lesson) -> None:
+    for theme in ("Dark", "Light"):
+        lesson.put_on(theme)
+        for player in players(lesson):
+            player.press("End")
+        lesson.assert_accessible()
