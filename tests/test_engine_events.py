@@ -55,9 +55,16 @@ def test_what_is_not_recorded_is_not_told(heard: list[Any]) -> None:
     x = w.tensor([1.0, 2.0], requires_grad=True)
     with w.no_grad():
         (x * 2).exp()
-    _ = x.detach() * 2, x > 0, x.shape
-    Exp.apply(x.detach(), 2)
+    _ = x > 0, x.shape, w.ones(2) * 2
+    Exp.apply(w.ones(2), 2)
     assert heard == []
+
+
+def test_what_is_detached_is_told_because_it_shares_memory(heard: list[Any]) -> None:
+    x = w.tensor([1.0, 2.0], requires_grad=True)
+    y = x.detach()
+    _ = y * 2
+    assert heard == [("shares", y, x)]
 
 
 def test_a_custom_function_is_one_node(heard: list[Any]) -> None:

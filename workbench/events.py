@@ -13,6 +13,10 @@ The engine writes `if listeners: emit((kind, ...))` with its live objects:
 | `("captured", task, node, output_nr, grad)` | `grad()` took this gradient |
 | `("finished", task)` | the task is over |
 | `("wrote", tensor, name)` | the in-place operation `name` wrote into `tensor` |
+| `("shares", tensor, source)` | `tensor` was detached from `source`: the same memory, another history |
+| `("keeps", node, items)` | a checkpoint keeps (name, tensor, version) for backward, with `node` in no graph |
+| `("drops", node, name)` | it lets that one go; all, if name is None |
+| `("repeats", node, begins)` | it runs its function again, or has done so; what that makes is in no graph |
 | `("entered", level)` | a function transform begins, with `.kind`, `.number` and the `.size` of its batch |
 | `("left", level)` | it is over |
 | `("pushing", op, args, outputs, level)` | tangents of `outputs` are about to be computed (level None: of dual tensors) |

@@ -91,10 +91,11 @@ Hooks = tuple[Callable[[Tensor], Any], Callable[[Any], Tensor]]
 class Packed:
     """What a pack hook returned, with the history that the unpacked tensor gets back."""
 
-    __slots__ = ("value", "unpack", "fn", "nr", "requires_grad", "leaf", "kind")
+    __slots__ = ("value", "hook", "unpack", "fn", "nr", "requires_grad", "leaf", "kind")
 
     def __init__(self, t: Tensor, hooks: Hooks) -> None:
         pack, self.unpack = hooks
+        self.hook = getattr(pack, "__code__", type(pack).__name__)  # the function itself may hold what it packed
         self.kind = t._array.shape, t._array.dtype
         self.fn, self.nr, self.requires_grad = t.grad_fn, t._nr, t.requires_grad
         self.leaf = accumulator(t) if self.requires_grad and self.fn is None else None

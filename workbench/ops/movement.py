@@ -10,6 +10,7 @@ import numpy as np
 from .. import errors
 from ..autograd.state import local
 from ..autograd.tensor import DetachedTensor, Tensor, alias
+from ..events import emit, listeners
 from . import refusals
 from .declare import define, in_formulas, method
 from .layout import copied
@@ -250,7 +251,10 @@ def squeeze(self: Tensor, dim: Any = None) -> Tensor:
 @method()
 def detach(self: Tensor) -> Tensor:
     """A tensor over the same memory and version counter, without history."""
-    return alias(self)
+    out = alias(self)
+    if listeners:
+        emit(("shares", out, self))
+    return out
 
 
 @method()

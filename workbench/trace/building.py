@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from .facts import Argument, Building, Code, Edge, Saved, SourceLine, TensorSeen
+from .facts import Argument, Attribute, Building, Code, Edge, Saved, SourceLine, TensorSeen
 from .frame import Frame
 from .states import EdgeState, NodeState
 from .values import Value, said, series
@@ -29,6 +29,7 @@ class NodeCreated(Building):
     code: tuple[Code, ...]
     source: SourceLine | None
     pushing: str | None = None
+    attributes: tuple[Attribute, ...] = ()
 
     @property
     def quiet(self) -> bool:
@@ -144,11 +145,17 @@ class TensorWritten(Building):
     value: Value
     node: str | None
     output_nr: int
+    source: SourceLine | None = None
 
     def apply(self, frame: Frame) -> None:
-        """The tensor has a new value and version, and may have come from another node by that."""
+        """The tensor has a new value and version, and may have come from another node by that.
+
+        What shares its memory has the same version.
+        """
         tensor = frame.tensors[self.tensor]
-        tensor.value, tensor.version = self.value, self.version
+        tensor.value = self.value
+        frame.count_write(self.tensor, self.version)
+        frame.cursor = self.source or frame.cursor
         if self.node is not None and self.node != tensor.node:
             frame.touch_tensor(self.tensor)
             tensor.node, tensor.output_nr, tensor.requires_grad = self.node, self.output_nr, True

@@ -11,7 +11,7 @@ from types import FrameType
 from typing import Any
 
 # The files of this package, what the code it generates is said to come from, and what its `with` blocks go through.
-_OWN = (os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep, "<workbench ", contextlib.__file__)
+OWN = (os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep, "<workbench ", contextlib.__file__)
 
 
 def user_frame() -> FrameType | None:
@@ -23,7 +23,7 @@ def user_frames() -> Iterator[FrameType]:
     """All frames of such code, the innermost first."""
     frame: FrameType | None = sys._getframe(1)
     while frame is not None:
-        if not frame.f_code.co_filename.startswith(_OWN):
+        if not frame.f_code.co_filename.startswith(OWN):
             yield frame
         frame = frame.f_back
 

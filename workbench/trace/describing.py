@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from ..events import tag
-from .reading import in_brackets
+from .caller import OWN
+from .reading import text_of
 from .values import LIMIT, Value
 
 ACCUMULATE = "torch::autograd::AccumulateGrad"
@@ -29,6 +30,8 @@ class Describer:
         self._levels: set[int] = set()
         # Where the outputs came from that take no gradient: they do not know their node.
         self._unlinked: dict[int, tuple[int, int]] = {}
+        self._detached: dict[int, int] = {}  # tensor -> the one that it was detached from
+        self._repeating = 0  # checkpoints that are run again
 
     def _copy(self, thing: Any) -> Any:
         if type(thing) is np.ndarray:
@@ -88,8 +91,16 @@ class Describer:
             grad,
             level,
             below,
+            self._base(tensor),
         )
         return serial
+
+    def _base(self, tensor: Any) -> int | None:
+        """The number of the tensor whose memory this one shows, if that is another which is known."""
+        meta = tensor._meta
+        serial = tensor._tag if meta is None or meta.base is None else tag(meta.base)
+        owner = self._detached.get(serial, serial) if self._detached else serial
+        return owner if owner != tensor._tag and owner in self._tensors else None
 
     def _note(self, arg: Any, given: list[Any], tensors: list[Any], found: dict[int, Any]) -> None:
         """Put down an argument: a tensor's serial number, or what can be said of anything else."""
@@ -126,11 +137,16 @@ class Describer:
 
     def _saved(self, node: Any, tensors: list[Any], found: dict[int, Any]) -> tuple[Any, ...]:
         """What a node has saved: a tensor by its number, as is an array of one of `tensors`; others by value."""
+        return self._kept(node, node.saved_items(), tensors, found)
+
+    def _kept(self, node: Any, items: Any, tensors: list[Any], found: dict[int, Any]) -> tuple[Any, ...]:
         saved = []
-        for name, thing, version in node.saved_items():
+        for name, thing, version in items:
             array = thing if type(thing) is np.ndarray else getattr(thing, "_array", thing)
-            if not hasattr(array, "size"):  # nothing saved there, or freed
-                continue
+            if not hasattr(array, "size"):
+                if hasattr(thing, "hook"):
+                    saved.append((name, None, *self._packed(node, thing, tensors)))
+                continue  # else nothing is saved there, or it is freed
             known = None
             for tensor in tensors:
                 if tensor._array is array:
@@ -142,6 +158,40 @@ class Describer:
                     self._describe(thing, found)
             saved.append((name, known, self._copy(array) if known is None else None, version))
         return tuple(saved)
+
+    def _packed(self, node: Any, packed: Any, tensors: list[Any]) -> tuple[Any, ...]:
+        """What a hook returned, the version, and the hook and the tensor it was given, if that is one of `tensors`."""
+        hook, kept = packed.hook, packed.value
+        array = getattr(kept, "_array", kept)
+        users = hasattr(hook, "co_filename") and not hook.co_filename.startswith(OWN)
+        line = (hook.co_filename, hook.co_firstlineno) if users else None
+        maker = packed.fn if packed.fn is None or hasattr(packed.fn, "next_functions") else node
+        own = [t for t in tensors if (t.grad_fn, t._nr) == (maker, packed.nr)] if maker else []
+        leaves = [t for t in tensors if packed.leaf is not None and packed.leaf.variable is t]
+        of = next((t._tag for t in (*own, *leaves)), None)
+        copy = self._copy(array) if isinstance(array, np.ndarray) else None
+        return copy, 0, (getattr(hook, "co_name", hook), line, type(kept).__name__, of)
+
+    def _attributes(self, node: Any, found: dict[int, Any]) -> tuple[Any, ...]:
+        """What forward put on `ctx`: what is not the engine's own has no place in the class."""
+        told: list[tuple[Any, ...]] = []
+        if node._forward_cls.__module__.partition(".")[0] == __name__.partition(".")[0]:
+            return ()
+        for name, thing in vars(node).items():
+            if hasattr(type(node), name):
+                continue
+            several = thing if isinstance(thing, list | tuple) else (thing,)
+            for index, each in enumerate(several):
+                called = name if each is thing else f"{name}[{index}]"
+                text = each if isinstance(each, _PLAIN) else type(each)
+                if hasattr(type(each), "_array"):
+                    own = tag(each)
+                    if own not in self._tensors:
+                        self._describe(each, found)
+                    told.append((called, text, own, None))
+                else:
+                    told.append((called, text, None, self._copy(each) if isinstance(each, np.ndarray) else None))
+        return tuple(told)
 
     def _find(self, node: Any) -> None:
         """Put down a node that was born unheard, after all it came from."""
@@ -165,3 +215,39 @@ class Describer:
         """The serial number under which a node is known: the leaf's for its AccumulateGrad."""
         serial = tag(node)
         return serial if serial in self._nodes or node.name() != ACCUMULATE else tag(node.variable)
+
+    # What the engine says of memory that is shared, and of what checkpoints keep.
+
+    def _shares(self, tensor: Any, source: Any) -> None:
+        serial = tag(source)
+        known = self._base(source) or serial
+        if known in self._tensors:
+            self._detached[tag(tensor)] = known
+
+    def _keeps(self, node: Any, items: list[Any]) -> None:
+        found: dict[int, tuple[Any, ...]] = {}
+        saved = self._kept(node, items, [], found)
+        self._raw.append(("keeps", tag(node), saved, tuple(found.values()), bool(self._repeating)))
+
+    def _drops(self, node: Any, name: Any) -> None:
+        if hasattr(node, "_tag"):
+            self._raw.append(("drops", node._tag, name))
+
+    def _repeats(self, node: Any, begins: bool) -> None:
+        self._repeating = max(0, self._repeating + (1 if begins else -1))
+
+
+def in_brackets(several: list[Any]) -> list[Any]:
+    """A list's arguments: its tensors, if there are any, bear the brackets and what is said between them."""
+    named: list[Any] = []
+    text = "("
+    for arg in several:
+        if isinstance(arg, tuple):
+            named.append((arg[0], text + (arg[1] if len(arg) > 1 else "{}")))
+            text = ""
+        else:
+            text += f"{text_of(arg)}, "
+    if not named:
+        return several
+    serial, last = named[-1]
+    return [*named[:-1], (serial, ", ".join([last, *text.split(", ")[:-1]]) + ")")]

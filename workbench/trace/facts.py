@@ -2,7 +2,7 @@
 
 Every field is JSON's own (ids, names, numbers, nested facts), so that a record outlives the engine and the
 process. Ids count in order of arrival: nodes `n1`, tensors `t1`, backward tasks `b1`, levels `l1`, operations without
-a node `o1`. A leaf's id stands for its AccumulateGrad node too.
+a node `o1`, checkpoints `k1`. A leaf's id stands for its AccumulateGrad node too.
 """
 
 from __future__ import annotations
@@ -29,7 +29,8 @@ class SourceLine:
 class TensorSeen:
     """A tensor as it was: the node and output it came from (None for a leaf), its version, its `.grad`.
 
-    In a function transform it is a tensor of a `level`, and stands there for one `below`.
+    In a function transform it is a tensor of a `level`, and stands there for one `below`. A view shows the memory of
+    its `base`, and so does what was detached.
     """
 
     id: str
@@ -42,6 +43,7 @@ class TensorSeen:
     grad: Value | None
     level: str | None = None
     below: str | None = None
+    base: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,13 +66,37 @@ class Argument:
 
 
 @dataclass(frozen=True, slots=True)
+class Packing:
+    """How a hook changed what is kept: the hook, where it is defined, what it returned and in place of which tensor."""
+
+    hook: str
+    source: SourceLine | None
+    kept: str
+    tensor: str | None
+
+
+@dataclass(frozen=True, slots=True)
 class Saved:
-    """A tensor kept for backward; its value is given only where it is no tensor the trace knows."""
+    """A tensor kept for backward; its value is given only where it is no tensor the trace knows.
+
+    What a hook `packed` has the value of what the hook returned, None where that is no tensor.
+    """
 
     name: str
     tensor: str | None
     value: Value | None
     version: int
+    packed: Packing | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Attribute:
+    """What forward put on `ctx` by a name of its own: a tensor, an array, or the text of anything else."""
+
+    name: str
+    text: str
+    tensor: str | None
+    value: Value | None
 
 
 @dataclass(frozen=True, slots=True)

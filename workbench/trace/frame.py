@@ -38,6 +38,7 @@ class Frame:
         self._orders: dict[str, int] = {}  # backward -> the highest order of derivative among the nodes it ran
         self._needed: dict[str, set[str] | None] = {}  # backward -> the places it runs (None: all)
         self._holders: dict[str, list[str]] = {}  # tensor -> nodes that saved it
+        self._sharing: dict[str, dict[str, None]] = {}  # tensor -> those that show its memory
         self._running: str | None = None
         self._flowing: list[str] = []
 
@@ -99,16 +100,19 @@ class Frame:
         return saved.tensor is not None and self.tensors[saved.tensor].version > saved.version
 
     def stale_holders(self, tensor: str) -> list[str]:
-        """The nodes that have saved a tensor and kept it while it was written."""
+        """The nodes that have saved a tensor, or one that shares its memory, and kept it while it was written."""
+        holders = dict.fromkeys(node for each in self.sharing(tensor) for node in self._holders.get(each, ()))
         return [
             node
-            for node in dict.fromkeys(self._holders.get(tensor, ()))
+            for node in holders
             if not self.nodes[node].freed
-            and any(
-                saved.tensor == tensor and saved.version < self.tensors[tensor].version
-                for saved in self.nodes[node].made.saved
-            )
+            and any(self.stale(node, index) for index in range(len(self.nodes[node].made.saved)))
         ]
+
+    def sharing(self, tensor: str) -> list[str]:
+        """The tensors over the same memory: first the one that is no view."""
+        owner = self.tensors[tensor].base or tensor
+        return [id for id in (owner, *self._sharing.get(owner, ())) if id in self.tensors]
 
     # What records do to a frame.
 
@@ -124,6 +128,8 @@ class Frame:
         else:
             for name in seen.__slots__:
                 setattr(state, name, getattr(seen, name))
+        if seen.base is not None:
+            self._sharing.setdefault(seen.base, {})[seen.id] = None
         if seen.node is not None:
             outputs = self.nodes[seen.node].outputs
             if outputs.setdefault(seen.output_nr, (seen.id, seen.value))[0] == seen.id:
@@ -135,6 +141,12 @@ class Frame:
         self.touch(id, *self._holders.get(id, ()))
         if (node := self.tensors[id].node) is not None:
             self.touch(node)
+
+    def count_write(self, tensor: str, version: int) -> None:
+        """A tensor was written, and with it all that share its memory."""
+        for id in self.sharing(tensor):
+            self.tensors[id].version = version
+            self.touch_tensor(id)
 
     def hold(self, node: str, tensor: str) -> None:
         """A node has saved a tensor."""

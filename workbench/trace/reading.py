@@ -21,7 +21,8 @@ from .backward import (
     SavedFreed,
 )
 from .building import NodeCreated, TensorsFound, TensorShown, TensorWritten
-from .facts import Argument, Code, Edge, Record, Root, Saved, SourceLine, TensorSeen
+from .facts import Argument, Attribute, Code, Edge, Packing, Record, Root, Saved, SourceLine, TensorSeen
+from .keeping import CheckpointDropped, CheckpointKept
 from .levels import LevelEntered, LevelLeft, OperationRan, Tangent, TangentPushed
 from .values import Value, number
 
@@ -35,7 +36,7 @@ class Reader:
         self._names = names
         self._records: list[Record] = []
         self._ids: dict[int, str] = {}
-        self._counts = {"n": 0, "t": 0, "b": 0, "l": 0, "o": 0}
+        self._counts = {"n": 0, "t": 0, "b": 0, "l": 0, "o": 0, "k": 0}
         self._last: dict[str, TensorSeen] = {}
         self._code: dict[type, tuple[Code, ...]] = {}
 
@@ -57,6 +58,7 @@ class Reader:
         saved: tuple[Any, ...],
         line: tuple[str, int] | None,
         pushing: int | None = None,
+        attributes: tuple[Any, ...] = (),
     ) -> NodeCreated:
         id = self._id(node, "n")
         seen = self._seen(tensors)
@@ -70,11 +72,20 @@ class Reader:
             edges=tuple(Edge(None if to is None else self._ids[to], nr) for to, nr in edges),
             args=tuple(self._argument(arg) for arg in args),
             tensors=seen,
-            saved=tuple(Saved(slot, self._place(own), value(copy), at) for slot, own, copy, at in saved),
+            saved=tuple(self._saved(*each) for each in saved),
             code=self._code[cls],
             source=source(line),
             pushing="dual" if pushing == 0 else self._place(pushing),
+            attributes=tuple(
+                Attribute(name, text_of(thing), self._place(own), value(copy)) for name, thing, own, copy in attributes
+            ),
         )
+
+    def _saved(self, slot: str, own: int | None, copy: Any, at: int, packed: tuple[Any, ...] | None = None) -> Saved:
+        if packed is None:
+            return Saved(slot, self._place(own), value(copy), at)
+        hook, line, kept, of = packed
+        return Saved(slot, None, value(copy), at, Packing(hook, source(line), kept, self._place(of)))
 
     def _found(self, tensors: tuple[Any, ...]) -> TensorsFound:
         return TensorsFound(self._seen(tensors))
@@ -120,14 +131,21 @@ class Reader:
         return BackwardFinished(self._ids[task])
 
     def _wrote(
-        self, tensor: int, name: str, version: int, copy: Any, node: int | None, output_nr: int
+        self, tensor: int, name: str, version: int, copy: Any, node: int | None, output_nr: int, line: Any
     ) -> TensorWritten:
         self._last.pop(self._ids[tensor], None)
         now = copy if isinstance(copy, Value) else Value.of(copy)
-        return TensorWritten(self._ids[tensor], name, version, now, self._place(node), output_nr)
+        return TensorWritten(self._ids[tensor], name, version, now, self._place(node), output_nr, source(line))
 
     def _failed(self, task: int | None, node: int | None, error: str, message: str) -> Failed:
         return Failed(None if task is None else self._id(task, "b"), self._place(node), error, message)
+
+    def _keeps(self, node: int, saved: tuple[Any, ...], tensors: tuple[Any, ...], again: bool) -> CheckpointKept:
+        seen = self._seen(tensors)
+        return CheckpointKept(self._id(node, "k"), seen, tuple(self._saved(str(s[0]), *s[1:]) for s in saved), again)
+
+    def _drops(self, node: int, name: int | None) -> CheckpointDropped:
+        return CheckpointDropped(self._id(node, "k"), None if name is None else str(name))
 
     def _entered(
         self, level: int, transform: str, number: int, size: int | None, heard: bool, line: tuple[str, int] | None
@@ -179,7 +197,7 @@ class Reader:
     def _seen(self, tensors: tuple[Any, ...]) -> tuple[TensorSeen, ...]:
         """The tensors that are new, or not as they were when last seen."""
         news = []
-        for serial, copy, version, requires_grad, node, output_nr, grad, level, below in tensors:
+        for serial, copy, version, requires_grad, node, output_nr, grad, level, below, base in tensors:
             seen = TensorSeen(
                 id=self._id(serial, "t"),
                 name=self._names.get(serial),
@@ -191,6 +209,7 @@ class Reader:
                 grad=value(grad),
                 level=self._place(level),
                 below=self._ids.get(below),
+                base=self._ids.get(base),
             )
             if self._last.get(seen.id) != seen:
                 self._last[seen.id] = seen
@@ -206,22 +225,6 @@ class Reader:
 def text_of(arg: Any) -> str:
     """A plain argument, or the name of the type that stands for another."""
     return arg.__name__ if isinstance(arg, type) else number(arg)
-
-
-def in_brackets(several: list[Any]) -> list[Any]:
-    """A list's arguments: its tensors, if there are any, bear the brackets and what is said between them."""
-    named: list[Any] = []
-    text = "("
-    for arg in several:
-        if isinstance(arg, tuple):
-            named.append((arg[0], text + (arg[1] if len(arg) > 1 else "{}")))
-            text = ""
-        else:
-            text += f"{text_of(arg)}, "
-    if not named:
-        return several
-    serial, last = named[-1]
-    return [*named[:-1], (serial, ", ".join([last, *text.split(", ")[:-1]]) + ")")]
 
 
 def value(copy: Any) -> Value | None:

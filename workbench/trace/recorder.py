@@ -42,6 +42,10 @@ class Recorder(Describer):
             "captured": self._captured,
             "finished": self._finished,
             "wrote": self._wrote,
+            "shares": self._shares,
+            "keeps": self._keeps,
+            "drops": self._drops,
+            "repeats": self._repeats,
             "failed": self._failed,
             "entered": self._entered,
             "left": self._left,
@@ -92,6 +96,8 @@ class Recorder(Describer):
     # One method for each event.
 
     def _created(self, node: Any, args: tuple[Any, ...], outputs: tuple[Any, ...]) -> None:
+        if self._repeating:  # it is in no graph: what it saves is taken from it
+            return
         if self._open:
             self._learn_names()
         found: dict[int, tuple[Any, ...]] = {}
@@ -108,6 +114,7 @@ class Recorder(Describer):
                 self._unlinked[tag(output)] = (node._tag, nr)
             self._describe(output, found)
         saved = self._saved(node, [*tensors, *outputs], found)
+        attributes = self._attributes(node, found) if hasattr(type(node), "_forward_cls") else ()
         self._raw.append(
             (
                 "created",
@@ -121,6 +128,7 @@ class Recorder(Describer):
                 saved,
                 line_of(user_frame()),
                 self._pushing[-1][1] if self._pushing else None,
+                attributes,
             )
         )
 
@@ -163,12 +171,17 @@ class Recorder(Describer):
         self._raw.append(("finished", tag(task)))
 
     def _wrote(self, tensor: Any, name: str) -> None:
-        if tag(tensor) not in self._tensors:  # no part of the graph yet
-            return
+        if tag(tensor) not in self._tensors:
+            if self._base(tensor) is None:  # no part of the graph yet
+                return
+            found: dict[int, tuple[Any, ...]] = {}
+            self._describe(tensor, found)
+            self._raw.append(("found", tuple(found.values())))
         maker = tensor.grad_fn
         serial = tag(maker) if maker is not None and tag(maker) in self._nodes else None
         now = self._copy(tensor)
-        self._raw.append(("wrote", tensor._tag, name, tensor._version, now, serial, tensor.output_nr))
+        line = line_of(user_frame())
+        self._raw.append(("wrote", tensor._tag, name, tensor._version, now, serial, tensor.output_nr, line))
 
     def _failed(self, task: Any, node: Any, error: BaseException) -> None:
         self._running = False

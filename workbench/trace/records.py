@@ -14,6 +14,7 @@ from .backward import (
 )
 from .building import NodeCreated, TensorsFound, TensorShown, TensorWritten
 from .facts import Record
+from .keeping import CheckpointDropped, CheckpointKept
 from .levels import LevelEntered, LevelLeft, OperationRan, TangentPushed
 
 RECORDS: dict[str, type[Record]] = {
@@ -35,5 +36,7 @@ RECORDS: dict[str, type[Record]] = {
         LevelLeft,
         OperationRan,
         TangentPushed,
+        CheckpointKept,
+        CheckpointDropped,
     )
 }

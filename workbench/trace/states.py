@@ -58,6 +58,7 @@ class TensorState(Place):
     grad: Value | None
     level: str | None = None
     below: str | None = None  # what it stands for, one or more levels below
+    base: str | None = None  # what it is a view of, or was detached from
     grad_before: Value | None = None  # what the last accumulation was added to
     role: Literal["leaf", "constant"] | None = None
 

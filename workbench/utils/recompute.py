@@ -16,8 +16,8 @@ from ..autograd.function import Function
 from ..autograd.grad_mode import enable_grad
 from ..autograd.graph import saved_tensors_hooks
 from ..autograd.state import local
-from ..autograd.tensor import Tensor, alias
-from ..events import listeners
+from ..autograd.tensor import Tensor
+from ..events import emit, listeners
 from ..ops.random import get_rng_state, set_rng_state
 from . import refusals
 
@@ -116,7 +116,13 @@ class Region:
         with saved_tensors_hooks(self._leave_slot, self._take), self.context:
             output = self.function(*args, **self.kwargs)
         self.is_over = True
+        if listeners:
+            emit(("keeps", self.arguments, self.arguments.saved_items()))
         return output
+
+    def __del__(self) -> None:
+        if listeners:
+            emit(("drops", self.arguments, None))
 
     def _leave_slot(self, t: Tensor) -> _Slot:
         slot = _Slot(len(self.slots))
@@ -134,6 +140,8 @@ class Region:
                 self.fillings[task] = filling
         if slot.number not in filling:
             raise CheckpointError(refusals.TWICE)
+        if listeners:
+            emit(("drops", self.arguments, slot.number))
         return filling.pop(slot.number)
 
     def hint(self) -> str:
@@ -145,6 +153,17 @@ class Region:
 
 class _Enough(BaseException):
     """Ends a recomputation that has filled every slot; no `except Exception` on its way may hold it up."""
+
+
+@contextlib.contextmanager
+def _told(region: Region) -> Generator[None, None, None]:
+    if listeners:
+        emit(("repeats", region.arguments, True))
+    try:
+        yield
+    finally:
+        if listeners:
+            emit(("repeats", region.arguments, False))
 
 
 class _Recomputation:
@@ -161,7 +180,7 @@ class _Recomputation:
         """The tensors by number of slot; CheckpointError where they are not what the forward had saved."""
         region = self.region
         args = together(region.arguments.saved_tensors, region.rest)
-        with contextlib.suppress(_Enough), saved_tensors_hooks(self._fill, lambda t: t), enable_grad():
+        with contextlib.suppress(_Enough), _told(region), saved_tensors_hooks(self._fill, lambda t: t), enable_grad():
             with random_numbers_from(region.random_state), region.context_again:
                 region.function(*args, **region.kwargs)
         if self.count != len(region.slots) and not self.may_differ:
@@ -173,11 +192,13 @@ class _Recomputation:
 
     def _fill(self, t: Tensor) -> Tensor:
         region, number = self.region, self.count
-        t = alias(t)
+        t = t.detach()
         self.count += 1
         if number < len(region.slots):
             if region.slots[number]() is not None:
                 self.filling[number] = t
+                if listeners:
+                    emit(("keeps", region.arguments, [(number, t, 0)]))
                 self._compare(number, t)
         elif region.is_over:
             raise CheckpointError(refusals.MORE + region.hint())

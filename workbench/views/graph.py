@@ -177,6 +177,9 @@ def _saved(frame: Frame, id: str, index: int) -> Box:
     saved, value = node.made.saved[index], node.saved[index]
     name = _saved_name(frame, node, index)
     title = name if name.startswith("saved") else f"saved {name}"
+    if value is None:  # what a hook made of it is no tensor
+        what = f"a hook keeps a {saved.packed.kept}" if saved.packed else "not recorded"
+        return Box(f"{id}.saved{index}", "saved", title, (what,), "freed" if node.freed else "idle", holder=id)
     lines: tuple[str, ...] = (value.kind, value.text(line=CHIP_COLUMNS))
     state, note = "idle", f"Kept at version {saved.version} for the backward of {node.made.name}."
     if node.freed:

@@ -1,0 +1,125 @@
+"""What a trace knows of memory: who shares it, which line wrote into it, what hooks and `ctx` keep of it."""
+
+from __future__ import annotations
+
+import numpy as np
+from trace_samples import leaf, of_kind
+
+import workbench as torch
+from workbench.recording import Trace, record
+from workbench.utils.checkpoint import checkpoint
+
+
+class Careless(torch.Function):
+    """Keeps what it needs on ctx."""
+
+    @staticmethod
+    def forward(ctx, x, factor):
+        ctx.x, ctx.factor, ctx.both = x, factor, [x, np.ones(2)]
+        return x * factor
+
+    @staticmethod
+    def backward(ctx, grad):
+        return grad * ctx.factor, None
+
+
+def test_a_write_has_its_line_and_counts_for_all_that_share_the_memory():
+    with record() as trace:
+        x = leaf(1.0, 2.0, 3.0)
+        y = x.exp()
+        d = y.detach()
+        square = y * y
+        d.mul_(2)
+    (write,) = of_kind(trace, "TensorWritten")
+    frame = trace.frame(len(trace.events))
+    names = {frame.tensors[id].name for id in frame.sharing(write.tensor)}
+    assert write.source.text == "d.mul_(2)" and names == {"y", "d"}
+    (product,) = [node for node in frame.nodes if frame.nodes[node].made.name == "MulBackward0"]
+    assert frame.stale(product, 0) and product in frame.stale_holders(write.tensor)
+    assert square.grad_fn is not None
+
+
+def test_writes_through_views_of_what_takes_no_gradient_are_heard():
+    with record() as trace:
+        x, m = leaf(1.0, 2.0), torch.ones(2, dtype=torch.float64)
+        y = x * m
+        m[0] = 5.0
+    (write,) = of_kind(trace, "TensorWritten")
+    frame = trace.frame(len(trace.events))
+    assert frame.tensors[frame.tensors[write.tensor].base].name == "m" and write.source.text == "m[0] = 5.0"
+    assert frame.stale(y_node(frame), 0) and y._version == 0
+
+
+def y_node(frame):
+    (node,) = frame.nodes
+    return node
+
+
+def test_what_a_hook_packed_is_told_with_the_hook_and_its_line():
+    def pack(t):
+        return t.to(torch.float16)
+
+    with record() as trace, torch.autograd.graph.saved_tensors_hooks(pack, lambda t: t):
+        x = leaf(1.0, 2.0)
+        x.exp()
+    (saved,) = of_kind(trace, "NodeCreated")[0].saved
+    assert (saved.packed.hook, saved.packed.kept, saved.value.dtype) == ("pack", "Tensor", "float16")
+    assert saved.packed.source.text == "def pack(t):" and saved.tensor is None
+    assert saved.packed.tensor == of_kind(trace, "NodeCreated")[0].tensors[1].id
+    with record() as trace, torch.autograd.graph.saved_tensors_hooks(lambda t: "elsewhere", lambda t: t):
+        leaf(1.0, 2.0).exp()
+    assert of_kind(trace, "NodeCreated")[0].saved[0].packed.kept == "str"
+    assert "a hook keeps a str" in str(trace.show())
+
+
+def test_what_is_put_on_ctx_is_told():
+    with record() as trace:
+        Careless.apply(leaf(1.0, 2.0), 3)
+    (made,) = of_kind(trace, "NodeCreated")
+    told = [(each.name, each.text, each.tensor, each.value and each.value.shape) for each in made.attributes]
+    x = made.args[0].tensor
+    assert told == [
+        ("x", "Tensor", x, None),
+        ("factor", "3", None, None),
+        ("both[0]", "Tensor", x, None),
+        ("both[1]", "ndarray", None, (2,)),
+    ]
+
+
+def test_a_checkpoint_tells_what_it_keeps_and_what_it_makes_again():
+    def part(t):
+        return t.sin().sin()
+
+    with record() as trace:
+        x = leaf(1.0, 2.0)
+        y = checkpoint(part, x, use_reentrant=False)
+        y.sum().backward()
+        del y
+    told = [
+        (type(each).__name__, getattr(each, "name", None), getattr(each, "again", None))
+        for each in trace.events
+        if type(each).__name__.startswith("Checkpoint")
+    ]
+    assert told == [
+        ("CheckpointKept", None, False),
+        ("CheckpointKept", None, True),
+        ("CheckpointKept", None, True),
+        ("CheckpointDropped", "1", None),
+        ("CheckpointDropped", "0", None),
+        ("CheckpointDropped", None, None),
+    ]
+    assert [node.name for node in of_kind(trace, "NodeCreated")] == ["SinBackward0", "SinBackward0", "SumBackward0"]
+
+
+def test_a_trace_from_before_these_facts_is_read():
+    with record() as trace:
+        x = leaf(1.0, 2.0)
+        y = x.exp()
+        y.mul_(2)
+    data = trace.to_dict()
+    for event in data["events"]:
+        event.pop("source", None) if event["kind"] == "TensorWritten" else None
+        for seen in event.get("tensors", ()):
+            seen.pop("base", None)
+    (write,) = of_kind(Trace.from_dict(data), "TensorWritten")
+    assert write.source is None and write.version == 1
