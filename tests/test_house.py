@@ -60,6 +60,8 @@ TOOLS = {
     "jacobians.py",
     "legacy.py",
     "printing.py",
+    "scopes.py",
+    "snapshot.py",
     "strict.py",
 }
 MACHINERY = {"compile.py", "declare.py", "door.py", "shapes.py", "straight.py", "strided.py"}

@@ -144,6 +144,8 @@ _on_first_use = {
     "record": "recording",
     "show": "recording",
     "load": "recording",
+    "step": "stepper",
+    "scope": "autograd.scopes",
     "vmap": "func",
     "conv2d": "ops.convolution",
     "einsum": "ops.einsum",

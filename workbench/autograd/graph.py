@@ -103,7 +103,7 @@ def register_multi_grad_hook(
         raise ValueError(errors.MULTI_HOOK_MODE.format(mode))
     tensors = [t for t in tensors if mode == "all" or t.requires_grad]
     lock = threading.Lock()
-    seen: weakref.WeakKeyDictionary[Any, list[Any]] = weakref.WeakKeyDictionary()  # by task: how many to come, which
+    own = object()  # under it a task keeps how many gradients are to come, and those that came
     nodes = [edge_of(t) if t.requires_grad else None for t in tensors]
     if None in nodes and mode == "all":
         raise AssertionError(errors.NO_EDGE_NODE)
@@ -111,18 +111,18 @@ def register_multi_grad_hook(
     def arrived(index: int, grad: Tensor | None) -> None:
         task = local.modes.task
         with lock:
-            first = task not in seen
+            first = own not in task.kept
             if first:
                 coming = sum(task.will_run(node) for node in nodes) if mode == "all" else 1
-                seen[task] = [coming, [None] * len(tensors)]
-            to_come = seen[task]
-            to_come[0] -= 1
-            to_come[1][index] = grad
+                task.kept[own] = [coming, *[None] * len(tensors)]
+            seen = task.kept[own]
+            seen[0] -= 1
+            seen[1 + index] = grad
         if mode == "any" and first:
             fn(grad)
-        elif mode == "all" and not to_come[0]:
-            fn(to_come[1])
-            del seen[task]
+        elif mode == "all" and not seen[0]:
+            fn(seen[1:])
+            del task.kept[own]
 
     handles = [t.register_hook(lambda g, i=i: arrived(i, g)) for i, t in enumerate(tensors)]
     return _Handles(handles)

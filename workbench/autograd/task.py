@@ -54,9 +54,9 @@ class GraphTask:
         "_begun",
         "_over",
         "callbacks",
+        "kept",
         "outer",
         "_tag",
-        "__weakref__",
     )
 
     def __init__(
@@ -79,6 +79,7 @@ class GraphTask:
         self._ready: list[Node] = []
         self._begun = self._over = False
         self.callbacks: list[Any] = []
+        self.kept: dict[Any, Any] = {}  # what others keep for as long as this backward: a list or dict for each
         self._waiting = count_uses(roots)  # how many deliveries each reachable node waits for
         if targets is not None:
             self._needed = nodes_towards({node for node, _ in targets}, roots, self._waiting)
@@ -93,8 +94,8 @@ class GraphTask:
         for (node, nr), seed in zip(self.roots, self.seeds, strict=True):
             self._add(node, nr, seed)
         for node in dict.fromkeys(node for node, _ in self.roots):
-            if not self._waiting[node]:
-                self._make_ready(node)
+            if not self._waiting[node] and (self._needed is None or node in self._needed):
+                push(self._ready, node)
 
     def _add(self, node: Node, nr: int, grad: Any) -> None:
         """Add a gradient to those waiting at a node; sums are new arrays, never written in place."""
@@ -108,11 +109,6 @@ class GraphTask:
         elif grad is not None:
             have = buffers.get(node)
             buffers[node] = grad if have is None else have + grad
-
-    def _make_ready(self, node: Node) -> None:
-        if self._needed is not None and node not in self._needed:
-            return
-        push(self._ready, node)
 
     def step(self) -> bool:
         """Run exactly one node; False when there was none left. Grad mode is left as it was found."""

@@ -109,7 +109,6 @@ class Region:
         self.slots: list[weakref.ref[_Slot]] = []
         self.described: list[Any] = []
         self.is_over = False  # the forward; until then a backward inside it may find fewer slots than there will be
-        self.fillings: weakref.WeakKeyDictionary[Any, dict[int, Tensor]] = weakref.WeakKeyDictionary()
 
     def run(self, args: Sequence[Any]) -> Any:
         """The forward: the function's result, in whose graph slots stand for saved tensors."""
@@ -133,11 +132,11 @@ class Region:
 
     def _take(self, slot: _Slot) -> Tensor:
         task = local.modes.task
-        filling = None if task is None else self.fillings.get(task)
+        filling = None if task is None else task.kept.get(self)
         if filling is None:
             filling = _Recomputation(self).run()
             if task is not None:
-                self.fillings[task] = filling
+                task.kept[self] = filling
         if slot.number not in filling:
             raise CheckpointError(refusals.TWICE)
         if listeners:

@@ -1,0 +1,10 @@
+"""Stepping a real backward: forwards, back, and sideways with another gradient.
+
+`step(loss)` returns a Stepper over the engine's own graph task, of which every `step()` runs exactly one node.
+"""
+
+from .driving import Stepper, step
+from .moments import Branch, Difference, Step, Waiting
+from .stops import Breakpoint
+
+__all__ = ["Branch", "Breakpoint", "Difference", "Step", "Stepper", "Waiting", "step"]

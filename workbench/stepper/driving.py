@@ -1,0 +1,269 @@
+"""The stepper: a real backward that the user drives."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from .. import errors
+from ..autograd.differentiate import make_task, seeds_of
+from ..autograd.node import Node
+from ..autograd.scopes import scope_of
+from ..autograd.snapshot import Snapshot, hooks_of, runs_user_code
+from ..autograd.state import local
+from ..autograd.task import GraphTask
+from ..autograd.tensor import Tensor
+from ..events import Event, listeners
+from ..trace.caller import user_frame, variables
+from . import refusals
+from .edits import are_same, in_place_of
+from .moments import Branch, Difference, Place, Step, counted, differences, is_in_scope, name_of
+from .standing import Standing
+from .stops import Breakpoint, breakpoint_at
+
+
+class _Heard:
+    """What the engine says of one step of a task: the gradients that came in and those that went out."""
+
+    def __init__(self, task: GraphTask, incoming: tuple[Any, ...]) -> None:
+        self.task, self.incoming, self.outgoing, self.captured = task, incoming, (), False
+
+    def __call__(self, event: Event) -> None:
+        if event[1] is not self.task:
+            return
+        if event[0] == "run":
+            self.incoming = tuple(event[3] or ())
+        elif event[0] == "ran":
+            self.outgoing = tuple(event[3] or ())
+        elif event[0] == "captured":
+            self.captured = True
+
+
+class Stepper(Standing):
+    """A backward that runs node by node, forwards and back, over the engine's own graph task.
+
+    Between steps everything is as the engine has it there: leaves' `.grad`, what is saved and what is freed. Going
+    back restores that; what code of yours did besides (a hook's prints, random numbers it drew) stays done, and
+    `warnings` says so. It keeps every gradient and every saved tensor it has seen for as long as it lives itself.
+    """
+
+    # Going forwards.
+
+    def step(self, n: int = 1) -> Stepper:
+        """Run the next `n` nodes, or those that are left. RuntimeError after an error, until you go back."""
+        self.reason = None
+        for _ in range(_count(n, "step")):
+            if self.error is not None:
+                raise RuntimeError(refusals.FAILED.format(self.steps[-1].name, self.position))
+            if self.done:
+                break
+            self._run_next()
+        return self
+
+    def run(self, until: Any = None) -> Stepper:
+        """Run to the end, or to the next breakpoint, or until a place or condition such as `breakpoint` takes.
+
+        A node, tensor, operation ("mul", "MulBackward0") or scope is stopped at before it runs; a function of the
+        step just taken right after the step for which it is true.
+        """
+        stops = list(self.breakpoints)
+        if until is not None:
+            stops.append(self._checked(breakpoint_at(until)))
+        return self._go(stops, lambda: False)
+
+    def over(self, scope: str) -> Stepper:
+        """Run until all nodes made in a scope have run (or to a breakpoint)."""
+        left = {node for node in self._to_run() if is_in_scope(node, scope)}
+        if not left:
+            raise ValueError(refusals.NO_SCOPE.format(scope, self._known_scopes()))
+        left -= {step.node for step in self.steps}
+
+        def is_over() -> bool:
+            if self.position:
+                left.discard(self._branch.steps[self.position - 1].node)
+            return not left
+
+        return self._go(list(self.breakpoints), is_over)
+
+    def _go(self, stops: list[Breakpoint], is_over: Callable[[], bool]) -> Stepper:
+        # Whoever stands before a node at which a run stopped goes on; only at the very beginning nothing has stopped.
+        looks_first = not self.position and self.reason is None
+        while not self.done and not is_over():
+            if not looks_first:
+                self.step()
+            looks_first = False
+            last = self._branch.steps[self.position - 1] if self.position else None
+            found = [s for s in stops if s.stops_before(self.current) or (last is not None and s.stops_after(last))]
+            if found:
+                self.reason = str(found[0])
+                break
+        return self
+
+    def _run_next(self) -> None:
+        task = self._task
+        node = task._ready[0]
+        hooks = tuple(hooks_of(node))
+        self._copies = self._copies or runs_user_code(node)
+        have = task._buffers.get(node)
+        heard = _Heard(task, tuple(have) if type(have) is list else (have,))
+        snapshot = Snapshot(task)
+        error = None
+        listeners.append(heard)
+        try:
+            with snapshot:
+                task.step()
+        except BaseException as raised:
+            error = _like(raised)
+            raise
+        finally:
+            listeners.remove(heard)
+            given = {edge for edge, g in zip(node.edges(), heard.outgoing, strict=False) if g is not None}
+            step = Step(
+                number=self.position + 1,
+                node=node,
+                scope=scope_of(node),
+                captured=heard.captured,
+                hooks=hooks,
+                error=error,
+                edits={place: new for place, (_, new) in self._edits.items()},
+                incoming=self._kept(heard.incoming),
+                outgoing=self._kept(heard.outgoing),
+                arrived={} if error is not None else self._waiting_at(given),
+            )
+            self._append(step)
+            self._undo.append((snapshot, self._edits))
+            self._edits = {}
+
+    def _append(self, step: Step) -> None:
+        """Put a step down on the branch that went on like this from here before, or on a new one."""
+        at, here = self.position, self._branch.steps
+        for branch in (self._branch, *self.branches):
+            shares = not at or (len(branch.steps) > at and branch.steps[at - 1] is here[at - 1])
+            if shares and len(branch.steps) > at and are_same(branch.steps[at].edits, step.edits):
+                old = branch.steps[at]
+                for other in self.branches:
+                    if len(other.steps) > at and other.steps[at] is old:
+                        other.steps[at] = step
+                self._branch = branch
+                return
+        if len(here) > at:
+            self._branch = Branch(f"branch {len(self.branches)}", at, here[:at])
+            self.branches.append(self._branch)
+        self._branch.steps.append(step)
+
+    # Going back, and sideways.
+
+    def back(self, n: int = 1) -> Stepper:
+        """Undo the last `n` steps, and what was edited since: all is as it was on arriving there."""
+        if _count(n, "back") > self.position:
+            raise ValueError(refusals.TOO_FAR_BACK.format(counted(n, "step"), counted(self.position, "step")))
+        self.reason = None
+        self._take_back(self._edits)
+        self._edits = {}
+        for _ in range(n):
+            step = self._branch.steps[self.position - 1]
+            snapshot, edits = self._undo.pop()
+            snapshot.restore()
+            self._take_back(edits)
+            said = [refusals.HOOK_STAYS.format(step.number, kind, step.name) for kind in step.hooks]
+            self.warnings += [sentence for sentence in said if sentence not in self.warnings]
+        return self
+
+    def _take_back(self, edits: dict[Place, tuple[Any, Any]]) -> None:
+        for (node, nr), (old, _) in edits.items():
+            self._put(node, nr, old)
+
+    def edit(self, node: Any, input_nr: int, value: Any) -> Stepper:
+        """Change the gradient that waits at a node, before the node runs.
+
+        `node` is a node, a tensor (whose gradient it then is), or the name or operation of the only such node at
+        which a gradient waits. `value` is a number, or an array or tensor of the gradient's shape.
+        """
+        node = self._found(node)
+        have = self._carried(node, input_nr)
+        if have is None:
+            places = [f"{name_of(w.node)} (input_nr {w.input_nr})" for w in self.pending if w.grad is not None]
+            known = ", ".join(places) or "no node"
+            raise ValueError(refusals.NOTHING_WAITS.format(name_of(node), input_nr, known))
+        new = in_place_of(have, value, name_of(node))
+        old, _ = self._edits.get((node, input_nr), (have, None))
+        self._edits[node, input_nr] = (old, new)
+        self._put(node, input_nr, new)
+        return self
+
+    def _put(self, node: Node, nr: int, gradient: Any) -> None:
+        if node.multi:
+            self._task._buffers[node][nr] = gradient
+        else:
+            self._task._buffers[node] = gradient
+
+    def compare(self, first: Branch | str, second: Branch | str | None = None) -> list[Difference]:
+        """The gradients that came out differently in two branches (the second is by default the one it is on)."""
+        return differences(self._named(first), self._branch if second is None else self._named(second))
+
+    # Places.
+
+    def breakpoint(
+        self, place: Any = None, *, nonfinite: bool = False, over: float | None = None, under: float | None = None
+    ) -> Breakpoint:
+        """Stop every run before a place (operation, scope, node, tensor), or right after a step with such gradients.
+
+        `place` may also be a function of the step just taken. `nonfinite`, `over` and `under` (bounds of the norm)
+        look at the gradients that came in and went out, at that place alone if there is one. Take it off again with
+        `s.breakpoints.remove(...)`.
+        """
+        found = self._checked(breakpoint_at(place, nonfinite=nonfinite, over=over, under=under))
+        self.breakpoints.append(found)
+        return found
+
+
+def step(
+    loss: Any,
+    inputs: Any = None,
+    grad: Any = None,
+    create_graph: bool = False,
+    retain_graph: bool | None = None,
+) -> Stepper:
+    """A backward of `loss` that has not run yet, to be driven node by node.
+
+    `loss` is a tensor, or several; `grad` the gradient to begin with, not needed for a single element. The steps do
+    what `loss.backward()` does, or, with `inputs`, what `autograd.grad` does: nothing is accumulated, and the
+    gradients are in `.grads`. Errors are those of these two.
+    """
+    if local.modes.levels:
+        raise RuntimeError(errors.BACKWARD_IN_TRANSFORM)
+    outputs = (loss,) if isinstance(loss, Tensor) else loss
+    if not isinstance(outputs, tuple | list) or not outputs:
+        raise TypeError(refusals.NOT_A_TENSOR.format(type(loss).__name__))
+    given = (grad,) if isinstance(grad, Tensor) else grad
+    seeds = seeds_of(outputs, (None,) * len(outputs) if given is None else given)
+    wanted = None
+    if inputs is not None:
+        wanted = (inputs,) if isinstance(inputs, Tensor) or hasattr(inputs, "output_nr") else tuple(inputs)
+        if not wanted:
+            raise RuntimeError(errors.EMPTY_INPUTS.format("grad"))
+    keep = create_graph if retain_graph is None else retain_graph
+    task = make_task(outputs, seeds, keep, create_graph, wanted)
+    frame = user_frame()
+    names: dict[int, str] = {}
+    for name, thing in variables(frame) if frame is not None else ():
+        if isinstance(thing, Tensor) and not name.startswith("_"):
+            names.setdefault(id(thing), name)
+    return Stepper(task, wanted, names)
+
+
+def _count(n: Any, method: str) -> int:
+    if not isinstance(n, int) or n < 0:
+        raise ValueError(refusals.COUNT.format(method, n))
+    return n
+
+
+def _like(error: BaseException) -> BaseException:
+    """An exception like this one, but without its traceback, whose frames hold the stepper."""
+    try:
+        twin = type(error).__new__(type(error), *error.args)
+    except TypeError:  # a class that makes its exceptions in a way of its own
+        return RuntimeError(str(error))
+    twin.args = error.args
+    twin.__dict__.update(error.__dict__)
+    return twin

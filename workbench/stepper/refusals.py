@@ -1,0 +1,20 @@
+"""What the stepper refuses, in sentences."""
+
+NOT_A_TENSOR = "step() needs the tensor (or a list of tensors) to run the backward of, but got {}."
+COUNT = "{}() takes how many steps to go, as an int that is not negative, but got {!r}."
+FAILED = "The backward failed in {} at step {}. Call back() to stand before it again, and go on from there."
+TOO_FAR_BACK = "Cannot go back {}: only {} so far."
+NO_SUCH_PLACE = "No node of this backward, and no scope, is called {!r}. Its nodes are {}; its scopes are {}."
+NOT_IN_TASK = "{} is no node of this backward."
+NO_HISTORY = "This tensor does not require grad, so no gradient will ever arrive at it."
+NOT_A_PLACE = "Name a place by an operation, a scope, a node or a tensor, but not by {}."
+NOT_A_STOP = "A stop is an operation, a scope, a node, a tensor or a function of the step just taken, but not {}."
+EMPTY_STOP = "A breakpoint needs to know where or when to stop: a place, nonfinite=True, over=, under= or a function."
+NO_SCOPE = 'No node of this backward was made inside `with workbench.scope("{}")`; its scopes are {}.'
+NOTHING_WAITS = "No gradient waits at {} (input_nr {}), so there is none to change. Gradients wait at {}."
+SEVERAL_WAIT = "Gradients wait at {} nodes called {!r}: name the one you mean by the node itself."
+EDIT_SHAPE = "The gradient waiting at {} has the shape {}, but the new value has {}: give that shape, or a number."
+EDIT_KIND = "A gradient is changed to a number, an array or a tensor, not to {}."
+NO_BRANCH = "There is no branch called {!r}. There are {}."
+
+HOOK_STAYS = "Step {} ran a {} of {}: what it did besides changing gradients could not be undone."

@@ -1,0 +1,184 @@
+"""Where a stepped backward stands: what ran, what is ready, what waits, and what is called how."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ..autograd.node import AccumulateGrad, Node
+from ..autograd.ready import pop
+from ..autograd.scopes import scope_of
+from ..autograd.snapshot import Snapshot, place_of, runs_user_code
+from ..autograd.task import GraphTask
+from ..autograd.tensor import Tensor
+from . import refusals
+from .moments import Branch, Place, Step, Waiting, are_equal, as_tensor, is_called, name_of
+from .stops import Breakpoint
+from .telling import told
+
+
+class Standing:
+    """A backward between two of its steps."""
+
+    def __init__(self, task: GraphTask, inputs: Sequence[Any] | None, names: dict[int, str]) -> None:
+        self._task, self._inputs = task, inputs
+        self._leaf_names = {n: names[id(n.variable)] for n in self._leaves() if id(n.variable) in names}
+        self._input_names = [names.get(id(t)) for t in inputs or ()]
+        self._branch = Branch("main")
+        self.branches = [self._branch]
+        self.breakpoints: list[Breakpoint] = []
+        self.warnings: list[str] = []
+        self.reason: str | None = None  # why a run stopped
+        self._undo: list[tuple[Snapshot, dict[Place, tuple[Any, Any]]]] = []  # a step, and what was edited before it
+        self._edits: dict[Place, tuple[Any, Any]] = {}  # since the last step: the old gradient and the new
+        self._copies = any(runs_user_code(node) for node in task._waiting)
+        task.begin()
+        self._seeds = self._waiting_at(set(task.roots))
+        if not task._ready:
+            task.run(0)  # over before it began
+
+    @property
+    def position(self) -> int:
+        """How many steps were taken."""
+        return len(self._undo)
+
+    @property
+    def steps(self) -> list[Step]:
+        """The steps taken."""
+        return self._branch.steps[: self.position]
+
+    @property
+    def branch(self) -> Branch:
+        """The branch it is on."""
+        return self._branch
+
+    @property
+    def error(self) -> BaseException | None:
+        """What the last step raised, without the traceback, which would keep this stepper alive."""
+        return self._branch.steps[self.position - 1].error if self.position else None
+
+    @property
+    def done(self) -> bool:
+        """Whether every node has run."""
+        return not self._task._ready and self.error is None
+
+    @property
+    def current(self) -> Node | None:
+        """The node that runs next; None when all have run, and after an error."""
+        return self._task._ready[0] if self._task._ready and self.error is None else None
+
+    @property
+    def ready(self) -> list[Node]:
+        """The nodes that may run now, in the order in which the engine will take them."""
+        heap = self._task._ready.copy()
+        return [pop(heap) for _ in range(len(heap))]
+
+    @property
+    def pending(self) -> list[Waiting]:
+        """The gradients that wait, first those of nodes that may run, and how many deliveries each still waits for."""
+        task, ready = self._task, self.ready
+        age = {node: place for place, node in enumerate(task._waiting)}
+        others = sorted(task._buffers.keys() - set(ready), key=lambda node: (-node.seq, age[node]))
+        counts = dict.fromkeys(ready, 0) | {node: task._waiting[node] for node in others}
+        return [
+            Waiting(node, nr, as_tensor(task._buffers[node][nr] if node.multi else task._buffers[node]), missing)
+            for node, missing in counts.items()
+            if node in task._buffers
+            for nr in range(node.outputs if node.multi else 1)
+        ]
+
+    @property
+    def grads(self) -> dict[Any, Tensor | None]:
+        """The gradients so far: each leaf's `.grad`, or of each of the `inputs` asked for what arrived there."""
+        if self._inputs is None:
+            return {node.variable: node.variable.grad for node in self._leaves()}
+        return dict(zip(self._inputs, map(as_tensor, self._task.captured), strict=True))
+
+    def watch(self, tensor: Tensor) -> list[tuple[int, Tensor | None]]:
+        """How the gradient of a tensor came about: (number of the step, its value from then on), node by node."""
+        place = place_of(tensor)
+        if place[0] is None:
+            raise ValueError(refusals.NO_HISTORY)
+        if place[0] not in self._task._waiting:
+            raise ValueError(refusals.NOT_IN_TASK.format(name_of(place[0])))
+        found = [(0, self._seeds[place])] if place in self._seeds else []
+        for step in self.steps:
+            found += [(step.number - 1, step.edits[place])] if place in step.edits else []
+            found += [(step.number, step.arrived[place])] if place in step.arrived else []
+            ran = step.incoming if step.node is place[0] else ()
+            if ran and ran[place[1]] is not None and not (found and are_equal(ran[place[1]], found[-1][1])):
+                found.append((step.number, ran[place[1]]))  # hooks changed it
+        found += [(self.position, self._edits[place][1])] if place in self._edits else []
+        return [(number, as_tensor(value)) for number, value in found]
+
+    def __repr__(self) -> str:
+        return told(self)
+
+    # What the nodes of this backward are called.
+
+    def _checked(self, stop: Breakpoint) -> Breakpoint:
+        """The same; ValueError where no node is like that."""
+        nodes = self._to_run()
+        if isinstance(stop.place, str) and not any(is_called(node, stop.place) for node in nodes):
+            names = ", ".join(sorted({name_of(node) for node in nodes}))
+            raise ValueError(refusals.NO_SUCH_PLACE.format(stop.place, names or "none", self._known_scopes()))
+        if isinstance(stop.place, Node) and stop.place not in self._task._waiting:
+            raise ValueError(refusals.NOT_IN_TASK.format(name_of(stop.place)))
+        return stop
+
+    def _to_run(self) -> list[Node]:
+        """The nodes that run in this backward, whether or not they have."""
+        needed = self._task._needed
+        return [node for node in self._task._waiting if needed is None or node in needed]
+
+    def _leaves(self) -> list[AccumulateGrad]:
+        return [node for node in self._to_run() if type(node) is AccumulateGrad]
+
+    def _known_scopes(self) -> str:
+        return ", ".join(sorted({scope_of(node) for node in self._to_run()} - {None})) or "none"
+
+    def _found(self, place: Any) -> Node:
+        if isinstance(place, str):
+            found = list(dict.fromkeys([w.node for w in self.pending if is_called(w.node, place)]))
+            if len(found) > 1:
+                raise ValueError(refusals.SEVERAL_WAIT.format(len(found), place))
+            place = found[0] if found else self._first_called(place)
+        elif isinstance(place, Tensor):
+            place = place_of(place)[0]
+            if place is None:
+                raise ValueError(refusals.NO_HISTORY)
+        if not isinstance(place, Node):
+            raise TypeError(refusals.NOT_A_PLACE.format(type(place).__name__))
+        if place not in self._task._waiting:
+            raise ValueError(refusals.NOT_IN_TASK.format(name_of(place)))
+        return place
+
+    def _first_called(self, text: str) -> Node:
+        self._checked(Breakpoint(text))
+        return next(node for node in self._to_run() if is_called(node, text))
+
+    def _named(self, branch: Branch | str) -> Branch:
+        found = [each for each in self.branches if branch in (each, each.name)]
+        if not found:
+            name = branch.name if isinstance(branch, Branch) else branch
+            raise ValueError(refusals.NO_BRANCH.format(name, ", ".join([each.name for each in self.branches])))
+        return found[0]
+
+    # What is remembered.
+
+    def _kept(self, gradients: tuple[Any, ...]) -> tuple[Any, ...]:
+        """Gradients to be remembered: copies where code of the user's may write into them later."""
+        return tuple([g.copy() if self._copies and isinstance(g, np.ndarray) else g for g in gradients])
+
+    def _waiting_at(self, places: set[Place]) -> dict[Place, Any]:
+        """The gradients that wait at some places now."""
+        found = {place: self._carried(*place) for place in places}
+        return {place: self._kept((g,))[0] for place, g in found.items() if g is not None}
+
+    def _carried(self, node: Node, nr: int) -> Any:
+        """The gradient that waits at a place, as the engine carries it; None where there is none."""
+        have = self._task._buffers.get(node)
+        gradients = have if type(have) is list else [have]
+        return gradients[nr] if 0 <= nr < len(gradients) else None

@@ -1,0 +1,76 @@
+"""Where and when a running backward is to stop."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from ..autograd.node import Node
+from ..autograd.snapshot import place_of
+from ..autograd.tensor import Tensor
+from . import refusals
+from .moments import Step, is_called
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Breakpoint:
+    """A reason to stop: before the nodes of a place run, or right after the step that had such gradients.
+
+    With a place and gradients both must hold, the step being one of a node of that place.
+    """
+
+    place: str | Node | None = None
+    nonfinite: bool = False
+    over: float | None = None
+    under: float | None = None
+    when: Callable[[Step], Any] | None = None
+
+    @property
+    def is_about_gradients(self) -> bool:
+        """Whether it can be told only once the step was taken."""
+        return self.nonfinite or self.over is not None or self.under is not None or self.when is not None
+
+    def _is_at(self, node: Node) -> bool:
+        return is_called(node, self.place) if isinstance(self.place, str) else node is self.place
+
+    def stops_before(self, node: Node | None) -> bool:
+        """Whether to stop now that this node is next."""
+        return node is not None and not self.is_about_gradients and self._is_at(node)
+
+    def stops_after(self, step: Step) -> bool:
+        """Whether to stop now that this step was taken."""
+        if not self.is_about_gradients or (self.place is not None and not self._is_at(step.node)):
+            return False
+        return bool(
+            (self.nonfinite and not step.is_finite)
+            or (self.over is not None and any(norm > self.over for norm in step.norms))
+            or (self.under is not None and any(norm < self.under for norm in step.norms))
+            or (self.when is not None and self.when(step))
+        )
+
+    def __str__(self) -> str:
+        place = self.place if isinstance(self.place, str) else self.place and self.place.name().rpartition("::")[2]
+        told = [place] if place else []
+        told += ["a gradient that is not finite"] if self.nonfinite else []
+        told += [f"a norm over {self.over:g}"] if self.over is not None else []
+        told += [f"a norm under {self.under:g}"] if self.under is not None else []
+        told += [getattr(self.when, "__name__", "a function")] if self.when is not None else []
+        return ", ".join(told)
+
+
+def breakpoint_at(place: Any, **about: Any) -> Breakpoint:
+    """A breakpoint from what a user names: an operation, a scope, a node, a tensor or a function of the step."""
+    if isinstance(place, Tensor):
+        place = place_of(place)[0]
+        if place is None:
+            raise ValueError(refusals.NO_HISTORY)
+    if place is None or isinstance(place, str | Node):
+        found = Breakpoint(place, **about)
+    elif callable(place):
+        found = Breakpoint(when=place, **about)
+    else:
+        raise TypeError(refusals.NOT_A_STOP.format(type(place).__name__))
+    if found.place is None and not found.is_about_gradients:
+        raise ValueError(refusals.EMPTY_STOP)
+    return found
