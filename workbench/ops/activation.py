@@ -8,6 +8,7 @@ from .. import errors
 from ..autograd.tensor import Tensor
 from .declare import abbreviation, define, in_formulas
 from .elementary import _erf
+from .layout import in_rows
 from .refusals import only_floats
 
 leaky_relu = define(
@@ -88,7 +89,7 @@ softplus = define(
 logsigmoid = define(
     "LogSigmoidBackward0",
     "logsigmoid(Tensor self)",
-    lambda a: -np.logaddexp(-a, 0),
+    in_rows(lambda a: -np.logaddexp(-a, 0)),
     prepare=only_floats("log_sigmoid_cpu"),
     self="grad * sigmoid(-self)",
     tangent="pointwise",

@@ -16,7 +16,7 @@ from .shapes import dim_index
 _to_copy = define(
     "ToCopyBackward0",
     "to_copy(Tensor self, dtype; source)",
-    lambda a, dtype, source: a.astype(dtype.np),
+    lambda a, dtype, source: a.astype(dtype.np, "C" if 0 in a.strides else "K"),
     batch="pointwise",
     self="to_copy(grad, source, dtype)",
     samples="r(3), w.float64, w.float64",

@@ -154,6 +154,9 @@ def _pair(left: Tensor, right: Tensor, summed: list[int]) -> Tensor:
     both = [d for d in free if a[d] != 1 and b[d] != 1]
     rows = [d for d in free if a[d] != 1 and b[d] == 1]
     columns = [d for d in free if a[d] == 1]
+    wide = [d for d in columns if b[d] != 1]
+    if rows and wide and wide[-1] < rows[0]:  # the result then lies in memory in order
+        return _pair(right, left, summed)
     batch, n, k, m = (math.prod(s[d] for d in dims) for s, dims in ((a, both), (a, rows), (a, summed), (b, columns)))
     product = bmm(
         left.permute(both + rows + summed + columns).reshape(batch, n, k),

@@ -11,7 +11,6 @@ from ..autograd.tensor import Tensor, wrap
 from .compile import TENSORS
 from .declare import define, in_formulas, method
 from .index_refusals import check_added, check_mask, check_places, check_selected
-from .layout import copied
 from .naming import numpy_names
 from .refusals import check_broadcast
 from .shapes import sum_to_array
@@ -91,7 +90,7 @@ _scatter_number = define(
 
 
 def _added(a: np.ndarray, dim: int, index: np.ndarray, source: np.ndarray, alpha: float) -> np.ndarray:
-    out, added = copied(a), np.atleast_1d(source)
+    out, added = a.copy(), np.atleast_1d(source)
     if alpha != 1:
         added = added * source.dtype.type(alpha)
     np.add.at(np.moveaxis(np.atleast_1d(out), dim, 0), np.atleast_1d(index), np.moveaxis(added, dim, 0))

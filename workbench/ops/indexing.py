@@ -9,6 +9,7 @@ import numpy as np
 from ..autograd.tensor import Tensor, wrap
 from .declare import define, in_formulas, method
 from .index_refusals import as_masks, check_lookup, check_mask, check_put
+from .layout import copied
 from .looking import is_batched
 from .movement import _alias, unsqueeze
 
@@ -82,7 +83,7 @@ _index = define(
 
 
 def _with_put(a: np.ndarray, indices: Indices, values: Any, accumulate: bool) -> np.ndarray:
-    out, places = a.copy(), as_masks(indices)
+    out, places = copied(a), as_masks(indices)
     if np.ndim(values) > 1 and len(values) == 1:  # NumPy overlooks leading dimensions
         check_lookup(a.shape, places, values)
     try:

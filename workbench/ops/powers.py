@@ -9,6 +9,7 @@ import numpy as np
 from ..autograd.tensor import Tensor
 from .choice import where_
 from .declare import define, in_formulas, method
+from .layout import in_rows
 from .refusals import lift, not_a_tensor
 from .shapes import python_number
 
@@ -51,7 +52,7 @@ _pow_tensors = define(
 _pow_base = define(
     "PowBackward2",
     "pow_base(self, Tensor exponent)",
-    lambda base, exponent: _power_of(exponent.dtype.type(base), exponent),
+    in_rows(lambda base, exponent: _power_of(exponent.dtype.type(base), exponent)),
     prepare=lambda args: lift(args[::-1])[::-1],
     exponent="grad * (result * log_number(self, exponent))",
     tangent="pointwise",

@@ -6,13 +6,14 @@ import numpy as np
 
 from ..autograd.tensor import Tensor
 from .declare import define, method
+from .layout import lying_as
 from .naming import numpy_names
 from .pairs import pair
 from .shapes import dim_index
 
 
 def _taken(a: np.ndarray, dim: int, indices: np.ndarray) -> np.ndarray:
-    return np.take_along_axis(a, indices, dim) if a.ndim else a.copy()
+    return lying_as(a, np.take_along_axis(a, indices, dim)) if a.ndim else a.copy()
 
 
 _sort = define(
@@ -31,7 +32,7 @@ def _order(a: np.ndarray, dim: int, descending: bool) -> np.ndarray:
     return np.argsort(a, axis=dim, kind="stable") if a.ndim else np.zeros((), np.int64)
 
 
-_argsort = define("argsort", "argsort(Tensor self, dim, descending)", _order)
+_argsort = define("argsort", "argsort(Tensor self, dim, descending)", lambda a, *how: lying_as(a, _order(a, *how)))
 
 
 @method()
