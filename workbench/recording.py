@@ -10,10 +10,13 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
+from .autograd.function import Function
 from .events import listeners
 from .trace.caller import user_frame
+from .trace.lines import LineRecorder
 from .trace.recorder import Recorder
 from .trace.timeline import Timeline
+from .trace.tracing import unwatch, watch
 from .trace.values import LIMIT
 
 if TYPE_CHECKING:
@@ -56,18 +59,21 @@ def _picture(trace: Trace, board: Storyboard) -> Picture:
 class record:  # named as what a user writes: `with record() as trace:`
     """Record what the engine does in a `with` block; tensors are named after the variables that hold them.
 
-    Arrays of more than `limit` values are kept as a summary.
+    Arrays of more than `limit` values are kept as a summary. With `lines` the lines of Functions' methods are recorded
+    too, for `show("function")`: what their variables hold, and what `ctx` has, at each of them.
     """
 
-    def __init__(self, limit: int = LIMIT) -> None:
-        self._limit = limit
+    def __init__(self, limit: int = LIMIT, lines: bool = False) -> None:
+        self._limit, self._lines = limit, lines
         self._open: list[tuple[Recorder, weakref.finalize[[Any], record]]] = []
 
     def __enter__(self) -> Trace:
-        recorder = Recorder(self._limit)
+        recorder = LineRecorder(self._limit, Function) if self._lines else Recorder(self._limit)
         listeners.append(recorder)
         # Should the block never end, the listener goes with this object.
-        self._open.append((recorder, weakref.finalize(self, listeners.remove, recorder)))
+        self._open.append((recorder, weakref.finalize(self, _leave, recorder)))
+        if isinstance(recorder, LineRecorder):
+            watch(recorder)
         return Trace(recorder)
 
     def __exit__(
@@ -79,6 +85,12 @@ class record:  # named as what a user writes: `with record() as trace:`
         recorder, leave = self._open.pop()
         leave()
         recorder.look_up(user_frame())
+
+
+def _leave(recorder: Recorder) -> None:
+    listeners.remove(recorder)
+    if isinstance(recorder, LineRecorder):
+        unwatch(recorder)
 
 
 def show(tensor: Any) -> Picture:

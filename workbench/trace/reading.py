@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 import linecache
-import ntpath
 import re
 import textwrap
 from collections.abc import Sequence
@@ -23,20 +22,19 @@ from .backward import (
 from .building import NodeCreated, TensorsFound, TensorShown, TensorWritten
 from .facts import Argument, Attribute, Code, Edge, Packing, Record, Root, Saved, SourceLine, TensorSeen
 from .keeping import CheckpointDropped, CheckpointKept
+from .inside import METHODS, InsideReader, file_of
 from .levels import LevelEntered, LevelLeft, OperationRan, Tangent, TangentPushed
 from .values import Value, number
 
-_METHODS = ("forward", "setup_context", "backward", "vjp", "jvp")
 
-
-class Reader:
+class Reader(InsideReader):
     """Reads a growing list of raw tuples; `names` gives the variable of a tensor's serial number."""
 
     def __init__(self, names: dict[int, str]) -> None:
         self._names = names
         self._records: list[Record] = []
         self._ids: dict[int, str] = {}
-        self._counts = {"n": 0, "t": 0, "b": 0, "l": 0, "o": 0, "k": 0}
+        self._counts = {"n": 0, "t": 0, "b": 0, "l": 0, "o": 0, "k": 0, "c": 0, "m": 0}
         self._last: dict[str, TensorSeen] = {}
         self._code: dict[type, tuple[Code, ...]] = {}
 
@@ -233,13 +231,12 @@ def value(copy: Any) -> Value | None:
 
 
 def source(line: tuple[str, int] | None) -> SourceLine | None:
-    """A line of code, by the name of the file it is in; a notebook's cells are all called `cell`."""
+    """A line of code, by the name of the file it is in."""
     if line is None:
         return None
     path, number = line
-    cell = "ipykernel_" in path or path.startswith("<ipython-input")
     text = linecache.getline(path, number).strip()
-    return SourceLine("cell" if cell else ntpath.basename(path), number, text)
+    return SourceLine(file_of(path), number, text)
 
 
 def code_of(cls: type) -> tuple[Code, ...]:
@@ -254,7 +251,7 @@ def code_of(cls: type) -> tuple[Code, ...]:
 def methods_of(function: type) -> tuple[Code, ...]:
     """The methods that the user wrote of a Function."""
     code = []
-    for name in _METHODS:
+    for name in METHODS:
         owner = next((each for each in function.__mro__ if name in vars(each)), object)
         if owner is object or owner.__module__.partition(".")[0] == __name__.partition(".")[0]:
             continue  # not written by the user

@@ -16,6 +16,7 @@ from .building import NodeCreated, TensorsFound, TensorShown, TensorWritten
 from .facts import Record
 from .keeping import CheckpointDropped, CheckpointKept
 from .levels import LevelEntered, LevelLeft, OperationRan, TangentPushed
+from .methods import LineReached, MethodCalled, MethodEnded
 
 RECORDS: dict[str, type[Record]] = {
     each.__name__: each
@@ -36,6 +37,9 @@ RECORDS: dict[str, type[Record]] = {
         LevelLeft,
         OperationRan,
         TangentPushed,
+        MethodCalled,
+        LineReached,
+        MethodEnded,
         CheckpointKept,
         CheckpointDropped,
     )

@@ -1,0 +1,289 @@
+"""The card of a Function: lines that run, variables and ctx, and that nothing is left tracing."""
+
+from __future__ import annotations
+
+import gc
+import sys
+import threading
+import weakref
+
+import pytest
+
+import workbench as torch
+from workbench.autograd.function import once_differentiable
+from workbench.trace.methods import LineReached, MethodCalled, MethodEnded
+
+
+class Scaled(torch.Function):
+    @staticmethod
+    def forward(ctx, x, k):
+        ctx.save_for_backward(x)
+        y = x * x
+        ctx.k = k
+        return y * k
+
+    @staticmethod
+    def backward(ctx, grad):
+        (x,) = ctx.saved_tensors
+        g = 2 * x * grad
+        return g * ctx.k, None
+
+
+class Outer(torch.Function):
+    @staticmethod
+    def forward(ctx, x):
+        inner = Scaled.apply(x, 2)
+        return inner + 1
+
+    @staticmethod
+    def backward(ctx, grad):
+        return grad * 5
+
+
+def recorded(program, *args):
+    with torch.record(lines=True) as trace:
+        program(*args)
+    return trace
+
+
+def scaled():
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    Scaled.apply(x, 3).sum().backward()
+
+
+def captions(trace):
+    return [step.caption for step in trace.show("function").storyboard.steps]
+
+
+def state_at(trace, k):
+    """The boxes by their titles, as they are after step k."""
+    boxes = trace.show("function").storyboard.at(k).boxes.values()
+    return {box.title.replace("\xa0", " ").strip(): box for box in boxes}
+
+
+def test_each_line_says_what_is_new_and_what_comes_next():
+    told = [caption.partition("; next is line")[0] for caption in captions(recorded(scaled))]
+    assert told == [
+        "Scaled.forward begins with x = [1. 2.] and k = 3",
+        "Scaled.forward: ctx has saved x now",
+        "Scaled.forward: y is now [1. 4.]",
+        "Scaled.forward: ctx has k now",
+        "Scaled.forward returns [3. 12.].",
+        "Scaled.backward begins with grad = [1. 1.]",
+        "Scaled.backward: x is now [1. 2.]",
+        "Scaled.backward: g is now [2. 4.]",
+        "Scaled.backward returns [6. 12.] and None.",
+        "The node has run: ctx lets x go.",
+    ]
+
+
+def test_the_running_line_is_lit_and_no_other():
+    trace = recorded(scaled)
+    lit = [
+        [box.title.replace("\xa0", " ").partition("  ")[2].strip() for box in state_at(trace, k).values()
+         if box.kind == "line" and box.state == "running"]
+        for k in range(10)
+    ]  # fmt: skip
+    code = ["ctx.save_for_backward(x)", "y = x * x", "ctx.k = k", "return y * k", None]
+    code += ["(x,) = ctx.saved_tensors", "g = 2 * x * grad", "return g * ctx.k, None", None, None]
+    assert lit == [[line] if line else [] for line in code]
+
+
+def test_ctx_fills_and_empties():
+    trace = recorded(scaled)
+    ctx = [next(box for title, box in state_at(trace, k).items() if title.startswith("ctx")) for k in range(10)]
+    assert ctx[0].lines == ("needs_input_grad = (True, False)",)
+    assert ctx[1].lines[0] == "saved x = [1. 2.]  (2,) float32"
+    assert ctx[3].lines[1] == "k = 3"
+    assert (ctx[9].lines[0], ctx[9].state) == ("saved x: freed", "freed")
+
+
+def test_a_function_inside_another_waits_for_it():
+    def program():
+        Outer.apply(torch.tensor([1.0], requires_grad=True)).backward()
+
+    trace = recorded(program)
+    told = captions(trace)
+    begins = next(i for i, each in enumerate(told) if each.startswith("Scaled.forward begins"))
+    states = {box.state for box in state_at(trace, begins).values() if box.kind == "line"}
+    assert states == {"idle", "running", "pending"}
+    assert "Outer.forward: inner is now [2.]" in told[begins + 5]
+    assert not any("Scaled.backward" in each for each in told)
+
+
+def test_setup_context_jvp_and_once_differentiable():
+    class Two(torch.Function):
+        @staticmethod
+        def forward(x):
+            return x.exp()
+
+        @staticmethod
+        def setup_context(ctx, inputs, output):
+            ctx.save_for_forward(output)
+            ctx.save_for_backward(output)
+
+        @staticmethod
+        @once_differentiable
+        def backward(ctx, grad):
+            (y,) = ctx.saved_tensors
+            return grad * y
+
+        @staticmethod
+        def jvp(ctx, x_t):
+            (y,) = ctx.saved_tensors
+            return x_t * y
+
+    def program():
+        fwAD = torch.autograd.forward_ad
+        Two.apply(torch.tensor([0.0], requires_grad=True)).backward()
+        with fwAD.dual_level():
+            Two.apply(fwAD.make_dual(torch.tensor([0.0]), torch.tensor([2.0])))
+
+    trace = recorded(program)
+    methods = [event.method for event in trace.events if isinstance(event, MethodCalled)]
+    assert methods == ["forward", "setup_context", "backward", "forward", "setup_context", "jvp"]
+    told = captions(trace)
+    assert any("setup_context begins with inputs = (tensor (1,),) and output = [1.]" in each for each in told)
+    assert "Two.jvp returns [2.]." in told
+    assert "forward does not see it" in str([box.lines for box in state_at(trace, 0).values()])
+
+
+def test_an_error_is_told_at_its_line_and_leaves_no_tracing_on():
+    class Wrong(torch.Function):
+        @staticmethod
+        def forward(ctx, x):
+            x = x + 1
+            raise ValueError("</script> no")
+
+    with torch.record(lines=True) as trace:
+        with pytest.raises(ValueError, match="no"):
+            Wrong.apply(torch.ones(1))
+    told = captions(trace)
+    assert told[-1] == "Wrong.forward raises ValueError: </script> no."
+    assert any(box.state == "error" and "raise ValueError" in title for title, box in state_at(trace, 2).items())
+    assert sys.gettrace() is None or sys.version_info >= (3, 12)
+    if sys.version_info >= (3, 12):
+        assert all(sys.monitoring.get_tool(id) != "workbench" for id in range(6))
+
+
+def test_an_error_that_is_caught_in_the_method_does_not_end_it():
+    class Catching(torch.Function):
+        @staticmethod
+        def forward(ctx, x):
+            try:
+                {}["no"]
+            except KeyError:
+                pass
+            return x * 2
+
+    trace = recorded(lambda: Catching.apply(torch.ones(1)))
+    (ended,) = [event for event in trace.events if isinstance(event, MethodEnded)]
+    assert (ended.error, ended.returned[0].value.values) == ("", (2.0,))
+
+
+def test_an_error_that_leaves_the_block_leaves_no_tracing_on():
+    with pytest.raises(ZeroDivisionError), torch.record(lines=True):
+        raise ZeroDivisionError
+    assert sys.gettrace() is None or sys.version_info >= (3, 12)
+
+
+@pytest.mark.skipif(sys.version_info >= (3, 12), reason="a trace function is in nobody's way from 3.12 on")
+def test_the_users_trace_function_is_left_as_it_is():
+    seen = []
+
+    def users(frame, event, arg):
+        seen.append(event)
+
+    before = sys.gettrace()
+    sys.settrace(users)
+    try:
+        with pytest.warns(RuntimeWarning, match="a debugger or a coverage tool"), torch.record(lines=True) as trace:
+            scaled()
+        assert sys.gettrace() is users
+    finally:
+        sys.settrace(before)
+    assert seen and not any(isinstance(event, LineReached) for event in trace.events)
+
+
+def test_two_threads_at_once():
+    begun = threading.Barrier(2, timeout=20)
+
+    class Meeting(torch.Function):
+        @staticmethod
+        def forward(ctx, x):
+            begun.wait()
+            y = x * 2
+            begun.wait()
+            return y
+
+    with torch.record(lines=True) as trace:
+        threads = [threading.Thread(target=Meeting.apply, args=(torch.tensor([float(i)]),)) for i in range(2)]
+        [thread.start() for thread in threads]
+        [thread.join() for thread in threads]
+    calls = [event.call for event in trace.events if isinstance(event, MethodCalled)]
+    assert len(calls) == 2
+    for call in calls:
+        lines = [event.line for event in trace.events if isinstance(event, LineReached) and event.call == call]
+        assert [line - lines[0] for line in lines] == [0, 1, 2, 3]
+    assert len(captions(trace)) == 10
+    assert threading.gettrace() is None
+
+
+def test_without_lines_and_without_functions_it_says_so():
+    with torch.record() as trace:
+        scaled()
+    for each in (trace, recorded(lambda: torch.ones(1) + 1)):
+        assert "record(lines=True)" in str(each.show("function"))
+
+
+def test_the_graph_does_not_mind():
+    with torch.record() as plain:
+        scaled()
+    assert str(recorded(scaled).show()) == str(plain.show())
+
+
+def test_what_was_recorded_is_saved_and_loaded(tmp_path):
+    trace = recorded(scaled)
+    trace.save(tmp_path / "trace.json")
+    assert str(torch.load(tmp_path / "trace.json").show("function")) == str(trace.show("function"))
+
+
+def test_nothing_recorded_keeps_a_tensor_alive():
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    y = Scaled.apply(x, 3)
+    with torch.record(lines=True) as trace:
+        y = Scaled.apply(x, 3)
+        y.sum().backward()
+    gone = weakref.ref(y)
+    gc.disable()
+    try:
+        del y
+        assert gone() is None
+    finally:
+        gc.enable()
+    assert len(captions(trace)) == 10
+
+
+def test_variables_are_not_asked_to_print_themselves():
+    class Loud:
+        def __repr__(self):
+            raise AssertionError("asked")
+
+    class Taking(torch.Function):
+        @staticmethod
+        def forward(ctx, x, thing, words):
+            ctx.thing = thing
+            return x * 1
+
+    trace = recorded(lambda: Taking.apply(torch.ones(1), Loud(), "\u202e" + "x" * 10_000))
+    text = str(trace.show("function"))
+    assert "thing = a Loud" in text and "\u202e" not in text and max(map(len, text.splitlines())) < 350
+
+
+def test_a_repeated_call_is_counted():
+    def program():
+        x = torch.ones(1)
+        for _ in range(3):
+            x = Scaled.apply(x, 2)
+
+    assert any(each.startswith("Scaled.forward (run 3) begins") for each in captions(recorded(program)))

@@ -1,0 +1,180 @@
+"""The lines of Functions' methods as they run: what their variables hold, and what `ctx` has, line by line."""
+
+from __future__ import annotations
+
+import inspect
+import weakref
+from types import CodeType, FrameType
+from typing import Any
+
+import numpy as np
+
+from ..events import next_tag
+from .caller import OWN
+from .inside import METHODS
+from .recorder import Recorder
+
+_LONGEST = 60  # characters of a text that a variable holds
+_MOST = 6  # items told of a list
+
+
+class LineRecorder(Recorder):
+    """A recorder that also watches the methods of all subclasses of `function`."""
+
+    def __init__(self, limit: int, function: type) -> None:
+        super().__init__(limit)
+        self._function = function
+        self._codes: dict[CodeType, tuple[type, str] | None] = {}  # None: no method of a Function
+        self._calls: dict[FrameType, _Call] = {}
+        # ctx -> its number, and by position the variables that held what it has saved
+        self._ctxs: weakref.WeakKeyDictionary[Any, tuple[int, dict[int, str]]] = weakref.WeakKeyDictionary()
+
+    def wants(self, code: CodeType) -> bool:
+        """Whether it is a method that the user wrote of a Function."""
+        try:
+            return self._codes[code] is not None
+        except KeyError:
+            self._codes[code] = found = None if code.co_filename.startswith(OWN) else self._method(code)
+            return found is not None
+
+    def _method(self, code: CodeType) -> tuple[type, str] | None:
+        todo = [self._function]
+        while todo:
+            cls = todo.pop()
+            todo += type.__subclasses__(cls)
+            for name in METHODS:
+                method = vars(cls).get(name)
+                if method is not None:
+                    function = inspect.unwrap(getattr(method, "__func__", method))
+                    if getattr(function, "__code__", None) is code:
+                        return cls, name
+        return None
+
+    def called(self, frame: FrameType) -> None:
+        """Note which method begins."""
+        cls, method = self._codes[frame.f_code] or (object, "")
+        call = self._calls[frame] = _Call(next_tag(), _ctx(frame))
+        number = node = None
+        if call.ctx is not None:
+            cls = getattr(type(call.ctx), "_forward_cls", cls)
+            number, _ = self._known(call.ctx)
+            node = getattr(call.ctx, "_tag", None)
+        node = node if node in self._nodes else None
+        self._raw.append(("called", call.serial, cls.__name__, method, number, node, frame.f_code))
+
+    def reached(self, frame: FrameType) -> None:
+        """Note what is new since the line before."""
+        call = self._calls[frame]
+        self._raw.append(("reached", call.serial, frame.f_lineno, *self._changes(call, frame)))
+
+    def ended(self, frame: FrameType, value: Any, error: BaseException | None) -> None:
+        """Note what it returns, or which error leaves it."""
+        call = self._calls.pop(frame)
+        variables, _, ctx = self._changes(call, frame)
+        several = value if type(value) is tuple else (value,)
+        returned = () if error is not None else tuple([self._held("", each) for each in several])
+        words = "" if error is None else f"{type(error).__name__}: {error}"
+        self._raw.append(("ended", call.serial, variables, ctx, returned, words))
+
+    def _known(self, ctx: Any) -> tuple[int, dict[int, str]]:
+        if ctx not in self._ctxs:
+            self._ctxs[ctx] = next_tag(), {}
+        return self._ctxs[ctx]
+
+    def _changes(self, call: _Call, frame: FrameType) -> tuple[Any, Any, Any]:
+        here = {name: thing for name, thing in frame.f_locals.items() if thing is not call.ctx}
+        variables = []
+        for name, thing in here.items():
+            look = _look(thing)
+            if name not in call.looks or not _same(call.looks[name], look):
+                call.looks[name] = look
+                variables.append(self._held(name, thing))
+        gone = tuple([name for name in call.looks if name not in here])
+        for name in gone:
+            del call.looks[name]
+        ctx = None
+        if call.ctx is not None:
+            held = _contents(call.ctx, here, self._known(call.ctx)[1])
+            looks = [(name, _look(thing)) for name, thing in held]
+            if call.held is None or len(looks) != len(call.held) or not all(map(_same, looks, call.held)):
+                call.held = looks
+                ctx = tuple([self._held(name, thing) for name, thing in held])
+        return tuple(variables), gone, ctx
+
+    def _held(self, name: str, thing: Any) -> tuple[str, Any, str]:
+        """A variable's name, the copy of the array it holds, or a text."""
+        if isinstance(thing, np.ndarray) or hasattr(type(thing), "_array"):
+            return name, self._copy(thing), ""
+        return name, None, _text(thing)
+
+
+class _Call:
+    """One run of a method."""
+
+    def __init__(self, serial: int, ctx: Any) -> None:
+        self.serial, self.ctx = serial, ctx
+        self.looks: dict[str, Any] = {}  # how the variables looked at the line before
+        self.held: list[Any] | None = None  # and what ctx held
+
+
+def _ctx(frame: FrameType) -> Any:
+    """The first argument, if it is a ctx."""
+    code = frame.f_code
+    first = frame.f_locals.get(code.co_varnames[0]) if code.co_argcount else None
+    return first if hasattr(type(first), "save_for_backward") else None
+
+
+def _look(thing: Any) -> Any:
+    """What tells that a variable holds something else now, without keeping a tensor alive."""
+    if isinstance(thing, np.ndarray):
+        return thing.copy()
+    if hasattr(type(thing), "_array"):
+        return weakref.ref(thing), thing._version
+    return _text(thing)
+
+
+def _same(one: Any, other: Any) -> bool:
+    if isinstance(one, tuple) and isinstance(other, tuple):
+        return len(one) == len(other) and all(map(_same, one, other))
+    if isinstance(one, np.ndarray) and isinstance(other, np.ndarray):
+        return one.shape == other.shape and one.dtype == other.dtype and one.tobytes() == other.tobytes()
+    if isinstance(one, weakref.ref) and isinstance(other, weakref.ref):
+        return one() is other() is not None
+    return type(one) is type(other) and not isinstance(one, np.ndarray) and one == other
+
+
+def _contents(ctx: Any, variables: dict[str, Any], names: dict[int, str]) -> list[tuple[str, Any]]:
+    """What ctx holds: the tensors it was given to save, what it was told of others, and its attributes."""
+    waiting = getattr(ctx, "to_save", None)
+    if waiting is None:
+        items = ctx.saved_items() if hasattr(ctx, "saved_items") else []
+        waiting = [thing for _, thing, _ in items]
+    held: list[tuple[str, Any]] = []
+    for nr, thing in enumerate(waiting):
+        if hasattr(type(thing), "_array"):
+            own = next((name for name, other in variables.items() if other is thing), None)
+            names.setdefault(nr, own or "")
+        held.append((f"saved {names[nr]}" if names.get(nr) else f"saved_tensors[{nr}]", thing))
+    for attribute, word in (("dirty_tensors", "mark_dirty"), ("non_differentiable", "mark_non_differentiable")):
+        marked = getattr(ctx, attribute, None)
+        if marked:
+            held.append((word, tuple(marked)))
+    own = [pair for pair in getattr(ctx, "__dict__", {}).items() if not pair[0].startswith("_")]
+    held += [pair for pair in own if pair[0] not in ("to_save", "dirty_tensors", "non_differentiable")]
+    needs = getattr(ctx, "needs_input_grad", None)
+    return held if needs is None else [*held, ("needs_input_grad", needs)]
+
+
+def _text(thing: Any) -> str:
+    """A plain thing as it is written; of anything else the type, because asking it might run the user's code."""
+    kind = type(thing)
+    if kind in (int, float, bool, type(None)):
+        return repr(thing)
+    if kind is str:
+        return repr(thing if len(thing) <= _LONGEST else thing[: _LONGEST - 1] + "…")
+    if hasattr(kind, "_array"):
+        return f"tensor {tuple(thing._array.shape)}"
+    if kind in (tuple, list):
+        told = [_text(each) for each in thing[:_MOST]] + ["…"] * (len(thing) > _MOST)
+        return f"[{', '.join(told)}]" if kind is list else f"({', '.join(told)}{',' * (len(told) == 1)})"
+    return thing.__name__ if isinstance(thing, type) else f"a {kind.__name__}"

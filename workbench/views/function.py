@@ -1,0 +1,294 @@
+"""The card of a custom Function: its methods line by line, what their variables hold, and what `ctx` has."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from ..scene.metric import CHARACTER, columns
+from ..scene.model import Box, Detail, Scene, Step, changed
+from ..scene.storyboard import Storyboard
+from ..trace.backward import SavedFreed
+from ..trace.facts import Record
+from ..trace.methods import LineReached, MethodCalled, MethodEnded, Variable
+from ..trace.timeline import Timeline
+from ..trace.values import said, series
+from .saying import value_detail
+
+_NOTHING = "No line of a Function was recorded: use record(lines=True), and apply a Function of your own in it."
+_ROW, _HEAD, _GAP = 20.0, 26.0, 18.0  # px: a line of code, a heading, what lies between two parts
+_NARROWEST, _WIDEST, _PANEL = 36, 90, 46  # columns: of the code, and of the panels at its right
+_MOST = 14  # lines of a panel
+_BACKWARD = ("backward", "vjp")
+
+
+@dataclass(slots=True)
+class _Card:
+    """A Function, its methods by where they are defined, and the rooms its panels need."""
+
+    name: str
+    methods: dict[tuple[str, str, int], MethodCalled] = field(default_factory=dict)
+    room: int = 1
+    ctx_room: int = 1
+    calls: int = 0
+
+
+@dataclass(slots=True)
+class _Call:
+    """One run of a method, as far as it has come."""
+
+    made: MethodCalled
+    card: int
+    line: int = 0
+    number: int = 1  # which run of this method
+    variables: dict[str, Variable] = field(default_factory=dict)
+
+
+def function_card(trace: Timeline) -> Storyboard:
+    """The Functions of a trace, each with its methods and panels, a step for each line that ran."""
+    return _Teller(trace.events).board()
+
+
+class _Teller:
+    def __init__(self, events: Sequence[Record]) -> None:
+        self._events = events
+        self._cards: dict[str, _Card] = {}
+        self._order: dict[str, int] = {}
+        self._boxes: dict[str, Box] = {}
+        self._now: dict[str, Box] = {}
+        self._drawn: dict[str, Box] = {}
+        self._open: list[_Call] = []  # the innermost last
+        self._calls: dict[str, _Call] = {}
+        self._ctx: dict[str, tuple[Variable, ...]] = {}
+        self._nodes: dict[str, str] = {}  # node -> the ctx that it is
+        self._shown: dict[str, str] = {}  # ctx -> the card that shows it
+
+    def board(self) -> Storyboard:
+        """The whole story."""
+        self._survey()
+        if not self._cards:
+            return Storyboard(Scene("Functions"), [Step(_NOTHING)])
+        self._place()
+        steps = [step for event in self._events if (step := self._step(event)) is not None]
+        names = series([f"{card.name}" for card in self._cards.values()])
+        title = f"Function {names}" if len(self._cards) == 1 else f"Functions {names}"
+        return Storyboard(Scene(title, self._boxes), steps, title)
+
+    def _survey(self) -> None:
+        """Which Functions there are, and how much each has to show at once."""
+        calls: dict[str, tuple[_Card, set[str]]] = {}
+        for event in self._events:
+            if isinstance(event, MethodCalled):
+                card = self._cards.setdefault(event.function, _Card(event.function))
+                card.methods.setdefault(_where(event), event)
+                calls[event.call] = card, set()
+            elif isinstance(event, LineReached | MethodEnded) and event.call in calls:
+                card, names = calls[event.call]
+                names |= {each.name for each in event.variables}
+                more = len(event.returned) if isinstance(event, MethodEnded) else 0
+                card.room = min(_MOST, max(card.room, len(names) + max(1, more)))
+                card.ctx_room = min(_MOST, max(card.ctx_room, len(event.ctx or ())))
+        order = ("forward", "setup_context", "jvp", "backward", "vjp")
+        for card in self._cards.values():
+            card.methods = dict(sorted(card.methods.items(), key=lambda pair: (pair[1].first, order.index(pair[0][0]))))
+
+    def _place(self) -> None:
+        """All the boxes, where they stand from the beginning to the end."""
+        top = 0.0
+        for nr, card in enumerate(self._cards.values()):
+            lines = [line for made in card.methods.values() for _, line in _lines(made)]
+            wide = min(_WIDEST, max([_NARROWEST, *map(columns, lines)]))
+            code, panel = (wide + 2) * CHARACTER, _PANEL * CHARACTER
+            self._put(Box(f"f{nr}", "heading", card.name, place=(0, top, code, 22)))
+            y = top + _HEAD
+            for at, made in enumerate(card.methods.values()):
+                for row, (line, text) in enumerate(_lines(made)):
+                    self._put(Box(f"f{nr}.{at}.{line}", "line", text, place=(0, y, code, _ROW), alt=_alt(text)))
+                    y += _ROW if row >= 0 else 0
+                y += _ROW / 2
+            x, down = code + _GAP, top + _HEAD
+            heights = [22 + 16.0 * room + 8 for room in (card.room, card.ctx_room)]
+            for part, title, height in zip(("variables", "ctx"), ("variables", "ctx"), heights, strict=True):
+                self._put(Box(f"f{nr}.{part}", "frame", title, ("nothing yet",), place=(x, down, panel, height)))
+                down += height + _GAP
+            top = max(y, down) + _GAP
+        self._now = {id: replace(box) for id, box in self._boxes.items()}
+        self._drawn = dict(self._boxes)
+
+    def _put(self, box: Box) -> None:
+        self._boxes[box.id] = box
+
+    def _step(self, event: Record) -> Step | None:
+        """What an event changes, None for those that are not about a Function."""
+        if isinstance(event, MethodCalled):
+            self._begin(event)
+            return None  # its first line tells of it
+        if isinstance(event, SavedFreed) and self._nodes.get(event.node) in self._shown:
+            return self._freed(self._nodes[event.node])
+        if not isinstance(event, LineReached | MethodEnded) or event.call not in self._calls:
+            return None
+        call = self._calls[event.call]
+        said_new = self._take(call, event)
+        if isinstance(event, LineReached):
+            caption = self._reached(call, event, said_new)
+        else:
+            caption = self._ended(call, event, said_new)
+        phase = "backward" if call.made.method in _BACKWARD else "forward"
+        step = Step(caption, phase)
+        step.cursor = {"file": call.made.file, "line": call.line, "text": _text(call.made, call.line).strip()}
+        step.focus = self._line_id(call)
+        step.boxes = self._changes()
+        return step
+
+    def _begin(self, made: MethodCalled) -> None:
+        names = list(self._cards)
+        card = self._cards[made.function]
+        call = _Call(made, names.index(made.function))
+        call.number = 1 + sum(
+            other.made.method == made.method and other.made.function == made.function for other in self._calls.values()
+        )
+        card.calls += 1
+        self._calls[made.call] = call
+        if made.ctx is not None:
+            self._shown[made.ctx] = f"f{call.card}"
+            if made.node is not None:
+                self._nodes[made.node] = made.ctx
+        self._open.append(call)
+
+    def _take(self, call: _Call, event: LineReached | MethodEnded) -> list[str]:
+        """Bring the call's variables and its ctx up to date; in words, what is new."""
+        news = []
+        for each in event.variables:
+            begins = "" if call.line == 0 else " is now"
+            news.append(f"{each.name}{begins or ' ='} {_said(each)}")
+            call.variables[each.name] = each
+        for name in event.gone if isinstance(event, LineReached) else ():
+            call.variables.pop(name, None)
+        if event.ctx is not None and call.made.ctx is not None:
+            before = {each.name for each in self._ctx.get(call.made.ctx, ())}
+            new = [each.name for each in event.ctx if each.name not in before and each.name != "needs_input_grad"]
+            gone = before - {each.name for each in event.ctx}
+            self._ctx[call.made.ctx] = event.ctx
+            if new:
+                news.append(f"ctx has {series(new)} now")
+            if gone:
+                news.append(f"ctx has {series(sorted(gone))} no longer")
+        return news
+
+    def _reached(self, call: _Call, event: LineReached, news: list[str]) -> str:
+        begins = call.line == 0
+        call.line = event.line
+        self._light(call, "running")
+        for outer in self._open:
+            if outer is not call and outer.line:
+                self._light(outer, "pending")
+        self._panel(call)
+        self._ctx_panel(call)
+        which = _title(call)
+        start = f"{which} begins" if begins else which
+        what = f"{start}{' with ' if begins and news else ': ' if news else ''}{series(news) if news else ''}"
+        return f"{what}; next is line {event.line}: {_text(call.made, event.line).strip()}"
+
+    def _ended(self, call: _Call, event: MethodEnded, news: list[str]) -> str:
+        if call in self._open:
+            self._open.remove(call)
+        self._light(call, "error" if event.error else "idle")
+        for outer in self._open[-1:]:
+            self._light(outer, "running")
+        result = f"raises {event.error}" if event.error else f"returns {series([_said(v) for v in event.returned])}"
+        ends = [f"raises {event.error}"] if event.error else [f"returns {_said(each)}" for each in event.returned]
+        self._panel(call, ends, "error" if event.error else "idle")
+        self._ctx_panel(call)
+        return f"{_title(call)} {result}{f'; {series(news)}' if news else ''}."
+
+    def _freed(self, ctx: str) -> Step:
+        """The node has run, and what its ctx had saved is let go."""
+        held = self._ctx.get(ctx, ())
+        lines = [f"{each.name}: freed" if each.name.startswith("saved") else _row(each) for each in held]
+        box = self._now[f"{self._shown[ctx]}.ctx"]
+        self._now[box.id] = replace(box, lines=tuple(lines[:_MOST]), state="freed")
+        freed = [each.name.removeprefix("saved ") for each in held if each.name.startswith("saved")]
+        self._ctx[ctx] = tuple([each for each in held if not each.name.startswith("saved")])
+        step = Step(f"The node has run: ctx lets {series(freed) or 'what it had saved'} go.", "backward", focus=box.id)
+        step.boxes = self._changes()
+        return step
+
+    def _light(self, call: _Call, state: Any) -> None:
+        """One line of a method stands out, and no other of it."""
+        at = list(self._cards[call.made.function].methods).index(_where(call.made))
+        lit = self._line_id(call)
+        for id, box in self._now.items():
+            if id.startswith(f"f{call.card}.{at}."):
+                own = state if id == lit else "idle"
+                note = {"running": "  ← next", "pending": "  ← waits", "error": "  ← failed"}.get(own, "")
+                self._now[id] = replace(box, state=own, alt=_alt(box.title + note))
+
+    def _line_id(self, call: _Call) -> str | None:
+        at = list(self._cards[call.made.function].methods).index(_where(call.made))
+        id = f"f{call.card}.{at}.{call.line}"
+        return id if id in self._now else None
+
+    def _panel(self, call: _Call, ends: Sequence[str] = (), state: Any = "idle") -> None:
+        rows = [_row(each) for each in call.variables.values()]
+        room = _MOST - len(ends)
+        rows = rows if len(rows) <= room else [*rows[: room - 1], f"… and {len(rows) - room + 1} more"]
+        details = tuple([_detail(each) for each in call.variables.values()])
+        id = f"f{call.card}.variables"
+        title = f"variables of {_title(call)}"
+        self._now[id] = replace(self._now[id], title=title, lines=(*rows, *ends), state=state, details=details)
+
+    def _ctx_panel(self, call: _Call) -> None:
+        id = f"f{call.card}.ctx"
+        if call.made.ctx is None:
+            self._now[id] = replace(self._now[id], title="ctx", lines=(f"{call.made.method} does not see it",))
+            return
+        held = self._ctx.get(call.made.ctx, ())
+        rows = tuple([_row(each) for each in held][:_MOST]) or ("empty",)
+        details = tuple([_detail(each) for each in held])
+        nth = int(call.made.ctx[1:])
+        self._now[id] = replace(self._now[id], title=f"ctx (number {nth})", lines=rows, state="idle", details=details)
+
+    def _changes(self) -> dict[str, dict[str, Any]]:
+        changes = {id: fields for id, box in self._now.items() if (fields := changed(self._drawn[id], box))}
+        self._drawn = dict(self._now)
+        return changes
+
+
+def _where(made: MethodCalled) -> tuple[str, str, int]:
+    return made.method, made.file, made.first
+
+
+def _title(call: _Call) -> str:
+    again = f" (run {call.number})" if call.number > 1 else ""
+    return f"{call.made.function}.{call.made.method}{again}"
+
+
+def _lines(made: MethodCalled) -> list[tuple[int, str]]:
+    """The numbered lines of a method, with spaces that stay where they are."""
+    lines = made.code.text.splitlines() or [f"{made.method}: its source is not known"]
+    room = len(str(made.first + len(lines)))
+    numbered = [(made.first + at, text) for at, text in enumerate(lines)]
+    return [(nr, f"{nr:>{room}}  {text}".replace("\t", "    ").replace(" ", "\u00a0")) for nr, text in numbered]
+
+
+def _text(made: MethodCalled, line: int) -> str:
+    lines = made.code.text.splitlines()
+    return lines[line - made.first] if 0 <= line - made.first < len(lines) else ""
+
+
+def _alt(text: str) -> str:
+    return text.replace("\u00a0", " ")
+
+
+def _said(each: Variable) -> str:
+    return each.text if each.value is None else said(each.value)
+
+
+def _row(each: Variable) -> str:
+    kind = f"  {each.value.kind}" if each.value is not None else ""
+    return f"{each.name} = {_said(each)}{kind}"
+
+
+def _detail(each: Variable) -> Detail:
+    return Detail("Holds", "text", _row(each)) if each.value is None else value_detail("Holds", each.name, each.value)
