@@ -21,8 +21,8 @@ from .backward import (
 )
 from .building import NodeCreated, TensorsFound, TensorShown, TensorWritten
 from .facts import Argument, Attribute, Code, Edge, Packing, Record, Root, Saved, SourceLine, TensorSeen
-from .keeping import CheckpointDropped, CheckpointKept
 from .inside import METHODS, InsideReader, file_of
+from .keeping import CheckpointDropped, CheckpointKept
 from .levels import LevelEntered, LevelLeft, OperationRan, Tangent, TangentPushed
 from .values import Value, number
 
