@@ -60,6 +60,7 @@ TOOLS = {
     "jacobians.py",
     "legacy.py",
     "printing.py",
+    "variable.py",
     "scopes.py",
     "snapshot.py",
     "strict.py",
