@@ -230,3 +230,21 @@ def test_9_6_data_of_integers(torch: Any) -> Any:
     x, plain = torch.tensor([3.0, 4.0], requires_grad=True), torch.zeros(2)
     plain.data = torch.tensor([1, 2])
     return raised(setattr, x, "data", torch.tensor([1])), x, plain, raised(setattr, x, "data", torch.tensor([True]))
+
+
+@same
+def test_26_10_edges_of_leaves(torch: Any) -> Any:
+    graph, x = torch.autograd.graph, torch.tensor([3.0, 4.0], requires_grad=True)
+
+    def edges(*tensors):
+        hooked = [
+            raised(graph.register_multi_grad_hook, [t], print, mode=mode) for t in tensors for mode in ("all", "any")
+        ]
+        return [raised(graph.get_gradient_edge, t) for t in tensors], hooked
+
+    with torch.inference_mode():
+        made = torch.tensor([3.0, 4.0], requires_grad=True)
+        inside = edges(x, made)
+    with torch.no_grad():
+        quiet = graph.get_gradient_edge(x)
+    return inside, edges(x, made), quiet.node.name()

@@ -51,3 +51,18 @@ def test_22_3_a_mask_packed_as_another_dtype(torch: Any) -> Any:
     with torch.autograd.graph.saved_tensors_hooks(lambda t: t.long(), lambda t: t):
         out = x[m.to(torch.int32)]
     return g, torch.autograd.grad(out.sum(), x)
+
+
+@same
+def test_22_3_a_hook_is_asked_once_for_each_read(torch: Any) -> Any:
+    x = torch.tensor([0.5, -1.5, 2.0], dtype=torch.float64, requires_grad=True)
+    asked = []
+
+    def unpack(t):
+        asked.append(tuple(t.shape))
+        return t.float() if len(asked) == 1 else t
+
+    with torch.autograd.graph.saved_tensors_hooks(lambda t: t, unpack):
+        out = x * x.detach() + x.sin()
+    (g,) = torch.autograd.grad(out.sum(), x)
+    return asked, [round(v, 5) for v in g.tolist()]

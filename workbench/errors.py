@@ -249,6 +249,7 @@ HOOKS_ALREADY_SET = (
     "allowed at a time."
 )
 NO_GRADIENT_EDGE = "It is not possible to get the gradient edge for a Tensor that does not require gradients"
+NO_EDGE_IN_INFERENCE = "'NoneType' object has no attribute 'next_functions'"
 NO_EDGE_NODE = "Expected gradient function to be set"
 MULTI_HOOK_LEAF = (
     "A leaf node was passed to _will_engine_execute_node but we are currently running autograd.grad(). This is "

@@ -38,12 +38,19 @@ def get_gradient_edge(tensor: Tensor) -> GradientEdge:
     """The edge to which this tensor's gradient goes, as the tensor is now; holding it keeps the graph alive."""
     if not tensor.requires_grad:
         raise RuntimeError(errors.NO_GRADIENT_EDGE)
-    node, nr = edge_of(tensor), tensor._nr
+    node, nr = _node_of(tensor), tensor._nr
     if node is None:
         raise AssertionError(errors.NO_EDGE_NODE)
     extra = extra_of(node)
     extra.shapes = {**(extra.shapes or {}), nr: (tensor._array.shape, tensor._array.dtype)}
     return GradientEdge(node, nr)
+
+
+def _node_of(t: Tensor) -> Node | None:
+    """The node that takes a tensor's gradient; PyTorch finds a leaf's through a view, which inference mode lacks."""
+    if (local.modes.inference or t.is_inference()) and t.is_leaf:
+        raise AttributeError(errors.NO_EDGE_IN_INFERENCE)
+    return edge_of(t)
 
 
 def increment_version(tensor: Tensor | Iterable[Tensor]) -> None:
@@ -104,8 +111,8 @@ def register_multi_grad_hook(
     tensors = [t for t in tensors if mode == "all" or t.requires_grad]
     lock = threading.Lock()
     own = object()  # under it a task keeps how many gradients are to come, and those that came
-    nodes = [edge_of(t) if t.requires_grad else None for t in tensors]
-    if None in nodes and mode == "all":
+    nodes = [_node_of(t) if t.requires_grad else None for t in tensors] if mode == "all" else []
+    if None in nodes:
         raise AssertionError(errors.NO_EDGE_NODE)
 
     def arrived(index: int, grad: Tensor | None) -> None:

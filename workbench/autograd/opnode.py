@@ -22,6 +22,7 @@ def read_array(node: Node, name: str) -> Any:
     found, saved = read_tensor(node, name), getattr(node, f"s_{name}")
     for t, s in zip(found, saved, strict=True) if type(saved) is tuple else ((found, saved),):
         if type(s) is Packed and s.kind != (t._array.shape, t._array.dtype):
+            s.value, s.unpack = t, lambda t: t  # a hook may refuse to be asked again
             raise Unfit
     if type(found) is tuple:
         return tuple([None if t is None else t._array for t in found])
