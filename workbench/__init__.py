@@ -144,6 +144,7 @@ _on_first_use = {
     "record": "recording",
     "show": "recording",
     "load": "recording",
+    "jacobian": "views.jacobian",
     "step": "stepper",
     "scope": "autograd.scopes",
     "vmap": "func",

@@ -31,14 +31,19 @@ class Trace(Timeline):
         """The trace as a picture to step through: live in a notebook, where the widgets' packages are there."""
         from .views import storyboard
 
-        if "IPython" in sys.modules:
-            with suppress(ImportError):
-                from . import widgets  # noqa: F401  (makes pictures live)
+        live()
         return _picture(self, storyboard(self, view))
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write a file by its suffix: the trace itself as .json, its picture as .html, .svg, .png or .dot."""
         self.show().save(path)
+
+
+def live() -> None:
+    """Have notebooks play pictures where the widgets' packages are there."""
+    if "IPython" in sys.modules:
+        with suppress(ImportError):
+            from . import widgets  # noqa: F401  (makes pictures live)
 
 
 def _picture(trace: Trace, board: Storyboard) -> Picture:

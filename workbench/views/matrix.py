@@ -1,0 +1,142 @@
+"""A matrix as part of a chart: numbers on colours, rows and columns with their names."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..scene.metric import CHARACTER, clean, columns
+from ..scene.model import Box, BoxState
+from ..trace.values import number
+
+MOST = 40  # rows and columns shown; what is beyond is told, not drawn
+ROW, GAP = 24, 2  # px: a row's height, and what lies between cells
+_SMALL, _NUMBERS = 16, 12  # px of a cell without a number; up to so many columns have numbers
+_SEED = 56  # px: the width of a seed, which is 0 or 1, and of its heading
+
+
+def names_of(variable: str, shape: Sequence[int]) -> list[str]:
+    """The elements of a tensor: `x[0, 1]`, or `x` where it has no dimensions; as many as are shown."""
+    if not shape:
+        return [variable]
+    shown = min(math.prod(shape), MOST)
+    return [f"{variable}[{', '.join(map(str, np.unravel_index(at, shape)))}]" for at in range(shown)]
+
+
+def shade_of(value: float, largest: float) -> int:
+    """How far a number lies from zero, from -4 to 4, the largest being 4; no other than zero is 0."""
+    if not math.isfinite(value) or not value:
+        return 0
+    return int(math.copysign(max(1, math.ceil(4 * abs(value) / largest)), value))
+
+
+@dataclass(slots=True)
+class Matrix:
+    """Where a matrix stands, how wide its parts are, and what its rows and columns are called.
+
+    `seed`, "rows" or "columns", makes room for a number beside each: what a pass begins with.
+    """
+
+    id: str
+    rows: list[str]
+    columns: list[str]
+    values: np.ndarray
+    x: float = 0.0
+    y: float = 0.0
+    seed: str = ""
+
+    @property
+    def numbered(self) -> bool:
+        """Whether there is room for numbers."""
+        return len(self.columns) <= _NUMBERS
+
+    @property
+    def side(self) -> float:
+        """The width that the names of the rows take, with the seeds beside them."""
+        names = max((columns(clean(each)) for each in self.rows), default=0) * CHARACTER + 12
+        return max(names, 66) if self.seed == "columns" else names + (_SEED + 8 if self.seed == "rows" else 0)
+
+    @property
+    def cell(self) -> float:
+        """The width of a cell."""
+        if not self.numbered:
+            return _SMALL
+        texts = [columns(text_of(value)) for value in self.values.ravel()]
+        return max(44.0, max([*texts, *(columns(clean(each)) for each in self.columns)], default=0) * CHARACTER + 10)
+
+    @property
+    def top(self) -> float:
+        """The height of what stands above the first row."""
+        return (ROW if self.numbered else 0) + (ROW + 6 if self.seed == "columns" else 0)
+
+    @property
+    def width(self) -> float:
+        """From the rows' names to the last column."""
+        return self.side + len(self.columns) * (self.cell + GAP)
+
+    @property
+    def height(self) -> float:
+        """From the columns' names to the last row."""
+        return self.top + len(self.rows) * (self.row + GAP)
+
+    @property
+    def row(self) -> float:
+        """The height of a row."""
+        return ROW if self.numbered else _SMALL
+
+    def boxes(self) -> list[Box]:
+        """The matrix before anything is known of it."""
+        here, down = self.x + self.side, self.y + self.top
+        across, step = self.cell + GAP, self.row + GAP
+        found = []
+        if self.seed == "rows" and self.numbered:
+            found.append(Box(f"{self.id}.s", "tick", "seed", place=(here - _SEED - 8, self.y, _SEED, ROW)))
+        elif self.seed == "columns":
+            found.append(Box(f"{self.id}.s", "tick", "tangent", place=(self.x, down - ROW - 6, 62, ROW)))
+        for j, name in enumerate(self.columns):
+            x = here + j * across
+            if self.numbered:
+                found.append(Box(f"{self.id}.c{j}", "tick", name, place=(x, self.y, self.cell, ROW)))
+            if self.seed == "columns":
+                place = (x, down - ROW - 6, self.cell, ROW)
+                found.append(Box(f"{self.id}.s{j}", "cell", "", place=place, alt=f"tangent of {name}"))
+        for i, name in enumerate(self.rows):
+            y = down + i * step
+            wide = self.side - 4 - (_SEED + 8 if self.seed == "rows" else 0)
+            lower = 3 if self.numbered else 0  # so that it stands on the line of the numbers
+            found.append(Box(f"{self.id}.r{i}", "text", name, place=(self.x, y + lower, wide, self.row - 2 * lower)))
+            if self.seed == "rows":
+                place = (here - _SEED - 8, y, _SEED, self.row)
+                found.append(Box(f"{self.id}.s{i}", "cell", "", place=place, alt=f"seed of {name}"))
+            for j in range(len(self.columns)):
+                place, alt = (here + j * across, y, self.cell, self.row), f"{self.entry(i, j)}: not known yet"
+                found.append(Box(f"{self.id}.{i}.{j}", "cell", "", place=place, alt=alt))
+        return found
+
+    def entry(self, i: int, j: int) -> str:
+        """What stands in a place."""
+        return f"d {self.rows[i]} / d {self.columns[j]}"
+
+    def said(self, k: int, across: bool = True, until: int | None = None) -> str:
+        """A row in words, or a column; or as much of it as is known."""
+        name, line = (self.rows[k], self.values[k]) if across else (self.columns[k], self.values[:, k])
+        return f"{name}: {' '.join(text_of(value) for value in line[:until])}"
+
+    def painted(self, i: int, j: int, largest: float, state: BoxState = "idle") -> dict[str, object]:
+        """What changes about a cell when its number is known."""
+        value = float(self.values[i, j])
+        wrong = "" if math.isfinite(value) else ", not finite"
+        return {
+            "title": text_of(value) if self.numbered else "",
+            "shade": shade_of(value, largest),
+            "state": state,
+            "alt": f"{self.entry(i, j)} = {text_of(value)}{wrong}",
+        }
+
+
+def text_of(value: float) -> str:
+    """A number with 4 significant digits; zero has no sign."""
+    return number(float(value) + 0.0)
