@@ -27,12 +27,15 @@ if TYPE_CHECKING:
 class Trace(Timeline):
     """What the engine did, event by event: `show()` plays it, `save()` keeps it."""
 
-    def show(self, view: str = "graph") -> Picture:
-        """The trace as a picture to step through: live in a notebook, where the widgets' packages are there."""
+    def show(self, view: str = "graph", **options: Any) -> Picture:
+        """The trace as a picture to step through: live in a notebook, where the widgets' packages are there.
+
+        `view` is one of workbench.views; `show("memory", against=other)` draws another trace over this one.
+        """
         from .views import storyboard
 
         live()
-        return _picture(self, storyboard(self, view))
+        return _picture(self, storyboard(self, view, **options))
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write a file by its suffix: the trace itself as .json, its picture as .html, .svg, .png or .dot."""

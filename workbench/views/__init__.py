@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from typing import Any
 
 from ..scene.storyboard import Storyboard
-from ..trace.facts import Record
 from ..trace.timeline import Timeline
 from .flow import Flow
 from .function import function_card
 from .graph import Graph
+from .memory import memory
 from .telling import View, tell
 
-VIEWS: dict[str, Callable[[Sequence[Record]], View]] = {"graph": Graph, "flow": Flow}
+VIEWS: dict[str, Callable[..., View]] = {"graph": Graph, "flow": Flow}
 
 # Those that tell a trace in their own steps.
-CHARTS: dict[str, Callable[[Timeline], Storyboard]] = {"function": function_card}
+CHARTS: dict[str, Callable[..., Storyboard]] = {"function": function_card, "memory": memory}
 
 
-def storyboard(trace: Timeline, view: str = "graph") -> Storyboard:
-    """A trace as the named view tells it."""
+def storyboard(trace: Timeline, view: str = "graph", **options: Any) -> Storyboard:
+    """A trace as the named view tells it; the options are those of the view."""
     if view in CHARTS:
-        return CHARTS[view](trace)
-    return tell(trace, VIEWS[view](trace.events))
+        return CHARTS[view](trace, **options)
+    return tell(trace, VIEWS[view](trace.events, **options))

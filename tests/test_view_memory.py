@@ -1,0 +1,204 @@
+"""The memory view: what is held after each event, by whom, and two runs over each other."""
+
+from __future__ import annotations
+
+import pytest
+from trace_samples import leaf
+
+import workbench as torch
+from workbench.recording import Trace, load, record
+from workbench.utils.checkpoint import checkpoint
+from workbench.views import storyboard
+
+
+def chain(t):
+    for _ in range(4):
+        t = t.sin()
+    return t
+
+
+def shown(program) -> list[str]:
+    """How much is held after each point, as the bars say it."""
+    with record() as trace:
+        program()
+    return bars(storyboard(trace, "memory"))
+
+
+def bars(board, kind="bar"):
+    return [box.alt.partition(": ")[2] for id, box in board.scene.boxes.items() if id[: len(kind)] == kind]
+
+
+def captions(trace):
+    return [step.caption for step in storyboard(trace, "memory").steps]
+
+
+def exp_of_product() -> Trace:
+    with record() as trace:
+        x, y = leaf(1.0, 2.0, 3.0), leaf(1.0, 2.0, 3.0)
+        total = (x * y + 1).exp().sum()
+        total.backward()
+    return trace
+
+
+def test_what_is_held_grows_while_the_program_runs_and_falls_while_backward_does():
+    trace = exp_of_product()
+    board = storyboard(trace, "memory")
+    assert [bar.removesuffix(" held") for bar in bars(board)] == [
+        *("48 bytes", "48 bytes", "72 bytes", "72 bytes"),
+        *("72 bytes", "48 bytes", "48 bytes", "0 bytes"),
+    ]
+    assert board.scene.boxes["peak"].title == "Peak 72 bytes, where forward ends"
+    assert captions(trace) == [
+        "MulBackward0 joins the graph and keeps y and x: 48 bytes more, 48 bytes held.",
+        "AddBackward0 joins the graph and keeps nothing: still 48 bytes held.",
+        "ExpBackward0 joins the graph and keeps the result of exp: 24 bytes more, 72 bytes held.",
+        "SumBackward0 joins the graph and keeps nothing: still 72 bytes held.",
+        "SumBackward0 has run and had nothing to free: still 72 bytes held.",
+        "ExpBackward0 has run and frees what it had saved: 24 bytes less, 48 bytes held.",
+        "AddBackward0 has run and had nothing to free: still 48 bytes held.",
+        "MulBackward0 has run and frees what it had saved: 48 bytes less, 0 bytes held.",
+    ]
+    assert [step.phase for step in board.steps] == ["forward"] * 4 + ["backward"] * 4
+
+
+def test_the_text_says_who_holds_what():
+    text = str(exp_of_product().show("memory"))
+    assert "MulBackward0 holds y, x: 48 bytes, until it has run" in text
+    assert "ExpBackward0 holds the result of exp: 24 bytes, until it has run" in text
+
+
+def test_a_bar_of_a_holder_goes_from_its_birth_to_its_end():
+    board = storyboard(exp_of_product(), "memory")
+    curve = [box.place for id, box in board.scene.boxes.items() if id.startswith("bar")]
+    held = board.scene.boxes["n3.0"].place  # the exponential, which is held from the third bar to the fifth
+    assert held[0] == curve[2][0] and curve[4][0] < held[0] + held[2] <= curve[5][0]
+
+
+def test_memory_that_two_nodes_share_counts_once():
+    def program():
+        x = leaf(1.0, 2.0)
+        x * x
+        x.exp() * x
+        x[:1] * 2 * x[1:]
+
+    assert shown(program)[:3] == ["16 bytes held", "32 bytes held", "32 bytes held"]
+
+
+def test_what_is_kept_with_retain_graph_stays_until_the_next_backward():
+    with record() as trace:
+        x = leaf(2.0)
+        square = x * x
+        square.backward(retain_graph=True)
+        square.backward()
+    assert captions(trace)[1:] == [
+        "MulBackward0 has run and keeps what it saved: still 8 bytes held.",
+        "MulBackward0 has run and frees what it had saved: 8 bytes less, 0 bytes held.",
+    ]
+
+
+def test_a_write_through_a_view_leaves_nothing_behind():
+    with record() as trace:
+        w = torch.ones(2, 2, dtype=torch.float64, requires_grad=True)
+        h = w * 1.0
+        h[0].mul_(10)
+        h.sum().backward()
+    assert storyboard(trace, "memory").steps[-1].caption.endswith(" 0 bytes held.")
+
+
+def test_hooks_change_how_much_is_held():
+    def half(t):
+        return t.to(torch.float16)
+
+    with record() as trace, torch.autograd.graph.saved_tensors_hooks(half, lambda t: t.to(torch.float64)):
+        leaf(1.0, 2.0).exp()
+    assert captions(trace) == [
+        "ExpBackward0 joins the graph and keeps the result of exp as a hook packed it: 4 bytes more, 4 bytes held."
+    ]
+
+
+class Careless(torch.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.x = x
+        return x * x
+
+    @staticmethod
+    def backward(ctx, grad):
+        return 2 * ctx.x * grad
+
+
+def test_what_is_put_on_ctx_is_never_freed():
+    with record() as trace:
+        x = leaf(1.0, 2.0)
+        Careless.apply(x).sum().backward()
+    board = storyboard(trace, "memory")
+    assert board.scene.boxes["peak"].title.endswith("; 16 bytes left at the end")
+    (holder,) = [box for box in board.scene.boxes.values() if "holds ctx.x" in box.alt]
+    assert holder.alt.endswith("to the end") and holder.details[-1].heading == "Never freed"
+
+
+@pytest.fixture(scope="module")
+def runs():
+    start = torch.linspace(0, 1, 1000, dtype=torch.float64, requires_grad=True)
+    with record() as plain:
+        chain(chain(start)).sum().backward()
+    with record() as checkpointed:
+        halfway = checkpoint(chain, start, use_reentrant=False)
+        checkpoint(chain, halfway, use_reentrant=False).sum().backward()
+    return plain, checkpointed
+
+
+def test_a_checkpoint_holds_its_argument_and_fills_up_again_in_backward(runs):
+    held = [bar.removesuffix(" held") for bar in bars(storyboard(runs[1], "memory"))]
+    kib = [float(each.split()[0]) / 7.8125 if "KiB" in each else 0 for each in held]
+    assert [round(each) for each in kib] == [
+        *(0, 0, 0, 0, 1, 1, 1, 1, 1, 2, 2),
+        *(2, 2, 3, 4, 5, 4, 3, 2, 2, 2, 3, 4, 5, 4, 3, 2, 2, 1, 0),
+    ]
+
+
+def test_two_runs_lie_over_each_other_with_backward_at_the_same_place(runs):
+    plain, checkpointed = runs
+    picture = plain.show("memory", against=checkpointed)
+    boxes = storyboard(plain, "memory", against=checkpointed).scene.boxes
+    starts = [next(b.place[0] for id, b in boxes.items() if id.startswith(k) and "backward" in b.alt) for k in KINDS]
+    assert starts[0] == starts[1]
+    assert "This run: peak 62.5 KiB, where forward ends" in str(picture)
+    assert "The other: peak 39.06 KiB, in backward" in str(picture)
+
+
+KINDS = ("bar", "ghost")
+
+
+def test_a_long_run_has_as_many_bars_as_can_be_seen():
+    with record() as trace:
+        t = leaf(1.0, 2.0)
+        for _ in range(700):
+            t = t.sin()
+        t.sum().backward()
+    board = storyboard(trace, "memory")
+    widths = [box.place[2] for id, box in board.scene.boxes.items() if id.startswith("bar")]
+    assert len(widths) <= 225 and min(widths) >= 3 and len(board.steps) == len(widths)
+    assert "and 677 more" in board.scene.boxes["more"].title and board.layout.width < 1400
+
+
+def test_nothing_recorded_says_so():
+    with record() as trace:
+        pass
+    assert "Nothing joined the graph" in str(trace.show("memory"))
+
+
+def test_names_from_outside_do_no_harm(tmp_path):
+    trace = exp_of_product()
+    data = trace.to_dict()
+    for event in data["events"]:
+        for seen in event.get("tensors", ()):
+            seen["name"] = "</script>\u202e" + "x" * 10_000
+        if event["kind"] == "NodeCreated":
+            event["name"] = '"><img src=x>' * 100
+    hostile = Trace.from_dict(data)
+    hostile.show("memory").save(tmp_path / "m.html")
+    assert "</script>\u202e" not in (tmp_path / "m.html").read_text().replace("\\u003c", "<")
+    assert all(len(line) <= 120 for line in str(hostile.show("memory")).splitlines()[:12])
+    trace.save(tmp_path / "t.json")
+    assert str(load(tmp_path / "t.json").show("memory")) == str(trace.show("memory"))

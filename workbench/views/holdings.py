@@ -1,0 +1,255 @@
+"""Who holds how much memory for a backward, event by event: what the memory view draws."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from ..trace.backward import BackwardStarted, NodeFinished, SavedFreed
+from ..trace.building import NodeCreated, TensorWritten
+from ..trace.facts import Attribute, Phase, Record, Saved, SourceLine
+from ..trace.frame import Frame
+from ..trace.keeping import CheckpointDropped, CheckpointKept
+from ..trace.values import Value, series
+
+_SIZES = {"float64": 8, "int64": 8, "float32": 4, "int32": 4, "float16": 2, "uint8": 1, "bool": 1}
+_MOST_TOLD = 200
+
+
+def size_of(value: Value) -> int:
+    """The bytes of an array."""
+    return math.prod(value.shape) * _SIZES.get(value.dtype, 8)
+
+
+def bytes_said(count: float) -> str:
+    """An amount of memory with 4 significant digits: `36 bytes`, `3.906 KiB`."""
+    for unit, size in (("GiB", 2**30), ("MiB", 2**20), ("KiB", 2**10)):
+        if count >= size:
+            return f"{count / size:.4g} {unit}"
+    return f"{count:.4g} {'byte' if count == 1 else 'bytes'}"
+
+
+@dataclass(slots=True)
+class Held:
+    """One tensor that a holder keeps: `memory` is the same where tensors share it, and counts once."""
+
+    name: str
+    memory: str
+    size: int
+    freed: bool = True  # whether the backward gives it back
+
+
+@dataclass(slots=True)
+class Holder:
+    """A node or a checkpoint with what it keeps, and the points from and to which it does."""
+
+    id: str
+    name: str
+    source: SourceLine | None
+    kept: dict[str, Held] = field(default_factory=dict)
+    spans: list[list[int | None]] = field(default_factory=list)  # from, to; None: to the end
+    most: int = 0
+    told: list[str] = field(default_factory=list)  # the names of all that was ever kept
+
+
+@dataclass(slots=True)
+class Point:
+    """The state after an event that could change what is held."""
+
+    phase: Phase
+    total: int
+    sentence: str
+    source: SourceLine | None
+    holders: tuple[str, ...]  # whose part changed
+    largest: tuple[tuple[str, int], ...]
+
+
+class Ledger:
+    """Goes through the events of a trace and keeps the account."""
+
+    def __init__(self, events: Iterable[Record]) -> None:
+        self.points: list[Point] = []
+        self.holders: dict[str, Holder] = {}
+        self._frame = Frame()
+        self._count: dict[str, int] = {}  # memory -> how many hold it
+        self._size: dict[str, int] = {}
+        self._total = 0
+        self._phase: Phase = "forward"
+        self._found: list[str] = []
+        self._written: list[str] = []  # nodes of writes through views: a CopySlices takes each over
+        self._dropped: list[CheckpointDropped] = []  # what a node that runs has taken from checkpoints
+        self._last: str | None = None
+        for event in events:
+            event.apply(self._frame)
+            self._enter(event)
+
+    @property
+    def peak(self) -> int:
+        """The most that was held."""
+        return max((point.total for point in self.points), default=0)
+
+    @property
+    def forward(self) -> int:
+        """How many points there are before the first backward."""
+        return next((n for n, point in enumerate(self.points) if point.phase == "backward"), len(self.points))
+
+    def _enter(self, event: Record) -> None:
+        if isinstance(event, NodeCreated):
+            self._created(event)
+        elif isinstance(event, BackwardStarted):
+            self._settle()
+            self._phase = "backward"
+        elif isinstance(event, TensorWritten):
+            if self._last and self._frame.tensors[event.tensor].base is not None:
+                self._written.append(self._last)
+        elif isinstance(event, NodeFinished):
+            self._ran(event.node)
+        elif isinstance(event, SavedFreed):
+            self._freed(event.node)
+        elif isinstance(event, CheckpointKept):
+            self._kept(event)
+        elif isinstance(event, CheckpointDropped):
+            self._dropped.append(event)
+            if event.name is None:
+                self._settle("A checkpoint is over and lets go of what it kept")
+
+    def _created(self, made: NodeCreated) -> None:
+        if made.name.endswith("CopySlices"):
+            names = [saved.name for saved in made.saved]
+            for inner in reversed(self._written):
+                if [saved.name for saved in self._frame.nodes[inner].made.saved] == names:
+                    self._written.remove(inner)
+                    self._let_go(inner)
+                    break
+        self._last = made.node
+        before = self._total
+        kept = [self._held(made.node, index, saved) for index, saved in enumerate(made.saved)]
+        kept += [held for each in made.attributes if (held := self._on_ctx(made.node, each)) is not None]
+        self._hold(made.node, made.name, made.source, kept)
+        if made.found:
+            self._found.append(made.node)
+            return
+        self._settle()
+        names = series(list(dict.fromkeys(held.name for held in kept)))
+        self._point(f"{made.name} joins the graph and keeps {names or 'nothing'}", before, made.node)
+
+    def _held(self, holder: str, index: int | str, saved: Saved) -> Held:
+        known = saved.tensor or (saved.packed.tensor if saved.packed else None)
+        name = self._frame.called(known) if known else saved.name.replace("saved_tensors", "saved")
+        if saved.tensor is not None:
+            memory, size = self._memory(saved.tensor)
+            return Held(name, memory, size)
+        name += " as a hook packed it" if saved.packed and saved.packed.kept != "_Slot" else ""
+        name = f"a slot for {name}" if saved.packed and saved.packed.kept == "_Slot" else name
+        return Held(name, f"{holder}.{index}", size_of(saved.value) if saved.value else 0)
+
+    def _memory(self, tensor: str) -> tuple[str, int]:
+        owner = self._frame.sharing(tensor)[0]
+        return owner, size_of(self._frame.tensors[owner].value)
+
+    def _on_ctx(self, node: str, each: Attribute) -> Held | None:
+        name = f"ctx.{each.name}"
+        if each.tensor is not None:
+            return Held(name, *self._memory(each.tensor), freed=False)
+        return Held(name, f"{node}.{name}", size_of(each.value), freed=False) if each.value else None
+
+    def _hold(self, id: str, name: str, source: SourceLine | None, kept: list[Held]) -> None:
+        if not kept:
+            return
+        holder = self.holders.setdefault(id, Holder(id, name, source))
+        if not holder.kept:
+            holder.spans.append([len(self.points), None])
+        for held in kept:
+            key = f"{held.name}.{len(holder.kept)}" if held.name in holder.kept else held.name
+            holder.kept[key] = held
+            called = held.name if not held.name.isdigit() else "what was computed again"
+            if called not in holder.told:
+                holder.told.append(called)
+            self._count[held.memory] = self._count.get(held.memory, 0) + 1
+            if self._count[held.memory] == 1:
+                self._size[held.memory] = held.size
+                self._total += held.size
+        own = {held.memory: held.size for held in holder.kept.values()}
+        holder.most = max(holder.most, sum(own.values()))
+
+    def _let_go(self, id: str, name: str | None = None) -> None:
+        holder = self.holders.get(id)
+        if holder is None:
+            return
+        for key, held in [(key, held) for key, held in holder.kept.items() if held.freed and name in (None, key)]:
+            del holder.kept[key]
+            self._count[held.memory] -= 1
+            if not self._count[held.memory]:
+                self._total -= self._size[held.memory]
+        if not holder.kept and holder.spans and holder.spans[-1][1] is None:
+            holder.spans[-1][1] = len(self.points)
+
+    def _ran(self, node: str) -> None:
+        before = self._total
+        changed = self._drop()
+        kept = "and keeps what it saved" if node in self.holders else "and had nothing to free"
+        self._point(f"{self._frame.called(node)} has run {kept}", before, node, *changed)
+
+    def _freed(self, node: str) -> None:
+        """What a node frees belongs to the point of its run."""
+        before = self._total
+        self._let_go(node)
+        if self.points and self.points[-1].holders[:1] == (node,):
+            last = self.points.pop()
+            for id in last.holders:
+                for span in self.holders[id].spans if id in self.holders else ():
+                    span[1] = span[1] and min(span[1], len(self.points))
+            before = self.points[-1].total if self.points else 0
+            self._point(f"{self._frame.called(node)} has run and frees what it had saved", before, *last.holders)
+        else:
+            self._point(f"{self._frame.called(node)} frees what it had saved", before, node)
+
+    def _kept(self, event: CheckpointKept) -> None:
+        self._settle()
+        before = self._total
+        id = event.checkpoint
+        kept = []
+        for saved in event.saved:
+            held = self._held(id, f"{saved.name}.{len(self.points)}", saved)
+            held.name = saved.name if event.again else held.name
+            kept.append(held)
+        self._hold(id, f"checkpoint {id.removeprefix('k')}", None, kept)
+        if event.again:
+            what = f"checkpoint {id.removeprefix('k')} runs its part again and keeps one more tensor"
+        else:
+            what = f"checkpoint {id.removeprefix('k')} keeps its arguments: {series([held.name for held in kept])}"
+        self._point(what[:1].upper() + what[1:], before, id)
+
+    def _drop(self) -> list[str]:
+        changed = []
+        for event in self._dropped:
+            self._let_go(event.checkpoint, event.name)
+            changed.append(event.checkpoint)
+        self._dropped = []
+        return changed
+
+    def _settle(self, sentence: str = "") -> None:
+        """What was there before anybody listened, or was dropped outside of a node's run, gets a point of its own."""
+        before = self._total
+        changed = self._drop()
+        if self._found:
+            count = len(self._found)
+            nodes = "1 node was" if count == 1 else f"{count} nodes were"
+            self._found = []
+            self._point(f"{nodes} there before the recording", 0, *changed)
+        elif sentence and self._total != before:
+            self._point(sentence, before, *changed)
+
+    def _point(self, sentence: str, before: int, *holders: str) -> None:
+        more = self._total - before
+        change = f"{bytes_said(abs(more))} {'more' if more > 0 else 'less'}, " if more else ""
+        still = "" if more else "still "
+        sentence = f"{sentence}: {change}{still}{bytes_said(self._total)} held."
+        node = self._frame.nodes.get(holders[0]) if holders else None
+        # Every holder is asked at every point: of a large graph that would be too much to say and to compute.
+        told = self.holders.values() if len(self.holders) <= _MOST_TOLD else ()
+        parts = {f"{holder.name}: {key}": held.size for holder in told for key, held in holder.kept.items()}
+        largest = sorted(parts.items(), key=lambda part: -part[1])[:8]
+        source = node.made.source if node else None
+        self.points.append(Point(self._phase, self._total, sentence, source, holders, tuple(largest)))
