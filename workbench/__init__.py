@@ -145,6 +145,7 @@ _on_first_use = {
     "show": "recording",
     "load": "recording",
     "jacobian": "views.jacobian",
+    "check": "views.checking",
     "step": "stepper",
     "scope": "autograd.scopes",
     "vmap": "func",

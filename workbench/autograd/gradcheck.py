@@ -76,7 +76,7 @@ def gradcheck(
         raise AssertionError("Setting check_batched_forward_grad=True requires check_forward_ad to be True")
     try:
         given = as_tuple(inputs)
-        _check_inputs(given)
+        check_inputs(given)
         jacobians = Jacobians(func, given, eps, atol, rtol)
         outputs, wanted = jacobians.outputs, jacobians.inputs
         if check_backward_ad and outputs:
@@ -183,7 +183,7 @@ def _random_like(t: Tensor, random: np.random.Generator, gaps: bool) -> Tensor:
     return wrap(np.asarray(array).astype(t._array.dtype, copy=False), requires_grad=True)
 
 
-def _check_inputs(inputs: tuple[Any, ...]) -> None:
+def check_inputs(inputs: tuple[Any, ...]) -> None:
     """Something to differentiate by, each number in memory of its own."""
     wanted = [(i, t) for i, t in enumerate(inputs) if isinstance(t, Tensor) and t.requires_grad]
     for i, t in wanted:

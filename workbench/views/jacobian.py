@@ -11,6 +11,7 @@ import numpy as np
 
 from ..autograd.differentiate import gradients
 from ..autograd.forward_ad import dual_level, make_dual, unpack_dual
+from ..autograd.function import Function
 from ..autograd.tensor import Tensor, wrap
 from ..recording import live
 from ..scene.model import Box, Scene, Step
@@ -73,19 +74,27 @@ def _one(y: Any) -> Tensor:
 
 
 def variables_of(f: Callable[..., Any], count: int) -> list[str]:
-    """What a function calls its arguments, as far as that can be known."""
+    """What a function, or the forward of a Function, calls its arguments, as far as that can be known."""
     try:
-        names = [each.name for each in inspect.signature(f).parameters.values() if each.kind < each.VAR_POSITIONAL]
+        found = list(inspect.signature(getattr(_function(f), "forward", f)).parameters.values())
     except (TypeError, ValueError):  # of a function written in C, say
-        names = []
+        found = []
+    names = [each.name for each in found if each.kind < each.VAR_POSITIONAL]
+    names = names[1:] if names[:1] == ["ctx"] else names
     spare = ["x"] if count == 1 else [f"x{n}" for n in range(count)]
     return [*names, *spare[len(names) :]][:count]
 
 
 def called(f: Callable[..., Any]) -> str:
-    """A function's name; `f` where it has none of its own."""
-    name = getattr(f, "__name__", "f")
+    """A function's name, or a Function's; `f` where it has none of its own."""
+    name = getattr(_function(f) or f, "__name__", "f")
     return "f" if name == "<lambda>" else name
+
+
+def _function(f: Callable[..., Any]) -> type | None:
+    """The Function that an `apply` is of."""
+    owner = getattr(f, "__self__", None)
+    return owner if isinstance(owner, type) and issubclass(owner, Function) else None
 
 
 def largest_of(values: np.ndarray) -> float:

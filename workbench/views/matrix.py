@@ -19,18 +19,20 @@ _SEED = 56  # px: the width of a seed, which is 0 or 1, and of its heading
 
 
 def names_of(variable: str, shape: Sequence[int]) -> list[str]:
-    """The elements of a tensor: `x[0, 1]`, or `x` where it has no dimensions; as many as are shown."""
-    if not shape:
-        return [variable]
-    shown = min(math.prod(shape), MOST)
-    return [f"{variable}[{', '.join(map(str, np.unravel_index(at, shape)))}]" for at in range(shown)]
+    """The elements of a tensor, as many as are shown."""
+    return [name_of(variable, shape, at) for at in range(min(math.prod(shape), MOST))]
+
+
+def name_of(variable: str, shape: Sequence[int], at: int) -> str:
+    """An element of a tensor: `x[0, 1]`, or `x` where it has no dimensions."""
+    return f"{variable}[{', '.join(map(str, np.unravel_index(at, shape)))}]" if shape else variable
 
 
 def shade_of(value: float, largest: float) -> int:
     """How far a number lies from zero, from -4 to 4, the largest being 4; no other than zero is 0."""
     if not math.isfinite(value) or not value:
         return 0
-    return int(math.copysign(max(1, math.ceil(4 * abs(value) / largest)), value))
+    return int(math.copysign(max(1, math.floor(4 * abs(value) / largest + 0.4999)), value))
 
 
 @dataclass(slots=True)
@@ -47,6 +49,7 @@ class Matrix:
     x: float = 0.0
     y: float = 0.0
     seed: str = ""
+    wide: float = 44.0  # px that a cell has at least
 
     @property
     def numbered(self) -> bool:
@@ -64,8 +67,9 @@ class Matrix:
         """The width of a cell."""
         if not self.numbered:
             return _SMALL
-        texts = [columns(text_of(value)) for value in self.values.ravel()]
-        return max(44.0, max([*texts, *(columns(clean(each)) for each in self.columns)], default=0) * CHARACTER + 10)
+        texts = [text_of(value) for value in self.values.ravel()]
+        most = max((columns(clean(each)) for each in [*texts, *self.columns]), default=0)
+        return max(self.wide, most * CHARACTER + 10)
 
     @property
     def top(self) -> float:

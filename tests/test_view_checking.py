@@ -1,0 +1,137 @@
+"""A check's picture: both Jacobians, the entries that disagree, and how far apart they are."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+
+import workbench as torch
+from workbench.autograd import gradcheck
+
+
+class Crooked(torch.Function):
+    """Its backward forgets the factor 2 of one element."""
+
+    @staticmethod
+    def forward(ctx, x, w):
+        ctx.save_for_backward(x, w)
+        return x * x + w.sum()
+
+    @staticmethod
+    def backward(ctx, grad):
+        x, w = ctx.saved_tensors
+        slope = 2 * x
+        slope[1] = x[1]
+        return grad * slope, grad.sum().expand(w.shape)
+
+
+def leaf(*values):
+    return torch.tensor(list(values), dtype=torch.float64, requires_grad=True)
+
+
+def wrong(picture):
+    """The ids of the outlined cells."""
+    board = picture.storyboard
+    return [id for id, box in board.at().boxes.items() if box.state == "error"]
+
+
+def test_wrong_entries_are_outlined_on_both_sides_and_the_largest_difference_is_said():
+    picture = torch.check(Crooked.apply, (leaf(1.0, 3.0), leaf(4.0, 5.0)))
+    assert wrong(picture) == ["p0.0a.1.1", "p0.0n.1.1"]
+    told = repr(picture).splitlines()
+    assert told[:14] == [
+        "Check of Crooked, backward against differences",
+        "y by x",
+        "analytic y[0]: 2 0",
+        "analytic y[1]: 0 3",
+        "numeric y[0]: 2 0",
+        "numeric y[1]: 0 6",
+        "1 of 4 wrong: the largest difference is 3, at d y[1] / d x[1]: analytic 3, numeric 6",
+        "y by w",
+        "analytic y[0]: 1 1",
+        "analytic y[1]: 1 1",
+        "numeric y[0]: 1 1",
+        "numeric y[1]: 1 1",
+        told[12],
+        "",
+    ]
+    assert told[12].startswith("They agree: the largest difference is ")
+    assert told[-1].endswith(
+        "1 of 8 entries is wrong, outlined; the largest difference is 3, at d y[1] / d x[1]: analytic 3, numeric 6."
+    )
+    assert picture.storyboard.at().boxes["p0.0a.1.1"].alt == "d y[1] / d x[1] is wrong: analytic 3, numeric 6"
+
+
+def test_first_one_side_is_known_then_the_other_then_what_is_wrong():
+    board = torch.check(Crooked.apply, (leaf(1.0, 3.0), leaf(4.0, 5.0))).storyboard
+    seen = [[board.at(k).boxes[f"p0.0{side}.1.1"].title for side in "an"] for k in range(3)]
+    assert seen == [["3", ""], ["3", "6"], ["3", "6"]]
+    assert [sum(box.state == "error" for box in board.at(k).boxes.values()) for k in range(3)] == [0, 0, 2]
+
+
+@pytest.mark.parametrize("mode", ["reverse", "forward"])
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: x.exp(),
+        lambda x: (x * x, x.sum()),
+        lambda x: x.detach() * 2,
+        lambda x: x.detach().round(),
+        lambda x: x.reshape(1, 2).softmax(1),
+    ],
+)
+def test_entries_are_wrong_where_gradcheck_fails(function, mode):
+    x = leaf(0.3, 0.7)
+    fine = gradcheck(
+        function, x, raise_exception=False, check_forward_ad=mode == "forward", check_backward_ad=mode == "reverse"
+    )
+    assert (not wrong(torch.check(function, x, mode))) == fine
+
+
+def test_tolerances_decide():
+    rough = lambda x: x.detach() * 1e-4 + x  # noqa: E731
+    assert wrong(torch.check(rough, leaf(1.0))) == []
+    assert len(wrong(torch.check(rough, leaf(1.0), atol=0.0, rtol=1e-6))) == 2
+
+
+def test_several_outputs_and_inputs_each_have_a_pair():
+    picture = torch.check(lambda y0, c, k: (y0 * c + k, y0.sum()), (leaf(1.0, 2.0), leaf(3.0, 4.0), 5.0))
+    headings = [box.title for box in picture.storyboard.at().boxes.values() if box.kind == "heading"]
+    assert headings == ["output_y0 by y0", "output_y0 by c", "y1 by y0", "y1 by c"]
+
+
+def test_what_is_not_finite_is_wrong():
+    picture = torch.check(lambda x: x.sqrt(), leaf(0.0, 1.0))
+    assert "p0.0a.0.0" in wrong(picture)
+
+
+def test_large_ones_are_compared_whole_and_shown_in_part():
+    def late(x):
+        return x.detach() * torch.tensor(np.arange(50) > 47) + x
+
+    picture = torch.check(late, torch.tensor(np.ones(50), requires_grad=True))
+    assert wrong(picture) == [] and "2 of 2500 entries are wrong" in repr(picture)
+    assert "d y[48] / d x[48]: analytic 1, numeric 2" in repr(picture)
+
+
+def test_single_precision_is_warned_of_and_nothing_to_check_is_an_error():
+    with pytest.warns(UserWarning, match="not a double precision"):
+        torch.check(lambda x: x * 2, torch.tensor([1.0], requires_grad=True), eps=1e-3)
+    with pytest.raises(ValueError, match="at least one input tensor to require gradient"):
+        torch.check(lambda x: x * 2, torch.tensor([1.0]))
+    with pytest.raises(ValueError, match="There is no mode 'both'"):
+        torch.check(lambda x: x * 2, leaf(1.0), "both")
+
+
+def test_an_empty_input_is_a_picture_too():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert "All 0 entries agree" in repr(torch.check(lambda x: x * 2, leaf()))
+
+
+def test_the_inputs_are_left_alone():
+    x = leaf(1.0, 2.0)
+    torch.check(lambda x: x.exp(), x)
+    assert x.grad is None and x.tolist() == [1.0, 2.0]

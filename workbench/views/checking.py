@@ -1,0 +1,193 @@
+"""A gradient checked: what backward or a tangent says beside what differences say, and where they disagree."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..autograd.gradcheck import check_inputs
+from ..autograd.gradcheck_forward import columns as pushed
+from ..autograd.jacobians import Jacobians, as_tuple, nearly
+from ..autograd.tensor import Tensor
+from ..recording import live
+from ..scene.metric import CHARACTER, clean, columns
+from ..scene.model import Box, Scene, Step
+from ..scene.picture import Picture
+from ..scene.storyboard import Storyboard
+from .jacobian import Mode, called, largest_of, pulled, variables_of
+from .matrix import MOST, ROW, Matrix, name_of, names_of, text_of
+
+_APART = 40  # px between the two of a pair, and below it
+_WAYS = {"reverse": "a backward for each element of an output", "forward": "a tangent for each element of an input"}
+
+
+def check(
+    f: Callable[..., Any],
+    inputs: Tensor | Sequence[Any],
+    mode: Mode = "reverse",
+    *,
+    eps: float = 1e-6,
+    atol: float = 1e-5,
+    rtol: float = 1e-3,
+) -> Picture:
+    """The Jacobians that gradcheck compares, side by side: by f's derivatives and by differences `eps` to either side.
+
+    Entries further apart than `atol + rtol * abs(numeric)` are outlined. Inputs that require grad, best float64, are
+    checked.
+    """
+    if mode not in _WAYS:
+        raise ValueError(f"There is no mode {mode!r}; choose 'reverse' or 'forward'.")
+    given = as_tuple(inputs)
+    check_inputs(given)
+    live()
+    return Picture(_Checking(f, Jacobians(f, given, eps, atol, rtol), mode).board())
+
+
+class _Pair:
+    """One output by one input: the two Jacobians, with a row for each element of the output, and their places."""
+
+    def __init__(self, id: str, names: tuple[str, str], shapes: Any, analytic: Any, numeric: Any, near: Any) -> None:
+        self.names, self.shapes, self.analytic, self.numeric = names, shapes, analytic, numeric
+        pairs = zip(analytic.ravel(), numeric.ravel(), strict=True)
+        self.wrong = np.array([not near(a, n) for a, n in pairs], bool).reshape(analytic.shape)
+        with np.errstate(all="ignore"):
+            apart = np.abs(analytic - numeric)
+        self.apart = np.where(analytic == numeric, 0.0, np.where(np.isnan(apart), np.inf, apart))
+        rows, across = (names_of(name, shape) for name, shape in zip(names, shapes, strict=True))
+        shown = [each[:MOST, :MOST] for each in (analytic, numeric)]
+        self.sides = [Matrix(f"{id}{side}", rows, across, values) for side, values in zip("an", shown, strict=True)]
+        self.largest = max(map(largest_of, shown)) if any(each.any() for each in shown) else 1.0
+        self.id = id
+
+    @property
+    def worst(self) -> float:
+        """The largest difference; infinite where one of them is no number."""
+        return float(self.apart.max(initial=0.0))
+
+    def verdict(self) -> str:
+        """Whether they agree, and where they do so least."""
+        if not self.apart.size:
+            return "Nothing to compare."
+        at = int(np.argmax(np.where(self.wrong, self.apart, -1) if self.wrong.any() else self.apart))
+        i, j = np.unravel_index(at, self.apart.shape)
+        place = " / ".join(f"d {name_of(n, s, k)}" for n, s, k in zip(self.names, self.shapes, (i, j), strict=True))
+        two = f"analytic {text_of(self.analytic[i, j])}, numeric {text_of(self.numeric[i, j])}"
+        count, size = int(self.wrong.sum()), self.wrong.size
+        if not count:
+            return f"They agree: the largest difference is {text_of(self.worst)}"
+        return f"{count} of {size} wrong: the largest difference is {text_of(self.apart[i, j])}, at {place}: {two}"
+
+    def placed(self, y: float) -> tuple[list[Box], float]:
+        """Its boxes from there down, and where they end."""
+        left, right = self.sides
+        left.y = right.y = y + 2 * ROW
+        cell = max(left.cell, right.cell)
+        left.wide = right.wide = cell
+        right.x = left.width + _APART
+        title, verdict = f"{self.names[0]} by {self.names[1]}", self.verdict()
+        wide = max(right.x + right.width, (columns(clean(verdict)) + 2) * CHARACTER, (columns(clean(title)) + 2) * 9)
+        end = left.y + left.height + 4
+        boxes = [
+            Box(f"{self.id}h", "heading", title, place=(0, y, wide, ROW)),
+            Box(f"{self.id}ta", "tick", "analytic", place=(left.side, y + ROW, 76, ROW)),
+            Box(f"{self.id}tn", "tick", "numeric", place=(right.x + right.side, y + ROW, 76, ROW)),
+            *left.boxes(),
+            *right.boxes(),
+            Box(f"{self.id}v", "text", "", place=(0, end, wide, ROW)),
+        ]
+        return boxes, end + ROW + _APART
+
+    def painted(self, side: int) -> dict[str, dict[str, Any]]:
+        """All of one side."""
+        matrix = self.sides[side]
+        cells = [(i, j) for i in range(len(matrix.rows)) for j in range(len(matrix.columns))]
+        found: dict[str, dict[str, Any]] = {}
+        for i, j in cells:
+            found[f"{matrix.id}.{i}.{j}"] = matrix.painted(i, j, self.largest)
+        for i in range(len(matrix.rows)):
+            found[f"{matrix.id}.r{i}"] = {"alt": f"{('analytic', 'numeric')[side]} {matrix.said(i)}"}
+        return found
+
+    def outlined(self) -> dict[str, dict[str, Any]]:
+        """The wrong entries on both sides, and the verdict."""
+        found: dict[str, dict[str, Any]] = {f"{self.id}v": {"title": self.verdict()}}
+        for i, j in np.argwhere(self.wrong[:MOST, :MOST]).tolist():
+            two = f"analytic {text_of(self.analytic[i, j])}, numeric {text_of(self.numeric[i, j])}"
+            for matrix in self.sides:
+                found[f"{matrix.id}.{i}.{j}"] = {"state": "error", "alt": f"{matrix.entry(i, j)} is wrong: {two}"}
+        return found
+
+
+class _Checking:
+    """The pairs of one check, and its steps."""
+
+    def __init__(self, f: Callable[..., Any], found: Jacobians, mode: Mode) -> None:
+        self.function, self.mode, self.eps = called(f), mode, found.eps
+        wanted = [k for k, each in enumerate(found.given) if any(each is t for t in found.inputs)]
+        names = variables_of(f, len(found.given))
+        places = found.positions or found.floating
+        outer = [f"y{k}" for k in places] if len(places) > 1 else ["y"]
+        outer = [f"output_{each}" if each in names else each for each in outer]
+        derived = _derivatives(found, places, mode)
+        self.pairs = []
+        for i, place in enumerate(places):
+            for j, t in enumerate(found.inputs):
+                two = (np.asarray(derived[i][j], np.float64), np.asarray(found.numerical[j][place].T, np.float64))
+                shapes = (found.first[place].shape, tuple(t.shape))
+                id, name = f"p{i}.{j}", (outer[i], names[wanted[j]])
+                self.pairs.append(_Pair(id, name, shapes, *two, lambda a, n: nearly(a, n, found.rtol, found.atol)))
+
+    def board(self) -> Storyboard:
+        """By derivatives, by differences, and compared."""
+        title = f"Check of {self.function}, {'backward' if self.mode == 'reverse' else 'tangents'} against differences"
+        boxes: list[Box] = []
+        y = 0.0
+        for pair in self.pairs:
+            more, y = pair.placed(y)
+            boxes += more
+        moved = f"each element of an input is moved by {self.eps:g} to either side"
+        captions = (
+            f"Analytic: {_WAYS[self.mode]} gives the derivatives that {self.function} claims.",
+            f"Numeric: {moved}, and {self.function} is computed again; no derivative is used.",
+        )
+        steps = []
+        for side, caption in enumerate(captions):
+            steps.append(Step(caption, "checking"))
+            for pair in self.pairs:
+                steps[-1].boxes |= pair.painted(side)
+        steps.append(Step(self._result(), "checking"))
+        for pair in self.pairs:
+            steps[-1].boxes |= pair.outlined()
+        return Storyboard(Scene(title, {box.id: box for box in boxes}), steps)
+
+    def _result(self) -> str:
+        wrong = [pair for pair in self.pairs if pair.wrong.any()]
+        size = sum(pair.wrong.size for pair in self.pairs)
+        if not wrong:
+            worst = max((pair.worst for pair in self.pairs), default=0.0)
+            return f"All {size} entries agree; the largest difference is {text_of(worst)}."
+        count = sum(int(pair.wrong.sum()) for pair in wrong)
+        worst = max(wrong, key=lambda pair: float(pair.apart[pair.wrong].max()))
+        where = worst.verdict().partition(": ")[2]
+        verb = "is" if count == 1 else "are"
+        return f"{count} of {size} entries {verb} wrong, outlined; {where}."
+
+
+def _derivatives(found: Jacobians, places: list[int], mode: Mode) -> list[list[np.ndarray]]:
+    """For each output the Jacobian by every input, with a row for each of the output's elements."""
+    if mode == "forward":
+        parts = pushed(found)
+        return [[np.array(of_input[place]._array).T for of_input in parts] for place in places]
+    if not found.outputs:
+        return [[np.zeros((found.first[place].size, math.prod(t.shape))) for t in found.inputs] for place in places]
+    derived = []
+    for y in found.outputs:
+        rows = [pulled(y, found.inputs, at) for at in range(math.prod(y.shape))]
+        lines = [[row[j].ravel() for row in rows] for j in range(len(found.inputs))]
+        derived.append(
+            [np.array(each).reshape(len(rows), math.prod(t.shape)) for each, t in zip(lines, found.inputs, strict=True)]
+        )
+    return derived
