@@ -12,11 +12,12 @@ from .function import function_card
 from .graph import Graph
 from .memory import memory
 from .telling import View, tell
+from .versions import versions
 
 VIEWS: dict[str, Callable[..., View]] = {"graph": Graph, "flow": Flow}
 
 # Those that tell a trace in their own steps.
-CHARTS: dict[str, Callable[..., Storyboard]] = {"function": function_card, "memory": memory}
+CHARTS: dict[str, Callable[..., Storyboard]] = {"function": function_card, "memory": memory, "versions": versions}
 
 
 def storyboard(trace: Timeline, view: str = "graph", **options: Any) -> Storyboard:

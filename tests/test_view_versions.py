@@ -1,0 +1,152 @@
+"""The versions view: writes, saves and reads of every storage, and the write that a failing read is drawn at."""
+
+from __future__ import annotations
+
+import pytest
+from trace_samples import leaf
+
+import workbench as torch
+from workbench.recording import Trace, load, record
+from workbench.views import storyboard
+
+
+def spoiled() -> Trace:
+    with record() as trace:
+        x = leaf(0.1, 0.2, 0.3)
+        y = x.exp()
+        y.mul_(2)  # writes over what exp had saved
+        with pytest.raises(RuntimeError):
+            y.sum().backward()
+    return trace
+
+
+def board_of(trace):
+    return storyboard(trace, "versions")
+
+
+def marks(board):
+    """The marks of each storage: (name, what is written on them)."""
+    found = {}
+    for id, box in board.scene.boxes.items():
+        if id.endswith(".frame"):
+            found[box.title] = []
+        elif box.kind == "event":
+            owner = board.scene.boxes[f"{id.rpartition('.')[0]}.frame"].title
+            found[owner].append(box.title)
+    return found
+
+
+def captions(trace):
+    return [step.caption for step in board_of(trace).steps]
+
+
+def test_a_read_that_fails_is_joined_to_the_write_that_caused_it():
+    board = board_of(spoiled())
+    assert marks(board) == {"y": ["s0", "w1", "r0!"]}
+    boxes = board.scene.boxes
+    (arrow,) = board.scene.arrows.values()
+    assert (boxes[arrow.source].title, boxes[arrow.target].title) == ("w1", "r0!")
+    assert {id for id, box in boxes.items() if box.state == "error"} == {arrow.source, arrow.target}
+    (callout,) = [box for box in boxes.values() if box.kind == "line"]
+    assert callout.title.endswith(": y.mul_(2) spoiled what ExpBackward0 had saved")
+    assert callout.place[0] == boxes[arrow.source].place[0] + 6
+    details = {each.heading: each.body for each in boxes[arrow.target].details}
+    assert (
+        details["The write"].endswith("y.mul_(2)  # writes over what exp had saved")
+        and "clone" in details["What to do"]
+    )
+
+
+def test_the_steps_tell_it_as_a_story():
+    first, second, third = captions(spoiled())
+    assert first == "ExpBackward0 saves y at version 0."
+    assert second == "mul_ writes into y: it is at version 1 now, but ExpBackward0 had saved it before that."
+    assert third.startswith("ExpBackward0 wants y as it was at version 0, but mul_ (line ")
+    assert third.endswith(": y.mul_(2)) has made it version 1: backward is refused.")
+
+
+def test_a_write_through_a_view_counts_for_its_base():
+    with record() as trace:
+        w = torch.ones(2, 2, dtype=torch.float64, requires_grad=True)
+        h = w * 1.0
+        square = h * h
+        first_row = h[0]
+        first_row.mul_(10)
+        with pytest.raises(RuntimeError):
+            square.sum().backward()
+    board = board_of(trace)
+    assert marks(board) == {"h": ["s0", "w1", "r0!"]}
+    assert "also as first_row" in board.scene.boxes[next(iter(board.scene.arrows)).split(".")[0] + ".frame"].lines
+    assert captions(trace)[1].startswith("mul_ writes into h, through first_row: it is at version 1 now")
+
+
+def test_reads_that_are_in_order_are_drawn_and_a_constant_written_too_late_is_told():
+    with record() as trace:
+        x, m = leaf(1.0, 2.0), torch.ones(2, dtype=torch.float64)
+        y = (x * m).sum() + (x * x).sum()
+        y.backward()
+        m.add_(1)
+    assert marks(board_of(trace)) == {"m": ["s0", "r0", "w1"], "x": ["s0", "r0"]}
+    assert captions(trace)[-1] == "add_ writes into m: it is at version 1 now."
+
+
+def test_what_was_saved_but_is_not_read_again_does_not_fail():
+    with record() as trace:
+        x = leaf(1.0, 2.0)
+        y = x.exp()
+        y.add_(1)
+    board = board_of(trace)
+    assert marks(board) == {"y": ["s0", "w1"]} and not board.scene.arrows
+    assert all(box.state != "error" for box in board.scene.boxes.values())
+
+
+def test_a_long_history_shows_its_ends_and_what_failed():
+    with record() as trace:
+        x, buffer = leaf(1.0, 2.0), torch.ones(2, dtype=torch.float64)
+        first = x * buffer
+        for _ in range(200):
+            buffer.add_(1)
+            x.sin()
+        with pytest.raises(RuntimeError):
+            first.sum().backward()
+    board = board_of(trace)
+    (history,) = [told for name, told in marks(board).items() if name == "buffer"]
+    assert history[:2] == ["s0", "w1"] and history[-1] == "r0!" and len(history) < 50
+    assert any(box.title == "…" for box in board.scene.boxes.values()) and board.layout.width < 3000
+
+
+def test_many_storages_show_those_that_were_written():
+    with record() as trace:
+        t = leaf(1.0, 2.0)
+        for _ in range(40):
+            t = t.sin()
+        u = t.exp()
+        u.mul_(2)
+    told = marks(board_of(trace))
+    assert "w1" in told["u"]
+    assert str(trace.show("versions")).count("the result of sin: (2,) float64") == 10
+    assert "… and 29 more storages, none of which was written" in str(trace.show("versions"))
+
+
+def test_nothing_saved_and_nothing_written_says_so():
+    with record() as trace:
+        leaf(1.0) + 1
+    assert "Nothing was saved for a backward" in str(trace.show("versions"))
+
+
+def test_names_from_outside_do_no_harm_and_a_file_tells_the_same(tmp_path):
+    trace = spoiled()
+    trace.save(tmp_path / "t.json")
+    assert str(load(tmp_path / "t.json").show("versions")) == str(trace.show("versions"))
+    data = trace.to_dict()
+    for event in data["events"]:
+        for seen in event.get("tensors", ()):
+            seen["name"] = "</script>\u202e" + "x" * 10_000
+        if event["kind"] == "TensorWritten":
+            event["source"]["text"] = "<b>" * 5000
+            event["name"] = '"javascript:' * 900
+    picture = Trace.from_dict(data).show("versions")
+    assert all(len(line) <= 120 for line in str(picture).split("\n\n")[0].splitlines())
+    assert "\u202e" not in str(picture)
+    board = board_of(Trace.from_dict(data))
+    assert board.layout.width < 3000

@@ -1,0 +1,165 @@
+"""What happened to each storage: writes, saves and reads, and which write a read failed for; for the versions view."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Literal
+
+from ..trace.backward import Failed, NodeStarted
+from ..trace.building import NodeCreated, TensorWritten
+from ..trace.facts import Phase, Record, SourceLine
+from ..trace.frame import Frame
+from ..trace.values import series
+
+
+@dataclass(slots=True)
+class Mark:
+    """One write, save or read; a write's version is the one it makes, the others' the one that was saved."""
+
+    kind: Literal["write", "save", "read"]
+    version: int
+    moment: int  # which column it stands in
+    who: str
+    sentence: str
+    cause: Mark | None = None  # of a read that fails: the write
+    spoiled: list[str] = field(default_factory=list)  # of a write: who fails for it
+
+
+@dataclass(slots=True)
+class Memory:
+    """One storage: its tensor, the other tensors over it, and its marks."""
+
+    id: str
+    name: str
+    kind: str
+    before: int  # the version it had when it was first seen
+    others: list[str] = field(default_factory=list)
+    marks: list[Mark] = field(default_factory=list)
+
+    @property
+    def failed(self) -> bool:
+        """Whether a read of it failed."""
+        return any(mark.cause for mark in self.marks)
+
+    @property
+    def written(self) -> bool:
+        """Whether it was written while somebody listened."""
+        return any(mark.kind == "write" for mark in self.marks)
+
+
+@dataclass(slots=True)
+class Moment:
+    """An event with marks."""
+
+    phase: Phase
+    source: SourceLine | None
+    sentences: list[str] = field(default_factory=list)
+
+
+class Histories:
+    """Goes through the events of a trace and puts down what concerns versions."""
+
+    def __init__(self, events: Iterable[Record]) -> None:
+        self.moments: list[Moment] = []
+        self.memories: dict[str, Memory] = {}
+        self._frame = Frame()
+        self._open: Moment | None = None
+        self._freed: set[str] = set()
+        for event in events:
+            event.apply(self._frame)
+            self._open = None
+            if isinstance(event, NodeCreated):
+                self._saves(event)
+            elif isinstance(event, TensorWritten):
+                self._writes(event)
+            elif isinstance(event, NodeStarted) and event.node in self._frame.nodes:
+                self._reads(event.node)
+            elif isinstance(event, Failed) and event.node in self._frame.nodes:
+                self._fails(event.node)
+
+    def _put(self, tensor: str, mark: Mark, phase: Phase, source: SourceLine | None) -> None:
+        frame = self._frame
+        owner = frame.sharing(tensor)[0]
+        memory = self.memories.get(owner)
+        if memory is None:
+            state = frame.tensors[owner]
+            before = state.version - (mark.kind == "write")
+            memory = self.memories[owner] = Memory(owner, self._name(owner), state.value.kind, before)
+        for other in frame.sharing(tensor)[1:]:
+            named = frame.tensors[other].name
+            if named and named not in memory.others:
+                memory.others.append(named)
+        if self._open is None:
+            self._open = Moment(phase, source)
+            self.moments.append(self._open)
+        mark.moment = len(self.moments) - 1
+        self._open.sentences.append(mark.sentence)
+        memory.marks.append(mark)
+
+    def _name(self, id: str) -> str:
+        """What a tensor is called; an in-place operation computes with a copy of what it writes over."""
+        state = self._frame.tensors[id]
+        if state.node is not None and state.name is None:
+            first = self._frame.nodes[state.node].outputs.get(state.output_nr)
+            if first is not None and first[0] != id:
+                return f"{self._frame.called(id)} before a write"
+        return self._frame.called(id)
+
+    def _saved(self, node: str) -> dict[str, tuple[str, int, int]]:
+        """What a node has saved, each storage once: its owner -> (tensor, version, position)."""
+        made = self._frame.nodes[node].made
+        found: dict[str, tuple[str, int, int]] = {}
+        for index, saved in enumerate(made.saved):
+            if saved.tensor is not None:
+                found.setdefault(self._frame.sharing(saved.tensor)[0], (saved.tensor, saved.version, index))
+        return found
+
+    def _saves(self, made: NodeCreated) -> None:
+        for owner, (tensor, version, _) in self._saved(made.node).items():
+            said = f"{made.name} saves {self._name(owner)} at version {version}"
+            self._put(tensor, Mark("save", version, 0, made.name, said), "forward", made.source)
+
+    def _writes(self, event: TensorWritten) -> None:
+        frame = self._frame
+        owner = frame.sharing(event.tensor)[0]
+        through = "" if owner == event.tensor else f", through {frame.variable(event.tensor) or 'a view of it'}"
+        said = f"{event.name} writes into {self._name(owner)}{through}: it is at version {event.version} now"
+        late = [frame.called(node) for node in frame.stale_holders(event.tensor)]
+        if late:
+            said += f", but {series(late) if len(late) < 3 else f'{len(late)} nodes'} had saved it before that"
+        mark = Mark("write", event.version, 0, event.name, said)
+        phase: Phase = "forward" if frame.working is None else "backward"
+        self._put(event.tensor, mark, phase, event.source)
+
+    def _reads(self, node: str) -> None:
+        state = self._frame.nodes[node]
+        if state.freed:
+            return
+        for owner, (tensor, version, index) in self._saved(node).items():
+            if not self._frame.stale(node, index):  # of one that is out of date it is not known yet whether it is read
+                said = f"{state.made.name} reads {self._name(owner)}, saved at version {version}: nothing has changed"
+                self._put(tensor, Mark("read", version, 0, state.made.name, said), "backward", self._frame.cursor)
+
+    def _fails(self, node: str) -> None:
+        name = self._frame.nodes[node].made.name
+        for owner, (tensor, version, index) in self._saved(node).items():
+            if self._frame.nodes[node].freed or not self._frame.stale(node, index):
+                continue
+            writes = [mark for mark in self.memories[owner].marks if mark.kind == "write" and mark.version > version]
+            cause = min(writes, key=lambda mark: mark.version, default=None)
+            said = f"{name} wants {self._name(owner)} as it was at version {version}"
+            if cause is None:  # nobody heard it
+                said += f", but it is at version {self._frame.tensors[owner].version}: backward is refused"
+            else:
+                source = self.moments[cause.moment].source
+                line = f" ({line_said(source)})" if source else ""
+                said += f", but {cause.who}{line} has made it version {cause.version}: backward is refused"
+                cause.spoiled.append(name)
+            self._put(tensor, Mark("read", version, 0, name, said, cause), "backward", self._frame.cursor)
+
+
+def line_said(source: SourceLine) -> str:
+    """A line of code in a sentence, without its comment."""
+    code = source.text.partition("  #")[0]
+    return f"line {source.line}: {code}" if code else f"line {source.line}"

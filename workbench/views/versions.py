@@ -1,0 +1,206 @@
+"""Versions: a line for every storage with its writes, and what was saved of it and read back; a write that spoiled a
+read is joined to it."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+from ..scene.metric import CHARACTER, clean, columns, cut
+from ..scene.model import Arrow, Box, BoxState, Detail, Scene, Step
+from ..scene.storyboard import Storyboard
+from ..trace.timeline import Timeline
+from .histories import Histories, Mark, Memory, Moment, line_said
+
+_LEFT, _TOP = 236, 60  # px: the room of the names, and what stands above the first line
+_PITCH, _MARK, _HIGH = 58, 42, 22  # px: from one moment to the next, and a mark's width and height
+_COLUMNS = 30  # of a name
+_LINE, _GAP = 66, 10  # px of a storage's line, and between two
+_MEMORIES, _ENDS = 12, 18  # lines at most; moments shown at each end where there are too many
+NOTHING = "Nothing was saved for a backward, and nothing that is part of a graph was written."
+_LETTERS = {"write": "w", "save": "s", "read": "r"}
+
+
+def versions(trace: Timeline) -> Storyboard:
+    """The timeline of every storage that was written or saved."""
+    histories = Histories(trace.events)
+    title = "Versions"
+    if not histories.memories:
+        return Storyboard(Scene(title), [Step(NOTHING)], title)
+    return _Chart(histories).storyboard(title)
+
+
+class _Chart:
+    """Places the lines and the marks on them."""
+
+    def __init__(self, histories: Histories) -> None:
+        self._moments = histories.moments
+        memories = list(histories.memories.values())
+        ranked = sorted(memories, key=lambda memory: (not memory.failed, not memory.written))
+        chosen = {memory.id for memory in ranked[:_MEMORIES]}
+        self._shown = [memory for memory in memories if memory.id in chosen]
+        self._hidden = [memory for memory in memories if memory.id not in chosen]
+        self._columns = self._kept()
+        self._boxes: dict[str, Box] = {}
+        self._arrows: dict[str, Arrow] = {}
+        self._at: dict[int, list[str]] = {}  # moment -> its marks
+
+    def _kept(self) -> dict[int, int]:
+        """Which moments are shown, and in which column; those of a failure always are."""
+        marked = sorted({mark.moment for memory in self._shown for mark in memory.marks})
+        told = set(marked[:_ENDS] + marked[-_ENDS:])
+        for memory in self._shown:
+            failed = [mark for mark in memory.marks if mark.cause]
+            told |= {each.moment for mark in failed for each in (mark, mark.cause) if each}
+            versions = {(mark.version, mark.who) for mark in failed}
+            told |= {
+                each.moment for each in memory.marks if each.kind == "save" and (each.version, each.who) in versions
+            }
+        columns: dict[int, int] = {}
+        column, last = 0, -1
+        for place, moment in enumerate(marked):
+            if moment in told:
+                column += place > last + 1  # room for an ellipsis
+                columns[moment] = column
+                column, last = column + 1, place
+        return columns
+
+    def storyboard(self, title: str) -> Storyboard:
+        """The chart, and a step for each moment."""
+        callouts = [self._x(m.cause.moment) + _wide(_callout(m.cause, self._moments)) + 20 for m in self._failed()]
+        width = max(_LEFT + (max(self._columns.values()) + 1) * _PITCH, *callouts, 0)
+        self._head()
+        y: float = _TOP
+        for memory in self._shown:
+            y = self._line(memory, y, width) + _GAP
+        if self._hidden:
+            never = "" if any(memory.written for memory in self._hidden) else ", none of which was written"
+            count = len(self._hidden)
+            self._add("hidden", "text", (0, y, 500, 20), f"… and {count} more {_storages(count)}{never}")
+        steps: list[Step] = []
+        lit: list[str] = []
+        for moment in self._columns:
+            told = self._moments[moment]
+            boxes: dict[str, dict[str, Any]] = {id: {"state": "idle"} for id in lit}
+            here = self._at.get(moment, [])
+            lit = [id for id in here if self._boxes[id].state == "idle"]
+            boxes |= {id: {"state": "running"} for id in lit}
+            said = "; ".join(told.sentences)
+            cursor = asdict(told.source) if told.source else None
+            steps.append(Step(f"{said}.", told.phase, cursor, here[0], boxes))
+        return Storyboard(Scene(title, self._boxes, self._arrows), steps, title)
+
+    def _add(self, id: str, kind: Any, place: tuple[float, float, float, float], title: str = "", **more: Any) -> None:
+        self._boxes[id] = Box(id, kind, title, place=place, **more)
+
+    def _x(self, moment: int) -> float:
+        return _LEFT + self._columns[moment] * _PITCH
+
+    def _failed(self) -> list[Any]:
+        return [mark for memory in self._shown for mark in memory.marks if mark.cause]
+
+    def _head(self) -> None:
+        legend = "w1 writes version 1     s0 saved at version 0     r0 reads what was saved at version 0"
+        self._add("legend", "text", (0, 0, _wide(legend) + 8, 20), legend)
+        self._add("line", "tick", (_LEFT - _wide("line") - 8, _TOP - 26, _wide("line"), 20), "line")
+        before = -1
+        for moment, column in self._columns.items():
+            told = self._moments[moment]
+            x = self._x(moment)
+            number = str(told.source.line) if told.source else "–"
+            self._add(f"line{moment}", "tick", (x, _TOP - 26, _MARK, 20), number)
+            if column > before + 1:
+                self._add(f"gap{moment}", "tick", (x - _PITCH, _TOP - 26, _MARK, 20), "…")
+            before = column
+        backward = next((m for m in self._columns if self._moments[m].phase == "backward"), None)
+        self._boundary = None if backward is None else self._x(backward) - 9
+        if self._boundary is not None:
+            self._add("backward", "tick", (self._boundary + 4, _TOP - 46, _wide("backward"), 20), "backward")
+            self._add("boundary", "cell", (self._boundary, _TOP - 40, 1, 40), alt="where backward begins")
+
+    def _line(self, memory: Memory, y: float, width: float) -> float:
+        """One storage; returns where its line ends."""
+        tall = _tall(memory)
+        lines = [memory.kind]
+        if memory.others:
+            lines.append(f"also as {', '.join(memory.others)}")
+        elif memory.before:
+            lines.append(f"version {memory.before} when first seen")
+        told = f"{memory.name}: {'; '.join(lines)}"
+        history = f"{', '.join(_said(mark) for mark in memory.marks[:_ENDS])}"
+        if len(memory.marks) > _ENDS:
+            history += f", … {len(memory.marks) - _ENDS} more"
+        details = (Detail("Storage", "text", told), Detail("History", "text", history))
+        title, *lines = [cut(clean(text), _COLUMNS) for text in (memory.name, *lines)]
+        self._add(
+            f"{memory.id}.frame", "frame", (0, y, width, tall), title, lines=tuple(lines), alt=told, details=details
+        )
+        if self._boundary is not None:
+            self._add(f"{memory.id}.b", "cell", (self._boundary, y, 1, _LINE), alt="where backward begins")
+        ids: dict[int, str] = {}
+        for n, mark in enumerate(memory.marks):
+            if mark.moment not in self._columns:
+                continue
+            id = ids[n] = f"{memory.id}.{n}"
+            row = 8 if mark.kind == "write" else 36
+            place = (self._x(mark.moment), y + row, _MARK, _HIGH)
+            state: BoxState = "error" if mark.cause or mark.spoiled else "idle"
+            self._add(id, "event", place, _title(mark), state=state, alt=mark.sentence, details=self._details(mark))
+            self._at.setdefault(mark.moment, []).append(id)
+        for n, mark in enumerate(memory.marks):
+            if mark.cause and n in ids:
+                write = next(ids[m] for m, each in enumerate(memory.marks) if each is mark.cause)
+                self._arrows[f"{ids[n]}.cause"] = Arrow(f"{ids[n]}.cause", write, ids[n])
+        for n, cause in enumerate([mark for mark in memory.marks if mark.spoiled]):
+            self._callout(memory, n, cause, y + 64 + 20 * n)
+        return y + tall
+
+    def _callout(self, memory: Memory, n: int, cause: Mark, y: float) -> None:
+        """What a write has spoiled, in words below it."""
+        text = _callout(cause, self._moments)
+        self._add(f"{memory.id}.callout{n}", "line", (self._x(cause.moment) + 6, y, _wide(text) + 4, 20), text)
+
+    def _details(self, mark: Mark) -> tuple[Detail, ...]:
+        source = self._moments[mark.moment].source
+        details = [Detail("What happened", "text", f"{mark.sentence}.")]
+        if source is not None:
+            text = f"{source.file}, line {source.line}: {source.text}".removesuffix(": ")
+            where = {"write": "Written at", "save": "Saved at"}.get(mark.kind, "Backward started at")
+            details.append(Detail(where, "text", text))
+        if mark.cause is not None and (cause := self._moments[mark.cause.moment].source) is not None:
+            details.append(Detail("The write", "text", f"{cause.file}, line {cause.line}: {cause.text}"))
+        if mark.cause is not None or mark.spoiled:
+            details.append(Detail("What to do", "text", CURE))
+        return tuple(details)
+
+
+CURE = "Make a new tensor in place of writing into this one, write before it is saved, or save a clone of it."
+
+
+def _tall(memory: Memory) -> float:
+    return _LINE + 20 * sum(bool(mark.spoiled) for mark in memory.marks)
+
+
+def _callout(cause: Mark, moments: list[Moment]) -> str:
+    source = moments[cause.moment].source
+    line = f"{line_said(source)} " if source else ""
+    return cut(clean(f"^ {line}spoiled what {cause.spoiled[0]} had saved"), 110)
+
+
+def _title(mark: Mark) -> str:
+    return f"{_LETTERS[mark.kind]}{mark.version}{'!' if mark.cause else ''}"
+
+
+def _said(mark: Mark) -> str:
+    verb = {"write": "written by", "save": "saved by", "read": "read by"}[mark.kind]
+    failed = " in vain" if mark.cause else ""
+    return f"{verb} {mark.who}{failed} ({'now ' if mark.kind == 'write' else ''}version {mark.version})"
+
+
+def _storages(count: int) -> str:
+    return "storage" if count == 1 else "storages"
+
+
+def _wide(text: str) -> float:
+    """The px of a text, so that it begins or ends where it is told."""
+    return columns(clean(text)) * CHARACTER + 6
