@@ -15,7 +15,8 @@ from .values import Value, said, series
 class NodeCreated(Building):
     """A node joined the graph; `found` if it was there before anybody listened, its arguments unknown.
 
-    One that computes with tangents tells the level that is `pushing` them, or "dual".
+    One that computes with tangents tells the level that is `pushing` them, or "dual". What was made inside
+    `with scope("a"), scope("b"):` has the scope "a/b".
     """
 
     node: str
@@ -30,6 +31,7 @@ class NodeCreated(Building):
     source: SourceLine | None
     pushing: str | None = None
     attributes: tuple[Attribute, ...] = ()
+    scope: str | None = None
 
     @property
     def quiet(self) -> bool:

@@ -203,7 +203,8 @@ class Describer:
                 edges = self._edges(node, found)
                 saved = self._saved(node, [], found)
                 tensors = tuple(found.values())
-                self._raw.append(("created", node._tag, node.name(), type(node), True, edges, (), tensors, saved, None))
+                kind, more = type(node), (None, None, (), scope_of(node))
+                self._raw.append(("created", node._tag, node.name(), kind, True, edges, (), tensors, saved, *more))
             elif tag(node) not in self._nodes:
                 self._nodes.add(node._tag)
                 stack.append((node, True))
@@ -235,6 +236,11 @@ class Describer:
 
     def _repeats(self, node: Any, begins: bool) -> None:
         self._repeating = max(0, self._repeating + (1 if begins else -1))
+
+
+def scope_of(node: Any) -> str | None:
+    """The names of the scopes that a node was made in, joined by "/"."""
+    return getattr(getattr(node, "extra", None), "scope", None)
 
 
 def in_brackets(several: list[Any]) -> list[Any]:

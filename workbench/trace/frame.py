@@ -89,6 +89,10 @@ class Frame:
             return "an unnamed leaf"
         return "a constant" if tensor.level is None else "an input"
 
+    def scope(self, id: str) -> str | None:
+        """The scope that a node was made in; a leaf belongs to none."""
+        return self.nodes[id].made.scope if id in self.nodes else None
+
     def output(self, id: str, nr: int) -> str:
         """What an output of a node is called, or a leaf."""
         outputs = self.nodes[id].outputs if id in self.nodes else {}

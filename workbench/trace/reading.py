@@ -57,6 +57,7 @@ class Reader(InsideReader):
         line: tuple[str, int] | None,
         pushing: int | None = None,
         attributes: tuple[Any, ...] = (),
+        scope: str | None = None,
     ) -> NodeCreated:
         id = self._id(node, "n")
         seen = self._seen(tensors)
@@ -77,6 +78,7 @@ class Reader(InsideReader):
             attributes=tuple(
                 Attribute(name, text_of(thing), self._place(own), value(copy)) for name, thing, own, copy in attributes
             ),
+            scope=scope,
         )
 
     def _saved(self, slot: str, own: int | None, copy: Any, at: int, packed: tuple[Any, ...] | None = None) -> Saved:

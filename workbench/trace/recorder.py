@@ -11,7 +11,7 @@ from typing import Any
 
 from ..events import Event, listeners, next_tag, tag
 from .caller import line_of, user_frame, user_frames, variables
-from .describing import Describer
+from .describing import Describer, scope_of
 from .reading import Reader
 from .records import Record
 from .values import LIMIT
@@ -129,6 +129,7 @@ class Recorder(Describer):
                 line_of(user_frame()),
                 self._pushing[-1][1] if self._pushing else None,
                 attributes,
+                scope_of(node),
             )
         )
 
@@ -185,6 +186,7 @@ class Recorder(Describer):
 
     def _failed(self, task: Any, node: Any, error: BaseException) -> None:
         self._running = False
+        self.look_up(user_frame())
         serial = None if node is None else self._serial(node)
         if serial not in self._nodes and serial not in self._tensors:
             serial = None

@@ -136,6 +136,8 @@ def _node_details(frame: Frame, node: NodeState) -> tuple[Detail, ...]:
     if made.source is not None:
         line = f"{made.source.file}, line {made.source.line}: {made.source.text}"
         details.append(Detail("Made at", "text", line.removesuffix(": ")))
+    if made.scope is not None:
+        details.append(Detail("Scope", "text", made.scope))
     for arg in made.args:
         if arg.tensor is None:
             details.append(Detail("Input", "text", arg.text))

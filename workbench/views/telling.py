@@ -82,8 +82,11 @@ def _caption(events: Sequence[Record], frame: Frame, higher: Mapping[str, str], 
     clauses += view.remarks(frame)
     after = frame.inside
     inside = min(before, after, key=len)
-    caption = f"Inside {inside}: {'; '.join(clauses)}" if inside else "; ".join(clauses)
-    caption = caption[:1].upper() + caption[1:] if pushed and not inside else caption
+    places = [event.node for event in events if isinstance(event, NodeCreated | NodeStarted) and not event.quiet]
+    scope = frame.scope(places[0]) if places else None
+    where = ", ".join([f"inside {inside}"] * bool(inside) + [f"in {scope}"] * bool(scope))
+    caption = f"{where[:1].upper()}{where[1:]}: {'; '.join(clauses)}" if where else "; ".join(clauses)
+    caption = caption[:1].upper() + caption[1:] if pushed and not where else caption
     return caption if caption.endswith((".", "!", "?")) else f"{caption}."
 
 
