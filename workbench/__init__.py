@@ -146,6 +146,7 @@ _on_first_use = {
     "load": "recording",
     "jacobian": "views.jacobian",
     "check": "views.checking",
+    "compare": "views.compare",
     "step": "stepper",
     "scope": "autograd.scopes",
     "vmap": "func",

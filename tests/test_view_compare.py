@@ -1,0 +1,190 @@
+"""Two traces compared: each kind of difference is found once, said in a sentence and marked on both sides."""
+
+from __future__ import annotations
+
+import pytest
+
+import workbench as torch
+from workbench.utils.checkpoint import checkpoint
+
+
+class Halved(torch.Function):
+    """A square whose backward forgets the factor 2."""
+
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x * x
+
+    @staticmethod
+    def backward(ctx, grad):
+        (x,) = ctx.saved_tensors
+        return x * grad
+
+
+def run(function, *values, **options):
+    x = torch.tensor(list(values) or [1.0, 2.0], requires_grad=True)
+    with torch.record() as trace:
+        loss = function(x).sum()
+        loss.backward(**options)
+    return trace
+
+
+def told(first, second):
+    """The sentences about what differs."""
+    return [step.caption for step in torch.compare(first, second).storyboard.steps[1:]]
+
+
+def test_the_same_program_twice_has_no_difference():
+    picture = torch.compare(run(lambda x: x * x), run(lambda x: x * x))
+    assert picture.storyboard.title == "Two traces: no difference"
+    assert [step.caption for step in picture.storyboard.steps] == [
+        "Two traces side by side, as they ended: no difference."
+    ]
+    assert {box.state for box in picture.storyboard.at().boxes.values()} == {"idle", "done", "freed"}
+
+
+def test_rounding_is_no_difference():
+    assert told(run(lambda x: x * 3), run(lambda x: x * 3, 1.0, 2.0 + 4e-7)) == []
+    assert len(told(run(lambda x: x * 3), run(lambda x: x * 3, 1.0, 2.0001))) == 3
+
+
+def test_another_operation_with_another_gradient():
+    assert told(run(lambda x: x * x), run(Halved.apply)) == [
+        "Where the first has MulBackward0, the second has HalvedBackward.",
+        "MulBackward0 is computed from x and x, in the second from x.",
+        "MulBackward0 keeps x and x for backward, in the second x.",
+        "x.grad is [2. 4.], in the second [1. 2.].",
+    ]
+
+
+def test_other_values_are_told_all_the_way_down():
+    assert told(run(lambda x: x.exp()), run(lambda x: x.exp(), 1.0, 0.0)) == [
+        "x is [1. 2.], in the second [1. 0.].",
+        "ExpBackward0 gives [2.718 7.389], in the second [2.718 1.].",
+        "SumBackward0 (loss) gives 10.11, in the second 3.718.",
+        "ExpBackward0 keeps as result [2.718 7.389], in the second [2.718 1.].",
+        "x.grad is [2.718 7.389], in the second [2.718 1.].",
+    ]
+
+
+def test_what_only_one_has_is_told_alone():
+    assert told(run(lambda x: x * 2), run(lambda x: (x * 2).relu())) == ["Only the second has ReluBackward0."]
+    assert told(run(lambda x: (x * 2).relu()), run(lambda x: x * 2)) == ["Only the first has ReluBackward0."]
+
+
+def test_other_shapes_and_dtypes_are_values_too():
+    (first, *_) = told(run(lambda x: x), run(lambda x: x, 1.0, 2.0, 3.0))
+    assert first.endswith("is (2,) float32: [1. 2.], in the second (3,) float32: [1. 2. 3.].")
+
+
+def test_what_is_still_saved_differs_from_what_is_freed():
+    assert told(run(lambda x: x * x), run(lambda x: x * x, retain_graph=True)) == [
+        "What MulBackward0 keeps is freed, in the second it is still there."
+    ]
+
+
+def test_how_often_and_in_which_order_nodes_run():
+    def one(x):
+        left, right = x.exp(), x.sin()
+        return left + right
+
+    def other(x):
+        right, left = x.sin(), x.exp()
+        return left + right
+
+    (order,) = told(run(one), run(other))
+    assert order in (
+        "SinBackward0 runs 3rd, in the second 4th.",
+        "ExpBackward0 runs 4th, in the second 3rd.",
+    )
+
+    def twice(x):
+        y = x * 3
+        y.sum().backward(retain_graph=True)
+        return y
+
+    changed = told(run(lambda x: x * 3), run(twice))
+    assert "MulBackward0 runs once, in the second twice." in changed
+
+
+def test_a_checkpoint_keeps_less_or_computes_again():
+    plain = run(lambda x: x.exp())
+    assert told(plain, run(lambda x: checkpoint(torch.exp, x, use_reentrant=False))) == [
+        "ExpBackward0 keeps as result [2.718 7.389], in the second what a hook made of it."
+    ]
+    assert told(plain, run(lambda x: checkpoint(torch.exp, x, use_reentrant=True))) == [
+        "Only the second has an unnamed leaf.",
+        "Only the second has CheckpointFunctionBackward.",
+    ]
+
+
+def test_a_failure_differs_from_none():
+    def broken(x):
+        y = x.exp()
+        y.add_(1)
+        return y
+
+    x = torch.tensor([1.0], requires_grad=True)
+    with torch.record() as fine:
+        x.exp().sum().backward()
+    with torch.record() as wrong, pytest.raises(RuntimeError):
+        broken(x).sum().backward()
+    assert any("fails with RuntimeError: one of the variables" in each for each in told(fine, wrong))
+
+
+def test_both_sides_are_marked_with_a_word_when_a_step_comes_to_them():
+    board = torch.compare(run(lambda x: x * x), run(Halved.apply)).storyboard
+    marked = [[id for id, box in board.at(k).boxes.items() if box.state == "differs"] for k in range(len(board.steps))]
+    assert marked == [[], ["a.n1", "b.n1"], ["a.n1", "b.n1"], ["a.n1", "b.n1"], ["a.t1", "a.n1", "b.t1", "b.n1"]]
+    assert board.at().boxes["a.n1"].lines[-3:] == ("≠ operation", "≠ sources", "≠ saved")
+    assert board.steps[1].focus == "a.n1"
+    assert "(differs" in repr(torch.compare(run(lambda x: x * x), run(Halved.apply)))
+
+
+def test_both_graphs_stand_in_a_frame_of_their_own():
+    board = torch.compare(run(lambda x: x * x), run(lambda x: x * x)).storyboard
+    regions = {box.id: box.title for box in board.scene.boxes.values() if box.kind == "region"}
+    assert regions == {"a": "First: Graph of loss", "b": "Second: Graph of loss"}
+    places = board.layout.boxes
+    assert places["a"].x + places["a"].w <= places["b"].x
+
+
+def test_empty_traces():
+    with torch.record() as nothing:
+        pass
+    assert repr(torch.compare(nothing, nothing)).splitlines() == [
+        "Two traces: no difference",
+        "Two traces side by side, as they ended: no difference. The first and the second have nothing in it.",
+    ]
+    one_sided = torch.compare(run(lambda x: x * x), nothing)
+    assert one_sided.storyboard.steps[1].caption == "Only the first has x."
+    assert one_sided.to_svg()
+
+
+def test_traces_that_were_saved_compare_as_well(tmp_path):
+    first, second = run(lambda x: x * x), run(Halved.apply)
+    first.save(tmp_path / "first.json")
+    again = torch.load(tmp_path / "first.json")
+    assert told(again, first) == [] and told(again, second) == told(first, second)
+
+
+def test_only_traces_can_be_compared():
+    with pytest.raises(TypeError, match=r"compare\(\) takes two traces, as record\(\) gives them, but got int"):
+        torch.compare(run(lambda x: x), 3)
+
+
+def test_hostile_names_are_shown_harmlessly(tmp_path):
+    class Bad(torch.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x * 2
+
+        @staticmethod
+        def backward(ctx, grad):
+            return grad
+
+    Bad.__name__ = "</script><b>\u202e"
+    picture = torch.compare(run(lambda x: x * x), run(type("</script><b>\u202e", (Bad,), {}).apply))
+    picture.save(tmp_path / "bad.html")
+    assert "</script><b>" not in (tmp_path / "bad.html").read_text() and "\u202e" not in repr(picture)

@@ -1,0 +1,65 @@
+"""Two traces side by side, and where they differ."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ..recording import live
+from ..scene.model import Arrow, Box, Scene, Step
+from ..scene.picture import Picture
+from ..scene.storyboard import Storyboard
+from ..trace.differing import Differences
+from ..trace.timeline import Timeline
+from .graph import Graph
+from .telling import tell
+
+_MOST = 200  # differences shown
+
+
+def compare(first: Timeline, second: Timeline) -> Picture:
+    """The graphs of two traces as they ended, and, one step each, what differs: values, structure, saved, order."""
+    for trace in (first, second):
+        if not isinstance(trace, Timeline):
+            raise TypeError(f"compare() takes two traces, as record() gives them, but got {type(trace).__name__}.")
+    live()
+    return Picture(compared(first, second))
+
+
+def compared(first: Timeline, second: Timeline) -> Storyboard:
+    """The storyboard of a comparison."""
+    boxes: dict[str, Box] = {}
+    arrows: dict[str, Arrow] = {}
+    empty: list[str] = []
+    for side, word, trace in (("a", "First", first), ("b", "Second", second)):
+        board = tell(trace, Graph(trace.events))
+        scene = board.at(len(board.steps) - 1)
+        if scene.boxes:
+            boxes[side] = Box(side, "region", f"{word}: {board.title}")
+        else:
+            empty.append(word.lower())
+        for box in scene.boxes.values():
+            if box.kind not in ("level", "region"):
+                held = None if box.holder is None else f"{side}.{box.holder}"
+                inside = side if box.holder is None and box.kind != "tangent" else None
+                boxes[f"{side}.{box.id}"] = replace(box, id=f"{side}.{box.id}", holder=held, region=inside)
+        for arrow in scene.arrows.values():
+            ends = {"source": f"{side}.{arrow.source}", "target": f"{side}.{arrow.target}"}
+            # Gradients are told of where they arrive: on arrows they would hide what differs.
+            arrows[f"{side}.{arrow.id}"] = replace(arrow, id=f"{side}.{arrow.id}", label="", **ends)
+    found = list(Differences(first, second))
+    count = "no difference" if not found else "1 difference" if len(found) == 1 else f"{len(found)} differences"
+    have = "have" if len(empty) > 1 else "has"
+    nothing = f" The {' and the '.join(empty)} {have} nothing in it." if empty else ""
+    more = f" The first {_MOST} are shown." if len(found) > _MOST else ""
+    steps = [Step(f"Two traces side by side, as they ended: {count}.{nothing}{more}", "comparing")]
+    marks: dict[str, dict[str, None]] = {}
+    for each in found[:_MOST]:
+        step = Step(f"{each.sentence}.", "comparing")
+        for side, place in (("a", each.first), ("b", each.second)):
+            if (id := f"{side}.{place}") in boxes:
+                mark = each.kind if each.kind == "only here" else f"≠ {each.kind}"
+                marks[id] = {**marks.get(id, {}), mark: None}
+                step.boxes[id] = {"state": "differs", "lines": (*boxes[id].lines, *marks[id])}
+                step.focus = step.focus or id
+        steps.append(step)
+    return Storyboard(Scene(f"Two traces: {count}", boxes, arrows), steps)
