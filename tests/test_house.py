@@ -19,7 +19,7 @@ PACKAGE = CHECKOUT / "workbench"
 LAYERS = (
     ("classroom",),
     ("widgets",),
-    ("views", "recording"),
+    ("views", "recording", "explaining"),
     ("stepper",),
     ("bridges",),
     ("scene",),
@@ -33,7 +33,7 @@ LEVEL = {part: level for level, parts in enumerate(reversed(LAYERS)) for part in
 # Above the house: the package's front door and the command line may import anything.
 DOORS = {"", "__main__", "cli"}
 # An import inside a function, from a part that opens a picture to the one that shows it live.
-LAZILY_UP = {("recording", "widgets")}
+LAZILY_UP = {("recording", "widgets"), ("explaining", "widgets")}
 # Stricter than the layers: these know nothing of an engine.
 KNOWS_ONLY = {"trace": {"trace", "events", "errors"}, "scene": {"scene", "errors"}}
 ENGINE = {"autograd", "ops", "events", "errors", "func", "utils", "nn"}

@@ -10,6 +10,7 @@ from math import e, inf, nan, pi
 from typing import Any as _Any
 
 from . import autograd
+from . import explaining as _explaining
 from .autograd import quiet as _quiet
 from .autograd.anomaly_mode import is_anomaly_check_nan_enabled, is_anomaly_enabled
 from .autograd.dtypes import (
@@ -139,6 +140,7 @@ double, float, half, long, int = float64, float32, float16, int64, int32
 numel, is_floating_point = Tensor.numel, Tensor.is_floating_point
 
 _quiet.install()
+_explaining.install()
 
 _on_first_use = {
     "record": "recording",

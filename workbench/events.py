@@ -38,6 +38,8 @@ from typing import Any
 Event = tuple[Any, ...]
 
 listeners: list[Callable[[Event], None]] = []
+# Gives an error on its way out of the engine what explains it: called with the error, task, node and tensors.
+explain: Callable[[BaseException, Any, Any, tuple[Any, ...]], None] | None = None
 
 next_tag = itertools.count(1).__next__
 
@@ -67,6 +69,18 @@ def _lost(event: Event, error: Exception) -> None:
         RuntimeWarning,
         stacklevel=3,
     )
+
+
+def failed(error: BaseException, *tensors: Any, task: Any = None, node: Any = None) -> BaseException:
+    """An error about to leave the engine, after listeners and who explains it were told; its words stay as they are."""
+    if listeners:
+        emit(("failed", task, node, error))
+    if explain is not None:
+        try:
+            explain(error, task, node, tensors)
+        except Exception as problem:
+            _lost(("failed",), problem)
+    return error
 
 
 def tag(thing: Any) -> int:

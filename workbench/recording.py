@@ -35,7 +35,7 @@ class Trace(Timeline):
         from .views import storyboard
 
         live()
-        return _picture(self, storyboard(self, view, **options))
+        return picture_of(self, storyboard(self, view, **options))
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write a file by its suffix: the trace itself as .json, its picture as .html, .svg, .png or .dot."""
@@ -49,7 +49,7 @@ def live() -> None:
             from . import widgets  # noqa: F401  (makes pictures live)
 
 
-def _picture(trace: Trace, board: Storyboard) -> Picture:
+def picture_of(trace: Trace, board: Storyboard) -> Picture:
     """A picture whose data, saved as .json, are its trace, which `load` reads again."""
     from .scene.picture import Picture
     from .scene.save import write_whole

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .. import errors
+from .. import errors, events
 from . import dtypes
 from .graph import GradientEdge
 from .node import Node, edge_of, target_of
@@ -57,7 +57,8 @@ def seeds_of(outputs: Sequence[Any], grads: Sequence[Any], batched: bool = False
                 raise IndexError(errors.BATCHED_SEED_0D)
             if shape is not None and got[batched:] != shape:
                 sentence, got = (errors.BATCHED_SEED_SHAPE, got[2:]) if batched else (errors.SEED_SHAPE, got)
-                raise RuntimeError(sentence.format(i=i, got=list(got), want=list(shape)))  # [2:]: as PyTorch says it
+                error = RuntimeError(sentence.format(i=i, got=list(got), want=list(shape)))  # [2:]: as PyTorch says it
+                raise events.failed(error, out)
             seeds.append(grad if dtype is None or grad._array.dtype == dtype else grad.to(dtypes.named(dtype.name)))
         elif grad is not None:
             raise TypeError(errors.SEED_KIND.format(type(grad).__name__))
@@ -67,7 +68,7 @@ def seeds_of(outputs: Sequence[Any], grads: Sequence[Any], batched: bool = False
             if shape is None:
                 raise RuntimeError(errors.EDGE_SHAPE)
             if np.prod(shape) != 1:
-                raise RuntimeError(errors.ONLY_SCALAR_SEED)
+                raise events.failed(RuntimeError(errors.ONLY_SCALAR_SEED), out)
             if batched:
                 raise ValueError(errors.BATCHED_SEED_NONE)
             seeds.append(wrap(np.ones(shape, dtype)))
@@ -80,7 +81,7 @@ def _target(t: Any, accumulate: bool) -> tuple[Node, int]:
         if accumulate:
             t.retain_grad()
         elif not t.requires_grad:
-            raise RuntimeError(errors.INPUT_WITHOUT_GRAD)
+            raise events.failed(RuntimeError(errors.INPUT_WITHOUT_GRAD), t)
         return target_of(t), t._nr
     if not isinstance(t, tuple):
         raise RuntimeError(errors.INPUT_KIND.format(type(t).__name__))
@@ -107,7 +108,7 @@ def make_task(
     for i, out in enumerate(outputs):
         root = (edge_of(out), out._nr) if isinstance(out, Tensor) else (out.node, out.output_nr)
         if isinstance(out, Tensor) and not out.requires_grad or root[0] is None:
-            raise RuntimeError(errors.NO_GRAD_FN.format(i))
+            raise events.failed(RuntimeError(errors.NO_GRAD_FN.format(i)), out)
         roots.append(root)
     tensors = carries_tensors(create_graph)
     grads = [seed if tensors or seed is None else seed._array for seed in seeds[: len(roots)]]
@@ -179,7 +180,7 @@ def grad(
         results = gradients(outs, wanted, seeds, keep, create_graph)
     for i, (t, g) in enumerate(zip(wanted, results, strict=True)):
         if g is None and not allow_unused:
-            raise RuntimeError(errors.UNUSED_INPUT.format(i))
+            raise events.failed(RuntimeError(errors.UNUSED_INPUT.format(i)), t, *outs)
         if materialize_grads and isinstance(t, GradientEdge):
             raise RuntimeError(errors.EDGE_MATERIALIZE)
         if g is None and materialize_grads:

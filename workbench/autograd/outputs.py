@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
-from .. import errors
+from .. import errors, events
 from .tensor import InferenceTensor, Tensor, alias, bump, link_view, made_by
 from .views import forbidden, rebase
 
@@ -86,7 +86,7 @@ def _rewrite(ctx: Any, nr: int, o: Tensor, is_input: bool) -> None:
     """Give an input that forward wrote in place this node as its history."""
     base = o._base
     if o.requires_grad and made_by(o) is None:
-        raise RuntimeError(errors.LEAF_DIRTY)
+        raise events.failed(RuntimeError(errors.LEAF_DIRTY), o)
     if not is_input:
         if base is not None:
             raise RuntimeError(errors.DIRTY_NOT_INPUT)
@@ -100,7 +100,7 @@ def _rewrite(ctx: Any, nr: int, o: Tensor, is_input: bool) -> None:
         if o._meta.creation != "default":
             raise forbidden(o, "is being")
         if base.requires_grad and base.is_leaf:
-            raise RuntimeError(errors.VIEW_OF_LEAF_IN_PLACE)
+            raise events.failed(RuntimeError(errors.VIEW_OF_LEAF_IN_PLACE), o, base)
     rebase(o, ctx, nr)
 
 

@@ -11,7 +11,7 @@ import threading
 from typing import Any
 
 from .. import errors
-from ..events import emit, listeners
+from ..events import emit, failed, listeners
 from . import state
 from .anomaly_mode import refuse_nan, tell
 from .hooks import run_post_hooks, run_pre_hooks, run_tensor_hooks
@@ -57,6 +57,7 @@ class GraphTask:
         "kept",
         "outer",
         "_tag",
+        "__weakref__",
     )
 
     def __init__(
@@ -235,8 +236,7 @@ class GraphTask:
         except BaseException as error:
             if state.anomaly and node is not None:
                 tell(node)
-            if listeners:
-                emit(("failed", self, node, error))
+            failed(error, task=self, node=node)
             raise
         finally:
             set_grad(before)

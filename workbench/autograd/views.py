@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
-from .. import errors
+from .. import errors, events
 from .node import Node, edge_of, extra_of, run_by_hand, sequence
 from .tensor import Tensor, made_by, wrap
 
@@ -172,7 +172,7 @@ def forbidden(t: Tensor, what: str) -> RuntimeError:
         begin += errors.VIEW_IN_NO_GRAD.format(what)
     else:
         begin = errors.VIEW_WRITTEN.format(t._nr, name, what)
-    return RuntimeError(begin + errors.VIEW_REASONS[meta.creation])
+    return events.failed(RuntimeError(begin + errors.VIEW_REASONS[meta.creation]), t, meta.base)
 
 
 def check_write(t: Tensor) -> None:
@@ -182,9 +182,9 @@ def check_write(t: Tensor) -> None:
         if t._meta.creation != "default":
             raise forbidden(t, "is being")
         if t.requires_grad and made_by(base) is None:
-            raise RuntimeError(errors.VIEW_OF_LEAF_IN_PLACE)
+            raise events.failed(RuntimeError(errors.VIEW_OF_LEAF_IN_PLACE), t, base)
     if t.requires_grad and made_by(t) is None:
-        raise RuntimeError(errors.LEAF_IN_PLACE)
+        raise events.failed(RuntimeError(errors.LEAF_IN_PLACE), t)
 
 
 def rebase(t: Tensor, fn: Node, nr: int) -> None:

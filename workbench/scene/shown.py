@@ -61,7 +61,7 @@ def box_fields(box: Box) -> dict[str, Any]:
     """What of a box can change with a step, as shown: texts fitted into the box, alt made if not given."""
     chip = box.kind == "saved"
     room = {"saved": CHIP_COLUMNS, "region": HEADING_COLUMNS}.get(box.kind, TITLE_COLUMNS)
-    title, more = clean(box.title), CHIP_COLUMNS if chip else TEXT_COLUMNS
+    title, more = clean(box.title), CHIP_COLUMNS if chip else HEADING_COLUMNS if box.kind == "frame" else TEXT_COLUMNS
     if box.place is not None:
         room = more = max(0, int((box.place[2] - 4) // CHARACTER))
         title = "" if box.kind in ("cell", "bar", "ghost") and columns(title) > room else title  # its alt says it

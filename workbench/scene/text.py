@@ -59,6 +59,9 @@ def graph_lines(scene: Scene) -> list[str]:
     standing = [box for box in there.values() if box.holder is None and box.kind not in (*AROUND, "tangent")]
     levels = [_named(box) for box in there.values() if box.kind == "level"]
     lines = [_line(f"Levels: {' '.join(levels)}")] if levels else []
+    for panel in [box for box in standing if box.kind == "frame"]:
+        lines += [_line(f"{panel.title}:"), *[_line(f"  {line}") for line in panel.lines]]
+    standing = [box for box in standing if box.kind != "frame"]
     told: set[str] = set()
     # (box, the arrow that led to it, how its line begins, how the lines below it begin, its level)
     todo: list[tuple[Box, Arrow | None, str, str, int]]

@@ -191,6 +191,10 @@ class Reader(InsideReader):
             self._ids[serial] = f"{kind}{self._counts[kind]}"
         return self._ids[serial]
 
+    def id_of(self, serial: int) -> str | None:
+        """The id of a serial number, if a record has told of it."""
+        return self._ids.get(serial)
+
     def _place(self, serial: int | None) -> str | None:
         return None if serial is None else self._ids[serial]
 

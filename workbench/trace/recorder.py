@@ -5,6 +5,7 @@ Tuples, because a readable record would cost ten times as much meanwhile.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from itertools import islice
 from types import FrameType
 from typing import Any
@@ -66,12 +67,24 @@ class Recorder(Describer):
             self._reader, self._named = Reader(self._names), len(self._names)
         return self._reader.read(self._raw)
 
+    @property
+    def count(self) -> int:
+        """How many records there are so far."""
+        return len(self._raw)
+
+    def id_of(self, serial: int) -> str | None:
+        """The id by which the records speak of a node or a tensor, if they do."""
+        self.records()
+        return self._reader.id_of(serial)
+
     def look_up(self, frame: FrameType | None) -> None:
         """Learn which of a frame's variables hold tensors; one tensor keeps the first name found."""
-        if frame is None:
-            return
+        if frame is not None:
+            self._learn(variables(frame))
+
+    def _learn(self, named: Iterable[tuple[str, Any]]) -> None:
         found: dict[int, tuple[Any, ...]] = {}
-        for name, thing in variables(frame):
+        for name, thing in named:
             if name.startswith("_") or not hasattr(type(thing), "_array"):
                 continue
             serial = tag(thing)

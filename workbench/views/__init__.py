@@ -7,6 +7,7 @@ from typing import Any
 
 from ..scene.storyboard import Storyboard
 from ..trace.timeline import Timeline
+from .error import error_story
 from .flow import Flow
 from .function import function_card
 from .graph import Graph
@@ -17,7 +18,12 @@ from .versions import versions
 VIEWS: dict[str, Callable[..., View]] = {"graph": Graph, "flow": Flow}
 
 # Those that tell a trace in their own steps.
-CHARTS: dict[str, Callable[..., Storyboard]] = {"function": function_card, "memory": memory, "versions": versions}
+CHARTS: dict[str, Callable[..., Storyboard]] = {
+    "error": error_story,
+    "function": function_card,
+    "memory": memory,
+    "versions": versions,
+}
 
 
 def storyboard(trace: Timeline, view: str = "graph", **options: Any) -> Storyboard:

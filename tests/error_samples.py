@@ -1,0 +1,196 @@
+"""Programs that the engine refuses, one for each sort of error, and what the picture of each must tell."""
+
+from __future__ import annotations
+
+import workbench as torch
+from workbench.autograd.function import once_differentiable
+
+
+def leaf(*values):
+    return torch.tensor(list(values), requires_grad=True)
+
+
+class Wrong(torch.Function):
+    """A Function whose backward returns what it is told."""
+
+    @staticmethod
+    def forward(ctx, x, returned):
+        ctx.returned = returned
+        return x * 1
+
+    @staticmethod
+    def backward(ctx, grad):
+        return ctx.returned
+
+
+class Raising(torch.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x * 1
+
+    @staticmethod
+    def backward(ctx, grad):
+        raise LookupError("</script> mine")
+
+
+class Once(torch.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x * x
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, grad):
+        (x,) = ctx.saved_tensors
+        return 2 * x * grad
+
+
+class ViewOut(torch.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x.view_as(x)
+
+    @staticmethod
+    def backward(ctx, grad):
+        return grad
+
+
+def modified():
+    x = leaf(0.1, 0.2)
+    y = x.exp()
+    y.mul_(2)
+    y.sum().backward()
+
+
+def modified_through_a_view():
+    x = leaf(0.1, 0.2)
+    y = x.exp()
+    y[0].mul_(2)
+    y.sum().backward()
+
+
+def modified_in_a_function():
+    x = leaf(1.0, 2.0)
+    h = x * 1
+    y = Once.apply(h)
+    h.add_(1)
+    y.sum().backward()
+
+
+def twice():
+    loss = (leaf(1.0, 2.0).exp()).sum()
+    loss.backward()
+    loss.backward()
+
+
+def write_leaf():
+    w = leaf(1.0, 2.0)
+    w.add_(1)
+
+
+def write_view_of_leaf():
+    w = leaf(1.0, 2.0)
+    w[0].add_(1)
+
+
+def no_history():
+    frozen = torch.tensor([1.0, 2.0])
+    total = frozen.sum()
+    total.backward()
+
+
+def many_elements():
+    many = leaf(1.0, 2.0) * 2
+    many.backward()
+
+
+def seed_shape():
+    many = leaf(1.0, 2.0) * 2
+    many.backward(torch.ones(3))
+
+
+def too_many_gradients():
+    Wrong.apply(leaf(1.0), (torch.ones(1), None, torch.ones(1))).backward()
+
+
+def wrong_shape():
+    Wrong.apply(leaf(1.0, 2.0), (torch.ones(3), None)).sum().backward()
+
+
+def gradient_for_a_number():
+    Wrong.apply(leaf(1.0), (3, None)).backward()
+
+
+def once():
+    x = leaf(3.0)
+    y = Once.apply(x).exp()
+    (g,) = torch.autograd.grad(y, x, create_graph=True)
+    g.backward()
+
+
+def unused():
+    used, left = leaf(1.0), leaf(2.0)
+    torch.autograd.grad(used * 2, left)
+
+
+def needs_no_grad():
+    used, plain = leaf(1.0), torch.tensor([1.0])
+    torch.autograd.grad(used * 2, plain)
+
+
+def view_without_grad():
+    base = leaf(1.0, 2.0) * 1
+    with torch.no_grad():
+        part = base[0]
+    part.mul_(2)
+
+
+def several_views():
+    base = leaf(1.0, 2.0) * 1
+    first, _ = base.unbind()
+    first.mul_(2)
+
+
+def custom_view():
+    seen = ViewOut.apply(leaf(1.0, 2.0) * 1)
+    seen.mul_(2)
+
+
+def anomaly():
+    x = leaf(0.0)
+    with torch.autograd.set_detect_anomaly(True):
+        (x.sqrt() * 0.0).backward()
+
+
+def own_error():
+    Raising.apply(leaf(1.0)).backward()
+
+
+# The program, what the picture's title says, and what else it must tell.
+CASES = [
+    (modified, "RuntimeError at ExpBackward0", ["ExpBackward0 saved y at version 0", "y.mul_(2)", "y.clone()"]),
+    (modified_through_a_view, "RuntimeError at ExpBackward0", ["ExpBackward0 saved y at version 0", "y[0].mul_(2)"]),
+    (
+        modified_in_a_function,
+        "RuntimeError at OnceBackward",
+        ["OnceBackward saved h", "h.add_(1)", "ctx.saved_tensors"],
+    ),
+    (twice, "RuntimeError at ExpBackward0", ["has run in an earlier", "retain_graph=True", "loss.backward()"]),
+    (write_leaf, "RuntimeError", ["w is a leaf", "no_grad", "w.add_(1)"]),
+    (write_view_of_leaf, "RuntimeError", ["a view of a leaf", "no_grad", "w[0].add_(1)"]),
+    (no_history, "RuntimeError", ["total has no history", "requires_grad=True", "total.backward()"]),
+    (many_elements, "RuntimeError", ["many has more than one element", "y.sum().backward()"]),
+    (seed_shape, "RuntimeError", ["another shape than many"]),
+    (too_many_gradients, "RuntimeError at WrongBackward", ["more or fewer gradients", "None where there is none"]),
+    (wrong_shape, "RuntimeError at WrongBackward", ["another shape than the input"]),
+    (gradient_for_a_number, "RuntimeError at WrongBackward", ["neither a tensor nor None"]),
+    (once, "RuntimeError at torch::autograd::Error", ["once_differentiable"]),
+    (unused, "RuntimeError", ["left was not used", "allow_unused=True"]),
+    (needs_no_grad, "RuntimeError", ["plain does not require grad"]),
+    (view_without_grad, "RuntimeError", ["part is a view that was made in no_grad mode", "part.mul_(2)"]),
+    (several_views, "RuntimeError", ["first is one of several views", "first.mul_(2)"]),
+    (custom_view, "RuntimeError", ["seen is a view that a custom Function returned", "Clone"]),
+    (anomaly, "RuntimeError at SqrtBackward0", ["made nan of it"]),
+    (own_error, "LookupError at RaisingBackward", ["the backward of RaisingBackward", "raise LookupError"]),
+]

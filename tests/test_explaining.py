@@ -1,0 +1,188 @@
+"""Errors as pictures: the words stay PyTorch's, the picture says node, save, write, line and what to do."""
+
+from __future__ import annotations
+
+import copy
+import gc
+import pickle
+import subprocess
+import sys
+import warnings
+import weakref
+from contextlib import nullcontext
+
+import pytest
+from error_samples import CASES, leaf, modified, own_error
+
+import workbench as torch
+from workbench import events
+from workbench.views.advice import ADVICE
+
+
+def error_of(program, record=True):
+    try:
+        with warnings.catch_warnings(), torch.record() if record else nullcontext():
+            warnings.simplefilter("ignore")
+            program()
+    except Exception as error:
+        return error
+    raise AssertionError("no error")
+
+
+@pytest.mark.parametrize(("program", "title", "told"), CASES, ids=lambda each: getattr(each, "__name__", ""))
+@pytest.mark.parametrize("record", [True, False])
+def test_the_picture_says_what_happened(program, title, told, record):
+    error = error_of(program, record)
+    text = " ".join(str(error.explain()).split())
+    assert text.startswith(f"{title} What happened:")
+    for each in told:
+        if record or "mul_" not in each and "add_" not in each:  # which line wrote is known from a recording alone
+            assert each in text, text
+
+
+@pytest.mark.parametrize("program", [each[0] for each in CASES])
+def test_the_error_stays_what_it_was(program, monkeypatch):
+    error = error_of(program)
+    monkeypatch.setattr(events, "explain", None)
+    plain = error_of(program, record=False)
+    assert not hasattr(plain, "explain")
+    assert (str(error), repr(error), type(error), error.args) == (str(plain), repr(plain), type(plain), plain.args)
+
+
+@pytest.mark.parametrize("program", [each[0] for each in CASES])
+def test_every_sentence_has_an_advice_of_its_own(program):
+    words = str(error_of(program))
+    assert program is own_error or any(each.fits(words) for each in ADVICE)
+
+
+def test_what_failed_stands_out():
+    scene = error_of(modified).explain().storyboard.at()
+    states = {box.title: box.state for box in scene.boxes.values()}
+    assert states["ExpBackward0"] == "error" and states["saved result (y)"] == "error"
+    assert {box.title for box in scene.boxes.values() if box.state == "error"} == {"ExpBackward0", "saved result (y)"}
+
+
+def test_the_steps_are_save_write_and_error():
+    told = [step.caption for step in error_of(modified).explain().storyboard.steps]
+    assert [each.split(" (")[0] for each in told[:2]] == [
+        "ExpBackward0 saved y at version 0",
+        "mul_ wrote into y: version 1",
+    ]
+    assert len(told) == 3
+
+
+def test_the_trace_tells_its_error_too():
+    with torch.record() as trace, pytest.raises(RuntimeError):
+        modified()
+    assert "mul_ wrote into y" in str(trace.show("error"))
+    with torch.record() as trace:
+        leaf(1.0).exp()
+    assert "No error" in str(trace.show("error"))
+
+
+def test_names_of_variables_are_harmless():
+    with torch.record():
+        names = {"torch": torch, "leaf": leaf}
+        source = "ʼ = leaf(1.0)\nʼ.add_(1)"
+        try:
+            exec(compile(source, "</script><b>\u202e", "exec"), names)
+        except RuntimeError as error:
+            page = error.explain().to_html()
+    assert "\u202e" not in page and "<b>" not in page.split("</head>")[1]
+
+
+def test_an_error_without_a_graph_at_hand_tells_its_words():
+    error = error_of(modified, record=False).with_traceback(None)
+    gc.collect()
+    assert "ExpBackward0 needs what it had saved" in str(error.explain())
+
+
+def test_an_error_keeps_no_graph_alive():
+    kept = []
+
+    def program():
+        x = leaf(1.0, 2.0)
+        y = x.exp()
+        kept.append(weakref.ref(x))
+        y.mul_(2)
+        y.sum().backward()
+
+    for record in (True, False):
+        gc.collect()
+        gc.disable()
+        try:
+            error = error_of(program, record).with_traceback(None)
+            assert kept[-1]() is None
+            assert error.explain() is not None
+        finally:
+            gc.enable()
+
+
+def test_an_error_can_be_copied_and_sent():
+    error = error_of(modified)
+    for other in (pickle.loads(pickle.dumps(error)), copy.deepcopy(error)):
+        assert str(other) == str(error)
+        assert "ExpBackward0 needs what it had saved" in str(other.explain())
+
+
+def test_a_name_of_the_users_own_is_left_alone():
+    class Mine(Exception):
+        explain = "mine"
+
+    class Failing(torch.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x * 1
+
+        @staticmethod
+        def backward(ctx, grad):
+            raise Mine
+
+    with pytest.raises(Mine) as raised:
+        Failing.apply(leaf(1.0)).backward()
+    assert raised.value.explain == "mine"
+
+
+def test_a_large_graph_is_cut_to_what_matters():
+    def program():
+        x = leaf(0.1)
+        y = x.exp()
+        z = y
+        for _ in range(60):
+            z = z * 1.01
+        y.mul_(2)
+        z.sum().backward()
+
+    picture = error_of(program).explain()
+    assert "more nodes are not shown" in str(picture)
+    assert len(picture.storyboard.scene.boxes) < 30
+
+
+def _program(*lines):
+    """What a fresh Python prints."""
+    start = ["import sys, workbench as torch", "w = torch.ones(2, requires_grad=True)"]
+    run = [sys.executable, "-c", "\n".join([*start, *lines])]
+    return subprocess.run(run, capture_output=True, text=True, check=True).stdout
+
+
+def test_outside_of_notebooks_nothing_is_loaded_for_an_error():
+    seen = _program(
+        "try: w.add_(1)",
+        "except RuntimeError as error: print(callable(error.explain))",
+        "print([name for name in sys.modules if name in ('IPython', 'anywidget', 'workbench.views')])",
+    )
+    assert seen == "True\n[]\n"
+
+
+def test_a_notebook_shows_the_picture_under_the_traceback():
+    seen = _program(
+        "import ipykernel",
+        "from IPython.core.interactiveshell import InteractiveShell",
+        "shell = InteractiveShell.instance(colors='NoColor', ast_node_interactivity='none')",
+        "shell.kernel = shell.user_ns['w'] = w",
+        "shell.user_ns['torch'] = torch",
+        "for cell in ('w.add_(1)', 'w.add_(1)', '1 / 0'): shell.run_cell(cell)",
+    )
+    assert seen.count("RuntimeError: a leaf Variable that requires grad") == 2
+    assert seen.count("What happened:") == 2
+    assert seen.index("RuntimeError: a leaf") < seen.index("What happened:") < seen.index("ZeroDivisionError:")

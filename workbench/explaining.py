@@ -1,0 +1,128 @@
+"""What an error of the engine is about: put on it as `explain` when it leaves the engine, and drawn when asked for.
+
+The error itself stays what it was: its type, its words and its arguments. It keeps no graph alive: what it was about
+is remembered by weak references, and found again as long as somebody else holds it (the error's own traceback does).
+A trace that was being recorded is kept, which has copies of values only.
+"""
+
+from __future__ import annotations
+
+import sys
+import weakref
+from collections.abc import Sequence
+from contextlib import suppress
+from itertools import takewhile
+from typing import TYPE_CHECKING, Any
+
+from . import events
+
+if TYPE_CHECKING:
+    from .scene.picture import Picture
+    from .trace.recorder import Recorder
+
+
+class Explanation:
+    """Call it for the picture: the node that failed, what it had saved, the write that broke it, and what to do."""
+
+    def __init__(self, kind: str, words: str, node: str = "") -> None:
+        self.kind, self.words = kind, words
+        self.line: tuple[str, int] | None = None  # of the user's code
+        self.raised: tuple[str, int] | None = None  # the innermost of the user's lines on the error's way
+        self.node = node  # the failing node's name
+        self._serial: int | None = None  # and its number
+        self._recorder: Recorder | None = None
+        self._count = 0  # events until then
+        self._task: Any = _gone
+        self._tensors: list[weakref.ref[Any]] = []
+        self._serials: list[int] = []
+        self._named: list[tuple[str, weakref.ref[Any]]] = []
+
+    def __reduce__(self) -> Any:
+        return Explanation, (self.kind, self.words, self.node)  # the words alone go to another process
+
+    def __call__(self) -> Picture:
+        """The picture of the error: of what was recorded, else of what is still there of the graph."""
+        from .recording import Trace, live, picture_of
+        from .views.error import error_story
+
+        records, tensors = self._found()
+        trace = Trace(records)
+        live()
+        return picture_of(trace, error_story(trace, tensors, self.line, self.raised, self.node))
+
+    def _found(self) -> tuple[Sequence[Any], list[str]]:
+        """The records up to the error, and the ids of the tensors it is about."""
+        from .trace.failing import Finder
+
+        numbers = self._serials if self._serial is None else [self._serial, *self._serials]
+        recorder, count = self._recorder, self._count
+        if recorder is None or not numbers or recorder.id_of(numbers[0]) is None:
+            recorder = finder = Finder()
+            task = self._task()
+            held = [(name, tensor) for name, ref in self._named if (tensor := ref()) is not None]
+            tensors = [tensor for ref in self._tensors if (tensor := ref()) is not None]
+            roots = [node for node, _ in task.roots] if task is not None else []
+            finder.find(roots, tensors, held, (self._serial, self.kind, self.words))
+            count = finder.count
+        ids = [recorder.id_of(each) for each in self._serials]
+        return recorder.records()[:count], list(takewhile(bool, ids))
+
+    def _about(self, task: Any, node: Any, tensors: tuple[Any, ...]) -> None:
+        from .trace.failing import number_of
+        from .trace.recorder import Recorder
+
+        if node is not None:
+            self.node, self._serial = node.name(), number_of(node)
+        if task is not None:
+            self._task = weakref.ref(task)
+        for tensor in tensors:
+            if hasattr(type(tensor), "_array"):
+                self._tensors.append(weakref.ref(tensor))
+                self._serials.append(events.tag(tensor))
+        for listener in reversed(events.listeners):
+            if isinstance(listener, Recorder):
+                self._recorder, self._count = listener, listener.count
+                break
+
+    def _at(self, error: BaseException) -> None:
+        from .trace.caller import OWN, line_of, user_frame, variables
+
+        way = error.__traceback__
+        while way is not None:
+            if not way.tb_frame.f_code.co_filename.startswith(OWN):
+                self.raised = way.tb_frame.f_code.co_filename, way.tb_lineno
+            way = way.tb_next
+
+        frame = user_frame()
+        self.line = line_of(frame)
+        for name, thing in variables(frame) if frame is not None else ():
+            if hasattr(type(thing), "_array") and not name.startswith("_"):
+                self._named.append((name, weakref.ref(thing)))
+
+
+def _gone() -> None:
+    """A weak reference to nothing."""
+
+
+def _attach(error: BaseException, task: Any, node: Any, tensors: tuple[Any, ...]) -> None:
+    if not isinstance(error, Exception):
+        return
+    known = getattr(error, "explain", None)
+    if known is None:
+        known = Explanation(type(error).__name__, str(error))
+        with suppress(AttributeError):  # of a type that has no room for it
+            error.explain = known  # type: ignore[attr-defined]
+        known._at(error)
+    elif not isinstance(known, Explanation) or known.node:
+        return  # a name of the user's own; or a backward around the one that failed
+    known._about(task, node, tensors)
+    if "ipykernel" in sys.modules:
+        with suppress(ImportError):
+            from . import widgets
+
+            widgets.show_errors()
+
+
+def install() -> None:
+    """From now on every error of the engine can be explained."""
+    events.explain = _attach

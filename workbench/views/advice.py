@@ -1,0 +1,154 @@
+"""What an error means and what to do, by the sentence it was raised with."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Literal
+
+from .. import errors
+
+
+@dataclass(frozen=True, slots=True)
+class Advice:
+    """One sentence of what it means and one of what to do; `{node}` and `{tensor}` are what it is about."""
+
+    sentence: str
+    means: str
+    do: str
+    about: Literal["node", "tensor", "write"] = "node"  # what stands out: a node, a tensor, or also a write and a save
+
+    def fits(self, words: str) -> bool:
+        """Whether an error of these words is of this sort."""
+        parts = [re.escape(part) for part in re.split(r"\{\w*\}", self.sentence)]
+        return re.search(".*?".join(parts), words, re.DOTALL) is not None
+
+
+_VIEW = "{{tensor}} is a view that was made in {mode} mode: a write into it cannot be recorded."
+_FIX_VIEW = "Write both lines under the same mode, or make a new tensor in place of writing into the view."
+ADVICE = (
+    Advice(
+        errors.MODIFIED_IN_PLACE,
+        "{node} needs what it had saved in forward, but it was written over in the meantime.",
+        "Make a new tensor (y = y * 2) where an operation writes in place (y.mul_(2), y *= 2, y[0] = ...), or give the "
+        "write a copy: y.clone().",
+        "write",
+    ),
+    Advice(
+        errors.SECOND_BACKWARD,
+        "{node} has run in an earlier backward, and let go what it had saved.",
+        "Compute the loss anew before each backward, or keep the graph at the first: backward(retain_graph=True).",
+    ),
+    Advice(
+        errors.SAVED_TAKEN,
+        "{node} may read its saved tensors only once, and has read them before.",
+        "Read ctx.saved_tensors once and keep the result, or leave clear_saved_tensors_on_access False.",
+    ),
+    Advice(
+        errors.VIEW_OF_LEAF_IN_PLACE,
+        "{tensor} is a view of a leaf: writing into it would write into the leaf, whose gradient belongs to its value.",
+        "Write inside `with torch.no_grad():`, as a training step does, or make a new tensor.",
+        "tensor",
+    ),
+    *(
+        Advice(
+            sentence,
+            "{tensor} is a leaf, where gradients are collected: written into, it would become the result of something.",
+            "Write inside `with torch.no_grad():`, as a training step does, or make a new tensor.",
+            "tensor",
+        )
+        for sentence in (errors.LEAF_IN_PLACE, errors.LEAF_DIRTY)
+    ),
+    Advice(
+        errors.NO_GRAD_FN,
+        "{tensor} has no history: nothing that it was computed from requires grad, or nobody recorded how.",
+        "Make the inputs with requires_grad=True, and compute outside of no_grad() and without detach().",
+        "tensor",
+    ),
+    Advice(
+        errors.ONLY_SCALAR_SEED,
+        "{tensor} has more than one element, and a gradient is that of one number.",
+        "Make one number of it, as in y.sum().backward(), or say the gradient to begin with: y.backward(gradient).",
+        "tensor",
+    ),
+    Advice(
+        errors.SEED_SHAPE,
+        "The gradient to begin with has another shape than {tensor}.",
+        "Pass a gradient of the same shape as the tensor that backward starts at.",
+        "tensor",
+    ),
+    Advice(
+        errors.WRONG_NUMBER_OF_GRADIENTS,
+        "backward of {node} returned more or fewer gradients than forward has arguments.",
+        "Return one gradient for each argument of forward (ctx aside), and None where there is none.",
+    ),
+    Advice(
+        errors.GRADIENT_FOR_NON_TENSOR,
+        "backward of {node} returned a gradient for an argument of forward that is no tensor.",
+        "Return None in its place.",
+    ),
+    Advice(
+        errors.EXPECTED_VARIABLE,
+        "backward of {node} returned something that is neither a tensor nor None.",
+        "Return a tensor for each argument, and None where there is no gradient.",
+    ),
+    Advice(
+        errors.INVALID_GRADIENT_SHAPE,
+        "backward of {node} returned a gradient of another shape than the input that it belongs to.",
+        "Each gradient has the shape of its input: look for a sum, a transpose or a reshape that is missing.",
+    ),
+    Advice(
+        errors.NO_BACKWARD,
+        "{node} has no backward.",
+        "Write `backward(ctx, grad_output)` as a static method of the Function.",
+    ),
+    Advice(
+        errors.TWICE,
+        "A gradient was to be differentiated again, through a backward that is marked @once_differentiable.",
+        "Take the mark away and compute with tensors in backward, or do not ask for the graph of this gradient.",
+    ),
+    Advice(
+        errors.UNUSED_INPUT,
+        "{tensor} was not used to compute what is differentiated: no way leads from one to the other.",
+        "Ask for the tensor that was used, not for a copy or a view of it; or pass allow_unused=True, and get None.",
+        "tensor",
+    ),
+    Advice(
+        errors.INPUT_WITHOUT_GRAD,
+        "{tensor} does not require grad, so there is no gradient for it.",
+        "Make it with requires_grad=True before it is used.",
+        "tensor",
+    ),
+    *(
+        Advice(errors.VIEW_REASONS[mode], _VIEW.format(mode=mode), _FIX_VIEW, "tensor")
+        for mode in ("no_grad", "inference")
+    ),
+    Advice(
+        errors.VIEW_REASONS["multi_output"],
+        "{tensor} is one of several views that one operation returned, and none of these may be written.",
+        "Make a new tensor in place of writing, or write into the tensor before it is split.",
+        "tensor",
+    ),
+    Advice(
+        errors.VIEW_REASONS["custom"],
+        "{tensor} is a view that a custom Function returned: writing into it would go past the Function's backward.",
+        "Clone what the Function returns before writing into it.",
+        "tensor",
+    ),
+    Advice(
+        errors.ANOMALY_NAN,
+        "{node} received a gradient and made nan of it: anomaly mode stops at the first.",
+        "Look at the values it saved: 0 / 0, log or sqrt of zero, or infinity minus infinity.",
+    ),
+)
+OWN = Advice(
+    "",
+    "The error comes out of the backward of {node}.",
+    'Look at the line below in your own backward: record(lines=True) and show("function") play it line by line.',
+)
+OTHER = Advice("", "The engine refused this.", "The words of the error say what it needs.", "tensor")
+
+
+def advice_for(words: str, in_node: bool) -> Advice:
+    """What is known about an error of these words; `in_node` if a node failed with it."""
+    return next((each for each in ADVICE if each.fits(words)), OWN if in_node else OTHER)

@@ -1,0 +1,202 @@
+"""An error as a picture: the node that failed, what it had saved, the write that broke it, and what to do."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from ..scene.model import AROUND, Arrow, Box, Detail, Scene, Step
+from ..scene.storyboard import Storyboard
+from ..trace.backward import BackwardStarted, Failed
+from ..trace.building import TensorWritten
+from ..trace.facts import Record, SourceLine
+from ..trace.frame import Frame
+from ..trace.reading import source
+from ..trace.timeline import Timeline
+from .advice import advice_for
+from .graph import Graph
+
+_COLUMNS = 72  # of the story's lines
+_MOST, _HOPS = 24, 2  # nodes up to which all are shown, and how far from what matters where there are more
+_STORY = "story"
+
+Line = tuple[str, int] | None  # a file and a line
+
+
+def error_story(
+    trace: Timeline, tensors: Sequence[str] = (), line: Line = None, raised: Line = None, node: str = ""
+) -> Storyboard:
+    """The last error of a trace; `tensors` is what it is about, `line` where the engine was called from.
+
+    `raised` is the user's innermost line on its way, and `node` the failed node's name where the trace has none.
+    """
+    events = trace.events
+    ends = [count for count, event in enumerate(events, 1) if isinstance(event, Failed)]
+    if not ends:
+        return Storyboard(Scene("Error"), [Step("No error was recorded.")])
+    return _Story(events[: ends[-1]], trace.frame(ends[-1]), tensors, source(line), source(raised), node).board()
+
+
+class _Story:
+    def __init__(
+        self,
+        events: Sequence[Record],
+        frame: Frame,
+        tensors: Sequence[str],
+        line: SourceLine | None,
+        raised: SourceLine | None,
+        name: str,
+    ) -> None:
+        self.events, self.frame = events, frame
+        self.failed = events[-1]
+        assert isinstance(self.failed, Failed)
+        self.node = self.failed.node if self.failed.node in frame.nodes else None
+        self.tensors = [id for id in tensors if id in frame.tensors]
+        if self.failed.node is not None and self.node is None:
+            self.tensors.insert(0, self.failed.node)  # a leaf, whose AccumulateGrad failed
+        self.name = frame.called(self.failed.node) if self.failed.node else name
+        self.advice = advice_for(self.failed.message, bool(self.name))
+        begun = [event for event in events if isinstance(event, BackwardStarted) and event.task == self.failed.task]
+        self.line = line or (begun[-1].source if begun else None)
+        self.raised = raised
+        self.broken = self._broken() if self.advice.about == "write" else None
+
+    def _broken(self) -> tuple[int, TensorWritten | None] | None:
+        """Which of the tensors that the failed node saved was written, and by which event."""
+        for index, saved in enumerate(self.frame.nodes[self.node].made.saved if self.node else ()):
+            if saved.tensor is not None and self.frame.stale(self.node, index):
+                same = self.frame.sharing(saved.tensor)
+                for event in self.events:
+                    if isinstance(event, TensorWritten) and event.tensor in same and event.version > saved.version:
+                        return index, event
+                return index, None
+        return None
+
+    def board(self) -> Storyboard:
+        """The picture, a step for the save, one for the write, and one for the error."""
+        boxes, arrows, left = self._graph()
+        says = self._says()
+        rows = [f"{who} {_place(at)}: {code}" if at else who for who, code, at in self._rows()]
+        last = [*_wrapped(f"It means: {says[0]}"), *_wrapped(f"What to do: {says[1]}")]
+        more = [f"({left} more nodes are not shown)"] if left else []
+        words = Detail("Error", "text", f"{self.failed.error}: {self.failed.message}")
+        title = f"{self.failed.error} at {self.name}" if self.name else self.failed.error
+        story = Box(_STORY, "frame", "What happened", (*_several(rows), *last, *more), details=(words,))
+        lights = self._lights(boxes)
+        steps = self._before(boxes, rows)
+        final = Step(f"{says[0]} {says[1]}", focus=next(iter(lights), None), cursor=_cursor(self.raised or self.line))
+        final.boxes = {id: fields for id, fields in lights.items()} | {_STORY: {"lines": story.lines}}
+        start = {id: replace(box) for id, box in boxes.items()} | {_STORY: replace(story, lines=())}
+        return Storyboard(Scene(title, start, arrows), [*steps, final], title)
+
+    def _graph(self) -> tuple[dict[str, Box], dict[str, Arrow], int]:
+        """The boxes and arrows of what matters, before the error, and how many nodes are left out."""
+        for id in self.tensors:
+            tensor = self.frame.tensors[id]
+            if tensor.node is None and tensor.role is None:
+                self.frame.play_part(id, "leaf" if tensor.requires_grad else "constant")
+        drawn = Graph(self.events).draw(self.frame, list(self.frame.touched))
+        boxes = {box.id: replace(box, state=_calm(box)) for box in drawn[0]}
+        arrows = {arrow.id: arrow for arrow in drawn[1] if {arrow.source, arrow.target} <= boxes.keys()}
+        nodes = [id for id in boxes if id in self.frame.nodes]
+        if len(nodes) > _MOST:
+            near = {id for id in self._matters() if id in boxes} or set(nodes[-1:])
+            for _ in range(_HOPS):
+                ends = [{arrow.source, arrow.target} for arrow in arrows.values()]
+                near |= {id for pair in ends if pair & near for id in pair}
+            near |= {id for id, box in boxes.items() if box.holder in near}
+            near -= {id for id, box in boxes.items() if box.kind in AROUND}
+            boxes = {id: replace(box, region=None) for id, box in boxes.items() if id in near}
+            arrows = {id: each for id, each in arrows.items() if {each.source, each.target} <= near}
+        return boxes, arrows, len(nodes) - len([id for id in nodes if id in boxes])
+
+    def _matters(self) -> list[str]:
+        """The boxes that the error is about, the failed one first."""
+        ids = [self.node] if self.node else []
+        if self.node is None or self.advice.about == "tensor":
+            ids += [self.frame.tensors[id].node or id for id in self.tensors[:1]]
+        if self.broken and self.broken[1] is not None:
+            ids.append(self._writer(self.broken[1]))
+        return ids
+
+    def _writer(self, write: TensorWritten) -> str:
+        """The box of a write: the node that it made, or the tensor that it wrote into."""
+        return write.node or self.frame.tensors[write.tensor].node or write.tensor
+
+    def _lights(self, boxes: dict[str, Box]) -> dict[str, dict[str, Any]]:
+        """What stands out in the end."""
+        lights: dict[str, dict[str, Any]] = {}
+        for id in [id for id in self._matters() if id in boxes][:1]:
+            lights[id] = {"state": "error"}
+        return lights
+
+    def _before(self, boxes: dict[str, Box], rows: list[str]) -> list[Step]:
+        """The steps that led to the error: the save and the write."""
+        if self.broken is None:
+            return []
+        index, write = self.broken
+        chip = f"{self.node}.saved{index}"
+        steps = [Step(f"{rows[0]}.", focus=self.node, cursor=_cursor(self.frame.nodes[self.node].made.source))]
+        steps[0].boxes[_STORY] = {"lines": tuple(_several(rows[:1]))}
+        stale = boxes[chip]
+        boxes[chip] = replace(stale, lines=stale.lines[:2])
+        then = Step(f"{rows[1]}.", focus=chip, cursor=_cursor(write.source if write else None))
+        then.boxes = {chip: {"state": "error", "lines": stale.lines}, _STORY: {"lines": tuple(_several(rows[:2]))}}
+        if write is not None and (writer := self._writer(write)) in boxes and writer != self.node:
+            then.boxes[writer] = {"lines": (*boxes[writer].lines, f"{write.name} wrote over it")}
+        return [*steps, then]
+
+    def _rows(self) -> list[tuple[str, str, SourceLine | None]]:
+        """What led to the error, each with the user's line: who did it, the code, where."""
+        rows: list[tuple[str, str, SourceLine | None]] = []
+        made = self.frame.nodes[self.node].made if self.node else None
+        if self.broken is not None and made is not None:
+            saved, write = made.saved[self.broken[0]], self.broken[1]
+            what = self.frame.variable(saved.tensor) or saved.name
+            rows.append(_row(f"{made.name} saved {what} at version {saved.version}", made.source))
+            if write is not None:
+                into = self.frame.called(write.tensor)
+                rows.append(_row(f"{write.name} wrote into {into}: version {write.version}", write.source))
+            else:
+                now = self.frame.tensors[saved.tensor].version
+                who = f"It was written after that: it is at version {now} now (record() would tell by which line)"
+                rows.append((who, "", None))
+        elif made is not None and made.source is not None:
+            rows.append(_row(f"{made.name} was made", made.source))
+        if self.line is not None:
+            rows.append(_row("The engine was called", self.line))
+        if self.raised is not None and self.raised != self.line:
+            rows.append(_row("The error was raised", self.raised))
+        return rows
+
+    def _says(self) -> tuple[str, str]:
+        """What it means and what to do."""
+        tensor = self.frame.called(self.tensors[0]) if self.tensors else "the tensor"
+        means = self.advice.means.replace("{node}", self.name or "a node").replace("{tensor}", tensor)
+        return means[:1].upper() + means[1:] if means.startswith(("the ", "an ", "a ")) else means, self.advice.do
+
+
+def _calm(box: Box) -> Any:
+    return "idle" if box.state in ("error", "running") else box.state
+
+
+def _row(what: str, at: SourceLine | None) -> tuple[str, str, SourceLine | None]:
+    return (what, at.text, at) if at is not None else (what, "", None)
+
+
+def _place(at: SourceLine) -> str:
+    return f"({at.file}, line {at.line})"
+
+
+def _several(rows: Sequence[str]) -> list[str]:
+    return [line for row in rows for line in _wrapped(row)]
+
+
+def _wrapped(text: str) -> list[str]:
+    return textwrap.wrap(text, _COLUMNS, subsequent_indent="  ", max_lines=4, placeholder=" …")
+
+
+def _cursor(at: SourceLine | None) -> dict[str, Any] | None:
+    return None if at is None else {"file": at.file, "line": at.line, "text": at.text}
