@@ -12,6 +12,7 @@ from .flow import Flow
 from .function import function_card
 from .graph import Graph
 from .memory import memory
+from .saved import saved
 from .telling import View, tell
 from .versions import versions
 
@@ -22,6 +23,7 @@ CHARTS: dict[str, Callable[..., Storyboard]] = {
     "error": error_story,
     "function": function_card,
     "memory": memory,
+    "saved": saved,
     "versions": versions,
 }
 
