@@ -12,7 +12,7 @@ import weakref
 from contextlib import nullcontext
 
 import pytest
-from error_samples import CASES, leaf, modified, own_error
+from error_samples import CASES, leaf, modified, own_error, write_leaf
 
 import workbench as torch
 from workbench import events
@@ -95,6 +95,12 @@ def test_an_error_without_a_graph_at_hand_tells_its_words():
     error = error_of(modified, record=False).with_traceback(None)
     gc.collect()
     assert "ExpBackward0 needs what it had saved" in str(error.explain())
+
+
+def test_what_is_gone_keeps_its_name():
+    error = error_of(write_leaf, record=False).with_traceback(None)
+    assert "w is a leaf" in str(error.explain())
+    assert "w is a leaf" in str(pickle.loads(pickle.dumps(error)).explain())
 
 
 def test_an_error_keeps_no_graph_alive():

@@ -24,11 +24,11 @@ if TYPE_CHECKING:
 class Explanation:
     """Call it for the picture: the node that failed, what it had saved, the write that broke it, and what to do."""
 
-    def __init__(self, kind: str, words: str, node: str = "") -> None:
+    def __init__(self, kind: str, words: str, node: str = "", tensor: str = "") -> None:
         self.kind, self.words = kind, words
         self.line: tuple[str, int] | None = None  # of the user's code
         self.raised: tuple[str, int] | None = None  # the innermost of the user's lines on the error's way
-        self.node = node  # the failing node's name
+        self.node, self.tensor = node, tensor  # the failing node's name, and the variable that the error is about
         self._serial: int | None = None  # and its number
         self._recorder: Recorder | None = None
         self._count = 0  # events until then
@@ -38,7 +38,7 @@ class Explanation:
         self._named: list[tuple[str, weakref.ref[Any]]] = []
 
     def __reduce__(self) -> Any:
-        return Explanation, (self.kind, self.words, self.node)  # the words alone go to another process
+        return Explanation, (self.kind, self.words, self.node, self.tensor)  # the words alone go to another process
 
     def __call__(self) -> Picture:
         """The picture of the error: of what was recorded, else of what is still there of the graph."""
@@ -48,7 +48,7 @@ class Explanation:
         records, tensors = self._found()
         trace = Trace(records)
         live()
-        return picture_of(trace, error_story(trace, tensors, self.line, self.raised, self.node))
+        return picture_of(trace, error_story(trace, tensors, self.line, self.raised, self.node, self.tensor))
 
     def _found(self) -> tuple[Sequence[Any], list[str]]:
         """The records up to the error, and the ids of the tensors it is about."""
@@ -79,6 +79,7 @@ class Explanation:
             if hasattr(type(tensor), "_array"):
                 self._tensors.append(weakref.ref(tensor))
                 self._serials.append(events.tag(tensor))
+        self.tensor = next((name for name, ref in self._named if tensors and ref() is tensors[0]), "")
         for listener in reversed(events.listeners):
             if isinstance(listener, Recorder):
                 self._recorder, self._count = listener, listener.count

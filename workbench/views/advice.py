@@ -144,7 +144,7 @@ ADVICE = (
 OWN = Advice(
     "",
     "The error comes out of the backward of {node}.",
-    'Look at the line below in your own backward: record(lines=True) and show("function") play it line by line.',
+    'Look at the line of yours that raised it: record(lines=True) and show("function") play it line by line.',
 )
 OTHER = Advice("", "The engine refused this.", "The words of the error say what it needs.", "tensor")
 

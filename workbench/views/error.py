@@ -26,17 +26,24 @@ Line = tuple[str, int] | None  # a file and a line
 
 
 def error_story(
-    trace: Timeline, tensors: Sequence[str] = (), line: Line = None, raised: Line = None, node: str = ""
+    trace: Timeline,
+    tensors: Sequence[str] = (),
+    line: Line = None,
+    raised: Line = None,
+    node: str = "",
+    tensor: str = "",
 ) -> Storyboard:
     """The last error of a trace; `tensors` is what it is about, `line` where the engine was called from.
 
-    `raised` is the user's innermost line on its way, and `node` the failed node's name where the trace has none.
+    `raised` is the user's innermost line on its way, and `node` and `tensor` are names for what the trace has none of.
     """
     events = trace.events
     ends = [count for count, event in enumerate(events, 1) if isinstance(event, Failed)]
     if not ends:
         return Storyboard(Scene("Error"), [Step("No error was recorded.")])
-    return _Story(events[: ends[-1]], trace.frame(ends[-1]), tensors, source(line), source(raised), node).board()
+    return _Story(
+        events[: ends[-1]], trace.frame(ends[-1]), tensors, source(line), source(raised), node, tensor
+    ).board()
 
 
 class _Story:
@@ -48,6 +55,7 @@ class _Story:
         line: SourceLine | None,
         raised: SourceLine | None,
         name: str,
+        tensor: str,
     ) -> None:
         self.events, self.frame = events, frame
         self.failed = events[-1]
@@ -60,7 +68,7 @@ class _Story:
         self.advice = advice_for(self.failed.message, bool(self.name))
         begun = [event for event in events if isinstance(event, BackwardStarted) and event.task == self.failed.task]
         self.line = line or (begun[-1].source if begun else None)
-        self.raised = raised
+        self.raised, self.tensor = raised, tensor
         self.broken = self._broken() if self.advice.about == "write" else None
 
     def _broken(self) -> tuple[int, TensorWritten | None] | None:
@@ -173,7 +181,7 @@ class _Story:
 
     def _says(self) -> tuple[str, str]:
         """What it means and what to do."""
-        tensor = self.frame.called(self.tensors[0]) if self.tensors else "the tensor"
+        tensor = self.frame.called(self.tensors[0]) if self.tensors else self.tensor or "the tensor"
         means = self.advice.means.replace("{node}", self.name or "a node").replace("{tensor}", tensor)
         return means[:1].upper() + means[1:] if means.startswith(("the ", "an ", "a ")) else means, self.advice.do
 

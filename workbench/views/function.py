@@ -18,7 +18,7 @@ from .saying import value_detail
 
 _NOTHING = "No line of a Function was recorded: use record(lines=True), and apply a Function of your own in it."
 _ROW, _HEAD, _GAP = 20.0, 26.0, 18.0  # px: a line of code, a heading, what lies between two parts
-_NARROWEST, _WIDEST, _PANEL = 36, 90, 46  # columns: of the code, and of the panels at its right
+_NARROWEST, _WIDEST, _PANEL = 36, 90, 56  # columns: of the code, and of the panels at its right
 _MOST = 14  # lines of a panel
 _BACKWARD = ("backward", "vjp")
 
