@@ -15,9 +15,10 @@ from ..autograd.task import GraphTask
 from ..autograd.tensor import Tensor
 from ..events import Event, listeners
 from ..trace.caller import user_frame, variables
+from ..trace.recorder import Recorder
 from . import refusals
 from .edits import are_same, in_place_of
-from .moments import Branch, Difference, Place, Step, counted, differences, is_in_scope, name_of
+from .moments import Branch, Difference, Place, Step, as_tensor, counted, differences, is_in_scope, name_of
 from .standing import Standing
 from .stops import Breakpoint, breakpoint_at
 
@@ -52,12 +53,13 @@ class Stepper(Standing):
     def step(self, n: int = 1) -> Stepper:
         """Run the next `n` nodes, or those that are left. RuntimeError after an error, until you go back."""
         self.reason = None
-        for _ in range(_count(n, "step")):
-            if self.error is not None:
-                raise RuntimeError(refusals.FAILED.format(self.steps[-1].name, self.position))
-            if self.done:
-                break
-            self._run_next()
+        try:
+            for _ in range(_count(n, "step")):
+                if self.done:
+                    break
+                self._run_next()
+        finally:
+            self._tell()
         return self
 
     def run(self, until: Any = None) -> Stepper:
@@ -88,18 +90,24 @@ class Stepper(Standing):
     def _go(self, stops: list[Breakpoint], is_over: Callable[[], bool]) -> Stepper:
         # Whoever stands before a node at which a run stopped goes on; only at the very beginning nothing has stopped.
         looks_first = not self.position and self.reason is None
-        while not self.done and not is_over():
-            if not looks_first:
-                self.step()
-            looks_first = False
-            last = self._branch.steps[self.position - 1] if self.position else None
-            found = [s for s in stops if s.stops_before(self.current) or (last is not None and s.stops_after(last))]
-            if found:
-                self.reason = str(found[0])
-                break
+        try:
+            while not self.done and not is_over():
+                if not looks_first:
+                    self.reason = None
+                    self._run_next()
+                looks_first = False
+                last = self._branch.steps[self.position - 1] if self.position else None
+                found = [s for s in stops if s.stops_before(self.current) or (last is not None and s.stops_after(last))]
+                if found:
+                    self.reason = str(found[0])
+                    break
+        finally:
+            self._tell()
         return self
 
     def _run_next(self) -> None:
+        if self.error is not None:
+            raise RuntimeError(refusals.FAILED.format(self.steps[-1].name, self.position))
         task = self._task
         node = task._ready[0]
         hooks = tuple(hooks_of(node))
@@ -167,6 +175,22 @@ class Stepper(Standing):
             self._take_back(edits)
             said = [refusals.HOOK_STAYS.format(step.number, kind, step.name) for kind in step.hooks]
             self.warnings += [sentence for sentence in said if sentence not in self.warnings]
+        self._tell()
+        return self
+
+    def switch(self, branch: Branch | str) -> Stepper:
+        """Go over to another branch, to where it had come: back to where they part, and on with its gradients."""
+        branch = self._named(branch)
+        course = list(branch.steps)
+        shared = 0
+        while shared < min(self.position, len(course)) and self._branch.steps[shared] is course[shared]:
+            shared += 1
+        self.back(self.position - shared)
+        self._branch = branch
+        for step in course[shared:]:
+            for (node, nr), value in step.edits.items():
+                self.edit(node, nr, as_tensor(value))
+            self.step()
         return self
 
     def _take_back(self, edits: dict[Place, tuple[Any, Any]]) -> None:
@@ -189,6 +213,7 @@ class Stepper(Standing):
         old, _ = self._edits.get((node, input_nr), (have, None))
         self._edits[node, input_nr] = (old, new)
         self._put(node, input_nr, new)
+        self._tell()
         return self
 
     def _put(self, node: Node, nr: int, gradient: Any) -> None:
@@ -214,6 +239,7 @@ class Stepper(Standing):
         """
         found = self._checked(breakpoint_at(place, nonfinite=nonfinite, over=over, under=under))
         self.breakpoints.append(found)
+        self._tell()
         return found
 
 
@@ -244,12 +270,14 @@ def step(
             raise RuntimeError(errors.EMPTY_INPUTS.format("grad"))
     keep = create_graph if retain_graph is None else retain_graph
     task = make_task(outputs, seeds, keep, create_graph, wanted)
+    graph = Recorder()
+    graph(("backward", task))  # the graph as it stands now, for who wants to see it
     frame = user_frame()
     names: dict[int, str] = {}
     for name, thing in variables(frame) if frame is not None else ():
         if isinstance(thing, Tensor) and not name.startswith("_"):
             names.setdefault(id(thing), name)
-    return Stepper(task, wanted, names)
+    return Stepper(task, wanted, names, graph)
 
 
 def _count(n: Any, method: str) -> int:

@@ -16,5 +16,6 @@ SEVERAL_WAIT = "Gradients wait at {} nodes called {!r}: name the one you mean by
 EDIT_SHAPE = "The gradient waiting at {} has the shape {}, but the new value has {}: give that shape, or a number."
 EDIT_KIND = "A gradient is changed to a number, an array or a tensor, not to {}."
 NO_BRANCH = "There is no branch called {!r}. There are {}."
+NO_NUMBERS = "Type a number such as 0.5, -2e-3 or 1/3, or a list of numbers such as [1, 2], not {!r}."
 
 HOOK_STAYS = "Step {} ran a {} of {}: what it did besides changing gradients could not be undone."

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,7 @@ from ..autograd.scopes import scope_of
 from ..autograd.snapshot import Snapshot, place_of, runs_user_code
 from ..autograd.task import GraphTask
 from ..autograd.tensor import Tensor
+from ..trace.recorder import Recorder
 from . import refusals
 from .moments import Branch, Place, Step, Waiting, are_equal, as_tensor, is_called, name_of
 from .stops import Breakpoint
@@ -22,8 +23,11 @@ from .telling import told
 class Standing:
     """A backward between two of its steps."""
 
-    def __init__(self, task: GraphTask, inputs: Sequence[Any] | None, names: dict[int, str]) -> None:
-        self._task, self._inputs = task, inputs
+    def __init__(
+        self, task: GraphTask, inputs: Sequence[Any] | None, names: dict[int, str], graph: Recorder
+    ) -> None:
+        self._task, self._inputs, self._graph = task, inputs, graph
+        self._audience: list[Callable[[], None]] = []  # told after every change
         self._leaf_names = {n: names[id(n.variable)] for n in self._leaves() if id(n.variable) in names}
         self._input_names = [names.get(id(t)) for t in inputs or ()]
         self._branch = Branch("main")
@@ -115,6 +119,15 @@ class Standing:
 
     def __repr__(self) -> str:
         return told(self)
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, Any]:
+        from ..living import shown  # from above: only who shows a stepper needs what draws it
+
+        return shown(self)
+
+    def _tell(self) -> None:
+        for each in tuple(self._audience):
+            each()
 
     # What the nodes of this backward are called.
 
