@@ -39,6 +39,16 @@ def test_a_write_has_its_line_and_counts_for_all_that_share_the_memory():
     assert square.grad_fn is not None
 
 
+def test_a_write_through_a_view_tells_the_new_values_and_history_of_its_base():
+    with record() as trace:
+        h = leaf(1.0, 2.0) * 1.0
+        h[0].mul_(10)
+    frame = trace.frame(len(trace.events))
+    (base,) = [tensor for tensor in frame.tensors.values() if tensor.name == "h"]
+    assert base.value.values == (10.0, 2.0) and base.version == 1
+    assert frame.nodes[base.node].made.name == "torch::autograd::CopySlices"
+
+
 def test_writes_through_views_of_what_takes_no_gradient_are_heard():
     with record() as trace:
         x, m = leaf(1.0, 2.0), torch.ones(2, dtype=torch.float64)

@@ -102,6 +102,14 @@ class Describer:
         owner = self._detached.get(serial, serial) if self._detached else serial
         return owner if owner != tensor._tag and owner in self._tensors else None
 
+    def _describe_base(self, view: Any, found: dict[int, Any]) -> None:
+        """Put down the base of a view that was written: it has new values by that, and a new history."""
+        base = None if view._meta is None else view._meta.base
+        if base is not None and tag(base) in self._tensors:
+            if base.grad_fn is not None:
+                self._place(base.grad_fn, found)
+            self._describe(base, found)
+
     def _note(self, arg: Any, given: list[Any], tensors: list[Any], found: dict[int, Any]) -> None:
         """Put down an argument: a tensor's serial number, or what can be said of anything else."""
         if hasattr(type(arg), "_array"):

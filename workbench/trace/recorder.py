@@ -185,11 +185,13 @@ class Recorder(Describer):
         self._raw.append(("finished", tag(task)))
 
     def _wrote(self, tensor: Any, name: str) -> None:
+        found: dict[int, tuple[Any, ...]] = {}
         if tag(tensor) not in self._tensors:
             if self._base(tensor) is None:  # no part of the graph yet
                 return
-            found: dict[int, tuple[Any, ...]] = {}
             self._describe(tensor, found)
+        self._describe_base(tensor, found)
+        if found:
             self._raw.append(("found", tuple(found.values())))
         maker = tensor.grad_fn
         serial = tag(maker) if maker is not None and tag(maker) in self._nodes else None

@@ -115,12 +115,14 @@ class Ledger:
                 self._settle("A checkpoint is over and lets go of what it kept")
 
     def _created(self, made: NodeCreated) -> None:
+        taken = False  # by the node of a write through a view, which is not there for itself
         if made.name.endswith("CopySlices"):
             names = [saved.name for saved in made.saved]
-            for inner in reversed(self._written):
+            for inner in (*[self._last] * bool(self._last), *reversed(self._written)):
                 if [saved.name for saved in self._frame.nodes[inner].made.saved] == names:
-                    self._written.remove(inner)
+                    self._written = [each for each in self._written if each != inner]
                     self._let_go(inner)
+                    taken = True
                     break
         self._last = made.node
         before = self._total
@@ -128,7 +130,7 @@ class Ledger:
         kept += [held for each in made.attributes if (held := self._on_ctx(made.node, each)) is not None]
         self._hold(made.node, made.name, made.source, kept)
         if made.found:
-            self._found.append(made.node)
+            self._found += [] if taken else [made.node]
             return
         self._settle()
         names = series(list(dict.fromkeys(held.name for held in kept)))
