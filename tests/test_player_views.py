@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import pytest
 from browser_page import open_page
+from error_samples import modified_in_a_function
 from player_page import show
+from test_explaining import error_of
 from test_player_drawing import SHAPES, numbers
 from test_view_checking import Crooked
+from test_view_function import recorded, scaled
 
 import workbench as torch
 from workbench.scene.drawing import drawn
@@ -41,7 +44,15 @@ def compare():
     return torch.compare(*traces).storyboard
 
 
-@pytest.mark.parametrize("view", [flow, jacobian, check, compare])
+def card():
+    return storyboard(recorded(scaled), "function")
+
+
+def error():
+    return error_of(modified_in_a_function).explain().storyboard
+
+
+@pytest.mark.parametrize("view", [flow, jacobian, check, compare, card, error])
 def test_the_same_shapes_as_the_svg_face(view):
     board = view()
     with open_page() as page:

@@ -248,6 +248,16 @@ def test_what_was_recorded_is_saved_and_loaded(tmp_path):
     assert str(torch.load(tmp_path / "trace.json").show("function")) == str(trace.show("function"))
 
 
+def test_a_strange_file_is_shown_all_the_same():
+    data = recorded(scaled).to_dict()
+    events = [event for event in data["events"] if event["kind"] in ("MethodCalled", "LineReached", "MethodEnded")]
+    strange = [event | {"call": "m9", "ctx": "</script>"} for event in events if event["kind"] == "MethodCalled"]
+    lost = [event | {"call": "none"} for event in events if event["kind"] != "MethodCalled"]
+    trace = type(recorded(scaled)).from_dict(data | {"events": [*strange, *lost, *events]})
+    assert "Scaled.backward (run 2) returns [6. 12.] and None." in captions(trace)
+    assert "</script>" not in trace.show("function").to_html().split("<script")[2].split("</script>")[0]
+
+
 def test_nothing_recorded_keeps_a_tensor_alive():
     x = torch.tensor([1.0, 2.0], requires_grad=True)
     y = Scaled.apply(x, 3)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -31,7 +32,6 @@ class _Card:
     methods: dict[tuple[str, str, int], MethodCalled] = field(default_factory=dict)
     room: int = 1
     ctx_room: int = 1
-    calls: int = 0
 
 
 @dataclass(slots=True)
@@ -60,6 +60,7 @@ class _Teller:
         self._drawn: dict[str, Box] = {}
         self._open: list[_Call] = []  # the innermost last
         self._calls: dict[str, _Call] = {}
+        self._runs: Counter[tuple[str, str]] = Counter()
         self._ctx: dict[str, tuple[Variable, ...]] = {}
         self._nodes: dict[str, str] = {}  # node -> the ctx that it is
         self._shown: dict[str, str] = {}  # ctx -> the card that shows it
@@ -71,7 +72,7 @@ class _Teller:
             return Storyboard(Scene("Functions"), [Step(_NOTHING)])
         self._place()
         steps = [step for event in self._events if (step := self._step(event)) is not None]
-        names = series([f"{card.name}" for card in self._cards.values()])
+        names = series(list(self._cards))
         title = f"Function {names}" if len(self._cards) == 1 else f"Functions {names}"
         return Storyboard(Scene(title, self._boxes), steps, title)
 
@@ -103,9 +104,9 @@ class _Teller:
             self._put(Box(f"f{nr}", "heading", card.name, place=(0, top, code, 22)))
             y = top + _HEAD
             for at, made in enumerate(card.methods.values()):
-                for row, (line, text) in enumerate(_lines(made)):
+                for line, text in _lines(made):
                     self._put(Box(f"f{nr}.{at}.{line}", "line", text, place=(0, y, code, _ROW), alt=_alt(text)))
-                    y += _ROW if row >= 0 else 0
+                    y += _ROW
                 y += _ROW / 2
             x, down = code + _GAP, top + _HEAD
             heights = [22 + 16.0 * room + 8 for room in (card.room, card.ctx_room)]
@@ -143,12 +144,9 @@ class _Teller:
 
     def _begin(self, made: MethodCalled) -> None:
         names = list(self._cards)
-        card = self._cards[made.function]
         call = _Call(made, names.index(made.function))
-        call.number = 1 + sum(
-            other.made.method == made.method and other.made.function == made.function for other in self._calls.values()
-        )
-        card.calls += 1
+        self._runs[made.function, made.method] += 1
+        call.number = self._runs[made.function, made.method]
         self._calls[made.call] = call
         if made.ctx is not None:
             self._shown[made.ctx] = f"f{call.card}"
@@ -160,8 +158,7 @@ class _Teller:
         """Bring the call's variables and its ctx up to date; in words, what is new."""
         news = []
         for each in event.variables:
-            begins = "" if call.line == 0 else " is now"
-            news.append(f"{each.name}{begins or ' ='} {_said(each)}")
+            news.append(f"{each.name} {'is now' if call.line else '='} {_said(each)}")
             call.variables[each.name] = each
         for name in event.gone if isinstance(event, LineReached) else ():
             call.variables.pop(name, None)
@@ -186,8 +183,10 @@ class _Teller:
         self._panel(call)
         self._ctx_panel(call)
         which = _title(call)
-        start = f"{which} begins" if begins else which
-        what = f"{start}{' with ' if begins and news else ': ' if news else ''}{series(news) if news else ''}"
+        if begins:
+            what = f"{which} begins with {series(news)}" if news else f"{which} begins"
+        else:
+            what = f"{which}: {series(news)}" if news else which
         return f"{what}; next is line {event.line}: {_text(call.made, event.line).strip()}"
 
     def _ended(self, call: _Call, event: MethodEnded, news: list[str]) -> str:
@@ -196,8 +195,8 @@ class _Teller:
         self._light(call, "error" if event.error else "idle")
         for outer in self._open[-1:]:
             self._light(outer, "running")
-        result = f"raises {event.error}" if event.error else f"returns {series([_said(v) for v in event.returned])}"
         ends = [f"raises {event.error}"] if event.error else [f"returns {_said(each)}" for each in event.returned]
+        result = ends[0] if event.error else f"returns {series([_said(each) for each in event.returned])}"
         self._panel(call, ends, "error" if event.error else "idle")
         self._ctx_panel(call)
         return f"{_title(call)} {result}{f'; {series(news)}' if news else ''}."
@@ -246,8 +245,9 @@ class _Teller:
         held = self._ctx.get(call.made.ctx, ())
         rows = tuple([_row(each) for each in held][:_MOST]) or ("empty",)
         details = tuple([_detail(each) for each in held])
-        nth = int(call.made.ctx[1:])
-        self._now[id] = replace(self._now[id], title=f"ctx (number {nth})", lines=rows, state="idle", details=details)
+        self._now[id] = replace(
+            self._now[id], title=f"ctx (number {call.made.ctx[1:]})", lines=rows, state="idle", details=details
+        )
 
     def _changes(self) -> dict[str, dict[str, Any]]:
         changes = {id: fields for id, box in self._now.items() if (fields := changed(self._drawn[id], box))}
