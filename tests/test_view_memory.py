@@ -180,6 +180,7 @@ def test_a_long_run_has_as_many_bars_as_can_be_seen():
     board = storyboard(trace, "memory")
     widths = [box.place[2] for id, box in board.scene.boxes.items() if id.startswith("bar")]
     assert len(widths) <= 225 and min(widths) >= 3 and len(board.steps) == len(widths)
+    assert board.scene.boxes["bucket"].title == "each bar is the most of 7 events"
     assert "and 677 more" in board.scene.boxes["more"].title and board.layout.width < 1400
 
 

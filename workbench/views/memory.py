@@ -61,7 +61,7 @@ class _Chart:
             last = points[-1]
             caption = " ".join(point.sentence for point in points[-3:])
             cursor = asdict(last.source) if last.source else None
-            steps.append(Step(caption, last.phase, cursor, bar, boxes))
+            steps.append(Step(caption, last.phase, cursor, focus=bar, boxes=boxes))
         return Storyboard(Scene(title, self._boxes), steps, title)
 
     def _add(self, id: str, kind: Any, place: tuple[float, float, float, float], title: str = "", **more: Any) -> None:
@@ -90,7 +90,11 @@ class _Chart:
             wide = _wide(said)
             self._add(f"y{n}", "tick", (_LEFT - 8 - wide, y - 9, wide, 18), said)
         boundary = _LEFT + -(-self._forward // self._bucket) * self._pitch
-        self._add("forward", "tick", (_LEFT, _TOP + _HIGH + 6, _wide("forward"), 18), "forward")
+        if boundary - _LEFT >= _wide("forward"):
+            self._add("forward", "tick", (_LEFT, _TOP + _HIGH + 6, _wide("forward"), 18), "forward")
+        if self._bucket > 1:
+            said = f"each bar is the most of {self._bucket} events"
+            self._add("bucket", "text", (_LEFT + self._width - _wide(said), 44 - 24, _wide(said) + 8, 20), said)
         if any(each.forward < len(each.points) for each in (self._own, self._other) if each is not None):
             self._add("backward", "tick", (boundary + 2, _TOP + _HIGH + 6, _wide("backward"), 18), "backward")
             self._add("boundary", "cell", (boundary - 2.5, _TOP - 6, 1, _HIGH + 30), alt="where backward begins")

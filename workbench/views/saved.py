@@ -111,7 +111,7 @@ class _Inspector:
             return
         boxes = self._changes([*self._list(chosen), *self._panel(chosen)])
         cursor = asdict(source) if source else None
-        self.steps.append(Step(f"{'; '.join(captions)}.", phase, cursor, "chosen", boxes))
+        self.steps.append(Step(f"{'; '.join(captions)}.", phase, cursor, focus="chosen", boxes=boxes))
 
     def _changes(self, drawn: list[Box]) -> dict[str, dict[str, Any]]:
         """What differs from the step before; what is not drawn now is not there."""

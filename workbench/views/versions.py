@@ -41,6 +41,9 @@ class _Chart:
         self._shown = [memory for memory in memories if memory.id in chosen]
         self._hidden = [memory for memory in memories if memory.id not in chosen]
         self._columns = self._kept()
+        seen = [each for each in self._shown if any(mark.moment in self._columns for mark in each.marks)]
+        self._hidden += [each for each in self._shown if each not in seen]
+        self._shown = seen
         self._boxes: dict[str, Box] = {}
         self._arrows: dict[str, Arrow] = {}
         self._at: dict[int, list[str]] = {}  # moment -> its marks
@@ -87,7 +90,7 @@ class _Chart:
             boxes |= {id: {"state": "running"} for id in lit}
             said = "; ".join(told.sentences)
             cursor = asdict(told.source) if told.source else None
-            steps.append(Step(f"{said}.", told.phase, cursor, here[0], boxes))
+            steps.append(Step(f"{said}.", told.phase, cursor, focus=here[0], boxes=boxes))
         return Storyboard(Scene(title, self._boxes, self._arrows), steps, title)
 
     def _add(self, id: str, kind: Any, place: tuple[float, float, float, float], title: str = "", **more: Any) -> None:
