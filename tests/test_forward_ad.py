@@ -108,6 +108,15 @@ def refused(torch, kind):
 
 
 @same
+def test_7_2_a_named_level_that_is_not_open(torch):
+    fw = torch.autograd.forward_ad
+    x = torch.ones(2)
+    found = [raised(fw.make_dual, x, x, level=level) for level in (0, 1, -1)]
+    with fw.dual_level():
+        return found, fw.unpack_dual(x, level=1).tangent, fw.unpack_dual(x).tangent
+
+
+@same
 def test_7_6_the_dtype_of_a_tangent_is_not_checked(torch):
     fw = torch.autograd.forward_ad
     with fw.dual_level():

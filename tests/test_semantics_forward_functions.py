@@ -66,6 +66,9 @@ RETURNS = {
     "8.10 the input, another": (lambda ctx, x: x, lambda ctx, g: g * 2),
     "8.11 not in place": (in_place, lambda ctx, g: g * 2),
     "8.11 in place": (in_place, lambda ctx, g: g.mul_(2)),
+    "8.11 as it was": (in_place, lambda ctx, g: g),
+    "8.11 written, then copied": (in_place, lambda ctx, g: g.mul_(2).clone()),
+    "8.11 a copy written": (in_place, lambda ctx, g: g.clone().mul_(2)),
     "8.11 nothing": (in_place, lambda ctx, g: None),
     "8.14 an exception": (double, lambda ctx, g: {}["no such key"]),
 }
@@ -167,6 +170,19 @@ def test_8_11_the_dual_stays_the_same_tensor(torch: Any) -> Any:
         dual = fa.make_dual(x, torch.tensor(T))
         out = made(torch, in_place, lambda ctx, g: g.mul_(2)).apply(dual)
         return out is dual, fa.unpack_dual(dual).tangent, x
+
+
+@same
+def test_8_11_an_input_without_tangent_is_given_one(torch: Any) -> Any:
+    def forward(ctx: Any, x: Any, y: Any) -> Any:
+        ctx.mark_dirty(x.mul_(y))
+        return x
+
+    fa = torch.autograd.forward_ad
+    with fa.dual_level():
+        x, dual = torch.tensor(X), fa.make_dual(torch.tensor(X), torch.tensor(T))
+        out = made(torch, forward, lambda ctx, g, h: g + h).apply(x, dual)
+        return out is x, fa.unpack_dual(x).tangent
 
 
 @same

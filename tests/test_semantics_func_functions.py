@@ -206,3 +206,70 @@ def test_20_8_a_backward_that_applies_a_function_later(torch: Any) -> Any:
         torch.autograd.grad(beside.sum(), w),
         grad(lambda z: (grad(lambda y: Square.apply(y * z).sum())(x) ** 2).sum())(x),
     ]
+
+
+@same
+def test_15_3_names_of_nodes_at_levels(torch: Any) -> Any:
+    names = []
+
+    def prepare(ctx, inputs, output):
+        names.append(type(ctx).__name__)
+
+    f = plain(torch, setup_context=prepare, jvp=lambda ctx, t: t * 2).apply
+    g = plain(torch, generate_vmap_rule=True).apply
+    x, rows = double(torch, [1.0, 2.0]), torch.ones(2, 2, requires_grad=True)
+
+    def loss(x):
+        out = f(x)
+        names.append((out.grad_fn.name(), torch.func.vmap(g)(out[None]).grad_fn.name()))
+        return out.sum()
+
+    torch.func.grad(loss)(x)
+    torch.func.jvp(f, (x,), (x,))
+    return names, f(rows).grad_fn.name(), torch.func.vmap(g)(rows).grad_fn.name()
+
+
+@same
+def test_20_7_a_tensor_kept_on_ctx_under_a_generated_rule(torch: Any) -> Any:
+    def prepare(ctx, inputs, output):
+        ctx.x, ctx.twice = inputs[0], output
+
+    members = {"setup_context": prepare, "jvp": lambda ctx, t: t * ctx.x, "generate_vmap_rule": True}
+    f = plain(torch, backward=lambda ctx, g: g * ctx.x * ctx.twice, **members).apply
+    func, rows = torch.func, double(torch, [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
+    tracked = rows.clone().requires_grad_()
+    func.vmap(f)(tracked).sum().backward()
+    return [
+        tracked.grad,
+        func.grad(lambda rows: func.vmap(f)(rows).sum())(rows),
+        func.vmap(func.grad(lambda x: f(x).sum()))(rows),
+        func.jvp(func.vmap(f), (rows,), (rows,))[1],
+    ]
+
+
+def test_11_6_transforms_see_vjp() -> None:
+    """PyTorch 2.13 does not: it says that backward is missing."""
+    import workbench as torch
+
+    class Double(torch.autograd.Function):
+        generate_vmap_rule = True
+
+        @staticmethod
+        def forward(x):
+            return x**2
+
+        @staticmethod
+        def setup_context(ctx, inputs, output):
+            ctx.save_for_backward(*inputs)
+
+        @staticmethod
+        def vjp(ctx, g):
+            return 2 * ctx.saved_tensors[0] * g
+
+    rows = torch.tensor([[1.0, 2.0], [3.0, 4.0]], requires_grad=True)
+    func, f, x = torch.func, Double.apply, torch.tensor([1.0, 2.0])
+    assert func.grad(lambda x: f(x).sum())(x).tolist() == [2.0, 4.0]
+    assert func.vjp(f, x)[1](x)[0].tolist() == [2.0, 8.0]
+    assert func.jacrev(f)(x).tolist() == [[2.0, 0.0], [0.0, 4.0]]
+    assert func.vmap(func.grad(lambda x: f(x).sum()))(rows).tolist() == [[2.0, 4.0], [6.0, 8.0]]
+    assert torch.autograd.grad(func.vmap(f)(rows).sum(), rows)[0].tolist() == [[2.0, 4.0], [6.0, 8.0]]

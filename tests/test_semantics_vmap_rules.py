@@ -89,6 +89,8 @@ RESULTS: dict[str, Any] = {
     "moved": lambda info, dims, x: (x.t() * 2, 1),
     "from the end": lambda info, dims, x: (x.t() * 2, -1),
     "not batched": lambda info, dims, x: (x[0], None),
+    "the input": lambda info, dims, x: (x, None),
+    "the input twice": lambda info, dims, x: ((x, x), (0, None)),
     "a tensor": lambda info, dims, x: x * 2,
     "a list": lambda info, dims, x: [x, 0],
     "three": lambda info, dims, x: (x, x, 0),

@@ -344,6 +344,10 @@ DUAL_LEVEL = "Invalid level given to _{}"
 DUAL_NO_LEVEL = (
     "Trying to create a dual Tensor for forward AD but no level exists, make sure to enter_dual_level() first."
 )
+DUAL_NO_SUCH_LEVEL = (
+    "Trying to access a forward AD level with an invalid index. This index was either not created or is already "
+    "deleted."
+)
 DUAL_NESTED = "Nested forward mode AD is not supported at the moment"
 DUAL_EXIT = "Trying to exit a forward AD level that was not the last one that was created. This is not supported."
 DUAL_NO_LEVEL_TO_EXIT = "Dual level must be a positive number."

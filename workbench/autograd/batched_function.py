@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from .. import errors
 from ..events import emit, listeners
-from .ctx import FunctionCtx, no_setup_context
+from .ctx import FunctionCtx, no_setup_context, user_backward
 from .levels import Level, Lifted, below, entered, lift, value_of
 from .tensor import Tensor
 
@@ -78,11 +78,11 @@ def _relifted(output: Any, dims: Any, level: Level, args: tuple[Any, ...], value
         return type(output)([_relifted(o, d, level, args, values) for o, d in zip(output, spread, strict=True)])
     if isinstance(dims, list | tuple):
         raise _incompatible(output, dims)
-    if not isinstance(output, Tensor) or dims is None:
+    if not isinstance(output, Tensor):
         return output
     same = [a for a, v in zip(args, values, strict=True) if v is output]
-    if same:
-        return same[0]
+    if same or dims is None:
+        return same[0] if same else output
     with below(level):
         rest = [d for d in range(output.ndim) if d != dims % output.ndim]
         return lift(output.permute(dims, *rest) if dims else output, level)
@@ -98,18 +98,26 @@ def _structure(thing: Any) -> str:
     return f"TreeSpec({type(thing).__name__}, None, [" + ",\n  ".join(_structure(each) for each in thing) + "])"
 
 
+class _Kept(NamedTuple):
+    """A tensor that a user's method put on `ctx`, as it is below the batch: each method has a level of its own."""
+
+    value: Tensor
+
+
 class _Ctx:
-    """The `ctx` a user's method sees under a generated rule: saved tensors are lifted, all else is the rule's own."""
+    """The `ctx` a user's method sees under a generated rule: its tensors are lifted, all else is the rule's own."""
 
     def __init__(self, ctx: Any, level: Level) -> None:
         object.__setattr__(self, "_ctx", ctx)
         object.__setattr__(self, "_level", level)
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(self._ctx, name)
+        found = getattr(self._ctx, name)
+        return lift(found.value, self._level) if type(found) is _Kept else found
 
     def __setattr__(self, name: str, value: Any) -> None:
-        setattr(self._ctx, name, value)
+        batched = type(value) is Lifted and value._level is self._level
+        setattr(self._ctx, name, _Kept(value._value) if batched else value)
 
     def __delattr__(self, name: str) -> None:
         delattr(self._ctx, name)
@@ -197,7 +205,7 @@ def generated(cls: Any, in_dims: Dims, outer: Level) -> Any:
         @staticmethod
         def backward(ctx: Any, *grads: Any) -> Any:
             found, dims = mapped(
-                lambda level, lifted: cls.backward(_Ctx(ctx, level), *lifted), (grads, _several(Rule.out_dims))
+                lambda level, lifted: user_backward(cls)(_Ctx(ctx, level), *lifted), (grads, _several(Rule.out_dims))
             )
             several = zip(_several(found), dims, in_dims, shapes, strict=True)
             return tuple([_reduced(g, has, wanted, shape, size) for g, has, wanted, shape in several])
@@ -217,6 +225,7 @@ def generated(cls: Any, in_dims: Dims, outer: Level) -> Any:
 
         Rule.forward, Rule.setup_context = staticmethod(forward), no_setup_context
     Rule.__name__ = Rule.__qualname__ = f"Vmapped{cls.__name__}"
+    Rule._backward_cls.__name__ = f"Vmapped{cls.__name__}Backward"
     return Rule
 
 

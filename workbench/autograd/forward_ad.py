@@ -167,6 +167,8 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> T
     check_size(tensor, tangent)
     if level:
         raise RuntimeError(errors.DUAL_LEVEL.format("make_dual"))
+    if local.modes.dual is None:
+        raise RuntimeError(errors.DUAL_NO_SUCH_LEVEL)
     meta_of(dual).view_tangent = False
     if not local.modes.inference:
         set_tangent(dual, _lying_as(tensor, tangent))
@@ -194,7 +196,7 @@ def unpack_dual(tensor: Tensor, *, level: int | None = None) -> UnpackedDualTens
         return UnpackedDualTensor(tensor, None)
     if not isinstance(tensor, Tensor):
         raise TypeError(errors.DUAL_UNPACK.format(type(tensor).__name__))
-    if level:
+    if level and tangent_of(tensor) is not None:
         raise RuntimeError(errors.DUAL_LEVEL.format("fw_primal"))
     with paused():
         primal = unpacked(tensor)

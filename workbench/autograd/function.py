@@ -49,6 +49,10 @@ class FunctionMeta(type):
 class Function(FunctionCtx, metaclass=FunctionMeta):
     """A differentiable operation of your own: a static forward and backward, run by `apply`.
 
+    `vjp` is another name for backward, `jvp` pushes tangents forward, `vmap` runs a whole batch, whose dimension it
+    finds in front: `in_dims` is 0 where PyTorch's may be any. On purpose this is not as in PyTorch 2.13: a jvp of a
+    jvp is right (there 0), the transforms of `func` see `vjp` (there they ask for backward), and a generated vmap rule
+    takes what is marked dirty (there it is an error).
     Source: https://pytorch.org/docs/stable/autograd.html#torch.autograd.Function
     """
 

@@ -35,7 +35,7 @@ def applied(cls: Any, args: tuple[Any, ...], two_steps: bool) -> Any:
             from .batched_function import apply_batched
 
             return apply_batched(cls, args, level)
-    ctx = cls._backward_cls()
+    ctx = (cls._backward_cls if level is None else _node_class(cls))()
     ctx.extra = ctx.to_save = ctx.dirty_tensors = ctx.non_differentiable = None
     ctx._saved = ()
     needs = [_is_at(a, level) and a.requires_grad for a in args]
@@ -71,6 +71,15 @@ def applied(cls: Any, args: tuple[Any, ...], two_steps: bool) -> Any:
         _push(ctx, args, outputs, fixed, dirty, None if pushing else level)
     ctx.to_save = ctx.dirty_tensors = ctx.non_differentiable = None
     return result
+
+
+def _node_class(cls: Any) -> Any:
+    """The class of a Function's nodes at a level, under the name they have there."""
+    found = cls.__dict__.get("_generated_cls")
+    if found is None:
+        name = f"{cls.__name__}GeneratedBackward"
+        found = cls._generated_cls = type(name, (cls._backward_cls,), {"__slots__": ()})
+    return found
 
 
 def remember_and_tell(ctx: Any, args: tuple[Any, ...], outputs: tuple[Any, ...]) -> None:
@@ -132,9 +141,11 @@ def _push(
             continue
         position = next((i for i, d in enumerate(args) if d is out), None)
         if any(out is d for d in dirty):
-            if t is not given[position]:
-                unwritten = given[position]._version == versions[position]
-                raise RuntimeError(errors.JVP_NOT_IN_PLACE if unwritten else errors.JVP_NOT_AS_IS)
+            had = tangents[position]
+            if had is not None and (t is None or t._version == versions[position]):
+                raise RuntimeError(errors.JVP_NOT_IN_PLACE)
+            if had is not None and t is not had:
+                raise RuntimeError(errors.JVP_NOT_AS_IS)
         elif t is not None:
             if level is not None and type(t) is Lifted and t._level is level:
                 t = t._value

@@ -38,7 +38,10 @@ class Report(tuple[Row, ...]):
 
 
 def report() -> Report:
-    """How every op finds its tangent and runs a batch: by which family, or by a rule of its own."""
+    """How every op finds its tangent and runs a batch: by which family, or by a rule of its own.
+
+    Along a dimension, ops whose samples have none beside others that have some still run one after the other.
+    """
     return Report([Row(op.name, _tangent(op), _batch(op)) for op in (*REGISTRY.values(), *SEVERAL.values())])
 
 

@@ -24,7 +24,7 @@ def operation_of(node: Node) -> str:
     """What a node is the backward of: `mul` for MulBackward0; a Function's own name."""
     name = name_of(node)
     if hasattr(node, "_forward_cls"):
-        return name.removesuffix("Backward")
+        return node._forward_cls.__name__
     words = re.findall("[A-Z][a-z0-9]*", re.sub(r"Backward\d*$", "", name))
     return "_".join(words).lower() or name
 

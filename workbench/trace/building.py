@@ -42,7 +42,7 @@ class NodeCreated(Building):
     def operation(self) -> str:
         """What the node is the backward of: `Square` for SquareBackward, `mul` for MulBackward0."""
         if self.custom:
-            return self.name.removesuffix("Backward")
+            return re.sub("(?<=.)(Generated)?Backward$", "", self.name)
         words = re.findall("[A-Z][a-z0-9]*", re.sub(r"Backward(s|\d*)$", "", self.name))
         return "_".join(words).lower() or self.name
 
