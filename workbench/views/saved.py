@@ -134,7 +134,7 @@ class _Inspector:
             count, life = len(made.saved), self._lives[made.node]
             kept = "nothing" if not count else f"{count} freed" if life.freed else f"{count} kept"
             kept += " + ctx" if made.attributes else ""
-            title = f"{cut(clean(made.name), 24)}  {kept}"
+            title = f"{cut(clean(made.name), 24)} · {kept}"
             state: BoxState = "error" if life.failed else "running" if made.node == chosen else "idle"
             names = [slot_name(self._frame, made.node, n) for n in range(count)]
             alt = f"{made.name}{' (chosen)' * (made.node == chosen)}: {kept}{': ' * bool(names)}{', '.join(names)}"

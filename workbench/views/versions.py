@@ -103,7 +103,7 @@ class _Chart:
         return [mark for memory in self._shown for mark in memory.marks if mark.cause]
 
     def _head(self) -> None:
-        legend = "w1 writes version 1     s0 saved at version 0     r0 reads what was saved at version 0"
+        legend = "w1 writes version 1 · s0 saved at version 0 · r0 reads what was saved at version 0"
         self._add("legend", "text", (0, 0, _wide(legend) + 8, 20), legend)
         self._add("line", "tick", (_LEFT - _wide("line") - 8, _TOP - 26, _wide("line"), 20), "line")
         before = -1
