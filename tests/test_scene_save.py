@@ -20,6 +20,9 @@ STARTS = {
     "x.svg": b"<svg ",
     "x.png": b"\x89PNG",
     "x.dot": b"digraph ",
+    "x.pdf": b"%PDF-1.4",
+    "x.mmd": b"---\ntitle: ",
+    "x.gif": b"GIF89a",
     "x.json": b'{"format": "workbench-storyboard"',
     "X.SVG": b"<svg ",
 }
@@ -37,17 +40,16 @@ def test_json_holds_the_storyboard(tmp_path):
     assert json.loads((tmp_path / "x.json").read_text()) == square().to_dict()
 
 
-@pytest.mark.parametrize("name", ["x.gif", "x", "x.html.bak"])
+@pytest.mark.parametrize("name", ["x.bmp", "x", "x.html.bak"])
 def test_an_unknown_suffix_is_refused_in_a_sentence(tmp_path, name):
-    with pytest.raises(
-        ValueError, match=r"Cannot save .*: use a name that ends in \.html, \.svg, \.png, \.dot or \.json\."
-    ):
+    endings = r"\.html, \.svg, \.png, \.pdf, \.dot, \.mmd, \.gif, \.mp4 or \.json\."
+    with pytest.raises(ValueError, match=r"Cannot save .*: use a name that ends in " + endings):
         Picture(square()).save(tmp_path / name)
     assert os.listdir(tmp_path) == []
 
 
 def test_a_face_that_fails_leaves_the_old_file(tmp_path, monkeypatch):
-    def fails(storyboard):
+    def fails(*_):
         raise RuntimeError("half way")
 
     (tmp_path / "x.svg").write_text("old")

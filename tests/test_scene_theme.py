@@ -96,10 +96,11 @@ def test_no_arrows_state_is_told_by_colour_alone():
     assert len(set(every)) == len(every)
 
 
-def test_both_themes_have_the_same_roles_and_the_stylesheet_asks_for_no_other():
-    assert LIGHT.colours.keys() == DARK.colours.keys()
-    assert set(re.findall(r"var\(--wb-([\w-]+)\)", picture_css())) <= {*LIGHT.colours, "font"}
-    assert "var(" not in flat_css(LIGHT)
+def test_all_themes_have_the_same_roles_and_the_stylesheet_asks_for_no_other():
+    for theme in THEMES.values():
+        assert theme.values.keys() == LIGHT.values.keys()
+        assert set(re.findall(r"var\(--wb-([\w-]+)\)", picture_css())) <= {*theme.values}
+        assert "var(" not in flat_css(theme)
 
 
 def test_variables_are_declarations_for_a_rule():
@@ -137,5 +138,5 @@ def test_every_shape_drawn_has_a_colour():
 
 def test_an_unknown_theme_is_refused_in_a_sentence():
     assert theme_named("dark") is DARK and theme_named(DARK) is DARK
-    with pytest.raises(ValueError, match="There is no theme named 'pink'; choose one of dark, light."):
+    with pytest.raises(ValueError, match="There is no theme named 'pink'; choose one of dark, light, print, projector."):
         theme_named("pink")

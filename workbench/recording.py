@@ -22,6 +22,7 @@ from .trace.values import LIMIT
 if TYPE_CHECKING:
     from .scene.picture import Picture
     from .scene.storyboard import Storyboard
+    from .scene.theme import Theme
 
 
 class Trace(Timeline):
@@ -37,9 +38,9 @@ class Trace(Timeline):
         live()
         return picture_of(self, storyboard(self, view, **options))
 
-    def save(self, path: str | PathLike[str]) -> None:
-        """Write a file by its suffix: the trace itself as .json, its picture as .html, .svg, .png or .dot."""
-        self.show().save(path)
+    def save(self, path: str | PathLike[str], step: int | None = None, theme: str | Theme | None = None) -> None:
+        """Write a file by its suffix: the trace itself as .json, else its picture, as `Picture.save` does."""
+        self.show().save(path, step, theme)
 
 
 def live() -> None:
@@ -55,11 +56,11 @@ def picture_of(trace: Trace, board: Storyboard) -> Picture:
     from .scene.save import write_whole
 
     class TracePicture(Picture):
-        def save(self, path: str | PathLike[str]) -> None:
-            if Path(path).suffix.lower() == ".json":
+        def save(self, path: str | PathLike[str], step: int | None = None, theme: str | Theme | None = None) -> None:
+            if Path(path).suffix.lower() == ".json" and step is None and theme is None:
                 write_whole(Path(path), trace.to_json().encode())
             else:
-                super().save(path)
+                super().save(path, step, theme)
 
     return TracePicture(board)
 

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
 _WIDTHS = ("1.75", "1.5", "3", "4.5", "6.5")
 _TONES = {
-    "plus": ("shade-4", "shade-4"),
-    "minus": ("shade--4", "shade--4"),
+    "plus": ("above", "above"),
+    "minus": ("below", "below"),
     "mixed": ("op-soft", "op-soft"),
     "faint": ("saved-stroke", "saved-soft"),
     "bad": ("error", "error"),
@@ -32,10 +32,11 @@ def to_digraph(storyboard: Storyboard, k: int | None = None, theme: str | Theme 
     """The picture after step k as a `graphviz.Digraph`, to be changed or rendered further."""
     import graphviz
 
-    scene, colours = storyboard.at(k), theme_named(theme).colours
+    theme, scene = theme_named(theme), storyboard.at(k)
+    colours, size = theme.colours, f"{12 * theme.scale:g}"
     graph = graphviz.Digraph("workbench", graph_attr={"rankdir": "TB", "bgcolor": colours["canvas"]})
-    graph.attr("node", shape="box", style="rounded,filled", fontname="monospace", fontsize="12")
-    graph.attr("edge", fontname="monospace", fontsize="11")
+    graph.attr("node", shape="box", style="rounded,filled", fontname="monospace", fontsize=size)
+    graph.attr("edge", fontname="monospace", fontsize=size)
     # A colon in a name would mean a port.
     names = {id: id if re.fullmatch(r"[\w.]+", id) else f"box {n}" for n, id in enumerate(scene.boxes)}
     there = {id: box for id, box in scene.boxes.items() if box.state != "future" and box.kind not in AROUND}

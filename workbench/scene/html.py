@@ -11,7 +11,7 @@ from importlib.resources import files
 from .storyboard import Storyboard
 from .svg import to_svg
 from .text import to_sentence
-from .theme import live_css
+from .theme import Theme, live_css, theme_named
 
 # Nothing may be loaded from anywhere: a lesson that was mailed to a class tells nobody who opens it.
 _POLICY = (
@@ -45,20 +45,22 @@ _PAGE = """<!doctype html>
 <script type="module">
 {player}
 const storyboard = JSON.parse(document.getElementById("storyboard").textContent);
-mount(document.getElementById("player"), storyboard);
+mount(document.getElementById("player"), storyboard, {{ theme: "{theme}" }});
 </script>
 </body>
 </html>
 """
 
 
-def to_html(storyboard: Storyboard) -> str:
-    """The storyboard as a page that holds everything it needs."""
+def to_html(storyboard: Storyboard, theme: str | Theme | None = None) -> str:
+    """The storyboard as a page that holds everything it needs; it opens in the theme, or as its reader likes it."""
+    chosen = "auto" if theme is None else theme_named(theme).name
     return _PAGE.format(
         policy=escape(_POLICY),
         title=escape(storyboard.title or "Autograd workbench"),
         style=live_css(":root") + _asset("player.css") + _PAGE_CSS,
-        still=img(storyboard),
+        still=img(storyboard, theme or "light"),
+        theme=chosen,
         storyboard=embedded(storyboard),
         player=_player(),
     )
@@ -69,9 +71,9 @@ def embedded(storyboard: Storyboard) -> str:
     return json.dumps(storyboard.to_dict(), allow_nan=False, separators=(",", ":")).replace("<", "\\u003c")
 
 
-def img(storyboard: Storyboard) -> str:
+def img(storyboard: Storyboard, theme: str | Theme = "light") -> str:
     """An `<img>` element with the picture in it; it survives where scripts and inline SVG are taken out."""
-    data = base64.b64encode(to_svg(storyboard).encode()).decode()
+    data = base64.b64encode(to_svg(storyboard, theme=theme).encode()).decode()
     alt = escape(to_sentence(storyboard))
     return f'<img alt="{alt}" style="max-width:100%" src="data:image/svg+xml;base64,{data}">'
 

@@ -24,13 +24,17 @@ class Picture:
     def __init__(self, storyboard: Storyboard) -> None:
         self.storyboard = storyboard
 
-    def save(self, path: str | PathLike[str]) -> None:
-        """Write a file by its suffix: .html plays, .svg, .png and .dot stand still, .json is data."""
-        save(self.storyboard, path)
+    def save(self, path: str | PathLike[str], step: int | None = None, theme: str | Theme | None = None) -> None:
+        """Write a file by its suffix: a page, film, still picture, graph in text, or data.
 
-    def to_html(self) -> str:
-        """A page that plays the picture with no kernel and no network."""
-        return to_html(self.storyboard)
+        .html, .gif and .mp4 play; .svg, .png, .pdf, .dot and .mmd (Mermaid) show one step, that where a player opens
+        unless `step` says; .json is data. `theme` is light, dark, projector or print.
+        """
+        save(self.storyboard, path, step, theme)
+
+    def to_html(self, theme: str | Theme | None = None) -> str:
+        """A page that plays the picture with no kernel and no network (theme None: as its reader likes)."""
+        return to_html(self.storyboard, theme)
 
     def to_svg(self, k: int | None = None, theme: str | Theme = "light") -> str:
         """The picture after step k (None: where a player opens) as a standalone SVG document."""

@@ -1,10 +1,12 @@
-"""The PNG face: the same shapes drawn by matplotlib, with the fonts it brings, so equal on every machine."""
+"""The PNG and PDF faces: the same shapes drawn by matplotlib, with the fonts it brings, so equal on every machine."""
 
 from __future__ import annotations
 
 import re
 import threading
 import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,51 +18,104 @@ from .theme import Theme, theme_named
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
     from matplotlib.path import Path as Outline
 
 _MOST_ACROSS, _MOST_PIXELS = 30_000, 120_000_000  # beyond these a larger picture is drawn at a smaller scale
+_MOST_POINTS = 14_400  # of a page across: readers of PDF show no larger one in full
 _CIRCLE = 0.5523  # how far along a quarter circle's tangents its Bézier points lie, in radii
 _CORNERS = {("bold", "normal"): "-Bold", ("normal", "italic"): "-Oblique", ("bold", "italic"): "-BoldOblique"}
+
+CAPTION_LINE, CAPTION_COLUMN, CAPTION_PAD = 20, 8.5, 16  # px of a line and a character under a picture, and around it
+_LEAST_FOR_CAPTION = 520  # px: in a narrower picture a sentence would take too many lines
 
 _lock = threading.Lock()  # matplotlib draws in one thread at a time
 
 
 def to_png(storyboard: Storyboard, k: int | None = None, theme: str | Theme = "light", scale: float = 2) -> bytes:
-    """The picture after step k as a PNG image, `scale` pixels to the px."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
+    """The picture after step k as a PNG image, `scale` pixels to the px of the theme."""
     theme, layout = theme_named(theme), storyboard.layout
     width, height = layout.width, layout.height
-    scale = min(scale, _MOST_ACROSS / max(width, height), (_MOST_PIXELS / (width * height)) ** 0.5)
-    style, groups, image = Stylesheet(theme), drawn(storyboard, k), BytesIO()
-    with _lock, warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "Glyph .* missing from font")
-        # At 72 dots an inch matplotlib's points are px.
-        figure = Figure(figsize=(width / 72, height / 72), dpi=72 * scale, facecolor=theme.colours["canvas"])
-        canvas = FigureCanvasAgg(figure)
-        axes = figure.add_axes((0, 0, 1, 1), xlim=(0, width), ylim=(height, 0))
-        axes.set_axis_off()
-        every = [(group.classes, shape) for group in groups for shape in group.shapes]
-        for depth, (classes, shape) in enumerate(every):
-            _draw(axes, shape, style.of(classes, shape.role), depth)
-        canvas.print_png(image, metadata={"Software": None})
+    scale = min(scale * theme.scale, _MOST_ACROSS / max(width, height), (_MOST_PIXELS / (width * height)) ** 0.5)
+    return raster(storyboard, k, theme, scale)
+
+
+def raster(
+    storyboard: Storyboard, k: int | None, theme: Theme, scale: float, caption: Sequence[str] = (), rows: int = 0
+) -> bytes:
+    """The picture as a PNG image of exactly this scale, above room for `rows` lines of a caption."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+
+    image = BytesIO()
+    with _drawing():
+        figure = _figure(storyboard, k, theme, 1, caption, rows)
+        figure.dpi = 72 * scale
+        FigureCanvasAgg(figure).print_png(image, metadata={"Software": None})
     return image.getvalue()
 
 
-def _draw(axes: Axes, shape: Shape, look: dict[str, str], depth: int) -> None:
+def to_pdf(storyboard: Storyboard, k: int | None = None, theme: str | Theme = "light") -> bytes:
+    """The picture after step k as a PDF of one page, as large as the picture."""
+    from matplotlib import rc_context
+    from matplotlib.backends.backend_pdf import FigureCanvasPdf
+
+    theme, layout, page = theme_named(theme), storyboard.layout, BytesIO()
+    zoom = min(theme.scale, _MOST_POINTS / max(layout.width, layout.height))
+    facts = {"Title": storyboard.title, "Creator": None, "Producer": None, "CreationDate": None}
+    with _drawing(), rc_context({"pdf.fonttype": 42}):  # text that a reader can select and search
+        FigureCanvasPdf(_figure(storyboard, k, theme, zoom)).print_pdf(page, metadata=facts)
+    return page.getvalue()
+
+
+def captioned_width(width: float) -> float:
+    """How wide a picture of this width is with a caption."""
+    return max(width, _LEAST_FOR_CAPTION)
+
+
+@contextmanager
+def _drawing() -> Iterator[None]:
+    with _lock, warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Glyph .* missing from font")
+        yield
+
+
+def _figure(
+    storyboard: Storyboard, k: int | None, theme: Theme, zoom: float, caption: Sequence[str] = (), rows: int = 0
+) -> Figure:
+    """The picture in a figure whose points are its px, times `zoom`."""
+    from matplotlib.figure import Figure
+
+    layout, style = storyboard.layout, Stylesheet(theme)
+    width = captioned_width(layout.width) if rows else layout.width
+    height = layout.height + (CAPTION_LINE * rows + CAPTION_PAD if rows else 0)
+    left = (layout.width - width) / 2
+    size = (width * zoom / 72, height * zoom / 72)
+    figure = Figure(figsize=size, dpi=72, facecolor=theme.colours["canvas"])
+    axes = figure.add_axes((0, 0, 1, 1), xlim=(left, left + width), ylim=(height, 0))
+    axes.set_axis_off()
+    every = [(style.of(group.classes, shape.role), shape) for group in drawn(storyboard, k) for shape in group.shapes]
+    words = {"font-size": "14px", "fill": theme.colours["ink"]}
+    for n, line in enumerate(caption):
+        at = {"x": left + CAPTION_PAD, "y": layout.height + CAPTION_LINE * n + 14, "text-anchor": "start"}
+        every.append((words, Shape("text", "caption", at, line)))
+    for depth, (look, shape) in enumerate(every):
+        _draw(axes, shape, look, depth, zoom)
+    return figure
+
+
+def _draw(axes: Axes, shape: Shape, look: dict[str, str], depth: int, zoom: float) -> None:
     from matplotlib.patches import PathPatch
 
     if shape.element == "text":
-        _write(axes, shape, look, depth)
+        _write(axes, shape, look, depth, zoom)
         return
     width = float(look.get("stroke-width", "1"))
-    dashes = [float(length) / width for length in look.get("stroke-dasharray", "").split()]
+    dashes = [float(length) / width for length in look.get("stroke-dasharray", "none").split() if length != "none"]
     patch = PathPatch(
         _outline(shape),
         facecolor=look.get("fill", "black"),
         edgecolor=look.get("stroke", "none"),
-        linewidth=width,
+        linewidth=width * zoom,
         linestyle=(0, dashes) if dashes else "solid",
         capstyle="butt",
         joinstyle="miter",
@@ -69,7 +124,7 @@ def _draw(axes: Axes, shape: Shape, look: dict[str, str], depth: int) -> None:
     axes.add_artist(patch)
 
 
-def _write(axes: Axes, shape: Shape, look: dict[str, str], depth: int) -> None:
+def _write(axes: Axes, shape: Shape, look: dict[str, str], depth: int, zoom: float) -> None:
     from matplotlib.patheffects import withStroke
     from matplotlib.text import Text
 
@@ -79,7 +134,7 @@ def _write(axes: Axes, shape: Shape, look: dict[str, str], depth: int) -> None:
         shape.text,
         color=look["fill"],
         font=_font(look.get("font-weight", "normal"), look.get("font-style", "normal")),
-        fontsize=float(look["font-size"].removesuffix("px")),
+        fontsize=float(look["font-size"].removesuffix("px")) * zoom,
         horizontalalignment={"start": "left", "middle": "center", "end": "right"}[shape.attributes["text-anchor"]],
         verticalalignment="baseline",
         parse_math=False,
@@ -87,7 +142,7 @@ def _write(axes: Axes, shape: Shape, look: dict[str, str], depth: int) -> None:
         zorder=depth,
     )
     if look.get("stroke", "none") != "none":
-        text.set_path_effects([withStroke(linewidth=float(look["stroke-width"]), foreground=look["stroke"])])
+        text.set_path_effects([withStroke(linewidth=float(look["stroke-width"]) * zoom, foreground=look["stroke"])])
     axes.add_artist(text)
 
 

@@ -8,29 +8,51 @@ import tempfile
 from collections.abc import Callable
 from os import PathLike
 from pathlib import Path
+from typing import Any
 
 from .dot import to_dot
+from .film import to_gif, to_mp4
 from .html import to_html
-from .png import to_png
+from .mermaid import to_mermaid
+from .png import to_pdf, to_png
 from .storyboard import Storyboard
 from .svg import to_svg
+from .theme import Theme
 
-_FACES: dict[str, Callable[[Storyboard], str | bytes]] = {
-    ".html": to_html,
-    ".svg": to_svg,
-    ".png": to_png,
-    ".dot": to_dot,
-    ".json": lambda storyboard: json.dumps(storyboard.to_dict(), allow_nan=False),
+_Face = Callable[[Storyboard, int | None, Any], str | bytes]  # the last is a theme; only .html gets None
+
+_STILL: dict[str, _Face] = {".svg": to_svg, ".png": to_png, ".pdf": to_pdf, ".dot": to_dot, ".mmd": to_mermaid}
+_PLAYING: dict[str, _Face] = {
+    ".gif": lambda storyboard, _, theme: to_gif(storyboard, theme),
+    ".mp4": lambda storyboard, _, theme: to_mp4(storyboard, theme),
+}
+_FACES: dict[str, _Face] = {
+    ".html": lambda storyboard, _, theme: to_html(storyboard, theme),
+    **_STILL,
+    **_PLAYING,
+    ".json": lambda storyboard, *_: json.dumps(storyboard.to_dict(), allow_nan=False),
 }
 
 
-def save(storyboard: Storyboard, path: str | PathLike[str]) -> None:
-    """Write the storyboard's face that the suffix names; the file is there in full or not at all."""
+def save(
+    storyboard: Storyboard, path: str | PathLike[str], step: int | None = None, theme: str | Theme | None = None
+) -> None:
+    """Write the storyboard's face that the suffix names; the file is there in full or not at all.
+
+    A still picture shows what is there after `step` (None: where a player opens). Without a theme a page is light or
+    dark as its reader likes, and everything else light.
+    """
     path = Path(path)
-    face = _FACES.get(path.suffix.lower())
-    if face is None:
+    suffix = path.suffix.lower()
+    if suffix not in _FACES:
         raise ValueError(f"Cannot save a picture as {path.name!r}: use a name that ends in {_listed(list(_FACES))}.")
-    content = face(storyboard)
+    if step is not None and suffix not in _STILL:
+        raise ValueError(f"A {suffix} file holds every step, so leave `step` out, or save {_listed(list(_STILL))}.")
+    if theme is not None and suffix == ".json":
+        raise ValueError("A .json file holds what a picture shows and not how it looks, so leave `theme` out.")
+    if theme is None and suffix != ".html":
+        theme = "light"
+    content = _FACES[suffix](storyboard, step, theme)
     write_whole(path, content.encode() if isinstance(content, str) else content)
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from functools import cache
 
-from .theme import FONT, Theme, picture_css
+from .theme import Theme, picture_css
 
 Rule = tuple[int, tuple[frozenset[str], ...], dict[str, str]]
 
@@ -20,7 +20,7 @@ def _bare_css() -> str:
 
 def flat_css(theme: Theme) -> str:
     """The stylesheet with the theme's values in place of its variables, which not every SVG program knows."""
-    values = {**theme.colours, "font": FONT}
+    values = theme.values
     return re.sub(r"var\(--wb-([\w-]+)\)", lambda found: values[found[1]], _bare_css())
 
 

@@ -20,10 +20,11 @@ def to_svg(storyboard: Storyboard, k: int | None = None, theme: str | Theme = "l
     title = storyboard.title or "Graph"
     caption = [clean(storyboard.steps[k].caption)] if k >= 0 else []
     width, height = f"{layout.width:g}", f"{layout.height:g}"
+    size = f'width="{layout.width * theme.scale:g}" height="{layout.height * theme.scale:g}"'
     return "\n".join(
         [
             f'<svg xmlns="http://www.w3.org/2000/svg" class="wb-picture" role="img" '
-            f'aria-label="{_safe(title)}" width="{width}" height="{height}" viewBox="0 0 {width} {height}">',
+            f'aria-label="{_safe(title)}" {size} viewBox="0 0 {width} {height}">',
             f"<title>{_safe(title)}</title>",
             f"<desc>{_safe(chr(10).join(caption + graph_lines(storyboard.at(k))))}</desc>",
             f"<style>{_safe(flat_css(theme))}</style>",
