@@ -16,6 +16,23 @@ ANSWERS = {
         ("lesson00-15", "w_grad, b_grad = -2, -1", "lesson00-17"),
         ("lesson00-21", "prediction = 7", "lesson00-23"),
     ],
+    "02-backward-one-node-at-a-time": [
+        ("lesson02-07", 'first = "b"', "lesson02-08"),
+        ("lesson02-12", "prediction = 7", "lesson02-14"),
+        ("lesson02-16", "shape, numbers = [3], [4, 4, 4]", "lesson02-18"),
+        ("lesson02-24", "u_grad, v_grad = [10, 10, 10], 6", "lesson02-26"),
+    ],
+    "05-what-backward-remembers": [
+        ("lesson05-03", "prediction = 3", "lesson05-05"),
+        ("lesson05-13", "prediction = 12", "lesson05-14"),
+        ("lesson05-20", "plain_count, checkpointed_count = 8, 2", "lesson05-21"),
+    ],
+    "06-writing-over-history": [
+        ("lesson06-03", "prediction = 2", "lesson06-04"),
+        ("lesson06-12", "a_works, b_works, c_works = True, False, True", "lesson06-13"),
+        ("lesson06-17", "prediction = [[10, 10], [1, 1]]", "lesson06-18"),
+        ("lesson06-24", "prediction = 6", "lesson06-25"),
+    ],
     "07-your-own-function": [
         ("lesson07-07", "prediction = [2, -4, 6]", "lesson07-09"),
         ("lesson07-11b", "prediction_a, prediction_b = 25, 14", "lesson07-12"),

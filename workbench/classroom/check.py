@@ -10,11 +10,16 @@ import numpy as np
 def check(prediction: Any, truth: Any, tolerance: float = 1e-3) -> str:
     """Say whether a prediction is right, and how far off it is if not, without telling the answer.
 
-    `prediction` and `truth` are numbers, lists or tensors of one shape; None means "not yet". The tolerance is
-    relative to the largest element of `truth`.
+    `prediction` and `truth` are numbers, lists or tensors of one shape, or both words or truth values; None means "not
+    yet". The tolerance is relative to the largest element of `truth`.
     """
     if prediction is None:
-        return "No prediction yet: replace None by your number, and run again from there."
+        what = "answer" if isinstance(truth, bool | str) else "number"
+        return f"No prediction yet: replace None by your {what}, and run again from there."
+    if isinstance(truth, bool | str):
+        if type(prediction) is not type(truth):
+            return "Either True or False is asked for." if isinstance(truth, bool) else "A word in quotes is asked for."
+        return "Right." if prediction == truth else "Not yet: it is the other way round."
     mine, right = (np.asarray(_numbers(value), dtype=np.float64) for value in (prediction, truth))
     if mine.shape != right.shape:
         return f"A value of shape {list(right.shape)} is asked for; yours has shape {list(mine.shape)}."
