@@ -19,6 +19,7 @@ PACKAGE = CHECKOUT / "workbench"
 LAYERS = (
     ("classroom",),
     ("widgets",),
+    ("living",),
     ("views", "recording", "explaining"),
     ("stepper",),
     ("bridges",),
@@ -33,7 +34,7 @@ LEVEL = {part: level for level, parts in enumerate(reversed(LAYERS)) for part in
 # Above the house: the package's front door and the command line may import anything.
 DOORS = {"", "__main__", "cli"}
 # An import inside a function, from a part that opens a picture to the one that shows it live.
-LAZILY_UP = {("recording", "widgets"), ("explaining", "widgets")}
+LAZILY_UP = {("recording", "widgets"), ("explaining", "widgets"), ("stepper", "living")}
 # Stricter than the layers: these know nothing of an engine.
 KNOWS_ONLY = {"trace": {"trace", "events", "errors"}, "scene": {"scene", "errors"}}
 ENGINE = {"autograd", "ops", "events", "errors", "func", "utils", "nn"}

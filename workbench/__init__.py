@@ -150,6 +150,7 @@ _on_first_use = {
     "check": "views.checking",
     "compare": "views.compare",
     "step": "stepper",
+    "live": "living",
     "scope": "autograd.scopes",
     "vmap": "func",
     "conv2d": "ops.convolution",

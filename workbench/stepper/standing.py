@@ -23,9 +23,7 @@ from .telling import told
 class Standing:
     """A backward between two of its steps."""
 
-    def __init__(
-        self, task: GraphTask, inputs: Sequence[Any] | None, names: dict[int, str], graph: Recorder
-    ) -> None:
+    def __init__(self, task: GraphTask, inputs: Sequence[Any] | None, names: dict[int, str], graph: Recorder) -> None:
         self._task, self._inputs, self._graph = task, inputs, graph
         self._audience: list[Callable[[], None]] = []  # told after every change
         self._leaf_names = {n: names[id(n.variable)] for n in self._leaves() if id(n.variable) in names}

@@ -1,0 +1,111 @@
+"""What lives in a notebook: a stepper with its buttons, and `live()`, which draws the graph while the cell runs."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
+
+from . import recording
+from .events import Event, listeners, tag
+from .recording import Trace, record
+from .scene.html import img
+from .scene.layout import LayoutUnavailable
+from .trace.caller import user_frame, variables
+from .trace.reading import Reader
+from .trace.recorder import Recorder
+from .trace.timeline import Timeline
+from .views import stepping, storyboard
+
+if TYPE_CHECKING:
+    from .stepper import Stepper
+
+# The layer above sets this to what makes a view whose `grow` is given one storyboard after the other.
+growing_factory: Callable[[], Any] | None = None
+
+PAUSE = 0.05  # s between two pictures of a cell that runs, at least
+
+_stages: WeakKeyDictionary[Stepper, stepping.Stage] = WeakKeyDictionary()
+
+
+def shown(stepper: Stepper) -> dict[str, Any]:
+    """A stepper for a notebook: live where the widgets' packages are there, else an image, and always its text."""
+    recording.live()
+    text = repr(stepper)
+    try:
+        stage = _stages.get(stepper)
+        if stage is None:
+            stage = _stages[stepper] = stepping.Stage(stepper)
+        else:
+            stage.follow(stepper)
+        still = img(stage.board())
+    except LayoutUnavailable as problem:
+        return {"text/plain": f"{text}\n\n{problem}"}
+    view = {} if stepping.widget_factory is None else stepping.widget_factory(stepper, stage)
+    return view | {"text/plain": text, "text/html": still}
+
+
+class live(record):  # named as what a user writes: `with live() as trace:`
+    """Record as `record()` does, and in a notebook draw the graph as the lines of the cell run.
+
+    In the end the picture is that of the recording. Elsewhere than in a notebook it only records.
+    """
+
+    def __enter__(self) -> Trace:
+        trace = super().__enter__()
+        self._painter = _painter_for(self._open[-1][0])
+        if self._painter is not None:
+            listeners.append(self._painter)
+        self._trace = trace
+        return trace
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        painter, trace, self._painter, self._trace = self._painter, self._trace, None, None
+        if painter is not None:
+            listeners.remove(painter)
+        super().__exit__(kind, error, traceback)
+        if painter is not None:
+            painter.leave(trace)
+
+
+class _Painter:
+    """Hears every event after the recorder, and shows what has come, not more often than the reader can see."""
+
+    def __init__(self, recorder: Recorder, growing: Any, display: Any) -> None:
+        self._recorder, self._growing, self._next = recorder, growing, 0.0
+        self._handle = display(growing, display_id=True)
+
+    def __call__(self, event: Event) -> None:
+        begin = time.monotonic()
+        if begin < self._next:
+            return
+        # Names are borrowed: the recording learns them in the end, when each variable has its last value.
+        names = self._recorder._names.copy()
+        frame = user_frame()
+        for name, thing in variables(frame) if frame is not None else ():
+            if hasattr(type(thing), "_array") and not name.startswith("_"):
+                names.setdefault(tag(thing), name)
+        self._growing.grow(storyboard(Timeline(Reader(names).read(self._recorder._raw))))
+        end = time.monotonic()
+        self._next = max(begin + PAUSE, end + (end - begin))  # half of the time is the user's own
+
+    def leave(self, trace: Trace) -> None:
+        """Put the recording's own picture in the place of the growing one."""
+        self._handle.update(trace.show())
+
+
+def _painter_for(recorder: Recorder) -> _Painter | None:
+    """What draws a recording as it grows, where there is a notebook to draw it in."""
+    recording.live()
+    ipython = sys.modules["IPython"].get_ipython() if "IPython" in sys.modules else None
+    if growing_factory is None or getattr(ipython, "kernel", None) is None:
+        return None
+    return _Painter(recorder, growing_factory(), sys.modules["IPython"].display.display)

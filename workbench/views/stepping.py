@@ -1,0 +1,264 @@
+"""A stepper as a picture: the graph of its backward, what waits where, and where it stands."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+
+from ..autograd.node import AccumulateGrad, Node
+from ..autograd.scopes import scope_of
+from ..events import tag
+from ..scene.layout import Layout
+from ..scene.metric import TEXT_COLUMNS
+from ..scene.model import Arrow, Box, Scene, Step
+from ..scene.shown import arrow_fields, box_fields
+from ..scene.storyboard import Storyboard
+from ..stepper.driving import Stepper
+from ..stepper.moments import Step as Taken
+from ..stepper.moments import Waiting, numbers_of, operation_of
+from ..trace.backward import (
+    BackwardFinished,
+    BackwardStarted,
+    Failed,
+    GradAccumulated,
+    GradCaptured,
+    NodeFinished,
+    NodeStarted,
+    SavedFreed,
+)
+from ..trace.facts import Record
+from ..trace.frame import Frame
+from ..trace.values import LIMIT, Value, said
+from .graph import Graph
+from .saying import label_of
+
+# The layer above sets this to what makes a live view of a stepper: an object with `_repr_mimebundle_`.
+widget_factory: Callable[[Stepper, Stage], Any] | None = None
+
+_WIDE = -1.235e-05  # no number is longer with 4 significant digits, but for those with an exponent of three
+_MANY = 6  # values of an array that is wider than any box, whatever they are
+
+Changes = dict[str, dict[str, dict[str, Any]]]  # "boxes" and "arrows": by id the fields as shown that are new
+
+
+class _Waits(Graph):
+    """The graph, each place with the gradient that waits there."""
+
+    def __init__(self, events: Iterable[Record]) -> None:
+        super().__init__(events)
+        self.lines: dict[str, str] = {}  # by place
+
+    def _node(self, frame: Frame, id: str) -> list[Box]:
+        return self._with_line(frame, super()._node(frame, id))
+
+    def _tensor(self, frame: Frame, id: str) -> list[Box]:
+        drawn = super()._tensor(frame, id)
+        return self._with_line(frame, drawn) if frame.tensors[id].role == "leaf" else drawn
+
+    def _with_line(self, frame: Frame, drawn: list[Box]) -> list[Box]:
+        box = drawn[-1]
+        if box.id in self.lines:
+            line = self.lines[box.id]
+        elif box.kind == "leaf" and frame.tensors[box.id].grad is not None:
+            line = ""
+        else:
+            received = frame.place(box.id).received
+            line = f"got {', '.join(map(_short, received))}" if received else "no gradient yet"
+        box.lines += (line,) if line else ()
+        return drawn
+
+
+class Stage:
+    """The picture of one stepper, which it follows; it must not keep the stepper alive."""
+
+    def __init__(self, s: Stepper) -> None:
+        self._events = list(s._graph.records())
+        self._view = _Waits(self._events)
+        self.title = self._view.title
+        graph = s._graph
+        self.nodes = {graph.id_of(_serial(node)): node for node in s._task._waiting}
+        self.ids = {node: id for id, node in self.nodes.items()}
+        self._start = next(event for event in self._events if isinstance(event, BackwardStarted))
+        self._taken: list[Taken] = []
+        self._finished = False
+        self._branch = s.branch
+        self._edits: dict[Any, Any] = {}
+        self.scene = Scene(self.title)
+        self._begin()
+        self.sentence = f"{self._start.sentence(self._frame)}."
+        self._redraw(self._frame.touched)
+        self.follow(s)
+        self.layout: Layout = Storyboard(self.scene, [self._widest()]).layout
+
+    def board(self) -> Storyboard:
+        """How things stand, as a still picture whose boxes have their places for good."""
+        board = Storyboard(Scene(self.title, dict(self.scene.boxes), dict(self.scene.arrows)))
+        board.layout = self.layout
+        return board
+
+    def follow(self, s: Stepper) -> Changes:
+        """Bring the picture up to where the stepper is; what changed by that."""
+        steps, before = s.steps, self._taken
+        self._frame.touched = {}
+        if self._finished or before != steps[: len(before)]:
+            self._begin()
+            kept = 0
+        else:
+            kept = len(before)
+        clauses: list[str] = []
+        for step in steps[kept:]:
+            clauses = self._play(s, step)
+        self._taken = steps
+        self._finished = s.done
+        if s.done:
+            over = BackwardFinished(self._start.task)
+            over.apply(self._frame)
+            clauses.append("the backward is over")
+        self._say(s, before, clauses)
+        return self._redraw({**self._frame.touched, **self._wait(s)})
+
+    def called(self, node: Node) -> str:
+        """A node by its name, or its leaf's."""
+        return self._frame.called(self.ids[node])
+
+    def _begin(self) -> None:
+        self._frame = Frame()
+        for event in self._events:
+            event.apply(self._frame)
+
+    def _play(self, s: Stepper, step: Taken) -> list[str]:
+        """Take one step; what happened."""
+        clauses = []
+        for record in self._records(s, step):
+            record.apply(self._frame)
+            clauses.append(record.sentence(self._frame))
+        return clauses
+
+    def _records(self, s: Stepper, step: Taken) -> Iterable[Record]:
+        task, id, node = self._start.task, self.ids[step.node], step.node
+        given = tuple(map(_value, step.incoming))
+        for nr, _ in s._task._captures.get(node, ()) if step.captured else ():
+            yield GradCaptured(task, id, nr, given[nr] if nr < len(given) else None)
+        if step.captured and not step.outgoing and step.error is None:
+            return
+        yield NodeStarted(task, id, given)
+        if step.error is not None:
+            yield Failed(task, id, type(step.error).__name__, str(step.error))
+        elif step.leaf is not None:
+            yield GradAccumulated(task, id, _value(step.leaf.grad))
+        else:
+            yield NodeFinished(task, id, tuple(map(_value, step.outgoing)))
+            if self._frame.nodes[id].made.saved and not s._task.keep_graph:
+                yield SavedFreed(id)
+
+    def _wait(self, s: Stepper) -> dict[str, None]:
+        """Put down what waits where; the places where something else waits than before."""
+        lines: dict[str, str] = {}
+        for waiting in s.pending:
+            id = self.ids[waiting.node]
+            line = _line(waiting, (waiting.node, waiting.input_nr) in s._edits)
+            lines[id] = f"{lines[id]}, {line}" if id in lines else line
+        before, self._view.lines = self._view.lines, lines
+        return {id: None for id in {**before, **lines} if before.get(id) != lines.get(id)}
+
+    def _say(self, s: Stepper, before: list[Taken], clauses: list[str]) -> None:
+        edits, self._edits = self._edits, {place: new for place, (_, new) in s._edits.items()}
+        branch, self._branch = self._branch, s.branch
+        count = s.position - len(before) if before == s.steps[: len(before)] else 0
+        if count:
+            told = "; ".join(clauses)
+            told = told if count == 1 else f"{count} nodes ran; the last: {told}"
+            self.sentence = told if told.endswith((".", "!", "?")) else f"{told}."
+        elif before != s.steps:
+            waits = f": {self.called(s.current)} has not run yet" if s.current is not None else ""
+            self.sentence = f"Back to where {s.position} of {len(s._to_run())} nodes have run{waits}."
+        elif new := [place for place, value in self._edits.items() if edits.get(place) is not value]:
+            node, nr = new[-1]
+            self.sentence = (
+                f"The gradient that waits at {self.called(node)} is changed to {_short(self._edits[node, nr])}."
+            )
+        if branch is not s.branch:
+            self.sentence += f" This is {s.branch.name} now."
+        if s.reason is not None and count:
+            self.sentence += f" Stopped: {s.reason}."
+
+    def _redraw(self, keys: Iterable[str]) -> Changes:
+        boxes, arrows = self._view.draw(self._frame, keys)
+        scene = self.scene
+        return {
+            "boxes": _renewed(scene.boxes, boxes, box_fields),
+            "arrows": _renewed(scene.arrows, arrows, lambda arrow: arrow_fields(arrow, scene)),
+        }
+
+    def _widest(self) -> Step:
+        """Every box and arrow with the longest text it may come to have, so that nothing moves when it does."""
+        shapes: dict[tuple[str, int], tuple[int, ...]] = {}
+        for id, state in self._frame.tensors.items():
+            shapes[state.node or id, state.output_nr] = state.value.shape
+        widest = max([_longest(shape) for shape in shapes.values()], key=lambda value: len(label_of(value)))
+        boxes, arrows = {}, {}
+        for id, box in self.scene.boxes.items():
+            if box.kind in ("op", "function", "leaf"):
+                value = _longest(shapes[id, 0]) if (id, 0) in shapes else widest
+                line = f"changed to {value.text(line=TEXT_COLUMNS - 11)}"
+                boxes[id] = {"lines": (*box.lines[:-1], line, *([line] if box.kind == "leaf" else []))}
+            elif box.kind == "saved":
+                boxes[id] = {"state": "freed"}
+        for id in self.scene.arrows:
+            edge = self._frame.edges.get(id)
+            known = shapes.get((edge.source, edge.output_nr)) if edge is not None else None
+            arrows[id] = {"label": label_of(widest if known is None else _longest(known))}
+        return Step("", boxes=boxes, arrows=arrows)
+
+
+def places_of(s: Stepper) -> tuple[list[str], list[str]]:
+    """The operations and the scopes at which a run can stop."""
+    nodes = s._to_run()
+    scopes = {scope_of(node) for node in nodes} - {None}
+    return sorted({operation_of(node) for node in nodes}), sorted(map(str, scopes))
+
+
+def _serial(node: Node) -> int:
+    return tag(node.variable) if type(node) is AccumulateGrad else tag(node)
+
+
+def _value(gradient: Any) -> Value | None:
+    return None if gradient is None else Value.of(numbers_of(gradient), LIMIT)
+
+
+def _longest(shape: tuple[int, ...]) -> Value:
+    size = int(np.prod(shape))
+    return Value.of(np.full(shape if size <= LIMIT else LIMIT + 1, _WIDE))
+
+
+def _line(waiting: Waiting, edited: bool) -> str:
+    """What waits at a place, in a box."""
+    if waiting.grad is None:
+        return "no gradient"
+    value = _short(waiting.grad)
+    if edited:
+        return f"changed to {value}"
+    return f"so far {value}, {waiting.missing} to come" if waiting.missing else f"waits: {value}"
+
+
+def _short(gradient: Any) -> str:
+    if isinstance(gradient, Value) or gradient is None:
+        return said(gradient)
+    return said(_value(gradient))
+
+
+def _renewed(there: dict[str, Any], drawn: Iterable[Box | Arrow], fields: Callable[[Any], dict[str, Any]]) -> Any:
+    """Put what was drawn in the place of what was there; by id the fields, as shown, that this changed."""
+    changes = {}
+    for thing in drawn:
+        old = there.get(thing.id)
+        if old == thing:
+            continue
+        there[thing.id] = thing
+        now = fields(thing)
+        was = fields(old) if old is not None else {}
+        if different := {name: value for name, value in now.items() if was.get(name) != value}:
+            changes[thing.id] = different
+    return changes

@@ -1,0 +1,210 @@
+"""The live stepper: its picture in the browser, whose buttons drive the real backward in the kernel."""
+
+from __future__ import annotations
+
+import io
+import sys
+import time
+import weakref
+from collections.abc import Callable
+from contextlib import redirect_stdout
+from typing import Any
+
+import anywidget
+import traitlets
+
+from ..autograd.node import AccumulateGrad, Node
+from ..stepper.driving import Stepper
+from ..stepper.guesses import closeness, typed
+from ..stepper.moments import counted, numbers_of
+from ..stepper.stops import Breakpoint
+from ..views.stepping import Changes, Stage, places_of
+from .growing import SCRIPT, STYLE
+
+PAUSE = 0.05  # s between two pictures of a stepper that code drives, at least
+_PREDICT_FIRST = "Predict first: type what you expect, or switch predicting off."
+
+
+_widgets: weakref.WeakKeyDictionary[Stepper, StepperView] = weakref.WeakKeyDictionary()
+
+
+class StepperView(anywidget.AnyWidget):
+    """A stepper in a notebook, in as many views as are wanted. It does not keep the stepper alive."""
+
+    _esm, _css = SCRIPT, STYLE
+
+    # The browser keeps what it was given up to date by the changes that it is sent.
+    shown = traitlets.Dict().tag(sync=True, to_json=lambda _, self: self.whole())
+
+    def __init__(self, stepper: Stepper, stage: Stage) -> None:
+        self._stepper, self._stage = weakref.ref(stepper), stage
+        self._predicts = self._answers = False
+        self._said = self._printed = ""  # what was wrong with a request, and what code of the user's printed in it
+        self._answered = 0
+        self._sent: dict[str, Any] = {}
+        self._last = 0.0
+        super().__init__()
+        self.on_msg(self._asked)
+        stepper._audience.append(self._changed)
+        ipython = sys.modules["IPython"].get_ipython() if "IPython" in sys.modules else None
+        if ipython is not None:
+            ipython.events.register("post_execute", self.update)
+            weakref.finalize(stepper, _leave, ipython, self.update)
+        weakref.finalize(stepper, self.close)
+
+    def whole(self) -> dict[str, Any]:
+        """All that a browser has to know."""
+        stepper = self._stepper()
+        if stepper is None:
+            return {}
+        self._stage.follow(stepper)
+        self._sent = self._status(stepper)
+        return {"picture": self._stage.board().to_dict(), "status": self._sent}
+
+    def update(self, changes: Changes | None = None) -> None:
+        """Send what has changed since the last time."""
+        stepper = self._stepper()
+        if stepper is None or self.comm is None:
+            return
+        self._last = time.monotonic()
+        found = self._stage.follow(stepper)
+        status = self._status(stepper)
+        new = {name: value for name, value in status.items() if self._sent.get(name) != value}
+        self._sent = status
+        if new or any(found.values()):
+            self.send({"picture": found, "status": new})
+
+    def _changed(self) -> None:
+        # Code may take a thousand steps in a moment; what is left over is sent when its cell is done.
+        if not self._answers and time.monotonic() - self._last >= PAUSE:
+            self.update()
+
+    def _status(self, s: Stepper) -> dict[str, Any]:
+        ids = self._stage.ids
+        operations, scopes = places_of(s)
+        return {
+            "sentence": self._stage.sentence,
+            "position": s.position,
+            "count": len(s._to_run()),
+            "done": s.done,
+            "next": None if s.current is None else ids[s.current],
+            "called": "" if s.current is None else self._stage.called(s.current),
+            "failed": s.error is not None,
+            "waiting": [[ids[w.node], w.input_nr] for w in s.pending if w.grad is not None],
+            "breakpoints": [
+                ids[node] for node in s._to_run() if any(stop.stops_before(node) for stop in s.breakpoints)
+            ],
+            "bounds": [str(stop) for stop in s.breakpoints if stop.is_about_gradients],
+            "branches": [[each.name, counted(len(each.steps), "step")] for each in s.branches],
+            "branch": s.branches.index(s.branch),
+            "warnings": s.warnings,
+            "said": self._said,
+            "printed": self._printed,
+            "predicts": self._predicts,
+            "questions": self._questions(s) if self._predicts else [],
+            "operations": operations,
+            "scopes": scopes,
+            "answered": self._answered,
+        }
+
+    # What the browser asks for.
+
+    def _asked(self, _: Any, message: dict[str, Any], buffers: Any) -> None:
+        stepper = self._stepper()
+        if stepper is None:
+            return
+        self._answered += 1
+        self._said, printed = "", io.StringIO()
+        self._answers = True
+        try:
+            with redirect_stdout(printed):
+                self._said = self._do(stepper, message) or ""
+        except Exception as error:  # of the user's code too: the stepper stays usable, and the picture says it
+            self._said = str(error) if stepper.error is None else f"{type(error).__name__}: {error}"
+        finally:
+            self._answers = False
+        self._printed = printed.getvalue()[-2000:]
+        self.update()
+
+    def _do(self, s: Stepper, message: dict[str, Any]) -> str | None:
+        what, text = message.get("do"), str(message.get("text", ""))
+        runs: dict[Any, Callable[[], Any]] = {
+            "run": s.run,
+            "until": lambda: s.run(until=text),
+            "over": lambda: s.over(text),
+            "back": lambda: s.back(min(1, s.position)),
+            "switch": lambda: s.switch(s.branches[int(text)]),
+        }
+        if what == "step":
+            return self._step(s, message.get("guesses") or [])
+        if what in runs:
+            if self._predicts and what not in ("back", "switch"):
+                return _PREDICT_FIRST
+            runs[what]()
+        elif what == "edit":
+            s.edit(self._stage.nodes[message["id"]], int(message["nr"]), typed(text))
+        elif what == "breakpoint":
+            self._toggle(s, self._stage.nodes[message["id"]])
+        elif what == "predict":
+            self._predicts = not self._predicts
+        return None
+
+    def _step(self, s: Stepper, texts: list[str]) -> str:
+        if not self._predicts or s.current is None:
+            s.step()
+            return ""
+        names = self._questions(s)
+        if len(texts) < len(names) or not all(str(text).strip() for text in texts):
+            return _PREDICT_FIRST
+        guesses = [typed(str(text)) for text in texts]
+        places = _guessed(s, s.current)
+        s.step()
+        taken = s.steps[-1]
+        if taken.leaf is not None:
+            came = taken.incoming if taken.captured else (taken.leaf.grad,)
+        else:
+            came = tuple(taken.outgoing[place] for place in places)
+        told = [
+            f"{name}: {closeness(guess, None if grad is None else numbers_of(grad))}"
+            for name, guess, grad in zip(names, guesses, came, strict=False)
+        ]
+        return f"Your prediction of {'; of '.join(told)}." if told else ""
+
+    def _questions(self, s: Stepper) -> list[str]:
+        """What is to be predicted before the next step: each gradient that it gives."""
+        node = s.current
+        if node is None:
+            return []
+        name = self._stage.called(node)
+        if type(node) is AccumulateGrad:
+            return [f"{name}.grad"]
+        return [f"what {name} sends to {self._stage.called(node.edges()[i][0])}" for i in _guessed(s, node)]
+
+    def _toggle(self, s: Stepper, node: Node) -> None:
+        there = _stops(s, node)
+        if there:
+            s.breakpoints[:] = [stop for stop in s.breakpoints if stop not in there]
+        else:
+            s.breakpoint(node)
+
+
+def bundle(stepper: Stepper, stage: Stage) -> dict[str, Any]:
+    """The live view of a stepper, the same each time it is shown."""
+    view = _widgets.get(stepper)
+    if view is None:
+        view = _widgets[stepper] = StepperView(stepper, stage)
+    return dict((view._repr_mimebundle_() or ({}, {}))[0])
+
+
+def _guessed(s: Stepper, node: Node) -> list[int]:
+    """The inputs of a node to which it will send a gradient."""
+    needed = s._task._needed
+    return [i for i, (to, _) in enumerate(node.edges()) if to is not None and (needed is None or to in needed)]
+
+
+def _stops(s: Stepper, node: Node) -> list[Breakpoint]:
+    return [stop for stop in s.breakpoints if stop.stops_before(node)]
+
+
+def _leave(ipython: Any, heard: Callable[[], None]) -> None:
+    ipython.events.unregister("post_execute", heard)
