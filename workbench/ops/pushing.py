@@ -35,7 +35,7 @@ def push_alone(op: Any, args: tuple[Any, ...], level: Level) -> tuple[Tensors, T
 def _text(op: Any) -> str:
     """The code: values and tangents of the operands, the op on arrays, then its tangent."""
     head = "def alone(op, args, level, grad):"
-    if op.variadic or op.lists or op.several or tangents.family(op) == "transposed":
+    if op.variadic or op.lists or op.several or (op.formulas and tangents.family(op) == "transposed"):
         return f"{head}\n    return None\n"
     operands = [i for i in op.places if op.order[i] in op.tensors]
     lines = [f"{', '.join([f'a{i}' for i in range(len(op.order))])}, = args"]
