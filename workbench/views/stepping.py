@@ -11,9 +11,9 @@ from ..autograd.node import AccumulateGrad, Node
 from ..autograd.scopes import scope_of
 from ..events import tag
 from ..scene.layout import Layout
-from ..scene.metric import TEXT_COLUMNS
+from ..scene.metric import TEXT_COLUMNS, clean
 from ..scene.model import Arrow, Box, Scene, Step
-from ..scene.shown import arrow_fields, box_fields
+from ..scene.shown import arrow_fields, box_fields, native
 from ..scene.storyboard import Storyboard
 from ..stepper.driving import Stepper
 from ..stepper.moments import Step as Taken
@@ -188,7 +188,7 @@ class Stage:
         boxes, arrows = self._view.draw(self._frame, keys)
         scene = self.scene
         return {
-            "boxes": _renewed(scene.boxes, boxes, box_fields),
+            "boxes": _renewed(scene.boxes, boxes, _fields),
             "arrows": _renewed(scene.arrows, arrows, lambda arrow: arrow_fields(arrow, scene)),
         }
 
@@ -213,11 +213,27 @@ class Stage:
         return Step("", boxes=boxes, arrows=arrows)
 
 
+def story_of(board: Storyboard) -> dict[str, Any]:
+    """A still picture as the player gets it, each box with its own details: boxes come and change one by one."""
+    story = board.to_dict()
+    for each in story["boxes"]:
+        each["details"] = _details(board.scene.boxes[each["id"]])
+    return story
+
+
 def places_of(s: Stepper) -> tuple[list[str], list[str]]:
     """The operations and the scopes at which a run can stop."""
     nodes = s._to_run()
     scopes = {scope_of(node) for node in nodes} - {None}
     return sorted({operation_of(node) for node in nodes}), sorted(map(str, scopes))
+
+
+def _details(box: Box) -> list[dict[str, Any]]:
+    return [{"heading": clean(each.heading), "kind": each.kind, "body": native(each.body)} for each in box.details]
+
+
+def _fields(box: Box) -> dict[str, Any]:
+    return box_fields(box) | {"details": _details(box)}
 
 
 def _serial(node: Node) -> int:

@@ -12,6 +12,7 @@ import traitlets
 from ..scene.model import Scene
 from ..scene.storyboard import Storyboard
 from ..scene.theme import live_css
+from ..views.stepping import story_of
 
 
 def _text(name: str) -> str:
@@ -32,7 +33,7 @@ class Growing(anywidget.AnyWidget):
     shown = traitlets.Dict().tag(sync=True, to_json=lambda _, self: {"picture": self._story})
 
     def __init__(self) -> None:
-        self._story = Storyboard(Scene("A recording under way")).to_dict()
+        self._story = story_of(Storyboard(Scene("A recording under way")))
         super().__init__()
         # The browser says when another picture has taken its place: to go before that would take the view twice.
         self.on_msg(lambda *_: self.close())
@@ -41,7 +42,7 @@ class Growing(anywidget.AnyWidget):
         """Show how a storyboard ends."""
         end = Storyboard(board.at(len(board.steps) - 1), [], board.title)
         end.layout = board.layout
-        story = end.to_dict()
+        story = story_of(end)
         news: dict[str, Any] = {name: story[name] for name in ("title", "width", "height")}
         for part in ("boxes", "arrows"):
             before = {thing["id"]: thing for thing in self._story[part]}

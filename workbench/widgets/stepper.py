@@ -18,7 +18,7 @@ from ..stepper.driving import Stepper
 from ..stepper.guesses import closeness, typed
 from ..stepper.moments import counted, numbers_of
 from ..stepper.stops import Breakpoint
-from ..views.stepping import Changes, Stage, places_of
+from ..views.stepping import Changes, Stage, places_of, story_of
 from .growing import SCRIPT, STYLE
 
 PAUSE = 0.05  # s between two pictures of a stepper that code drives, at least
@@ -59,7 +59,7 @@ class StepperView(anywidget.AnyWidget):
             return {}
         self._stage.follow(stepper)
         self._sent = self._status(stepper)
-        return {"picture": self._stage.board().to_dict(), "status": self._sent}
+        return {"picture": story_of(self._stage.board()), "status": self._sent}
 
     def update(self, changes: Changes | None = None) -> None:
         """Send what has changed since the last time."""
@@ -115,12 +115,13 @@ class StepperView(anywidget.AnyWidget):
             return
         self._answered += 1
         self._said, printed = "", io.StringIO()
-        self._answers = True
+        self._answers, before = True, stepper.position
         try:
             with redirect_stdout(printed):
                 self._said = self._do(stepper, message) or ""
         except Exception as error:  # of the user's code too: the stepper stays usable, and the picture says it
-            self._said = str(error) if stepper.error is None else f"{type(error).__name__}: {error}"
+            ran = stepper.position > before
+            self._said = f"{type(error).__name__}: {error}" if ran else str(error)
         finally:
             self._answers = False
         self._printed = printed.getvalue()[-2000:]

@@ -1,0 +1,361 @@
+"""The stepper in a notebook, on Python's side: what it shows, what it sends, what the browser may ask, and its end."""
+
+from __future__ import annotations
+
+import gc
+import weakref
+from typing import Any
+
+import pytest
+
+import workbench as torch
+from workbench.living import shown
+from workbench.scene.text import graph_lines
+from workbench.stepper.guesses import closeness, typed
+from workbench.views.stepping import Stage
+from workbench.widgets.growing import Growing
+from workbench.widgets.stepper import StepperView
+
+
+class Browser:
+    """What a browser knows of a stepper: it keeps what it was given, and puts in what it is sent."""
+
+    def __init__(self, s: Any) -> None:
+        shown(s)
+        self.view = next(each.__self__ for each in s._audience if isinstance(each.__self__, StepperView))
+        self.whole = self.view.get_state()["shown"]
+        self.boxes = {box["id"]: box for box in self.whole["picture"]["boxes"]}
+        self.arrows = {arrow["id"]: arrow for arrow in self.whole["picture"]["arrows"]}
+        self.status = dict(self.whole["status"])
+        self.heard: list[dict[str, Any]] = []
+        self.view.send = self.hear
+
+    def hear(self, news: dict[str, Any]) -> None:
+        self.heard.append(news)
+        for part, things in (("boxes", self.boxes), ("arrows", self.arrows)):
+            for id, fields in news["picture"][part].items():
+                things[id] = things[id] | fields
+        self.status |= news["status"]
+
+    def ask(self, do: str, **more: Any) -> dict[str, Any]:
+        self.view._asked(self.view, {"do": do, **more}, [])
+        return self.status
+
+    def states(self) -> dict[str, str]:
+        return {box["title"]: box["state"] for box in self.boxes.values() if box["kind"] != "saved"}
+
+    def lines(self, title: str) -> list[str]:
+        return next(box["lines"] for box in self.boxes.values() if box["title"] == title)
+
+    def id(self, title: str) -> str:
+        return next(id for id, box in self.boxes.items() if box["title"] == title)
+
+
+def fork() -> tuple[Any, Any]:
+    """a * a + 3 * a at 2: two gradients arrive at a by the product, one by the multiple."""
+    a = torch.tensor(2.0, requires_grad=True)
+    y = a * a + 3 * a
+    return a, torch.step(y)
+
+
+def line() -> tuple[Any, Any, Any]:
+    x = torch.tensor([1.0, 2.0])
+    w = torch.tensor(1.0, requires_grad=True)
+    b = torch.tensor(0.0, requires_grad=True)
+    with torch.scope("model"):
+        p = w * x + b
+    loss = ((p - torch.tensor([3.0, 5.0])) ** 2).mean()
+    return w, b, torch.step(loss)
+
+
+def test_a_notebook_gets_the_live_view_an_image_and_the_text() -> None:
+    _, s = fork()
+    bundle = s._repr_mimebundle_()
+    assert bundle["text/plain"] == repr(s)
+    assert bundle["text/html"].startswith("<img ")
+    again = s._repr_mimebundle_()
+    view = "application/vnd.jupyter.widget-view+json"
+    assert bundle[view]["model_id"] == again[view]["model_id"]
+
+
+def test_where_no_widget_is_an_image_stands_in(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("workbench.views.stepping.widget_factory", None)
+    _, s = fork()
+    s.step()
+    bundle = s._repr_mimebundle_()
+    assert set(bundle) == {"text/plain", "text/html"}
+    assert "AddBackward0" in bundle["text/html"] and "running now" in bundle["text/html"]
+
+
+def test_each_step_says_what_happened_and_marks_it() -> None:
+    a, s = fork()
+    browser = Browser(s)
+    assert browser.status["sentence"] == "Backward starts at y with the gradient 1.0."
+    assert browser.states() == {
+        "y": "done",
+        "AddBackward0": "ready",
+        "MulBackward0": "idle",
+        "a": "idle",
+    }
+    browser.ask("step")
+    assert browser.status["sentence"] == (
+        "AddBackward0 receives the gradient 1.0; it sends 1.0 to MulBackward0 and 1.0 to MulBackward0."
+    )
+    browser.ask("step")
+    assert browser.lines("a")[-1] == "so far 3.0, 2 to come"
+    browser.ask("run")
+    assert browser.lines("a")[-1] == "grad 7.0"
+    assert s.done and browser.status["done"] and a.grad.item() == 7.0
+    assert set(browser.states().values()) == {"done"}
+
+
+def test_only_what_changed_is_sent() -> None:
+    _, _, s = line()
+    browser = Browser(s)
+    browser.ask("step")
+    (news,) = browser.heard
+    assert set(news["picture"]["boxes"]) == {browser.id("MeanBackward0"), browser.id("PowBackward0")}
+    assert "operations" not in news["status"] and "count" not in news["status"]
+    browser.ask("run")
+    fresh = Stage(s)
+    fresh.sentence = ""
+    boxes = {id: (box.title, box.state) for id, box in fresh.scene.boxes.items()}
+    assert {id: (box["title"], box["state"]) for id, box in browser.boxes.items()} == boxes
+
+
+def test_what_code_does_is_seen_and_what_the_reader_does_is_there_for_code() -> None:
+    w, b, s = line()
+    browser = Browser(s)
+    s.step()
+    assert browser.status["position"] == 1
+    browser.ask("run")
+    assert s.done and w.grad.item() == -8.0
+    browser.view._last = 0.0
+    s.back(2)
+    assert browser.status["position"] == 5
+    assert w.grad is None and browser.lines("w")[-1] == "no gradient yet"
+    assert browser.status["sentence"].startswith("Back to where 5 of 7 nodes have run")
+
+
+def test_a_thousand_quick_steps_are_not_a_thousand_messages() -> None:
+    h = w = torch.tensor(1.0, requires_grad=True)
+    for _ in range(300):
+        h = h * 1.01
+    s = torch.step(h)
+    browser = Browser(s)
+    while not s.done:
+        s.step()
+    browser.view.update()
+    assert len(browser.heard) < 60
+    assert browser.status["done"] and browser.lines("w")[-1].startswith("grad ") and w.grad is not None
+
+
+def test_run_until_over_and_breakpoints() -> None:
+    _, _, s = line()
+    browser = Browser(s)
+    assert browser.status["operations"] == ["accumulate_grad", "add", "mean", "mul", "pow", "sub"]
+    assert browser.status["scopes"] == ["model"]
+    browser.ask("until", text="mul")
+    assert browser.status["called"] == "MulBackward0" and browser.status["sentence"].endswith("Stopped: mul.")
+    browser.ask("back")
+    browser.ask("breakpoint", id=browser.id("MulBackward0"))
+    assert browser.status["breakpoints"] == [browser.id("MulBackward0")]
+    browser.ask("run")
+    assert browser.status["called"] == "MulBackward0"
+    browser.ask("breakpoint", id=browser.id("MulBackward0"))
+    assert s.breakpoints == [] and browser.status["breakpoints"] == []
+    browser.ask("over", text="model")
+    assert browser.status["position"] == 6
+    browser.ask("back")
+    browser.ask("until", text="nothing")
+    assert browser.status["said"].startswith("No node of this backward, and no scope, is called 'nothing'.")
+
+
+def test_an_edit_makes_a_branch_and_branches_can_be_switched() -> None:
+    w, b, s = line()
+    browser = Browser(s)
+    browser.ask("until", text="mul")
+    browser.ask("edit", id=browser.id("MulBackward0"), nr=0, text="[0, 0]")
+    assert browser.lines("MulBackward0")[-1] == "changed to [0. 0.]"
+    browser.ask("run")
+    assert w.grad.item() == 0.0 and browser.status["branches"] == [["main", "7 steps"]]
+    browser.ask("back")
+    browser.ask("back")
+    browser.ask("run")
+    assert [name for name, _ in browser.status["branches"]] == ["main", "branch 1"]
+    assert browser.status["branch"] == 1 and w.grad.item() == -8.0
+    browser.ask("switch", text="0")
+    assert browser.status["branch"] == 0 and w.grad.item() == 0.0
+    s.switch("branch 1")
+    assert w.grad.item() == -8.0 and s.done
+
+
+def test_what_is_typed_wrongly_is_answered_with_a_sentence() -> None:
+    _, _, s = line()
+    browser = Browser(s)
+    place = {"id": browser.id("MeanBackward0"), "nr": 0}
+    assert browser.ask("edit", text="import os", **place)["said"].startswith("Type a number such as 0.5")
+    assert "has the shape [], but the new value has [2]" in browser.ask("edit", text="[1, 2]", **place)["said"]
+    assert browser.ask("step")["said"] == ""
+
+
+def test_predicting_hides_the_next_gradient_until_a_value_is_typed() -> None:
+    a = torch.tensor(2.0, requires_grad=True)
+    s = torch.step(a * a)
+    browser = Browser(s)
+    browser.ask("predict")
+    assert browser.status["questions"] == ["what MulBackward0 sends to a", "what MulBackward0 sends to a"]
+    for ask in ({"do": "step"}, {"do": "step", "guesses": ["", "1"]}, {"do": "run"}):
+        assert browser.ask(**ask)["said"].startswith("Predict first")
+        assert s.position == 0
+    assert browser.ask("step", guesses=["2", "-2"])["said"] == (
+        "Your prediction of what MulBackward0 sends to a: right; of what MulBackward0 sends to a: wrong sign."
+    )
+    assert browser.status["questions"] == ["a.grad"]
+    assert browser.ask("step", guesses=["4.4"])["said"] == "Your prediction of a.grad: off by 10 %."
+    assert browser.status["questions"] == [] and s.done
+
+
+@pytest.mark.parametrize(
+    ("guess", "truth", "said"),
+    [
+        (1 / 3, 0.333333, "right"),
+        (4.4, 4.0, "off by 10 %"),
+        (-4.0, 4.0, "wrong sign"),
+        (-1.0, 4.0, "wrong sign, and another size"),
+        ([1.0, 2.0], 3.0, "another shape: yours has (2,), it has none, a single number"),
+        (3.0, [1.0, 2.0], "another shape: yours has none, a single number, it has (2,)"),
+        ([3.0, 4.0], [3.0, 3.0], "off by 24 %"),
+        (1.0, 0.0, "wrong: it is zero"),
+        (0.0, 0.0, "right"),
+        (float("nan"), float("nan"), "right"),
+        (1.0, float("nan"), "not finite where the other is"),
+        (500.0, 1.0, "off by a factor of 5e+02"),
+        (1.0, None, "there is no gradient"),
+    ],
+)
+def test_how_close_a_guess_was(guess: Any, truth: Any, said: str) -> None:
+    assert closeness(guess, truth) == said
+
+
+@pytest.mark.parametrize("text", ["", "x", "[1, [2]]", "1/0", "__import__('os')", "9**9**9", "(" * 5000, "1" * 20_000])
+def test_only_numbers_can_be_typed(text: str) -> None:
+    with pytest.raises(ValueError, match="Type a number such as"):
+        typed(text)
+
+
+def test_numbers_fractions_and_lists_can_be_typed() -> None:
+    assert typed(" -1/4 ") == -0.25
+    assert typed("[1, 2e-3]") == [1.0, 0.002]
+    assert typed("[(1, 2), (-inf, 4)]") == [[1.0, 2.0], [-float("inf"), 4.0]]
+
+
+def test_an_error_in_a_node_is_said_at_the_node_and_the_stepper_stays_usable() -> None:
+    class Fails(torch.Function):
+        broken = True
+
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            return x * 2
+
+        @staticmethod
+        def backward(ctx: Any, grad: Any) -> Any:
+            if Fails.broken:
+                raise ZeroDivisionError("nothing to divide")
+            return grad * 2
+
+    a = torch.tensor(2.0, requires_grad=True)
+    s = torch.step(Fails.apply(a))
+    browser = Browser(s)
+    status = browser.ask("step")
+    assert status["said"] == "ZeroDivisionError: nothing to divide" and status["failed"]
+    assert browser.states()["FailsBackward"] == "error"
+    assert "fails with ZeroDivisionError: nothing to divide" in status["sentence"]
+    assert browser.ask("step")["said"].startswith("The backward failed in FailsBackward at step 1. Call back()")
+    Fails.broken = False
+    browser.ask("back")
+    assert browser.ask("run")["said"] == "" and a.grad.item() == 2.0
+
+
+def test_what_a_hook_prints_is_shown_and_that_it_cannot_be_undone() -> None:
+    a = torch.tensor(2.0, requires_grad=True)
+    b = a * 3
+    b.register_hook(lambda grad: print("hook saw", grad.item()))
+    s = torch.step(b * b)
+    browser = Browser(s)
+    browser.ask("step")
+    assert browser.ask("step")["printed"] == "hook saw 12.0\n"
+    assert browser.ask("back")["warnings"] == [
+        "Step 2 ran a tensor hook of MulBackward0: what it did besides changing gradients could not be undone."
+    ]
+
+
+def test_inputs_are_captured_and_freed_tensors_stay_with_retain_graph() -> None:
+    a = torch.tensor(2.0, requires_grad=True)
+    b = a * a
+    s = torch.step(b * b, inputs=[b], retain_graph=True)
+    browser = Browser(s)
+    browser.ask("run")
+    assert "handed to the caller" in browser.status["sentence"]
+    assert "freed" not in {box["state"] for box in browser.boxes.values()}
+    assert a.grad is None
+
+
+def test_with_the_stepper_the_view_closes_and_the_memory_goes() -> None:
+    a, s = fork()
+    browser = Browser(s)
+    browser.ask("run")
+    view = browser.view
+    gone, stage = weakref.ref(s), weakref.ref(view._stage)
+    del s
+    gc.collect()
+    assert gone() is None
+    assert view.comm is None
+    view._asked(view, {"do": "step"}, [])  # on its way when the stepper went
+    del browser, view
+    gc.collect()
+    assert stage() is None
+
+
+def test_a_growing_graph_sends_what_is_new() -> None:
+    growing, sent = Growing(), []
+    growing.send = sent.append
+    w = torch.tensor(1.0, requires_grad=True)
+    with torch.record() as trace:
+        y = w * 2
+        growing.grow(trace.show().storyboard)
+        z = y.sin()
+        growing.grow(trace.show().storyboard)
+        z.backward()
+        growing.grow(trace.show().storyboard)
+    assert [len(news["picture"]["boxes"]) >= 1 for news in sent] == [True] * 3
+    assert any("title" in fields for fields in sent[1]["picture"]["boxes"].values())
+    whole = growing.get_state()["shown"]["picture"]
+    titles = {box["title"]: box["state"] for box in whole["boxes"] if box["kind"] == "op"}
+    assert titles == {"MulBackward0": "done", "SinBackward0": "done"}
+
+
+def test_outside_a_notebook_live_only_records() -> None:
+    w = torch.tensor(1.0, requires_grad=True)
+    with torch.live() as trace:
+        (w * 2).backward()
+    with torch.record() as other:
+        (w * 2).backward()
+    assert repr(trace.show()).splitlines()[1:3] == repr(other.show()).splitlines()[1:3]
+    from workbench.events import listeners
+
+    assert listeners == []
+
+
+def test_boxes_have_room_for_every_gradient_that_comes() -> None:
+    _, _, s = line()
+    stage = Stage(s)
+    layout = stage.layout
+    while not s.done:
+        s.step()
+        stage.follow(s)
+    needed = Stage(s).board()
+    del needed.layout
+    for id, place in needed.layout.boxes.items():
+        assert place.w <= layout.boxes[id].w and place.h <= layout.boxes[id].h
+    assert "grad -8.0" in "\n".join(graph_lines(stage.board().at()))
