@@ -37,12 +37,13 @@ def test_the_deltas_lead_to_every_step(sample):
 
 def test_the_dict_has_the_fields_the_player_reads():
     told = loss().to_dict()
-    assert told.keys() == {"format", "version", "title", "width", "height", "boxes", "arrows", "steps"}
+    assert told.keys() == {"format", "version", "title", "width", "height", "boxes", "arrows", "steps", "details"}
     assert (told["format"], told["version"]) == ("workbench-storyboard", 1)
     assert all(box.keys() == BOX and box["state"] == "future" for box in told["boxes"])
     assert all(arrow.keys() == ARROW and arrow["d"].startswith("M") for arrow in told["arrows"])
     assert all(step.keys() == STEP for step in told["steps"])
-    detail = square().to_dict()["boxes"][2]["details"][0]
+    told = square().to_dict()
+    detail = told["details"][told["boxes"][2]["details"][0]]
     assert detail["kind"] == "value" and detail["body"].keys() == {"name", "shape", "dtype", "text", "norm"}
 
 
@@ -99,7 +100,7 @@ def test_numbers_json_has_no_word_for_become_words():
     value = {"name": "x", "shape": (2,), "dtype": "float64", "text": "[nan, inf]", "norm": float("nan")}
     boxes = {"x": Box("x", "leaf", "x", details=(Detail("x", "value", value),))}
     told = Storyboard(Scene("", boxes)).to_dict()
-    assert json.loads(json.dumps(told, allow_nan=False))["boxes"][0]["details"][0]["body"]["norm"] == "nan"
+    assert json.loads(json.dumps(told, allow_nan=False))["details"][0]["body"]["norm"] == "nan"
 
 
 def test_what_is_not_described_describes_itself():

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 
+import pytest
+
 import workbench as torch
 from workbench.recording import Trace
 from workbench.trace.building import NodeCreated
@@ -56,3 +58,228 @@ def test_captions_say_in_which_scope_something_happens() -> None:
     assert captions[2].startswith("In layer1/norm: sub(")
     assert captions[4].startswith("sum(")
     assert any(caption.startswith("In layer2: ExpBackward0 receives") for caption in captions)
+
+
+def chain(times: int):
+    """`mul, add, sin` many times over, and a backward through all of it."""
+    x = torch.tensor([0.5, 0.25], requires_grad=True)
+    with torch.record() as trace:
+        y = x
+        for _ in range(times):
+            y = (y * 1.01 + 0.1).sin()
+        total = y.sum()
+        total.backward()
+    return trace
+
+
+def layers(count: int, each: int, names: str = "layer{}"):
+    x = torch.tensor([[1.0, 2.0]])
+    with torch.record() as trace:
+        h = x
+        for number in range(count):
+            with torch.scope(names.format(number + 1)):
+                weight = torch.tensor([[0.1, 0.2], [0.3, 0.4]], requires_grad=True)
+                h = h @ weight
+                for _ in range(each):
+                    h = (h * 0.9).tanh()
+        total = h.sum()
+        total.backward()
+    return trace
+
+
+def captions(board):
+    return [step.caption for step in board.steps]
+
+
+def there(board, k=None):
+    return {id: box for id, box in board.at(k).boxes.items() if box.state != "future"}
+
+
+def test_a_small_graph_is_open_and_its_scopes_are_framed() -> None:
+    board = two_layers().show().storyboard
+    boxes = there(board)
+    regions = {id: box.title for id, box in boxes.items() if box.kind == "region"}
+    assert list(regions.values()) == ["layer1"]  # a scope of a single node is no group
+    inside = {id: regions[box.region] for id, box in boxes.items() if box.region}
+    assert inside["n1"] == inside["n2"] == "layer1"
+    assert boxes["n5"].region is None and not board.insides
+
+
+def test_a_graph_without_scopes_is_as_it_was() -> None:
+    trace = chain(5)
+    assert {box.kind for box in there(trace.show().storyboard).values()} == {"leaf", "op", "saved", "output"}
+
+
+def test_a_long_chain_opens_as_one_box_that_says_what_is_inside() -> None:
+    picture = chain(1000).show()
+    boxes = there(picture.storyboard)
+    assert [(box.kind, box.title) for box in boxes.values() if box.kind != "saved"] == [
+        ("leaf", "x"),
+        ("group", "mul, add, sin × 1,000"),
+        ("op", "SumBackward0"),
+        ("output", "total"),
+    ]
+    lines = next(box for box in boxes.values() if box.kind == "group").lines
+    assert lines == ("3,000 operations", "mul 1,000, add 1,000, sin 1,000", "saved 11.72 KiB")
+    assert "mul, add, sin × 1,000 (group): 3,000 operations" in repr(picture)
+
+
+def test_what_happens_inside_is_one_step_each_way() -> None:
+    trace = chain(100)
+    board = trace.show().storyboard
+    assert len(board.steps) == 7
+    forward, backward = captions(board)[0], captions(board)[4]
+    assert forward.startswith("mul, add, sin × 100: 300 operations join the graph: mul 100, add 100, sin 100")
+    assert backward.startswith("mul, add, sin × 100 runs backward: it receives the gradient [1. 1.]; 300 nodes run")
+    assert backward.endswith("to x.")
+    group = next(id for id, box in board.scene.boxes.items() if box.kind == "group")
+    assert [there(board, k)[group].state for k in range(7)] == [
+        "idle",
+        "idle",
+        "idle",
+        "ready",
+        "running",
+        "done",
+        "done",
+    ]
+    last = there(board, 6)[group]
+    assert last.lines[2:] == ("saved 1.172 KiB: freed", "gradient in ‖1.41‖", *last.lines[4:])
+    assert there(board, 6)["t1"].lines[-1].startswith("grad [")  # what the chain did to x
+
+
+def test_scopes_of_a_large_graph_are_boxes_with_their_leaves() -> None:
+    board = layers(4, 30).show().storyboard
+    groups = {box.title: box for box in there(board).values() if box.kind == "group"}
+    assert groups.keys() == {"layer1", "layer2", "layer3", "layer4"}
+    assert groups["layer1"].lines[0] == "61 operations, 1 leaf"
+    assert any("layer1 runs backward" in caption and "1 leaf inside" in caption for caption in captions(board))
+
+
+def test_open_takes_scopes_patterns_and_what_they_lie_in() -> None:
+    trace = layers(4, 30)
+    board = trace.show("graph", open=["layer2"]).storyboard
+    titles = {box.title for box in there(board).values() if box.kind in ("group", "region")}
+    assert {"layer1", "layer2", "layer3", "layer4"} < titles  # three boxes and a frame
+    assert any(box.kind == "region" and box.title == "layer2" for box in board.scene.boxes.values())
+    assert any(box.title == "MmBackward0" for box in board.scene.boxes.values())
+    again = trace.show("graph", open="layer2").storyboard
+    assert again.to_dict() == board.to_dict()
+
+
+def test_open_says_which_groups_there_are() -> None:
+    with pytest.raises(ValueError, match="no group named 'layer9'; there are 'layer1', 'mul, tanh', 'layer2'"):
+        layers(3, 30).show("graph", open=["layer9"])
+    with pytest.raises(ValueError, match="no group named 'a'"):
+        chain(2).show("graph", open=["a"])
+
+
+def test_an_empty_open_closes_a_small_graph_too() -> None:
+    board = two_layers().show("graph", open=[]).storyboard
+    assert [box.title for box in there(board).values() if box.kind == "group"] == ["layer1"]
+    inside = {box.title for box in board.insides["g1"].scene.boxes.values() if box.kind == "op"}
+    assert inside == {"MulBackward0", "SinBackward0", "SubBackward0"}
+
+
+def test_edges_between_two_groups_are_one_arrow_with_their_number() -> None:
+    x = torch.tensor([1.0], requires_grad=True)
+    with torch.record() as trace:
+        with torch.scope("a"):
+            parts = [x * float(n) for n in range(5)]
+        with torch.scope("b"):
+            total = parts[0] + parts[1]
+            for part in parts[2:]:
+                total = total + part
+        total.backward()
+    board = trace.show("graph", open=[]).storyboard
+    a, b = (id for id, box in board.scene.boxes.items() if box.kind == "group")
+    (arrow,) = [arrow for arrow in board.at().arrows.values() if (arrow.source, arrow.target) == (a, b)]
+    assert arrow.label == "5 edges"
+    after = board.at(len(board.steps) - 1).arrows[arrow.id]
+    assert (after.state, after.label) == ("done", "5 gradients\n‖2.24‖")
+
+
+def test_each_group_carries_its_inside_at_the_same_moments() -> None:
+    board = chain(100).show().storyboard
+    (whole,) = [id for id, box in board.scene.boxes.items() if box.kind == "group"]
+    inside = board.insides[whole]
+    assert inside.title == "Graph of total › mul, add, sin × 100"
+    assert {box.title for box in inside.scene.boxes.values() if box.kind == "group"} == {
+        f"repeats {10 * n + 1} to {10 * n + 10}" for n in range(10)
+    }
+    moments = [step.when for step in inside.steps]
+    assert moments == sorted(set(moments)) and set(moments[-2:]) & {step.when for step in board.steps}
+    innermost = board.insides[next(id for id, box in inside.scene.boxes.items() if box.kind == "group")]
+    shown = [box for box in innermost.scene.boxes.values() if box.kind == "op"]
+    assert len(shown) == 30
+    around = [box for box in innermost.scene.boxes.values() if box.kind == "plain"]
+    assert [(box.title, box.lines) for box in around] == [("repeats 11 to 20", ("outside this group",))]
+
+
+def test_a_failure_inside_is_told_and_shown() -> None:
+    class Breaks(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x * 2
+
+        @staticmethod
+        def backward(ctx, grad):
+            raise ValueError("no way")
+
+    x = torch.tensor([1.0], requires_grad=True)
+    with torch.record() as trace:
+        with torch.scope("deep"):
+            y = Breaks.apply(x.sin()).cos()
+        with pytest.raises(ValueError):
+            y.backward()
+    board = trace.show("graph", open=[]).storyboard
+    assert "no way" in captions(board)[-1]
+    (group,) = [box for box in there(board, len(board.steps) - 1).values() if box.kind == "group"]
+    assert group.state == "error" and "no way" in group.details[0].body
+
+
+def test_a_row_without_repetition_is_divided_into_stretches() -> None:
+    operations = [torch.sin, torch.cos, torch.tanh]
+    x = torch.tensor([0.5], requires_grad=True)
+    with torch.record() as trace:
+        y, state = x, 1
+        for _ in range(500):
+            state = state * 1103515245 + 12345 & 0x7FFFFFFF
+            y = operations[state >> 16 & 3 if state >> 16 & 3 < 3 else 0](y)
+    titles = [box.title for box in there(trace.show().storyboard).values() if box.kind == "group"]
+    assert len(titles) == 20 and titles[:2] == ["part 1 (1 to 25)", "part 2 (26 to 50)"]
+
+
+def test_second_derivatives_are_a_group_of_their_own() -> None:
+    x = torch.tensor([0.5], requires_grad=True)
+    with torch.record() as trace:
+        y = x
+        for _ in range(100):
+            y = (y * 1.1).sin()
+        (first,) = torch.autograd.grad(y.sum(), x, create_graph=True)
+        first.sum().backward()
+    board = trace.show().storyboard
+    groups = [box.title for box in board.scene.boxes.values() if box.kind == "group"]
+    assert groups[0] == "mul, sin × 100" and any("backward ran" in title for title in groups)
+
+
+@pytest.mark.parametrize("name", ["</script><b>", "a" * 10_000, "\u202eevil", "__proto__", "x:y"])
+def test_hostile_names_are_shown_harmlessly(name) -> None:
+    trace = layers(3, 30, name.replace("{", "").replace("}", "") + "{}")
+    picture = trace.show()
+    assert "</script><b>" not in picture.to_html().split('id="storyboard"')[1].split("</script>")[0]
+    assert "\u202e" not in repr(picture)
+    assert all(len(line) <= 400 for line in repr(picture).splitlines())
+    trace.show("graph", open=[f"{name}2"])
+
+
+def test_a_saved_trace_is_grouped_alike() -> None:
+    trace = layers(3, 30)
+    again = Trace.from_dict(json.loads(trace.to_json()))
+    assert again.show().storyboard.to_dict() == trace.show().storyboard.to_dict()
+
+
+def test_gradient_flow_is_grouped_too() -> None:
+    board = chain(100).show("flow").storyboard
+    arrow = next(arrow for arrow in board.at(len(board.steps) - 1).arrows.values() if arrow.source.startswith("g"))
+    assert arrow.weight and arrow.tone == "plus"
+    assert not any(box.kind == "saved" for box in board.scene.boxes.values())

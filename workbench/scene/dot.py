@@ -67,7 +67,7 @@ def _box_attributes(box: Box, colours: dict[str, str]) -> dict[str, str]:
     shown = box_fields(box)
     freed = box.state == "freed"
     quiet = box.kind in ("plain", "input", *PLACED)
-    role = FREED if freed else "constant" if quiet else box.kind
+    role = FREED if freed else "constant" if quiet else "op" if box.kind == "group" else box.kind
     attributes = {
         "label": _label([f"{shown['title']} ({FREED})" if freed else shown["title"], *shown["lines"]]),
         "fillcolor": colours[f"{role}-fill"],
@@ -76,6 +76,8 @@ def _box_attributes(box: Box, colours: dict[str, str]) -> dict[str, str]:
     }
     if box.kind == "tangent":
         attributes["style"] = "filled"
+    if box.kind == "group":
+        attributes["shape"] = "box3d"
     if box.kind in TENSORS:
         attributes |= {"shape": "ellipse", "style": "filled"}
     if box.kind == "constant" or freed or box.state == "pending":

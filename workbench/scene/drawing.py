@@ -21,7 +21,7 @@ from .storyboard import Storyboard
 _HEADS = ((11, 11), (9, 9), (11, 11), (13, 17), (15, 23))  # length and width of an arrow's head, by its weight
 _BASELINE = 12  # px from a 16 px line's upper edge to the feet of its letters
 _DISC = 9
-_RADII = {"function": 9, "op": 9, "plain": 9, "saved": 4, "tangent": 0, "region": 6, "level": 4}
+_RADII = {"function": 9, "op": 9, "plain": 9, "saved": 4, "tangent": 0, "region": 6, "level": 4, "group": 9}
 _RADII |= {"cell": 0, "bar": 1, "ghost": 1, "event": 4, "text": 0, "heading": 0, "line": 2, "frame": 6, "tick": 0}
 _CIRCLE = 0.5523  # how far along a quarter circle's tangents its Bézier points lie, in radii
 
@@ -99,6 +99,8 @@ def _box(box: Box, layout: Layout) -> Group:
         return Group(f"{classes} wb-shade-{box.shade}", shown["alt"], _placed(box, place, shown, radius))
     if box.state in ("running", "differs", "error"):
         shapes.append(_rect("wb-glow", _grown(place, 5), radius + 5))
+    if box.kind == "group":
+        shapes.append(_rect("wb-back", Place(place.x + 5, place.y + 5, place.w, place.h), radius))
     shapes.append(_rect("wb-frame", place, radius))
     if box.kind == "output":
         shapes.append(_rect("wb-inner", _grown(place, -4), radius - 4))

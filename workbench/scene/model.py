@@ -15,6 +15,7 @@ BoxKind = Literal[
     "plain",
     "leaf",
     "constant",
+    "group",
     "input",
     "output",
     "saved",
@@ -116,6 +117,7 @@ class Step:
     focus: str | None = None  # the box the step is about
     boxes: dict[str, dict[str, Any]] = field(default_factory=dict)
     arrows: dict[str, dict[str, Any]] = field(default_factory=dict)
+    when: int = 0  # a number that grows from step to step: where the same moment is in the inside of a box
 
 
 def changed(before: Box | Arrow, after: Box | Arrow) -> dict[str, Any]:

@@ -24,6 +24,7 @@ KIND_WORDS = {
     "plain": "operation without a node",
     "leaf": "leaf",
     "constant": "constant",
+    "group": "group",
     "input": "input",
     "output": "output",
     "saved": "saved tensor",
@@ -58,20 +59,18 @@ STALE = "out of date"  # a saved tensor does not fail: what was written into sin
 
 
 def box_fields(box: Box) -> dict[str, Any]:
-    """What of a box can change with a step, as shown: texts fitted into the box, alt made if not given."""
+    """What of a box can change with a step, as drawn: texts fitted into the box, alt made if not given."""
     chip = box.kind == "saved"
     room = {"saved": CHIP_COLUMNS, "region": HEADING_COLUMNS}.get(box.kind, TITLE_COLUMNS)
     title, more = clean(box.title), CHIP_COLUMNS if chip else HEADING_COLUMNS if box.kind == "frame" else TEXT_COLUMNS
     if box.place is not None:
         room = more = max(0, int((box.place[2] - 4) // CHARACTER))
         title = "" if box.kind in ("cell", "bar", "ghost") and columns(title) > room else title  # its alt says it
-    details = [{"heading": clean(each.heading), "kind": each.kind, "body": native(each.body)} for each in box.details]
     return {
         "title": cut(title, room) if room else "",
         "lines": [cut(clean(line), more) for line in box.lines],
         "state": box.state,
         "alt": clean(box.alt) or _box_alt(box),
-        "details": details,
         **({} if box.place is None else {"shade": box.shade}),
     }
 

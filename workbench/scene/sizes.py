@@ -28,10 +28,12 @@ def largest(scene: Scene, steps: Sequence[Step]) -> tuple[dict[str, Size], dict[
     boxes, labels = dict.fromkeys(scene.boxes, (0.0, 0.0)), dict.fromkeys(scene.arrows, (0.0, 0.0))
     for box in _versions(scene.boxes, [step.boxes for step in steps]):
         boxes[box.id] = _larger(boxes[box.id], _box_size(box, arguments[box.id]))
-    for chip in scene.boxes.values():  # what hangs on one box is equally wide
-        if chip.holder is not None:
-            siblings = [other.id for other in scene.boxes.values() if other.holder == chip.holder]
-            boxes[chip.id] = max(boxes[id][0] for id in siblings), boxes[chip.id][1]
+    widest: dict[str, float] = {}  # what hangs on one box is equally wide
+    hanging = [(chip.id, chip.holder) for chip in scene.boxes.values() if chip.holder is not None]
+    for id, holder in hanging:
+        widest[holder] = max(widest.get(holder, 0.0), boxes[id][0])
+    for id, holder in hanging:
+        boxes[id] = widest[holder], boxes[id][1]
     for arrow in _versions(scene.arrows, [step.arrows for step in steps]):
         labels[arrow.id] = _larger(labels[arrow.id], _label_size(arrow, scene))
     return boxes, labels

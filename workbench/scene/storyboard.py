@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
 from .layout import Layout, laid_out
 from .metric import clean
-from .model import AROUND, FORMAT, VERSION, Scene, Step
+from .model import AROUND, FORMAT, VERSION, Box, Detail, Scene, Step
 from .shown import arrow_fields, box_fields, native
 from .sizes import largest
 
@@ -18,10 +18,13 @@ class Storyboard:
     """What every face draws and the player plays: `scene` before anything, then what each step changes.
 
     Without steps it is a still picture of `scene`. It is laid out once, on first use, so neither may change.
+    `insides` has what a box opens to in the player, by the box's id: there or in a picture that another opens to.
     """
 
-    def __init__(self, scene: Scene, steps: Iterable[Step] = (), title: str = "") -> None:
-        self.scene, self.steps = scene, list(steps)
+    def __init__(
+        self, scene: Scene, steps: Iterable[Step] = (), title: str = "", insides: Mapping[str, Storyboard] | None = None
+    ) -> None:
+        self.scene, self.steps, self.insides = scene, list(steps), dict(insides or {})
         self.title = clean(title or scene.title)
         standing = {id for id, box in scene.boxes.items() if box.holder is None and box.kind not in AROUND}
         for box in scene.boxes.values():
@@ -32,8 +35,8 @@ class Storyboard:
         for arrow in scene.arrows.values():
             for end in {arrow.source, arrow.target} - standing:
                 raise ValueError(f"Arrow {arrow.id!r} ends at {end!r}, which stands nowhere in the scene.")
+        known = scene.boxes.keys() | scene.arrows.keys()
         for number, step in enumerate(self.steps):
-            known = scene.boxes.keys() | scene.arrows.keys()
             for strange in (step.boxes.keys() | step.arrows.keys()) - known:
                 raise ValueError(f"Step {number} changes {strange!r}, which is not in the scene.")
 
@@ -63,10 +66,10 @@ class Storyboard:
 
     def to_dict(self) -> dict[str, Any]:
         """The storyboard as JSON-native values, placed and with its texts fitted, as the player gets it."""
-        layout, scene = self.layout, self.at(-1)
-        boxes = {id: box_fields(box) for id, box in scene.boxes.items()}
+        layout, scene, said = self.layout, self.at(-1), _Details()
+        boxes = {id: box_fields(box) | {"details": said.numbers(box)} for id, box in scene.boxes.items()}
         arrows = {id: arrow_fields(arrow, scene) for id, arrow in scene.arrows.items()}
-        first = {
+        told = {
             "format": FORMAT,
             "version": VERSION,
             "title": self.title,
@@ -85,22 +88,53 @@ class Storyboard:
                 for id, arrow in scene.arrows.items()
             ],
         }
+        touching: dict[str, list[str]] = {}  # box -> the arrows whose description names it
+        for arrow in scene.arrows.values():
+            for end in (arrow.source, arrow.target):
+                touching.setdefault(end, []).append(arrow.id)
         steps = []
         for step in self.steps:
             _apply(scene, step)
+            renamed = [id for id, change in step.boxes.items() if "title" in change]
+            concerned = dict.fromkeys([*step.arrows, *(arrow for id in renamed for arrow in touching.get(id, ()))])
+            now = {
+                id: box_fields(scene.boxes[id])
+                | {"details": said.numbers(scene.boxes[id]) if "details" in change else boxes[id]["details"]}
+                for id, change in step.boxes.items()
+            }
             steps.append(
                 {
                     "caption": clean(step.caption),
                     "phase": step.phase,
                     "cursor": native(step.cursor),
                     "focus": step.focus,
-                    "boxes": _changes(boxes, {id: box_fields(scene.boxes[id]) for id in step.boxes}),
-                    "arrows": _changes(
-                        arrows, {id: arrow_fields(scene.arrows[id], scene) for id in _concerned(scene, step)}
-                    ),
+                    "boxes": _changes(boxes, now),
+                    "arrows": _changes(arrows, {id: arrow_fields(scene.arrows[id], scene) for id in concerned}),
                 }
+                | ({"when": step.when} if step.when else {})
             )
-        return first | {"steps": steps}
+        insides = {id: inside.to_dict() for id, inside in self.insides.items()}
+        return told | {"steps": steps, "details": said.texts} | ({"insides": insides} if insides else {})
+
+
+class _Details:
+    """What clicks show: each section once, as the same code and values are shown at many boxes and steps."""
+
+    def __init__(self) -> None:
+        self.texts: list[dict[str, Any]] = []
+        self._numbers: dict[str, int] = {}
+
+    def numbers(self, box: Box) -> list[int]:
+        """The numbers of a box's sections."""
+        return [self._number(each) for each in box.details]
+
+    def _number(self, detail: Detail) -> int:
+        text = {"heading": clean(detail.heading), "kind": detail.kind, "body": native(detail.body)}
+        key = repr(text)
+        if key not in self._numbers:
+            self._numbers[key] = len(self.texts)
+            self.texts.append(text)
+        return self._numbers[key]
 
 
 def _apply(scene: Scene, step: Step) -> None:
@@ -108,15 +142,6 @@ def _apply(scene: Scene, step: Step) -> None:
         scene.boxes[id] = replace(scene.boxes[id], **change)
     for id, change in step.arrows.items():
         scene.arrows[id] = replace(scene.arrows[id], **change)
-
-
-def _concerned(scene: Scene, step: Step) -> list[str]:
-    """The arrows that the step may change: also those whose description names a box that it renames."""
-    renamed = {id for id, change in step.boxes.items() if "title" in change}
-    if not renamed:
-        return list(step.arrows)
-    ends = {id: {arrow.source, arrow.target} for id, arrow in scene.arrows.items()}
-    return [id for id in ends if id in step.arrows or renamed & ends[id]]
 
 
 def _changes(shown: dict[str, dict[str, Any]], now: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:

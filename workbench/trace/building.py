@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import cache
 
 from .facts import Argument, Attribute, Building, Code, Edge, Saved, SourceLine, TensorSeen
 from .frame import Frame
@@ -41,10 +42,7 @@ class NodeCreated(Building):
     @property
     def operation(self) -> str:
         """What the node is the backward of: `Square` for SquareBackward, `mul` for MulBackward0."""
-        if self.custom:
-            return re.sub("(?<=.)(Generated)?Backward$", "", self.name)
-        words = re.findall("[A-Z][a-z0-9]*", re.sub(r"Backward(s|\d*)$", "", self.name))
-        return "_".join(words).lower() or self.name
+        return _operation(self.name, self.custom)
 
     def apply(self, frame: Frame) -> None:
         """Add the node, its tensors and its edges, in the order of its arguments."""
@@ -93,6 +91,14 @@ class NodeCreated(Building):
         level = next((frame.levels[seen.level].number for seen in made if seen.level is not None), None)
         graph = "the graph" if level is None else f"the graph of level {level}"
         return f"{gives}; {self.name} joins {graph} and keeps {kept or 'nothing'} for backward"
+
+
+@cache
+def _operation(name: str, custom: bool) -> str:
+    if custom:
+        return re.sub("(?<=.)(Generated)?Backward$", "", name)
+    words = re.findall("[A-Z][a-z0-9]*", re.sub(r"Backward(s|\d*)$", "", name))
+    return "_".join(words).lower() or name
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,10 +13,10 @@ from .function import function_card
 from .graph import Graph
 from .memory import memory
 from .saved import saved
-from .telling import View, tell
+from .together import tell_grouped
 from .versions import versions
 
-VIEWS: dict[str, Callable[..., View]] = {"graph": Graph, "flow": Flow}
+VIEWS: dict[str, Callable[..., Graph]] = {"graph": Graph, "flow": Flow}
 
 # Those that tell a trace in their own steps.
 CHARTS: dict[str, Callable[..., Storyboard]] = {
@@ -29,7 +29,8 @@ CHARTS: dict[str, Callable[..., Storyboard]] = {
 
 
 def storyboard(trace: Timeline, view: str = "graph", **options: Any) -> Storyboard:
-    """A trace as the named view tells it; the options are those of the view."""
+    """A trace as the named view tells it; the options are those of the view, and for a graph the groups to be open."""
     if view in CHARTS:
         return CHARTS[view](trace, **options)
-    return tell(trace, VIEWS[view](trace.events, **options))
+    opened = options.pop("open", None)
+    return tell_grouped(trace, VIEWS[view](trace.events, **options), opened)

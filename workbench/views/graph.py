@@ -89,6 +89,10 @@ class Graph:
             return frame.tensors[key].node
         return key
 
+    def has_output(self, id: str) -> bool:
+        """Whether an output of a node has a box."""
+        return id in self._outputs
+
     def _node(self, frame: Frame, id: str) -> list[Box]:
         node = frame.nodes[id]
         output = node.outputs[0][0] if 0 in node.outputs else ""

@@ -47,17 +47,17 @@ def tell(trace: Timeline, view: View) -> Storyboard:
         events = trace.events[begin:end]
         begin = end
         frame.touched = {}
-        step = Step(_caption(events, frame, higher, view), next(event.phase for event in events if not event.quiet))
+        step = Step(caption_of(events, frame, higher, view), next(event.phase for event in events if not event.quiet))
         drawn = view.draw(frame, frame.touched)
-        step.boxes = _differences(drawn[0], now, boxes)
-        step.arrows = _differences(drawn[1], now, arrows)
+        step.boxes = differences(drawn[0], now, boxes)
+        step.arrows = differences(drawn[1], now, arrows)
         step.cursor = asdict(frame.cursor) if frame.cursor else None
         step.focus = view.focus(frame)
         steps.append(step)
     return Storyboard(Scene(view.title, boxes, arrows), steps or [Step(NOTHING)], view.title)
 
 
-def _caption(events: Sequence[Record], frame: Frame, higher: Mapping[str, str], view: View) -> str:
+def caption_of(events: Sequence[Record], frame: Frame, higher: Mapping[str, str], view: View) -> str:
     """Apply the events of one step, and say what happened, and inside which transforms."""
     clauses: list[str] = []
     joined: list[str] = []
@@ -90,7 +90,7 @@ def _caption(events: Sequence[Record], frame: Frame, higher: Mapping[str, str], 
     return caption if caption.endswith((".", "!", "?")) else f"{caption}."
 
 
-def _differences(drawn: Iterable[Box | Arrow], now: dict[str, Any], union: dict[str, Any]) -> dict[str, dict[str, Any]]:
+def differences(drawn: Iterable[Box | Arrow], now: dict[str, Any], union: dict[str, Any]) -> dict[str, dict[str, Any]]:
     """Per id the fields that changed; what is new enters the union of all steps as not there yet."""
     changes = {}
     for thing in drawn:

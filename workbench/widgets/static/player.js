@@ -37,10 +37,10 @@ const SIGNS = {
 const KINDS = {
   function: "custom Function", op: "operation", leaf: "leaf", constant: "constant", output: "output",
   saved: "saved tensor", plain: "operation without a node", input: "input", tangent: "tangent", level: "level",
-  region: "part of the graph",
+  region: "part of the graph", group: "group",
 };
 /** How round the corners of a box are that is no tensor. */
-const ROUND = { function: 9, op: 9, plain: 9, saved: 4, tangent: 0, region: 6, level: 4 };
+const ROUND = { function: 9, op: 9, plain: 9, saved: 4, tangent: 0, region: 6, level: 4, group: 9 };
 const STATES = {
   pending: "has part of its gradient", ready: "ready to run", running: "running now", done: "done",
   freed: "freed", differs: "differs", error: "failed here",
@@ -150,6 +150,7 @@ function boxParts(box, holder) {
     parts.push(svg("path", { class: "wb-tie", d }));
   }
   if (["running", "differs", "error"].includes(state)) parts.push(frame("wb-glow", 5));
+  if (kind === "group") parts.push(svg("rect", { class: "wb-back", x: x + 5, y: y + 5, width: w, height: h, rx: round }));
   parts.push(frame("wb-frame", 0));
   if (kind === "output") parts.push(frame("wb-inner", -4));
   if (kind in CHART) {
@@ -251,8 +252,8 @@ function button(action, label, act, ...children) {
   return made;
 }
 
-/** The panel that says everything about one box. @param {() => void} close */
-function detailsPanel(close) {
+/** The panel that says everything about one box. @param {() => void} close @param {Detail[]} told by their numbers */
+function detailsPanel(close, told) {
   const title = html("div", { class: "wb-panel-title" }), what = html("div", { class: "wb-panel-kind" });
   const sections = html("div"), shut = button("close", "Close details", close);
   const element = html("div", { class: "wb-details", role: "group", "aria-label": "Details", tabindex: -1 },
@@ -268,7 +269,7 @@ function detailsPanel(close) {
     if (shown === box.details) return; // the same facts: what the reader scrolled to stays in sight
     shown = box.details;
     const held = sections.contains(document.activeElement);
-    sections.replaceChildren(...list(shown).map(section));
+    sections.replaceChildren(...list(shown).map((detail) => section(told[detail] ?? detail)));
     if (held) element.focus();
   };
   return { element, show };
@@ -370,21 +371,20 @@ function controls(last, act) {
 }
 
 /**
- * Build the player inside `el`.
+ * Play one picture inside `el`; `enter` may take a box that the reader opens, `leave` goes back to where it stands.
  * @param {HTMLElement} el @param {Storyboard} storyboard @param {Options} [options]
- * @returns {{go: (position: number) => void, destroy: () => void}}
  */
-function mount(el, storyboard, options = {}) {
+function stage(el, storyboard, options = {}) {
   if (storyboard?.format !== FORMAT || storyboard.version !== VERSION) {
     const { format = "no format", version = "" } = storyboard ?? {};
     const found = `${format} ${version}`.trim().slice(0, 80);
     el.replaceChildren(html("p", { class: "wb-player wb-problem" },
       `This player reads ${FORMAT} ${VERSION} and was given ${found}; make the picture again here.`));
-    return { go() {}, destroy: () => el.replaceChildren() };
+    return { root: el, go() {}, at() {}, destroy: () => el.replaceChildren() };
   }
   const story = timeline(storyboard), { boxes, steps } = story, last = Math.max(0, steps.length - 1);
   const title = words(storyboard.title) || "Picture";
-  const drawn = picture(storyboard, story), view = viewport(drawn, title), panel = detailsPanel(close);
+  const drawn = picture(storyboard, story), view = viewport(drawn, title), panel = detailsPanel(close, list(storyboard.details));
   const bar = controls(last, { visit, move, play, keys, zoom: view.zoom, fit: view.fit });
   const names = { class: "wb-player", role: "group", "aria-label": `Player: ${title}` };
   const body = html("div", { class: "wb-body" }, view.element, panel.element);
@@ -442,6 +442,7 @@ function mount(el, storyboard, options = {}) {
     bar.keys.hidden = !bar.keys.hidden;
   }
   function open(box) {
+    if (options.enter?.(box, steps[position], steps[position - 1])) return;
     close();
     selected = box;
     drawn.groups.get(box).setAttribute("aria-expanded", "true");
@@ -463,7 +464,7 @@ function mount(el, storyboard, options = {}) {
   }
   const bound = {
     ArrowRight: () => move(1), ArrowLeft: () => move(-1), Home: () => visit(0), End: () => visit(last),
-    " ": play, "?": keys, Escape: () => (bar.keys.hidden ? close() : keys()),
+    " ": play, "?": keys, Escape: () => (!bar.keys.hidden ? keys() : selected ? close() : options.leave?.()),
   };
   drawn.root.addEventListener("click", (event) => {
     const box = boxOf(event.target);
@@ -476,7 +477,7 @@ function mount(el, storyboard, options = {}) {
     if (target.closest(key === " " ? "button" : key.startsWith("Arrow") ? "pre" : "none")) return;
     if (key === "Enter" && box) {
       open(box);
-      panel.element.focus();
+      if (selected) panel.element.focus();
     } else if (Object.hasOwn(bound, key)) {
       event.preventDefault();
       bound[key]();
@@ -488,6 +489,8 @@ function mount(el, storyboard, options = {}) {
   pause();
   go(options.position ?? story.opening);
   return {
+    root,
+    at: () => steps[position],
     go: visit,
     destroy() {
       pause();
@@ -495,6 +498,57 @@ function mount(el, storyboard, options = {}) {
       view.destroy();
       el.replaceChildren();
     },
+  };
+}
+
+/**
+ * Build the player inside `el`. A group that has an inside opens: its own picture takes the place of the whole one's, at
+ * the same moment, and the way back stands above it.
+ * @param {HTMLElement} el @param {Storyboard} storyboard @param {Options} [options]
+ * @returns {{go: (position: number) => void, destroy: () => void}}
+ */
+function mount(el, storyboard, options = {}) {
+  const insides = storyboard?.insides ?? {}, trail = [{ name: "graph", board: storyboard }];
+  let player = null;
+  const when = (step) => Number(step?.when) || 0;
+  const show = (position) => {
+    const { board } = trail[trail.length - 1], inner = trail.length > 1;
+    player?.destroy();
+    player = stage(el, board, { position, enter, leave: inner ? () => leave(trail.length - 2) : undefined,
+      moved: inner ? undefined : options.moved });
+    if (!inner) return;
+    const crumbs = trail.map(({ name }, i) => i < trail.length - 1
+      ? button(`up-${i}`, `Back to ${name}`, () => leave(i), name) : html("span", { "aria-current": "page" }, name));
+    const way = html("nav", { class: "wb-trail", "aria-label": "Where this is" });
+    way.append(...crumbs.flatMap((crumb, i) => (i ? [html("span", { "aria-hidden": "true" }, "›"), crumb] : [crumb])));
+    player.root.prepend(way);
+  };
+  function enter(box, step, before) {
+    if (!Object.hasOwn(insides, box.id)) return false;
+    const board = insides[box.id], steps = list(board.steps);
+    // The first of the inner steps that the outer one stands for, else the last before it.
+    const first = steps.findIndex((each) => when(each) > when(before)), past = when(step);
+    trail.push({ name: words(box.title), board });
+    show(first >= 0 && when(steps[first]) <= past ? first : first < 0 ? steps.length - 1 : Math.max(0, first - 1));
+    player.root.focus({ preventScroll: true });
+    return true;
+  }
+  function leave(depth) {
+    const past = when(player.at());
+    trail.length = depth + 1;
+    const steps = list(trail[depth].board.steps), found = steps.findIndex((each) => when(each) >= past);
+    const position = found < 0 ? steps.length - 1 : found;
+    show(position);
+    player.root.focus({ preventScroll: true });
+    if (!depth) options.moved?.(position);
+  }
+  show(options.position);
+  return {
+    go(position) {
+      if (trail.length > 1) leave(0);
+      player.go(position);
+    },
+    destroy: () => player.destroy(),
   };
 }
 

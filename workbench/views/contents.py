@@ -1,0 +1,129 @@
+"""What is inside a graph's groups: which tensors, how many operations, how much they keep for backward."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from ..scene.metric import TEXT_COLUMNS, columns
+from ..scene.model import BoxState
+from ..trace.building import NodeCreated
+from ..trace.facts import Record
+from ..trace.frame import Frame
+from ..trace.states import NodeState
+from .grouping import Group
+from .holdings import size_of
+
+_APART = 12  # so many named tensors at most stand outside of all groups; more of them stand where they are used
+
+
+class Links:
+    """What is known of a graph before it is told: who uses each tensor that stands for itself, and where that is."""
+
+    def __init__(self, events: Iterable[Record], whole: Group) -> None:
+        self.groups = {group.id: group for group in whole.groups()}
+        self.group_of: dict[str, Group] = {}  # node -> the innermost group it lies in
+        for group in (whole, *self.groups.values()):
+            self.group_of |= {item: group for item in group.items if isinstance(item, str)}
+        self.users: dict[str, list[str]] = {}  # node or tensor -> the nodes that use it
+        names: dict[str, str | None] = {}
+        free: dict[str, None] = {}
+        for event in events:
+            for seen in getattr(event, "tensors", ()):
+                names[seen.id] = seen.name
+                if seen.node is None:
+                    free[seen.id] = None
+            if isinstance(event, NodeCreated):
+                used = [edge.target for edge in event.edges if edge.target is not None]
+                for id in dict.fromkeys([*used, *(arg.tensor for arg in event.args if arg.tensor in free)]):
+                    self.users.setdefault(id, []).append(event.node)
+        tensors = [id for id in self.users if id not in self.group_of]
+        apart = [id for id in tensors if names.get(id)]
+        self.homes: dict[str, Group] = {}  # tensor -> the innermost group that all its users lie in
+        for id in tensors:
+            self.homes[id] = whole if len(apart) <= _APART and names.get(id) else self._common(self.users[id], whole)
+
+    def _common(self, nodes: Sequence[str], whole: Group) -> Group:
+        paths = [self.group_of[node].path for node in nodes]
+        common = whole
+        for level in zip(*paths, strict=False):
+            if any(group is not level[0] for group in level):
+                break
+            common = level[0]
+        return common
+
+    def place(self, id: str) -> Group | None:
+        """The innermost group that a node or a tensor lies in."""
+        return self.group_of.get(id) or self.homes.get(id)
+
+
+@dataclass(slots=True)
+class Tally:
+    """What a closed group holds so far."""
+
+    group: Group
+    states: dict[str, str] = field(default_factory=dict)
+    counts: Counter[str] = field(default_factory=Counter)  # of the states
+    operations: Counter[str] = field(default_factory=Counter)
+    keeping: dict[str, list[tuple[str, int]]] = field(default_factory=dict)  # node -> what it keeps, and the bytes
+    holders: Counter[str] = field(default_factory=Counter)  # of what is kept
+    leaves: dict[str, None] = field(default_factory=dict)
+    saved: int = 0  # bytes
+    most: int = 0
+    error: str = ""
+
+    def note(self, frame: Frame, id: str) -> None:
+        """Bring up to date what is known of one of its nodes."""
+        node = frame.nodes[id]
+        before = self.states.get(id)
+        if before == node.state and not node.freed:
+            return
+        if before != node.state:
+            self.states[id] = node.state
+            self.counts[node.state] += 1
+            if before is not None:
+                self.counts[before] -= 1
+        if before is None:
+            self.operations[node.made.operation] += 1
+            self.keeping[id] = _kept(frame, id, node)
+            for owner, size in self.keeping[id]:
+                self.holders[owner] += 1
+                self.saved += size * (self.holders[owner] == 1)
+            self.most = max(self.most, self.saved)
+        if node.freed:
+            for owner, size in self.keeping[id]:
+                self.holders[owner] -= 1
+                self.saved -= size * (self.holders[owner] == 0)
+            self.keeping[id] = []
+        if node.state == "error":
+            self.error = f"{node.made.name}: {node.error}"
+
+    @property
+    def state(self) -> BoxState:
+        """That of what is most urgent inside."""
+        for state in ("error", "running", "ready", "pending", "done"):
+            if self.counts[state]:
+                return state
+        return "idle"
+
+
+def _kept(frame: Frame, id: str, node: NodeState) -> list[tuple[str, int]]:
+    """The memory that a node keeps for backward: whose it is, and how large."""
+    kept = []
+    for index, (saved, value) in enumerate(zip(node.made.saved, node.saved, strict=True)):
+        if value is not None:
+            owner = f"{id}.{index}" if saved.tensor is None else frame.tensors[saved.tensor].base or saved.tensor
+            kept.append((owner, size_of(value)))
+    return kept
+
+
+def listed(counts: Counter[str]) -> str:
+    """`mul 4, add 4, sin 4`, as far as a line has room."""
+    text = ""
+    for name, count in counts.most_common():
+        more = f"{text}, {name} {count:,}" if text else f"{name} {count:,}"
+        if columns(more) > TEXT_COLUMNS - 3:
+            return f"{text}, …"
+        text = more
+    return text

@@ -1,0 +1,184 @@
+"""Which nodes of a graph may stand as one box: those of a scope, repeated patterns, and stretches of a long row."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import groupby
+
+import numpy as np
+
+from ..trace.backward import BackwardFinished, BackwardStarted
+from ..trace.building import NodeCreated
+from ..trace.facts import Record
+
+MOST = 40  # things side by side: more are divided into stretches
+_STRETCH, _PARTS = 20, 20  # how long such a stretch is, or how many there are of a very long row
+_TIMES, _COVERED = 3, 12  # what repeats so often and is so long in all stands as one box
+_LONGEST_PATTERN, _WORK = 256, 4_000_000  # nodes of a pattern; comparisons made to find one, roughly
+_NAMED = 3  # operations of a pattern that its name tells
+_RAN = "recorded while a backward ran"
+
+
+@dataclass(slots=True)
+class Group:
+    """Things that may stand as one box: nodes by their ids, and groups; `names` are what a user may call it by."""
+
+    title: str
+    items: list[str | Group]
+    names: tuple[str, ...] = ()
+    id: str = ""
+    parent: Group | None = field(default=None, repr=False)
+
+    @property
+    def path(self) -> list[Group]:
+        """The group after all that it lies in, the outermost first."""
+        return [*(self.parent.path if self.parent else []), self]
+
+    @property
+    def called(self) -> str:
+        """The title of what repeats or is a stretch, else the scope with all it lies in."""
+        return self.title if " × " in self.title or not self.names else self.names[0]
+
+    def nodes(self) -> Iterator[str]:
+        """All nodes inside, in order."""
+        for item in self.items:
+            if isinstance(item, Group):
+                yield from item.nodes()
+            else:
+                yield item
+
+    def groups(self) -> Iterator[Group]:
+        """All groups inside, outer ones first."""
+        for item in self.items:
+            if isinstance(item, Group):
+                yield item
+                yield from item.groups()
+
+
+@dataclass(frozen=True, slots=True)
+class _Node:
+    id: str
+    operation: str
+    path: tuple[str, ...]
+
+
+def grouped(events: Iterable[Record], scopes_only: bool = False) -> Group:
+    """All nodes of a trace in groups within groups, in the order they were made; or in those of scopes alone."""
+    nodes = []
+    running = 0
+    for event in events:
+        if isinstance(event, NodeCreated):
+            path = tuple(event.scope.split("/")) if event.scope else ()
+            nodes.append(
+                _Node(
+                    event.node, event.operation, (_RAN, *path) if running and not (event.found or scopes_only) else path
+                )
+            )
+        else:
+            running += isinstance(event, BackwardStarted) - isinstance(event, BackwardFinished)
+    operations = {} if scopes_only else {node.id: node.operation for node in nodes}
+    whole = Group("graph", _arranged(nodes, 0, operations))
+    for number, group in enumerate(whole.groups(), 1):
+        group.id = f"g{number}"
+        for item in group.items:
+            if isinstance(item, Group):
+                item.parent = group
+    return whole
+
+
+def _arranged(nodes: Sequence[_Node], depth: int, operations: dict[str, str]) -> list[str | Group]:
+    """Nodes whose scopes agree up to `depth`: those of one scope further down as a group, then what repeats as one."""
+    items: list[str | Group] = []
+    for name, run in groupby(nodes, key=lambda node: node.path[depth] if len(node.path) > depth else None):
+        same = list(run)
+        if name is None or len(same) == 1:
+            items += [node.id for node in same]
+            continue
+        inner = _arranged(same, depth + 1, operations)
+        names = ("/".join(same[0].path[: depth + 1]),)
+        only = inner[0]
+        if len(inner) == 1 and isinstance(only, Group):  # to open a box with nothing but a box in it is no use
+            outer = only.names[0].startswith(f"{names[0]}/")
+            items.append(Group(f"{name}/{only.title}" if outer else name, only.items, (*names, *only.names)))
+        else:
+            items.append(Group(name, inner, names))
+    return _divided(_folded(items, operations)) if operations else items
+
+
+def _folded(items: list[str | Group], operations: dict[str, str]) -> list[str | Group]:
+    """What repeats many times in a row becomes a group."""
+    count = len(items)
+    longest = min(count // _TIMES, _LONGEST_PATTERN, max(8, _WORK // max(1, count)))
+    if count < _COVERED or longest < 1:
+        return items
+    numbers: dict[object, int] = {}
+    row = np.array([numbers.setdefault(_symbol(item, operations), len(numbers)) for item in items])
+    covered = np.zeros((longest, count), dtype=np.int64)  # by a pattern of this length that begins here
+    for period in range(1, longest + 1):
+        differs = np.flatnonzero(row[:-period] != row[period:])
+        ends = np.append(differs, count - period)
+        agree = ends[np.searchsorted(ends, np.arange(count - period))] - np.arange(count - period)
+        times = agree // period + 1
+        covered[period - 1, : count - period] = np.where(times >= _TIMES, times * period, 0)
+    best, lengths = covered.argmax(axis=0), covered.max(axis=0)
+    folded: list[str | Group] = []
+    at = 0
+    while at < count:
+        length, period = int(lengths[at]), int(best[at]) + 1
+        if length < _COVERED:
+            folded.append(items[at])
+            at += 1
+            continue
+        folded.append(_repeated(items[at : at + length], period, operations))
+        at += length
+    return folded
+
+
+def _symbol(item: str | Group, operations: dict[str, str]) -> object:
+    """What makes two things repetitions of each other: the operation, or of groups those inside."""
+    return operations[item] if isinstance(item, str) else tuple(operations[node] for node in item.nodes())
+
+
+def _repeated(items: list[str | Group], period: int, operations: dict[str, str]) -> Group:
+    titles = [operations[item] if isinstance(item, str) else item.title for item in items]
+    name = ", ".join(titles[:period] if period <= _NAMED else [*titles[:_NAMED], "…"])
+    if titles[period : 2 * period] != titles[:period]:  # layer1, layer2, …
+        name = f"{titles[0]} to {titles[-1]}"
+    times = len(items) // period
+    return Group(f"{name} × {times:,}", _parts(items, period, 0), (name,))
+
+
+def _parts(items: list[str | Group], period: int, before: int) -> list[str | Group]:
+    """Repetitions side by side if they are few, else in groups of ten, a hundred …"""
+    times = len(items) // period
+    if len(items) <= MOST or times == 1:
+        return _divided(items)
+    each = 1
+    while times > each * 12 and (each == 1 or period * each * 10 <= len(items)):
+        each *= 10
+    parts: list[str | Group] = []
+    for start in range(0, times, each):
+        end = min(times, start + each)
+        part = items[start * period : end * period]
+        first, last = before + start + 1, before + end
+        title = f"repeats {first:,} to {last:,}" if last > first else f"repeat {first:,}"
+        parts.append(Group(title, _parts(part, period, before + start)) if len(part) > 1 else part[0])
+    return _divided(parts)
+
+
+def _divided(items: list[str | Group]) -> list[str | Group]:
+    """A row that is not too long, or its stretches."""
+    count = len(items)
+    if count <= MOST:
+        return items
+    each = max(_STRETCH, -(-count // _PARTS))
+    parts: list[str | Group] = []
+    for start in range(0, count, each):
+        part = items[start : start + each]
+        if len(part) == 1:
+            parts += part
+        else:
+            end = start + len(part)
+            parts.append(Group(f"part {start // each + 1} ({start + 1:,} to {end:,})", _divided(part)))
+    return parts
