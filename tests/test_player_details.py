@@ -108,11 +108,11 @@ def test_tab_goes_through_bar_picture_boxes_and_details_in_order(page):
     page.locator('[data-id="n1"]').click()
     page.locator('[data-action="first"]').focus()
     order = [focused(page)]
-    for _ in range(15):
+    for _ in range(17):
         page.keyboard.press("Tab")
         order.append(focused(page))
     assert order == [
-        "first", "back", "play", "step", "last", "wb-slider", "out", "fit", "in", "keys",
+        "first", "back", "play", "step", "last", "wb-slider", "find", "out", "fit", "in", "theme", "keys",
         "wb-view", "x", "n1", "n1.x", "close", "PRE",
     ]  # fmt: skip
 
@@ -121,7 +121,7 @@ def test_the_key_list_opens_and_closes(page):
     page.locator(".wb-player").focus()
     page.keyboard.press("?")
     keys = page.locator(".wb-keys kbd").all_inner_texts()
-    assert keys == ["→", "←", "Home", "End", "Space", "Enter", "Esc", "?"]
+    assert keys == ["→", "←", "Home", "End", "Space", "Enter", "/", "+ −", "0", "Shift ← ↑ → ↓", "t", "Esc", "?"]
     page.locator('[data-id="n1"]').click()
     page.keyboard.press("Escape")
     assert not page.locator(".wb-keys").is_visible()

@@ -20,9 +20,9 @@ _POLICY = (
 )
 _PAGE_CSS = """
 :root { color-scheme: light dark; }
-body { margin: 0; background: var(--wb-canvas); color: var(--wb-ink); font: 16px/1.5 system-ui, sans-serif; }
+body { margin: 0; background: var(--wb-canvas); color: var(--wb-ink); font: calc(16px * var(--wb-scale))/1.5 system-ui, sans-serif; }
 main { max-width: 1200px; margin: 0 auto; padding: 24px 16px; }
-h1 { margin: 0 0 16px; font-size: 20px; overflow-wrap: anywhere; }
+h1 { margin: 0 0 16px; font-size: calc(20px * var(--wb-scale)); overflow-wrap: anywhere; }
 .wb-view { max-height: max(420px, calc(100vh - 240px)); }
 noscript img { max-width: 100%; height: auto; }
 """

@@ -69,11 +69,11 @@ def live_css(root: str = ".wb-picture") -> str:
     """The stylesheet of a live page for elements matching `root`: light, or dark where the reader wants it.
 
     JupyterLab's own theme wins over the system's, because a light notebook may stand on a dark desktop; what the reader
-    chooses in a player (its `data-theme`) wins over both, and paper over all.
+    chooses in a player (`data-wb-theme` around it) wins over both, and paper over all.
     """
     said = {name: css_variables(theme) for name, theme in THEMES.items()}
     chosen = "".join(
-        f'{root}:is([data-theme="{name}"], :has([data-theme="{name}"])) {{ {variables} }}\n'
+        f':is([data-wb-theme="{name}"] {root}, {root}:has([data-wb-theme="{name}"])) {{ {variables} }}\n'
         for name, variables in said.items()
     )
     return (

@@ -10,7 +10,8 @@
  *            focus: string|null, boxes: Record<string, object>, arrows: Record<string, object>}} Step
  * @typedef {{format: string, version: number, title: string, width: number, height: number,
  *            boxes: Box[], arrows: Arrow[], steps: Step[]}} Storyboard
- * @typedef {{position?: number, moved?: (position: number) => void}} Options
+ * @typedef {"auto"|"light"|"dark"|"projector"|"print"} Theme
+ * @typedef {{position?: number, moved?: (position: number) => void, theme?: Theme}} Options
  */
 
 const FORMAT = "workbench-storyboard", VERSION = 1;
@@ -18,15 +19,20 @@ const PLAY_MS = 900, TRAVEL_MS = 450;
 const CHANGEABLE = ["title", "lines", "state", "shade", "alt", "details", "label", "weight", "tone"];
 const CHARACTER = 7.25; // px: the layout's own width of a column of text, whatever the font
 const WIDE = /[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\uff00-\uff60\u{1f300}-\u{1faff}]/u;
-const SMALLEST = 0.7; // a picture opens no smaller, so that its text stays readable; it scrolls instead
 const PADDING = 12; // px around the picture, as in player.css
-const NEARLY = 0.72; // shrunk no further, a picture is also made to fit the height; a higher one scrolls
+const LARGEST = 2; // times its own size: what fits is made no larger
 const MARGIN = 48; // px kept free around the box a step is about, when the picture scrolls to it
+const MANY = 1.5; // a picture as many times as large as the window onto it has an overview
+const DRAGGED = 4; // px that a pointer moves before it drags: less is a click
+/** @type {Theme[]} */
+const THEMES = ["auto", "light", "dark", "projector", "print"];
+const UNMAPPED = ["region", "level", "frame", "text", "heading", "tick", "line"]; // what an overview leaves out
 
 const ICONS = {
   first: "M4 3v10M12 3 7 8l5 5", back: "M10 3 5 8l5 5", step: "m6 3 5 5-5 5", last: "M12 3v10M4 3l5 5-5 5",
   play: "M5 3v10l8-5z", pause: "M5 3v10M11 3v10", out: "M3 8h10", in: "M3 8h10M8 3v10",
-  close: "m4 4 8 8m0-8-8 8", forward: "M8 2v11m-4-4 4 4 4-4", backward: "M8 14V3M4 7l4-4 4 4",
+  close: "m4 4 8 8m0-8-8 8", find: "M11 7a4 4 0 1 1-8 0a4 4 0 1 1 8 0zm-1 3 4 4",
+  forward: "M8 2v11m-4-4 4 4 4-4", backward: "M8 14V3M4 7l4-4 4 4",
 };
 /** The sign of a state, around the middle of its disc. */
 const SIGNS = {
@@ -52,9 +58,12 @@ const CHART = {
 };
 const HEADS = [[8, 5.5], [6, 4.5], [8, 5.5], [10, 8.5], [12, 11.5]]; // an arrow's head by its weight
 const STALE = "out of date"; // a saved tensor does not fail: its node does
+const PANS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
 const KEYS = [
   ["→", "step"], ["←", "back"], ["Home", "first step"], ["End", "last step"], ["Space", "play or pause"],
-  ["Enter", "details of the focused box"], ["Esc", "close"], ["?", "this list"],
+  ["Enter", "details of the focused box"], ["/", "find, then Enter for the next"],
+  ["+ −", "zoom, as Ctrl and the wheel do"], ["0", "fit"], ["Shift ← ↑ → ↓", "move the picture, as dragging does"],
+  ["t", "theme"], ["Esc", "close"], ["?", "this list"],
 ];
 
 const build = (element, attributes, children) => {
@@ -275,16 +284,43 @@ function detailsPanel(close, told) {
   return { element, show };
 }
 
-/** The window onto the picture: fits it to the width, zooms, and scrolls to what a step is about. */
+/** A large picture at a glance: every box in its state, and the part that the window shows; `look` moves there. */
+function overview(drawn, look) {
+  const marks = new Map(), port = svg("rect", { class: "wb-port" });
+  for (const box of drawn.groups.keys())
+    if (!("d" in box) && !UNMAPPED.includes(box.kind))
+      marks.set(box, svg("rect", { x: box.x, y: box.y, width: box.w, height: box.h }));
+  const frame = { viewBox: `0 0 ${drawn.width} ${drawn.height}`, preserveAspectRatio: "none" };
+  const element = svg("svg", { class: "wb-map", "aria-hidden": "true", ...frame }, ...marks.values(), port);
+  element.style.aspectRatio = String(Math.min(4, Math.max(0.25, drawn.width / drawn.height)));
+  const point = (event) => {
+    const { left, top, width, height } = element.getBoundingClientRect();
+    if (event.buttons) look((event.clientX - left) / width, (event.clientY - top) / height);
+  };
+  element.addEventListener("pointerdown", point);
+  element.addEventListener("pointermove", point);
+  return {
+    element,
+    draw: (item) => marks.get(item)?.setAttribute("class", `wb-at-${item.state}`),
+    show: (x, y, width, height) => build(port, { x, y, width, height }, []),
+  };
+}
+
+/** The window onto the picture: zooms, fits, is dragged, and scrolls to what a step is about. */
 function viewport(drawn, title) {
   const names = { class: "wb-view", role: "group", "aria-label": title };
   const element = html("div", { ...names, tabindex: 0 }, drawn.root);
-  let scale = 1, least = SMALLEST, kept = []; // least: no fitting below it; 0 once the reader zoomed
-  const reveal = (smooth = false) => {
-    if (!kept.length) return;
+  const map = overview(drawn, (across, down) => {
+    const left = across * element.scrollWidth - element.clientWidth / 2;
+    element.scrollTo({ left, top: down * element.scrollHeight - element.clientHeight / 2, behavior: "instant" });
+  });
+  let scale = 0, size = 1, zoomed = false, kept = [], grip = null, dragged = false;
+  const scroll = (left, top) => element.scrollBy({ left, top, behavior: "instant" });
+  const reveal = (groups = kept, smooth = false) => {
+    if (!groups.length) return;
     // A smooth scroll still under way would end where the step before wanted it.
     element.scrollTo({ left: element.scrollLeft, top: element.scrollTop, behavior: "instant" });
-    const port = element.getBoundingClientRect(), rects = kept.map((group) => group.getBoundingClientRect());
+    const port = element.getBoundingClientRect(), rects = groups.map((group) => group.getBoundingClientRect());
     const shift = (low, high) => {
       const from = port[low] + MARGIN, to = port[high] - MARGIN;
       const all = [Math.min(...rects.map((rect) => rect[low])), Math.max(...rects.map((rect) => rect[high]))];
@@ -294,28 +330,124 @@ function viewport(drawn, title) {
     const left = shift("left", "right"), top = shift("top", "bottom");
     if (left || top) element.scrollBy({ left, top, behavior: smooth && !calm() ? "smooth" : "auto" });
   };
+  const survey = () => {
+    const port = element.getBoundingClientRect(), all = drawn.root.getBoundingClientRect();
+    const { clientWidth: wide, clientHeight: high } = element, room = getComputedStyle(element).maxHeight;
+    const large = all.width > MANY * wide || all.height > MANY * Math.max(high, parseFloat(room) || 0);
+    map.element.toggleAttribute("hidden", !large);
+    if (large) map.show((port.left - all.left) / scale, (port.top - all.top) / scale, wide / scale, high / scale);
+  };
   const resize = (wanted) => {
     scale = Math.min(4, Math.max(0.1, wanted));
     drawn.root.setAttribute("width", String(drawn.width * scale));
     drawn.root.setAttribute("height", String(drawn.height * scale));
+    survey();
+  };
+  /** Zoom so that what is at a point of the window, or in its middle, stays there. */
+  const zoom = (factor, at) => {
+    const port = element.getBoundingClientRect(), before = drawn.root.getBoundingClientRect(), old = scale;
+    const [x, y] = at ?? [port.left + port.width / 2, port.top + port.height / 2];
+    zoomed = true;
+    resize(scale * factor);
+    const now = drawn.root.getBoundingClientRect(), grown = scale / old;
+    scroll(now.left + (x - before.left) * grown - x, now.top + (y - before.top) * grown - y);
+  };
+  // At its own size, which the theme says, its smallest text can be read: what is larger than the window scrolls.
+  const settle = () => {
+    const own = parseFloat(getComputedStyle(element).getPropertyValue("--wb-scale")) || 1;
+    if (own !== size || !scale) resize(zoomed ? (scale * own) / size : own);
+    else survey();
+    size = own;
     reveal();
   };
   const fit = () => {
     const across = (element.clientWidth - 2 * PADDING) / drawn.width;
     const down = (parseFloat(getComputedStyle(element).maxHeight) - 2 * PADDING) / drawn.height;
-    const whole = down > NEARLY ? Math.min(across, down) : across;
-    if (least && across > 0) resize(Math.min(1, Math.max(least, whole)));
+    resize(Math.max(size, Math.min(across, down || across, LARGEST * size)));
+    reveal();
   };
-  const observer = new ResizeObserver(fit);
+  drawn.root.addEventListener("pointerdown", ({ button, pointerType, clientX, clientY }) => {
+    dragged = false;
+    if (button === 0 && pointerType === "mouse") grip = [clientX, clientY]; // a finger scrolls by itself
+  });
+  element.addEventListener("pointermove", ({ clientX, clientY, buttons, pointerId }) => {
+    if (!grip || !buttons) return;
+    const [x, y] = grip;
+    if (!dragged && Math.hypot(clientX - x, clientY - y) < DRAGGED) return;
+    if (!dragged) element.setPointerCapture(pointerId);
+    dragged = true;
+    grip = [clientX, clientY];
+    scroll(x - clientX, y - clientY);
+  });
+  element.addEventListener("pointerup", () => (grip = null));
+  element.addEventListener("click", (event) => dragged && event.stopPropagation(), true);
+  element.addEventListener("wheel", (event) => {
+    if (!event.ctrlKey && !event.metaKey) return;
+    event.preventDefault(); // or the whole page would zoom
+    zoom(Math.exp(-event.deltaY / 400), [event.clientX, event.clientY]);
+  }, { passive: false });
+  element.addEventListener("scroll", survey, { passive: true });
+  const observer = new ResizeObserver(settle);
   observer.observe(element);
   return {
-    element,
-    fit() { least = 0.1; fit(); },
-    zoom(factor) { least = 0; resize(scale * factor); },
+    element, map, settle, zoom, fit,
+    pan: (across, down) => scroll(80 * across, 80 * down),
+    see: (group) => reveal([group], true),
     /** Keep these groups in sight; where they do not fit together, the first. */
-    keep(groups) { kept = groups; reveal(true); },
+    keep(groups) { reveal(kept = groups, true); },
     destroy: () => observer.disconnect(),
   };
+}
+
+/** The search for boxes by name or operation, among those that are there: marks them and goes from one to the next. */
+function finder(story, drawn, see, leave) {
+  const label = "Find by name or operation";
+  const field = html("input", { type: "search", "aria-label": label, placeholder: "name or operation" });
+  const said = html("span", { class: "wb-hits", role: "status" });
+  const element = html("div", { class: "wb-find", role: "search" }, field, said,
+    button("next", "Next match", () => turn(1), icon("step")), button("leave", "End the search", close, icon("close")));
+  let hits = [], at = 0;
+  const fits = (box) => [box.title, KINDS[box.kind], ...list(box.lines)].join(" ").toLowerCase();
+  const mark = () => {
+    drawn.root.querySelectorAll("[data-found]").forEach((group) => group.removeAttribute("data-found"));
+    hits.forEach((box, n) => (drawn.groups.get(box).dataset.found = n === at ? "at" : "too"));
+    const none = field.value.trim() ? "nothing found here" : "";
+    said.textContent = hits.length ? `${at + 1} of ${hits.length}: ${words(hits[at].title || hits[at].alt)}` : none;
+  };
+  const search = () => {
+    const wanted = field.value.trim().toLowerCase(), before = hits[at];
+    hits = [...story.boxes.values()].filter((box) => wanted && box.state !== "future" && fits(box).includes(wanted));
+    at = Math.max(0, hits.indexOf(before));
+    mark();
+  };
+  const turn = (by) => {
+    at = hits.length && (at + by + hits.length) % hits.length;
+    mark();
+    if (hits.length) see(drawn.groups.get(hits[at]));
+  };
+  function close() {
+    const found = drawn.groups.get(hits[at]);
+    element.hidden = true;
+    hits = [];
+    mark();
+    leave(found);
+  }
+  const open = () => {
+    element.hidden = false;
+    field.focus();
+    field.select();
+    search();
+  };
+  element.hidden = true;
+  field.addEventListener("input", () => {
+    search();
+    turn(0);
+  });
+  field.addEventListener("keydown", ({ key, shiftKey }) => {
+    if (key === "Enter") turn(shiftKey ? -1 : 1);
+    if (key === "Escape") close();
+  });
+  return { element, open, again: () => element.hidden || search() };
 }
 
 /** The controls and the caption: `show` says where the player is. */
@@ -341,8 +473,10 @@ function controls(last, act) {
     html("div", { class: "wb-transport" }, ...Object.values(buttons)),
     html("div", { class: "wb-place" }, slider, place, phase),
     html("div", { class: "wb-zoom" },
-      button("out", "Zoom out", () => act.zoom(0.8)), button("fit", "Fit to width", act.fit, "Fit"),
-      button("in", "Zoom in", () => act.zoom(1.25)), button("keys", "Keys", act.keys, "?")));
+      button("find", "Find", act.find),
+      button("out", "Zoom out", () => act.zoom(0.8)), button("fit", "Fit", act.fit, "Fit"),
+      button("in", "Zoom in", () => act.zoom(1.25)), button("theme", "Theme", act.theme, "Theme"),
+      button("keys", "Keys", act.keys, "?")));
   for (const part of [...bar.children].slice(0, 2)) part.hidden = last === 0; // one moment: nothing to step
   keys.hidden = true;
   /** @param {number} position @param {Step|undefined} step */
@@ -367,7 +501,11 @@ function controls(last, act) {
     buttons.play.title = label;
     buttons.play.replaceChildren(icon(label.toLowerCase()));
   };
-  return { elements: [bar, keys, caption], keys, show, playing };
+  const themed = (name) => {
+    const theme = bar.querySelector('[data-action="theme"]'), label = `Theme: ${name}`;
+    build(theme, { "aria-label": label, title: label }, []).textContent = name;
+  };
+  return { elements: [bar, keys, caption], keys, show, playing, themed };
 }
 
 /**
@@ -384,11 +522,13 @@ function stage(el, storyboard, options = {}) {
   }
   const story = timeline(storyboard), { boxes, steps } = story, last = Math.max(0, steps.length - 1);
   const title = words(storyboard.title) || "Picture";
-  const drawn = picture(storyboard, story), view = viewport(drawn, title), panel = detailsPanel(close, list(storyboard.details));
-  const bar = controls(last, { visit, move, play, keys, zoom: view.zoom, fit: view.fit });
+  const drawn = picture(storyboard, story), view = viewport(drawn, title), { zoom, fit } = view;
+  const panel = detailsPanel(close, list(storyboard.details));
+  const find = finder(story, drawn, view.see, (group) => (group ?? root).focus({ preventScroll: true }));
+  const bar = controls(last, { visit, move, play, keys, zoom, fit, find: find.open, theme: () => wear(1) });
   const names = { class: "wb-player", role: "group", "aria-label": `Player: ${title}` };
-  const body = html("div", { class: "wb-body" }, view.element, panel.element);
-  const root = html("div", { ...names, tabindex: -1 }, ...bar.elements, body);
+  const body = html("div", { class: "wb-body" }, view.element, view.map.element, panel.element);
+  const root = html("div", { ...names, tabindex: -1 }, ...bar.elements, find.element, body);
   let position = -1, timer = 0, selected = null, current = null;
 
   function go(target) {
@@ -396,7 +536,7 @@ function stage(el, storyboard, options = {}) {
     if (wanted === before) return;
     const step = steps[wanted], focused = boxOf(document.activeElement), dirty = story.go(wanted);
     position = wanted;
-    dirty.forEach(drawn.draw);
+    dirty.forEach(draw);
     root.dataset.position = String(wanted);
     bar.show(wanted, step);
     if (focused?.state === "future") root.focus({ preventScroll: true }); // a hidden box would lose the keys
@@ -405,6 +545,7 @@ function stage(el, storyboard, options = {}) {
     current?.removeAttribute("data-current");
     current = drawn.groups.get(boxes.get(step?.focus));
     current?.setAttribute("data-current", "");
+    find.again();
     const state = step?.phase === "backward" ? "flowing" : "idle";
     const moved = [...dirty].filter((item) => "d" in item && item.state === state);
     const reached = moved.flatMap((arrow) => [boxes.get(arrow.source), arrow]);
@@ -438,6 +579,16 @@ function stage(el, storyboard, options = {}) {
     if (position === last) go(0);
     else advance();
   }
+  function draw(item) {
+    drawn.draw(item);
+    view.map.draw(item);
+  }
+  function wear(by) {
+    const at = Math.max(0, THEMES.indexOf(el.dataset.wbTheme ?? options.theme));
+    el.dataset.wbTheme = THEMES[(at + by) % THEMES.length];
+    bar.themed(el.dataset.wbTheme);
+    view.settle();
+  }
   function keys() {
     bar.keys.hidden = !bar.keys.hidden;
   }
@@ -465,6 +616,7 @@ function stage(el, storyboard, options = {}) {
   const bound = {
     ArrowRight: () => move(1), ArrowLeft: () => move(-1), Home: () => visit(0), End: () => visit(last),
     " ": play, "?": keys, Escape: () => (!bar.keys.hidden ? keys() : selected ? close() : options.leave?.()),
+    "/": find.open, t: () => wear(1), "+": () => zoom(1.25), "=": () => zoom(1.25), "-": () => zoom(0.8), 0: fit,
   };
   drawn.root.addEventListener("click", (event) => {
     const box = boxOf(event.target);
@@ -474,7 +626,12 @@ function stage(el, storyboard, options = {}) {
     const { key, target } = event, box = boxOf(target);
     if (event.ctrlKey || event.metaKey || event.altKey) return;
     event.stopPropagation(); // or JupyterLab takes the key: `b` would insert a cell
+    if (target.closest("input:not([type=range]), textarea, select")) return; // who types there means letters
     if (target.closest(key === " " ? "button" : key.startsWith("Arrow") ? "pre" : "none")) return;
+    if (event.shiftKey && key in PANS) {
+      event.preventDefault();
+      return view.pan(...PANS[key]);
+    }
     if (key === "Enter" && box) {
       open(box);
       if (selected) panel.element.focus();
@@ -485,8 +642,9 @@ function stage(el, storyboard, options = {}) {
   });
 
   el.replaceChildren(root);
-  for (const item of drawn.groups.keys()) drawn.draw(item);
+  for (const item of drawn.groups.keys()) draw(item);
   pause();
+  wear(0);
   go(options.position ?? story.opening);
   return {
     root,
@@ -514,8 +672,8 @@ function mount(el, storyboard, options = {}) {
   const show = (position) => {
     const { board } = trail[trail.length - 1], inner = trail.length > 1;
     player?.destroy();
-    player = stage(el, board, { position, enter, leave: inner ? () => leave(trail.length - 2) : undefined,
-      moved: inner ? undefined : options.moved });
+    player = stage(el, board, { position, theme: options.theme, enter,
+      leave: inner ? () => leave(trail.length - 2) : undefined, moved: inner ? undefined : options.moved });
     if (!inner) return;
     const crumbs = trail.map(({ name }, i) => i < trail.length - 1
       ? button(`up-${i}`, `Back to ${name}`, () => leave(i), name) : html("span", { "aria-current": "page" }, name));
