@@ -226,3 +226,19 @@ def test_dimensions_move(text: str) -> None:
         return moved, moved._is_view(), torch.autograd.grad((moved * moved).sum(), block)
 
     compare(program)
+
+
+WITHOUT_DERIVATIVE = entries("""
+x.argmax() | x.argmin(0) | x.max(0)[1] | x.max(0)[0] | x.min(1)[0] | x.sort(1)[1] | x.sort(0)[0] | x.argsort(1)
+x.topk(2)[0] | x.topk(2)[1] | x.isnan() | x.isinf() | torch.isclose(x, x) | x.all() | (x > 0).any(1) | x > 1 | ~(x > 1)
+torch.logical_not(x > 1) | (x > 0) & (x < 1) | x[x[0].argsort()[:2].clamp(max=1)] | x.round() | x.sign() | x == x
+""")
+
+
+@pytest.mark.parametrize("text", WITHOUT_DERIVATIVE)
+def test_jvp_through_what_has_no_derivative(text: str) -> None:
+    def program(torch: Any) -> Any:
+        x = torch.tensor([[0.75, 1.25, -0.5], [1.5, 0.5, 2.0]], dtype=torch.float64)
+        return torch.func.jvp(lambda x: eval(text, {"torch": torch, "x": x}), (x,), (x * 2,))
+
+    compare(program)
