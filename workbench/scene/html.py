@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import gzip
 import json
 import re
 from html import escape
@@ -18,6 +19,7 @@ _POLICY = (
     "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:; "
     "base-uri 'none'; form-action 'none'"
 )
+_LARGE = 300_000  # characters of JSON: more are packed
 _PAGE_CSS = """
 :root { color-scheme: light dark; }
 body { margin: 0; background: var(--wb-canvas); color: var(--wb-ink); font: calc(16px * var(--wb-scale))/1.5 system-ui, sans-serif; }
@@ -41,10 +43,15 @@ _PAGE = """<!doctype html>
 <div id="player"></div>
 <noscript>{still}</noscript>
 </main>
-<script type="application/json" id="storyboard">{storyboard}</script>
+<script type="{kind}" id="storyboard">{storyboard}</script>
 <script type="module">
 {player}
-const storyboard = JSON.parse(document.getElementById("storyboard").textContent);
+const held = document.getElementById("storyboard");
+const unpacked = () => {{
+  const packed = new Blob([Uint8Array.from(atob(held.textContent), (each) => each.charCodeAt(0))]);
+  return new Response(packed.stream().pipeThrough(new DecompressionStream("gzip"))).text();
+}};
+const storyboard = JSON.parse(held.type === "application/gzip" ? await unpacked() : held.textContent);
 mount(document.getElementById("player"), storyboard, {{ theme: "{theme}" }});
 </script>
 </body>
@@ -55,13 +62,17 @@ mount(document.getElementById("player"), storyboard, {{ theme: "{theme}" }});
 def to_html(storyboard: Storyboard, theme: str | Theme | None = None) -> str:
     """The storyboard as a page that holds everything it needs; it opens in the theme, or as its reader likes it."""
     chosen = "auto" if theme is None else theme_named(theme).name
+    kind, data = "application/json", embedded(storyboard)
+    if len(data) > _LARGE:  # the steps of a long story are much alike
+        kind, data = "application/gzip", base64.b64encode(gzip.compress(data.encode(), mtime=0)).decode()
     return _PAGE.format(
         policy=escape(_POLICY),
         title=escape(storyboard.title or "Autograd workbench"),
         style=live_css(":root") + _asset("player.css") + _PAGE_CSS,
         still=img(storyboard, theme or "light"),
         theme=chosen,
-        storyboard=embedded(storyboard),
+        kind=kind,
+        storyboard=data,
         player=_player(),
     )
 

@@ -159,7 +159,8 @@ function boxParts(box, holder) {
     parts.push(svg("path", { class: "wb-tie", d }));
   }
   if (["running", "differs", "error"].includes(state)) parts.push(frame("wb-glow", 5));
-  if (kind === "group") parts.push(svg("rect", { class: "wb-back", x: x + 5, y: y + 5, width: w, height: h, rx: round }));
+  const behind = { x: x + 5, y: y + 5, width: w, height: h, rx: round };
+  if (kind === "group") parts.push(svg("rect", { class: "wb-back", ...behind }));
   parts.push(frame("wb-frame", 0));
   if (kind === "output") parts.push(frame("wb-inner", -4));
   if (kind in CHART) {
@@ -593,7 +594,7 @@ function stage(el, storyboard, options = {}) {
     bar.keys.hidden = !bar.keys.hidden;
   }
   function open(box) {
-    if (options.enter?.(box, steps[position], steps[position - 1])) return;
+    if (options.enter?.(box, position)) return;
     close();
     selected = box;
     drawn.groups.get(box).setAttribute("aria-expanded", "true");
@@ -648,7 +649,7 @@ function stage(el, storyboard, options = {}) {
   go(options.position ?? story.opening);
   return {
     root,
-    at: () => steps[position],
+    at: () => position,
     go: visit,
     destroy() {
       pause();
@@ -660,8 +661,8 @@ function stage(el, storyboard, options = {}) {
 }
 
 /**
- * Build the player inside `el`. A group that has an inside opens: its own picture takes the place of the whole one's, at
- * the same moment, and the way back stands above it.
+ * Build the player inside `el`. A group that has an inside opens: its own picture takes the place of the whole one's,
+ * at the same moment, and the way back stands above it.
  * @param {HTMLElement} el @param {Storyboard} storyboard @param {Options} [options]
  * @returns {{go: (position: number) => void, destroy: () => void}}
  */
@@ -678,24 +679,29 @@ function mount(el, storyboard, options = {}) {
     const crumbs = trail.map(({ name }, i) => i < trail.length - 1
       ? button(`up-${i}`, `Back to ${name}`, () => leave(i), name) : html("span", { "aria-current": "page" }, name));
     const way = html("nav", { class: "wb-trail", "aria-label": "Where this is" });
-    way.append(...crumbs.flatMap((crumb, i) => (i ? [html("span", { "aria-hidden": "true" }, "›"), crumb] : [crumb])));
+    const then = () => html("span", { "aria-hidden": "true" }, "›");
+    way.append(...crumbs.flatMap((crumb, i) => (i ? [then(), crumb] : [crumb])));
     player.root.prepend(way);
   };
-  function enter(box, step, before) {
+  function enter(box, outer) {
     if (!Object.hasOwn(insides, box.id)) return false;
-    const board = insides[box.id], steps = list(board.steps);
+    const around = list(trail[trail.length - 1].board.steps), board = insides[box.id], steps = list(board.steps);
     // The first of the inner steps that the outer one stands for, else the last before it.
-    const first = steps.findIndex((each) => when(each) > when(before)), past = when(step);
-    trail.push({ name: words(box.title), board });
-    show(first >= 0 && when(steps[first]) <= past ? first : first < 0 ? steps.length - 1 : Math.max(0, first - 1));
+    const first = steps.findIndex((each) => when(each) > when(around[outer - 1])), past = when(around[outer]);
+    const last = first < 0 ? steps.length - 1 : Math.max(0, first - 1);
+    const inner = first >= 0 && when(steps[first]) <= past ? first : last;
+    trail.push({ name: words(box.title), board, outer, inner });
+    show(inner);
     player.root.focus({ preventScroll: true });
     return true;
   }
   function leave(depth) {
-    const past = when(player.at());
-    trail.length = depth + 1;
-    const steps = list(trail[depth].board.steps), found = steps.findIndex((each) => when(each) >= past);
-    const position = found < 0 ? steps.length - 1 : found;
+    let position = player.at();
+    while (trail.length > depth + 1) {
+      const { board, outer, inner } = trail.pop(), past = when(list(board.steps)[position]);
+      const steps = list(trail[trail.length - 1].board.steps), found = steps.findIndex((each) => when(each) >= past);
+      position = position === inner ? outer : found < 0 ? steps.length - 1 : found; // where it was, or has come to
+    }
     show(position);
     player.root.focus({ preventScroll: true });
     if (!depth) options.moved?.(position);
