@@ -108,6 +108,15 @@ class Lesson:
     def player(self, title: str) -> Player:
         return Player(self.page, title)
 
+    def players(self) -> list[Player]:
+        """All players, from top to bottom, whatever they are called."""
+
+        class Nth(Player):
+            def __init__(self, page: Page, root: Locator) -> None:
+                self.page, self.root = page, root
+
+        return [Nth(self.page, root) for root in self.page.locator(".wb-player:not(.wb-stepper)").all()]
+
     def cells(self) -> int:
         """How many cells the notebook has."""
         return self.page.evaluate(_CELLS)
@@ -142,7 +151,7 @@ def study(name: str, place: Path) -> Iterator[Lesson]:
         assert page.locator(".wb-player").count() == 0
         lab.run_all(page)
         page.wait_for_function(f"document.querySelectorAll('.wb-player').length === {len(stills)}")
-        players = page.locator(".wb-player").all()
+        players = page.locator(".wb-player:not(.wb-stepper)").all()
         titles = [player.get_attribute("aria-label").removeprefix("Player: ") for player in players]
         positions = [player.locator(".wb-position").text_content() for player in players]
         opened = dict(zip(titles, positions, strict=True))

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 
 import pytest
 from lesson_page import Lesson, Player, study
-from playwright.sync_api import Locator
 
 PUSHING, FUNCTIONS = "09-pushing-forward.ipynb", "10-functions-of-functions.ipynb"
 
@@ -17,28 +16,18 @@ def lesson(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
         yield lesson
 
 
-def players(lesson: Lesson) -> list[Player]:
-    """All of a lesson's players, from top to bottom, whatever they are called."""
-
-    class Nth(Player):
-        def __init__(self, root: Locator) -> None:
-            self.page, self.root = lesson.page, root
-
-    return [Nth(root) for root in lesson.page.locator(".wb-player").all()]
-
-
 def shown(player: Player) -> set[str]:
     """The titles of what is there."""
     return set(player.boxes())
 
 
 def test_both_pictures_of_a_lesson_stand_still_first_and_say_what_they_show(lesson: Lesson) -> None:
-    assert len(lesson.stills) == len(players(lesson)) == 2
+    assert len(lesson.stills) == len(lesson.players()) == 2
     assert all("Levels: " in alt and width > 200 and height > 200 for alt, width, height in lesson.stills)
 
 
 def test_every_picture_is_stepped_from_the_first_step_to_the_last_and_back(lesson: Lesson) -> None:
-    for player in players(lesson):
+    for player in lesson.players():
         player.press("Home")
         first = shown(player)
         last = int(player.says("position").partition(" / ")[2])
@@ -52,7 +41,7 @@ def test_every_picture_is_stepped_from_the_first_step_to_the_last_and_back(lesso
 
 
 def test_the_lanes_and_the_storeys_are_there_in_the_end(lesson: Lesson) -> None:
-    upper, lower = players(lesson)
+    upper, lower = lesson.players()
     for player in (upper, lower):
         player.press("End")
     if "tangent of sin" in shown(upper):  # lesson 9
@@ -65,7 +54,7 @@ def test_the_lanes_and_the_storeys_are_there_in_the_end(lesson: Lesson) -> None:
 
 
 def test_a_click_shows_what_a_tangent_or_a_node_is_made_of(lesson: Lesson) -> None:
-    player = players(lesson)[0]
+    player = lesson.players()[0]
     player.press("End")
     box = "tangent of mul" if "tangent of mul" in shown(player) else "CosBackward0"
     player.open(box)
@@ -77,6 +66,6 @@ def test_a_click_shows_what_a_tangent_or_a_node_is_made_of(lesson: Lesson) -> No
 def test_axe_finds_nothing_in_either_theme(lesson: Lesson) -> None:
     for theme in ("Dark", "Light"):
         lesson.put_on(theme)
-        for player in players(lesson):
+        for player in lesson.players():
             player.press("End")
         lesson.assert_accessible()

@@ -332,6 +332,7 @@ function viewport(drawn, title) {
     if (left || top) element.scrollBy({ left, top, behavior: smooth && !calm() ? "smooth" : "auto" });
   };
   const survey = () => {
+    if (!scale) return; // scrolled before it was first settled
     const port = element.getBoundingClientRect(), all = drawn.root.getBoundingClientRect();
     const { clientWidth: wide, clientHeight: high } = element, room = getComputedStyle(element).maxHeight;
     const large = all.width > MANY * wide || all.height > MANY * Math.max(high, parseFloat(room) || 0);
