@@ -1,0 +1,342 @@
+"""Finding one's way in a picture: search, zoom, panning, the overview of a large one, and the themes."""
+
+from __future__ import annotations
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from browser_page import open_page
+from player_page import position, press, show
+from player_story import storyboard
+
+from workbench.scene.model import Box, Scene, Step
+from workbench.scene.storyboard import Storyboard
+from workbench.scene.theme import THEMES
+
+STORY = storyboard().to_dict()
+WIDTH = "Number(document.querySelector('.wb-picture').getAttribute('width'))"
+WIDTH += f" / {STORY['width']}"
+WHERE = "(() => { const v = document.querySelector('.wb-view'); return [v.scrollLeft, v.scrollTop]; })()"
+FOUND = "[...document.querySelectorAll('[data-found]')].map((g) => [g.dataset.id, g.dataset.found])"
+MIDDLE = """() => { const v = document.querySelector('.wb-view').getBoundingClientRect();
+    const p = document.querySelector('.wb-picture').getBoundingClientRect();
+    return [(v.x + v.width / 2 - p.x) / p.width, (v.y + v.height / 2 - p.y) / p.height]; }"""
+
+
+def wide() -> dict:
+    """Boxes in forty rows of forty, as a chart: far larger than any window."""
+    boxes = {
+        f"b{n}": Box(f"b{n}", "event", f"e{n}", place=(120 * (n % 40), 60 * (n // 40), 100, 40)) for n in range(1600)
+    }
+    steps = [Step(f"Number {n}.", focus=f"b{n}", boxes={f"b{n}": {"state": "running"}}) for n in (0, 820, 1599)]
+    return Storyboard(Scene("wide", boxes), steps).to_dict()
+
+
+WIDE = wide()
+
+
+@pytest.fixture(scope="module")
+def browser_tab():
+    with open_page() as page:
+        page.emulate_media(reduced_motion="reduce")
+        yield page
+
+
+@pytest.fixture
+def page(browser_tab):
+    show(browser_tab, STORY)
+    yield browser_tab
+    assert browser_tab.console_errors == []
+    assert browser_tab.requests_outside == []
+
+
+@pytest.fixture
+def large(page):
+    show(page, WIDE)
+    page.locator(".wb-player").focus()
+    page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+    return page
+
+
+def in_sight(page, id: str) -> bool:
+    box = page.locator(f'[data-id="{id}"] .wb-frame').bounding_box()
+    view = page.locator(".wb-view").bounding_box()
+    return all(view[low] <= box[low] and box[low] + box[size] <= view[low] + view[size]
+               for low, size in (("x", "width"), ("y", "height")))  # fmt: skip
+
+
+def test_slash_finds_by_name_and_enter_goes_from_one_match_to_the_next(page):
+    page.locator(".wb-player").focus()
+    page.keyboard.press("/")
+    page.keyboard.type("sQua")
+    status = page.locator(".wb-find [role=status]")
+    assert status.inner_text() == "1 of 1: Square"
+    assert page.evaluate(FOUND) == [["n1", "at"]]
+    page.get_by_role("searchbox", name="Find by name or operation").fill("x")
+    assert page.evaluate(FOUND) == [["x", "at"], ["n1.x", "too"]]
+    for key, said in (("Enter", "2 of 2: x"), ("Enter", "1 of 2: x"), ("Shift+Enter", "2 of 2: x")):
+        page.keyboard.press(key)
+        assert status.inner_text() == said
+    assert page.evaluate(FOUND) == [["x", "too"], ["n1.x", "at"]]
+    page.keyboard.press("Escape")
+    assert page.evaluate(FOUND) == [] and not page.locator(".wb-find").is_visible()
+    assert page.evaluate("document.activeElement.dataset.id") == "n1.x"
+    page.keyboard.press("Enter")
+    assert page.locator(".wb-panel-title").inner_text() == "x"
+
+
+def test_an_operation_is_found_by_what_it_is(page):
+    press(page, "find")
+    page.keyboard.type("operation")
+    assert [id for id, _ in page.evaluate(FOUND)] == ["n2", "n3"]
+
+
+def test_the_search_looks_at_what_is_there_and_follows_the_steps(page):
+    page.evaluate("player.go(0)")
+    press(page, "find")
+    page.keyboard.type("loss")
+    assert page.locator(".wb-hits").inner_text() == "nothing found here" and page.evaluate(FOUND) == []
+    page.evaluate("player.go(2)")
+    assert page.evaluate(FOUND) == [["loss", "at"]]
+    page.locator(".wb-find [data-action=leave]").click()
+    assert page.evaluate("document.activeElement.dataset.id") == "loss"
+    assert page.evaluate(FOUND) == []
+
+
+def test_who_types_into_the_search_steps_and_zooms_nothing(page):
+    before = page.evaluate(WIDTH)
+    press(page, "find")
+    page.keyboard.type("t+-0 ?/b")
+    for key in ("ArrowLeft", "ArrowRight", "Home", "End"):
+        page.keyboard.press(key)
+    assert page.get_by_role("searchbox").input_value() == "t+-0 ?/b"
+    assert position(page) == "3 / 8" and page.evaluate(WIDTH) == before
+    assert page.evaluate("leaked") == []
+
+
+def test_matches_are_told_by_more_than_colour(page):
+    press(page, "find")
+    page.keyboard.type("x")
+    looks = page.evaluate("""() => ["x", "n1.x", "n2"].map((id) => { const style = getComputedStyle(
+        document.querySelector(`[data-id="${id}"] .wb-ring`));
+        return [style.strokeWidth, style.strokeDasharray, style.stroke === "none"]; })""")
+    assert looks == [["5px", "none", False], ["3px", "3px, 3px", False], ["2px", "none", True]]
+
+
+def test_a_match_far_away_comes_into_sight(large):
+    page = large
+    for name in ("e1599", "e39", "e1560"):
+        page.keyboard.press("/")
+        page.keyboard.type(name)
+        assert in_sight(page, f"b{name[1:]}"), name
+        page.keyboard.press("Escape")
+
+
+def test_keys_zoom_and_fit(page):
+    page.locator(".wb-player").focus()
+    for key, scale in (("+", 1.25), ("=", 1.5625), ("-", 1.25), ("-", 1), ("-", 0.8)):
+        page.keyboard.press(key)
+        assert page.evaluate(WIDTH) == pytest.approx(scale)
+    page.keyboard.press("0")
+    assert 1 <= page.evaluate(WIDTH) <= 2
+
+
+@pytest.mark.parametrize("theme", ["light", "projector"])
+@pytest.mark.parametrize("size", [(1280, 900), (400, 500)])
+def test_fit_never_makes_text_too_small(page, theme, size):
+    page.set_viewport_size({"width": size[0], "height": size[1]})
+    try:
+        for story in (STORY, WIDE):
+            show(page, story)
+            wear(page, theme)
+            for _ in range(2):
+                drawn = page.evaluate("document.querySelector('.wb-picture text').getBoundingClientRect().height / "
+                                      "document.querySelector('.wb-picture text').getBBox().height")  # fmt: skip
+                assert drawn * 12 >= (18 if theme == "projector" else 12) - 0.01
+                press(page, "fit")
+    finally:
+        page.set_viewport_size({"width": 1280, "height": 900})
+
+
+def test_the_wheel_zooms_with_ctrl_about_the_pointer_and_scrolls_without(large):
+    page = large
+    view = page.locator(".wb-view").bounding_box()
+    page.evaluate("document.querySelector('.wb-view').scrollTo(900, 700)")
+    at = view["x"] + 300, view["y"] + 200
+    point = """([x, y]) => { const p = document.querySelector('.wb-picture').getBoundingClientRect();
+        return [(x - p.x) / p.width, (y - p.y) / p.height]; }"""
+    width = "document.querySelector('.wb-picture').getBoundingClientRect().width"
+    before, wide = page.evaluate(point, at), page.evaluate(width)
+    page.mouse.move(*at)
+    page.keyboard.down("Control")
+    page.mouse.wheel(0, -120)
+    page.keyboard.up("Control")
+    page.wait_for_function(f"{width} > {wide * 1.2}")
+    assert page.evaluate(point, at) == pytest.approx(before, abs=0.001)
+    grown = page.evaluate(width)
+    page.mouse.wheel(0, 120)
+    page.wait_for_function(f"{WHERE}[1] > 0")
+    assert page.evaluate(width) == grown
+
+
+def test_zooming_keeps_what_is_in_the_middle_there(large):
+    page = large
+    page.evaluate("document.querySelector('.wb-view').scrollTo(1500, 900)")
+    before = page.evaluate(MIDDLE)
+    for action in ("in", "in", "out"):
+        press(page, action)
+        assert page.evaluate(MIDDLE) == pytest.approx(before, abs=0.002)
+
+
+def test_dragging_moves_the_picture_and_opens_nothing(large):
+    page = large
+    page.evaluate("document.querySelector('.wb-view').scrollTo(600, 200)")
+    box = page.locator('[data-id="b209"]').bounding_box()
+    page.mouse.move(box["x"] + 5, box["y"] + 5)
+    page.mouse.down()
+    page.mouse.move(box["x"] - 95, box["y"] - 45, steps=4)
+    page.mouse.up()
+    assert page.evaluate(WHERE) == pytest.approx([700, 250], abs=3)
+    assert not page.locator(".wb-details").is_visible()
+    page.locator('[data-id="b209"]').click()
+    assert page.locator(".wb-details").is_visible()
+
+
+def test_keys_move_the_picture_and_do_not_step(large):
+    page = large
+    page.evaluate("document.querySelector('.wb-view').scrollTo(400, 300)")
+    before = position(page)
+    for key, there in (("Right", [480, 300]), ("Down", [480, 380]), ("Left", [400, 380]), ("Up", [400, 300])):
+        page.keyboard.press(f"Shift+Arrow{key}")
+        assert page.evaluate(WHERE) == there
+    assert position(page) == before
+
+
+def test_a_large_picture_has_an_overview_that_says_where_one_is(large):
+    page = large
+    assert page.locator(".wb-map").is_visible() and page.locator(".wb-map rect").count() == 1601
+    port = "['x', 'y', 'width', 'height'].map((n) => Number(document.querySelector('.wb-port').getAttribute(n)))"
+    page.evaluate("document.querySelector('.wb-view').scrollTo(1000, 800)")
+    page.wait_for_function(f"{port}[0] < 1100")
+    x, y, width, height = page.evaluate(port)
+    assert (x, y) == pytest.approx((1000 - 12, 800 - 12), abs=1)
+    assert width < WIDE["width"] / 3 and height < WIDE["height"] / 2
+    assert page.locator(".wb-map .wb-at-running").count() == 3
+    page.evaluate("player.go(0)")
+    assert page.locator(".wb-map .wb-at-running").count() == 1
+
+
+def test_a_press_on_the_overview_goes_there(large):
+    page = large
+    frame = page.locator(".wb-map").bounding_box()
+    page.mouse.click(frame["x"] + frame["width"] * 0.75, frame["y"] + frame["height"] * 0.25)
+    assert page.evaluate(MIDDLE) == pytest.approx([0.75, 0.25], abs=0.02)
+
+
+def test_a_small_picture_has_no_overview_until_it_is_zoomed(page):
+    assert not page.locator(".wb-map").is_visible()
+    for _ in range(5):
+        press(page, "in")
+    assert page.locator(".wb-map").is_visible()
+
+
+def test_the_view_is_as_wide_with_the_overview_at_every_step(large):
+    page = large
+    before = page.locator(".wb-view").bounding_box()
+    for k in (0, 2, 1):
+        page.evaluate("k => player.go(k)", k)
+        assert page.locator(".wb-view").bounding_box() == before
+
+
+def wear(page, theme: str) -> None:
+    for _ in range(6):
+        if page.evaluate("document.getElementById('here').dataset.wbTheme") == theme:
+            return
+        press(page, "theme")
+    raise AssertionError(f"no press leads to {theme}")
+
+
+def test_the_theme_button_and_its_key_go_round_and_say_so(page):
+    seen = []
+    page.locator(".wb-player").focus()
+    for _ in range(5):
+        page.keyboard.press("t")
+        seen.append(page.locator('[data-action="theme"]').get_attribute("aria-label"))
+    assert seen == ["Theme: light", "Theme: dark", "Theme: projector", "Theme: print", "Theme: auto"]
+
+
+@pytest.mark.parametrize("theme", THEMES)
+def test_a_theme_that_is_chosen_wins_over_the_readers_and_the_hosts(page, theme):
+    wear(page, theme)
+    colours = THEMES[theme].colours
+    canvas = "getComputedStyle(document.querySelector('.wb-player')).getPropertyValue('--wb-canvas').trim()"
+    for scheme in ("light", "dark"):
+        page.emulate_media(color_scheme=scheme)
+        for said in ("true", "false"):
+            page.evaluate("said => { document.body.dataset.jpThemeLight = said }", said)
+            assert page.evaluate(canvas) == colours["canvas"]
+    page.emulate_media(color_scheme="null")
+
+
+@pytest.mark.parametrize("width", [1280, 420])
+@pytest.mark.parametrize("theme", ["light", "dark", "projector", "print"])
+def test_axe_finds_nothing_in_any_theme(page, theme, width):
+    page.set_viewport_size({"width": width, "height": 900})
+    try:
+        wear(page, theme)
+        page.evaluate("player.go(5)")
+        page.locator('[data-id="n1"]').click()
+        press(page, "find")
+        page.keyboard.type("x")
+        press(page, "keys")
+        found = Axe().run(page, ".wb-player")
+        assert found.violations_count == 0, found.generate_report()
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+    finally:
+        page.set_viewport_size({"width": 1280, "height": 900})
+
+
+@pytest.mark.parametrize(("theme", "least"), [("auto", 12), ("dark", 12), ("print", 12), ("projector", 18)])
+def test_no_text_is_smaller_than_its_theme_allows(page, theme, least):
+    wear(page, theme)
+    page.evaluate("player.go(6)")
+    page.locator('[data-id="n1"]').click()
+    press(page, "find")
+    press(page, "keys")
+    sizes = page.evaluate("""() => [...document.querySelectorAll(".wb-player *")]
+        .filter((e) => [...e.childNodes].some((n) => n.nodeType === 3 && n.data.trim()) && e.getClientRects().length)
+        .map((e) => { const m = e.getScreenCTM?.(); return [parseFloat(getComputedStyle(e).fontSize) * (m ? m.a : 1),
+            e.textContent]; })""")
+    assert len(sizes) > 30
+    assert [found for found in sizes if found[0] < least - 0.01] == []
+
+
+def test_every_key_is_in_the_list_and_every_listed_key_does_something(page):
+    press(page, "keys")
+    said = page.locator(".wb-keys").inner_text()
+    for word in ("step", "back", "find", "zoom", "fit", "move the picture", "theme", "close", "this list"):
+        assert word in said
+
+
+@pytest.mark.parametrize("selector", ['[data-action="find"]', '[data-action="theme"]', ".wb-view", ".wb-find input"])
+@pytest.mark.parametrize("theme", ["light", "dark", "projector", "print"])
+def test_the_focus_is_seen(page, theme, selector):
+    wear(page, theme)
+    press(page, "find")
+    page.locator(selector).focus()
+    page.keyboard.press("Shift+Tab")
+    page.keyboard.press("Tab")
+    style = page.evaluate("""() => { const s = getComputedStyle(document.activeElement);
+        return [s.outlineStyle, parseFloat(s.outlineWidth)]; }""")
+    assert style[0] == "solid" and style[1] >= 2
+
+
+def test_on_paper_the_picture_stands_alone_in_black(page):
+    page.emulate_media(media="print", color_scheme="dark")
+    try:
+        assert not page.locator(".wb-bar").is_visible() and page.locator(".wb-sentence").is_visible()
+        ink = "getComputedStyle(document.querySelector('.wb-player')).getPropertyValue('--wb-ink').trim()"
+        assert page.evaluate(ink) == "#000000"
+        wear_nothing = page.evaluate("document.getElementById('here').dataset.wbTheme")
+        assert wear_nothing == "auto"
+    finally:
+        page.emulate_media(media="null", color_scheme="null")
