@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import io
 import sys
 import time
@@ -27,6 +28,10 @@ _PREDICT_FIRST = "Predict first: type what you expect, or switch predicting off.
 
 _widgets: weakref.WeakKeyDictionary[Stepper, StepperView] = weakref.WeakKeyDictionary()
 
+# Emptied before the notebook's variables go when the kernel ends: what was shown then stays.
+_working = [True]
+atexit.register(_working.clear)
+
 
 class StepperView(anywidget.AnyWidget):
     """A stepper in a notebook, in as many views as are wanted. It does not keep the stepper alive."""
@@ -50,7 +55,7 @@ class StepperView(anywidget.AnyWidget):
         if ipython is not None:
             ipython.events.register("post_execute", self.update)
             weakref.finalize(stepper, _leave, ipython, self.update)
-        weakref.finalize(stepper, self.close)
+        weakref.finalize(stepper, _end, self).atexit = False
 
     def whole(self) -> dict[str, Any]:
         """All that a browser has to know."""
@@ -205,6 +210,11 @@ def _guessed(s: Stepper, node: Node) -> list[int]:
 
 def _stops(s: Stepper, node: Node) -> list[Breakpoint]:
     return [stop for stop in s.breakpoints if stop.stops_before(node)]
+
+
+def _end(view: StepperView) -> None:
+    if _working:
+        view.close()
 
 
 def _leave(ipython: Any, heard: Callable[[], None]) -> None:

@@ -29,7 +29,7 @@ function renewed(shown, { picture: news, status }) {
 function easel(story, chose) {
   const kept = (things) => new Map(list(things).map((thing) => [thing.id, { ...thing }]));
   const items = { boxes: kept(story.boxes), arrows: kept(story.arrows) }, { boxes } = items;
-  const drawn = picture(story, items), view = viewport(drawn, words(story.title)), panel = detailsPanel(close);
+  const drawn = picture(story, items), view = viewport(drawn, words(story.title)), panel = detailsPanel(close, []);
   let selected = null, stops = [];
   const draw = (item) => {
     drawn.draw(item);
@@ -279,7 +279,7 @@ function initialize({ model }) {
 }
 function renderLive(view) {
   const { picture: story, status } = view.model.get("shown");
-  if (story) return status ? renderStepper(view) : renderGrowing(view);
+  if (story) return status?.scopes ? renderStepper(view) : renderGrowing(view);
   view.el.replaceChildren(html("p", { class: "wb-player wb-problem" }, GONE));
 }
 

@@ -1,0 +1,300 @@
+"""The stepper in a real JupyterLab: every button and key, edits, branches, predictions, errors, and kernels that go."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import nbformat
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from browser_page import open_page, require_chromium
+from lab import Lab, assert_clean, serve
+from lesson_page import _RUN as RUN
+from lesson_page import _THEME as THEME
+from nbformat.v4 import new_code_cell, new_notebook
+from playwright.sync_api import Page, expect
+
+SETUP = """import workbench
+import workbench as torch
+x = torch.tensor([1.0, 2.0])
+w = torch.tensor(1.0, requires_grad=True)
+b = torch.tensor(0.0, requires_grad=True)
+with workbench.scope("model"):
+    p = w * x + b
+loss = ((p - torch.tensor([3.0, 5.0])) ** 2).mean()
+s = workbench.step(loss)
+s"""
+FAILS = """class Fails(torch.Function):
+    @staticmethod
+    def forward(ctx, x): return x * 2
+    @staticmethod
+    def backward(ctx, grad):
+        if broken: raise ZeroDivisionError("nothing to divide")
+        print("it ran")
+        return grad * 2
+broken = True
+a = torch.tensor(2.0, requires_grad=True)
+f = workbench.step(Fails.apply(a))
+f"""
+LIVE = """import time
+v = torch.tensor([1.0, 2.0], requires_grad=True)
+h = v
+with workbench.live() as trace:
+    for _ in range(4):
+        h = h * v
+        time.sleep(0.2)
+    h.sum().backward()"""
+
+START = RUN.replace('await app.commands.execute("notebook:run-cell")', 'app.commands.execute("notebook:run-cell")')
+
+
+class Stepper:
+    """The stepper's view in a page."""
+
+    def __init__(self, page: Page, title: str = "Graph of loss", nth: int = 0) -> None:
+        self.page = page
+        self.root = page.get_by_role("group", name=f"Stepper: {title}", exact=True).nth(nth)
+
+    def answered(self) -> int:
+        return int(self.root.get_attribute("data-answered"))
+
+    def after(self, act) -> None:
+        """Do something that asks the kernel, and wait for its answer."""
+        before = self.answered()
+        act()
+        expect(self.root).not_to_have_attribute("data-answered", str(before))
+
+    def press(self, *keys: str) -> None:
+        for key in keys:
+            self.root.focus()
+            self.after(lambda key=key: self.page.keyboard.press(key))
+
+    def click(self, action: str) -> None:
+        self.after(self.root.locator(f'[data-action="{action}"]').click)
+
+    def says(self, part: str) -> str:
+        return self.root.locator(f".wb-{part}").text_content()
+
+    def box(self, title: str):
+        return self.root.locator(".wb-box:not(.wb-kind-saved)", has=self.page.get_by_text(title, exact=True))
+
+    def lines(self, title: str) -> list[str]:
+        return self.box(title).locator("text").all_text_contents()[1:]
+
+    def state(self, title: str) -> str:
+        return self.box(title).get_attribute("data-state")
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
+    require_chromium()
+    folder, home = tmp_path_factory.mktemp("lessons"), tmp_path_factory.mktemp("home")
+    metadata = {"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}}
+    nbformat.write(new_notebook(cells=[new_code_cell(SETUP)], metadata=metadata), folder / "steps.ipynb")
+    with serve(folder, home) as lab:
+        yield lab
+
+
+@pytest.fixture
+def page(server: Lab) -> Iterator[Page]:
+    with open_page((1400, 900)) as page:
+        server.open(page, "steps.ipynb")
+        server.run_all(page)
+        page.wait_for_selector(".wb-stepper")
+        yield page
+        assert_clean(page)
+        for kernel in server.ask("api/sessions"):
+            server.ask(f"api/sessions/{kernel['id']}", "DELETE")
+
+
+def run(page: Page, code: str) -> str:
+    """Run a cell at the end; what it printed."""
+    page.evaluate(RUN, code)
+    page.wait_for_function(
+        "() => window.jupyterapp.shell.currentWidget.sessionContext.session.kernel.status === 'idle'"
+    )
+    return page.evaluate("""() => { const cells = window.jupyterapp.shell.currentWidget.content.widgets;
+        return cells.at(-1).outputArea.node.innerText.trim(); }""")
+
+
+def test_buttons_step_run_back_and_code_sees_it(page: Page) -> None:
+    s = Stepper(page)
+    assert s.says("sentence") == "Backward starts at loss with the gradient 1.0."
+    assert s.says("standing") == "0 of 7 nodes run · next: MeanBackward0"
+    s.click("step")
+    assert s.state("MeanBackward0") == "running" and s.state("PowBackward0") == "ready"
+    assert s.root.locator(".wb-sentence[aria-live=polite]").text_content() == (
+        "MeanBackward0 receives the gradient 1.0; it sends [0.5 0.5] to PowBackward0."
+    )
+    assert run(page, "print(s.position, s.done, w.grad)") == "1 False None"
+    s.click("run")
+    assert s.lines("w")[-1] == "grad -8.0" and s.state("w") == "done"
+    assert run(page, "print(s.done, w.grad.item())") == "True -8.0"
+    s.click("back")
+    assert s.lines("w")[-1] == "waits: -8.0"
+    assert run(page, "print(w.grad); s.back(2)").startswith("None")
+    expect(s.root.locator(".wb-standing")).to_have_text("4 of 7 nodes run · next: b")
+
+
+def test_every_key(page: Page) -> None:
+    s = Stepper(page)
+    s.press("ArrowRight", "s")
+    assert s.says("standing").startswith("2 of 7")
+    s.press("ArrowLeft")
+    assert s.says("standing").startswith("1 of 7")
+    s.press("b")
+    assert s.root.locator(".wb-stop").count() == 1
+    assert s.box("PowBackward0").get_attribute("aria-label").endswith(", breakpoint")
+    s.press("b")
+    assert s.root.locator(".wb-stop").count() == 0
+    s.root.focus()
+    page.keyboard.press("u")
+    page.keyboard.type("add")
+    s.after(lambda: page.keyboard.press("Enter"))
+    assert s.says("standing").endswith("next: AddBackward0") and s.says("sentence").endswith("Stopped: add.")
+    s.press("o")
+    assert s.says("standing").startswith("6 of 7")
+    s.press("r")
+    assert s.says("sentence").endswith("the backward is over.")
+    s.press("ArrowLeft", "ArrowLeft", "ArrowLeft")
+    s.root.focus()
+    page.keyboard.press("e")
+    page.keyboard.type("0.5")
+    s.after(lambda: page.keyboard.press("Enter"))
+    assert s.lines("b")[-1] == "changed to 0.5"
+    page.keyboard.press("Escape")
+    s.press("r")
+    assert s.root.locator("[name=switch]").input_value() == "1"
+    assert run(page, "print(b.grad.item())") == "0.5"
+    s.press("n")
+    assert run(page, "print(s.branch.name, b.grad.item())") == "main -5.0"
+    s.press("p")
+    assert s.root.locator('[data-action="predict"]').get_attribute("aria-pressed") == "true"
+    s.root.focus()
+    page.keyboard.press("?")
+    keys = s.root.locator(".wb-keys")
+    assert keys.is_visible()
+    for key in ("→ or s", "←", "r", "u", "o", "b", "e", "p", "n", "?"):
+        assert keys.locator("kbd", has_text=key).count()
+    page.keyboard.press("Escape")
+    assert not keys.is_visible()
+
+
+def test_boxes_are_chosen_by_tab_and_opened_by_enter(page: Page) -> None:
+    s = Stepper(page)
+    s.box("MulBackward0").focus()
+    assert s.says("node") == "MulBackward0:"
+    assert s.box("MulBackward0").locator(".wb-ring").evaluate("ring => getComputedStyle(ring).strokeWidth") == "3px"
+    page.keyboard.press("Enter")
+    assert s.says("panel-title") == "MulBackward0"
+    page.keyboard.press("Escape")
+    assert not s.root.locator(".wb-details").is_visible()
+    s.after(lambda: page.keyboard.press("b"))
+    s.click("run")
+    assert s.says("standing").endswith("next: MulBackward0")
+
+
+def test_a_gradient_is_edited_and_branches_are_switched(page: Page) -> None:
+    s = Stepper(page)
+    s.root.locator("[name=until]").fill("mul")
+    s.click("until")
+    s.root.locator("[name=edit]").fill("[0, 0]")
+    s.click("edit")
+    assert s.lines("MulBackward0")[-1] == "changed to [0. 0.]"
+    s.click("run")
+    assert s.lines("w")[-1] == "grad 0.0"
+    s.click("back")
+    s.click("back")
+    s.click("run")
+    assert s.lines("w")[-1] == "grad -8.0"
+    branches = s.root.locator("[name=switch]")
+    assert branches.locator("option").all_text_contents() == ["main: 7 steps", "branch 1: 7 steps"]
+    s.after(lambda: branches.select_option("0"))
+    assert s.lines("w")[-1] == "grad 0.0"
+    s.click("back")
+    s.root.locator("[name=edit]").fill("two")
+    s.click("edit")
+    assert s.says("said").startswith("Type a number such as 0.5")
+
+
+def test_predicting(page: Page) -> None:
+    s = Stepper(page)
+    s.click("predict")
+    s.root.focus()
+    page.keyboard.press("s")  # nothing is typed yet: it goes to the field
+    page.keyboard.type("[0.5, 0.55]")
+    s.after(lambda: page.keyboard.press("Enter"))
+    assert s.says("said") == "Your prediction of what MeanBackward0 sends to PowBackward0: off by 7 %."
+    s.click("step")
+    assert s.says("said").startswith("Predict first") and s.says("standing").startswith("1 of 7")
+    s.click("predict")
+    s.click("step")
+    assert s.says("standing").startswith("2 of 7")
+
+
+def test_an_error_is_marked_and_what_is_printed_is_shown(page: Page) -> None:
+    run(page, FAILS)
+    s = Stepper(page, "Autograd graph")
+    s.root.wait_for()
+    s.click("step")
+    assert s.says("said") == "ZeroDivisionError: nothing to divide"
+    assert s.state("FailsBackward") == "error"
+    run(page, "broken = False")
+    s.click("back")
+    s.click("run")
+    assert s.says("printed") == "Printed: it ran\n" and s.lines("a")[-1] == "grad 2.0"
+    s.click("back")
+    assert s.lines("a")[-1] == "waits: 2.0"
+
+
+def test_two_views_of_one_stepper_show_the_same(page: Page) -> None:
+    Stepper(page).click("step")
+    run(page, "s")
+    second = Stepper(page, nth=1)
+    second.root.wait_for()
+    assert second.says("standing") == Stepper(page).says("standing")
+    second.click("step")
+    expect(Stepper(page).root.locator(".wb-standing")).to_have_text("2 of 7 nodes run · next: SubBackward0")
+
+
+def test_a_kernel_that_goes_leaves_a_sentence_and_dim_buttons(page: Page, server: Lab) -> None:
+    s = Stepper(page)
+    s.click("step")
+    server.shut_kernel_down(page)
+    expect(s.root.locator(".wb-sentence")).to_contain_text("The kernel that this stepper ran in is gone")
+    for action in ("step", "back", "run", "until", "over", "predict", "breakpoint", "edit"):
+        button = s.root.locator(f'[data-action="{action}"]')
+        assert button.get_attribute("aria-disabled") == "true"
+        button.evaluate("button => button.click()")
+    assert s.state("MeanBackward0") == "running"  # what was shown stays
+
+
+def test_a_busy_kernel_is_said_to_be_busy(page: Page) -> None:
+    s = Stepper(page)
+    page.evaluate(START, "import time; time.sleep(3)")
+    s.root.locator('[data-action="step"]').click()
+    expect(s.root.locator(".wb-standing")).to_have_text("The kernel is busy; this waits for its turn.")
+    expect(s.root.locator(".wb-standing")).to_contain_text("1 of 7", timeout=10_000)
+
+
+def test_axe_finds_nothing_in_either_theme(page: Page) -> None:
+    s = Stepper(page)
+    s.press("s", "s", "p", "b")
+    for theme in ("Dark", "Light"):
+        page.evaluate(THEME, f"JupyterLab {theme}")
+        page.wait_for_function(f"document.body.dataset.jpThemeLight === '{str(theme == 'Light').lower()}'")
+        found = Axe().run(page, ".wb-stepper")
+        assert found.violations_count == 0, found.generate_report()
+
+
+def test_live_draws_the_graph_while_the_cell_runs(page: Page) -> None:
+    page.evaluate(START, LIVE)
+    count = "() => document.querySelectorAll('.wb-player:not(.wb-stepper) .wb-kind-op').length"
+    seen = {page.evaluate(count)}
+    page.wait_for_function(f"({count})() >= 2")
+    seen.add(page.evaluate(count))
+    player = page.get_by_role("group", name="Player: Autograd graph")
+    player.wait_for(timeout=20_000)
+    assert min(seen) < 5
+    assert run(page, "print(repr(trace.show()).splitlines()[0])") == "Autograd graph"
+    assert player.locator(".wb-box").count() > 5
