@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from axe_playwright_python.sync_playwright import Axe
 from browser_page import open_page
 from player_page import position, press, show, states
 
@@ -96,6 +97,17 @@ def test_only_moves_of_the_whole_picture_are_told(page):
     assert page.evaluate("window.moves") == []
     page.evaluate("window.player.go(0)")
     assert trail(page) == [] and position(page) == "1 / 7"
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_no_violation_inside_a_group(page, scheme):
+    page.emulate_media(color_scheme=scheme)
+    try:
+        page.locator(".wb-kind-group").click()
+        found = Axe().run(page, ".wb-player")
+        assert found.violations_count == 0, found.generate_report()
+    finally:
+        page.emulate_media(color_scheme="null")
 
 
 def test_a_saved_page_packs_its_steps_and_plays_them(browser_tab, picture, tmp_path):

@@ -31,7 +31,8 @@ class Trace(Timeline):
     def show(self, view: str = "graph", **options: Any) -> Picture:
         """The trace as a picture to step through: live in a notebook, where the widgets' packages are there.
 
-        `view` is one of workbench.views; `show("memory", against=other)` draws another trace over this one.
+        `view` is one of workbench.views; `show("memory", against=other)` draws another trace over this one. In a graph
+        of more than 150 nodes, scopes and repeated patterns are boxes; `show("graph", open=["layer1"])` opens one.
         """
         from .views import storyboard
 
