@@ -109,12 +109,12 @@ function stepperControls(first, view, ask, chosen) {
   const sentence = html("p", { class: "wb-sentence", "aria-live": "polite" }), standing = line("wb-standing");
   const said = line("wb-said"), warnings = line("wb-warnings"), printed = line("wb-printed");
   const notes = html("div", { class: "wb-notes", role: "status" }, said, warnings, printed);
-  const questions = row("Prediction"), about = row("Chosen node", node, buttons.breakpoint, waits);
+  const questions = row("Prediction"), about = row("Chosen node", node, buttons.breakpoint, waits, branches);
   const keys = html("dl", { class: "wb-keys" }, ...Object.entries(STEPPER_KEYS)
     .flatMap(([key, meaning]) => [html("dt", {}, html("kbd", {}, key)), html("dd", {}, meaning)]));
   const toggle = () => { keys.hidden = !keys.hidden; };
   const bar = html("div", { class: "wb-bar" }, group(buttons.back, buttons.step, buttons.run),
-    group(until, places, buttons.until), scope, buttons.predict, branches,
+    group(until, places, buttons.until), scope, buttons.predict,
     html("div", { class: "wb-zoom" }, button("out", "Zoom out", () => view.zoom(0.8)),
       button("fit", "Fit to width", view.fit, "Fit"), button("in", "Zoom in", () => view.zoom(1.25)),
       button("keys", "Keys", toggle, "?")));
@@ -151,7 +151,7 @@ function stepperControls(first, view, ask, chosen) {
     off(["run", "until", "over"], gone || !now.next || now.predicts);
     off(["predict", "breakpoint", "edit"], gone);
     const nrs = now.waiting.filter(([id]) => id === box?.id).map(([, i]) => [i, `output ${i}`]), at = nr.value;
-    about.hidden = !box;
+    buttons.breakpoint.hidden = !box;
     waits.hidden = !nrs.length;
     fill(nr, nrs);
     nr.value = nrs.some(([i]) => String(i) === at) ? at : nrs[0]?.[0];
