@@ -51,3 +51,12 @@ def position(page: Page) -> str:
 def press(page: Page, action: str) -> None:
     """Click one of the player's buttons by what it does: "step", "back", "play", …"""
     page.locator(f'[data-action="{action}"]').click()
+
+
+def wear(page: Page, theme: str) -> None:
+    """Press the theme button until the player wears this theme."""
+    for _ in range(6):
+        if page.evaluate("document.getElementById('here').dataset.wbTheme") == theme:
+            return
+        press(page, "theme")
+    raise AssertionError(f"no press leads to {theme}")

@@ -13,6 +13,7 @@ from io import BytesIO
 import pytest
 from PIL import Image
 from scene_samples import loss, square
+from test_scene_hostile import HOSTILE
 
 from workbench.scene import film
 from workbench.scene.dot import to_dot
@@ -233,3 +234,37 @@ def test_mermaid_shows_parts_and_charts():
     told = to_mermaid(Storyboard(Scene("chart", chart)))
     assert 'n0["Values"]' in told and "n1" not in told
     assert "flowchart TD" in to_mermaid(Storyboard(Scene("nothing")))
+
+
+@pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE.keys())
+def test_mermaid_keeps_its_structure_whatever_a_label_says(text):
+    def structure(said: str) -> list[str]:
+        return [re.sub(r'"[^"]*"', '""', line) for line in said.splitlines()]
+
+    def board(text: str) -> Storyboard:
+        boxes = {
+            "r": Box("r", "region", text),
+            "a": Box("a", "function", text, (text,), "error", alt=text, region="r"),
+            "s": Box("s", "saved", text, (text,), "freed", holder="a"),
+            "b": Box("b", "leaf", text),
+        }
+        return Storyboard(Scene(text, boxes, {"ba": Arrow("ba", "b", "a", label=text, state="flowing")}))
+
+    said = to_mermaid(board(text))
+    if text:  # what has no label has no mark for one
+        assert structure(said)[3:] == structure(to_mermaid(board("plain")))[3:]
+    assert len(said.split("---\n")[1].splitlines()) == 1
+    labels = re.findall(r'"([^"]*)"', said.split("---\n", 2)[2])
+    for label in labels:
+        assert re.fullmatch(r"(?:[\w .,+=-]|#\d+;|<br/>)*", label) and "_" not in label
+    said.encode()
+
+
+@pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE.keys())
+def test_a_pdf_and_a_film_of_a_hostile_label_are_whole(text):
+    boxes = {"a": Box("a", "function", text, (text,)), "s": Box("s", "saved", text, (text,), "freed", holder="a")}
+    board = Storyboard(Scene(text, boxes), [Step(text, text)])
+    page = to_pdf(board)
+    assert page.startswith(b"%PDF-") and page.rstrip().endswith(b"%%EOF")
+    assert b"/URI" not in page and b"/JavaScript" not in page.replace(text.encode(errors="replace"), b"")
+    assert Image.open(BytesIO(to_gif(board))).n_frames == 1

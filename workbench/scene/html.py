@@ -22,7 +22,10 @@ _POLICY = (
 _LARGE = 300_000  # characters of JSON: more are packed
 _PAGE_CSS = """
 :root { color-scheme: light dark; }
-body { margin: 0; background: var(--wb-canvas); color: var(--wb-ink); font: calc(16px * var(--wb-scale))/1.5 system-ui, sans-serif; }
+body {
+  margin: 0; background: var(--wb-canvas); color: var(--wb-ink);
+  font: calc(16px * var(--wb-scale))/1.5 system-ui, sans-serif;
+}
 main { max-width: 1200px; margin: 0 auto; padding: 24px 16px; }
 h1 { margin: 0 0 16px; font-size: calc(20px * var(--wb-scale)); overflow-wrap: anywhere; }
 .wb-view { max-height: max(420px, calc(100vh - 240px)); }
@@ -40,8 +43,8 @@ _PAGE = """<!doctype html>
 <body>
 <main>
 <h1>{title}</h1>
-<div id="player"></div>
-<noscript>{still}</noscript>
+<div id="player"><p>The picture appears here when the whole page has loaded.</p></div>
+<noscript><style>#player {{ display: none; }}</style>{still}</noscript>
 </main>
 <script type="{kind}" id="storyboard">{storyboard}</script>
 <script type="module">
@@ -51,7 +54,8 @@ const unpacked = () => {{
   const packed = new Blob([Uint8Array.from(atob(held.textContent), (each) => each.charCodeAt(0))]);
   return new Response(packed.stream().pipeThrough(new DecompressionStream("gzip"))).text();
 }};
-const storyboard = JSON.parse(held.type === "application/gzip" ? await unpacked() : held.textContent);
+let storyboard = null; // of a damaged page the player says so
+try {{ storyboard = JSON.parse(held.type === "application/gzip" ? await unpacked() : held.textContent); }} catch {{}}
 mount(document.getElementById("player"), storyboard, {{ theme: "{theme}" }});
 </script>
 </body>

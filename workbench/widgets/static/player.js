@@ -293,7 +293,7 @@ function overview(drawn, look) {
       marks.set(box, svg("rect", { x: box.x, y: box.y, width: box.w, height: box.h }));
   const frame = { viewBox: `0 0 ${drawn.width} ${drawn.height}`, preserveAspectRatio: "none" };
   const element = svg("svg", { class: "wb-map", "aria-hidden": "true", ...frame }, ...marks.values(), port);
-  element.style.aspectRatio = String(Math.min(4, Math.max(0.25, drawn.width / drawn.height)));
+  element.style.aspectRatio = String(Math.min(4, Math.max(0.5, drawn.width / drawn.height)));
   const point = (event) => {
     const { left, top, width, height } = element.getBoundingClientRect();
     if (event.buttons) look((event.clientX - left) / width, (event.clientY - top) / height);
@@ -337,7 +337,10 @@ function viewport(drawn, title) {
     const { clientWidth: wide, clientHeight: high } = element, room = getComputedStyle(element).maxHeight;
     const large = all.width > MANY * wide || all.height > MANY * Math.max(high, parseFloat(room) || 0);
     map.element.toggleAttribute("hidden", !large);
-    if (large) map.show((port.left - all.left) / scale, (port.top - all.top) / scale, wide / scale, high / scale);
+    const inside = (from, room, most) => [Math.max(0, from), Math.min(most, from + room)].map((at) => at / scale);
+    const [left, right] = inside(port.left - all.left, wide, all.width);
+    const [top, bottom] = inside(port.top - all.top, high, all.height);
+    if (large) map.show(left, top, right - left, bottom - top);
   };
   const resize = (wanted) => {
     scale = Math.min(4, Math.max(0.1, wanted));
