@@ -107,6 +107,14 @@ def test_no_key_leaks_to_the_page(page, selector):
     assert page.evaluate("leaked") == []
 
 
+@pytest.mark.parametrize("selector", [".wb-player", ".wb-button", ".wb-slider", '[data-id="n1"]', ".wb-view"])
+def test_a_host_that_hears_of_keys_first_is_told_to_leave_them(page, selector):
+    # Notebook 7 looks at every key before the player does, and takes it unless the focused element says this.
+    show(page, STORY)
+    page.locator(selector).first.focus()
+    assert page.evaluate("document.activeElement.hasAttribute('data-lm-suppress-shortcuts')")
+
+
 def test_the_hosts_own_shortcuts_still_reach_it(page):
     show(page, STORY)
     page.locator(".wb-player").focus()

@@ -27,11 +27,13 @@ def to_mermaid(storyboard: Storyboard, k: int | None = None, theme: str | Theme 
         there = [box for box in there if box.kind not in ("cell", "tick") and (box.title or box.alt)]
     names = {box.id: f"n{number}" for number, box in enumerate(there)}
     lines = ["---", f"title: {json.dumps(storyboard.title or 'Graph')}", "---", f"flowchart {'LR' if chart else 'TD'}"]
+    parts: list[str] = []
     inside = {region.id: region.title for region in scene.boxes.values() if region.kind == "region"}
     lines += [f"  {names[box.id]}{_box(box)}" for box in there if box.region is None]
     for number, (region, title) in enumerate(inside.items()):
         members = [f"    {names[box.id]}{_box(box)}" for box in there if box.region == region]
         lines += [f"  subgraph r{number}[{_text([clean(title)])}]", *members, "  end"] if members else []
+        parts += [f"r{number}"] if members else []
     links = [f"{names[box.holder]} -.- {names[box.id]}" for box in there if box.holder in names]
     marked = []
     for arrow in scene.arrows.values():
@@ -40,6 +42,11 @@ def to_mermaid(storyboard: Storyboard, k: int | None = None, theme: str | Theme 
             links.append(f"{names[arrow.source]} {_link(arrow, scene)} {names[arrow.target]}")
     lines += [f"  {link}" for link in links]
     lines += [f"  linkStyle {','.join(marked)} stroke:{theme.colours['gradient']}"] if marked else []
+    if parts:
+        look = (
+            f"fill:{theme.colours['region-fill']},stroke:{theme.colours['region-stroke']},color:{theme.colours['ink']}"
+        )
+        lines += [f"  classDef part {look},stroke-dasharray:2 4", f"  class {','.join(parts)} part"]
     return "\n".join([*lines, *_looks(there, names, theme), ""])
 
 

@@ -75,6 +75,9 @@ const html = (name, attributes = {}, ...children) =>
   build(document.createElement(name), attributes, children);
 const svg = (name, attributes = {}, ...children) =>
   build(document.createElementNS("http://www.w3.org/2000/svg", name), attributes, children);
+/** Have a notebook leave the keys alone: Notebook 7 takes some before the event comes down to where they are pressed. */
+const keepKeys = (root) =>
+  root.addEventListener("focusin", ({ target }) => target.setAttribute("data-lm-suppress-shortcuts", "true"));
 const list = (value) => (Array.isArray(value) ? value : []);
 const words = (value) => String(value ?? "");
 const icon = (name) => {
@@ -627,6 +630,7 @@ function stage(el, storyboard, options = {}) {
     const box = boxOf(event.target);
     if (box) open(box);
   });
+  keepKeys(root);
   root.addEventListener("keydown", (event) => {
     const { key, target } = event, box = boxOf(target);
     if (event.ctrlKey || event.metaKey || event.altKey) return;

@@ -225,6 +225,7 @@ function renderStepper({ model, el }) {
     n: () => ask({ do: "switch", text: (shown.status.branch + 1) % shown.status.branches.length }),
     "?": controls.toggle, Escape: () => (controls.keys.hidden ? stage.close() : controls.toggle()),
   };
+  keepKeys(root);
   root.addEventListener("keydown", (event) => {
     const { key, target } = event, box = stage.boxOf(target), typing = target.closest("input, select");
     if (event.ctrlKey || event.metaKey || event.altKey) return;
