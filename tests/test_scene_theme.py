@@ -138,5 +138,6 @@ def test_every_shape_drawn_has_a_colour():
 
 def test_an_unknown_theme_is_refused_in_a_sentence():
     assert theme_named("dark") is DARK and theme_named(DARK) is DARK
-    with pytest.raises(ValueError, match="There is no theme named 'pink'; choose one of dark, light, print, projector."):
+    sentence = "There is no theme named 'pink'; choose one of dark, light, print, projector."
+    with pytest.raises(ValueError, match=sentence):
         theme_named("pink")

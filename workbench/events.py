@@ -19,7 +19,7 @@ The engine writes `if listeners: emit((kind, ...))` with its live objects:
 | `("repeats", node, begins)` | it runs its function again, or has done so; what that makes is in no graph |
 | `("entered", level)` | a function transform begins, with `.kind`, `.number` and the `.size` of its batch |
 | `("left", level)` | it is over |
-| `("pushing", op, args, outputs, level)` | tangents of `outputs` are about to be computed (level None: of dual tensors) |
+| `("pushing", op, args, outputs, level)` | tangents of `outputs` are about to be computed (no level: of dual tensors) |
 | `("pushed", op, outputs, tangents, operands, moved, level)` | they are; `moved`: the tangents of `operands` |
 | `("batched", op, args, outputs, level)` | an operation was run for the whole batch of `level` at once |
 | `("failed", task or None, node or None, exception)` | an error leaves the engine |
