@@ -37,13 +37,21 @@ def geometry_of(view: np.ndarray, base: np.ndarray) -> Geometry:
 def blank(layout: Geometry, dtype: Any) -> np.ndarray:
     """Zeros laid out in memory as `layout` says."""
     shape, strides, _ = layout
-    span = 1 + sum((n - 1) * s for n, s in zip(shape, strides, strict=True)) // dtype.itemsize
+    span = 1 - -_reach(shape, strides) // dtype.itemsize  # rounded up: another dtype's steps may not divide
     return as_strided(np.zeros(max(span, 1), dtype), shape, strides)
 
 
+def _reach(shape: tuple[int, ...], strides: tuple[int, ...]) -> int:
+    """How many bytes the last element lies behind the first."""
+    return sum([(n - 1) * s for n, s in zip(shape, strides, strict=True)])
+
+
 def strided(array: np.ndarray, geometry: Geometry) -> np.ndarray:
-    """The part of an array's memory that `geometry` names."""
+    """The part of an array's memory that `geometry` names; RuntimeError where it lies outside."""
     shape, strides, offset = geometry
+    outside = offset < 0 or offset + _reach(shape, strides) > max(0, _reach(array.shape, array.strides))
+    if (outside and 0 not in shape) or offset % array.itemsize:
+        raise RuntimeError("A view's gradient has another dtype than the view, or the view has left its base's memory.")
     flat = as_strided(array, (1 + offset // array.itemsize,), (array.itemsize,))[offset // array.itemsize :]
     return as_strided(flat, shape, strides)
 
