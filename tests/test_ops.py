@@ -170,7 +170,8 @@ def assert_same_parts(ours: dict[str, Any], others: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("dtype", [w.float32, w.float16], ids=str)
-@pytest.mark.parametrize("op, text", [s for s in SAMPLES if "to_copy" not in s.id])
+# A geometry counts bytes: what the samples name would lie outside the memory of narrower numbers.
+@pytest.mark.parametrize("op, text", [s for s in SAMPLES if "to_copy" not in s.id and "strided" not in s.id])
 def test_narrow_floats_stay_narrow(op: Any, text: str, dtype: Any) -> None:
     def narrow(a: Any) -> Any:
         if isinstance(a, list):
