@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
+import pytest
 from trace_samples import leaf, of_kind
 
 import workbench as torch
@@ -133,3 +136,19 @@ def test_a_trace_from_before_these_facts_is_read():
             seen.pop("base", None)
     (write,) = of_kind(Trace.from_dict(data), "TensorWritten")
     assert write.source is None and write.version == 1
+
+
+def test_a_view_that_refuses_to_say_its_grad_fn_is_recorded_without_asking():
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    with warnings.catch_warnings(), record() as trace:
+        warnings.simplefilter("error")  # a listener that fails warns
+        base = x * 1
+        with torch.no_grad():
+            view = base.view(2)
+        base.mul_(2.0)
+        with pytest.raises(RuntimeError, match="created in no_grad mode"):
+            _ = view.grad_fn
+        (base * base).sum().backward()
+    assert x.grad.tolist() == [8.0, 16.0]
+    assert [failed.error for failed in of_kind(trace, "Failed")] == ["RuntimeError"]
+    assert torch.step((base * 1).sum(), retain_graph=True).pending

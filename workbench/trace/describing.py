@@ -69,7 +69,7 @@ class Describer:
         """Put down a tensor as it is now."""
         serial = tag(tensor)
         self._tensors.add(serial)
-        maker = tensor.grad_fn
+        maker = maker_of(tensor)
         if maker is not None:
             node, nr, grad = tag(maker), tensor.output_nr, None
         else:
@@ -106,8 +106,8 @@ class Describer:
         """Put down the base of a view that was written: it has new values by that, and a new history."""
         base = None if view._meta is None else view._meta.base
         if base is not None and tag(base) in self._tensors:
-            if base.grad_fn is not None:
-                self._place(base.grad_fn, found)
+            if (maker := maker_of(base)) is not None:
+                self._place(maker, found)
             self._describe(base, found)
 
     def _note(self, arg: Any, given: list[Any], tensors: list[Any], found: dict[int, Any]) -> None:
@@ -116,7 +116,7 @@ class Describer:
             tensors.append(arg)
             serial = tag(arg)
             # A leaf is looked at each time: `x.grad = None` and `x.data` change it without a word.
-            if serial not in found and (serial not in self._tensors or arg.grad_fn is None):
+            if serial not in found and (serial not in self._tensors or maker_of(arg) is None):
                 self._describe(arg, found)
             given.append((serial,))
         elif isinstance(arg, list | tuple):
@@ -174,7 +174,7 @@ class Describer:
         users = hasattr(hook, "co_filename") and not hook.co_filename.startswith(OWN)
         line = (hook.co_filename, hook.co_firstlineno) if users else None
         maker = packed.fn if packed.fn is None or hasattr(packed.fn, "next_functions") else node
-        own = [t for t in tensors if (t.grad_fn, t._nr) == (maker, packed.nr)] if maker else []
+        own = [t for t in tensors if (maker_of(t), t._nr) == (maker, packed.nr)] if maker else []
         leaves = [t for t in tensors if packed.leaf is not None and packed.leaf.variable is t]
         of = next((t._tag for t in (*own, *leaves)), None)
         copy = self._copy(array) if isinstance(array, np.ndarray) else None
@@ -244,6 +244,13 @@ class Describer:
 
     def _repeats(self, node: Any, begins: bool) -> None:
         self._repeating = max(0, self._repeating + (1 if begins else -1))
+
+
+def maker_of(tensor: Any) -> Any:
+    """The node that made a tensor: of a view that must not be written to the one it had, as asking might be refused."""
+    meta = tensor._meta
+    refuses = meta is not None and meta.base is not None and meta.creation != "default" and tensor._fn is None
+    return meta.view_fn if refuses else tensor.grad_fn
 
 
 def scope_of(node: Any) -> str | None:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from ..events import tag
+from .describing import maker_of
 from .recorder import Recorder
 
 
@@ -28,11 +29,12 @@ class Finder(Recorder):
         for root in roots:
             self._place(root, found)
         for tensor in tensors:
-            if tensor.grad_fn is not None:
-                self._place(tensor.grad_fn, found)
+            if (maker := maker_of(tensor)) is not None:
+                self._place(maker, found)
             self._describe(tensor, found)
         for tensor in self._held:
-            if tag(tensor) in self._tensors and (tensor.grad_fn is None or tag(tensor.grad_fn) in self._nodes):
+            maker = maker_of(tensor)
+            if tag(tensor) in self._tensors and (maker is None or tag(maker) in self._nodes):
                 self._describe(tensor, found)
         self._raw.append(("found", tuple(found.values())))
         self._learn(named)

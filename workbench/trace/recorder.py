@@ -12,7 +12,7 @@ from typing import Any
 
 from ..events import Event, listeners, next_tag, tag
 from .caller import line_of, user_frame, user_frames, variables
-from .describing import Describer, scope_of
+from .describing import Describer, maker_of, scope_of
 from .reading import Reader
 from .records import Record
 from .values import LIMIT
@@ -89,7 +89,7 @@ class Recorder(Describer):
                 continue
             serial = tag(thing)
             self._names.setdefault(serial, name)
-            maker = thing.grad_fn
+            maker = maker_of(thing)
             if serial not in self._tensors and maker is not None and tag(maker) in self._nodes:
                 self._describe(thing, found)
         if found:
@@ -97,7 +97,7 @@ class Recorder(Describer):
 
     def show(self, tensor: Any, frame: FrameType | None) -> None:
         """Note the graph that made a tensor, as it is."""
-        maker = tensor.grad_fn
+        maker = maker_of(tensor)
         if maker is not None:
             self._find(maker)
         self.look_up(frame)
@@ -123,7 +123,7 @@ class Recorder(Describer):
             node._tag = next_tag()
         self._nodes.add(tag(node))
         for nr, output in enumerate(outputs):
-            if output.grad_fn is not node:
+            if maker_of(output) is not node:
                 self._unlinked[tag(output)] = (node._tag, nr)
             self._describe(output, found)
         saved = self._saved(node, [*tensors, *outputs], found)
@@ -193,7 +193,7 @@ class Recorder(Describer):
         self._describe_base(tensor, found)
         if found:
             self._raw.append(("found", tuple(found.values())))
-        maker = tensor.grad_fn
+        maker = maker_of(tensor)
         serial = tag(maker) if maker is not None and tag(maker) in self._nodes else None
         now = self._copy(tensor)
         line = line_of(user_frame())
@@ -280,7 +280,8 @@ class Recorder(Describer):
     def _has_node(self, tensor: Any) -> bool:
         """Whether a tensor, or what it stands for, is the output of a node."""
         while tensor is not None:
-            if tensor.grad_fn is not None and tag(tensor.grad_fn) in self._nodes:
+            maker = maker_of(tensor)
+            if maker is not None and tag(maker) in self._nodes:
                 return True
             tensor = getattr(tensor, "_value", None)
         return False
