@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import json
-from importlib.resources import files
 from typing import Any
 
 from playwright.sync_api import Page
 
+from workbench.scene.script import asset, script
 from workbench.scene.theme import live_css
 
-STATIC = files("workbench.widgets") / "static"
-SCRIPT, STYLE = ((STATIC / name).read_text(encoding="utf-8") for name in ("player.js", "player.css"))
+SCRIPT, STYLE = script("player.js"), asset("player.css")
 
 _PAGE = """<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Player</title>
 <style>{style}</style></head>

@@ -43,7 +43,6 @@ LONGEST = 300
 # A longer file, and why it is one idea that cannot be two.
 LONGER = {
     "workbench/errors.py": "every sentence the engine refuses with, in one place",
-    "workbench/widgets/static/player.js": "one ES module, which the widget and a saved page load as it is",
 }
 # What a newcomer reads on the first afternoon: the graph and what makes it, without the operations declared on it (one
 # statement each, a file an idea) and without the tools that merely use it. On the second: what transforms add.
@@ -60,6 +59,7 @@ TOOLS = {
     "graph.py",
     "jacobians.py",
     "legacy.py",
+    "parameter.py",
     "printing.py",
     "variable.py",
     "scopes.py",

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from browser_page import open_page
-from player_page import SCRIPT, press, show, states
+from player_page import press, show, states
 from player_story import storyboard
 
 from workbench.scene.model import Arrow, Box, Detail, Scene, Step
+from workbench.scene.script import asset, script
 from workbench.scene.storyboard import Storyboard
 
 STORY = storyboard().to_dict()
@@ -153,9 +156,35 @@ def test_jupyterlabs_theme_wins_over_the_systems(page, scheme):
         page.emulate_media(color_scheme="null")
 
 
-def test_the_module_is_small_plain_and_ends_with_its_exports():
-    assert len(SCRIPT.encode()) < 40_000
-    assert SCRIPT.endswith("\nexport { mount, render }; export default { render };\n")
-    for never in ("innerHTML", "outerHTML", "insertAdjacent", "document.write", "eval(", "import ", "fetch("):
-        assert never not in SCRIPT
-    assert SCRIPT.count("http") == 1  # the name of SVG, which is never asked for
+@pytest.mark.parametrize("name", ["player.js", "stepper.js"])
+def test_a_script_is_small_and_plain(name):
+    text = script(name)
+    assert len(text.encode()) < 40_000
+    for never in (
+        "innerHTML",
+        "outerHTML",
+        "insertAdjacent",
+        "document.write",
+        "eval(",
+        "import ",
+        "export ",
+        "fetch(",
+    ):
+        assert never not in text
+    assert text.count("http") == 2  # the names of HTML and SVG, which are never asked for
+
+
+def test_modules_can_be_joined():
+    modules = ("drawing.js", "window.js", "easel.js", "player.js", "stepper.js")
+    declared = [re.findall(r"^(?:export )?(?:function|const) (\w+)", asset(name), re.MULTILINE) for name in modules]
+    shared = [name for names in declared[:3] for name in names]
+    for own in declared[3:]:
+        assert own and len({*shared, *own}) == len(shared) + len(own), "a name is declared in two modules"
+    for name in modules:
+        for line in asset(name).splitlines():
+            assert line.count("`") % 2 == 0, f"{name}: a text over several lines would lose its indentation: {line}"
+    # What the joined script lacks are comments, imports, exports and indentation, and no code.
+    code = {line.strip() for name in modules for line in asset(name).splitlines()}
+    assert {line for name in ("player.js", "stepper.js") for line in script(name).splitlines()} <= {
+        re.sub(r"(^| )//\s.*$", "", re.sub(r"^export (?=const|function)", "", line)).rstrip() for line in code
+    }

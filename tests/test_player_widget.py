@@ -45,7 +45,7 @@ def test_the_widget_sends_script_style_and_storyboard():
     player, board = Player(storyboard()), storyboard()
     state = player.get_state()
     assert state["storyboard"] == board.to_dict()
-    assert state["_esm"] == SCRIPT
+    assert state["_esm"] == SCRIPT + "export default { render };"
     assert state["_css"].endswith(STYLE)
     assert "--wb-canvas" in state["_css"] and ".wb-state-future" in state["_css"]
     json.dumps(state["storyboard"], allow_nan=False)

@@ -5,10 +5,9 @@ from __future__ import annotations
 import base64
 import gzip
 import json
-import re
 from html import escape
-from importlib.resources import files
 
+from .script import asset, script
 from .storyboard import Storyboard
 from .svg import to_svg
 from .text import to_sentence
@@ -72,7 +71,7 @@ def to_html(storyboard: Storyboard, theme: str | Theme | None = None) -> str:
     return _PAGE.format(
         policy=escape(_POLICY),
         title=escape(storyboard.title or "Autograd workbench"),
-        style=live_css(":root") + _asset("player.css") + _PAGE_CSS,
+        style=live_css(":root") + asset("player.css") + _PAGE_CSS,
         still=img(storyboard, theme or "light"),
         theme=chosen,
         kind=kind,
@@ -94,11 +93,5 @@ def img(storyboard: Storyboard, theme: str | Theme = "light") -> str:
 
 
 def _player() -> str:
-    # Without its exports, which are for who imports it; and no text in it may end the script element.
-    source = re.split(r"^export ", _asset("player.js"), maxsplit=1, flags=re.MULTILINE)[0]
-    return source.replace("</script", "<\\/script").replace("<!--", "<\\!--")
-
-
-def _asset(name: str) -> str:
-    # Asking for the package workbench.widgets itself would import it, and Jupyter's widgets with it.
-    return files("workbench").joinpath("widgets", "static", name).read_text(encoding="utf-8")
+    # No text in it may end the script element.
+    return script("player.js").replace("</script", "<\\/script").replace("<!--", "<\\!--")

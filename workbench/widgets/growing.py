@@ -2,26 +2,19 @@
 
 from __future__ import annotations
 
-import re
-from importlib.resources import files
 from typing import Any
 
 import anywidget
 import traitlets
 
 from ..scene.model import Scene
+from ..scene.script import asset, script
 from ..scene.storyboard import Storyboard
 from ..scene.theme import live_css
 from ..views.stepping import story_of
 
-
-def _text(name: str) -> str:
-    return files("workbench.widgets").joinpath("static", name).read_text(encoding="utf-8")
-
-
-# The player's own parts, without what it exports, draw these pictures too.
-SCRIPT = re.split(r"^export ", _text("player.js"), maxsplit=1, flags=re.MULTILINE)[0] + _text("stepper.js")
-STYLE = live_css(".wb-player") + _text("player.css") + _text("stepper.css")
+SCRIPT = script("stepper.js") + "export default { initialize, render };"
+STYLE = live_css(".wb-player") + asset("player.css") + asset("stepper.css")
 
 
 class Growing(anywidget.AnyWidget):

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from importlib.resources import files
 from typing import Any
 
 import anywidget
 import traitlets
 
 from ..scene.html import img
+from ..scene.script import asset, script
 from ..scene.storyboard import Storyboard
 from ..scene.text import to_text
 from ..scene.theme import live_css
-
-_STATIC = files("workbench.widgets") / "static"
 
 
 class Player(anywidget.AnyWidget):
@@ -22,8 +20,8 @@ class Player(anywidget.AnyWidget):
     `position` is the step shown, counted from 0: it follows the reader, and setting it moves the player.
     """
 
-    _esm = (_STATIC / "player.js").read_text(encoding="utf-8")
-    _css = live_css(".wb-player") + (_STATIC / "player.css").read_text(encoding="utf-8")
+    _esm = script("player.js") + "export default { render };"
+    _css = live_css(".wb-player") + asset("player.css")
 
     storyboard = traitlets.Dict(read_only=True).tag(sync=True)
     position = traitlets.Int().tag(sync=True)

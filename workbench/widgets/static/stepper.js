@@ -1,18 +1,22 @@
 
 /**
- * The stepper: a picture that follows a backward in the kernel, and what drives it. It stands behind the player's text,
- * whose parts draw the picture, and shows {picture, status}, kept up to date by messages with what is new.
+ * The stepper: a picture that follows a backward in the kernel, and what drives it. It shows {picture, status}, kept up
+ * to date by messages with what is new.
  */
+
+import { html, list, svg, words } from "./drawing.js";
+import { easel } from "./easel.js";
+import { button, icon } from "./window.js";
 
 const BUSY_MS = 1000, LOOK_MS = 1000;
 const GONE = "The kernel that this stepper ran in is gone: run the cell again to have a new one.";
 const BUSY = "The kernel is busy; this waits for its turn.";
 const STOP_SIGN = "M-4-9H4L9-4V4L4 9H-4L-9 4V-4ZM-5-1.5V1.5H5V-1.5Z"; // the bar is a hole in it
-const STEPPER_KEYS = {
-  "→ or s": "step", "←": "back", r: "run", u: "run until …", o: "over a scope", b: "breakpoint at the chosen node",
-  e: "change the gradient that waits there", p: "predict, or not", n: "next branch", Tab: "choose the next box",
-  Enter: "details of the focused box", Esc: "close", "?": "this list",
-};
+const ACTS = [
+  ["→ or s", "step"], ["←", "back"], ["r", "run"], ["u", "run until …"], ["o", "over a scope"],
+  ["b", "breakpoint at the chosen node"], ["e", "change the gradient that waits there"], ["p", "predict, or not"],
+  ["n", "next branch"], ["Tab", "choose the next box"],
+];
 
 /** What is shown, with what is new in it. */
 function renewed(shown, { picture: news, status }) {
@@ -25,64 +29,16 @@ function renewed(shown, { picture: news, status }) {
   return { picture: story, status: { ...shown.status, ...status } };
 }
 
-/** A picture whose boxes and arrows change; `chose` is called with the box that the reader turns to. */
-function easel(story, chose) {
+/** A picture's items, which `change` brings up to date: what is new in them. @returns {Items} */
+function living(story) {
   const kept = (things) => new Map(list(things).map((thing) => [thing.id, { ...thing }]));
-  const items = { boxes: kept(story.boxes), arrows: kept(story.arrows) }, { boxes } = items;
-  const drawn = picture(story, items), view = viewport(drawn, words(story.title)), panel = detailsPanel(close, []);
-  let selected = null, stops = [];
-  const draw = (item) => {
-    drawn.draw(item);
-    if (!stops.includes(item.id)) return;
-    const group = drawn.groups.get(item), at = `translate(${item.x + item.w - 4} ${item.y + 2})`;
-    group.append(svg("path", { class: "wb-stop", transform: at, d: STOP_SIGN }));
-    group.setAttribute("aria-label", `${group.getAttribute("aria-label")}, breakpoint`);
-  };
-  function open(box) {
-    close();
-    selected = box;
-    drawn.groups.get(box).setAttribute("aria-expanded", "true");
-    panel.show(box);
-  }
-  function close() {
-    const group = drawn.groups.get(selected);
-    group?.setAttribute("aria-expanded", "false");
-    if (panel.element.contains(document.activeElement)) group.focus();
-    panel.element.hidden = true;
-    selected = null;
-  }
-  const boxOf = (target) => boxes.get(target?.closest?.(".wb-box")?.dataset.id);
-  const turn = (then) => ({ target }) => boxOf(target) && [chose, then].forEach((each) => each(boxOf(target)));
-  drawn.root.addEventListener("click", turn(open));
-  drawn.root.addEventListener("focusin", turn(() => {}));
-  for (const item of drawn.groups.keys()) draw(item);
-  return {
-    element: html("div", { class: "wb-body" }, view.element, panel.element), panel, boxes, boxOf, open, close, view,
-    stopAt(ids) {
-      const before = stops;
-      stops = ids;
-      for (const id of [...before, ...ids]) if (before.includes(id) !== ids.includes(id)) draw(boxes.get(id));
-    },
-    change(news, forth) {
-      const changed = ["boxes", "arrows"].flatMap((part) => Object.entries(news[part] ?? {})
-        .map(([id, fields]) => Object.assign(items[part].get(id), fields)));
-      changed.forEach(draw);
-      if (changed.includes(selected)) panel.show(selected);
-      drawn.travel(forth ? changed.filter((item) => "d" in item && item.state === "flowing") : []);
-    },
-    look(...more) {
-      const running = [...boxes.values()].filter((box) => box.state === "running");
-      view.keep([...running, ...more.map((id) => boxes.get(id)).filter(Boolean)].map((box) => drawn.groups.get(box)));
-    },
-    destroy() {
-      drawn.still();
-      view.destroy();
-    },
-  };
+  return { boxes: kept(story.boxes), arrows: kept(story.arrows) };
 }
+const change = (items, news) => new Set(["boxes", "arrows"].flatMap((part) => Object.entries(news[part] ?? {})
+  .map(([id, fields]) => Object.assign(items[part].get(id), fields))));
 
 /** Buttons, fields and sentences: `ask` sends a request, `chosen` is the id of the box it is about. */
-function stepperControls(first, view, ask, chosen) {
+function stepperControls(first, ask, chosen) {
   const named = (action, label, message, ...face) => button(action, label, () => ask({ do: action, ...message() }), ...face);
   const field = (name, label, attributes = {}) =>
     html("input", { type: "text", spellcheck: "false", autocomplete: "off", name, "aria-label": label, ...attributes });
@@ -103,24 +59,17 @@ function stepperControls(first, view, ask, chosen) {
     breakpoint: named("breakpoint", "Breakpoint (b)", () => ({ id: chosen() }), "Breakpoint"),
     edit: named("edit", "Change the gradient (e)", () => ({ id: chosen(), nr: nr.value, text: value.value }), "Change"),
   };
-  const group = (...parts) => html("span", { class: "wb-group" }, ...parts), line = (name) => html("p", { class: name });
-  const row = (name, ...parts) => html("div", { class: "wb-row", role: "group", "aria-label": name }, ...parts);
-  const node = html("span", { class: "wb-node" }), waits = group(nr, value, buttons.edit), scope = group(scopes, buttons.over);
-  const sentence = html("p", { class: "wb-sentence", "aria-live": "polite" }), standing = line("wb-standing");
+  const group = (...parts) => html("span.wb-group", {}, ...parts), line = (name) => html("p", { class: name });
+  const row = (name, ...parts) => html("div.wb-row", { role: "group", "aria-label": name }, ...parts);
+  const node = html("span.wb-node"), waits = group(nr, value, buttons.edit), scope = group(scopes, buttons.over);
+  const sentence = html("p.wb-sentence", { "aria-live": "polite" }), standing = line("wb-standing");
   const said = line("wb-said"), warnings = line("wb-warnings"), printed = line("wb-printed");
-  const notes = html("div", { class: "wb-notes", role: "status" }, said, warnings, printed);
+  const notes = html("div.wb-notes", { role: "status" }, said, warnings, printed);
   const questions = row("Prediction"), about = row("Chosen node", node, buttons.breakpoint, waits, branches);
-  const keys = html("dl", { class: "wb-keys" }, ...Object.entries(STEPPER_KEYS)
-    .flatMap(([key, meaning]) => [html("dt", {}, html("kbd", {}, key)), html("dd", {}, meaning)]));
-  const toggle = () => { keys.hidden = !keys.hidden; };
-  const bar = html("div", { class: "wb-bar" }, group(buttons.back, buttons.step, buttons.run),
-    group(until, places, buttons.until), scope, buttons.predict,
-    html("div", { class: "wb-zoom" }, button("out", "Zoom out", () => view.zoom(0.8)),
-      button("fit", "Fit to width", view.fit, "Fit"), button("in", "Zoom in", () => view.zoom(1.25)),
-      button("keys", "Keys", toggle, "?")));
+  const bar = html("div.wb-bar", {}, group(buttons.back, buttons.step, buttons.run),
+    group(until, places, buttons.until), scope, buttons.predict);
   fill(scopes, first.scopes.map((name) => [name, name]));
   fill(places, first.operations.map((name) => [name, ""]));
-  keys.hidden = true;
   scope.hidden = !first.scopes.length;
   branches.addEventListener("change", () => ask({ do: "switch", text: branches.value }));
   let asked = "";
@@ -160,26 +109,55 @@ function stepperControls(first, view, ask, chosen) {
     if (node.textContent !== title) value.value = "";
     node.textContent = title;
   };
-  const caption = html("div", { class: "wb-caption" }, sentence, standing);
-  return { elements: [bar, keys, caption, questions, notes, about], buttons, until, value, keys, toggle, standing, guesses,
-    questions, show };
+  const caption = html("div.wb-caption", {}, sentence, standing);
+  return { bar, below: [caption, questions, notes, about], buttons, until, value, standing, questions, show };
 }
 
 /** A view of the stepper. */
 function renderStepper({ model, el }) {
   const host = model.widget_manager ?? {};
-  let shown = model.get("shown"), gone = null, waiting = 0, chosen = null;
-  const stage = easel(shown.picture, (box) => {
-    chosen = box;
-    show();
-  });
+  let shown = model.get("shown"), gone = null, waiting = 0, chosen = null, stops = [];
+  const items = living(shown.picture), { boxes } = items;
   const place = () => {
-    const box = chosen ?? stage.boxes.get(shown.status.next);
+    const box = chosen ?? boxes.get(shown.status.next);
     return ["op", "function", "leaf"].includes(box?.kind) ? box : undefined;
   };
-  const controls = stepperControls(shown.status, stage.view, ask, () => place()?.id), { buttons } = controls;
-  const names = { class: "wb-player wb-stepper", role: "group", "aria-label": `Stepper: ${shown.picture.title}` };
-  const root = html("div", { ...names, tabindex: -1 }, ...controls.elements, stage.element);
+  const controls = stepperControls(shown.status, ask, () => place()?.id), { buttons, bar, below } = controls;
+  const step = () => {
+    const empty = [...controls.questions.querySelectorAll("input")].find((input) => !input.value);
+    (empty ? empty.focus() : buttons.step.click());
+  };
+  const enter = (part) => !part.closest("[hidden]") && part.focus();
+  const bound = {
+    ArrowRight: step, s: step, ArrowLeft: () => buttons.back.click(), r: () => buttons.run.click(),
+    u: () => enter(controls.until), o: () => !buttons.over.closest("[hidden]") && buttons.over.click(),
+    b: () => place() && buttons.breakpoint.click(), e: () => enter(controls.value), p: () => buttons.predict.click(),
+    n: () => ask({ do: "switch", text: (shown.status.branch + 1) % shown.status.branches.length }),
+  };
+  const { root, drawn, view, draw, redraw, boxOf, destroy } = easel(el, shown.picture, items, {
+    label: `Stepper: ${shown.picture.title}`, name: "wb-stepper", bar, below, keys: ACTS, bound, adorn,
+    typed(event) {
+      const { key, target } = event;
+      if (!target.name || (key !== "Escape" && key !== "Enter")) return;
+      event.preventDefault();
+      if (key === "Escape") root.focus();
+      else buttons[target.name]?.click();
+    },
+  });
+  const choose = ({ target }) => {
+    if (!boxOf(target)) return;
+    chosen = boxOf(target);
+    show();
+  };
+  drawn.root.addEventListener("click", choose);
+  drawn.root.addEventListener("focusin", choose);
+
+  function adorn(item, group) {
+    if (!stops.includes(item.id)) return;
+    const at = `translate(${item.x + item.w - 4} ${item.y + 2})`;
+    group.append(svg("path.wb-stop", { transform: at, d: STOP_SIGN }));
+    group.setAttribute("aria-label", `${group.getAttribute("aria-label")}, breakpoint`);
+  }
   function ask(message) {
     look();
     if (gone) return;
@@ -188,19 +166,28 @@ function renderStepper({ model, el }) {
     model.send(message);
   }
   function show() {
-    stage.stopAt(shown.status.breakpoints);
+    const before = stops;
+    stops = shown.status.breakpoints;
+    for (const id of [...before, ...stops]) if (before.includes(id) !== stops.includes(id)) draw(boxes.get(id));
     controls.show(shown.status, place(), gone);
     root.dataset.answered = shown.status.answered;
   }
+  /** Keep in sight what runs, and what is next. */
+  function follow() {
+    const running = [...boxes.values()].filter((box) => box.state === "running");
+    view.keep([...running, boxes.get(shown.status.next)].map((box) => drawn.groups.get(box)).filter(Boolean));
+  }
   function hear(news) {
     clearTimeout(waiting);
-    const before = shown.status.position;
+    const before = shown.status.position, changed = change(items, news.picture);
     shown = model.get("shown"); // initialize() heard it first
-    const { position, next } = shown.status;
-    stage.change(news.picture, position === before + 1);
+    const { position } = shown.status;
+    redraw(changed);
+    const flowing = [...changed].filter((item) => "d" in item && item.state === "flowing");
+    drawn.travel(position === before + 1 ? flowing : []);
     if (position !== before) {
-      chosen = stage.boxOf(document.activeElement) ?? null;
-      stage.look(next);
+      chosen = boxOf(document.activeElement) ?? null;
+      follow();
     }
     show();
   }
@@ -213,45 +200,17 @@ function renderStepper({ model, el }) {
   function look() {
     if ("kernel" in host && (!host.kernel || host.kernel.isDisposed || host.kernel.status === "dead")) end();
   }
-  const step = () => {
-    const empty = [...controls.questions.querySelectorAll("input")].find((input) => !input.value);
-    (empty ? empty.focus() : buttons.step.click());
-  };
-  const enter = (part) => !part.closest("[hidden]") && part.focus();
-  const bound = {
-    ArrowRight: step, s: step, ArrowLeft: () => buttons.back.click(), r: () => buttons.run.click(),
-    u: () => enter(controls.until), o: () => !buttons.over.closest("[hidden]") && buttons.over.click(),
-    b: () => place() && buttons.breakpoint.click(), e: () => enter(controls.value), p: () => buttons.predict.click(),
-    n: () => ask({ do: "switch", text: (shown.status.branch + 1) % shown.status.branches.length }),
-    "?": controls.toggle, Escape: () => (controls.keys.hidden ? stage.close() : controls.toggle()),
-  };
-  keepKeys(root);
-  root.addEventListener("keydown", (event) => {
-    const { key, target } = event, box = stage.boxOf(target), typing = target.closest("input, select");
-    if (event.ctrlKey || event.metaKey || event.altKey) return;
-    event.stopPropagation(); // or JupyterLab takes the key
-    if (typing && key === "Escape") root.focus();
-    else if (typing && key === "Enter") buttons[target.name]?.click();
-    else if (typing || (key.startsWith("Arrow") && target.closest("pre"))) return;
-    else if (key === "Enter" && box) {
-      stage.open(box);
-      stage.panel.element.focus();
-    } else if (Object.hasOwn(bound, key)) bound[key]();
-    else return;
-    event.preventDefault();
-  });
   const timer = setInterval(look, LOOK_MS);
   model.on("msg:custom", hear);
   model.on("comm:close", end);
-  el.replaceChildren(root);
   show();
-  stage.look(shown.status.next);
+  follow();
   return () => {
     clearInterval(timer);
     clearTimeout(waiting);
     model.off("msg:custom", hear);
     model.off("comm:close", end);
-    stage.destroy();
+    destroy();
   };
 }
 
@@ -259,11 +218,10 @@ function renderStepper({ model, el }) {
 function renderGrowing({ model, el }) {
   let stage;
   const draw = () => {
-    const story = model.get("shown").picture;
+    const story = model.get("shown").picture, items = living(story), bar = html("div.wb-bar");
     stage?.destroy();
-    stage = easel(story, () => {});
-    el.replaceChildren(html("div", { class: "wb-player", role: "group", "aria-label": story.title }, stage.element));
-    stage.look(story.boxes.at(-1)?.id);
+    stage = easel(el, story, items, { label: story.title, bar });
+    stage.view.keep([...items.boxes.values()].slice(-1).map((box) => stage.drawn.groups.get(box)));
   };
   model.on("msg:custom", draw);
   draw();
@@ -278,10 +236,10 @@ function renderGrowing({ model, el }) {
 function initialize({ model }) {
   model.on("msg:custom", (news) => model.set("shown", renewed(model.get("shown"), news)));
 }
-function renderLive(view) {
-  const { picture: story, status } = view.model.get("shown");
-  if (story) return status?.scopes ? renderStepper(view) : renderGrowing(view);
+function render(view) {
+  const { picture, status } = view.model.get("shown");
+  if (picture) return status?.scopes ? renderStepper(view) : renderGrowing(view);
   view.el.replaceChildren(html("p", { class: "wb-player wb-problem" }, GONE));
 }
 
-export default { initialize, render: renderLive };
+export default { initialize, render };

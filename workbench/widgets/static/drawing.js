@@ -1,0 +1,179 @@
+/**
+ * How the boxes and arrows of a storyboard look, and the picture that they make.
+ *
+ * @typedef {{heading: string, kind: "code"|"text"|"value", body: any}} Detail
+ * @typedef {{id: string, kind: string, holder: string|null, x: number, y: number, w: number, h: number,
+ *            title: string, lines: string[], state: string, alt: string, details: Detail[]}} Box
+ * @typedef {{id: string, kind: string, source: string, target: string, d: string, lx: number, ly: number,
+ *            lw: number, lh: number, label: string, state: string, alt: string}} Arrow
+ * @typedef {{caption: string, phase: string, cursor: {file: string, line: number, text: string}|null,
+ *            focus: string|null, boxes: Record<string, object>, arrows: Record<string, object>}} Step
+ * @typedef {{format: string, version: number, title: string, width: number, height: number,
+ *            boxes: Box[], arrows: Arrow[], steps: Step[]}} Storyboard
+ * @typedef {{boxes: Map<string, Box>, arrows: Map<string, Arrow>}} Items
+ */
+
+const TRAVEL_MS = 450;
+const CHARACTER = 7.25; // px: the layout's own width of a column of text, whatever the font
+const WIDE = /[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\uff00-\uff60\u{1f300}-\u{1faff}]/u;
+
+/** The sign of a state, around the middle of its disc. */
+const SIGNS = {
+  pending: "M0-5a5 5 0 0 0 0 10z", ready: "M-4 0a4 4 0 1 0 8 0a4 4 0 1 0-8 0z", running: "M-3-5 5.5 0-3 5z",
+  done: "M-4 .5-1 3.5 4-3", differs: "M-4.5-2h9M-4.5 2h9M-2.5 5.5 2.5-5.5", error: "M-3.5-3.5 3.5 3.5M-3.5 3.5 3.5-3.5",
+};
+/** How round the corners of a box are that is no tensor. */
+const ROUND = { function: 9, op: 9, plain: 9, saved: 4, tangent: 0, region: 6, level: 4, group: 9 };
+/** The boxes of a chart: how round, and whether their title stands in the middle. */
+const CHART = {
+  cell: [0, true], bar: [1, true], ghost: [1, true], event: [4, true], text: [0], heading: [0], line: [2], frame: [6],
+  tick: [0, true],
+};
+const HEADS = [[8, 5.5], [6, 4.5], [8, 5.5], [10, 8.5], [12, 11.5]]; // an arrow's head by its weight
+
+export const build = (element, attributes, ...children) => {
+  for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, String(value));
+  for (const child of children) element.append(child instanceof Node ? child : String(child)); // never markup
+  return element;
+};
+/** Elements: `name` may end with a class, as in "p.wb-sentence". */
+const maker = (space) => (name, attributes = {}, ...children) => {
+  const [tag, style] = name.split("."), element = document.createElementNS(space, tag);
+  return build(element, style ? { class: style, ...attributes } : attributes, ...children);
+};
+export const html = maker("http://www.w3.org/1999/xhtml"), svg = maker("http://www.w3.org/2000/svg");
+export const list = (value) => (Array.isArray(value) ? value : []);
+export const words = (value) => String(value ?? "");
+const columns = (text) => [...text].reduce((sum, character) => sum + (WIDE.test(character) ? 2 : 1), 0);
+export const calm = () => matchMedia("(prefers-reduced-motion: reduce)").matches;
+
+/** The two ends of a path, each with the direction in which the path leaves the picture there. */
+function ends(d) {
+  const numbers = (words(d).match(/-?\d*\.?\d+(e-?\d+)?/gi) ?? []).map(Number), points = [];
+  for (let i = 0; i + 1 < numbers.length; i += 2) points.push([numbers[i], numbers[i + 1]]);
+  const end = (row) => {
+    const [x, y] = row[0] ?? [0, 0], [u, v] = row.find((p) => p[0] !== x || p[1] !== y) ?? [x, y - 1];
+    const length = Math.hypot(x - u, y - v);
+    return { x, y, dx: (x - u) / length, dy: (y - v) / length };
+  };
+  return { upper: end(points), lower: end([...points].reverse()) };
+}
+
+/** The parts of an arrow, as picture.css names them. @param {Arrow} arrow */
+function arrowParts(arrow) {
+  const { upper, lower } = ends(arrow.d), { x, y, dx, dy } = arrow.state === "idle" ? lower : upper;
+  const at = (along, across) => `${x + along * dx - across * dy} ${y + along * dy + across * dx}`;
+  const [long, half] = HEADS[arrow.weight] ?? HEADS[0];
+  const parts = [
+    svg("path.wb-line", { d: words(arrow.d) }),
+    svg("path.wb-head", { d: `M${at(3, 0)}L${at(-long, half)}L${at(-long, -half)}Z` }),
+  ];
+  if (arrow.kind === "beside") parts.pop();
+  if (!arrow.label) return parts;
+  const rows = words(arrow.label).split("\n");
+  const left = arrow.lx - arrow.lw / 2, top = arrow.ly - rows.length * 8;
+  const width = Math.max(...rows.map(columns)) * CHARACTER + 12, height = rows.length * 16 + 4;
+  if (arrow.state === "flowing")
+    parts.push(svg("rect.wb-pill", { x: left, y: top - 2, width, height, rx: 5 }));
+  const place = (i) => ({ x: left + 6, y: top + 12 + 16 * i, "text-anchor": "start" });
+  rows.forEach((row, i) => parts.push(svg("text.wb-label", { ...place(i) }, row)));
+  return parts;
+}
+
+/** The parts of a box, as picture.css names them. @param {Box} box @param {Box|undefined} holder */
+function boxParts(box, holder) {
+  const { x, y, w, h, kind, state } = box, saved = kind === "saved", lines = list(box.lines).map(words);
+  const round = kind in CHART ? CHART[kind][0] : ROUND[kind] ?? Math.min(h / 2, 24);
+  const frame = (name, by) => {
+    const place = { x: x - by, y: y - by, width: w + 2 * by, height: h + 2 * by };
+    return svg("rect", { class: name, ...place, rx: Math.max(0, round + by) });
+  };
+  const parts = [frame("wb-ring", 5)];
+  if (holder) {
+    const from = holder.x + holder.w, bend = (from + x) / 2, start = holder.y + holder.h / 2, end = y + h / 2;
+    const d = `M${from} ${start}C${bend} ${start} ${bend} ${end} ${x} ${end}`;
+    parts.push(svg("path.wb-tie", { d }));
+  }
+  if (["running", "differs", "error"].includes(state)) parts.push(frame("wb-glow", 5));
+  const behind = { x: x + 5, y: y + 5, width: w, height: h, rx: round };
+  if (kind === "group") parts.push(svg("rect.wb-back", { ...behind }));
+  parts.push(frame("wb-frame", 0));
+  if (kind === "output") parts.push(frame("wb-inner", -4));
+  if (kind in CHART) {
+    const [, middle] = CHART[kind], base = middle ? y + h / 2 + 4 : y + (kind === "frame" ? 16 : 13);
+    const at = middle ? { x: x + w / 2, "text-anchor": "middle" } : { x: x + 4, "text-anchor": "start" };
+    const text = (name, row, i) => parts.push(svg("text", { class: name, ...at, y: base + 16 * i }, words(row)));
+    if (box.title) text("wb-title", box.title, 0);
+    if (!middle) lines.forEach((line, i) => text("wb-text", line, i + 1));
+    return parts;
+  }
+  if (kind === "region" || kind === "level")
+    return [...parts, svg("text.wb-title", { x: x + 12, y: y + 16, "text-anchor": "start" }, box.title)];
+  const high = saved ? 16 : 18, top = y + (h - high - 16 * lines.length) / 2; // high: the room of the title
+  const place = saved ? { x: x + 8, "text-anchor": "start" } : { x: x + w / 2, "text-anchor": "middle" };
+  const base = top + (saved ? 12 : 13.5);
+  parts.push(svg("text.wb-title", { ...place, y: base }, words(box.title)));
+  lines.forEach((line, i) =>
+    parts.push(svg("text.wb-text", { ...place, y: top + high + 12 + 16 * i }, line)));
+  if (state === "freed") {
+    [words(box.title), ...lines].forEach((line, i) => {
+      const d = `M${x + 6} ${base + 16 * i - 4}L${x + 10 + columns(line) * CHARACTER} ${base + 16 * i - 4}`;
+      parts.push(svg("path.wb-strike", { d }));
+    });
+    parts.push(svg("text.wb-word", { x: x + w - 8, y: base, "text-anchor": "end" }, "freed"));
+  }
+  if (state in SIGNS)
+    parts.push(svg("g.wb-mark", { transform: `translate(${x} ${y + h / 2})` },
+      svg("circle.wb-disc", { r: 9 }), svg("path.wb-sign", { d: SIGNS[state] })));
+  return parts;
+}
+
+/**
+ * The picture: `draw` shows an item as it is now, `travel` sends a dot along an arrow.
+ * @param {Storyboard} storyboard @param {Items} items
+ */
+export function picture(storyboard, { boxes, arrows }) {
+  const width = Number(storyboard.width) || 1, height = Number(storyboard.height) || 1;
+  const groups = new Map(), dots = svg("g.wb-dots", { "aria-hidden": "true" });
+  for (const box of boxes.values())
+    groups.set(box, svg("g", { role: "button", tabindex: 0, "aria-expanded": "false" }));
+  for (const arrow of arrows.values()) groups.set(arrow, svg("g", { role: "img" }));
+  for (const [item, group] of groups) group.dataset.id = item.id;
+  const frame = { class: "wb-picture", viewBox: `0 0 ${width} ${height}` };
+  const root = svg("svg", frame, ...groups.values(), dots);
+  const draw = (item) => {
+    const group = groups.get(item), role = "d" in item ? "arrow" : "box";
+    const shade = item.kind in CHART ? ` wb-shade-${item.shade ?? 0}`
+      : item.weight ? ` wb-weight-${item.weight} wb-tone-${item.tone}` : "";
+    group.setAttribute("class", `wb-${role} wb-kind-${item.kind} wb-state-${item.state}${shade}`);
+    group.dataset.state = item.state;
+    group.setAttribute("aria-label", words(item.alt || item.title || item.label || item.id));
+    group.replaceChildren(...(role === "arrow" ? arrowParts(item) : boxParts(item, boxes.get(item.holder))));
+  };
+  let next = 0;
+  const still = () => {
+    cancelAnimationFrame(next);
+    dots.replaceChildren();
+  };
+  const travel = (moving) => {
+    still();
+    if (calm() || !moving.length) return;
+    const runs = moving.map((arrow) => {
+      const path = groups.get(arrow).querySelector(".wb-line");
+      const dot = svg("circle", { class: `wb-dot wb-dot-${arrow.state}`, r: arrow.weight ? 3 + 1.5 * arrow.weight : 6 });
+      return { path, dot, length: path.getTotalLength(), up: arrow.state === "flowing" };
+    });
+    dots.append(...runs.map(({ dot }) => dot));
+    const begin = performance.now(), move = (now) => {
+      const part = Math.min(1, Math.max(0, (now - begin) / TRAVEL_MS)), eased = part * part * (3 - 2 * part);
+      for (const { path, dot, length, up } of runs) {
+        const point = path.getPointAtLength(length * (up ? 1 - eased : eased));
+        dot.setAttribute("transform", `translate(${point.x} ${point.y})`);
+      }
+      if (part < 1) next = requestAnimationFrame(move);
+      else still();
+    };
+    move(begin);
+  };
+  return { root, width, height, groups, draw, travel, still };
+}

@@ -1,0 +1,148 @@
+/** The window onto a picture, its overview, and the buttons that the bars are made of. */
+
+import { build, calm, html, svg } from "./drawing.js";
+
+const PADDING = 12; // px around the picture, as in player.css
+const LARGEST = 2; // times its own size: what fits is made no larger
+const MARGIN = 48; // px kept free around the box a step is about, when the picture scrolls to it
+const MANY = 1.5; // a picture as many times as large as the window onto it has an overview
+const DRAGGED = 4; // px that a pointer moves before it drags: less is a click
+const UNMAPPED = ["region", "level", "frame", "text", "heading", "tick", "line"]; // what an overview leaves out
+const ICONS = {
+  first: "M4 3v10M12 3 7 8l5 5", back: "M10 3 5 8l5 5", step: "m6 3 5 5-5 5", last: "M12 3v10M4 3l5 5-5 5",
+  play: "M5 3v10l8-5z", pause: "M5 3v10M11 3v10", out: "M3 8h10", in: "M3 8h10M8 3v10",
+  close: "m4 4 8 8m0-8-8 8", find: "M11 7a4 4 0 1 1-8 0a4 4 0 1 1 8 0zm-1 3 4 4",
+  forward: "M8 2v11m-4-4 4 4 4-4", backward: "M8 14V3M4 7l4-4 4 4",
+};
+
+export const icon = (name) => {
+  const size = { viewBox: "0 0 16 16", width: 16, height: 16 };
+  return svg("svg", { ...size, "aria-hidden": true }, svg("path", { d: ICONS[name] }));
+};
+
+export function button(action, label, act, ...children) {
+  const names = { "data-action": action, "aria-label": label, title: label };
+  const face = children.length ? children : [icon(action)];
+  const made = html("button", { type: "button", class: "wb-button", ...names }, ...face);
+  made.addEventListener("click", act);
+  return made;
+}
+
+/** A large picture at a glance: every box in its state, and the part that the window shows; `look` moves there. */
+function overview(drawn, look) {
+  const marks = new Map(), port = svg("rect.wb-port");
+  for (const box of drawn.groups.keys())
+    if (!("d" in box) && !UNMAPPED.includes(box.kind))
+      marks.set(box, svg("rect", { x: box.x, y: box.y, width: box.w, height: box.h }));
+  const frame = { viewBox: `0 0 ${drawn.width} ${drawn.height}`, preserveAspectRatio: "none" };
+  const element = svg("svg.wb-map", { "aria-hidden": "true", ...frame }, ...marks.values(), port);
+  element.style.aspectRatio = String(Math.min(4, Math.max(0.5, drawn.width / drawn.height)));
+  const point = (event) => {
+    const { left, top, width, height } = element.getBoundingClientRect();
+    if (event.buttons) look((event.clientX - left) / width, (event.clientY - top) / height);
+  };
+  element.addEventListener("pointerdown", point);
+  element.addEventListener("pointermove", point);
+  return {
+    element,
+    draw: (item) => marks.get(item)?.setAttribute("class", `wb-at-${item.state}`),
+    show: (x, y, width, height) => build(port, { x, y, width, height }, []),
+  };
+}
+
+/** The window onto the picture: zooms, fits, is dragged, and scrolls to what a step is about. */
+export function viewport(drawn, title) {
+  const names = { class: "wb-view", role: "group", "aria-label": title };
+  const element = html("div", { ...names, tabindex: 0 }, drawn.root);
+  const map = overview(drawn, (across, down) => {
+    const left = across * element.scrollWidth - element.clientWidth / 2;
+    element.scrollTo({ left, top: down * element.scrollHeight - element.clientHeight / 2, behavior: "instant" });
+  });
+  let scale = 0, size = 1, zoomed = false, kept = [], grip = null, dragged = false;
+  const scroll = (left, top) => element.scrollBy({ left, top, behavior: "instant" });
+  const reveal = (groups = kept, smooth = false) => {
+    if (!groups.length) return;
+    // A smooth scroll still under way would end where the step before wanted it.
+    element.scrollTo({ left: element.scrollLeft, top: element.scrollTop, behavior: "instant" });
+    const port = element.getBoundingClientRect(), rects = groups.map((group) => group.getBoundingClientRect());
+    const shift = (low, high) => {
+      const from = port[low] + MARGIN, to = port[high] - MARGIN;
+      const all = [Math.min(...rects.map((rect) => rect[low])), Math.max(...rects.map((rect) => rect[high]))];
+      const [begin, end] = all[1] - all[0] <= to - from ? all : [rects[0][low], rects[0][high]];
+      return begin < from ? begin - from : end > to ? Math.min(end - to, begin - from) : 0;
+    };
+    const left = shift("left", "right"), top = shift("top", "bottom");
+    if (left || top) element.scrollBy({ left, top, behavior: smooth && !calm() ? "smooth" : "auto" });
+  };
+  const survey = () => {
+    if (!scale) return; // scrolled before it was first settled
+    const port = element.getBoundingClientRect(), all = drawn.root.getBoundingClientRect();
+    const { clientWidth: wide, clientHeight: high } = element, room = getComputedStyle(element).maxHeight;
+    const large = all.width > MANY * wide || all.height > MANY * Math.max(high, parseFloat(room) || 0);
+    map.element.toggleAttribute("hidden", !large);
+    const inside = (from, room, most) => [Math.max(0, from), Math.min(most, from + room)].map((at) => at / scale);
+    const [left, right] = inside(port.left - all.left, wide, all.width);
+    const [top, bottom] = inside(port.top - all.top, high, all.height);
+    if (large) map.show(left, top, right - left, bottom - top);
+  };
+  const resize = (wanted) => {
+    scale = Math.min(4, Math.max(0.1, wanted));
+    drawn.root.setAttribute("width", String(drawn.width * scale));
+    drawn.root.setAttribute("height", String(drawn.height * scale));
+    survey();
+  };
+  /** Zoom so that what is at a point of the window, or in its middle, stays there. */
+  const zoom = (factor, at) => {
+    const port = element.getBoundingClientRect(), before = drawn.root.getBoundingClientRect(), old = scale;
+    const [x, y] = at ?? [port.left + port.width / 2, port.top + port.height / 2];
+    zoomed = true;
+    resize(scale * factor);
+    const now = drawn.root.getBoundingClientRect(), grown = scale / old;
+    scroll(now.left + (x - before.left) * grown - x, now.top + (y - before.top) * grown - y);
+  };
+  // At its own size, which the theme says, its smallest text can be read: what is larger than the window scrolls.
+  const settle = () => {
+    const own = parseFloat(getComputedStyle(element).getPropertyValue("--wb-scale")) || 1;
+    if (own !== size || !scale) resize(zoomed ? (scale * own) / size : own);
+    else survey();
+    size = own;
+    reveal();
+  };
+  const fit = () => {
+    const across = (element.clientWidth - 2 * PADDING) / drawn.width;
+    const down = (parseFloat(getComputedStyle(element).maxHeight) - 2 * PADDING) / drawn.height;
+    resize(Math.max(size, Math.min(across, down || across, LARGEST * size)));
+    reveal();
+  };
+  drawn.root.addEventListener("pointerdown", ({ button, pointerType, clientX, clientY }) => {
+    dragged = false;
+    if (button === 0 && pointerType === "mouse") grip = [clientX, clientY]; // a finger scrolls by itself
+  });
+  element.addEventListener("pointermove", ({ clientX, clientY, buttons, pointerId }) => {
+    if (!grip || !buttons) return;
+    const [x, y] = grip;
+    if (!dragged && Math.hypot(clientX - x, clientY - y) < DRAGGED) return;
+    if (!dragged) element.setPointerCapture(pointerId);
+    dragged = true;
+    grip = [clientX, clientY];
+    scroll(x - clientX, y - clientY);
+  });
+  element.addEventListener("pointerup", () => (grip = null));
+  element.addEventListener("click", (event) => dragged && event.stopPropagation(), true);
+  element.addEventListener("wheel", (event) => {
+    if (!event.ctrlKey && !event.metaKey) return;
+    event.preventDefault(); // or the whole page would zoom
+    zoom(Math.exp(-event.deltaY / 400), [event.clientX, event.clientY]);
+  }, { passive: false });
+  element.addEventListener("scroll", survey, { passive: true });
+  const observer = new ResizeObserver(settle);
+  observer.observe(element);
+  return {
+    element, map, settle, zoom, fit,
+    pan: (across, down) => scroll(80 * across, 80 * down),
+    see: (group) => reveal([group], true),
+    /** Keep these groups in sight; where they do not fit together, the first. */
+    keep(groups) { reveal(kept = groups, true); },
+    destroy: () => observer.disconnect(),
+  };
+}
