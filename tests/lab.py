@@ -16,10 +16,12 @@ from urllib.request import Request, urlopen
 from playwright.sync_api import Page
 
 CHECKOUT = Path(__file__).resolve().parents[1]
-# What JupyterLab itself says in the console, with the reason it is let pass.
+# What JupyterLab and Notebook 7 themselves say in the console, with the reason it is let pass.
 NOISE = {
     "Could not restore the debugger state: Canceled future for debug_request message before replies were "
     "done": "its debugger still waits for an answer of the kernel that a test has just shut down",
+    "Cannot read properties of undefined (reading 'schema')": "Notebook 7 may hear of a changed setting before its "
+    "own shortcuts are loaded, also with none of our pictures there",
 }
 
 # Playwright awaits the promise; the race makes a notebook that hangs a failure with a sentence.
@@ -65,9 +67,9 @@ class Lab:
             text = answer.read()
         return json.loads(text) if text else None
 
-    def open(self, page: Page, notebook: str) -> None:
-        """Open a notebook in the page and wait until its kernel is idle."""
-        page.goto(f"{self.address}lab/tree/{quote(notebook)}?token={self.token}&reset")
+    def open(self, page: Page, notebook: str, place: str = "lab/tree") -> None:
+        """Open a notebook in the page and wait until its kernel is idle; Notebook 7's place is "notebooks"."""
+        page.goto(f"{self.address}{place}/{quote(notebook)}?token={self.token}&reset")
         page.wait_for_function("window.jupyterapp !== undefined", timeout=60_000)
         assert page.evaluate(OPEN) == notebook
 
@@ -92,7 +94,7 @@ def serve(folder: Path, home: Path, site: Path | None = None) -> Iterator[Lab]:
     environment |= {"IPYTHONDIR": str(home / "ipython"), "PYTHONPATH": str(site or CHECKOUT)}
     places["CONFIG"].mkdir(parents=True)
     # The app object is how a test says what a person would click; nothing else differs from a reader's Lab.
-    settings = {"LabApp": {"expose_app_in_browser": True}}
+    settings = {app: {"expose_app_in_browser": True} for app in ("LabApp", "JupyterNotebookApp")}
     (places["CONFIG"] / "jupyter_lab_config.json").write_text(json.dumps(settings))
     command = [sys.executable, "-m", "workbench", "lab", str(folder), "--no-browser"]
     with open(home / "log", "w") as log:

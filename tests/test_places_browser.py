@@ -1,0 +1,184 @@
+"""Pictures outside a trusted JupyterLab: in Notebook 7, in a notebook nobody trusts, and in a page made of one."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Iterator
+
+import nbformat
+import pytest
+from browser_page import open_page, require_chromium
+from lab import Lab, assert_clean, serve
+from lesson_page import _CELLS as CELLS
+from lesson_page import Player
+from nbconvert import HTMLExporter
+from nbformat.v4 import new_code_cell, new_notebook
+from playwright.sync_api import Page, expect
+from test_stepper_browser import Stepper, run
+
+from workbench.cli.execute import execute
+
+RECORDED = """import workbench as torch
+w = torch.tensor(3.0, requires_grad=True)
+with torch.record() as trace:
+    loss = (w * 2.0) ** 2
+    loss.backward()
+trace.show()"""
+STEPPER = """x = torch.tensor(3.0, requires_grad=True)
+y = (x * 2.0) ** 2
+s = torch.step(y)
+s"""
+LIVE = """v = torch.tensor([1.0, 2.0], requires_grad=True)
+with torch.live() as trace:
+    (v * v).sum().backward()"""
+ERROR = """z = w * w
+z.backward()
+try:
+    z.backward()
+except RuntimeError as error:
+    explained = error.explain()
+explained"""
+# Where this runs, the notebook is trusted.
+CANARY = """from IPython.display import HTML
+HTML("<p>a paragraph</p><script>window.ran = true</script>")"""
+
+METADATA = {"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}}
+VIEW = "application/vnd.jupyter.widget-view+json"
+TITLES = {
+    RECORDED: "Graph of loss",
+    STEPPER: "Graph of y",
+    LIVE: "Autograd graph",
+    ERROR: "RuntimeError at MulBackward0",
+}
+# Each picture that stands still: its words, and how large it is drawn.
+_STILLS = """async (root) => Promise.all([...root.querySelectorAll("img[src^='data:image/svg+xml;base64,']")].map(
+  async (image) => { await image.decode(); const { width, height } = image.getBoundingClientRect();
+    return [image.alt, Math.min(width, height)]; }))"""
+
+
+@pytest.fixture(scope="module")
+def executed(tmp_path_factory: pytest.TempPathFactory) -> nbformat.NotebookNode:
+    """A notebook as it is saved after a run: with every face of each output, and without the widgets' state."""
+    notebook = new_notebook(cells=[new_code_cell(source) for source in (*TITLES, CANARY)], metadata=METADATA)
+    execute(notebook, tmp_path_factory.mktemp("run") / "executed.ipynb")
+    notebook.metadata.pop("widgets", None)
+    return notebook
+
+
+@pytest.fixture(scope="module")
+def server(executed: nbformat.NotebookNode, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
+    require_chromium()
+    folder, home = tmp_path_factory.mktemp("lessons"), tmp_path_factory.mktemp("home")
+    nbformat.write(executed, folder / "untrusted.ipynb")
+    fresh = new_notebook(cells=[new_code_cell(source) for source in (RECORDED, STEPPER)], metadata=METADATA)
+    nbformat.write(fresh, folder / "places.ipynb")
+    with serve(folder, home) as lab:
+        yield lab
+
+
+@pytest.fixture
+def notebook(server: Lab) -> Iterator[Page]:
+    """A notebook that was run in Notebook 7."""
+    with open_page((1400, 900)) as page:
+        server.open(page, "places.ipynb", "notebooks")
+        server.run_all(page)
+        page.wait_for_selector(".wb-stepper")
+        assert page.evaluate("window.jupyterapp.name") == "Jupyter Notebook"
+        yield page
+        assert page.evaluate(CELLS) == 2
+        assert_clean(page)
+        server.shut_kernel_down(page)
+
+
+def test_notebook_7_leaves_the_player_its_keys(notebook: Page) -> None:
+    player = Player(notebook, "Graph of loss")
+    opened = player.says("position")
+    assert opened == "2 / 7"
+    player.click("Step")
+    assert player.says("position") == "3 / 7"
+    player.press("ArrowRight")
+    assert player.says("position") == "4 / 7"
+    assert player.boxes()["PowBackward0"][0] == "running"
+    player.press("ArrowLeft", "ArrowLeft")
+    assert player.says("position") == opened
+    player.press("Home", " ")
+    assert player.root.get_attribute("data-playing") == "true"
+    player.press(" ")
+    assert player.root.get_attribute("data-playing") == "false"
+    player.press("?")
+    assert player.root.locator(".wb-keys").is_visible()
+    player.press("Escape", "End", "ArrowUp", "ArrowDown", "a", "b", "d", "d", "x", "m", "Enter")
+    assert player.says("position") == "7 / 7"
+    assert not player.root.locator(".wb-keys").is_visible()
+    # Not only where the player itself has the focus: every part of it can have it.
+    player.click("First step")
+    for key in ("b", "ArrowDown", "ArrowRight"):
+        notebook.keyboard.press(key)
+    assert player.says("position") == "2 / 7"
+    player.click("Last step")
+    assert player.says("position") == "7 / 7"
+
+
+def test_notebook_7_steps_the_live_backward(notebook: Page) -> None:
+    s = Stepper(notebook, "Graph of y")
+    s.click("step")
+    assert s.says("standing") == "1 of 3 nodes run · next: MulBackward0"
+    s.press("ArrowRight")
+    assert s.says("standing").startswith("2 of 3")
+    s.press("ArrowLeft", "b")
+    assert s.root.locator(".wb-stop").count() == 1
+    s.press("b")
+    assert s.root.locator(".wb-stop").count() == 0
+    s.root.focus()
+    notebook.keyboard.press("?")
+    assert s.root.locator(".wb-keys").is_visible()
+    notebook.keyboard.press("Escape")
+    notebook.keyboard.press(" ")
+    s.press("r")
+    assert s.lines("x")[-1] == "grad 24.0"
+    assert notebook.evaluate(CELLS) == 2
+    assert run(notebook, "print(s.done, x.grad.item())") == "True 24.0"
+    notebook.evaluate("window.jupyterapp.commands.execute('notebook:delete-cell')")
+
+
+def test_a_notebook_nobody_trusts_shows_every_picture_and_runs_no_script(server: Lab) -> None:
+    with open_page((1400, 900)) as page:
+        server.open(page, "untrusted.ipynb")
+        outputs = page.locator(".jp-Notebook .jp-OutputArea")
+        expect(outputs.last).to_contain_text("a paragraph")
+        assert page.evaluate("window.ran") is None
+        assert page.locator(".wb-player, .jp-OutputArea-output :is(script, svg)").count() == 0
+        assert_stills(page)
+        assert_clean(page)
+        server.shut_kernel_down(page)
+
+
+def test_a_page_made_of_a_notebook_shows_every_picture_with_no_network(executed: nbformat.NotebookNode) -> None:
+    require_chromium()
+    made, _ = HTMLExporter().from_notebook_node(executed)
+    with open_page(offline=True) as page:
+        page.route("**/*", lambda route: route.abort())
+        page.set_content(made, wait_until="domcontentloaded")
+        assert page.evaluate("window.ran")  # as on any page: what a picture needs is no script, but none is taken out
+        assert page.locator(".wb-player").count() == 0
+        assert_stills(page)
+
+
+def assert_stills(page: Page) -> None:
+    """The page shows an image with words for each of the notebook's pictures, in order."""
+    stills = page.locator("body").evaluate(_STILLS)
+    assert [alt.partition(":")[0] for alt, _ in stills] == list(TITLES.values())
+    assert all(smallest > 100 for _, smallest in stills)
+    assert all("Backward0" in alt for alt, _ in stills)
+
+
+@pytest.mark.parametrize("nth", range(len(TITLES)), ids=TITLES.values())
+def test_an_output_has_a_face_for_every_place(executed: nbformat.NotebookNode, nth: int) -> None:
+    # VS Code and Colab take the live view or, where they know of no widgets, the image; a terminal takes the text.
+    (output,) = executed.cells[nth].outputs
+    title = list(TITLES.values())[nth]
+    assert set(output.data) == {VIEW, "text/html", "text/plain"}
+    assert output.data["text/html"].startswith(f'<img alt="{title}: ')
+    image = output.data["text/html"].partition('src="data:image/svg+xml;base64,')[2].partition('"')[0]
+    assert base64.b64decode(image, validate=True).startswith(b"<svg ")
+    assert "Backward0" in output.data["text/plain"]
