@@ -50,6 +50,7 @@ def test_reverse_mode_paints_a_row_at_a_time():
 def test_forward_mode_paints_a_column_at_a_time():
     board = torch.jacobian(f, torch.tensor([1.0, 2.0]), "forward").storyboard
     assert len(board.steps) == 4
+    assert {step.phase for step in board.steps} == {"columns"}  # a word that a player has room for
     assert numbers(board, 1) == [["2", None], ["0", None], ["1", None]]
     assert board.steps[2].caption == (
         "Pass 2, with the tangent 1 for x[1] and 0 for the others, gives column 2: 1 -12 1."

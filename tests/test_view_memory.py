@@ -7,6 +7,7 @@ from trace_samples import leaf
 
 import workbench as torch
 from workbench.recording import Trace, load, record
+from workbench.scene.shown import box_fields
 from workbench.utils.checkpoint import checkpoint
 from workbench.views import storyboard
 
@@ -179,9 +180,24 @@ def test_a_long_run_has_as_many_bars_as_can_be_seen():
         t.sum().backward()
     board = storyboard(trace, "memory")
     widths = [box.place[2] for id, box in board.scene.boxes.items() if id.startswith("bar")]
-    assert len(widths) <= 225 and min(widths) >= 3 and len(board.steps) == len(widths)
-    assert board.scene.boxes["bucket"].title == "each bar is the most of 7 events"
-    assert "and 677 more" in board.scene.boxes["more"].title and board.layout.width < 1400
+    assert 100 < len(widths) <= 225 and min(widths) >= 3 and len(board.steps) == len(widths)
+    assert board.scene.boxes["bucket"].title == "each bar is the most of 11 events"
+    assert "and 677 more" in board.scene.boxes["more"].title
+    told = board.steps[0].caption
+    assert told.count("joins the graph") == 3 and told.endswith(" And 8 more before that.")
+
+
+@pytest.mark.parametrize("length", [1, 6, 30, 900])
+def test_it_fits_the_width_that_jupyterlab_has_for_it(length):
+    with record() as trace:
+        t = leaf(1.0, 2.0)
+        for _ in range(length):
+            t = t.sin()
+        t.sum().backward()
+    board = storyboard(trace, "memory")
+    assert board.layout.width <= 860
+    texts = [box for box in board.scene.boxes.values() if box.title]
+    assert all(box_fields(box)["title"] == box.title for box in texts)
 
 
 def test_nothing_recorded_says_so():

@@ -40,7 +40,10 @@ class Trace(Timeline):
         return picture_of(self, storyboard(self, view, **options))
 
     def save(self, path: str | PathLike[str], step: int | None = None, theme: str | Theme | None = None) -> None:
-        """Write a file by its suffix: the trace itself as .json, else its picture, as `Picture.save` does."""
+        """Write a file by its suffix: the trace itself as .json, else its picture, as `Picture.save` does.
+
+        `step` counts from 0: what a player calls "5 / 7" is step 4.
+        """
         self.show().save(path, step, theme)
 
 

@@ -28,7 +28,8 @@ class Picture:
         """Write a file by its suffix: a page, film, still picture, graph in text, or data.
 
         .html, .gif and .mp4 play; .svg, .png, .pdf, .dot and .mmd (Mermaid) show one step, that where a player opens
-        unless `step` says; .json is data. `theme` is light, dark, projector or print.
+        unless `step` says (counted from 0: what a player calls "5 / 7" is step 4); .json is data. `theme` is light,
+        dark, projector or print.
         """
         save(self.storyboard, path, step, theme)
 

@@ -39,8 +39,8 @@ def save(
 ) -> None:
     """Write the storyboard's face that the suffix names; the file is there in full or not at all.
 
-    A still picture shows what is there after `step` (None: where a player opens). Without a theme a page is light or
-    dark as its reader likes, and everything else light.
+    A still picture shows what is there after `step`, counted from 0 (None: where a player opens). Without a theme a
+    page is light or dark as its reader likes, and everything else light.
     """
     path = Path(path)
     suffix = path.suffix.lower()

@@ -117,13 +117,13 @@ class _Painting:
             "j", names_of(y, outer), names_of(x, inner), values, y=ROW + 8, seed="rows" if reverse else "columns"
         )
         self.axes = f"Rows: {y} {tuple(outer)}, columns: {x} {tuple(inner)}"
-        self.phase = "row by row" if reverse else "column by column"
+        self.phase = "rows" if reverse else "columns"
         self.passes = len(self.matrix.rows if reverse else self.matrix.columns)
         self.largest = largest_of(values)
 
     def board(self) -> Storyboard:
         """A step for each pass, one before them and one after."""
-        matrix, title = self.matrix, f"Jacobian of {self.function}, {self.phase}"
+        matrix, title = self.matrix, f"Jacobian of {self.function}, {self.phase[:-1]} by {self.phase[:-1]}"
         steps = [self._opening(), *(self._pass(k) for k in range(self.passes)), self._end()]
         before: dict[str, Any] = {}
         for step in steps:

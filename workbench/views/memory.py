@@ -12,10 +12,11 @@ from ..trace.timeline import Timeline
 from .holdings import Holder, Ledger, Point, bytes_said
 from .telling import NOTHING
 
-_LEFT, _TOP, _HIGH = 250, 64, 200  # px: the room of the names, the curve's upper edge and its height
-_WIDE, _MOST, _WIDEST, _NARROWEST = 900, 225, 34, 4  # px of the curve, its bars, and px of one of them
-_COLUMNS = 22  # of a holder's name
+_LEFT, _TOP, _HIGH = 236, 64, 200  # px: the room of the names, the curve's upper edge and its height
+_WIDE, _MOST, _WIDEST, _NARROWEST = 560, 140, 34, 4  # px of the curve, its bars, and px of one of them
+_COLUMNS = 20  # of a holder's name
 _ROW, _ROWS = 24, 24  # px of a holder's line, and how many there are
+_TOLD = 3  # events of a bar that its caption tells
 
 
 def memory(trace: Timeline, against: Timeline | None = None) -> Storyboard:
@@ -59,7 +60,8 @@ class _Chart:
             lit += [f"{id}.{n}" for point in points for id in point.holders for n in holders.get(id, ())]
             boxes |= {id: {"state": "running"} for id in lit}
             last = points[-1]
-            caption = " ".join(point.sentence for point in points[-3:])
+            caption = " ".join(point.sentence for point in points[-_TOLD:])
+            caption += f" And {len(points) - _TOLD} more before that." if len(points) > _TOLD else ""
             cursor = asdict(last.source) if last.source else None
             steps.append(Step(caption, last.phase, cursor, focus=bar, boxes=boxes))
         return Storyboard(Scene(title, self._boxes), steps, title)
