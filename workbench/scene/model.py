@@ -84,7 +84,8 @@ class Arrow:
     Tangents go down ways of their own; an arrow of the kind "beside" leads from a box to its tangent's, at its side.
 
     The arrows into one box stand in the order of its arguments. A label may have several lines (`\\n`). With a `weight`
-    from 1 to 4 it is as broad as its gradient is large, and has the colour of its `tone`.
+    from 1 to 4 it is as broad as its gradient is large, and has the colour of its `tone`. A `note` is more for
+    its words alone.
     """
 
     id: str
@@ -96,6 +97,7 @@ class Arrow:
     weight: int = 0
     tone: ArrowTone = ""
     alt: str = ""
+    note: str = ""
 
 
 @dataclass(slots=True)

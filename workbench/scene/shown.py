@@ -107,7 +107,8 @@ def _arrow_alt(arrow: Arrow, scene: Scene) -> str:
         "flowing": f"gradient going from {lower} back to {upper}",
         "done": f"gradient went from {lower} back to {upper}",
     }[arrow.state]
-    return clean(f"{said}: {', '.join(arrow.label.splitlines())}" if arrow.label else said)
+    more = "; ".join(filter(None, (", ".join(arrow.label.splitlines()), arrow.note)))
+    return clean(f"{said}: {more}" if more else said)
 
 
 def native(value: Any) -> Any:

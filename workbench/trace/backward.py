@@ -82,7 +82,7 @@ class NodeFinished(Record):
     def sentence(self, frame: Frame) -> str:
         """What went out, and where to."""
         sent = [
-            f"{said(edge.grad)} to {frame.called(edge.source)}"
+            f"{said(edge.grad)} to {frame.receiver(edge)}"
             for _, edge in frame.edges_of(self.node)
             if edge.state == "flowing"
         ]

@@ -89,6 +89,11 @@ class Frame:
             return "an unnamed leaf"
         return "a constant" if tensor.level is None else "an input"
 
+    def receiver(self, edge: EdgeState) -> str:
+        """Where a gradient goes, and for which output of a node that has several."""
+        which = f" (output {edge.output_nr})" if len(getattr(self.place(edge.source), "outputs", ())) > 1 else ""
+        return self.called(edge.source) + which
+
     def scope(self, id: str) -> str | None:
         """The scope that a node was made in; a leaf belongs to none."""
         return self.nodes[id].made.scope if id in self.nodes else None

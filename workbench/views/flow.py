@@ -130,7 +130,8 @@ class Flow(Graph):
         lines = [grad.text(line=LABEL_COLUMNS)]
         if grad.shape:
             lines.append(f"‖{number(grad.norm)}‖ {_signs(grad)}".rstrip())
-        lines += filter(None, [_summed(frame, key, edge), self._word(grad)])
+        which = self.which(edge)
+        lines += filter(None, [_summed(frame, key, edge), self._word(grad), which and f"for {which}"])
         return "\n".join(lines)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 
 from ..scene.metric import CHIP_COLUMNS, TEXT_COLUMNS
@@ -28,15 +29,22 @@ class Graph:
         named: dict[tuple[str, int], str | None] = {}  # (node or leaf, output) -> variable
         maker: dict[str, tuple[str, int]] = {}
         ends: dict[tuple[str, int], None] = {}
+        self._several: set[str] = set()  # nodes of more than one output
+        self._twice: set[tuple[str, str]] = set()  # of two boxes that several edges join: (source, target)
         for event in events:
             if isinstance(event, NodeCreated | TensorsFound):
                 for seen in event.tensors:
                     maker[seen.id] = (seen.node or seen.id, seen.output_nr)
                     named[maker[seen.id]] = seen.name
+            if isinstance(event, NodeCreated):
+                edges = [edge.target for edge in event.edges if edge.target is not None]
+                self._twice |= {(source, event.node) for source, uses in Counter(edges).items() if uses > 1}
+                self._several |= {edge.target for edge in event.edges if edge.target is not None and edge.output_nr}
             elif isinstance(event, BackwardStarted):
                 ends |= dict.fromkeys((root.node, root.output_nr) for root in event.roots)
             elif isinstance(event, TensorShown):
                 ends[maker[event.tensor]] = None
+        self._several |= {node for node, nr in (*maker.values(), *ends) if nr}
         for node, nr in ends:
             self._outputs.setdefault(node, []).append(nr)
         names = list(dict.fromkeys(name for end in ends if (name := named.get(end)) is not None))
@@ -52,7 +60,7 @@ class Graph:
                 boxes += [_saved(frame, key, index) for index in range(len(frame.nodes[key].saved))]
                 for nr in self._outputs.get(key, ()):
                     boxes.append(_output(frame, key, nr))
-                    arrows.append(_seed(frame, key, nr))
+                    arrows.append(self._seeding(frame, key, nr))
             elif key in frame.tensors:
                 role = frame.tensors[key].role
                 if role == "leaf" or (role == "constant" and self._lanes.place(key) == key):
@@ -66,10 +74,10 @@ class Graph:
             elif (edge := frame.edges[key]).target is not None:
                 source = edge.source if edge.differentiable else self._lanes.place(edge.source)
                 boxes += self._lanes.input(frame, source)
-                arrows.append(_arrow(key, source, edge.target, edge))
+                arrows.append(self._arrow(frame, key, source, edge.target, edge))
             elif edge.source in frame.nodes:
                 boxes.append(_output(frame, edge.source, edge.output_nr))
-                arrows.append(_seed(frame, edge.source, edge.output_nr))
+                arrows.append(self._seeding(frame, edge.source, edge.output_nr))
         return boxes, arrows
 
     def remarks(self, frame: Frame) -> list[str]:
@@ -111,6 +119,27 @@ class Graph:
         box.details += tuple(self._lanes.level_details(frame, id))
         box.region = region.id if region else None
         return [region, box] if region else [box]
+
+    def _seeding(self, frame: Frame, id: str, nr: int) -> Arrow:
+        key = f"{id}.seed{nr}"
+        return self._arrow(frame, key, id, _output_id(id, nr), frame.edges.get(key) or EdgeState(id, None, nr))
+
+    def _arrow(self, frame: Frame, id: str, source: str, target: str, edge: EdgeState) -> Arrow:
+        label, note = self.which(edge), []
+        if label:
+            maker = frame.called(edge.source)
+            note = [f"output_nr {edge.output_nr} of {maker}"]
+            note += [f"whose gradient is its input_nr {edge.output_nr}"] * edge.differentiable
+        if (edge.source, target) in self._twice and edge.differentiable:
+            note.append(f"next_functions[{id.rpartition('.')[2]}] of {frame.called(target)}")
+        if edge.state != "idle":
+            label = f"{label_of(edge.grad)}\nfor {label}" if label else label_of(edge.grad)
+        kind = "edge" if edge.differentiable else "constant"
+        return Arrow(id, source, target, kind, label, edge.state, note=", ".join(note))
+
+    def which(self, edge: EdgeState) -> str:
+        """Which output of a node an edge comes from, if it has more than one."""
+        return f"output {edge.output_nr}" if edge.source in self._several else ""
 
 
 def _node_lines(frame: Frame, node: NodeState) -> tuple[str, ...]:
@@ -243,16 +272,6 @@ def _output(frame: Frame, id: str, nr: int) -> Box:
     title = (frame.variable(node.outputs[nr][0]) if known else None) or "output"
     state = "done" if seed is not None else "idle"
     return Box(_output_id(id, nr), "output", title, lines, state, details=tuple(details))
-
-
-def _seed(frame: Frame, id: str, nr: int) -> Arrow:
-    key = f"{id}.seed{nr}"
-    return _arrow(key, id, _output_id(id, nr), frame.edges.get(key) or EdgeState(id, None, nr))
-
-
-def _arrow(id: str, source: str, target: str, edge: EdgeState) -> Arrow:
-    label = "" if edge.state == "idle" else label_of(edge.grad)
-    return Arrow(id, source, target, "edge" if edge.differentiable else "constant", label, edge.state)
 
 
 def _error(place: Place) -> list[Detail]:
