@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import tracemalloc
 import warnings
 
 import numpy as np
 import pytest
 
-from workbench.trace.values import Value, said, series
+import workbench as torch
+from workbench.trace.values import Value, kept, read, said, series
 
 
 @pytest.mark.parametrize(
@@ -60,6 +62,8 @@ def test_a_summary_warns_of_nothing_even_where_numpy_is_told_to_raise():
         warnings.simplefilter("error")
         for array in (np.array([]), np.array([np.nan, np.inf]), np.array([1e308, 1e308]), np.array([5e-324])):
             Value.of(array)
+        for array in (np.full(20_000, 1.2e152), np.full(20_000, 1e300)):  # a sum of two parts overflows, or each part
+            Value.of(array)
 
 
 def test_values_in_sentences():
@@ -67,3 +71,34 @@ def test_values_in_sentences():
     assert said(Value.of(np.arange(24.0).reshape(2, 3, 4))) == "values from 0 to 23"
     assert said(Value.of(np.array([1.0, np.nan]))) == "[1. nan] (1 of 2 values not finite)"
     assert [series(words) for words in ([], ["a"], ["a", "b"], ["a", "b", "c"])] == ["", "a", "a and b", "a, b and c"]
+
+
+@pytest.mark.parametrize("size", [1, 9, 48, 49, 1000, 20_000])
+@pytest.mark.parametrize("limit", [0, 10, 5_000, 50_000])
+def test_what_is_kept_of_an_array_reads_as_its_value(size, limit):
+    array = np.random.default_rng(size).normal(size=size)
+    before = array.copy()
+    thing = kept(array, limit)
+    array[:] = 0
+    value = read(thing)
+    assert value == Value.of(before, limit)
+    assert (value.values is not None) == (size <= limit)
+    assert value.norm == pytest.approx(np.linalg.norm(before), rel=1e-12)
+    assert (value.min, value.max) == (before.min(), before.max())
+    assert value.mean == pytest.approx(before.mean(), abs=1e-12)
+
+
+def test_of_a_large_array_a_summary_alone_is_kept():
+    array = np.ones((100, 1000), dtype=np.float32)
+    tracemalloc.start()
+    thing = kept(array, 1000)
+    held, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert held < 2_000 and peak < 10 * array.nbytes
+    assert read(thing).shape == (100, 1000) and read(thing).dtype == "float32"
+
+
+def test_a_recording_keeps_as_many_values_as_the_user_asked_for():
+    with torch.record(limit=3000) as trace:
+        (torch.ones(2500, requires_grad=True) * 2.0).sum().backward()
+    assert max(len(seen.value.values) for event in trace.events for seen in getattr(event, "tensors", ())) == 2500

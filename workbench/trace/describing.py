@@ -13,7 +13,7 @@ import numpy as np
 from ..events import tag
 from .caller import OWN
 from .reading import text_of
-from .values import LIMIT, Value
+from .values import LIMIT, Value, kept
 
 ACCUMULATE = "torch::autograd::AccumulateGrad"
 _PLAIN = (int, float, bool, str, type(None))
@@ -35,14 +35,10 @@ class Describer:
 
     def _copy(self, thing: Any) -> Any:
         if type(thing) is np.ndarray:
-            array = thing
-        elif thing is None:
+            return kept(thing, self._limit)
+        if thing is None:
             return None
-        else:
-            array = getattr(thing, "_array", thing)
-            if hasattr(thing, "_level"):
-                return self._whole(thing)
-        return array.copy() if array.size <= self._limit else Value.of(array, self._limit)
+        return self._whole(thing) if hasattr(thing, "_level") else kept(getattr(thing, "_array", thing), self._limit)
 
     def _whole(self, tensor: Any) -> Value:
         """The value of a tensor that a transform looks into: of a batched one, of all samples."""

@@ -10,7 +10,7 @@ from typing import Any
 
 from .facts import Code
 from .methods import LineReached, MethodCalled, MethodEnded, Variable
-from .values import Value
+from .values import read
 
 METHODS = ("forward", "setup_context", "backward", "vjp", "jvp")
 
@@ -61,12 +61,8 @@ def file_of(path: str) -> str:
 
 
 def _variables(held: tuple[Held, ...]) -> tuple[Variable, ...]:
-    return tuple([Variable(name, _value(copy), text) for name, copy, text in held])
+    return tuple([Variable(name, None if copy is None else read(copy), text) for name, copy, text in held])
 
 
 def _ctx(held: tuple[Held, ...] | None) -> tuple[Variable, ...] | None:
     return None if held is None else _variables(held)
-
-
-def _value(copy: Any) -> Value | None:
-    return copy if copy is None or isinstance(copy, Value) else Value.of(copy)

@@ -24,7 +24,7 @@ from .facts import Argument, Attribute, Code, Edge, Packing, Record, Root, Saved
 from .inside import METHODS, InsideReader, file_of
 from .keeping import CheckpointDropped, CheckpointKept
 from .levels import LevelEntered, LevelLeft, OperationRan, Tangent, TangentPushed
-from .values import Value, number
+from .values import Value, number, read
 
 
 class Reader(InsideReader):
@@ -134,8 +134,7 @@ class Reader(InsideReader):
         self, tensor: int, name: str, version: int, copy: Any, node: int | None, output_nr: int, line: Any
     ) -> TensorWritten:
         self._last.pop(self._ids[tensor], None)
-        now = copy if isinstance(copy, Value) else Value.of(copy)
-        return TensorWritten(self._ids[tensor], name, version, now, self._place(node), output_nr, source(line))
+        return TensorWritten(self._ids[tensor], name, version, read(copy), self._place(node), output_nr, source(line))
 
     def _failed(self, task: int | None, node: int | None, error: str, message: str) -> Failed:
         return Failed(None if task is None else self._id(task, "b"), self._place(node), error, message)
@@ -205,7 +204,7 @@ class Reader(InsideReader):
             seen = TensorSeen(
                 id=self._id(serial, "t"),
                 name=self._names.get(serial),
-                value=copy if isinstance(copy, Value) else Value.of(copy),
+                value=read(copy),
                 version=version,
                 requires_grad=requires_grad,
                 node=None if node is None else self._ids.get(node),
@@ -232,8 +231,8 @@ def text_of(arg: Any) -> str:
 
 
 def value(copy: Any) -> Value | None:
-    """The value of an array's copy; large arrays were summed up when they were heard."""
-    return copy if copy is None or isinstance(copy, Value) else Value.of(copy)
+    """The value of what was kept of an array; None is a gradient that was not there."""
+    return None if copy is None else read(copy)
 
 
 def source(line: tuple[str, int] | None) -> SourceLine | None:

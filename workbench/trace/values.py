@@ -14,6 +14,9 @@ LIMIT = 1000  # how many values of an array are kept unless the user says otherw
 
 _LINE = 42  # characters a value may take in a box or on an arrow
 _SHOWN = 6  # numbers shown there
+_TINY, _HUGE = 1e-200, 1e300  # between them a sum of squares has lost nothing
+_PART = 8192  # values that are multiplied by themselves at once
+_SMALL = 48  # values that take no more room than their summary
 _FEW = 8  # values that are summed up one by one sooner than by NumPy: most of what a lesson records
 
 
@@ -56,24 +59,8 @@ class Value:
                 0,
                 batch,
             )
-        flat = array.ravel().astype(np.float64, copy=False)
-        finite = flat if np.isfinite(flat).all() else flat[np.isfinite(flat)]
-        with np.errstate(all="ignore"):
-            peak = np.abs(flat).max(initial=0.0)
-            # Scaled by the largest value, so that the squares of huge and tiny values stay in range.
-            norm = peak * np.sqrt(np.square(flat / peak).sum()) if 0 < peak < np.inf else peak
-            mean = float(finite.mean()) if finite.size else None
-        return cls(
-            shape=array.shape,
-            dtype=_name(array.dtype),
-            values=tuple(array.ravel().tolist()) if array.size <= limit else None,
-            norm=float(norm),
-            min=float(finite.min()) if finite.size else None,
-            max=float(finite.max()) if finite.size else None,
-            mean=mean,
-            nonfinite=array.size - finite.size,
-            batch=batch,
-        )
+        values = tuple(array.ravel().tolist()) if array.size <= limit else None
+        return cls(array.shape, _name(array.dtype), values, *_summary(array), batch)
 
     @property
     def kind(self) -> str:
@@ -107,6 +94,46 @@ class Value:
             return "no finite value"
         span, mean = f"from {number(self.min)} to {number(self.max)}", f", mean {number(self.mean)}"
         return span + mean if len(span + mean) <= line else span
+
+
+def _summary(array: Any) -> tuple[float, float | None, float | None, float | None, int]:
+    """The norm; of the finite values the least, the largest and the mean; and how many others there are."""
+    flat = array.ravel().astype(np.float64, copy=False)
+    # Unlike `dot` it never warns; of a longer part threads would be asked for, which takes longer where all are busy.
+    parts = [flat] if flat.size <= _PART else [flat[at : at + _PART] for at in range(0, flat.size, _PART)]
+    squares = sum([float(np.vdot(part, part)) for part in parts])
+    if _TINY < squares < _HUGE:  # then all are finite, and no square that counts is out of range
+        low, high = flat.item(flat.argmin()), flat.item(flat.argmax())
+        return math.sqrt(squares), low, high, float(np.add.reduce(flat)) / flat.size, 0
+    finite = flat if np.isfinite(flat).all() else flat[np.isfinite(flat)]
+    others = flat.size - finite.size
+    with np.errstate(all="ignore"):
+        peak = np.abs(flat).max(initial=0.0)
+        # Scaled by the largest value, so that the squares of huge and tiny values stay in range.
+        norm = float(peak * np.sqrt(np.square(flat / peak).sum()) if 0 < peak < np.inf else peak)
+        if not finite.size:
+            return norm, None, None, None, others
+        return norm, float(finite.min()), float(finite.max()), float(finite.mean()), others
+
+
+def kept(array: Any, limit: int) -> Any:
+    """What a recorder keeps of an array: of one within the limit a copy, else a summary; `read` makes a Value of it.
+
+    Where a copy takes no more room than a summary, it is made, as it takes less time, and summed up when it is read.
+    """
+    size = array.size
+    if size <= limit:
+        return array.copy()
+    if size <= _SMALL:
+        return (array.copy(),)
+    return array.shape, _name(array.dtype), None, *_summary(array)
+
+
+def read(thing: Any) -> Value:
+    """The Value of what was kept of an array."""
+    if type(thing) is tuple:
+        return Value.of(thing[0], 0) if len(thing) == 1 else Value(*thing)
+    return thing if isinstance(thing, Value) else Value.of(thing, thing.size)
 
 
 @cache
