@@ -227,3 +227,10 @@ def test_a_saved_tensor_that_was_written_is_out_of_date_and_does_not_fail_itself
     press(page, "last")
     page.locator('[data-id="n2"]').click()
     assert panel(page).locator(".wb-panel-kind").inner_text() == "operation · failed here"
+
+
+def test_space_opens_the_focused_box(page):
+    page.locator('[data-id="w"]').focus()
+    page.keyboard.press(" ")
+    assert page.locator(".wb-panel-title").inner_text() == "w"
+    assert page.locator(".wb-player").get_attribute("data-playing") == "false"

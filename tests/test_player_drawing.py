@@ -11,9 +11,9 @@ from player_story import storyboard
 
 from workbench.scene.drawing import drawn
 
-SHAPES = """() => Object.fromEntries([...document.querySelectorAll(".wb-box, .wb-arrow")]
-  .filter((group) => group.dataset.state !== "future")
-  .map((group) => [group.getAttribute("aria-label"), {
+SHAPES = """() => Object.fromEntries([...document.querySelectorAll(".wb-box, .wb-arrow, .wb-over")]
+  .filter((group) => getComputedStyle(group).visibility !== "hidden")
+  .map((group) => [group.getAttribute("aria-label") ?? "", {
     classes: group.getAttribute("class"),
     shapes: [...group.querySelectorAll(":is(rect, path, circle, text):not(.wb-ring)")].map((shape) => ({
       name: `${shape.tagName} ${shape.getAttribute("class")}`, text: shape.textContent,

@@ -118,3 +118,20 @@ def test_a_saved_page_packs_its_steps_and_plays_them(browser_tab, picture, tmp_p
     browser_tab.locator(".wb-kind-group").click()
     assert trail(browser_tab)[-1] == "mul, add, sin × 60"
     assert browser_tab.console_errors == []
+
+
+def test_what_is_inside_groups_is_found_and_enter_goes_there(page):
+    page.locator(".wb-player").focus()
+    page.keyboard.press("/")
+    page.keyboard.type("mulbackward")
+    assert page.locator(".wb-hits").inner_text() == "1 of 1: mul, add, sin × 60, and inside: Enter opens it"
+    page.keyboard.press("Enter")
+    assert trail(page) == ["graph", "mul, add, sin × 60"]
+    assert page.locator(".wb-hits").inner_text().startswith("1 of 6: repeats ")
+    page.keyboard.press("Enter")
+    assert trail(page)[-1].startswith("repeats ") and page.locator('[data-found="at"].wb-kind-op').count() == 1
+    assert page.locator(".wb-hits").inner_text() == "1 of 11: MulBackward0"
+    page.keyboard.press("Enter")
+    assert page.locator(".wb-hits").inner_text() == "2 of 11: MulBackward0"
+    page.keyboard.press("Escape")
+    assert page.evaluate("document.activeElement.classList.contains('wb-kind-op')")

@@ -177,3 +177,24 @@ def test_destroy_leaves_nothing_behind(page):
     assert page.locator("#here").inner_html() == ""
     page.wait_for_timeout(1000)
     assert page.evaluate("moves") == [3]
+
+
+@pytest.mark.parametrize("width", [420, 800, 1280])
+def test_the_picture_stays_where_it_is_whatever_the_sentences_say(page, width):
+    story = storyboard().to_dict()
+    for k, step in enumerate(story["steps"]):
+        step["caption"] = "Words and more words. " * (5 * k % 16)
+    page.set_viewport_size({"width": width, "height": 900})
+    try:
+        show(page, story)
+        tops, heights = set(), []
+        for k in range(8):
+            page.evaluate("k => player.go(k)", k)
+            tops.add(page.evaluate("document.querySelector('.wb-view').offsetTop"))
+            told = page.locator(".wb-sentence")
+            heights.append(told.evaluate("e => e.scrollHeight - e.clientHeight"))
+            assert (told.get_attribute("tabindex") == "0") == (heights[-1] > 1)  # what is too long is scrolled by keys
+        assert len(tops) == 1
+        assert (width == 420) == any(height > 1 for height in heights)
+    finally:
+        page.set_viewport_size({"width": 1280, "height": 900})

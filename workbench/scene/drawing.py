@@ -50,7 +50,13 @@ def drawn(storyboard: Storyboard, k: int | None = None) -> list[Group]:
     scene, layout = storyboard.at(k), storyboard.layout
     boxes = [_box(each, layout) for each in scene.boxes.values() if each.state != "future"]
     arrows = [_arrow(each, scene, layout) for each in scene.arrows.values() if each.state != "future"]
-    return boxes + arrows
+    # Arrows lead through regions, but not through their titles.
+    titles = [
+        Group(group.classes.replace("wb-box", "wb-over"), "", [group.shapes.pop()])
+        for group in boxes
+        if " wb-kind-region " in group.classes
+    ]
+    return boxes + arrows + titles
 
 
 def _arrow(arrow: Arrow, scene: Scene, layout: Layout) -> Group:
@@ -117,7 +123,8 @@ def _box(box: Box, layout: Layout) -> Group:
 
 def _placed(box: Box, place: Place, shown: dict, radius: float) -> list[Shape]:
     """A box of a chart: its title in the middle of a small one, else at the upper left, and lines below."""
-    shapes = [_rect("wb-glow", _grown(place, 4), radius + 4)] if box.state in ("running", "error") else []
+    glows = box.state in ("running", "error") and box.kind != "line"  # lines of code stand close together
+    shapes = [_rect("wb-glow", _grown(place, 4), radius + 4)] if glows else []
     shapes.append(_rect("wb-frame", place, radius))
     if not shown["title"]:
         return shapes

@@ -37,7 +37,8 @@ def to_svg(storyboard: Storyboard, k: int | None = None, theme: str | Theme = "l
 
 def _group(group: Group) -> str:
     shapes = "".join(map(_shape, group.shapes))
-    return f'<g class="{group.classes}"><title>{_safe(group.alt)}</title>{shapes}</g>'
+    title = f"<title>{_safe(group.alt)}</title>" if group.alt else ""
+    return f'<g class="{group.classes}">{title}{shapes}</g>'
 
 
 def _shape(shape: Shape) -> str:

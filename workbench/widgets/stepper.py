@@ -19,6 +19,7 @@ from ..stepper.driving import Stepper
 from ..stepper.guesses import closeness, typed
 from ..stepper.moments import counted, numbers_of
 from ..stepper.stops import Breakpoint
+from ..stepper.telling import differing, ran_of
 from ..views.stepping import Changes, Stage, places_of, story_of
 from .growing import SCRIPT, STYLE
 
@@ -48,6 +49,7 @@ class StepperView(anywidget.AnyWidget):
         self._answered = 0
         self._sent: dict[str, Any] = {}
         self._last = 0.0
+        stage.audience.append(self._tell)
         super().__init__()
         self.on_msg(self._asked)
         stepper._audience.append(self._changed)
@@ -62,21 +64,24 @@ class StepperView(anywidget.AnyWidget):
         stepper = self._stepper()
         if stepper is None:
             return {}
-        self._stage.follow(stepper)
-        self._sent = self._status(stepper)
+        self.update()  # for who has been here: those that come get it all
         return {"picture": story_of(self._stage.board()), "status": self._sent}
 
-    def update(self, changes: Changes | None = None) -> None:
+    def update(self) -> None:
         """Send what has changed since the last time."""
+        if (stepper := self._stepper()) is not None:
+            self._stage.follow(stepper)
+
+    def _tell(self, found: Changes) -> None:
+        """Send what has changed in the picture, and in what stands around it."""
         stepper = self._stepper()
-        if stepper is None or self.comm is None:
+        if stepper is None:
             return
         self._last = time.monotonic()
-        found = self._stage.follow(stepper)
         status = self._status(stepper)
         new = {name: value for name, value in status.items() if self._sent.get(name) != value}
         self._sent = status
-        if new or any(found.values()):
+        if self.comm is not None and (new or any(found.values())):
             self.send({"picture": found, "status": new})
 
     def _changed(self) -> None:
@@ -90,6 +95,7 @@ class StepperView(anywidget.AnyWidget):
         return {
             "sentence": self._stage.sentence,
             "position": s.position,
+            "ran": len(ran_of(s)),
             "count": len(s._to_run()),
             "done": s.done,
             "next": None if s.current is None else ids[s.current],
@@ -102,7 +108,8 @@ class StepperView(anywidget.AnyWidget):
             "bounds": [str(stop) for stop in s.breakpoints if stop.is_about_gradients],
             "branches": [[each.name, counted(len(each.steps), "step")] for each in s.branches],
             "branch": s.branches.index(s.branch),
-            "warnings": s.warnings,
+            "warnings": list(s.warnings),
+            "differs": differing(s),
             "said": self._said,
             "printed": self._printed,
             "predicts": self._predicts,

@@ -88,13 +88,13 @@ function boxParts(box, holder) {
     const place = { x: x - by, y: y - by, width: w + 2 * by, height: h + 2 * by };
     return svg("rect", { class: name, ...place, rx: Math.max(0, round + by) });
   };
-  const parts = [frame("wb-ring", 5)];
+  const parts = kind === "line" ? [] : [frame("wb-ring", 5)]; // lines of code stand close together
   if (holder) {
     const from = holder.x + holder.w, bend = (from + x) / 2, start = holder.y + holder.h / 2, end = y + h / 2;
     const d = `M${from} ${start}C${bend} ${start} ${bend} ${end} ${x} ${end}`;
     parts.push(svg("path.wb-tie", { d }));
   }
-  if (["running", "differs", "error"].includes(state)) parts.push(frame("wb-glow", 5));
+  if (kind !== "line" && ["running", "differs", "error"].includes(state)) parts.push(frame("wb-glow", 5));
   const behind = { x: x + 5, y: y + 5, width: w, height: h, rx: round };
   if (kind === "group") parts.push(svg("rect.wb-back", { ...behind }));
   parts.push(frame("wb-frame", 0));
@@ -134,13 +134,16 @@ function boxParts(box, holder) {
  */
 export function picture(storyboard, { boxes, arrows }) {
   const width = Number(storyboard.width) || 1, height = Number(storyboard.height) || 1;
-  const groups = new Map(), dots = svg("g.wb-dots", { "aria-hidden": "true" });
+  const groups = new Map(), titles = new Map(), dots = svg("g.wb-dots", { "aria-hidden": "true" });
   for (const box of boxes.values())
     groups.set(box, svg("g", { role: "button", tabindex: 0, "aria-expanded": "false" }));
   for (const arrow of arrows.values()) groups.set(arrow, svg("g", { role: "img" }));
-  for (const [item, group] of groups) group.dataset.id = item.id;
+  for (const [item, group] of groups) {
+    group.dataset.id = item.id;
+    if (item.kind === "region") titles.set(item, svg("g", { "aria-hidden": "true" }));
+  }
   const frame = { class: "wb-picture", viewBox: `0 0 ${width} ${height}` };
-  const root = svg("svg", frame, ...groups.values(), dots);
+  const root = svg("svg", frame, ...groups.values(), ...titles.values(), dots);
   const draw = (item) => {
     const group = groups.get(item), role = "d" in item ? "arrow" : "box";
     const shade = item.kind in CHART ? ` wb-shade-${item.shade ?? 0}`
@@ -148,7 +151,10 @@ export function picture(storyboard, { boxes, arrows }) {
     group.setAttribute("class", `wb-${role} wb-kind-${item.kind} wb-state-${item.state}${shade}`);
     group.dataset.state = item.state;
     group.setAttribute("aria-label", words(item.alt || item.title || item.label || item.id));
-    group.replaceChildren(...(role === "arrow" ? arrowParts(item) : boxParts(item, boxes.get(item.holder))));
+    const parts = role === "arrow" ? arrowParts(item) : boxParts(item, boxes.get(item.holder)), title = titles.get(item);
+    title?.setAttribute("class", group.getAttribute("class").replace("wb-box", "wb-over"));
+    title?.replaceChildren(parts.pop());
+    group.replaceChildren(...parts);
   };
   let next = 0;
   const still = () => {

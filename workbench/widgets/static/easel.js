@@ -63,24 +63,32 @@ function detailsPanel(close, told) {
   return { element, show };
 }
 
-/** The search for boxes by name or operation, among those that are there: marks them and goes from one to the next. */
-function finder(boxes, drawn, see, leave) {
+/** What a box is found by, in small letters. @param {Box} box */
+export const findable = (box) => [box.title, KINDS[box.kind], ...list(box.lines)].join(" ").toLowerCase();
+
+/**
+ * The search for boxes by name or operation, among those that are there: marks them and goes from one to the next, and
+ * into a group that has what is sought inside.
+ */
+function finder(boxes, drawn, { see, leave, enter, inside = () => "" }) {
   const label = "Find by name or operation";
   const field = html("input", { type: "search", "aria-label": label, placeholder: "name or operation" });
   const said = html("span.wb-hits", { role: "status" });
   const element = html("div.wb-find", { role: "search" }, field, said,
     button("next", "Next match", () => turn(1), icon("step")), button("leave", "End the search", close, icon("close")));
   let hits = [], at = 0;
-  const fits = (box) => [box.title, KINDS[box.kind], ...list(box.lines)].join(" ").toLowerCase();
+  const wanted = () => field.value.trim().toLowerCase();
+  const holds = (box) => inside(box).includes(wanted());
   const mark = () => {
     drawn.root.querySelectorAll("[data-found]").forEach((group) => group.removeAttribute("data-found"));
     hits.forEach((box, n) => (drawn.groups.get(box).dataset.found = n === at ? "at" : "too"));
-    const none = field.value.trim() ? "nothing found here" : "";
-    said.textContent = hits.length ? `${at + 1} of ${hits.length}: ${words(hits[at].title || hits[at].alt)}` : none;
+    const box = hits[at], more = box && holds(box) ? ", and inside: Enter opens it" : "";
+    said.textContent = box ? `${at + 1} of ${hits.length}: ${words(box.title || box.alt)}${more}`
+      : wanted() && "nothing found here";
   };
   const search = () => {
-    const wanted = field.value.trim().toLowerCase(), before = hits[at];
-    hits = [...boxes.values()].filter((box) => wanted && box.state !== "future" && fits(box).includes(wanted));
+    const before = hits[at], there = [...boxes.values()].filter((box) => wanted() && box.state !== "future");
+    hits = there.filter((box) => findable(box).includes(wanted()) || inside(box).includes(wanted()));
     at = Math.max(0, hits.indexOf(before));
     mark();
   };
@@ -96,8 +104,9 @@ function finder(boxes, drawn, see, leave) {
     mark();
     leave(found);
   }
-  const open = () => {
+  const open = (sought = field.value) => {
     element.hidden = false;
+    field.value = sought;
     field.focus();
     field.select();
     search();
@@ -108,7 +117,8 @@ function finder(boxes, drawn, see, leave) {
     turn(0);
   });
   field.addEventListener("keydown", ({ key, shiftKey }) => {
-    if (key === "Enter") turn(shiftKey ? -1 : 1);
+    if (key === "Enter" && !shiftKey && hits[at] && holds(hits[at])) enter(hits[at], field.value);
+    else if (key === "Enter") turn(shiftKey ? -1 : 1);
     if (key === "Escape") close();
   });
   return { element, open, again: () => element.hidden || search() };
@@ -116,10 +126,11 @@ function finder(boxes, drawn, see, leave) {
 
 /**
  * What plays a picture: its bar, what stands below that, its keys and what they do. `enter` may take a box that the
- * reader opens, `leave` goes back to where it stands, `typed` hears what is pressed in a field, `adorn` adds to a
- * picture's drawing of a box.
+ * reader opens (`sought` there), `inside` tells what can be found in it, `leave` goes back to where it stands, `typed`
+ * hears what is pressed in a field, `adorn` adds to a picture's drawing of a box.
  * @typedef {{label: string, name?: string, bar: HTMLElement, below?: HTMLElement[], keys?: [string, string][],
- *            bound?: Record<string, () => void>, theme?: Theme, details?: Detail[], enter?: (box: Box) => boolean,
+ *            bound?: Record<string, () => void>, theme?: Theme, details?: Detail[], sought?: string,
+ *            enter?: (box: Box, sought?: string) => boolean, inside?: (box: Box) => string,
  *            leave?: () => void, typed?: (event: KeyboardEvent) => void,
  *            adorn?: (box: Box, group: SVGGElement) => void}} Habits
  */
@@ -128,12 +139,13 @@ function finder(boxes, drawn, see, leave) {
 export function easel(el, story, items, { label, name = "", bar, below = [], keys = [], bound = {}, ...habits }) {
   const { boxes } = items, drawn = picture(story, items), view = viewport(drawn, words(story.title) || "Picture");
   const { zoom, fit } = view, panel = detailsPanel(close, list(habits.details));
-  const find = finder(boxes, drawn, view.see, (group) => (group ?? root).focus({ preventScroll: true }));
+  const find = finder(boxes, drawn, { ...habits, see: view.see,
+    leave: (group) => (group ?? root).focus({ preventScroll: true }) });
   const dressing = button("theme", "Theme", () => wear(1), "Theme");
   const help = html("dl.wb-keys", {},
     ...[...keys, ...COMMON_KEYS].flatMap(([key, meaning]) => [html("dt", {}, html("kbd", {}, key)), html("dd", {}, meaning)]));
   bar.append(html("div.wb-zoom", {},
-    button("find", "Find", find.open), button("out", "Zoom out", () => zoom(0.8)), button("fit", "Fit", fit, "Fit"),
+    button("find", "Find", () => find.open()), button("out", "Zoom out", () => zoom(0.8)), button("fit", "Fit", fit, "Fit"),
     button("in", "Zoom in", () => zoom(1.25)), dressing, button("keys", "Keys", toggle, "?")));
   const body = html("div.wb-body", {}, view.element, view.map.element, panel.element);
   const root = html("div", { class: `wb-player ${name}`.trim(), role: "group", "aria-label": label, tabindex: -1 },
@@ -186,7 +198,7 @@ export function easel(el, story, items, { label, name = "", bar, below = [], key
     find.again();
   }
   const acts = {
-    "?": toggle, Escape: () => (!help.hidden ? toggle() : selected ? close() : habits.leave?.()), "/": find.open,
+    "?": toggle, Escape: () => (!help.hidden ? toggle() : selected ? close() : habits.leave?.()), "/": () => find.open(),
     t: () => wear(1), "+": () => zoom(1.25), "=": () => zoom(1.25), "-": () => zoom(0.8), 0: fit, ...bound,
   };
   drawn.root.addEventListener("click", (event) => {
@@ -205,7 +217,8 @@ export function easel(el, story, items, { label, name = "", bar, below = [], key
       event.preventDefault();
       return view.pan(...PANS[key]);
     }
-    if (key === "Enter" && box) {
+    if ((key === "Enter" || key === " ") && box) {
+      event.preventDefault();
       open(box);
       if (selected) panel.element.focus();
     } else if (Object.hasOwn(acts, key)) {
@@ -218,6 +231,7 @@ export function easel(el, story, items, { label, name = "", bar, below = [], key
   el.replaceChildren(root);
   for (const item of drawn.groups.keys()) draw(item);
   wear(0);
+  if (habits.sought) find.open(habits.sought);
   return {
     root, drawn, view, draw, redraw, boxOf,
     destroy() {

@@ -2,11 +2,12 @@
  * The player: draws a storyboard once and steps through it in the browser, with no kernel and no network.
  *
  * @typedef {{position?: number, moved?: (position: number) => void, theme?: Theme, leave?: () => void,
- *            enter?: (box: Box, position: number) => boolean}} Options
+ *            enter?: (box: Box, position: number, sought?: string) => boolean, inside?: (box: Box) => string,
+ *            sought?: string}} Options
  */
 
 import { html, list, words } from "./drawing.js";
-import { easel } from "./easel.js";
+import { easel, findable } from "./easel.js";
 import { button, icon } from "./window.js";
 
 const FORMAT = "workbench-storyboard", VERSION = 1;
@@ -44,7 +45,7 @@ function timeline(storyboard) {
 }
 
 /** The controls and the caption: `show` says where the player is. */
-function controls(last, act) {
+function controls(last, longest, act) {
   const buttons = {
     first: button("first", "First step", () => act.visit(0)),
     back: button("back", "Back", () => act.move(-1)),
@@ -59,7 +60,8 @@ function controls(last, act) {
   const sentence = html("p.wb-sentence", { "aria-live": "polite" });
   const where = html("span.wb-where"), code = html("code.wb-code");
   const cursor = html("div.wb-cursor", {}, where, code);
-  const caption = html("div.wb-caption", {}, sentence, cursor);
+  const room = html("p.wb-room", { "aria-hidden": "true" }, longest); // or the picture would move with each sentence
+  const caption = html("div.wb-caption", {}, html("div.wb-say", {}, room, sentence), cursor);
   const bar = html("div.wb-bar", {},
     html("div.wb-transport", {}, ...Object.values(buttons)),
     html("div.wb-place", {}, slider, place, phase));
@@ -73,6 +75,9 @@ function controls(last, act) {
     phase.dataset.phase = name;
     phase.replaceChildren(...(name === "forward" || name === "backward" ? [icon(name)] : []), name);
     sentence.textContent = words(step?.caption);
+    sentence.scrollTop = 0;
+    if (sentence.scrollHeight > sentence.clientHeight + 1) sentence.setAttribute("tabindex", "0"); // to scroll it by keys
+    else sentence.removeAttribute("tabindex");
     where.textContent = step?.cursor ? `${words(step.cursor.file)}:${words(step.cursor.line)}` : "";
     code.textContent = words(step?.cursor?.text).trim();
     // aria-disabled and not disabled: a disabled button loses the focus, and with it the keys
@@ -102,14 +107,17 @@ function stage(el, storyboard, options = {}) {
     return { root: el, go() {}, at() {}, destroy: () => el.replaceChildren() };
   }
   const story = timeline(storyboard), { boxes, steps } = story, last = Math.max(0, steps.length - 1);
-  const { bar, caption, show, playing } = controls(last, { visit, move, play });
+  const captions = steps.map((step) => words(step.caption)), size = Math.max(...captions.map((text) => text.length));
+  const longest = captions.find((text) => text.length === size) ?? "";
+  const { bar, caption, show, playing } = controls(last, longest, { visit, move, play });
   const bound = {
     ArrowRight: () => move(1), ArrowLeft: () => move(-1), Home: () => visit(0), End: () => visit(last), " ": play,
   };
   const { root, drawn, view, redraw, destroy } = easel(el, storyboard, story, {
     label: `Player: ${words(storyboard.title) || "Picture"}`, bar, below: [caption], keys: KEYS, bound,
     details: storyboard.details, theme: options.theme, leave: options.leave,
-    enter: (box) => options.enter?.(box, position),
+    enter: (box, sought) => ("goto" in box ? (visit(box.goto), true) : options.enter?.(box, position, sought)),
+    inside: options.inside, sought: options.sought,
   });
   let position = -1, timer = 0, current = null;
 
@@ -178,13 +186,13 @@ function stage(el, storyboard, options = {}) {
  * @returns {{go: (position: number) => void, destroy: () => void}}
  */
 export function mount(el, storyboard, options = {}) {
-  const insides = storyboard?.insides ?? {}, trail = [{ name: "graph", board: storyboard }];
+  const insides = storyboard?.insides ?? {}, trail = [{ name: "graph", board: storyboard }], found = {};
   let player = null;
   const when = (step) => Number(step?.when) || 0;
-  const show = (position) => {
+  const show = (position, sought) => {
     const { board } = trail[trail.length - 1], inner = trail.length > 1;
     player?.destroy();
-    player = stage(el, board, { position, theme: options.theme, enter,
+    player = stage(el, board, { position, theme: options.theme, enter, inside, sought,
       leave: inner ? () => leave(trail.length - 2) : undefined, moved: inner ? undefined : options.moved });
     if (!inner) return;
     const crumbs = trail.map(({ name }, i) => i < trail.length - 1
@@ -194,7 +202,14 @@ export function mount(el, storyboard, options = {}) {
     way.append(...crumbs.flatMap((crumb, i) => (i ? [then(), crumb] : [crumb])));
     player.root.prepend(way);
   };
-  function enter(box, outer) {
+  /** All that can be found in what a box opens to: within its frame there, as its neighbours stand there too. */
+  function inside(box) {
+    if (!Object.hasOwn(insides, box.id) || Object.hasOwn(found, box.id)) return found[box.id] ?? "";
+    const boxes = list(insides[box.id].boxes), { x, y, w, h } = boxes.find(({ id }) => id === `${box.id}.frame`) ?? box;
+    const own = boxes.filter((each) => each.x > x && each.x < x + w && each.y > y && each.y < y + h);
+    return (found[box.id] = own.map((each) => `${findable(each)} ${inside(each)}`).join(" "));
+  }
+  function enter(box, outer, sought) {
     if (!Object.hasOwn(insides, box.id)) return false;
     const around = list(trail[trail.length - 1].board.steps), board = insides[box.id], steps = list(board.steps);
     // The first of the inner steps that the outer one stands for, else the last before it.
@@ -202,8 +217,8 @@ export function mount(el, storyboard, options = {}) {
     const last = first < 0 ? steps.length - 1 : Math.max(0, first - 1);
     const inner = first >= 0 && when(steps[first]) <= past ? first : last;
     trail.push({ name: words(box.title), board, outer, inner });
-    show(inner);
-    player.root.focus({ preventScroll: true });
+    show(inner, sought);
+    if (!sought) player.root.focus({ preventScroll: true });
     return true;
   }
   function leave(depth) {
