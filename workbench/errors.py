@@ -113,6 +113,7 @@ CLEAR_NON_LEAF_FLAG = (
 )
 FLAG_KIND = "requires_grad must be a bool"
 FLAG_KIND_METHOD = "requires_grad_(): argument 'requires_grad' (position 1) must be bool, not {}"
+PARAMETER_FLAG_KIND = "_make_subclass(): argument 'require_grad' (position 3) must be bool, not {}"
 DATA_KIND = "Variable data has to be a tensor, but got {}"
 AMBIGUOUS_TRUTH = "Boolean value of Tensor with {} is ambiguous"
 NO_DTYPE = (

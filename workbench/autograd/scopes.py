@@ -1,7 +1,8 @@
 """Naming a part of the graph: every node made inside `with scope("layer1"):` remembers where it was made.
 
 Nodes are labelled by a listener that is there only while a scope is open, so that nobody else pays for it. It stands
-before all other listeners: whoever hears that a node was created can already ask for its scope.
+before all other listeners: whoever hears that a node was created can already ask for its scope. Modules open a scope
+at every call (nn/modules/module.py).
 """
 
 from __future__ import annotations
@@ -10,19 +11,45 @@ import threading
 from typing import Any
 
 from ..events import Event, listeners
-from .node import AccumulateGrad, Node, extra_of
+from .node import AccumulateGrad, Extra, Node, extra_of
 from .tensor import made_by
 from .views import CopySlices
 
 
-class _Stack(threading.local):
+class Stack:
+    """The open scopes of one thread: their names joined by "/", and the innermost module that is being called."""
+
+    __slots__ = ("path", "module", "_open")
+
     def __init__(self) -> None:
-        self.names: tuple[str, ...] = ()
+        self.path: str | None = None
+        self.module: Any = None
+        self._open = 0
+
+    def enter(self, name: str, module: Any) -> None:
+        """Open a scope inside the others; the caller keeps `path` and `module` as they were, for `leave`."""
+        if not self._open:
+            _listen(1)
+        self._open += 1
+        self.path = name if self.path is None else f"{self.path}/{name}"
+        self.module = module
+
+    def leave(self, path: str | None, module: Any) -> None:
+        """Close the scope, after which all is as it was."""
+        self.path, self.module = path, module
+        self._open -= 1
+        if not self._open:
+            _listen(-1)
 
 
-_stack = _Stack()
+class _Local(threading.local):
+    def __init__(self) -> None:
+        self.stack = Stack()
+
+
+local = _Local()  # `local.stack` is one slow look-up; what hangs on it is then quick
 _counting = threading.Lock()
-_open = 0  # scopes, over all threads
+_threads = 0  # with open scopes
 
 
 class scope:  # named as what a user writes: `with scope("layer1"):`
@@ -38,30 +65,22 @@ class scope:  # named as what a user writes: `with scope("layer1"):`
         if not name.strip("/"):
             raise ValueError("A scope needs a name that is not empty.")
         self.name = name
-        self._before: list[tuple[str, ...]] = []
+        self._before: list[tuple[Stack, str | None, Any]] = []
 
     def __enter__(self) -> scope:
-        global _open
-        with _counting:
-            if not _open:
-                listeners.insert(0, _label)
-            _open += 1
-        self._before.append(_stack.names)
-        _stack.names = (*_stack.names, self.name)
+        stack = local.stack
+        self._before.append((stack, stack.path, stack.module))
+        stack.enter(self.name, stack.module)
         return self
 
     def __exit__(self, *exc: object) -> None:
-        global _open
-        _stack.names = self._before.pop()
-        with _counting:
-            _open -= 1
-            if not _open:
-                listeners.remove(_label)
+        stack, path, module = self._before.pop()
+        stack.leave(path, module)
 
 
 def current_scope() -> str | None:
     """The names of this thread's open scopes, joined by "/"; None outside all."""
-    return "/".join(_stack.names) or None
+    return local.stack.path
 
 
 def scope_of(node: Node) -> str | None:
@@ -69,20 +88,37 @@ def scope_of(node: Node) -> str | None:
     return None if node.extra is None else node.extra.scope
 
 
+def _listen(threads: int) -> None:
+    """Have new nodes labelled from the first thread with an open scope to the last."""
+    global _threads
+    with _counting:
+        if not _threads:
+            listeners.insert(0, _label)
+        _threads += threads
+        if not _threads:
+            listeners.remove(_label)
+
+
 def _label(event: Event) -> None:
     """Note the scope of new nodes, and of those that a write through a view gave its base and the view."""
-    if not _stack.names:
+    path = local.stack.path
+    if path is None:
         return
     if event[0] == "created":
-        _name(event[1])
+        node = event[1]
+        if node.extra is None and type(node) is not AccumulateGrad:
+            node.extra = extra = Extra()
+            extra.scope = path
+        else:
+            _name(node, path)
     elif event[0] == "wrote":
         written = event[1]
         base = written._base
         if base is not None and type(made_by(base)) is CopySlices:
-            _name(made_by(base))
-            _name(made_by(written))
+            _name(made_by(base), path)
+            _name(made_by(written), path)
 
 
-def _name(node: Any) -> None:
+def _name(node: Any, path: str) -> None:
     if node is not None and type(node) is not AccumulateGrad and scope_of(node) is None:
-        extra_of(node).scope = current_scope()
+        extra_of(node).scope = path

@@ -89,3 +89,13 @@ OUTPUT_NOT_TENSOR = (
     "output?"
 )
 NO_CHUNKS = "arg_spec must not be None"
+
+CALL_KIND = "Expected parameter_and_buffer_dicts to be a dict, or a list/tuple of dicts, but got {}"
+CALL_KINDS = "Expected all elements of parameter_and_buffer_dicts to be dictionaries"
+CALL_REPEATED = "{} appeared in multiple dictionaries; behavior of functional call is ambiguous"
+CALL_TIED = "functional_call got multiple values for keys {}, which are tied. Consider using tie_weights=False"
+CALL_NAMES = "Error(s) in reparametrizing for {}:\n\t{}"
+CALL_UNEXPECTED = "Unexpected key(s): {}."
+CALL_MISSING = "Missing key(s): {}."
+CALL_NO_ATTRIBUTE = "{} has no attribute `{}`"
+NOT_A_TENSOR = "{} is not an instance of torch.Tensor"

@@ -27,11 +27,11 @@ _to_copy = define(
 def to(self: Tensor, *given: Any, **options: Any) -> Tensor:
     """The tensor in another dtype, or in another tensor's: itself if it has that already, unless `copy` is set."""
     if len(given) == 1 and not options:
-        return _cast(self, given[0]) if isinstance(given[0], dtypes.dtype) else _cast(self, *_meant(*given))
-    return _cast(self, *_meant(*given, **options))
+        return _cast(self, given[0]) if isinstance(given[0], dtypes.dtype) else _cast(self, *meant(*given))
+    return _cast(self, *meant(*given, **options))
 
 
-def _meant(
+def meant(
     *given: Any, dtype: Any = None, device: Any = None, other: Tensor | None = None, copy: bool = False, **ignored: Any
 ) -> tuple[Any, bool]:
     """The dtype that the arguments of `to` ask for, and whether a copy is wanted in any case."""

@@ -15,17 +15,15 @@ from typing import Any
 import numpy as np
 
 from ..autograd.opnode import Node1, Node2, Node3, NodeN, Unfit, read_array, read_tensor
+from ..autograd.parameter import Parameter
 from ..autograd.saved import FREED
 from ..autograd.tensor import Tensor
 
 # `__name__` is what a NumPy warning is filed under: the package's filter knows it
 ARRAYS: dict[str, Any] = {
     "__name__": __name__,
-    "Tensor": Tensor,
-    "ndarray": np.ndarray,
-    "read_array": read_array,
     "FREED": FREED,
-    "Unfit": Unfit,
+    **{thing.__name__: thing for thing in (Tensor, Parameter, np.ndarray, read_array, Unfit)},
 }
 TENSORS: dict[str, Any] = {"__name__": __name__, "read_tensor": read_tensor}
 BASES = {1: Node1, 2: Node2, 3: Node3, -1: NodeN}
@@ -169,11 +167,12 @@ def _loads(tensors: list[str], arrays: bool, lists: list[str]) -> list[str]:
                 "    result = read_array(node, 'result')",
             ]
         else:
+            current = f"({t}._storage is None or {t}._storage.version == node.v_{t})"
             lines += [
                 f"{t} = node.s_{t}",
-                f"if type({t}) is Tensor and ({t}._storage is None or {t}._storage.version == node.v_{t}):",
+                f"if type({t}) is Tensor and {current}:",
                 f"    {t} = {t}._array",
                 f"elif type({t}) is not ndarray:",
-                f"    {t} = read_array(node, {t!r})",
+                f"    {t} = {t}._array if type({t}) is Parameter and {current} else read_array(node, {t!r})",
             ]
     return lines

@@ -123,5 +123,5 @@ def _reduce(self: Tensor, protocol: int) -> tuple[Any, ...]:
 
 
 def rebuilt(array: np.ndarray, requires_grad: bool) -> Tensor:
-    """A leaf as a pickle kept it."""
-    return wrap(array, requires_grad)
+    """A leaf as a pickle kept it; the array comes with a dtype object of its own, and there is one of each here."""
+    return wrap(array.view(np.dtype(array.dtype.name)), requires_grad)

@@ -13,6 +13,7 @@ import numpy as np
 
 from ..autograd import state
 from ..autograd.node import edge_of, sequence
+from ..autograd.parameter import Parameter
 from ..autograd.tensor import Tensor, link_view
 from ..events import emit, listeners
 from .compile import compiled
@@ -23,15 +24,9 @@ NAMES: dict[str, Any] = {
     "S": state,
     "local": state.local,
     "off": state.off,
-    "emit": emit,
     "listeners": listeners,
-    "Tensor": Tensor,
-    "ndarray": np.ndarray,
-    "asarray": np.asarray,
     "sequence": sequence,
-    "edge_of": edge_of,
-    "link_view": link_view,
-    "told": told,
+    **{thing.__name__: thing for thing in (Tensor, Parameter, np.ndarray, np.asarray, emit, edge_of, link_view, told)},
     "f64": np.dtype("float64"),
     "f32": np.dtype("float32"),
 }
@@ -65,10 +60,11 @@ def _text(op: Any) -> str:
     if not op.simple:
         return f"def {op.name}({op.parameters}):\n    {refuse}\n"
     first, second = (*op.tensors, None)[:2]
-    out = [f"if S.unusual or type({first}) is not Tensor:", f"    {refuse}"]
+    out = [f"if S.unusual or type({first}) is not Tensor and type({first}) is not Parameter:", f"    {refuse}"]
     for name in op.kept:
         given = name if name in op.lists else f"({name},)"
-        out += [f"for kept in {given}:", "    if type(kept) is not Tensor and kept is not None:", f"        {refuse}"]
+        odd = "type(kept) is not Tensor and kept is not None and type(kept) is not Parameter"
+        out += [f"for kept in {given}:", f"    if {odd}:", f"        {refuse}"]
     out += [f"a0 = {first}._array", f"rg0 = {first}._rg"]
     if second is not None:
         out += _second_operand(op, first, second, refuse)
@@ -120,13 +116,15 @@ def _second_operand(op: Any, first: str, second: str, refuse: str) -> list[str]:
     differ = f"a0.dtype is not a1.dtype or (rg0 is not rg1 and {other}._meta is not None and {other}.requires_grad)"
     tensor = [f"a1 = {second}._array", f"rg1 = {second}._rg", f"saved = {second}", f"if {differ}:", f"    {refuse}"]
     if op.numbers is None:
-        return [f"if type({second}) is not Tensor:", f"    {refuse}", *tensor]
+        return [f"if type({second}) is not Tensor and type({second}) is not Parameter:", f"    {refuse}", *tensor]
     number = ["a1 = saved = NUMBERS.get(other)", "if a1 is None:", "    a1 = saved = NUMBERS.add(other)", "rg1 = False"]
     return [
         f"if type({second}) is Tensor:",
         *_indented(tensor),
         f"elif a0.dtype is f64 and (type({second}) is float or type({second}) is int):",
         *_indented([line.replace("other", second) for line in number]),
+        f"elif type({second}) is Parameter:",
+        *_indented(tensor),
         "else:",
         f"    {refuse}",
     ]

@@ -1,0 +1,198 @@
+"""The base of all that has parameters: `forward` says what it computes, calling it does so (torch.nn.Module)."""
+
+from __future__ import annotations
+
+import warnings
+from collections import OrderedDict
+from collections.abc import Callable
+from typing import Any, NamedTuple, Self
+
+from ...autograd import scopes
+from ...autograd.grad_mode import no_grad
+from ...autograd.hooks import RemovableHandle
+from ...autograd.tensor import Tensor
+from ...ops.casting import meant
+from .. import refusals
+from .parts import name_within
+from .state import Stateful
+
+
+class _Hook(NamedTuple):
+    function: Callable[..., Any]
+    with_kwargs: bool
+    always_call: bool = False
+
+
+class Module(Stateful):
+    """Something with parameters that computes; what it is made of are attributes, parameters and modules alike.
+
+    Every call opens a scope, so that a picture of the graph has a box for each module: "MLP/layers/0" is what the
+    model of class MLP calls `self.layers[0]`.
+    """
+
+    _forward_hooks: OrderedDict[int, _Hook]
+    _forward_pre_hooks: OrderedDict[int, _Hook]
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        name = type(self).__name__
+        if kwargs:
+            raise TypeError(refusals.UNEXPECTED_KEYWORD.format(name, next(iter(kwargs))))
+        if args:
+            raise TypeError(refusals.POSITIONAL.format(name, len(args) + 1))
+        super().__init__()
+        self.__dict__.update(_forward_hooks=OrderedDict(), _forward_pre_hooks=OrderedDict())
+
+    def forward(self, *args: Any) -> Any:
+        """What the module computes; to be overridden."""
+        raise NotImplementedError(refusals.NO_FORWARD.format(type(self).__name__))
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Run `forward`, and the hooks around it, in a scope of this module's name."""
+        stack = scopes.local.stack
+        path, caller = stack.path, stack.module
+        stack.enter(name_within(caller, self), self)
+        try:
+            if self._forward_hooks or self._forward_pre_hooks:
+                return self._call_with_hooks(args, kwargs)
+            return self.forward(*args, **kwargs)
+        finally:
+            stack.leave(path, caller)
+
+    def _call_with_hooks(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        result, waiting = None, {id: hook for id, hook in self._forward_hooks.items() if hook.always_call}
+        try:
+            for hook in tuple(self._forward_pre_hooks.values()):
+                args, kwargs = self._call_before(hook, args, kwargs)
+            result = self.forward(*args, **kwargs)
+            for id, hook in tuple(self._forward_hooks.items()):
+                waiting.pop(id, None)
+                result = self._call_after(hook, args, kwargs, result)
+        except Exception:
+            for hook in waiting.values():
+                try:
+                    result = self._call_after(hook, args, kwargs, result)
+                except Exception as error:
+                    warnings.warn(refusals.SILENCED_HOOK.format(error), UserWarning, stacklevel=3)
+            raise
+        return result
+
+    def _call_before(self, hook: _Hook, args: Any, kwargs: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
+        """The arguments as a hook leaves them."""
+        if hook.with_kwargs:
+            changed = hook.function(self, args, kwargs)
+            if changed is None:
+                return args, kwargs
+            if not (isinstance(changed, tuple) and len(changed) == 2):
+                raise RuntimeError(refusals.PRE_HOOK_RESULT.format(changed))
+            return changed
+        changed = hook.function(self, args)
+        if changed is not None:
+            args = changed if isinstance(changed, tuple) else (changed,)
+        return args, kwargs
+
+    def _call_after(self, hook: _Hook, args: Any, kwargs: dict[str, Any], result: Any) -> Any:
+        """The result as a hook leaves it."""
+        given = (args, kwargs, result) if hook.with_kwargs else (args, result)
+        changed = hook.function(self, *given)
+        return result if changed is None else changed
+
+    def register_forward_pre_hook(
+        self, hook: Callable[..., Any], *, prepend: bool = False, with_kwargs: bool = False
+    ) -> RemovableHandle:
+        """Call `hook(module, args)` before forward; what it returns, if anything, is given to forward instead.
+
+        With `with_kwargs` it is `hook(module, args, kwargs)`, which returns both.
+        """
+        return _registered(self._forward_pre_hooks, _Hook(hook, with_kwargs), prepend)
+
+    def register_forward_hook(
+        self,
+        hook: Callable[..., Any],
+        *,
+        prepend: bool = False,
+        with_kwargs: bool = False,
+        always_call: bool = False,
+    ) -> RemovableHandle:
+        """Call `hook(module, args, output)` after forward; what it returns, if anything, is the output instead.
+
+        With `with_kwargs` it is `hook(module, args, kwargs, output)`. With `always_call` it runs also after an error.
+        """
+        return _registered(self._forward_hooks, _Hook(hook, with_kwargs, always_call), prepend)
+
+    def train(self, mode: bool = True) -> Self:
+        """Have this module and all in it be in training mode, or not."""
+        if not isinstance(mode, bool):
+            raise ValueError(refusals.MODE_KIND)
+        self.training = mode
+        for module in self.children():
+            module.train(mode)
+        return self
+
+    def eval(self) -> Self:
+        """The same as `train(False)`."""
+        return self.train(False)
+
+    def requires_grad_(self, requires_grad: bool = True) -> Self:
+        """Have all parameters require grad, or none of them."""
+        for parameter in self.parameters():
+            parameter.requires_grad_(requires_grad)
+        return self
+
+    def zero_grad(self, set_to_none: bool = True) -> None:
+        """Let the parameters' gradients go, or write zeros into them."""
+        for parameter in self.parameters():
+            grad = parameter.grad
+            if grad is not None and set_to_none:
+                parameter.grad = None
+            elif grad is not None:
+                if grad.grad_fn is None:
+                    grad.requires_grad_(False)
+                else:
+                    grad.detach_()
+                grad.zero_()
+
+    def apply(self, fn: Callable[[Any], None]) -> Self:
+        """Call `fn` with all modules in this one, then with itself."""
+        for module in self.children():
+            module.apply(fn)
+        fn(self)
+        return self
+
+    def to(self, *args: Any, **kwargs: Any) -> Self:
+        """Cast parameters and buffers, those of floating point, in place; what `Tensor.to` takes is taken."""
+        dtype, _ = meant(*args, **kwargs)
+        if dtype is not None and not dtype.is_floating_point:
+            raise TypeError(refusals.ONLY_FLOATS.format(dtype))
+        return self._apply(lambda t: t.to(dtype) if dtype is not None and t.is_floating_point() else t)
+
+    def float(self) -> Self:
+        """Cast parameters and buffers to float32, in place."""
+        return self._apply(lambda t: t.float() if t.is_floating_point() else t)
+
+    def double(self) -> Self:
+        """Cast parameters and buffers to float64, in place."""
+        return self._apply(lambda t: t.double() if t.is_floating_point() else t)
+
+    def cpu(self) -> Self:
+        """The module itself: it is there already."""
+        return self
+
+    def _apply(self, fn: Callable[[Tensor], Tensor]) -> Self:
+        for module in self.children():
+            module._apply(fn)
+        with no_grad():
+            for parameter in self._parameters.values():
+                if parameter is not None:
+                    parameter.data = fn(parameter)
+                    if parameter.grad is not None:
+                        parameter.grad.data = fn(parameter.grad)
+        self._buffers.update({name: buffer if buffer is None else fn(buffer) for name, buffer in self._buffers.items()})
+        return self
+
+
+def _registered(hooks: OrderedDict[int, _Hook], hook: _Hook, prepend: bool) -> RemovableHandle:
+    handle = RemovableHandle(hooks)
+    hooks[handle.id] = hook
+    if prepend:
+        hooks.move_to_end(handle.id, last=False)
+    return handle

@@ -1,0 +1,56 @@
+"""What modules refuse, word for word PyTorch's (PyTorch 2.13)."""
+
+PARAMETERS_TOO_EARLY = "cannot assign parameters before Module.__init__() call"
+PARAMETER_TOO_EARLY = "cannot assign parameter before Module.__init__() call"
+MODULE_TOO_EARLY = "cannot assign module before Module.__init__() call"
+BUFFER_TOO_EARLY = "cannot assign buffer before Module.__init__() call"
+NO_ATTRIBUTE = "'{}' object has no attribute '{}'"
+ATTRIBUTE_EXISTS = "attribute '{}' already exists"
+
+NAME_KIND = "{} name should be a string. Got {}"
+NAME_DOT = '{} name can\'t contain "."'
+NAME_EMPTY = '{} name can\'t be empty string ""'
+MODULE_NAME_DOT = 'module name can\'t contain ".", got: {}'
+
+PARAMETER_KIND = "cannot assign '{}' object to parameter '{}' (torch.nn.Parameter or None required)"
+PARAMETER_NON_LEAF = (
+    "Cannot assign non-leaf Tensor to parameter '{0}'. Model parameters must be created explicitly. To express '{0}' "
+    "as a function of another Tensor, compute the value in the forward() method."
+)
+BUFFER_KIND = "cannot assign '{}' object to buffer '{}' (torch Tensor or None required)"
+MODULE_KIND = "{} is not a Module subclass"
+AS_PARAMETER = "cannot assign '{}' as parameter '{}' (torch.nn.Parameter or None expected)"
+AS_MODULE = "cannot assign '{}' as child module '{}' (torch.nn.Module or None expected)"
+AS_BUFFER = "cannot assign '{}' as buffer '{}' (torch.nn.Buffer, torch.Tensor or None expected)"
+
+UNEXPECTED_KEYWORD = "{}.__init__() got an unexpected keyword argument '{}'"
+POSITIONAL = "{}.__init__() takes 1 positional argument but {} were given"
+NO_FORWARD = 'Module [{}] is missing the required "forward" function'
+PRE_HOOK_RESULT = "forward pre-hook must return None or a tuple of (new_args, new_kwargs), but got {}."
+SILENCED_HOOK = (
+    "module forward hook with ``always_call=True`` raised an exception that was silenced as another error was raised "
+    "in forward: {}"
+)
+MODE_KIND = "training mode is expected to be boolean"
+ONLY_FLOATS = "nn.Module.to only accepts floating point or complex dtypes, but got desired dtype={}"
+
+STATE_KIND = "Expected state_dict to be dict-like, got {}."
+STATE_ERRORS = "Error(s) in loading state_dict for {}:\n\t{}"
+STATE_MISSING = "Missing key(s) in state_dict: {}. "
+STATE_UNEXPECTED = "Unexpected key(s) in state_dict: {}. "
+STATE_ENTRY_KIND = (
+    'While copying the parameter named "{}", expected torch.Tensor or Tensor-like object from checkpoint but received '
+    "{}"
+)
+STATE_SHAPE = "size mismatch for {}: copying a param with shape {} from checkpoint, the shape in current model is {}."
+STATE_COPY = (
+    'While copying the parameter named "{}", whose dimensions in the model are {} and whose dimensions in the '
+    "checkpoint are {}, an exception occurred : {}."
+)
+
+INDEX_RANGE = "index {} is out of range"
+INSERT_RANGE = "Index out of range: {}"
+INSERT_KIND = "module should be of type: <class 'torch.nn.modules.module.Module'>"
+EXTEND_KIND = "ModuleList.extend should be called with an iterable, but got {}"
+PROBABILITY = "dropout probability has to be between 0 and 1, but got {}"
+EMPTY_INIT = "Initializing zero-element tensors is a no-op"
