@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any
 
 from ..scene.storyboard import Storyboard
@@ -26,11 +26,26 @@ CHARTS: dict[str, Callable[..., Storyboard]] = {
     "saved": saved,
     "versions": versions,
 }
+OPTIONS = {"graph": "open", "flow": "open", "memory": "against"}  # what a view can be told
 
 
 def storyboard(trace: Timeline, view: str = "graph", **options: Any) -> Storyboard:
-    """A trace as the named view tells it; the options are those of the view, and for a graph the groups to be open."""
+    """A trace as the named view tells it: a graph with the groups `open`, memory `against` that of another trace.
+
+    Errors: ValueError for a view that is not there, TypeError for an option that it does not have.
+    """
+    *names, last = sorted([*VIEWS, *CHARTS])
+    if view not in (*names, last):
+        raise ValueError(f"There is no view named {view!r}; choose {', '.join(names)} or {last}.")
+    for name in options:
+        if name != OPTIONS.get(view):
+            known = f"its option is {OPTIONS[view]!r}" if view in OPTIONS else "it has none"
+            raise TypeError(f"The view {view!r} has no option {name!r}; {known}.")
+    against, opened = options.get("against"), options.get("open")
+    if not isinstance(against, Timeline | None):
+        raise TypeError(f"`against` is another trace, of record() or load(), but got {type(against).__name__}.")
+    if not isinstance(opened, Collection | None):
+        raise TypeError(f"`open` names the groups of a graph to be open, but got {type(opened).__name__}.")
     if view in CHARTS:
         return CHARTS[view](trace, **options)
-    opened = options.pop("open", None)
-    return tell_grouped(trace, VIEWS[view](trace.events, **options), opened)
+    return tell_grouped(trace, VIEWS[view](trace.events), opened)
