@@ -24,9 +24,7 @@ def test_the_deltas_lead_to_every_step(sample):
     for k, step in enumerate(told["steps"]):
         for part, items in (("boxes", boxes), ("arrows", arrows)):
             for id, change in step[part].items():
-                assert all(items[id][name] != value for name, value in change.items()), (
-                    "a delta only tells news"
-                )
+                assert all(items[id][name] != value for name, value in change.items()), "a delta only tells news"
                 items[id] |= change
         scene = board.at(k)
         for id, box in scene.boxes.items():
@@ -49,11 +47,24 @@ def test_the_dict_has_the_fields_the_player_reads():
 
 def test_it_opens_at_the_last_step_before_the_first_backward():
     def start(phases: str) -> int:
-        return Storyboard(
-            Scene(), [Step("", {"f": "forward", "b": "backward"}[each]) for each in phases]
-        ).start
+        return Storyboard(Scene(), [Step("", {"f": "forward", "b": "backward"}[each]) for each in phases]).start
 
     assert [start(phases) for phases in ("", "f", "fff", "ffbb", "b", "fbfb")] == [-1, 0, 2, 1, 0, 0]
+
+
+def test_it_opens_where_it_is_told_to():
+    steps = [Step("", phase) for phase in ("forward", "backward", "backward")]
+    board = Storyboard(Scene("", {"b": Box("b", "op", "b", state="future")}), steps, start=2)
+    steps[2].boxes = {"b": {"state": "idle"}}
+    assert (board.start, board.to_dict()["start"], board.at().boxes["b"].state) == (2, 2, "idle")
+
+
+def test_a_box_can_lead_to_a_step():
+    row = Box("row", "line", "mul", goto=1)
+    steps = [Step("one"), Step("two", boxes={"row": {"title": "add", "goto": 0}})]
+    told = Storyboard(Scene("", {"row": row, "other": Box("other", "op", "x")}), steps).to_dict()
+    assert [box.get("goto") for box in told["boxes"]] == [1, None] and "goto" not in told["boxes"][1]
+    assert [step["boxes"].get("row", {}).get("goto") for step in told["steps"]] == [None, 0]
 
 
 def test_the_start_of_a_loss_shows_the_whole_forward():
@@ -107,9 +118,7 @@ def test_what_is_not_described_describes_itself():
     board = square()
     told = board.to_dict()
     assert told["boxes"][1]["alt"] == "SquareBackward (custom Function); y = x * x; not there yet"
-    assert (
-        told["steps"][2]["boxes"]["n1"]["alt"] == "SquareBackward (custom Function); y = x * x; running now"
-    )
+    assert told["steps"][2]["boxes"]["n1"]["alt"] == "SquareBackward (custom Function); y = x * x; running now"
     assert told["steps"][2]["arrows"]["x>n1"]["alt"] == (
         "gradient going from SquareBackward back to x: [2, 4, 6], ‖·‖ = 7.483"
     )

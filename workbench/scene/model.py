@@ -60,6 +60,8 @@ class Box:
     In a chart every box has a `place`: (x, y, width, height) in px. Its `shade`, from -4 to 4, says how far a number
     lies below or above zero. Elsewhere the layout places the boxes.
 
+    A box with a `goto`, the number of a step from 0, takes whoever activates it in a player to that step.
+
     A box of the kind "region" is drawn around those that name it as their `region`. Those of the kind "level" stand
     in a strip of their own above the picture, in order.
     """
@@ -75,6 +77,7 @@ class Box:
     shade: int = 0
     alt: str = ""
     details: tuple[Detail, ...] = ()
+    goto: int | None = None
 
 
 @dataclass(slots=True)

@@ -37,7 +37,7 @@ KIND_WORDS = {
     "event": "event",
     "text": "text",
     "heading": "heading",
-    "line": "line of code",
+    "line": "line of text",
     "frame": "frame",
     "tick": "label of an axis",
 }
@@ -72,6 +72,7 @@ def box_fields(box: Box) -> dict[str, Any]:
         "state": box.state,
         "alt": clean(box.alt) or _box_alt(box),
         **({} if box.place is None else {"shade": box.shade}),
+        **({} if box.goto is None else {"goto": box.goto}),
     }
 
 

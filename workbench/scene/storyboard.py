@@ -18,13 +18,20 @@ class Storyboard:
     """What every face draws and the player plays: `scene` before anything, then what each step changes.
 
     Without steps it is a still picture of `scene`. It is laid out once, on first use, so neither may change.
+    It opens at the step `start`, counted from 0; of itself at the last before the first backward.
     `insides` has what a box opens to in the player, by the box's id: there or in a picture that another opens to.
     """
 
     def __init__(
-        self, scene: Scene, steps: Iterable[Step] = (), title: str = "", insides: Mapping[str, Storyboard] | None = None
+        self,
+        scene: Scene,
+        steps: Iterable[Step] = (),
+        title: str = "",
+        insides: Mapping[str, Storyboard] | None = None,
+        start: int | None = None,
     ) -> None:
         self.scene, self.steps, self.insides = scene, list(steps), dict(insides or {})
+        self._start = start
         self.title = clean(title or scene.title)
         standing = {id for id, box in scene.boxes.items() if box.holder is None and box.kind not in AROUND}
         for box in scene.boxes.values():
@@ -42,7 +49,9 @@ class Storyboard:
 
     @property
     def start(self) -> int:
-        """The step a player opens at: the last before the first backward, else the last; -1 without steps."""
+        """The step a player opens at: as it was told, the last before the first backward, the last; -1 without steps."""
+        if self._start is not None:
+            return self._start
         phases = [step.phase for step in self.steps]
         if "backward" in phases:
             return max(0, phases.index("backward") - 1)
@@ -114,7 +123,9 @@ class Storyboard:
                 | ({"when": step.when} if step.when else {})
             )
         insides = {id: inside.to_dict() for id, inside in self.insides.items()}
-        return told | {"steps": steps, "details": said.texts} | ({"insides": insides} if insides else {})
+        told |= {"steps": steps, "details": said.texts}
+        told |= {} if self._start is None else {"start": self._start}
+        return told | ({"insides": insides} if insides else {})
 
 
 class _Details:
@@ -148,7 +159,7 @@ def _changes(shown: dict[str, dict[str, Any]], now: dict[str, dict[str, Any]]) -
     """The fields that differ from what was shown, which is brought up to date."""
     changes = {}
     for id, fields in now.items():
-        if different := {name: value for name, value in fields.items() if shown[id][name] != value}:
+        if different := {name: value for name, value in fields.items() if shown[id].get(name) != value}:
             changes[id] = different
             shown[id] = fields
     return changes
