@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from oracle import same
 
 import workbench as w
 
@@ -63,6 +64,46 @@ def test_after_an_error_one_goes_back_and_on_with_another_gradient() -> None:
     assert (s.done, x.grad.tolist(), y.grad.tolist()) == (True, [1.0], [3.0])
     assert [(b.name, len(b.steps)) for b in s.branches] == [("main", failed), ("branch 1", failed + 1)]
     assert type(s.branches[0].steps[-1].error) is KeyError
+
+
+@same
+def test_an_input_that_is_not_used_is_refused_in_the_end_as_grad_refuses_it(torch: Any) -> Any:
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    unused = torch.tensor([3.0], requires_grad=True)
+    told = []
+    for inputs, options in [([unused], {}), ([x, unused], {}), ([x, unused], {"allow_unused": True})]:
+        y = x * x
+        loss = y.sum()
+        try:
+            if torch is w:
+                told.append(list(w.step(loss, inputs, **options).run().grads.values()))
+            else:
+                told.append(list(torch.autograd.grad(loss, inputs, **options)))
+        except RuntimeError as error:
+            told.append(str(error))
+        try:
+            loss.backward()
+        except RuntimeError:
+            told.append("freed")
+        told += [x.grad, unused.grad]
+        x.grad = None
+    return told
+
+
+def test_the_step_at_which_it_is_refused_is_taken_and_can_be_taken_back() -> None:
+    x, unused = leaf(1.0, 2.0), leaf(3.0)
+    s = w.step((x * x).sum(), [x, unused]).step(2)
+    with pytest.raises(RuntimeError, match="index 1 appears to not have been used") as raised:
+        s.step()
+    assert "unused" in str(raised.value.explain())
+    assert (s.done, s.error, s.position) == (True, None, 3)
+    assert s.grads[x].tolist() == [2.0, 4.0]
+    assert s.step() is s, "it is over"
+    with pytest.raises(RuntimeError, match="index 1"):
+        s.back().run()
+    with pytest.raises(RuntimeError, match="index 0") as raised:
+        w.step((x * x).sum(), unused)
+    assert "unused" in str(raised.value.explain())
 
 
 def test_an_error_of_a_class_that_makes_itself_in_a_way_of_its_own() -> None:

@@ -58,6 +58,33 @@ def test_a_run_stops_before_a_place_and_goes_on_from_there() -> None:
     assert s.reason is None
 
 
+def test_leaves_are_named_as_their_variables_are() -> None:
+    weight, bias = leaf(1.0, 2.0), leaf(0.5, 0.25)
+    s = w.step((weight * weight + bias).sum())
+    assert s.run(until="weight").current.variable is weight
+    assert s.reason == "weight"
+    s.back(s.position)
+    assert s.run(until=bias).reason == "bias"
+    assert [str(s.breakpoint(place)) for place in (weight, "weight", "mul")] == ["weight", "weight", "mul"]
+    s.run()
+    assert (s.current.name(), s.run().current.variable) == ("MulBackward0", weight)
+    s.edit("weight", 0, [5.0, 6.0]).run()
+    assert weight.grad.tolist() == [5.0, 6.0]
+    with pytest.raises(
+        ValueError, match="called 'wait'. Its nodes are A.*SumBackward0; its leaves are bias, weight; its scopes are"
+    ):
+        s.run(until="wait")
+    with pytest.raises(ValueError, match="No gradient waits at AccumulateGrad of bias"):
+        s.edit("bias", 0, 1.0)
+
+
+def test_a_leaf_called_like_an_operation_is_a_place_beside_it() -> None:
+    mul = leaf(1.0, 2.0)
+    s = w.step((mul * mul).sum())
+    assert [s.run(until="mul").current.name(), s.run(until="mul").current.variable] == ["MulBackward0", mul]
+    assert s.run(until="mul").done
+
+
 def test_a_run_stops_after_the_step_for_which_a_function_is_true() -> None:
     loss, *_ = tree()
     s = w.step(loss)
@@ -151,7 +178,7 @@ def test_where_it_stands_in_words() -> None:
         "ran:     SumBackward0, MulBackward0\n"
         "ready:   TanhBackward0 in layer1\n"
         "waiting: AccumulateGrad of bias for 1 more\n"
-        "edited:  TanhBackward0 in layer1[0] = [1. 1.]\n"
+        "edited:  TanhBackward0 in layer1[0] = [1. 1.], was [0.5 0.25]\n"
         "no grad: bias, weight"
     )
     s.run()
@@ -160,6 +187,7 @@ def test_where_it_stands_in_words() -> None:
         "ran:     2 more, then TanhBackward0 in layer1, AddBackward0 in layer1, AccumulateGrad of bias, "
         "MulBackward0 in layer1, AccumulateGrad of weight\n"
         "ready:   nothing, the backward is over\n"
+        "edited:  TanhBackward0 in layer1[0] = [1. 1.], was [0.5 0.25]\n"
         "grad:    bias: [1.086 1.]\n"
         "grad:    weight: [0.3614 0.003254]"
     )

@@ -3,24 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from operator import index
 from typing import Any
 
 from .. import errors
-from ..autograd.differentiate import make_task, seeds_of
 from ..autograd.node import Node
 from ..autograd.scopes import scope_of
 from ..autograd.snapshot import Snapshot, hooks_of, runs_user_code
-from ..autograd.state import local
 from ..autograd.task import GraphTask
-from ..autograd.tensor import Tensor
-from ..events import Event, listeners
-from ..trace.caller import user_frame, variables
-from ..trace.recorder import Recorder
+from ..events import Event, failed, listeners
 from . import refusals
 from .edits import are_same, in_place_of
-from .moments import Branch, Difference, Place, Step, as_tensor, counted, differences, is_in_scope, name_of
-from .standing import Standing
+from .moments import Branch, Difference, Place, Step, as_tensor, counted, differences, is_in_scope
+from .standing import Standing, Undo, gradient_of
 from .stops import Breakpoint, breakpoint_at
+from .telling import called, leaf_called, value_of
 
 
 class _Heard:
@@ -134,13 +131,23 @@ class Stepper(Standing):
                 hooks=hooks,
                 error=error,
                 edits={place: new for place, (_, new) in self._edits.items()},
+                replaced={place: old for place, (old, _) in self._edits.items()},
                 incoming=self._kept(heard.incoming),
                 outgoing=self._kept(heard.outgoing),
                 arrived={} if error is not None else self._waiting_at(given),
             )
             self._append(step)
-            self._undo.append((snapshot, self._edits))
+            self._undo.append(Undo(snapshot, self._edits, gradient_of(node)))
             self._edits = {}
+        self._refuse_unused()
+
+    def _refuse_unused(self) -> None:
+        """What `autograd.grad` raises in the end for an input that got no gradient."""
+        if self._outputs is None or not self.done:
+            return
+        for i, (tensor, gradient) in enumerate(zip(self._inputs or (), self._task.captured, strict=True)):
+            if gradient is None:
+                raise failed(RuntimeError(errors.UNUSED_INPUT.format(i)), tensor, *self._outputs)
 
     def _append(self, step: Step) -> None:
         """Put a step down on the branch that went on like this from here before, or on a new one."""
@@ -169,11 +176,14 @@ class Stepper(Standing):
         self._take_back(self._edits)
         self._edits = {}
         for _ in range(n):
-            step = self._branch.steps[self.position - 1]
-            snapshot, edits = self._undo.pop()
-            snapshot.restore()
-            self._take_back(edits)
+            step, undo = self._branch.steps[self.position - 1], self._undo.pop()
             said = [refusals.HOOK_STAYS.format(step.number, kind, step.name) for kind in step.hooks]
+            left, now = undo.left, gradient_of(step.node)
+            undo.snapshot.restore()
+            self._take_back(undo.edits)
+            if left[0] is not now[0] or left[1] != now[1]:
+                leaf = leaf_called(self, step.node)
+                said.append(refusals.GRAD_REPLACED.format(leaf, step.number, value_of(step.leaf.grad)))
             self.warnings += [sentence for sentence in said if sentence not in self.warnings]
         self._tell()
         return self
@@ -203,13 +213,13 @@ class Stepper(Standing):
         `node` is a node, a tensor (whose gradient it then is), or the name or operation of the only such node at
         which a gradient waits. `value` is a number, or an array or tensor of the gradient's shape.
         """
-        node = self._found(node)
+        node, input_nr = self._found(node), _index(input_nr)
         have = self._carried(node, input_nr)
         if have is None:
-            places = [f"{name_of(w.node)} (input_nr {w.input_nr})" for w in self.pending if w.grad is not None]
+            places = [f"{called(self, w.node)} (input_nr {w.input_nr})" for w in self.pending if w.grad is not None]
             known = ", ".join(places) or "no node"
-            raise ValueError(refusals.NOTHING_WAITS.format(name_of(node), input_nr, known))
-        new = in_place_of(have, value, name_of(node))
+            raise ValueError(refusals.NOTHING_WAITS.format(called(self, node), input_nr, known))
+        new = in_place_of(have, value, called(self, node))
         old, _ = self._edits.get((node, input_nr), (have, None))
         self._edits[node, input_nr] = (old, new)
         self._put(node, input_nr, new)
@@ -243,47 +253,17 @@ class Stepper(Standing):
         return found
 
 
-def step(
-    loss: Any,
-    inputs: Any = None,
-    grad: Any = None,
-    create_graph: bool = False,
-    retain_graph: bool | None = None,
-) -> Stepper:
-    """A backward of `loss` that has not run yet, to be driven node by node.
-
-    `loss` is a tensor, or several; `grad` the gradient to begin with, not needed for a single element. The steps do
-    what `loss.backward()` does, or, with `inputs`, what `autograd.grad` does: nothing is accumulated, and the
-    gradients are in `.grads`. Errors are those of these two.
-    """
-    if local.modes.levels:
-        raise RuntimeError(errors.BACKWARD_IN_TRANSFORM)
-    outputs = (loss,) if isinstance(loss, Tensor) else loss
-    if not isinstance(outputs, tuple | list) or not outputs:
-        raise TypeError(refusals.NOT_A_TENSOR.format(type(loss).__name__))
-    given = (grad,) if isinstance(grad, Tensor) else grad
-    seeds = seeds_of(outputs, (None,) * len(outputs) if given is None else given)
-    wanted = None
-    if inputs is not None:
-        wanted = (inputs,) if isinstance(inputs, Tensor) or hasattr(inputs, "output_nr") else tuple(inputs)
-        if not wanted:
-            raise RuntimeError(errors.EMPTY_INPUTS.format("grad"))
-    keep = create_graph if retain_graph is None else retain_graph
-    task = make_task(outputs, seeds, keep, create_graph, wanted)
-    graph = Recorder()
-    graph(("backward", task))  # the graph as it stands now, for who wants to see it
-    frame = user_frame()
-    names: dict[int, str] = {}
-    for name, thing in variables(frame) if frame is not None else ():
-        if isinstance(thing, Tensor) and not name.startswith("_"):
-            names.setdefault(id(thing), name)
-    return Stepper(task, wanted, names, graph)
-
-
 def _count(n: Any, method: str) -> int:
     if not isinstance(n, int) or n < 0:
         raise ValueError(refusals.COUNT.format(method, n))
     return n
+
+
+def _index(input_nr: Any) -> int:
+    try:
+        return index(input_nr)
+    except TypeError:
+        raise TypeError(refusals.INPUT_NR.format(input_nr)) from None
 
 
 def _like(error: BaseException) -> BaseException:

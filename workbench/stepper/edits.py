@@ -8,20 +8,22 @@ import numpy as np
 
 from ..autograd.tensor import Tensor, wrap
 from . import refusals
-from .moments import Place, are_equal, numbers_of
+from .moments import Place, are_equal, as_tensor, numbers_of
 
 
 def in_place_of(have: Any, value: Any, name: str) -> Any:
     """A number, array or tensor as the engine would carry it instead of the gradient it has at the node of that name.
 
-    Errors: TypeError for anything else, ValueError for another shape.
+    Errors: TypeError for anything else and for a tensor of another dtype, ValueError for another shape.
     """
     want = numbers_of(have)
-    if isinstance(value, Tensor) and isinstance(have, Tensor) and value.dtype == have.dtype:
-        new = value  # with its history, since that of the gradient is recorded
-    elif isinstance(value, Tensor | int | float | list | tuple | np.ndarray | np.generic):
-        array = np.array(numbers_of(value), dtype=want.dtype)
-        array = np.full(want.shape, array) if isinstance(value, int | float) else array
+    if isinstance(value, Tensor):
+        if (mine := value.dtype) != (its := as_tensor(have).dtype):
+            raise TypeError(refusals.EDIT_DTYPE.format(name, its, mine, its))
+        new = value if isinstance(have, Tensor) else numbers_of(value).copy()  # recorded: with its history
+    elif isinstance(value, int | float | list | tuple | np.ndarray | np.generic):
+        array = _array_of(value).astype(want.dtype)
+        array = np.full(want.shape, array) if isinstance(value, int | float | np.generic) else array
         new = wrap(array) if isinstance(have, Tensor) else array
     else:
         raise TypeError(refusals.EDIT_KIND.format(type(value).__name__))
@@ -29,6 +31,17 @@ def in_place_of(have: Any, value: Any, name: str) -> Any:
     if got != want.shape:
         raise ValueError(refusals.EDIT_SHAPE.format(name, list(want.shape), list(got)))
     return new
+
+
+def _array_of(value: Any) -> np.ndarray:
+    try:
+        array = np.asarray(value)
+    except (ValueError, TypeError):
+        array = None
+    if array is None or array.dtype.kind not in "biuf":
+        text = repr(value)
+        raise ValueError(refusals.EDIT_NUMBERS.format(text if len(text) <= 60 else f"{text[:59]}…"))
+    return array
 
 
 def are_same(a: dict[Place, Any], b: dict[Place, Any]) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -29,9 +30,9 @@ def operation_of(node: Node) -> str:
     return "_".join(words).lower() or name
 
 
-def is_called(node: Node, text: str) -> bool:
-    """Whether a text names a node: by its name, its operation, or a scope it was made in, however deep."""
-    return text in (node.name(), name_of(node), operation_of(node)) or is_in_scope(node, text)
+def is_called(node: Node, text: str, leaves: Mapping[Node, str]) -> bool:
+    """Whether a text names a node: by its name, its leaf's, its operation, or a scope it was made in, however deep."""
+    return text in (node.name(), name_of(node), leaves.get(node), operation_of(node)) or is_in_scope(node, text)
 
 
 def is_in_scope(node: Node, scope: str) -> bool:
@@ -70,7 +71,7 @@ class Step:
     """One node that ran: its number from 1 on, what came in at it, and what it gave to each of its inputs.
 
     `captured` says that its gradient was taken for the caller, `hooks` which kinds of hooks ran, `error` what it
-    raised. `edits` are the gradients that were changed before it ran.
+    raised. `edits` are the gradients that were changed before it ran, `replaced` what had waited there.
     """
 
     number: int
@@ -80,12 +81,13 @@ class Step:
     hooks: tuple[str, ...]
     error: BaseException | None
     edits: dict[Place, Any]
+    replaced: dict[Place, Any]
     incoming: tuple[Any, ...]  # the gradients as the engine carries them
     outgoing: tuple[Any, ...]
     arrived: dict[Place, Any]  # what then waited at the node's inputs
 
     def __repr__(self) -> str:
-        return f"<step {self.number}: {self.name}>"
+        return f"<step {self.number}: {self.name}{' failed' if self.error is not None else ''}>"
 
     @property
     def name(self) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from ..autograd.scopes import scope_of
 from ..autograd.snapshot import Snapshot, place_of, runs_user_code
 from ..autograd.task import GraphTask
 from ..autograd.tensor import Tensor
+from ..events import tag
 from ..trace.recorder import Recorder
 from . import refusals
 from .moments import Branch, Place, Step, Waiting, are_equal, as_tensor, is_called, name_of
@@ -20,20 +22,37 @@ from .stops import Breakpoint
 from .telling import told
 
 
+@dataclass(frozen=True, slots=True)
+class Undo:
+    """What takes a step back: the engine's state, what was edited before it, and the leaf's gradient that it left."""
+
+    snapshot: Snapshot
+    edits: dict[Place, tuple[Any, Any]]
+    left: tuple[Tensor | None, int]
+
+
+def gradient_of(node: Node) -> tuple[Tensor | None, int]:
+    """The gradient that is at a leaf now, and its version, by which writing into it is seen."""
+    grad = node.variable.grad if type(node) is AccumulateGrad else None
+    return grad, 0 if grad is None else grad._version
+
+
 class Standing:
     """A backward between two of its steps."""
 
-    def __init__(self, task: GraphTask, inputs: Sequence[Any] | None, names: dict[int, str], graph: Recorder) -> None:
+    def __init__(self, task: GraphTask, inputs: Sequence[Any] | None, graph: Recorder) -> None:
         self._task, self._inputs, self._graph = task, inputs, graph
         self._audience: list[Callable[[], None]] = []  # told after every change
-        self._leaf_names = {n: names[id(n.variable)] for n in self._leaves() if id(n.variable) in names}
-        self._input_names = [names.get(id(t)) for t in inputs or ()]
+        names = graph._names  # as the picture has them
+        self._leaf_names = {n: names[serial] for n in self._leaves() if (serial := tag(n.variable)) in names}
+        self._input_names = [names.get(getattr(t, "_tag", None)) for t in inputs or ()]
+        self._outputs: tuple[Any, ...] | None = None  # whose gradients they are, where each of the inputs must get one
         self._branch = Branch("main")
         self.branches = [self._branch]
         self.breakpoints: list[Breakpoint] = []
         self.warnings: list[str] = []
         self.reason: str | None = None  # why a run stopped
-        self._undo: list[tuple[Snapshot, dict[Place, tuple[Any, Any]]]] = []  # a step, and what was edited before it
+        self._undo: list[Undo] = []
         self._edits: dict[Place, tuple[Any, Any]] = {}  # since the last step: the old gradient and the new
         self._copies = any(runs_user_code(node) for node in task._waiting)
         task.begin()
@@ -130,14 +149,15 @@ class Standing:
     # What the nodes of this backward are called.
 
     def _checked(self, stop: Breakpoint) -> Breakpoint:
-        """The same; ValueError where no node is like that."""
-        nodes = self._to_run()
-        if isinstance(stop.place, str) and not any(is_called(node, stop.place) for node in nodes):
-            names = ", ".join(sorted({name_of(node) for node in nodes}))
-            raise ValueError(refusals.NO_SUCH_PLACE.format(stop.place, names or "none", self._known_scopes()))
+        """The same, which now knows what the leaves are called; ValueError where no node is like that."""
+        nodes, leaves = self._to_run(), self._leaf_names
+        if isinstance(stop.place, str) and not any(is_called(node, stop.place, leaves) for node in nodes):
+            names = ", ".join(sorted({name_of(node) for node in nodes})) or "none"
+            known = ", ".join(sorted(leaves.values())) or "none with a name"
+            raise ValueError(refusals.NO_SUCH_PLACE.format(stop.place, names, known, self._known_scopes()))
         if isinstance(stop.place, Node) and stop.place not in self._task._waiting:
             raise ValueError(refusals.NOT_IN_TASK.format(name_of(stop.place)))
-        return stop
+        return replace(stop, names=leaves)
 
     def _to_run(self) -> list[Node]:
         """The nodes that run in this backward, whether or not they have."""
@@ -152,7 +172,8 @@ class Standing:
 
     def _found(self, place: Any) -> Node:
         if isinstance(place, str):
-            found = list(dict.fromkeys([w.node for w in self.pending if is_called(w.node, place)]))
+            waiting = [w.node for w in self.pending if is_called(w.node, place, self._leaf_names)]
+            found = list(dict.fromkeys(waiting))
             if len(found) > 1:
                 raise ValueError(refusals.SEVERAL_WAIT.format(len(found), place))
             place = found[0] if found else self._first_called(place)
@@ -168,7 +189,7 @@ class Standing:
 
     def _first_called(self, text: str) -> Node:
         self._checked(Breakpoint(text))
-        return next(node for node in self._to_run() if is_called(node, text))
+        return next(node for node in self._to_run() if is_called(node, text, self._leaf_names))
 
     def _named(self, branch: Branch | str) -> Branch:
         found = [each for each in self.branches if branch in (each, each.name)]

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from numbers import Real
 from typing import Any
 
 from ..autograd.node import Node
 from ..autograd.snapshot import place_of
 from ..autograd.tensor import Tensor
 from . import refusals
-from .moments import Step, is_called
+from .moments import Step, is_called, name_of
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -25,6 +26,7 @@ class Breakpoint:
     over: float | None = None
     under: float | None = None
     when: Callable[[Step], Any] | None = None
+    names: Mapping[Node, str] = field(default_factory=dict, repr=False)  # what the leaves are called
 
     @property
     def is_about_gradients(self) -> bool:
@@ -32,7 +34,7 @@ class Breakpoint:
         return self.nonfinite or self.over is not None or self.under is not None or self.when is not None
 
     def _is_at(self, node: Node) -> bool:
-        return is_called(node, self.place) if isinstance(self.place, str) else node is self.place
+        return is_called(node, self.place, self.names) if isinstance(self.place, str) else node is self.place
 
     def stops_before(self, node: Node | None) -> bool:
         """Whether to stop now that this node is next."""
@@ -50,8 +52,8 @@ class Breakpoint:
         )
 
     def __str__(self) -> str:
-        place = self.place if isinstance(self.place, str) else self.place and self.place.name().rpartition("::")[2]
-        told = [place] if place else []
+        place = self.place if isinstance(self.place, str | None) else self.names.get(self.place, name_of(self.place))
+        told = [] if place is None else [place]
         told += ["a gradient that is not finite"] if self.nonfinite else []
         told += [f"a norm over {self.over:g}"] if self.over is not None else []
         told += [f"a norm under {self.under:g}"] if self.under is not None else []
@@ -65,6 +67,9 @@ def breakpoint_at(place: Any, **about: Any) -> Breakpoint:
         place = place_of(place)[0]
         if place is None:
             raise ValueError(refusals.NO_HISTORY)
+    for bound in (about.get("over"), about.get("under")):
+        if bound is not None and not isinstance(bound, Real):
+            raise TypeError(refusals.BOUND.format(bound))
     if place is None or isinstance(place, str | Node):
         found = Breakpoint(place, **about)
     elif callable(place):
