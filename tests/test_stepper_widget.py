@@ -7,63 +7,11 @@ import weakref
 from typing import Any
 
 import pytest
+from stepped import Browser, fork, line
 
 import workbench as torch
-from workbench.living import shown
 from workbench.scene.text import graph_lines
 from workbench.views.stepping import Stage
-from workbench.widgets.stepper import StepperView
-
-
-class Browser:
-    """What a browser knows of a stepper: it keeps what it was given, and puts in what it is sent."""
-
-    def __init__(self, s: Any) -> None:
-        shown(s)
-        self.view = next(each.__self__ for each in s._audience if isinstance(each.__self__, StepperView))
-        self.whole = self.view.get_state()["shown"]
-        self.boxes = {box["id"]: box for box in self.whole["picture"]["boxes"]}
-        self.arrows = {arrow["id"]: arrow for arrow in self.whole["picture"]["arrows"]}
-        self.status = dict(self.whole["status"])
-        self.heard: list[dict[str, Any]] = []
-        self.view.send = self.hear
-
-    def hear(self, news: dict[str, Any]) -> None:
-        self.heard.append(news)
-        for part, things in (("boxes", self.boxes), ("arrows", self.arrows)):
-            for id, fields in news["picture"][part].items():
-                things[id] = things[id] | fields
-        self.status |= news["status"]
-
-    def ask(self, do: str, **more: Any) -> dict[str, Any]:
-        self.view._asked(self.view, {"do": do, **more}, [])
-        return self.status
-
-    def states(self) -> dict[str, str]:
-        return {box["title"]: box["state"] for box in self.boxes.values() if box["kind"] != "saved"}
-
-    def lines(self, title: str) -> list[str]:
-        return next(box["lines"] for box in self.boxes.values() if box["title"] == title)
-
-    def id(self, title: str) -> str:
-        return next(id for id, box in self.boxes.items() if box["title"] == title)
-
-
-def fork() -> tuple[Any, Any]:
-    """a * a + 3 * a at 2: two gradients arrive at a by the product, one by the multiple."""
-    a = torch.tensor(2.0, requires_grad=True)
-    y = a * a + 3 * a
-    return a, torch.step(y)
-
-
-def line() -> tuple[Any, Any, Any]:
-    x = torch.tensor([1.0, 2.0])
-    w = torch.tensor(1.0, requires_grad=True)
-    b = torch.tensor(0.0, requires_grad=True)
-    with torch.scope("model"):
-        p = w * x + b
-    loss = ((p - torch.tensor([3.0, 5.0])) ** 2).mean()
-    return w, b, torch.step(loss)
 
 
 def test_a_notebook_gets_the_live_view_an_image_and_the_text() -> None:
@@ -151,7 +99,7 @@ def test_a_thousand_quick_steps_are_not_a_thousand_messages() -> None:
 def test_run_until_over_and_breakpoints() -> None:
     _, _, s = line()
     browser = Browser(s)
-    assert browser.status["operations"] == ["accumulate_grad", "add", "mean", "mul", "pow", "sub"]
+    assert browser.status["operations"] == ["accumulate_grad", "add", "mean", "mul", "pow", "sub", "b", "w"]
     assert browser.status["scopes"] == ["model"]
     browser.ask("until", text="mul")
     assert browser.status["called"] == "MulBackward0" and browser.status["sentence"].endswith("Stopped: mul.")
@@ -174,7 +122,7 @@ def test_an_edit_makes_a_branch_and_branches_can_be_switched() -> None:
     browser = Browser(s)
     browser.ask("until", text="mul")
     browser.ask("edit", id=browser.id("MulBackward0"), nr=0, text="[0, 0]")
-    assert browser.lines("MulBackward0")[-1] == "changed to [0. 0.]"
+    assert browser.lines("MulBackward0")[-1] == "changed to [0. 0.], was [-2. -3.]"
     browser.ask("run")
     assert w.grad.item() == 0.0 and browser.status["branches"] == [["main", "7 steps"]]
     browser.ask("back")

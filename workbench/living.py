@@ -39,8 +39,7 @@ def shown(stepper: Stepper) -> dict[str, Any]:
         stage = _stages.get(stepper)
         if stage is None:
             stage = _stages[stepper] = stepping.Stage(stepper)
-        else:
-            stage.follow(stepper)
+        stage.follow(stepper)
         still = img(stage.board())
     except LayoutUnavailable as problem:
         return {"text/plain": f"{text}\n\n{problem}"}

@@ -11,13 +11,14 @@ from ..autograd.node import AccumulateGrad, Node
 from ..autograd.scopes import scope_of
 from ..events import tag
 from ..scene.layout import Layout
-from ..scene.metric import TEXT_COLUMNS, clean
-from ..scene.model import Arrow, Box, Scene, Step
+from ..scene.metric import TEXT_COLUMNS, clean, cut
+from ..scene.model import Arrow, Box, Detail, Scene, Step
 from ..scene.shown import arrow_fields, box_fields, native
 from ..scene.storyboard import Storyboard
 from ..stepper.driving import Stepper
 from ..stepper.moments import Step as Taken
-from ..stepper.moments import Waiting, numbers_of, operation_of
+from ..stepper.moments import Waiting, counted, numbers_of, operation_of
+from ..stepper.telling import ran_of
 from ..trace.backward import (
     BackwardFinished,
     BackwardStarted,
@@ -49,6 +50,7 @@ class _Waits(Graph):
     def __init__(self, events: Iterable[Record]) -> None:
         super().__init__(events)
         self.lines: dict[str, str] = {}  # by place
+        self.changed: dict[str, dict[int, str]] = {}  # by place and output, what the reader made of a gradient
 
     def _node(self, frame: Frame, id: str) -> list[Box]:
         return self._with_line(frame, super()._node(frame, id))
@@ -59,6 +61,8 @@ class _Waits(Graph):
 
     def _with_line(self, frame: Frame, drawn: list[Box]) -> list[Box]:
         box = drawn[-1]
+        marks = self.changed.get(box.id, {})
+        box.details += tuple(Detail("Changed", "text", f"The gradient for output {nr} {marks[nr]}.") for nr in marks)
         if box.id in self.lines:
             line = self.lines[box.id]
         elif box.kind == "leaf" and frame.tensors[box.id].grad is not None:
@@ -89,6 +93,7 @@ class Stage:
         self._begin()
         self.sentence = f"{self._start.sentence(self._frame)}."
         self._redraw(self._frame.touched)
+        self.audience: list[Callable[[Changes], None]] = []  # told of all that changes, whoever made it follow
         self.follow(s)
         self.layout: Layout = Storyboard(self.scene, [self._widest()]).layout
 
@@ -98,8 +103,8 @@ class Stage:
         board.layout = self.layout
         return board
 
-    def follow(self, s: Stepper) -> Changes:
-        """Bring the picture up to where the stepper is; what changed by that."""
+    def follow(self, s: Stepper) -> None:
+        """Bring the picture up to where the stepper is, and tell what changed by that."""
         steps, before = s.steps, self._taken
         self._frame.touched = {}
         if self._finished or before != steps[: len(before)]:
@@ -117,7 +122,9 @@ class Stage:
             over.apply(self._frame)
             clauses.append("the backward is over")
         self._say(s, before, clauses)
-        return self._redraw({**self._frame.touched, **self._wait(s)})
+        changes = self._redraw({**self._frame.touched, **self._wait(s)})
+        for each in self.audience:
+            each(changes)
 
     def called(self, node: Node) -> str:
         """A node by its name, or its leaf's."""
@@ -125,11 +132,13 @@ class Stage:
 
     def _begin(self) -> None:
         self._frame = Frame()
+        self._changed: dict[Any, tuple[Any, Any]] = {}
         for event in self._events:
             event.apply(self._frame)
 
     def _play(self, s: Stepper, step: Taken) -> list[str]:
         """Take one step; what happened."""
+        self._changed |= {place: (step.replaced[place], new) for place, new in step.edits.items()}
         clauses = []
         for record in self._records(s, step):
             record.apply(self._frame)
@@ -155,12 +164,19 @@ class Stage:
 
     def _wait(self, s: Stepper) -> dict[str, None]:
         """Put down what waits where; the places where something else waits than before."""
-        lines: dict[str, str] = {}
-        for waiting in s.pending:
-            id = self.ids[waiting.node]
-            line = _line(waiting, (waiting.node, waiting.input_nr) in s._edits)
-            lines[id] = f"{lines[id]}, {line}" if id in lines else line
-        before, self._view.lines = self._view.lines, lines
+        changed: dict[str, dict[int, str]] = {}
+        for (node, nr), (old, new) in {**self._changed, **s._edits}.items():
+            changed.setdefault(self.ids[node], {})[nr] = f"changed to {_short(new)}, was {_short(old)}"
+        waits: dict[str, list[str]] = {}
+        for each in s.pending:
+            id = self.ids[each.node]
+            mark = changed.get(id, {}).get(each.input_nr)
+            told = [] if (each.node, each.input_nr) in s._edits else [_line(each)]
+            waits.setdefault(id, []).append("; ".join(told + ([mark] if mark else [])))
+        for id, marks in changed.items():
+            waits.setdefault(id, list(marks.values()))  # it has run
+        before, self._view.changed = self._view.lines, changed
+        self._view.lines = lines = {id: ", ".join(parts) for id, parts in waits.items()}
         return {id: None for id in {**before, **lines} if before.get(id) != lines.get(id)}
 
     def _say(self, s: Stepper, before: list[Taken], clauses: list[str]) -> None:
@@ -169,11 +185,14 @@ class Stage:
         count = s.position - len(before) if before == s.steps[: len(before)] else 0
         if count:
             told = "; ".join(clauses)
-            told = told if count == 1 else f"{count} nodes ran; the last: {told}"
+            if s.error is not None and count > 1:
+                told = f"{counted(count - 1, 'node')} ran; {told}"
+            elif count > 1:
+                told = f"{count} nodes ran; the last: {told}"
             self.sentence = told if told.endswith((".", "!", "?")) else f"{told}."
         elif before != s.steps:
             waits = f": {self.called(s.current)} has not run yet" if s.current is not None else ""
-            self.sentence = f"Back to where {s.position} of {len(s._to_run())} nodes have run{waits}."
+            self.sentence = f"Back to where {len(ran_of(s))} of {len(s._to_run())} nodes have run{waits}."
         elif new := [place for place, value in self._edits.items() if edits.get(place) is not value]:
             node, nr = new[-1]
             self.sentence = (
@@ -202,7 +221,8 @@ class Stage:
         for id, box in self.scene.boxes.items():
             if box.kind in ("op", "function", "leaf"):
                 value = _longest(shapes[id, 0]) if (id, 0) in shapes else widest
-                line = f"changed to {value.text(line=TEXT_COLUMNS - 11)}"
+                text = value.text(line=TEXT_COLUMNS - 11)
+                line = cut(f"changed to {text}, was {text}", TEXT_COLUMNS)
                 boxes[id] = {"lines": (*box.lines[:-1], line, *([line] if box.kind == "leaf" else []))}
             elif box.kind == "saved":
                 boxes[id] = {"state": "freed"}
@@ -222,10 +242,11 @@ def story_of(board: Storyboard) -> dict[str, Any]:
 
 
 def places_of(s: Stepper) -> tuple[list[str], list[str]]:
-    """The operations and the scopes at which a run can stop."""
+    """The operations and leaves, and the scopes, at which a run can stop."""
     nodes = s._to_run()
     scopes = {scope_of(node) for node in nodes} - {None}
-    return sorted({operation_of(node) for node in nodes}), sorted(map(str, scopes))
+    names = sorted({operation_of(node) for node in nodes}) + sorted(s._leaf_names.values())
+    return list(dict.fromkeys(names)), sorted(map(str, scopes))
 
 
 def _details(box: Box) -> list[dict[str, Any]]:
@@ -249,13 +270,11 @@ def _longest(shape: tuple[int, ...]) -> Value:
     return Value.of(np.full(shape if size <= LIMIT else LIMIT + 1, _WIDE))
 
 
-def _line(waiting: Waiting, edited: bool) -> str:
+def _line(waiting: Waiting) -> str:
     """What waits at a place, in a box."""
     if waiting.grad is None:
         return "no gradient"
     value = _short(waiting.grad)
-    if edited:
-        return f"changed to {value}"
     return f"so far {value}, {waiting.missing} to come" if waiting.missing else f"waits: {value}"
 
 

@@ -77,11 +77,11 @@ class StepperView(anywidget.AnyWidget):
         stepper = self._stepper()
         if stepper is None:
             return
-        self._last = time.monotonic()
         status = self._status(stepper)
         new = {name: value for name, value in status.items() if self._sent.get(name) != value}
         self._sent = status
         if self.comm is not None and (new or any(found.values())):
+            self._last = time.monotonic()
             self.send({"picture": found, "status": new})
 
     def _changed(self) -> None:

@@ -1,0 +1,164 @@
+"""What the browser is told of a stepper, message by message: nothing is missing, nothing untrue."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from stepped import Browser, fork, line
+
+import workbench as torch
+from workbench.living import shown
+from workbench.views.stepping import Stage
+
+
+def test_a_warning_is_sent_when_it_comes() -> None:
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    square = x * x
+    square.register_hook(lambda grad: print(grad))
+    s = torch.step(square.sin().sum())
+    browser = Browser(s)
+    browser.ask("run")
+    s.back(s.position)
+    browser.view.update()
+    assert browser.status["warnings"] == s.warnings != []
+    assert [news["status"]["warnings"] for news in browser.heard if "warnings" in news["status"]] == [s.warnings]
+
+
+def test_a_second_showing_brings_the_first_up_to_date() -> None:
+    _, _, s = line()
+    browser = Browser(s)
+    browser.view._last = float("inf")  # as if code had been quick
+    s.run().back(2)
+    assert browser.heard == []
+    shown(s)
+    assert browser.status["position"] == 5 and browser.lines("w")[-1] == "no gradient yet"
+    fresh = {box.title: (box.state, list(box.lines)) for box in Stage(s).scene.boxes.values() if box.kind != "saved"}
+    now = {box["title"]: (box["state"], box["lines"]) for box in browser.boxes.values() if box["kind"] != "saved"}
+    assert now == fresh
+
+
+def test_who_comes_later_takes_nothing_from_those_who_are_there() -> None:
+    _, s = fork()
+    browser = Browser(s)
+    browser.view._last = float("inf")
+    s.step()
+    late = browser.view.get_state()["shown"]
+    assert late["status"]["position"] == browser.status["position"] == 1
+    assert browser.states()["MulBackward0"] == "ready"
+
+
+def test_leaves_are_places_by_the_names_that_the_picture_has() -> None:
+    _, b, s = line()
+    browser = Browser(s)
+    assert {"b", "w"} < set(browser.status["operations"])
+    assert browser.ask("until", text="b")["said"] == ""
+    assert browser.status["called"] == "b"
+    assert browser.status["sentence"].endswith("Stopped: b.")
+    assert s.current.variable is b
+
+
+def test_a_changed_gradient_is_marked_for_as_long_as_its_branch_is_shown() -> None:
+    _, b, s = line()
+    browser = Browser(s)
+    browser.ask("until", text="b")
+    browser.ask("edit", id=browser.id("b"), nr=0, text="0.5")
+    assert browser.lines("b")[-1] == "changed to 0.5, was -5.0"
+    browser.ask("run")
+    assert browser.lines("b")[-2:] == ["grad 0.5", "changed to 0.5, was -5.0"]
+    box = next(box for box in browser.boxes.values() if box["title"] == "b")
+    assert box["details"][-1]["body"] == "The gradient for output 0 changed to 0.5, was -5.0."
+    assert box["alt"].endswith("changed to 0.5, was -5.0; done")
+    while s.position > 4:
+        browser.ask("back")
+    browser.ask("run")
+    assert s.branch.name == "branch 1" and browser.lines("b")[-1] == "grad -5.0"
+    assert b.grad.item() == -5.0
+    browser.ask("switch", text="0")
+    assert browser.lines("b")[-1] == "changed to 0.5, was -5.0"
+    fresh = Stage(s).scene.boxes[browser.id("b")]
+    assert list(fresh.lines) == browser.lines("b")
+
+
+def test_a_changed_node_and_one_changed_while_more_was_to_come() -> None:
+    x = torch.tensor(2.0, requires_grad=True)
+    y = x * 3
+    s = torch.step(y * y + y)
+    browser = Browser(s)
+    s.step(1)
+    s.edit(y, 0, 10.0)
+    browser.view.update()
+    (box,) = [id for id, box in browser.boxes.items() if box["lines"][-1] == "changed to 10.0, was 1.0"]
+    browser.ask("step")
+    assert browser.boxes[box]["alt"].endswith("waits: 22.0; changed to 10.0, was 1.0; ready to run")
+    browser.ask("run")
+    assert browser.boxes[box]["lines"][-1] == "changed to 10.0, was 1.0"
+    assert x.grad.item() == 66.0
+
+
+def test_what_differs_from_the_other_branch_is_said() -> None:
+    w, b, s = line()
+    browser = Browser(s)
+    browser.ask("until", text="mul")
+    browser.ask("edit", id=browser.id("MulBackward0"), nr=0, text="[0, 0]")
+    assert browser.ask("run")["differs"] == [], "there is but one branch"
+    s.back(2).run()
+    browser.view.update()
+    assert browser.status["differs"] == [
+        "MulBackward0 receives [-2. -3.] here, [0. 0.] on main",
+        "w receives -8.0 here, 0.0 on main",
+    ]
+    assert f"differs: {browser.status['differs'][0]}\ndiffers: {browser.status['differs'][1]}" in repr(s)
+    assert browser.ask("switch", text="0")["differs"][1] == "w receives 0.0 here, -8.0 on branch 1"
+    browser.ask("back")
+    assert len(browser.status["differs"]) == 1, "only what has run differs"
+
+
+def test_of_many_differences_a_few_are_told() -> None:
+    h = x = torch.tensor(1.0, requires_grad=True)
+    for _ in range(20):
+        h = h * 1.5
+    s = torch.step(h).run()
+    browser = Browser(s)
+    s.back(s.position).edit(s.current, 0, 2.0).run()
+    browser.view.update()
+    assert len(browser.status["differs"]) == 6
+    assert browser.status["differs"][-1] == "and 16 more"
+    assert x.grad.item() == pytest.approx(2 * 1.5**20)
+
+
+def test_a_node_that_failed_has_not_run() -> None:
+    class Fails(torch.Function):
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            return x * 2
+
+        @staticmethod
+        def backward(ctx: Any, grad: Any) -> Any:
+            raise ZeroDivisionError("nothing to divide")
+
+    a = torch.tensor(2.0, requires_grad=True)
+    s = torch.step(Fails.apply(a) * 3)
+    browser = Browser(s)
+    status = browser.ask("run")
+    assert (status["ran"], status["position"], status["count"]) == (1, 2, 3)
+    assert status["sentence"] == (
+        "1 node ran; FailsBackward receives the gradient 3.0; FailsBackward fails with ZeroDivisionError: nothing to "
+        "divide."
+    )
+    assert repr(s).splitlines()[:3] == [
+        "Stepper on main: 1 of 3 nodes run",
+        "ran:     MulBackward0",
+        "failed:  FailsBackward raised ZeroDivisionError: nothing to divide",
+    ]
+    assert repr(s.steps[-1]) == "<step 2: FailsBackward failed>"
+    assert browser.ask("back")["sentence"].startswith("Back to where 1 of 3 nodes have run")
+
+
+def test_an_input_that_is_not_used_is_said_in_the_end() -> None:
+    a, b = torch.tensor(2.0, requires_grad=True), torch.tensor(3.0, requires_grad=True)
+    s = torch.step(a * a, inputs=[a, b])
+    browser = Browser(s)
+    status = browser.ask("run")
+    assert status["said"].startswith("RuntimeError: The differentiated Tensor at index 1 appears to not have been used")
+    assert status["done"] and not status["failed"]
