@@ -161,7 +161,7 @@ def test_every_key(page: Page) -> None:
     page.keyboard.press("e")
     page.keyboard.type("0.5")
     s.after(lambda: page.keyboard.press("Enter"))
-    assert s.lines("b")[-1] == "changed to 0.5"
+    assert s.lines("b")[-1] == "changed to 0.5, was -5.0"
     page.keyboard.press("Escape")
     s.press("r")
     assert s.root.locator("[name=switch]").input_value() == "1"
@@ -200,7 +200,7 @@ def test_a_gradient_is_edited_and_branches_are_switched(page: Page) -> None:
     s.click("until")
     s.root.locator("[name=edit]").fill("[0, 0]")
     s.click("edit")
-    assert s.lines("MulBackward0")[-1] == "changed to [0. 0.]"
+    assert s.lines("MulBackward0")[-1] == "changed to [0. 0.], was [-2. -3.]"
     s.click("run")
     assert s.lines("w")[-1] == "grad 0.0"
     s.click("back")

@@ -24,5 +24,5 @@ BOUND = "over= and under= are bounds of a gradient's norm, so numbers, not {!r}.
 NO_BRANCH = "There is no branch called {!r}. There are {}."
 NO_NUMBERS = "Type a number such as 0.5, -2e-3 or 1/3, or a list of numbers such as [1, 2], not {!r}."
 
-GRAD_REPLACED = "{}.grad was no longer what step {} had left there: other code had changed it. That is gone, now that it is {} again."
+GRAD_REPLACED = "{}.grad was not what step {} had left there: what other code made of it is gone, now it is {} again."
 HOOK_STAYS = "Step {} ran a {} of {}: what it did besides changing gradients could not be undone."
