@@ -188,6 +188,7 @@ def test_a_stepper_inside_a_recording() -> None:
     with w.record() as late:
         s.back(2).run()
     assert len(late.events) == 0, "of a backward that began before it, a recording knows nothing"
+    assert s.warnings == []
 
 
 def test_a_recording_goes_on_where_a_backward_goes_back() -> None:
@@ -195,6 +196,9 @@ def test_a_recording_goes_on_where_a_backward_goes_back() -> None:
     with w.record() as trace:
         s = w.step((x * x).sum()).run().back(2).run()
     assert len(s.steps) == 3
+    assert s.warnings == [
+        "The recording that is on keeps the steps taken back: in its pictures, what runs again runs a second time."
+    ]
     ran = [e.node for e in trace.events if type(e).__name__ == "NodeStarted"]
     assert ran == [*ran[:3], *ran[1:3]]
     assert [trace.frame(k) for k in range(len(trace.events) + 1)]

@@ -11,7 +11,8 @@ from ..autograd.node import Node
 from ..autograd.scopes import scope_of
 from ..autograd.snapshot import Snapshot, hooks_of, runs_user_code
 from ..autograd.task import GraphTask
-from ..events import Event, failed, listeners
+from ..events import Event, failed, listeners, tag
+from ..trace.recorder import Recorder
 from . import refusals
 from .edits import are_same, in_place_of
 from .moments import Branch, Difference, Place, Step, as_tensor, counted, differences, is_in_scope
@@ -184,6 +185,7 @@ class Stepper(Standing):
             if left[0] is not now[0] or left[1] != now[1]:
                 leaf = leaf_called(self, step.node)
                 said.append(refusals.GRAD_REPLACED.format(leaf, step.number, value_of(step.leaf.grad)))
+            said += [refusals.RECORDED] if self._is_recorded() else []
             self.warnings += [sentence for sentence in said if sentence not in self.warnings]
         self._tell()
         return self
@@ -202,6 +204,10 @@ class Stepper(Standing):
                 self.edit(node, nr, as_tensor(value))
             self.step()
         return self
+
+    def _is_recorded(self) -> bool:
+        """Whether a recording that is on hears this backward; what is taken back it has heard for good."""
+        return any(isinstance(each, Recorder) and each.id_of(tag(self._task)) is not None for each in listeners)
 
     def _take_back(self, edits: dict[Place, tuple[Any, Any]]) -> None:
         for (node, nr), (old, _) in edits.items():

@@ -25,4 +25,5 @@ NO_BRANCH = "There is no branch called {!r}. There are {}."
 NO_NUMBERS = "Type a number such as 0.5, -2e-3 or 1/3, or a list of numbers such as [1, 2], not {!r}."
 
 GRAD_REPLACED = "{}.grad was not what step {} had left there: what other code made of it is gone, now it is {} again."
+RECORDED = "The recording that is on keeps the steps taken back: in its pictures, what runs again runs a second time."
 HOOK_STAYS = "Step {} ran a {} of {}: what it did besides changing gradients could not be undone."
