@@ -56,14 +56,14 @@ def differing(s: Standing) -> list[str]:
     if not others:
         return []
     other = others[-1 if s.branch is s.branches[0] else 0]
+    found = differences(Branch(s.branch.name, steps=s.steps), other)
+    few = found if len(found) <= FEW + 1 else found[:FEW]
     sentences = []
-    for each in differences(Branch(s.branch.name, steps=s.steps), other):
-        place = (leaf_called(s, each.node) if each.leaf is not None else name_of(each.node)) + (
-            f"[{each.input_nr}]" if each.node.multi else ""
-        )
+    for each in few:
+        place = leaf_called(s, each.node) if each.leaf is not None else name_of(each.node)
+        place += f"[{each.input_nr}]" if each.node.multi else ""
         sentences.append(f"{place} receives {value_of(each.first)} here, {value_of(each.second)} on {other.name}")
-    more = len(sentences) - FEW
-    return sentences if more <= 1 else [*sentences[:FEW], f"and {more} more"]
+    return sentences if few is found else [*sentences, f"and {len(found) - FEW} more"]
 
 
 def _gradients(s: Standing) -> list[str]:
