@@ -8,6 +8,7 @@ from trace_samples import leaf
 
 import workbench as torch
 from workbench.recording import Trace, load, record
+from workbench.scene.shown import box_fields
 from workbench.utils.checkpoint import checkpoint
 from workbench.views import storyboard
 from workbench.views.tables import grid_of, pages_of
@@ -80,7 +81,7 @@ def test_what_was_read_and_freed_has_no_values_any_more():
         boxes["slot0"].title == "other (y) (freed)" and boxes["slot0"].lines[-1] == "read at step 8 and freed at step 8"
     )
     assert not cells(boxes)
-    assert boxes["list.n1"].alt == "MulBackward0 (chosen): 2 freed: other (y), self (x)"
+    assert boxes["list.0"].alt == "MulBackward0 (chosen): 2 freed: other (y), self (x)"
 
 
 def test_the_text_lists_who_keeps_what():
@@ -106,7 +107,8 @@ def test_a_write_chooses_the_node_whose_tensor_is_out_of_date():
     boxes = at(trace, step)
     assert boxes["chosen"].title == "ExpBackward0" and boxes["slot0"].title == "result (y) (out of date)"
     assert "at version 0 when saved, at version 1 now" in boxes["slot0"].lines
-    assert at(trace, len(told) - 1)["list.n1"].state == "error"
+    assert at(trace, len(told) - 1)["list.0"].state == "error"
+    assert told[-1].endswith(").") and not any(".." in each for each in told)
 
 
 def test_attributes_on_ctx_say_what_is_wrong_with_them():
@@ -150,7 +152,7 @@ def test_large_arrays_have_pages_and_summaries_say_so():
     assert [each.heading for each in pages] == [f"Values, page {n} of 4" for n in (1, 2, 3, 4)]
     assert sum(len(line.split()) - 1 for page in pages for line in page.body.splitlines()) == 600
     assert len(cells(small)) == 40 and small["slot0.5"].title == "… +70"
-    assert "1,001 values, of which only a summary was recorded" in large["slot0"].lines[-1] and not cells(large)
+    assert "1,001 values, of which only a summary was recorded" in " ".join(large["slot0"].lines) and not cells(large)
 
 
 def test_a_heat_map_of_several_dimensions_names_its_rows():
@@ -165,15 +167,104 @@ def test_a_heat_map_of_several_dimensions_names_its_rows():
     assert str(trace.show("saved"))
 
 
-def test_many_nodes_show_those_that_keep_something():
+def long(length: int = 300) -> Trace:
     with record() as trace:
         t = leaf(1.0, 2.0)
-        for n in range(60):
+        for n in range(length):
             t = t.sin() if n % 6 == 0 else t + 1
-    boxes = at(trace, 59)
-    listed = [box for id, box in boxes.items() if id.startswith("list.")]
-    assert sum("1 kept" in box.title for box in listed) == 10 and len(listed) == 30
-    assert boxes["left"].title == "… and 30 more"
+        t.sum().backward()
+    return trace
+
+
+def rows(boxes):
+    return [box for id, box in boxes.items() if id.startswith("list.")]
+
+
+@pytest.fixture(scope="module")
+def board():
+    """Of 301 nodes that are made, and then run from the last to the first."""
+    return storyboard(long(), "saved")
+
+
+def there(board, step):
+    return {id: box for id, box in board.at(step).boxes.items() if box.state != "future"}
+
+
+@pytest.mark.parametrize("step", [0, 1, 20, 150, 299, 300, 301, 420, 599, 601])
+def test_the_list_stands_around_the_chosen_node(board, step):
+    boxes = there(board, step)
+    (lit,) = [box for box in rows(boxes) if box.state == "running"]
+    assert lit.title.startswith(f"→ {boxes['chosen'].title} ") and lit.goto == step and len(rows(boxes)) <= 16
+    at = rows(boxes).index(lit)
+    assert 2 <= at <= 13 or step < 2 or step > 598 or abs(step - 300) < 2
+
+
+@pytest.mark.parametrize("step", [0, 7, 30, 301, 500, 601])
+def test_a_line_of_the_list_leads_to_its_node(board, step):
+    for row in rows(there(board, step)):
+        assert row.goto <= step  # to what is known now
+        if "…" not in row.title:
+            (lit,) = [box for box in rows(there(board, row.goto)) if box.state == "running"]
+            assert lit.alt.partition(" (")[0] == row.alt.partition(":")[0].partition(" (")[0]
+
+
+def test_the_list_tells_the_player_where_its_lines_lead(board):
+    told = board.to_dict()
+    assert all(("goto" in box) == box["id"].startswith("list.") for box in told["boxes"])
+    assert any("goto" in change for step in told["steps"] for change in step["boxes"].values())
+
+
+def test_the_ends_of_a_long_list_lead_on(board):
+    step, seen = 300, []
+    while (first := rows(there(board, step))[0]).title.endswith(" before"):
+        seen.append(first.title)
+        step = first.goto
+    assert step < 16 and 20 < len(seen) < 60
+    assert rows(there(board, 500))[-1].title.endswith(" more")
+
+
+def test_nodes_from_before_the_recording_lead_to_where_they_run():
+    x = leaf(1.0, 2.0)
+    loss = x.exp().sin().sum()
+    with record() as trace:
+        loss.backward()
+    first = rows(at(trace, 0))
+    assert {row.alt.partition(" (")[0].partition(":")[0]: row.goto for row in first} == {
+        "ExpBackward0": 2, "SinBackward0": 1, "SumBackward0": 0,
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("array", [np.linspace(-1, 1, 30), np.ones((9, 30)) * -1.234e-5, np.ones((2, 3, 4))])
+def test_it_fits_the_width_that_jupyterlab_has_for_it(array):
+    with record() as trace:
+        x = torch.tensor(array, requires_grad=True)
+        Careless.apply((x.exp() * x).sin(), 3).sum().backward()
+    board = storyboard(trace, "saved")
+    assert board.layout.width <= 860
+    for k in range(len(board.steps)):
+        for box in board.at(k).boxes.values():
+            if box.state != "future" and box.kind != "heading":
+                shown = box_fields(box)
+                assert (shown["title"], shown["lines"]) == (box.title, list(box.lines))
+                assert box.place[1] + 20 + 16 * len(box.lines) <= box.place[1] + box.place[3] + 4
+
+
+def test_nothing_covers_what_failed():
+    with record() as trace:
+        x = leaf(1.0, 2.0)
+        y = x.exp()
+        y.mul_(2)
+        with pytest.raises(RuntimeError):
+            y.sum().backward()
+    boxes = at(trace, len(captions(trace)) - 1)
+    failed = boxes["slot0"]
+    x, y, w, h = failed.place
+    assert (failed.kind, failed.state) == ("frame", "error")
+    for box in boxes.values():
+        u, v, wide, high = box.place
+        inside = u >= x + 6 and v >= y + 6 and u + wide <= x + w - 6 and v + high <= y + h - 6
+        apart = u + wide <= x - 6 or u >= x + w + 6 or v + high <= y - 6 or v >= y + h + 6
+        assert box is failed or inside or apart, box.id
 
 
 def test_nothing_recorded_says_so():

@@ -49,7 +49,7 @@ class Storyboard:
 
     @property
     def start(self) -> int:
-        """The step a player opens at: as it was told, the last before the first backward, the last; -1 without steps."""
+        """The step a player opens at: as told, or the last before the first backward, or the last; -1 without steps."""
         if self._start is not None:
             return self._start
         phases = [step.phase for step in self.steps]

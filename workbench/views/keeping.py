@@ -9,19 +9,19 @@ from ..trace.values import series
 from .tables import COLUMNS, summary_of
 
 _INPUT = (
-    "An input as an attribute: nobody checks whether it was written since, so that the gradient may be wrong",
-    "without an error, and it is not freed after backward. Use ctx.save_for_backward.",
+    "An input as an attribute: nobody checks whether it was written since, so that the gradient may be wrong "
+    "without an error, and it is not freed after backward. Use ctx.save_for_backward."
 )
 _OUTPUT = (
-    "An output as an attribute: it holds this node, which holds it. That circle is not freed after backward,",
-    "and when the graph goes only the garbage collector finds it. Use ctx.save_for_backward.",
+    "An output as an attribute: it holds this node, which holds it. That circle is not freed after backward, "
+    "and when the graph goes only the garbage collector finds it. Use ctx.save_for_backward."
 )
 _OTHER = (
-    "A tensor as an attribute: it is not freed after backward, nobody checks whether it was written since,",
-    "and no hook or checkpoint sees it. Use ctx.save_for_backward.",
+    "A tensor as an attribute: it is not freed after backward, nobody checks whether it was written since, "
+    "and no hook or checkpoint sees it. Use ctx.save_for_backward."
 )
-_ARRAY = ("An array as an attribute: it is kept until the whole graph goes, and nobody notices if it is written.",)
-_PLAIN = ("This is the right place for it: it is no tensor.",)
+_ARRAY = "An array as an attribute: it is kept until the whole graph goes, and nobody notices if it is written."
+_PLAIN = "This is the right place for it: it is no tensor."
 
 
 def kept_by(frame: Frame, made: NodeCreated) -> str:
@@ -41,8 +41,11 @@ def slot_name(frame: Frame, node: str, n: int) -> str:
     return f"{name} ({variable})" if variable not in (None, name) else name
 
 
-def slot_rows(frame: Frame, node: str, n: int) -> list[str]:
-    """What is to be said of a saved tensor: who saved it, its versions, its hook, and that it is but a summary."""
+def slot_rows(frame: Frame, node: str, n: int, wide: int = COLUMNS) -> list[str]:
+    """What is to be said of a saved tensor: who saved it, its versions, its hook, and what is not drawn of it.
+
+    `wide` is how many columns are.
+    """
     state = frame.nodes[node]
     saved, value = state.made.saved[n], state.saved[n]
     rows = []
@@ -63,17 +66,17 @@ def slot_rows(frame: Frame, node: str, n: int) -> list[str]:
         rows.append(f"packed by the hook {saved.packed.hook}{where}: {kept}")
     if value is not None and value.values is None:
         rows.append(summary_of(value))
-    elif value is not None and len(value.shape) > 1 and value.shape[-1] > COLUMNS:
-        rows.append(f"{COLUMNS} of {value.shape[-1]} columns are drawn; the whole table is in the details")
+    elif value is not None and len(value.shape) > 1 and value.shape[-1] > wide:
+        rows.append(f"{wide} of {value.shape[-1]} columns are drawn; the whole table is in the details")
     return rows
 
 
-def attribute_rows(frame: Frame, made: NodeCreated) -> list[tuple[str, tuple[str, ...], bool]]:
+def attribute_rows(frame: Frame, made: NodeCreated) -> list[tuple[str, str, bool]]:
     """Each attribute: what it is, what is to be said of it, and whether something is wrong."""
     return [_attribute(frame, made, each) for each in made.attributes]
 
 
-def _attribute(frame: Frame, made: NodeCreated, each: Attribute) -> tuple[str, tuple[str, ...], bool]:
+def _attribute(frame: Frame, made: NodeCreated, each: Attribute) -> tuple[str, str, bool]:
     if each.tensor is None:
         if each.value is None:
             return f"ctx.{each.name} = {each.text}", _PLAIN, False

@@ -9,6 +9,11 @@ from ..scene.model import Detail
 from ..trace.values import Value
 
 
+def sentence_of(text: str) -> str:
+    """A text with its full stop, if it does not end in one."""
+    return text if text.endswith((".", "!", "?", "…")) else f"{text}."
+
+
 def label_of(grad: Value | None) -> str:
     """A gradient on an arrow: its values, its norm, and what is wrong with it."""
     if grad is None:

@@ -20,12 +20,15 @@ class Row:
     cells: list[tuple[str, int]]
 
 
-def grid_of(value: Value) -> list[Row]:
-    """The first rows of an array; one without a second dimension is broken into lines. Nothing of a summary."""
+def grid_of(value: Value, wide: int = COLUMNS) -> list[Row]:
+    """The first rows of an array, `wide` numbers of each; one without a second dimension is broken into lines.
+
+    Nothing of a summary.
+    """
     largest = max((abs(each) for each in value.values or () if math.isfinite(each)), default=0.0)
-    rows = _rows(value)
+    rows = _rows(value, wide)
     found = [
-        Row(label, [(number(each), shade_of(float(each), largest)) for each in line[:COLUMNS]])
+        Row(label, [(number(each), shade_of(float(each), largest)) for each in line[:wide]])
         for label, line in rows[:ROWS]
     ]
     if len(rows) > ROWS:
@@ -62,20 +65,20 @@ def summary_of(value: Value) -> str:
     return f"{size:,} values, of which only a summary was recorded: {span}, norm {number(value.norm)}{bad}"
 
 
-def _rows(value: Value) -> list[tuple[str, tuple[float, ...]]]:
+def _rows(value: Value, wide: int = COLUMNS) -> list[tuple[str, tuple[float, ...]]]:
     """The rows of an array with where they lie: `[0, 1]`, or `[8…]` for a piece of one that has a single dimension."""
     if value.values is None:
         return []
     if len(value.shape) < 2:
-        starts = range(0, len(value.values), COLUMNS)
-        several = len(value.values) > COLUMNS
-        return [(f"[{at}…]" if several else "", value.values[at : at + COLUMNS]) for at in starts]
-    *outer, wide = value.shape
+        starts = range(0, len(value.values), wide)
+        several = len(value.values) > wide
+        return [(f"[{at}…]" if several else "", value.values[at : at + wide]) for at in starts]
+    *outer, length = value.shape
     rows = []
     for n in range(math.prod(outer)):
         index, rest = [], n
-        for length in reversed(outer):
-            rest, position = divmod(rest, length)
+        for size in reversed(outer):
+            rest, position = divmod(rest, size)
             index.append(position)
-        rows.append((f"[{', '.join(map(str, reversed(index)))}]", value.values[n * wide : (n + 1) * wide]))
+        rows.append((f"[{', '.join(map(str, reversed(index)))}]", value.values[n * length : (n + 1) * length]))
     return rows

@@ -15,6 +15,7 @@ from ..trace.frame import Frame
 from ..trace.levels import LevelEntered, LevelLeft, OperationRan, TangentPushed, above, outputs_of
 from ..trace.timeline import Timeline
 from ..trace.values import series
+from .saying import sentence_of
 
 NOTHING = "Nothing joined the graph: only operations on tensors that require grad are recorded."
 
@@ -87,7 +88,7 @@ def caption_of(events: Sequence[Record], frame: Frame, higher: Mapping[str, str]
     where = ", ".join([f"inside {inside}"] * bool(inside) + [f"in {scope}"] * bool(scope))
     caption = f"{where[:1].upper()}{where[1:]}: {'; '.join(clauses)}" if where else "; ".join(clauses)
     caption = caption[:1].upper() + caption[1:] if pushed and not where else caption
-    return caption if caption.endswith((".", "!", "?")) else f"{caption}."
+    return sentence_of(caption)
 
 
 def differences(drawn: Iterable[Box | Arrow], now: dict[str, Any], union: dict[str, Any]) -> dict[str, dict[str, Any]]:
