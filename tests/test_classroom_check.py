@@ -27,6 +27,8 @@ def test_right(prediction: object, truth: object) -> None:
     ("prediction", "truth", "said"),
     [
         (None, 6.0, "No prediction yet: replace None by your number, and run again from there."),
+        (None, (2, 3), "No prediction yet: replace None by your list of numbers, and run again from there."),
+        (None, torch.ones(2), "No prediction yet: replace None by your list of numbers, and run again from there."),
         (None, True, "No prediction yet: replace None by your answer, and run again from there."),
         (5, 6.0, "Not yet: yours is too small."),
         (7, 6.0, "Not yet: yours is too large."),

@@ -14,7 +14,8 @@ def check(prediction: Any, truth: Any, tolerance: float = 1e-3) -> str:
     yet". The tolerance is relative to the largest element of `truth`.
     """
     if prediction is None:
-        what = "answer" if isinstance(truth, bool | str) else "number"
+        word = isinstance(truth, bool | str)
+        what = "answer" if word else "list of numbers" if np.ndim(_numbers(truth)) else "number"
         return f"No prediction yet: replace None by your {what}, and run again from there."
     if isinstance(truth, bool | str):
         if type(prediction) is not type(truth):

@@ -66,10 +66,11 @@ def _arrow(arrow: Arrow, scene: Scene, layout: Layout) -> Group:
         shapes.append(_path("wb-head", _head(way, climbing=arrow.state != "idle", weight=arrow.weight)))
     if shown["label"]:
         lines = shown["label"].split("\n")
-        x, height = way.label.x, LINE * len(lines)
+        height = LINE * len(lines)
         y = way.label.y + (way.label.h - height) / 2
+        width = max(map(columns, lines)) * CHARACTER + 2 * LABEL_PAD
+        x = way.label.x + (way.label.w - width if way.leftward else 0)
         if arrow.state == "flowing":
-            width = max(map(columns, lines)) * CHARACTER + 2 * LABEL_PAD
             shapes.append(_rect("wb-pill", Place(x, y - 2, width, height + 4), 5))
         for line in lines:
             shapes.append(_text("wb-label", x + LABEL_PAD, y + _BASELINE, line, "start"))

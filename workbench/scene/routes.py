@@ -52,14 +52,18 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Way:
-    """An arrow's Bézier points (1 + 3n of them, from its upper to its lower end) and its label's place."""
+    """An arrow's Bézier points (1 + 3n of them, from its upper to its lower end) and its label's place.
+
+    Where the label is at the left of the arrow, its text ends at the arrow instead of beginning there.
+    """
 
     points: tuple[Point, ...]
     label: Place
+    leftward: bool = False
 
     def moved(self, by: float) -> Way:
         """The way so much further right."""
-        return Way(tuple((round(x + by, 1), y) for x, y in self.points), self.label.moved(by))
+        return Way(tuple((round(x + by, 1), y) for x, y in self.points), self.label.moved(by), self.leftward)
 
     @property
     def d(self) -> str:
@@ -70,7 +74,7 @@ class Way:
     def to_dict(self) -> dict[str, Any]:
         label = self.label
         centre = {"lx": label.x + label.w / 2, "ly": label.y + label.h / 2}
-        return {"d": self.d} | centre | {"lw": label.w, "lh": label.h}
+        return {"d": self.d} | centre | {"lw": label.w, "lh": label.h} | ({"left": True} if self.leftward else {})
 
 
 def beside(one: Place, other: Place) -> Way:
@@ -126,10 +130,9 @@ def _led(
             elif len(calm) < len(paths[arrow.id]) and not _meets(calm, places):
                 paths[arrow.id] = calm
     _spread(scene, paths, places)
-    if few:
-        labels = _brought_near(labels, paths, places, twins)
+    labels, leftward = _brought_near(labels, paths, places, twins) if few else (labels, set())
     rounded = {id: tuple((round(x, 1), round(y, 1)) for x, y in points) for id, points in paths.items()}
-    return {id: Way(points, labels[id]) for id, points in rounded.items()}
+    return {id: Way(points, labels[id], id in leftward) for id, points in rounded.items()}
 
 
 def _twins(scene: Scene) -> dict[str, str]:
@@ -229,12 +232,13 @@ def _brought_near(
     paths: dict[str, list[Point]],
     places: dict[str, Place],
     twins: dict[str, str],
-) -> dict[str, Place]:
+) -> tuple[dict[str, Place], set[str]]:
     """The labels, moved sideways to where their arrows really pass, unless something else is there.
 
-    A label stands at the right of its arrow, but at the left of the left one of twins.
+    A label stands at the right of its arrow, or else at the left; at the left of the left one of twins. Those that
+    stand at the left are told too.
     """
-    near = dict(labels)
+    near, leftward = dict(labels), set()
     passing = sorted((y, x, id) for id, points in paths.items() for x, y in _along(points))
     for id, label in labels.items():
         first = bisect_left(passing, (label.y - _PACE,))
@@ -242,13 +246,16 @@ def _brought_near(
         own = [x for _, x, passer in beside if passer == id]
         if not label.w or not own:
             continue
-        left = id in twins and paths[id][0] < paths[twins[id]][0]
-        moved = replace(label, x=round(min(own) - label.w if left else max(own), 1))
         others = [*places.values(), *(other for key, other in near.items() if key != id)]
-        crossed = any(moved.x < x < moved.x + moved.w for _, x, passer in beside if passer != id)
-        if not crossed and not any(map(moved.meets, others)):
-            near[id] = moved
-    return near
+        twin_left = id in twins and paths[id][0] < paths[twins[id]][0]
+        for left in (True,) if twin_left else (False, True):
+            moved = replace(label, x=round(min(own) - label.w if left else max(own), 1))
+            crossed = any(moved.x < x < moved.x + moved.w for _, x, passer in beside if passer != id)
+            if not crossed and not any(map(moved.meets, others)):
+                near[id] = moved
+                leftward |= {id} if left else set()
+                break
+    return near, leftward
 
 
 def _room(start: Point, end: Point) -> Place:

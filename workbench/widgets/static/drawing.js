@@ -5,7 +5,7 @@
  * @typedef {{id: string, kind: string, holder: string|null, x: number, y: number, w: number, h: number,
  *            title: string, lines: string[], state: string, alt: string, details: Detail[]}} Box
  * @typedef {{id: string, kind: string, source: string, target: string, d: string, lx: number, ly: number,
- *            lw: number, lh: number, label: string, state: string, alt: string}} Arrow
+ *            lw: number, lh: number, left?: true, label: string, state: string, alt: string}} Arrow
  * @typedef {{caption: string, phase: string, cursor: {file: string, line: number, text: string}|null,
  *            focus: string|null, boxes: Record<string, object>, arrows: Record<string, object>}} Step
  * @typedef {{format: string, version: number, title: string, width: number, height: number,
@@ -71,8 +71,8 @@ function arrowParts(arrow) {
   if (arrow.kind === "beside") parts.pop();
   if (!arrow.label) return parts;
   const rows = words(arrow.label).split("\n");
-  const left = arrow.lx - arrow.lw / 2, top = arrow.ly - rows.length * 8;
   const width = Math.max(...rows.map(columns)) * CHARACTER + 12, height = rows.length * 16 + 4;
+  const left = arrow.left ? arrow.lx + arrow.lw / 2 - width : arrow.lx - arrow.lw / 2, top = arrow.ly - rows.length * 8;
   if (arrow.state === "flowing")
     parts.push(svg("rect.wb-pill", { x: left, y: top - 2, width, height, rx: 5 }));
   const place = (i) => ({ x: left + 6, y: top + 12 + 16 * i, "text-anchor": "start" });

@@ -45,7 +45,7 @@ function stepperControls(first, ask, chosen) {
   const choice = (name, label) => html("select", { name, "aria-label": label });
   const fill = (select, pairs) => select.replaceChildren(...pairs.map(([value, text]) => html("option", { value }, text)));
   const places = html("datalist", { id: `wb-${crypto.getRandomValues(new Uint32Array(1))[0]}` });
-  const until = field("until", "Operation or scope to run until", { list: places.id, placeholder: "until, e.g. mul" });
+  const until = field("until", "Operation or scope to run until", { list: places.id, placeholder: "e.g. mul" });
   const scopes = choice("over", "Scope"), branches = choice("switch", "Branch"), nr = choice("nr", "Output");
   const value = field("edit", "New gradient", { placeholder: "0.5 or [1, 2]" });
   const guesses = () => [...questions.querySelectorAll("input")].map((input) => input.value);
@@ -63,8 +63,8 @@ function stepperControls(first, ask, chosen) {
   const row = (name, ...parts) => html("div.wb-row", { role: "group", "aria-label": name }, ...parts);
   const node = html("span.wb-node"), waits = group(nr, value, buttons.edit), scope = group(scopes, buttons.over);
   const sentence = html("p.wb-sentence", { "aria-live": "polite" }), standing = line("wb-standing");
-  const said = line("wb-said"), warnings = line("wb-warnings"), printed = line("wb-printed");
-  const notes = html("div.wb-notes", { role: "status" }, said, warnings, printed);
+  const said = line("wb-said"), warnings = line("wb-warnings"), printed = line("wb-printed"), differs = line("wb-differs");
+  const notes = html("div.wb-notes", { role: "status" }, said, differs, warnings, printed);
   const questions = row("Prediction"), about = row("Chosen node", node, buttons.breakpoint, waits, branches);
   const bar = html("div.wb-bar", {}, group(buttons.back, buttons.step, buttons.run),
     group(until, places, buttons.until), scope, buttons.predict);
@@ -77,13 +77,14 @@ function stepperControls(first, ask, chosen) {
     const off = (parts, yes) => parts.forEach((part) => buttons[part].setAttribute("aria-disabled", String(Boolean(yes))));
     const press = (part, yes) => buttons[part].setAttribute("aria-pressed", String(yes));
     sentence.textContent = gone ?? now.sentence;
-    standing.textContent = [`${now.position} of ${now.count} nodes run`, now.called && `next: ${now.called}`,
+    standing.textContent = [`${now.ran} of ${now.count} nodes run`, now.called && `next: ${now.called}`,
       now.branches[1] && `on ${now.branches[now.branch][0]}`, now.bounds[0] && `stops at: ${now.bounds.join("; ")}`,
     ].filter(Boolean).join(" · ");
     said.textContent = now.said;
     said.dataset.failed = now.failed;
     warnings.textContent = now.warnings.join("\n");
     printed.textContent = now.printed && `Printed: ${now.printed}`;
+    differs.textContent = list(now.differs).join("\n");
     notes.hidden = !notes.textContent;
     fill(branches, now.branches.map(([name, length], i) => [i, `${name}: ${length}`]));
     branches.value = now.branch;

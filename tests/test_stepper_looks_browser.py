@@ -1,0 +1,28 @@
+"""The stepper's search, themes and sizes in a real JupyterLab: as the player's."""
+
+from __future__ import annotations
+
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Page, expect
+from test_stepper_browser import Stepper, page, server
+
+__all__ = ["page", "server"]
+
+
+def test_a_stepper_has_search_themes_and_the_sizes_of_a_projector(page: Page) -> None:
+    s = Stepper(page)
+    s.root.focus()
+    page.keyboard.press("/")
+    page.keyboard.type("pow")
+    expect(s.root.locator(".wb-hits")).to_have_text("1 of 1: PowBackward0")
+    page.keyboard.press("Escape")
+    assert page.evaluate("document.activeElement.classList.contains('wb-kind-op')")
+    for _ in range(3):
+        page.keyboard.press("t")
+    expect(s.root.locator('[data-action="theme"]')).to_have_text("projector")
+    sizes = s.root.evaluate("""root => [...root.querySelectorAll("button, input, select, p, span, text")]
+        .filter((e) => e.getClientRects().length).map((e) => e.tagName === "text"
+          ? parseFloat(getComputedStyle(e).fontSize) * e.getCTM().a : parseFloat(getComputedStyle(e).fontSize))""")
+    assert min(sizes) >= 18 - 1e-3
+    found = Axe().run(page, context=".wb-stepper")
+    assert found.response["violations"] == []
