@@ -234,3 +234,16 @@ def test_space_opens_the_focused_box(page):
     page.keyboard.press(" ")
     assert page.locator(".wb-panel-title").inner_text() == "w"
     assert page.locator(".wb-player").get_attribute("data-playing") == "false"
+
+
+def test_a_box_may_lead_to_a_step(page):
+    story = storyboard().to_dict() | {"start": 6}
+    next(box for box in story["boxes"] if box["id"] == "w")["goto"] = 4
+    show(page, story)
+    assert position(page) == "7 / 8"
+    page.locator('[data-id="w"]').click()
+    assert position(page) == "5 / 8" and page.locator(".wb-details").is_hidden()
+    press(page, "last")
+    page.locator('[data-id="w"]').focus()
+    page.keyboard.press("Enter")
+    assert position(page) == "5 / 8"

@@ -12,7 +12,7 @@ import { button, icon } from "./window.js";
 
 const FORMAT = "workbench-storyboard", VERSION = 1;
 const PLAY_MS = 900;
-const CHANGEABLE = ["title", "lines", "state", "shade", "alt", "details", "label", "weight", "tone"];
+const CHANGEABLE = ["title", "lines", "state", "shade", "alt", "details", "label", "weight", "tone", "goto"];
 const KEYS = [
   ["→", "step"], ["←", "back"], ["Home", "first step"], ["End", "last step"], ["Space", "play or pause"],
 ];
@@ -41,7 +41,8 @@ function timeline(storyboard) {
   };
   go(-1);
   const backward = steps.findIndex((step) => step.phase === "backward");
-  return { ...items, steps, go, opening: backward < 0 ? steps.length - 1 : Math.max(0, backward - 1) };
+  const opening = storyboard.start ?? (backward < 0 ? steps.length - 1 : Math.max(0, backward - 1));
+  return { ...items, steps, go, opening };
 }
 
 /** The controls and the caption: `show` says where the player is. */
@@ -116,7 +117,7 @@ function stage(el, storyboard, options = {}) {
   const { root, drawn, view, redraw, destroy } = easel(el, storyboard, story, {
     label: `Player: ${words(storyboard.title) || "Picture"}`, bar, below: [caption], keys: KEYS, bound,
     details: storyboard.details, theme: options.theme, leave: options.leave,
-    enter: (box, sought) => ("goto" in box ? (visit(box.goto), true) : options.enter?.(box, position, sought)),
+    enter: (box, sought) => (box.goto != null ? (visit(box.goto), true) : options.enter?.(box, position, sought)),
     inside: options.inside, sought: options.sought,
   });
   let position = -1, timer = 0, current = null;
