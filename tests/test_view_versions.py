@@ -43,8 +43,9 @@ def captions(trace):
 def test_a_read_that_fails_is_joined_to_the_write_that_caused_it():
     board = board_of(spoiled())
     assert marks(board) == {"y": ["s0", "w1", "r0!"]}
-    boxes = board.scene.boxes
-    (arrow,) = board.scene.arrows.values()
+    boxes = board.at().boxes
+    (arrow,) = board.at().arrows.values()
+    assert arrow.state == "idle"
     assert (boxes[arrow.source].title, boxes[arrow.target].title) == ("w1", "r0!")
     assert {id for id, box in boxes.items() if box.state == "error"} == {arrow.source, arrow.target}
     (callout,) = [box for box in boxes.values() if box.kind == "line"]
@@ -55,6 +56,39 @@ def test_a_read_that_fails_is_joined_to_the_write_that_caused_it():
         details["The write"].endswith("y.mul_(2)  # writes over what exp had saved")
         and "clone" in details["What to do"]
     )
+
+
+def test_nothing_is_there_before_it_happens():
+    board = board_of(spoiled())
+    there = []
+    for k in range(-1, len(board.steps)):
+        scene = board.at(k)
+        marks = [
+            (box.title, box.state) for box in scene.boxes.values() if box.kind == "event" and box.state != "future"
+        ]
+        told = [box.title for box in scene.boxes.values() if box.state != "future" and "spoiled" in box.title]
+        arrows = [arrow for arrow in scene.arrows.values() if arrow.state != "future"]
+        backward = any(box.title == "backward" and box.state != "future" for box in scene.boxes.values())
+        there.append((marks, len(told), len(arrows), backward))
+    assert there == [
+        ([], 0, 0, False),
+        ([("s0", "running")], 0, 0, False),
+        ([("s0", "idle"), ("w1", "running")], 0, 0, False),
+        ([("s0", "idle"), ("w1", "error"), ("r0!", "error")], 1, 1, True),
+    ]
+    assert board.start == 2  # a timeline opens where all of it can be read
+
+
+def test_no_mark_and_no_word_is_covered():
+    board = board_of(spoiled())
+    layout, scene = board.layout, board.at()
+    (arrow,) = scene.arrows.values()
+    points = layout.arrows[arrow.id].points
+    one, other = (layout.boxes[end] for end in (arrow.source, arrow.target))
+    assert one.y + one.h == points[0][1] < points[-1][1] == other.y  # in the room between writes and reads
+    assert points[-1][0] <= other.x + 8  # its head beside the letters
+    legend, backward, line = (layout.boxes[id] for id in ("legend", "backward", "line"))
+    assert backward.y >= legend.y + legend.h + 8 and line.y >= backward.y + backward.h - 4
 
 
 def test_the_steps_tell_it_as_a_story():
@@ -133,6 +167,24 @@ def test_nothing_saved_and_nothing_written_says_so():
     with record() as trace:
         leaf(1.0) + 1
     assert "Nothing was saved for a backward" in str(trace.show("versions"))
+
+
+def test_what_nobody_can_write_into_has_no_version_to_follow():
+    with record() as trace:
+        x = leaf(1.0, 2.0)
+        (x * 2).sum().backward()
+    (told,) = captions(trace)
+    assert told == (
+        "MulBackward0 saved other, a number or a copy of its own: nothing that somebody else could write into, so "
+        "there is no version to follow."
+    )
+    with record() as trace, torch.autograd.graph.saved_tensors_hooks(lambda t: t.clone(), lambda t: t):
+        for _ in range(4):
+            x.sin()
+    (told,) = captions(trace)
+    assert told.startswith(
+        "SinBackward0 saved self, SinBackward0 saved self and 2 more nodes did so, as hooks packed it:"
+    )
 
 
 def test_names_from_outside_do_no_harm_and_a_file_tells_the_same(tmp_path):

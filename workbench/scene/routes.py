@@ -84,8 +84,8 @@ def beside(one: Place, other: Place) -> Way:
         side = 1 if u > x else -1
         x, u = x + side * one.w / 2, u - side * other.w / 2
     else:
-        side = 1 if v > y else -1
-        y, v = y + side * one.h / 2, v - side * other.h / 2
+        x, u = (min(max(to, box.x + 6), box.x + box.w - 6) for box, to in ((one, u), (other, x)))  # off the texts
+        y, v = (one.y + one.h, other.y) if v > y else (one.y, other.y + other.h)
     points = tuple((round(x + (u - x) * part, 1), round(y + (v - y) * part, 1)) for part in (0, 1 / 3, 2 / 3, 1))
     return Way(points, Place(x, y, 0.0, 0.0))
 

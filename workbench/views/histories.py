@@ -8,7 +8,7 @@ from typing import Literal
 
 from ..trace.backward import Failed, NodeStarted
 from ..trace.building import NodeCreated, TensorWritten
-from ..trace.facts import Phase, Record, SourceLine
+from ..trace.facts import Phase, Record, Saved, SourceLine
 from ..trace.frame import Frame
 from ..trace.values import series
 
@@ -77,6 +77,17 @@ class Histories:
                 self._reads(event.node)
             elif isinstance(event, Failed) and event.node in self._frame.nodes:
                 self._fails(event.node)
+
+    def unwritable(self) -> str:
+        """Of nodes that keep only what nobody else can write: that they do; else nothing."""
+        kept = [node.made for node in self._frame.nodes.values() if node.made.saved]
+        if not kept:
+            return ""
+        packed = all(saved.packed for made in kept for saved in made.saved)
+        told = [f"{made.name} saved {series(list(dict.fromkeys(_bare(made.saved))))}" for made in kept[:2]]
+        told += [f"{len(kept) - 2} more nodes did so"] if len(kept) > 2 else []
+        how = "as hooks packed it" if packed else "a number or a copy of its own"
+        return f"{series(told)}, {how}: nothing that somebody else could write into, so there is no version to follow."
 
     def _put(self, tensor: str, mark: Mark, phase: Phase, source: SourceLine | None) -> None:
         frame = self._frame
@@ -157,6 +168,10 @@ class Histories:
                 said += f", but {cause.who}{line} has made it version {cause.version}: backward is refused"
                 cause.spoiled.append(name)
             self._put(tensor, Mark("read", version, 0, name, said, cause), "backward", self._frame.cursor)
+
+
+def _bare(saved: Iterable[Saved]) -> list[str]:
+    return [each.name.replace("saved_tensors", "saved") for each in saved]
 
 
 def line_said(source: SourceLine) -> str:

@@ -7,15 +7,16 @@ from dataclasses import asdict
 from typing import Any
 
 from ..scene.metric import CHARACTER, clean, columns, cut
-from ..scene.model import Arrow, Box, BoxState, Detail, Scene, Step
+from ..scene.model import Arrow, Box, Detail, Scene, Step
 from ..scene.storyboard import Storyboard
 from ..trace.timeline import Timeline
 from .histories import Histories, Mark, Memory, Moment, line_said
+from .saying import sentence_of
 
-_LEFT, _TOP = 236, 60  # px: the room of the names, and what stands above the first line
+_LEFT, _TOP = 236, 76  # px: the room of the names, and what stands above the first line
 _PITCH, _MARK, _HIGH = 58, 42, 22  # px: from one moment to the next, and a mark's width and height
 _COLUMNS = 30  # of a name
-_LINE, _GAP = 66, 10  # px of a storage's line, and between two
+_LINE, _GAP = 74, 10  # px of a storage's line, and between two
 _MEMORIES, _ENDS = 12, 18  # lines at most; moments shown at each end where there are too many
 NOTHING = "Nothing was saved for a backward, and nothing that is part of a graph was written."
 _LETTERS = {"write": "w", "save": "s", "read": "r"}
@@ -26,7 +27,7 @@ def versions(trace: Timeline) -> Storyboard:
     histories = Histories(trace.events)
     title = "Versions"
     if not histories.memories:
-        return Storyboard(Scene(title), [Step(NOTHING)], title)
+        return Storyboard(Scene(title), [Step(histories.unwritable() or NOTHING)], title)
     return _Chart(histories).storyboard(title)
 
 
@@ -47,6 +48,8 @@ class _Chart:
         self._boxes: dict[str, Box] = {}
         self._arrows: dict[str, Arrow] = {}
         self._at: dict[int, list[str]] = {}  # moment -> its marks
+        self._coming: dict[int, list[str]] = {}  # moment -> what is there from then on
+        self._failing: dict[int, list[str]] = {}  # moment -> the marks that are wrong from then on
 
     def _kept(self) -> dict[int, int]:
         """Which moments are shown, and in which column; those of a failure always are."""
@@ -85,16 +88,30 @@ class _Chart:
         for moment in self._columns:
             told = self._moments[moment]
             boxes: dict[str, dict[str, Any]] = {id: {"state": "idle"} for id in lit}
-            here = self._at.get(moment, [])
-            lit = [id for id in here if self._boxes[id].state == "idle"]
-            boxes |= {id: {"state": "running"} for id in lit}
-            said = "; ".join(told.sentences)
+            boxes |= {id: {"state": "idle"} for id in self._coming.get(moment, ())}
+            here, failed = self._at[moment], self._failing.get(moment, [])
+            lit = [id for id in here if id not in failed]
+            boxes |= {id: {"state": "running"} for id in lit} | {id: {"state": "error"} for id in failed}
             cursor = asdict(told.source) if told.source else None
-            steps.append(Step(f"{said}.", told.phase, cursor, focus=here[0], boxes=boxes))
-        return Storyboard(Scene(title, self._boxes, self._arrows), steps, title)
+            step = Step(sentence_of("; ".join(told.sentences)), told.phase, cursor, focus=here[0], boxes=boxes)
+            step.arrows = {id: {"state": "idle"} for id in here if id in self._arrows}
+            steps.append(step)
+        # It opens where all of it is there: a timeline is read as a whole.
+        return Storyboard(Scene(title, self._boxes, self._arrows), steps, title, start=len(steps) - 1)
 
-    def _add(self, id: str, kind: Any, place: tuple[float, float, float, float], title: str = "", **more: Any) -> None:
-        self._boxes[id] = Box(id, kind, title, place=place, **more)
+    def _add(
+        self,
+        id: str,
+        kind: Any,
+        place: tuple[float, float, float, float],
+        title: str = "",
+        moment: int | None = None,
+        **more: Any,
+    ) -> None:
+        """A box, there from the beginning or from a moment on."""
+        self._boxes[id] = Box(id, kind, title, place=place, state="idle" if moment is None else "future", **more)
+        if moment is not None:
+            self._coming.setdefault(moment, []).append(id)
 
     def _x(self, moment: int) -> float:
         return _LEFT + self._columns[moment] * _PITCH
@@ -111,15 +128,16 @@ class _Chart:
             told = self._moments[moment]
             x = self._x(moment)
             number = str(told.source.line) if told.source else "–"
-            self._add(f"line{moment}", "tick", (x, _TOP - 26, _MARK, 20), number)
+            self._add(f"line{moment}", "tick", (x, _TOP - 26, _MARK, 20), number, moment)
             if column > before + 1:
-                self._add(f"gap{moment}", "tick", (x - _PITCH, _TOP - 26, _MARK, 20), "…")
+                self._add(f"gap{moment}", "tick", (x - _PITCH, _TOP - 26, _MARK, 20), "…", moment)
             before = column
-        backward = next((m for m in self._columns if self._moments[m].phase == "backward"), None)
-        self._boundary = None if backward is None else self._x(backward) - 9
+        self._backward = next((m for m in self._columns if self._moments[m].phase == "backward"), None)
+        self._boundary = None if self._backward is None else self._x(self._backward) - 9
         if self._boundary is not None:
-            self._add("backward", "tick", (self._boundary + 4, _TOP - 46, _wide("backward"), 20), "backward")
-            self._add("boundary", "cell", (self._boundary, _TOP - 40, 1, 40), alt="where backward begins")
+            begin = self._backward
+            self._add("backward", "tick", (self._boundary + 4, _TOP - 48, _wide("backward"), 20), "backward", begin)
+            self._add("boundary", "cell", (self._boundary, _TOP - 44, 1, 44), "", begin, alt="where backward begins")
 
     def _line(self, memory: Memory, y: float, width: float) -> float:
         """One storage; returns where its line ends."""
@@ -135,33 +153,37 @@ class _Chart:
             history += f", … {len(memory.marks) - _ENDS} more"
         details = (Detail("Storage", "text", told), Detail("History", "text", history))
         title, *lines = [cut(clean(text), _COLUMNS) for text in (memory.name, *lines)]
-        self._add(
-            f"{memory.id}.frame", "frame", (0, y, width, tall), title, lines=tuple(lines), alt=told, details=details
-        )
-        if self._boundary is not None:
-            self._add(f"{memory.id}.b", "cell", (self._boundary, y, 1, _LINE), alt="where backward begins")
+        first = next(mark.moment for mark in memory.marks if mark.moment in self._columns)
+        more = {"lines": tuple(lines), "alt": told, "details": details}
+        self._add(f"{memory.id}.frame", "frame", (0, y, width, tall), title, first, **more)
+        if self._backward is not None and self._boundary is not None:
+            begin = max(first, self._backward)
+            place = (self._boundary, y, 1, _LINE)
+            self._add(f"{memory.id}.b", "cell", place, "", begin, alt="where backward begins")
         ids: dict[int, str] = {}
         for n, mark in enumerate(memory.marks):
             if mark.moment not in self._columns:
                 continue
             id = ids[n] = f"{memory.id}.{n}"
-            row = 8 if mark.kind == "write" else 36
+            row = 6 if mark.kind == "write" else 42  # between the two there is room for an arrow
             place = (self._x(mark.moment), y + row, _MARK, _HIGH)
-            state: BoxState = "error" if mark.cause or mark.spoiled else "idle"
-            self._add(id, "event", place, _title(mark), state=state, alt=mark.sentence, details=self._details(mark))
+            self._add(id, "event", place, _title(mark), mark.moment, alt=mark.sentence, details=self._details(mark))
             self._at.setdefault(mark.moment, []).append(id)
         for n, mark in enumerate(memory.marks):
             if mark.cause and n in ids:
                 write = next(ids[m] for m, each in enumerate(memory.marks) if each is mark.cause)
-                self._arrows[f"{ids[n]}.cause"] = Arrow(f"{ids[n]}.cause", write, ids[n])
+                self._arrows[ids[n]] = Arrow(ids[n], write, ids[n], state="future")
+                self._failing.setdefault(mark.moment, []).extend([write, ids[n]])
         for n, cause in enumerate([mark for mark in memory.marks if mark.spoiled]):
-            self._callout(memory, n, cause, y + 64 + 20 * n)
+            self._callout(memory, n, cause, y + 70 + 20 * n)
         return y + tall
 
     def _callout(self, memory: Memory, n: int, cause: Mark, y: float) -> None:
         """What a write has spoiled, in words below it."""
         text = _callout(cause, self._moments)
-        self._add(f"{memory.id}.callout{n}", "line", (self._x(cause.moment) + 6, y, _wide(text) + 4, 20), text)
+        place = (self._x(cause.moment) + 6, y, _wide(text) + 4, 20)
+        begin = next(mark.moment for mark in memory.marks if mark.cause is cause)
+        self._add(f"{memory.id}.callout{n}", "line", place, text, begin)
 
     def _details(self, mark: Mark) -> tuple[Detail, ...]:
         source = self._moments[mark.moment].source
