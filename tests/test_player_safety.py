@@ -13,6 +13,7 @@ from player_story import storyboard
 from workbench.scene.model import Arrow, Box, Detail, Scene, Step
 from workbench.scene.script import asset, script
 from workbench.scene.storyboard import Storyboard
+from workbench.scene.svg import to_svg
 
 STORY = storyboard().to_dict()
 HOSTILE = [
@@ -188,3 +189,17 @@ def test_modules_can_be_joined():
     assert {line for name in ("player.js", "stepper.js") for line in script(name).splitlines()} <= {
         re.sub(r"(^| )//\s.*$", "", re.sub(r"^export (?=const|function)", "", line)).rstrip() for line in code
     }
+
+
+def test_a_name_written_from_the_right_leaves_its_shape_alone(page):
+    name = "\u05e8\u05e9\u05ea"
+    board = Storyboard(Scene("a", {"a": Box("a", "leaf", "a", (f"{name} (2, 3) float32",))}))
+    place = """text => { const range = document.createRange(), at = text.textContent.indexOf("(2");
+        const left = (n) => (range.setStart(text.firstChild, n), range.setEnd(text.firstChild, n + 1),
+          range.getBoundingClientRect().left);
+        return [left(at), left(at + 1), left(at + 4), left(at + 7)]; }"""
+    show(page, board.to_dict())
+    in_player = page.locator("svg.wb-picture text.wb-text").evaluate(place)
+    page.set_content(to_svg(board))
+    for places in (in_player, page.locator("text.wb-text").evaluate(place)):
+        assert places == sorted(places)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from html import escape
 
 from .drawing import Group, Shape, drawn
@@ -10,6 +11,9 @@ from .storyboard import Storyboard
 from .style import flat_css
 from .text import graph_lines
 from .theme import Theme, theme_named
+
+# What is written from the right, and would turn round what stands beside it.
+_RIGHTWARD = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]+")
 
 
 def to_svg(storyboard: Storyboard, k: int | None = None, theme: str | Theme = "light") -> str:
@@ -44,7 +48,8 @@ def _group(group: Group) -> str:
 def _shape(shape: Shape) -> str:
     attributes = "".join(f' {name}="{_number(value)}"' for name, value in shape.attributes.items())
     if shape.element == "text":
-        return f'<text class="{shape.role}"{attributes}>{_safe(shape.text)}</text>'
+        text = _RIGHTWARD.sub("\u2068\\g<0>\u2069", shape.text)
+        return f'<text class="{shape.role}"{attributes}>{_safe(text)}</text>'
     return f'<{shape.element} class="{shape.role}"{attributes}/>'
 
 

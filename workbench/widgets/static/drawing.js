@@ -15,6 +15,7 @@
 
 const TRAVEL_MS = 450;
 const CHARACTER = 7.25; // px: the layout's own width of a column of text, whatever the font
+const RIGHTWARD = /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]+/g, MARK = /[\u2068\u2069]/;
 const WIDE = /[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\uff00-\uff60\u{1f300}-\u{1faff}]/u;
 
 /** The sign of a state, around the middle of its disc. */
@@ -43,8 +44,9 @@ const maker = (space) => (name, attributes = {}, ...children) => {
 };
 export const html = maker("http://www.w3.org/1999/xhtml"), svg = maker("http://www.w3.org/2000/svg");
 export const list = (value) => (Array.isArray(value) ? value : []);
-export const words = (value) => String(value ?? "");
-const columns = (text) => [...text].reduce((sum, character) => sum + (WIDE.test(character) ? 2 : 1), 0);
+/** A value as text, in which what is written from the right does not turn round what stands beside it. */
+export const words = (value) => String(value ?? "").replace(RIGHTWARD, "\u2068$&\u2069");
+const columns = (text) => [...text].reduce((sum, each) => sum + (WIDE.test(each) ? 2 : MARK.test(each) ? 0 : 1), 0);
 export const calm = () => matchMedia("(prefers-reduced-motion: reduce)").matches;
 
 /** The two ends of a path, each with the direction in which the path leaves the picture there. */
