@@ -22,6 +22,9 @@ _ROW, _HEAD, _GAP = 20.0, 26.0, 18.0  # px: a line of code, a heading, what lies
 _NARROWEST, _WIDEST, _PANEL = 36, 90, 56  # columns: of the code, and of the panels at its right
 _MOST = 14  # lines of a panel
 _BACKWARD = ("backward", "vjp")
+# Before a line: the one that comes next, one that waits for a method it has called, one that failed.
+_MARKS = {"running": "→\u00a0", "pending": "…\u00a0", "error": "×\u00a0", "idle": "\u00a0\u00a0"}
+_NOTES = {"running": "  ← next", "pending": "  ← waits", "error": "  ← failed", "idle": ""}
 
 
 @dataclass(slots=True)
@@ -97,15 +100,17 @@ class _Teller:
     def _place(self) -> None:
         """All the boxes, where they stand from the beginning to the end."""
         top = 0.0
+        methods = [made for card in self._cards.values() for made in card.methods.values()]
+        numbers = max(len(f"{made.first + made.code.text.count(chr(10))}") for made in methods)
         for nr, card in enumerate(self._cards.values()):
-            lines = [line for made in card.methods.values() for _, line in _lines(made)]
-            wide = min(_WIDEST, max([_NARROWEST, *map(columns, lines)]))
+            listing = [_lines(made, numbers) for made in card.methods.values()]
+            wide = min(_WIDEST, max([_NARROWEST, *(columns(text) for lines in listing for _, text in lines)]))
             code, panel = (wide + 2) * CHARACTER, _PANEL * CHARACTER
             self._put(Box(f"f{nr}", "heading", card.name, place=(0, top, code, 22)))
             y = top + _HEAD
-            for at, made in enumerate(card.methods.values()):
-                for line, text in _lines(made):
-                    self._put(Box(f"f{nr}.{at}.{line}", "line", text, place=(0, y, code, _ROW), alt=_alt(text)))
+            for at, lines in enumerate(listing):
+                for line, text in lines:
+                    self._put(Box(f"f{nr}.{at}.{line}", "line", text, place=(0, y, code, _ROW), alt=_alt(text[2:])))
                     y += _ROW
                 y += _ROW / 2
             x, down = code + _GAP, top + _HEAD
@@ -220,8 +225,8 @@ class _Teller:
         for id, box in self._now.items():
             if id.startswith(f"f{call.card}.{at}."):
                 own = state if id == lit else "idle"
-                note = {"running": "  ← next", "pending": "  ← waits", "error": "  ← failed"}.get(own, "")
-                self._now[id] = replace(box, state=own, alt=_alt(box.title + note))
+                text = box.title[2:]
+                self._now[id] = replace(box, title=_MARKS[own] + text, state=own, alt=_alt(text + _NOTES[own]))
 
     def _line_id(self, call: _Call) -> str | None:
         at = list(self._cards[call.made.function].methods).index(_where(call.made))
@@ -264,12 +269,11 @@ def _title(call: _Call) -> str:
     return f"{call.made.function}.{call.made.method}{again}"
 
 
-def _lines(made: MethodCalled) -> list[tuple[int, str]]:
-    """The numbered lines of a method, with spaces that stay where they are."""
+def _lines(made: MethodCalled, room: int) -> list[tuple[int, str]]:
+    """The lines of a method behind their numbers, `room` columns wide, with spaces that stay where they are."""
     lines = made.code.text.splitlines() or [f"{made.method}: its source is not known"]
-    room = len(str(made.first + len(lines)))
     numbered = [(made.first + at, text) for at, text in enumerate(lines)]
-    return [(nr, f"{nr:>{room}}  {text}".replace("\t", "    ").replace(" ", "\u00a0")) for nr, text in numbered]
+    return [(nr, f"  {nr:>{room}}  {text}".replace("\t", "    ").replace(" ", "\u00a0")) for nr, text in numbered]
 
 
 def _text(made: MethodCalled, line: int) -> str:

@@ -1,0 +1,32 @@
+"""The lines of a Function's card: a mark before the lit one, and all code in one column."""
+
+from __future__ import annotations
+
+import linecache
+import re
+
+from test_view_function import recorded
+
+import workbench as torch
+
+
+def test_the_lit_line_is_marked_and_the_code_stands_in_one_column():
+    source = (
+        "class Short(torch.Function):\n"
+        + "\n" * 6
+        + (
+            "    @staticmethod\n    def forward(ctx, x):\n        return x * 1\n"
+            "    @staticmethod\n    def backward(ctx, grad):\n        return grad\n"
+        )
+    )
+    names = {"torch": torch}
+    lines = source.splitlines(keepends=True)
+    linecache.cache["short.py"] = len(source), None, lines, "short.py"
+    exec(compile(source, "short.py", "exec"), names)
+    trace = recorded(lambda: names["Short"].apply(torch.ones(1, requires_grad=True)).backward())
+    board = trace.show("function").storyboard
+    for k in range(len(board.steps)):
+        shown = [box for box in board.at(k).boxes.values() if box.kind == "line"]
+        starts = {re.sub(r"^[→…×\xa0]\xa0", "", box.title)[:4] for box in shown}
+        assert starts == {"\xa08\xa0\xa0", "\xa09\xa0\xa0", *(f"{n}\xa0\xa0" for n in range(10, 14))}
+        assert [box.state for box in shown if box.title.startswith("→")] == ["running"] * (k not in (1, 3, 4))
