@@ -35,6 +35,14 @@ def test_every_listener_is_told_in_order(hear):
     assert heard == [("first", ("finished", 1)), ("second", ("finished", 1))]
 
 
+def test_nothing_is_said_where_the_last_listener_has_just_left():
+    """As another thread's may, between the engine's look at the list and the telling."""
+    assert not events.listeners
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        events.emit(("finished", 1))
+
+
 def test_a_listener_may_leave_while_it_is_told(hear):
     heard = []
 

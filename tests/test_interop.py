@@ -109,6 +109,14 @@ def test_a_shallow_copy_shares_memory(torch: Any) -> Any:
 
 
 @same
+def test_what_was_pickled_is_computed_with(torch: Any) -> Any:
+    x = pickle.loads(pickle.dumps(torch.tensor([[1.0, 2.0], [3.0, 4.0]], requires_grad=True)))
+    y = torch.ones(2, 2)
+    (x @ y + torch.cat([x, y])[:2]).sum().backward()
+    return x, x.grad, x.dtype is y.dtype
+
+
+@same
 def test_a_pickle_keeps_elements_attributes_and_whether_it_requires_grad(torch: Any) -> Any:
     x = torch.tensor([[1.0, 2.0], [3.0, 4.0]], requires_grad=True)
     x.sum().backward()

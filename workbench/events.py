@@ -53,7 +53,8 @@ def emit(event: Event) -> None:
     try:
         listeners[0](event)
     except Exception as error:
-        _lost(event, error)
+        if listeners:  # else the last one has just left, in another thread
+            _lost(event, error)
 
 
 def _tell(listener: Callable[[Event], None], event: Event) -> None:

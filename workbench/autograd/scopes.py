@@ -28,18 +28,22 @@ class Stack:
 
     def enter(self, name: str, module: Any) -> None:
         """Open a scope inside the others; the caller keeps `path` and `module` as they were, for `leave`."""
-        if not self._open:
-            _listen(1)
-        self._open += 1
-        self.path = name if self.path is None else f"{self.path}/{name}"
+        if self._open:
+            self.path = f"{self.path}/{name}"
+        else:
+            self.path = name
+            listeners.insert(0, label)  # once for each thread with open scopes: the others then hear it in vain
         self.module = module
+        self._open += 1
 
     def leave(self, path: str | None, module: Any) -> None:
-        """Close the scope, after which all is as it was."""
-        self.path, self.module = path, module
+        """Close the scope, after which all is as it was; the last to be closed leaves none open, whatever it found."""
         self._open -= 1
-        if not self._open:
-            _listen(-1)
+        if self._open:
+            self.path, self.module = path, module
+        else:
+            self.path = self.module = None
+            listeners.remove(label)
 
 
 class _Local(threading.local):
@@ -48,8 +52,6 @@ class _Local(threading.local):
 
 
 local = _Local()  # `local.stack` is one slow look-up; what hangs on it is then quick
-_counting = threading.Lock()
-_threads = 0  # with open scopes
 
 
 class scope:  # named as what a user writes: `with scope("layer1"):`
@@ -88,18 +90,7 @@ def scope_of(node: Node) -> str | None:
     return None if node.extra is None else node.extra.scope
 
 
-def _listen(threads: int) -> None:
-    """Have new nodes labelled from the first thread with an open scope to the last."""
-    global _threads
-    with _counting:
-        if not _threads:
-            listeners.insert(0, _label)
-        _threads += threads
-        if not _threads:
-            listeners.remove(_label)
-
-
-def _label(event: Event) -> None:
+def label(event: Event) -> None:
     """Note the scope of new nodes, and of those that a write through a view gave its base and the view."""
     path = local.stack.path
     if path is None:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..autograd.scopes import label
+from ..events import listeners
+
 USUAL = {
     "accumulate": (False,),
     "alpha": (1,),
@@ -32,7 +35,9 @@ USUAL = {
 
 
 def told(op: Any, values: tuple[Any, ...]) -> tuple[Any, ...]:
-    """The arguments of a call that need saying."""
+    """The arguments of a call that need saying; all, where only scopes listen, which read none."""
+    if listeners[-1:] == [label]:  # it is before all others
+        return values
     said = len(values)
     for name, value in zip(reversed(op.said), reversed(values), strict=True):
         if name not in USUAL or type(value) not in (bool, int, float, str, type(None)) or value not in USUAL[name]:

@@ -144,15 +144,10 @@ def typename(thing: Any) -> str:
     return f"torch{where.removeprefix(ours)}.{name}" if where.startswith(f"{ours}.") else f"{where}.{name}"
 
 
-_changes = 0
+changes = 0  # how often any module came to hold other modules
 
 
 def changed() -> None:
-    """Note that some module holds other modules than before, so that names under which it knew them are out of date."""
-    global _changes
-    _changes += 1
-
-
-def changes() -> int:
-    """How often any module came to hold other modules."""
-    return _changes
+    """Note that a module holds other modules than before, so that names under which any knew them are out of date."""
+    global changes
+    changes += 1

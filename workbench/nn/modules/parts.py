@@ -7,7 +7,10 @@ from typing import Any
 
 from ...autograd.parameter import Parameter
 from ...autograd.tensor import Tensor
-from .attributes import Held, changes
+from . import attributes
+from .attributes import Held
+
+NOTHING: tuple[int, int, dict[int, str]] = (-1, -1, {})
 
 
 class Parts(Held):
@@ -105,11 +108,10 @@ def name_within(caller: Any, module: Any) -> str:
     notes, which are not about it: hence the identity in them.
     """
     if caller is not None:
-        when, of, names = caller.__dict__.get("_names_within", (None, None, None))
-        if when != changes() or of != id(caller):
-            pairs = list(caller.named_modules())[1:]
-            names = {id(part): name.replace(".", "/") for name, part in pairs}
-            caller.__dict__["_names_within"] = changes(), id(caller), names
+        when, of, names = caller.__dict__.get("_names_within", NOTHING)
+        if when != attributes.changes or of != id(caller):
+            names = {id(part): name.replace(".", "/") for name, part in caller.named_modules() if name}
+            caller.__dict__["_names_within"] = attributes.changes, id(caller), names
         if id(module) in names:
-            return str(names[id(module)])
-    return str(module._get_name())
+            return names[id(module)]
+    return module._get_name()

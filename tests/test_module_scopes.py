@@ -1,0 +1,257 @@
+"""Every call of a module is a scope named as its caller holds it, and pictures have a box for each module."""
+
+from __future__ import annotations
+
+import copy
+import gc
+import threading
+import weakref
+from typing import Any
+
+import pytest
+from module_samples import batch, mlp
+
+import workbench as w
+from workbench import nn
+from workbench.autograd.scopes import current_scope, scope_of
+from workbench.events import listeners
+from workbench.trace.building import NodeCreated
+
+
+def scopes(out: Any) -> list[str]:
+    """The scopes of the nodes behind a tensor, leaves left out, in the order in which the nodes were made."""
+    found, waiting = {}, [out.grad_fn]
+    while waiting:
+        node = waiting.pop()
+        if node is not None and node not in found and node.name() != "torch::autograd::AccumulateGrad":
+            found[node] = scope_of(node)
+            waiting += [parent for parent, _ in node.next_functions]
+    return [found[node] for node in sorted(found, key=lambda node: node._sequence_nr())]
+
+
+class Net(nn.Module):
+    """Layers in a list, an activation that is used after each, and something of its own."""
+
+    def __init__(self, layers: int = 2) -> None:
+        super().__init__()
+        self.layers = nn.ModuleList([nn.Linear(2, 2, bias=False) for _ in range(layers)])
+        self.act = nn.Tanh()
+
+    def forward(self, x: Any) -> Any:
+        for layer in self.layers:
+            x = self.act(layer(x))
+        return x * 2
+
+
+def test_a_module_is_named_as_its_caller_holds_it() -> None:
+    assert scopes(mlp(w)(batch(w))) == [
+        "MLP/layers/0",
+        "MLP/layers/0",
+        "MLP/layers/1",
+        "MLP/layers/2",
+        "MLP/layers/2",
+        "MLP/layers/3",
+        "MLP/head",
+        "MLP/head",
+        "MLP",
+    ]
+
+
+def test_a_list_that_is_not_called_is_part_of_the_name_and_a_module_called_twice_has_one() -> None:
+    assert scopes(Net()(batch(w))) == [
+        *["Net/layers/0"] * 2,
+        "Net/act",
+        *["Net/layers/1"] * 2,
+        "Net/act",
+        "Net",
+    ]
+
+
+def test_a_root_is_named_by_its_class_inside_open_scopes() -> None:
+    with w.scope("first"):
+        out = nn.Sequential(nn.Linear(2, 1, bias=False))(batch(w))
+        assert current_scope() == "first"
+    assert scopes(out) == ["first/Sequential/0"] * 2
+    assert scopes(nn.MSELoss()(batch(w).requires_grad_(), batch(w))) == ["MSELoss"]
+
+
+def test_a_scope_inside_forward_lies_between_module_and_part() -> None:
+    class Model(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.net = nn.Sequential(nn.Tanh())
+
+        def forward(self, x: Any) -> Any:
+            with w.scope("inner"):
+                return self.net(x) + self.net[0](x) + nn.Sigmoid()(x)
+
+    out = Model()(batch(w).requires_grad_())
+    assert scopes(out) == [f"Model/inner{part}" for part in ("/net/0", "/net/0", "", "/Sigmoid", "")]
+
+
+def test_a_shared_module_has_the_name_of_the_caller_that_calls_it() -> None:
+    shared = nn.Tanh()
+    one, other = nn.Sequential(nn.Identity(), shared, shared), nn.Module()
+    other.own = shared
+    other.forward = lambda x: other.own(x)
+    x = batch(w).requires_grad_()
+    assert scopes(one(x)) == ["Sequential/1"] * 2
+    assert scopes(other(x)) == ["Module/own"]
+    assert scopes(shared(x)) == ["Tanh"]
+
+
+def test_names_follow_what_a_module_holds() -> None:
+    net = Net(1)
+    assert scopes(net(batch(w)))[2] == "Net/act"
+    net.relu, net.act = net.act, nn.Identity()
+    net.layers.append(net.relu)
+    assert scopes(net(batch(w))) == [*["Net/layers/0"] * 2, "Net/layers/1", "Net"]
+    del net.layers[0]
+    assert scopes(net(batch(w).requires_grad_())) == ["Net/layers/0", "Net"]
+    assert scopes(net.requires_grad_()(batch(w).requires_grad_())) == ["Net/layers/0", "Net"]
+
+
+def test_a_copy_has_its_own_names() -> None:
+    net = Net()
+    net(batch(w))
+    assert scopes(copy.deepcopy(net)(batch(w))) == scopes(net(batch(w)))
+
+
+def test_a_module_that_calls_itself_or_its_holder() -> None:
+    class Again(nn.Module):
+        def forward(self, x: Any, times: int) -> Any:
+            return self(x, times - 1).sin() if times else x.cos()
+
+    assert scopes(Again()(batch(w).requires_grad_(), 1)) == ["Again/Again", "Again"]
+
+
+def test_an_error_closes_the_scope() -> None:
+    net = nn.Sequential(nn.Linear(2, 2), nn.Linear(3, 3))
+    with pytest.raises(RuntimeError):
+        net(batch(w))
+    assert current_scope() is None and not listeners
+    assert set(scopes(net[0](batch(w)))) == {"Linear"}
+
+
+def test_hooks_run_in_the_scope() -> None:
+    net, seen = nn.Sequential(nn.Identity()), []
+    net[0].register_forward_pre_hook(lambda *_: seen.append(current_scope()))
+    net[0].register_forward_hook(lambda *_: seen.append(current_scope()))
+    net(batch(w))
+    assert seen == ["Sequential/0"] * 2
+
+
+def test_each_thread_has_its_own_modules() -> None:
+    meet, found = threading.Barrier(2), {}
+
+    class Waits(nn.Module):
+        def forward(self, x: Any) -> Any:
+            meet.wait(10)
+            out = x.sin()
+            meet.wait(10)
+            return out
+
+    class Also(Waits):
+        pass
+
+    def run(kind: type) -> None:
+        found[kind] = scopes(kind()(batch(w).requires_grad_()))
+
+    threads = [threading.Thread(target=run, args=(kind,)) for kind in (Waits, Also)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert found == {Waits: ["Waits"], Also: ["Also"]} and not listeners
+
+
+def test_scopes_left_out_of_order_end_all_the_same() -> None:
+    def inside() -> Any:
+        with w.scope("inner"):
+            yield
+
+    made = inside()
+    with w.scope("outer"):
+        next(made)
+    assert listeners
+    made.close()
+    assert not listeners and current_scope() is None
+
+
+def test_a_transform_of_a_module_names_its_nodes() -> None:
+    net, seen = Net(), []
+    net.act.register_forward_hook(lambda module, args, out: seen.append(scope_of(out.grad_fn)))
+    params = {name: p.detach() for name, p in net.named_parameters()}
+    w.func.grad(lambda p: w.func.functional_call(net, p, batch(w)).sum())(params)
+    assert seen == ["Net/act"] * 2
+
+
+def test_show_has_the_modules_of_a_model_that_was_not_recorded() -> None:
+    loss = nn.MSELoss()(mlp(w)(batch(w)), batch(w))
+    picture = w.show(loss)
+    titles = [box.title for box in picture.storyboard.scene.boxes.values() if box.kind == "region"]
+    assert titles == ["MLP › layers › 0", "MLP › layers", "MLP › layers › 2", "MLP › head", "MLP"]
+    assert "MLP › head: leaf, TBackward0, MmBackward0" in repr(picture).splitlines()
+
+
+def deep(layers: int) -> Any:
+    net = Net(layers)
+    with w.record() as trace:
+        net(batch(w)).sum().backward()
+    return trace
+
+
+def test_modules_of_a_large_model_are_boxes_that_open() -> None:
+    trace = deep(60)
+    assert {event.scope for event in trace.events if isinstance(event, NodeCreated)} >= {"Net/layers/59", "Net/act"}
+    boxes = trace.show().storyboard.scene.boxes.values()
+    (whole,) = [box for box in boxes if box.kind == "group"]
+    assert whole.title == "Net" and whole.lines[0] == "181 operations, 60 leaves"
+    opened = trace.show("graph", open=["Net"]).storyboard.scene.boxes.values()
+    assert any(box.kind == "region" and box.title.startswith("Net") for box in opened)
+    assert any(box.kind == "group" for box in opened)
+    trace.show("graph", open=["Net/layers/7"])
+
+
+def test_the_stepper_runs_over_a_module_and_stops_before_one() -> None:
+    s = w.step(nn.MSELoss()(mlp(w)(batch(w)), batch(w)))
+    s.run(until="MLP/layers/2")
+    assert {step.scope for step in s.steps} == {"MSELoss", "MLP", "MLP/head", "MLP/layers/3", None}
+    s.over("MLP/layers/2")
+    assert [step.scope for step in s.steps].count("MLP/layers/2") == 2
+    assert "MLP/layers/1" not in {step.scope for step in s.steps}
+    s.over("layers/0")
+    assert {step.scope for step in s.steps} >= {"MLP/layers/1", "MLP/layers/0"}
+
+
+@pytest.mark.parametrize("name", ["/", "a/b", "</script>", " ", "\u202e", "x" * 5000])
+def test_parts_with_odd_names_are_shown_all_the_same(name: str) -> None:
+    net = nn.Sequential()
+    net.add_module(name, nn.Sequential(nn.Linear(2, 2), nn.Tanh()))
+    out = net(batch(w))
+    assert scope_of(out.grad_fn) == f"Sequential/{name}/1"
+    assert "TanhBackward0" in repr(w.show(out))
+
+
+def test_a_parameter_makes_the_nodes_that_any_tensor_makes() -> None:
+    for requires_grad in (True, False):
+        x, t = batch(w).double().requires_grad_(), w.tensor([2.0, 3.0], dtype=w.float64, requires_grad=requires_grad)
+        p = nn.Parameter(t.detach(), requires_grad)
+        for run in (lambda x, t: x * t, lambda x, t: t + x, lambda x, t: x @ t, lambda x, t: t.exp() * x):
+            one, other = run(x, t), run(x, p)
+            assert type(other) is w.Tensor and type(one.grad_fn) is type(other.grad_fn)
+            assert [node and node.name() for node, _ in one.grad_fn.next_functions] == [
+                node and node.name() for node, _ in other.grad_fn.next_functions
+            ]
+            one.sum().backward()
+            other.sum().backward()
+        assert (t.grad is p.grad is None) or w.equal(t.grad, p.grad)
+
+
+def test_nothing_is_kept_of_calls_that_are_over() -> None:
+    net = Net()
+    out = net(batch(w))
+    gone = weakref.ref(net)
+    del net
+    gc.collect()
+    assert gone() is None and scopes(out)[-1] == "Net"
