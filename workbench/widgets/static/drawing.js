@@ -136,7 +136,7 @@ function boxParts(box, holder) {
  */
 export function picture(storyboard, { boxes, arrows }) {
   const width = Number(storyboard.width) || 1, height = Number(storyboard.height) || 1;
-  const groups = new Map(), titles = new Map(), dots = svg("g.wb-dots", { "aria-hidden": "true" });
+  const groups = new Map(), titles = new Map();
   for (const box of boxes.values())
     groups.set(box, svg("g", { role: "button", tabindex: 0, "aria-expanded": "false" }));
   for (const arrow of arrows.values()) groups.set(arrow, svg("g", { role: "img" }));
@@ -144,8 +144,10 @@ export function picture(storyboard, { boxes, arrows }) {
     group.dataset.id = item.id;
     if (item.kind === "region") titles.set(item, svg("g", { "aria-hidden": "true" }));
   }
-  const frame = { class: "wb-picture", viewBox: `0 0 ${width} ${height}` };
-  const root = svg("svg", frame, ...groups.values(), ...titles.values(), dots);
+  const viewBox = `0 0 ${width} ${height}`;
+  const root = svg("svg.wb-picture", { viewBox }, ...groups.values(), ...titles.values());
+  // What moves lies above: or the browser would paint everything again with each frame.
+  const dots = svg("svg.wb-dots", { viewBox, "aria-hidden": "true" });
   const draw = (item) => {
     const group = groups.get(item), role = "d" in item ? "arrow" : "box";
     const shade = item.kind in CHART ? ` wb-shade-${item.shade ?? 0}`
@@ -183,5 +185,5 @@ export function picture(storyboard, { boxes, arrows }) {
     };
     move(begin);
   };
-  return { root, width, height, groups, draw, travel, still };
+  return { root, dots, width, height, groups, draw, travel, still };
 }

@@ -6,6 +6,7 @@ const PADDING = 12; // px around the picture, as in player.css
 const LARGEST = 2; // times its own size: what fits is made no larger
 const MARGIN = 48; // px kept free around the box a step is about, when the picture scrolls to it
 const MANY = 1.5; // a picture as many times as large as the window onto it has an overview
+const HEAVY = 600; // boxes and arrows: a picture of so many is not painted for every frame of a smooth scroll
 const DRAGGED = 4; // px that a pointer moves before it drags: less is a click
 const UNMAPPED = ["region", "level", "frame", "text", "heading", "tick", "line"]; // what an overview leaves out
 const ICONS = {
@@ -30,12 +31,12 @@ export function button(action, label, act, ...children) {
 
 /** A large picture at a glance: every box in its state, and the part that the window shows; `look` moves there. */
 function overview(drawn, look) {
-  const marks = new Map(), port = svg("rect.wb-port");
+  const marks = new Map(), port = svg("rect.wb-port"), viewBox = `0 0 ${drawn.width} ${drawn.height}`;
   for (const box of drawn.groups.keys())
     if (!("d" in box) && !UNMAPPED.includes(box.kind))
       marks.set(box, svg("rect", { x: box.x, y: box.y, width: box.w, height: box.h }));
-  const frame = { viewBox: `0 0 ${drawn.width} ${drawn.height}`, preserveAspectRatio: "none" };
-  const element = svg("svg.wb-map", { "aria-hidden": "true", ...frame }, ...marks.values(), port);
+  const sheet = (...shapes) => svg("svg", { viewBox, preserveAspectRatio: "none" }, ...shapes);
+  const element = html("div.wb-map", { "aria-hidden": "true" }, sheet(...marks.values()), sheet(port));
   element.style.aspectRatio = String(Math.min(4, Math.max(0.5, drawn.width / drawn.height)));
   const point = (event) => {
     const { left, top, width, height } = element.getBoundingClientRect();
@@ -53,12 +54,13 @@ function overview(drawn, look) {
 /** The window onto the picture: zooms, fits, is dragged, and scrolls to what a step is about. */
 export function viewport(drawn, title) {
   const names = { class: "wb-view", role: "group", "aria-label": title };
-  const element = html("div", { ...names, tabindex: 0 }, drawn.root);
+  const element = html("div", { ...names, tabindex: 0 }, html("div.wb-sheet", {}, drawn.root, drawn.dots));
   const map = overview(drawn, (across, down) => {
     const left = across * element.scrollWidth - element.clientWidth / 2;
     element.scrollTo({ left, top: down * element.scrollHeight - element.clientHeight / 2, behavior: "instant" });
   });
-  let scale = 0, size = 1, zoomed = false, kept = [], grip = null, dragged = false;
+  let scale = 0, size = 1, zoomed = false, kept = [], grip = null, dragged = false, due = 0;
+  const light = drawn.groups.size < HEAVY;
   const scroll = (left, top) => element.scrollBy({ left, top, behavior: "instant" });
   const reveal = (groups = kept, smooth = false) => {
     if (!groups.length) return;
@@ -72,7 +74,7 @@ export function viewport(drawn, title) {
       return begin < from ? begin - from : end > to ? Math.min(end - to, begin - from) : 0;
     };
     const left = shift("left", "right"), top = shift("top", "bottom");
-    if (left || top) element.scrollBy({ left, top, behavior: smooth && !calm() ? "smooth" : "auto" });
+    if (left || top) element.scrollBy({ left, top, behavior: smooth && light && !calm() ? "smooth" : "auto" });
   };
   const survey = () => {
     if (!scale) return; // scrolled before it was first settled
@@ -134,7 +136,13 @@ export function viewport(drawn, title) {
     event.preventDefault(); // or the whole page would zoom
     zoom(Math.exp(-event.deltaY / 400), [event.clientX, event.clientY]);
   }, { passive: false });
-  element.addEventListener("scroll", survey, { passive: true });
+  const later = () => {
+    due ||= requestAnimationFrame(() => {
+      due = 0;
+      survey();
+    });
+  };
+  element.addEventListener("scroll", later, { passive: true });
   const observer = new ResizeObserver(settle);
   observer.observe(element);
   return {
