@@ -12,7 +12,17 @@ import weakref
 from contextlib import nullcontext
 
 import pytest
-from error_samples import CASES, leaf, modified, own_error, write_leaf
+from error_samples import (
+    CASES,
+    custom_view,
+    leaf,
+    modified,
+    own_error,
+    several_views,
+    view_without_grad,
+    write_leaf,
+    write_view_of_leaf,
+)
 
 import workbench as torch
 from workbench import events
@@ -69,6 +79,41 @@ def test_the_steps_are_save_write_and_error():
         "mul_ wrote into y: version 1",
     ]
     assert len(told) == 3
+
+
+@pytest.mark.parametrize(("program", "title", "told"), CASES, ids=lambda each: getattr(each, "__name__", ""))
+@pytest.mark.parametrize("record", [True, False])
+def test_the_errors_own_words_come_first(program, title, told, record):
+    error = error_of(program, record)
+    board = error.explain().storyboard
+    (story,) = [box for box in board.at().boxes.values() if box.kind == "frame"]
+    shown = " ".join(" ".join(story.lines).split())
+    words = " ".join(str(error).split())
+    assert shown.startswith(f"It says: {words[:150]}") and words in " ".join(story.details[0].body.split())
+    assert board.steps[-1].caption.endswith(".") and ".." not in board.steps[-1].caption.replace("...", "")
+
+
+@pytest.mark.parametrize("program", [each[0] for each in CASES])
+@pytest.mark.parametrize("record", [True, False])
+def test_an_error_of_backward_stands_in_backward(program, record):
+    board = error_of(program, record).explain().storyboard
+    writes = (write_leaf, write_view_of_leaf, view_without_grad, several_views, custom_view)
+    assert board.steps[-1].phase == ("forward" if program in writes else "backward")
+    assert [step.phase for step in board.steps[:-1]] == ["forward"] * (len(board.steps) - 1)
+    assert board.start == len(board.steps) - 1  # it opens where all is told
+
+
+def test_where_lines_were_recorded_they_can_be_looked_at():
+    said = {}
+    for lines in (False, True):
+        with torch.record(lines=lines) as trace, pytest.raises(LookupError) as raised:
+            own_error()
+        said[lines] = " ".join(str(raised.value.explain()).split())
+        assert " ".join(str(trace.show("error")).split()).count("record(lines=True)") == said[lines].count(
+            "record(lines=True)"
+        )
+    assert "record(lines=True)" in said[False] and "record(lines=True)" not in said[True]
+    assert 'show("function") plays' in said[True]
 
 
 def test_the_trace_tells_its_error_too():

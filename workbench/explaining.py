@@ -24,12 +24,13 @@ if TYPE_CHECKING:
 class Explanation:
     """Call it for the picture: the node that failed, what it had saved, the write that broke it, and what to do."""
 
-    def __init__(self, kind: str, words: str, node: str = "", tensor: str = "") -> None:
+    def __init__(self, kind: str, words: str, node: str = "", tensor: str = "", marked: str = "") -> None:
         self.kind, self.words = kind, words
         self.line: tuple[str, int] | None = None  # of the user's code
         self.raised: tuple[str, int] | None = None  # the innermost of the user's lines on the error's way
         self.node, self.tensor = node, tensor  # the failing node's name, and the variable that the error is about
-        self._serial: int | None = None  # and its number
+        self.marked = marked  # the Function whose backward is once_differentiable, if the error is about that
+        self._serial: int | None = None  # the node's number
         self._recorder: Recorder | None = None
         self._count = 0  # events until then
         self._task: Any = _gone
@@ -38,7 +39,8 @@ class Explanation:
         self._named: list[tuple[str, weakref.ref[Any]]] = []
 
     def __reduce__(self) -> Any:
-        return Explanation, (self.kind, self.words, self.node, self.tensor)  # the words alone go to another process
+        words = self.kind, self.words, self.node, self.tensor, self.marked
+        return Explanation, words  # the words alone go to another process
 
     def __call__(self) -> Picture:
         """The picture of the error: of what was recorded, else of what is still there of the graph."""
@@ -48,7 +50,8 @@ class Explanation:
         records, tensors = self._found()
         trace = Trace(records)
         live()
-        return picture_of(trace, error_story(trace, tensors, self.line, self.raised, self.node, self.tensor))
+        about = (tensors, self.line, self.raised, self.node, self.tensor, self.marked)
+        return picture_of(trace, error_story(trace, *about))
 
     def _found(self) -> tuple[Sequence[Any], list[str]]:
         """The records up to the error, and the ids of the tensors it is about."""
@@ -74,6 +77,7 @@ class Explanation:
         if node is not None:
             self.node, self._serial = node.name(), number_of(node)
         if task is not None:
+            self.marked = getattr(node, "marked", "")
             self._task = weakref.ref(task)
         for tensor in tensors:
             if hasattr(type(tensor), "_array"):

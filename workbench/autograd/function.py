@@ -183,7 +183,7 @@ def _positional(forward: Callable[..., Any], args: tuple[Any, ...], kwargs: dict
 class Error(Node):
     """Where a second derivative ends that was marked as not to be taken."""
 
-    __slots__ = ("parents",)
+    __slots__ = ("marked", "parents")
 
     arity = -1
     takes_undefined = True
@@ -192,8 +192,8 @@ class Error(Node):
         """The node's name, as PyTorch says it."""
         return "torch::autograd::Error"
 
-    def __init__(self, parents: list[Any]) -> None:
-        self.seq, self.extra, self.parents = next(sequence), None, tuple(parents)
+    def __init__(self, parents: list[Any], marked: str) -> None:
+        self.seq, self.extra, self.parents, self.marked = next(sequence), None, tuple(parents), marked
 
     def edges(self) -> tuple[tuple[Node | None, int], ...]:
         """Fresh leaves: nothing of the graph before is reached."""
@@ -216,7 +216,7 @@ def once_differentiable(fn: Callable[..., Any]) -> Callable[..., Any]:
         if not local.modes.grad or not any(isinstance(a, Tensor) and a.requires_grad for a in args):
             return outputs
         several = outputs if isinstance(outputs, tuple) else (outputs,)
-        node = Error([])
+        node = Error([], type(ctx).__name__)
         results, leaves = [], []
         for nr, output in enumerate(several):
             if output is None:

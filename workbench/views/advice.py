@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from .. import errors
+from ..trace.facts import Phase
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,6 +18,7 @@ class Advice:
     means: str
     do: str
     about: Literal["node", "tensor", "write"] = "node"  # what stands out: a node, a tensor, or also a write and a save
+    phase: Phase = "backward"  # where it comes up
 
     def fits(self, words: str) -> bool:
         """Whether an error of these words is of this sort."""
@@ -49,6 +51,7 @@ ADVICE = (
         "{tensor} is a view of a leaf: writing into it would write into the leaf, whose gradient belongs to its value.",
         "Write inside `with torch.no_grad():`, as a training step does, or make a new tensor.",
         "tensor",
+        "forward",
     ),
     *(
         Advice(
@@ -56,6 +59,7 @@ ADVICE = (
             "{tensor} is a leaf, where gradients are collected: written into, it would become the result of something.",
             "Write inside `with torch.no_grad():`, as a training step does, or make a new tensor.",
             "tensor",
+            "forward",
         )
         for sentence in (errors.LEAF_IN_PLACE, errors.LEAF_DIRTY)
     ),
@@ -104,7 +108,8 @@ ADVICE = (
     ),
     Advice(
         errors.TWICE,
-        "A gradient was to be differentiated again, through a backward that is marked @once_differentiable.",
+        "A gradient was to be differentiated again, through the backward of {marked}, which is marked "
+        "@once_differentiable.",
         "Take the mark away and compute with tensors in backward, or do not ask for the graph of this gradient.",
     ),
     Advice(
@@ -120,7 +125,7 @@ ADVICE = (
         "tensor",
     ),
     *(
-        Advice(errors.VIEW_REASONS[mode], _VIEW.format(mode=mode), _FIX_VIEW, "tensor")
+        Advice(errors.VIEW_REASONS[mode], _VIEW.format(mode=mode), _FIX_VIEW, "tensor", "forward")
         for mode in ("no_grad", "inference")
     ),
     Advice(
@@ -128,12 +133,14 @@ ADVICE = (
         "{tensor} is one of several views that one operation returned, and none of these may be written.",
         "Make a new tensor in place of writing, or write into the tensor before it is split.",
         "tensor",
+        "forward",
     ),
     Advice(
         errors.VIEW_REASONS["custom"],
         "{tensor} is a view that a custom Function returned: writing into it would go past the Function's backward.",
         "Clone what the Function returns before writing into it.",
         "tensor",
+        "forward",
     ),
     Advice(
         errors.ANOMALY_NAN,
@@ -146,9 +153,12 @@ OWN = Advice(
     "The error comes out of the backward of {node}.",
     'Look at the line of yours that raised it: record(lines=True) and show("function") play it line by line.',
 )
-OTHER = Advice("", "The engine refused this.", "The words of the error say what it needs.", "tensor")
+# The same where its lines were recorded.
+OWN_LINES = Advice("", OWN.means, 'Look at the line of yours that raised it: show("function") plays what led there.')
+OTHER = Advice("", "The engine refused this.", "The words of the error say what it needs.", "tensor", "forward")
 
 
-def advice_for(words: str, in_node: bool) -> Advice:
-    """What is known about an error of these words; `in_node` if a node failed with it."""
-    return next((each for each in ADVICE if each.fits(words)), OWN if in_node else OTHER)
+def advice_for(words: str, in_node: bool, lines: bool = False) -> Advice:
+    """What is known about an error of these words; `in_node`: a node failed with it, `lines`: those were recorded."""
+    own = OWN_LINES if lines else OWN
+    return next((each for each in ADVICE if each.fits(words)), own if in_node else OTHER)

@@ -9,14 +9,16 @@ from typing import Any
 
 from ..scene.model import AROUND, Arrow, Box, Detail, Scene, Step
 from ..scene.storyboard import Storyboard
-from ..trace.backward import BackwardStarted, Failed
-from ..trace.building import TensorWritten
-from ..trace.facts import Record, SourceLine
+from ..trace.backward import BackwardFinished, BackwardStarted, Failed, NodeStarted
+from ..trace.building import NodeCreated, TensorWritten
+from ..trace.facts import Phase, Record, SourceLine
 from ..trace.frame import Frame
+from ..trace.methods import MethodCalled
 from ..trace.reading import source
 from ..trace.timeline import Timeline
 from .advice import advice_for
 from .graph import Graph
+from .saying import sentence_of
 
 _COLUMNS = 72  # of the story's lines
 _MOST, _HOPS = 24, 2  # nodes up to which all are shown, and how far from what matters where there are more
@@ -32,18 +34,19 @@ def error_story(
     raised: Line = None,
     node: str = "",
     tensor: str = "",
+    marked: str = "",
 ) -> Storyboard:
     """The last error of a trace; `tensors` is what it is about, `line` where the engine was called from.
 
-    `raised` is the user's innermost line on its way, and `node` and `tensor` are names for what the trace has none of.
+    `raised` is the user's innermost line on its way; `node`, `tensor` and `marked` (the Function whose backward is
+    once_differentiable) are names for what the trace has none of.
     """
     events = trace.events
     ends = [count for count, event in enumerate(events, 1) if isinstance(event, Failed)]
     if not ends:
         return Storyboard(Scene("Error"), [Step("No error was recorded.")])
-    return _Story(
-        events[: ends[-1]], trace.frame(ends[-1]), tensors, source(line), source(raised), node, tensor
-    ).board()
+    names = {"node": node, "tensor": tensor, "marked": marked}
+    return _Story(events[: ends[-1]], trace.frame(ends[-1]), tensors, source(line), source(raised), names).board()
 
 
 class _Story:
@@ -54,8 +57,7 @@ class _Story:
         tensors: Sequence[str],
         line: SourceLine | None,
         raised: SourceLine | None,
-        name: str,
-        tensor: str,
+        names: dict[str, str],
     ) -> None:
         self.events, self.frame = events, frame
         self.failed = events[-1]
@@ -64,11 +66,13 @@ class _Story:
         self.tensors = [id for id in tensors if id in frame.tensors]
         if self.failed.node is not None and self.node is None:
             self.tensors.insert(0, self.failed.node)  # a leaf, whose AccumulateGrad failed
-        self.name = frame.called(self.failed.node) if self.failed.node else name
-        self.advice = advice_for(self.failed.message, bool(self.name))
+        self.name = frame.called(self.failed.node) if self.failed.node else names["node"]
+        lines = any(isinstance(event, MethodCalled) for event in events)
+        self.advice = advice_for(self.failed.message, bool(self.name), lines)
+        self.phase: Phase = "backward" if self.name or self.failed.task else self.advice.phase
         begun = [event for event in events if isinstance(event, BackwardStarted) and event.task == self.failed.task]
         self.line = line or (begun[-1].source if begun else None)
-        self.raised, self.tensor = raised, tensor
+        self.raised, self.tensor, self.marked = raised, names["tensor"], names["marked"] or self._marking()
         self.broken = self._broken() if self.advice.about == "write" else None
 
     def _broken(self) -> tuple[int, TensorWritten | None] | None:
@@ -82,22 +86,46 @@ class _Story:
                 return index, None
         return None
 
+    def _marking(self) -> str:
+        """The node that made the failed one as it ran: of one that is once_differentiable the node that refuses."""
+        running = ""
+        for event in self.events:
+            if isinstance(event, NodeStarted):
+                running = self.frame.called(event.node)
+            elif isinstance(event, NodeCreated) and event.node == self.node:
+                return running
+        return ""
+
+    def _during(self, event: Record | None) -> Phase:
+        """Whether an event came while a backward went on."""
+        going: set[str | None] = set()
+        for each in self.events:
+            if each is event:
+                return "backward" if going else "forward"
+            if isinstance(each, BackwardStarted):
+                going.add(each.task)
+            elif isinstance(each, BackwardFinished | Failed):
+                going.discard(each.task)
+        return "forward"
+
     def board(self) -> Storyboard:
-        """The picture, a step for the save, one for the write, and one for the error."""
+        """The picture, a step for the save, one for the write, and one for the error; it opens at that."""
         boxes, arrows, left = self._graph()
         says = self._says()
+        head = _wrapped(f"It says: {self.failed.message}") if self.failed.message else []
         rows = [f"{who} {_place(at)}: {code}" if at else who for who, code, at in self._rows()]
         last = [*_wrapped(f"It means: {says[0]}"), *_wrapped(f"What to do: {says[1]}")]
         more = [f"({left} more nodes are not shown)"] if left else []
         words = Detail("Error", "text", f"{self.failed.error}: {self.failed.message}")
         title = f"{self.failed.error} at {self.name}" if self.name else self.failed.error
-        story = Box(_STORY, "frame", "What happened", (*_several(rows), *last, *more), details=(words,))
+        story = Box(_STORY, "frame", "What happened", (*head, *_several(rows), *last, *more), details=(words,))
         lights = self._lights(boxes)
-        steps = self._before(boxes, rows)
-        final = Step(f"{says[0]} {says[1]}", focus=next(iter(lights), None), cursor=_cursor(self.raised or self.line))
+        steps = self._before(boxes, rows, head)
+        at = _cursor(self.raised or self.line)
+        final = Step(f"{says[0]} {says[1]}", self.phase, at, next(iter(lights), None))
         final.boxes = {id: fields for id, fields in lights.items()} | {_STORY: {"lines": story.lines}}
-        start = {id: replace(box) for id, box in boxes.items()} | {_STORY: replace(story, lines=())}
-        return Storyboard(Scene(title, start, arrows), [*steps, final], title)
+        start = {id: replace(box) for id, box in boxes.items()} | {_STORY: replace(story, lines=tuple(head))}
+        return Storyboard(Scene(title, start, arrows), [*steps, final], title, start=len(steps))
 
     def _graph(self) -> tuple[dict[str, Box], dict[str, Arrow], int]:
         """The boxes and arrows of what matters, before the error, and how many nodes are left out."""
@@ -140,21 +168,22 @@ class _Story:
             lights[id] = {"state": "error"}
         return lights
 
-    def _before(self, boxes: dict[str, Box], rows: list[str]) -> list[Step]:
+    def _before(self, boxes: dict[str, Box], rows: list[str], head: list[str]) -> list[Step]:
         """The steps that led to the error: the save and the write."""
         if self.broken is None:
             return []
         index, write = self.broken
-        chip = f"{self.node}.saved{index}"
-        steps = [Step(f"{rows[0]}.", focus=self.node, cursor=_cursor(self.frame.nodes[self.node].made.source))]
-        steps[0].boxes[_STORY] = {"lines": tuple(_several(rows[:1]))}
+        chip, made = f"{self.node}.saved{index}", self.frame.nodes[self.node].made
+        save = Step(sentence_of(rows[0]), self._during(made), _cursor(made.source), self.node)
+        save.boxes[_STORY] = {"lines": (*head, *_several(rows[:1]))}
         stale = boxes[chip]
         boxes[chip] = replace(stale, lines=stale.lines[:2])
-        then = Step(f"{rows[1]}.", focus=chip, cursor=_cursor(write.source if write else None))
-        then.boxes = {chip: {"state": "error", "lines": stale.lines}, _STORY: {"lines": tuple(_several(rows[:2]))}}
+        then = Step(sentence_of(rows[1]), self._during(write), _cursor(write.source if write else None), chip)
+        lines = (*head, *_several(rows[:2]))
+        then.boxes = {chip: {"state": "error", "lines": stale.lines}, _STORY: {"lines": lines}}
         if write is not None and (writer := self._writer(write)) in boxes and writer != self.node:
             then.boxes[writer] = {"lines": (*boxes[writer].lines, f"{write.name} wrote over it")}
-        return [*steps, then]
+        return [save, then]
 
     def _rows(self) -> list[tuple[str, str, SourceLine | None]]:
         """What led to the error, each with the user's line: who did it, the code, where."""
@@ -183,6 +212,7 @@ class _Story:
         """What it means and what to do."""
         tensor = self.frame.called(self.tensors[0]) if self.tensors else self.tensor or "the tensor"
         means = self.advice.means.replace("{node}", self.name or "a node").replace("{tensor}", tensor)
+        means = means.replace("{marked}", self.marked.removesuffix("Backward") or "a Function")
         return means[:1].upper() + means[1:] if means.startswith(("the ", "an ", "a ")) else means, self.advice.do
 
 
@@ -203,7 +233,7 @@ def _several(rows: Sequence[str]) -> list[str]:
 
 
 def _wrapped(text: str) -> list[str]:
-    return textwrap.wrap(text, _COLUMNS, subsequent_indent="  ", max_lines=4, placeholder=" …")
+    return textwrap.wrap(text, _COLUMNS, subsequent_indent="\u00a0\u00a0", max_lines=4, placeholder=" …")
 
 
 def _cursor(at: SourceLine | None) -> dict[str, Any] | None:
