@@ -38,6 +38,7 @@ from typing import Any
 Event = tuple[Any, ...]
 
 listeners: list[Callable[[Event], None]] = []
+labels: Callable[[Event], None] | None = None  # the listener, if any, that reads no arguments of a "created" event
 # Gives an error on its way out of the engine what explains it: called with the error, task, node and tensors.
 explain: Callable[[BaseException, Any, Any, tuple[Any, ...]], None] | None = None
 

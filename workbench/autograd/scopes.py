@@ -10,6 +10,7 @@ from __future__ import annotations
 import threading
 from typing import Any
 
+from .. import events
 from ..events import Event, listeners
 from .node import AccumulateGrad, Extra, Node, extra_of
 from .tensor import made_by
@@ -113,3 +114,6 @@ def label(event: Event) -> None:
 def _name(node: Any, path: str) -> None:
     if node is not None and type(node) is not AccumulateGrad and scope_of(node) is None:
         extra_of(node).scope = path
+
+
+events.labels = label

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..autograd.scopes import label
+from .. import events
 from ..events import listeners
 
 USUAL = {
@@ -36,7 +36,7 @@ USUAL = {
 
 def told(op: Any, values: tuple[Any, ...]) -> tuple[Any, ...]:
     """The arguments of a call that need saying; all, where only scopes listen, which read none."""
-    if listeners[-1:] == [label]:  # it is before all others
+    if listeners[-1:] == [events.labels]:  # it is before all others
         return values
     said = len(values)
     for name, value in zip(reversed(op.said), reversed(values), strict=True):
