@@ -76,8 +76,8 @@ class Explanation:
 
         if node is not None:
             self.node, self._serial = node.name(), number_of(node)
-        if task is not None:
             self.marked = getattr(node, "marked", "")
+        if task is not None:
             self._task = weakref.ref(task)
         for tensor in tensors:
             if hasattr(type(tensor), "_array"):
