@@ -476,3 +476,6 @@ VMAP_RUNNING = (
     "False.If you are using a prebuilt module and do not need eval mode, please see the functorch website for "
     "resources on how to patch your module to work with vmap"
 )
+
+LAST_KIND = "record(last=...) takes how many events to keep, a whole number, but got {}."
+LAST_FEW = "record(last=...) takes how many events to keep, at least 1, but got {}."

@@ -59,7 +59,8 @@ class Explanation:
 
         numbers = self._serials if self._serial is None else [self._serial, *self._serials]
         recorder, count = self._recorder, self._count
-        if recorder is None or not numbers or recorder.id_of(numbers[0]) is None:
+        known = recorder is not None and numbers and recorder.id_of(numbers[0]) is not None
+        if recorder is None or not known or not recorder.records(count):
             recorder = finder = Finder()
             task = self._task()
             held = [(name, tensor) for name, ref in self._named if (tensor := ref()) is not None]
@@ -68,7 +69,7 @@ class Explanation:
             finder.find(roots, tensors, held, (self._serial, self.kind, self.words))
             count = finder.count
         ids = [recorder.id_of(each) for each in self._serials]
-        return recorder.records()[:count], list(takewhile(bool, ids))
+        return recorder.records(count), list(takewhile(bool, ids))
 
     def _about(self, task: Any, node: Any, tensors: tuple[Any, ...]) -> None:
         from .trace.failing import number_of

@@ -18,6 +18,7 @@ from .trace.caller import user_frame, variables
 from .trace.reading import Reader
 from .trace.recorder import Recorder
 from .trace.timeline import Timeline
+from .trace.values import LIMIT
 from .views import stepping, storyboard
 
 if TYPE_CHECKING:
@@ -50,8 +51,12 @@ def shown(stepper: Stepper) -> dict[str, Any]:
 class live(record):  # named as what a user writes: `with live() as trace:`
     """Record as `record()` does, and in a notebook draw the graph as the lines of the cell run.
 
-    In the end the picture is that of the recording. Elsewhere than in a notebook it only records.
+    In the end the picture is that of the recording. Elsewhere than in a notebook it only records. It keeps everything:
+    a picture that grows cannot let go of its beginning.
     """
+
+    def __init__(self, limit: int = LIMIT, lines: bool = False) -> None:
+        super().__init__(limit, lines)
 
     def __enter__(self) -> Trace:
         trace = super().__enter__()

@@ -10,6 +10,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
+from . import errors
 from .autograd.function import Function
 from .events import listeners
 from .trace.caller import user_frame
@@ -74,14 +75,26 @@ class record:  # named as what a user writes: `with record() as trace:`
 
     Arrays of more than `limit` values are kept as a summary. With `lines` the lines of Functions' methods are recorded
     too, for `show("function")`: what their variables hold, and what `ctx` has, at each of them.
+
+    With `last` about the last so many events are kept, at most `last` and never less than half of it once there were
+    that many, so that the recording of a long training run takes no more and more memory; the first step then says how
+    many were let go. What is kept begins with a whole step of the training, if two of them are within `last`: else
+    the nodes from before are known, but not the lines that made them. A graph or a backward that has more events than
+    that is kept whole until it is over.
     """
 
-    def __init__(self, limit: int = LIMIT, lines: bool = False) -> None:
-        self._limit, self._lines = limit, lines
+    def __init__(self, limit: int = LIMIT, lines: bool = False, last: int | None = None) -> None:
+        if last is not None:
+            if not isinstance(last, int) or isinstance(last, bool):
+                raise TypeError(errors.LAST_KIND.format(type(last).__name__))
+            if last < 1:
+                raise ValueError(errors.LAST_FEW.format(last))
+        self._limit, self._lines, self._last = limit, lines, last
         self._open: list[tuple[Recorder, weakref.finalize[[Any], record]]] = []
 
     def __enter__(self) -> Trace:
-        recorder = LineRecorder(self._limit, Function) if self._lines else Recorder(self._limit)
+        limit, last = self._limit, self._last
+        recorder = LineRecorder(limit, Function, last) if self._lines else Recorder(limit, last)
         listeners.append(recorder)
         # Should the block never end, the listener goes with this object.
         self._open.append((recorder, weakref.finalize(self, _leave, recorder)))

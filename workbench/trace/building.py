@@ -102,6 +102,25 @@ def _operation(name: str, custom: bool) -> str:
 
 
 @dataclass(frozen=True, slots=True)
+class EventsLetGo(Building):
+    """The first event of a recording of only the last ones: so many came before it."""
+
+    count: int
+
+    @property
+    def quiet(self) -> bool:
+        """Whether a player does not stop for it."""
+        return True
+
+    def apply(self, frame: Frame) -> None:
+        """Nothing of them is known."""
+
+    def sentence(self, frame: Frame) -> str:
+        """How many."""
+        return f"{self.count:,} earlier event{' was' if self.count == 1 else 's were'} let go"
+
+
+@dataclass(frozen=True, slots=True)
 class TensorsFound(Building):
     """Tensors that were there before anybody listened, held by the user's variables."""
 

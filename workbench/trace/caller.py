@@ -7,6 +7,7 @@ import inspect
 import os
 import sys
 from collections.abc import Iterator
+from functools import cache
 from types import FrameType
 from typing import Any
 
@@ -14,16 +15,24 @@ from typing import Any
 OWN = (os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep, "<workbench ", contextlib.__file__)
 
 
+@cache
+def _is_own(file: str) -> bool:
+    return file.startswith(OWN)
+
+
 def user_frame() -> FrameType | None:
     """The innermost frame of code that is not the workbench's own."""
-    return next(user_frames(), None)
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and _is_own(frame.f_code.co_filename):
+        frame = frame.f_back
+    return frame
 
 
 def user_frames() -> Iterator[FrameType]:
     """All frames of such code, the innermost first."""
     frame: FrameType | None = sys._getframe(1)
     while frame is not None:
-        if not frame.f_code.co_filename.startswith(OWN):
+        if not _is_own(frame.f_code.co_filename):
             yield frame
         frame = frame.f_back
 

@@ -27,6 +27,7 @@ class Describer:
         self._raw: list[tuple[Any, ...]] = []
         self._nodes: set[int] = set()
         self._tensors: set[int] = set()
+        self._before: list[set[int]] = []  # the tensors that earlier chapters have told of
         self._levels: set[int] = set()
         # Where the outputs came from that take no gradient: they do not know their node.
         self._unlinked: dict[int, tuple[int, int]] = {}
@@ -96,12 +97,16 @@ class Describer:
         meta = tensor._meta
         serial = tensor._tag if meta is None or meta.base is None else tag(meta.base)
         owner = self._detached.get(serial, serial) if self._detached else serial
-        return owner if owner != tensor._tag and owner in self._tensors else None
+        return owner if owner != tensor._tag and self._is_known(owner) else None
+
+    def _is_known(self, tensor: int) -> bool:
+        """Whether this chapter of the recording has told of a tensor, or one before it."""
+        return tensor in self._tensors or any([tensor in tensors for tensors in self._before])
 
     def _describe_base(self, view: Any, found: dict[int, Any]) -> None:
         """Put down the base of a view that was written: it has new values by that, and a new history."""
         base = None if view._meta is None else view._meta.base
-        if base is not None and tag(base) in self._tensors:
+        if base is not None and self._is_known(tag(base)):
             if (maker := maker_of(base)) is not None:
                 self._place(maker, found)
             self._describe(base, found)
@@ -226,7 +231,7 @@ class Describer:
     def _shares(self, tensor: Any, source: Any) -> None:
         serial = tag(source)
         known = self._base(source) or serial
-        if known in self._tensors:
+        if self._is_known(known):
             self._detached[tag(tensor)] = known
 
     def _keeps(self, node: Any, items: list[Any]) -> None:

@@ -21,8 +21,8 @@ _MOST = 6  # items told of a list
 class LineRecorder(Recorder):
     """A recorder that also watches the methods of all subclasses of `function`."""
 
-    def __init__(self, limit: int, function: type) -> None:
-        super().__init__(limit)
+    def __init__(self, limit: int, function: type, last: int | None = None) -> None:
+        super().__init__(limit, last)
         self._function = function
         self._codes: dict[CodeType, tuple[type, str] | None] = {}  # None: no method of a Function
         self._calls: dict[FrameType, _Call] = {}
@@ -52,6 +52,7 @@ class LineRecorder(Recorder):
 
     def called(self, frame: FrameType) -> None:
         """Note which method begins."""
+        self._turn("called")
         cls, method = self._codes[frame.f_code] or (object, "")
         call = self._calls[frame] = _Call(next_tag(), _ctx(frame))
         number = node = None
@@ -75,6 +76,10 @@ class LineRecorder(Recorder):
         returned = () if error is not None else tuple([self._held("", each) for each in several])
         words = "" if error is None else f"{type(error).__name__}: {error}"
         self._raw.append(("ended", call.serial, variables, ctx, returned, words))
+        self._let_go()
+
+    def _is_at_rest(self) -> bool:
+        return not self._calls and super()._is_at_rest()
 
     def _known(self, ctx: Any) -> tuple[int, dict[int, str]]:
         if ctx not in self._ctxs:

@@ -19,7 +19,7 @@ from .backward import (
     NodeStarted,
     SavedFreed,
 )
-from .building import NodeCreated, TensorsFound, TensorShown, TensorWritten
+from .building import EventsLetGo, NodeCreated, TensorsFound, TensorShown, TensorWritten
 from .facts import Argument, Attribute, Code, Edge, Packing, Record, Root, Saved, SourceLine, TensorSeen
 from .inside import METHODS, InsideReader, file_of
 from .keeping import CheckpointDropped, CheckpointKept
@@ -58,7 +58,9 @@ class Reader(InsideReader):
         pushing: int | None = None,
         attributes: tuple[Any, ...] = (),
         scope: str | None = None,
-    ) -> NodeCreated:
+    ) -> NodeCreated | TensorsFound:
+        if found and node in self._ids:  # an earlier chapter has told of it
+            return self._found(tensors)
         id = self._id(node, "n")
         seen = self._seen(tensors)
         if cls not in self._code:
@@ -86,6 +88,9 @@ class Reader(InsideReader):
             return Saved(slot, self._place(own), value(copy), at)
         hook, line, kept, of = packed
         return Saved(slot, None, value(copy), at, Packing(hook, source(line), kept, self._place(of)))
+
+    def _gone(self, count: int) -> EventsLetGo:
+        return EventsLetGo(count)
 
     def _found(self, tensors: tuple[Any, ...]) -> TensorsFound:
         return TensorsFound(self._seen(tensors))

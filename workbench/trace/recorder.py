@@ -5,95 +5,79 @@ Tuples, because a readable record would cost ten times as much meanwhile.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from itertools import islice
+import sys
+from dataclasses import dataclass
 from types import FrameType
 from typing import Any
 
-from ..events import Event, listeners, next_tag, tag
-from .caller import line_of, user_frame, user_frames, variables
-from .describing import Describer, maker_of, scope_of
+from ..events import Event, next_tag
+from .caller import line_of
+from .describing import maker_of
+from .hearing import HEAR, Hearer
 from .reading import Reader
 from .records import Record
 from .values import LIMIT
 
-_FRAMES = 6  # functions that one transformed function may lie in, and its variables be known
 _OF_A_TASK = frozenset(("run", "ran", "accumulated", "captured", "finished"))
+_ENDS = ("finished", "left", "failed")  # after these, and what is written then, something new begins
 
 
-class Recorder(Describer):
-    """Call it with every event; `records()` gives what it heard."""
+@dataclass(slots=True)
+class Chapter:
+    """A part of a recording that speaks of nothing but what it has told of itself: those before it may go."""
 
-    def __init__(self, limit: int = LIMIT) -> None:
+    begin: int  # its first raw tuple
+    serial: int  # numbers below were given before it
+    tensors: set[int]  # that it has told of
+
+
+class Recorder(Hearer):
+    """Call it with every event; `records()` gives what it heard, if there is a `last` about the last so many.
+
+    It then works in chapters of a quarter to a half of that. Each begins where no backward and no transform is going
+    on, if possible after the end of one, and forgets all that was known: a thing that is met again is put down again,
+    as it would be had the recording begun there. The oldest chapter goes when there is enough without it.
+    """
+
+    def __init__(self, limit: int = LIMIT, last: int | None = None) -> None:
         super().__init__(limit)
-        self._names: dict[int, str] = {}  # tensor -> variable
-        self._tasks: set[int] = set()
-        self._open: list[int] = []  # the levels in force, as far as they were heard to begin
-        self._pushing: list[tuple[int, int | None]] = []  # the numbers of levels where tangents are being computed
-        self._running = False  # whether a node is
         self._reader = Reader(self._names)
         self._named = 0
-        self._hear = {
-            "created": self._created,
-            "backward": self._backward,
-            "run": self._run,
-            "ran": self._ran,
-            "freed": self._freed,
-            "accumulated": self._accumulated,
-            "captured": self._captured,
-            "finished": self._finished,
-            "wrote": self._wrote,
-            "shares": self._shares,
-            "keeps": self._keeps,
-            "drops": self._drops,
-            "repeats": self._repeats,
-            "failed": self._failed,
-            "entered": self._entered,
-            "left": self._left,
-            "pushing": self._pushing_begins,
-            "pushed": self._pushed,
-            "batched": self._batched,
-        }
+        self._gone = 0  # records that were let go
+        self._chapters = [Chapter(0, 0, self._tensors)]
+        self._forgets, self._last = last is not None, sys.maxsize if last is None else last
+        self._full = 1 + self._last // 4
 
     def __call__(self, event: Event) -> None:
         kind = event[0]
         # A task that began before anybody listened stays unheard: its graph is not known.
         if kind not in _OF_A_TASK or getattr(event[1], "_tag", None) in self._tasks:
-            self._hear[kind](*event[1:])
+            if self._forgets:
+                self._turn(kind)
+                HEAR[kind](self, *event[1:])
+                self._let_go()
+            else:
+                HEAR[kind](self, *event[1:])
 
-    def records(self) -> list[Record]:
-        """Everything heard so far."""
+    def records(self, count: int | None = None) -> list[Record]:
+        """Everything heard so far, or up to when `count` was this number: nothing, if all that was let go."""
         if len(self._names) != self._named:  # a name belongs to its tensor from the beginning
             self._reader, self._named = Reader(self._names), len(self._names)
-        return self._reader.read(self._raw)
+        records = self._reader.read(self._raw)
+        if count is None:
+            return records
+        left = count - self._gone
+        return records[: left + bool(self._gone)] if left > 0 else []
 
     @property
     def count(self) -> int:
-        """How many records there are so far."""
-        return len(self._raw)
+        """How many records there were so far."""
+        return self._gone + len(self._raw) - bool(self._gone)  # the first then tells of those that are gone
 
     def id_of(self, serial: int) -> str | None:
         """The id by which the records speak of a node or a tensor, if they do."""
         self.records()
         return self._reader.id_of(serial)
-
-    def look_up(self, frame: FrameType | None) -> None:
-        """Learn which of a frame's variables hold tensors; one tensor keeps the first name found."""
-        if frame is not None:
-            self._learn(variables(frame))
-
-    def _learn(self, named: Iterable[tuple[str, Any]]) -> None:
-        found: dict[int, tuple[Any, ...]] = {}
-        for name, thing in named:
-            if name.startswith("_") or not hasattr(type(thing), "_array"):
-                continue
-            serial = tag(thing)
-            self._names.setdefault(serial, name)
-            maker = maker_of(thing)
-            if serial not in self._tensors and maker is not None and tag(maker) in self._nodes:
-                self._describe(thing, found)
-        if found:
-            self._raw.append(("found", tuple(found.values())))
 
     def show(self, tensor: Any, frame: FrameType | None) -> None:
         """Note the graph that made a tensor, as it is."""
@@ -106,195 +90,48 @@ class Recorder(Describer):
         self._raw.append(("found", tuple(found.values())))
         self._raw.append(("shown", tensor._tag, line_of(frame)))
 
-    # One method for each event.
+    # The last events only.
 
-    def _created(self, node: Any, args: tuple[Any, ...], outputs: tuple[Any, ...]) -> None:
-        if self._repeating:  # it is in no graph: what it saves is taken from it
+    def _turn(self, kind: str) -> None:
+        """Begin another chapter, if this is long enough and the next event a good one to begin with."""
+        begin = self._chapters[-1].begin
+        size = len(self._raw) - begin
+        if size < self._full or not self._is_at_rest():
             return
-        if self._open:
-            self._learn_names()
-        found: dict[int, tuple[Any, ...]] = {}
-        edges = self._edges(node, found)
-        given: list[Any] = []
-        tensors: list[Any] = []
-        for arg in args:
-            self._note(arg, given, tensors, found)
-        if len(listeners) == 1:  # nobody else can have given it a number: finding that out takes longer than all else
-            node._tag = next_tag()
-        self._nodes.add(tag(node))
-        for nr, output in enumerate(outputs):
-            if maker_of(output) is not node:
-                self._unlinked[tag(output)] = (node._tag, nr)
-            self._describe(output, found)
-        saved = self._saved(node, [*tensors, *outputs], found)
-        attributes = self._attributes(node, found) if hasattr(type(node), "_forward_cls") else ()
-        self._raw.append(
-            (
-                "created",
-                node._tag,
-                node.name(),
-                type(node),
-                False,
-                edges,
-                tuple(given),
-                tuple(found.values()),
-                saved,
-                line_of(user_frame()),
-                self._pushing[-1][1] if self._pushing else None,
-                attributes,
-                scope_of(node),
-            )
-        )
-
-    def _backward(self, task: Any) -> None:
-        self._tasks.add(tag(task))
-        found: dict[int, tuple[Any, ...]] = {}
-        roots = tuple(
-            (self._place(node, found), nr, self._copy(seed))
-            for (node, nr), seed in zip(task.roots, task.seeds, strict=True)
-        )
-        targets = getattr(task, "targets", None)
-        if targets is not None:
-            targets = tuple(self._place(node, found) for node, _ in targets)
-        frame = user_frame()
-        self.look_up(frame)
-        if found:
-            self._raw.append(("found", tuple(found.values())))
-        self._raw.append(("backward", tag(task), roots, targets, task.keep_graph, task.create_graph, line_of(frame)))
-
-    def _run(self, task: Any, node: Any, grads: Any) -> None:
-        self._running = True
-        self._raw.append(("run", task._tag, self._serial(node), self._copies(grads or ())))
-
-    def _ran(self, task: Any, node: Any, grads: Any) -> None:
-        self._running = False
-        self._raw.append(("ran", task._tag, node._tag, self._copies(grads)))
-
-    def _freed(self, node: Any) -> None:
-        if tag(node) in self._nodes:
-            self._raw.append(("freed", node._tag))
-
-    def _accumulated(self, task: Any, node: Any, variable: Any) -> None:
-        self._raw.append(("accumulated", tag(task), variable._tag, self._copy(variable.grad)))
-
-    def _captured(self, task: Any, node: Any, output_nr: int, grad: Any) -> None:
-        self._raw.append(("captured", tag(task), self._serial(node), output_nr, self._copy(grad)))
-
-    def _finished(self, task: Any) -> None:
-        self._running = False
-        self._raw.append(("finished", tag(task)))
-
-    def _wrote(self, tensor: Any, name: str) -> None:
-        found: dict[int, tuple[Any, ...]] = {}
-        if tag(tensor) not in self._tensors:
-            if self._base(tensor) is None:  # no part of the graph yet
-                return
-            self._describe(tensor, found)
-        self._describe_base(tensor, found)
-        if found:
-            self._raw.append(("found", tuple(found.values())))
-        maker = maker_of(tensor)
-        serial = tag(maker) if maker is not None and tag(maker) in self._nodes else None
-        now = self._copy(tensor)
-        line = line_of(user_frame())
-        self._raw.append(("wrote", tensor._tag, name, tensor._version, now, serial, tensor.output_nr, line))
-
-    def _failed(self, task: Any, node: Any, error: BaseException) -> None:
-        self._running = False
-        self.look_up(user_frame())
-        serial = None if node is None else self._serial(node)
-        if serial not in self._nodes and serial not in self._tensors:
-            serial = None
-        # The words alone: the exception's traceback would keep every tensor of the failed call.
-        words = (type(error).__name__, str(error))
-        heard = task is not None and tag(task) in self._tasks
-        self._raw.append(("failed", task._tag if heard else None, serial, *words))
-
-    # Function transforms.
-
-    def _entered(self, level: Any) -> None:
-        if not self._pushing:
-            self._open.append(self._level(level, True, line_of(user_frame())))
-
-    def _left(self, level: Any) -> None:
-        serial = tag(level)
-        if serial in self._open:
-            self._open.remove(serial)
-            self._raw.append(("left", serial))
-        while self._pushing and self._pushing[-1][0] >= level.number:  # an error may have ended that
-            self._pushing.pop()
-
-    def _pushing_begins(self, op: Any, args: tuple[Any, ...], outputs: tuple[Any, ...], level: Any) -> None:
-        number = 0 if level is None else level.number
-        while self._pushing and self._pushing[-1][0] <= number:  # an error ended it: within it, all is further down
-            self._pushing.pop()
-        if not self._pushing:
-            self._operation(op, args, outputs)
-        self._pushing.append((number, 0 if level is None else self._level(level)))
-
-    def _pushed(self, op: Any, outputs: tuple[Any, ...], tangents: Any, operands: Any, moved: Any, level: Any) -> None:
-        if self._pushing:
-            self._pushing.pop()
-        if self._pushing:  # tangents of what computes tangents
+        if size < self._last // 2 and not (kind in ("created", "entered", "called") and self._is_over()):
             return
-        found: dict[int, tuple[Any, ...]] = {}
-        pushed = []
-        for output, tangent in zip(outputs, tangents, strict=True):
-            if tangent is not None and hasattr(type(output), "_array"):
-                maker = tangent.grad_fn
-                maker = None if maker is None or tag(maker) not in self._nodes else tag(maker)
-                if tag(output) not in self._tensors:
-                    self._describe(output, found)
-                pushed.append((tag(output), self._copy(tangent), maker))
-        taken = []
-        for operand, tangent in zip(operands, moved, strict=True):
-            if tangent is not None:
-                if tag(operand) not in self._tensors:
-                    self._describe(operand, found)
-                taken.append((tag(operand), self._copy(tangent)))
-        if pushed:
-            own = None if level is None else self._level(level)
-            self._raw.append(("pushed", op, own, tuple(found.values()), tuple(pushed), tuple(taken)))
-
-    def _batched(self, op: Any, args: tuple[Any, ...], outputs: tuple[Any, ...], level: Any) -> None:
-        self._level(level)
-        if not self._pushing and not self._running:
-            self._operation(op, args, outputs)
-
-    def _operation(self, op: Any, args: tuple[Any, ...], outputs: tuple[Any, ...]) -> None:
-        """Put down an operation, unless a node tells of it."""
-        outputs = tuple([output for output in outputs if hasattr(type(output), "_array")])
-        self._learn_names()
-        if any(self._has_node(output) for output in outputs):
+        # Of a large graph all nodes may have to be put down again: not more often than as many others were.
+        again = 2 * sum([each[0] == "created" and each[4] for each in self._raw[begin:]])
+        if size < again:
+            self._full = again
             return
-        found: dict[int, tuple[Any, ...]] = {}
-        given: list[Any] = []
-        for arg in args:
-            self._note(arg, given, [], found)
-        serial = next_tag()
-        for output in outputs:
-            self._describe(output, found)
-        tensors, results = tuple(found.values()), tuple(output._tag for output in outputs)
-        self._raw.append(("operated", serial, op, tuple(given), tensors, results, line_of(user_frame())))
+        self._before = [chapter.tensors for chapter in self._chapters]
+        self._nodes, self._tensors, self._levels, self._tasks = set(), set(), set(), set()
+        self._chapters.append(Chapter(len(self._raw), next_tag(), self._tensors))
+        self._full = 1 + self._last // 4
 
-    def _has_node(self, tensor: Any) -> bool:
-        """Whether a tensor, or what it stands for, is the output of a node."""
-        while tensor is not None:
-            maker = maker_of(tensor)
-            if maker is not None and tag(maker) in self._nodes:
-                return True
-            tensor = getattr(tensor, "_value", None)
-        return False
+    def _is_at_rest(self) -> bool:
+        """Whether nothing is going on whose parts belong together."""
+        busy = self._open or self._pushing or self._repeating
+        return not busy and all(task() is None for task in self._going)
 
-    def _learn_names(self) -> None:
-        """Inside a transform a variable is gone before anybody else asks for its name.
+    def _is_over(self) -> bool:
+        """Whether a backward or a transform was the last, but for what was written since."""
+        return next((each[0] for each in reversed(self._raw) if each[0] not in ("wrote", "found")), "") in _ENDS
 
-        What a named tensor stands for has that name too, if it has none of its own.
-        """
-        held = [pair for frame in islice(user_frames(), _FRAMES) for pair in variables(frame)]
-        named = [(name, thing) for name, thing in held if hasattr(type(thing), "_level") and name[0] != "_"]
-        for name, tensor in named:
-            self._names.setdefault(tag(tensor), name)
-        for name, tensor in named:
-            while hasattr(tensor := tensor._value, "_level"):
-                self._names.setdefault(tag(tensor), name)
+    def _let_go(self) -> None:
+        """Let the oldest chapters go, as long as half of the events wanted, or more, are in the others."""
+        chapters = self._chapters
+        while len(chapters) > 1 and len(self._raw) > self._last <= 2 * (len(self._raw) - chapters[1].begin):
+            del chapters[0]
+            begin, serial = chapters[0].begin, chapters[0].serial
+            self._gone += begin - bool(self._gone)
+            self._raw[:begin] = [("gone", self._gone)]
+            for chapter in chapters:
+                chapter.begin -= begin - 1
+            known = set().union(*[chapter.tensors for chapter in chapters])
+            for facts in (self._names, self._unlinked, self._detached):
+                for old in [each for each in facts if each < serial and each not in known]:
+                    del facts[old]
+            self._before = [chapter.tensors for chapter in chapters[:-1]]
+            self._reader, self._named = Reader(self._names), len(self._names)

@@ -12,7 +12,7 @@ from .backward import (
     NodeStarted,
     SavedFreed,
 )
-from .building import NodeCreated, TensorsFound, TensorShown, TensorWritten
+from .building import EventsLetGo, NodeCreated, TensorsFound, TensorShown, TensorWritten
 from .facts import Record
 from .keeping import CheckpointDropped, CheckpointKept
 from .levels import LevelEntered, LevelLeft, OperationRan, TangentPushed
@@ -24,6 +24,7 @@ RECORDS: dict[str, type[Record]] = {
         NodeCreated,
         TensorsFound,
         TensorShown,
+        EventsLetGo,
         BackwardStarted,
         NodeStarted,
         NodeFinished,

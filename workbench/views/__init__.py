@@ -6,6 +6,8 @@ from collections.abc import Callable, Collection
 from typing import Any
 
 from ..scene.storyboard import Storyboard
+from ..trace.building import EventsLetGo
+from ..trace.frame import Frame
 from ..trace.timeline import Timeline
 from .error import error_story
 from .flow import Flow
@@ -47,5 +49,10 @@ def storyboard(trace: Timeline, view: str = "graph", **options: Any) -> Storyboa
     if not isinstance(opened, Collection | None):
         raise TypeError(f"`open` names the groups of a graph to be open, but got {type(opened).__name__}.")
     if view in CHARTS:
-        return CHARTS[view](trace, **options)
-    return tell_grouped(trace, VIEWS[view](trace.events), opened)
+        board = CHARTS[view](trace, **options)
+    else:
+        board = tell_grouped(trace, VIEWS[view](trace.events), opened)
+    for event in trace.events[:1]:
+        if isinstance(event, EventsLetGo) and not board.steps[0].caption.startswith(told := event.sentence(Frame())):
+            board.steps[0].caption = f"{told}. {board.steps[0].caption}"  # what is no graph, or a closed one
+    return board

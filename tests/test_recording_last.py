@@ -1,0 +1,291 @@
+"""record(last=...): only about the last so many events are kept, and what is kept is a trace like any other."""
+
+from __future__ import annotations
+
+import gc
+import tracemalloc
+import weakref
+from collections import Counter
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from trace_samples import Square, kinds, leaf, of_kind
+
+import workbench as torch
+from workbench.recording import Trace, record
+from workbench.trace.building import EventsLetGo, NodeCreated
+from workbench.views import CHARTS, VIEWS, storyboard
+
+# Lines of programs over the leaves a and b; what they make is forgotten at once, but for `kept`, which grows.
+LINES = (
+    "(a * b + 1.0).relu().sum().backward()",
+    "loss = (a * b).sum(); loss.backward(retain_graph=True); loss.backward()",
+    "kept = kept + a.mean()",
+    "kept.backward(retain_graph=True)",
+    "h = a * 2; v = h[0]; v.mul_(3.0); h.sum().backward()",
+    "Square.apply(a).sum().backward()",
+    "a.data.mul_(0.5); a.grad = None",
+    "d = a.detach(); d.add_(0.25)",
+    "with torch.no_grad(): b.sub_(0.1)",
+    "(g,) = torch.autograd.grad((a**3).sum(), a, create_graph=True); g.sum().backward()",
+    "torch.func.grad(lambda z: (z * z).sum())(b.detach())",
+    "torch.func.vmap(lambda z: z.sin() * 2)(a)",
+    "torch.func.jvp(lambda z: z.exp(), (b.detach(),), (torch.ones(3, dtype=torch.float64),))",
+    "with torch.no_grad(): a * b",
+    "torch.utils.checkpoint.checkpoint(lambda z: z.sin() * b, a, use_reentrant=False).sum().backward()",
+    "h = a * b; h.register_hook(lambda g: g * 2); h.tanh().sum().backward()",
+    "fails(a, b)",
+)
+END = "(a.sin() * b).sum().backward()"
+
+
+def fails(a, b):
+    """A backward that ends with an error."""
+    h = a * 2
+    y = h * b
+    h.add_(1)
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        y.sum().backward()
+
+
+def run(program, **options):
+    """The trace of a program, and its leaves."""
+    names = {"torch": torch, "Square": Square, "fails": fails}
+    names["a"] = a = torch.tensor([[1.0, -2.0, 0.5], [0.1, 0.2, 0.3]], dtype=torch.float64, requires_grad=True)
+    names["b"] = b = leaf(0.5, 1.5, -1.0)
+    names["kept"] = a.sum()
+    with record(**options) as trace:
+        for line in (*program, END):
+            exec(line, names)
+    return trace, a, b
+
+
+def descend(steps, held=(), **options):
+    """Gradient descent: 17 events a step."""
+    w, x = leaf(0.5, -0.5, 0.25), torch.tensor([1.0, 2.0, 3.0], dtype=torch.float64)
+    sizes = {}
+    with record(**options) as trace:
+        for step in range(1, steps + 1):
+            loss = ((w * x).sum() - 1.0) ** 2
+            loss.backward()
+            with torch.no_grad():
+                w -= 0.01 * w.grad
+            w.grad = None
+            if step in held:
+                gc.collect()
+                sizes[step] = tracemalloc.get_traced_memory()[0]
+    return trace, w, sizes
+
+
+def leaves(trace):
+    """What the last frame knows of the two leaves."""
+    frame = trace.frame(len(trace.events))
+    named = {tensor.name: tensor for tensor in frame.tensors.values() if tensor.role == "leaf" and tensor.name}
+    return {name: (t.value, t.grad, t.requires_grad, t.state) for name, t in named.items() if name in ("a", "b")}
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.sampled_from(LINES), max_size=25), st.integers(1, 150), st.booleans())
+def test_the_end_is_that_of_the_whole_recording(lines, last, inside):
+    whole, a, b = run(lines)
+    trace, *_ = run(lines, last=last, lines=inside)
+    assert leaves(trace) == leaves(whole)
+    ends = leaves(trace)
+    for name, tensor in (("a", a), ("b", b)):
+        assert ends[name][0].values == tuple(tensor.detach().numpy().ravel().tolist())
+        assert ends[name][1].values == tuple(tensor.grad.numpy().ravel().tolist())
+    again = Trace.from_dict(trace.to_dict())
+    assert again.to_dict() == trace.to_dict()
+    for view in (*VIEWS, *CHARTS):
+        board = storyboard(trace, view)
+        assert storyboard(again, view).to_dict() == board.to_dict()
+        for step in range(len(board.steps)):
+            board.at(step)
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.lists(st.sampled_from(LINES), max_size=30), st.integers(1, 100))
+def test_everything_has_one_id_in_order_of_arrival(lines, last):
+    trace, *_ = run(lines, last=last)
+    nodes = [event.node for event in of_kind(trace, "NodeCreated")]
+    assert nodes == [f"n{number}" for number in range(1, len(nodes) + 1)]
+    tensors = dict.fromkeys(seen.id for event in trace.events for seen in getattr(event, "tensors", ()))
+    assert list(tensors) == [f"t{number}" for number in range(1, len(tensors) + 1)]
+
+
+@pytest.mark.parametrize("last", [68, 100, 500, 1000])
+def test_no_more_than_the_last_events_are_kept_and_no_less_than_half_of_them(last):
+    for steps in (3, 10, 60, 151):
+        whole, w, _ = descend(steps)
+        trace, other, _ = descend(steps, last=last)
+        count = len(trace.events)
+        assert count <= last
+        assert count >= min(len(whole.events), last // 2)
+        assert other.tolist() == w.tolist()
+        gone = len(whole.events) > last
+        assert isinstance(trace.events[0], EventsLetGo) == gone
+        if not gone:
+            assert trace.to_dict() == whole.to_dict()
+
+
+def test_what_is_kept_of_a_training_begins_with_a_whole_step():
+    whole, *_ = descend(100)
+    trace, *_ = descend(100, last=200)
+    first, *rest = trace.events
+    assert len(whole.events) - len(rest) == first.count
+    assert kinds(trace)[1:] == kinds(whole)[first.count :]
+    assert not any(event.found for event in of_kind(trace, "NodeCreated"))
+    assert [event.source for event in rest if isinstance(event, NodeCreated)] == [
+        event.source for event in whole.events[first.count :] if isinstance(event, NodeCreated)
+    ]
+
+
+@pytest.mark.parametrize("view", [*VIEWS, *CHARTS])
+def test_the_first_step_says_how_many_events_were_let_go(view):
+    trace, *_ = descend(100, last=200)
+    gone = trace.events[0].count
+    assert gone > 1000
+    board = storyboard(trace, view)
+    assert board.steps[0].caption.startswith(f"{gone:,} earlier events were let go")
+    assert "let go" not in "".join(step.caption for step in board.steps[1:])
+    assert f"{gone:,} earlier events were let go" in str(Trace.from_dict(trace.to_dict()).show(view).to_html())
+
+
+def test_a_large_graph_says_it_too():
+    trace, *_ = descend(100, last=1500)
+    assert len(of_kind(trace, "NodeCreated")) > 150  # so that parts of it are closed
+    assert " earlier events were let go. mul, sum, " in trace.show().storyboard.steps[0].caption
+
+
+def test_the_memory_of_a_long_training_is_bounded():
+    descend(20, last=300)  # what is made once, and stays
+    tracemalloc.start()
+    try:
+        _, _, sizes = descend(600, held=(60, 120, 600), last=300)
+        _, _, whole = descend(240, held=(60, 240))
+    finally:
+        tracemalloc.stop()
+    assert sizes[600] < 1.5 * max(sizes[60], sizes[120])
+    assert whole[240] > 2 * whole[60]
+
+
+def test_nothing_is_held_that_was_not_held_before():
+    refs = []
+    w = leaf(1.0, 2.0)
+    with record(last=40) as trace:
+        for _ in range(30):
+            h = w * 2
+            loss = (h * h).sum()
+            refs += [weakref.ref(h), weakref.ref(loss)]
+            loss.backward()
+            del h, loss
+            assert [ref for ref in refs if ref() is not None] == []
+    assert len(trace.events) <= 40
+
+
+def test_a_recording_goes_without_the_collector():
+    gc.collect()
+    gc.disable()
+    try:
+        trace, *_ = descend(30, last=100)
+        recorder = weakref.ref(trace._source)
+        trace.events  # noqa: B018  (what reading keeps goes too)
+        del trace
+        assert recorder() is None
+    finally:
+        gc.enable()
+
+
+def test_a_graph_that_is_larger_is_kept_whole():
+    x = leaf(1.0)
+    with record(last=50) as trace:
+        y = x
+        for _ in range(400):
+            y = y * 1.01
+        for _ in range(3):
+            y.backward(retain_graph=True)
+    nodes = of_kind(trace, "NodeCreated")
+    assert len({event.node for event in nodes}) == 400
+    assert sum(event.found for event in nodes) > 200  # their lines are gone, not they
+    frame = trace.frame(len(trace.events))
+    assert {frame.nodes[event.node].state for event in nodes} == {"done"}
+    (end,) = [t for t in frame.tensors.values() if t.name == "x"]
+    np.testing.assert_allclose(end.grad.values, [3 * 1.01**400])
+    assert len(trace.events) < 6 * 400 + 3 * 400 * 3  # it was not put down over and over
+
+
+def test_a_graph_that_grows_without_end_is_not_put_down_again_at_every_step():
+    w = leaf(1.0)
+    total = torch.tensor(0.0, dtype=torch.float64)
+    with record(last=40) as trace:
+        for _ in range(300):
+            loss = w * 2
+            total = total + loss  # the graph of every step hangs on it
+            loss.backward(retain_graph=True)
+    assert len(trace.events) < 300 * 10
+    assert len(trace.frame(len(trace.events)).nodes) > 300
+
+
+def test_a_stepper_is_not_cut_through():
+    w = leaf(2.0, 3.0)
+    with record(last=30) as trace:
+        for _ in range(20):
+            (w * 2).sum().backward()
+        s = torch.step((w * w).exp().sum())
+        s.step()
+        for _ in range(20):
+            (w * 2).sum().sin()
+        s.run()
+    tasks = Counter(event.task for event in of_kind(trace, "BackwardFinished"))
+    (task,) = {event.task for event in of_kind(trace, "BackwardStarted") if len(event.roots) == 1} & tasks.keys()
+    started = [event for event in of_kind(trace, "NodeStarted") if event.task == task]
+    assert len(started) == 4  # sum, exp, mul and the leaf
+    assert trace.frame(len(trace.events)).tensors["t1"].grad is not None
+
+
+def test_an_error_that_was_let_go_is_explained_from_what_is_there():
+    w = leaf(1.0, 2.0)
+    with record(last=40):
+        h = w * 2
+        y = (h * h).sum()
+        h.add_(1)
+        with pytest.raises(RuntimeError) as raised:
+            y.backward()
+        early = str(raised.value.explain())
+        for _ in range(30):
+            (w * 3).sum().backward()
+        late = str(raised.value.explain())
+        h = w * 2
+        y = (h * h).sum()
+        h.add_(1)
+        with pytest.raises(RuntimeError) as again:
+            y.backward()
+    assert "MulBackward0" in early and "MulBackward0" in late
+    text = str(again.value.explain())
+    assert "add_" in text and "MulBackward0" in text
+
+
+def test_lines_of_functions_are_kept_of_the_last_calls_only():
+    w = leaf(1.0, 2.0)
+    with record(last=120, lines=True) as trace:
+        for _ in range(50):
+            Square.apply(w).sum().backward()
+    assert len(trace.events) <= 120
+    calls = of_kind(trace, "MethodCalled")
+    assert {event.method for event in calls} == {"forward", "backward"}
+    assert kinds(trace)[:2] == ["EventsLetGo", "MethodCalled"] and calls[0].method == "forward"
+    assert len(storyboard(trace, "function").steps) > 5
+
+
+@pytest.mark.parametrize("last", [0, -3])
+def test_too_few_events_are_refused(last):
+    with pytest.raises(ValueError, match=rf"^record\(last=\.\.\.\) takes .* at least 1, but got {last}\.$"):
+        record(last=last)
+
+
+@pytest.mark.parametrize("last", ["9", 9.0, True])
+def test_what_is_no_number_of_events_is_refused(last):
+    with pytest.raises(TypeError, match=rf"a whole number, but got {type(last).__name__}\.$"):
+        record(last=last)

@@ -1,0 +1,269 @@
+"""What a recorder puts down of each event, one method for each, and how it learns what things are called."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable, Iterable
+from itertools import islice
+from types import FrameType
+from typing import Any
+
+from ..events import listeners, next_tag, tag
+from .caller import line_of, user_frame, user_frames, variables
+from .describing import Describer, maker_of, scope_of
+from .values import LIMIT
+
+_FRAMES = 6  # functions that one transformed function may lie in, and its variables be known
+
+
+class Hearer(Describer):
+    """Hears the engine's events, and adds a raw tuple for each to what it has put down."""
+
+    def __init__(self, limit: int = LIMIT) -> None:
+        super().__init__(limit)
+        self._names: dict[int, str] = {}  # tensor -> variable
+        self._tasks: set[int] = set()
+        self._going: list[weakref.ref[Any]] = []  # the tasks that are not over
+        self._open: list[int] = []  # the levels in force, as far as they were heard to begin
+        self._pushing: list[tuple[int, int | None]] = []  # the numbers of levels where tangents are being computed
+        self._running = False  # whether a node is
+
+    def look_up(self, frame: FrameType | None) -> None:
+        """Learn which of a frame's variables hold tensors; one tensor keeps the first name found."""
+        if frame is not None:
+            self._learn(variables(frame))
+
+    def _learn(self, named: Iterable[tuple[str, Any]]) -> None:
+        found: dict[int, tuple[Any, ...]] = {}
+        for name, thing in named:
+            if name.startswith("_") or not hasattr(type(thing), "_array"):
+                continue
+            serial = tag(thing)
+            self._names.setdefault(serial, name)
+            maker = maker_of(thing)
+            if serial not in self._tensors and maker is not None and tag(maker) in self._nodes:
+                self._describe(thing, found)
+        if found:
+            self._raw.append(("found", tuple(found.values())))
+
+    def _learn_names(self) -> None:
+        """Inside a transform a variable is gone before anybody else asks for its name.
+
+        What a named tensor stands for has that name too, if it has none of its own.
+        """
+        held = [pair for frame in islice(user_frames(), _FRAMES) for pair in variables(frame)]
+        named = [(name, thing) for name, thing in held if hasattr(type(thing), "_level") and name[0] != "_"]
+        for name, tensor in named:
+            self._names.setdefault(tag(tensor), name)
+        for name, tensor in named:
+            while hasattr(tensor := tensor._value, "_level"):
+                self._names.setdefault(tag(tensor), name)
+
+    # One method for each event.
+
+    def _created(self, node: Any, args: tuple[Any, ...], outputs: tuple[Any, ...]) -> None:
+        if self._repeating:  # it is in no graph: what it saves is taken from it
+            return
+        if self._open:
+            self._learn_names()
+        found: dict[int, tuple[Any, ...]] = {}
+        edges = self._edges(node, found)
+        given: list[Any] = []
+        tensors: list[Any] = []
+        for arg in args:
+            self._note(arg, given, tensors, found)
+        if len(listeners) == 1:  # nobody else can have given it a number: finding that out takes longer than all else
+            node._tag = next_tag()
+        self._nodes.add(tag(node))
+        for nr, output in enumerate(outputs):
+            if maker_of(output) is not node:
+                self._unlinked[tag(output)] = (node._tag, nr)
+            self._describe(output, found)
+        saved = self._saved(node, [*tensors, *outputs], found)
+        attributes = self._attributes(node, found) if hasattr(type(node), "_forward_cls") else ()
+        self._raw.append(
+            (
+                "created",
+                node._tag,
+                node.name(),
+                type(node),
+                False,
+                edges,
+                tuple(given),
+                tuple(found.values()),
+                saved,
+                line_of(user_frame()),
+                self._pushing[-1][1] if self._pushing else None,
+                attributes,
+                scope_of(node),
+            )
+        )
+
+    def _backward(self, task: Any) -> None:
+        self._tasks.add(tag(task))
+        self._going.append(weakref.ref(task))
+        found: dict[int, tuple[Any, ...]] = {}
+        roots = tuple(
+            (self._place(node, found), nr, self._copy(seed))
+            for (node, nr), seed in zip(task.roots, task.seeds, strict=True)
+        )
+        targets = getattr(task, "targets", None)
+        if targets is not None:
+            targets = tuple(self._place(node, found) for node, _ in targets)
+        frame = user_frame()
+        self.look_up(frame)
+        if found:
+            self._raw.append(("found", tuple(found.values())))
+        self._raw.append(("backward", tag(task), roots, targets, task.keep_graph, task.create_graph, line_of(frame)))
+
+    def _run(self, task: Any, node: Any, grads: Any) -> None:
+        self._running = True
+        self._raw.append(("run", task._tag, self._serial(node), self._copies(grads or ())))
+
+    def _ran(self, task: Any, node: Any, grads: Any) -> None:
+        self._running = False
+        self._raw.append(("ran", task._tag, node._tag, self._copies(grads)))
+
+    def _freed(self, node: Any) -> None:
+        if tag(node) in self._nodes:
+            self._raw.append(("freed", node._tag))
+
+    def _accumulated(self, task: Any, node: Any, variable: Any) -> None:
+        self._raw.append(("accumulated", tag(task), variable._tag, self._copy(variable.grad)))
+
+    def _captured(self, task: Any, node: Any, output_nr: int, grad: Any) -> None:
+        self._raw.append(("captured", tag(task), self._serial(node), output_nr, self._copy(grad)))
+
+    def _finished(self, task: Any) -> None:
+        self._end(task)
+        self._raw.append(("finished", tag(task)))
+
+    def _end(self, task: Any) -> None:
+        self._running = False
+        self._going = [each for each in self._going if each() not in (task, None)]
+
+    def _wrote(self, tensor: Any, name: str) -> None:
+        found: dict[int, tuple[Any, ...]] = {}
+        if tag(tensor) not in self._tensors:
+            if self._base(tensor) is None and not self._is_known(tensor._tag):  # no part of the graph yet
+                return
+            self._describe(tensor, found)
+        self._describe_base(tensor, found)
+        if found:
+            self._raw.append(("found", tuple(found.values())))
+        maker = maker_of(tensor)
+        serial = tag(maker) if maker is not None and tag(maker) in self._nodes else None
+        now = self._copy(tensor)
+        line = line_of(user_frame())
+        self._raw.append(("wrote", tensor._tag, name, tensor._version, now, serial, tensor.output_nr, line))
+
+    def _failed(self, task: Any, node: Any, error: BaseException) -> None:
+        self._end(task)
+        self.look_up(user_frame())
+        serial = None if node is None else self._serial(node)
+        if serial not in self._nodes and serial not in self._tensors:
+            serial = None
+        # The words alone: the exception's traceback would keep every tensor of the failed call.
+        words = (type(error).__name__, str(error))
+        heard = task is not None and tag(task) in self._tasks
+        self._raw.append(("failed", task._tag if heard else None, serial, *words))
+
+    # Function transforms.
+
+    def _entered(self, level: Any) -> None:
+        if not self._pushing:
+            self._open.append(self._level(level, True, line_of(user_frame())))
+
+    def _left(self, level: Any) -> None:
+        serial = tag(level)
+        if serial in self._open:
+            self._open.remove(serial)
+            self._raw.append(("left", serial))
+        while self._pushing and self._pushing[-1][0] >= level.number:  # an error may have ended that
+            self._pushing.pop()
+
+    def _pushing_begins(self, op: Any, args: tuple[Any, ...], outputs: tuple[Any, ...], level: Any) -> None:
+        number = 0 if level is None else level.number
+        while self._pushing and self._pushing[-1][0] <= number:  # an error ended it: within it, all is further down
+            self._pushing.pop()
+        if not self._pushing:
+            self._operation(op, args, outputs)
+        self._pushing.append((number, 0 if level is None else self._level(level)))
+
+    def _pushed(self, op: Any, outputs: tuple[Any, ...], tangents: Any, operands: Any, moved: Any, level: Any) -> None:
+        if self._pushing:
+            self._pushing.pop()
+        if self._pushing:  # tangents of what computes tangents
+            return
+        found: dict[int, tuple[Any, ...]] = {}
+        pushed = []
+        for output, tangent in zip(outputs, tangents, strict=True):
+            if tangent is not None and hasattr(type(output), "_array"):
+                maker = tangent.grad_fn
+                maker = None if maker is None or tag(maker) not in self._nodes else tag(maker)
+                if tag(output) not in self._tensors:
+                    self._describe(output, found)
+                pushed.append((tag(output), self._copy(tangent), maker))
+        taken = []
+        for operand, tangent in zip(operands, moved, strict=True):
+            if tangent is not None:
+                if tag(operand) not in self._tensors:
+                    self._describe(operand, found)
+                taken.append((tag(operand), self._copy(tangent)))
+        if pushed:
+            own = None if level is None else self._level(level)
+            self._raw.append(("pushed", op, own, tuple(found.values()), tuple(pushed), tuple(taken)))
+
+    def _batched(self, op: Any, args: tuple[Any, ...], outputs: tuple[Any, ...], level: Any) -> None:
+        self._level(level)
+        if not self._pushing and not self._running:
+            self._operation(op, args, outputs)
+
+    def _operation(self, op: Any, args: tuple[Any, ...], outputs: tuple[Any, ...]) -> None:
+        """Put down an operation, unless a node tells of it."""
+        outputs = tuple([output for output in outputs if hasattr(type(output), "_array")])
+        self._learn_names()
+        if any(self._has_node(output) for output in outputs):
+            return
+        found: dict[int, tuple[Any, ...]] = {}
+        given: list[Any] = []
+        for arg in args:
+            self._note(arg, given, [], found)
+        serial = next_tag()
+        for output in outputs:
+            self._describe(output, found)
+        tensors, results = tuple(found.values()), tuple(output._tag for output in outputs)
+        self._raw.append(("operated", serial, op, tuple(given), tensors, results, line_of(user_frame())))
+
+    def _has_node(self, tensor: Any) -> bool:
+        """Whether a tensor, or what it stands for, is the output of a node."""
+        while tensor is not None:
+            maker = maker_of(tensor)
+            if maker is not None and tag(maker) in self._nodes:
+                return True
+            tensor = getattr(tensor, "_value", None)
+        return False
+
+
+# Of the class, not of each recorder: that would hold itself by them, and stay until the collector comes.
+HEAR: dict[str, Callable[..., None]] = {
+    "created": Hearer._created,
+    "backward": Hearer._backward,
+    "run": Hearer._run,
+    "ran": Hearer._ran,
+    "freed": Hearer._freed,
+    "accumulated": Hearer._accumulated,
+    "captured": Hearer._captured,
+    "finished": Hearer._finished,
+    "wrote": Hearer._wrote,
+    "shares": Hearer._shares,
+    "keeps": Hearer._keeps,
+    "drops": Hearer._drops,
+    "repeats": Hearer._repeats,
+    "failed": Hearer._failed,
+    "entered": Hearer._entered,
+    "left": Hearer._left,
+    "pushing": Hearer._pushing_begins,
+    "pushed": Hearer._pushed,
+    "batched": Hearer._batched,
+}
