@@ -34,7 +34,8 @@ class Undo:
 def gradient_of(node: Node) -> tuple[Tensor | None, int]:
     """The gradient that is at a leaf now, and its version, by which writing into it is seen."""
     grad = node.variable.grad if type(node) is AccumulateGrad else None
-    return grad, 0 if grad is None else grad._version
+    # One made in inference mode has no version of its own.
+    return grad, 0 if grad is None or grad.is_inference() else grad._version
 
 
 class Standing:
