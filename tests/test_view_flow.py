@@ -119,6 +119,11 @@ def test_a_gradient_that_vanishes_and_one_that_is_not_finite_have_a_word_and_a_l
     assert warned == ["gradient NOT FINITE", "gradient VANISHING"]
 
 
+def test_a_norm_that_is_too_large_for_a_number_is_drawn_as_broad_as_any():
+    _, end = told(lambda a: (a * 1.5e308).sum(), [1.0, 2.0])
+    assert max(arrow.weight for arrow in end.arrows.values()) == 4
+
+
 def test_a_gradient_of_zero_says_so():
     _, scene = told(lambda a: a.relu() * 2, -1.0)
     assert {arrow.label for arrow in scene.arrows.values()} >= {"0.0\nzero"}

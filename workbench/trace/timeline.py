@@ -15,6 +15,7 @@ from .facts import Record
 from .frame import Frame
 from .levels import LevelEntered, LevelLeft, OperationRan, TangentPushed, above, outputs_of
 from .recorder import Recorder
+from .sound import play
 
 FORMAT, VERSION = "workbench-trace", 1
 _WITHIN = NodeCreated | TensorWritten | OperationRan | TangentPushed | LevelEntered | LevelLeft
@@ -83,11 +84,9 @@ class Timeline:
         for number, each in enumerate(data["events"], 1):
             try:
                 events.append(decode(each))
-                events[-1].apply(frame)
+                play(events[-1], frame)
             except ValueError as error:
                 raise ValueError(f"Event {number} of this trace {error}.") from None
-            except LookupError as error:
-                raise ValueError(f"Event {number} of this trace speaks of an unknown {error}.") from None
         return cls(events)
 
     def to_json(self) -> str:

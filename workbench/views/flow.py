@@ -112,7 +112,7 @@ class Flow(Graph):
         return "VANISHING" if grad.norm < _VANISHING * self._seed else ""
 
     def _weight(self, grad: Value) -> int:
-        if grad.nonfinite:
+        if not math.isfinite(grad.norm):  # of numbers that are finite it may be too large for one
             return 4
         if self._word(grad):
             return 1
@@ -136,7 +136,7 @@ class Flow(Graph):
 
 
 def _norm(grad: Value | None) -> float:
-    return 0.0 if grad is None or grad.nonfinite else grad.norm
+    return 0.0 if grad is None or not math.isfinite(grad.norm) else grad.norm
 
 
 def _signs(grad: Value) -> str:

@@ -122,7 +122,7 @@ class Survey:
 
 def _height(value: Value, wide: int) -> int:
     """The rows of a value's heat map."""
-    if value.values is None:
+    if not value.values:
         return 0
     rows = -(-len(value.values) // wide) if len(value.shape) < 2 else math.prod(value.shape[:-1])
     return min(ROWS, rows)

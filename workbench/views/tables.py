@@ -67,7 +67,7 @@ def summary_of(value: Value) -> str:
 
 def _rows(value: Value, wide: int = COLUMNS) -> list[tuple[str, tuple[float, ...]]]:
     """The rows of an array with where they lie: `[0, 1]`, or `[8…]` for a piece of one that has a single dimension."""
-    if value.values is None:
+    if not value.values:
         return []
     if len(value.shape) < 2:
         starts = range(0, len(value.values), wide)

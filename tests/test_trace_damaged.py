@@ -1,0 +1,141 @@
+"""A trace that was damaged on its way is refused with a sentence, or every view can draw it."""
+
+from __future__ import annotations
+
+import copy
+import functools
+import json
+from typing import Any
+
+import pytest
+import trace_samples as samples
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from test_view_function import recorded, scaled
+
+import workbench as torch
+from workbench.recording import Trace, load, record
+from workbench.utils.checkpoint import checkpoint
+from workbench.views import CHARTS, VIEWS
+
+
+def transforms() -> Trace:
+    with record() as trace:
+        torch.func.vmap(torch.func.grad(lambda x: (x * x).sin().sum()))(torch.ones(2, 3))
+        torch.func.jvp(lambda x: x.sin() * x, (torch.ones(2),), (torch.ones(2),))
+    return trace
+
+
+def checkpointed() -> Trace:
+    with record() as trace:
+        checkpoint(lambda t: t.sin().exp(), samples.leaf(1.0, 2.0), use_reentrant=False).sum().backward()
+    return trace
+
+
+def through_a_view() -> Trace:
+    with record() as trace:
+        w = torch.ones(2, 2, requires_grad=True)
+        h = w * 1.0
+        h[0].mul_(10)
+        h.sum().backward()
+    return trace
+
+
+def lines() -> Trace:
+    return recorded(scaled)
+
+
+PROGRAMS = (*samples.PROGRAMS, transforms, checkpointed, through_a_view, lines)
+GARBAGE = [None, -1, 0, 3, 10**9, 10**30, 3.5, True, "", "x", "n1", "n99", "t1", "t99", "l1", "nan", [], [[]], {}]
+
+
+@functools.cache
+def whole(program: Any) -> str:
+    return program().to_json()
+
+
+def places(data: Any, way: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+    """The ways to everything in a trace's events."""
+    items = data.items() if isinstance(data, dict) else enumerate(data) if isinstance(data, list) else ()
+    return [found for key, value in items for found in ((*way, key), *places(value, (*way, key)))]
+
+
+def at(data: Any, way: tuple[Any, ...]) -> Any:
+    return functools.reduce(lambda part, key: part[key], way, data)
+
+
+@st.composite
+def damaged(draw: st.DrawFn) -> dict[str, Any]:
+    """A trace with a few fields deleted, garbled, exchanged, or repeated elsewhere."""
+    data = json.loads(whole(draw(st.sampled_from(PROGRAMS))))
+    for _ in range(draw(st.integers(1, 3))):
+        ways = places(data["events"], ("events",))
+        if not ways:
+            break
+        way = draw(st.sampled_from(ways))
+        holder, key = at(data, way[:-1]), way[-1]
+        what = draw(st.sampled_from(["delete", "garble", "copy", "like", "like"]))
+        if what == "delete":
+            del holder[key]
+        elif what == "garble":
+            holder[key] = draw(st.sampled_from(GARBAGE))
+        else:  # something from elsewhere: of the same type it is more likely to be taken for sound
+            other = [each for each in ways if what == "copy" or type(at(data, each)) is type(holder[key])]
+            holder[key] = copy.deepcopy(at(data, draw(st.sampled_from(other))))
+    return data
+
+
+@settings(deadline=None, max_examples=250, suppress_health_check=list(HealthCheck))
+@given(damaged())
+def test_a_damaged_trace_is_refused_or_every_view_draws_it(data):
+    try:
+        trace = Trace.from_dict(data)
+    except ValueError as refusal:
+        assert str(refusal).endswith(".") and "\n" not in str(refusal)
+        return
+    for view in (*VIEWS, *CHARTS):
+        picture = trace.show(view)
+        assert str(picture)
+        json.dumps(picture.storyboard.to_dict(), allow_nan=False)
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_a_sound_trace_is_taken(program):
+    assert Trace.from_dict(json.loads(whole(program))).to_json() == whole(program)
+
+
+def _events(program, kind):
+    data = json.loads(whole(program))
+    return data, [event for event in data["events"] if event["kind"] == kind]
+
+
+def test_what_was_reported_is_refused_with_a_sentence(tmp_path):
+    def refused(data):
+        path = tmp_path / "damaged.json"
+        path.write_text(json.dumps(data))
+        with pytest.raises(ValueError, match=r"^Event \d+ of this trace .*\.$") as refusal:
+            load(path)
+        return str(refusal.value).partition(" of this trace ")[2]
+
+    data, (started, *_) = _events(samples.twice, "BackwardStarted")
+    started["roots"] = []
+    assert refused(data) == "cannot have happened after those before it."
+    data, (finished, *_) = _events(samples.twice, "NodeFinished")
+    finished["node"] = "n77"
+    assert refused(data) == "speaks of an unknown 'n77'."
+    data, (made, *_) = _events(samples.twice, "NodeCreated")
+    made["args"][0]["tensor"] = "t77"
+    assert refused(data) == "speaks of an unknown 't77'."
+    data, (made, *_) = _events(samples.twice, "NodeCreated")
+    data["events"].insert(1, made)
+    assert refused(data) == "makes 'n1' again."
+    data, (made, *_) = _events(transforms, "NodeCreated")
+    tensor = next(each for each in made["tensors"] if each.get("below"))
+    tensor["below"] = tensor["id"]
+    assert refused(data) == f"has {tensor['id']!r} stand below itself."
+    data, (captured, *_) = _events(samples.one_target, "GradCaptured")
+    captured["output_nr"] = 10**9
+    assert refused(data) == "speaks of the output 1000000000."
+    data, (called, *_) = _events(lines, "MethodCalled")
+    called["method"] = "sideways"
+    assert refused(data) == "is of the unknown method 'sideways'."

@@ -1,0 +1,91 @@
+"""Whether a record that was read from a file can have happened: a damaged one is refused before anybody draws it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import fields, is_dataclass
+from functools import cache
+from math import isnan
+from typing import Any
+
+from .backward import NodeFinished
+from .building import NodeCreated
+from .facts import Record
+from .frame import Frame
+from .inside import METHODS
+from .levels import LevelEntered, TangentPushed
+from .methods import LineReached, MethodCalled, MethodEnded
+from .values import Value
+
+_MOST_OUTPUTS = 1_000_000  # of one node
+_PLACES = {  # what of a frame the ids in a field are of, by its name
+    "tensor": ("tensors",),
+    "below": ("tensors",),
+    "outputs": ("tensors",),
+    "level": ("levels",),
+    "node": ("nodes", "tensors"),
+    "target": ("nodes", "tensors"),
+    "targets": ("nodes", "tensors"),
+}
+
+
+def play(record: Record, frame: Frame) -> None:
+    """Have the record change the frame; a ValueError says why it cannot have happened."""
+    if isinstance(record, NodeCreated) and record.node in frame.nodes:
+        raise ValueError(f"makes {record.node!r} again")
+    if isinstance(record, MethodCalled) and record.method not in METHODS:
+        raise ValueError(f"is of the unknown method {record.method!r}")
+    if isinstance(record, LevelEntered) and record.level in frame.levels:
+        raise ValueError(f"enters {record.level!r} again")
+    parts = list(_parts(record))
+    for name, value in parts:
+        if isinstance(value, Value):
+            if min((*value.shape, value.batch, value.nonfinite)) < 0 or value.batch > len(value.shape):
+                raise ValueError(f"has a value of the shape {value.shape}")
+            if isnan(value.norm) and not value.nonfinite:
+                raise ValueError("has a value without a norm")
+        elif name == "output_nr" and not 0 <= value < _MOST_OUTPUTS:
+            raise ValueError(f"speaks of the output {value}")
+    try:
+        record.apply(frame)
+    except LookupError as error:
+        raise ValueError(f"speaks of an unknown {error}") from None
+    except Exception:  # whatever a changed file can lead to
+        raise ValueError("cannot have happened after those before it") from None
+    for name, value in parts:
+        if name in _PLACES and not any(value in getattr(frame, kind) for kind in _PLACES[name]):
+            raise ValueError(f"speaks of an unknown {value!r}")
+        if name == "below":
+            _end(frame, value)
+    if isinstance(record, NodeFinished) and record.node not in frame.nodes:
+        raise ValueError(f"speaks of an unknown node {record.node!r}")
+    if isinstance(record, TangentPushed) and not record.operands:
+        raise ValueError("pushes no tangent")
+
+
+def _end(frame: Frame, tensor: str | None) -> None:
+    """A tensor stands for one below it, and so on, but not for itself."""
+    seen: set[str] = set()
+    while tensor is not None:
+        if tensor in seen:
+            raise ValueError(f"has {tensor!r} stand below itself")
+        seen.add(tensor)
+        tensor = frame.tensors[tensor].below
+
+
+def _parts(fact: Any) -> Iterator[tuple[str, Any]]:
+    """The values, ids and numbers of outputs in a record, each by the name of its field."""
+    for name in _names(type(fact)):
+        value = getattr(fact, name)
+        for each in value if isinstance(value, tuple) else (value,):
+            if isinstance(each, Value) or (each is not None and not is_dataclass(each)):
+                yield name, each
+            elif each is not None:
+                yield from _parts(each)
+
+
+@cache
+def _names(kind: type) -> tuple[str, ...]:
+    # Methods may be told of nodes that are not there yet.
+    left = {"node"} if kind in (MethodCalled, LineReached, MethodEnded) else set()
+    return tuple(each.name for each in fields(kind) if each.name not in left)
