@@ -71,8 +71,8 @@ class Player:
     def gradients(self, state: str) -> list[tuple[str, str]]:
         """Each arrow in this state: from where to where its gradient goes, and what stands on the arrow."""
         parts = [part for part in self.root.evaluate(_PARTS) if part["arrow"] and part["state"] == state]
-        ways = [_GRADIENT.fullmatch(part["says"]) for part in parts]
-        assert [way and way[3] for way in ways] == [" ".join(part["texts"]) for part in parts]
+        ways = [_GRADIENT.fullmatch(part["says"].partition("; ")[0]) for part in parts]
+        assert [way and way[3] for way in ways] == [", ".join(part["texts"]) for part in parts]
         return sorted((f"{way[1]} to {way[2]}", way[3]) for way in ways)
 
     def now(self) -> tuple[list[str], list[tuple[str, str]], list[str], dict[str, str]]:
