@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from trace_samples import leaf, two_outputs
 
+import workbench as torch
 from workbench.recording import record
-from workbench.scene.shown import arrow_fields
+from workbench.scene.drawing import drawn
+from workbench.scene.model import Scene
+from workbench.scene.routes import _along
+from workbench.scene.shown import arrow_fields, box_fields
+from workbench.scene.storyboard import Storyboard
 from workbench.scene.text import graph_lines
 from workbench.views import storyboard
 
@@ -19,6 +26,7 @@ def arrows(scene):
     return [
         (scene.boxes[each.source].title, scene.boxes[each.target].title, each.label, arrow_fields(each, scene)["alt"])
         for each in scene.arrows.values()
+        if each.kind != "same"
     ]
 
 
@@ -41,7 +49,7 @@ def test_an_arrow_from_a_node_of_several_outputs_says_which():
         labels[source].append(label)
     assert labels == {"x": [""], "UnbindBackward0": ["output 1", "output 2"], "MulBackward0": [""]}
     told = "\n".join(graph_lines(scene))
-    assert "UnbindBackward0: a () 1.0, b () 2.0, c () 3.0; gives output 1" in told
+    assert "UnbindBackward0: a () 1.0, b () 2.0, c () 3.0, views of x; gives output 1" in told
     assert "UnbindBackward0 (see above); gives output 2" in told
     assert (
         "from UnbindBackward0 to MulBackward0: output 1; output_nr 1 of UnbindBackward0, whose gradient is its "
@@ -88,3 +96,161 @@ def test_two_uses_of_one_value_are_told_apart_in_words():
         "from x to DivBackward0: next_functions[0] of DivBackward0",
         "from x to DivBackward0: next_functions[1] of DivBackward0",
     ]
+
+
+# What is the same memory.
+
+
+def lines(scene):
+    """(source, target, words) of every dotted line that is drawn, the boxes by their titles."""
+    there = [each for each in scene.arrows.values() if each.kind == "same" and each.state != "future"]
+    return [
+        (scene.boxes[each.source].title, scene.boxes[each.target].title, arrow_fields(each, scene)["alt"])
+        for each in there
+    ]
+
+
+def product():
+    with record() as trace:
+        x = leaf(1.0, 2.0)
+        w = leaf(3.0, 4.0)
+        y = (x * w).exp()
+        z = y * y.exp()
+        z.sum().backward()
+    return trace
+
+
+def test_a_saved_tensor_is_joined_to_the_box_of_the_tensor_it_is():
+    assert lines(storyboard(product()).at()) == [
+        ("w", "saved other (w)", "what MulBackward0 saved is w itself"),
+        ("x", "saved self (x)", "what MulBackward0 saved is x itself"),
+        ("ExpBackward0", "saved other", "what MulBackward0 saved is the result of exp itself"),
+        ("ExpBackward0", "saved self (y)", "what MulBackward0 saved is y itself"),
+    ]
+
+
+def test_a_nodes_own_output_has_words_instead_of_a_line():
+    scene = storyboard(product()).at()
+    words = [box_fields(each)["alt"] for each in scene.boxes.values() if each.title.startswith("saved result")]
+    assert words[0].startswith("saved result (y) (saved tensor); its own output; (2,) float64")
+    assert "├╌ saved result (y) (its own output): (2,) float64" in "\n".join(graph_lines(scene))
+    assert "├╌ saved other (the result of exp): (2,) float64" in "\n".join(graph_lines(scene))
+
+
+def test_a_line_goes_with_what_was_saved():
+    board = storyboard(product())
+    ends = [{target for _, target, _ in lines(board.at(k))} for k in range(len(board.steps))]
+    assert ends[0] == {"saved other (w)", "saved self (x)"} and ends[board.start] > ends[0]
+    freed = next(k for k, step in enumerate(board.steps) if "saved is freed" in step.caption)
+    assert ends[freed] == {"saved other (w)", "saved self (x)"} and not ends[-1]
+
+
+def chain(length):
+    with record() as trace:
+        x = leaf(1.0, 2.0)
+        y = x
+        for _ in range(length):
+            y = y * x
+        y.sum().backward()
+    return trace
+
+
+def test_of_many_lines_only_those_of_the_step_are_drawn():
+    board = storyboard(chain(8))
+    seen = [lines(board.at(k)) for k in range(len(board.steps))]
+    assert max(map(len, seen)) == 2
+    assert [len(each) for each in seen] == [2] * 8 + [0] * (len(seen) - 8)  # freed, when they have run
+    assert len(lines(storyboard(chain(4)).at())) == 8
+
+
+def test_they_come_back_with_a_backward_that_keeps_the_graph():
+    with record() as trace:
+        x = leaf(1.0, 2.0)
+        y = x
+        for _ in range(8):
+            y = y * x
+        y.sum().backward(retain_graph=True)
+    board = storyboard(trace)
+    running = [k for k, step in enumerate(board.steps) if step.caption.startswith("MulBackward0 receives")]
+    assert [len(lines(board.at(k))) for k in running] == [2] * 8
+
+
+def test_lines_move_no_box_and_are_drawn_behind_them():
+    board = storyboard(product())
+    plain = Storyboard(
+        Scene("", board.scene.boxes, {id: each for id, each in board.scene.arrows.items() if each.kind != "same"}),
+        [
+            replace(step, arrows={id: new for id, new in step.arrows.items() if "same" not in id})
+            for step in board.steps
+        ],
+    )
+    assert plain.layout.boxes == board.layout.boxes
+    assert (plain.layout.width, plain.layout.height) == (board.layout.width, board.layout.height)
+    assert all(plain.layout.arrows[id] == board.layout.arrows[id] for id in plain.scene.arrows)
+    kinds = [group.classes.split()[0] + ("" if "same" not in group.classes else "-same") for group in drawn(board)]
+    assert kinds[:4] == ["wb-arrow-same"] * 4 and "wb-arrow-same" not in kinds[4:]
+    assert all([shape.role for shape in group.shapes] == ["wb-line"] for group in drawn(board)[:4])
+
+
+def test_a_line_avoids_boxes_where_it_can():
+    board = storyboard(product())
+    layout = board.layout
+    for arrow in board.at().arrows.values():
+        if arrow.kind == "same":
+            points = list(_along(list(layout.arrows[arrow.id].points)))[1:-1]
+            for id, place in layout.boxes.items():
+                inside = [1 for x, y in points if place.x < x < place.x + place.w and place.y < y < place.y + place.h]
+                assert not inside, (arrow.id, id)
+
+
+def test_closed_groups_have_no_loose_ends():
+    with record() as trace:
+        x = leaf(1.0, 2.0)
+        y = x
+        for part in ("first", "second"):
+            with torch.scope(part):
+                y = (y * x).exp()
+        y.sum().backward()
+    board = storyboard(trace, open=[])
+    assert not [each for each in board.scene.arrows.values() if each.kind == "same"]
+    inside = next(iter(board.insides.values()))
+    assert {target for _, target, _ in lines(inside.at(0))} == {"saved other (x)", "saved self (x)"}
+
+
+def viewed():
+    with record() as trace:
+        x = leaf(1.0, 2.0)
+        y = x.reshape(2, 1)
+        y[0].sin()
+        d = x.detach()
+        d * x
+    return trace
+
+
+def test_a_view_says_what_it_is_a_view_of():
+    scene = storyboard(viewed()).at()
+    told = {each.title: each.lines for each in scene.boxes.values() if each.holder is None}
+    assert told["ViewBackward0"][-1] == told["SelectBackward0"][-1] == "view of x"
+    select = next(each for each in scene.boxes.values() if each.title == "SelectBackward0")
+    assert "view of x" in box_fields(select)["alt"]
+    assert [each.body for each in select.details if each.heading == "Memory"] == [
+        "That of x: a write into one is a write into both, and they have one version."
+    ]
+    assert told["d"][-2:] == ("shares the memory of x", "no gradient needed")
+
+
+def test_a_view_of_what_it_does_not_come_from_is_joined_to_its_base():
+    assert ("x", "SelectBackward0", "what SelectBackward0 gives is a view of x: the same memory") in lines(
+        storyboard(viewed()).at()
+    )
+    ways = [(source, target) for source, target, _ in lines(storyboard(viewed()).at())]
+    assert ("x", "ViewBackward0") not in ways and ("x", "d") in ways
+
+
+def test_several_views_say_so_once():
+    with record() as trace:
+        x = leaf(1.0, 2.0)
+        a, b = x.unbind()
+        a + b
+    unbind = next(each for each in storyboard(trace).at().boxes.values() if each.title == "UnbindBackward0")
+    assert unbind.lines == ("a () 1.0", "b () 2.0", "views of x")

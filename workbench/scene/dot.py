@@ -92,6 +92,8 @@ def _box_attributes(box: Box, colours: dict[str, str]) -> dict[str, str]:
 
 
 def _arrow_attributes(arrow: Arrow, colours: dict[str, str]) -> dict[str, str]:
+    if arrow.kind == "same":
+        return {"style": "dotted", "dir": "none", "constraint": "false", "color": colours["saved-stroke"]}
     if arrow.kind in ("tangent", "beside"):
         looks = {"penwidth": "2.5"} if arrow.kind == "tangent" else {"style": "dotted", "dir": "none"}
         return looks | {"color": colours["tangent-stroke"], "fontcolor": colours["tangent-ink"]}

@@ -12,7 +12,7 @@ from typing import Literal
 
 from .layout import TIE, Layout
 from .metric import CHARACTER, LINE, TITLE_LINE, columns
-from .model import AROUND, PLACED, Arrow, Box, Scene
+from .model import AROUND, LOOSE, PLACED, Arrow, Box, Scene
 from .routes import GAP, Place, Point, Way
 from .shown import FREED, arrow_fields, box_fields
 from .sizes import CHIP_PAD, LABEL_PAD
@@ -48,21 +48,22 @@ class Group:
 def drawn(storyboard: Storyboard, k: int | None = None) -> list[Group]:
     """The groups of the picture after step k, in drawing order; what is not there yet is left out."""
     scene, layout = storyboard.at(k), storyboard.layout
-    boxes = [_box(each, layout) for each in scene.boxes.values() if each.state != "future"]
-    arrows = [_arrow(each, scene, layout) for each in scene.arrows.values() if each.state != "future"]
+    there = [each for each in scene.boxes.values() if each.state != "future"]
+    regions = [_box(each, layout) for each in there if each.kind == "region"]
+    boxes = [_box(each, layout) for each in there if each.kind != "region"]
+    arrows = [each for each in scene.arrows.values() if each.state != "future"]
+    # What joins boxes may lie far apart, and is led behind those between.
+    behind = [_arrow(each, scene, layout) for each in arrows if each.kind == "same"]
+    before = [_arrow(each, scene, layout) for each in arrows if each.kind != "same"]
     # Arrows lead through regions, but not through their titles.
-    titles = [
-        Group(group.classes.replace("wb-box", "wb-over"), "", [group.shapes.pop()])
-        for group in boxes
-        if " wb-kind-region " in group.classes
-    ]
-    return boxes + arrows + titles
+    titles = [Group(each.classes.replace("wb-box", "wb-over"), "", [each.shapes.pop()]) for each in regions]
+    return regions + behind + boxes + before + titles
 
 
 def _arrow(arrow: Arrow, scene: Scene, layout: Layout) -> Group:
     shown, way = arrow_fields(arrow, scene), layout.arrows[arrow.id]
     shapes = [_path("wb-line", way.d)]
-    if arrow.kind != "beside":
+    if arrow.kind not in LOOSE:
         shapes.append(_path("wb-head", _head(way, climbing=arrow.state != "idle", weight=arrow.weight)))
     if shown["label"]:
         lines = shown["label"].split("\n")

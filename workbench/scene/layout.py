@@ -15,7 +15,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from .model import AROUND, Scene
+from .model import AROUND, LOOSE, Scene
+from .relations import related
 from .routes import GAP, Place, Way, beside, routed
 from .sizes import STRIP, Size
 
@@ -62,7 +63,7 @@ def laid_out(scene: Scene, boxes: dict[str, Size], labels: dict[str, Size]) -> L
     blocks = _blocks(scene, boxes)
     if not blocks:
         return Layout(max(width, 2 * MARGIN), 2 * MARGIN + _top(strip), strip, {})
-    flowing = Scene(scene.title, scene.boxes, {a.id: a for a in scene.arrows.values() if a.kind != "beside"})
+    flowing = Scene(scene.title, scene.boxes, {a.id: a for a in scene.arrows.values() if a.kind not in LOOSE})
     placed = _graphviz(_dot(scene, blocks, boxes, labels))
     left, bottom, right, top = _numbers(placed["bb"])
     across, down = MARGIN - left, MARGIN + top + _top(strip)
@@ -94,6 +95,7 @@ def laid_out(scene: Scene, boxes: dict[str, Size], labels: dict[str, Size]) -> L
     labels_at = [(way.label.x, way.label.x + way.label.w) for way in ways.values() if way.label.w]
     shift = max(0.0, *(_LABEL_MARGIN - start for start, _ in labels_at), 0.0)
     width = max(width, right - left + 2 * MARGIN, *(end + _LABEL_MARGIN for _, end in labels_at), 0.0)
+    ways |= related(scene, places | strip, [way.label for way in ways.values() if way.label.w], width)
     return Layout(
         round(width + shift),
         round(top - bottom + 2 * MARGIN + _top(strip)),
@@ -182,7 +184,7 @@ def _dot(scene: Scene, blocks: dict[str, _Block], boxes: dict[str, Size], labels
         port |= {each: f"{n}:{'b' if each == id else f't{at}'}" for at, (each, _) in enumerate(block.cells) if each}
         if (region := scene.boxes[id].region) is not None:
             inside[region].append(str(n))
-    for key, arrow in enumerate(arrow for arrow in scene.arrows.values() if arrow.kind != "beside"):
+    for key, arrow in enumerate(arrow for arrow in scene.arrows.values() if arrow.kind not in LOOSE):
         w, h = labels[arrow.id]
         label = f", label={_table(_cell(w, h))}" if w else ""
         lines.append(f"{port[arrow.source]}:s -> {port[arrow.target]}:n [key={key}, id={key}{label}]")

@@ -6,7 +6,7 @@ import json
 import re
 
 from .metric import clean
-from .model import AROUND, Arrow, Box, Scene
+from .model import AROUND, LOOSE, Arrow, Box, Scene
 from .shown import FREED, TENSORS, arrow_fields, box_fields, state_words
 from .storyboard import Storyboard
 from .theme import Theme, theme_named
@@ -61,7 +61,7 @@ def _box(box: Box) -> str:
 def _link(arrow: Arrow, scene: Scene) -> str:
     """The line of an arrow, which always points down, with its label; a gradient climbs it, as its words say."""
     climbed = arrow.state in ("flowing", "done")
-    line = "-.-" if arrow.kind == "beside" else "-.->" if arrow.kind == "constant" else "==>" if climbed else "-->"
+    line = "-.-" if arrow.kind in LOOSE else "-.->" if arrow.kind == "constant" else "==>" if climbed else "-->"
     label = arrow_fields(arrow, scene)["label"].split("\n")
     if not any(label):
         return line

@@ -33,11 +33,12 @@ BoxKind = Literal[
     "tick",
 ]
 BoxState = Literal["future", "idle", "pending", "ready", "running", "done", "freed", "over", "differs", "error"]
-ArrowKind = Literal["edge", "constant", "tangent", "beside"]
+ArrowKind = Literal["edge", "constant", "tangent", "beside", "same"]
 ArrowState = Literal["future", "idle", "flowing", "done"]
 ArrowTone = Literal["", "plus", "minus", "mixed", "faint", "bad"]
 
 AROUND = ("level", "region")  # the kinds of boxes that no arrow leads to
+LOOSE = ("beside", "same")  # the kinds of arrows that bring nothing into a box: a dotted line without a head
 # The kinds that stand where they are told: a heat map's cell, a chart's bar and the one it is compared with, a mark on
 # a timeline, text without a frame, bold or in the lines of a program, a frame around others, and a label of an axis.
 PLACED = ("cell", "bar", "ghost", "event", "text", "heading", "line", "frame", "tick")
@@ -63,7 +64,7 @@ class Box:
     A box with a `goto`, the number of a step from 0, takes whoever activates it in a player to that step.
 
     A box of the kind "region" is drawn around those that name it as their `region`. Those of the kind "level" stand
-    in a strip of their own above the picture, in order.
+    in a strip of their own above the picture, in order. A `note` is more for its words alone.
     """
 
     id: str
@@ -78,6 +79,7 @@ class Box:
     alt: str = ""
     details: tuple[Detail, ...] = ()
     goto: int | None = None
+    note: str = ""
 
 
 @dataclass(slots=True)
@@ -85,6 +87,7 @@ class Arrow:
     """A value's way down from the box that made it (source) to the one using it (target); gradients climb it.
 
     Tangents go down ways of their own; an arrow of the kind "beside" leads from a box to its tangent's, at its side.
+    One of the kind "same" joins what is the same memory, say a tensor and where it is saved; it moves no box.
 
     The arrows into one box stand in the order of its arguments. A label may have several lines (`\\n`). With a `weight`
     from 1 to 4 it is as broad as its gradient is large, and has the colour of its `tone`. A `note` is more for

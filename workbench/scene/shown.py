@@ -94,7 +94,7 @@ def state_words(box: Box) -> str:
 
 
 def _box_alt(box: Box) -> str:
-    said = [f"{box.title} ({KIND_WORDS[box.kind]})", *box.lines, state_words(box)]
+    said = [f"{box.title} ({KIND_WORDS[box.kind]})", box.note, *box.lines, state_words(box)]
     return clean("; ".join(part for part in said if part))
 
 
@@ -102,6 +102,8 @@ def _arrow_alt(arrow: Arrow, scene: Scene) -> str:
     upper, lower = scene.boxes[arrow.source].title, scene.boxes[arrow.target].title
     if arrow.kind == "beside":
         return clean(f"{lower} stands beside {upper}")
+    if arrow.kind == "same":
+        return clean(f"{lower} is in the memory of {upper}")
     said = {
         "future": f"from {upper} to {lower}; not there yet",
         "idle": f"from {upper} to {lower}",

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from .metric import CHARACTER, LINE, TITLE_CHARACTER, TITLE_LINE, columns
-from .model import AROUND, Arrow, Box, Scene, Step
+from .model import AROUND, LOOSE, Arrow, Box, Scene, Step
 from .shown import FREED, TENSORS, arrow_fields, box_fields
 
 Size = tuple[float, float]
@@ -24,7 +24,7 @@ def largest(scene: Scene, steps: Sequence[Step]) -> tuple[dict[str, Size], dict[
     """The size of every box and of every arrow's label, by id; (0, 0) for a label that is always empty."""
     arguments = dict.fromkeys(scene.boxes, 0)
     for arrow in scene.arrows.values():
-        arguments[arrow.target] += arrow.kind != "beside"
+        arguments[arrow.target] += arrow.kind not in LOOSE
     boxes, labels = dict.fromkeys(scene.boxes, (0.0, 0.0)), dict.fromkeys(scene.arrows, (0.0, 0.0))
     for box in _versions(scene.boxes, [step.boxes for step in steps]):
         boxes[box.id] = _larger(boxes[box.id], _box_size(box, arguments[box.id]))

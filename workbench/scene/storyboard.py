@@ -39,8 +39,9 @@ class Storyboard:
                 raise ValueError(f"Box {box.id!r} hangs on {box.holder!r}, which stands nowhere in the scene.")
             if box.region is not None and getattr(scene.boxes.get(box.region), "kind", None) != "region":
                 raise ValueError(f"Box {box.id!r} lies in {box.region!r}, which is no region of the scene.")
+        hanging = standing | {id for id, box in scene.boxes.items() if box.holder is not None}
         for arrow in scene.arrows.values():
-            for end in {arrow.source, arrow.target} - standing:
+            for end in {arrow.source, arrow.target} - (hanging if arrow.kind == "same" else standing):
                 raise ValueError(f"Arrow {arrow.id!r} ends at {end!r}, which stands nowhere in the scene.")
         known = scene.boxes.keys() | scene.arrows.keys()
         for number, step in enumerate(self.steps):

@@ -104,7 +104,7 @@ def chart_lines(boxes: Iterable[Box]) -> list[str]:
 
 def _named(box: Box, again: bool = False) -> str:
     kind = KIND_WORDS[box.kind] if box.kind not in ("op", "saved", "tangent", "level") else ""
-    said = ", ".join(part for part in (kind, state_words(box), "see above" if again else "") if part)
+    said = ", ".join(part for part in (kind, box.note, state_words(box), "see above" if again else "") if part)
     saved = "saved " if box.kind == "saved" and not box.title.startswith("saved") else ""
     name = f"{saved}{box.title} ({said})" if said else f"{saved}{box.title}"
     return name if again or not box.lines else f"{name}: {', '.join(box.lines)}"

@@ -18,7 +18,7 @@ class Frame:
 
     Its keys are the ids of nodes (`n1`), of operations without one (`o1`), of tensors (`t1`), of their tangents
     (`t1.tangent`) and of edges: `n1.0` is the first edge of node n1, `n1.c0` brings it the constant that is its first
-    argument, `n1.seed0` a seed to its first output; and `levels`.
+    argument, `n1.seed0` a seed to its first output; and `levels`. `n1.focus` is whether node n1 is in focus.
     """
 
     def __init__(self) -> None:
@@ -26,8 +26,8 @@ class Frame:
         self.tensors: dict[str, TensorState] = {}
         self.edges: dict[str, EdgeState] = {}
         self.cursor: SourceLine | None = None
-        self.focus: str | None = None  # the node, tensor or seed the last event was about
         self.touched: dict[str, None] = {}  # in order, so that pictures are the same each time
+        self._focus: str | None = None
         self.operations: dict[str, OperationState] = {}
         self.results: dict[str, str] = {}  # tensor -> the operation without a node that it is a result of
         self.tangents: dict[str, tuple[Tangent, TangentPushed | None]] = {}  # by tensor; None: they were given
@@ -41,6 +41,17 @@ class Frame:
         self._sharing: dict[str, dict[str, None]] = {}  # tensor -> those that show its memory
         self._running: str | None = None
         self._flowing: list[str] = []
+
+    @property
+    def focus(self) -> str | None:
+        """The node, tensor or seed the last event was about; to be in focus, or no longer, is a change of a node."""
+        return self._focus
+
+    @focus.setter
+    def focus(self, id: str | None) -> None:
+        if id != self._focus:
+            self.touch(*[f"{each}.focus" for each in (self._focus, id) if each in self.nodes])
+            self._focus = id
 
     def place(self, id: str) -> Place:
         """The node or tensor of this id."""

@@ -29,6 +29,7 @@ class Cut:
         self._tallies: dict[str, Tally] = {}  # of the closed groups
         self._bundles: dict[str, dict[str, None]] = {}  # arrow -> the edges it stands for
         self._of: dict[str, list[str]] = {}  # group -> its bundles
+        self._drawn: set[str] = set()
 
     def stands(self, id: str) -> str:
         """The box that a node or tensor is drawn by."""
@@ -97,6 +98,8 @@ class Cut:
         arrows += [self._merged(frame, bundle) for bundle in bundles]
         boxes += [self._box(frame, id) for id in groups if id in self._tallies and self._tallies[id].states]
         boxes = self._framed(boxes)
+        self._drawn.update(box.id for box in boxes)
+        arrows = [each for each in arrows if each.kind != "same" or {each.source, each.target} <= self._drawn]
         return [*self._neighbours(frame, arrows), *boxes], arrows
 
     def remarks(self, frame: Frame) -> list[str]:

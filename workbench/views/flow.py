@@ -53,7 +53,7 @@ class Flow(Graph):
     def draw(self, frame: Frame, keys: Iterable[str]) -> tuple[list[Box], list[Arrow]]:
         """The boxes and arrows that the frame's `keys` concern, as they are now."""
         boxes, arrows = super().draw(frame, keys)
-        boxes = [box for box in boxes if box.kind != "saved"]
+        boxes, arrows = [box for box in boxes if box.kind != "saved"], [a for a in arrows if a.kind != "same"]
         for box in boxes:
             if box.id in frame.nodes or (box.id in frame.tensors and box.kind == "leaf"):
                 box.lines += (*self._arrivals(frame, box.id), *self._warnings(frame.place(box.id)))

@@ -14,6 +14,7 @@ from ..trace.frame import Frame
 from ..trace.states import EdgeState, NodeState, Place, TensorState
 from ..trace.values import Value, series
 from .lanes import Lanes
+from .relations import Relations, memory_details, shared_line, view_line, whose
 from .saying import label_of, trouble_of, value_detail, values_of
 
 _HEADINGS = {"forward": "Forward", "backward": "Backward"}
@@ -25,6 +26,7 @@ class Graph:
     def __init__(self, events: Iterable[Record]) -> None:
         events = list(events)
         self._lanes = Lanes(events)
+        self._relations = Relations(events, self._lanes)
         self._outputs: dict[str, list[int]] = {}
         named: dict[tuple[str, int], str | None] = {}  # (node or leaf, output) -> variable
         maker: dict[str, tuple[str, int]] = {}
@@ -58,6 +60,7 @@ class Graph:
             if key in frame.nodes:
                 boxes += self._node(frame, key)
                 boxes += [_saved(frame, key, index) for index in range(len(frame.nodes[key].saved))]
+                arrows += self._relations.of_node(frame, key)
                 for nr in self._outputs.get(key, ()):
                     boxes.append(_output(frame, key, nr))
                     arrows.append(self._seeding(frame, key, nr))
@@ -65,6 +68,9 @@ class Graph:
                 role = frame.tensors[key].role
                 if role == "leaf" or (role == "constant" and self._lanes.place(key) == key):
                     boxes += self._tensor(frame, key)
+                    arrows += self._relations.of_tensor(frame, key)
+            elif key.endswith(".focus"):
+                arrows += self._relations.of_node(frame, key.removesuffix(".focus"))
             elif key == "levels":
                 boxes += self._lanes.levels(frame)
             elif key in frame.operations or key.endswith(".tangent"):
@@ -146,12 +152,12 @@ def _node_lines(frame: Frame, node: NodeState) -> tuple[str, ...]:
     results = [_result(frame, node, nr) for nr in sorted(node.outputs)]
     if len(results) == 1:
         ((name, value),) = results
-        return (f"{name}  {value.kind}", *values_of(value))
+        return (f"{name}  {value.kind}", *values_of(value), *view_line(frame, node))
     lines = []
     for name, value in results:
         start = f"{name} {value.shape} "
         lines.append(start + value.text(line=TEXT_COLUMNS - len(start)))
-    return tuple(lines)
+    return (*lines, *view_line(frame, node))
 
 
 def _result(frame: Frame, node: NodeState, nr: int) -> tuple[str, Value]:
@@ -177,6 +183,7 @@ def _node_details(frame: Frame, node: NodeState) -> tuple[Detail, ...]:
         else:
             details.append(value_detail("Input", frame.called(arg.tensor), frame.tensors[arg.tensor].value))
     details += [value_detail("Output", *_result(frame, node, nr)) for nr in sorted(node.outputs)]
+    details += memory_details(frame, node.outputs[0][0]) if 0 in node.outputs else []
     if node.freed:
         details.append(Detail("Saved", "text", "What was saved is freed: this node cannot run again."))
     elif not made.saved:
@@ -225,13 +232,14 @@ def _saved(frame: Frame, id: str, index: int) -> Box:
         now = frame.tensors[saved.tensor].version
         note = f"Kept at version {saved.version}, but written since: it is at version {now} now."
     details = (value_detail("Value", name, value), Detail("What becomes of it", "text", note))
-    return Box(f"{id}.saved{index}", "saved", title, lines, state, holder=id, details=details)
+    who = whose(frame, id, saved.tensor)
+    return Box(f"{id}.saved{index}", "saved", title, lines, state, holder=id, details=details, note=who)
 
 
 def _tensor(frame: Frame, id: str) -> Box:
     tensor = frame.tensors[id]
     leaf = tensor.role == "leaf"
-    lines = [tensor.value.kind, *values_of(tensor.value)]
+    lines = [tensor.value.kind, *values_of(tensor.value), *shared_line(frame, id)]
     if not leaf:
         lines.append("no gradient needed")
     elif tensor.grad is not None:
@@ -242,7 +250,7 @@ def _tensor(frame: Frame, id: str) -> Box:
         tensor.name or ("leaf" if leaf else "constant"),
         tuple(lines),
         tensor.state,
-        details=_tensor_details(tensor, leaf),
+        details=(*_tensor_details(tensor, leaf), *memory_details(frame, id)),
     )
 
 

@@ -188,7 +188,9 @@ def _reached(part: Sequence[Record], edges: dict[str, list[str | None]]) -> list
 
 def _ends(frame: Frame, key: str) -> tuple[str, ...]:
     edge = frame.edges.get(key)
-    return (key,) if edge is None else (edge.source,) if edge.target is None else (edge.source, edge.target)
+    if edge is None:
+        return (key.removesuffix(".focus"),)
+    return (edge.source,) if edge.target is None else (edge.source, edge.target)
 
 
 def _summary(teller: _Teller, frame: Frame, parts: Sequence[Sequence[Record]]) -> str:

@@ -1,0 +1,101 @@
+"""What is the same memory as what: a saved tensor and the tensor it is, a view and its base."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from ..scene.model import Arrow, Detail
+from ..trace.building import NodeCreated, TensorsFound
+from ..trace.facts import Record
+from ..trace.frame import Frame
+from ..trace.states import NodeState
+from .lanes import Lanes
+
+FEW = 8  # lines: more are drawn only where the step is, as they would cross
+
+
+class Relations:
+    """Dotted lines between boxes that show the same memory."""
+
+    def __init__(self, events: Iterable[Record], lanes: Lanes) -> None:
+        self._lanes = lanes
+        made: dict[str, str] = {}
+        count = 0
+        for event in events:
+            if isinstance(event, NodeCreated | TensorsFound):
+                made |= {seen.id: seen.node for seen in event.tensors if seen.node is not None}
+                count += sum(seen.base is not None for seen in event.tensors)
+            if isinstance(event, NodeCreated):
+                kept = [saved.tensor for saved in event.saved if saved.tensor is not None]
+                count += sum(made.get(tensor) != event.node for tensor in kept)
+        self._all = count <= FEW
+
+    def of_node(self, frame: Frame, id: str) -> list[Arrow]:
+        """The lines to what a node saved, and from what its outputs are views of."""
+        node = frame.nodes[id]
+        drawn = self._all or frame.focus == id
+        lines = []
+        for index, saved in enumerate(node.made.saved):
+            if saved.tensor is not None and (home := self._home(frame, saved.tensor)) not in (None, id):
+                state = "idle" if drawn and not node.freed else "future"
+                note = f"what {node.made.name} saved is {frame.called(saved.tensor)} itself"
+                lines.append(Arrow(f"{id}.saved{index}.same", home, f"{id}.saved{index}", "same", "", state, alt=note))
+        if (base := base_of(frame, node)) is not None:
+            home = self._home(frame, base)
+            if home not in (None, id, *(edge.source for _, edge in frame.edges_of(id))):
+                state = "idle" if drawn else "future"
+                note = f"what {node.made.name} gives is a view of {frame.called(base)}: the same memory"
+                lines.append(Arrow(f"{id}.base", home, id, "same", "", state, alt=note))
+        return lines
+
+    def of_tensor(self, frame: Frame, id: str) -> list[Arrow]:
+        """The line to a leaf or constant from what it shares the memory of."""
+        base = frame.tensors[id].base
+        home = None if base is None else self._home(frame, base)
+        if base is None or home in (None, id) or not self._all:
+            return []
+        note = f"{frame.called(id)} shares the memory of {frame.called(base)}"
+        return [Arrow(f"{id}.base", home, id, "same", alt=note)]
+
+    def _home(self, frame: Frame, tensor: str) -> str | None:
+        """The box that stands for a tensor, if one is drawn."""
+        state = frame.tensors[tensor]
+        if state.node is not None:
+            return state.node
+        stands = state.role == "leaf" or (state.role == "constant" and self._lanes.place(tensor) == tensor)
+        return tensor if stands else None
+
+
+def whose(frame: Frame, node: str, tensor: str | None) -> str:
+    """Which tensor a node saved, where its name does not say so."""
+    if tensor is None:
+        return ""
+    if frame.tensors[tensor].node == node:
+        return "its own output"
+    return "" if frame.variable(tensor) is not None else frame.called(tensor)
+
+
+def base_of(frame: Frame, node: NodeState) -> str | None:
+    """The tensor that a node's outputs are views of."""
+    return next((base for id, _ in node.outputs.values() if (base := frame.tensors[id].base) is not None), None)
+
+
+def view_line(frame: Frame, node: NodeState) -> list[str]:
+    """A line that says what a node's outputs are views of."""
+    base = base_of(frame, node)
+    return [] if base is None else [f"view{'s' * (len(node.outputs) > 1)} of {frame.called(base)}"]
+
+
+def shared_line(frame: Frame, tensor: str) -> list[str]:
+    """A line that says whose memory a leaf or constant shares."""
+    base = frame.tensors[tensor].base
+    return [] if base is None else [f"shares the memory of {frame.called(base)}"]
+
+
+def memory_details(frame: Frame, tensor: str) -> list[Detail]:
+    """Whose memory a tensor shows, if it is another's."""
+    base = frame.tensors[tensor].base
+    if base is None:
+        return []
+    text = f"That of {frame.called(base)}: a write into one is a write into both, and they have one version."
+    return [Detail("Memory", "text", text)]
