@@ -18,7 +18,7 @@ from .keeping import attribute_rows, kept_by, slot_rows
 from .tables import COLUMNS, ROWS, grid_of
 
 SLOTS, ATTRIBUTES = 3, 6  # saved tensors and attributes that are shown of one node
-WIDE = 546  # px of the panel beside the list: with it a picture fits into a notebook's page
+WIDE = 534  # px of the panel beside the list: with it a picture fits into a notebook's page
 PAD, GAP = 8, 2  # px around a heat map, and between its cells
 _LEAST = 56  # px of a heat map's cell: room for -0.1234
 TEXT = int((WIDE - 2 * PAD) // CHARACTER)  # columns of the panel

@@ -13,7 +13,7 @@ from .holdings import Holder, Ledger, Point, bytes_said
 from .telling import NOTHING
 
 _LEFT, _TOP, _HIGH = 236, 64, 200  # px: the room of the names, the curve's upper edge and its height
-_WIDE, _MOST, _WIDEST, _NARROWEST = 560, 140, 34, 4  # px of the curve, its bars, and px of one of them
+_WIDE, _MOST, _WIDEST, _NARROWEST = 540, 135, 34, 4  # px of the curve, its bars, and px of one of them
 _COLUMNS = 20  # of a holder's name
 _ROW, _ROWS = 24, 24  # px of a holder's line, and how many there are
 _TOLD = 3  # events of a bar that its caption tells

@@ -16,7 +16,7 @@ from .saying import sentence_of
 from .tables import grid_of, pages_of
 from .telling import NOTHING
 
-_LIST, _ROW = 262, 20  # px of the list of nodes, and the height of its lines
+_LIST, _ROW = 250, 20  # px of the list of nodes, and the height of its lines
 _NODES, _AROUND = 16, 2  # its lines, and how many there are before and behind the chosen one
 _HIGH = 24  # px of a row of a heat map
 _MARKS = {"running": "→ ", "error": "× ", "idle": "\u00a0\u00a0"}  # before a line: not by colour alone
@@ -126,7 +126,7 @@ class _Inspector:
         elif len(made.saved) > SLOTS:
             lines = (*lines, f"{SLOTS} of {len(made.saved)} saved tensors are shown.")
         details = tuple(Detail(code.name.capitalize(), "code", code.text) for code in made.code)
-        boxes = [Box("chosen", "heading", made.name, lines, place=(_LIST, 0, WIDE, 50), details=details)]
+        boxes = [Box("chosen", "heading", made.name, lines, place=(_LIST, 0, WIDE, 46), details=details)]
         y, life = 62.0, survey.lives[chosen]
         for n, tall in enumerate(survey.tall):
             text = 24 + 16 * survey.facts[n]
