@@ -66,7 +66,9 @@ class Player:
     def boxes(self) -> dict[str, tuple[str, list[str]]]:
         """State and lines of each box that is there, by its title."""
         parts = [part for part in self.root.evaluate(_PARTS) if not part["arrow"] and part["state"] != "future"]
-        return {part["texts"][0]: (part["state"], part["texts"][1:]) for part in parts}
+        # The title of a region lies over everything, in no part of its own.
+        told = [part["texts"] or [part["says"].partition(" (")[0]] for part in parts]
+        return {texts[0]: (part["state"], texts[1:]) for part, texts in zip(parts, told, strict=True)}
 
     def gradients(self, state: str) -> list[tuple[str, str]]:
         """Each arrow in this state: from where to where its gradient goes, and what stands on the arrow."""
