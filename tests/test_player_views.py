@@ -5,11 +5,12 @@ from __future__ import annotations
 import pytest
 from browser_page import open_page
 from error_samples import modified_in_a_function
-from player_page import show
+from player_page import position, show
 from test_explaining import error_of
 from test_player_drawing import SHAPES, numbers
 from test_view_checking import Crooked
 from test_view_function import recorded, scaled
+from test_view_versions import spoiled
 
 import workbench as torch
 from workbench.scene.drawing import drawn
@@ -52,11 +53,24 @@ def error():
     return error_of(modified_in_a_function).explain().storyboard
 
 
-@pytest.mark.parametrize("view", [flow, jacobian, check, compare, card, error])
+def inspector():
+    return storyboard(spoiled(), "saved")
+
+
+def timeline():
+    return storyboard(spoiled(), "versions")
+
+
+def held():
+    return storyboard(spoiled(), "memory")
+
+
+@pytest.mark.parametrize("view", [flow, jacobian, check, compare, card, error, inspector, timeline, held])
 def test_the_same_shapes_as_the_svg_face(view):
     board = view()
     with open_page() as page:
         show(page, board.to_dict())
+        assert position(page).startswith(f"{board.start + 1} /")
         for k in range(len(board.steps)):
             page.evaluate("k => player.go(k)", k)
             here, groups = page.evaluate(IN_ORDER), drawn(board, k)
