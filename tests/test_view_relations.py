@@ -8,9 +8,9 @@ from trace_samples import leaf, two_outputs
 
 import workbench as torch
 from workbench.recording import record
+from workbench.scene.curves import along
 from workbench.scene.drawing import drawn
 from workbench.scene.model import Scene
-from workbench.scene.routes import _along
 from workbench.scene.shown import arrow_fields, box_fields
 from workbench.scene.storyboard import Storyboard
 from workbench.scene.text import graph_lines
@@ -197,7 +197,7 @@ def test_a_line_avoids_boxes_where_it_can():
     layout = board.layout
     for arrow in board.at().arrows.values():
         if arrow.kind == "same":
-            points = list(_along(list(layout.arrows[arrow.id].points)))[1:-1]
+            points = list(along(list(layout.arrows[arrow.id].points)))[1:-1]
             for id, place in layout.boxes.items():
                 inside = [1 for x, y in points if place.x < x < place.x + place.w and place.y < y < place.y + place.h]
                 assert not inside, (arrow.id, id)

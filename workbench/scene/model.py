@@ -128,7 +128,15 @@ class Step:
     when: int = 0  # a number that grows from step to step: where the same moment is in the inside of a box
 
 
+_FIELDS = {kind: [each.name for each in fields(kind)] for kind in (Box, Arrow)}
+
+
 def changed(before: Box | Arrow, after: Box | Arrow) -> dict[str, Any]:
     """The fields of `after` that differ from `before`, by name."""
-    names = [each.name for each in fields(after)]
-    return {name: getattr(after, name) for name in names if getattr(before, name) != getattr(after, name)}
+    if before is after:
+        return {}
+    return {
+        name: value
+        for name in _FIELDS[type(after)]
+        if (value := getattr(after, name)) is not (old := getattr(before, name)) and value != old
+    }

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
-from itertools import pairwise
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
+
+from .curves import PACE, Place, Point, along, touch
 from .model import Scene
 
 GAP = 3  # px between a box and the end of an arrow's line; an arrow's head bridges it
@@ -16,38 +18,9 @@ _APART = 22  # between the ends of arrows that meet at one box, if there is room
 _CORNER = 14  # of a box's edge, where no arrow may end
 _VERTICAL = 24  # how far an arrow's ends keep to the vertical, if there is room
 _SWING = 40  # how far a stretch of an arrow may swing out sideways
-_PACE = 10  # between the points of a curve that are looked at
 _ROOM = 26  # left and right of an arrow that comes close to saved tensors
 _STRETCH = 40  # how far from its end an arrow's direction is judged
 _MOST_EASED = 200  # boxes; in a larger picture looking for room would take longer than the layout
-
-Point = tuple[float, float]
-
-
-@dataclass(frozen=True, slots=True)
-class Place:
-    """A rectangle: the upper left corner and the size."""
-
-    x: float
-    y: float
-    w: float
-    h: float
-
-    def to_dict(self) -> dict[str, float]:
-        return asdict(self)
-
-    def moved(self, by: float) -> Place:
-        """The rectangle so much further right."""
-        return replace(self, x=round(self.x + by, 1))
-
-    def meets(self, other: Place) -> bool:
-        """Whether the two rectangles have any area in common."""
-        return (
-            self.x < other.x + other.w
-            and other.x < self.x + self.w
-            and self.y < other.y + other.h
-            and other.y < self.y + self.h
-        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,12 +94,11 @@ def _led(
             others = [*places.values(), *(label for id, label in labels.items() if id not in own)]
             # Beside its label Graphviz has already led an arrow with care.
             plain = arrow.id in twins or not labels[arrow.id].w
-            joined = [way(points, *levels, join=True) for way in (_direct, _around)]
-            free = [way for way in joined if not _meets(way, places) and not _strikes(way, labels)]
+            joined = (way(points, *levels, join=True) for way in (_direct, _around))
             if plain and not any(map(_room(calm[0], calm[-1]).meets, others)):
                 paths[arrow.id] = _eased(calm)
-            elif free:
-                paths[arrow.id] = free[0]
+            elif free := next((way for way in joined if not _meets(way, places) and not _strikes(way, labels)), None):
+                paths[arrow.id] = free
             elif len(calm) < len(paths[arrow.id]) and not _meets(calm, places):
                 paths[arrow.id] = calm
     _spread(scene, paths, places)
@@ -208,23 +180,12 @@ def _eased(points: list[Point]) -> list[Point]:
 
 def _meets(points: list[Point], places: dict[str, Place]) -> bool:
     """Whether the curve leads through a box or close to one's side."""
-    rooms = [Place(x - _ROOM, y - 1, 2 * _ROOM, 2) for x, y in _along(points)]
-    return any(room.meets(place) for room in rooms for place in places.values())
+    return touch([Place(x - _ROOM, y - 1, 2 * _ROOM, 2) for x, y in along(points)], places.values())
 
 
 def _strikes(points: list[Point], labels: dict[str, Place]) -> bool:
     """Whether the curve leads through a label."""
-    dots = [Place(x - 1, y - 1, 2, 2) for x, y in _along(points)]
-    return any(dot.meets(label) for dot in dots for label in labels.values() if label.w)
-
-
-def _along(points: list[Point]) -> Iterator[Point]:
-    """Points of the curve, a few px apart."""
-    for n in range(0, len(points) - 1, 3):
-        (x0, y0), *_, (x1, y1) = stretch = points[n : n + 4]
-        count = max(4, round((abs(x1 - x0) + abs(y1 - y0)) / _PACE))
-        for part in range(count + 1):
-            yield _on_curve(stretch, part / count)
+    return touch([Place(x - 1, y - 1, 2, 2) for x, y in along(points)], (each for each in labels.values() if each.w))
 
 
 def _brought_near(
@@ -239,18 +200,21 @@ def _brought_near(
     stand at the left are told too.
     """
     near, leftward = dict(labels), set()
-    passing = sorted((y, x, id) for id, points in paths.items() for x, y in _along(points))
+    numbers = {id: n for n, id in enumerate(paths)}
+    passing = sorted((y, x, numbers[id]) for id, points in paths.items() for x, y in along(points))
+    heights = [y for y, _, _ in passing]
+    across, passers = np.array([x for _, x, _ in passing]), np.array([n for _, _, n in passing])
     for id, label in labels.items():
-        first = bisect_left(passing, (label.y - _PACE,))
-        beside = passing[first : bisect_left(passing, (label.y + label.h + _PACE,))]
-        own = [x for _, x, passer in beside if passer == id]
-        if not label.w or not own:
+        beside = slice(*(bisect_left(heights, y) for y in (label.y - PACE, label.y + label.h + PACE)))
+        owned = passers[beside] == numbers[id]
+        own, foreign = across[beside][owned], across[beside][~owned]
+        if not label.w or not own.size:
             continue
         others = [*places.values(), *(other for key, other in near.items() if key != id)]
         twin_left = id in twins and paths[id][0] < paths[twins[id]][0]
         for left in (True,) if twin_left else (False, True):
-            moved = replace(label, x=round(min(own) - label.w if left else max(own), 1))
-            crossed = any(moved.x < x < moved.x + moved.w for _, x, passer in beside if passer != id)
+            moved = replace(label, x=round(float(own.min()) - label.w if left else float(own.max()), 1))
+            crossed = bool(((moved.x < foreign) & (foreign < moved.x + moved.w)).any())
             if not crossed and not any(map(moved.meets, others)):
                 near[id] = moved
                 leftward |= {id} if left else set()
@@ -291,10 +255,4 @@ def _shift(points: list[Point], by: float, way: int) -> None:
 def _course(points: list[Point]) -> float:
     """How far to the right an arrow's first stretch leads."""
     (x, y), *_ = points
-    return next((u - x for u, v in _along(points) if abs(v - y) >= _STRETCH), points[-1][0] - x)
-
-
-def _on_curve(points: list[Point], part: float) -> Point:
-    while len(points) > 1:  # de Casteljau
-        points = [(x + (u - x) * part, y + (v - y) * part) for (x, y), (u, v) in pairwise(points)]
-    return points[0]
+    return next((u - x for u, v in along(points) if abs(v - y) >= _STRETCH), points[-1][0] - x)

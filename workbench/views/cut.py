@@ -16,14 +16,39 @@ from .grouping import Group
 from .holdings import bytes_said
 
 
+class Drawn:
+    """What a view draws of each key of one moment's frame, drawn once for all pictures that show it."""
+
+    def __init__(self, view: Graph) -> None:
+        self._view = view
+        self._of: dict[str, tuple[list[Box], list[Arrow]]] = {}
+
+    def forget(self) -> None:
+        """The frame is about to change."""
+        self._of = {}
+
+    def __call__(self, frame: Frame, keys: Iterable[str]) -> tuple[list[Box], list[Arrow]]:
+        """The boxes and arrows that the frame's `keys` concern; nobody may change them."""
+        boxes: list[Box] = []
+        arrows: list[Arrow] = []
+        for key in keys:
+            if key not in self._of:
+                self._of[key] = self._view.draw(frame, [key])
+            boxes += self._of[key][0]
+            arrows += self._of[key][1]
+        return boxes, arrows
+
+
 class Cut:
     """Draws the frames of one trace with only the groups of `opened` open: as a view does, but for what is closed.
 
     With `within` it draws the inside of that group alone, and what stands around it as far as arrows lead there.
     """
 
-    def __init__(self, view: Graph, links: Links, opened: Collection[str], within: Group | None = None) -> None:
-        self._view, self._links = view, links
+    def __init__(
+        self, view: Graph, drawn: Drawn, links: Links, opened: Collection[str], within: Group | None = None
+    ) -> None:
+        self._view, self._draw, self._links = view, drawn, links
         self._opened, self._within = opened, within
         self._stands: dict[str, str] = {}  # node or tensor -> the box that stands for it
         self._tallies: dict[str, Tally] = {}  # of the closed groups
@@ -90,9 +115,9 @@ class Cut:
                 bundle = f"{upper}>{lower}{'' if edge.differentiable else '.c'}"
                 groups |= self._bundle(frame, bundle, key, upper, lower)
                 bundles[bundle] = None
-        boxes, arrows = self._view.draw(frame, seen)
+        boxes, arrows = self._draw(frame, seen)
         for key in dict.fromkeys(outputs):
-            more = self._view.draw(frame, [key])
+            more = self._draw(frame, [key])
             boxes += [box for box in more[0] if box.kind == "output"]
             arrows += [replace(arrow, source=self.stands(key)) for arrow in more[1]]
         arrows += [self._merged(frame, bundle) for bundle in bundles]
@@ -151,7 +176,7 @@ class Cut:
             return Arrow(bundle, *ends, kind, f"{len(edges)} edges")
         largest = max(moved, key=lambda edge: edge.grad.norm if edge.grad else -1.0)
         key = next(key for key in self._bundles[bundle] if frame.edges[key] is largest)
-        looks = next(arrow for arrow in self._view.draw(frame, [key])[1] if arrow.id == key)  # as the view draws it
+        looks = next(arrow for arrow in self._draw(frame, [key])[1] if arrow.id == key)  # as the view draws it
         label = looks.label
         if len(edges) > 1:
             label = f"{len(moved)} of {len(edges)} gradients" if len(moved) < len(edges) else f"{len(moved)} gradients"
@@ -188,14 +213,14 @@ class Cut:
     def _framed(self, boxes: list[Box]) -> list[Box]:
         """Boxes of an open group stand in its frame, unless they stand in another already."""
         framed: dict[str, Box] = {}
-        for box in boxes:
+        for at, box in enumerate(boxes):
             group = self._tallies[box.id].group.parent if box.id in self._tallies else self._links.place(box.id)
             if group is None or group.id not in self._opened or self._within not in (None, group):
                 continue
             if box.region is None and box.holder is None:
-                box.region = f"{group.id}.frame"
-                title = " › ".join(each.title for each in group.path)
-                framed[box.region] = Box(box.region, "region", title)
+                id = f"{group.id}.frame"
+                boxes[at] = replace(box, region=id)
+                framed[id] = Box(id, "region", " › ".join(each.title for each in group.path))
         return [*framed.values(), *boxes]
 
     def _neighbours(self, frame: Frame, arrows: Iterable[Arrow]) -> list[Box]:

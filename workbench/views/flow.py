@@ -10,11 +10,11 @@ import numpy as np
 from ..scene.metric import LABEL_COLUMNS, TEXT_COLUMNS, columns
 from ..scene.model import Arrow, ArrowTone, Box
 from ..trace.backward import BackwardStarted, NodeFinished
-from ..trace.building import NodeCreated
 from ..trace.facts import Record
 from ..trace.frame import EdgeState, Frame, Place
 from ..trace.values import Value, number
 from .graph import Graph
+from .saying import text_of
 
 _VANISHING = 1e-4  # of the seed: less is said to vanish
 _TERMS = 4  # gradients told one by one where they add up
@@ -38,16 +38,9 @@ class Flow(Graph):
         self._largest = max(norms, default=1.0)
         # Four breadths: a little more than the same is already broader, and the largest is at the broad end.
         self._ratio = max(1.5, (self._largest / min(norms, default=1.0)) ** 0.25)
-        self._edges: dict[str, dict[str, None]] = {}  # place -> the edges that gradients reach it by
         self._order: dict[str, int] = {}  # edge -> when a gradient last arrived by it
         for when, event in enumerate(events):
-            if isinstance(event, NodeCreated):
-                for index, edge in enumerate(event.edges):
-                    self._edges.setdefault(edge.target or "", {})[f"{event.node}.{index}"] = None
-            elif isinstance(event, BackwardStarted):
-                for root in event.roots:
-                    self._edges.setdefault(root.node, {})[f"{root.node}.seed{root.output_nr}"] = None
-            elif isinstance(event, NodeFinished):
+            if isinstance(event, NodeFinished):
                 self._order |= {f"{event.node}.{index}": when for index in range(len(event.grads))}
 
     def draw(self, frame: Frame, keys: Iterable[str]) -> tuple[list[Box], list[Arrow]]:
@@ -79,9 +72,7 @@ class Flow(Graph):
 
     def _into(self, frame: Frame, id: str) -> list[tuple[str, EdgeState]]:
         """The edges by which gradients have come to a place in this backward, in the order they came."""
-        known = [(key, frame.edges[key]) for key in self._edges.get(id, ()) if key in frame.edges]
-        came = [(key, edge) for key, edge in known if edge.state != "idle"]
-        return sorted(came, key=lambda each: self._order.get(each[0], -1))
+        return sorted(self._arrived(frame, id), key=lambda each: self._order.get(each[0], -1))
 
     def _arrivals(self, frame: Frame, id: str) -> list[str]:
         """What has arrived at a fork so far and its sum, for each output of a node."""
@@ -94,9 +85,9 @@ class Flow(Graph):
         lines = []
         for nr, grads in sorted(came.items()):
             if len(grads) > 1:
-                lines += _addition("arrived" if len(came) == 1 else f"output {nr}", grads)
+                lines += self._say(_addition, "arrived" if len(came) == 1 else f"output {nr}", *grads)
             elif waiting:
-                lines.append(f"arrived {grads[0].text(line=TEXT_COLUMNS - 8)}")
+                lines.append(f"arrived {self._say(text_of, grads[0], TEXT_COLUMNS - 8)}")
         return [*lines, f"({waiting} still to come)"] if waiting else lines
 
     def _warnings(self, place: Place) -> list[str]:
@@ -127,7 +118,7 @@ class Flow(Graph):
         return "plus" if grad.min >= 0 else "minus" if grad.max <= 0 else "mixed"
 
     def _label(self, frame: Frame, key: str, edge: EdgeState, grad: Value) -> str:
-        lines = [grad.text(line=LABEL_COLUMNS)]
+        lines = [self._say(text_of, grad, LABEL_COLUMNS)]
         if grad.shape:
             lines.append(f"‖{number(grad.norm)}‖ {_signs(grad)}".rstrip())
         which = self.which(edge)
@@ -165,7 +156,7 @@ def _repeated(small: Sequence[int], large: Sequence[int]) -> bool:
     return len(small) <= len(large) and all(one in (1, other) for one, other in pairs)
 
 
-def _addition(start: str, grads: list[Value]) -> list[str]:
+def _addition(start: str, *grads: Value) -> list[str]:
     """`arrived 1.0 + 3.0 = 4.0`, or one below the other where they are long."""
     total = _total(grads)
     terms = [grad.text(line=TEXT_COLUMNS - 2) for grad in grads[:_TERMS]]
@@ -180,7 +171,7 @@ def _addition(start: str, grads: list[Value]) -> list[str]:
     return [line] if columns(line) <= TEXT_COLUMNS else [start, terms[0], *signed, f"= {result}"]
 
 
-def _total(grads: list[Value]) -> Value | None:
+def _total(grads: Sequence[Value]) -> Value | None:
     """The sum, if all values are known."""
     arrays = [np.array(grad.values).reshape(grad.shape) for grad in grads if grad.values is not None]
     if len(arrays) < len(grads) or len({array.shape for array in arrays}) > 1:

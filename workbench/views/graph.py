@@ -15,7 +15,7 @@ from ..trace.states import EdgeState, NodeState, Place, TensorState
 from ..trace.values import Value, series
 from .lanes import Lanes
 from .relations import Relations, memory_details, shared_line, view_line, whose
-from .saying import label_of, trouble_of, value_detail, values_of
+from .saying import Sayings, label_of, text_of, trouble_of, value_detail, values_of
 
 _HEADINGS = {"forward": "Forward", "backward": "Backward"}
 
@@ -25,12 +25,14 @@ class Graph:
 
     def __init__(self, events: Iterable[Record]) -> None:
         events = list(events)
-        self._lanes = Lanes(events)
+        self._say = Sayings()
+        self._lanes = Lanes(events, self._say)
         self._relations = Relations(events, self._lanes)
         self._outputs: dict[str, list[int]] = {}
         named: dict[tuple[str, int], str | None] = {}  # (node or leaf, output) -> variable
         maker: dict[str, tuple[str, int]] = {}
         ends: dict[tuple[str, int], None] = {}
+        self._arriving: dict[str, dict[str, None]] = {}  # place -> the edges that gradients reach it by
         self._several: set[str] = set()  # nodes of more than one output
         self._twice: set[tuple[str, str]] = set()  # of two boxes that several edges join: (source, target)
         for event in events:
@@ -41,9 +43,13 @@ class Graph:
             if isinstance(event, NodeCreated):
                 edges = [edge.target for edge in event.edges if edge.target is not None]
                 self._twice |= {(source, event.node) for source, uses in Counter(edges).items() if uses > 1}
+                for index, edge in enumerate(event.edges):
+                    self._arriving.setdefault(edge.target or "", {})[f"{event.node}.{index}"] = None
                 self._several |= {edge.target for edge in event.edges if edge.target is not None and edge.output_nr}
             elif isinstance(event, BackwardStarted):
                 ends |= dict.fromkeys((root.node, root.output_nr) for root in event.roots)
+                for root in event.roots:
+                    self._arriving.setdefault(root.node, {})[f"{root.node}.seed{root.output_nr}"] = None
             elif isinstance(event, TensorShown):
                 ends[maker[event.tensor]] = None
         self._several |= {node for node, nr in (*maker.values(), *ends) if nr}
@@ -59,10 +65,10 @@ class Graph:
         for key in keys:
             if key in frame.nodes:
                 boxes += self._node(frame, key)
-                boxes += [_saved(frame, key, index) for index in range(len(frame.nodes[key].saved))]
+                boxes += [_saved(self._say, frame, key, index) for index in range(len(frame.nodes[key].saved))]
                 arrows += self._relations.of_node(frame, key)
                 for nr in self._outputs.get(key, ()):
-                    boxes.append(_output(frame, key, nr))
+                    boxes.append(_output(self._say, frame, key, nr))
                     arrows.append(self._seeding(frame, key, nr))
             elif key in frame.tensors:
                 role = frame.tensors[key].role
@@ -82,7 +88,7 @@ class Graph:
                 boxes += self._lanes.input(frame, source)
                 arrows.append(self._arrow(frame, key, source, edge.target, edge))
             elif edge.source in frame.nodes:
-                boxes.append(_output(frame, edge.source, edge.output_nr))
+                boxes.append(_output(self._say, frame, edge.source, edge.output_nr))
                 arrows.append(self._seeding(frame, edge.source, edge.output_nr))
         return boxes, arrows
 
@@ -107,12 +113,18 @@ class Graph:
         """Whether an output of a node has a box."""
         return id in self._outputs
 
+    def _arrived(self, frame: Frame, id: str) -> list[tuple[str, EdgeState]]:
+        """The edges by which gradients have come to a place."""
+        known = [(key, frame.edges[key]) for key in self._arriving.get(id, ()) if key in frame.edges]
+        return [(key, edge) for key, edge in known if edge.state != "idle"]
+
     def _node(self, frame: Frame, id: str) -> list[Box]:
         node = frame.nodes[id]
         output = node.outputs[0][0] if 0 in node.outputs else ""
         region = self._lanes.region(frame, node, output, "recorded")
-        details = (*_node_details(frame, node), *self._lanes.level_details(frame, output))
-        lines = _node_lines(frame, node)
+        waiting = self._arrived(frame, id) if node.state in ("pending", "ready") else []
+        details = (*_node_details(self._say, frame, node, waiting), *self._lanes.level_details(frame, output))
+        lines = _node_lines(self._say, frame, node)
         if node.tangent_of is not None:
             lines = (f"the tangent of {frame.called(node.tangent_of)}", *lines)
         kind = "function" if node.made.custom else "op"
@@ -121,7 +133,7 @@ class Graph:
         return [region, box] if region else [box]
 
     def _tensor(self, frame: Frame, id: str) -> list[Box]:
-        box, region = _tensor(frame, id), self._lanes.level_region(frame, id)
+        box, region = _tensor(self._say, frame, id), self._lanes.level_region(frame, id)
         box.details += tuple(self._lanes.level_details(frame, id))
         box.region = region.id if region else None
         return [region, box] if region else [box]
@@ -139,7 +151,8 @@ class Graph:
         if (edge.source, target) in self._twice and edge.differentiable:
             note.append(f"next_functions[{id.rpartition('.')[2]}] of {frame.called(target)}")
         if edge.state != "idle":
-            label = f"{label_of(edge.grad)}\nfor {label}" if label else label_of(edge.grad)
+            grad = self._say(label_of, edge.grad)
+            label = f"{grad}\nfor {label}" if label else grad
         kind = "edge" if edge.differentiable else "constant"
         return Arrow(id, source, target, kind, label, edge.state, note=", ".join(note))
 
@@ -148,15 +161,15 @@ class Graph:
         return f"output {edge.output_nr}" if edge.source in self._several else ""
 
 
-def _node_lines(frame: Frame, node: NodeState) -> tuple[str, ...]:
+def _node_lines(say: Sayings, frame: Frame, node: NodeState) -> tuple[str, ...]:
     results = [_result(frame, node, nr) for nr in sorted(node.outputs)]
     if len(results) == 1:
         ((name, value),) = results
-        return (f"{name}  {value.kind}", *values_of(value), *view_line(frame, node))
+        return (f"{name}  {value.kind}", *say(values_of, value), *view_line(frame, node))
     lines = []
     for name, value in results:
         start = f"{name} {value.shape} "
-        lines.append(start + value.text(line=TEXT_COLUMNS - len(start)))
+        lines.append(start + say(text_of, value, TEXT_COLUMNS - len(start)))
     return (*lines, *view_line(frame, node))
 
 
@@ -168,7 +181,9 @@ def _result(frame: Frame, node: NodeState, nr: int) -> tuple[str, Value]:
     return tensor.name or node.made.operation, tensor.value if own else value
 
 
-def _node_details(frame: Frame, node: NodeState) -> tuple[Detail, ...]:
+def _node_details(
+    say: Sayings, frame: Frame, node: NodeState, waiting: Iterable[tuple[str, EdgeState]]
+) -> tuple[Detail, ...]:
     made = node.made
     details = [*_error(node)]
     details += [Detail(_HEADINGS.get(code.name, code.name), "code", code.text) for code in made.code]
@@ -181,27 +196,24 @@ def _node_details(frame: Frame, node: NodeState) -> tuple[Detail, ...]:
         if arg.tensor is None:
             details.append(Detail("Input", "text", arg.text))
         else:
-            details.append(value_detail("Input", frame.called(arg.tensor), frame.tensors[arg.tensor].value))
-    details += [value_detail("Output", *_result(frame, node, nr)) for nr in sorted(node.outputs)]
+            details.append(say(value_detail, "Input", frame.called(arg.tensor), frame.tensors[arg.tensor].value))
+    details += [say(value_detail, "Output", *_result(frame, node, nr)) for nr in sorted(node.outputs)]
     details += memory_details(frame, node.outputs[0][0]) if 0 in node.outputs else []
     if node.freed:
         details.append(Detail("Saved", "text", "What was saved is freed: this node cannot run again."))
     elif not made.saved:
         details.append(Detail("Saved", "text", "Nothing: the backward needs no tensor of the forward."))
     else:
-        details += [value_detail("Saved", _saved_name(frame, node, i), value) for i, value in enumerate(node.saved)]
-    details += [value_detail("Gradient in", f"for output {nr}", grad) for nr, grad in enumerate(node.received)]
-    if node.state in ("pending", "ready"):
         details += [
-            value_detail(
-                "Gradient waiting", f"from {'outside' if edge.target is None else frame.called(edge.target)}", edge.grad
-            )
-            for edge in frame.edges.values()
-            if edge.source == made.node and edge.state != "idle"
+            say(value_detail, "Saved", _saved_name(frame, node, i), value) for i, value in enumerate(node.saved)
         ]
+    details += [say(value_detail, "Gradient in", f"for output {nr}", grad) for nr, grad in enumerate(node.received)]
+    for _, edge in waiting:
+        sender = "outside" if edge.target is None else frame.called(edge.target)
+        details.append(say(value_detail, "Gradient waiting", f"from {sender}", edge.grad))
     for _, edge in frame.edges_of(made.node):
         if edge.state != "idle":
-            details.append(value_detail("Gradient out", f"to {frame.called(edge.source)}", edge.grad))
+            details.append(say(value_detail, "Gradient out", f"to {frame.called(edge.source)}", edge.grad))
     return tuple(details)
 
 
@@ -214,7 +226,7 @@ def _saved_name(frame: Frame, node: NodeState, index: int) -> str:
     return f"{saved.name} ({variable})" if variable not in (None, saved.name) else saved.name
 
 
-def _saved(frame: Frame, id: str, index: int) -> Box:
+def _saved(say: Sayings, frame: Frame, id: str, index: int) -> Box:
     node = frame.nodes[id]
     saved, value = node.made.saved[index], node.saved[index]
     name = _saved_name(frame, node, index)
@@ -222,7 +234,7 @@ def _saved(frame: Frame, id: str, index: int) -> Box:
     if value is None:  # what a hook made of it is no tensor
         what = f"a hook keeps a {saved.packed.kept}" if saved.packed else "not recorded"
         return Box(f"{id}.saved{index}", "saved", title, (what,), "freed" if node.freed else "idle", holder=id)
-    lines: tuple[str, ...] = (value.kind, value.text(line=CHIP_COLUMNS))
+    lines: tuple[str, ...] = (value.kind, say(text_of, value, CHIP_COLUMNS))
     state, note = "idle", f"Kept at version {saved.version} for the backward of {node.made.name}."
     if node.freed:
         state, lines = "freed", (value.kind,)
@@ -231,52 +243,52 @@ def _saved(frame: Frame, id: str, index: int) -> Box:
         state, lines = "error", (*lines, "written since it was saved")
         now = frame.tensors[saved.tensor].version
         note = f"Kept at version {saved.version}, but written since: it is at version {now} now."
-    details = (value_detail("Value", name, value), Detail("What becomes of it", "text", note))
+    details = (say(value_detail, "Value", name, value), Detail("What becomes of it", "text", note))
     who = whose(frame, id, saved.tensor)
     return Box(f"{id}.saved{index}", "saved", title, lines, state, holder=id, details=details, note=who)
 
 
-def _tensor(frame: Frame, id: str) -> Box:
+def _tensor(say: Sayings, frame: Frame, id: str) -> Box:
     tensor = frame.tensors[id]
     leaf = tensor.role == "leaf"
-    lines = [tensor.value.kind, *values_of(tensor.value), *shared_line(frame, id)]
+    lines = [tensor.value.kind, *say(values_of, tensor.value), *shared_line(frame, id)]
     if not leaf:
         lines.append("no gradient needed")
     elif tensor.grad is not None:
-        lines += [f"grad {tensor.grad.text(line=TEXT_COLUMNS - 5)}", *trouble_of(tensor.grad)]
+        lines += [f"grad {say(text_of, tensor.grad, TEXT_COLUMNS - 5)}", *trouble_of(tensor.grad)]
     return Box(
         id,
         "leaf" if leaf else "constant",
         tensor.name or ("leaf" if leaf else "constant"),
         tuple(lines),
         tensor.state,
-        details=(*_tensor_details(tensor, leaf), *memory_details(frame, id)),
+        details=(*_tensor_details(say, tensor, leaf), *memory_details(frame, id)),
     )
 
 
-def _tensor_details(tensor: TensorState, leaf: bool) -> tuple[Detail, ...]:
+def _tensor_details(say: Sayings, tensor: TensorState, leaf: bool) -> tuple[Detail, ...]:
     name = tensor.name or ""
-    details = [*_error(tensor), value_detail("Value", name, tensor.value)]
+    details = [*_error(tensor), say(value_detail, "Value", name, tensor.value)]
     if not leaf:
         return (*details, Detail("Grad", "text", "None is computed: it does not require grad."))
-    details += [value_detail("Gradient in", "", grad) for grad in tensor.received]
+    details += [say(value_detail, "Gradient in", "", grad) for grad in tensor.received]
     if tensor.grad is None:
         return (*details, Detail("Grad", "text", "None: no backward has added to it yet."))
-    return (*details, value_detail("Grad", f"{name}.grad" if name else "grad", tensor.grad))
+    return (*details, say(value_detail, "Grad", f"{name}.grad" if name else "grad", tensor.grad))
 
 
 def _output_id(node: str, nr: int) -> str:
     return f"{node}.out{nr}"
 
 
-def _output(frame: Frame, id: str, nr: int) -> Box:
+def _output(say: Sayings, frame: Frame, id: str, nr: int) -> Box:
     node, seed = frame.nodes[id], frame.edges.get(f"{id}.seed{nr}")
     known = nr in node.outputs
-    details = [value_detail("Value", *_result(frame, node, nr))] if known else []
+    details = [say(value_detail, "Value", *_result(frame, node, nr))] if known else []
     lines: tuple[str, ...] = ()
     if seed is not None:
-        details.append(value_detail("Seed", "the gradient backward starts with", seed.grad))
-        lines = ("no seed" if seed.grad is None else f"seed {seed.grad.text(line=TEXT_COLUMNS - 5)}",)
+        details.append(say(value_detail, "Seed", "the gradient backward starts with", seed.grad))
+        lines = ("no seed" if seed.grad is None else f"seed {say(text_of, seed.grad, TEXT_COLUMNS - 5)}",)
     title = (frame.variable(node.outputs[nr][0]) if known else None) or "output"
     state = "done" if seed is not None else "idle"
     return Box(_output_id(id, nr), "output", title, lines, state, details=tuple(details))

@@ -11,7 +11,7 @@ from ..trace.facts import Record, TensorSeen
 from ..trace.frame import Frame
 from ..trace.levels import LevelEntered, OperationRan, TangentPushed, above
 from ..trace.states import NodeState, OperationState
-from .saying import value_detail, values_of
+from .saying import Sayings, text_of, value_detail, values_of
 
 _ORDERS = {2: "second", 3: "third", 4: "fourth", 5: "fifth"}
 
@@ -19,8 +19,9 @@ _ORDERS = {2: "second", 3: "third", 4: "fourth", 5: "fifth"}
 class Lanes:
     """Where things stand that exist at several levels: each operation once, in the box of its node if it has one."""
 
-    def __init__(self, events: Iterable[Record]) -> None:
+    def __init__(self, events: Iterable[Record], say: Sayings) -> None:
         events = list(events)
+        self._say = say
         self._above = above(events)
         self._maker: dict[str, str] = {}  # tensor -> node or operation
         self._seen: dict[str, TensorSeen] = {}
@@ -88,8 +89,8 @@ class Lanes:
         for output in made.outputs:
             tensor = frame.tensors[output]
             name = f"{tensor.name}  " if tensor.name else ""
-            lines += [f"{name}{tensor.value.kind}", *values_of(tensor.value)]
-            details.append(value_detail("Output", tensor.name or made.name, tensor.value))
+            lines += [f"{name}{tensor.value.kind}", *self._say(values_of, tensor.value)]
+            details.append(self._say(value_detail, "Output", tensor.name or made.name, tensor.value))
         details += self.level_details(frame, made.outputs[0])
         details.append(Detail("Graph", "text", "It has no node: nothing at its level asks for gradients."))
         kind = "function" if made.custom else "plain"
@@ -101,8 +102,8 @@ class Lanes:
         if id not in frame.tensors or frame.tensors[id].role is not None:
             return []
         tensor = frame.tensors[id]
-        lines = (tensor.value.kind, *values_of(tensor.value))
-        details = (value_detail("Value", tensor.name or "", tensor.value), *self.level_details(frame, id))
+        lines = (tensor.value.kind, *self._say(values_of, tensor.value))
+        details = (self._say(value_detail, "Value", tensor.name or "", tensor.value), *self.level_details(frame, id))
         kind = "constant" if tensor.level is None else "input"
         return [Box(id, kind, frame.variable(id) or kind, lines, details=details)]
 
@@ -114,11 +115,11 @@ class Lanes:
             return [], [Arrow(f"{id}.beside", own, tangent.node, "beside")]
         what = pushed.name if pushed else frame.variable(id) or "input"
         details = [Detail(code.name.capitalize(), "code", code.text) for code in pushed.code] if pushed else []
-        details.append(value_detail("Tangent", f"of {what}", tangent.value))
+        details.append(self._say(value_detail, "Tangent", f"of {what}", tangent.value))
         details += self.level_details(frame, id, tangent=True)
         formula = [code.text for code in pushed.code if code.name == "tangent"] if pushed else []
         norm = f"‖{tangent.value.norm:.3g}‖"
-        text = tangent.value.text(line=TEXT_COLUMNS - len(norm) - 2)
+        text = self._say(text_of, tangent.value, TEXT_COLUMNS - len(norm) - 2)
         lines = [*formula, tangent.value.kind, f"{text}  {norm}" if tangent.value.shape else text]
         region = self._region_of(frame, own)
         box = Box(f"{id}.tangent", "tangent", f"tangent of {what}", tuple(lines), region=region, details=tuple(details))

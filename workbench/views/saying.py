@@ -3,10 +3,34 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 from ..scene.metric import LABEL_COLUMNS, TEXT_COLUMNS
 from ..scene.model import Detail
 from ..trace.values import Value
+
+_MOST = 20_000  # sayings kept
+_Said = TypeVar("_Said")
+
+
+class Sayings:
+    """What was said of values, each once: a box is drawn again whenever something about it changes.
+
+    `say(values_of, value)` is `values_of(value)`. A value is known by its identity: equal ones may read differently,
+    as 0.0 and -0.0 do.
+    """
+
+    def __init__(self) -> None:
+        self._kept: dict[tuple[Any, ...], tuple[tuple[Any, ...], Any]] = {}
+
+    def __call__(self, say: Callable[..., _Said], *args: Any) -> _Said:
+        key = (say, *[id(arg) if arg.__class__ is Value else arg for arg in args])
+        if key not in self._kept:
+            if len(self._kept) >= _MOST:  # a stepper's picture lives as long as it is looked at
+                self._kept.clear()
+            self._kept[key] = args, say(*args)  # as long as a value is kept, its identity is no other's
+        return self._kept[key][1]
 
 
 def sentence_of(text: str) -> str:
@@ -23,6 +47,11 @@ def label_of(grad: Value | None) -> str:
         norm = f"‖{grad.norm:.3g}‖"
         text += f"  {norm}" if len(text) + len(norm) + 2 <= LABEL_COLUMNS else f"\n{norm}"
     return "\n".join([text, *trouble_of(grad)])
+
+
+def text_of(value: Value, line: int) -> str:
+    """A value on a line of so many characters."""
+    return value.text(line=line)
 
 
 def values_of(value: Value) -> list[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from typing import Any, Protocol
 
 from ..scene.model import Arrow, Box, Scene, Step, changed
@@ -52,10 +52,16 @@ def tell(trace: Timeline, view: View) -> Storyboard:
         drawn = view.draw(frame, frame.touched)
         step.boxes = differences(drawn[0], now, boxes)
         step.arrows = differences(drawn[1], now, arrows)
-        step.cursor = asdict(frame.cursor) if frame.cursor else None
+        step.cursor = cursor_of(frame)
         step.focus = view.focus(frame)
         steps.append(step)
     return Storyboard(Scene(view.title, boxes, arrows), steps or [Step(NOTHING)], view.title)
+
+
+def cursor_of(frame: Frame) -> dict[str, Any] | None:
+    """The line of the user's code that the frame has come to."""
+    line = frame.cursor
+    return None if line is None else {"file": line.file, "line": line.line, "text": line.text}
 
 
 def caption_of(events: Sequence[Record], frame: Frame, higher: Mapping[str, str], view: View) -> str:

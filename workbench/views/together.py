@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import asdict
 from typing import Any
 
 from ..scene.model import Arrow, Box, Scene, Step
@@ -16,10 +15,10 @@ from ..trace.levels import LevelEntered, OperationRan, TangentPushed, above
 from ..trace.timeline import Timeline
 from ..trace.values import said, series
 from .contents import Links
-from .cut import Cut, counted
+from .cut import Cut, Drawn, counted
 from .graph import Graph
 from .grouping import MOST, Group, grouped
-from .telling import NOTHING, caption_of, differences, tell
+from .telling import NOTHING, caption_of, cursor_of, differences, tell
 
 LARGE = 150  # nodes: a graph of more is told closed
 _INSIDES = 300  # boxes in all the insides that are told along with a closed graph
@@ -42,12 +41,13 @@ def tell_grouped(trace: Timeline, view: Graph, opened: Collection[str] | str | N
     names = [opened] if isinstance(opened, str) else opened or ()
     open_now = {group.id for group in groups} if small else _opened(groups, names)
     links = Links(events, whole)
-    tellers = [_Teller(Cut(view, links, open_now), view.title)]
+    drawn = Drawn(view)
+    tellers = [_Teller(Cut(view, drawn, links, open_now), view.title)]
     for group in [] if small else _told_along(groups, open_now):
         path = [each.id for each in group.path if each.id]
         title = " › ".join([view.title, *(each.title for each in group.path if each.id)])
-        tellers.append(_Teller(Cut(view, links, path, group), title, group.id))
-    _tell(trace, tellers, view, links)
+        tellers.append(_Teller(Cut(view, drawn, links, path, group), title, group.id))
+    _tell(trace, tellers, view, drawn, links)
     insides = {teller.group: teller.storyboard() for teller in tellers[1:] if teller.steps}
     return tellers[0].storyboard(insides)
 
@@ -105,7 +105,7 @@ class _Teller:
         self.touched = {}
         step.boxes = differences(drawn[0], self._now, self._boxes)
         step.arrows = differences(drawn[1], self._now, self._arrows)
-        step.cursor = asdict(frame.cursor) if frame.cursor else None
+        step.cursor = cursor_of(frame)
         step.focus = self.cut.focus(frame)
         self.steps.append(step)
         return step
@@ -116,7 +116,7 @@ class _Teller:
         return Storyboard(scene, self.steps or [Step(NOTHING)], self.title, insides or {})
 
 
-def _tell(trace: Timeline, tellers: Sequence[_Teller], view: Graph, links: Links) -> None:
+def _tell(trace: Timeline, tellers: Sequence[_Teller], view: Graph, drawn: Drawn, links: Links) -> None:
     """Go through the trace once, and make each picture's steps where they end."""
     whole, insides = tellers[0], tellers[1:]
     events, stops = trace.events, trace.steps
@@ -145,6 +145,7 @@ def _tell(trace: Timeline, tellers: Sequence[_Teller], view: Graph, links: Links
     frame, higher = Frame(), above(events)
     for stop, part in enumerate(parts):
         frame.touched = {}
+        drawn.forget()
         ends = ending.get(stop, [])
         caption = ""
         if any(first == stop for _, first in ends):
