@@ -57,10 +57,14 @@ class Describer:
             self._raw.append(("entered", serial, level.kind, level.number, level.size, heard, line))
         return serial
 
-    def _copies(self, grads: Any) -> tuple[Any, ...]:
-        if len(grads) == 1:
-            return (self._copy(grads[0]),)
-        return tuple([self._copy(grad) for grad in grads])
+    def _copies(self, grads: Any, known: dict[int, tuple[Any, Any]] | None = None) -> tuple[Any, ...]:
+        if not known:
+            return tuple([self._copy(grad) for grad in grads])
+        copies = []
+        for grad in grads:
+            its, copy = known.get(id(grad), (_nothing, None))
+            copies.append(copy if its() is grad is not None else self._copy(grad))
+        return tuple(copies)
 
     def _describe(self, tensor: Any, found: dict[int, Any]) -> int:
         """Put down a tensor as it is now."""
@@ -73,14 +77,17 @@ class Describer:
             node, nr = self._unlinked.get(serial, (None, 0))
             grad = self._copy(tensor.grad)
         level = below = None
-        if hasattr(tensor, "_level"):
+        if not hasattr(tensor, "_level"):
+            value = kept(tensor._array, self._limit)
+        else:
+            value = self._whole(tensor)
             level, under = self._level(tensor._level), tensor._value
             while hasattr(under, "_level") and tag(under) not in self._tensors:
                 under = under._value
             below = tag(under) if tag(under) in self._tensors else None
         found[serial] = (
             serial,
-            self._copy(tensor),
+            value,
             tensor._version,
             tensor.requires_grad,
             node,
@@ -245,6 +252,10 @@ class Describer:
 
     def _repeats(self, node: Any, begins: bool) -> None:
         self._repeating = max(0, self._repeating + (1 if begins else -1))
+
+
+def _nothing() -> None:
+    """A weak reference to nothing."""
 
 
 def maker_of(tensor: Any) -> Any:

@@ -8,6 +8,8 @@ from itertools import islice
 from types import FrameType
 from typing import Any
 
+import numpy as np
+
 from ..events import listeners, next_tag, tag
 from .caller import line_of, user_frame, user_frames, variables
 from .describing import Describer, maker_of, scope_of
@@ -27,6 +29,10 @@ class Hearer(Describer):
         self._open: list[int] = []  # the levels in force, as far as they were heard to begin
         self._pushing: list[tuple[int, int | None]] = []  # the numbers of levels where tangents are being computed
         self._running = False  # whether a node is
+        # What was put down of the arrays that a node has just sent: none of the user's code comes between that and
+        # their arrival, so they need not be summed up again. And of what is about to be a leaf's gradient.
+        self._sent: dict[int, tuple[weakref.ref[Any], Any]] = {}
+        self._arrived: Any = None
 
     def look_up(self, frame: FrameType | None) -> None:
         """Learn which of a frame's variables hold tensors; one tensor keeps the first name found."""
@@ -100,6 +106,7 @@ class Hearer(Describer):
         )
 
     def _backward(self, task: Any) -> None:
+        self._sent, self._arrived = {}, None
         self._tasks.add(tag(task))
         self._going.append(weakref.ref(task))
         found: dict[int, tuple[Any, ...]] = {}
@@ -118,18 +125,41 @@ class Hearer(Describer):
 
     def _run(self, task: Any, node: Any, grads: Any) -> None:
         self._running = True
-        self._raw.append(("run", task._tag, self._serial(node), self._copies(grads or ())))
+        extra = node.extra
+        if extra is not None and (extra.tensor_hooks or extra.pre_hooks):
+            self._sent = {}
+        copies = self._copies(grads or (), self._sent)
+        serial = tag(node)
+        if serial not in self._nodes and hasattr(node, "variable"):
+            serial = tag(node.variable)
+            self._arrive(node.variable, grads, copies)
+        self._raw.append(("run", task._tag, serial, copies))
 
     def _ran(self, task: Any, node: Any, grads: Any) -> None:
         self._running = False
-        self._raw.append(("ran", task._tag, node._tag, self._copies(grads)))
+        copies = self._copies(grads)
+        self._sent = {
+            id(grad): (weakref.ref(grad), copy)
+            for grad, copy in zip(grads, copies, strict=True)
+            if type(copy) is tuple and type(grad) is np.ndarray
+        }
+        self._raw.append(("ran", task._tag, node._tag, copies))
+
+    def _arrive(self, leaf: Any, grads: Any, copies: tuple[Any, ...]) -> None:
+        """What arrives at a leaf is its `.grad` afterwards, if it has none yet."""
+        meta = leaf._meta
+        if leaf.grad is not None or meta is not None and meta.post_accumulate:
+            self._sent = {}  # written in place, or by a hook
+        elif copies and type(copies[0]) is tuple and grads[0].dtype == leaf._array.dtype:
+            self._arrived = copies[0]
 
     def _freed(self, node: Any) -> None:
         if tag(node) in self._nodes:
             self._raw.append(("freed", node._tag))
 
     def _accumulated(self, task: Any, node: Any, variable: Any) -> None:
-        self._raw.append(("accumulated", tag(task), variable._tag, self._copy(variable.grad)))
+        arrived, self._arrived = self._arrived, None
+        self._raw.append(("accumulated", tag(task), variable._tag, arrived or self._copy(variable.grad)))
 
     def _captured(self, task: Any, node: Any, output_nr: int, grad: Any) -> None:
         self._raw.append(("captured", tag(task), self._serial(node), output_nr, self._copy(grad)))

@@ -52,7 +52,8 @@ class LineRecorder(Recorder):
 
     def called(self, frame: FrameType) -> None:
         """Note which method begins."""
-        self._turn("called")
+        if len(self._raw) >= self._room:
+            self._turn("called")
         cls, method = self._codes[frame.f_code] or (object, "")
         call = self._calls[frame] = _Call(next_tag(), _ctx(frame))
         number = node = None
@@ -76,7 +77,6 @@ class LineRecorder(Recorder):
         returned = () if error is not None else tuple([self._held("", each) for each in several])
         words = "" if error is None else f"{type(error).__name__}: {error}"
         self._raw.append(("ended", call.serial, variables, ctx, returned, words))
-        self._let_go()
 
     def _is_at_rest(self) -> bool:
         return not self._calls and super()._is_at_rest()

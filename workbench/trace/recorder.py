@@ -45,22 +45,20 @@ class Recorder(Hearer):
         self._named = 0
         self._gone = 0  # records that were let go
         self._chapters = [Chapter(0, 0, self._tensors)]
-        self._forgets, self._last = last is not None, sys.maxsize if last is None else last
-        self._full = 1 + self._last // 4
+        self._last = sys.maxsize if last is None else last
+        self._room = self._full = 1 + self._last // 4  # raw tuples until it has to look at them, and in this chapter
 
     def __call__(self, event: Event) -> None:
         kind = event[0]
         # A task that began before anybody listened stays unheard: its graph is not known.
         if kind not in _OF_A_TASK or getattr(event[1], "_tag", None) in self._tasks:
-            if self._forgets:
+            if len(self._raw) >= self._room:
                 self._turn(kind)
-                HEAR[kind](self, *event[1:])
-                self._let_go()
-            else:
-                HEAR[kind](self, *event[1:])
+            HEAR[kind](self, *event[1:])
 
     def records(self, count: int | None = None) -> list[Record]:
         """Everything heard so far, or up to when `count` was this number: nothing, if all that was let go."""
+        self._let_go()
         if len(self._names) != self._named:  # a name belongs to its tensor from the beginning
             self._reader, self._named = Reader(self._names), len(self._names)
         records = self._reader.read(self._raw)
@@ -93,18 +91,25 @@ class Recorder(Hearer):
     # The last events only.
 
     def _turn(self, kind: str) -> None:
-        """Begin another chapter, if this is long enough and the next event a good one to begin with."""
+        """Let old chapters go; begin another, if this is long enough and the next event a good one to begin with."""
+        self._let_go()
+        if self._is_full(kind):
+            self._begin()
+        self._room = min(max(len(self._raw), self._chapters[-1].begin + self._full), self._last)
+
+    def _is_full(self, kind: str) -> bool:
         begin = self._chapters[-1].begin
         size = len(self._raw) - begin
         if size < self._full or not self._is_at_rest():
-            return
+            return False
         if size < self._last // 2 and not (kind in ("created", "entered", "called") and self._is_over()):
-            return
+            return False
         # Of a large graph all nodes may have to be put down again: not more often than as many others were.
         again = 2 * sum([each[0] == "created" and each[4] for each in self._raw[begin:]])
-        if size < again:
-            self._full = again
-            return
+        self._full = max(self._full, again)
+        return size >= again
+
+    def _begin(self) -> None:
         self._before = [chapter.tensors for chapter in self._chapters]
         self._nodes, self._tensors, self._levels, self._tasks = set(), set(), set(), set()
         self._chapters.append(Chapter(len(self._raw), next_tag(), self._tensors))

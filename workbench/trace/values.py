@@ -98,15 +98,21 @@ class Value:
 
 def _summary(array: Any) -> tuple[float, float | None, float | None, float | None, int]:
     """The norm; of the finite values the least, the largest and the mean; and how many others there are."""
-    flat = array.ravel().astype(np.float64, copy=False)
+    flat = array.ravel()
+    if flat.dtype != np.float64:
+        flat = flat.astype(np.float64)
     # Unlike `dot` it never warns; of a longer part threads would be asked for, which takes longer where all are busy.
-    parts = [flat] if flat.size <= _PART else [flat[at : at + _PART] for at in range(0, flat.size, _PART)]
-    squares = sum([float(np.vdot(part, part)) for part in parts])
+    size = flat.size
+    if size <= _PART:
+        squares = float(np.vdot(flat, flat))
+    else:
+        parts = [flat[at : at + _PART] for at in range(0, size, _PART)]
+        squares = sum([float(np.vdot(part, part)) for part in parts])
     if _TINY < squares < _HUGE:  # then all are finite, and no square that counts is out of range
         low, high = flat.item(flat.argmin()), flat.item(flat.argmax())
-        return math.sqrt(squares), low, high, float(np.add.reduce(flat)) / flat.size, 0
+        return math.sqrt(squares), low, high, float(np.add.reduce(flat)) / size, 0
     finite = flat if np.isfinite(flat).all() else flat[np.isfinite(flat)]
-    others = flat.size - finite.size
+    others = size - finite.size
     with np.errstate(all="ignore"):
         peak = np.abs(flat).max(initial=0.0)
         # Scaled by the largest value, so that the squares of huge and tiny values stay in range.
