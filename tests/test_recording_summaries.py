@@ -70,6 +70,7 @@ LINES = (
     "torch.utils.checkpoint.checkpoint(lambda z: z + b, a, use_reentrant=True).sum().backward()",
     "a.grad = b.detach().clone(); (a + b).sum().backward()",
     "a.data = a.data + 1",
+    "h = a + b; a.requires_grad_(False); (h * 2.0).sum().backward(); a.requires_grad_(True)",
 )
 
 

@@ -1,29 +1,25 @@
-"""What a recorder puts down of each event, one method for each, and how it learns what things are called."""
+"""What a recorder puts down of each event: one method for each."""
 
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable, Iterable
-from itertools import islice
-from types import FrameType
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from ..events import listeners, next_tag, tag
-from .caller import line_of, user_frame, user_frames, variables
-from .describing import Describer, maker_of, scope_of
+from .caller import line_of, user_frame
+from .describing import maker_of, scope_of
+from .naming import Namer
 from .values import LIMIT
 
-_FRAMES = 6  # functions that one transformed function may lie in, and its variables be known
 
-
-class Hearer(Describer):
+class Hearer(Namer):
     """Hears the engine's events, and adds a raw tuple for each to what it has put down."""
 
     def __init__(self, limit: int = LIMIT) -> None:
         super().__init__(limit)
-        self._names: dict[int, str] = {}  # tensor -> variable
         self._tasks: set[int] = set()
         self._going: list[weakref.ref[Any]] = []  # the tasks that are not over
         self._open: list[int] = []  # the levels in force, as far as they were heard to begin
@@ -33,37 +29,6 @@ class Hearer(Describer):
         # their arrival, so they need not be summed up again. And of what is about to be a leaf's gradient.
         self._sent: dict[int, tuple[weakref.ref[Any], Any]] = {}
         self._arrived: Any = None
-
-    def look_up(self, frame: FrameType | None) -> None:
-        """Learn which of a frame's variables hold tensors; one tensor keeps the first name found."""
-        if frame is not None:
-            self._learn(variables(frame))
-
-    def _learn(self, named: Iterable[tuple[str, Any]]) -> None:
-        found: dict[int, tuple[Any, ...]] = {}
-        for name, thing in named:
-            if name.startswith("_") or not hasattr(type(thing), "_array"):
-                continue
-            serial = tag(thing)
-            self._names.setdefault(serial, name)
-            maker = maker_of(thing)
-            if serial not in self._tensors and maker is not None and tag(maker) in self._nodes:
-                self._describe(thing, found)
-        if found:
-            self._raw.append(("found", tuple(found.values())))
-
-    def _learn_names(self) -> None:
-        """Inside a transform a variable is gone before anybody else asks for its name.
-
-        What a named tensor stands for has that name too, if it has none of its own.
-        """
-        held = [pair for frame in islice(user_frames(), _FRAMES) for pair in variables(frame)]
-        named = [(name, thing) for name, thing in held if hasattr(type(thing), "_level") and name[0] != "_"]
-        for name, tensor in named:
-            self._names.setdefault(tag(tensor), name)
-        for name, tensor in named:
-            while hasattr(tensor := tensor._value, "_level"):
-                self._names.setdefault(tag(tensor), name)
 
     # One method for each event.
 
@@ -158,8 +123,10 @@ class Hearer(Describer):
             self._raw.append(("freed", node._tag))
 
     def _accumulated(self, task: Any, node: Any, variable: Any) -> None:
-        arrived, self._arrived = self._arrived, None
-        self._raw.append(("accumulated", tag(task), variable._tag, arrived or self._copy(variable.grad)))
+        grad = variable.grad
+        copy = self._arrived if self._arrived is not None and grad is not None else self._copy(grad)
+        self._arrived = None
+        self._raw.append(("accumulated", tag(task), variable._tag, copy))
 
     def _captured(self, task: Any, node: Any, output_nr: int, grad: Any) -> None:
         self._raw.append(("captured", tag(task), self._serial(node), output_nr, self._copy(grad)))

@@ -1,0 +1,54 @@
+"""How a recorder learns what the user's variables call the tensors."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import islice
+from types import FrameType
+from typing import Any
+
+from ..events import tag
+from .caller import user_frames, variables
+from .describing import Describer, maker_of
+from .values import LIMIT
+
+_FRAMES = 6  # functions that one transformed function may lie in, and its variables be known
+
+
+class Namer(Describer):
+    """Notes the first name found of each tensor."""
+
+    def __init__(self, limit: int = LIMIT) -> None:
+        super().__init__(limit)
+        self._names: dict[int, str] = {}  # tensor -> variable
+
+    def look_up(self, frame: FrameType | None) -> None:
+        """Learn which of a frame's variables hold tensors; one tensor keeps the first name found."""
+        if frame is not None:
+            self._learn(variables(frame))
+
+    def _learn(self, named: Iterable[tuple[str, Any]]) -> None:
+        found: dict[int, tuple[Any, ...]] = {}
+        for name, thing in named:
+            if name.startswith("_") or not hasattr(type(thing), "_array"):
+                continue
+            serial = tag(thing)
+            self._names.setdefault(serial, name)
+            maker = maker_of(thing)
+            if serial not in self._tensors and maker is not None and tag(maker) in self._nodes:
+                self._describe(thing, found)
+        if found:
+            self._raw.append(("found", tuple(found.values())))
+
+    def _learn_names(self) -> None:
+        """Inside a transform a variable is gone before anybody else asks for its name.
+
+        What a named tensor stands for has that name too, if it has none of its own.
+        """
+        held = [pair for frame in islice(user_frames(), _FRAMES) for pair in variables(frame)]
+        named = [(name, thing) for name, thing in held if hasattr(type(thing), "_level") and name[0] != "_"]
+        for name, tensor in named:
+            self._names.setdefault(tag(tensor), name)
+        for name, tensor in named:
+            while hasattr(tensor := tensor._value, "_level"):
+                self._names.setdefault(tag(tensor), name)
