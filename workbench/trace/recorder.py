@@ -19,6 +19,7 @@ from .records import Record
 from .values import LIMIT
 
 _OF_A_TASK = frozenset(("run", "ran", "accumulated", "captured", "finished"))
+_BEGINS = ("created", "entered", "called", "pushing")
 _ENDS = ("finished", "left", "failed")  # after these, and what is written then, something new begins
 
 
@@ -102,7 +103,7 @@ class Recorder(Hearer):
         size = len(self._raw) - begin
         if size < self._full or not self._is_at_rest():
             return False
-        if size < self._last // 2 and not (kind in ("created", "entered", "called") and self._is_over()):
+        if size < self._last // 2 and not (kind in _BEGINS and self._is_over()):
             return False
         # Of a large graph all nodes may have to be put down again: not more often than as many others were.
         again = 2 * sum([each[0] == "created" and each[4] for each in self._raw[begin:]])
@@ -117,7 +118,8 @@ class Recorder(Hearer):
 
     def _is_at_rest(self) -> bool:
         """Whether nothing is going on whose parts belong together."""
-        busy = self._open or self._pushing or self._repeating
+        # Tangents of dual tensors are no hindrance: an error may have ended that without a word.
+        busy = self._open or self._repeating or any([level for _, level in self._pushing])
         return not busy and all(task() is None for task in self._going)
 
     def _is_over(self) -> bool:
