@@ -92,3 +92,14 @@ def test_the_same_shapes_as_the_svg_face(view):
 def first(each):
     """Where a group's first shape begins, from the left."""
     return float(each[1]["shapes"][0]["numbers"][0] or 0)
+
+
+def test_details_say_in_words_what_a_box_of_a_chart_is():
+    with open_page() as page:
+        show(page, card().to_dict())
+        page.locator(".wb-kind-heading").first.click()
+        assert page.locator(".wb-panel-kind").inner_text() == "heading"
+        show(page, jacobian().to_dict())
+        page.locator(".wb-kind-cell").first.click()
+        assert page.locator(".wb-panel-kind").inner_text().startswith("number")
+        assert page.console_errors == []

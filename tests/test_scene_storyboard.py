@@ -35,7 +35,8 @@ def test_the_deltas_lead_to_every_step(sample):
 
 def test_the_dict_has_the_fields_the_player_reads():
     told = loss().to_dict()
-    assert told.keys() == {"format", "version", "title", "width", "height", "boxes", "arrows", "steps", "details"}
+    size = {"width", "height"}
+    assert told.keys() == {"format", "version", "title", *size, "boxes", "arrows", "steps", "details", "words"}
     assert (told["format"], told["version"]) == ("workbench-storyboard", 1)
     assert all(box.keys() == BOX and box["state"] == "future" for box in told["boxes"])
     assert all(arrow.keys() - {"left"} == ARROW and arrow["d"].startswith("M") for arrow in told["arrows"])

@@ -10,7 +10,7 @@ from typing import Any
 from .layout import Layout, laid_out
 from .metric import clean
 from .model import AROUND, FORMAT, VERSION, Box, Detail, Scene, Step
-from .shown import arrow_fields, box_fields, native
+from .shown import KIND_WORDS, STALE, STATE_WORDS, arrow_fields, box_fields, native
 from .sizes import largest
 
 
@@ -76,6 +76,9 @@ class Storyboard:
 
     def to_dict(self) -> dict[str, Any]:
         """The storyboard as JSON-native values, placed and with its texts fitted, as the player gets it."""
+        return self._told() | {"words": {"kinds": dict(KIND_WORDS), "states": STATE_WORDS | {"stale": STALE}}}
+
+    def _told(self) -> dict[str, Any]:
         layout, scene, said = self.layout, self.at(-1), _Details()
         boxes = {id: box_fields(box) | {"details": said.numbers(box)} for id, box in scene.boxes.items()}
         arrows = {id: arrow_fields(arrow, scene) for id, arrow in scene.arrows.items()}
@@ -123,7 +126,7 @@ class Storyboard:
                 }
                 | ({"when": step.when} if step.when else {})
             )
-        insides = {id: inside.to_dict() for id, inside in self.insides.items()}
+        insides = {id: inside._told() for id, inside in self.insides.items()}
         told |= {"steps": steps, "details": said.texts}
         told |= {} if self._start is None else {"start": self._start}
         return told | ({"insides": insides} if insides else {})

@@ -9,7 +9,8 @@
  * @typedef {{caption: string, phase: string, cursor: {file: string, line: number, text: string}|null,
  *            focus: string|null, boxes: Record<string, object>, arrows: Record<string, object>}} Step
  * @typedef {{format: string, version: number, title: string, width: number, height: number,
- *            boxes: Box[], arrows: Arrow[], steps: Step[]}} Storyboard
+ *            boxes: Box[], arrows: Arrow[], steps: Step[],
+ *            words: {kinds: Record<string, string>, states: Record<string, string>}}} Storyboard
  * @typedef {{boxes: Map<string, Box>, arrows: Map<string, Arrow>}} Items
  */
 
@@ -30,6 +31,8 @@ const CHART = {
   cell: [0, true], bar: [1, true], ghost: [1, true], event: [4, true], text: [0], heading: [0], line: [2], frame: [6],
   tick: [0, true],
 };
+/** The kinds of arrows that bring nothing into a box. */
+export const LOOSE = ["beside", "same"];
 const HEADS = [[8, 5.5], [6, 4.5], [8, 5.5], [10, 8.5], [12, 11.5]]; // an arrow's head by its weight
 
 export const build = (element, attributes, ...children) => {
@@ -70,7 +73,7 @@ function arrowParts(arrow) {
     svg("path.wb-line", { d: words(arrow.d) }),
     svg("path.wb-head", { d: `M${at(3, 0)}L${at(-long, half)}L${at(-long, -half)}Z` }),
   ];
-  if (arrow.kind === "beside") parts.pop();
+  if (LOOSE.includes(arrow.kind)) parts.pop();
   if (!arrow.label) return parts;
   const rows = words(arrow.label).split("\n");
   const width = Math.max(...rows.map(columns)) * CHARACTER + 12, height = rows.length * 16 + 4;
@@ -145,7 +148,9 @@ export function picture(storyboard, { boxes, arrows }) {
     if (item.kind === "region") titles.set(item, svg("g", { "aria-hidden": "true" }));
   }
   const viewBox = `0 0 ${width} ${height}`;
-  const root = svg("svg.wb-picture", { viewBox }, ...groups.values(), ...titles.values());
+  const depth = ({ kind, d }) => (kind === "region" ? 0 : kind === "same" ? 1 : d === undefined ? 2 : 3);
+  const ordered = [...groups.keys()].sort((a, b) => depth(a) - depth(b)).map((item) => groups.get(item));
+  const root = svg("svg.wb-picture", { viewBox }, ...ordered, ...titles.values());
   // What moves lies above: or the browser would paint everything again with each frame.
   const dots = svg("svg.wb-dots", { viewBox, "aria-hidden": "true" });
   const draw = (item) => {

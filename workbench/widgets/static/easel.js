@@ -6,17 +6,6 @@ import { button, icon, viewport } from "./window.js";
 /** @typedef {"auto"|"light"|"dark"|"projector"|"print"} Theme */
 /** @type {Theme[]} */
 const THEMES = ["auto", "light", "dark", "projector", "print"];
-/** Kinds and states in words, as in the other faces. */
-const KINDS = {
-  function: "custom Function", op: "operation", leaf: "leaf", constant: "constant", output: "output",
-  saved: "saved tensor", plain: "operation without a node", input: "input", tangent: "tangent", level: "level",
-  region: "part of the graph", group: "group",
-};
-const STATES = {
-  pending: "has part of its gradient", ready: "ready to run", running: "running now", done: "done",
-  freed: "freed", differs: "differs", error: "failed here",
-};
-const STALE = "out of date"; // a saved tensor does not fail: its node does
 const PANS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
 /** The keys that every picture has, after those of what plays it. */
 const COMMON_KEYS = [
@@ -41,7 +30,7 @@ function section({ heading, kind, body }) {
 }
 
 /** The panel that says everything about one box. @param {() => void} close @param {Detail[]} told by their numbers */
-function detailsPanel(close, told) {
+function detailsPanel(close, told, { kinds, states }) {
   const title = html("div.wb-panel-title"), what = html("div.wb-panel-kind");
   const sections = html("div"), shut = button("close", "Close details", close);
   const element = html("div.wb-details", { role: "group", "aria-label": "Details", tabindex: -1 },
@@ -51,8 +40,8 @@ function detailsPanel(close, told) {
   /** @param {Box} box */
   const show = (box) => {
     title.textContent = words(box.title);
-    const state = box.kind === "saved" && box.state === "error" ? STALE : STATES[box.state];
-    what.textContent = [KINDS[box.kind] ?? words(box.kind), state].filter(Boolean).join(" · ");
+    const state = states[box.kind === "saved" && box.state === "error" ? "stale" : box.state];
+    what.textContent = [kinds[box.kind], state].filter(Boolean).join(" · ");
     element.hidden = false;
     if (shown === box.details) return; // the same facts: what the reader scrolled to stays in sight
     shown = box.details;
@@ -63,14 +52,14 @@ function detailsPanel(close, told) {
   return { element, show };
 }
 
-/** What a box is found by, in small letters. @param {Box} box */
-export const findable = (box) => [box.title, KINDS[box.kind], ...list(box.lines)].join(" ").toLowerCase();
+/** What a box is found by, in small letters. @param {Box} box @param {Record<string, string>} kinds in words */
+export const findable = (box, kinds) => [box.title, kinds[box.kind], ...list(box.lines)].join(" ").toLowerCase();
 
 /**
  * The search for boxes by name or operation, among those that are there: marks them and goes from one to the next, and
  * into a group that has what is sought inside.
  */
-function finder(boxes, drawn, { see, leave, enter, inside = () => "" }) {
+function finder(boxes, drawn, kinds, { see, leave, enter, inside = () => "" }) {
   const label = "Find by name or operation";
   const field = html("input", { type: "search", "aria-label": label, placeholder: "name or operation" });
   const said = html("span.wb-hits", { role: "status" });
@@ -88,7 +77,7 @@ function finder(boxes, drawn, { see, leave, enter, inside = () => "" }) {
   };
   const search = () => {
     const before = hits[at], there = [...boxes.values()].filter((box) => wanted() && box.state !== "future");
-    hits = there.filter((box) => findable(box).includes(wanted()) || inside(box).includes(wanted()));
+    hits = there.filter((box) => findable(box, kinds).includes(wanted()) || inside(box).includes(wanted()));
     at = Math.max(0, hits.indexOf(before));
     mark();
   };
@@ -138,8 +127,9 @@ function finder(boxes, drawn, { see, leave, enter, inside = () => "" }) {
 /** Put a picture up in `el`. @param {HTMLElement} el @param {Storyboard} story @param {Items} items @param {Habits} habits */
 export function easel(el, story, items, { label, name = "", bar, below = [], keys = [], bound = {}, ...habits }) {
   const { boxes } = items, drawn = picture(story, items), view = viewport(drawn, words(story.title) || "Picture");
-  const { zoom, fit } = view, panel = detailsPanel(close, list(habits.details));
-  const find = finder(boxes, drawn, { ...habits, see: view.see,
+  const { zoom, fit } = view, said = { kinds: {}, states: {}, ...story.words };
+  const panel = detailsPanel(close, list(habits.details), said);
+  const find = finder(boxes, drawn, said.kinds, { ...habits, see: view.see,
     leave: (group) => (group ?? root).focus({ preventScroll: true }) });
   const dressing = button("theme", "Theme", () => wear(1), "Theme");
   const help = html("dl.wb-keys", {},

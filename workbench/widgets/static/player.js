@@ -6,7 +6,7 @@
  *            sought?: string}} Options
  */
 
-import { html, list, words } from "./drawing.js";
+import { LOOSE, html, list, words } from "./drawing.js";
 import { easel, findable } from "./easel.js";
 import { button, icon } from "./window.js";
 
@@ -134,7 +134,7 @@ function stage(el, storyboard, options = {}) {
     current = drawn.groups.get(boxes.get(step?.focus));
     current?.setAttribute("data-current", "");
     const state = step?.phase === "backward" ? "flowing" : "idle";
-    const moved = [...dirty].filter((item) => "d" in item && item.state === state);
+    const moved = [...dirty].filter((item) => "d" in item && item.state === state && !LOOSE.includes(item.kind));
     const reached = moved.flatMap((arrow) => [boxes.get(arrow.source), arrow]);
     view.keep(current ? [current, ...reached.map((item) => drawn.groups.get(item)).filter(Boolean)] : []);
     if (before < 0) return;
@@ -193,7 +193,7 @@ export function mount(el, storyboard, options = {}) {
   const show = (position, sought) => {
     const { board } = trail[trail.length - 1], inner = trail.length > 1;
     player?.destroy();
-    player = stage(el, board, { position, theme: options.theme, enter, inside, sought,
+    player = stage(el, inner ? { ...board, words: storyboard.words } : board, { position, theme: options.theme, enter, inside, sought,
       leave: inner ? () => leave(trail.length - 2) : undefined, moved: inner ? undefined : options.moved });
     if (!inner) return;
     const crumbs = trail.map(({ name }, i) => i < trail.length - 1
@@ -208,7 +208,7 @@ export function mount(el, storyboard, options = {}) {
     if (!Object.hasOwn(insides, box.id) || Object.hasOwn(found, box.id)) return found[box.id] ?? "";
     const boxes = list(insides[box.id].boxes), { x, y, w, h } = boxes.find(({ id }) => id === `${box.id}.frame`) ?? box;
     const own = boxes.filter((each) => each.x > x && each.x < x + w && each.y > y && each.y < y + h);
-    return (found[box.id] = own.map((each) => `${findable(each)} ${inside(each)}`).join(" "));
+    return (found[box.id] = own.map((each) => `${findable(each, storyboard.words?.kinds ?? {})} ${inside(each)}`).join(" "));
   }
   function enter(box, outer, sought) {
     if (!Object.hasOwn(insides, box.id)) return false;
