@@ -155,6 +155,16 @@ def test_large_arrays_have_pages_and_summaries_say_so():
     assert "1,001 values, of which only a summary was recorded" in " ".join(large["slot0"].lines) and not cells(large)
 
 
+def test_a_higher_limit_gives_every_page_of_a_larger_array():
+    with record(limit=10_000) as trace:
+        x = leaf(*np.arange(1200.0))
+        (x * x).sum().backward()
+    pages = [each for each in at(trace, 0)["slot0"].details if each.heading.startswith("Values")]
+    assert [each.heading for each in pages] == [f"Values, page {n} of 8" for n in range(1, 9)]
+    assert pages[-1].body.split()[-1].rstrip(".") == "1199"
+    assert all(grad.values for event in trace.events for grad in getattr(event, "grads", ()))
+
+
 def test_a_heat_map_of_several_dimensions_names_its_rows():
     with record() as trace:
         torch.tensor(np.arange(8.0).reshape(2, 2, 2), requires_grad=True).sin()

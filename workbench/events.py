@@ -22,6 +22,8 @@ The engine writes `if listeners: emit((kind, ...))` with its live objects:
 | `("pushing", op, args, outputs, level)` | tangents of `outputs` are about to be computed (no level: of dual tensors) |
 | `("pushed", op, outputs, tangents, operands, moved, level)` | they are; `moved`: the tangents of `operands` |
 | `("batched", op, args, outputs, level)` | an operation was run for the whole batch of `level` at once |
+| `("asks", task, node, kind, output_nr, hook, given)` | a hook is about to be called with `given` |
+| `("asked", task, node, given, returned)` | it returned |
 | `("failed", task or None, node or None, exception)` | an error leaves the engine |
 
 A tuple costs the hot path a tenth of what a readable record does; `workbench.trace` makes the records when
@@ -56,6 +58,17 @@ def emit(event: Event) -> None:
     except Exception as error:
         if listeners:  # else the last one has just left, in another thread
             _lost(event, error)
+
+
+def ask(kind: str, task: Any, node: Any, output_nr: int, hook: Callable[..., Any], *args: Any) -> Any:
+    """What a hook returns, listeners being told of it before and after.
+
+    It is on a "tensor" (the gradient of output `output_nr`), "before" or "after" the node, or on an "accumulated" leaf.
+    """
+    emit(("asks", task, node, kind, output_nr, hook, args[0]))
+    returned = hook(*args)
+    emit(("asked", task, node, args[0], returned))
+    return returned
 
 
 def _tell(listener: Callable[[Event], None], event: Event) -> None:

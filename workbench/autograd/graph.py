@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import threading
 import weakref
 from collections import namedtuple
@@ -131,7 +132,12 @@ def register_multi_grad_hook(
             fn(seen[1:])
             del task.kept[own]
 
-    handles = [t.register_hook(lambda g, i=i: arrived(i, g)) for i, t in enumerate(tensors)]
+    def at(index: int) -> Callable[[Tensor | None], None]:
+        hook = functools.partial(arrived, index)
+        hook.__wrapped__ = fn  # for whoever asks what it is
+        return hook
+
+    handles = [t.register_hook(at(i)) for i, t in enumerate(tensors)]
     return _Handles(handles)
 
 

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .. import errors
+from ..events import ask, listeners
 from .node import Extra, Node, extra_of, target_of
 from .tensor import Tensor, made_by, meta_of, wrap
 
@@ -135,14 +136,14 @@ def _replaced(hook: Any, grads: list[Tensor | None], returned: Any) -> list[Tens
     return list(returned)
 
 
-def run_tensor_hooks(node: Node, extra: Extra, grad: Any, as_tensors: bool) -> Any:
+def run_tensor_hooks(node: Node, extra: Extra, grad: Any, task: Any) -> Any:
     """A gradient as the hooks of the tensors it belongs to leave it."""
     grads = _tensors(grad if node.multi else [grad])
     if extra.cast is not None:
         grads = [g if g is None else g.to(extra.cast) for g in grads]
     for nr, hooks in (extra.tensor_hooks or {}).items():
         for hook in list(hooks.values()):
-            returned = hook(grads[nr])
+            returned = ask("tensor", task, node, nr, hook, grads[nr]) if listeners else hook(grads[nr])
             if returned is not None:
                 _check_value(hook, grads[nr], returned)
                 grads[nr] = returned
@@ -152,31 +153,33 @@ def run_tensor_hooks(node: Node, extra: Extra, grad: Any, as_tensors: bool) -> A
             meta = meta_of(t)
             g = grads[nr].clone()
             meta.grad = g if meta.grad is None else meta.grad + g
-    back = _back(grads, as_tensors)
+    back = _back(grads, task.tensors)
     return back if node.multi else back[0]
 
 
-def run_pre_hooks(node: Node, extra: Extra, grad: Any, as_tensors: bool) -> Any:
+def run_pre_hooks(node: Node, extra: Extra, grad: Any, task: Any) -> Any:
     """The gradients that come in at a node, as its pre-hooks leave them."""
     grads = _tensors(grad if node.multi else [grad])
     for hook in list(extra.pre_hooks.values()):
-        returned = hook(tuple(grads))
+        given = tuple(grads)
+        returned = ask("before", task, node, 0, hook, given) if listeners else hook(given)
         if returned is not None:
             grads = _replaced(hook, grads, returned)
-    back = _back(grads, as_tensors)
+    back = _back(grads, task.tensors)
     return back if node.multi else back[0]
 
 
-def run_post_hooks(node: Node, extra: Extra, out: Any, grad: Any, as_tensors: bool) -> Any:
+def run_post_hooks(node: Node, extra: Extra, out: Any, grad: Any, task: Any) -> Any:
     """The gradients a node gave, as its post-hooks leave them."""
     alone = node.arity == 1
     outs = [] if node.arity == 0 else _tensors([out] if alone else out)
     incoming = tuple(_tensors(grad if node.multi else [grad]))
     for hook in list(extra.post_hooks.values()):
-        returned = hook(tuple(outs), incoming)
+        given = tuple(outs), incoming
+        returned = ask("after", task, node, 0, hook, *given) if listeners else hook(*given)
         if returned is not None:
             outs = _replaced(hook, outs, returned)
     if node.arity == 0:
         return None
-    back = _back(outs, as_tensors)
+    back = _back(outs, task.tensors)
     return back[0] if alone else back

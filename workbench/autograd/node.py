@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .. import errors
+from ..events import ask, listeners
 from . import dtypes
 from .state import local
 from .tensor import Tensor, bump, meta_of, wrap
@@ -189,7 +190,8 @@ class AccumulateGrad(Node):
 
     def _tell(self, meta: Any) -> None:
         for hook in list(meta.post_accumulate.values()):
-            if hook(self.variable) is not None:
+            leaf, task = self.variable, local.modes.task
+            if (ask("accumulated", task, self, 0, hook, leaf) if listeners else hook(leaf)) is not None:
                 raise RuntimeError(errors.POST_ACCUMULATE_NONE)
 
 

@@ -187,7 +187,7 @@ class GraphTask:
                 if state.anomaly and state.check_nan and arity:
                     refuse_nan(node, [out] if arity == 1 else out)
                 if extra is not None and extra.post_hooks:
-                    out = run_post_hooks(node, extra, out, grad, tensors)
+                    out = run_post_hooks(node, extra, out, grad, self)
                 if arity == 0:
                     if listeners:
                         emit(("accumulated", self, node, node.variable))
@@ -275,11 +275,11 @@ class GraphTask:
             self._capture(node, grad)
             wanted = False
         if extra is not None and (extra.tensor_hooks or extra.retainers or extra.cast):
-            grad = run_tensor_hooks(node, extra, grad, self.tensors)
+            grad = run_tensor_hooks(node, extra, grad, self)
         if wanted:
             self._capture(node, grad)
         elif extra is not None and extra.pre_hooks:
-            grad = run_pre_hooks(node, extra, grad, self.tensors)
+            grad = run_pre_hooks(node, extra, grad, self)
         return not wanted, grad
 
     def _capture(self, node: Node, grad: Any) -> None:

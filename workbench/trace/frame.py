@@ -208,7 +208,7 @@ class Frame:
         while stack:
             id = stack.pop()
             place = self.place(id)
-            place.state, place.received, place.error, place.waiting = "idle", (), "", 0
+            place.state, place.received, place.error, place.waiting, place.hooked = "idle", (), "", 0, ()
             self.touch(id)
             if id not in self.nodes:
                 continue

@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 
 from ..events import listeners, next_tag, tag
-from .caller import line_of, user_frame
+from .caller import line_of, user_frame, variables
 from .describing import maker_of, scope_of
-from .naming import Namer
+from .guests import Host
 from .values import LIMIT
 
 
-class Hearer(Namer):
+class Hearer(Host):
     """Hears the engine's events, and adds a raw tuple for each to what it has put down."""
 
     def __init__(self, limit: int = LIMIT) -> None:
@@ -83,14 +83,19 @@ class Hearer(Namer):
         if targets is not None:
             targets = tuple(self._place(node, found) for node, _ in targets)
         frame = user_frame()
-        self.look_up(frame)
+        if frame is not None:
+            self._learn(variables(frame))
         if found:
             self._raw.append(("found", tuple(found.values())))
+        self._meet(getattr(task, "_waiting", ()))
         self._raw.append(("backward", tag(task), roots, targets, task.keep_graph, task.create_graph, line_of(frame)))
 
     def _run(self, task: Any, node: Any, grads: Any) -> None:
         self._running = True
         extra = node.extra
+        if extra is not None:
+            self._retain(task, node)
+            self._retaining = None
         if extra is not None and (extra.tensor_hooks or extra.pre_hooks):
             self._sent = {}
         copies = self._copies(grads or (), self._sent)
@@ -126,7 +131,8 @@ class Hearer(Namer):
         grad = variable.grad
         copy = self._arrived if self._arrived is not None and grad is not None else self._copy(grad)
         self._arrived = None
-        self._raw.append(("accumulated", tag(task), variable._tag, copy))
+        after = self._take_after(variable._tag) if self._after else ()
+        self._raw += [("accumulated", tag(task), variable._tag, after[0][4][0] if after else copy), *after]
 
     def _captured(self, task: Any, node: Any, output_nr: int, grad: Any) -> None:
         self._raw.append(("captured", tag(task), self._serial(node), output_nr, self._copy(grad)))
@@ -138,6 +144,8 @@ class Hearer(Namer):
     def _end(self, task: Any) -> None:
         self._running = False
         self._going = [each for each in self._going if each() not in (task, None)]
+        if task is not None:
+            self._let_guests_go(task)
 
     def _wrote(self, tensor: Any, name: str) -> None:
         found: dict[int, tuple[Any, ...]] = {}
@@ -248,6 +256,8 @@ HEAR: dict[str, Callable[..., None]] = {
     "backward": Hearer._backward,
     "run": Hearer._run,
     "ran": Hearer._ran,
+    "asks": Hearer._asks,
+    "asked": Hearer._asked,
     "freed": Hearer._freed,
     "accumulated": Hearer._accumulated,
     "captured": Hearer._captured,

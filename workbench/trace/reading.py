@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import linecache
 import re
 import textwrap
 from collections.abc import Sequence
@@ -20,8 +19,8 @@ from .backward import (
     SavedFreed,
 )
 from .building import EventsLetGo, NodeCreated, TensorsFound, TensorShown, TensorWritten
-from .facts import Argument, Attribute, Code, Edge, Packing, Record, Root, Saved, SourceLine, TensorSeen
-from .inside import METHODS, InsideReader, file_of
+from .facts import Argument, Attribute, Code, Edge, Packing, Record, Root, Saved, TensorSeen
+from .inside import METHODS, InsideReader, source
 from .keeping import CheckpointDropped, CheckpointKept
 from .levels import LevelEntered, LevelLeft, OperationRan, Tangent, TangentPushed
 from .values import Value, number, read
@@ -238,15 +237,6 @@ def text_of(arg: Any) -> str:
 def value(copy: Any) -> Value | None:
     """The value of what was kept of an array; None is a gradient that was not there."""
     return None if copy is None else read(copy)
-
-
-def source(line: tuple[str, int] | None) -> SourceLine | None:
-    """A line of code, by the name of the file it is in."""
-    if line is None:
-        return None
-    path, number = line
-    text = linecache.getline(path, number).strip()
-    return SourceLine(file_of(path), number, text)
 
 
 def code_of(cls: type) -> tuple[Code, ...]:

@@ -13,12 +13,13 @@ from typing import Any
 from ..events import Event, next_tag
 from .caller import line_of
 from .describing import maker_of
+from .guests import reached_from
 from .hearing import HEAR, Hearer
 from .reading import Reader
 from .records import Record
 from .values import LIMIT
 
-_OF_A_TASK = frozenset(("run", "ran", "accumulated", "captured", "finished"))
+_OF_A_TASK = frozenset(("run", "ran", "asks", "asked", "accumulated", "captured", "finished"))
 _BEGINS = ("created", "entered", "called", "pushing")
 _ENDS = ("finished", "left", "failed")  # after these, and what is written then, something new begins
 
@@ -83,6 +84,7 @@ class Recorder(Hearer):
         maker = maker_of(tensor)
         if maker is not None:
             self._find(maker)
+            self._meet(reached_from(maker))
         self.look_up(frame)
         found: dict[int, tuple[Any, ...]] = {}
         self._describe(tensor, found)
@@ -113,6 +115,7 @@ class Recorder(Hearer):
     def _begin(self) -> None:
         self._before = [chapter.tensors for chapter in self._chapters]
         self._nodes, self._tensors, self._levels, self._tasks = set(), set(), set(), set()
+        self._guests = {}
         self._chapters.append(Chapter(len(self._raw), next_tag(), self._tensors))
         self._full = 1 + self._last // 4
 

@@ -14,6 +14,7 @@ from .backward import (
 )
 from .building import EventsLetGo, NodeCreated, TensorsFound, TensorShown, TensorWritten
 from .facts import Record
+from .hooks import HookRan, HooksFound
 from .keeping import CheckpointDropped, CheckpointKept
 from .levels import LevelEntered, LevelLeft, OperationRan, TangentPushed
 from .methods import LineReached, MethodCalled, MethodEnded
@@ -41,6 +42,8 @@ RECORDS: dict[str, type[Record]] = {
         MethodCalled,
         LineReached,
         MethodEnded,
+        HooksFound,
+        HookRan,
         CheckpointKept,
         CheckpointDropped,
     )

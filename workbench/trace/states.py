@@ -9,6 +9,7 @@ from .values import Value
 
 if TYPE_CHECKING:
     from .building import NodeCreated
+    from .hooks import Hook
     from .levels import OperationRan
 
 PlaceState = Literal["idle", "pending", "ready", "running", "done", "error"]
@@ -22,6 +23,8 @@ class Place:
     received: tuple[Value | None, ...] = ()  # one gradient per output, as the place was started with
     waiting: int = 0  # gradients still to come in this backward
     error: str = ""
+    hooks: tuple[Hook, ...] = ()
+    hooked: tuple[str, ...] = ()  # what they did in this backward
 
 
 @dataclass(slots=True, kw_only=True)

@@ -13,6 +13,7 @@ from .building import NodeCreated, TensorWritten
 from .codec import decode, encode
 from .facts import Record
 from .frame import Frame
+from .hooks import HookRan, HooksFound
 from .levels import LevelEntered, LevelLeft, OperationRan, TangentPushed, above, outputs_of
 from .recorder import Recorder
 from .sound import play
@@ -52,6 +53,8 @@ class Timeline:
         running = returned = False
         seen_above = above(self.events)
         for count, event in enumerate(self.events, 1):
+            if stops and (isinstance(event, HooksFound) or (isinstance(event, HookRan) and event.late)):
+                stops[-1] = count
             if event.quiet:
                 continue
             # What a node's own backward computes or writes belongs to its run, until it has returned.

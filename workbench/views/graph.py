@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 
-from ..scene.metric import CHIP_COLUMNS, TEXT_COLUMNS
+from ..scene.metric import TEXT_COLUMNS
 from ..scene.model import Arrow, Box, Detail
 from ..trace.backward import BackwardStarted
 from ..trace.building import NodeCreated, TensorsFound, TensorShown
@@ -13,8 +13,10 @@ from ..trace.facts import Record
 from ..trace.frame import Frame
 from ..trace.states import EdgeState, NodeState, Place, TensorState
 from ..trace.values import Value, series
+from .chips import chip, saved_name
+from .guests import badges, hook_details
 from .lanes import Lanes
-from .relations import Relations, memory_details, shared_line, view_line, whose
+from .relations import Relations, memory_details, shared_line, view_line
 from .saying import Sayings, label_of, text_of, trouble_of, value_detail, values_of
 
 _HEADINGS = {"forward": "Forward", "backward": "Backward"}
@@ -65,7 +67,7 @@ class Graph:
         for key in keys:
             if key in frame.nodes:
                 boxes += self._node(frame, key)
-                boxes += [_saved(self._say, frame, key, index) for index in range(len(frame.nodes[key].saved))]
+                boxes += [chip(self._say, frame, key, index) for index in range(len(frame.nodes[key].saved))]
                 arrows += self._relations.of_node(frame, key)
                 for nr in self._outputs.get(key, ()):
                     boxes.append(_output(self._say, frame, key, nr))
@@ -124,7 +126,7 @@ class Graph:
         region = self._lanes.region(frame, node, output, "recorded")
         waiting = self._arrived(frame, id) if node.state in ("pending", "ready") else []
         details = (*_node_details(self._say, frame, node, waiting), *self._lanes.level_details(frame, output))
-        lines = _node_lines(self._say, frame, node)
+        lines = (*_node_lines(self._say, frame, node), *badges(frame, id))
         if node.tangent_of is not None:
             lines = (f"the tangent of {frame.called(node.tangent_of)}", *lines)
         kind = "function" if node.made.custom else "op"
@@ -204,9 +206,8 @@ def _node_details(
     elif not made.saved:
         details.append(Detail("Saved", "text", "Nothing: the backward needs no tensor of the forward."))
     else:
-        details += [
-            say(value_detail, "Saved", _saved_name(frame, node, i), value) for i, value in enumerate(node.saved)
-        ]
+        details += [say(value_detail, "Saved", saved_name(frame, node, i), value) for i, value in enumerate(node.saved)]
+    details += hook_details(node)
     details += [say(value_detail, "Gradient in", f"for output {nr}", grad) for nr, grad in enumerate(node.received)]
     for _, edge in waiting:
         sender = "outside" if edge.target is None else frame.called(edge.target)
@@ -217,37 +218,6 @@ def _node_details(
     return tuple(details)
 
 
-def _saved_name(frame: Frame, node: NodeState, index: int) -> str:
-    """`x` where a Function saved the variable x, else `saved[0]`; `self (x)` where an operation saved x."""
-    saved = node.made.saved[index]
-    variable = frame.variable(saved.tensor)
-    if node.made.custom:
-        return variable or f"saved[{index}]"
-    return f"{saved.name} ({variable})" if variable not in (None, saved.name) else saved.name
-
-
-def _saved(say: Sayings, frame: Frame, id: str, index: int) -> Box:
-    node = frame.nodes[id]
-    saved, value = node.made.saved[index], node.saved[index]
-    name = _saved_name(frame, node, index)
-    title = name if name.startswith("saved") else f"saved {name}"
-    if value is None:  # what a hook made of it is no tensor
-        what = f"a hook keeps a {saved.packed.kept}" if saved.packed else "not recorded"
-        return Box(f"{id}.saved{index}", "saved", title, (what,), "freed" if node.freed else "idle", holder=id)
-    lines: tuple[str, ...] = (value.kind, say(text_of, value, CHIP_COLUMNS))
-    state, note = "idle", f"Kept at version {saved.version} for the backward of {node.made.name}."
-    if node.freed:
-        state, lines = "freed", (value.kind,)
-        note = f"Freed when {node.made.name} had run: backward(retain_graph=True) would have kept it."
-    elif frame.stale(id, index):
-        state, lines = "error", (*lines, "written since it was saved")
-        now = frame.tensors[saved.tensor].version
-        note = f"Kept at version {saved.version}, but written since: it is at version {now} now."
-    details = (say(value_detail, "Value", name, value), Detail("What becomes of it", "text", note))
-    who = whose(frame, id, saved.tensor)
-    return Box(f"{id}.saved{index}", "saved", title, lines, state, holder=id, details=details, note=who)
-
-
 def _tensor(say: Sayings, frame: Frame, id: str) -> Box:
     tensor = frame.tensors[id]
     leaf = tensor.role == "leaf"
@@ -256,6 +226,7 @@ def _tensor(say: Sayings, frame: Frame, id: str) -> Box:
         lines.append("no gradient needed")
     elif tensor.grad is not None:
         lines += [f"grad {say(text_of, tensor.grad, TEXT_COLUMNS - 5)}", *trouble_of(tensor.grad)]
+    lines += badges(frame, id)
     return Box(
         id,
         "leaf" if leaf else "constant",
@@ -271,6 +242,7 @@ def _tensor_details(say: Sayings, tensor: TensorState, leaf: bool) -> tuple[Deta
     details = [*_error(tensor), say(value_detail, "Value", name, tensor.value)]
     if not leaf:
         return (*details, Detail("Grad", "text", "None is computed: it does not require grad."))
+    details += hook_details(tensor)
     details += [say(value_detail, "Gradient in", "", grad) for grad in tensor.received]
     if tensor.grad is None:
         return (*details, Detail("Grad", "text", "None: no backward has added to it yet."))

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from ..scene.model import Arrow, Detail
 from ..trace.building import NodeCreated, TensorsFound
-from ..trace.facts import Record
+from ..trace.facts import Record, Saved
 from ..trace.frame import Frame
 from ..trace.states import NodeState
 from .lanes import Lanes
@@ -66,10 +66,12 @@ class Relations:
         return tensor if stands else None
 
 
-def whose(frame: Frame, node: str, tensor: str | None) -> str:
+def whose(frame: Frame, node: str, saved: Saved) -> str:
     """Which tensor a node saved, where its name does not say so."""
+    tensor = saved.tensor
     if tensor is None:
-        return ""
+        packed = saved.packed
+        return "" if packed is None or packed.tensor is None else f"in place of {frame.called(packed.tensor)}"
     if frame.tensors[tensor].node == node:
         return "its own output"
     return "" if frame.variable(tensor) is not None else frame.called(tensor)

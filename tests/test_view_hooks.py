@@ -1,0 +1,274 @@
+"""The user's hooks in pictures: where they are, which line made them, and what they made of the gradients."""
+
+from __future__ import annotations
+
+import gc
+import weakref
+
+import numpy as np
+import pytest
+from trace_samples import leaf
+
+import workbench as torch
+from workbench.recording import Trace, load, record
+from workbench.scene.shown import box_fields
+from workbench.trace.hooks import HookRan, HooksFound
+from workbench.views import storyboard
+
+
+def double(grad):
+    return grad * 2
+
+
+def look(grad):
+    pass
+
+
+def box(scene, title):
+    (found,) = [each for each in scene.boxes.values() if each.title == title]
+    return found
+
+
+def details(box, heading):
+    return [detail.body for detail in box.details if detail.heading == heading]
+
+
+def captions(trace):
+    return [step.caption for step in storyboard(trace).steps]
+
+
+def product(*set_up):
+    """x * w, with what `set_up` does to its parts before the backward."""
+    with record() as trace:
+        x, w = leaf(1.0, 2.0), leaf(3.0, 4.0)
+        y = x * w
+        for each in set_up:
+            each(x, w, y)
+        y.sum().backward()
+    return trace
+
+
+def test_a_hook_that_doubles_is_why_the_node_receives_twice_what_was_sent():
+    trace = product(lambda x, w, y: y.register_hook(double))
+    told = captions(trace)
+    assert "it sends [1. 1.] to MulBackward0." in told[3]
+    assert told[4].startswith(
+        "hook double on y made [1. 1.] into [2. 2.]; MulBackward0 receives the gradient [2. 2.]; it sends"
+    )
+
+
+def test_it_has_a_badge_before_the_backward_and_its_line_in_the_details():
+    board = storyboard(product(lambda x, w, y: y.register_hook(double)))
+    node = box(board.at(), "MulBackward0")
+    assert node.lines[-1] == "↪ hook: double" and "↪ hook: double" in box_fields(node)["alt"]
+    (said,) = details(node, "Hook")
+    assert said.startswith("hook double, test_view_hooks.py, line ") and said.endswith(": def double(grad):")
+    assert details(box(board.at(len(board.steps) - 1), "MulBackward0"), "What a hook did") == [
+        "hook double on y made [1. 1.] into [2. 2.]."
+    ]
+
+
+@pytest.mark.parametrize("view", ["graph", "flow"])
+def test_every_kind_has_a_badge(view):
+    def set_up(x, w, y):
+        y.register_hook(double)
+        y.register_hook(look)
+        y.retain_grad()
+        y.grad_fn.register_prehook(lambda grads: None)
+        y.grad_fn.register_hook(lambda ins, outs: None)
+        w.register_post_accumulate_grad_hook(look)
+        torch.autograd.graph.register_multi_grad_hook([x], look)
+
+    scene = storyboard(product(set_up), view).at()
+    assert [line for line in box(scene, "MulBackward0").lines if "↪" in line] == [
+        "↪ hook: double, look",
+        "↪ retains its grad",
+        "↪ pre-hook: <lambda>",
+        "↪ post-hook: <lambda>",
+    ]
+    assert box(scene, "w").lines[-1] == "↪ after accumulating: look"
+    assert box(scene, "x").lines[-1] == "↪ hook: look"
+    assert not any("↪" in line for line in box(scene, "SumBackward0").lines)
+
+
+def test_each_kind_says_what_it_did():
+    def halve(ins, outs):
+        return tuple(each / 2 for each in ins)
+
+    def clip(tensor):
+        tensor.grad = tensor.grad.clamp(max=1.0)
+
+    def set_up(x, w, y):
+        y.retain_grad()
+        y.grad_fn.register_prehook(lambda grads: (grads[0] + 2,))
+        y.grad_fn.register_hook(halve)
+        x.register_hook(lambda grad: grad.mul_(3))
+        w.register_post_accumulate_grad_hook(clip)
+
+    told = "\n".join(captions(product(set_up)))
+    assert "y.grad keeps [1. 1.]; pre-hook <lambda> of MulBackward0 made [1. 1.] into [3. 3.]; MulBackward0 rec" in told
+    assert "post-hook halve of MulBackward0 made [9. 12.] and [3. 6.] into [4.5 6.] and [1.5 3.]" in told
+    assert "hook <lambda> on x made [4.5 6.] into [13.5 18.]; x receives the gradient [13.5 18.]" in told
+    assert "w.grad becomes [1.5 3.]; post-accumulate hook clip of w made w's grad [1.5 3.] into [1. 1.]." in told
+
+
+def test_a_hook_that_only_looks_is_said_to_have_seen():
+    assert "hook look on y saw [1. 1.]; MulBackward0 receives the gradient [1. 1.]" in "\n".join(
+        captions(product(lambda x, w, y: y.register_hook(look)))
+    )
+
+
+def test_the_leaf_has_the_grad_that_the_hook_left():
+    def empty(tensor):
+        tensor.grad = None
+
+    board = storyboard(product(lambda x, w, y: x.register_post_accumulate_grad_hook(empty)))
+    assert not any(line.startswith("grad") for line in box(board.at(len(board.steps) - 1), "x").lines)
+    assert any(
+        "x.grad becomes [3. 4.]; post-accumulate hook empty of x made x's grad" in s.caption for s in board.steps
+    )
+
+
+def test_several_outputs_say_on_which_it_is():
+    with record() as trace:
+        x = leaf(1.0, 2.0)
+        a, b = x.unbind()
+        b.register_hook(double)
+        (a * b).backward()
+    assert box(storyboard(trace).at(), "UnbindBackward0").lines[-1] == "↪ hook on b: double"
+    assert "hook double on b made 1.0 into 2.0" in "\n".join(captions(trace))
+
+
+def test_show_has_the_badges_too():
+    x = leaf(1.0, 2.0)
+    y = (x * 2).exp()
+    y.register_hook(double)
+    y.grad_fn.next_functions[0][0].register_prehook(lambda grads: None)
+    told = repr(torch.show(y))
+    assert "↪ pre-hook: <lambda>" in told and "↪ hook: double" in told
+
+
+def test_a_recording_without_backward_has_them_too():
+    with record() as trace:
+        y = leaf(1.0, 2.0).exp()
+        y.register_hook(double)
+    assert box(storyboard(trace).at(), "ExpBackward0").lines[-1] == "↪ hook: double"
+
+
+def test_a_removed_hook_has_no_badge_any_more():
+    with record() as trace:
+        x = leaf(1.0, 2.0)
+        y = x.exp()
+        handle = y.register_hook(double)
+        y.sum().backward(retain_graph=True)
+        handle.remove()
+        y.sum().backward()
+    board = storyboard(trace)
+    assert box(board.at(), "ExpBackward0").lines[-1] == "↪ hook: double"
+    assert "↪" not in " ".join(box(board.at(len(board.steps) - 1), "ExpBackward0").lines)
+    assert sum("hook double" in caption for caption in captions(trace)) == 1
+
+
+def test_what_was_packed_says_by_which_hook_and_in_place_of_what():
+    def half(tensor):
+        return tensor.to(torch.float16)
+
+    with record() as trace, torch.autograd.graph.saved_tensors_hooks(half, lambda packed: packed.to(torch.float64)):
+        x = leaf(1.0, 2.0)
+        x.sin()
+    scene = storyboard(trace).at()
+    chip = box(scene, "saved self")
+    assert chip.lines[-1] == "↪ packed by half" and chip.note == "in place of x"
+    (said,) = details(chip, "Hook")
+    assert said.startswith("pack hook half, test_view_hooks.py, line ")
+    assert said.endswith(": def half(tensor):; it keeps a Tensor in place of x.")
+
+
+def test_a_saved_trace_has_them_and_an_old_one_is_read(tmp_path):
+    trace = product(lambda x, w, y: y.register_hook(double), lambda x, w, y: w.register_post_accumulate_grad_hook(look))
+    trace.save(tmp_path / "trace.json")
+    assert storyboard(load(tmp_path / "trace.json")).to_dict() == storyboard(trace).to_dict()
+    old = trace.to_dict()
+    old["events"] = [each for each in old["events"] if each["kind"] not in ("HooksFound", "HookRan")]
+    assert "MulBackward0 receives the gradient [2. 2.]" in "\n".join(captions(Trace.from_dict(old)))
+
+
+@pytest.mark.parametrize("damage", [{"node": "n99"}, {"hook": 3}, {"before": [1]}])
+def test_a_damaged_one_is_refused_in_a_sentence(damage):
+    data = product(lambda x, w, y: y.register_hook(double)).to_dict()
+    next(each for each in data["events"] if each["kind"] == "HookRan").update(damage)
+    with pytest.raises(ValueError, match=r"^Event \d+ of this trace "):
+        Trace.from_dict(data)
+
+
+def test_a_recording_keeps_no_hook_alive():
+    class Noting:
+        def __call__(self, grad):
+            pass
+
+    hook = Noting()
+    trace = product(lambda x, w, y, hook=hook: y.register_hook(hook))
+    gone = weakref.ref(hook)
+    (found,) = [each for event in trace.events if isinstance(event, HooksFound) for each in event.places]
+    assert [(each.name, each.source.text) for each in found.hooks] == [("Noting", "def __call__(self, grad):")]
+    del hook
+    gc.collect()
+    assert gone() is None and any(isinstance(event, HookRan) for event in trace.events)
+
+
+def test_a_hook_that_fails_is_no_end_of_the_recording():
+    def fail(grad):
+        raise ValueError("no")
+
+    recording = record()
+    with pytest.raises(ValueError, match="no"), recording as trace:
+        x = leaf(1.0, 2.0)
+        y = x.exp()
+        y.register_hook(fail)
+        y.sum().backward()
+    assert captions(trace)[-1] == "ExpBackward0 fails with ValueError: no."
+    assert not any(isinstance(event, HookRan) for event in trace.events)
+
+
+def test_a_backward_inside_a_hook_is_told_before_what_the_hook_made():
+    def inner(grad):
+        with torch.enable_grad():
+            w = leaf(5.0)
+            (w * w).backward()
+        return grad * w.grad
+
+    trace = product(lambda x, w, y: y.register_hook(inner))
+    told = captions(trace)
+    ran = next(k for k, caption in enumerate(told) if "hook inner on y made [1. 1.] into [10. 10.]" in caption)
+    assert (
+        ran > told.index("The backward pass is over.") and "MulBackward0 receives the gradient [10. 10.]" in told[ran]
+    )
+
+
+def test_lines_of_functions_and_hooks_are_recorded_together():
+    with record(lines=True) as trace:
+        x = leaf(1.0, 2.0)
+        y = x.exp()
+        y.register_hook(double)
+        y.sum().backward()
+    assert "hook double on y made [1. 1.] into [2. 2.]" in "\n".join(captions(trace))
+
+
+def test_gradients_with_hooks_are_the_same_with_and_without_a_recording():
+    def sevenfold(tensor):
+        tensor.grad.mul_(7)
+
+    def run():
+        x, w = leaf(1.0, 2.0), leaf(3.0, 4.0)
+        y = x * w
+        y.register_hook(double)
+        y.grad_fn.register_prehook(lambda grads: (grads[0] + 1,))
+        y.grad_fn.register_hook(lambda ins, outs: (ins[0] * 5, ins[1]))
+        w.register_post_accumulate_grad_hook(sevenfold)
+        y.sum().backward()
+        return np.concatenate([x.grad.numpy(), w.grad.numpy()])
+
+    plain = run()
+    with record():
+        recorded = run()
+    np.testing.assert_array_equal(plain, recorded)

@@ -1,0 +1,163 @@
+"""The user's hooks on gradients as they are found, and what each makes of what it is given: names and copies alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from types import FrameType
+from typing import Any
+
+from ..events import tag
+from .caller import OWN, variables
+from .describing import ACCUMULATE, maker_of
+from .naming import Namer
+
+Hooks = tuple[tuple[Any, ...], ...]  # of each its kind, which output it is on, its name and line
+
+
+class Host(Namer):
+    """Puts down which hooks are where, whenever that has changed, and what they do."""
+
+    def __init__(self, limit: int) -> None:
+        super().__init__(limit)
+        self._guests: dict[int, Hooks] = {}  # place -> what was put down of its hooks
+        self._given: dict[tuple[int, int], tuple[Any, ...]] = {}  # by task and node: a hook, and what it has been given
+        self._after: list[tuple[Any, ...]] = []  # what hooks did after an accumulation that is still to be told
+        self._retaining: tuple[int, int] | None = None  # the node whose tensors are said to keep what has come
+
+    def look_up(self, frame: FrameType | None) -> None:
+        """Learn which of a frame's variables hold tensors, and which hooks are on these."""
+        super().look_up(frame)
+        if frame is not None:
+            self._meet_those_of([thing for _, thing in variables(frame) if hasattr(type(thing), "_array")])
+
+    def _meet(self, nodes: Iterable[Any]) -> None:
+        """Put down the hooks of these nodes, where they are others than before."""
+        news = []
+        for node in nodes:
+            if node.extra is None and (node.arity or not _told_by(node)):
+                if not self._guests:
+                    continue
+                hooks: Hooks = ()
+            else:
+                hooks = hooks_of(node)
+            serial = self._serial(node)
+            if hooks != self._guests.get(serial, ()) and (serial in self._nodes or serial in self._tensors):
+                self._guests[serial] = hooks
+                news.append((serial, hooks))
+        if news:
+            self._raw.append(("hooks", tuple(news)))
+
+    def _meet_those_of(self, tensors: Iterable[Any]) -> None:
+        """The same of the nodes of tensors, and of leaves, which may have no node yet."""
+        nodes = []
+        for tensor in tensors:
+            if (maker := maker_of(tensor)) is not None:
+                nodes.append(maker)
+            elif tensor._meta is not None:
+                nodes.append(_Leaf(tensor))
+        self._meet(nodes)
+
+    def _asks(self, task: Any, node: Any, kind: str, nr: int, hook: Any, given: Any) -> None:
+        if kind == "before":
+            self._retain(task, node)
+        self._given[tag(task), tag(node)] = (kind, nr, *name_of(hook)), self._carried(kind, given)
+
+    def _asked(self, task: Any, node: Any, given: Any, returned: Any) -> None:
+        hook, before = self._given.pop((tag(task), tag(node)), (None, ()))
+        serial = self._serial(node)
+        if hook is None or not (serial in self._nodes or serial in self._tensors):
+            return
+        fits = hasattr(type(returned), "_array") or (type(returned) is tuple and len(returned) == len(before))
+        after = self._carried(hook[0], returned if fits else given)
+        told = ("hook", task._tag, serial, hook, before, after)
+        if hook[0] == "accumulated":
+            self._after.append(told)
+        else:
+            self._raw.append(told)
+
+    def _retain(self, task: Any, node: Any) -> None:
+        """Put down once what tensors keep of the gradient that has come to their node, before its own hooks run."""
+        if node.extra is None or not node.extra.retainers or self._retaining == (tag(task), tag(node)):
+            return
+        self._retaining = tag(task), tag(node)
+        for nr, own in node.extra.retainers.items():
+            if (tensor := own()) is not None:
+                which, kept = ("retained", nr, "retain_grad", None), (self._copy(tensor.grad),)
+                self._raw.append(("hook", task._tag, self._serial(node), which, kept, kept))
+
+    def _take_after(self, leaf: int) -> list[tuple[Any, ...]]:
+        """What hooks did since a gradient was added to a leaf's."""
+        told, self._after = [each for each in self._after if each[2] == leaf], []
+        return told
+
+    def _let_guests_go(self, task: Any) -> None:
+        """A task is over: so is what was under way in it."""
+        serial = tag(task)
+        self._after = [each for each in self._after if each[1] != serial]
+        for key in [key for key in self._given if key[0] == serial]:
+            del self._given[key]
+
+    def _carried(self, kind: str, given: Any) -> tuple[Any, ...]:
+        """What is put down of what a hook is called with: gradients, or the leaf that has one."""
+        if kind == "accumulated":
+            return (self._copy(given.grad),)
+        return tuple([self._copy(each) for each in (given if type(given) is tuple else (given,))])
+
+
+class _Leaf:
+    """A leaf as the node that takes its gradient, which comes and goes."""
+
+    arity = 0
+
+    def __init__(self, variable: Any) -> None:
+        self.variable, self.extra, self._tag = variable, variable._meta.extra, tag(variable)
+
+    def name(self) -> str:
+        return ACCUMULATE
+
+
+def hooks_of(node: Any) -> Hooks:
+    """The hooks at a node, and those on the tensors that it made, or on its leaf, in the order in which they run."""
+    extra, found = node.extra, []
+    if extra is not None:
+        for nr, hooks in (extra.tensor_hooks or {}).items():
+            found += [("tensor", nr, *name_of(hook)) for hook in hooks.values()]
+        kept = [nr for nr, tensor in (extra.retainers or {}).items() if tensor() is not None]
+        found += [("retained", nr, "retain_grad", None) for nr in kept]
+        found += [("before", 0, *name_of(hook)) for hook in (extra.pre_hooks or {}).values()]
+        found += [("after", 0, *name_of(hook)) for hook in (extra.post_hooks or {}).values()]
+    if not node.arity and (told := _told_by(node)):
+        found += [("accumulated", 0, *name_of(hook)) for hook in told.values()]
+    return tuple(found)
+
+
+def reached_from(node: Any) -> list[Any]:
+    """A node and all that its gradients can go to."""
+    reached = {node: None}
+    stack = [node]
+    while stack:
+        for to, _ in stack.pop().next_functions:
+            if to is not None and to not in reached:
+                reached[to] = None
+                stack.append(to)
+    return list(reached)
+
+
+def _told_by(node: Any) -> Any:
+    """The hooks after an accumulation of what may be the node of a leaf."""
+    meta = node.variable._meta if node.name() == ACCUMULATE else None
+    return None if meta is None else meta.post_accumulate
+
+
+def name_of(hook: Any) -> tuple[str, tuple[str, int] | None]:
+    """What a hook is called, and the line of the user's where it is defined."""
+    hook = getattr(hook, "__wrapped__", hook)
+    hook = getattr(hook, "func", hook)
+    code = getattr(hook, "__code__", None)
+    if code is not None:
+        users = not code.co_filename.startswith(OWN)
+        return code.co_name, (code.co_filename, code.co_firstlineno) if users else None
+    call = getattr(type(hook).__call__, "__code__", None)  # of an object that can be called
+    name = getattr(hook, "__name__", type(hook).__name__)
+    users = call is not None and not call.co_filename.startswith(OWN)
+    return name, (call.co_filename, call.co_firstlineno) if users else None

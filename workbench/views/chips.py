@@ -1,0 +1,45 @@
+"""What a node has saved, hanging on its box: which tensor, its value, what a hook made of it and what becomes of it."""
+
+from __future__ import annotations
+
+from ..scene.metric import CHIP_COLUMNS
+from ..scene.model import Box, Detail
+from ..trace.frame import Frame
+from ..trace.states import NodeState
+from .guests import packed_details, packed_line
+from .relations import whose
+from .saying import Sayings, text_of, value_detail
+
+
+def saved_name(frame: Frame, node: NodeState, index: int) -> str:
+    """`x` where a Function saved the variable x, else `saved[0]`; `self (x)` where an operation saved x."""
+    saved = node.made.saved[index]
+    variable = frame.variable(saved.tensor)
+    if node.made.custom:
+        return variable or f"saved[{index}]"
+    return f"{saved.name} ({variable})" if variable not in (None, saved.name) else saved.name
+
+
+def chip(say: Sayings, frame: Frame, id: str, index: int) -> Box:
+    """What a node saved, as it hangs on the node."""
+    node = frame.nodes[id]
+    saved, value = node.made.saved[index], node.saved[index]
+    name = saved_name(frame, node, index)
+    title = name if name.startswith("saved") else f"saved {name}"
+    packed, about = packed_line(saved.packed), packed_details(frame, saved.packed)
+    if value is None:  # what a hook made of it is no tensor
+        what = f"a hook keeps a {saved.packed.kept}" if saved.packed else "not recorded"
+        state = "freed" if node.freed else "idle"
+        return Box(f"{id}.saved{index}", "saved", title, (what, *packed), state, holder=id, details=tuple(about))
+    lines: tuple[str, ...] = (value.kind, say(text_of, value, CHIP_COLUMNS), *packed)
+    state, note = "idle", f"Kept at version {saved.version} for the backward of {node.made.name}."
+    if node.freed:
+        state, lines = "freed", (value.kind,)
+        note = f"Freed when {node.made.name} had run: backward(retain_graph=True) would have kept it."
+    elif frame.stale(id, index):
+        state, lines = "error", (*lines, "written since it was saved")
+        now = frame.tensors[saved.tensor].version
+        note = f"Kept at version {saved.version}, but written since: it is at version {now} now."
+    details = (say(value_detail, "Value", name, value), *about, Detail("What becomes of it", "text", note))
+    who = whose(frame, id, saved)
+    return Box(f"{id}.saved{index}", "saved", title, lines, state, holder=id, details=details, note=who)

@@ -1,0 +1,66 @@
+"""The user's hooks in a picture: a badge on the box they are at, their lines of code, and what each has done."""
+
+from __future__ import annotations
+
+from ..scene.metric import TEXT_COLUMNS, cut
+from ..scene.model import Detail
+from ..trace.facts import Packing
+from ..trace.frame import Frame
+from ..trace.hooks import Hook
+from ..trace.states import Place
+
+SIGN = "↪"  # before the name of a hook
+_BADGES = {
+    "tensor": "hook",
+    "retained": "retains its grad",
+    "before": "pre-hook",
+    "after": "post-hook",
+    "accumulated": "after accumulating",
+}
+
+
+def badges(frame: Frame, id: str) -> list[str]:
+    """A line for each kind of hook at a node or leaf, and for each output that has some."""
+    place = frame.place(id)
+    several = len({hook.output_nr for hook in place.hooks if hook.kind in ("tensor", "retained")}) > 1
+    several |= len(getattr(place, "outputs", ())) > 1
+    lines: dict[str, list[str]] = {}
+    for hook in place.hooks:
+        on = f" on {frame.output(id, hook.output_nr)}" if several and hook.kind == "tensor" else ""
+        if hook.kind == "retained":
+            whose = f"{frame.output(id, hook.output_nr)} " if several else ""
+            lines.setdefault(whose + _BADGES[hook.kind], [])
+        else:
+            lines.setdefault(_BADGES.get(hook.kind, hook.kind) + on, []).append(hook.name)
+    texts = [f"{SIGN} {head}: {', '.join(names)}" if names else f"{SIGN} {head}" for head, names in lines.items()]
+    return [cut(text, TEXT_COLUMNS) for text in texts]
+
+
+def hook_details(place: Place) -> list[Detail]:
+    """Each hook with the line it is defined in, and what hooks did in this backward."""
+    return [
+        *[Detail("Hook", "text", _defined(hook)) for hook in place.hooks],
+        *[Detail("What a hook did", "text", f"{text}.") for text in place.hooked],
+    ]
+
+
+def _defined(hook: Hook) -> str:
+    line = hook.source
+    if line is None:
+        return hook.title
+    return f"{hook.title}, {line.file}, line {line.line}: {line.text}".removesuffix(": ")
+
+
+def packed_line(packed: Packing | None) -> list[str]:
+    """A line on what is saved, where a hook made something else of it."""
+    return [] if packed is None else [f"{SIGN} packed by {packed.hook}"]
+
+
+def packed_details(frame: Frame, packed: Packing | None) -> list[Detail]:
+    """Which hook packed it, where it is defined, and what it made of what."""
+    if packed is None:
+        return []
+    line = packed.source
+    at = "" if line is None else f", {line.file}, line {line.line}: {line.text}".removesuffix(": ")
+    of = "" if packed.tensor is None else f" in place of {frame.called(packed.tensor)}"
+    return [Detail("Hook", "text", f"pack hook {packed.hook}{at}; it keeps a {packed.kept}{of}.")]
