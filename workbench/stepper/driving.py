@@ -12,6 +12,7 @@ from ..autograd.scopes import scope_of
 from ..autograd.snapshot import Snapshot, hooks_of, runs_user_code
 from ..autograd.task import GraphTask
 from ..events import Event, failed, listeners, tag
+from ..trace.hooks import HookRan
 from ..trace.recorder import Recorder
 from . import refusals
 from .edits import are_same, in_place_of
@@ -22,14 +23,17 @@ from .telling import called, leaf_called, value_of
 
 
 class _Heard:
-    """What the engine says of one step of a task: the gradients that came in and those that went out."""
+    """What the engine says of one step of a task: the gradients that came in, those that went out, what hooks did."""
 
-    def __init__(self, task: GraphTask, incoming: tuple[Any, ...]) -> None:
+    def __init__(self, task: GraphTask, incoming: tuple[Any, ...], graph: Recorder) -> None:
         self.task, self.incoming, self.outgoing, self.captured = task, incoming, (), False
+        self.graph, self.hooked = graph, []
 
     def __call__(self, event: Event) -> None:
         if event[1] is not self.task:
             return
+        if event[0] in ("asks", "asked", "accumulated") or (event[0] == "run" and event[2].extra is not None):
+            self.hooked += [each for each in self.graph.aside(event) if isinstance(each, HookRan)]
         if event[0] == "run":
             self.incoming = tuple(event[3] or ())
         elif event[0] == "ran":
@@ -111,7 +115,7 @@ class Stepper(Standing):
         hooks = tuple(hooks_of(node))
         self._copies = self._copies or runs_user_code(node)
         have = task._buffers.get(node)
-        heard = _Heard(task, tuple(have) if type(have) is list else (have,))
+        heard = _Heard(task, tuple(have) if type(have) is list else (have,), self._graph)
         snapshot = Snapshot(task)
         error = None
         listeners.append(heard)
@@ -120,6 +124,7 @@ class Stepper(Standing):
                 task.step()
         except BaseException as raised:
             error = _like(raised)
+            self._graph.forget(task)
             raise
         finally:
             listeners.remove(heard)
@@ -136,6 +141,7 @@ class Stepper(Standing):
                 incoming=self._kept(heard.incoming),
                 outgoing=self._kept(heard.outgoing),
                 arrived={} if error is not None else self._waiting_at(given),
+                hooked=tuple(heard.hooked),
             )
             self._append(step)
             self._undo.append(Undo(snapshot, self._edits, gradient_of(node)))

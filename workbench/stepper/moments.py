@@ -12,6 +12,7 @@ import numpy as np
 from ..autograd.node import AccumulateGrad, Node
 from ..autograd.scopes import scope_of
 from ..autograd.tensor import Tensor, wrap
+from ..trace.hooks import HookRan
 
 Place = tuple[Node, int]  # where a gradient arrives: a node, and which output of it
 
@@ -85,6 +86,7 @@ class Step:
     incoming: tuple[Any, ...]  # the gradients as the engine carries them
     outgoing: tuple[Any, ...]
     arrived: dict[Place, Any]  # what then waited at the node's inputs
+    hooked: tuple[HookRan, ...]  # what each hook made of the gradients, as a trace tells it
 
     def __repr__(self) -> str:
         return f"<step {self.number}: {self.name}{' failed' if self.error is not None else ''}>"

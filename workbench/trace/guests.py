@@ -90,8 +90,8 @@ class Host(Namer):
         told, self._after = [each for each in self._after if each[2] == leaf], []
         return told
 
-    def _let_guests_go(self, task: Any) -> None:
-        """A task is over: so is what was under way in it."""
+    def forget(self, task: Any) -> None:
+        """Forget what hooks had begun in a task that is over."""
         serial = tag(task)
         self._after = [each for each in self._after if each[1] != serial]
         for key in [key for key in self._given if key[0] == serial]:

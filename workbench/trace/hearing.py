@@ -145,7 +145,7 @@ class Hearer(Host):
         self._running = False
         self._going = [each for each in self._going if each() not in (task, None)]
         if task is not None:
-            self._let_guests_go(task)
+            self.forget(task)
 
     def _wrote(self, tensor: Any, name: str) -> None:
         found: dict[int, tuple[Any, ...]] = {}

@@ -39,9 +39,14 @@ class Reader(InsideReader):
 
     def read(self, raw: Sequence[tuple[Any, ...]]) -> list[Record]:
         """The records of all tuples so far."""
-        for kind, *rest in raw[len(self._records) :]:
-            self._records.append(getattr(self, f"_{kind}")(*rest))
+        self._records += [self.record(each) for each in raw[len(self._records) :]]
         return self._records
+
+    def record(self, raw: tuple[Any, ...]) -> Record:
+        """The record of one tuple, those before it having been read."""
+        kind, *rest = raw
+        record: Record = getattr(self, f"_{kind}")(*rest)
+        return record
 
     def _created(
         self,

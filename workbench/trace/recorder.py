@@ -79,6 +79,15 @@ class Recorder(Hearer):
         self.records()
         return self._reader.id_of(serial)
 
+    def aside(self, event: Event) -> list[Record]:
+        """The records that an event would add, which are not kept."""
+        self.records()
+        begin = len(self._raw)
+        self(event)
+        told = [self._reader.record(each) for each in self._raw[begin:]]
+        del self._raw[begin:]
+        return told
+
     def show(self, tensor: Any, frame: FrameType | None) -> None:
         """Note the graph that made a tensor, as it is."""
         maker = maker_of(tensor)

@@ -17,23 +17,15 @@ from ..scene.shown import arrow_fields, box_fields, native
 from ..scene.storyboard import Storyboard
 from ..stepper.driving import Stepper
 from ..stepper.moments import Step as Taken
-from ..stepper.moments import Waiting, counted, numbers_of, operation_of
+from ..stepper.moments import Waiting, counted, operation_of
 from ..stepper.telling import ran_of
-from ..trace.backward import (
-    BackwardFinished,
-    BackwardStarted,
-    Failed,
-    GradAccumulated,
-    GradCaptured,
-    NodeFinished,
-    NodeStarted,
-    SavedFreed,
-)
+from ..trace.backward import BackwardFinished, BackwardStarted
 from ..trace.facts import Record
 from ..trace.frame import Frame
 from ..trace.values import LIMIT, Value, said
 from .graph import Graph
 from .saying import label_of
+from .taking import records_of, value_of
 
 # The layer above sets this to what makes a live view of a stepper: an object with `_repr_mimebundle_`.
 widget_factory: Callable[[Stepper, Stage], Any] | None = None
@@ -140,27 +132,10 @@ class Stage:
         """Take one step; what happened."""
         self._changed |= {place: (step.replaced[place], new) for place, new in step.edits.items()}
         clauses = []
-        for record in self._records(s, step):
+        for record in records_of(s, step, self._frame, self._start.task, self.ids[step.node]):
             record.apply(self._frame)
             clauses.append(record.sentence(self._frame))
         return clauses
-
-    def _records(self, s: Stepper, step: Taken) -> Iterable[Record]:
-        task, id, node = self._start.task, self.ids[step.node], step.node
-        given = tuple(map(_value, step.incoming))
-        for nr, _ in s._task._captures.get(node, ()) if step.captured else ():
-            yield GradCaptured(task, id, nr, given[nr] if nr < len(given) else None)
-        if step.captured and not step.outgoing and step.error is None:
-            return
-        yield NodeStarted(task, id, given)
-        if step.error is not None:
-            yield Failed(task, id, type(step.error).__name__, str(step.error))
-        elif step.leaf is not None:
-            yield GradAccumulated(task, id, _value(step.leaf.grad))
-        else:
-            yield NodeFinished(task, id, tuple(map(_value, step.outgoing)))
-            if self._frame.nodes[id].made.saved and not s._task.keep_graph:
-                yield SavedFreed(id)
 
     def _wait(self, s: Stepper) -> dict[str, None]:
         """Put down what waits where; the places where something else waits than before."""
@@ -261,10 +236,6 @@ def _serial(node: Node) -> int:
     return tag(node.variable) if type(node) is AccumulateGrad else tag(node)
 
 
-def _value(gradient: Any) -> Value | None:
-    return None if gradient is None else Value.of(numbers_of(gradient), LIMIT)
-
-
 def _longest(shape: tuple[int, ...]) -> Value:
     size = int(np.prod(shape))
     return Value.of(np.full(shape if size <= LIMIT else LIMIT + 1, _WIDE))
@@ -281,7 +252,7 @@ def _line(waiting: Waiting) -> str:
 def _short(gradient: Any) -> str:
     if isinstance(gradient, Value) or gradient is None:
         return said(gradient)
-    return said(_value(gradient))
+    return said(value_of(gradient))
 
 
 def _renewed(there: dict[str, Any], drawn: Iterable[Box | Arrow], fields: Callable[[Any], dict[str, Any]]) -> Any:
