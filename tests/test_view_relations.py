@@ -197,7 +197,7 @@ def test_a_line_avoids_boxes_where_it_can():
     layout = board.layout
     for arrow in board.at().arrows.values():
         if arrow.kind == "same":
-            points = list(along(list(layout.arrows[arrow.id].points)))[1:-1]
+            points = along(layout.arrows[arrow.id].points)[1:-1]
             for id, place in layout.boxes.items():
                 inside = [1 for x, y in points if place.x < x < place.x + place.w and place.y < y < place.y + place.h]
                 assert not inside, (arrow.id, id)

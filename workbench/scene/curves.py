@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
 
 PACE = 10  # px between the points of a curve that are looked at
 
 Point = tuple[float, float]
+Curve = npt.NDArray[np.float64]  # points of it, one a row
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,26 +40,23 @@ class Place:
         )
 
 
-def along(points: list[Point]) -> Iterator[Point]:
+def along(points: Sequence[Point]) -> Curve:
     """Points of the curve, a few px apart."""
+    parts = []
     for n in range(0, len(points) - 1, 3):
-        (x0, y0), *_, (x1, y1) = stretch = points[n : n + 4]
-        count = max(4, round((abs(x1 - x0) + abs(y1 - y0)) / PACE))
-        for part in range(count + 1):
-            yield _on_curve(stretch, part / count)
+        a, b, c, d = np.array(points[n : n + 4])
+        count = max(4, round(float(abs(d - a).sum()) / PACE))
+        part = np.arange(count + 1)[:, None] / count
+        a, b, c = a + (b - a) * part, b + (c - b) * part, c + (d - c) * part  # de Casteljau
+        a, b = a + (b - a) * part, b + (c - b) * part
+        parts.append(a + (b - a) * part)
+    return np.concatenate(parts)
 
 
-def _on_curve(points: list[Point], part: float) -> Point:
-    (a, s), (b, t), (c, u), (d, v) = points  # de Casteljau
-    a, b, c = a + (b - a) * part, b + (c - b) * part, c + (d - c) * part
-    s, t, u = s + (t - s) * part, t + (u - t) * part, u + (v - u) * part
-    a, b, s, t = a + (b - a) * part, b + (c - b) * part, s + (t - s) * part, t + (u - t) * part
-    return a + (b - a) * part, s + (t - s) * part
-
-
-def touch(ones: Sequence[Place], others: Iterable[Place]) -> bool:
-    """Whether any of the ones meets any of the others; most of those are out of reach of them all."""
-    left, right = min(one.x for one in ones), max(one.x + one.w for one in ones)
-    top, bottom = min(one.y for one in ones), max(one.y + one.h for one in ones)
-    near = [o for o in others if o.x < right and left < o.x + o.w and o.y < bottom and top < o.y + o.h]
-    return any(one.meets(other) for other in near for one in ones)
+def strikes(curve: Curve, others: Iterable[Place], sideways: float = 1) -> bool:
+    """Whether the curve leads through any of the others, or so close to one's side."""
+    (left, top), (right, bottom) = (curve - (sideways, 1)).T, (curve - (sideways, 1) + (2 * sideways, 2)).T
+    ends = left.min(), right.max(), top.min(), bottom.max()
+    # Most are out of reach of all of it.
+    near = [o for o in others if o.x < ends[1] and ends[0] < o.x + o.w and o.y < ends[3] and ends[2] < o.y + o.h]
+    return any(((left < o.x + o.w) & (o.x < right) & (top < o.y + o.h) & (o.y < bottom)).any() for o in near)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from functools import lru_cache
 
 CHARACTER = 7.25  # px, one column of 12 px monospace text, a little more than any common font needs
 TITLE_CHARACTER = CHARACTER * 14 / 12
@@ -18,7 +19,10 @@ _REORDERING = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 
 def clean(text: object, keep_lines: bool = False) -> str:
     """The text without characters that break a file or reorder what is around them; one line unless asked."""
-    printable = _UNPRINTABLE.sub("\ufffd", _REORDERING.sub("", str(text)))
+    text = str(text)
+    if text.isascii() and text.isprintable():  # as most are
+        return text
+    printable = _UNPRINTABLE.sub("\ufffd", _REORDERING.sub("", text))
     return printable if keep_lines else " ".join(printable.splitlines()).replace("\t", " ")
 
 
@@ -29,6 +33,7 @@ def columns(text: str) -> int:
     return sum(map(_columns_of, text))
 
 
+@lru_cache(10_000)
 def _columns_of(character: str) -> int:
     if unicodedata.category(character) in ("Mn", "Me", "Cf"):
         return 0

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -10,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from .curves import PACE, Place, Point, along, touch
+from .curves import PACE, Place, Point, along, strikes
 from .model import Scene
 
 GAP = 3  # px between a box and the end of an arrow's line; an arrow's head bridges it
@@ -97,12 +96,12 @@ def _led(
             joined = (way(points, *levels, join=True) for way in (_direct, _around))
             if plain and not any(map(_room(calm[0], calm[-1]).meets, others)):
                 paths[arrow.id] = _eased(calm)
-            elif free := next((way for way in joined if not _meets(way, places) and not _strikes(way, labels)), None):
+            elif free := next((way for way in joined if _is_free(way, places, labels)), None):
                 paths[arrow.id] = free
-            elif len(calm) < len(paths[arrow.id]) and not _meets(calm, places):
+            elif len(calm) < len(paths[arrow.id]) and _is_free(calm, places, {}):
                 paths[arrow.id] = calm
     _spread(scene, paths, places)
-    labels, leftward = _brought_near(labels, paths, places, twins) if few else (labels, set())
+    labels, leftward = _brought_near(labels, paths, places, twins) if few and paths else (labels, set())
     rounded = {id: tuple((round(x, 1), round(y, 1)) for x, y in points) for id, points in paths.items()}
     return {id: Way(points, labels[id], id in leftward) for id, points in rounded.items()}
 
@@ -178,14 +177,12 @@ def _eased(points: list[Point]) -> list[Point]:
     return [(x0, y0), (x0, half), (x1, half), (x1, y1)]
 
 
-def _meets(points: list[Point], places: dict[str, Place]) -> bool:
-    """Whether the curve leads through a box or close to one's side."""
-    return touch([Place(x - _ROOM, y - 1, 2 * _ROOM, 2) for x, y in along(points)], places.values())
-
-
-def _strikes(points: list[Point], labels: dict[str, Place]) -> bool:
-    """Whether the curve leads through a label."""
-    return touch([Place(x - 1, y - 1, 2, 2) for x, y in along(points)], (each for each in labels.values() if each.w))
+def _is_free(points: list[Point], places: dict[str, Place], labels: dict[str, Place]) -> bool:
+    """Whether the curve leads through no box, nor close to one's side, and through no label."""
+    curve = along(points)
+    return not strikes(curve, places.values(), _ROOM) and not strikes(
+        curve, [each for each in labels.values() if each.w]
+    )
 
 
 def _brought_near(
@@ -201,11 +198,13 @@ def _brought_near(
     """
     near, leftward = dict(labels), set()
     numbers = {id: n for n, id in enumerate(paths)}
-    passing = sorted((y, x, numbers[id]) for id, points in paths.items() for x, y in along(points))
-    heights = [y for y, _, _ in passing]
-    across, passers = np.array([x for _, x, _ in passing]), np.array([n for _, _, n in passing])
+    curves = [along(points) for points in paths.values()]
+    across, heights = np.concatenate(curves).T
+    passers = np.repeat(np.arange(len(curves)), [len(curve) for curve in curves])
+    order = heights.argsort()
+    across, heights, passers = across[order], heights[order], passers[order]
     for id, label in labels.items():
-        beside = slice(*(bisect_left(heights, y) for y in (label.y - PACE, label.y + label.h + PACE)))
+        beside = slice(*heights.searchsorted((label.y - PACE, label.y + label.h + PACE)))
         owned = passers[beside] == numbers[id]
         own, foreign = across[beside][owned], across[beside][~owned]
         if not label.w or not own.size:
@@ -255,4 +254,6 @@ def _shift(points: list[Point], by: float, way: int) -> None:
 def _course(points: list[Point]) -> float:
     """How far to the right an arrow's first stretch leads."""
     (x, y), *_ = points
-    return next((u - x for u, v in along(points) if abs(v - y) >= _STRETCH), points[-1][0] - x)
+    curve = along(points)
+    far = np.flatnonzero(abs(curve[:, 1] - y) >= _STRETCH)
+    return float(curve[far[0], 0] if far.size else points[-1][0]) - x

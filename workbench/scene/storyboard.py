@@ -138,18 +138,22 @@ class _Details:
     def __init__(self) -> None:
         self.texts: list[dict[str, Any]] = []
         self._numbers: dict[str, int] = {}
+        self._known: dict[int, int] = {}  # by identity: the storyboard keeps them all
 
     def numbers(self, box: Box) -> list[int]:
         """The numbers of a box's sections."""
         return [self._number(each) for each in box.details]
 
     def _number(self, detail: Detail) -> int:
+        if id(detail) in self._known:
+            return self._known[id(detail)]
         text = {"heading": clean(detail.heading), "kind": detail.kind, "body": native(detail.body)}
         key = repr(text)
         if key not in self._numbers:
             self._numbers[key] = len(self.texts)
             self.texts.append(text)
-        return self._numbers[key]
+        self._known[id(detail)] = number = self._numbers[key]
+        return number
 
 
 def _apply(scene: Scene, step: Step) -> None:
