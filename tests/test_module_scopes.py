@@ -255,3 +255,15 @@ def test_nothing_is_kept_of_calls_that_are_over() -> None:
     del net
     gc.collect()
     assert gone() is None and scopes(out)[-1] == "Net"
+
+
+def test_parameters_are_named_by_the_module_that_has_them() -> None:
+    net, x = nn.Sequential(nn.Linear(2, 2), nn.Sequential(nn.Linear(2, 1))), batch(w)
+    weight = net[0].weight
+    with w.record() as trace:
+        net(x).sum().backward()
+    leaves = {box.title for box in trace.show().storyboard.scene.boxes.values() if box.kind == "leaf"}
+    assert leaves == {"weight", "net.0.bias", "net.1.0.weight", "net.1.0.bias"}
+    assert net[0].bias.grad is not None and weight.grad is not None
+    s = w.step(net(x).sum())
+    assert s.run(until="net.1.0.bias").reason == "net.1.0.bias"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from itertools import islice
 from types import FrameType
 from typing import Any
@@ -29,7 +29,8 @@ class Namer(Describer):
 
     def _learn(self, named: Iterable[tuple[str, Any]]) -> None:
         found: dict[int, tuple[Any, ...]] = {}
-        for name, thing in named:
+        named = list(named)
+        for name, thing in (*named, *_parameters(named)):
             if name.startswith("_") or not hasattr(type(thing), "_array"):
                 continue
             serial = tag(thing)
@@ -52,3 +53,10 @@ class Namer(Describer):
         for name, tensor in named:
             while hasattr(tensor := tensor._value, "_level"):
                 self._names.setdefault(tag(tensor), name)
+
+
+def _parameters(named: Iterable[tuple[str, Any]]) -> Iterator[tuple[str, Any]]:
+    """What modules that are variables call their parameters: "net.layers.0.weight"."""
+    for name, thing in named:
+        if hasattr(type(thing), "named_parameters") and "_parameters" in getattr(thing, "__dict__", ()):
+            yield from ((f"{name}.{path}", parameter) for path, parameter in thing.named_parameters())
