@@ -65,6 +65,11 @@ def test_it_is_said_of_the_one_output_that_is_used():
     assert [label for *_, label, _ in arrows(storyboard(trace).at())] == ["", "output 0"]
 
 
+def test_it_is_said_of_a_graph_from_before_too():
+    y = leaf(1.0, 2.0).unbind()[0].exp()
+    assert "gives output 0" in repr(torch.show(y))
+
+
 def test_a_gradient_keeps_its_label_and_says_for_which_output_it_is():
     board = storyboard(unbound())
     labels = [label for source, _, label, _ in arrows(last(board)) if source == "UnbindBackward0"]

@@ -219,7 +219,7 @@ class Describer:
                 edges = self._edges(node, found)
                 saved = self._saved(node, [], found)
                 tensors = tuple(found.values())
-                kind, more = type(node), (None, None, (), scope_of(node))
+                kind, more = type(node), (None, None, (), scope_of(node), node.outputs)
                 self._raw.append(("created", node._tag, node.name(), kind, True, edges, (), tensors, saved, *more))
             elif tag(node) not in self._nodes:
                 self._nodes.add(node._tag)

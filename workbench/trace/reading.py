@@ -62,6 +62,7 @@ class Reader(InsideReader):
         pushing: int | None = None,
         attributes: tuple[Any, ...] = (),
         scope: str | None = None,
+        outputs: int = 1,
     ) -> NodeCreated | TensorsFound:
         if found and node in self._ids:  # an earlier chapter has told of it
             return self._found(tensors)
@@ -85,6 +86,7 @@ class Reader(InsideReader):
                 Attribute(name, text_of(thing), self._place(own), value(copy)) for name, thing, own, copy in attributes
             ),
             scope=scope,
+            outputs=outputs,
         )
 
     def _saved(self, slot: str, own: int | None, copy: Any, at: int, packed: tuple[Any, ...] | None = None) -> Saved:
