@@ -16,7 +16,7 @@ from .values import Value, said, series
 class NodeCreated(Building):
     """A node joined the graph; `found` if it was there before anybody listened, its arguments unknown.
 
-    A found one says how many `outputs` it has: not all may be known.
+    A found one says its `output_count`: not all outputs may be known.
 
     One that computes with tangents tells the level that is `pushing` them, or "dual". What was made inside
     `with scope("a"), scope("b"):` has the scope "a/b".
@@ -35,7 +35,7 @@ class NodeCreated(Building):
     pushing: str | None = None
     attributes: tuple[Attribute, ...] = ()
     scope: str | None = None
-    outputs: int = 1
+    output_count: int = 1
 
     @property
     def quiet(self) -> bool:

@@ -86,7 +86,7 @@ class Reader(InsideReader):
                 Attribute(name, text_of(thing), self._place(own), value(copy)) for name, thing, own, copy in attributes
             ),
             scope=scope,
-            outputs=outputs,
+            output_count=outputs,
         )
 
     def _saved(self, slot: str, own: int | None, copy: Any, at: int, packed: tuple[Any, ...] | None = None) -> Saved:

@@ -47,7 +47,7 @@ class Graph:
                 self._twice |= {(source, event.node) for source, uses in Counter(edges).items() if uses > 1}
                 for index, edge in enumerate(event.edges):
                     self._arriving.setdefault(edge.target or "", {})[f"{event.node}.{index}"] = None
-                self._several |= {event.node} if event.outputs > 1 else set()
+                self._several |= {event.node} if event.output_count > 1 else set()
                 self._several |= {edge.target for edge in event.edges if edge.target is not None and edge.output_nr}
             elif isinstance(event, BackwardStarted):
                 ends |= dict.fromkeys((root.node, root.output_nr) for root in event.roots)
