@@ -15,9 +15,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from .model import AROUND, LOOSE, Scene
+from .density import thinned
+from .model import AROUND, LOOSE, Arrow, Scene
 from .relations import related
-from .routes import GAP, Place, Way, beside, routed
+from .routes import GAP, Place, Way, beside, routed, swung
 from .sizes import STRIP, Size
 
 MARGIN = 26  # around the picture: room for the mark and the glow at a box's edge
@@ -26,12 +27,7 @@ TIE = 22  # between a node and the saved tensors hanging on it
 CHIP_GAP = 8  # between two saved tensors of one node, or two levels
 _BESIDE = 36  # between a box and its tangent
 _STRIP_TOP = 12.0  # above the strip of levels
-# The limits stop the network simplex where more of it takes minutes for a thousand boxes and shows nowhere.
-_HEAD = """digraph {
-graph [rankdir=TB, nodesep=0.5, ranksep=0.45, splines=true, nslimit=2, nslimit1=2]
-node [shape=plain]
-edge [dir=none]
-"""
+_HEAD = "node [shape=plain]\nedge [dir=none]\n"
 
 _MISSING = (
     "No picture can be drawn because Graphviz is missing: run `pip install pygraphviz`, which brings it "
@@ -64,7 +60,8 @@ def laid_out(scene: Scene, boxes: dict[str, Size], labels: dict[str, Size]) -> L
     if not blocks:
         return Layout(max(width, 2 * MARGIN), 2 * MARGIN + _top(strip), strip, {})
     flowing = Scene(scene.title, scene.boxes, {a.id: a for a in scene.arrows.values() if a.kind not in LOOSE})
-    placed = _graphviz(_dot(scene, blocks, boxes, labels))
+    told, settings = thinned([*flowing.arrows.values()], _block_of(blocks), labels)
+    placed = _graphviz(_dot(scene, blocks, boxes, labels, told, settings))
     left, bottom, right, top = _numbers(placed["bb"])
     across, down = MARGIN - left, MARGIN + top + _top(strip)
     places: dict[str, Place] = {}
@@ -80,11 +77,15 @@ def laid_out(scene: Scene, boxes: dict[str, Size], labels: dict[str, Size]) -> L
             places[chip] = Place(round(x + boxes[id][0] + TIE, 1), round(y, 1), *boxes[chip])
             y += boxes[chip][1] + CHIP_GAP
     tags = {}
-    for id, edge in zip(flowing.arrows, placed["edges"], strict=True):
-        w, h = labels[id]
+    splines = {}
+    for arrow, edge in zip(told, placed["edges"], strict=True):
+        w, h = labels[arrow.id]
         x, y = _numbers(edge["lp"]) if w else (-across, down)
-        tags[id] = Place(round(x + across - w / 2, 1), round(down - y - h / 2, 1), w, h)
-    splines = [[(x + across, down - y) for x, y in map(_numbers, edge["pos"].split())] for edge in placed["edges"]]
+        tags[arrow.id] = Place(round(x + across - w / 2, 1), round(down - y - h / 2, 1), w, h)
+        splines[arrow.id] = [(x + across, down - y) for x, y in map(_numbers, edge["pos"].split())]
+    for arrow in flowing.arrows.values():
+        if arrow.id not in splines:
+            splines[arrow.id], tags[arrow.id] = swung(places[arrow.source], places[arrow.target], labels[arrow.id])
     ways = routed(flowing, splines, places, tags)
     ways |= {a.id: beside(places[a.source], places[a.target]) for a in scene.arrows.values() if a.kind == "beside"}
     regions = [box.id for box in scene.boxes.values() if box.kind == "region"]
@@ -174,7 +175,18 @@ def _blocks(scene: Scene, boxes: dict[str, Size]) -> dict[str, _Block]:
     return blocks
 
 
-def _dot(scene: Scene, blocks: dict[str, _Block], boxes: dict[str, Size], labels: dict[str, Size]) -> str:
+def _block_of(blocks: dict[str, _Block]) -> dict[str, str]:
+    return {each: id for id, block in blocks.items() for each, _ in block.cells if each is not None}
+
+
+def _dot(
+    scene: Scene,
+    blocks: dict[str, _Block],
+    boxes: dict[str, Size],
+    labels: dict[str, Size],
+    arrows: list[Arrow],
+    settings: str,
+) -> str:
     """The picture's blocks as Graphviz is told of them: numbers, no text of the picture."""
     port = {}
     lines = []
@@ -184,14 +196,15 @@ def _dot(scene: Scene, blocks: dict[str, _Block], boxes: dict[str, Size], labels
         port |= {each: f"{n}:{'b' if each == id else f't{at}'}" for at, (each, _) in enumerate(block.cells) if each}
         if (region := scene.boxes[id].region) is not None:
             inside[region].append(str(n))
-    for key, arrow in enumerate(arrow for arrow in scene.arrows.values() if arrow.kind not in LOOSE):
+    for key, arrow in enumerate(arrows):
         w, h = labels[arrow.id]
         label = f", label={_table(_cell(w, h))}" if w else ""
         lines.append(f"{port[arrow.source]}:s -> {port[arrow.target]}:n [key={key}, id={key}{label}]")
     for n, (id, members) in enumerate(inside.items()):
         heading = _table(_cell(*boxes[id]))
         lines.append(f"subgraph cluster_{n} {{ margin=14 labeljust=l label={heading}; {'; '.join(members)} }}")
-    return _HEAD + "\n".join(lines) + "\n}"
+    graph = f"graph [rankdir=TB, nodesep=0.5, ranksep=0.45, {settings}]\n"
+    return "digraph {\n" + graph + _HEAD + "\n".join(lines) + "\n}"
 
 
 def _node(id: str, block: _Block) -> str:

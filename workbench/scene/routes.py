@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -11,6 +10,7 @@ import numpy as np
 
 from .curves import PACE, Place, Point, along, strikes
 from .model import Scene
+from .sizes import Size
 
 GAP = 3  # px between a box and the end of an arrow's line; an arrow's head bridges it
 _APART = 22  # between the ends of arrows that meet at one box, if there is room
@@ -19,7 +19,8 @@ _VERTICAL = 24  # how far an arrow's ends keep to the vertical, if there is room
 _SWING = 40  # how far a stretch of an arrow may swing out sideways
 _ROOM = 26  # left and right of an arrow that comes close to saved tensors
 _STRETCH = 40  # how far from its end an arrow's direction is judged
-_MOST_EASED = 200  # boxes; in a larger picture looking for room would take longer than the layout
+_MOST_JUDGED = 4000  # arrows whose course at a box is looked at; of more, where they lead to
+_MOST_EASED, _MOST_LED = 200, 1000  # boxes, arrows; of more, looking for room would take longer than the layout
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,8 +63,15 @@ def beside(one: Place, other: Place) -> Way:
     return Way(points, Place(x, y, 0.0, 0.0))
 
 
+def swung(upper: Place, lower: Place, label: Size) -> tuple[list[Point], Place]:
+    """A spline for an arrow that Graphviz was not told of, with its label at the middle."""
+    (x, y), (u, v) = (upper.x + upper.w / 2, upper.y + upper.h + GAP), (lower.x + lower.w / 2, lower.y - GAP)
+    middle = round((x + u - label[0]) / 2, 1), round((y + v - label[1]) / 2, 1)
+    return _eased([(x, y), (u, v)]), Place(*middle, *label)
+
+
 def routed(
-    scene: Scene, splines: Sequence[list[Point]], places: dict[str, Place], labels: dict[str, Place]
+    scene: Scene, splines: dict[str, list[Point]], places: dict[str, Place], labels: dict[str, Place]
 ) -> dict[str, Way]:
     """The way of every arrow, from the splines Graphviz laid around the boxes and labels."""
     twins = _twins(scene)
@@ -77,16 +85,16 @@ def routed(
 
 def _led(
     scene: Scene,
-    splines: Sequence[list[Point]],
+    splines: dict[str, list[Point]],
     places: dict[str, Place],
     labels: dict[str, Place],
     twins: dict[str, str],
 ) -> dict[str, Way]:
-    paths, few = {}, len(places) <= _MOST_EASED
-    for arrow, spline in zip(scene.arrows.values(), splines, strict=True):
+    paths, few = {}, len(places) <= _MOST_EASED and len(splines) <= _MOST_LED
+    for arrow in scene.arrows.values():
         upper, lower = places[arrow.source], places[arrow.target]
         levels = upper.y + upper.h + GAP, lower.y - GAP
-        points = _calmed(spline)
+        points = _calmed(splines[arrow.id])
         paths[arrow.id] = _around(points, *levels)
         if few:
             calm, own = _direct(points, *levels), {arrow.id, twins.get(arrow.id)}
@@ -228,13 +236,14 @@ def _room(start: Point, end: Point) -> Place:
 
 def _spread(scene: Scene, paths: dict[str, list[Point]], places: dict[str, Place]) -> None:
     """Set the ends of the arrows that meet at one box side by side, in the order in which they come."""
+    course = _course if len(paths) <= _MOST_JUDGED else _drift
     leaving, arriving = defaultdict(list), defaultdict(list)
     for arrow in scene.arrows.values():
         leaving[arrow.source].append(paths[arrow.id])
         arriving[arrow.target].append(paths[arrow.id])
     for ends, way in ((leaving, 1), (arriving, -1)):
         for id, meeting in ends.items():
-            meeting.sort(key=lambda points, way=way: _course(points[::way]))
+            meeting.sort(key=lambda points, way=way: course(points[::way]))
             apart = min(_APART, (places[id].w - 2 * _CORNER) / max(1, len(meeting) - 1))
             for n, points in enumerate(meeting):
                 shift = (n - (len(meeting) - 1) / 2) * apart
@@ -251,9 +260,23 @@ def _shift(points: list[Point], by: float, way: int) -> None:
         points[at] = (x + by, points[at][1])
 
 
+def _drift(points: list[Point]) -> float:
+    """How far to the right an arrow leads."""
+    return points[-1][0] - points[0][0]
+
+
 def _course(points: list[Point]) -> float:
     """How far to the right an arrow's first stretch leads."""
     (x, y), *_ = points
+<<<<<<< HEAD
+    for n in range(0, len(points) - 1, 3):
+        curve = along(points[n : n + 4])
+        far = np.flatnonzero(abs(curve[:, 1] - y) >= _STRETCH)
+        if far.size:
+            return float(curve[far[0], 0]) - x
+    return _drift(points)
+=======
     curve = along(points)
     far = np.flatnonzero(abs(curve[:, 1] - y) >= _STRETCH)
     return float(curve[far[0], 0] if far.size else points[-1][0]) - x
+>>>>>>> up
