@@ -268,15 +268,9 @@ def _drift(points: list[Point]) -> float:
 def _course(points: list[Point]) -> float:
     """How far to the right an arrow's first stretch leads."""
     (x, y), *_ = points
-<<<<<<< HEAD
     for n in range(0, len(points) - 1, 3):
         curve = along(points[n : n + 4])
         far = np.flatnonzero(abs(curve[:, 1] - y) >= _STRETCH)
         if far.size:
             return float(curve[far[0], 0]) - x
     return _drift(points)
-=======
-    curve = along(points)
-    far = np.flatnonzero(abs(curve[:, 1] - y) >= _STRETCH)
-    return float(curve[far[0], 0] if far.size else points[-1][0]) - x
->>>>>>> up
