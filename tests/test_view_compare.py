@@ -188,3 +188,15 @@ def test_hostile_names_are_shown_harmlessly(tmp_path):
     picture = torch.compare(run(lambda x: x * x), run(type("</script><b>\u202e", (Bad,), {}).apply))
     picture.save(tmp_path / "bad.html")
     assert "</script><b>" not in (tmp_path / "bad.html").read_text() and "\u202e" not in repr(picture)
+
+
+def test_a_trace_is_compared_by_its_own_show_too():
+    first, second = run(lambda x: x * x), run(Halved.apply)
+    picture = first.show("compare", against=second)
+    assert picture.storyboard.to_dict() == torch.compare(first, second).storyboard.to_dict()
+    with pytest.raises(TypeError, match=r"beside another: say which, as show\('compare', against=other\)\.$"):
+        first.show("compare")
+    with pytest.raises(TypeError, match="`against` is another trace, of record"):
+        first.show("compare", against=3)
+    with pytest.raises(TypeError, match="The view 'compare' has no option 'open'; its option is 'against'"):
+        first.show("compare", open=[])

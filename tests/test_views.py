@@ -15,7 +15,7 @@ from workbench.views import CHARTS, VIEWS
             "grph",
             {},
             ValueError,
-            "There is no view named 'grph'; choose error, flow, function, graph, memory, saved or versions.",
+            "There is no view named 'grph'; choose compare, error, flow, function, graph, memory, saved or versions.",
         ),
         (["graph"], {}, ValueError, "There is no view named ['graph']"),
         ("graph", {"foo": 3}, TypeError, "The view 'graph' has no option 'foo'; its option is 'open'."),

@@ -9,6 +9,7 @@ from ..scene.storyboard import Storyboard
 from ..trace.building import EventsLetGo
 from ..trace.frame import Frame
 from ..trace.timeline import Timeline
+from .compare import compared
 from .error import error_story
 from .flow import Flow
 from .function import function_card
@@ -28,15 +29,18 @@ CHARTS: dict[str, Callable[..., Storyboard]] = {
     "saved": saved,
     "versions": versions,
 }
-OPTIONS = {"graph": "open", "flow": "open", "memory": "against"}  # what a view can be told
+# Those that tell a trace beside another.
+PAIRS: dict[str, Callable[..., Storyboard]] = {"compare": compared}
+OPTIONS = {"graph": "open", "flow": "open", "memory": "against", "compare": "against"}  # what a view can be told
 
 
 def storyboard(trace: Timeline, view: str = "graph", **options: Any) -> Storyboard:
-    """A trace as the named view tells it: a graph with the groups `open`, memory `against` that of another trace.
+    """A trace as the named view tells it: a graph with the groups `open`, another trace to hold memory `against`.
 
-    Errors: ValueError for a view that is not there, TypeError for an option that it does not have.
+    To compare takes `against` too. Errors: ValueError for a view that is not there, TypeError for an option that it
+    does not have, or lacks.
     """
-    *names, last = sorted([*VIEWS, *CHARTS])
+    *names, last = sorted([*VIEWS, *CHARTS, *PAIRS])
     if view not in (*names, last):
         raise ValueError(f"There is no view named {view!r}; choose {', '.join(names)} or {last}.")
     for name in options:
@@ -46,10 +50,12 @@ def storyboard(trace: Timeline, view: str = "graph", **options: Any) -> Storyboa
     against, opened = options.get("against"), options.get("open")
     if not isinstance(against, Timeline | None):
         raise TypeError(f"`against` is another trace, of record() or load(), but got {type(against).__name__}.")
+    if view in PAIRS and against is None:
+        raise TypeError(f"The view {view!r} draws a trace beside another: say which, as show({view!r}, against=other).")
     if not isinstance(opened, Collection | None):
         raise TypeError(f"`open` names the groups of a graph to be open, but got {type(opened).__name__}.")
-    if view in CHARTS:
-        board = CHARTS[view](trace, **options)
+    if view not in VIEWS:
+        board = (CHARTS | PAIRS)[view](trace, **options)
     else:
         board = tell_grouped(trace, VIEWS[view](trace.events), opened)
     for event in trace.events[:1]:

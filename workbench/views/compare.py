@@ -25,12 +25,12 @@ def compare(first: Timeline, second: Timeline) -> Picture:
     return Picture(compared(first, second))
 
 
-def compared(first: Timeline, second: Timeline) -> Storyboard:
+def compared(first: Timeline, against: Timeline) -> Storyboard:
     """The storyboard of a comparison."""
     boxes: dict[str, Box] = {}
     arrows: dict[str, Arrow] = {}
     empty: list[str] = []
-    for side, word, trace in (("a", "First", first), ("b", "Second", second)):
+    for side, word, trace in (("a", "First", first), ("b", "Second", against)):
         board = tell(trace, Graph(trace.events))
         scene = board.at(len(board.steps) - 1)
         if scene.boxes:
@@ -46,7 +46,7 @@ def compared(first: Timeline, second: Timeline) -> Storyboard:
             ends = {"source": f"{side}.{arrow.source}", "target": f"{side}.{arrow.target}"}
             # Gradients are told of where they arrive: on arrows they would hide what differs.
             arrows[f"{side}.{arrow.id}"] = replace(arrow, id=f"{side}.{arrow.id}", label="", **ends)
-    found = list(Differences(first, second))
+    found = list(Differences(first, against))
     count = "no difference" if not found else "1 difference" if len(found) == 1 else f"{len(found)} differences"
     have = "have" if len(empty) > 1 else "has"
     nothing = f" The {' and the '.join(empty)} {have} nothing in it." if empty else ""
