@@ -139,6 +139,19 @@ def test_what_is_put_on_ctx_is_never_freed():
     assert holder.alt.endswith("to the end") and holder.details[-1].heading == "Never freed"
 
 
+def test_what_is_left_is_said_to_count_graphs_that_were_let_go():
+    x = leaf(1.0, 2.0)
+    with record() as trace:
+        for _ in range(2):
+            loss = (x * x).sum()  # the first is gone when the second is there
+    said = "Of what is left some may be gone: a graph that is let go without a backward says nothing."
+    assert said in str(trace.show("memory"))
+    with record() as trace:
+        loss = (x * x).sum()
+        loss.backward()
+    assert said not in str(trace.show("memory"))
+
+
 @pytest.fixture(scope="module")
 def runs():
     start = torch.linspace(0, 1, 1000, dtype=torch.float64, requires_grad=True)

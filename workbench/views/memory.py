@@ -142,7 +142,10 @@ class _Chart:
             drawn[holder.id] = range(len(holder.spans))
         if left := len(there) - len(shown):
             more = f"… and {left} more, each with at most {bytes_said(shown[-1].most)}"
-            self._add("more", "text", (0, y + _ROW + 4, 600, 20), more)
+            y += _ROW
+            self._add("more", "text", (0, y + 4, 600, 20), more)
+        if any(holder.kept for holder in there if holder.id.startswith("n")):
+            self._add("left", "text", (0, y + _ROW + 4, _wide(UNHEARD), 20), UNHEARD)
         return drawn
 
     def _row(self, holder: Holder, y: float) -> None:
@@ -178,6 +181,7 @@ def _title(text: str) -> float:
     return columns(text) * TITLE_CHARACTER + 8
 
 
+UNHEARD = "Of what is left some may be gone: a graph that is let go without a backward says nothing."
 ON_CTX = "What is kept as an attribute of ctx is not given back when the node has run, but only with the whole graph."
 
 
