@@ -11,6 +11,7 @@ import workbench as torch
 from workbench.recording import Trace
 from workbench.scene.dot import to_dot
 from workbench.scene.svg import to_svg
+from workbench.utils.checkpoint import checkpoint
 from workbench.views import storyboard
 
 
@@ -182,3 +183,34 @@ def test_values_too_many_to_keep_are_still_drawn():
     board = storyboard(trace, "flow")
     (leaf,) = [box for box in board.at(len(board.steps) - 1).boxes.values() if box.kind == "leaf"]
     assert "gradient NOT FINITE" in leaf.lines
+
+
+def arrivals(trace):
+    """What captions say of what has arrived."""
+    captions = [step.caption for step in storyboard(trace, "flow").steps]
+    return [caption.partition("at w arrived ")[2] for caption in captions if "at w arrived" in caption]
+
+
+def test_what_came_in_an_earlier_backward_through_another_graph_is_not_added():
+    w = torch.tensor([1.0, 2.0], requires_grad=True)
+    with torch.record() as trace:
+        for _ in range(3):
+            ((w * 3).sum() + (w * 4).sum()).backward()
+            w.grad = None
+    assert arrivals(trace) == ["[4. 4.] (1 still to come).", "[4. 4.] + [3. 3.] = [7. 7.]."] * 3
+    board = storyboard(trace, "flow")
+    (w_box,) = [box for box in board.at(len(board.steps) - 1).boxes.values() if box.kind == "leaf"]
+    assert w_box.lines[-1] == "arrived [4. 4.] + [3. 3.] = [7. 7.]"
+
+
+def test_a_backward_inside_a_backward_adds_its_own():
+    w = torch.tensor(2.0, requires_grad=True)
+    with torch.record() as trace:
+        part = checkpoint(lambda x: (x * w).exp() * w, w * 0.0, use_reentrant=True)
+        (part + w * 5).backward()
+    assert arrivals(trace) == [
+        "5.0 (1 still to come).",
+        "1.0 (1 still to come).",
+        "1.0 + 0.0 = 1.0.",
+        "5.0 + 0.0 = 5.0.",
+    ]

@@ -38,10 +38,6 @@ class Flow(Graph):
         self._largest = max(norms, default=1.0)
         # Four breadths: a little more than the same is already broader, and the largest is at the broad end.
         self._ratio = max(1.5, (self._largest / min(norms, default=1.0)) ** 0.25)
-        self._order: dict[str, int] = {}  # edge -> when a gradient last arrived by it
-        for when, event in enumerate(events):
-            if isinstance(event, NodeFinished):
-                self._order |= {f"{event.node}.{index}": when for index in range(len(event.grads))}
 
     def draw(self, frame: Frame, keys: Iterable[str]) -> tuple[list[Box], list[Arrow]]:
         """The boxes and arrows that the frame's `keys` concern, as they are now."""
@@ -49,7 +45,7 @@ class Flow(Graph):
         boxes, arrows = [box for box in boxes if box.kind != "saved"], [a for a in arrows if a.kind != "same"]
         for box in boxes:
             if box.id in frame.nodes or (box.id in frame.tensors and box.kind == "leaf"):
-                box.lines += (*self._arrivals(frame, box.id), *self._warnings(frame.place(box.id)))
+                box.lines += (*self._added(frame, box.id), *self._warnings(frame.place(box.id)))
         for arrow in arrows:
             edge = frame.edges.get(arrow.id)
             if edge is not None and edge.state != "idle" and edge.grad is not None:
@@ -65,20 +61,16 @@ class Flow(Graph):
             if edge is not None and edge.state == "flowing" and (summed := _summed(frame, key, edge)):
                 said.append(f"the gradient for {frame.called(edge.source)} is {summed}, as the value was repeated")
             elif edge is None and (key in frame.nodes or key in frame.tensors):
-                arriving = any(each.state == "flowing" for _, each in self._into(frame, key))
-                if arriving and (lines := self._arrivals(frame, key)):
+                arriving = any(edge.state == "flowing" for edge in self._arrivals.at(frame, key))
+                if arriving and (lines := self._added(frame, key)):
                     said.append(f"at {frame.called(key)} {' '.join(lines)}")
         return said
 
-    def _into(self, frame: Frame, id: str) -> list[tuple[str, EdgeState]]:
-        """The edges by which gradients have come to a place in this backward, in the order they came."""
-        return sorted(self._arrived(frame, id), key=lambda each: self._order.get(each[0], -1))
-
-    def _arrivals(self, frame: Frame, id: str) -> list[str]:
+    def _added(self, frame: Frame, id: str) -> list[str]:
         """What has arrived at a fork so far and its sum, for each output of a node."""
-        place, into = frame.place(id), self._into(frame, id)
+        place = frame.place(id)
         came: dict[int, list[Value]] = {}
-        for _, edge in into:
+        for edge in self._arrivals.at(frame, id):
             if edge.grad is not None:
                 came.setdefault(edge.output_nr, []).append(edge.grad)
         waiting = place.waiting if place.state == "pending" else 0

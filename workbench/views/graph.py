@@ -13,6 +13,7 @@ from ..trace.facts import Record
 from ..trace.frame import Frame
 from ..trace.states import EdgeState, NodeState, Place, TensorState
 from ..trace.values import Value, series
+from .arriving import Arrivals
 from .chips import chip, saved_name
 from .guests import badges, hook_details
 from .lanes import Lanes
@@ -29,12 +30,12 @@ class Graph:
         events = list(events)
         self._say = Sayings()
         self._lanes = Lanes(events, self._say)
+        self._arrivals = Arrivals(events)
         self._relations = Relations(events, self._lanes)
         self._outputs: dict[str, list[int]] = {}
         named: dict[tuple[str, int], str | None] = {}  # (node or leaf, output) -> variable
         maker: dict[str, tuple[str, int]] = {}
         ends: dict[tuple[str, int], None] = {}
-        self._arriving: dict[str, dict[str, None]] = {}  # place -> the edges that gradients reach it by
         self._several: set[str] = set()  # nodes of more than one output
         self._twice: set[tuple[str, str]] = set()  # of two boxes that several edges join: (source, target)
         for event in events:
@@ -45,14 +46,10 @@ class Graph:
             if isinstance(event, NodeCreated):
                 edges = [edge.target for edge in event.edges if edge.target is not None]
                 self._twice |= {(source, event.node) for source, uses in Counter(edges).items() if uses > 1}
-                for index, edge in enumerate(event.edges):
-                    self._arriving.setdefault(edge.target or "", {})[f"{event.node}.{index}"] = None
                 self._several |= {event.node} if event.output_count > 1 else set()
                 self._several |= {edge.target for edge in event.edges if edge.target is not None and edge.output_nr}
             elif isinstance(event, BackwardStarted):
                 ends |= dict.fromkeys((root.node, root.output_nr) for root in event.roots)
-                for root in event.roots:
-                    self._arriving.setdefault(root.node, {})[f"{root.node}.seed{root.output_nr}"] = None
             elif isinstance(event, TensorShown):
                 ends[maker[event.tensor]] = None
         self._several |= {node for node, nr in (*maker.values(), *ends) if nr}
@@ -116,16 +113,11 @@ class Graph:
         """Whether an output of a node has a box."""
         return id in self._outputs
 
-    def _arrived(self, frame: Frame, id: str) -> list[tuple[str, EdgeState]]:
-        """The edges by which gradients have come to a place."""
-        known = [(key, frame.edges[key]) for key in self._arriving.get(id, ()) if key in frame.edges]
-        return [(key, edge) for key, edge in known if edge.state != "idle"]
-
     def _node(self, frame: Frame, id: str) -> list[Box]:
         node = frame.nodes[id]
         output = node.outputs[0][0] if 0 in node.outputs else ""
         region = self._lanes.region(frame, node, output, "recorded")
-        waiting = self._arrived(frame, id) if node.state in ("pending", "ready") else []
+        waiting = self._arrivals.at(frame, id) if node.state in ("pending", "ready") else []
         details = (*_node_details(self._say, frame, node, waiting), *self._lanes.level_details(frame, output))
         lines = (*_node_lines(self._say, frame, node), *badges(frame, id))
         if node.tangent_of is not None:
@@ -184,9 +176,7 @@ def _result(frame: Frame, node: NodeState, nr: int) -> tuple[str, Value]:
     return tensor.name or node.made.operation, tensor.value if own else value
 
 
-def _node_details(
-    say: Sayings, frame: Frame, node: NodeState, waiting: Iterable[tuple[str, EdgeState]]
-) -> tuple[Detail, ...]:
+def _node_details(say: Sayings, frame: Frame, node: NodeState, waiting: Iterable[EdgeState]) -> tuple[Detail, ...]:
     made = node.made
     details = [*_error(node)]
     details += [Detail(_HEADINGS.get(code.name, code.name), "code", code.text) for code in made.code]
@@ -210,7 +200,7 @@ def _node_details(
         details += [say(value_detail, "Saved", saved_name(frame, node, i), value) for i, value in enumerate(node.saved)]
     details += hook_details(node)
     details += [say(value_detail, "Gradient in", f"for output {nr}", grad) for nr, grad in enumerate(node.received)]
-    for _, edge in waiting:
+    for edge in waiting:
         sender = "outside" if edge.target is None else frame.called(edge.target)
         details.append(say(value_detail, "Gradient waiting", f"from {sender}", edge.grad))
     for _, edge in frame.edges_of(made.node):
