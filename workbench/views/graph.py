@@ -32,6 +32,7 @@ class Graph:
         self._lanes = Lanes(events, self._say)
         self._arrivals = Arrivals(events)
         self._relations = Relations(events, self._lanes)
+        self.follows = self._relations.are_drawn  # whether anything is drawn anew where the step is
         self._outputs: dict[str, list[int]] = {}
         named: dict[tuple[str, int], str | None] = {}  # (node or leaf, output) -> variable
         maker: dict[str, tuple[str, int]] = {}
@@ -66,7 +67,7 @@ class Graph:
             if key in frame.nodes:
                 boxes += self._node(frame, key)
                 boxes += [chip(self._say, frame, key, index) for index in range(len(frame.nodes[key].saved))]
-                arrows += self._relations.of_node(frame, key)
+                arrows += self._relations.of_node(frame, key) if self.follows else []
                 for nr in self._outputs.get(key, ()):
                     boxes.append(_output(self._say, frame, key, nr))
                     arrows.append(self._seeding(frame, key, nr))

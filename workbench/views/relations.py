@@ -12,6 +12,7 @@ from ..trace.states import NodeState
 from .lanes import Lanes
 
 FEW = 8  # lines: more are drawn only where the step is, as they would cross
+_MANY = 600  # lines: of so large a graph none is drawn, as each takes time at every step; chips say in words what they are
 
 
 class Relations:
@@ -28,10 +29,12 @@ class Relations:
             if isinstance(event, NodeCreated):
                 kept = [saved.tensor for saved in event.saved if saved.tensor is not None]
                 count += sum(made.get(tensor) != event.node for tensor in kept)
-        self._all = count <= FEW
+        self._all, self.are_drawn = count <= FEW, count <= _MANY
 
     def of_node(self, frame: Frame, id: str) -> list[Arrow]:
         """The lines to what a node saved, and from what its outputs are views of."""
+        if not self.are_drawn:
+            return []
         node = frame.nodes[id]
         drawn = self._all or frame.focus == id
         lines = []
@@ -79,7 +82,10 @@ def whose(frame: Frame, node: str, saved: Saved) -> str:
 
 def base_of(frame: Frame, node: NodeState) -> str | None:
     """The tensor that a node's outputs are views of."""
-    return next((base for id, _ in node.outputs.values() if (base := frame.tensors[id].base) is not None), None)
+    for id, _ in node.outputs.values():
+        if (base := frame.tensors[id].base) is not None:
+            return base
+    return None
 
 
 def view_line(frame: Frame, node: NodeState) -> list[str]:

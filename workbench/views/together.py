@@ -154,6 +154,8 @@ def _tell(trace: Timeline, tellers: Sequence[_Teller], view: Graph, drawn: Drawn
             for event in part:
                 event.apply(frame)
         for key in frame.touched:
+            if key.endswith(".focus") and not view.follows:
+                continue
             whole.touched[key] = None
             for id in _ends(frame, key):
                 for teller in tellers_of(id):
