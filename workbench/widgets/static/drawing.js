@@ -173,6 +173,10 @@ export function picture(storyboard, { boxes, arrows }) {
   const travel = (moving) => {
     still();
     if (calm() || !moving.length) return;
+    // The step itself comes first: in a frame of its own.
+    next = requestAnimationFrame(() => (next = requestAnimationFrame(() => depart(moving))));
+  };
+  const depart = (moving) => {
     const runs = moving.map((arrow) => {
       const path = groups.get(arrow).querySelector(".wb-line");
       const dot = svg("circle", { class: `wb-dot wb-dot-${arrow.state}`, r: arrow.weight ? 3 + 1.5 * arrow.weight : 6 });

@@ -12,6 +12,7 @@ import { button, icon } from "./window.js";
 
 const FORMAT = "workbench-storyboard", VERSION = 1;
 const PLAY_MS = 900;
+const SHORT = 150; // characters that the caption has room for, however narrow it is
 const CHANGEABLE = ["title", "lines", "state", "shade", "alt", "details", "label", "weight", "tone", "goto"];
 const KEYS = [
   ["→", "step"], ["←", "back"], ["Home", "first step"], ["End", "last step"], ["Space", "play or pause"],
@@ -77,7 +78,9 @@ function controls(last, longest, act) {
     phase.replaceChildren(...(name === "forward" || name === "backward" ? [icon(name)] : []), name);
     sentence.textContent = words(step?.caption);
     sentence.scrollTop = 0;
-    if (sentence.scrollHeight > sentence.clientHeight + 1) sentence.setAttribute("tabindex", "0"); // to scroll it by keys
+    // Whoever scrolls it by keys has to come there; a short one is not measured, which would lay the page out twice.
+    const long = sentence.textContent.length > SHORT && sentence.scrollHeight > sentence.clientHeight + 1;
+    if (long) sentence.setAttribute("tabindex", "0");
     else sentence.removeAttribute("tabindex");
     where.textContent = step?.cursor ? `${words(step.cursor.file)}:${words(step.cursor.line)}` : "";
     code.textContent = words(step?.cursor?.text).trim();
