@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from ..scene.metric import TEXT_COLUMNS, columns
-from ..scene.model import BoxState
+from ..scene.model import Box, BoxState, Detail
 from ..trace.building import NodeCreated
 from ..trace.facts import Record
 from ..trace.frame import Frame
-from ..trace.states import NodeState
+from ..trace.levels import OperationRan
+from ..trace.states import EdgeState, NodeState
+from ..trace.values import Value
 from .grouping import Group
-from .holdings import size_of
+from .holdings import bytes_said, size_of
+from .lanes import Lanes
 
 _APART = 12  # so many named tensors at most stand outside of all groups; more of them stand where they are used
 
@@ -21,7 +25,7 @@ _APART = 12  # so many named tensors at most stand outside of all groups; more o
 class Links:
     """What is known of a graph before it is told: who uses each tensor that stands for itself, and where that is."""
 
-    def __init__(self, events: Iterable[Record], whole: Group) -> None:
+    def __init__(self, events: Iterable[Record], whole: Group, lanes: Lanes | None = None) -> None:
         self.groups = {group.id: group for group in whole.groups()}
         self.group_of: dict[str, Group] = {}  # node -> the innermost group it lies in
         for group in (whole, *self.groups.values()):
@@ -36,13 +40,23 @@ class Links:
                     free[seen.id] = None
             if isinstance(event, NodeCreated):
                 used = [edge.target for edge in event.edges if edge.target is not None]
-                for id in dict.fromkeys([*used, *(arg.tensor for arg in event.args if arg.tensor in free)]):
-                    self.users.setdefault(id, []).append(event.node)
+                if lanes is None:
+                    used += [arg.tensor for arg in event.args if arg.tensor in free]
+                else:
+                    used += [lanes.place(arg.tensor) for arg in event.args if arg.tensor is not None]
+                self._used(event.node, used)
+            elif isinstance(event, OperationRan) and lanes is not None and event.op in self.group_of:
+                self._used(event.op, [lanes.place(arg.tensor) for arg in event.args if arg.tensor is not None])
         tensors = [id for id in self.users if id not in self.group_of]
         apart = [id for id in tensors if names.get(id)]
         self.homes: dict[str, Group] = {}  # tensor -> the innermost group that all its users lie in
         for id in tensors:
-            self.homes[id] = whole if len(apart) <= _APART and names.get(id) else self._common(self.users[id], whole)
+            stays = len(apart) <= _APART and names.get(id) and not (lanes is not None and lanes.framed(id))
+            self.homes[id] = whole if stays else self._common(self.users[id], whole)
+
+    def _used(self, user: str, used: Iterable[str]) -> None:
+        for id in dict.fromkeys(used):
+            self.users.setdefault(id, []).append(user)
 
     def _common(self, nodes: Sequence[str], whole: Group) -> Group:
         paths = [self.group_of[node].path for node in nodes]
@@ -72,6 +86,16 @@ class Tally:
     saved: int = 0  # bytes
     most: int = 0
     error: str = ""
+    tangents: dict[str, None] = field(default_factory=dict)
+
+    def lift(self, frame: Frame, key: str) -> None:
+        """Count an operation without a node, or a tangent."""
+        if key not in frame.operations:
+            self.tangents[key] = None
+        elif key not in self.states:
+            self.states[key] = "idle"
+            self.counts["idle"] += 1
+            self.operations[frame.operations[key].made.name] += 1
 
     def note(self, frame: Frame, id: str) -> None:
         """Bring up to date what is known of one of its nodes."""
@@ -127,3 +151,49 @@ def listed(counts: Counter[str]) -> str:
             return f"{text}, …"
         text = more
     return text
+
+
+def closed_box(frame: Frame, tally: Tally, came: Sequence[EdgeState], went: Sequence[EdgeState]) -> Box:
+    """A closed group: what is in it, what that keeps, and the gradients that came and went."""
+    group = tally.group
+    leaves = [counted(len(tally.leaves), "leaf")] if tally.leaves else []
+    lines = [", ".join([counted(len(tally.states), "operation"), *leaves]), listed(tally.operations)]
+    if tally.tangents:
+        lines.append(f"with {counted(len(tally.tangents), 'tangent')}")
+    if tally.most:
+        lines.append(f"saved {bytes_said(tally.saved)}" if tally.saved else f"saved {bytes_said(tally.most)}: freed")
+    if came:
+        lines.append(f"gradient in {norms(came)}")
+    if went:
+        lines.append(f"gradient out {norms(went)}")
+    if any(edge.grad is not None and edge.grad.nonfinite for edge in (*came, *went)):
+        lines.append("gradient NOT FINITE")
+    details = [Detail("Error", "text", tally.error)] if tally.error else []
+    inside = [item.title if isinstance(item, Group) else name_of(frame, item) for item in group.items]
+    details.append(Detail("Inside", "text", ", ".join(inside)))
+    name = (group.names or (group.id,))[0]
+    details.append(Detail("To open it in place", "code", f'trace.show("graph", open=[{name!r}])'))
+    return Box(group.id, "group", group.title, tuple(lines), tally.state, details=tuple(details))
+
+
+def name_of(frame: Frame, id: str) -> str:
+    """The name of a node or an operation, if it is there already."""
+    if id in frame.operations:
+        return frame.operations[id].made.name
+    return frame.nodes[id].made.name if id in frame.nodes else id
+
+
+def counted(count: int, what: str) -> str:
+    """`3 leaves`."""
+    several = "leaves" if what == "leaf" else f"{what}s"
+    return f"{count:,} {what if count == 1 else several}"
+
+
+def norms(edges: Iterable[EdgeState]) -> str:
+    """The norm of all gradients together."""
+    grads: list[Value] = [edge.grad for edge in edges if edge.grad is not None]
+    if not grads:
+        return "none"
+    if len(grads) == 1 and not grads[0].shape:
+        return grads[0].text()
+    return f"‖{math.hypot(*[grad.norm for grad in grads]):.3g}‖"

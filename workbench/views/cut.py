@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Collection, Iterable
 from dataclasses import replace
 
-from ..scene.model import Arrow, Box, Detail
+from ..scene.model import Arrow, Box
 from ..trace.frame import Frame
-from ..trace.states import EdgeState
-from ..trace.values import Value, said
-from .contents import Links, Tally, listed
+from ..trace.values import said
+from .contents import Links, Tally, closed_box, listed, name_of, norms
 from .graph import Graph
 from .grouping import Group
 from .holdings import bytes_said
+from .lanes import TANGENT
 
 
 class Drawn:
@@ -57,8 +56,13 @@ class Cut:
         self._drawn: set[str] = set()
 
     def stands(self, id: str) -> str:
-        """The box that a node or tensor is drawn by."""
+        """The box that a node, operation or tensor is drawn by, or a tangent, which stands where its value does."""
         if id not in self._stands:
+            if id.endswith(TANGENT):
+                own = self._view.lanes.place(id.removesuffix(TANGENT))
+                at = self.stands(own)
+                self._stands[id] = id if at == own and self._is_inside(own) else at
+                return self._stands[id]
             place = self._links.place(id)
             closed = (group.id for group in (place.path if place else ()) if group.id and group.id not in self._opened)
             self._stands[id] = at = next(closed, id)
@@ -70,8 +74,14 @@ class Cut:
         """Whether a box is what the picture is of, and not what stands around that."""
         if self._within is None:
             return True
+        if at.endswith(TANGENT):
+            at = self._view.lanes.place(at.removesuffix(TANGENT))
         group = self._links.groups.get(at)
         return (group.parent if group else self._links.place(at)) is self._within
+
+    def group(self, id: str) -> Group:
+        """The group of an id."""
+        return self._links.groups[id]
 
     def closed(self, id: str) -> Group | None:
         """The closed group that stands for a node or tensor."""
@@ -84,6 +94,8 @@ class Cut:
         outputs: list[str] = []
         groups: dict[str, None] = {}
         bundles: dict[str, None] = {}
+        lifted: list[str] = []
+        given: list[str] = []
         for key in keys:
             if key in frame.nodes or key in frame.tensors:
                 at = self.stands(key)
@@ -96,8 +108,11 @@ class Cut:
                     groups[at] = None
                 elif at == key and (key in frame.tensors or self._is_inside(key)):
                     seen.append(key)
+            elif key in frame.operations or key.endswith(TANGENT):
+                lifted.append(key)
             elif key not in frame.edges:
-                seen.append(key)
+                node = key.removesuffix(".focus")
+                seen += [key] * (node == key or self.stands(node) == node)
             elif (edge := frame.edges[key]).target is None:
                 at = self.stands(edge.source)
                 if at in self._tallies:
@@ -106,26 +121,58 @@ class Cut:
                 elif at == edge.source and self._is_inside(at):
                     seen.append(key)
             else:
-                upper, lower = self.stands(edge.source), self.stands(edge.target)
+                source = self._view.source(edge)
+                upper, lower = self.stands(source), self.stands(edge.target)
                 if upper == lower or not (self._is_inside(upper) or self._is_inside(lower)):
                     continue
-                if (upper, lower) == (edge.source, edge.target):
+                if (upper, lower) == (source, edge.target):
                     seen.append(key)
                     continue
                 bundle = f"{upper}>{lower}{'' if edge.differentiable else '.c'}"
                 groups |= self._bundle(frame, bundle, key, upper, lower)
                 bundles[bundle] = None
+                given.append(upper)
         boxes, arrows = self._draw(frame, seen)
         for key in dict.fromkeys(outputs):
             more = self._draw(frame, [key])
             boxes += [box for box in more[0] if box.kind == "output"]
             arrows += [replace(arrow, source=self.stands(key)) for arrow in more[1]]
+        for key in lifted:
+            self._lift(frame, key, boxes, arrows, groups)
         arrows += [self._merged(frame, bundle) for bundle in bundles]
+        boxes += [box for id in given for box in self._view.lanes.input(frame, id)]
         boxes += [self._box(frame, id) for id in groups if id in self._tallies and self._tallies[id].states]
         boxes = self._framed(boxes)
         self._drawn.update(box.id for box in boxes)
         arrows = [each for each in arrows if each.kind != "same" or {each.source, each.target} <= self._drawn]
         return [*self._neighbours(frame, arrows), *boxes], arrows
+
+    def _lift(self, frame: Frame, key: str, boxes: list[Box], arrows: list[Arrow], groups: dict[str, None]) -> None:
+        """Add an operation without a node, or a tangent, and the ways to it, as far as they are in no closed group."""
+        at, lanes = self.stands(key), self._view.lanes
+        closed = at in self._tallies or not self._is_inside(at)
+        drawn, ways = ([], lanes.ways(frame, key)) if closed else self._draw(frame, [key])
+        if at in self._tallies:
+            self._tallies[at].lift(frame, key)
+            groups[at] = None
+        ends: dict[str, None] = {}
+        for way in ways:
+            upper, lower = self.stands(way.source), self.stands(way.target)
+            if upper == lower or not (self._is_inside(upper) or self._is_inside(lower)):
+                continue
+            whole = (upper, lower) == (way.source, way.target)
+            arrows.append(way if whole else replace(way, id=f"{upper}>{lower}.{way.kind}", source=upper, target=lower))
+            ends |= {upper: None, lower: None}
+        for end in ends if closed else ():
+            boxes += lanes.input(frame, end)
+            if end.endswith(TANGENT) and frame.tangents[end.removesuffix(TANGENT)][1] is None:  # it was given
+                more = self._draw(frame, [end])
+                boxes += more[0]
+                arrows += more[1]
+        own = [box for box in drawn if self.stands(box.id) == box.id]
+        shown = [box for box in own if box.kind != "region" and (box.id in ends or self._is_inside(box.id))]
+        parts = {box.region for box in shown}
+        boxes += [*[box for box in own if box.id in parts], *shown]
 
     def remarks(self, frame: Frame) -> list[str]:
         """What the view has to add."""
@@ -134,7 +181,7 @@ class Cut:
     def focus(self, frame: Frame) -> str | None:
         """The box that the last event was about."""
         id = self._view.focus(frame)
-        return self.stands(id) if id in frame.nodes or id in frame.tensors else id
+        return None if id is None else self.stands(id)
 
     def told(self, id: str) -> str:
         """What is in a closed group, and what it keeps."""
@@ -166,7 +213,7 @@ class Cut:
         """One arrow for all edges that lead from one box to another."""
         edges = [frame.edges[key] for key in self._bundles[bundle]]
         first = edges[0]
-        ends = self.stands(first.source), self.stands(first.target or "")
+        ends = self.stands(self._view.source(first)), self.stands(first.target or "")
         kind = "edge" if first.differentiable else "constant"
         moved = [edge for edge in edges if edge.state != "idle"]
         state = "flowing" if any(edge.state == "flowing" for edge in edges) else "done" if moved else "idle"
@@ -180,69 +227,37 @@ class Cut:
         label = looks.label
         if len(edges) > 1:
             label = f"{len(moved)} of {len(edges)} gradients" if len(moved) < len(edges) else f"{len(moved)} gradients"
-            label = f"{label}\n{_norms(moved)}"
+            label = f"{label}\n{norms(moved)}"
         return replace(looks, id=bundle, source=ends[0], target=ends[1], label=label, state=state)
 
     def _box(self, frame: Frame, id: str) -> Box:
-        tally = self._tallies[id]
-        count = len(tally.states)
-        leaves = [counted(len(tally.leaves), "leaf")] if tally.leaves else []
-        lines = [", ".join([counted(count, "operation"), *leaves]), listed(tally.operations)]
-        if tally.most:
-            lines.append(
-                f"saved {bytes_said(tally.saved)}" if tally.saved else f"saved {bytes_said(tally.most)}: freed"
-            )
-        edges = [(key, frame.edges[key]) for bundle in self._of.get(id, ()) for key in self._bundles[bundle]]
-        moved = [edge for _, edge in edges if edge.state != "idle"]
-        came = [edge for edge in moved if self.stands(edge.source) == id]
-        went = [edge for edge in moved if self.stands(edge.source) != id]
-        if came:
-            lines.append(f"gradient in {_norms(came)}")
-        if went:
-            lines.append(f"gradient out {_norms(went)}")
-        if any(edge.grad is not None and edge.grad.nonfinite for edge in moved):
-            lines.append("gradient NOT FINITE")
-        details = [Detail("Error", "text", tally.error)] if tally.error else []
-        inside = [item.title if isinstance(item, Group) else item for item in tally.group.items]
-        told = ", ".join(frame.called(item) if item in frame.nodes else item for item in inside)
-        details.append(Detail("Inside", "text", told))
-        name = (tally.group.names or (id,))[0]
-        details.append(Detail("To open it in place", "code", f'trace.show("graph", open=[{name!r}])'))
-        return Box(id, "group", tally.group.title, tuple(lines), tally.state, details=tuple(details))
+        edges = [frame.edges[key] for bundle in self._of.get(id, ()) for key in self._bundles[bundle]]
+        moved = [edge for edge in edges if edge.state != "idle"]
+        came = [edge for edge in moved if self.stands(self._view.source(edge)) == id]
+        went = [edge for edge in moved if self.stands(self._view.source(edge)) != id]
+        return closed_box(frame, self._tallies[id], came, went)
 
     def _framed(self, boxes: list[Box]) -> list[Box]:
         """Boxes of an open group stand in its frame, unless they stand in another already."""
         framed: dict[str, Box] = {}
         for at, box in enumerate(boxes):
-            group = self._tallies[box.id].group.parent if box.id in self._tallies else self._links.place(box.id)
+            home = self._view.lanes.place(box.id.removesuffix(TANGENT)) if box.id.endswith(TANGENT) else box.id
+            group = self._tallies[home].group.parent if home in self._tallies else self._links.place(home)
             if group is None or group.id not in self._opened or self._within not in (None, group):
                 continue
             if box.region is None and box.holder is None:
-                id = f"{group.id}.frame"
-                boxes[at] = replace(box, region=id)
-                framed[id] = Box(id, "region", " › ".join(each.title for each in group.path))
+                part = group.part or Box(f"{group.id}.frame", "region", " › ".join(each.title for each in group.path))
+                boxes[at] = replace(box, region=part.id)
+                framed[part.id] = part
         return [*framed.values(), *boxes]
 
     def _neighbours(self, frame: Frame, arrows: Iterable[Arrow]) -> list[Box]:
         """What stands around the inside, where these arrows lead."""
         boxes = {}
         for id in [end for arrow in arrows for end in (arrow.source, arrow.target)]:
-            if (id in self._links.groups or id in frame.nodes) and not self._is_inside(id):
+            known = id in self._links.groups or id in frame.nodes or id in frame.operations
+            if known and not self._is_inside(id):
                 group = self._links.groups.get(id)
-                title = group.title if group else frame.nodes[id].made.name
+                title = group.title if group else name_of(frame, id)
                 boxes[id] = Box(id, "plain", title, ("outside this group",))
         return list(boxes.values())
-
-
-def counted(count: int, what: str) -> str:
-    several = "leaves" if what == "leaf" else f"{what}s"
-    return f"{count:,} {what if count == 1 else several}"
-
-
-def _norms(edges: Iterable[EdgeState]) -> str:
-    grads: list[Value] = [edge.grad for edge in edges if edge.grad is not None]
-    if not grads:
-        return "none"
-    if len(grads) == 1 and not grads[0].shape:
-        return grads[0].text()
-    return f"‖{math.hypot(*[grad.norm for grad in grads]):.3g}‖"

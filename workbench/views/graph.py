@@ -29,9 +29,9 @@ class Graph:
     def __init__(self, events: Iterable[Record]) -> None:
         events = list(events)
         self._say = Sayings()
-        self._lanes = Lanes(events, self._say)
+        self.lanes = Lanes(events, self._say)
         self._arrivals = Arrivals(events)
-        self._relations = Relations(events, self._lanes)
+        self._relations = Relations(events, self.lanes)
         self.follows = self._relations.are_drawn  # whether anything is drawn anew where the step is
         self._outputs: dict[str, list[int]] = {}
         named: dict[tuple[str, int], str | None] = {}  # (node or leaf, output) -> variable
@@ -73,20 +73,20 @@ class Graph:
                     arrows.append(self._seeding(frame, key, nr))
             elif key in frame.tensors:
                 role = frame.tensors[key].role
-                if role == "leaf" or (role == "constant" and self._lanes.place(key) == key):
+                if role == "leaf" or (role == "constant" and self.lanes.place(key) == key):
                     boxes += self._tensor(frame, key)
                     arrows += self._relations.of_tensor(frame, key)
             elif key.endswith(".focus"):
                 arrows += self._relations.of_node(frame, key.removesuffix(".focus"))
             elif key == "levels":
-                boxes += self._lanes.levels(frame)
+                boxes += self.lanes.levels(frame)
             elif key in frame.operations or key.endswith(".tangent"):
-                draw = self._lanes.operation if key in frame.operations else self._lanes.tangent
+                draw = self.lanes.operation if key in frame.operations else self.lanes.tangent
                 drawn = draw(frame, key.removesuffix(".tangent"))
                 boxes, arrows = boxes + drawn[0], arrows + drawn[1]
             elif (edge := frame.edges[key]).target is not None:
-                source = edge.source if edge.differentiable else self._lanes.place(edge.source)
-                boxes += self._lanes.input(frame, source)
+                source = self.source(edge)
+                boxes += self.lanes.input(frame, source)
                 arrows.append(self._arrow(frame, key, source, edge.target, edge))
             elif edge.source in frame.nodes:
                 boxes.append(_output(self._say, frame, edge.source, edge.output_nr))
@@ -102,13 +102,17 @@ class Graph:
         key = frame.focus
         if key in frame.operations or (key or "").endswith(".tangent"):
             tensor = key.removesuffix(".tangent")
-            return self._lanes.shown(frame, tensor)
+            return self.lanes.shown(frame, tensor)
         if key in frame.edges:
             edge = frame.edges[key]
             return _output_id(edge.source, edge.output_nr) if edge.source in frame.nodes else edge.source
         if key in frame.tensors and frame.tensors[key].role is None:
             return frame.tensors[key].node
         return key
+
+    def source(self, edge: EdgeState) -> str:
+        """The box that an edge leads from."""
+        return edge.source if edge.differentiable else self.lanes.place(edge.source)
 
     def has_output(self, id: str) -> bool:
         """Whether an output of a node has a box."""
@@ -117,9 +121,9 @@ class Graph:
     def _node(self, frame: Frame, id: str) -> list[Box]:
         node = frame.nodes[id]
         output = node.outputs[0][0] if 0 in node.outputs else ""
-        region = self._lanes.region(frame, node, output, "recorded")
+        region = self.lanes.region(frame, node, output, "recorded")
         waiting = self._arrivals.at(frame, id) if node.state in ("pending", "ready") else []
-        details = (*_node_details(self._say, frame, node, waiting), *self._lanes.level_details(frame, output))
+        details = (*_node_details(self._say, frame, node, waiting), *self.lanes.level_details(frame, output))
         lines = (*_node_lines(self._say, frame, node), *badges(frame, id))
         if node.tangent_of is not None:
             lines = (f"the tangent of {frame.called(node.tangent_of)}", *lines)
@@ -129,8 +133,8 @@ class Graph:
         return [region, box] if region else [box]
 
     def _tensor(self, frame: Frame, id: str) -> list[Box]:
-        box, region = _tensor(self._say, frame, id), self._lanes.level_region(frame, id)
-        box.details += tuple(self._lanes.level_details(frame, id))
+        box, region = _tensor(self._say, frame, id), self.lanes.level_region(frame, id)
+        box.details += tuple(self.lanes.level_details(frame, id))
         box.region = region.id if region else None
         return [region, box] if region else [box]
 

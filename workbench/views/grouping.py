@@ -8,9 +8,11 @@ from itertools import groupby
 
 import numpy as np
 
+from ..scene.model import Box
 from ..trace.backward import BackwardFinished, BackwardStarted
 from ..trace.building import NodeCreated
 from ..trace.facts import Record
+from .lanes import Lanes
 
 MOST = 40  # things side by side: more are divided into stretches
 _STRETCH, _PARTS = 20, 20  # how long such a stretch is, or how many there are of a very long row
@@ -22,13 +24,17 @@ _RAN = "recorded while a backward ran"
 
 @dataclass(slots=True)
 class Group:
-    """Things that may stand as one box: nodes by their ids, and groups; `names` are what a user may call it by."""
+    """Things that may stand as one box: nodes by their ids, and groups; `names` are what a user may call it by.
+
+    What function transforms add stands in parts of the picture of their own: a group in one has that as its `part`.
+    """
 
     title: str
     items: list[str | Group]
     names: tuple[str, ...] = ()
     id: str = ""
     parent: Group | None = field(default=None, repr=False)
+    part: Box | None = None
 
     @property
     def path(self) -> list[Group]:
@@ -63,8 +69,51 @@ class _Node:
     path: tuple[str, ...]
 
 
-def grouped(events: Iterable[Record], scopes_only: bool = False) -> Group:
-    """All nodes of a trace in groups within groups, in the order they were made; or in those of scopes alone."""
+def grouped(events: Iterable[Record], scopes_only: bool = False, lanes: Lanes | None = None) -> Group:
+    """All nodes of a trace in groups within groups, in the order they were made; or in those of scopes alone.
+
+    With `lanes` so are the operations without a node; each part of the picture is a group then.
+    """
+    whole = Group("graph", _made(events, scopes_only) if lanes is None else _lifted(events, lanes))
+    for number, group in enumerate(whole.groups(), 1):
+        group.id = f"g{number}"
+        for item in group.items:
+            if isinstance(item, Group):
+                item.parent, item.part = group, item.part or group.part
+    return whole
+
+
+def _lifted(events: Iterable[Record], lanes: Lanes) -> list[str | Group]:
+    """What stands in no part of the picture, and a group for each part."""
+    events = list(events)
+    scopes = {event.node: event.scope for event in events if isinstance(event, NodeCreated)}
+    parts: dict[str, Box | None] = {"": None}
+    nodes: dict[str, list[_Node]] = {"": []}
+    for id, (operation, part) in lanes.places(events).items():
+        key = part.id if part else ""
+        parts.setdefault(key, part)
+        scope = scopes.get(id)
+        nodes.setdefault(key, []).append(_Node(id, operation, tuple(scope.split("/")) if scope else ()))
+    operations = {node.id: node.operation for each in nodes.values() for node in each}
+    items = _arranged(nodes.pop(""), 0, operations)
+    storeys: list[str | Group] = []
+    for key, inside in nodes.items():
+        part = parts[key]
+        assert part is not None
+        inner = _arranged(inside, 0, operations)
+        only = inner[0]
+        title = part.title.partition(" while ")[0]  # a box has less room than a frame
+        if len(inside) == 1:
+            storeys += inner
+        elif len(inner) == 1 and isinstance(only, Group):
+            storeys.append(Group(title, only.items, (part.title, *only.names), part=part))
+        else:
+            storeys.append(Group(title, inner, (part.title,), part=part))
+    return [*items, *_divided(_folded(storeys, operations))]
+
+
+def _made(events: Iterable[Record], scopes_only: bool) -> list[str | Group]:
+    """All nodes in the groups of their scopes, and of what repeats."""
     nodes = []
     running = 0
     for event in events:
@@ -77,14 +126,7 @@ def grouped(events: Iterable[Record], scopes_only: bool = False) -> Group:
             )
         else:
             running += isinstance(event, BackwardStarted) - isinstance(event, BackwardFinished)
-    operations = {} if scopes_only else {node.id: node.operation for node in nodes}
-    whole = Group("graph", _arranged(nodes, 0, operations))
-    for number, group in enumerate(whole.groups(), 1):
-        group.id = f"g{number}"
-        for item in group.items:
-            if isinstance(item, Group):
-                item.parent = group
-    return whole
+    return _arranged(nodes, 0, {} if scopes_only else {node.id: node.operation for node in nodes})
 
 
 def _arranged(nodes: Sequence[_Node], depth: int, operations: dict[str, str]) -> list[str | Group]:

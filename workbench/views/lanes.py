@@ -13,6 +13,7 @@ from ..trace.levels import LevelEntered, OperationRan, TangentPushed, above
 from ..trace.states import NodeState, OperationState
 from .saying import Sayings, text_of, value_detail, values_of
 
+TANGENT = ".tangent"  # behind a tensor's id
 _ORDERS = {2: "second", 3: "third", 4: "fourth", 5: "fifth"}
 
 
@@ -66,6 +67,25 @@ class Lanes:
             made = higher
         return made
 
+    def places(self, events: Iterable[Record]) -> dict[str, tuple[str, Box | None]]:
+        """Nodes and operations with a box, in order: what each computes, and the part of the picture it stands in."""
+        frame = Frame()
+        found: dict[str, tuple[str, Box | None]] = {}
+        for event in events:
+            event.apply(frame)
+            if isinstance(event, NodeCreated):
+                node = frame.nodes[event.node]
+                output = node.outputs[0][0] if 0 in node.outputs else ""
+                found[event.node] = event.operation, self.region(frame, node, output, "recorded")
+            elif isinstance(event, OperationRan) and self._highest(event.op) == event.op:
+                state = frame.operations[event.op]
+                found[event.op] = event.name, self.region(frame, state, event.outputs[0], "computed")
+        return found
+
+    def framed(self, id: str) -> bool:
+        """Whether a leaf stands in the part of the picture with what its level recorded."""
+        return id in self._seen and self._seen[id].level in self._framed
+
     def operation(self, frame: Frame, id: str) -> tuple[list[Box], list[Arrow]]:
         """An operation without a node and what it was computed from."""
         if self._highest(id) != id:
@@ -74,13 +94,8 @@ class Lanes:
         made = state.made
         region = self.region(frame, state, made.outputs[0], "computed")
         boxes = [region] if region else []
-        arrows = []
-        for position, arg in enumerate(made.args):
-            if arg.tensor is None:
-                continue
-            source = self.place(arg.tensor)
-            boxes += self.input(frame, source)
-            arrows.append(Arrow(f"{id}.{position}", source, id))
+        ways = self.ways(frame, id)
+        boxes += [box for way in ways for box in self.input(frame, way.source)]
         details = [Detail(code.name.capitalize(), "code", code.text) for code in made.code]
         if made.source is not None:
             line = f"{made.source.file}, line {made.source.line}: {made.source.text}"
@@ -95,7 +110,25 @@ class Lanes:
         details.append(Detail("Graph", "text", "It has no node: nothing at its level asks for gradients."))
         kind = "function" if made.custom else "plain"
         box = Box(id, kind, made.name, tuple(lines), region=region.id if region else None, details=tuple(details))
-        return [*boxes, box], arrows
+        return [*boxes, box], ways
+
+    def ways(self, frame: Frame, key: str) -> list[Arrow]:
+        """What leads to an operation without a node, or to a tangent."""
+        if key in frame.operations:
+            if self._highest(key) != key:
+                return []
+            args = enumerate(frame.operations[key].made.args)
+            return [Arrow(f"{key}.{nr}", self.place(arg.tensor), key) for nr, arg in args if arg.tensor is not None]
+        id = key.removesuffix(TANGENT)
+        tangent, pushed = frame.tangents[id]
+        own = self.place(id)
+        if tangent.node is not None:
+            return [Arrow(f"{id}.beside", own, tangent.node, "beside")]
+        ways = [Arrow(f"{id}.beside", own, key, "beside")]
+        for index, operand in enumerate(pushed.operands if pushed else ()):
+            node = frame.tangents[operand.tensor][0].node
+            ways.append(Arrow(f"{key}.{index}", node or f"{operand.tensor}{TANGENT}", key, "tangent"))
+        return ways
 
     def input(self, frame: Frame, id: str) -> list[Box]:
         """The box of a place that nobody else draws: a tensor that a transform was given, or a constant."""
@@ -111,8 +144,9 @@ class Lanes:
         """The tangents of one operation's results, beside the box of its values, and those they come from."""
         tangent, pushed = frame.tangents[id]
         own = self.place(id)
+        arrows = self.ways(frame, f"{id}{TANGENT}")
         if tangent.node is not None:
-            return [], [Arrow(f"{id}.beside", own, tangent.node, "beside")]
+            return [], arrows
         what = pushed.name if pushed else frame.variable(id) or "input"
         details = [Detail(code.name.capitalize(), "code", code.text) for code in pushed.code] if pushed else []
         details.append(self._say(value_detail, "Tangent", f"of {what}", tangent.value))
@@ -122,16 +156,14 @@ class Lanes:
         text = self._say(text_of, tangent.value, TEXT_COLUMNS - len(norm) - 2)
         lines = [*formula, tangent.value.kind, f"{text}  {norm}" if tangent.value.shape else text]
         region = self._region_of(frame, own)
-        box = Box(f"{id}.tangent", "tangent", f"tangent of {what}", tuple(lines), region=region, details=tuple(details))
+        box = Box(
+            f"{id}{TANGENT}", "tangent", f"tangent of {what}", tuple(lines), region=region, details=tuple(details)
+        )
         boxes = [*self.input(frame, own), box]
-        arrows = [Arrow(f"{id}.beside", own, f"{id}.tangent", "beside")]
-        for index, operand in enumerate(pushed.operands if pushed else ()):
-            source, given = frame.tangents[operand.tensor]
-            if given is None:
+        for operand in pushed.operands if pushed else ():
+            if frame.tangents[operand.tensor][1] is None:  # it was given
                 more = self.tangent(frame, operand.tensor)
                 boxes, arrows = [*more[0], *boxes], [*more[1], *arrows]
-            start = f"{operand.tensor}.tangent" if source.node is None else source.node
-            arrows.append(Arrow(f"{id}.tangent.{index}", start, f"{id}.tangent", "tangent"))
         return boxes, arrows
 
     def _region_of(self, frame: Frame, place: str) -> str | None:

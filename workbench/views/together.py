@@ -7,18 +7,20 @@ from typing import Any
 
 from ..scene.model import Arrow, Box, Scene, Step
 from ..scene.storyboard import Storyboard
-from ..trace.backward import BackwardStarted, Failed, GradCaptured, NodeFinished, NodeStarted
-from ..trace.building import NodeCreated, TensorWritten
+from ..trace.backward import NodeStarted
+from ..trace.building import NodeCreated
 from ..trace.facts import Record
 from ..trace.frame import Frame
 from ..trace.levels import LevelEntered, OperationRan, TangentPushed, above
 from ..trace.timeline import Timeline
 from ..trace.values import said, series
-from .contents import Links
-from .cut import Cut, Drawn, counted
+from .contents import Links, counted
+from .cut import Cut, Drawn
 from .graph import Graph
 from .grouping import MOST, Group, grouped
+from .lanes import Lanes
 from .telling import NOTHING, caption_of, cursor_of, differences, tell
+from .where import ends_of, place_of, reached_by
 
 LARGE = 150  # nodes: a graph of more is told closed
 _INSIDES = 300  # boxes in all the insides that are told along with a closed graph
@@ -30,23 +32,24 @@ def tell_grouped(trace: Timeline, view: Graph, opened: Collection[str] | str | N
     `opened` names the groups to be open, all others being closed then. Errors: ValueError for a name of no group.
     """
     events = trace.events
-    nodes = sum(isinstance(event, NodeCreated) for event in events)
-    if any(isinstance(event, LevelEntered | OperationRan | TangentPushed) for event in events):
-        return tell(trace, view)  # transforms have frames of their own
-    small = opened is None and nodes <= LARGE
-    whole = grouped(events, scopes_only=small)
+    transformed = any(isinstance(event, LevelEntered | OperationRan | TangentPushed) for event in events)
+    lanes = view.lanes if transformed else None
+    small = opened is None and sum(isinstance(event, NodeCreated | OperationRan) for event in events) <= LARGE
+    if small and transformed:  # its parts have frames of their own
+        return tell(trace, view)
+    whole = grouped(events, small, lanes)
     groups = list(whole.groups())
     if not groups and opened is None:
         return tell(trace, view)
     names = [opened] if isinstance(opened, str) else opened or ()
     open_now = {group.id for group in groups} if small else _opened(groups, names)
-    links = Links(events, whole)
+    links = Links(events, whole, lanes)
     drawn = Drawn(view)
     tellers = [_Teller(Cut(view, drawn, links, open_now), view.title)]
     for group in [] if small else _told_along(groups, open_now):
         path = [each.id for each in group.path if each.id]
         title = " › ".join([view.title, *(each.title for each in group.path if each.id)])
-        tellers.append(_Teller(Cut(view, drawn, links, path, group), title, group.id))
+        tellers.append(_Teller(Cut(view, drawn, links, path, group), title, group))
     _tell(trace, tellers, view, drawn, links)
     insides = {teller.group: teller.storyboard() for teller in tellers[1:] if teller.steps}
     return tellers[0].storyboard(insides)
@@ -79,24 +82,50 @@ def _told_along(groups: Sequence[Group], opened: Collection[str]) -> list[Group]
 class _Teller:
     """Makes the steps of one picture; `runs` are the stops that make one step each: the first and the last of them."""
 
-    def __init__(self, cut: Cut, title: str, group: str = "") -> None:
-        self.cut, self.title, self.group = cut, title, group
+    def __init__(self, cut: Cut, title: str, group: Group | None = None) -> None:
+        self.cut, self.title, self.group = cut, title, group.id if group else ""
+        self.part = group.part.id if group and group.part else ""  # of the picture
         self.runs: list[tuple[int, int]] = []
+        self._groups: list[Group | None] = []  # of each run
         self.touched: dict[str, None] = {}
         self.steps: list[Step] = []
         self._boxes: dict[str, Box] = {}
         self._arrows: dict[str, Arrow] = {}
         self._now: dict[str, Any] = {}
+        self.braided = False
         self._last: tuple[Group | None, int] = (None, -1)  # the group of the last stop planned, and its number
 
-    def plan(self, stop: int, place: str | None) -> None:
-        """The stop is a step, or part of the step before: both in one closed group, and nothing between."""
+    def plan(self, stop: int, place: str | None, before: int) -> None:
+        """The stop is a step, or part of the step before: both in one closed group, and nothing between.
+
+        `before` is the stop before it, without those in other parts of the picture.
+        """
         group = self.cut.closed(place) if place is not None else None
-        if group is not None and self._last == (group, stop - 1):
+        if group is not None and self._last == (group, before):
             self.runs[-1] = (self.runs[-1][0], stop)
         else:
             self.runs.append((stop, stop))
+            self._groups.append(group)
         self._last = (group, stop)
+
+    def braid(self) -> None:
+        """Make one step of what happens by turns in several parts of the picture: levels record the same function."""
+        runs: list[tuple[int, int]] = []
+        now: dict[int, Group] = {}  # groups of the last run
+        for at, (run, group) in enumerate(zip(self.runs, self._groups, strict=True)):
+            joins = False
+            if group is not None and now and runs[-1][1] == run[0] - 1:
+                after = self._groups[at + 1] if at + 1 < len(self.runs) else None
+                elsewhere = all(group.part is not each.part for each in now.values())
+                joins = id(group) in now or (elsewhere and id(after) in now and self.runs[at + 1][0] == run[1] + 1)
+            if joins and group is not None:
+                runs[-1] = (runs[-1][0], run[1])
+                now[id(group)] = group
+                self.braided = True
+            else:
+                runs.append(run)
+                now = {} if group is None else {id(group): group}
+        self.runs = runs
 
     def step(self, frame: Frame, phase: str, when: int) -> Step:
         """One more step: what was touched since the one before, as it is now."""
@@ -132,12 +161,28 @@ def _tell(trace: Timeline, tellers: Sequence[_Teller], view: Graph, drawn: Drawn
             concerned[id] = [of_group[group] for group in groups if group in of_group]
         return concerned[id]
 
+    latest: dict[str, int] = {}  # the last stop in each part of the picture
+    anywhere = -1  # or in none
     for stop, part in enumerate(parts):
-        place = _place(part)
-        whole.plan(stop, place)
-        reached = _reached(part, edges) if place is None or place in edges else []
-        for teller in dict.fromkeys(teller for id in (place, *reached) if id for teller in tellers_of(id)):
-            teller.plan(stop, place if place and teller in tellers_of(place) else None)
+        place = place_of(part, view.lanes)
+        whole.plan(stop, place, stop - 1)
+        group = links.group_of.get(place or "")
+        here = group.part.id if group and group.part else ""
+        reached = reached_by(part, edges, view.lanes) if place is None or group else []
+        own = tellers_of(place) if place else []
+        for teller in dict.fromkeys([*own, *(teller for id in reached for teller in tellers_of(id))]):
+            # Levels take turns: what another part of the picture sends here is drawn with the next step in this one.
+            if teller.part == here or teller in own or group is None:
+                teller.plan(stop, place if teller in own else None, max(latest.get(teller.part, -1), anywhere))
+        if group:
+            latest[here] = stop
+        else:
+            anywhere = stop
+    for teller in insides:
+        if teller.runs and teller.runs[-1][1] < len(parts) - 1:  # what ran last there is done
+            teller.plan(len(parts) - 1, None, -1)
+    for teller in tellers:
+        teller.braid()
     ending: dict[int, list[tuple[_Teller, int]]] = {}
     for teller in tellers:
         for first, last in teller.runs:
@@ -157,53 +202,39 @@ def _tell(trace: Timeline, tellers: Sequence[_Teller], view: Graph, drawn: Drawn
             if key.endswith(".focus") and not view.follows:
                 continue
             whole.touched[key] = None
-            for id in _ends(frame, key):
+            for id in ends_of(frame, key, view.lanes):
                 for teller in tellers_of(id):
                     teller.touched[key] = None
         phase = next(event.phase for event in part if not event.quiet)
         for teller, first in ends:
             step = teller.step(frame, phase, stops[stop])
-            step.caption = caption if first == stop else _summary(teller, frame, parts[first : stop + 1])
+            step.caption = caption if first == stop else _summary(teller, frame, parts[first : stop + 1], view.lanes)
 
 
-def _place(part: Sequence[Record]) -> str | None:
-    """Where the events of a stop happen, if they may be told together with those of the same group."""
-    if any(isinstance(event, Failed | GradCaptured | BackwardStarted) for event in part):
-        return next((event.node for event in part if isinstance(event, NodeStarted)), None)
-    for event in part:
-        if isinstance(event, NodeCreated | NodeStarted | TensorWritten) and not event.quiet and event.node is not None:
-            return event.node
-    return None
+def _summary(teller: _Teller, frame: Frame, parts: Sequence[Sequence[Record]], lanes: Lanes) -> str:
+    """What several stops in one closed group did, or by turns in several."""
+    by_group: dict[str, list[Sequence[Record]]] = {}
+    if teller.part or teller.braided:
+        for part in parts:
+            group = teller.cut.closed(place_of(part, lanes) or "")
+            if group is not None:  # else another part of the picture had its turn
+                by_group.setdefault(group.id, []).append(part)
+    else:
+        by_group = {teller.cut.stands(place_of(parts[0], lanes) or ""): list(parts)}
+    # What ran backward is told before what was computed on the way.
+    order = sorted(by_group, key=lambda id: not _runs(by_group[id]))
+    told = " ".join([_told(teller, frame, id, by_group[id]) for id in order])
+    return f"Inside {frame.inside}: {told}" if frame.inside else told
 
 
-def _reached(part: Sequence[Record], edges: dict[str, list[str | None]]) -> list[str]:
-    """What the events of a stop use, or send a gradient to."""
-    reached: list[str] = []
-    for event in part:
-        if isinstance(event, BackwardStarted):
-            reached += [root.node for root in event.roots]
-        elif isinstance(event, NodeFinished | NodeCreated):
-            reached += [id for id in edges.get(event.node, ()) if id in edges]  # a leaf has steps of its own
-        elif isinstance(event, GradCaptured) or (isinstance(event, Failed) and event.node is not None):
-            reached.append(event.node or "")
-    return reached
+def _runs(parts: Sequence[Sequence[Record]]) -> list[NodeStarted]:
+    return [event for part in parts for event in part if isinstance(event, NodeStarted)]
 
 
-def _ends(frame: Frame, key: str) -> tuple[str, ...]:
-    edge = frame.edges.get(key)
-    if edge is None:
-        return (key.removesuffix(".focus"),)
-    return (edge.source,) if edge.target is None else (edge.source, edge.target)
-
-
-def _summary(teller: _Teller, frame: Frame, parts: Sequence[Sequence[Record]]) -> str:
-    """What several stops in one closed group did."""
-    group = teller.cut.closed(_place(parts[0]) or "")
-    assert group is not None
-    name = group.called
-    runs = [event for part in parts for event in part if isinstance(event, NodeStarted)]
-    if runs:
-        sent = series(list(dict.fromkeys(teller.cut.sent(frame, group.id))))
+def _told(teller: _Teller, frame: Frame, id: str, parts: Sequence[Sequence[Record]]) -> str:
+    name = teller.cut.group(id).called
+    if runs := _runs(parts):
+        sent = series(list(dict.fromkeys(teller.cut.sent(frame, id))))
         nodes = [event.node for event in runs if event.node in frame.nodes]
         leaves = len(runs) - len(nodes)
         if not nodes:
@@ -214,6 +245,13 @@ def _summary(teller: _Teller, frame: Frame, parts: Sequence[Sequence[Record]]) -
         ran += f", and {counted(leaves, 'leaf')} inside" if leaves else ""
         on = f"; it sends {sent}" if sent else ""
         return f"{name} runs backward: it receives the gradient {came}; {ran}{on}."
-    made = sum(isinstance(event, NodeCreated) for part in parts for event in part)
-    joined = f"{counted(made, 'operation')} join the graph: {teller.cut.told(group.id)}"
-    return f"{name}: {joined if made else 'tensors inside are written into'}."
+    events = [event for part in parts for event in part]
+    made = sum(isinstance(event, NodeCreated) for event in events)
+    ran = sum(isinstance(event, OperationRan) for event in events)
+    pushed = sum(isinstance(event, TangentPushed) for event in events)
+    happened = [f"{counted(made, 'operation')} join the graph"] if made else []
+    happened += [f"{counted(ran, 'operation')} run"] if ran and not made else []
+    happened += [f"{counted(pushed, 'tangent')} are pushed forward"] if pushed else []
+    if not happened:
+        return f"{name}: tensors inside are written into."
+    return f"{name}: {', '.join(happened)}: {teller.cut.told(id)}."
