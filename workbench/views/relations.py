@@ -12,7 +12,7 @@ from ..trace.states import NodeState
 from .lanes import Lanes
 
 FEW = 8  # lines: more are drawn only where the step is, as they would cross
-_MANY = 600  # lines: of so large a graph none is drawn, as each takes time at every step; chips say in words what they are
+_MANY = 600  # lines: of so large a graph none is drawn, as each takes time at every step; chips say what they are
 
 
 class Relations:
