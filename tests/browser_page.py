@@ -82,6 +82,8 @@ def open_page(viewport: tuple[int, int] = (1280, 900), offline: bool = False) ->
     width, height = viewport
     with _browser() as browser:
         context = browser.new_context(viewport={"width": width, "height": height}, offline=offline)
+        # A machine that is busy with others is slow, not wrong.
+        context.set_default_timeout(90_000)
         outside: list[str] = []
         errors: list[str] = []
         context.route(is_outside, lambda route: route.abort())

@@ -2,17 +2,33 @@
 
 from __future__ import annotations
 
+import gc
 import os
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import pytest
 import recorded
+
+if TYPE_CHECKING:
+    from lab import Lab
 
 # Shared asserts say what differed, as those in test files do.
 pytest.register_assert_rewrite("browser_page", "lab", "lesson_page")
 
 # Where everything a test can need is there, a test that skips itself is a test that is lost.
 STRICT = any(os.environ.get(f"WORKBENCH_REQUIRE_{name}") == "1" for name in ("BROWSER", "ORACLE"))
+
+
+@pytest.fixture(scope="session")
+def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
+    """A JupyterLab server for all tests that need no other; each has its notebooks in a folder of its own."""
+    from browser_page import require_chromium
+    from lab import serve
+
+    require_chromium()
+    with serve(tmp_path_factory.mktemp("lessons"), tmp_path_factory.mktemp("home")) as lab:
+        yield lab
 
 
 def _refuse_skip(report: pytest.TestReport | pytest.CollectReport) -> None:
@@ -34,6 +50,12 @@ def pytest_make_collect_report() -> Iterator[None]:
     report = yield
     _refuse_skip(report)
     return report
+
+
+def pytest_collection_finish() -> None:
+    # Fifteen thousand collected tests need not be gone through again at every collection of garbage.
+    gc.collect()
+    gc.freeze()
 
 
 def pytest_sessionfinish() -> None:

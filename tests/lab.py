@@ -13,6 +13,8 @@ from pathlib import Path
 from urllib.parse import quote, urlsplit
 from urllib.request import Request, urlopen
 
+import nbformat
+from nbformat.v4 import new_code_cell, new_notebook
 from playwright.sync_api import Page
 
 CHECKOUT = Path(__file__).resolve().parents[1]
@@ -53,8 +55,9 @@ RUN_ALL = f"""async () => {{
 
 @dataclass(frozen=True)
 class Lab:
-    """A running server: its address with a slash at the end, its token, what it printed, and its process."""
+    """A running server: its folder, address with a slash at the end, token, what it printed, and its process."""
 
+    folder: Path
     address: str
     token: str
     said: str
@@ -76,6 +79,17 @@ class Lab:
     def run_all(self, page: Page) -> None:
         """Run every cell of the open notebook and wait until the last one has finished."""
         page.evaluate(RUN_ALL)
+
+    def write(self, path: str, *sources: str) -> None:
+        """Put a notebook of these code cells there."""
+        metadata = {"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}}
+        cells = [new_code_cell(source) for source in sources]
+        nbformat.write(new_notebook(cells=cells, metadata=metadata), self.folder / path)
+
+    def close(self) -> None:
+        """Shut every kernel down, as a reader does who closes a tab for good."""
+        for session in self.ask("api/sessions"):
+            self.ask(f"api/sessions/{session['id']}", "DELETE")
 
     def shut_kernel_down(self, page: Page) -> None:
         """Shut the open notebook's kernel down, as the menu does, and wait until none is left."""
@@ -108,7 +122,7 @@ def serve(folder: Path, home: Path, site: Path | None = None) -> Iterator[Lab]:
             assert url is not None, f"the server did not start:\n{said}{(home / 'log').read_text()}"
             parts = urlsplit(url)
             token = parts.query.removeprefix("token=")
-            yield Lab(f"{parts.scheme}://{parts.netloc}/", token, said, process)
+            yield Lab(folder, f"{parts.scheme}://{parts.netloc}/", token, said, process)
         finally:
             process.terminate()
             process.communicate(timeout=30)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 from collections.abc import Iterator
@@ -10,17 +11,18 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from axe_playwright_python.sync_playwright import Axe
-from browser_page import open_page, require_chromium
-from lab import CHECKOUT, Lab, assert_clean, serve
+from browser_page import open_page
+from lab import CHECKOUT, Lab, assert_clean
 from playwright.sync_api import Locator, Page
 
 _PARTS = """player => [...player.querySelectorAll("[data-id]")].map((part) => ({
   arrow: part.classList.contains("wb-arrow"), state: part.dataset.state, says: part.getAttribute("aria-label"),
   texts: [...part.querySelectorAll("text")].map((text) => text.textContent) }))"""
-_STILLS = """async () => Promise.all([...document.querySelectorAll("img[src^='data:image/svg']")].map(async (image) => {
+_STILL = "img[src^='data:image/svg']"
+_STILLS = f"""async () => Promise.all([...document.querySelectorAll("{_STILL}")].map(async (image) => {{
   await image.decode();
   return [image.alt, image.naturalWidth, image.naturalHeight];
-}))"""
+}}))"""
 _GRADIENT = re.compile(r"gradient (?:going|went) from (\S+) back to (\S+): (.+)")
 _CELLS = "() => window.jupyterapp.shell.currentWidget.content.model.cells.length"
 _RUN = """async (code) => {
@@ -139,23 +141,31 @@ class Lesson:
         assert found.violations_count == 0, found.generate_report()
 
 
+def _pictures(lesson: Path) -> int:
+    """How many pictures the lesson was committed with."""
+    cells = json.loads(lesson.read_text(encoding="utf-8"))["cells"]
+    return sum("data:image/svg" in json.dumps(output) for cell in cells for output in cell.get("outputs", []))
+
+
 @contextmanager
-def study(name: str, place: Path) -> Iterator[Lesson]:
+def study(name: str, lab: Lab) -> Iterator[Lesson]:
     """Open and run a copy of the lesson; whatever happens in it, its page stays clean."""
-    require_chromium()
-    folder, home = place / "lessons", place / "home"
+    folder = lab.folder / name.removesuffix(".ipynb")
     folder.mkdir()
-    home.mkdir()
     shutil.copy(CHECKOUT / "notebooks" / name, folder)
-    with serve(folder, home) as lab, open_page((1400, 900)) as page:
-        lab.open(page, name)
+    with open_page((1400, 900)) as page:
+        lab.open(page, f"{folder.name}/{name}")
+        # JupyterLab draws what is far down when it finds the time, and counts as open before.
+        pictures = _pictures(folder / name)
+        page.wait_for_function(f"document.querySelectorAll(\"{_STILL}\").length === {pictures}")
         stills = [tuple(still) for still in page.evaluate(_STILLS)]
         assert page.locator(".wb-player").count() == 0
         lab.run_all(page)
-        page.wait_for_function(f"document.querySelectorAll('.wb-player').length === {len(stills)}")
+        page.wait_for_function(f"document.querySelectorAll('.wb-player').length === {pictures}")
         players = page.locator(".wb-player:not(.wb-stepper)").all()
         titles = [player.get_attribute("aria-label").removeprefix("Player: ") for player in players]
         positions = [player.locator(".wb-position").text_content() for player in players]
         opened = dict(zip(titles, positions, strict=True))
         yield Lesson(page, lab, folder, stills, opened)
         assert_clean(page)
+        lab.close()

@@ -6,12 +6,13 @@ import re
 from collections.abc import Iterator
 
 import pytest
+from lab import Lab
 from lesson_page import Lesson, Player, study
 
 
 @pytest.fixture(scope="module")
-def lesson(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lesson]:
-    with study("00-slopes-and-a-graph.ipynb", tmp_path_factory.mktemp("slopes")) as lesson:
+def lesson(lab: Lab) -> Iterator[Lesson]:
+    with study("00-slopes-and-a-graph.ipynb", lab) as lesson:
         yield lesson
 
 

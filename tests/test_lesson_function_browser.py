@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import nbformat
 import pytest
 from browser_page import open_page
+from lab import Lab
 from lesson_page import Lesson, Player, study
 
 NAME = "07-your-own-function.ipynb"
@@ -16,8 +17,8 @@ X = ("(3,) float32", "[1. -2. 3.]")
 
 
 @pytest.fixture(scope="module")
-def lesson(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lesson]:
-    with study(NAME, tmp_path_factory.mktemp("function")) as lesson:
+def lesson(lab: Lab) -> Iterator[Lesson]:
+    with study(NAME, lab) as lesson:
         yield lesson
 
 

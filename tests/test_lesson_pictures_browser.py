@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
+from lab import Lab
 from lesson_page import Lesson, study
 
 STEPPING, REMEMBERING, WRITING = (
@@ -15,8 +16,8 @@ STEPPING, REMEMBERING, WRITING = (
 
 
 @pytest.fixture(scope="module", params=[STEPPING, REMEMBERING, WRITING])
-def lesson(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lesson]:
-    with study(request.param, tmp_path_factory.mktemp("pictures")) as lesson:
+def lesson(request: pytest.FixtureRequest, lab: Lab) -> Iterator[Lesson]:
+    with study(request.param, lab) as lesson:
         yield lesson
 
 

@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
+from lab import Lab
 from lesson_page import Lesson, Player, study
 
 PUSHING, FUNCTIONS = "09-pushing-forward.ipynb", "10-functions-of-functions.ipynb"
 
 
 @pytest.fixture(scope="module", params=[PUSHING, FUNCTIONS])
-def lesson(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lesson]:
-    with study(request.param, tmp_path_factory.mktemp("transforms")) as lesson:
+def lesson(request: pytest.FixtureRequest, lab: Lab) -> Iterator[Lesson]:
+    with study(request.param, lab) as lesson:
         yield lesson
 
 

@@ -66,28 +66,26 @@ def executed(tmp_path_factory: pytest.TempPathFactory) -> nbformat.NotebookNode:
 
 
 @pytest.fixture(scope="module")
-def server(executed: nbformat.NotebookNode, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
+def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
+    """A server of its own: Notebook 7 stumbles over what JupyterLab kept of another notebook's place."""
     require_chromium()
-    folder, home = tmp_path_factory.mktemp("lessons"), tmp_path_factory.mktemp("home")
-    nbformat.write(executed, folder / "untrusted.ipynb")
-    fresh = new_notebook(cells=[new_code_cell(source) for source in (RECORDED, STEPPER)], metadata=METADATA)
-    nbformat.write(fresh, folder / "places.ipynb")
-    with serve(folder, home) as lab:
+    with serve(tmp_path_factory.mktemp("lessons"), tmp_path_factory.mktemp("home")) as lab:
         yield lab
 
 
 @pytest.fixture
-def notebook(server: Lab) -> Iterator[Page]:
+def notebook(lab: Lab) -> Iterator[Page]:
     """A notebook that was run in Notebook 7."""
+    lab.write("places.ipynb", RECORDED, STEPPER)
     with open_page((1400, 900)) as page:
-        server.open(page, "places.ipynb", "notebooks")
-        server.run_all(page)
+        lab.open(page, "places.ipynb", "notebooks")
+        lab.run_all(page)
         page.wait_for_selector(".wb-stepper")
         assert page.evaluate("window.jupyterapp.name") == "Jupyter Notebook"
         yield page
         assert page.evaluate(CELLS) == 2
         assert_clean(page)
-        server.shut_kernel_down(page)
+        lab.shut_kernel_down(page)
 
 
 def test_notebook_7_leaves_the_player_its_keys(notebook: Page) -> None:
@@ -141,16 +139,19 @@ def test_notebook_7_steps_the_live_backward(notebook: Page) -> None:
     notebook.evaluate("window.jupyterapp.commands.execute('notebook:delete-cell')")
 
 
-def test_a_notebook_nobody_trusts_shows_every_picture_and_runs_no_script(server: Lab) -> None:
+def test_a_notebook_nobody_trusts_shows_every_picture_and_runs_no_script(
+    executed: nbformat.NotebookNode, lab: Lab
+) -> None:
+    nbformat.write(executed, lab.folder / "untrusted.ipynb")
     with open_page((1400, 900)) as page:
-        server.open(page, "untrusted.ipynb")
+        lab.open(page, "untrusted.ipynb")
         outputs = page.locator(".jp-Notebook .jp-OutputArea")
         expect(outputs.last).to_contain_text("a paragraph")
         assert page.evaluate("window.ran") is None
         assert page.locator(".wb-player, .jp-OutputArea-output :is(script, svg)").count() == 0
         assert_stills(page)
         assert_clean(page)
-        server.shut_kernel_down(page)
+        lab.shut_kernel_down(page)
 
 
 def test_a_page_made_of_a_notebook_shows_every_picture_with_no_network(executed: nbformat.NotebookNode) -> None:

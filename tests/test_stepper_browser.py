@@ -4,14 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import nbformat
 import pytest
-from axe_playwright_python.sync_playwright import Axe
-from browser_page import open_page, require_chromium
-from lab import Lab, assert_clean, serve
+from browser_page import open_page
+from lab import Lab, assert_clean
 from lesson_page import _RUN as RUN
-from lesson_page import _THEME as THEME
-from nbformat.v4 import new_code_cell, new_notebook
 from playwright.sync_api import Page, expect
 
 SETUP = """import workbench
@@ -45,6 +41,14 @@ with workbench.live() as trace:
         time.sleep(0.2)
     h.sum().backward()"""
 
+# Nothing is left of the test before: no cell, no output, no kernel.
+AFRESH = """async () => {
+  const { content, context, sessionContext } = window.jupyterapp.shell.currentWidget;
+  content.model.sharedModel.deleteCellRange(1, content.model.cells.length);
+  await window.jupyterapp.commands.execute("notebook:clear-all-cell-outputs");
+  await (sessionContext.session?.kernel ? sessionContext.restartKernel() : sessionContext.startKernel());
+  while (sessionContext.session?.kernel?.status !== "idle") await new Promise(r => setTimeout(r, 50));
+}"""
 START = RUN.replace('await app.commands.execute("notebook:run-cell")', 'app.commands.execute("notebook:run-cell")')
 
 
@@ -86,25 +90,23 @@ class Stepper:
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
-    require_chromium()
-    folder, home = tmp_path_factory.mktemp("lessons"), tmp_path_factory.mktemp("home")
-    metadata = {"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}}
-    nbformat.write(new_notebook(cells=[new_code_cell(SETUP)], metadata=metadata), folder / "steps.ipynb")
-    with serve(folder, home) as lab:
-        yield lab
+def opened(lab: Lab) -> Iterator[Page]:
+    """The notebook, open."""
+    lab.write("steps.ipynb", SETUP)
+    with open_page((1400, 900)) as page:
+        lab.open(page, "steps.ipynb")
+        yield page
+        lab.close()
 
 
 @pytest.fixture
-def page(server: Lab) -> Iterator[Page]:
-    with open_page((1400, 900)) as page:
-        server.open(page, "steps.ipynb")
-        server.run_all(page)
-        page.wait_for_selector(".wb-stepper")
-        yield page
-        assert_clean(page)
-        for kernel in server.ask("api/sessions"):
-            server.ask(f"api/sessions/{kernel['id']}", "DELETE")
+def page(opened: Page, lab: Lab) -> Iterator[Page]:
+    """The notebook as it is when it was just run."""
+    opened.evaluate(AFRESH)
+    lab.run_all(opened)
+    opened.wait_for_selector(".wb-stepper")
+    yield opened
+    assert_clean(opened)
 
 
 def run(page: Page, code: str) -> str:
@@ -257,10 +259,10 @@ def test_two_views_of_one_stepper_show_the_same(page: Page) -> None:
     expect(Stepper(page).root.locator(".wb-standing")).to_have_text("2 of 7 nodes run · next: SubBackward0")
 
 
-def test_a_kernel_that_goes_leaves_a_sentence_and_dim_buttons(page: Page, server: Lab) -> None:
+def test_a_kernel_that_goes_leaves_a_sentence_and_dim_buttons(page: Page, lab: Lab) -> None:
     s = Stepper(page)
     s.click("step")
-    server.shut_kernel_down(page)
+    lab.shut_kernel_down(page)
     expect(s.root.locator(".wb-sentence")).to_contain_text("The kernel that this stepper ran in is gone")
     for action in ("step", "back", "run", "until", "over", "predict", "breakpoint", "edit"):
         button = s.root.locator(f'[data-action="{action}"]')
@@ -275,16 +277,6 @@ def test_a_busy_kernel_is_said_to_be_busy(page: Page) -> None:
     s.root.locator('[data-action="step"]').click()
     expect(s.root.locator(".wb-standing")).to_have_text("The kernel is busy; this waits for its turn.")
     expect(s.root.locator(".wb-standing")).to_contain_text("1 of 7", timeout=10_000)
-
-
-def test_axe_finds_nothing_in_either_theme(page: Page) -> None:
-    s = Stepper(page)
-    s.press("s", "s", "p", "b")
-    for theme in ("Dark", "Light"):
-        page.evaluate(THEME, f"JupyterLab {theme}")
-        page.wait_for_function(f"document.body.dataset.jpThemeLight === '{str(theme == 'Light').lower()}'")
-        found = Axe().run(page, ".wb-stepper")
-        assert found.violations_count == 0, found.generate_report()
 
 
 def test_live_draws_the_graph_while_the_cell_runs(page: Page) -> None:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from axe_playwright_python.sync_playwright import Axe
+from lesson_page import _THEME as THEME
 from playwright.sync_api import Page, expect
-from test_stepper_browser import Stepper, page, server
+from test_stepper_browser import Stepper, opened, page
 
-__all__ = ["page", "server"]
+__all__ = ["opened", "page"]
 
 
 def test_a_stepper_has_search_themes_and_the_sizes_of_a_projector(page: Page) -> None:
@@ -26,3 +27,13 @@ def test_a_stepper_has_search_themes_and_the_sizes_of_a_projector(page: Page) ->
     assert min(sizes) >= 18 - 1e-3
     found = Axe().run(page, context=".wb-stepper")
     assert found.response["violations"] == []
+
+
+def test_axe_finds_nothing_in_either_theme(page: Page) -> None:
+    s = Stepper(page)
+    s.press("s", "s", "p", "b")
+    for theme in ("Dark", "Light"):
+        page.evaluate(THEME, f"JupyterLab {theme}")
+        page.wait_for_function(f"document.body.dataset.jpThemeLight === '{str(theme == 'Light').lower()}'")
+        found = Axe().run(page, ".wb-stepper")
+        assert found.violations_count == 0, found.generate_report()
