@@ -10,7 +10,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
 PLACES = (
@@ -28,6 +28,10 @@ FLAGS = [
 ]
 LOOPBACK = {"localhost", "127.0.0.1", "::1"}
 INSIDE = {"about", "blob", "chrome-extension", "data", "devtools", "file"}
+
+# A machine that is busy with others is slow, not wrong.
+PATIENCE = 90_000
+expect.set_options(timeout=PATIENCE)
 
 # Playwright's sync API refuses to start twice in a thread, so nested pages share one browser.
 _running: list[Browser] = []
@@ -82,8 +86,7 @@ def open_page(viewport: tuple[int, int] = (1280, 900), offline: bool = False) ->
     width, height = viewport
     with _browser() as browser:
         context = browser.new_context(viewport={"width": width, "height": height}, offline=offline)
-        # A machine that is busy with others is slow, not wrong.
-        context.set_default_timeout(90_000)
+        context.set_default_timeout(PATIENCE)
         outside: list[str] = []
         errors: list[str] = []
         context.route(is_outside, lambda route: route.abort())

@@ -40,7 +40,7 @@ OPEN = f"""async () => {{
     while (panel.sessionContext.session?.kernel?.status !== "idle") await new Promise(r => setTimeout(r, 50));
     return panel.context.path;
   }};
-  return ({WITHIN})(ready(), 60, "opening the notebook");
+  return ({WITHIN})(ready(), 120, "opening the notebook");
 }}"""
 RUN_ALL = f"""async () => {{
   const app = window.jupyterapp;
@@ -49,7 +49,7 @@ RUN_ALL = f"""async () => {{
     await app.commands.execute("notebook:run-all-cells");
     while (kernel.status !== "idle") await new Promise(r => setTimeout(r, 50));
   }};
-  return ({WITHIN})(run(), 120, "running all cells");
+  return ({WITHIN})(run(), 240, "running all cells");
 }}"""
 
 
@@ -73,7 +73,7 @@ class Lab:
     def open(self, page: Page, notebook: str, place: str = "lab/tree") -> None:
         """Open a notebook in the page and wait until its kernel is idle; Notebook 7's place is "notebooks"."""
         page.goto(f"{self.address}{place}/{quote(notebook)}?token={self.token}&reset")
-        page.wait_for_function("window.jupyterapp !== undefined", timeout=60_000)
+        page.wait_for_function("window.jupyterapp !== undefined", timeout=120_000)
         assert page.evaluate(OPEN) == notebook
 
     def run_all(self, page: Page) -> None:

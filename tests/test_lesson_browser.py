@@ -118,7 +118,7 @@ def test_keys_buttons_and_slider_lead_to_the_same_pictures_and_back_undoes_exact
 def test_space_plays_to_the_end(player: Player) -> None:
     player.press("End", "ArrowLeft", "ArrowLeft", " ")
     assert player.root.get_attribute("data-playing") == "true"
-    player.root.get_by_role("button", name="Play", exact=True).wait_for(timeout=10_000)
+    player.root.get_by_role("button", name="Play", exact=True).wait_for()
     assert player.says("position") == "12 / 12"
     assert player.now() == BACKWARD[-1]
 

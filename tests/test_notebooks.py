@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from xml.etree import ElementTree
 
 import nbformat
 import pytest
@@ -77,39 +78,60 @@ class Picture:
 Picture()"""
 
 
-@pytest.fixture
-def picture(tmp_path: Path) -> Path:
+@pytest.fixture(scope="module")
+def picture(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A refreshed notebook of a print and a picture with all its faces."""
-    path = tmp_path / "picture.ipynb"
+    path = tmp_path_factory.mktemp("refreshed") / "picture.ipynb"
     nbformat.write(new_notebook(cells=[new_code_cell("print(2 + 2)"), new_code_cell(PICTURE)]), path)
     refresh(path)
     return path
 
 
-def compared(path: Path) -> subprocess.CompletedProcess[str]:
-    """What this project's pytest settings say of a notebook."""
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-c", "pyproject.toml", str(path)]
-    return subprocess.run(command, capture_output=True, text=True, cwd=CHECKOUT)
+@pytest.fixture(scope="module")
+def error(picture: Path) -> Path:
+    """A refreshed notebook that shows an error."""
+    cell = new_code_cell("import json\njson.loads('x')", metadata={"tags": ["raises-exception"]})
+    path = picture.with_name("error.ipynb")
+    nbformat.write(new_notebook(cells=[cell]), path)
+    refresh(path)
+    return path
 
 
-def test_a_refreshed_notebook_passes_with_no_trace_of_a_widget(picture: Path) -> None:
-    assert "widget" not in str(outputs(nbformat.read(picture, as_version=4)))
-    seen = compared(picture)
-    assert "2 passed" in seen.stdout and seen.returncode == 0
+# What is changed in the file of the picture, and what becomes of its two cells.
+CHANGES = {
+    "as_it_is": (("", ""), "passed passed"),
+    "placed_otherwise": (('QUJD\\">"', 'WFla\\">"'), "passed passed"),
+    "another_number": (("4\\n", "5\\n"), "failed passed"),
+    "other_words": (('"x to mul to y"', '"x to add to y"'), "passed failed"),
+}
 
 
-def test_a_picture_may_be_placed_otherwise(picture: Path) -> None:
-    picture.write_text(picture.read_text().replace("QUJD", "WFla"))
-    assert compared(picture).returncode == 0
-
-
-@pytest.mark.parametrize(("true", "false"), [("4\\n", "5\\n"), ('"x to mul to y"', '"x to add to y"')])
-def test_an_output_that_is_not_true_fails(picture: Path, true: str, false: str) -> None:
+@pytest.fixture(scope="module")
+def outcomes(picture: Path, error: Path) -> dict[str, list[str]]:
+    """What this project's pytest settings say of each cell of these notebooks."""
     text = picture.read_text()
-    assert text.count(true) == 1
-    picture.write_text(text.replace(true, false))
-    seen = compared(picture)
-    assert "1 failed, 1 passed" in seen.stdout and seen.returncode == 1
+    for name, ((old, new), _) in CHANGES.items():
+        assert not old or text.count(old) == 1
+        picture.with_name(f"{name}.ipynb").write_text(text.replace(old, new))
+    report = picture.with_name("report.xml")
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-c", "pyproject.toml"]
+    subprocess.run([*command, f"--junitxml={report}", str(picture.parent)], capture_output=True, cwd=CHECKOUT)
+    said: dict[str, list[str]] = {}
+    for case in ElementTree.parse(report).iter("testcase"):
+        name = case.get("classname").removesuffix(".ipynb").rpartition(".")[2]
+        said.setdefault(name, []).append("passed" if len(case) == 0 else "failed")
+    return said
+
+
+def test_a_refreshed_notebook_keeps_no_trace_of_a_widget(picture: Path) -> None:
+    assert "widget" not in str(outputs(nbformat.read(picture, as_version=4)))
+
+
+@pytest.mark.parametrize("name", CHANGES)
+def test_an_output_that_is_not_true_fails_and_a_picture_may_be_placed_otherwise(
+    outcomes: dict[str, list[str]], name: str
+) -> None:
+    assert outcomes[name] == CHANGES[name][1].split()
 
 
 def test_refreshing_twice_changes_nothing(picture: Path) -> None:
@@ -118,15 +140,11 @@ def test_refreshing_twice_changes_nothing(picture: Path) -> None:
     assert picture.read_bytes() == once
 
 
-def test_refreshing_keeps_an_error_but_no_path_of_the_machine(tmp_path: Path) -> None:
-    cell = new_code_cell("import json\njson.loads('x')", metadata={"tags": ["raises-exception"]})
-    path = tmp_path / "error.ipynb"
-    nbformat.write(new_notebook(cells=[cell]), path)
-    refresh(path)
-    (output,) = outputs(nbformat.read(path, as_version=4))
+def test_refreshing_keeps_an_error_but_no_path_of_the_machine(error: Path, outcomes: dict[str, list[str]]) -> None:
+    (output,) = outputs(nbformat.read(error, as_version=4))
     assert output.ename == "JSONDecodeError"
     assert output.traceback == ["JSONDecodeError: Expecting value: line 1 column 1 (char 0)"]
-    assert "1 passed" in compared(path).stdout
+    assert outcomes["error"] == ["passed"]
 
 
 def test_refreshing_leaves_a_notebook_whose_cell_fails(

@@ -276,7 +276,7 @@ def test_a_busy_kernel_is_said_to_be_busy(page: Page) -> None:
     page.evaluate(START, "import time; time.sleep(3)")
     s.root.locator('[data-action="step"]').click()
     expect(s.root.locator(".wb-standing")).to_have_text("The kernel is busy; this waits for its turn.")
-    expect(s.root.locator(".wb-standing")).to_contain_text("1 of 7", timeout=10_000)
+    expect(s.root.locator(".wb-standing")).to_contain_text("1 of 7")
 
 
 def test_live_draws_the_graph_while_the_cell_runs(page: Page) -> None:
@@ -286,7 +286,7 @@ def test_live_draws_the_graph_while_the_cell_runs(page: Page) -> None:
     page.wait_for_function(f"({count})() >= 2")
     seen.add(page.evaluate(count))
     player = page.get_by_role("group", name="Player: Autograd graph")
-    player.wait_for(timeout=20_000)
+    player.wait_for()
     assert min(seen) < 5
     assert run(page, "print(repr(trace.show()).splitlines()[0])") == "Autograd graph"
     assert player.locator(".wb-box").count() > 5
