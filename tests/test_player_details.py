@@ -213,11 +213,13 @@ def test_fast_steps_end_in_sight_of_the_last_one_and_of_where_its_gradients_went
             box["y"] = 2900
     show(page, story)
     page.evaluate("player.go(3); player.go(4); player.go(5)")
-    page.wait_for_timeout(1000)
-    view = page.locator(".wb-view").bounding_box()
     for id in ("n2", "n1", "w"):
-        box = page.locator(f'[data-id="{id}"] .wb-frame').bounding_box()
-        assert view["y"] <= box["y"] and box["y"] + box["height"] <= view["y"] + view["height"], id
+        page.wait_for_function(
+            """id => { const place = (name) => document.querySelector(name).getBoundingClientRect();
+                const view = place(".wb-view"), box = place(`[data-id="${id}"] .wb-frame`);
+                return view.top <= box.top && box.bottom <= view.bottom; }""",
+            arg=id,
+        )
 
 
 def test_a_saved_tensor_that_was_written_is_out_of_date_and_does_not_fail_itself(page):
