@@ -49,6 +49,17 @@ def test_it_plays_every_step_offline(page):
     assert _states(page)["x"] == "idle" and _states(page)["L"] == "future"
 
 
+def test_the_whole_page_wears_the_theme_that_its_reader_chooses(page):
+    page.emulate_media(color_scheme="light")
+    colours = {}
+    for _ in range(5):
+        page.locator('[data-action="theme"]').click()
+        name = page.evaluate("document.documentElement.dataset.wbTheme")
+        colours[name] = page.evaluate("getComputedStyle(document.body).backgroundColor")
+    assert colours.keys() == {"auto", "light", "dark", "projector", "print"}
+    assert colours["auto"] == colours["light"] != colours["dark"]
+
+
 def test_it_has_the_title_and_asks_nobody(page):
     assert page.title() == "L = (square(x) * w + b * 2).sum()" == page.locator("h1").inner_text()
     policy = page.locator('meta[http-equiv="Content-Security-Policy"]').get_attribute("content")

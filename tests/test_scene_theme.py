@@ -111,6 +111,7 @@ def test_variables_are_declarations_for_a_rule():
 def test_a_live_page_is_dark_where_its_reader_wants_it():
     css = live_css(".here")
     assert "@media (prefers-color-scheme: dark) { .here {" in css
+    assert ":has(" not in css  # at each change in a large picture the browser would look through all of it
     assert '[data-jp-theme-light="false"] .here' in css and '[data-jp-theme-light="true"] .here' in css
 
 

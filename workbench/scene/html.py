@@ -55,7 +55,7 @@ const unpacked = () => {{
 }};
 let storyboard = null; // of a damaged page the player says so
 try {{ storyboard = JSON.parse(held.type === "application/gzip" ? await unpacked() : held.textContent); }} catch {{}}
-mount(document.getElementById("player"), storyboard, {{ theme: "{theme}" }});
+mount(document.getElementById("player"), storyboard, {{ theme: "{theme}", dressed: document.documentElement }});
 </script>
 </body>
 </html>

@@ -69,11 +69,12 @@ def live_css(root: str = ".wb-picture") -> str:
     """The stylesheet of a live page for elements matching `root`: light, or dark where the reader wants it.
 
     JupyterLab's own theme wins over the system's, because a light notebook may stand on a dark desktop; what the reader
-    chooses in a player (`data-wb-theme` around it) wins over both, and paper over all.
+    chooses in a player (`data-wb-theme` on it or around it) wins over both, and paper over all.
     """
+    # Never `:has()`: at each change in a large picture the browser would look through all of it.
     said = {name: css_variables(theme) for name, theme in THEMES.items()}
     chosen = "".join(
-        f':is([data-wb-theme="{name}"] {root}, {root}:has([data-wb-theme="{name}"])) {{ {variables} }}\n'
+        f':is([data-wb-theme="{name}"] {root}, {root}[data-wb-theme="{name}"]) {{ {variables} }}\n'
         for name, variables in said.items()
     )
     return (

@@ -52,10 +52,24 @@ export const words = (value) => String(value ?? "").replace(RIGHTWARD, "\u2068$&
 const columns = (text) => [...text].reduce((sum, each) => sum + (WIDE.test(each) ? 2 : MARK.test(each) ? 0 : 1), 0);
 export const calm = () => matchMedia("(prefers-reduced-motion: reduce)").matches;
 
-/** The two ends of a path, each with the direction in which the path leaves the picture there. */
-function ends(d) {
+/** The points by which a path is given. */
+function pointsOf(d) {
   const numbers = (words(d).match(/-?\d*\.?\d+(e-?\d+)?/gi) ?? []).map(Number), points = [];
   for (let i = 0; i + 1 < numbers.length; i += 2) points.push([numbers[i], numbers[i + 1]]);
+  return points;
+}
+/** Left, top, right and bottom of an item in the picture, of which the browser need not lay anything out. */
+export function extent(item) {
+  if (!("d" in item)) return [item.x, item.y, item.x + item.w, item.y + item.h];
+  const { lx, ly, lw, lh } = item, points = pointsOf(item.d);
+  if (item.label) points.push([lx - lw / 2, ly - lh / 2], [lx + lw / 2, ly + lh / 2]);
+  const of = (pick, axis) => pick(...points.map((point) => point[axis]));
+  return [of(Math.min, 0), of(Math.min, 1), of(Math.max, 0), of(Math.max, 1)];
+}
+
+/** The two ends of a path, each with the direction in which the path leaves the picture there. */
+function ends(d) {
+  const points = pointsOf(d);
   const end = (row) => {
     const [x, y] = row[0] ?? [0, 0], [u, v] = row.find((p) => p[0] !== x || p[1] !== y) ?? [x, y - 1];
     const length = Math.hypot(x - u, y - v);

@@ -84,7 +84,7 @@ function finder(boxes, drawn, kinds, { see, leave, enter, inside = () => "" }) {
   const turn = (by) => {
     at = hits.length && (at + by + hits.length) % hits.length;
     mark();
-    if (hits.length) see(drawn.groups.get(hits[at]));
+    if (hits.length) see(hits[at]);
   };
   function close() {
     const found = drawn.groups.get(hits[at]);
@@ -116,9 +116,9 @@ function finder(boxes, drawn, kinds, { see, leave, enter, inside = () => "" }) {
 /**
  * What plays a picture: its bar, what stands below that, its keys and what they do. `enter` may take a box that the
  * reader opens (`sought` there), `inside` tells what can be found in it, `leave` goes back to where it stands, `typed`
- * hears what is pressed in a field, `adorn` adds to a picture's drawing of a box.
+ * hears what is pressed in a field, `adorn` adds to a picture's drawing of a box, `dressed` wears the theme.
  * @typedef {{label: string, name?: string, bar: HTMLElement, below?: HTMLElement[], keys?: [string, string][],
- *            bound?: Record<string, () => void>, theme?: Theme, details?: Detail[], sought?: string,
+ *            bound?: Record<string, () => void>, theme?: Theme, dressed?: HTMLElement, details?: Detail[], sought?: string,
  *            enter?: (box: Box, sought?: string) => boolean, inside?: (box: Box) => string,
  *            leave?: () => void, typed?: (event: KeyboardEvent) => void,
  *            adorn?: (box: Box, group: SVGGElement) => void}} Habits
@@ -127,7 +127,7 @@ function finder(boxes, drawn, kinds, { see, leave, enter, inside = () => "" }) {
 /** Put a picture up in `el`. @param {HTMLElement} el @param {Storyboard} story @param {Items} items @param {Habits} habits */
 export function easel(el, story, items, { label, name = "", bar, below = [], keys = [], bound = {}, ...habits }) {
   const { boxes } = items, drawn = picture(story, items), view = viewport(drawn, words(story.title) || "Picture");
-  const { zoom, fit } = view, said = { kinds: {}, states: {}, ...story.words };
+  const { zoom, fit } = view, { dressed = el } = habits, said = { kinds: {}, states: {}, ...story.words };
   const panel = detailsPanel(close, list(habits.details), said);
   const find = finder(boxes, drawn, said.kinds, { ...habits, see: view.see,
     leave: (group) => (group ?? root).focus({ preventScroll: true }) });
@@ -151,8 +151,8 @@ export function easel(el, story, items, { label, name = "", bar, below = [], key
     help.hidden = !help.hidden;
   }
   function wear(by) {
-    const at = Math.max(0, THEMES.indexOf(el.dataset.wbTheme ?? habits.theme)), theme = THEMES[(at + by) % THEMES.length];
-    el.dataset.wbTheme = dressing.textContent = theme;
+    const at = Math.max(0, THEMES.indexOf(dressed.dataset.wbTheme ?? habits.theme)), theme = THEMES[(at + by) % THEMES.length];
+    dressed.dataset.wbTheme = dressing.textContent = theme;
     dressing.title = `Theme: ${theme}`;
     dressing.setAttribute("aria-label", dressing.title);
     view.settle();

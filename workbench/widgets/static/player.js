@@ -1,7 +1,7 @@
 /**
  * The player: draws a storyboard once and steps through it in the browser, with no kernel and no network.
  *
- * @typedef {{position?: number, moved?: (position: number) => void, theme?: Theme, leave?: () => void,
+ * @typedef {{position?: number, moved?: (position: number) => void, theme?: Theme, dressed?: HTMLElement, leave?: () => void,
  *            enter?: (box: Box, position: number, sought?: string) => boolean, inside?: (box: Box) => string,
  *            sought?: string}} Options
  */
@@ -77,7 +77,7 @@ function controls(last, longest, act) {
     phase.dataset.phase = name;
     phase.replaceChildren(...(name === "forward" || name === "backward" ? [icon(name)] : []), name);
     sentence.textContent = words(step?.caption);
-    sentence.scrollTop = 0;
+    if (sentence.hasAttribute("tabindex")) sentence.scrollTop = 0;
     // Whoever scrolls it by keys has to come there; a short one is not measured, which would lay the page out twice.
     const long = sentence.textContent.length > SHORT && sentence.scrollHeight > sentence.clientHeight + 1;
     if (long) sentence.setAttribute("tabindex", "0");
@@ -119,7 +119,7 @@ function stage(el, storyboard, options = {}) {
   };
   const { root, drawn, view, redraw, destroy } = easel(el, storyboard, story, {
     label: `Player: ${words(storyboard.title) || "Picture"}`, bar, below: [caption], keys: KEYS, bound,
-    details: storyboard.details, theme: options.theme, leave: options.leave,
+    details: storyboard.details, theme: options.theme, dressed: options.dressed, leave: options.leave,
     enter: (box, sought) => (box.goto != null ? (visit(box.goto), true) : options.enter?.(box, position, sought)),
     inside: options.inside, sought: options.sought,
   });
@@ -138,11 +138,11 @@ function stage(el, storyboard, options = {}) {
     current?.setAttribute("data-current", "");
     const state = step?.phase === "backward" ? "flowing" : "idle";
     const moved = [...dirty].filter((item) => "d" in item && item.state === state && !LOOSE.includes(item.kind));
-    const reached = moved.flatMap((arrow) => [boxes.get(arrow.source), arrow]);
-    view.keep(current ? [current, ...reached.map((item) => drawn.groups.get(item)).filter(Boolean)] : []);
-    if (before < 0) return;
-    drawn.travel(wanted === before + 1 ? moved : []);
-    options.moved?.(wanted);
+    drawn.travel(before >= 0 && wanted === before + 1 ? moved : []);
+    // Last: if this has to scroll, all that is new is laid out, once.
+    const reached = moved.flatMap((arrow) => [boxes.get(arrow.source), arrow]).filter(Boolean);
+    view.keep(current ? [boxes.get(step.focus), ...reached] : []);
+    if (before >= 0) options.moved?.(wanted);
   }
   function pause() {
     clearInterval(timer);
@@ -196,7 +196,7 @@ export function mount(el, storyboard, options = {}) {
   const show = (position, sought) => {
     const { board } = trail[trail.length - 1], inner = trail.length > 1;
     player?.destroy();
-    player = stage(el, inner ? { ...board, words: storyboard.words } : board, { position, theme: options.theme, enter, inside, sought,
+    player = stage(el, inner ? { ...board, words: storyboard.words } : board, { ...options, position, enter, inside, sought,
       leave: inner ? () => leave(trail.length - 2) : undefined, moved: inner ? undefined : options.moved });
     if (!inner) return;
     const crumbs = trail.map(({ name }, i) => i < trail.length - 1

@@ -176,7 +176,7 @@ function renderStepper({ model, el }) {
   /** Keep in sight what runs, and what is next. */
   function follow() {
     const running = [...boxes.values()].filter((box) => box.state === "running");
-    view.keep([...running, boxes.get(shown.status.next)].map((box) => drawn.groups.get(box)).filter(Boolean));
+    view.keep([...running, boxes.get(shown.status.next)].filter(Boolean));
   }
   function hear(news) {
     clearTimeout(waiting);
@@ -186,11 +186,9 @@ function renderStepper({ model, el }) {
     redraw(changed);
     const flowing = [...changed].filter((item) => "d" in item && item.state === "flowing");
     drawn.travel(position === before + 1 ? flowing : []);
-    if (position !== before) {
-      chosen = boxOf(document.activeElement) ?? null;
-      follow();
-    }
+    if (position !== before) chosen = boxOf(document.activeElement) ?? null;
     show();
+    if (position !== before) follow();
   }
   function end() {
     if (gone) return;
@@ -222,7 +220,7 @@ function renderGrowing({ model, el }) {
     const story = model.get("shown").picture, items = living(story), bar = html("div.wb-bar");
     stage?.destroy();
     stage = easel(el, story, items, { label: story.title, bar });
-    stage.view.keep([...items.boxes.values()].slice(-1).map((box) => stage.drawn.groups.get(box)));
+    stage.view.keep([...items.boxes.values()].slice(-1));
   };
   model.on("msg:custom", draw);
   draw();

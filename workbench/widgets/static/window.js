@@ -1,6 +1,6 @@
 /** The window onto a picture, its overview, and the buttons that the bars are made of. */
 
-import { build, calm, html, svg } from "./drawing.js";
+import { build, calm, extent, html, svg } from "./drawing.js";
 
 const PADDING = 12; // px around the picture, as in player.css
 const LARGEST = 2; // times its own size: what fits is made no larger
@@ -60,32 +60,38 @@ export function viewport(drawn, title) {
     element.scrollTo({ left, top: down * element.scrollHeight - element.clientHeight / 2, behavior: "instant" });
   });
   let scale = 0, size = 1, zoomed = false, kept = [], grip = null, dragged = false, due = 0;
+  // Where the window is: asking the browser in the middle of a step would make it lay the page out once more.
+  let port = { left: 0, top: 0, wide: 0, high: 0 }, moving = false;
   const light = drawn.groups.size < HEAVY;
   const scroll = (left, top) => element.scrollBy({ left, top, behavior: "instant" });
-  const reveal = (groups = kept, smooth = false) => {
-    if (!groups.length) return;
-    // A smooth scroll still under way would end where the step before wanted it.
-    element.scrollTo({ left: element.scrollLeft, top: element.scrollTop, behavior: "instant" });
-    const port = element.getBoundingClientRect(), rects = groups.map((group) => group.getBoundingClientRect());
-    const shift = (low, high) => {
-      const from = port[low] + MARGIN, to = port[high] - MARGIN;
-      const all = [Math.min(...rects.map((rect) => rect[low])), Math.max(...rects.map((rect) => rect[high]))];
-      const [begin, end] = all[1] - all[0] <= to - from ? all : [rects[0][low], rects[0][high]];
-      return begin < from ? begin - from : end > to ? Math.min(end - to, begin - from) : 0;
+  /** Scroll until these items are in sight; where they do not fit together, the first. */
+  const reveal = (items = kept, smooth = false) => {
+    if (!items.length || !scale) return;
+    const spans = items.map(extent);
+    const aim = (axis, from, room, whole) => {
+      const edges = (some) => [Math.min(...some.map((span) => span[axis])) * scale + PADDING - MARGIN,
+        Math.max(...some.map((span) => span[axis + 2])) * scale + PADDING + MARGIN];
+      const all = edges(spans), [begin, end] = all[1] - all[0] <= room ? all : edges(spans.slice(0, 1));
+      const to = begin < from ? begin : end > from + room ? Math.min(end - room, begin) : from;
+      return Math.max(0, Math.min(to, whole * scale + 2 * PADDING - room));
     };
-    const left = shift("left", "right"), top = shift("top", "bottom");
-    if (left || top) element.scrollBy({ left, top, behavior: smooth && light && !calm() ? "smooth" : "auto" });
+    const left = aim(0, port.left, port.wide, drawn.width), top = aim(1, port.top, port.high, drawn.height);
+    // A smooth scroll still under way would end where the step before wanted it.
+    if (!moving && Math.abs(left - port.left) < 1 && Math.abs(top - port.top) < 1) return;
+    moving = smooth && light && !calm();
+    element.scrollTo({ left, top, behavior: moving ? "smooth" : "instant" });
+    if (!moving) Object.assign(port, { left, top });
   };
   const survey = () => {
     if (!scale) return; // scrolled before it was first settled
-    const port = element.getBoundingClientRect(), all = drawn.root.getBoundingClientRect();
-    const { clientWidth: wide, clientHeight: high } = element, room = getComputedStyle(element).maxHeight;
-    const large = all.width > MANY * wide || all.height > MANY * Math.max(high, parseFloat(room) || 0);
+    const { scrollLeft: left, scrollTop: top, clientWidth: wide, clientHeight: high } = element;
+    const width = drawn.width * scale, height = drawn.height * scale, room = parseFloat(getComputedStyle(element).maxHeight);
+    port = { left, top, wide, high };
+    const large = width > MANY * wide || height > MANY * Math.max(high, room || 0);
     map.element.toggleAttribute("hidden", !large);
-    const inside = (from, room, most) => [Math.max(0, from), Math.min(most, from + room)].map((at) => at / scale);
-    const [left, right] = inside(port.left - all.left, wide, all.width);
-    const [top, bottom] = inside(port.top - all.top, high, all.height);
-    if (large) map.show(left, top, right - left, bottom - top);
+    const inside = (most, ...edges) => edges.map((edge) => Math.max(0, Math.min(most, edge - PADDING)) / scale);
+    const [west, east] = inside(width, left, left + wide), [north, south] = inside(height, top, top + high);
+    if (large) map.show(west, north, east - west, south - north);
   };
   const resize = (wanted) => {
     scale = Math.min(4, Math.max(0.1, wanted));
@@ -143,14 +149,15 @@ export function viewport(drawn, title) {
     });
   };
   element.addEventListener("scroll", later, { passive: true });
+  element.addEventListener("scrollend", () => (moving = false));
   const observer = new ResizeObserver(settle);
   observer.observe(element);
   return {
     element, map, settle, zoom, fit,
     pan: (across, down) => scroll(80 * across, 80 * down),
-    see: (group) => reveal([group], true),
-    /** Keep these groups in sight; where they do not fit together, the first. */
-    keep(groups) { reveal(kept = groups, true); },
+    see: (item) => reveal([item], true),
+    /** Keep these items in sight, also when the window changes. */
+    keep(items) { reveal(kept = items, true); },
     destroy: () => observer.disconnect(),
   };
 }
