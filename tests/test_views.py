@@ -1,6 +1,8 @@
-"""What is asked of `show` and is not there is refused with a sentence that says what is."""
+"""What is asked of `show` and is not there is refused with a sentence that says what is; nothing else is changed."""
 
 from __future__ import annotations
+
+import gc
 
 import pytest
 import trace_samples as samples
@@ -36,3 +38,17 @@ def test_what_is_not_there_is_refused_with_a_sentence(view, options, error, sent
 @pytest.mark.parametrize("view", [*VIEWS, *CHARTS])
 def test_every_view_can_be_asked_for(view):
     assert str(samples.written().show(view))
+
+@pytest.mark.parametrize("on", [True, False])
+def test_garbage_is_collected_afterwards_as_it_was_before(on, monkeypatch):
+    was = gc.isenabled()
+    try:
+        (gc.enable if on else gc.disable)()
+        samples.written().show()
+        assert gc.isenabled() == on
+        monkeypatch.setitem(VIEWS, "graph", lambda events: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            samples.written().show()
+        assert gc.isenabled() == on
+    finally:
+        (gc.enable if was else gc.disable)()
