@@ -39,6 +39,7 @@ def test_what_is_not_there_is_refused_with_a_sentence(view, options, error, sent
 def test_every_view_can_be_asked_for(view):
     assert str(samples.written().show(view))
 
+
 @pytest.mark.parametrize("on", [True, False])
 def test_garbage_is_collected_afterwards_as_it_was_before(on, monkeypatch):
     was = gc.isenabled()
