@@ -60,6 +60,19 @@ def test_the_whole_page_wears_the_theme_that_its_reader_chooses(page):
     assert colours["auto"] == colours["light"] != colours["dark"]
 
 
+def test_a_page_opens_in_the_theme_chosen_last_unless_it_was_saved_in_one_of_its_own(page, tmp_path):
+    worn = "document.documentElement.dataset.wbTheme"
+    while page.evaluate(worn) != "projector":
+        page.locator('[data-action="theme"]').click()
+    page.reload()
+    page.wait_for_selector(".wb-picture")
+    assert page.evaluate(worn) == "projector"
+    Picture(loss()).save(tmp_path / "dark.html", theme="dark")
+    page.goto((tmp_path / "dark.html").as_uri())
+    page.wait_for_selector(".wb-picture")
+    assert page.evaluate(worn) == "dark"
+
+
 def test_it_has_the_title_and_asks_nobody(page):
     assert page.title() == "L = (square(x) * w + b * 2).sum()" == page.locator("h1").inner_text()
     policy = page.locator('meta[http-equiv="Content-Security-Policy"]').get_attribute("content")

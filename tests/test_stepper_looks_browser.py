@@ -5,7 +5,7 @@ from __future__ import annotations
 from axe_playwright_python.sync_playwright import Axe
 from lesson_page import _THEME as THEME
 from playwright.sync_api import Page, expect
-from test_stepper_browser import Stepper, opened, page
+from test_stepper_browser import Stepper, opened, page, run
 
 __all__ = ["opened", "page"]
 
@@ -27,6 +27,13 @@ def test_a_stepper_has_search_themes_and_the_sizes_of_a_projector(page: Page) ->
     assert min(sizes) >= 18 - 1e-3
     found = Axe().run(page, context=".wb-stepper")
     assert found.response["violations"] == []
+    # Whoever teaches need not say it at every picture.
+    run(page, "workbench.step(loss * 2)")
+    second = Stepper(page, "Autograd graph")
+    expect(second.root.locator('[data-action="theme"]')).to_have_text("projector")
+    for _ in range(2):
+        second.root.locator('[data-action="theme"]').click()
+    expect(second.root.locator('[data-action="theme"]')).to_have_text("auto")
 
 
 def test_axe_finds_nothing_in_either_theme(page: Page) -> None:

@@ -6,6 +6,7 @@ import { button, icon, viewport } from "./window.js";
 /** @typedef {"auto"|"light"|"dark"|"projector"|"print"} Theme */
 /** @type {Theme[]} */
 const THEMES = ["auto", "light", "dark", "projector", "print"];
+const KEPT = "workbench-theme";
 const PANS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
 /** The keys that every picture has, after those of what plays it. */
 const COMMON_KEYS = [
@@ -13,6 +14,16 @@ const COMMON_KEYS = [
   ["+ −", "zoom, as Ctrl and the wheel do"], ["0", "fit"], ["Shift ← ↑ → ↓", "move the picture, as dragging does"],
   ["t", "theme"], ["Esc", "close"], ["?", "this list"],
 ];
+
+/** The theme that was chosen last, in whatever picture: this one, if it is given. A page that may store nothing has none. */
+function lastTheme(theme) {
+  try {
+    if (theme) localStorage.setItem(KEPT, theme);
+    return localStorage.getItem(KEPT);
+  } catch {
+    return null;
+  }
+}
 
 /** One section of the details panel. @param {Detail} detail */
 function section({ heading, kind, body }) {
@@ -151,7 +162,9 @@ export function easel(el, story, items, { label, name = "", bar, below = [], key
     help.hidden = !help.hidden;
   }
   function wear(by) {
-    const at = Math.max(0, THEMES.indexOf(dressed.dataset.wbTheme ?? habits.theme)), theme = THEMES[(at + by) % THEMES.length];
+    const now = dressed.dataset.wbTheme ?? (habits.theme && habits.theme !== "auto" ? habits.theme : lastTheme());
+    const theme = THEMES[(Math.max(0, THEMES.indexOf(now)) + by) % THEMES.length];
+    if (by) lastTheme(theme);
     dressed.dataset.wbTheme = dressing.textContent = theme;
     dressing.title = `Theme: ${theme}`;
     dressing.setAttribute("aria-label", dressing.title);
