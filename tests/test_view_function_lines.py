@@ -30,3 +30,27 @@ def test_the_lit_line_is_marked_and_the_code_stands_in_one_column():
         starts = {re.sub(r"^[→…×\xa0]\xa0", "", box.title)[:4] for box in shown}
         assert starts == {"\xa08\xa0\xa0", "\xa09\xa0\xa0", *(f"{n}\xa0\xa0" for n in range(10, 14))}
         assert [box.state for box in shown if box.title.startswith("→")] == ["running"] * (k not in (1, 3, 4))
+
+
+class Wide(torch.Function):
+    @staticmethod
+    def forward(ctx, x, w):
+        ctx.save_for_backward(x, w)
+        return x @ w
+
+    @staticmethod
+    def backward(ctx, grad_of_the_output):
+        x, w = ctx.saved_tensors
+        return grad_of_the_output @ w.t(), x.t() @ grad_of_the_output
+
+
+def test_wide_code_has_its_panels_below_so_that_a_notebook_shows_it_whole():
+    x, w = (torch.ones(2, 2, requires_grad=True) for _ in range(2))
+    with torch.record(lines=True) as trace:
+        Wide.apply(x, w).sum().backward()
+    board = trace.show("function").storyboard
+    places = {box.id: box.place for box in board.scene.boxes.values()}
+    lowest = max(y + h for id, (_, y, _, h) in places.items() if board.scene.boxes[id].kind == "line")
+    variables, ctx = places["f0.variables"], places["f0.ctx"]
+    assert variables[1] == ctx[1] >= lowest and ctx[0] > variables[0] + variables[2]
+    assert board.layout.width <= 840

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from .. import errors
+from ..events import emit, listeners
 from . import state
 from .hooks import RemovableHandle
 from .node import Node, edge_of, extra_of
@@ -63,6 +64,8 @@ def increment_version(tensor: Tensor | Iterable[Tensor]) -> None:
             raise RuntimeError(errors.VERSION_OF_OTHERS)
         if not t.is_inference():
             bump(t)
+            if listeners:
+                emit(("wrote", t, "increment_version"))
 
 
 class saved_tensors_hooks:

@@ -1,12 +1,13 @@
 """What the records of a recording are made of: tensors, nodes and arguments as they are at the moment.
 
-Array copies and serial numbers are kept, never a Tensor, a Node or a task, so that what the engine lets go is freed
-although somebody listens.
+Array copies and serial numbers are kept, of a Tensor, a Node or a task weak references at most, so that what the
+engine lets go is freed although somebody listens.
 """
 
 from __future__ import annotations
 
 from typing import Any
+from weakref import WeakValueDictionary
 
 import numpy as np
 
@@ -32,6 +33,9 @@ class Describer:
         # Where the outputs came from that take no gradient: they do not know their node.
         self._unlinked: dict[int, tuple[int, int]] = {}
         self._detached: dict[int, int] = {}  # tensor -> the one that it was detached from
+        # What shows the memory of another, and of that what was written since: asked for, it has a new history.
+        self._views: WeakValueDictionary[int, Any] = WeakValueDictionary()
+        self._outdated: WeakValueDictionary[int, Any] = WeakValueDictionary()
         self._repeating = 0  # checkpoints that are run again
 
     def _copy(self, thing: Any) -> Any:
@@ -70,6 +74,8 @@ class Describer:
         """Put down a tensor as it is now."""
         serial = tag(tensor)
         self._tensors.add(serial)
+        if tensor._meta is not None and tensor._meta.base is not None:
+            self._views[serial] = tensor
         maker = maker_of(tensor)
         if maker is not None:
             node, nr, grad = tag(maker), tensor.output_nr, None
@@ -110,13 +116,21 @@ class Describer:
         """Whether this chapter of the recording has told of a tensor, or one before it."""
         return tensor in self._tensors or any([tensor in tensors for tensors in self._before])
 
-    def _describe_base(self, view: Any, found: dict[int, Any]) -> None:
-        """Put down the base of a view that was written: it has new values by that, and a new history."""
-        base = None if view._meta is None else view._meta.base
+    def _describe_others(self, written: Any, found: dict[int, Any]) -> None:
+        """Put down what shares the memory that was written: it has new values by that, and its base a new history."""
+        base = None if written._meta is None else written._meta.base
         if base is not None and self._is_known(tag(base)):
             if (maker := maker_of(base)) is not None:
                 self._place(maker, found)
             self._describe(base, found)
+        for view in self._sharing(written):
+            self._describe(view, found)
+            self._outdated[view._tag] = view
+
+    def _sharing(self, written: Any) -> list[Any]:
+        """The known tensors, but for the one that was written and its base, that show the same memory."""
+        alike = [each for each in list(self._views.values()) if each._storage is written._storage is not None]
+        return [each for each in alike if each is not written and self._is_known(each._tag)]
 
     def _note(self, arg: Any, given: list[Any], tensors: list[Any], found: dict[int, Any]) -> None:
         """Put down an argument: a tensor's serial number, or what can be said of anything else."""
@@ -124,7 +138,8 @@ class Describer:
             tensors.append(arg)
             serial = tag(arg)
             # A leaf is looked at each time: `x.grad = None` and `x.data` change it without a word.
-            if serial not in found and (serial not in self._tensors or maker_of(arg) is None):
+            known = serial in self._tensors and serial not in self._outdated
+            if serial not in found and (not known or maker_of(arg) is None):
                 self._describe(arg, found)
             given.append((serial,))
         elif isinstance(arg, list | tuple):
@@ -240,6 +255,7 @@ class Describer:
         known = self._base(source) or serial
         if self._is_known(known):
             self._detached[tag(tensor)] = known
+            self._views[serial] = source
 
     def _keeps(self, node: Any, items: list[Any]) -> None:
         found: dict[int, tuple[Any, ...]] = {}
@@ -259,10 +275,9 @@ def _nothing() -> None:
 
 
 def maker_of(tensor: Any) -> Any:
-    """The node that made a tensor: of a view that must not be written to the one it had, as asking might be refused."""
+    """The node that made a tensor: of a view the one it had when the user last asked, as asking makes it a new one."""
     meta = tensor._meta
-    refuses = meta is not None and meta.base is not None and meta.creation != "default" and tensor._fn is None
-    return meta.view_fn if refuses else tensor.grad_fn
+    return tensor._fn if meta is None or meta.base is None else meta.view_fn
 
 
 def scope_of(node: Any) -> str | None:

@@ -151,9 +151,7 @@ class Frame:
         if seen.base is not None:
             self._sharing.setdefault(seen.base, {})[seen.id] = None
         if seen.node is not None:
-            outputs = self.nodes[seen.node].outputs
-            if outputs.setdefault(seen.output_nr, (seen.id, seen.value))[0] == seen.id:
-                outputs[seen.output_nr] = (seen.id, seen.value)
+            self.nodes[seen.node].outputs.setdefault(seen.output_nr, (seen.id, seen.value))
         self.touch_tensor(seen.id)
 
     def touch_tensor(self, id: str) -> None:

@@ -85,6 +85,12 @@ class Host(Namer):
                 which, kept = ("retained", nr, "retain_grad", None), (self._copy(tensor.grad),)
                 self._raw.append(("hook", task._tag, self._serial(node), which, kept, kept))
 
+    def _is_after(self, task: Any, node: Any) -> bool:
+        """Whether a leaf's node that fails does so in a hook after the accumulation, which then was done."""
+        asked = self._given.get((tag(task), tag(node)))
+        told = [each for each in self._after if each[1:3] == (tag(task), self._serial(node))]
+        return bool(told) or (asked is not None and asked[0][0] == "accumulated")
+
     def _take_after(self, leaf: int) -> list[tuple[Any, ...]]:
         """What hooks did since a gradient was added to a leaf's."""
         told, self._after = [each for each in self._after if each[2] == leaf], []

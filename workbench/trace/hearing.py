@@ -150,10 +150,10 @@ class Hearer(Host):
     def _wrote(self, tensor: Any, name: str) -> None:
         found: dict[int, tuple[Any, ...]] = {}
         if tag(tensor) not in self._tensors:
-            if self._base(tensor) is None and not self._is_known(tensor._tag):  # no part of the graph yet
-                return
+            if self._base(tensor) is None and not self._is_known(tensor._tag) and not self._sharing(tensor):
+                return  # no part of the graph yet
             self._describe(tensor, found)
-        self._describe_base(tensor, found)
+        self._describe_others(tensor, found)
         if found:
             self._raw.append(("found", tuple(found.values())))
         maker = maker_of(tensor)
@@ -163,6 +163,8 @@ class Hearer(Host):
         self._raw.append(("wrote", tensor._tag, name, tensor._version, now, serial, tensor.output_nr, line))
 
     def _failed(self, task: Any, node: Any, error: BaseException) -> None:
+        if hasattr(node, "variable") and self._is_after(task, node):
+            self._accumulated(task, node, node.variable)
         self._end(task)
         self.look_up(user_frame())
         serial = None if node is None else self._serial(node)

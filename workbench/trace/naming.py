@@ -36,7 +36,8 @@ class Namer(Describer):
             serial = tag(thing)
             self._names.setdefault(serial, name)
             maker = maker_of(thing)
-            if serial not in self._tensors and maker is not None and tag(maker) in self._nodes:
+            known = serial in self._tensors and serial not in self._outdated
+            if not known and maker is not None and tag(maker) in self._nodes:
                 self._describe(thing, found)
         if found:
             self._raw.append(("found", tuple(found.values())))

@@ -90,6 +90,8 @@ class Recorder(Hearer):
 
     def show(self, tensor: Any, frame: FrameType | None) -> None:
         """Note the graph that made a tensor, as it is."""
+        if tensor._meta is None or tensor._meta.creation == "default":
+            tensor.grad_fn  # noqa: B018  a view's is made anew, if that was written
         maker = maker_of(tensor)
         if maker is not None:
             self._find(maker)

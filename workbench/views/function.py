@@ -19,8 +19,9 @@ from .saying import value_detail
 
 _NOTHING = "No line of a Function was recorded: use record(lines=True), and apply a Function of your own in it."
 _ROW, _HEAD, _GAP = 20.0, 26.0, 18.0  # px: a line of code, a heading, what lies between two parts
-_NARROWEST, _WIDEST, _PANEL = 36, 90, 56  # columns: of the code, and of the panels at its right
+_NARROWEST, _WIDEST, _PANEL = 36, 90, 53  # columns: of the code, and of the panels at its right
 _MOST = 14  # lines of a panel
+_SLIM, _LONG = 51, 16  # columns and lines of code; slimmer or longer code has its panels beside it, not below
 _BACKWARD = ("backward", "vjp")
 # Before a line: the one that comes next, one that waits for a method it has called, one that failed.
 _MARKS = {"running": "→\u00a0", "pending": "…\u00a0", "error": "×\u00a0", "idle": "\u00a0\u00a0"}
@@ -113,12 +114,13 @@ class _Teller:
                     self._put(Box(f"f{nr}.{at}.{line}", "line", text, place=(0, y, code, _ROW), alt=_alt(text[2:])))
                     y += _ROW
                 y += _ROW / 2
-            x, down = code + _GAP, top + _HEAD
+            beside = wide <= _SLIM or sum(map(len, listing)) > _LONG
+            x, down = (code + _GAP, top + _HEAD) if beside else (0.0, y)
             heights = [22 + 16.0 * room + 8 for room in (card.room, card.ctx_room)]
             for part, title, height in zip(("variables", "ctx"), ("variables", "ctx"), heights, strict=True):
                 self._put(Box(f"f{nr}.{part}", "frame", title, ("nothing yet",), place=(x, down, panel, height)))
-                down += height + _GAP
-            top = max(y, down) + _GAP
+                x, down = (x, down + height + _GAP) if beside else (x + panel + _GAP, down)
+            top = (max(y, down) if beside else y + max(heights)) + _GAP
         self._now = {id: replace(box) for id, box in self._boxes.items()}
         self._drawn = dict(self._boxes)
 
