@@ -150,8 +150,8 @@ def test_a_branch_is_kept_beside_the_old_one() -> None:
         x: ([3.0 + math.cos(2.0)], [30.0 + math.cos(2.0)]),
         y: ([2.0], [20.0]),
     }
-    assert [repr(d) for d in s.compare(main) if d.leaf is None] == ["<MulBackward0[0]: [1.0] against [10.0]>"]
-    with pytest.raises(ValueError, match="no branch called 'third'. There are main, branch 1."):
+    assert [repr(d) for d in s.compare(main) if d.leaf is None] == ["<MulBackward0: [1.] against [10.]>"]
+    with pytest.raises(ValueError, match="no branch called 'third'; the branches are main, branch 1."):
         s.compare("third")
 
 

@@ -133,7 +133,7 @@ def test_what_waits_where() -> None:
     assert (first.node, first.missing) == (a.grad_fn, 0)
     assert (second.node.variable, second.missing) == (x, 1)
     np.testing.assert_allclose(second.grad.numpy(), np.exp(2) * np.cos(2))
-    assert repr(second).endswith("waits at AccumulateGrad[0] for 1 more>")
+    assert repr(second).endswith("waits at AccumulateGrad of x for 1 more>")
     with pytest.raises(ValueError, match="read-only"):
         second.grad.zero_()
 

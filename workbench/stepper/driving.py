@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from operator import index
 from typing import Any
 
@@ -16,10 +17,10 @@ from ..trace.hooks import HookRan
 from ..trace.recorder import Recorder
 from . import refusals
 from .edits import are_same, in_place_of
-from .moments import Branch, Difference, Place, Step, as_tensor, counted, differences, is_in_scope
+from .moments import Branch, Difference, Place, Step, as_tensor, counted, differences, is_in_scope, value_of
 from .standing import Standing, Undo, gradient_of
 from .stops import Breakpoint, breakpoint_at
-from .telling import called, leaf_called, value_of
+from .telling import called, leaf_called
 
 
 class _Heard:
@@ -46,8 +47,8 @@ class Stepper(Standing):
     """A backward that runs node by node, forwards and back, over the engine's own graph task.
 
     Between steps everything is as the engine has it there: leaves' `.grad`, what is saved and what is freed. Going
-    back restores that; what code of yours did besides (a hook's prints, random numbers it drew) stays done, and
-    `warnings` says so. It keeps every gradient and every saved tensor it has seen for as long as it lives itself.
+    back restores that; what code of yours did besides (prints, random numbers it drew) stays done, and `warnings` says
+    so of hooks. It keeps every gradient and every saved tensor it has seen for as long as it lives itself.
     """
 
     # Going forwards.
@@ -184,7 +185,8 @@ class Stepper(Standing):
         self._edits = {}
         for _ in range(n):
             step, undo = self._branch.steps[self.position - 1], self._undo.pop()
-            said = [refusals.HOOK_STAYS.format(step.number, kind, step.name) for kind in step.hooks]
+            name = step.name if step.leaf is None else leaf_called(self, step.node)
+            said = [refusals.HOOK_STAYS.format(step.number, kind, name) for kind in step.hooks]
             left, now = undo.left, gradient_of(step.node)
             undo.snapshot.restore()
             self._take_back(undo.edits)
@@ -246,7 +248,8 @@ class Stepper(Standing):
 
     def compare(self, first: Branch | str, second: Branch | str | None = None) -> list[Difference]:
         """The gradients that came out differently in two branches (the second is by default the one it is on)."""
-        return differences(self._named(first), self._branch if second is None else self._named(second))
+        other = self._branch if second is None else self._named(second)
+        return differences(self._named(first), other, partial(called, self))
 
     # Places.
 

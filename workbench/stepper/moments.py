@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,6 +13,7 @@ from ..autograd.node import AccumulateGrad, Node
 from ..autograd.scopes import scope_of
 from ..autograd.tensor import Tensor, wrap
 from ..trace.hooks import HookRan
+from ..trace.values import Value, said
 
 Place = tuple[Node, int]  # where a gradient arrives: a node, and which output of it
 
@@ -53,6 +54,11 @@ def as_tensor(gradient: Any) -> Tensor | None:
     view = numbers_of(gradient).view()
     view.flags.writeable = False  # the engine still adds this array to others
     return wrap(view)
+
+
+def value_of(gradient: Any) -> str:
+    """A gradient in a line; None is said, too."""
+    return "None" if gradient is None else said(Value.of(numbers_of(gradient)))
 
 
 def norm_of(gradient: Any) -> float:
@@ -135,10 +141,10 @@ class Waiting:
     input_nr: int
     grad: Tensor | None
     missing: int
+    called: str  # the node, and which output of it, in words
 
     def __repr__(self) -> str:
-        value = None if self.grad is None else self.grad._array.tolist()
-        return f"<{value} waits at {name_of(self.node)}[{self.input_nr}] for {self.missing} more>"
+        return f"<{value_of(self.grad)} waits at {self.called} for {self.missing} more>"
 
 
 @dataclass(slots=True, eq=False, repr=False)
@@ -168,6 +174,7 @@ class Difference:
     input_nr: int
     first: Tensor | None
     second: Tensor | None
+    called: str  # the node, and which output of it, in words
 
     @property
     def leaf(self) -> Tensor | None:
@@ -175,15 +182,19 @@ class Difference:
         return self.node.variable if type(self.node) is AccumulateGrad else None
 
     def __repr__(self) -> str:
-        values = [None if g is None else g._array.tolist() for g in (self.first, self.second)]
-        return f"<{name_of(self.node)}[{self.input_nr}]: {values[0]} against {values[1]}>"
+        return f"<{self.called}: {value_of(self.first)} against {value_of(self.second)}>"
 
 
-def differences(first: Branch, second: Branch) -> list[Difference]:
+def at_output(called: str, node: Node, nr: int) -> str:
+    """A node in words, and which of its outputs, if it has several."""
+    return f"{called}[{nr}]" if node.multi else called
+
+
+def differences(first: Branch, second: Branch, called: Callable[[Node], str] = name_of) -> list[Difference]:
     """The nodes that ran in both branches and were given other gradients, in the order of the first."""
     others = {step.node: step for step in second.steps}
     return [
-        Difference(step.node, nr, as_tensor(a), as_tensor(b))
+        Difference(step.node, nr, as_tensor(a), as_tensor(b), at_output(called(step.node), step.node, nr))
         for step in first.steps
         if step.node in others and step is not others[step.node]
         for nr, (a, b) in enumerate(zip(step.incoming, others[step.node].incoming, strict=False))

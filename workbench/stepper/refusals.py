@@ -9,6 +9,7 @@ NO_SUCH_PLACE = (
 )
 NOT_IN_TASK = "{} is no node of this backward."
 NO_HISTORY = "This tensor does not require grad, so no gradient will ever arrive at it."
+NOT_WATCHED = "watch() follows the gradient of a tensor, and was given {}."
 NOT_A_PLACE = "Name a place by an operation, a scope, a node or a tensor, but not by {}."
 NOT_A_STOP = "A stop is an operation, a scope, a node, a tensor or a function of the step just taken, but not {}."
 EMPTY_STOP = "A breakpoint needs to know where or when to stop: a place, nonfinite=True, over=, under= or a function."
@@ -21,7 +22,7 @@ EDIT_NUMBERS = "A gradient is changed to numbers, in rows of the same length, no
 EDIT_DTYPE = "The gradient waiting at {} is of {}, but the tensor given for it of {}: convert it with .to({})."
 INPUT_NR = "The output of a node whose gradient is meant is named by its number, an int, not by {!r}."
 BOUND = "over= and under= are bounds of a gradient's norm, so numbers, not {!r}."
-NO_BRANCH = "There is no branch called {!r}. There are {}."
+NO_BRANCH = "There is no branch called {!r}; the branches are {}."
 NO_NUMBERS = "Type a number such as 0.5, -2e-3 or 1/3, or a list of numbers such as [1, 2], not {!r}."
 
 GRAD_REPLACED = "{}.grad was not what step {} had left there: what other code made of it is gone, now it is {} again."

@@ -17,9 +17,9 @@ from ..autograd.tensor import Tensor
 from ..events import tag
 from ..trace.recorder import Recorder
 from . import refusals
-from .moments import Branch, Place, Step, Waiting, are_equal, as_tensor, is_called, name_of
+from .moments import Branch, Place, Step, Waiting, are_equal, as_tensor, at_output, is_called, name_of
 from .stops import Breakpoint
-from .telling import told
+from .telling import called, told
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +105,7 @@ class Standing:
         others = sorted(task._buffers.keys() - set(ready), key=lambda node: (-node.seq, age[node]))
         counts = dict.fromkeys(ready, 0) | {node: task._waiting[node] for node in others}
         return [
-            Waiting(node, nr, as_tensor(task._buffers[node][nr] if node.multi else task._buffers[node]), missing)
+            Waiting(node, nr, as_tensor(self._carried(node, nr)), missing, at_output(called(self, node), node, nr))
             for node, missing in counts.items()
             if node in task._buffers
             for nr in range(node.outputs if node.multi else 1)
@@ -120,6 +120,8 @@ class Standing:
 
     def watch(self, tensor: Tensor) -> list[tuple[int, Tensor | None]]:
         """How the gradient of a tensor came about: (number of the step, its value from then on), node by node."""
+        if not isinstance(tensor, Tensor):
+            raise TypeError(refusals.NOT_WATCHED.format(type(tensor).__name__))
         place = place_of(tensor)
         if place[0] is None:
             raise ValueError(refusals.NO_HISTORY)

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ..autograd.node import AccumulateGrad, Node
-from ..trace.values import Value, said
-from .moments import Branch, Step, counted, differences, name_of, numbers_of
+from .moments import Branch, Step, at_output, counted, differences, name_of, value_of
 
 if TYPE_CHECKING:
     from .standing import Standing
@@ -61,7 +60,7 @@ def differing(s: Standing) -> list[str]:
     sentences = []
     for each in few:
         place = leaf_called(s, each.node) if each.leaf is not None else name_of(each.node)
-        place += f"[{each.input_nr}]" if each.node.multi else ""
+        place = at_output(place, each.node, each.input_nr)
         sentences.append(f"{place} receives {value_of(each.first)} here, {value_of(each.second)} on {other.name}")
     return sentences if few is found else [*sentences, f"and {len(found) - FEW} more"]
 
@@ -76,11 +75,6 @@ def _gradients(s: Standing) -> list[str]:
     lines = [f"grad:    {name}: {value_of(g)}" for name, g in rows if g is not None]
     without = [name for name, g in rows if g is None]
     return lines + ([f"no grad: {_few(without)}"] if without else [])
-
-
-def value_of(gradient: Any) -> str:
-    """A gradient in a line; None is said, too."""
-    return "None" if gradient is None else said(Value.of(numbers_of(gradient)))
 
 
 def _few(words: list[str], last: bool = False) -> str:
