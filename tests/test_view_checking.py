@@ -125,6 +125,38 @@ def test_single_precision_is_warned_of_and_nothing_to_check_is_an_error():
         torch.check(lambda x: x * 2, leaf(1.0), "both")
 
 
+@pytest.mark.filterwarnings("ignore:Input #0 requires gradient and is not a double precision")
+@pytest.mark.parametrize("dtype, kept", [(torch.float32, 7), (torch.float16, 3)])
+def test_at_less_than_double_precision_entries_differ_and_are_not_called_wrong(dtype, kept):
+    picture = torch.check(lambda a: a * a, torch.tensor([2.0, 3.0], dtype=dtype, requires_grad=True))
+    name, boxes = str(dtype).removeprefix("torch."), picture.storyboard.at().boxes
+    assert wrong(picture) == []
+    assert [id for id, box in boxes.items() if box.state == "differs"] == [
+        f"p0.0{s}.{i}.{i}" for s in "an" for i in (0, 1)
+    ]
+    assert boxes["p0.0a.0.0"].alt.startswith(f"d y[0] / d a[0] differs, at {name}: analytic 4, numeric ")
+    assert f"2 of 4 differ, but at {name} that may be rounding: the largest difference is " in repr(picture)
+    why = f"{name} keeps about {kept} digits, so a difference of 1e-06 is mostly rounding there: "
+    why += "check with float64 inputs."
+    last = picture.storyboard.steps[-1].caption
+    assert "2 of 4 entries differ, outlined; " in last and last.endswith(f"That need not be wrong: {why}")
+    assert picture.storyboard.steps[1].caption.endswith(f"no derivative is used. {why}")
+
+
+@pytest.mark.filterwarnings("ignore:Input #0 requires gradient and is not a double precision")
+def test_a_float32_input_of_an_output_in_float64_and_the_other_way_round_are_blurred_too():
+    single = torch.tensor([3.0], requires_grad=True)
+    for f, x in ((lambda a: a.double() ** 2, single), (lambda a: a.float() ** 2, leaf(3.0))):
+        assert "1 of 1 differ, but at float32 that may be rounding" in repr(torch.check(f, x))
+
+
+@pytest.mark.filterwarnings("ignore:Input #. requires gradient and is not a double precision")
+def test_where_a_difference_is_large_enough_for_float32_a_wrong_entry_is_wrong():
+    x, w = torch.tensor([1.0, 3.0], requires_grad=True), torch.tensor([4.0, 5.0], requires_grad=True)
+    picture = torch.check(Crooked.apply, (x, w), eps=0.125)
+    assert wrong(picture) == ["p0.0a.1.1", "p0.0n.1.1"] and "float32" not in repr(picture)
+
+
 def test_an_empty_input_is_a_picture_too():
     with warnings.catch_warnings():
         warnings.simplefilter("error")

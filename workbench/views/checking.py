@@ -36,7 +36,7 @@ def check(
     """The Jacobians that gradcheck compares, side by side: by f's derivatives and by differences `eps` to either side.
 
     Entries further apart than `atol + rtol * abs(numeric)` are outlined. Inputs that require grad, best float64, are
-    checked.
+    checked; of others the picture says where rounding alone may take entries that far apart.
     """
     if mode not in _WAYS:
         raise ValueError(f"There is no mode {mode!r}; choose 'reverse' or 'forward'.")
@@ -47,10 +47,15 @@ def check(
 
 
 class _Pair:
-    """One output by one input: the two Jacobians, with a row for each element of the output, and their places."""
+    """One output by one input: the two Jacobians, with a row for each element of the output, and their places.
 
-    def __init__(self, id: str, names: tuple[str, str], shapes: Any, analytic: Any, numeric: Any, near: Any) -> None:
-        self.names, self.shapes, self.analytic, self.numeric = names, shapes, analytic, numeric
+    `blur` names the dtype whose rounding may make them differ.
+    """
+
+    def __init__(
+        self, id: str, names: tuple[str, str], shapes: Any, analytic: Any, numeric: Any, near: Any, blur: str
+    ) -> None:
+        self.names, self.shapes, self.analytic, self.numeric, self.blur = names, shapes, analytic, numeric, blur
         pairs = zip(analytic.ravel(), numeric.ravel(), strict=True)
         self.wrong = np.array([not near(a, n) for a, n in pairs], bool).reshape(analytic.shape)
         with np.errstate(all="ignore"):
@@ -78,7 +83,8 @@ class _Pair:
         count, size = int(self.wrong.sum()), self.wrong.size
         if not count:
             return f"They agree: the largest difference is {text_of(self.worst)}"
-        return f"{count} of {size} wrong: the largest difference is {text_of(self.apart[i, j])}, at {place}: {two}"
+        what = f"differ, but at {self.blur} that may be rounding" if self.blur else "wrong"
+        return f"{count} of {size} {what}: the largest difference is {text_of(self.apart[i, j])}, at {place}: {two}"
 
     def placed(self, y: float) -> tuple[list[Box], float]:
         """Its boxes from there down, and where they end."""
@@ -112,12 +118,13 @@ class _Pair:
         return found
 
     def outlined(self) -> dict[str, dict[str, Any]]:
-        """The wrong entries on both sides, and the verdict."""
+        """The entries that disagree, on both sides, and the verdict."""
+        state, what = ("differs", f"differs, at {self.blur}") if self.blur else ("error", "is wrong")
         found: dict[str, dict[str, Any]] = {f"{self.id}v": {"title": self.verdict()}}
         for i, j in np.argwhere(self.wrong[:MOST, :MOST]).tolist():
             two = f"analytic {text_of(self.analytic[i, j])}, numeric {text_of(self.numeric[i, j])}"
             for matrix in self.sides:
-                found[f"{matrix.id}.{i}.{j}"] = {"state": "error", "alt": f"{matrix.entry(i, j)} is wrong: {two}"}
+                found[f"{matrix.id}.{i}.{j}"] = {"state": state, "alt": f"{matrix.entry(i, j)} {what}: {two}"}
         return found
 
 
@@ -135,10 +142,14 @@ class _Checking:
         self.pairs = []
         for i, place in enumerate(places):
             for j, t in enumerate(found.inputs):
+                blur = _blur(found, t._array, found.first[place])
                 two = (np.asarray(derived[i][j], np.float64), np.asarray(found.numerical[j][place].T, np.float64))
                 shapes = (found.first[place].shape, tuple(t.shape))
                 id, name = f"p{i}.{j}", (outer[i], names[wanted[j]])
-                self.pairs.append(_Pair(id, name, shapes, *two, lambda a, n: nearly(a, n, found.rtol, found.atol)))
+                self.pairs.append(
+                    _Pair(id, name, shapes, *two, lambda a, n: nearly(a, n, found.rtol, found.atol), blur)
+                )
+        self.blur = next((pair.blur for pair in self.pairs if pair.blur), "")
 
     def board(self) -> Storyboard:
         """By derivatives, by differences, and compared."""
@@ -151,7 +162,7 @@ class _Checking:
         moved = f"each element of an input is moved by {self.eps:g} to either side"
         captions = (
             f"Analytic: {_WAYS[self.mode]} gives the derivatives that {self.function} claims.",
-            f"Numeric: {moved}, and {self.function} is computed again; no derivative is used.",
+            f"Numeric: {moved}, and {self.function} is computed again; no derivative is used.{self._rounded()}",
         )
         steps = []
         for side, caption in enumerate(captions):
@@ -163,6 +174,13 @@ class _Checking:
             steps[-1].boxes |= pair.outlined()
         return Storyboard(Scene(title, {box.id: box for box in boxes}), steps)
 
+    def _rounded(self) -> str:
+        if not self.blur:
+            return ""
+        kept = round(-math.log10(np.finfo(self.blur).eps))
+        why = f"{self.blur} keeps about {kept} digits, so a difference of {self.eps:g} is mostly rounding there"
+        return f" {why}: check with float64 inputs."
+
     def _result(self) -> str:
         wrong = [pair for pair in self.pairs if pair.wrong.any()]
         size = sum(pair.wrong.size for pair in self.pairs)
@@ -172,8 +190,18 @@ class _Checking:
         count = sum(int(pair.wrong.sum()) for pair in wrong)
         worst = max(wrong, key=lambda pair: float(pair.apart[pair.wrong].max()))
         where = worst.verdict().partition(": ")[2]
+        if all(pair.blur for pair in wrong):
+            verb = "differs" if count == 1 else "differ"
+            return f"{count} of {size} entries {verb}, outlined; {where}. That need not be wrong:{self._rounded()}"
         verb = "is" if count == 1 else "are"
         return f"{count} of {size} entries {verb} wrong, outlined; {where}."
+
+
+def _blur(found: Jacobians, *arrays: np.ndarray) -> str:
+    """The dtype, less than float64, whose rounding moves these values by more than the tolerance of a difference."""
+    coarse = max([each for each in arrays if each.dtype.kind == "f"], key=lambda each: np.finfo(each.dtype).eps)
+    error = np.finfo(coarse.dtype).eps * max([1.0, *(largest_of(each) for each in arrays if each.size)])
+    return coarse.dtype.name if coarse.itemsize < 8 and error > found.rtol * found.eps else ""
 
 
 def _derivatives(found: Jacobians, places: list[int], mode: Mode) -> list[list[np.ndarray]]:
