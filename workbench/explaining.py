@@ -91,11 +91,11 @@ class Explanation:
                 break
 
     def _at(self, error: BaseException) -> None:
-        from .trace.caller import OWN, line_of, user_frame, variables
+        from .trace.caller import is_users, line_of, user_frame, variables
 
         way = error.__traceback__
         while way is not None:
-            if not way.tb_frame.f_code.co_filename.startswith(OWN):
+            if is_users(way.tb_frame.f_code.co_filename):
                 self.raised = way.tb_frame.f_code.co_filename, way.tb_lineno
             way = way.tb_next
 

@@ -11,28 +11,36 @@ from functools import cache
 from types import FrameType
 from typing import Any
 
-# The files of this package, what the code it generates is said to come from, and what its `with` blocks go through.
-OWN = (os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep, "<workbench ", contextlib.__file__)
+# The files of this package, and what the code it generates is said to come from.
+OWN = (os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep, "<workbench ")
+# Those of the standard library: of it the user's code is called, a `with` block or a repr goes through it.
+_LIBRARY = (os.path.dirname(os.path.abspath(contextlib.__file__)) + os.sep, "<frozen ")
+_INSTALLED = (f"{os.sep}site-packages{os.sep}", f"{os.sep}dist-packages{os.sep}")  # may lie in the library's folder
 
 
 @cache
-def _is_own(file: str) -> bool:
-    return file.startswith(OWN)
+def is_users(file: str) -> bool:
+    """Whether code is neither the workbench's own nor the standard library's."""
+    library = file.startswith(_LIBRARY) and not any(folder in file for folder in _INSTALLED)
+    return not library and not file.startswith(OWN)
 
 
 def user_frame() -> FrameType | None:
-    """The innermost frame of code that is not the workbench's own."""
+    """The innermost frame of the user's code; of a thread that runs nothing of the user's, that of the library."""
     frame: FrameType | None = sys._getframe(1)
-    while frame is not None and _is_own(frame.f_code.co_filename):
+    library = None
+    while frame is not None and not is_users(frame.f_code.co_filename):
+        if library is None and not frame.f_code.co_filename.startswith(OWN):
+            library = frame
         frame = frame.f_back
-    return frame
+    return frame or library
 
 
 def user_frames() -> Iterator[FrameType]:
-    """All frames of such code, the innermost first."""
+    """All frames of the user's code, the innermost first."""
     frame: FrameType | None = sys._getframe(1)
     while frame is not None:
-        if not _is_own(frame.f_code.co_filename):
+        if is_users(frame.f_code.co_filename):
             yield frame
         frame = frame.f_back
 
