@@ -167,7 +167,7 @@ def test_a_checkpoint_holds_its_argument_and_fills_up_again_in_backward(runs):
     held = [bar.removesuffix(" held") for bar in bars(storyboard(runs[1], "memory"))]
     kib = [float(each.split()[0]) / 7.8125 if "KiB" in each else 0 for each in held]
     assert [round(each) for each in kib] == [
-        *(0, 0, 0, 0, 1, 1, 1, 1, 1, 2, 2),
+        *(1, 1, 1, 1, 1, 2, 2, 2, 2, 2, 2),
         *(2, 2, 3, 4, 5, 4, 3, 2, 2, 2, 3, 4, 5, 4, 3, 2, 2, 1, 0),
     ]
 
@@ -183,6 +183,62 @@ def test_two_runs_lie_over_each_other_with_backward_at_the_same_place(runs):
 
 
 KINDS = ("bar", "ghost")
+
+
+def loop(times):
+    """A training loop in which each pass makes two nodes and runs two."""
+    weight = leaf(1.0, 2.0)
+    with record() as trace:
+        for _ in range(times):
+            (weight * weight).sum().backward()
+            with torch.no_grad():
+                weight -= 0.1 * weight.grad
+            weight.grad = None
+    return trace
+
+
+def test_each_forward_of_a_loop_is_one_and_the_axis_says_where_it_begins():
+    trace = loop(3)
+    board = storyboard(trace, "memory")
+    assert [step.phase for step in board.steps] == (["forward"] * 2 + ["backward"] * 2) * 3
+    joins = [step.phase for step in board.steps if "joins the graph" in step.caption]
+    assert joins == ["forward"] * 6
+    boxes = board.scene.boxes
+    curve = [box.place[0] for id, box in boxes.items() if id.startswith("bar")]
+    turns = {box.alt: box.place[0] for id, box in boxes.items() if id.startswith("turn")}
+    assert list(turns) == ["where backward begins", "where forward begins"]
+    lines = [box.place[0] for id, box in boxes.items() if id.startswith("turn")]
+    assert [curve.index(x + 3.5) for x in lines] == [2, 4, 6, 8, 10]
+    labels = [box.title for id, box in boxes.items() if id.startswith("phase")]
+    assert labels == ["forward", "backward"] * 3
+    assert boxes["peak"].title == "Peak 16 bytes, where forward ends"
+
+
+def test_where_there_is_no_room_for_every_mark_the_axis_says_so_once():
+    boxes = storyboard(loop(80), "memory").scene.boxes
+    assert not [id for id in boxes if id.startswith("turn")]
+    assert [box.title for id, box in boxes.items() if id.startswith("phase")] == ["forward and backward take turns"]
+
+
+def test_what_was_there_before_the_recording_is_counted_without_what_comes_after():
+    x = leaf(1.0, 2.0)
+    before = x * x
+    with record() as trace:
+        before.exp()
+    assert captions(trace) == [
+        "1 node was there before the recording: 16 bytes more, 16 bytes held.",
+        "ExpBackward0 joins the graph and keeps the result of exp: 16 bytes more, 32 bytes held.",
+    ]
+
+
+def test_a_checkpoint_holds_its_arguments_from_its_beginning_on():
+    with record() as trace:
+        result = checkpoint(chain, leaf(1.0, 2.0), use_reentrant=False)
+    assert (
+        result.requires_grad
+        and captions(trace)[0] == "Checkpoint 1 keeps its arguments: an unnamed leaf: 16 bytes more, 16 bytes held."
+    )
+    assert bars(storyboard(trace, "memory")) == ["16 bytes held"] * 5
 
 
 def test_a_long_run_has_as_many_bars_as_can_be_seen():
@@ -211,6 +267,14 @@ def test_it_fits_the_width_that_jupyterlab_has_for_it(length):
     assert board.layout.width <= 840  # at 1280 px, and beside what a player needs
     texts = [box for box in board.scene.boxes.values() if box.title]
     assert all(box_fields(box)["title"] == box.title for box in texts)
+
+
+def test_a_short_backward_after_a_long_forward_fits_too():
+    with record() as trace:
+        x = leaf(1.0, 2.0)
+        results = [x + 1 for _ in range(300)]
+        results[0].sum().backward()
+    assert storyboard(trace, "memory").layout.width <= 840
 
 
 def test_nothing_recorded_says_so():

@@ -112,11 +112,11 @@ class Region:
 
     def run(self, args: Sequence[Any]) -> Any:
         """The forward: the function's result, in whose graph slots stand for saved tensors."""
+        if listeners:
+            emit(("keeps", self.arguments, self.arguments.saved_items()))
         with saved_tensors_hooks(self._leave_slot, self._take), self.context:
             output = self.function(*args, **self.kwargs)
         self.is_over = True
-        if listeners:
-            emit(("keeps", self.arguments, self.arguments.saved_items()))
         return output
 
     def __del__(self) -> None:

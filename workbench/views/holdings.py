@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from ..trace.backward import BackwardStarted, NodeFinished, SavedFreed
@@ -11,6 +10,7 @@ from ..trace.building import NodeCreated, TensorWritten
 from ..trace.facts import Attribute, Phase, Record, Saved, SourceLine
 from ..trace.frame import Frame
 from ..trace.keeping import CheckpointDropped, CheckpointKept
+from ..trace.timeline import Timeline
 from ..trace.values import Value, series
 
 _SIZES = {"float64": 8, "int64": 8, "float32": 4, "int32": 4, "float16": 2, "uint8": 1, "bool": 1}
@@ -68,7 +68,7 @@ class Point:
 class Ledger:
     """Goes through the events of a trace and keeps the account."""
 
-    def __init__(self, events: Iterable[Record]) -> None:
+    def __init__(self, trace: Timeline) -> None:
         self.points: list[Point] = []
         self.holders: dict[str, Holder] = {}
         self._frame = Frame()
@@ -80,9 +80,14 @@ class Ledger:
         self._written: list[str] = []  # nodes of writes through views: a CopySlices takes each over
         self._dropped: list[CheckpointDropped] = []  # what a node that runs has taken from checkpoints
         self._last: str | None = None
-        for event in events:
-            event.apply(self._frame)
-            self._enter(event)
+        events, begin = trace.events, 0
+        for end in (*trace.steps, len(events)):
+            step = events[begin:end]
+            phase = next((event.phase for event in step if not event.quiet), self._phase)
+            for event in step:
+                event.apply(self._frame)
+                self._enter(event, phase)
+            begin = end
 
     @property
     def peak(self) -> int:
@@ -94,12 +99,14 @@ class Ledger:
         """How many points there are before the first backward."""
         return next((n for n, point in enumerate(self.points) if point.phase == "backward"), len(self.points))
 
-    def _enter(self, event: Record) -> None:
+    def _enter(self, event: Record, phase: Phase) -> None:
+        """Account for an event of a step of that phase; what is let go before a step belongs to the step before."""
+        if isinstance(event, BackwardStarted):
+            self._settle()
+        if not event.quiet or isinstance(event, CheckpointKept):
+            self._phase = phase
         if isinstance(event, NodeCreated):
             self._created(event)
-        elif isinstance(event, BackwardStarted):
-            self._settle()
-            self._phase = "backward"
         elif isinstance(event, TensorWritten):
             if self._last and self._frame.tensors[event.tensor].base is not None:
                 self._written.append(self._last)
@@ -115,6 +122,8 @@ class Ledger:
                 self._settle("A checkpoint is over and lets go of what it kept")
 
     def _created(self, made: NodeCreated) -> None:
+        if not made.found:
+            self._settle()
         taken = False  # by the node of a write through a view, which is not there for itself
         if made.name.endswith("CopySlices"):
             names = [saved.name for saved in made.saved]
@@ -132,7 +141,6 @@ class Ledger:
         if made.found:
             self._found += [] if taken else [made.node]
             return
-        self._settle()
         names = series(list(dict.fromkeys(held.name for held in kept)))
         self._point(f"{made.name} joins the graph and keeps {names or 'nothing'}", before, made.node)
 

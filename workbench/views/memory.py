@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import asdict
+from itertools import pairwise
 from typing import Any
 
 from ..scene.metric import CHARACTER, TITLE_CHARACTER, clean, columns, cut
@@ -16,13 +18,15 @@ _LEFT, _TOP, _HIGH = 236, 64, 200  # px: the room of the names, the curve's uppe
 _WIDE, _MOST, _WIDEST, _NARROWEST = 540, 135, 34, 4  # px of the curve, its bars, and px of one of them
 _COLUMNS = 20  # of a holder's name
 _ROW, _ROWS = 24, 24  # px of a holder's line, and how many there are
+_RIGHT = _LEFT + _WIDE + 12  # px: no label goes further, so that the picture fits a notebook
+_APART, _TURNS = 12, "forward and backward take turns"  # px between the lines that part them, and what is said for less
 _TOLD = 3  # events of a bar that its caption tells
 
 
 def memory(trace: Timeline, against: Timeline | None = None) -> Storyboard:
     """A trace's memory; `against` another's, drawn over it so that both backwards begin at the same place."""
-    own = Ledger(trace.events)
-    other = Ledger(against.events) if against is not None else None
+    own = Ledger(trace)
+    other = Ledger(against) if against is not None else None
     title = "Memory held for the backward"
     if not own.points:
         return Storyboard(Scene(title), [Step(NOTHING)], title)
@@ -50,8 +54,8 @@ class _Chart:
         self._axis()
         holders = self._holders()
         bars = self._curve(self._own, "bar")
-        if self._other is not None:
-            self._curve(self._other, "ghost")
+        others = self._curve(self._other, "ghost") if self._other is not None else {}
+        self._phases(bars if self._own.forward < len(self._own.points) else others or bars)
         steps: list[Step] = []
         lit: list[str] = []
         for bar, points in bars.items():
@@ -91,16 +95,27 @@ class _Chart:
             said = bytes_said(self._peak * part)
             wide = _wide(said)
             self._add(f"y{n}", "tick", (_LEFT - 8 - wide, y - 9, wide, 18), said)
-        boundary = _LEFT + -(-self._forward // self._bucket) * self._pitch
-        if boundary - _LEFT >= _wide("forward"):
-            self._add("forward", "tick", (_LEFT, _TOP + _HIGH + 6, _wide("forward"), 18), "forward")
         if self._bucket > 1:
             said = f"each bar is the most of {self._bucket} events"
             self._add("bucket", "text", (_LEFT + self._width - _wide(said), 44 - 24, _wide(said) + 8, 20), said)
-        if any(each.forward < len(each.points) for each in (self._own, self._other) if each is not None):
-            self._add("backward", "tick", (boundary + 2, _TOP + _HIGH + 6, _wide("backward"), 18), "backward")
-            self._add("boundary", "cell", (boundary - 2.5, _TOP - 6, 1, _HIGH + 30), alt="where backward begins")
         self._add("plot", "frame", (_LEFT - 3, _TOP - 6, self._width + 5, _HIGH + 6))
+
+    def _phases(self, bars: dict[str, list[Point]]) -> None:
+        """Below the bars where forward and where backward are, with a line where one follows the other."""
+        begun: list[tuple[float, str]] = []
+        for id, points in bars.items():
+            if not begun or begun[-1][1] != points[-1].phase:
+                begun.append((self._boxes[id].place[0] - 1.0, points[-1].phase))
+        ends = [x for x, _ in begun[1:]]
+        if any(end - start < _APART for start, end in pairwise(ends)):
+            self._add("phase", "tick", (begun[0][0], _TOP + _HIGH + 6, _wide(_TURNS), 18), _TURNS)
+            return
+        for n, ((x, phase), end) in enumerate(zip(begun, [*ends, math.inf], strict=True)):
+            if n:
+                self._add(f"turn{n}", "cell", (x - 2.5, _TOP - 6, 1, _HIGH + 30), alt=f"where {phase} begins")
+            if end - x >= _wide(phase) + 2:
+                left = min(x + 2 * bool(n), _RIGHT - _wide(phase))
+                self._add(f"phase{n}", "tick", (left, _TOP + _HIGH + 6, _wide(phase), 18), phase)
 
     def _curve(self, ledger: Ledger, kind: str) -> dict[str, list[Point]]:
         """A bar for the most that is held at its place: its id and its points."""
@@ -188,8 +203,9 @@ ON_CTX = "What is kept as an attribute of ctx is not given back when the node ha
 def _peak_said(ledger: Ledger) -> str:
     if not ledger.peak:
         return "Nothing is ever held"
-    highest = [n for n, point in enumerate(ledger.points) if point.total == ledger.peak]
-    phase = "forward" if highest[0] < ledger.forward else "backward"
-    end = "" if not ledger.points[-1].total else f"; {bytes_said(ledger.points[-1].total)} left at the end"
-    last = ledger.forward - 1 in highest and ledger.forward < len(ledger.points)
-    return f"Peak {bytes_said(ledger.peak)}, {'where forward ends' if last else f'in {phase}'}{end}"
+    points = ledger.points
+    highest = [n for n, point in enumerate(points) if point.total == ledger.peak]
+    turns = [n for n, (one, next) in enumerate(pairwise(points)) if (one.phase, next.phase) == ("forward", "backward")]
+    last = not set(turns).isdisjoint(highest)
+    end = "" if not points[-1].total else f"; {bytes_said(points[-1].total)} left at the end"
+    return f"Peak {bytes_said(ledger.peak)}, {'where forward ends' if last else f'in {points[highest[0]].phase}'}{end}"
