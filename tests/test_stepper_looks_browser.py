@@ -44,3 +44,30 @@ def test_axe_finds_nothing_in_either_theme(page: Page) -> None:
         page.wait_for_function(f"document.body.dataset.jpThemeLight === '{str(theme == 'Light').lower()}'")
         found = Axe().run(page, ".wb-stepper")
         assert found.violations_count == 0, found.generate_report()
+
+
+def test_the_picture_stays_where_it_is_whatever_there_is_to_say(page: Page) -> None:
+    run(page, "w.register_hook(lambda grad: print('a hook', 'of many words' * 40)); s = workbench.step(loss)\ns")
+    s = Stepper(page, nth=1)
+    s.root.wait_for()
+    below = "root => root.querySelector('.wb-body').getBoundingClientRect().top - root.getBoundingClientRect().top"
+    places = [s.root.evaluate(below)]
+
+    def act(action: str) -> None:
+        s.click(action)
+        places.append(s.root.evaluate(below))
+
+    for _ in range(7):
+        act("step")
+    for _ in range(3):
+        act("back")
+    assert s.says("printed").startswith("Printed: a hook") or s.says("warnings")
+    s.root.locator("[name=edit]").fill("2")
+    act("edit")
+    act("run")
+    assert s.says("differs") and s.says("warnings")
+    s.root.locator("[name=until]").fill("no such place")
+    act("back")
+    act("until")
+    assert s.says("said").startswith("No node of this backward")
+    assert len(set(places)) == 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import re
 import weakref
 from typing import Any
 
@@ -99,7 +100,8 @@ def test_a_thousand_quick_steps_are_not_a_thousand_messages() -> None:
 def test_run_until_over_and_breakpoints() -> None:
     _, _, s = line()
     browser = Browser(s)
-    assert browser.status["operations"] == ["accumulate_grad", "add", "mean", "mul", "pow", "sub", "b", "w"]
+    places = ["accumulate_grad", "add", "mean", "mul", "pow", "sub", "b", "w"]
+    assert browser.status["operations"] == [*places, "not finite", "norm > 100", "norm < 1e-6"]
     assert browser.status["scopes"] == ["model"]
     browser.ask("until", text="mul")
     assert browser.status["called"] == "MulBackward0" and browser.status["sentence"].endswith("Stopped: mul.")
@@ -150,16 +152,48 @@ def test_predicting_hides_the_next_gradient_until_a_value_is_typed() -> None:
     s = torch.step(a * a)
     browser = Browser(s)
     browser.ask("predict")
-    assert browser.status["questions"] == ["what MulBackward0 sends to a", "what MulBackward0 sends to a"]
+    assert browser.status["questions"] == [f"what MulBackward0 sends to a (input {i})" for i in (0, 1)]
     for ask in ({"do": "step"}, {"do": "step", "guesses": ["", "1"]}, {"do": "run"}):
         assert browser.ask(**ask)["said"].startswith("Predict first")
         assert s.position == 0
     assert browser.ask("step", guesses=["2", "-2"])["said"] == (
-        "Your prediction of what MulBackward0 sends to a: right; of what MulBackward0 sends to a: wrong sign."
+        "Your prediction of what MulBackward0 sends to a (input 0): right; "
+        "of what MulBackward0 sends to a (input 1): wrong sign."
     )
     assert browser.status["questions"] == ["a.grad"]
     assert browser.ask("step", guesses=["4.4"])["said"] == "Your prediction of a.grad: off by 10 %."
     assert browser.status["questions"] == [] and s.done
+
+
+def test_a_prediction_of_another_shape_is_told_the_shape_and_has_another_try() -> None:
+    a = torch.tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], requires_grad=True)
+    s = torch.step((a * 2).sum())
+    browser = Browser(s)
+    browser.ask("predict")
+    said = browser.ask("step", guesses=["1"])["said"]
+    assert said == (
+        "What SumBackward0 sends to MulBackward0 has the shape (2, 3): "
+        "type 6 numbers as a list of rows, [[1, 2, …], …]."
+    )
+    assert s.position == 0 and s.warnings == []
+    assert browser.ask("step", guesses=["[[1,1,1],[1,1,1]]"])["said"].endswith(": right.")
+    assert s.position == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "stopped"),
+    [("norm > 3", "a norm over 3"), ("norm<0.6", "a norm under 0.6"), ("not finite", "a gradient that is not finite")],
+)
+def test_a_run_stops_at_what_is_typed_of_a_gradient(text: str, stopped: str) -> None:
+    w, b, s = line()
+    browser = Browser(s)
+    browser.ask("edit", id=browser.id("MeanBackward0"), nr=0, text="0.5" if "<" in text else "1")
+    browser.ask("step")
+    if text == "not finite":
+        browser.ask("edit", id=browser.id("PowBackward0"), nr=0, text="[nan, 1]")
+    browser.ask("until", text=text)
+    assert s.reason == stopped and not s.done
+    assert browser.ask("until", text="norm > many")["said"].startswith("Type a number")
 
 
 def test_an_error_in_a_node_is_said_at_the_node_and_the_stepper_stays_usable() -> None:
@@ -241,3 +275,18 @@ def test_boxes_have_room_for_every_gradient_that_comes() -> None:
     for id, place in needed.layout.boxes.items():
         assert place.w <= layout.boxes[id].w and place.h <= layout.boxes[id].h
     assert "grad -8.0" in "\n".join(graph_lines(stage.board().at()))
+
+
+def test_no_number_in_a_box_is_cut_in_two() -> None:
+    a = torch.tensor([[10.5, 20.5, 30.5], [40.5, 10.5, 20.25]], requires_grad=True)
+    s = torch.step((a * a).sum())
+    browser = Browser(s)
+    s.step()
+    seen: set[str] = set()
+    for act in (lambda: s.edit("mul", 0, a.detach()), s.step, s.step):
+        act()
+        browser.view.update()
+        seen |= {text for box in browser.boxes.values() for text in box["lines"]}
+    assert {text.partition(" ")[0] for text in seen} >= {"waits:", "got", "changed"}
+    for text in seen:
+        assert "…" not in text or re.search(r"[\[ ]…[\] ]", text), text

@@ -61,7 +61,8 @@ class _Waits(Graph):
             line = ""
         else:
             received = frame.place(box.id).received
-            line = f"got {', '.join(map(_short, received))}" if received else "no gradient yet"
+            room = (TEXT_COLUMNS - 4) // max(1, len(received)) - 2
+            line = f"got {', '.join(_short(each, room) for each in received)}" if received else "no gradient yet"
         box.lines += (line,) if line else ()
         return drawn
 
@@ -140,15 +141,17 @@ class Stage:
     def _wait(self, s: Stepper) -> dict[str, None]:
         """Put down what waits where; the places where something else waits than before."""
         changed: dict[str, dict[int, str]] = {}
+        brief: dict[str, dict[int, str]] = {}
         for (node, nr), (old, new) in {**self._changed, **s._edits}.items():
             changed.setdefault(self.ids[node], {})[nr] = f"changed to {_short(new)}, was {_short(old)}"
+            brief.setdefault(self.ids[node], {})[nr] = _change(old, new)
         waits: dict[str, list[str]] = {}
         for each in s.pending:
             id = self.ids[each.node]
-            mark = changed.get(id, {}).get(each.input_nr)
+            mark = brief.get(id, {}).get(each.input_nr)
             told = [] if (each.node, each.input_nr) in s._edits else [_line(each)]
             waits.setdefault(id, []).append("; ".join(told + ([mark] if mark else [])))
-        for id, marks in changed.items():
+        for id, marks in brief.items():
             waits.setdefault(id, list(marks.values()))  # it has run
         before, self._view.changed = self._view.lines, changed
         self._view.lines = lines = {id: ", ".join(parts) for id, parts in waits.items()}
@@ -245,14 +248,22 @@ def _line(waiting: Waiting) -> str:
     """What waits at a place, in a box."""
     if waiting.grad is None:
         return "no gradient"
-    value = _short(waiting.grad)
-    return f"so far {value}, {waiting.missing} to come" if waiting.missing else f"waits: {value}"
+    if waiting.missing:
+        return f"so far {_short(waiting.grad, TEXT_COLUMNS - 19)}, {waiting.missing} to come"
+    return f"waits: {_short(waiting.grad, TEXT_COLUMNS - 7)}"
 
 
-def _short(gradient: Any) -> str:
-    if isinstance(gradient, Value) or gradient is None:
-        return said(gradient)
-    return said(value_of(gradient))
+def _short(gradient: Any, room: int | None = None) -> str:
+    """A gradient in words; in so many columns its values alone, of which some are left out rather than cut."""
+    value = gradient if isinstance(gradient, Value) or gradient is None else value_of(gradient)
+    told = said(value)
+    return told if room is None or len(told) <= room else value.text(line=room)
+
+
+def _change(old: Any, new: Any) -> str:
+    """What a reader made of a gradient, in a box."""
+    told = f"changed to {_short(new)}, was {_short(old)}"
+    return told if len(told) <= TEXT_COLUMNS else f"changed to {_short(new, TEXT_COLUMNS - 11)}"
 
 
 def _renewed(there: dict[str, Any], drawn: Iterable[Box | Arrow], fields: Callable[[Any], dict[str, Any]]) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import io
+import re
 import sys
 import time
 import weakref
@@ -12,17 +13,19 @@ from contextlib import redirect_stdout
 from typing import Any
 
 import anywidget
+import numpy as np
 import traitlets
 
 from ..autograd.node import AccumulateGrad, Node
 from ..stepper.driving import Stepper
 from ..stepper.guesses import closeness, typed
-from ..stepper.moments import counted, numbers_of
+from ..stepper.moments import Step, counted, numbers_of
 from ..stepper.stops import Breakpoint
 from ..stepper.telling import differing, ran_of
 from ..views.stepping import Changes, Stage, places_of, story_of
 from .growing import SCRIPT, STYLE
 
+CONDITIONS = ["not finite", "norm > 100", "norm < 1e-6"]  # what a run can stop at besides places
 PAUSE = 0.05  # s between two pictures of a stepper that code drives, at least
 _PREDICT_FIRST = "Predict first: type what you expect, or switch predicting off."
 
@@ -114,7 +117,7 @@ class StepperView(anywidget.AnyWidget):
             "printed": self._printed,
             "predicts": self._predicts,
             "questions": self._questions(s) if self._predicts else [],
-            "operations": operations,
+            "operations": [*operations, *CONDITIONS],
             "scopes": scopes,
             "answered": self._answered,
         }
@@ -143,7 +146,7 @@ class StepperView(anywidget.AnyWidget):
         what, text = message.get("do"), str(message.get("text", ""))
         runs: dict[Any, Callable[[], Any]] = {
             "run": s.run,
-            "until": lambda: s.run(until=text),
+            "until": lambda: s.run(until=_condition(text)),
             "over": lambda: s.over(text),
             "back": lambda: s.back(min(1, s.position)),
             "switch": lambda: s.switch(s.branches[int(text)]),
@@ -177,6 +180,12 @@ class StepperView(anywidget.AnyWidget):
             came = taken.incoming if taken.captured else (taken.leaf.grad,)
         else:
             came = tuple(taken.outgoing[place] for place in places)
+        sizes = [(name, numbers_of(grad).shape) for name, grad in zip(names, came, strict=False) if grad is not None]
+        other = [told for told, guess in zip(sizes, guesses, strict=False) if np.shape(guess) != told[1]]
+        if other and len(sizes) == len(guesses) and taken.error is None and not taken.hooks:
+            s.back()  # nothing is lost by another try
+            name, shape = other[0]
+            return f"{name[0].upper()}{name[1:]} has the shape {shape}: type {_typed(shape)}."
         told = [
             f"{name}: {closeness(guess, None if grad is None else numbers_of(grad))}"
             for name, guess, grad in zip(names, guesses, came, strict=False)
@@ -191,7 +200,9 @@ class StepperView(anywidget.AnyWidget):
         name = self._stage.called(node)
         if type(node) is AccumulateGrad:
             return [f"{name}.grad"]
-        return [f"what {name} sends to {self._stage.called(node.edges()[i][0])}" for i in _guessed(s, node)]
+        inputs = _guessed(s, node)
+        told = [f"what {name} sends to {self._stage.called(node.edges()[i][0])}" for i in inputs]
+        return [f"{each} (input {i})" if told.count(each) > 1 else each for i, each in zip(inputs, told, strict=True)]
 
     def _toggle(self, s: Stepper, node: Node) -> None:
         there = _stops(s, node)
@@ -207,6 +218,32 @@ def bundle(stepper: Stepper, stage: Stage) -> dict[str, Any]:
     if view is None:
         view = _widgets[stepper] = StepperView(stepper, stage)
     return dict((view._repr_mimebundle_() or ({}, {}))[0])
+
+
+def _condition(text: str) -> Any:
+    """What is typed to stop at: a place, `not finite`, or a bound of the norm as in `norm > 10`."""
+    bound = re.fullmatch(r"\s*norm\s*([<>])\s*(\S+)\s*", text)
+    if bound:
+        number, is_over = typed(bound[2]), bound[1] == ">"
+        stop = Breakpoint(over=number) if is_over else Breakpoint(under=number)
+    elif text.strip() == CONDITIONS[0]:
+        stop = Breakpoint(nonfinite=True)
+    else:
+        return text
+
+    def reached(step: Step) -> bool:
+        return stop.stops_after(step)
+
+    reached.__name__ = str(stop)
+    return reached
+
+
+def _typed(shape: tuple[int, ...]) -> str:
+    """How an array of a shape is typed, in words."""
+    if not shape:
+        return "one number"
+    rows = "a list, [1, 2, …]" if len(shape) == 1 else "a list of rows, [[1, 2, …], …]"
+    return f"{int(np.prod(shape))} numbers as {rows}"
 
 
 def _guessed(s: Stepper, node: Node) -> list[int]:

@@ -45,7 +45,7 @@ function stepperControls(first, ask, chosen) {
   const choice = (name, label) => html("select", { name, "aria-label": label });
   const fill = (select, pairs) => select.replaceChildren(...pairs.map(([value, text]) => html("option", { value }, text)));
   const places = html("datalist", { id: `wb-${crypto.getRandomValues(new Uint32Array(1))[0]}` });
-  const until = field("until", "Operation or scope to run until", { list: places.id, placeholder: "e.g. mul" });
+  const until = field("until", "Operation, scope or condition to run until", { list: places.id, placeholder: "e.g. mul" });
   const scopes = choice("over", "Scope"), branches = choice("switch", "Branch"), nr = choice("nr", "Output");
   const value = field("edit", "New gradient", { placeholder: "0.5 or [1, 2]" });
   const guesses = () => [...questions.querySelectorAll("input")].map((input) => input.value);
@@ -63,8 +63,8 @@ function stepperControls(first, ask, chosen) {
   const row = (name, ...parts) => html("div.wb-row", { role: "group", "aria-label": name }, ...parts);
   const node = html("span.wb-node"), waits = group(nr, value, buttons.edit), scope = group(scopes, buttons.over);
   const sentence = html("p.wb-sentence", { "aria-live": "polite" }), standing = line("wb-standing");
-  const said = line("wb-said"), warnings = line("wb-warnings"), printed = line("wb-printed"), differs = line("wb-differs");
-  const notes = html("div.wb-notes", { role: "status" }, said, differs, warnings, printed);
+  const said = html("p.wb-said", { role: "status" }), warnings = line("wb-warnings"), printed = line("wb-printed"), differs = line("wb-differs");
+  const notes = html("div.wb-notes", { role: "status" }, differs, warnings, printed);
   const questions = row("Prediction"), about = row("Chosen node", node, buttons.breakpoint, waits, branches);
   const bar = html("div.wb-bar", {}, group(buttons.back, buttons.step, buttons.run),
     group(until, places, buttons.until), scope, buttons.predict);
@@ -80,20 +80,22 @@ function stepperControls(first, ask, chosen) {
     standing.textContent = [`${now.ran} of ${now.count} nodes run`, now.called && `next: ${now.called}`,
       now.branches[1] && `on ${now.branches[now.branch][0]}`, now.bounds[0] && `stops at: ${now.bounds.join("; ")}`,
     ].filter(Boolean).join(" · ");
+    standing.title = standing.textContent;
     said.textContent = now.said;
     said.dataset.failed = now.failed;
     warnings.textContent = now.warnings.join("\n");
     printed.textContent = now.printed && `Printed: ${now.printed}`;
     differs.textContent = list(now.differs).join("\n");
-    notes.hidden = !notes.textContent;
+    if (told.scrollHeight > told.clientHeight + 1) told.setAttribute("tabindex", "0"); // or no key would scroll it
+    else told.removeAttribute("tabindex");
     fill(branches, now.branches.map(([name, length], i) => [i, `${name}: ${length}`]));
     branches.value = now.branch;
     branches.hidden = !now.branches[1];
     const asks = JSON.stringify([now.questions, now.position]); // the same ones keep what was typed
     if (asks !== asked) questions.replaceChildren("Predict:", ...now.questions.map((of) =>
-      html("label", {}, of, field("step", of, { placeholder: "your number" }))));
+      html("label", {}, of, field("step", of, { placeholder: "0.5 or [1, 2]" }))), now.questions.length ? "" : "nothing");
     asked = asks;
-    questions.hidden = !now.questions.length;
+    questions.hidden = !now.predicts;
     press("predict", now.predicts);
     press("breakpoint", now.breakpoints.includes(box?.id));
     off(["back"], gone || !now.position);
@@ -108,10 +110,12 @@ function stepperControls(first, ask, chosen) {
     nr.hidden = !nrs[1];
     const title = box ? `${words(box.title)}:` : "";
     if (node.textContent !== title) value.value = "";
-    node.textContent = title;
+    node.textContent = node.title = title;
   };
-  const caption = html("div.wb-caption", {}, sentence, standing);
-  return { bar, below: [caption, questions, notes, about], buttons, until, value, standing, questions, show };
+  // Its room is always the same, or the picture would move with what there is to say.
+  const told = html("div.wb-told", { role: "group", "aria-label": "What happens" }, said, sentence, notes);
+  const caption = html("div.wb-caption", {}, told, standing);
+  return { bar, below: [caption, questions, about], buttons, until, value, standing, questions, show };
 }
 
 /** A view of the stepper. */
