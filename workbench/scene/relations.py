@@ -76,12 +76,13 @@ def _ends(place: Place, way: int) -> list[_End]:
 
 def _hanging(place: Place, stack: list[Place]) -> list[_End]:
     """Where one may meet what hangs on a box: at its head, its foot or its right, there also past those above it."""
-    x, middle = place.x + place.w * _ASIDE, place.y + place.h / 2
+    x, left, middle = place.x + place.w * _ASIDE, place.x + place.w * (1 - _ASIDE), place.y + place.h / 2
     right = (place.x + place.w, middle)
     aside = right[0] + _PAST + _APART * stack.index(place)
     above, corner = (aside, stack[0].y - _PAST), (aside, middle)
     return [
         _End((x, place.y), (0.0, -1.0)),
+        _End((left, place.y), (0.0, -1.0)),
         _End(right, (1.0, 0.0)),
         _End((x, place.y + place.h), (0.0, 1.0)),
         _End(above, (0.0, -1.0), (corner, corner, right)),
