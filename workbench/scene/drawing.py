@@ -53,8 +53,8 @@ def drawn(storyboard: Storyboard, k: int | None = None) -> list[Group]:
     boxes = [_box(each, layout) for each in there if each.kind != "region"]
     arrows = [each for each in scene.arrows.values() if each.state != "future"]
     # What joins boxes may lie far apart, and is led behind those between.
-    behind = [_arrow(each, scene, layout) for each in arrows if each.kind == "same"]
-    before = [_arrow(each, scene, layout) for each in arrows if each.kind != "same"]
+    behind = [_arrow(each, scene, layout) for each in arrows if each.kind in LOOSE]
+    before = [_arrow(each, scene, layout) for each in arrows if each.kind not in LOOSE]
     # Arrows lead through regions, but not through their titles.
     titles = [Group(each.classes.replace("wb-box", "wb-over"), "", [each.shapes.pop()]) for each in regions]
     return regions + behind + boxes + before + titles

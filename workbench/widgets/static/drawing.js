@@ -162,7 +162,7 @@ export function picture(storyboard, { boxes, arrows }) {
     if (item.kind === "region") titles.set(item, svg("g", { "aria-hidden": "true" }));
   }
   const viewBox = `0 0 ${width} ${height}`;
-  const depth = ({ kind, d }) => (kind === "region" ? 0 : kind === "same" ? 1 : d === undefined ? 2 : 3);
+  const depth = ({ kind, d }) => (kind === "region" ? 0 : LOOSE.includes(kind) ? 1 : d === undefined ? 2 : 3);
   const ordered = [...groups.keys()].sort((a, b) => depth(a) - depth(b)).map((item) => groups.get(item));
   const root = svg("svg.wb-picture", { viewBox }, ...ordered, ...titles.values());
   // What moves lies above: or the browser would paint everything again with each frame.
