@@ -24,14 +24,19 @@ MOVES = st.lists(
 EDITS = st.lists(st.tuples(st.integers(1, 6), st.integers(0, 3), st.integers(-2, 2)), min_size=1, max_size=4)
 
 
-def run(program: list[str]) -> tuple[dict[str, Any], Any]:
-    """What a program's lines leave behind (of each line that fails, nothing), and a loss of all tensors there are."""
+def begun() -> dict[str, Any]:
+    """What a program finds."""
     scope = {"torch": w, "note": lambda name: lambda *grads: None, "show": lambda *saved: None, **functions(w)}
     scope["hooked"] = lambda: w.autograd.graph.saved_tensors_hooks(lambda t: t.clone(), lambda t: t)
     scope |= {name: getattr(w, name) for name in ("tanh", "sigmoid", "relu", "abs")}
     for name, (numbers, requires_grad) in LEAVES.items():
         scope[name] = w.tensor(eval(numbers), dtype=w.float64, requires_grad=requires_grad)
-    scope |= {name: eval(text, scope) for name, text in MADE.items()}
+    return scope | {name: eval(text, scope) for name, text in MADE.items()}
+
+
+def run(program: list[str]) -> tuple[dict[str, Any], Any]:
+    """What a program's lines leave behind (of each line that fails, nothing), and a loss of all tensors there are."""
+    scope = begun()
     loss = w.zeros((), dtype=w.float64)
     for line in program:
         attempt(lambda line=line: exec(line, scope))

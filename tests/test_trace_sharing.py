@@ -10,7 +10,9 @@ from trace_samples import leaf, of_kind
 
 import workbench as torch
 from workbench.recording import Trace, record
+from workbench.scene.text import to_text
 from workbench.utils.checkpoint import checkpoint
+from workbench.views import storyboard
 
 
 class Careless(torch.Function):
@@ -152,3 +154,73 @@ def test_a_view_that_refuses_to_say_its_grad_fn_is_recorded_without_asking():
     assert x.grad.tolist() == [8.0, 16.0]
     assert [failed.error for failed in of_kind(trace, "Failed")] == ["RuntimeError"]
     assert torch.step((base * 1).sum(), retain_graph=True).pending
+
+
+class ByNumpy(torch.Function):
+    """Adds one to its argument behind the back of all operations."""
+
+    @staticmethod
+    def forward(ctx, x):
+        x.detach().numpy()[...] += 1
+        ctx.mark_dirty(x)
+        return x
+
+    @staticmethod
+    def backward(ctx, grad):
+        return grad
+
+
+@pytest.mark.parametrize("write", [torch.autograd.graph.increment_version, ByNumpy.apply])
+def test_a_write_that_no_operation_tells_of_is_told_where_it_is_reported(write):
+    with record() as trace:
+        h = leaf(1.0, 2.0) * 1.0
+        square = h * h
+        write(h)
+        with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+            square.sum().backward()
+    (told,) = of_kind(trace, "TensorWritten")
+    assert told.source.text == "write(h)" and told.version == 1
+    last = to_text(storyboard(trace, "versions")).rstrip().splitlines()[-1]
+    assert last.endswith("(line " + f"{told.source.line}: write(h)) has made it version 1: backward is refused.")
+
+
+def test_a_written_tensor_has_new_values_in_all_that_show_its_memory():
+    with record() as trace:
+        h = leaf(1.0, 2.0) * 1.0
+        view, detached = h[0], h.detach()
+        before = view * 1
+        h.mul_(3)
+        after = view * 5
+    frame = trace.frame(len(trace.events))
+    values = {each.name: each.value.values for each in frame.tensors.values()}
+    assert (values["h"], values["view"]) == (tuple(detached.tolist()), (view.item(),))
+    assert (values["before"], values["after"]) == ((before.item(),), (after.item(),)) == ((1.0,), (15.0,))
+    text = to_text(storyboard(trace))
+    assert "SelectBackward0: view  () float64, 1.0" in text, "what it was when this node made it"
+    assert "AsStridedBackward0: view  () float64, 3.0" in text
+
+
+def test_a_write_is_heard_although_only_a_view_was_known():
+    with record() as trace:
+        constant = torch.tensor([1.0, 2.0], dtype=torch.float64)
+        part = constant[0]
+        product = leaf(1.0, 2.0) * part
+        constant.mul_(2)
+    (write,) = of_kind(trace, "TensorWritten")
+    frame = trace.frame(len(trace.events))
+    assert frame.stale_holders(write.tensor) == [y_node(frame)] and product.requires_grad
+    assert {frame.tensors[id].name for id in frame.sharing(write.tensor)} == {"constant", "part"}
+
+
+def test_inference_tensors_are_told_of_although_nobody_counts_their_versions():
+    with warnings.catch_warnings(), record() as trace:
+        warnings.simplefilter("error")  # a listener that fails warns
+        with torch.inference_mode():
+            constant = torch.ones(2, dtype=torch.float64)
+            twice = constant * 1
+        leaf(1.0, 2.0) + twice
+        with torch.inference_mode():
+            twice.add_(1)
+    assert "twice" in [seen.name for seen in of_kind(trace, "NodeCreated")[0].tensors]
+    (write,) = of_kind(trace, "TensorWritten")
+    assert write.value.values == (2.0, 2.0) and write.version == 0

@@ -272,3 +272,20 @@ def test_gradients_with_hooks_are_the_same_with_and_without_a_recording():
     with record():
         recorded = run()
     np.testing.assert_array_equal(plain, recorded)
+
+
+@pytest.mark.parametrize("answer", ["raises", "returns"])
+def test_a_hook_that_fails_after_the_accumulation_leaves_the_gradient(answer):
+    def refuse(tensor):
+        tensor.grad.mul_(0.5)
+        if answer == "raises":
+            raise ValueError("no")
+        return tensor.grad
+
+    x = leaf(1.0, 2.0)
+    x.register_post_accumulate_grad_hook(refuse)
+    with record() as trace, pytest.raises((ValueError, RuntimeError)):
+        x.sum().backward()
+    (told,) = [each for each in trace.frame(len(trace.events)).tensors.values() if each.name == "x"]
+    assert x.grad.tolist() == [0.5, 0.5] and told.grad.values == (0.5, 0.5)
+    assert "x.grad becomes" in captions(trace)[-2] and captions(trace)[-1].startswith("x fails with")

@@ -10,14 +10,14 @@ from collections.abc import Callable
 from typing import Any
 
 from .. import errors
-from ..events import emit, listeners
+from ..events import listeners
 from . import state
 from .anomaly_mode import remember
 from .ctx import BackwardCFunction, FunctionCtx, no_backward, no_forward, no_jvp, no_setup_context, no_vmap
 from .grad_mode import no_grad
 from .levels import Lifted
 from .node import Node, accumulator, edge_of, sequence
-from .outputs import bind_output, bind_outputs, refuse_returned_inputs
+from .outputs import bind_output, bind_outputs, refuse_returned_inputs, tell
 from .state import local, off, set_grad
 from .tensor import Tensor, alias
 from .transformed import applied
@@ -137,8 +137,8 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
                 ctx._pack(saved)
             if state.anomaly:
                 remember(ctx)
-            if listeners:
-                emit(("created", ctx, args, tuple([o for o in outputs if isinstance(o, Tensor)])))
+        if listeners:
+            tell(ctx, args, outputs, recorded)
         ctx.to_save = ctx.dirty_tensors = ctx.non_differentiable = None
         return result
 

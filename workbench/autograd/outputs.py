@@ -12,10 +12,9 @@ from .views import forbidden, rebase
 
 def refuse_returned_inputs(saved: tuple[Any, ...], args: tuple[Any, ...], output: Any) -> None:
     """RuntimeError where setup_context saves an input that forward returned as it was."""
-    for o in output if isinstance(output, tuple) else (output,):
-        for a in args:
-            if o is a and isinstance(o, Tensor) and any(o is s for s in saved):
-                raise RuntimeError(errors.RETURNED_INPUT_SAVED)
+    outputs = [o for o in (output if isinstance(output, tuple) else (output,)) if isinstance(o, Tensor)]
+    if any(o is a and o is s for o in outputs for a in args for s in saved):
+        raise RuntimeError(errors.RETURNED_INPUT_SAVED)
 
 
 def bind_outputs(ctx: Any, args: tuple[Any, ...], output: Any, recorded: bool) -> tuple[Any, tuple[Any, ...]]:
@@ -46,16 +45,21 @@ def bind_outputs(ctx: Any, args: tuple[Any, ...], output: Any, recorded: bool) -
                 o = bind_output(ctx, nr, o, args, is_dirty)
         bound.append(o)
     if recorded:
-        facts: list[Any] = []
-        for o in bound:
-            facts += (o._array.shape, o._array.dtype) if isinstance(o, Tensor) else (None, None)
-        ctx._outputs = tuple(facts)
+        facts = [(o._array.shape, o._array.dtype) if isinstance(o, Tensor) else (None, None) for o in bound]
+        ctx._outputs = tuple([fact for pair in facts for fact in pair])
         ctx._plain = tuple(kept_plain)
         if sum(isinstance(o, Tensor) for o in bound) - len(kept_plain) > 1:
-            for o in bound:
-                if isinstance(o, Tensor) and o._base is not None:
-                    o._meta.creation = "multi_output"
+            for o in [o for o in bound if isinstance(o, Tensor) and o._base is not None]:
+                o._meta.creation = "multi_output"
     return (tuple(bound) if isinstance(output, tuple) else bound[0]), tuple(bound)
+
+
+def tell(ctx: Any, args: tuple[Any, ...], outputs: tuple[Any, ...], recorded: bool) -> None:
+    """Tell listeners of a new node, and of what forward says it wrote, which no operation may have told of."""
+    if recorded:
+        events.emit(("created", ctx, args, tuple([o for o in outputs if isinstance(o, Tensor)])))
+    for t in ctx.dirty_tensors or ():
+        events.emit(("wrote", t, ctx._forward_cls.__name__))
 
 
 def bind_output(ctx: Any, nr: int, o: Tensor, args: tuple[Any, ...], is_dirty: bool = False) -> Tensor:
@@ -91,9 +95,8 @@ def _rewrite(ctx: Any, nr: int, o: Tensor, is_input: bool) -> None:
         if base is not None:
             raise RuntimeError(errors.DIRTY_NOT_INPUT)
         warnings.warn(errors.DIRTY_NOT_INPUT, UserWarning, stacklevel=4)
-    if base is not None:
-        if ctx.outputs > 1:
-            raise RuntimeError(errors.DIRTY_VIEW_SEVERAL)
+    if base is not None and ctx.outputs > 1:
+        raise RuntimeError(errors.DIRTY_VIEW_SEVERAL)
     if o._meta is not None:
         o._meta.grad = None
     if base is not None:
@@ -107,9 +110,7 @@ def _rewrite(ctx: Any, nr: int, o: Tensor, is_input: bool) -> None:
 def _bind_plain(o: Tensor, is_input: bool, is_dirty: bool) -> Tensor:
     """An output without gradient."""
     if not o.requires_grad:
-        if not is_input or is_dirty:
-            return o
-        return _as_it_is(o)
+        return o if not is_input or is_dirty else _as_it_is(o)
     if is_input:
         return alias(o)
     if o._base is None:  # a graph built inside forward ends here; a view keeps requiring grad through its base

@@ -1,8 +1,8 @@
 """The tensor: a NumPy array with a place in the graph.
 
-A tensor knows its array, whether it requires grad, and the node and output number it came from. What only some tensors
-have (being a view, a leaf's gradient) lives in `Meta`, made when first needed; the version counter lives in `Storage`,
-shared by all tensors over the same memory and likewise made when first needed.
+A tensor knows its array, whether it requires grad, and which output of which node it is. What only some tensors have
+(a base, a leaf's gradient) is in `Meta`; the version counter of all over the same memory is in `Storage`. Both are made
+when first needed.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import errors
+from ..events import emit, listeners
 from . import dtypes, state
 from .facts import Facts
 from .storage import Meta, Storage, Uncounted
@@ -24,8 +25,7 @@ if TYPE_CHECKING:
 class Tensor(Facts):
     """A multi-dimensional array that remembers how it was computed (torch.Tensor)."""
 
-    # Every slot but `_tag`, `__weakref__` and `__dict__` is set where a tensor is born; there is no `__init__`,
-    # because a call of one costs more than the rest of the birth.
+    # All but the last three slots are set where a tensor is born: calling an `__init__` costs more than all the rest.
     __slots__ = ("_array", "_rg", "_fn", "_nr", "_storage", "_meta", "_tag", "__weakref__", "__dict__")
 
     __array_priority__ = 1000  # NumPy operands leave the operator to us
@@ -253,8 +253,7 @@ def meta_of(t: Tensor) -> Meta:
 def storage_of(t: Tensor) -> Storage:
     """The tensor's version counter, made on first use.
 
-    A node that saved this tensor as its result holds the array alone (holding the tensor would be a cycle), so it is
-    told of the counter here, at the first moment at which anybody could write.
+    A node that saved this tensor as its result has the array alone, or else there were a cycle: it is told of it here.
     """
     if t._storage is None:
         t._storage = UNCOUNTED if type(t) is InferenceTensor else Storage()
@@ -279,6 +278,8 @@ def alias(t: Tensor) -> Tensor:
     out = t._detached()
     if out._storage is None:
         out._storage = storage_of(t)
+    if listeners:
+        emit(("shares", out, t))
     return out
 
 
@@ -291,10 +292,9 @@ def link_view(out: Tensor, source: Tensor, creation: str = "default") -> None:
     """Make `out`, whose array is a view of `source`'s, a view of it: shared version counter, `_base`."""
     out._storage = storage_of(source)
     meta = meta_of(out)
-    meta.base = source
-    if source._base is not None:  # views of views are views of the root, and inherit what its views may not do
-        meta.base = source._base
-        if creation == "default" or source._meta.creation == "inference":
-            creation = source._meta.creation
+    root = source._base  # views of views are views of the root, and inherit what its views may not do
+    meta.base = source if root is None else root
+    if root is not None and (creation == "default" or source._meta.creation == "inference"):
+        creation = source._meta.creation
     meta.creation = creation
     meta.attr_version = out._storage.version

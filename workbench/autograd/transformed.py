@@ -11,11 +11,12 @@ from typing import Any
 
 from .. import errors
 from ..events import emit, listeners
+from . import state
 from .anomaly_mode import remember
 from .forward_ad import check_size, paused, set_tangent, tangent_of
 from .levels import Level, Lifted, at, below, lift, value_of
 from .node import sequence
-from .outputs import bind_outputs, refuse_returned_inputs
+from .outputs import bind_outputs, refuse_returned_inputs, tell
 from .state import local, set_grad
 from .tensor import Tensor
 
@@ -66,7 +67,10 @@ def applied(cls: Any, args: tuple[Any, ...], two_steps: bool) -> Any:
     if recorded:
         if ctx.to_save:
             ctx._pack(ctx.to_save)
-        remember_and_tell(ctx, args, outputs)
+        if state.anomaly:
+            remember(ctx)
+    if listeners:
+        tell(ctx, args, outputs, recorded)
     if pushing or (level is not None and level.kind == "jvp"):
         _push(ctx, args, outputs, fixed, dirty, None if pushing else level)
     ctx.to_save = ctx.dirty_tensors = ctx.non_differentiable = None
@@ -80,16 +84,6 @@ def _node_class(cls: Any) -> Any:
         name = f"{cls.__name__}GeneratedBackward"
         found = cls._generated_cls = type(name, (cls._backward_cls,), {"__slots__": ()})
     return found
-
-
-def remember_and_tell(ctx: Any, args: tuple[Any, ...], outputs: tuple[Any, ...]) -> None:
-    """What anomaly mode and listeners want to know of a new node."""
-    from . import state
-
-    if state.anomaly:
-        remember(ctx)
-    if listeners:
-        emit(("created", ctx, args, tuple([o for o in outputs if isinstance(o, Tensor)])))
 
 
 def _is_at(a: Any, level: Level | None) -> bool:

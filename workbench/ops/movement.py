@@ -10,7 +10,6 @@ import numpy as np
 from .. import errors
 from ..autograd.state import local
 from ..autograd.tensor import DetachedTensor, Tensor, alias
-from ..events import emit, listeners
 from . import refusals
 from .declare import define, in_formulas, method
 from .layout import copied
@@ -251,10 +250,7 @@ def squeeze(self: Tensor, dim: Any = None) -> Tensor:
 @method()
 def detach(self: Tensor) -> Tensor:
     """A tensor over the same memory and version counter, without history."""
-    out = alias(self)
-    if listeners:
-        emit(("shares", out, self))
-    return out
+    return alias(self)
 
 
 @method()

@@ -12,6 +12,7 @@ from weakref import WeakValueDictionary
 import numpy as np
 
 from ..events import tag
+from .asking import maker_of, scope_of, version_of
 from .caller import OWN
 from .reading import text_of
 from .values import LIMIT, Value, kept
@@ -33,8 +34,8 @@ class Describer:
         # Where the outputs came from that take no gradient: they do not know their node.
         self._unlinked: dict[int, tuple[int, int]] = {}
         self._detached: dict[int, int] = {}  # tensor -> the one that it was detached from
-        # What shows the memory of another, and of that what was written since: asked for, it has a new history.
-        self._views: WeakValueDictionary[int, Any] = WeakValueDictionary()
+        # What shares memory with others, and of that what was written since: asked for, it has a new history.
+        self._alike: WeakValueDictionary[int, Any] = WeakValueDictionary()
         self._outdated: WeakValueDictionary[int, Any] = WeakValueDictionary()
         self._repeating = 0  # checkpoints that are run again
 
@@ -74,8 +75,8 @@ class Describer:
         """Put down a tensor as it is now."""
         serial = tag(tensor)
         self._tensors.add(serial)
-        if tensor._meta is not None and tensor._meta.base is not None:
-            self._views[serial] = tensor
+        if tensor._meta is not None and (base := tensor._meta.base) is not None:
+            self._alike[serial], self._alike[tag(base)] = tensor, base
         maker = maker_of(tensor)
         if maker is not None:
             node, nr, grad = tag(maker), tensor.output_nr, None
@@ -94,7 +95,7 @@ class Describer:
         found[serial] = (
             serial,
             value,
-            tensor._version,
+            version_of(tensor),
             tensor.requires_grad,
             node,
             nr,
@@ -117,20 +118,17 @@ class Describer:
         return tensor in self._tensors or any([tensor in tensors for tensors in self._before])
 
     def _describe_others(self, written: Any, found: dict[int, Any]) -> None:
-        """Put down what shares the memory that was written: it has new values by that, and its base a new history."""
-        base = None if written._meta is None else written._meta.base
-        if base is not None and self._is_known(tag(base)):
-            if (maker := maker_of(base)) is not None:
+        """Put down what shares the memory that was written: it has new values by that, and perhaps a new history."""
+        for each in self._sharing(written):
+            if (maker := maker_of(each)) is not None:
                 self._place(maker, found)
-            self._describe(base, found)
-        for view in self._sharing(written):
-            self._describe(view, found)
-            self._outdated[view._tag] = view
+            self._describe(each, found)
+            self._outdated[each._tag] = each
 
     def _sharing(self, written: Any) -> list[Any]:
-        """The known tensors, but for the one that was written and its base, that show the same memory."""
-        alike = [each for each in list(self._views.values()) if each._storage is written._storage is not None]
-        return [each for each in alike if each is not written and self._is_known(each._tag)]
+        """The other known tensors that show the memory of the one that was written."""
+        known = [each for each in list(self._alike.values()) if each is not written and self._is_known(each._tag)]
+        return [each for each in known if each._storage is written._storage is not None]
 
     def _note(self, arg: Any, given: list[Any], tensors: list[Any], found: dict[int, Any]) -> None:
         """Put down an argument: a tensor's serial number, or what can be said of anything else."""
@@ -251,11 +249,8 @@ class Describer:
     # What the engine says of memory that is shared, and of what checkpoints keep.
 
     def _shares(self, tensor: Any, source: Any) -> None:
-        serial = tag(source)
-        known = self._base(source) or serial
-        if self._is_known(known):
-            self._detached[tag(tensor)] = known
-            self._views[serial] = source
+        self._alike[tag(tensor)], self._alike[tag(source)] = tensor, source
+        self._detached[tensor._tag] = self._base(source) or source._tag
 
     def _keeps(self, node: Any, items: list[Any]) -> None:
         found: dict[int, tuple[Any, ...]] = {}
@@ -272,17 +267,6 @@ class Describer:
 
 def _nothing() -> None:
     """A weak reference to nothing."""
-
-
-def maker_of(tensor: Any) -> Any:
-    """The node that made a tensor: of a view the one it had when the user last asked, as asking makes it a new one."""
-    meta = tensor._meta
-    return tensor._fn if meta is None or meta.base is None else meta.view_fn
-
-
-def scope_of(node: Any) -> str | None:
-    """The names of the scopes that a node was made in, joined by "/"."""
-    return getattr(getattr(node, "extra", None), "scope", None)
 
 
 def in_brackets(several: list[Any]) -> list[Any]:

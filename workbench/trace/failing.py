@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from ..events import tag
-from .describing import maker_of
+from .asking import maker_of
 from .recorder import Recorder
 
 

@@ -146,6 +146,8 @@ class Frame:
         if state is None:
             self.tensors[seen.id] = TensorState(**{name: getattr(seen, name) for name in seen.__slots__})
         else:
+            if state.node != seen.node:
+                self.touch_tensor(seen.id)  # which another node has made until now
             for name in seen.__slots__:
                 setattr(state, name, getattr(seen, name))
         if seen.base is not None:

@@ -7,8 +7,9 @@ from types import FrameType
 from typing import Any
 
 from ..events import tag
+from .asking import maker_of
 from .caller import OWN, variables
-from .describing import ACCUMULATE, maker_of
+from .describing import ACCUMULATE
 from .naming import Namer
 
 Hooks = tuple[tuple[Any, ...], ...]  # of each its kind, which output it is on, its name and line
@@ -68,7 +69,7 @@ class Host(Namer):
         if hook is None or not (serial in self._nodes or serial in self._tensors):
             return
         fits = hasattr(type(returned), "_array") or (type(returned) is tuple and len(returned) == len(before))
-        after = self._carried(hook[0], returned if fits else given)
+        after = self._carried(hook[0], returned if fits and hook[0] != "accumulated" else given)
         told = ("hook", task._tag, serial, hook, before, after)
         if hook[0] == "accumulated":
             self._after.append(told)

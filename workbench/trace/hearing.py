@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from ..events import listeners, next_tag, tag
+from .asking import maker_of, scope_of, version_of
 from .caller import line_of, user_frame, variables
-from .describing import maker_of, scope_of
 from .guests import Host
 from .values import LIMIT
 
@@ -160,7 +160,7 @@ class Hearer(Host):
         serial = tag(maker) if maker is not None and tag(maker) in self._nodes else None
         now = self._copy(tensor)
         line = line_of(user_frame())
-        self._raw.append(("wrote", tensor._tag, name, tensor._version, now, serial, tensor.output_nr, line))
+        self._raw.append(("wrote", tensor._tag, name, version_of(tensor), now, serial, tensor.output_nr, line))
 
     def _failed(self, task: Any, node: Any, error: BaseException) -> None:
         if hasattr(node, "variable") and self._is_after(task, node):

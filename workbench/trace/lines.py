@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..events import next_tag
+from .asking import version_of
 from .caller import OWN
 from .inside import METHODS
 from .recorder import Recorder
@@ -134,7 +135,7 @@ def _look(thing: Any) -> Any:
     if isinstance(thing, np.ndarray):
         return thing.copy()
     if hasattr(type(thing), "_array"):
-        return weakref.ref(thing), thing._version
+        return weakref.ref(thing), version_of(thing)
     return _text(thing)
 
 

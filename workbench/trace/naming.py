@@ -8,8 +8,9 @@ from types import FrameType
 from typing import Any
 
 from ..events import tag
+from .asking import maker_of
 from .caller import user_frames, variables
-from .describing import Describer, maker_of
+from .describing import Describer
 from .values import LIMIT
 
 _FRAMES = 6  # functions that one transformed function may lie in, and its variables be known

@@ -11,8 +11,8 @@ from types import FrameType
 from typing import Any
 
 from ..events import Event, next_tag
+from .asking import maker_of
 from .caller import line_of
-from .describing import maker_of
 from .guests import reached_from
 from .hearing import HEAR, Hearer
 from .reading import Reader

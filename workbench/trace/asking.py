@@ -1,0 +1,21 @@
+"""What a recorder asks tensors and nodes, by which nothing of them changes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+def maker_of(tensor: Any) -> Any:
+    """The node that made a tensor: of a view the one it had when the user last asked, as asking makes it a new one."""
+    meta = tensor._meta
+    return tensor._fn if meta is None or meta.base is None else meta.view_fn
+
+
+def version_of(tensor: Any) -> int:
+    """How often a tensor was written; nobody counts that of one made in inference mode."""
+    return 0 if tensor.is_inference() else tensor._version
+
+
+def scope_of(node: Any) -> str | None:
+    """The names of the scopes that a node was made in, joined by "/"."""
+    return getattr(getattr(node, "extra", None), "scope", None)
