@@ -5,6 +5,7 @@ from __future__ import annotations
 from ..scene.metric import CHIP_COLUMNS
 from ..scene.model import Box, Detail
 from ..trace.frame import Frame
+from ..trace.keeping import is_slot
 from ..trace.states import NodeState
 from .guests import packed_details, packed_line
 from .relations import whose
@@ -26,9 +27,10 @@ def chip(say: Sayings, frame: Frame, id: str, index: int) -> Box:
     saved, value = node.made.saved[index], node.saved[index]
     name = saved_name(frame, node, index)
     title = name if name.startswith("saved") else f"saved {name}"
-    packed, about = packed_line(saved.packed), packed_details(frame, saved.packed)
+    packed, about = packed_line(saved), packed_details(frame, saved)
     if value is None:  # what a hook made of it is no tensor
         what = f"a hook keeps a {saved.packed.kept}" if saved.packed else "not recorded"
+        what = "a slot, to be computed again" if is_slot(saved) else what
         state = "freed" if node.freed else "idle"
         return Box(f"{id}.saved{index}", "saved", title, (what, *packed), state, holder=id, details=tuple(about))
     lines: tuple[str, ...] = (value.kind, say(text_of, value, CHIP_COLUMNS), *packed)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from ..scene.metric import TEXT_COLUMNS, cut
 from ..scene.model import Detail
-from ..trace.facts import Packing
+from ..trace.facts import Saved
 from ..trace.frame import Frame
 from ..trace.hooks import Hook
+from ..trace.keeping import is_slot
 from ..trace.states import Place
 
 SIGN = "↪"  # before the name of a hook
+AGAIN = "not kept: a checkpoint will compute it again from its arguments"
 _BADGES = {
     "tensor": "hook",
     "retained": "retains its grad",
@@ -51,15 +53,18 @@ def _defined(hook: Hook) -> str:
     return f"{hook.title}, {line.file}, line {line.line}: {line.text}".removesuffix(": ")
 
 
-def packed_line(packed: Packing | None) -> list[str]:
+def packed_line(saved: Saved) -> list[str]:
     """A line on what is saved, where a hook made something else of it."""
-    return [] if packed is None else [f"{SIGN} packed by {packed.hook}"]
+    return [] if saved.packed is None or is_slot(saved) else [f"{SIGN} packed by {saved.packed.hook}"]
 
 
-def packed_details(frame: Frame, packed: Packing | None) -> list[Detail]:
+def packed_details(frame: Frame, saved: Saved) -> list[Detail]:
     """Which hook packed it, where it is defined, and what it made of what."""
+    packed = saved.packed
     if packed is None:
         return []
+    if is_slot(saved):
+        return [Detail("Checkpoint", "text", f"{AGAIN[:1].upper()}{AGAIN[1:]}.")]
     line = packed.source
     at = "" if line is None else f", {line.file}, line {line.line}: {line.text}".removesuffix(": ")
     of = "" if packed.tensor is None else f" in place of {frame.called(packed.tensor)}"

@@ -9,7 +9,7 @@ from ..trace.backward import BackwardStarted, NodeFinished, SavedFreed
 from ..trace.building import NodeCreated, TensorWritten
 from ..trace.facts import Attribute, Phase, Record, Saved, SourceLine
 from ..trace.frame import Frame
-from ..trace.keeping import CheckpointDropped, CheckpointKept
+from ..trace.keeping import CheckpointDropped, CheckpointKept, as_kept, checkpoint_said, tensor_of
 from ..trace.timeline import Timeline
 from ..trace.values import Value, series
 
@@ -145,14 +145,12 @@ class Ledger:
         self._point(f"{made.name} joins the graph and keeps {names or 'nothing'}", before, made.node)
 
     def _held(self, holder: str, index: int | str, saved: Saved) -> Held:
-        known = saved.tensor or (saved.packed.tensor if saved.packed else None)
+        known = tensor_of(saved)
         name = self._frame.called(known) if known else saved.name.replace("saved_tensors", "saved")
         if saved.tensor is not None:
             memory, size = self._memory(saved.tensor)
             return Held(name, memory, size)
-        name += " as a hook packed it" if saved.packed and saved.packed.kept != "_Slot" else ""
-        name = f"a slot for {name}" if saved.packed and saved.packed.kept == "_Slot" else name
-        return Held(name, f"{holder}.{index}", size_of(saved.value) if saved.value else 0)
+        return Held(as_kept(saved, name), f"{holder}.{index}", size_of(saved.value) if saved.value else 0)
 
     def _memory(self, tensor: str) -> tuple[str, int]:
         owner = self._frame.sharing(tensor)[0]
@@ -222,13 +220,10 @@ class Ledger:
         kept = []
         for saved in event.saved:
             held = self._held(id, f"{saved.name}.{len(self.points)}", saved)
-            held.name = saved.name if event.again else held.name
+            held.name = saved.name if event.repeated else held.name
             kept.append(held)
-        self._hold(id, f"checkpoint {id.removeprefix('k')}", None, kept)
-        if event.again:
-            what = f"checkpoint {id.removeprefix('k')} runs its part again and keeps one more tensor"
-        else:
-            what = f"checkpoint {id.removeprefix('k')} keeps its arguments: {series([held.name for held in kept])}"
+        self._hold(id, checkpoint_said(id), None, kept)
+        what = event.sentence(self._frame) + " and keeps one more tensor" * event.repeated
         self._point(what[:1].upper() + what[1:], before, id)
 
     def _drop(self) -> list[str]:

@@ -12,6 +12,7 @@ from ..trace.backward import Failed, NodeStarted, SavedFreed
 from ..trace.building import NodeCreated, TensorWritten
 from ..trace.facts import Phase, Record, SourceLine
 from ..trace.frame import Frame
+from ..trace.keeping import CheckpointDropped, CheckpointKept, is_slot
 from ..trace.timeline import Timeline
 from ..trace.values import Value
 from .keeping import attribute_rows, kept_by, slot_rows
@@ -85,16 +86,19 @@ class Survey:
             elif isinstance(event, NodeStarted) and event.node in self.lives:
                 chosen, phase, source = event.node, "backward", frame.cursor
                 life, state = self.lives[chosen], frame.nodes[chosen]
+                reads = any(not is_slot(saved) for saved in state.made.saved)
                 if state.made.saved and not state.freed:
                     life.read = number
-                said = f"{state.made.name} runs{' and reads what it had saved' if state.made.saved else ''}"
+                said = f"{state.made.name} runs{' and reads what it had saved' if reads else ''}"
+            elif isinstance(event, CheckpointKept | CheckpointDropped) and frame.working is not None:
+                said = event.sentence(frame)
             elif isinstance(event, SavedFreed) and event.node in self.lives:
                 self.lives[event.node].freed = number
                 said = "it frees that" if chosen == event.node else f"{frame.called(event.node)} frees it"
             elif isinstance(event, Failed) and event.node in self.lives:
                 self.lives[event.node].failed = number
                 chosen, phase, said = event.node, "backward", event.sentence(frame)
-            captions += [said] if said else []
+            captions += [said] if said and said not in captions else []
         if chosen is not None:
             self.lives[chosen].chosen.append(number - 1)
             self.choices.append(Choice(end, chosen, captions, phase, source))

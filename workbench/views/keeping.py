@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 from ..trace.building import NodeCreated
 from ..trace.facts import Attribute
 from ..trace.frame import Frame
+from ..trace.keeping import as_kept, is_slot, tensor_of
 from ..trace.values import series
+from .guests import AGAIN
 from .tables import COLUMNS, summary_of
 
 _INPUT = (
@@ -26,16 +30,23 @@ _PLAIN = "This is the right place for it: it is no tensor."
 
 def kept_by(frame: Frame, made: NodeCreated) -> str:
     """What a new node keeps: `keeps x and y`."""
-    names = [slot_name(frame, made.node, n) for n in range(len(made.saved))]
+    names = [as_kept(saved, slot_name(frame, made.node, n)) for n, saved in enumerate(made.saved)]
     wrong = [f"ctx.{each.name}" for each in made.attributes if each.tensor is not None]
     on_ctx = f", and has {series(wrong)} as an attribute, which is unsafe" if wrong else ""
     return f"keeps {series(list(dict.fromkeys(names))) or 'nothing'}{on_ctx}"
 
 
+def counted_by_kind(made: NodeCreated) -> str:
+    """How many saved tensors are kept, packed, or left to be computed again: `2 kept + 1 slot`."""
+    kinds = Counter("slot" if is_slot(each) else "packed" if each.packed else "kept" for each in made.saved)
+    kinds["slots"] = kinds.pop("slot") if kinds["slot"] > 1 else 0
+    return " + ".join(f"{count} {kind}" for kind, count in kinds.items() if count)
+
+
 def slot_name(frame: Frame, node: str, n: int) -> str:
     """A saved tensor by the formula's name and the variable's: `self (x)`, `saved[0] (x)`."""
     saved = frame.nodes[node].made.saved[n]
-    known = saved.tensor or (saved.packed.tensor if saved.packed else None)
+    known = tensor_of(saved)
     name = saved.name.replace("saved_tensors", "saved")
     variable = frame.called(known) if known else None
     return f"{name} ({variable})" if variable not in (None, name) else name
@@ -57,8 +68,8 @@ def slot_rows(frame: Frame, node: str, n: int, wide: int = COLUMNS) -> list[str]
         rows.append(same if now == saved.version else f"at version {saved.version} when saved, at version {now} now")
     elif saved.packed is None:
         rows.append("a number or a copy that nobody else can write")
-    if saved.packed is not None and saved.packed.kept == "_Slot":
-        rows.append("not kept: a checkpoint will compute it again from its arguments")
+    if is_slot(saved):
+        rows.append(AGAIN)
     elif saved.packed is not None:
         source = saved.packed.source
         where = f" ({source.file}, line {source.line})" if source else ""

@@ -11,7 +11,7 @@ from ..scene.storyboard import Storyboard
 from ..trace.frame import Frame
 from ..trace.timeline import Timeline
 from .inspecting import ATTRIBUTES, GAP, PAD, SLOTS, WIDE, Choice, Life, Survey, wrapped
-from .keeping import attribute_rows, slot_name, slot_rows
+from .keeping import attribute_rows, counted_by_kind, slot_name, slot_rows
 from .saying import sentence_of
 from .tables import grid_of, pages_of
 from .telling import NOTHING
@@ -108,7 +108,7 @@ class _Inspector:
         """A node in the list: what is written, what is said, and its state."""
         made, life = self._frame.nodes[node].made, self._survey.lives[node]
         count = len(made.saved)
-        kept = "nothing" if not count else f"{count} freed" if self._past(life.freed) else f"{count} kept"
+        kept = "nothing" if not count else f"{count} freed" if self._past(life.freed) else counted_by_kind(made)
         kept += " + ctx" if made.attributes else ""
         state: BoxState = "error" if self._past(life.failed) else "running" if node == chosen else "idle"
         room = int((_LIST - 16) // CHARACTER) - columns(f"→  · {kept}")

@@ -1,0 +1,103 @@
+"""What is kept in place of a tensor, told in the same words by every view: packed by a hook, or a checkpoint's slot."""
+
+from __future__ import annotations
+
+import pytest
+from trace_samples import leaf
+
+import workbench as torch
+from workbench.recording import record
+from workbench.utils.checkpoint import checkpoint
+from workbench.views import storyboard
+
+
+def captions(trace, view):
+    return [step.caption for step in storyboard(trace, view).steps]
+
+
+def program(t):
+    return (t.sin() * 2).exp()
+
+
+@pytest.fixture(scope="module")
+def checkpointed():
+    with record() as trace:
+        x = leaf(1.0, 2.0)
+        checkpoint(program, x, use_reentrant=False).sum().backward()
+    return trace
+
+
+@pytest.fixture(scope="module")
+def packed():
+    def half(t):
+        return t.to(torch.float16)
+
+    with record() as trace:
+        x = leaf(1.0, 2.0)
+        with torch.autograd.graph.saved_tensors_hooks(half, lambda t: t.to(torch.float64)):
+            y = x.exp() * x
+        y.sum().backward()
+    return trace
+
+
+@pytest.mark.parametrize("view", ["graph", "flow"])
+def test_a_checkpoint_keeps_slots_and_its_arguments_and_runs_again(checkpointed, view):
+    told = captions(checkpointed, view)
+    assert told[0].startswith("Checkpoint 1 keeps its arguments: x; sin(x) gives ")
+    assert told[0].endswith("; SinBackward0 joins the graph and keeps a slot for x for backward.")
+    assert told[1].endswith("; MulBackward0 joins the graph and keeps other for backward.")
+    assert told[2].endswith("; ExpBackward0 joins the graph and keeps a slot for result for backward.")
+    again = "; checkpoint 1 runs its part again; checkpoint 1 hands out what it computed again; it sends "
+    (first,) = [caption for caption in told if "runs its part again" in caption]
+    assert first.startswith("ExpBackward0 receives ") and again in first and first.count("runs its part") == 1
+    (last,) = [caption for caption in told if caption.startswith("SinBackward0 receives ")]
+    assert "; checkpoint 1 hands out what it computed again; it sends " in last
+
+
+def test_the_inspector_tells_slots_from_what_is_kept(checkpointed):
+    assert captions(checkpointed, "saved") == [
+        "SinBackward0 keeps a slot for self (x).",
+        "MulBackward0 keeps other.",
+        "ExpBackward0 keeps a slot for result (the result of exp).",
+        "SumBackward0 keeps nothing.",
+        "SumBackward0 runs.",
+        "ExpBackward0 runs; checkpoint 1 runs its part again; "
+        "checkpoint 1 hands out what it computed again; it frees that.",
+        "MulBackward0 runs and reads what it had saved; it frees that.",
+        "SinBackward0 runs; checkpoint 1 hands out what it computed again; it frees that.",
+    ]
+    boxes = storyboard(checkpointed, "saved").at(3).boxes
+    listed = [boxes[f"list.{n}"].alt.partition(": ")[2] for n in range(3)]
+    assert listed == ["1 slot: self (x)", "1 kept: other", "1 slot: result (the result of exp)"]
+
+
+def test_a_slot_on_a_node_says_that_it_will_be_computed_again(checkpointed):
+    (chip,) = [box for box in storyboard(checkpointed, "graph").at(3).boxes.values() if box.id == "n1.saved0"]
+    assert chip.lines == ("a slot, to be computed again",)
+    assert [detail.body for detail in chip.details] == [
+        "Not kept: a checkpoint will compute it again from its arguments."
+    ]
+
+
+def test_what_a_hook_packed_is_said_to_be_packed_by_it(packed):
+    joins = "ExpBackward0 joins the graph and keeps "
+    assert captions(packed, "graph")[0].endswith(f"; {joins}result packed by half for backward.")
+    assert captions(packed, "saved")[0] == "ExpBackward0 keeps result (the result of exp) packed by half."
+    assert captions(packed, "memory")[0].startswith(f"{joins}the result of exp packed by half: ")
+    assert storyboard(packed, "saved").at(1).boxes["list.1"].alt.partition(": ")[2].startswith("2 packed: ")
+
+
+def test_a_checkpoint_in_another_tells_each_run_once():
+    def outer(t):
+        return checkpoint(program, t * 2, use_reentrant=False).log()
+
+    with record() as trace:
+        x = leaf(0.5, 0.25)
+        checkpoint(outer, x, use_reentrant=False).sum().backward()
+    told = captions(trace, "graph")
+    assert "Checkpoint 2 keeps its arguments: a slot for " in told[1]
+    (run,) = [caption for caption in told if "checkpoint 1 runs its part again" in caption]
+    assert run.count("runs its part again") == 1 and "; inside of that, checkpoint 3 keeps its arguments; " in run
+    memory = captions(trace, "memory")
+    assert sum(each.startswith("Inside of that, checkpoint 3 keeps its arguments: ") for each in memory) == 1
+    assert not any(each.startswith("Checkpoint 3 runs") for each in memory)
