@@ -209,6 +209,31 @@ def test_a_large_graph_is_cut_to_what_matters():
     assert len(picture.storyboard.scene.boxes) < 30
 
 
+def test_of_a_large_graph_no_saved_tensor_is_shown_without_its_node():
+    class Keeps(torch.Function):
+        kept = None
+
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(Keeps.kept)
+            return x * 1
+
+        @staticmethod
+        def backward(ctx, grad):
+            return grad
+
+    def program():
+        y = Keeps.kept = leaf(2.0).exp()
+        far = leaf(1.0)
+        for _ in range(30):
+            far = Keeps.apply(far)
+        y.sum().backward()
+        (y + far).sum().backward()
+
+    picture = error_of(program).explain()
+    assert "more nodes are not shown" in str(picture) and "ExpBackward0 (failed here)" in str(picture)
+
+
 def _program(*lines):
     """What a fresh Python prints."""
     start = ["import sys, workbench as torch", "w = torch.ones(2, requires_grad=True)"]

@@ -133,3 +133,15 @@ def test_forward_over_reverse_is_one_step_for_each_operation():
         "Inside jvp (level 1) › grad (level 2): sin(x) gives [0. 0.8415]; SinBackward0 joins the graph of level 2 and "
         "keeps x for backward; the tangent of the result of sin is [1. 1.081], from that of x."
     )
+
+
+def test_what_else_a_variable_holds_may_be_called_like_a_tensors_level():
+    class Gauge:
+        def _level(self):
+            return 3
+
+    gauge = Gauge()
+    with warnings.catch_warnings(), record() as trace:
+        warnings.simplefilter("error")  # a listener that fails warns
+        grad(lambda x: (x * gauge._level()).sum())(samples.values(1.0, 2.0))
+    assert [node.name for node in of_kind(trace, "NodeCreated")] == ["MulBackward0", "SumBackward0"]

@@ -49,7 +49,8 @@ class Namer(Describer):
         What a named tensor stands for has that name too, if it has none of its own.
         """
         held = [pair for frame in islice(user_frames(), _FRAMES) for pair in variables(frame)]
-        named = [(name, thing) for name, thing in held if hasattr(type(thing), "_level") and name[0] != "_"]
+        named = [(name, thing) for name, thing in held if hasattr(type(thing), "_array") and name[0] != "_"]
+        named = [(name, tensor) for name, tensor in named if hasattr(tensor, "_level")]
         for name, tensor in named:
             self._names.setdefault(tag(tensor), name)
         for name, tensor in named:

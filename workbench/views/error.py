@@ -139,8 +139,8 @@ class _Story:
         nodes = [id for id in boxes if id in self.frame.nodes]
         if len(nodes) > _MOST:
             near = {id for id in self._matters() if id in boxes} or set(nodes[-1:])
+            ends = [{arrow.source, arrow.target} for arrow in arrows.values() if arrow.kind != "same"]
             for _ in range(_HOPS):
-                ends = [{arrow.source, arrow.target} for arrow in arrows.values()]
                 near |= {id for pair in ends if pair & near for id in pair}
             near |= {id for id, box in boxes.items() if box.holder in near}
             near -= {id for id, box in boxes.items() if box.kind in AROUND}
