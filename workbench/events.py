@@ -12,7 +12,7 @@ The engine writes `if listeners: emit((kind, ...))` with its live objects:
 | `("accumulated", task, node, variable)` | `variable.grad` is new |
 | `("captured", task, node, output_nr, grad)` | `grad()` took this gradient |
 | `("finished", task)` | the task is over |
-| `("wrote", tensor, name)` | the in-place operation `name` wrote into `tensor` |
+| `("wrote", tensor, name[, node])` | the in-place operation `name` wrote into `tensor`, and `node` recorded that |
 | `("shares", tensor, source)` | `tensor` was detached from `source`: the same memory, another history |
 | `("keeps", node, items)` | a checkpoint keeps (name, tensor, version) for backward, with `node` in no graph |
 | `("drops", node, name)` | it lets that one go; all, if name is None |

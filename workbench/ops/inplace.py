@@ -48,6 +48,7 @@ def write(t: Tensor, name: str, op: Callable[..., Tensor], *args: Any, **options
         check_write(t)
     if op not in (_fill_op, _zero) and not (op is _copy and args[0] is t):
         check_overlap(t, () if op is _fill_with else given, name)  # which has read its value before it writes
+    node = None
     if not tracked:
         r = op(_now(t), *args, **options)
         _fill(t, r, name)
@@ -60,7 +61,7 @@ def write(t: Tensor, name: str, op: Callable[..., Tensor], *args: Any, **options
             node.s_result, node.c_result, node.v_result = saved_as_result(t), storage, storage.version
         rebase(t, node, r._nr)
     if listeners:
-        emit(("wrote", t, name))
+        emit(("wrote", t, name, node))
     return t
 
 

@@ -97,8 +97,10 @@ class SavedFreed(Record):
 
     def apply(self, frame: Frame) -> None:
         """Its saved tensors are gone."""
-        frame.nodes[self.node].freed = True
-        frame.touch(self.node)
+        inner = frame.nodes[self.node].made.runs
+        for node in (self.node, *[inner] * (inner is not None)):
+            frame.nodes[node].freed = True
+            frame.touch(node)
 
     def sentence(self, frame: Frame) -> str:
         """That it is gone."""

@@ -18,6 +18,8 @@ class NodeCreated(Building):
 
     A found one says its `output_count`: not all outputs may be known.
 
+    One that stands for a write through a view `runs` the node that recorded it, in its stead; it was not found then.
+
     One that computes with tangents tells the level that is `pushing` them, or "dual". What was made inside
     `with scope("a"), scope("b"):` has the scope "a/b".
     """
@@ -36,6 +38,7 @@ class NodeCreated(Building):
     attributes: tuple[Attribute, ...] = ()
     scope: str | None = None
     output_count: int = 1
+    runs: str | None = None
 
     @property
     def quiet(self) -> bool:
@@ -55,9 +58,12 @@ class NodeCreated(Building):
         frame.touch(self.node)
         known = frame.tensors
         for saved in self.saved:
-            node.saved += (saved.value if saved.tensor is None else known[saved.tensor].value,)
+            given = saved.value is not None or saved.tensor is None
+            node.saved += (saved.value if given else known[saved.tensor].value,)
             if saved.tensor is not None:
                 frame.hold(self.node, saved.tensor)
+        if self.runs is not None:
+            frame.nodes[self.runs].run_by = self.node
         waiting = {index: edge for index, edge in enumerate(self.edges) if edge.target is not None}
         for position, arg in enumerate(self.args):
             if arg.tensor is None:
@@ -167,7 +173,7 @@ class TensorShown(Building):
 
 @dataclass(frozen=True, slots=True)
 class TensorWritten(Building):
-    """An in-place operation wrote into a tensor."""
+    """An in-place operation wrote into a tensor; through a view, its base may come from another node: `slices`."""
 
     tensor: str
     name: str
@@ -176,6 +182,7 @@ class TensorWritten(Building):
     node: str | None
     output_nr: int
     source: SourceLine | None = None
+    slices: str | None = None
 
     def apply(self, frame: Frame) -> None:
         """The tensor has a new value and version, and may have come from another node by that.
@@ -191,11 +198,14 @@ class TensorWritten(Building):
             tensor.node, tensor.output_nr, tensor.requires_grad = self.node, self.output_nr, True
             frame.nodes[self.node].outputs[self.output_nr] = (self.tensor, self.value)
         frame.touch_tensor(self.tensor)
-        frame.focus = self.tensor
+        frame.focus = self.slices or self.tensor
 
     def sentence(self, frame: Frame) -> str:
         """What it is now, and which nodes had saved what it was."""
         what = frame.called(self.tensor)
         written = f"{self.name} writes into {what}: now {said(self.value)}, version {self.version}"
         late = series([frame.called(node) for node in frame.stale_holders(self.tensor)])
-        return f"{written}; but {late} had saved it before that" if late else written
+        written += f"; but {late} had saved it before that" if late else ""
+        if self.slices is not None:
+            written += f"; {frame.output(self.slices, 0)} now comes from {frame.called(self.slices)}"
+        return written

@@ -77,8 +77,9 @@ class Packing:
 
 @dataclass(frozen=True, slots=True)
 class Saved:
-    """A tensor kept for backward; its value is given only where it is no tensor the trace knows.
+    """A tensor kept for backward.
 
+    Its value is given only where it is no tensor the trace knows, or one that has it only by the write to come.
     What a hook `packed` has the value of what the hook returned, None where that is no tensor.
     """
 

@@ -126,6 +126,7 @@ class Frame:
             node
             for node in holders
             if not self.nodes[node].freed
+            and self.nodes[node].run_by is None
             and any(self.stale(node, index) for index in range(len(self.nodes[node].made.saved)))
         ]
 

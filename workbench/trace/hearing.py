@@ -11,11 +11,11 @@ import numpy as np
 from ..events import listeners, next_tag, tag
 from .asking import maker_of, scope_of, version_of
 from .caller import line_of, user_frame, variables
-from .guests import Host
 from .values import LIMIT
+from .writing import Scribe
 
 
-class Hearer(Host):
+class Hearer(Scribe):
     """Hears the engine's events, and adds a raw tuple for each to what it has put down."""
 
     def __init__(self, limit: int = LIMIT) -> None:
@@ -147,20 +147,23 @@ class Hearer(Host):
         if task is not None:
             self.forget(task)
 
-    def _wrote(self, tensor: Any, name: str) -> None:
+    def _wrote(self, tensor: Any, name: str, node: Any = None) -> None:
+        if node is not None:
+            self._correct(tensor, node)
         found: dict[int, tuple[Any, ...]] = {}
         if tag(tensor) not in self._tensors:
             if self._base(tensor) is None and not self._is_known(tensor._tag) and not self._sharing(tensor):
                 return  # no part of the graph yet
             self._describe(tensor, found)
+        line = line_of(user_frame())
+        slices = self._put_slices(tensor, found, line)
         self._describe_others(tensor, found)
         if found:
             self._raw.append(("found", tuple(found.values())))
         maker = maker_of(tensor)
         serial = tag(maker) if maker is not None and tag(maker) in self._nodes else None
         now = self._copy(tensor)
-        line = line_of(user_frame())
-        self._raw.append(("wrote", tensor._tag, name, version_of(tensor), now, serial, tensor.output_nr, line))
+        self._raw.append(("wrote", tensor._tag, name, version_of(tensor), now, serial, tensor.output_nr, line, slices))
 
     def _failed(self, task: Any, node: Any, error: BaseException) -> None:
         if hasattr(node, "variable") and self._is_after(task, node):

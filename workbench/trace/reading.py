@@ -42,6 +42,11 @@ class Reader(InsideReader):
         self._records += [self.record(each) for each in raw[len(self._records) :]]
         return self._records
 
+    @property
+    def read_already(self) -> int:
+        """How many tuples it has read."""
+        return len(self._records)
+
     def record(self, raw: tuple[Any, ...]) -> Record:
         """The record of one tuple, those before it having been read."""
         kind, *rest = raw
@@ -63,6 +68,7 @@ class Reader(InsideReader):
         attributes: tuple[Any, ...] = (),
         scope: str | None = None,
         outputs: int = 1,
+        runs: int | None = None,
     ) -> NodeCreated | TensorsFound:
         if found and node in self._ids:  # an earlier chapter has told of it
             return self._found(tensors)
@@ -87,6 +93,7 @@ class Reader(InsideReader):
             ),
             scope=scope,
             output_count=outputs,
+            runs=self._place(runs),
         )
 
     def _saved(self, slot: str, own: int | None, copy: Any, at: int, packed: tuple[Any, ...] | None = None) -> Saved:
@@ -142,10 +149,11 @@ class Reader(InsideReader):
         return BackwardFinished(self._ids[task])
 
     def _wrote(
-        self, tensor: int, name: str, version: int, copy: Any, node: int | None, output_nr: int, line: Any
+        self, tensor: int, name: str, version: int, copy: Any, node: int | None, nr: int, line: Any, slices: int | None
     ) -> TensorWritten:
-        self._last.pop(self._ids[tensor], None)
-        return TensorWritten(self._ids[tensor], name, version, read(copy), self._place(node), output_nr, source(line))
+        id, maker = self._ids[tensor], self._place(node)
+        self._last.pop(id, None)
+        return TensorWritten(id, name, version, read(copy), maker, nr, source(line), self._place(slices))
 
     def _failed(self, task: int | None, node: int | None, error: str, message: str) -> Failed:
         return Failed(None if task is None else self._id(task, "b"), self._place(node), error, message)

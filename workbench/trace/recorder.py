@@ -74,6 +74,10 @@ class Recorder(Hearer):
         """How many records there were so far."""
         return self._gone + len(self._raw) - bool(self._gone)  # the first then tells of those that are gone
 
+    def _changed(self, at: int) -> None:
+        if self._reader.read_already > at:
+            self._reader = Reader(self._names)
+
     def id_of(self, serial: int) -> str | None:
         """The id by which the records speak of a node or a tensor, if they do."""
         self.records()

@@ -24,6 +24,8 @@ _PLACES = {  # what of a frame the ids in a field are of, by its name
     "outputs": ("tensors",),
     "level": ("levels",),
     "node": ("nodes", "tensors"),
+    "runs": ("nodes",),
+    "slices": ("nodes",),
     "target": ("nodes", "tensors"),
     "targets": ("nodes", "tensors"),
 }

@@ -37,7 +37,8 @@ def chip(say: Sayings, frame: Frame, id: str, index: int) -> Box:
     state, note = "idle", f"Kept at version {saved.version} for the backward of {node.made.name}."
     if node.freed:
         state, lines = "freed", (value.kind,)
-        note = f"Freed when {node.made.name} had run: backward(retain_graph=True) would have kept it."
+        ran = node.made.name if node.run_by is None else frame.called(node.run_by)
+        note = f"Freed when {ran} had run: backward(retain_graph=True) would have kept it."
     elif frame.stale(id, index):
         state, lines = "error", (*lines, "written since it was saved")
         now = frame.tensors[saved.tensor].version

@@ -65,7 +65,7 @@ class Histories:
         self.memories: dict[str, Memory] = {}
         self._frame = Frame()
         self._open: Moment | None = None
-        self._freed: set[str] = set()
+        self._late: list[NodeCreated] = []  # what they save they have only by a write that is still to come
         for event in events:
             event.apply(self._frame)
             self._open = None
@@ -73,6 +73,7 @@ class Histories:
                 self._saves(event)
             elif isinstance(event, TensorWritten):
                 self._writes(event)
+                self._save_late(event)
             elif isinstance(event, NodeStarted) and event.node in self._frame.nodes:
                 self._reads(event.node)
             elif isinstance(event, Failed) and event.node in self._frame.nodes:
@@ -80,7 +81,7 @@ class Histories:
 
     def unwritable(self) -> str:
         """Of nodes that keep only what nobody else can write: that they do; else nothing."""
-        kept = [node.made for node in self._frame.nodes.values() if node.made.saved]
+        kept = [node.made for node in self._frame.nodes.values() if node.made.saved and node.run_by is None]
         if not kept:
             return ""
         packed = all(saved.packed for made in kept for saved in made.saved)
@@ -127,9 +128,27 @@ class Histories:
         return found
 
     def _saves(self, made: NodeCreated) -> None:
-        for owner, (tensor, version, _) in self._saved(made.node).items():
-            said = f"{made.name} saves {self._name(owner)} at version {version}"
-            self._put(tensor, Mark("save", version, 0, made.name, said), "forward", made.source)
+        if made.runs is not None:  # the one that it runs has saved it
+            return
+        saved = self._saved(made.node)
+        late = {owner for owner, (_, version, _) in saved.items() if self._frame.tensors[owner].version < version}
+        self._late += [made] * bool(late)
+        for owner in [owner for owner in saved if owner not in late]:
+            self._save(made, owner)
+
+    def _save(self, made: NodeCreated, owner: str) -> None:
+        tensor, version, _ = self._saved(made.node)[owner]
+        said = f"{made.name} saves {self._name(owner)} at version {version}"
+        self._put(tensor, Mark("save", version, 0, made.name, said), "forward", made.source)
+
+    def _save_late(self, event: TensorWritten) -> None:
+        """What was saved is there now."""
+        owner = self._frame.sharing(event.tensor)[0]
+        for made in [made for made in self._late if owner in self._saved(made.node)]:
+            if event.version >= self._saved(made.node)[owner][1]:
+                self._open = None
+                self._save(made, owner)
+                self._late.remove(made)
 
     def _writes(self, event: TensorWritten) -> None:
         frame = self._frame
@@ -143,23 +162,32 @@ class Histories:
         phase: Phase = "forward" if frame.working is None else "backward"
         self._put(event.tensor, mark, phase, event.source)
 
+    def _who(self, node: str) -> tuple[str, str]:
+        """By which name a node has saved what it has, and how it is called where it runs."""
+        made = self._frame.nodes[node].made
+        if made.runs is None:
+            return made.name, made.name
+        name = self._frame.called(made.runs)
+        return name, f"{name}, which {made.name} runs,"
+
     def _reads(self, node: str) -> None:
-        state = self._frame.nodes[node]
+        state, (who, called) = self._frame.nodes[node], self._who(node)
         if state.freed:
             return
         for owner, (tensor, version, index) in self._saved(node).items():
             if not self._frame.stale(node, index):  # of one that is out of date it is not known yet whether it is read
-                said = f"{state.made.name} reads {self._name(owner)}, saved at version {version}: nothing has changed"
-                self._put(tensor, Mark("read", version, 0, state.made.name, said), "backward", self._frame.cursor)
+                said = f"{called} reads {self._name(owner)}, saved at version {version}: nothing has changed"
+                self._put(tensor, Mark("read", version, 0, who, said), "backward", self._frame.cursor)
 
     def _fails(self, node: str) -> None:
-        name = self._frame.nodes[node].made.name
+        name, called = self._who(node)
         for owner, (tensor, version, index) in self._saved(node).items():
             if self._frame.nodes[node].freed or not self._frame.stale(node, index):
                 continue
-            writes = [mark for mark in self.memories[owner].marks if mark.kind == "write" and mark.version > version]
+            marks = self.memories[owner].marks if owner in self.memories else ()
+            writes = [mark for mark in marks if mark.kind == "write" and mark.version > version]
             cause = min(writes, key=lambda mark: mark.version, default=None)
-            said = f"{name} wants {self._name(owner)} as it was at version {version}"
+            said = f"{called} wants {self._name(owner)} as it was at version {version}"
             if cause is None:  # nobody heard it
                 said += f", but it is at version {self._frame.tensors[owner].version}: backward is refused"
             else:

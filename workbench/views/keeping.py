@@ -64,8 +64,9 @@ def slot_rows(frame: Frame, node: str, n: int, wide: int = COLUMNS) -> list[str]
         rows.append(f"saved by {line}")
     if saved.tensor is not None:
         now = frame.tensors[saved.tensor].version
-        same = f"at version {saved.version} when saved and now"
-        rows.append(same if now == saved.version else f"at version {saved.version} when saved, at version {now} now")
+        since = " and now" if now == saved.version else f", at version {now} now"
+        since = ", which the write to come makes it" if now < saved.version else since
+        rows.append(f"at version {saved.version} when saved{since}")
     elif saved.packed is None:
         rows.append("a number or a copy that nobody else can write")
     if is_slot(saved):

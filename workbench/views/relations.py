@@ -27,7 +27,7 @@ class Relations:
                 made |= {seen.id: seen.node for seen in event.tensors if seen.node is not None}
                 count += sum(seen.base is not None for seen in event.tensors)
             if isinstance(event, NodeCreated):
-                kept = [saved.tensor for saved in event.saved if saved.tensor is not None]
+                kept = [saved.tensor for saved in event.saved if saved.tensor is not None and saved.value is None]
                 count += sum(made.get(tensor) != event.node for tensor in kept)
         self._all, self.are_drawn = count <= FEW, count <= _MANY
 
@@ -39,7 +39,9 @@ class Relations:
         drawn = self._all or frame.focus == id
         lines = []
         for index, saved in enumerate(node.made.saved):
-            if saved.tensor is not None and (home := self._home(frame, saved.tensor)) not in (None, id):
+            if saved.tensor is None or saved.version > frame.tensors[saved.tensor].version:
+                continue  # it becomes its own output by the write that comes next
+            if (home := self._home(frame, saved.tensor)) not in (None, id):
                 state = "idle" if drawn and not node.freed else "future"
                 note = f"what {node.made.name} saved is {frame.called(saved.tensor)} itself"
                 lines.append(Arrow(f"{id}.saved{index}.same", home, f"{id}.saved{index}", "same", "", state, alt=note))

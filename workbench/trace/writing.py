@@ -1,0 +1,63 @@
+"""What a write in place changes of what was put down before: whose result its node has saved, and whose history."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..events import tag
+from .asking import maker_of, scope_of, version_of
+from .guests import Host
+
+_GIVEN, _SEEN, _SAVED = 6, 7, 8  # of a raw "created": its arguments, tensors and what is saved
+
+
+class Scribe(Host):
+    """Corrects a node that computed with a copy of what it writes, and tells of the one that a view's base gets."""
+
+    def _correct(self, written: Any, node: Any) -> None:
+        """Of the node that recorded a write: its result is what is written, which it was given as it was before."""
+        serial = tag(node)
+        places = range(len(self._raw) - 1, -1, -1) if serial in self._nodes and not self._repeating else ()
+        at = next((i for i in places if self._raw[i][0] == "created" and self._raw[i][1] == serial), None)
+        if at is None:
+            return
+        created = list(self._raw[at])
+        if tag(written) not in self._tensors and (given := [arg[0] for arg in created[_GIVEN] if type(arg) is tuple]):
+            now: dict[int, tuple[Any, ...]] = {}
+            self._describe(written, now)
+            was = next((seen for seen in created[_SEEN] if seen[0] == given[0]), None)
+            if was is not None:
+                version = version_of(written) - 1
+                before = (written._tag, was[1], version, *was[3:6], *now.pop(written._tag)[6:])
+                created[_SEEN] = (*now.values(), before, *created[_SEEN])
+        if getattr(node, "keeps_result", False) and written._tag in self._tensors:
+            own = {each[0]: each for each in self._saved_of(node, written, {}) if each[1] == written._tag}
+            created[_SAVED] = tuple([own.get(each[0], each) for each in created[_SAVED]])
+        self._raw[at] = tuple(created)
+        self._changed(at)
+
+    def _changed(self, at: int) -> None:
+        """This one is no longer what it was."""
+
+    def _saved_of(self, node: Any, written: Any, found: dict[int, Any]) -> list[tuple[Any, ...]]:
+        """What a node has saved; of what is written the values too, as these are told only after it."""
+        saved = self._saved(node, [written], found)
+        return [
+            (name, own, self._copy(written), *more) if own == written._tag else (name, own, copy, *more)
+            for name, own, copy, *more in saved
+        ]
+
+    def _put_slices(self, written: Any, found: dict[int, Any], line: tuple[str, int] | None) -> int | None:
+        """Put down the node that a write through a view has given its base; its number, if it is new."""
+        base = None if written._meta is None else written._meta.base
+        slices = None if base is None or not self._is_known(tag(base)) else maker_of(base)
+        inner = getattr(slices, "fn", None)
+        if not hasattr(inner, "saved_items") or tag(slices) in self._nodes:
+            return None
+        self._nodes.add(slices._tag)
+        edges = self._edges(slices, found)
+        saved = tuple(self._saved_of(slices, written, found))
+        runs = inner._tag if tag(inner) in self._nodes else None
+        told = ("created", slices._tag, slices.name(), type(slices), True, edges, (), tuple(found.values()), saved)
+        self._raw.append((*told, line, None, (), scope_of(slices), slices.outputs, runs))
+        return slices._tag
