@@ -27,9 +27,9 @@ class Picture:
     def save(self, path: str | PathLike[str], step: int | None = None, theme: str | Theme | None = None) -> None:
         """Write a file by its suffix: a page, film, still picture, graph in text, or data.
 
-        .html, .gif and .mp4 play; .svg, .png, .pdf, .dot and .mmd (Mermaid) show one step, that where a player opens
-        unless `step` says (counted from 0: what a player calls "5 / 7" is step 4); .json is data. `theme` is light,
-        dark, projector or print.
+        .html, .gif and .mp4 play; .svg, .png, .pdf, .dot and .mmd (Mermaid) show one step, where the graph is complete
+        and before backward frees any of it unless `step` says (counted from 0: what a player calls "5 / 7" is step 4);
+        .json is data. `theme` is light, dark, projector or print.
         """
         save(self.storyboard, path, step, theme)
 
@@ -38,7 +38,7 @@ class Picture:
         return to_html(self.storyboard, theme)
 
     def to_svg(self, k: int | None = None, theme: str | Theme = "light") -> str:
-        """The picture after step k (None: where a player opens) as a standalone SVG document."""
+        """The picture after step k (None: its own choice, as `save` makes it) as a standalone SVG document."""
         return to_svg(self.storyboard, k, theme)
 
     def __repr__(self) -> str:

@@ -39,7 +39,7 @@ def save(
 ) -> None:
     """Write the storyboard's face that the suffix names; the file is there in full or not at all.
 
-    A still picture shows what is there after `step`, counted from 0 (None: where a player opens). Without a theme a
+    A still picture shows what is there after `step`, counted from 0 (None: the storyboard's choice). Without a theme a
     page is light or dark as its reader likes, and everything else light.
     """
     path = Path(path)

@@ -18,7 +18,8 @@ class Storyboard:
     """What every face draws and the player plays: `scene` before anything, then what each step changes.
 
     Without steps it is a still picture of `scene`. It is laid out once, on first use, so neither may change.
-    It opens at the step `start`, counted from 0; of itself at the last before the first backward.
+    It opens at the step `start`, counted from 0; of itself at the last before the first backward. What cannot play
+    shows the step `still`; of itself the same.
     `insides` has what a box opens to in the player, by the box's id: there or in a picture that another opens to.
     """
 
@@ -29,9 +30,10 @@ class Storyboard:
         title: str = "",
         insides: Mapping[str, Storyboard] | None = None,
         start: int | None = None,
+        still: int | None = None,
     ) -> None:
         self.scene, self.steps, self.insides = scene, list(steps), dict(insides or {})
-        self._start = start
+        self._start, self._still = start, still
         self.title = clean(title or scene.title)
         standing = {id for id, box in scene.boxes.items() if box.holder is None and box.kind not in AROUND}
         for box in scene.boxes.values():
@@ -58,15 +60,20 @@ class Storyboard:
             return max(0, phases.index("backward") - 1)
         return len(phases) - 1
 
+    @property
+    def still(self) -> int:
+        """The step a picture that cannot play shows: as told, or the one a player opens at."""
+        return self.start if self._still is None else self._still
+
     @cached_property
     def layout(self) -> Layout:
         """Where everything stands, with room for the largest text of every step."""
         return laid_out(self.scene, *largest(self.scene, self.steps))
 
     def at(self, k: int | None = None) -> Scene:
-        """The scene after steps 0 to k; -1 is before anything, None is where a player opens."""
+        """The scene after steps 0 to k; -1 is before anything, None is what a still picture shows."""
         if k is None:
-            k = self.start
+            k = self.still
         if not -1 <= k < len(self.steps):
             raise IndexError(f"There is no step {k}; this storyboard has {len(self.steps)}, counted from 0.")
         scene = Scene(self.title, dict(self.scene.boxes), dict(self.scene.arrows))

@@ -17,9 +17,9 @@ _RIGHTWARD = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]+")
 
 
 def to_svg(storyboard: Storyboard, k: int | None = None, theme: str | Theme = "light") -> str:
-    """The picture after step k (None: where a player opens) as a standalone SVG document."""
+    """The picture after step k (None: its own choice) as a standalone SVG document."""
     theme, layout = theme_named(theme), storyboard.layout
-    k = storyboard.start if k is None else k
+    k = storyboard.still if k is None else k
     groups = drawn(storyboard, k)
     title = storyboard.title or "Graph"
     caption = [clean(storyboard.steps[k].caption)] if k >= 0 else []

@@ -17,7 +17,7 @@ _FIRST, _LAST = 16, 6  # steps told when there are too many to tell all
 
 
 def to_text(storyboard: Storyboard) -> str:
-    """The title, the graph from its outputs to its leaves where a player opens, and what every step does."""
+    """The title, the graph from its outputs to its leaves as a still picture shows it, and what every step does."""
     lines = [storyboard.title] if storyboard.title else []
     lines += _opening_lines(storyboard)
     if len(storyboard.steps) > 1:
@@ -32,9 +32,9 @@ def to_sentence(storyboard: Storyboard) -> str:
 
 
 def _opening_lines(storyboard: Storyboard) -> list[str]:
-    """The graph where a player opens; of one that stays empty, why."""
+    """The graph as a still picture shows it; of one that stays empty, why."""
     if not storyboard.scene.boxes and storyboard.steps:
-        return [clean(storyboard.steps[storyboard.start].caption)]
+        return [clean(storyboard.steps[storyboard.still].caption)]
     return graph_lines(storyboard.at())
 
 
@@ -125,7 +125,7 @@ def _step_lines(storyboard: Storyboard) -> list[str]:
     steps = storyboard.steps
     backward = sum(step.phase == "backward" for step in steps)
     phases = f", {len(steps) - backward} forward and {backward} backward" if backward else ""
-    lines = [f"{len(steps)} steps{phases}; the graph is shown after step {storyboard.start + 1}:"]
+    lines = [f"{len(steps)} steps{phases}; the graph is shown after step {storyboard.still + 1}:"]
     room = len(str(len(steps)))
     told = [f"{n:>{room}}. {cut(clean(step.caption), _LONGEST_CAPTION)}" for n, step in enumerate(steps, 1)]
     if len(told) > _FIRST + _LAST + 1:

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 from ..scene.model import Arrow, Box, Scene, Step, changed
 from ..scene.storyboard import Storyboard
-from ..trace.backward import NodeStarted
+from ..trace.backward import BackwardFinished, BackwardStarted, Failed, NodeStarted
 from ..trace.building import NodeCreated
 from ..trace.facts import Record
 from ..trace.frame import Frame
@@ -56,7 +56,29 @@ def tell(trace: Timeline, view: View) -> Storyboard:
         step.cursor = cursor_of(frame)
         step.focus = view.focus(frame)
         steps.append(step)
-    return Storyboard(Scene(view.title, boxes, arrows), steps or [Step(NOTHING)], view.title)
+    return Storyboard(Scene(view.title, boxes, arrows), steps or [Step(NOTHING)], view.title, still=complete(trace))
+
+
+def complete(trace: Timeline) -> int | None:
+    """The stop where all of the graph is there, of a trace in which a backward added to it; else None.
+
+    It is the last one where something joins the graph, or where the backward that it joins in is over.
+    """
+    recording = {event.task for event in trace.events if isinstance(event, BackwardStarted) and event.create_graph}
+    going: list[str] = []
+    last = adding = None
+    begin, added = 0, False
+    for stop, end in enumerate(trace.steps if recording else ()):
+        part, begin = trace.events[begin:end], end
+        for event in part:
+            if isinstance(event, BackwardStarted):
+                going.append(event.task)
+            elif isinstance(event, NodeCreated) and (not going or going[-1] in recording):
+                last, adding, added = stop, going[-1] if going else None, added or bool(going)
+            elif isinstance(event, BackwardFinished | Failed) and event.task in going:
+                going.remove(event.task)
+                last = stop if event.task == adding else last
+    return last if added else None
 
 
 def cursor_of(frame: Frame) -> dict[str, Any] | None:

@@ -19,7 +19,7 @@ from .cut import Cut, Drawn
 from .graph import Graph
 from .grouping import MOST, Group, grouped
 from .lanes import Lanes
-from .telling import NOTHING, caption_of, cursor_of, differences, tell
+from .telling import NOTHING, caption_of, complete, cursor_of, differences, tell
 from .where import ends_of, place_of, reached_by
 
 LARGE = 150  # nodes: a graph of more is told closed
@@ -52,7 +52,7 @@ def tell_grouped(trace: Timeline, view: Graph, opened: Collection[str] | str | N
         tellers.append(_Teller(Cut(view, drawn, links, path, group), title, group))
     _tell(trace, tellers, view, drawn, links)
     insides = {teller.group: teller.storyboard() for teller in tellers[1:] if teller.steps}
-    return tellers[0].storyboard(insides)
+    return tellers[0].storyboard(insides, complete(trace))
 
 
 def _opened(groups: Sequence[Group], names: Iterable[str]) -> set[str]:
@@ -139,10 +139,11 @@ class _Teller:
         self.steps.append(step)
         return step
 
-    def storyboard(self, insides: dict[str, Storyboard] | None = None) -> Storyboard:
-        """All that was told."""
+    def storyboard(self, insides: dict[str, Storyboard] | None = None, stop: int | None = None) -> Storyboard:
+        """All that was told; still, it shows the step that the stop is part of."""
         scene = Scene(self.title, self._boxes, self._arrows)
-        return Storyboard(scene, self.steps or [Step(NOTHING)], self.title, insides or {})
+        still = None if stop is None else next(at for at, (_, last) in enumerate(self.runs) if last >= stop)
+        return Storyboard(scene, self.steps or [Step(NOTHING)], self.title, insides or {}, still=still)
 
 
 def _tell(trace: Timeline, tellers: Sequence[_Teller], view: Graph, drawn: Drawn, links: Links) -> None:
