@@ -10,10 +10,11 @@ from ..scene.model import Box, BoxState, Detail, Scene, Step, changed
 from ..scene.storyboard import Storyboard
 from ..trace.frame import Frame
 from ..trace.timeline import Timeline
+from ..trace.values import Value
 from .inspecting import ATTRIBUTES, GAP, PAD, SLOTS, WIDE, Choice, Life, Survey, wrapped
 from .keeping import attribute_rows, counted_by_kind, slot_name, slot_rows
 from .saying import sentence_of
-from .tables import grid_of, pages_of
+from .tables import exact, grid_of, pages_of
 from .telling import NOTHING
 
 _LIST, _ROW = 250, 20  # px of the list of nodes, and the height of its lines
@@ -40,6 +41,7 @@ class _Inspector:
         self._frame = Frame()
         self._there = 0  # nodes
         self._first = 0  # of those that are listed
+        self._numbers: dict[tuple[str, int, int], tuple[Detail, ...]] = {}
         self._now: dict[str, Box] = {}
         self.union: dict[str, Box] = {}
         self.steps: list[Step] = []
@@ -174,5 +176,13 @@ class _Inspector:
             for j, (text, shade) in enumerate(row.cells):
                 where = (left + label + j * (cell + GAP), high, float(cell), float(_HIGH))
                 said = f"{row.label} column {j}: {text}"
-                boxes.append(Box(f"slot{n}.{i}.{j}", "cell", text, place=where, shade=shade, alt=said))
+                whole = self._whole(name, value, row.begin + j)
+                boxes.append(Box(f"slot{n}.{i}.{j}", "cell", text, place=where, shade=shade, alt=said, details=whole))
         return boxes
+
+    def _whole(self, name: str, value: Value, n: int) -> tuple[Detail, ...]:
+        """The n-th of a tensor's numbers, as a click on it shows it; made once, as most are drawn at many steps."""
+        key = (name, id(value), n)  # the trace keeps the value
+        if key not in self._numbers:
+            self._numbers[key] = (Detail(name, "text", exact(value, n)),)
+        return self._numbers[key]

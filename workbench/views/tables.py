@@ -5,19 +5,23 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+import numpy as np
+
 from ..trace.values import Value, number
 from .matrix import shade_of
 
 ROWS, COLUMNS = 6, 8  # of a heat map
 _PAGE = 20  # rows of a table's page
+_SHORTER = {"float32": np.float32, "float16": np.float16}  # need fewer digits than Python's own numbers
 
 
 @dataclass(slots=True)
 class Row:
-    """A row of an array: where it lies, and its numbers with their shades."""
+    """A row of an array: where it lies, its numbers with their shades, and the place of the first among all."""
 
     label: str
     cells: list[tuple[str, int]]
+    begin: int = 0
 
 
 def grid_of(value: Value, wide: int = COLUMNS) -> list[Row]:
@@ -27,13 +31,23 @@ def grid_of(value: Value, wide: int = COLUMNS) -> list[Row]:
     """
     largest = max((abs(each) for each in value.values or () if math.isfinite(each)), default=0.0)
     rows = _rows(value, wide)
+    length = wide if len(value.shape) < 2 else value.shape[-1]
     found = [
-        Row(label, [(number(each), shade_of(float(each), largest)) for each in line[:wide]])
-        for label, line in rows[:ROWS]
+        Row(label, [(number(each), shade_of(float(each), largest)) for each in line[:wide]], n * length)
+        for n, (label, line) in enumerate(rows[:ROWS])
     ]
     if len(rows) > ROWS:
         found[-1] = Row(f"… +{len(rows) - ROWS + 1}", [])
     return found
+
+
+def exact(value: Value, n: int) -> str:
+    """The n-th of an array's numbers with all its digits, and its index: `[0, 3] = -0.7004985`."""
+    assert value.values is not None
+    each = value.values[n]
+    said = str(_SHORTER[value.dtype](each)) if value.dtype in _SHORTER else repr(each)
+    index = [str(int(position)) for position in np.unravel_index(n, value.shape)]
+    return f"[{', '.join(index)}] = {said}" if index else said
 
 
 def pages_of(value: Value) -> list[tuple[str, str]]:
@@ -62,7 +76,8 @@ def summary_of(value: Value) -> str:
     finite = value.min is not None and value.max is not None and value.mean is not None
     span = f"from {number(value.min)} to {number(value.max)}, mean {number(value.mean)}" if finite else "none is finite"
     bad = f", {value.trouble}" if value.trouble else ""
-    return f"{size:,} values, of which only a summary was recorded: {span}, norm {number(value.norm)}{bad}"
+    known = f"{span}, norm {number(value.norm)}{bad}"
+    return f"{size:,} values, of which only a summary was recorded: {known}; record(limit={size}) records them all"
 
 
 def _rows(value: Value, wide: int = COLUMNS) -> list[tuple[str, tuple[float, ...]]]:
