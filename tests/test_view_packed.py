@@ -50,6 +50,7 @@ def test_a_checkpoint_keeps_slots_and_its_arguments_and_runs_again(checkpointed,
     again = "; checkpoint 1 runs its part again; checkpoint 1 hands out what it computed again; it sends "
     (first,) = [caption for caption in told if "runs its part again" in caption]
     assert first.startswith("ExpBackward0 receives ") and again in first and first.count("runs its part") == 1
+    assert first.endswith("; its slot is freed.")
     (last,) = [caption for caption in told if caption.startswith("SinBackward0 receives ")]
     assert "; checkpoint 1 hands out what it computed again; it sends " in last
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from .facts import Phase, Record, Root, SourceLine
 from .frame import Frame
+from .keeping import is_slot
 from .states import EdgeState
 from .values import Value, said, series
 
@@ -103,7 +104,10 @@ class SavedFreed(Record):
             frame.touch(node)
 
     def sentence(self, frame: Frame) -> str:
-        """That it is gone."""
+        """That it is gone, or the slots that a checkpoint had left in its place."""
+        saved = frame.nodes[self.node].made.saved
+        if saved and all(map(is_slot, saved)):
+            return f"its slot{'s are' if len(saved) > 1 else ' is'} freed"
         return "what it had saved is freed"
 
 
