@@ -213,6 +213,22 @@ def test_what_is_run_by_another_node_is_freed_with_it():
     assert x.grad.tolist() == [1, 2, 2]
 
 
+@pytest.mark.parametrize("end", ["", "v.grad_fn", "del v", "v.mul_(3)", "w = v * v; (w * y[0]).sum().backward()"])
+@pytest.mark.parametrize("write", ["v.exp_()", "v.sigmoid_()", "v.mul_(v)"])
+def test_whose_output_a_view_is_said_to_be(write, end):
+    """Its own history is named, as long as the view still has the one that the write gave it."""
+
+    def program(torch: Any) -> Any:
+        x = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
+        y = x * 2
+        names = {"y": y, "v": y[:2]}
+        exec(f"{write}\ny.mul_(2)\n{end}", names)
+        del y
+        names.pop("y").sum().backward()
+
+    compare(program)
+
+
 @pytest.mark.parametrize("program", [through_a_view, inplace_module])
 def test_a_file_tells_the_same(program, tmp_path):
     trace, _ = heard(program)

@@ -16,7 +16,7 @@ from .levels import Lifted, lift
 from .node import Node, accumulator
 from .state import local
 from .tensor import Storage, Tensor, meta_of, storage_of, wrap
-from .views import history_of_result
+from .views import history_of_result, own_fn
 
 
 class _Freed:
@@ -31,16 +31,13 @@ FREED = _Freed()
 
 def stale(node: Node, saved: Tensor | np.ndarray, storage: Storage, expected: int, output: int = 0) -> RuntimeError:
     """The error of a saved tensor that was written after it was saved."""
-    if isinstance(saved, Tensor):
-        fn, nr, array = saved.grad_fn, output, saved._array
-    else:
-        fn, nr, array = node, output, getattr(saved, "_array", saved)
+    fn, array = saved.grad_fn if isinstance(saved, Tensor) else own_fn(node, expected), getattr(saved, "_array", saved)
     name = "" if fn is None else re.sub(r"Backward0?(\d*)$", r"\1", fn.name())  # RsubBackward1 is spoken of as Rsub1
     return RuntimeError(
         errors.MODIFIED_IN_PLACE.format(
             kind=wrap(array).dtype.type_name,
             shape=list(array.shape),
-            origin="" if fn is None else f", which is output {nr} of {name},",
+            origin="" if fn is None else f", which is output {output} of {name},",
             version=storage.version,
             expected=expected,
             hint=errors.HINT_ANOMALY if state.anomaly else errors.HINT_ENABLE_ANOMALY,

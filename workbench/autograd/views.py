@@ -83,16 +83,15 @@ def check_distinct(shape: tuple[int, ...], strides: tuple[int, ...]) -> None:
 class CopySlices(Node):
     """A write through a view, as its base sees it: the written part goes through the write's node, the rest past it."""
 
-    __slots__ = ("fn", "geometry", "layout", "parents", "__weakref__")
+    __slots__ = ("fn", "view", "geometry", "layout", "parents", "__weakref__")
 
     arity = -1
     __call__ = run_by_hand
 
-    def __init__(self, base: Tensor, fn: Node, geometry: Geometry) -> None:
-        self.seq, self.extra = next(sequence), None
-        self.fn, self.geometry, self.layout = fn, geometry, layout_of(base._array)
-        before = (edge_of(base), base._nr) if base.requires_grad else (None, 0)
-        self.parents = (before, *fn.edges()[1:])
+    def __init__(self, base: Tensor, fn: Node, view: Tensor) -> None:
+        self.seq, self.extra, self.fn, self.view = next(sequence), None, fn, weakref.ref(view)
+        self.geometry, self.layout = geometry_of(view._array, base._array), layout_of(base._array)
+        self.parents = ((edge_of(base), base._nr) if base.requires_grad else (None, 0), *fn.edges()[1:])
         extra_of(fn).slices = weakref.ref(self)
 
     def name(self) -> str:
@@ -141,6 +140,13 @@ class CopySlices(Node):
         if outs[0] is not None:
             check_distinct(*self.geometry[:2])
         return outs
+
+
+def own_fn(node: Node, version: int) -> Node:
+    """The grad_fn that a node's own output had at that version: a view's, if the view still has it, else the node."""
+    slices = node.extra.slices() if node.keeps_result and node.extra and node.extra.slices else None
+    view = None if slices is None else slices.view()
+    return node if view is None or view._meta.attr_version != version else view._meta.view_fn
 
 
 def history_of_result(node: Node, nr: int, array: np.ndarray) -> tuple[Node, int]:
@@ -201,7 +207,7 @@ def rebase(t: Tensor, fn: Node, nr: int) -> None:
     if base is None:
         _move(t, fn, nr)
         return
-    _move(base, CopySlices(base, fn, geometry_of(t._array, base._array)), 0)
+    _move(base, CopySlices(base, fn, t), 0)
     t._rg = True
     t.grad_fn  # noqa: B018  made anew now, while it is known that this write was allowed
 
