@@ -8,6 +8,7 @@ from functools import cache
 
 from .facts import Argument, Attribute, Building, Code, Edge, Saved, SourceLine, TensorSeen
 from .frame import Frame
+from .keeping import as_kept, tensor_of
 from .states import EdgeState, NodeState
 from .values import Value, said, series
 
@@ -95,7 +96,8 @@ class NodeCreated(Building):
             return ""
         made = [seen for seen in self.tensors if seen.node == self.node]
         results = series([f"{seen.name} = " * bool(seen.name) + said(seen.value) for seen in made])
-        kept = series(list(dict.fromkeys(frame.variable(saved.tensor) or saved.name for saved in self.saved)))
+        names = [as_kept(saved, frame.variable(tensor_of(saved)) or saved.name) for saved in self.saved]
+        kept = series(list(dict.fromkeys(names)))
         gives = f"{frame.call(self.operation, self.args)} gives {results or 'its result'}"
         level = next((frame.levels[seen.level].number for seen in made if seen.level is not None), None)
         graph = "the graph" if level is None else f"the graph of level {level}"

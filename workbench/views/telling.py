@@ -12,7 +12,7 @@ from ..trace.backward import BackwardFinished, BackwardStarted, Failed, NodeStar
 from ..trace.building import NodeCreated
 from ..trace.facts import Record
 from ..trace.frame import Frame
-from ..trace.keeping import CheckpointKept, as_kept, tensor_of
+from ..trace.keeping import CheckpointKept
 from ..trace.levels import LevelEntered, LevelLeft, OperationRan, TangentPushed, above, outputs_of
 from ..trace.timeline import Timeline
 from ..trace.values import series
@@ -104,7 +104,7 @@ def caption_of(events: Sequence[Record], frame: Frame, higher: Mapping[str, str]
             continue
         elif any(output in higher for output in outputs_of(event)):  # the same operation is told of one level above
             continue
-        elif (clause := _clause(event, frame)) and not (isinstance(event, CheckpointKept) and clause in clauses):
+        elif (clause := event.sentence(frame)) and not (isinstance(event, CheckpointKept) and clause in clauses):
             clauses.append(clause)
     if joined:
         clauses.append(f"what it computed joins the graph as {series(joined)}")
@@ -118,15 +118,6 @@ def caption_of(events: Sequence[Record], frame: Frame, higher: Mapping[str, str]
     caption = f"{where[:1].upper()}{where[1:]}: {'; '.join(clauses)}" if where else "; ".join(clauses)
     caption = caption[:1].upper() + caption[1:] if pushed and not where else caption
     return sentence_of(caption)
-
-
-def _clause(event: Record, frame: Frame) -> str:
-    """What an event says; of what was packed, what is kept in its place."""
-    said = event.sentence(frame)
-    if said and isinstance(event, NodeCreated) and any(saved.packed for saved in event.saved):
-        names = [as_kept(saved, frame.variable(tensor_of(saved)) or saved.name) for saved in event.saved]
-        said = f"{said.rpartition(' and keeps ')[0]} and keeps {series(list(dict.fromkeys(names)))} for backward"
-    return said
 
 
 def differences(drawn: Iterable[Box | Arrow], now: dict[str, Any], union: dict[str, Any]) -> dict[str, dict[str, Any]]:
