@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import weakref
 from typing import Any
 
 import pytest
@@ -204,3 +206,54 @@ def test_8_with_setup_context(torch: Any) -> Any:
         setup=lambda ctx, inputs, output: ctx.save_for_forward(inputs[0], output),
     )
     return pushed(torch, function, torch.tensor(X))
+
+
+@same
+def test_8_4_what_is_saved_for_forward_is_there_until_forward_is_over_and_ctx_has_the_users_own_attributes_alone(
+    torch: Any,
+) -> Any:
+    seen: list[Any] = []
+
+    def note(ctx):
+        seen.append((ctx.saved_for_forward, ctx.saved_tensors, dict(ctx.__dict__)))
+
+    def setup(names, ctx, inputs, output):
+        ctx.k = 3
+        for name in names:
+            getattr(ctx, name)(*inputs)
+        note(ctx)
+
+    def jvp(ctx, t):
+        note(ctx)
+        return t * 2
+
+    def backward(ctx, grad):
+        note(ctx)
+        return grad * 2
+
+    for names in (["save_for_forward"], ["save_for_backward"], ["save_for_forward", "save_for_backward"], []):
+        F = made(torch, lambda x: x * 2, jvp, backward, functools.partial(setup, names))
+        x = torch.tensor(X, requires_grad=True)
+        with torch.autograd.forward_ad.dual_level():
+            for given in (x, torch.autograd.forward_ad.make_dual(x, torch.tensor(T))):
+                y = F.apply(given)
+                note(y.grad_fn)
+                y.sum().backward()
+        torch.func.jvp(F.apply, (x.detach(),), (torch.tensor(T),))
+    return [(forward is None, len(tensors), "".join(own)) for forward, tensors, own in seen]
+
+
+@same
+def test_8_4_what_was_saved_for_forward_is_let_go(torch: Any) -> Any:
+    def forward(ctx, x):
+        big = x * 5
+        kept.append(weakref.ref(big))
+        ctx.save_for_forward(big)
+        return x * 2
+
+    kept: list[Any] = []
+    F = made(torch, forward, lambda ctx, t: t * ctx.saved_tensors[0].sum())
+    with torch.autograd.forward_ad.dual_level():
+        y = F.apply(torch.autograd.forward_ad.make_dual(torch.tensor(X, requires_grad=True), torch.tensor(T)))
+    z = F.apply(torch.tensor(X, requires_grad=True))
+    return y.grad_fn is not z.grad_fn, [ref() is None for ref in kept]

@@ -8,6 +8,8 @@ import re
 from test_view_function import recorded
 
 import workbench as torch
+from workbench.autograd import forward_ad as fw
+from workbench.recording import record
 
 
 def test_the_lit_line_is_marked_and_the_code_stands_in_one_column():
@@ -54,3 +56,39 @@ def test_wide_code_has_its_panels_below_so_that_a_notebook_shows_it_whole():
     variables, ctx = places["f0.variables"], places["f0.ctx"]
     assert variables[1] == ctx[1] >= lowest and ctx[0] > variables[0] + variables[2]
     assert board.layout.width <= 840
+
+
+def test_ctx_holds_what_was_saved_for_forward_until_forward_is_over_and_nothing_of_the_engines():
+    class Times(torch.Function):
+        @staticmethod
+        def forward(x):
+            return x * 2
+
+        @staticmethod
+        def setup_context(ctx, inputs, output):
+            ctx.save_for_backward(output)
+            ctx.save_for_forward(output)
+
+        @staticmethod
+        def backward(ctx, grad):
+            return grad * 2
+
+        @staticmethod
+        def jvp(ctx, t):
+            return t * 2
+
+    with record(lines=True) as trace, fw.dual_level():
+        x = torch.tensor([1.0], requires_grad=True)
+        Times.apply(fw.make_dual(x, torch.ones(1))).backward()
+    board = trace.show("function").storyboard
+    told = repr(trace.show("function"))
+    assert "in_jvp" not in told and "saved_for_forward" not in told
+    assert told.endswith("The node has run: ctx lets output go.")
+    captions = [step.caption for step in board.steps]
+    held = {}
+    for method in ("jvp", "backward"):
+        k = next(k for k, caption in enumerate(captions) if f"Times.{method} begins" in caption)
+        boxes = [box for box in board.at(k).boxes.values() if box.title.startswith("ctx")]
+        held[method] = [line.partition(" = ")[0] for box in boxes for line in box.lines]
+    assert held["jvp"] == ["saved output", "save_for_forward", "needs_input_grad"]
+    assert held["backward"] == ["saved output", "needs_input_grad"]

@@ -140,7 +140,7 @@ class _Ctx:
     @property
     def saved_tensors(self) -> tuple[Any, ...]:
         saved = self._ctx.saved_tensors
-        dims = self._ctx.forward_dims if self._ctx.in_jvp else self._ctx.backward_dims
+        dims = self._ctx.backward_dims if self._ctx.saved_for_forward is None else self._ctx.forward_dims
         return _lifted(saved, dims, self._level)
 
 

@@ -63,6 +63,7 @@ class BackwardCFunction(Node, FunctionCtx):
         "to_save",
         "dirty_tensors",
         "non_differentiable",
+        "saved_for_forward",
         "multi",
         "outputs",
         "_inputs",
@@ -71,8 +72,6 @@ class BackwardCFunction(Node, FunctionCtx):
         "_plain",
     )
 
-    saved_for_forward: Any = None
-    in_jvp = False  # while the user's jvp runs, which reads what was saved for it
     takes_undefined = True
     _materialize = True  # what set_materialize_grads sets
     _materialize_non_diff_grads = True  # may be set to False on ctx: no zeros for non-differentiable outputs
@@ -118,8 +117,8 @@ class BackwardCFunction(Node, FunctionCtx):
     def saved_tensors(self) -> tuple[Tensor | None, ...]:
         """What save_for_backward kept, each checked against writes since; RuntimeError once freed."""
         pairs = self._saved
-        if self.in_jvp:
-            return self.saved_for_forward or ()
+        if not pairs:
+            return self.saved_for_forward or ()  # until forward is over
         if type(pairs) is not tuple:
             raise RuntimeError(errors.SECOND_BACKWARD if pairs is FREED else errors.SAVED_TAKEN)
         if self._forward_cls.clear_saved_tensors_on_access:

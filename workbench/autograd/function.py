@@ -88,7 +88,7 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
         if state.unusual and (modes.levels or modes.dual is not None or any([type(a) is Lifted for a in args])):
             return applied(cls, args, two_steps)
         ctx = cls._backward_cls()
-        ctx.extra = ctx.to_save = ctx.dirty_tensors = ctx.non_differentiable = None
+        ctx.extra = ctx.to_save = ctx.dirty_tensors = ctx.non_differentiable = ctx.saved_for_forward = None
         ctx._saved = ()
         before = modes.grad
         alone = args[0] if len(args) == 1 and type(args[0]) is Tensor else None
@@ -139,7 +139,7 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
                 remember(ctx)
         if listeners:
             tell(ctx, args, outputs, recorded)
-        ctx.to_save = ctx.dirty_tensors = ctx.non_differentiable = None
+        ctx.to_save = ctx.dirty_tensors = ctx.non_differentiable = ctx.saved_for_forward = None
         return result
 
 

@@ -37,7 +37,7 @@ def applied(cls: Any, args: tuple[Any, ...], two_steps: bool) -> Any:
 
             return apply_batched(cls, args, level)
     ctx = (cls._backward_cls if level is None else _node_class(cls))()
-    ctx.extra = ctx.to_save = ctx.dirty_tensors = ctx.non_differentiable = None
+    ctx.extra = ctx.to_save = ctx.dirty_tensors = ctx.non_differentiable = ctx.saved_for_forward = None
     ctx._saved = ()
     needs = [_is_at(a, level) and a.requires_grad for a in args]
     ctx.needs_input_grad = tuple(needs)
@@ -73,7 +73,7 @@ def applied(cls: Any, args: tuple[Any, ...], two_steps: bool) -> Any:
         tell(ctx, args, outputs, recorded)
     if pushing or (level is not None and level.kind == "jvp"):
         _push(ctx, args, outputs, fixed, dirty, None if pushing else level)
-    ctx.to_save = ctx.dirty_tensors = ctx.non_differentiable = None
+    ctx.to_save = ctx.dirty_tensors = ctx.non_differentiable = ctx.saved_for_forward = None
     return result
 
 
@@ -118,11 +118,9 @@ def _push(
     with below(level) if level is not None else paused():
         versions = [None if t is None else t._version for t in tangents]
         given = [_zeros(ctx, a, level) if t is None else t for a, t in zip(args, tangents, strict=True)]
-        ctx.in_jvp = True
-        try:
-            found = ctx._forward_cls.jvp(ctx, *given)
-        finally:
-            ctx.in_jvp = False
+        kept, ctx._saved = ctx._saved, ()  # it reads what was saved for it, not for backward
+        found = ctx._forward_cls.jvp(ctx, *given)
+        ctx._saved = kept
     found = found if isinstance(found, tuple) else (found,)
     if len(found) != len(outputs):
         raise RuntimeError(errors.JVP_COUNT.format(len(outputs), len(found)))

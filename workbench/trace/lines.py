@@ -161,12 +161,14 @@ def _contents(ctx: Any, variables: dict[str, Any], names: dict[int, str]) -> lis
             own = next((name for name, other in variables.items() if other is thing), None)
             names.setdefault(nr, own or "")
         held.append((f"saved {names[nr]}" if names.get(nr) else f"saved_tensors[{nr}]", thing))
-    for attribute, word in (("dirty_tensors", "mark_dirty"), ("non_differentiable", "mark_non_differentiable")):
+    told = {"saved_for_forward": "save_for_forward", "dirty_tensors": "mark_dirty"}
+    told |= {"non_differentiable": "mark_non_differentiable"}
+    for attribute, word in told.items():
         marked = getattr(ctx, attribute, None)
         if marked:
             held.append((word, tuple(marked)))
     own = [pair for pair in getattr(ctx, "__dict__", {}).items() if not pair[0].startswith("_")]
-    held += [pair for pair in own if pair[0] not in ("to_save", "dirty_tensors", "non_differentiable")]
+    held += [pair for pair in own if pair[0] not in ("to_save", *told)]
     needs = getattr(ctx, "needs_input_grad", None)
     return held if needs is None else [*held, ("needs_input_grad", needs)]
 

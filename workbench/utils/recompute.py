@@ -105,6 +105,7 @@ class Region:
         self.describe, self.early_stop = describe, early_stop
         tensors, self.rest = apart(args)
         self.arguments = _Arguments._backward_cls()
+        self.arguments.saved_for_forward = None
         self.arguments._pack(tuple(tensors))
         self.slots: list[weakref.ref[_Slot]] = []
         self.described: list[Any] = []
