@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass, field
 
 from ..trace.backward import BackwardStarted, NodeFinished, SavedFreed
-from ..trace.building import NodeCreated, TensorWritten
+from ..trace.building import NodeCreated
 from ..trace.facts import Attribute, Phase, Record, Saved, SourceLine
 from ..trace.frame import Frame
 from ..trace.keeping import CheckpointDropped, CheckpointKept, as_kept, checkpoint_said, tensor_of
@@ -51,6 +51,7 @@ class Holder:
     spans: list[list[int | None]] = field(default_factory=list)  # from, to; None: to the end
     most: int = 0
     told: list[str] = field(default_factory=list)  # the names of all that was ever kept
+    taken_by: str | None = None  # the node that took all over, which a write through a view made
 
 
 @dataclass(slots=True)
@@ -77,9 +78,7 @@ class Ledger:
         self._total = 0
         self._phase: Phase = "forward"
         self._found: list[str] = []
-        self._written: list[str] = []  # nodes of writes through views: a CopySlices takes each over
         self._dropped: list[CheckpointDropped] = []  # what a node that runs has taken from checkpoints
-        self._last: str | None = None
         events, begin = trace.events, 0
         for end in (*trace.steps, len(events)):
             step = events[begin:end]
@@ -107,9 +106,6 @@ class Ledger:
             self._phase = phase
         if isinstance(event, NodeCreated):
             self._created(event)
-        elif isinstance(event, TensorWritten):
-            if self._last and self._frame.tensors[event.tensor].base is not None:
-                self._written.append(self._last)
         elif isinstance(event, NodeFinished):
             self._ran(event.node)
         elif isinstance(event, SavedFreed):
@@ -124,22 +120,16 @@ class Ledger:
     def _created(self, made: NodeCreated) -> None:
         if not made.found:
             self._settle()
-        taken = False  # by the node of a write through a view, which is not there for itself
-        if made.name.endswith("CopySlices"):
-            names = [saved.name for saved in made.saved]
-            for inner in (*[self._last] * bool(self._last), *reversed(self._written)):
-                if [saved.name for saved in self._frame.nodes[inner].made.saved] == names:
-                    self._written = [each for each in self._written if each != inner]
-                    self._let_go(inner)
-                    taken = True
-                    break
-        self._last = made.node
+        if made.runs is not None:  # the node of a write through a view holds what that kept, which never runs itself
+            self._let_go(made.runs)
+            if made.runs in self.holders:
+                self.holders[made.runs].taken_by = self._frame.called(made.node)
         before = self._total
         kept = [self._held(made.node, index, saved) for index, saved in enumerate(made.saved)]
         kept += [held for each in made.attributes if (held := self._on_ctx(made.node, each)) is not None]
         self._hold(made.node, made.name, made.source, kept)
         if made.found:
-            self._found += [] if taken else [made.node]
+            self._found += [made.node] if made.runs is None else []
             return
         names = series(list(dict.fromkeys(held.name for held in kept)))
         self._point(f"{made.name} joins the graph and keeps {names or 'nothing'}", before, made.node)

@@ -174,6 +174,7 @@ class _Chart:
             wide = max(self._pitch, self._x(self._own, over - 1) + self._pitch - begin)
             names = ", ".join(holder.told)
             until = "to the end" if end is None else "until it has run" if holder.id[0] == "n" else "for a while"
+            until = f"until {holder.taken_by} takes it over" if holder.taken_by else until
             alt = f"{holder.name} holds {names}: {bytes_said(holder.most)}, {until}"
             details = [Detail("Kept", "text", f"{names}: {bytes_said(holder.most)}")]
             if holder.source is not None:
