@@ -86,3 +86,34 @@ def test_index_tensors_are_shown_as_constants_that_are_saved():
     assert [(saved.name, frame.tensors[saved.tensor].name) for saved in made.saved] == [("indices[0]", "i")]
     assert made.sentence(frame).endswith("keeps i for backward")
     assert [edge.differentiable for edge in frame.edges.values()] == [True, False]
+
+
+class Inner(torch.Function):
+    """Saves what it was given, and what it has computed itself."""
+
+    @staticmethod
+    def forward(ctx, x, weight):
+        ctx.save_for_backward(x, weight, torch.sigmoid(x))
+        return x * weight
+
+    @staticmethod
+    def backward(ctx, grad):
+        return grad, None
+
+
+def test_what_a_function_saves_of_its_own_is_no_constant():
+    with record() as trace:
+        x = torch.ones(2, requires_grad=True)
+        Inner.apply(x, torch.ones(2)).sum().backward()
+    for view in ("graph", "saved", "memory", "versions"):
+        told = repr(trace.show(view))
+        assert "a tensor from inside forward" in told and "a constant" in told
+    for view in ("graph", "saved"):
+        told = repr(trace.show(view))
+        assert "saved[1] (a constant)" in told and "saved[2] (a tensor from inside forward)" in told
+
+
+def test_of_a_graph_made_before_the_recording_nobody_knows_what_was_given():
+    x = torch.ones(2, requires_grad=True)
+    told = repr(torch.show(Inner.apply(x, torch.ones(2)).sum()))
+    assert "from inside forward" not in told and "saved[2] (a constant)" in told

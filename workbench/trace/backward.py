@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from .facts import Phase, Record, Root, SourceLine
@@ -82,11 +83,12 @@ class NodeFinished(Record):
 
     def sentence(self, frame: Frame) -> str:
         """What went out, and where to."""
-        sent = [
-            f"{said(edge.grad)} to {frame.receiver(edge)}"
-            for _, edge in frame.edges_of(self.node)
-            if edge.state == "flowing"
-        ]
+        return self.told(frame, frame.receiver)
+
+    def told(self, frame: Frame, receiver: Callable[[EdgeState], str]) -> str:
+        """The same in other words for where it goes to."""
+        edges = [edge for _, edge in frame.edges_of(self.node) if edge.state == "flowing"]
+        sent = [f"{said(edge.grad)} to {receiver(edge)}" for edge in edges]
         return f"it sends {series(sent)}" if sent else "it sends nothing on"
 
 

@@ -98,7 +98,14 @@ class Frame:
             return self.called(tensor.below)
         if tensor.requires_grad:
             return "an unnamed leaf"
+        if tensor.role is None and any(self._is_inner(node, id) for node in self._holders.get(id, ())):
+            return "a tensor from inside forward"
         return "a constant" if tensor.level is None else "an input"
+
+    def _is_inner(self, node: str, tensor: str) -> bool:
+        """Whether a custom Function has saved what it was not given."""
+        made = self.nodes[node].made
+        return made.custom and bool(made.args) and all(arg.tensor != tensor for arg in made.args)
 
     def receiver(self, edge: EdgeState) -> str:
         """Where a gradient goes, and for which output of a node that has several."""

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from ..scene.model import Arrow, Box
 from ..trace.frame import Frame
+from ..trace.states import EdgeState
 from ..trace.values import said
 from .contents import Links, Tally, closed_box, listed, name_of, norms
 from .graph import Graph
@@ -194,6 +195,12 @@ class Cut:
         edges = [frame.edges[key] for bundle in self._of.get(id, ()) for key in self._bundles[bundle]]
         leaving = [edge for edge in edges if edge.state == "flowing" and self.stands(edge.source) != id]
         return [f"{said(edge.grad)} to {self._name(frame, edge.source)}" for edge in leaving[:3]]
+
+    def receiver(self, frame: Frame, edge: EdgeState) -> str:
+        """Where a gradient goes; of what a closed group hides, in which it is."""
+        at = self.stands(edge.source)
+        inside = f" in {self._links.groups[at].called}" if at in self._links.groups else ""
+        return frame.receiver(edge) + inside
 
     def _name(self, frame: Frame, id: str) -> str:
         at = self.stands(id)

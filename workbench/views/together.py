@@ -7,7 +7,7 @@ from typing import Any
 
 from ..scene.model import Arrow, Box, Scene, Step
 from ..scene.storyboard import Storyboard
-from ..trace.backward import NodeStarted
+from ..trace.backward import NodeFinished, NodeStarted
 from ..trace.building import NodeCreated
 from ..trace.facts import Record
 from ..trace.frame import Frame
@@ -23,6 +23,7 @@ from .telling import NOTHING, caption_of, complete, cursor_of, differences, tell
 from .where import ends_of, place_of, reached_by
 
 LARGE = 150  # nodes: a graph of more is told closed
+_NAMED = 12  # groups that an error names
 _INSIDES = 300  # boxes in all the insides that are told along with a closed graph
 
 
@@ -62,7 +63,8 @@ def _opened(groups: Sequence[Group], names: Iterable[str]) -> set[str]:
         found = [group for group in groups if name in (group.id, group.title, *group.names)]
         if not found:
             known = list(dict.fromkeys(group.names[0] for group in groups if group.names))
-            some = f"; there are {series([repr(each) for each in known[:12]])}" if known else ""
+            more = [f"{len(known) - _NAMED} more"] if len(known) > _NAMED else []
+            some = f"; there are {series([*map(repr, known[:_NAMED]), *more])}" if known else ""
             raise ValueError(f"This graph has no group named {name!r}{some}.")
         opened.update(each.id for group in found for each in group.path if each.id)
     return opened
@@ -209,7 +211,20 @@ def _tell(trace: Timeline, tellers: Sequence[_Teller], view: Graph, drawn: Drawn
         phase = next(event.phase for event in part if not event.quiet)
         for teller, first in ends:
             step = teller.step(frame, phase, stops[stop])
-            step.caption = caption if first == stop else _summary(teller, frame, parts[first : stop + 1], view.lanes)
+            whole_run = parts[first : stop + 1]
+            alone = first == stop
+            step.caption = (
+                _hiding(teller, frame, caption, part) if alone else _summary(teller, frame, whole_run, view.lanes)
+            )
+
+
+def _hiding(teller: _Teller, frame: Frame, caption: str, part: Sequence[Record]) -> str:
+    """A caption that says of what a closed group hides in which it is."""
+    for event in part:
+        if isinstance(event, NodeFinished):
+            shown = event.told(frame, lambda edge: teller.cut.receiver(frame, edge))
+            caption = caption.replace(event.sentence(frame), shown, 1)
+    return caption
 
 
 def _summary(teller: _Teller, frame: Frame, parts: Sequence[Sequence[Record]], lanes: Lanes) -> str:

@@ -1,0 +1,33 @@
+"""What is named of a graph with closed groups: where a gradient goes, and which groups there are."""
+
+from __future__ import annotations
+
+import pytest
+
+import workbench as torch
+from workbench.recording import record
+
+
+def test_what_a_closed_group_hides_is_told_with_its_group():
+    with record() as trace:
+        x = torch.ones(2, requires_grad=True)
+        with torch.scope("inner"):
+            h = (x * 2).clamp(0, 3)
+        h.sum().backward()
+    sends = "SumBackward0 receives the gradient 1.0; it sends [1. 1.] to ClampBackward1"
+    closed, opened = trace.show(open=[]).storyboard, trace.show(open=["inner"]).storyboard
+    assert [step.caption for step in closed.steps if step.caption.startswith("SumB")] == [f"{sends} in inner."]
+    assert [step.caption for step in opened.steps if step.caption.startswith("SumB")] == [f"{sends}."]
+
+
+def test_of_many_groups_an_error_names_some_and_counts_the_rest():
+    with record() as trace:
+        y = torch.ones(2, requires_grad=True)
+        for n in range(20):
+            with torch.scope(f"part{n}"):
+                y = (y * 2).tanh()
+        y.sum().backward()
+    with pytest.raises(
+        ValueError, match=r"named 'nope'; there are 'part0 to part19', 'part0', .*'part10' and 9 more\."
+    ):
+        trace.show(open=["nope"])
