@@ -28,6 +28,6 @@ def test_what_a_write_through_a_view_kept_is_taken_over_by_the_node_that_runs_it
     held = [line.partition(" holds other: 4 bytes, ") for line in lines if " holds other: 4 bytes, " in line]
     assert [(name, until) for name, _, until in held] == [
         ("MulBackward0", "until it has run"),
-        ("MulBackward0", "until torch::autograd::CopySlices takes it over"),
-        ("torch::autograd::CopySlices", "until it has run"),
+        ("MulBackward0", "until CopySlices takes it over"),
+        ("CopySlices", "until it has run"),
     ]

@@ -78,7 +78,7 @@ class Reader(InsideReader):
             self._code[cls] = code_of(cls)
         return NodeCreated(
             node=id,
-            name=name,
+            name=name.rpartition("::")[2],  # as grad_fn is printed, without its C++ namespace
             custom=hasattr(cls, "_forward_cls"),
             found=found,
             edges=tuple(Edge(None if to is None else self._ids[to], nr) for to, nr in edges),
