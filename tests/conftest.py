@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 import recorded
+from hypothesis import settings
 
 if TYPE_CHECKING:
     from lab import Lab
@@ -18,6 +19,12 @@ pytest.register_assert_rewrite("browser_page", "lab", "lesson_page")
 
 # Where everything a test can need is there, a test that skips itself is a test that is lost.
 STRICT = any(os.environ.get(f"WORKBENCH_REQUIRE_{name}") == "1" for name in ("BROWSER", "ORACLE"))
+
+
+# Where the whole is checked, every machine tries the same examples; elsewhere each run tries others.
+settings.register_profile("same", derandomize=True)
+if STRICT:
+    settings.load_profile("same")
 
 
 @pytest.fixture(scope="session")

@@ -133,6 +133,9 @@ def test_what_was_reported_is_refused_with_a_sentence(tmp_path):
     tensor = next(each for each in made["tensors"] if each.get("below"))
     tensor["below"] = tensor["id"]
     assert refused(data) == f"has {tensor['id']!r} stand below itself."
+    data, (ran, *_) = _events(transforms, "OperationRan")
+    ran["outputs"] = []
+    assert refused(data) == "computes nothing."
     data, (captured, *_) = _events(samples.one_target, "GradCaptured")
     captured["output_nr"] = 10**9
     assert refused(data) == "speaks of the output 1000000000."

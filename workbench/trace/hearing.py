@@ -233,7 +233,7 @@ class Hearer(Scribe):
         """Put down an operation, unless a node tells of it."""
         outputs = tuple([output for output in outputs if hasattr(type(output), "_array")])
         self._learn_names()
-        if any(self._has_node(output) for output in outputs):
+        if not outputs or any(self._has_node(output) for output in outputs):
             return
         found: dict[int, tuple[Any, ...]] = {}
         given: list[Any] = []

@@ -13,7 +13,7 @@ from .building import NodeCreated
 from .facts import Record
 from .frame import Frame
 from .inside import METHODS
-from .levels import LevelEntered, TangentPushed
+from .levels import LevelEntered, OperationRan, TangentPushed
 from .methods import LineReached, MethodCalled, MethodEnded
 from .values import Value
 
@@ -61,6 +61,8 @@ def play(record: Record, frame: Frame) -> None:
             _end(frame, value)
     if isinstance(record, NodeFinished) and record.node not in frame.nodes:
         raise ValueError(f"speaks of an unknown node {record.node!r}")
+    if isinstance(record, OperationRan) and not record.outputs:
+        raise ValueError("computes nothing")
     if isinstance(record, TangentPushed) and not record.operands:
         raise ValueError("pushes no tangent")
 
