@@ -257,3 +257,23 @@ def test_8_4_what_was_saved_for_forward_is_let_go(torch: Any) -> Any:
         y = F.apply(torch.autograd.forward_ad.make_dual(torch.tensor(X, requires_grad=True), torch.tensor(T)))
     z = F.apply(torch.tensor(X, requires_grad=True))
     return y.grad_fn is not z.grad_fn, [ref() is None for ref in kept]
+
+
+def test_a_jvp_that_fails_leaves_what_was_saved_for_backward() -> None:
+    import workbench
+
+    held: list[Any] = []
+
+    def forward(ctx, x):
+        held.append(ctx)
+        ctx.save_for_backward(x)
+        return x * 2
+
+    def jvp(ctx, t):
+        raise ZeroDivisionError
+
+    F = made(workbench, forward, jvp)
+    x = workbench.tensor(X, requires_grad=True)
+    with workbench.autograd.forward_ad.dual_level(), pytest.raises(ZeroDivisionError):
+        F.apply(workbench.autograd.forward_ad.make_dual(x, workbench.tensor(T)))
+    assert [saved.tolist() for saved in held[0].saved_tensors] == [X]

@@ -12,9 +12,10 @@ from .views import forbidden, rebase
 
 def refuse_returned_inputs(saved: tuple[Any, ...], args: tuple[Any, ...], output: Any) -> None:
     """RuntimeError where setup_context saves an input that forward returned as it was."""
-    outputs = [o for o in (output if isinstance(output, tuple) else (output,)) if isinstance(o, Tensor)]
-    if any(o is a and o is s for o in outputs for a in args for s in saved):
-        raise RuntimeError(errors.RETURNED_INPUT_SAVED)
+    for o in output if isinstance(output, tuple) else (output,):
+        for a in args:
+            if o is a and isinstance(o, Tensor) and any(o is s for s in saved):
+                raise RuntimeError(errors.RETURNED_INPUT_SAVED)
 
 
 def bind_outputs(ctx: Any, args: tuple[Any, ...], output: Any, recorded: bool) -> tuple[Any, tuple[Any, ...]]:

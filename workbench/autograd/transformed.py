@@ -119,8 +119,10 @@ def _push(
         versions = [None if t is None else t._version for t in tangents]
         given = [_zeros(ctx, a, level) if t is None else t for a, t in zip(args, tangents, strict=True)]
         kept, ctx._saved = ctx._saved, ()  # it reads what was saved for it, not for backward
-        found = ctx._forward_cls.jvp(ctx, *given)
-        ctx._saved = kept
+        try:
+            found = ctx._forward_cls.jvp(ctx, *given)
+        finally:
+            ctx._saved = kept
     found = found if isinstance(found, tuple) else (found,)
     if len(found) != len(outputs):
         raise RuntimeError(errors.JVP_COUNT.format(len(outputs), len(found)))
