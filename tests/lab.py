@@ -53,6 +53,12 @@ RUN_ALL = f"""async () => {{
 }}"""
 
 
+def notebook(*sources: str) -> nbformat.NotebookNode:
+    """A notebook of these code cells, none of them run."""
+    metadata = {"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}}
+    return new_notebook(cells=[new_code_cell(source) for source in sources], metadata=metadata)
+
+
 @dataclass(frozen=True)
 class Lab:
     """A running server: its folder, address with a slash at the end, token, what it printed, and its process."""
@@ -81,10 +87,8 @@ class Lab:
         page.evaluate(RUN_ALL)
 
     def write(self, path: str, *sources: str) -> None:
-        """Put a notebook of these code cells there."""
-        metadata = {"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}}
-        cells = [new_code_cell(source) for source in sources]
-        nbformat.write(new_notebook(cells=cells, metadata=metadata), self.folder / path)
+        """Put a notebook of these code cells into the folder."""
+        nbformat.write(notebook(*sources), self.folder / path)
 
     def close(self) -> None:
         """Shut every kernel down, as a reader does who closes a tab for good."""

@@ -6,8 +6,7 @@ import sys
 import nbformat
 import pytest
 from browser_page import open_page, require_chromium
-from lab import Lab, assert_clean, serve
-from nbformat.v4 import new_code_cell, new_notebook
+from lab import Lab, assert_clean, notebook, serve
 
 
 @pytest.fixture(scope="module")
@@ -15,11 +14,7 @@ def server(tmp_path_factory: pytest.TempPathFactory):
     require_chromium()
     folder = tmp_path_factory.mktemp("lessons")
     sources = ["import sys, ipywidgets\nprint(sys.executable)", "ipywidgets.Text('hi')"]
-    notebook = new_notebook(
-        cells=[new_code_cell(source) for source in sources],
-        metadata={"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}},
-    )
-    nbformat.write(notebook, folder / "tiny.ipynb")
+    nbformat.write(notebook(*sources), folder / "tiny.ipynb")
     home = tmp_path_factory.mktemp("home")
     # A kernel that the reader keeps under the name of ours, and that Jupyter would rather take.
     kept = home / "data" / "kernels" / "python3"

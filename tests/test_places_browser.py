@@ -9,10 +9,10 @@ import nbformat
 import pytest
 from browser_page import open_page, require_chromium
 from lab import Lab, assert_clean, serve
+from lab import notebook as new_notebook_of
 from lesson_page import _CELLS as CELLS
 from lesson_page import Player
 from nbconvert import HTMLExporter
-from nbformat.v4 import new_code_cell, new_notebook
 from playwright.sync_api import Page, expect
 from test_stepper_browser import Stepper, run
 
@@ -42,7 +42,6 @@ explained"""
 CANARY = """from IPython.display import HTML
 HTML("<p>a paragraph</p><script>window.ran = true</script>")"""
 
-METADATA = {"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}}
 VIEW = "application/vnd.jupyter.widget-view+json"
 TITLES = {
     RECORDED: "Graph of loss",
@@ -59,10 +58,10 @@ _STILLS = """async (root) => Promise.all([...root.querySelectorAll("img[src^='da
 @pytest.fixture(scope="module")
 def executed(tmp_path_factory: pytest.TempPathFactory) -> nbformat.NotebookNode:
     """A notebook as it is saved after a run: with every face of each output, and without the widgets' state."""
-    notebook = new_notebook(cells=[new_code_cell(source) for source in (*TITLES, CANARY)], metadata=METADATA)
-    execute(notebook, tmp_path_factory.mktemp("run") / "executed.ipynb")
-    notebook.metadata.pop("widgets", None)
-    return notebook
+    made = new_notebook_of(*TITLES, CANARY)
+    execute(made, tmp_path_factory.mktemp("run") / "executed.ipynb")
+    made.metadata.pop("widgets", None)
+    return made
 
 
 @pytest.fixture(scope="module")

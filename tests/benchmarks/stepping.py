@@ -9,9 +9,6 @@ import sys
 import tempfile
 from pathlib import Path
 
-import nbformat
-from nbformat.v4 import new_code_cell, new_notebook
-
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from browser_page import open_page  # noqa: E402
@@ -43,9 +40,8 @@ def measured() -> list[float]:
         folder, home = Path(place, "lessons"), Path(place, "home")
         folder.mkdir()
         home.mkdir()
-        metadata = {"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}}
-        nbformat.write(new_notebook(cells=[new_code_cell(CELL)], metadata=metadata), folder / "steps.ipynb")
         with serve(folder, home) as lab, open_page((1400, 900)) as page:
+            lab.write("steps.ipynb", CELL)
             lab.open(page, "steps.ipynb")
             lab.run_all(page)
             page.wait_for_selector(".wb-stepper")

@@ -143,14 +143,16 @@ class Stage:
         changed: dict[str, dict[int, str]] = {}
         brief: dict[str, dict[int, str]] = {}
         for (node, nr), (old, new) in {**self._changed, **s._edits}.items():
-            changed.setdefault(self.ids[node], {})[nr] = f"changed to {_short(new)}, was {_short(old)}"
-            brief.setdefault(self.ids[node], {})[nr] = _change(old, new)
+            told = f"changed to {_short(new)}, was {_short(old)}"
+            changed.setdefault(self.ids[node], {})[nr] = told
+            fits = len(told) <= TEXT_COLUMNS
+            brief.setdefault(self.ids[node], {})[nr] = told if fits else f"changed to {_short(new, TEXT_COLUMNS - 11)}"
         waits: dict[str, list[str]] = {}
         for each in s.pending:
             id = self.ids[each.node]
             mark = brief.get(id, {}).get(each.input_nr)
-            told = [] if (each.node, each.input_nr) in s._edits else [_line(each)]
-            waits.setdefault(id, []).append("; ".join(told + ([mark] if mark else [])))
+            line = [] if (each.node, each.input_nr) in s._edits else [_line(each)]
+            waits.setdefault(id, []).append("; ".join(line + ([mark] if mark else [])))
         for id, marks in brief.items():
             waits.setdefault(id, list(marks.values()))  # it has run
         before, self._view.changed = self._view.lines, changed
@@ -258,12 +260,6 @@ def _short(gradient: Any, room: int | None = None) -> str:
     value = gradient if isinstance(gradient, Value) or gradient is None else value_of(gradient)
     told = said(value)
     return told if room is None or len(told) <= room else value.text(line=room)
-
-
-def _change(old: Any, new: Any) -> str:
-    """What a reader made of a gradient, in a box."""
-    told = f"changed to {_short(new)}, was {_short(old)}"
-    return told if len(told) <= TEXT_COLUMNS else f"changed to {_short(new, TEXT_COLUMNS - 11)}"
 
 
 def _renewed(there: dict[str, Any], drawn: Iterable[Box | Arrow], fields: Callable[[Any], dict[str, Any]]) -> Any:
