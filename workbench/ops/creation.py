@@ -82,6 +82,22 @@ def _array_of(data: Any) -> tuple[np.ndarray, Dtype]:
         raise ValueError("Overflow when unpacking long long") from None
 
 
+def index_array(data: Any) -> np.ndarray:
+    """A sequence as an array of indices, cut to integers, or as a mask."""
+    data = _in_lists(data)
+    array, kind = (data, dtypes.of(data)) if isinstance(data, np.ndarray) else _array_of(data)
+    return array if kind in (dtypes.bool_, dtypes.uint8) else array.astype(np.int64, copy=False)
+
+
+def _in_lists(data: Any) -> Any:
+    """Sequences of all kinds as lists; TypeError for text, which is one too."""
+    if isinstance(data, (str, bytes)):
+        raise TypeError(f"new(): invalid data type '{type(data).__name__}'")
+    if isinstance(data, (np.ndarray, np.generic, Tensor)) or not hasattr(type(data), "__getitem__"):
+        return data
+    return [_in_lists(part) for part in data]
+
+
 def _kind_of(element: Any) -> Dtype:
     """The dtype of one number in a list; TypeError, ValueError or RuntimeError if it is none."""
     if isinstance(element, (Tensor, np.generic)):

@@ -16,6 +16,11 @@ from .shapes import dim_index
 Shape = tuple[int, ...]
 WHOLE = ("int32", "int64")
 OUT_OF_RANGE = "index out of range in self"
+SEQUENCE = (
+    "Using a non-tuple sequence for multidimensional indexing is deprecated and will be changed in pytorch 2.9; use "
+    "x[tuple(seq)] instead of x[seq]. In pytorch 2.9 this will be interpreted as tensor index, x[torch.tensor(seq)], "
+    "which will result either in an error or a different result"
+)
 BYTES = "indexing with dtype torch.uint8 is now deprecated, please use a dtype torch.bool instead."
 
 

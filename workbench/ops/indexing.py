@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import operator
+import warnings
 from typing import Any
 
 import numpy as np
 
 from ..autograd.tensor import Tensor, wrap
+from .creation import index_array
 from .declare import define, in_formulas, method
-from .index_refusals import as_masks, check_lookup, check_mask, check_put
+from .index_refusals import SEQUENCE, as_masks, check_lookup, check_mask, check_put
 from .layout import copied
 from .looking import is_batched
 from .movement import _alias, unsqueeze
 
 Indices = tuple[np.ndarray | None, ...]
+MANY = 32  # a sequence this long is one of indices, whatever it holds
 
 
 def _at(dim: int, what: Any) -> tuple[Any, ...]:
@@ -171,7 +175,7 @@ def located(self: Tensor, index: Any) -> tuple[Tensor, tuple[Tensor | None, ...]
             "0-dim tensor to a number"
         )
     alone = isinstance(index, slice)
-    parts = _spread(index if isinstance(index, tuple) else (index,), self._array.ndim)
+    parts = _spread(index if isinstance(index, tuple) else _parts_of(index), self._array.ndim)
     out, dim = self, 0
     where: list[Tensor | None] = []  # the index tensors; None for each dimension that is taken whole before one
     covered = 0  # how many dimensions these speak of: a mask of several dimensions speaks of as many
@@ -185,7 +189,7 @@ def located(self: Tensor, index: Any) -> tuple[Tensor, tuple[Tensor | None, ...]
         elif isinstance(part, slice):
             out, dim = _sliced(out, dim, part, alone), dim + 1
         elif _is_number(part):
-            out = _selected(out, dim, int(part), place)
+            out = _selected(out, dim, operator.index(part), place)
         else:
             lookup = _lookup_of(part)
             where += [None] * (dim - covered) + [lookup]
@@ -193,24 +197,42 @@ def located(self: Tensor, index: Any) -> tuple[Tensor, tuple[Tensor | None, ...]
     return out, tuple(where) or None
 
 
+def _is_sequence(part: Any) -> bool:
+    """Whether a part holds others, as CPython sees it."""
+    return hasattr(type(part), "__getitem__") and not isinstance(part, (dict, Tensor, np.generic))
+
+
+def _parts_of(index: Any) -> tuple[Any, ...]:
+    """What an index that is no tuple consists of: a short sequence of more than numbers counts as a tuple."""
+    if _is_sequence(index) and type(index) is not np.ndarray and len(index) < MANY:
+        for part in index:
+            if part is None or part is Ellipsis or isinstance(part, (slice, Tensor)) or _is_sequence(part):
+                warnings.warn(SEQUENCE, UserWarning, stacklevel=4)
+                return tuple(index)
+    return (index,)
+
+
 def _lookup_of(part: Any) -> Tensor:
     """A part that is looked up element by element, as a tensor; IndexError where it is no index."""
-    if not isinstance(part, (Tensor, np.ndarray, list, tuple, range)):
-        raise IndexError(
-            "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices "
-            f"(got {type(part).__name__})"
-        )
-    index = part if isinstance(part, Tensor) else wrap(np.array(part, None if len(part) else np.int64))
-    if index._array.dtype.kind not in "iub":
+    if not isinstance(part, Tensor):
+        if not _is_sequence(part):
+            raise IndexError(
+                "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices "
+                f"(got {type(part).__name__})"
+            )
+        return wrap(index_array(part))
+    if part._array.dtype.kind not in "iub":
         raise IndexError("tensors used as indices must be long, int, byte or bool tensors")
-    return index
+    return part
 
 
 def _is_number(part: Any) -> bool:
     """Whether a part picks one element of a dimension: an int, or a tensor without dimensions that holds one."""
     if isinstance(part, Tensor):
         return not part._array.ndim and part._array.dtype.kind == "i" and is_batched(part) is None
-    return isinstance(part, (int, np.integer)) and not isinstance(part, bool)
+    if isinstance(part, np.ndarray):
+        return not part.ndim and part.dtype.kind == "i"
+    return hasattr(part, "__index__") and not isinstance(part, bool)
 
 
 def _is_mask(part: Any) -> bool:
@@ -241,9 +263,9 @@ def _spread(parts: tuple[Any, ...], ndim: int) -> list[Any]:
 
 def _sliced(t: Tensor, dim: int, part: slice, alone: bool) -> Tensor:
     size = t._array.shape[dim]
-    if part.step is not None and part.step <= 0:
-        raise ValueError("step must be greater than zero")
     start, end, step = part.indices(size)
+    if step < 0:
+        raise ValueError("step must be greater than zero")
     if not alone and (start, end, step) == (0, size, 1):
         return t
     return _slice(t, dim, start, max(end, start), step)
@@ -251,6 +273,8 @@ def _sliced(t: Tensor, dim: int, part: slice, alone: bool) -> Tensor:
 
 def _selected(t: Tensor, dim: int, index: int, place: int) -> Tensor:
     size = t._array.shape[dim]
+    if not -(2**63) <= index < 2**63:
+        raise ValueError("Overflow when unpacking long long")
     if not -size <= index < size:
         raise IndexError(f"index {index} is out of bounds for dimension {place} with size {size}")
     return _select(t, dim, index)

@@ -24,7 +24,7 @@ from .declare import define, method
 from .index_refusals import check_put
 from .indexing import located, put
 from .movement import expand, unsqueeze, view
-from .refusals import EXPANDED, check_broadcast, check_overlap
+from .refusals import EXPANDED, check_broadcast, check_overlap, kind_of
 
 
 def write(t: Tensor, name: str, op: Callable[..., Tensor], *args: Any, **options: Any) -> Tensor:
@@ -278,6 +278,8 @@ def setitem(self: Tensor, index: Any, value: Any) -> None:
     else:
         part, where = located(self, (index,) if isinstance(index, slice) and self._array.ndim else index)
     if not isinstance(value, Tensor):
+        if not isinstance(value, (bool, int, float, np.integer)):
+            raise TypeError(f"can't assign a {kind_of(value)} to a torch.{self.dtype.word}Tensor")
         value = wrap(np.asarray(value, dtype=self._array.dtype))
     if where is not None:
         lead = _leading_ones(value)
