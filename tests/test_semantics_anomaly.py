@@ -157,3 +157,120 @@ def test_27_3_an_error_of_the_second_backward(torch: Any) -> Any:
         bad = (g * 0).sqrt()  # line three
         texts = warned(lambda: seen.append(raised(bad.backward)))
     return [text.split(". ", 1)[0] for _, text in texts], seen
+
+
+def twice(torch: Any) -> Any:
+    """A Function whose backward runs another one, whose own backward fails."""
+
+    class Inner(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x * 1
+
+        @staticmethod
+        def backward(ctx, g):
+            raise ValueError("no")
+
+    class Outer(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x)
+            return x * 1
+
+        @staticmethod
+        def backward(ctx, g):
+            (x,) = ctx.saved_tensors
+            return Inner.apply(g * x)  # line inner
+
+    return Outer
+
+
+@pytest.mark.parametrize("known", [True, False])
+def test_27_3_what_induced_the_calculation(known: bool) -> None:
+    def program(torch: Any) -> Any:
+        x = torch.ones(2, requires_grad=True)
+        seen = []
+        with torch.autograd.set_detect_anomaly(known):
+            y = twice(torch).apply(x)  # line one
+        with torch.autograd.set_detect_anomaly(True):
+            (g,) = torch.autograd.grad(y.sum(), x, create_graph=True)  # line two
+            text = told(lambda: seen.append(raised(g.sum().backward)))  # line three
+            found = g.grad_fn.metadata["parent_"].name(), list(g.sum().grad_fn.metadata)
+        return text, seen, found
+
+    compare(program)
+
+
+@same
+def test_27_3_and_what_induced_that(torch: Any) -> Any:
+    x = torch.tensor([2.0], requires_grad=True)
+    seen = []
+    with torch.autograd.set_detect_anomaly(True):
+        y = x**3  # line one
+        (g,) = torch.autograd.grad(y, x, create_graph=True)  # line two
+        (h,) = torch.autograd.grad(g, x, create_graph=True)  # line three
+
+        def fail(grad):
+            raise ValueError("no")
+
+        h.register_hook(fail)
+        text = told(lambda: seen.append(raised(h.backward)))
+    return text, seen
+
+
+@same
+def test_27_3_a_node_made_by_a_hook(torch: Any) -> Any:
+    x = torch.ones(2, requires_grad=True)
+    made, seen = [], []
+
+    def hook(grad):
+        with torch.enable_grad():
+            made.append((x - 2).sqrt())  # line hook
+
+    with torch.autograd.set_detect_anomaly(True):
+        y = x * 3  # line one
+        y.register_hook(hook)
+        y.sum().backward()  # line two
+        text = told(lambda: seen.append(raised(made[0].sum().backward)))
+    return text, seen
+
+
+@same
+def test_27_3_the_lines_are_in_the_metadata(torch: Any) -> Any:
+    x = torch.ones(2, requires_grad=True)
+    with torch.autograd.set_detect_anomaly(True):
+        base = x * 2
+        view = base[:1]
+        view.mul_(2)
+        nodes = [base.grad_fn, view.grad_fn, x.unbind()[0].grad_fn, base.grad_fn.next_functions[0][0]]
+        seen = []
+        torch.func.grad(lambda t: (seen.append((t * 2).grad_fn), t.sum())[1])(x)
+    plain = (x * 2).grad_fn
+    return [(node.name(), list(node.metadata)) for node in (*nodes, *seen, plain)]
+
+
+@same
+def test_27_3_an_error_at_a_leaf(torch: Any) -> Any:
+    def fail(t):
+        raise ValueError("no")
+
+    x = torch.ones(2, requires_grad=True)
+    x.register_post_accumulate_grad_hook(fail)
+    seen = []
+    with torch.autograd.set_detect_anomaly(True):
+        out = (x * 2).sum()  # line one
+        text = told(lambda: seen.append(raised(out.backward)))
+    return text, seen
+
+
+def test_27_3_where_warnings_are_errors_the_original_error_is_raised(capsys: pytest.CaptureFixture[str]) -> None:
+    def program(torch: Any) -> Any:
+        x = torch.ones(2, requires_grad=True)
+        with torch.autograd.set_detect_anomaly(True), warnings.catch_warnings():
+            warnings.simplefilter("error", UserWarning)
+            (g,) = torch.autograd.grad(twice(torch).apply(x).sum(), x, create_graph=True)
+            seen = raised(g.sum().backward)
+        # PyTorch quotes its own lines as well, and says where in C++ it warned
+        return seen, re.findall(r"UserWarning:\s*((?:Error|Previous)[^.]*)\.", capsys.readouterr().err)
+
+    compare(program)

@@ -317,6 +317,9 @@ ANOMALY_ON = (
 )
 ANOMALY_NAN = "Function '{}' returned nan values in its {}th output."
 ANOMALY_TRACE = "Error detected in {}. Traceback of forward call that caused the error:\n{}"
+ANOMALY_INDUCED = (
+    "\n\nPrevious calculation was induced by {}. Traceback of forward call that induced the previous calculation:\n{}"
+)
 ANOMALY_NO_TRACE = (
     "Error detected in {}. No forward pass information available. Enable detect anomaly during forward pass for more "
     "information."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import warnings
 from typing import Any
 
@@ -9,7 +10,9 @@ import numpy as np
 
 from .. import errors
 from . import state
-from .node import Node, extra_of
+from .node import Node
+
+TRACE, PARENT = "traceback_", "parent_"  # under which names a node's metadata has them
 
 
 class set_detect_anomaly:
@@ -60,20 +63,36 @@ def _set(mode: bool, check_nan: bool) -> None:
 
 
 def remember(node: Node) -> None:
-    """Note the user's lines that are running now as the ones that made this node."""
+    """Note the user's lines that are running now as the ones that made this node, and the node that runs meanwhile."""
     import traceback  # here, because importing it takes as long as a tenth of the engine
 
     package = __name__.split(".")[0]
-    frames = [f for f, _ in traceback.walk_stack(None) if f.f_globals.get("__name__", "").split(".")[0] != package]
+    walked = traceback.walk_stack(sys._getframe(1))  # without a frame it skips some, how many depends on the Python
+    frames = [f for f, _ in walked if f.f_globals.get("__name__", "").split(".")[0] != package]
     summary = traceback.StackSummary.extract((f, f.f_lineno) for f in reversed(frames))
-    extra_of(node).made_at = "".join(summary.format())
+    node.metadata[TRACE] = summary.format()
+    task = state.local.modes.task
+    if task is not None and task.node is not None:
+        node.metadata[PARENT] = task.node
 
 
 def tell(node: Node) -> None:
-    """Warn which forward lines made the node whose backward failed."""
-    made_at = node.extra.made_at if node.extra is not None else None
-    text = errors.ANOMALY_NO_TRACE if made_at is None else errors.ANOMALY_TRACE
-    warnings.warn(text.format(node.name(), made_at), UserWarning, stacklevel=4)
+    """Warn which forward lines made the node whose backward failed, and then those of the nodes that made it."""
+    text = errors.ANOMALY_TRACE
+    while node is not None:
+        lines = node.metadata.get(TRACE)
+        _warn((errors.ANOMALY_NO_TRACE if lines is None else text).format(node.name(), "".join(lines or ())))
+        node, text = node.metadata.get(PARENT), errors.ANOMALY_INDUCED
+
+
+def _warn(text: str) -> None:
+    """Warn; where warnings are errors, print this one, because the error on its way is another."""
+    try:
+        warnings.warn(text, UserWarning, stacklevel=5)
+    except UserWarning as warning:
+        import traceback
+
+        traceback.print_exception(type(warning), warning, None, chain=False)
 
 
 def refuse_nan(node: Node, grads: Any) -> None:

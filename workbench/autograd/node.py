@@ -16,7 +16,7 @@ import numpy as np
 
 from .. import errors
 from ..events import ask, listeners
-from . import dtypes
+from . import dtypes, state
 from .state import local
 from .tensor import Tensor, bump, meta_of, wrap
 
@@ -52,7 +52,6 @@ class Extra:
     """What only some nodes have; the class attributes are what the others have."""
 
     metadata: dict[Any, Any] | None = None
-    made_at: str | None = None  # the user's lines that made the node, noted in anomaly mode
     tensor_hooks: dict[int, dict[int, Any]] | None = None  # by output number
     retainers: dict[int, Any] | None = None  # weak references to the tensors that retain their gradient, likewise
     cast: Any = None  # the dtype in which a leaf wants its gradients, if it is another than its own
@@ -224,4 +223,8 @@ def accumulator(t: Tensor) -> AccumulateGrad:
         node.extra = meta.extra
         node.variable = t
         meta.accumulator = weakref.ref(node)
+        if state.anomaly:
+            from .anomaly_mode import remember  # which needs nodes itself
+
+            remember(node)
     return node

@@ -56,6 +56,7 @@ class GraphTask:
         "callbacks",
         "kept",
         "outer",
+        "node",
         "_tag",
         "__weakref__",
     )
@@ -79,6 +80,7 @@ class GraphTask:
         self._buffers: dict[Node, Any] = {}
         self._ready: list[Node] = []
         self._begun = self._over = False
+        self.node: Node | None = None  # the one that is running
         self.callbacks: list[Any] = []
         self.kept: dict[Any, Any] = {}  # what others keep for as long as this backward: a list or dict for each
         self._waiting = count_uses(roots)  # how many deliveries each reachable node waits for
@@ -167,6 +169,7 @@ class GraphTask:
                     grad = buffers.pop(node, None)
                 else:
                     break
+                self.node = node
                 limit -= 1
                 ran = True
                 extra = node.extra
@@ -240,7 +243,7 @@ class GraphTask:
             raise
         finally:
             set_grad(before)
-            modes.task, self.outer = self.outer, None
+            modes.task, self.outer, self.node = self.outer, None, None
         if not ready and not self._over:
             self._over = True
             while self.callbacks:

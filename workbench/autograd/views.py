@@ -15,6 +15,8 @@ import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
 from .. import errors, events
+from . import state
+from .anomaly_mode import remember
 from .node import Node, edge_of, extra_of, run_by_hand, sequence
 from .tensor import Tensor, made_by, wrap
 
@@ -93,6 +95,8 @@ class CopySlices(Node):
         self.geometry, self.layout = geometry_of(view._array, base._array), layout_of(base._array)
         self.parents = ((edge_of(base), base._nr) if base.requires_grad else (None, 0), *fn.edges()[1:])
         extra_of(fn).slices = weakref.ref(self)
+        if state.anomaly:
+            remember(self)
 
     def name(self) -> str:
         """The node's name, as PyTorch says it."""

@@ -80,8 +80,6 @@ def perform(op: Any, args: tuple[Any, ...]) -> tuple[tuple[Tensor, ...], tuple[T
         node = op.bind(given, operands, needs, outs)
         if modes.saved_hooks:
             pack_saved(node, outs[0])
-        if state.anomaly:
-            remember(node)
         if listeners:
             emit(("created", node, told(op, tuple([given[name] for name in op.said])), outs))
     if modes.dual is not None and floating and op.formulas and not modes.inference:
@@ -211,6 +209,8 @@ def record(op: Any, given: dict[str, Any], operands: list[Any], needs: list[bool
         setattr(node, f"a_{name}", given[name])
     if op.fits:
         node.fit = _fit(operands, needs, out._array)
+    if state.anomaly:
+        remember(node)
     return node
 
 
