@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
 import pytest
 
 import workbench as torch
@@ -15,6 +19,17 @@ from workbench.classroom import check
         (6.0004, torch.tensor(6.0)),
         ([2, -4], torch.tensor([2.0, -4.0])),
         (torch.tensor([1.0]), [1]),
+        (np.float32(6), 6),
+        (Fraction(6), 6.0),
+        (range(2), (0, 1)),
+        ([torch.tensor(1.0, requires_grad=True), 2], [1, 2.0]),
+        ([[1, 2]], np.array([[1, 2]])),
+        ([], torch.zeros(0)),
+        (np.bool_(True), True),
+        (True, torch.tensor(True)),
+        (float("nan"), float("nan")),
+        (float("inf"), torch.tensor(float("inf"))),
+        ([float("inf"), 2], [float("inf"), 2.0]),
         (True, True),
         ("b", "b"),
     ],
@@ -42,4 +57,69 @@ def test_right(prediction: object, truth: object) -> None:
     ],
 )
 def test_not_yet(prediction: object, truth: object, said: str) -> None:
+    assert check(prediction, truth) == said
+
+
+def _itself() -> list[Any]:
+    found: list[Any] = [1]
+    found.append(found)
+    return found
+
+
+ODD = {
+    "a word": ("six", "a word in quotes"),
+    "a number in quotes": ("6", "a word in quotes"),
+    "True": (True, "a truth value"),
+    "a dict": ({"a": 1}, "of the type dict"),
+    "a set": ({1, 2}, "of the type set"),
+    "a function": (len, "a function"),
+    "a method not called": (torch.ones(2).sum, "a function"),
+    "a class": (torch.Tensor, "a function"),
+    "a module": (torch, "of the type module"),
+    "complex": (1 + 2j, "a complex number"),
+    "rows of two lengths": ([[1], [1, 2]], "a list with rows of different lengths"),
+    "a row and a number": ([[1], 2], "a list with rows of different lengths"),
+    "itself": (_itself(), "a list with rows of different lengths"),
+    "None within": ([1, None], "a list of other things than numbers"),
+    "a word within": ([1, "two"], "a list of other things than numbers"),
+    "much too large": (10**400, "a number too large to compare"),
+    "bytes": (b"6", "of the type bytes"),
+    "a date": (np.datetime64("2020-01-01"), "of the type datetime64"),
+    "an iterator": (iter([6.0]), "of the type list_iterator"),
+    "an object": (object(), "of the type object"),
+    "...": (..., "of the type ellipsis"),
+}
+
+
+@pytest.mark.parametrize("name", ODD)
+def test_an_odd_answer_is_told_what_is_asked_for(name: str) -> None:
+    odd, kind = ODD[name]
+    assert check(odd, 6.0) == f"A number is asked for; yours is {kind}."
+    assert check(odd, [1.0, 2.0]) == f"A list of 2 numbers is asked for; yours is {kind}."
+    assert check(odd, torch.ones(2, 3)) == f"An array of shape [2, 3] is asked for; yours is {kind}."
+    if odd is not True:
+        assert check(odd, True).startswith("Either True or False is asked for")
+    if not isinstance(odd, str):
+        assert check(odd, "b").startswith("A word in quotes is asked for")
+
+
+@pytest.mark.parametrize(
+    ("prediction", "truth", "said"),
+    [
+        ([6.0], 6.0, "A number is asked for; yours is a list of 1 number."),
+        (torch.ones(2), 6.0, "A number is asked for; yours is a list of 2 numbers."),
+        ([], 6.0, "A number is asked for; yours is a list of 0 numbers."),
+        ([[6.0]], 6.0, "A number is asked for; yours is an array of shape [1, 1]."),
+        (6.0, [6.0, 7.0], "A list of 2 numbers is asked for; yours is a number."),
+        (torch.tensor(6.0), torch.ones(2, 3), "An array of shape [2, 3] is asked for; yours is a number."),
+        ([1, 2, 3], [[1, 2, 3]], "A value of shape [1, 3] is asked for; yours has shape [3]."),
+        (float("nan"), 6.0, "Not yet: yours is nan, which is no number."),
+        ([float("nan"), 2.0], [1.0, 2.0], "Not yet: 1 of 2 elements differ, at [0]."),
+        (float("inf"), 6.0, "Not yet: yours is too large."),
+        (6.0, float("nan"), "Not yet: yours is a number, and no number comes out."),
+        (6.0, None, "There is nothing to compare with yet: run the cells above first."),
+    ],
+)
+@pytest.mark.filterwarnings("error")
+def test_numbers_of_another_kind(prediction: Any, truth: Any, said: str) -> None:
     assert check(prediction, truth) == said
