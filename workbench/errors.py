@@ -368,7 +368,7 @@ DUAL_UNPACK = "_unpack_dual(): argument 'dual' (position 1) must be Tensor, not 
 
 CAPTURED_WRITE = (
     "During a grad (vjp, jvp, grad, etc) transform, the function provided attempted to call in-place operation "
-    "(aten::{}.Tensor) that would mutate a captured Tensor. This is not supported; please rewrite the function being "
+    "(aten::{}) that would mutate a captured Tensor. This is not supported; please rewrite the function being "
     "transformed to explicitly accept the mutated Tensor(s) as inputs."
 )
 WRITE_OF_BATCH = (

@@ -119,12 +119,22 @@ def highest(tensors: Any) -> Level | None:
     return found
 
 
+# What PyTorch's messages add to the name of a write: with a number, and with a tensor, as its last argument.
+OVERLOADS = {
+    **dict.fromkeys(("add_", "sub_", "mul_", "div_"), (".Tensor", ".Tensor")),
+    **dict.fromkeys(("pow_", "fill_", "masked_fill_"), (".Scalar", ".Tensor")),
+    "clamp_": ("", ".Tensor"),
+    "scatter_": (".value", ".src"),
+}
+
+
 def place_of_write(t: Tensor, given: tuple[Any, ...], name: str) -> Level | None:
     """The level at which `t` can be written; RuntimeError where a transform would not know of the write."""
     own = level_of(t)
     above = local.modes.levels[own.number if own else 0 :]
     if any(level.kind != "vmap" for level in above):
-        raise RuntimeError(errors.CAPTURED_WRITE.format(name))
+        overload = OVERLOADS.get(name, ("", ""))[isinstance(given[-1], Tensor)]
+        raise RuntimeError(errors.CAPTURED_WRITE.format(name + overload))
     wide = highest(given)
     if wide is not own:  # samples would have to be written on top of each other
         others = [a._array.shape for a in given[1:] if level_of(a) is wide]

@@ -68,12 +68,12 @@ def _permute(op: Any, size: int, self: Mapped, dims: Ints) -> Results:
     return run(op, self=self.value, dims=(0, *(d % self.ndim + 1 for d in dims)))
 
 
-@batches("t")
+@batches("t", "t_")
 def _t(op: Any, size: int, self: Mapped) -> Results:
     return alone(TENSORS["transpose"](self.value, -2, -1) if self.ndim == 2 else TENSORS["alias"](self.value))
 
 
-@batches("squeeze_all")
+@batches("squeeze_all", "squeeze__all")
 def _squeeze_all(op: Any, size: int, self: Mapped) -> Results:
     out = TENSORS["alias"](self.value)
     for dim in reversed(range(1, out.ndim)):
@@ -91,7 +91,7 @@ def _repeat(op: Any, size: int, self: Mapped, repeats: Ints) -> Results:
     return run(op, self=self.aligned(len(repeats)), repeats=(1, *repeats))
 
 
-@batches("flip", "squeeze_dims")
+@batches("flip", "squeeze_dims", "squeeze__dims")
 def _turned(op: Any, size: int, /, self: Mapped, **dims: Ints) -> Results:
     return run(op, self=self.value, **{name: tuple([d + 1 for d in which]) for name, which in dims.items()})
 

@@ -176,9 +176,14 @@ def transpose(self: Tensor, dim0: int, dim1: int) -> Tensor:
 @method()
 def t(self: Tensor) -> Tensor:
     """The transpose of a matrix; fewer dimensions stay as they are."""
-    if self._array.ndim > 2:
-        raise RuntimeError(f"t() expects a tensor with <= 2 dimensions, but self is {self._array.ndim}D")
+    check_t(self, "t")
     return _t(self)
+
+
+def check_t(self: Tensor, name: str) -> None:
+    """RuntimeError for what has more dimensions than a matrix."""
+    if self._array.ndim > 2:
+        raise RuntimeError(f"{name}() expects a tensor with <= 2 dimensions, but self is {self._array.ndim}D")
 
 
 @method()
