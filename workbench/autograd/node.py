@@ -1,7 +1,8 @@
 """Nodes: what the graph is made of, and how saved tensors are read back.
 
 Every node has a sequence number, an edge for each tensor it came from, and one method for each of the two worlds:
-`vjp` takes and gives plain arrays (no graph wanted), `vjp_tensors` takes and gives tensors (create_graph=True).
+`vjp` takes and gives plain arrays (no graph wanted), `vjp_tensors` takes and gives tensors (create_graph=True). Where
+only some leaves are asked for, `vjp_towards` and `vjp_tensors_towards` leave out what does not lead to them.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import itertools
 import threading
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -116,6 +117,14 @@ class Node:
         """The same on tensors, recorded if gradients are on."""
         raise NotImplementedError
 
+    def vjp_towards(self, grad: Any, needed: Container[Node]) -> Any:
+        """`vjp`, in which a built-in operation computes only the gradients that go to a needed node."""
+        return self.vjp(grad)
+
+    def vjp_tensors_towards(self, grad: Any, needed: Container[Node]) -> Any:
+        """The same on tensors."""
+        return self.vjp_tensors(grad)
+
     def saved_items(self) -> list[tuple[str, Any, int]]:
         """What is saved, as (name, tensor or array or None, version), without any check."""
         return []
@@ -129,7 +138,10 @@ class Node:
 
 
 def run_by_hand(node: Node, *grads: Tensor | None) -> Tensor | tuple[Tensor | None, ...] | None:
-    """The gradients of a built-in node's inputs, of one input alone, from those of its outputs."""
+    """The gradients of a built-in node's inputs, of one input alone, from those of its outputs.
+
+    Inside a backward that was asked for some gradients alone, PyTorch computes only those here too.
+    """
     if len(grads) != node.outputs:
         raise TypeError(f"expected {node.outputs} arguments, got {len(grads)} instead")
     for i, grad in enumerate(grads):
@@ -138,7 +150,9 @@ def run_by_hand(node: Node, *grads: Tensor | None) -> Tensor | tuple[Tensor | No
     if grads == (None,) and not node.takes_undefined:
         node.check_saved()
         return None if node.arity == 1 else (None,) * len(node.edges())
-    out = node.vjp_tensors(list(grads) if node.multi else grads[0])
+    arrived, task = list(grads) if node.multi else grads[0], local.modes.task
+    asked = task is not None and task.targets is not None
+    out = node.vjp_tensors_towards(arrived, task.needed()) if asked else node.vjp_tensors(arrived)
     return out if node.arity == 1 else tuple(out or ())
 
 

@@ -33,8 +33,25 @@ def count_uses(roots: Roots) -> dict[Node, int]:
     return uses
 
 
-def nodes_towards(targets: set[Node], roots: Roots, uses: dict[Node, int]) -> set[Node]:
-    """The targets and the nodes with a path to one, of those that can be reached from the roots."""
+def all_lead_to(targets: set[Node], uses: dict[Node, int]) -> bool:
+    """Whether every path ends in a target."""
+    for node in uses:
+        arity = node.arity
+        if arity == 1:
+            ends = node.p0 is None
+        elif arity == 2:
+            ends = node.p0 is None is node.p1
+        else:
+            ends = all([parent is None for parent, _ in node.edges()])
+        if ends and node not in targets:
+            return False
+    return True
+
+
+def nodes_towards(targets: set[Node], roots: Roots, uses: dict[Node, int]) -> set[Node] | None:
+    """The targets and the nodes with a path to one, of those that can be reached from the roots; None if all do."""
+    if all_lead_to(targets, uses):
+        return None
     needed, left = set(targets), uses.copy()
     order = [node for node in dict.fromkeys(node for node, _ in roots) if not left[node]]
     for node in order:  # grows: a node comes after all its uses, whatever their sequence numbers

@@ -8,6 +8,7 @@ chain may be as long as memory allows.
 from __future__ import annotations
 
 import threading
+from collections.abc import Container
 from typing import Any
 
 from .. import errors
@@ -96,8 +97,10 @@ class GraphTask:
             emit(("backward", self))
         for (node, nr), seed in zip(self.roots, self.seeds, strict=True):
             self._add(node, nr, seed)
-        for node in dict.fromkeys(node for node, _ in self.roots):
-            if not self._waiting[node] and (self._needed is None or node in self._needed):
+        roots = dict.fromkeys(node for node, _ in self.roots)
+        for node in roots:  # a lone root's tensor hooks run even if it leads to no target
+            hooked = len(self.roots) == 1 and node.extra is not None
+            if not self._waiting[node] and (self._needed is None or node in self._needed or hooked):
                 push(self._ready, node)
 
     def _add(self, node: Node, nr: int, grad: Any) -> None:
@@ -185,8 +188,10 @@ class GraphTask:
                     out = None if 0 <= arity < 2 else (None,) * len(node.edges())
                 elif needed is None:
                     out = node.vjp_tensors(grad) if tensors else node.vjp(grad)
+                elif tensors:
+                    out = node.vjp_tensors_towards(grad, needed)
                 else:
-                    out = self._run_partly(node, grad)
+                    out = node.vjp_towards(grad, needed)
                 if state.anomaly and state.check_nan and arity:
                     refuse_nan(node, [out] if arity == 1 else out)
                 if extra is not None and extra.post_hooks:
@@ -252,16 +257,9 @@ class GraphTask:
                 emit(("finished", self))
         return ran
 
-    def _run_partly(self, node: Node, grad: Any) -> Any:
-        """Run a node of which perhaps not every gradient is needed; a built-in operation then gives none for those."""
-        out = node.vjp_tensors(grad) if self.tensors else node.vjp(grad)
-        if node.takes_undefined or not node.arity:
-            return out
-        outs = [
-            g if parent in self._needed else None
-            for g, (parent, _) in zip([out] if node.arity == 1 else out, node.edges(), strict=True)
-        ]
-        return outs[0] if node.arity == 1 else outs
+    def needed(self) -> Container[Node]:
+        """The nodes that run, or whose gradient is captured."""
+        return self._waiting if self._needed is None else self._needed
 
     def will_run(self, node: Node) -> bool:
         """Whether a gradient will reach this node (PyTorch forgets a lone root); RuntimeError for a captured leaf."""
@@ -269,21 +267,22 @@ class GraphTask:
             return False
         if node in self._captures and not node.arity:
             raise RuntimeError(errors.MULTI_HOOK_LEAF)
-        return node in self._waiting and (self._needed is None or node in self._needed)
+        return node in self._waiting and node in self.needed()
 
     def _arrived(self, node: Node, extra: Extra | None, grad: Any) -> tuple[bool, Any]:
         """Whether the node is to run, and the gradient as hooks leave it."""
         wanted = node in self._captures
+        runs = not wanted and (self._needed is None or node in self._needed)
         if wanted and self._continues(node):  # PyTorch then takes the gradient before the tensor's hooks
             self._capture(node, grad)
-            wanted = False
+            wanted, runs = False, True
         if extra is not None and (extra.tensor_hooks or extra.retainers or extra.cast):
             grad = run_tensor_hooks(node, extra, grad, self)
         if wanted:
             self._capture(node, grad)
-        elif extra is not None and extra.pre_hooks:
+        elif runs and extra is not None and extra.pre_hooks:
             grad = run_pre_hooks(node, extra, grad, self)
-        return not wanted, grad
+        return runs, grad
 
     def _capture(self, node: Node, grad: Any) -> None:
         for nr, index in self._captures[node]:
@@ -294,4 +293,5 @@ class GraphTask:
 
     def _continues(self, node: Node) -> bool:
         """Whether a captured node has to run as well, because the way to another target leads through it."""
-        return any(parent in self._needed for parent, _ in node.edges() if parent is not None)
+        needed = self.needed()
+        return any(parent in needed for parent, _ in node.edges() if parent is not None)

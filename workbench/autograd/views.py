@@ -8,7 +8,7 @@ its own `grad_fn` anew from the base when it is next asked for.
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from typing import Any
 
 import numpy as np
@@ -120,30 +120,60 @@ class CopySlices(Node):
         fn, self.fn = self.fn, None
         return fn is not None and fn.release()
 
-    def vjp(self, grad: Any) -> list[Any]:
+    def vjp(self, grad: Any, needed: Container[Node] | None = None) -> list[Any]:
         """The gradient of the base, its written part replaced by what the write's node says."""
         result = blank(self.layout, np.asarray(grad).dtype)
         result[...] = grad
         part = strided(result, self.geometry)
-        first, *others = self._through("vjp", part.copy())
+        first, *others = self._through("vjp", part.copy(), needed)
+        if not self._leads_on(needed):
+            return [None, *others]
         part[...] = 0 if first is None else first
         return [result, *others]
 
-    def vjp_tensors(self, grad: Any) -> list[Any]:
+    def vjp_tensors(self, grad: Any, needed: Container[Node] | None = None) -> list[Any]:
         """The same on tensors: take the part out, run it through, put it back."""
         part = grad.strided_copy(self.geometry, self.layout)
-        first, *others = self._through("vjp_tensors", part)
+        first, *others = self._through("vjp_tensors", part, needed)
+        if not self._leads_on(needed):
+            return [None, *others]
         change = -part if first is None else first - part
         return [grad + change.strided_scatter(self.geometry, self.layout), *others]
 
-    def _through(self, method: str, grad: Any) -> list[Any]:
+    vjp_towards, vjp_tensors_towards = vjp, vjp_tensors
+
+    def _leads_on(self, needed: Container[Node] | None) -> bool:
+        """Whether the gradient of the base as it was is wanted."""
+        before = self.parents[0][0]
+        return before is not None and (needed is None or before in needed)
+
+    def _through(self, method: str, grad: Any, needed: Container[Node] | None) -> list[Any]:
+        """The gradients that the write's node gives, of the view as it was before and of what was written."""
         if self.fn is None:
             raise RuntimeError(errors.SECOND_BACKWARD)
-        out = getattr(self.fn, method)([grad] if self.fn.multi else grad)
+        arrived = [grad] if self.fn.multi else grad
+        if needed is None:
+            out = getattr(self.fn, method)(arrived)
+        else:
+            if self._leads_on(needed):  # then so does the view, on which this backward has no node to visit
+                needed = _AndOne(needed, self.fn.edges()[0][0])
+            out = getattr(self.fn, f"{method}_towards")(arrived, needed)
         outs = [out] if self.fn.arity == 1 else list(out)
         if outs[0] is not None:
             check_distinct(*self.geometry[:2])
         return outs
+
+
+class _AndOne:
+    """Some nodes and one more, without a copy."""
+
+    __slots__ = ("nodes", "one")
+
+    def __init__(self, nodes: Container[Node], one: Node) -> None:
+        self.nodes, self.one = nodes, one
+
+    def __contains__(self, node: Node | None) -> bool:
+        return node is self.one or node in self.nodes
 
 
 def own_fn(node: Node, version: int) -> Node:

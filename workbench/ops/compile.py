@@ -26,6 +26,7 @@ ARRAYS: dict[str, Any] = {
     **{thing.__name__: thing for thing in (Tensor, Parameter, np.ndarray, read_array, Unfit)},
 }
 TENSORS: dict[str, Any] = {"__name__": __name__, "read_tensor": read_tensor}
+BACKWARDS = ("vjp", "vjp_tensors", "vjp_towards", "vjp_tensors_towards")
 BASES = {1: Node1, 2: Node2, 3: Node3, -1: NodeN}
 
 
@@ -77,8 +78,7 @@ def node_class(op: Any) -> type:
         "forward_text": op.shown,
         "backward_text": op.told,
         "op": op,
-        "vjp": _late(op, "vjp"),
-        "vjp_tensors": _late(op, "vjp_tensors"),
+        **{method: _late(op, method) for method in BACKWARDS},
     }
     if saved:
         body |= {"release": _late(op, "release"), "saved_items": _late(op, "saved_items")}
@@ -91,12 +91,12 @@ def node_class(op: Any) -> type:
 def _late(op: Any, method: str) -> Any:
     """A method that compiles itself at its first call."""
 
-    def first(node: Any, *grad: Any) -> Any:
+    def first(node: Any, *given: Any) -> Any:
         if method not in op.compiled:
             op.compiled.add(method)
-            text = _backward_text(op, method) if method.startswith("vjp") else _saved_text(op, method)
-            setattr(op.node, method, compiled(text, method, TENSORS if method == "vjp_tensors" else ARRAYS, op))
-        return getattr(node, method)(*grad)
+            text = _backward_text(op, method) if method in BACKWARDS else _saved_text(op, method)
+            setattr(op.node, method, compiled(text, method, TENSORS if "tensors" in method else ARRAYS, op))
+        return getattr(node, method)(*given)
 
     return first
 
@@ -110,22 +110,29 @@ def compiled(text: str, name: str, namespace: dict[str, Any], op: Any) -> Any:
 
 
 def _backward_text(op: Any, method: str) -> str:
-    """The backward of a node: each wanted input's formula over what was saved."""
-    arrays = method == "vjp"
+    """The backward of a node: each wanted input's formula over what was saved.
+
+    `vjp_towards` is given the nodes that lead to what was asked for, and leaves the other inputs out. It reads all
+    that was saved even so, as PyTorch does: something that was written since is an error, whoever needs it.
+    """
+    arrays, partly = "tensors" not in method, "towards" in method
     several = len(op.tensors) > 1
     # What several formulas read is read once, because reading may run the user's hook: None if none of them is wanted.
     # A result is read even where its formula is not wanted, because PyTorch notices then too that it was written.
     readers = {t: sum(t in reads.tensors for reads in op.reads.values()) for t in op.node.saved_names}
-    shared = [t for t, count in readers.items() if count > 1 or (t == "result" and several) or len(op.tensors) > 2]
-    lines = [f"def {method}(node, grad):", *("    " + line for line in _loads(shared, arrays, op.lists))]
+    all_first = partly or len(op.tensors) > 2
+    shared = [t for t, count in readers.items() if count > 1 or (t == "result" and several) or all_first]
+    given = "node, grad, needed" if partly else "node, grad"
+    lines = [f"def {method}({given}):", *("    " + line for line in _loads(shared, arrays, op.lists))]
     for i, name in enumerate(op.tensors):
         reads = op.reads.get(name)
         if reads is None:
             lines.append(f"    g{i} = None")
             continue
         indent = "    "
-        if several:
-            lines += [f"    g{i} = None", f"    if node.p{i} is not None:"]
+        if several or (partly and not op.variadic):
+            wanted = f"node.p{i} in needed" if partly else f"node.p{i} is not None"
+            lines += [f"    g{i} = None", f"    if {wanted}:"]
             indent = "        "
         loads = _loads([t for t in reads.tensors if t not in shared], arrays, op.lists)
         loads += [f"{s}_shape = node.z_{s}" for s in reads.shapes] + [f"{a} = node.a_{a}" for a in reads.arguments]
@@ -138,7 +145,7 @@ def _backward_text(op: Any, method: str) -> str:
     lines.append(f"    return {gs}")
     if arrays and op.node.saved_names:
         body = ["    " + line for line in lines[1:]]
-        lines = [lines[0], "    try:", *body, "    except Unfit:", "        return refit(node, grad)"]
+        lines = [lines[0], "    try:", *body, "    except Unfit:", f"        return refit({given})"]
     return "\n".join(lines) + "\n"
 
 

@@ -14,11 +14,12 @@ from ..autograd.tensor import Tensor, wrap
 from .declare import in_formulas
 
 
-def refit(node: Any, grad: Any) -> Any:
+def refit(node: Any, grad: Any, needed: Any = None) -> Any:
     """The gradients as arrays: tensors check what they are given, and what comes out is made to fit the inputs."""
     given = [None if g is None else wrap(np.asarray(g)) for g in (grad if node.multi else [grad])]
     with no_grad():
-        out = node.vjp_tensors(given if node.multi else given[0])
+        arrived = given if node.multi else given[0]
+        out = node.vjp_tensors(arrived) if needed is None else node.vjp_tensors_towards(arrived, needed)
         outs = [out] if node.arity == 1 else list(out)
         found = [None if t is None else _fitted(node, i, t, given[0]) for i, t in enumerate(outs)]
     return found[0] if node.arity == 1 else found
