@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from oracle import compare
+from oracle import compare, entries, raised
 
 X = [1.0, 2.0, 3.0]
 
@@ -135,3 +135,195 @@ def test_inside_a_transform(program: Any, how: str) -> None:
         return out, error, x, CAPTURED[torch], torch.is_grad_enabled()
 
     compare(transformed, program, how)
+
+
+def filled(torch: Any, y: Any) -> Any:
+    z = torch.zeros(3)
+    z[0] = y.sum()
+    z[1:] = y[:2] * y[1:]
+    return z * y
+
+
+def filled_as_columns(torch: Any, y: Any) -> Any:
+    z = torch.zeros(2, 3).t().clone()
+    z.t()[1] = y * y
+    return z.sum(1)
+
+
+def written_by_numbers_first(torch: Any, y: Any) -> Any:
+    z = torch.ones(3)
+    z.mul_(3.0)
+    z[1:].mul_(y[1:])
+    return z.exp_()
+
+
+def into_a_clone_of_what_is_captured(torch: Any, y: Any) -> Any:
+    z = CAPTURED[torch].clone()
+    z[0] = y.sum()
+    return z.add_(y * y)
+
+
+def into_a_product_of_what_is_captured(torch: Any, y: Any) -> Any:
+    z = CAPTURED[torch] * 2
+    z += y
+    return z.mul_(y)
+
+
+def into_a_view_of_what_is_captured(torch: Any, y: Any) -> Any:
+    CAPTURED[torch].view(3)[1:].mul_(2.0)
+    return y * 2
+
+
+def added_up(torch: Any, y: Any) -> Any:
+    z = torch.zeros(())
+    for element in y.unbind():
+        z += element * element
+    return z * y
+
+
+def in_a_list_of_places(torch: Any, y: Any) -> Any:
+    z = torch.zeros(4)
+    z[torch.tensor([3, 0, 1])] = y
+    z[z > 2] = 0.0
+    return z
+
+
+FILLING = [
+    filled,
+    filled_as_columns,
+    written_by_numbers_first,
+    into_a_clone_of_what_is_captured,
+    into_a_product_of_what_is_captured,
+    into_a_view_of_what_is_captured,
+    added_up,
+    in_a_list_of_places,
+]
+JACOBIANS = {
+    "jacfwd": lambda f, func, x: func.jacfwd(f)(x),
+    "jacrev": lambda f, func, x: func.jacrev(f)(x),
+    "hessian": lambda f, func, x: func.hessian(lambda x: (f(x) ** 2).sum())(x),
+    "jvp": lambda f, func, x: func.jvp(f, (x,), (x + 1,)),
+    "vmap": lambda f, func, x: func.vmap(f)(x.expand(2, 3)),
+    "grad of jvp": lambda f, func, x: func.grad(lambda x: func.jvp(f, (x,), (x * x,))[1].sum())(x),
+    "jacfwd of grad": lambda f, func, x: func.jacfwd(func.grad(lambda x: f(x).sum()))(x),
+}
+
+
+@pytest.mark.parametrize("how", JACOBIANS)
+@pytest.mark.parametrize("program", FILLING)
+def test_filling_a_new_tensor(program: Any, how: str) -> None:
+    def transformed(torch: Any, program: Any, how: str) -> Any:
+        CAPTURED[torch] = torch.ones(3)
+        found = raised = None
+        try:
+            found = JACOBIANS[how](lambda x: program(torch, x), torch.func, torch.tensor(X))
+        except RuntimeError as refusal:
+            raised = refusal
+        return found, raised, CAPTURED[torch]
+
+    compare(transformed, program, how)
+
+
+@pytest.mark.parametrize("made", ["g.new_zeros(3)", "torch.zeros(3)", "torch.zeros_like(x)", "torch.zeros_like(x) * g"])
+@pytest.mark.parametrize("how", ["grad", "jacrev", "vmap of grad", "jacrev of grad"])
+def test_filling_a_new_tensor_in_backward(made: str, how: str) -> None:
+    def program(torch: Any) -> Any:
+        class Second(torch.autograd.Function):
+            generate_vmap_rule = True
+
+            @staticmethod
+            def forward(x):
+                return x[1] * 2
+
+            @staticmethod
+            def setup_context(ctx, inputs, output):
+                ctx.save_for_backward(*inputs)
+
+            @staticmethod
+            def backward(ctx, g):
+                (x,) = ctx.saved_tensors
+                out = eval(made, {"torch": torch, "g": g, "x": x})
+                out[1] = g * 2
+                return out
+
+        def f(x: Any) -> Any:
+            return Second.apply(x) ** 2
+
+        func, x = torch.func, torch.tensor(X)
+        return {
+            "grad": lambda: func.grad(f)(x),
+            "jacrev": lambda: func.jacrev(lambda x: torch.stack([f(x), Second.apply(x)]))(x),
+            "vmap of grad": lambda: func.vmap(func.grad(f))(torch.stack([x, x + 1])),
+            "jacrev of grad": lambda: func.jacrev(func.grad(f))(x),
+        }[how]()
+
+    compare(program)
+
+
+WRITING = entries("""
+y.add_(x) | y.sub_(1) | y.mul_(x) | y.div_(2) | y.pow_(2) | y.exp_() | y.clamp_(0) | y.masked_fill_(m, 2) | y.zero_()
+y.index_add_(0, i, x) | y.scatter_add_(0, i, x) | y.fill_(1) | y.fill_(x.sum()) | y.copy_(x) | y.index_put_((i,), x)
+y.__setitem__(0, 1.0) | y.__setitem__(slice(2), 1.0) | y.__setitem__(0, x.sum()) | y.__setitem__(i, x)
+y.__setitem__(m, 2.0) | y.__setitem__(m, x.sum()) | y.masked_fill_(m & (x > 0), 2) | y.__setitem__(m & (x > 0), 2.0)
+y.__setitem__(i + (x * 0).long(), 2.0) | y.sub_(x) | y.cumsum_(0) | y.__isub__(x) | y.scatter_(0, i, 2.0)
+""")
+
+
+@pytest.mark.parametrize("how", ["grad", "vmap"])
+@pytest.mark.parametrize("text", WRITING)
+def test_how_a_write_into_a_captured_tensor_is_refused(text: str, how: str) -> None:
+    def program(torch: Any) -> Any:
+        names = {"y": torch.ones(3), "i": torch.tensor([2, 1, 0]), "m": torch.tensor([True, False, True])}
+
+        def f(x: Any) -> Any:
+            eval(text, names | {"x": x})
+            return x.sum()
+
+        return raised(getattr(torch.func, how)(f), torch.ones(3) if how == "grad" else torch.ones(2, 3)), names["y"]
+
+    compare(program)
+
+
+@pytest.mark.parametrize("text", ["x", "x * 2", "leaf", "made", "plain", "x.detach()"])
+@pytest.mark.parametrize("how", ["grad", "jvp", "vmap", "vmap of grad"])
+def test_retain_grad_is_refused(text: str, how: str) -> None:
+    def program(torch: Any) -> Any:
+        leaf = torch.ones(3, requires_grad=True)
+        names = {"leaf": leaf, "made": leaf * 2, "plain": torch.ones(3)}
+
+        def f(torch: Any, x: Any) -> Any:
+            eval(text, names | {"x": x}).retain_grad()
+            return x.sum()
+
+        return raised(TRANSFORMS[how] if how != "vmap" else vmapped, lambda x: f(torch, x), torch.func, torch, leaf * 1)
+
+    def vmapped(f: Any, func: Any, torch: Any, x: Any) -> Any:
+        return func.vmap(f)(torch.stack([x, x]))
+
+    compare(program)
+
+
+def test_data_is_not_replaced() -> None:
+    def program(torch: Any) -> Any:
+        def own(x: Any) -> Any:
+            x.data = x * 2
+            return x.sum()
+
+        def own_by_a_plain_one(x: Any) -> Any:
+            x.data = torch.ones(3)
+            return x.sum()
+
+        def captured(x: Any) -> Any:
+            kept.data = torch.ones(3) if kept is plain else x
+            return (kept * x).sum()
+
+        func, x, plain = torch.func, torch.tensor(X), torch.zeros(3)
+        seen = []
+        for f in (own, own_by_a_plain_one):
+            seen += [raised(func.grad(f), x), raised(func.jvp, f, (x,), (x,)), raised(func.vmap(f), x[None])]
+            seen += [raised(func.vmap(func.grad(f)), x[None])]
+        kept = torch.zeros(3)
+        seen.append(raised(func.vmap(captured), x[None]))
+        return seen
+
+    compare(program)

@@ -372,10 +372,10 @@ CAPTURED_WRITE = (
     "transformed to explicitly accept the mutated Tensor(s) as inputs."
 )
 WRITE_OF_BATCH = (
-    "vmap: {}(self, *extra_args) is not possible because there exists a Tensor `other` in extra_args that has more "
-    "elements than `self`. This happened due to `other` being vmapped over but `self` not being vmapped over in a "
-    "vmap. Please try to use out-of-place operators instead of inplace arithmetic. If said operator is being called "
-    "inside the PyTorch framework, please file a bug report instead."
+    "vmap: {0}(self, *extra_args) is not possible because there exists a Tensor `other` in extra_args that has more "
+    "elements than `self`. This happened due to `other` being vmapped over but `self` not being vmapped over {1}. "
+    "Please try to use out-of-place operators instead of {0}. If said operator is being called inside the PyTorch "
+    "framework, please file a bug report instead."
 )
 WRITE_TOO_WIDE = "output with shape {} doesn't match the broadcast shape {}"
 RANDOM_UNDER_VMAP = (
@@ -392,6 +392,13 @@ FLAG_IN_TRANSFORM = (
     "transforms (e.g. grad, vjp, jacrev, jacfwd, hessian) or call requires_grad_() outside of a function being "
     "transformed instead."
 )
+RETAIN_IN_TRANSFORM = (
+    "You are attempting to call Tensor.retain_grad() inside of a function being transformed by a functorch transform. "
+    "This is unsupported, please attempt to use the functorch transforms (e.g. grad, vjp, jacrev, jacfwd, hessian) or "
+    "call retain_grad() outside of a function being transformed instead."
+)
+DATA_UNDER_VMAP = "mutating directly with `.data` under vmap transform is not allowed."
+DATA_IN_TRANSFORM = "mutating directly with `.data` inside functorch transform is not allowed."
 BACKWARD_IN_TRANSFORM = (
     "backward() called inside a functorch transform. This is not supported, please use functorch.grad or functorch.vjp "
     "instead or call backward() outside of functorch transforms."

@@ -75,21 +75,6 @@ def mark(holder: Any) -> None:
         local.modes.dual.marked.append(weakref.ref(holder))
 
 
-def write_tangent(t: Tensor, tangent: Tensor | None) -> None:
-    """Write the tangent of what was written into `t`: in place, so that views of it and its base see it."""
-    have = tangent_of(t)
-    if have is None and tangent is None:
-        return
-    if have is None:
-        base = t._base
-        if base is None:
-            set_tangent(t, tangent.clone())
-            return
-        set_tangent(base, base.detach().clone().zero_())
-        have = tangent_of(t)
-    have.copy_(have.detach().clone().zero_() if tangent is None else tangent)
-
-
 @contextmanager
 def paused() -> Iterator[None]:
     """Compute without pushing tangents forward."""

@@ -14,6 +14,7 @@ from typing import Any
 from .. import errors
 from ..events import ask, listeners
 from .node import Extra, Node, extra_of, target_of
+from .state import local
 from .tensor import Tensor, made_by, meta_of, wrap
 
 _ids = itertools.count()
@@ -57,6 +58,8 @@ def retain_grad(self: Tensor) -> None:
     """Keep this non-leaf tensor's gradient in its `.grad` too, as it is after all tensor hooks."""
     if not self.requires_grad:
         raise RuntimeError(errors.RETAIN_WITHOUT_GRAD)
+    if not all([level.own for level in local.modes.levels]):
+        raise RuntimeError(errors.RETAIN_IN_TRANSFORM)
     if made_by(self) is None or self.retains_grad:
         return
     extra = extra_of(target_of(self))

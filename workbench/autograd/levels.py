@@ -53,7 +53,8 @@ class Lifted(Tensor):
         return lift(self._value, self._level)
 
     def _detached(self) -> Tensor:
-        return lift(self._value._detached(), self._level)
+        below = self._value._detached()
+        return lift(below, self._level) if self._level in local.modes.levels else below
 
 
 def lift(value: Tensor, level: Level, requires_grad: bool = False) -> Lifted:
@@ -137,19 +138,30 @@ def place_of_write(t: Tensor, given: tuple[Any, ...], name: str) -> Level | None
         raise RuntimeError(errors.CAPTURED_WRITE.format(name + overload))
     wide = highest(given)
     if wide is not own:  # samples would have to be written on top of each other
-        others = [a._array.shape for a in given[1:] if level_of(a) is wide]
-        if name in ("add_", "sub_"):
+        if name == "add_":
+            others = [a._array.shape for a in given[1:] if level_of(a) is wide]
             shape = (wide.size, *np.broadcast_shapes(t._array.shape, *others))
             raise RuntimeError(errors.WRITE_TOO_WIDE.format(list(t._array.shape), list(shape)))
-        known = {"mul_": "inplace arithmetic", "div_": "inplace arithmetic", "copy_": "inplace arithmetic"}
-        raise RuntimeError(errors.WRITE_OF_BATCH.format(known.get(name, name if name == "fill_" else f"aten::{name}")))
+        if name in ("sub_", "mul_", "div_", "copy_") or (name == "masked_fill_" and not isinstance(given[-1], Tensor)):
+            name = "inplace arithmetic"
+        elif name not in ("fill_", "index_add_", "index_put_", "scatter_add_"):  # those without a rule of their own
+            raise RuntimeError(errors.WRITE_OF_BATCH.format(f"aten::{name}", f"at level {wide.number}"))
+        raise RuntimeError(errors.WRITE_OF_BATCH.format(name, "in a vmap"))
     return own
 
 
-def risen(t: Tensor) -> Tensor:
-    """A tensor made while transforms run, which those that differentiate may see written to: as the top one sees it."""
+def check_data(*tensors: Tensor) -> None:
+    """RuntimeError where one of the tensors that shall share memory is lifted, and so has none of its own."""
+    for t in tensors:
+        level = level_of(t)
+        if level is not None:
+            raise RuntimeError(errors.DATA_UNDER_VMAP if level.kind == "vmap" else errors.DATA_IN_TRANSFORM)
+
+
+def risen(t: Tensor, levels: tuple[Level, ...]) -> Tensor:
+    """A tensor made while levels run, which those that differentiate may see written to: as the top one sees it."""
     own = 0 if type(t) is not Lifted else t._level.number
-    for level in local.modes.levels[own:]:
+    for level in levels[own:]:
         if level.kind != "vmap":
             t = lift(t, level)
     return t
@@ -157,7 +169,8 @@ def risen(t: Tensor) -> Tensor:
 
 def made_for(t: Tensor, make: Callable[[tuple[int, ...]], Tensor]) -> Tensor:
     """What `make` makes for each sample of the batches that `t` is lifted to; it is told their sizes."""
-    return risen(_made_below(t, make, ())) if local.modes.levels else make(())
+    levels = local.modes.levels
+    return risen(_made_below(at(t, None), make, ()), levels) if levels else make(())
 
 
 def _made_below(t: Tensor, make: Callable[[tuple[int, ...]], Tensor], batch: tuple[int, ...]) -> Tensor:

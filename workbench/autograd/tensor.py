@@ -89,6 +89,10 @@ class Tensor(Facts):
     def data(self, new: Tensor) -> None:
         if not isinstance(new, Tensor):
             raise TypeError(errors.DATA_KIND.format(type(new).__name__))
+        if state.local.modes.levels:
+            from .levels import check_data  # most programs run no transform
+
+            check_data(self, new)
         if self._rg and new._array.dtype.kind != "f":
             raise RuntimeError(errors.DATA_INTEGERS)
         self._array = new._array

@@ -11,6 +11,7 @@ from ..autograd.basis import bases
 from ..autograd.forward_ad import check_size, set_tangent, tangent_of
 from ..autograd.levels import at, below, entered, lift, value_of
 from ..autograd.tensor import Tensor
+from ..ops.compile import TENSORS
 from ..ops.creation import zeros_like
 from . import refusals
 from .arguments import check_output, chosen, lifted, lowered, with_aux
@@ -50,7 +51,8 @@ def _jvp(func: Any, primals: Any, tangents: Any, argnums: Any, strict: bool, has
         outputs, out_structure = taken_apart(returned)
         check_output(outputs, refusals.JVP)
         moved = [_tangent_below(out, level, strict) for out in outputs]
-        results = [value_of(out, level) for out in outputs]
+        with below(level):  # never what was given
+            results = [TENSORS["alias"](value_of(out, level)) for out in outputs]
     pair = rebuilt(results, out_structure), rebuilt(moved, out_structure)
     return (*pair, aux) if has_aux else pair
 

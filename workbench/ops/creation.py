@@ -30,7 +30,7 @@ def leaf(array: np.ndarray, requires_grad: bool) -> Tensor:
     if requires_grad and array.dtype.kind != "f":
         raise RuntimeError(errors.ONLY_FLOATS_CONSTRUCTOR)
     t = wrap(array, requires_grad)
-    return risen(t) if local.modes.levels else t
+    return risen(t, local.modes.levels) if local.modes.levels else t
 
 
 def kind_for(function: str, dtype: Any) -> np.dtype:

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from ..autograd.forward_ad import pushed_from, tangent_of, write_tangent
-from ..autograd.levels import Lifted, below, lift, place_of_write, same_level, value_of
+from ..autograd.forward_ad import pushed_from, set_tangent, tangent_of
+from ..autograd.levels import Lifted, below, lift, made_for, place_of_write, same_level, value_of
 from ..autograd.saved import Packed, saved_as_result
 from ..autograd.state import local
 from ..autograd.tensor import Tensor, bump, meta_of, storage_of, wrap
@@ -23,6 +23,7 @@ from .arguments import fitting, number_of
 from .declare import define, method
 from .index_refusals import check_put
 from .indexing import located, put
+from .layout import lying_as
 from .movement import expand, unsqueeze, view
 from .refusals import EXPANDED, check_broadcast, check_overlap, kind_of
 
@@ -50,7 +51,9 @@ def write(t: Tensor, name: str, op: Callable[..., Tensor], *args: Any, **options
         check_overlap(t, () if op is _fill_with else given, name)  # which has read its value before it writes
     node = None
     if not tracked:
-        r = op(_now(t), *args, **options)
+        pushing = modes.dual is not None or (type(t) is Lifted and t._level.kind == "jvp")
+        # what the tangent is computed from may be saved below, so it must not be written
+        r = op(_before(t) if pushing else _now(t), *args, **options)
         _fill(t, r, name)
     else:
         storage = storage_of(t)
@@ -67,11 +70,7 @@ def write(t: Tensor, name: str, op: Callable[..., Tensor], *args: Any, **options
 
 def _now(t: Tensor) -> Tensor:
     """The tensor as it is now, without history."""
-    now = t._again() if type(t) is Lifted else wrap(t._array)
-    tangent = tangent_of(t)
-    if tangent is not None:
-        meta_of(now).tangent = tangent
-    return now
+    return t._again() if type(t) is Lifted else wrap(t._array)
 
 
 def _before(t: Tensor) -> Tensor:
@@ -112,7 +111,24 @@ def _fill(t: Tensor, r: Tensor, name: str) -> None:
     bump(t)
     if local.modes.dual is not None or (type(t) is Lifted and t._level.kind == "jvp"):
         with pushed_from(t):
-            write_tangent(t, tangent_of(r))
+            _write_tangent(t, tangent_of(r))
+
+
+def _write_tangent(t: Tensor, tangent: Tensor | None) -> None:
+    """Write the tangent of what was written into `t`: in place, so that views of it and its base see it."""
+    have = tangent_of(t)
+    if have is None and tangent is None:
+        return
+    if have is None:
+        base = t._base
+        if base is None:
+            set_tangent(t, tangent.clone())
+            return
+        array = base._array  # zeros as these lie, for each sample if the tangent is batched
+        zeros = made_for(tangent, lambda batch: wrap(lying_as(array, np.zeros((*batch, *array.shape), array.dtype))))
+        set_tangent(base, zeros)
+        have = tangent_of(t)
+    have.copy_(have.detach().clone().zero_() if tangent is None else tangent)
 
 
 def _in_place(op: Callable[..., Tensor]) -> None:
@@ -260,12 +276,12 @@ def _put_in(self: Tensor, indices: tuple[Tensor | None, ...], values: Tensor, ac
     masks = [i._array.dtype.kind == "b" for i in indices if i is not None]
     fills = masks == [True] and values._array.size == 1 and not accumulate
 
-    def putting(before: Tensor, values: Tensor) -> Tensor:
+    def putting(before: Tensor, indices: Any, values: Tensor) -> Tensor:
         if fills:  # as PyTorch then does
             check_overlap(self, (), "masked_fill_")
         return put(before, indices, values, accumulate)
 
-    return write(self, "index_put_", putting, values)
+    return write(self, "index_put_", putting, indices, values)
 
 
 @method("__setitem__")

@@ -24,9 +24,11 @@ def copied(a: np.ndarray) -> np.ndarray:
 
 
 def lying_as(a: np.ndarray, result: np.ndarray) -> np.ndarray:
-    """The result, lying in memory as `a` of the same shape does."""
-    if a.flags.c_contiguous or 0 in a.strides or a.shape != result.shape:
+    """The result, lying in memory as `a` of the same shape does; what are dimensions of a batch stay in front."""
+    lead = result.ndim - a.ndim
+    if a.flags.c_contiguous or 0 in a.strides or a.shape != result.shape[lead:]:
         return result
-    out = np.empty_like(a, result.dtype)
+    order = [*range(lead), *[lead + d for d in sorted(range(a.ndim), key=lambda d: -abs(a.strides[d]))]]
+    out = np.empty([result.shape[d] for d in order], result.dtype).transpose(np.argsort(order))
     out[...] = result
     return out

@@ -43,15 +43,22 @@ def interpret(op: Any, args: tuple[Any, ...]) -> tuple[Tensors, Tensors]:
         return _push_duals_within(op, args, dual.depth)
     if level is None:
         with below(None):
-            return op.perform(_map(op, args, _unlifted))
+            return _risen(op, op.perform(_map(op, args, _unlifted)), levels)
     if level is not levels[-1]:
         with below(levels[level.number]):
-            return interpret(op, args)
+            return _risen(op, interpret(op, args), levels)
     if not plain:
         args = _map(op, args, lambda t: at(t, level))
     if op.prepare is not None:
         args = op.prepare(args)
     return RULES[level.kind](op, args, level)
+
+
+def _risen(op: Any, found: tuple[Tensors, Tensors], levels: tuple[Level, ...]) -> tuple[Tensors, Tensors]:
+    """What an op made of captured tensors alone: new tensors are the running levels' own, views stay captured."""
+    if op.kind in ("view", "views"):
+        return found
+    return tuple([risen(out, levels) for out in found[0]]), found[1]
 
 
 def _map(op: Any, args: tuple[Any, ...], function: Any) -> tuple[Any, ...]:
@@ -160,7 +167,7 @@ def push_duals(op: Any, args: tuple[Any, ...], operands: list[Any], outs: Tensor
     with paused():
         found = tangents.push(op, args, moved, outs, extras)
     for out, tangent in zip(outs, found, strict=True):
-        set_tangent(out, risen(tangent))
+        set_tangent(out, risen(tangent, local.modes.levels))
     node = outs[0]._fn
     if node is not None and node.keeps_result and type(node.s_result) is not Packed:
         node.s_result = saved_as_result(outs[0])
