@@ -66,9 +66,11 @@ class Extra:
 def extra_of(node: Node) -> Extra:
     """A node's rare facts, made on first use."""
     if node.extra is None:
-        node.extra = Extra()
-        if type(node) is AccumulateGrad:
-            meta_of(node.variable).extra = node.extra  # so that the leaf's next accumulator has them too
+        made, meta = Extra(), meta_of(node.variable) if type(node) is AccumulateGrad else None
+        if node.extra is None:  # as in meta_of: no other thread comes between this and what follows
+            node.extra = made
+            if meta is not None:
+                meta.extra = made  # so that the leaf's next accumulator has them too
     return node.extra
 
 
@@ -231,12 +233,16 @@ def target_of(t: Tensor) -> Node:
 def accumulator(t: Tensor) -> AccumulateGrad:
     """A leaf's AccumulateGrad: one at a time, alive only while somebody holds it, so that no cycle is made."""
     meta = t._meta or meta_of(t)
-    node = meta.accumulator and meta.accumulator()
+    before = meta.accumulator
+    node = before and before()
     if node is None:
         node = AccumulateGrad()
         node.extra = meta.extra
         node.variable = t
-        meta.accumulator = weakref.ref(node)
+        made = weakref.ref(node)
+        if meta.accumulator is not before:  # another thread was first
+            return accumulator(t)
+        meta.accumulator = made
         if state.anomaly:
             from .anomaly_mode import remember  # which needs nodes itself
 

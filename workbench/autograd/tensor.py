@@ -250,7 +250,9 @@ def wrap(array: np.ndarray, requires_grad: bool = False, kind: type[Tensor] | No
 def meta_of(t: Tensor) -> Meta:
     """The tensor's rare facts, made on first use."""
     if t._meta is None:
-        t._meta = Meta()
+        made = Meta()
+        if t._meta is None:  # no other thread can come between this and the next line: it calls nothing
+            t._meta = made
     return t._meta
 
 
@@ -260,7 +262,9 @@ def storage_of(t: Tensor) -> Storage:
     A node that saved this tensor as its result has the array alone, or else there were a cycle: it is told of it here.
     """
     if t._storage is None:
-        t._storage = UNCOUNTED if type(t) is InferenceTensor else Storage()
+        made = UNCOUNTED if type(t) is InferenceTensor else Storage()
+        if t._storage is None:  # as in meta_of
+            t._storage = made
         node = t._fn
         if node is not None and node.keeps_result and node.c_result is None:
             node.c_result = t._storage

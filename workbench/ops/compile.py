@@ -92,11 +92,10 @@ def _late(op: Any, method: str) -> Any:
     """A method that compiles itself at its first call."""
 
     def first(node: Any, *given: Any) -> Any:
-        if method not in op.compiled:
-            op.compiled.add(method)
-            text = _backward_text(op, method) if method in BACKWARDS else _saved_text(op, method)
-            setattr(op.node, method, compiled(text, method, TENSORS if "tensors" in method else ARRAYS, op))
-        return getattr(node, method)(*given)
+        text = _backward_text(op, method) if method in BACKWARDS else _saved_text(op, method)
+        function = compiled(text, method, TENSORS if "tensors" in method else ARRAYS, op)
+        setattr(op.node, method, function)
+        return function(node, *given)
 
     return first
 

@@ -24,7 +24,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -59,7 +58,10 @@ NUMBERS = Numbers()
 
 
 class Op:
-    """A declared operation. Its signature is read when first asked for: most programs use few operations."""
+    """A declared operation. Its signature is read when first asked for: most programs use few operations.
+
+    Threads may ask for it at once. Nothing is locked, so that neither a fork nor an import on the way can hang.
+    """
 
     def __init__(
         self,
@@ -84,47 +86,58 @@ class Op:
         if batch is not None:
             self.batch = batch
         self.slopes: dict[str, Any] = {}
-        self.compiled: set[str] = set()
         self.doc = f"The operation {signature}; its node is {node_name}."
 
     def __getattr__(self, name: str) -> Any:
-        if "order" in self.__dict__:
+        facts = self.__dict__
+        if "order" not in facts:
+            facts.update(self._read())  # at once: another thread sees all of it or nothing
+        if name not in facts and name in MADE:
+            facts.setdefault(name, MADE[name](self))  # what another thread made first is what all get
+        if name not in facts:
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-        self._read()
-        return getattr(self, name)
+        return facts[name]
 
-    def _read(self) -> None:
+    def _read(self) -> dict[str, Any]:
         """Take the signature apart."""
         signature, kind = self.signature, self.kind
         inside = re.fullmatch(r"\w+\((.*)\)", signature).group(1)
         # for a reader: without our marks, and under the name the variants of one operation share
         unmarked = re.sub(r"(Tensor|Kept)(\[\])?\?? ", "", signature.replace(";", ","))
-        self.shown = re.sub(r"^(\w+?)_(all|dim|number|base|tensors)\(", r"\1(", unmarked)
-        self.variadic = "Tensor[]" in inside
         params = re.findall(r"(?:((?:Tensor|Kept)(?:\[\]|\?)?) )?(\w+)(=[^,;]+)?(?:[,;] )?", inside)
-        self.parameters = ", ".join(name + default for _, name, default in params)
-        self.names = ", ".join(name for _, name, _ in params)
-        self.order = [name for _, name, _ in params]
+        order = [name for _, name, _ in params]
         found = len(re.findall(r"\w+[,)]", signature.partition("; ")[2]))
-        self.said, self.found = (self.order[:-found], self.order[-found:]) if found else (self.order, [])
-        self.tensors = [name for mark, name, _ in params if mark.startswith("Tensor")]
-        self.kept = [name for mark, name, _ in params if mark.startswith("Kept")]
-        self.lists = [name for mark, name, _ in params if mark == "Kept[]"]
-        self.optional = [name for mark, name, _ in params if mark.endswith("?")]
-        self.arguments = [name for mark, name, _ in params if not mark]
-        self.places = [i for i, (mark, _, _) in enumerate(params) if mark]  # where tensors are, or lists of them
-        self.extras = sorted(set(re.findall(r"\bresult[1-9]\b", " ".join(self.formulas.values()))))
-        self.numbers = NUMBERS if kind in ("pointwise", "float") and len(self.tensors) == 2 else None
-        unusual = self.several or self.extras or self.variadic or self.optional or len(self.tensors) > 2
-        self.simple = kind != "assign" and not unusual and not (self.kept and (self.fits or len(self.tensors) > 1))
-        if "batch" not in self.__dict__:
-            self.batch = self._batching()
+        tensors = [name for mark, name, _ in params if mark.startswith("Tensor")]
+        kept = [name for mark, name, _ in params if mark.startswith("Kept")]
+        optional = [name for mark, name, _ in params if mark.endswith("?")]
+        extras = sorted(set(re.findall(r"\bresult[1-9]\b", " ".join(self.formulas.values()))))
+        variadic = "Tensor[]" in inside
+        unusual = self.several or extras or variadic or optional or len(tensors) > 2
+        return {
+            "shown": re.sub(r"^(\w+?)_(all|dim|number|base|tensors)\(", r"\1(", unmarked),
+            "variadic": variadic,
+            "parameters": ", ".join(name + default for _, name, default in params),
+            "names": ", ".join(order),
+            "order": order,
+            "said": order[: len(order) - found],
+            "found": order[len(order) - found :],
+            "tensors": tensors,
+            "kept": kept,
+            "lists": [name for mark, name, _ in params if mark == "Kept[]"],
+            "optional": optional,
+            "arguments": [name for mark, name, _ in params if not mark],
+            "places": [i for i, (mark, _, _) in enumerate(params) if mark],  # where tensors are, or lists of them
+            "extras": extras,
+            "numbers": NUMBERS if kind in ("pointwise", "float") and len(tensors) == 2 else None,
+            "simple": kind != "assign" and not unusual and not (kept and (self.fits or len(tensors) > 1)),
+            "batch": self.__dict__.get("batch") or self._batching(set(order)),
+        }
 
-    def _batching(self) -> str:
+    def _batching(self, names: set[str]) -> str:
         if self.kind == "assign":
             return "assign"
-        if {*self.order} & {*DIMS, *SIZES}:
-            return "new dims" if {*self.order} & {*SIZES} else "dims"
+        if names & {*DIMS, *SIZES}:
+            return "new dims" if names & {*SIZES} else "dims"
         return "pointwise" if self.meets or self.kind == "view" or self.tangent == "pointwise" else "loop"
 
     def operands(self, given: dict[str, Any]) -> list[Any]:
@@ -157,12 +170,6 @@ class Op:
             node.outputs = len(outs)
         return node
 
-    @cached_property
-    def reads(self) -> dict[str, compiling.Reads]:
-        """What each formula reads."""
-        known = self.tensors + self.kept + self.extras
-        return {name: compiling.Reads(text, known, self) for name, text in self.formulas.items()}
-
     @property
     def told(self) -> str:
         """The formulas, one a line, and what the abbreviations in them stand for."""
@@ -175,10 +182,14 @@ class Op:
                     lines.append(" = ".join(ABBREVIATIONS[word]))
         return "\n".join(lines)
 
-    @cached_property
-    def node(self) -> type:
-        """The class of its nodes."""
-        return compiling.node_class(self)
+
+def _reads(op: Op) -> dict[str, compiling.Reads]:
+    known = op.tensors + op.kept + op.extras
+    return {name: compiling.Reads(text, known, op) for name, text in op.formulas.items()}
+
+
+# Made when first asked for: what each formula reads, and the class of the op's nodes.
+MADE: dict[str, Callable[[Op], Any]] = {"reads": _reads, "node": compiling.node_class}
 
 
 def define(

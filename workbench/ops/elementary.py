@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 
 import numpy as np
@@ -49,9 +50,9 @@ sinh = define("SinhBackward0", "sinh(Tensor self)", np.sinh, kind="float", self=
 cosh = define("CoshBackward0", "cosh(Tensor self)", np.cosh, kind="float", self="grad * sinh(self)", samples="r(3)")
 
 STEPS, LAST, TERMS = 16, 6, 9  # erf's expansions: so many to a unit, none beyond 6 (where it is 1), so many terms
-_expansions: list[np.ndarray] = []
 
 
+@functools.cache
 def _taylor() -> list[np.ndarray]:
     """The Taylor coefficients of erf around 0, 1/16, 2/16 ... 6, highest power first.
 
@@ -66,13 +67,11 @@ def _taylor() -> list[np.ndarray]:
 
 def _erf(a: np.ndarray) -> np.ndarray:
     """The error function, to the last bit or the one before: NumPy has none."""
-    if not _expansions:
-        _expansions.extend(_taylor())
     size = np.minimum(np.abs(a.astype(np.float64)), LAST)
     nearest = np.rint(np.fmin(size, LAST) * STEPS).astype(np.intp)  # fmin: an index for nan too
     step = size - nearest / STEPS
     out = np.zeros_like(step)
-    for coefficients in _expansions:
+    for coefficients in _taylor():
         out = out * step + coefficients[nearest]
     return np.copysign(out, a).astype(a.dtype)
 

@@ -19,19 +19,20 @@ from .devices import placed
 from .layout import lying_as
 from .refusals import kind_of, not_a_tensor
 
-_generator: np.random.Generator | None = None
+_generators: dict[str, np.random.Generator] = {}
 
 
 def generator() -> np.random.Generator:
     """Where random numbers come from, made when first needed: NumPy's takes as long to load as all operations."""
-    return _generator or manual_seed(0)
+    found = _generators.get("default")
+    # of threads that begin at once all get the same, or they would draw the same numbers
+    return found or _generators.setdefault("default", np.random.default_rng(0))
 
 
 def manual_seed(seed: int) -> np.random.Generator:
     """Begin the random numbers anew; the same seed gives the same numbers (NumPy's, not PyTorch's)."""
-    global _generator
-    _generator = np.random.default_rng(seed)
-    return _generator
+    made = _generators["default"] = np.random.default_rng(seed)
+    return made
 
 
 def get_rng_state() -> Tensor:

@@ -41,7 +41,8 @@ def straight(op: Any, door: Any) -> Any:
         built = compiled(_text(op), op.name, namespace, op)
         # PyTorch's functions call `input` what its formulas, and so ours, call `self`
         names = tuple(["input" if name == "self" else name for name in built.__code__.co_varnames])
-        function.__code__, function.__defaults__ = built.__code__.replace(co_varnames=names), built.__defaults__
+        function.__defaults__ = built.__defaults__  # first: the code needs them, and another thread may be calling
+        function.__code__ = built.__code__.replace(co_varnames=names)
         return function(*args, **kwargs)
 
     namespace["first"] = first

@@ -1,0 +1,76 @@
+"""Threads at once: the first use of everything, and the first use of one tensor."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import first_use
+import numpy as np
+import pytest
+
+import workbench as torch
+
+
+def test_the_first_use_of_everything_by_eight_threads_at_once() -> None:
+    for _ in range(3):
+        end = first_use.fresh()
+        assert end.returncode == 0, end.stderr
+
+
+@pytest.fixture
+def hasty() -> Iterator[None]:
+    """Threads take turns after every instruction where they can."""
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    yield
+    sys.setswitchinterval(before)
+
+
+def at_once(work: Callable[[], Any], count: int = 4) -> list[Any]:
+    """What threads that do the same at the same time find."""
+    barrier, found = threading.Barrier(count), []
+
+    def run() -> None:
+        barrier.wait()
+        found.append(work())
+
+    threads = [threading.Thread(target=run) for _ in range(count)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(found) == count
+    return found
+
+
+@pytest.mark.usefixtures("hasty")
+def test_one_leaf_gets_the_gradients_of_all_threads() -> None:
+    for _ in range(100):
+        leaf = torch.ones(3, requires_grad=True)
+        at_once(lambda leaf=leaf: (leaf.register_hook(lambda g: None), (leaf * 2).sum().backward()))
+        assert leaf.grad.tolist() == [8.0, 8.0, 8.0]
+
+
+@pytest.mark.usefixtures("hasty")
+def test_the_rare_facts_of_one_tensor_are_made_once() -> None:
+    from workbench.autograd.node import accumulator, extra_of
+    from workbench.autograd.tensor import meta_of, storage_of
+
+    for make in (meta_of, storage_of, accumulator, lambda t: extra_of(t.grad_fn or accumulator(t))):
+        for _ in range(50):
+            for t in (torch.ones(1, requires_grad=True), torch.ones(1, requires_grad=True).exp()):
+                found = at_once(lambda make=make, t=t: make(t))
+                assert len({id(each) for each in found}) == 1
+
+
+@pytest.mark.usefixtures("hasty")
+def test_random_numbers_are_drawn_from_one_generator(monkeypatch: pytest.MonkeyPatch) -> None:
+    from workbench.ops import random
+
+    for _ in range(20):
+        monkeypatch.setattr(random, "_generators", {})
+        drawn = at_once(lambda: torch.randn(2).tolist())
+        assert len(np.unique(drawn)) == 8
