@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import pytest
@@ -188,9 +189,7 @@ def test_9_7_what_it_returns_is_ignored(torch: Any) -> Any:
 
 
 @pytest.mark.parametrize("requires_grad", [True, False])
-@pytest.mark.parametrize(
-    "forward", [lambda x: x, lambda x: (x * 2, x), lambda x: x.view_as(x), lambda x: [x]]
-)
+@pytest.mark.parametrize("forward", [lambda x: x, lambda x: (x * 2, x), lambda x: x.view_as(x), lambda x: [x]])
 def test_9_8_saving_an_input_that_was_returned(requires_grad: bool, forward: Any) -> None:
     def program(torch: Any) -> Any:
         class F(torch.autograd.Function):
@@ -279,3 +278,97 @@ def test_9_12_an_omitted_default_is_no_input(torch: Any) -> Any:
     x = torch.ones(1, requires_grad=True)
     a, b, c = Old.apply(x), Old.apply(x, 3), power(torch).apply(x)
     return [t.grad_fn.needs_input_grad for t in (a, b, c)], torch.autograd.grad([a, b, c], x)
+
+
+@pytest.mark.parametrize("which", ["input", "output", "other"])
+@pytest.mark.parametrize("mode", ["plain", "dirty", "without gradient", "integers"])
+def test_an_input_that_is_returned_as_it_is_and_saved(mode: str, which: str) -> None:
+    """Whether that is refused, or else requires grad, is a view, is the input itself, and its version."""
+
+    def program(torch: Any) -> Any:
+        def outcome(saves: str, needs: bool, several: bool, grad_mode: bool) -> str:
+            class F(torch.autograd.Function):
+                @staticmethod
+                def forward(x, y):
+                    if mode == "dirty":
+                        x.mul_(2)
+                    return (x, y * 2) if several else x
+
+                @staticmethod
+                def setup_context(ctx, inputs, output):
+                    first = output[0] if several else output
+                    if mode == "dirty":
+                        ctx.mark_dirty(inputs[0])
+                    if mode == "without gradient":
+                        ctx.mark_non_differentiable(first)
+                    kept = {"input": inputs[0], "output": first, "other": inputs[1]}[which]
+                    if "b" in saves:
+                        ctx.save_for_backward(kept)
+                    if "f" in saves:
+                        ctx.save_for_forward(kept)
+
+                @staticmethod
+                def backward(ctx, g, *more):
+                    saved.extend(t.sum().item() for t in ctx.saved_tensors)
+                    return g, None
+
+            saved: list[float] = []
+            x = torch.ones(2, requires_grad=needs)
+            x = torch.ones(2, dtype=torch.int64) if mode == "integers" else x * 1 if mode == "dirty" else x
+            try:
+                with torch.set_grad_enabled(grad_mode):
+                    out = F.apply(x, torch.ones(2))
+            except RuntimeError as error:
+                refusals.add(str(error))
+                return "no"
+            out = out[0] if several else out
+            if out.requires_grad:
+                out.sum().backward()
+            facts = (out.requires_grad, out._is_view(), out is x)
+            return "".join(str(int(fact)) for fact in facts) + f"{out._version} {saved}"
+
+        refusals: set[str] = set()
+        cases = itertools.product(["b", "f", "bf"], [False, True], [False, True], [False, True])
+        return [outcome(*case) for case in cases], sorted(refusals)
+
+    compare(program)
+
+
+@pytest.mark.parametrize("saves", ["", "save_for_backward", "save_for_forward"])
+@pytest.mark.parametrize("mode", ["plain", "dirty"])
+def test_an_input_that_is_returned_as_it_is_and_saved_under_a_transform(mode: str, saves: str) -> None:
+    def program(torch: Any) -> Any:
+        class F(torch.autograd.Function):
+            @staticmethod
+            def forward(x):
+                return x.mul_(2) if mode == "dirty" else x
+
+            @staticmethod
+            def setup_context(ctx, inputs, output):
+                if mode == "dirty":
+                    ctx.mark_dirty(*inputs)
+                if saves:
+                    getattr(ctx, saves)(*inputs)
+
+            @staticmethod
+            def backward(ctx, g):
+                return g * 3
+
+            @staticmethod
+            def jvp(ctx, t):
+                return t.mul_(2) if mode == "dirty" else t.view_as(t)
+
+        def f(x: Any) -> Any:
+            return F.apply(x * 1).sum()
+
+        seen: list[Any] = []
+        x, forward_ad = torch.ones(2), torch.autograd.forward_ad
+        with forward_ad.dual_level():
+            dual = raised(lambda: seen.append(forward_ad.unpack_dual(f(forward_ad.make_dual(x, x * 3))).tangent))
+            return [dual] + [
+                raised(lambda: seen.append(torch.func.grad(f)(x))),
+                raised(lambda: seen.append(torch.func.jvp(f, (x,), (x,)))),
+                seen,
+            ]
+
+    compare(program)

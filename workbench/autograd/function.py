@@ -17,7 +17,7 @@ from .ctx import BackwardCFunction, FunctionCtx, no_backward, no_forward, no_jvp
 from .grad_mode import no_grad
 from .levels import Lifted
 from .node import Node, accumulator, edge_of, sequence
-from .outputs import bind_output, bind_outputs, refuse_returned_inputs, tell
+from .outputs import bind_output, bind_outputs, tell
 from .state import local, off, set_grad
 from .tensor import Tensor, alias
 from .transformed import applied
@@ -123,8 +123,6 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
             elif modes.grad is not before:
                 set_grad(before)
         saved = ctx.to_save
-        if two_steps and saved:
-            refuse_returned_inputs(saved, args, output)
         if recorded and type(output) is Tensor and ctx.dirty_tensors is None is ctx.non_differentiable:
             result = bind_output(ctx, 0, output, args)
             array = result._array

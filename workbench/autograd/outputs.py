@@ -6,16 +6,9 @@ import warnings
 from typing import Any
 
 from .. import errors, events
+from .ctx import no_setup_context
 from .tensor import InferenceTensor, Tensor, alias, bump, link_view, made_by
 from .views import forbidden, rebase
-
-
-def refuse_returned_inputs(saved: tuple[Any, ...], args: tuple[Any, ...], output: Any) -> None:
-    """RuntimeError where setup_context saves an input that forward returned as it was."""
-    for o in output if isinstance(output, tuple) else (output,):
-        for a in args:
-            if o is a and isinstance(o, Tensor) and any(o is s for s in saved):
-                raise RuntimeError(errors.RETURNED_INPUT_SAVED)
 
 
 def bind_outputs(ctx: Any, args: tuple[Any, ...], output: Any, recorded: bool) -> tuple[Any, tuple[Any, ...]]:
@@ -38,7 +31,7 @@ def bind_outputs(ctx: Any, args: tuple[Any, ...], output: Any, recorded: bool) -
             is_dirty = any(o is d for d in dirty)
             if not recorded or o._array.dtype.kind != "f" or any(o is p for p in plain):
                 is_input = any(o is a for a in args)
-                o = _bind_plain(o, is_input, is_dirty)
+                o = _bind_plain(ctx, o, is_input, is_dirty)
                 if o._base is not None and not (is_input and is_dirty):
                     o._meta.creation = "custom"
                 kept_plain.append(nr)
@@ -70,12 +63,12 @@ def bind_output(ctx: Any, nr: int, o: Tensor, args: tuple[Any, ...], is_dirty: b
         if a is o:
             is_input = True
     if o._array.dtype.kind != "f":
-        return _bind_plain(o, is_input, is_dirty)
+        return _bind_plain(ctx, o, is_input, is_dirty)
     if is_dirty:
         _rewrite(ctx, nr, o, is_input)
         return o
     if is_input:  # never the input itself: a view of it that belongs to this node
-        o = _as_it_is(o)
+        o = _as_it_is(ctx, o)
     o._rg, o._nr = True, nr
     meta = o._meta
     if meta is None or meta.base is None:
@@ -108,10 +101,10 @@ def _rewrite(ctx: Any, nr: int, o: Tensor, is_input: bool) -> None:
     rebase(o, ctx, nr)
 
 
-def _bind_plain(o: Tensor, is_input: bool, is_dirty: bool) -> Tensor:
+def _bind_plain(ctx: Any, o: Tensor, is_input: bool, is_dirty: bool) -> Tensor:
     """An output without gradient."""
     if not o.requires_grad:
-        return o if not is_input or is_dirty else _as_it_is(o)
+        return o if not is_input or is_dirty else _as_it_is(ctx, o)
     if is_input:
         return alias(o)
     if o._base is None:  # a graph built inside forward ends here; a view keeps requiring grad through its base
@@ -119,8 +112,14 @@ def _bind_plain(o: Tensor, is_input: bool, is_dirty: bool) -> Tensor:
     return o
 
 
-def _as_it_is(o: Tensor) -> Tensor:
-    """An input that forward returned, as a tensor of its own: a view, but for inference tensors, which have none."""
+def _as_it_is(ctx: Any, o: Tensor) -> Tensor:
+    """An input that forward returned, as a tensor of its own: a view, but for inference tensors, which have none.
+
+    RuntimeError where setup_context saves it, which cannot tell the input from the output.
+    """
+    if ctx._forward_cls.setup_context is not no_setup_context:
+        if any([o is t for t in (*(ctx.to_save or ()), *(ctx.saved_for_forward or ()))]):
+            raise RuntimeError(errors.RETURNED_INPUT_SAVED)
     out = o._again()
     if type(o) is not InferenceTensor:
         link_view(out, o)

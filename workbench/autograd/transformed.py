@@ -16,7 +16,7 @@ from .anomaly_mode import remember
 from .forward_ad import check_size, paused, set_tangent, tangent_of
 from .levels import Level, Lifted, at, below, lift, value_of
 from .node import sequence
-from .outputs import bind_outputs, refuse_returned_inputs, tell
+from .outputs import bind_outputs, tell
 from .state import local, set_grad
 from .tensor import Tensor
 
@@ -59,8 +59,6 @@ def applied(cls: Any, args: tuple[Any, ...], two_steps: bool) -> Any:
                     cls.setup_context(ctx, args, output)
     finally:
         set_grad(before)
-    if two_steps and ctx.to_save:
-        refuse_returned_inputs(ctx.to_save, args, output)
     dirty, plain = ctx.dirty_tensors or (), ctx.non_differentiable or ()
     fixed = [any(o is p for p in plain) for o in (output if isinstance(output, tuple) else (output,))]
     result, outputs = bind_outputs(ctx, args, output, recorded)
