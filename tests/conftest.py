@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import gc
 import os
+import re
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -17,13 +19,14 @@ if TYPE_CHECKING:
 # Shared asserts say what differed, as those in test files do.
 pytest.register_assert_rewrite("browser_page", "lab", "lesson_page")
 
-# Where everything a test can need is there, a test that skips itself is a test that is lost.
-STRICT = any(os.environ.get(f"WORKBENCH_REQUIRE_{name}") == "1" for name in ("BROWSER", "ORACLE"))
+# Where everything a test can need is there, a test that skips itself is a test that is lost. Where a browser is there
+# and PyTorch is not, those that need PyTorch itself are skipped, and they alone.
+REQUIRED = {name for name in ("BROWSER", "ORACLE") if os.environ.get(f"WORKBENCH_REQUIRE_{name}") == "1"}
 
 
 # Where the whole is checked, every machine tries the same examples; elsewhere each run tries others.
 settings.register_profile("same", derandomize=True)
-if STRICT:
+if REQUIRED:
     settings.load_profile("same")
 
 
@@ -39,15 +42,17 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
 
 
 def _refuse_skip(report: pytest.TestReport | pytest.CollectReport) -> None:
-    if STRICT and report.skipped and not hasattr(report, "wasxfail"):
+    if REQUIRED and report.skipped and not hasattr(report, "wasxfail"):
         reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else report.longrepr
-        report.outcome = "failed"
-        report.longrepr = f"a skip counts as a failure here: {reason}"
+        if recorded.ABSENT not in str(reason) or "ORACLE" in REQUIRED:
+            report.outcome = "failed"
+            report.longrepr = f"a skip counts as a failure here: {reason}"
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_runtest_makereport() -> Iterator[None]:
+def pytest_runtest_makereport(item: pytest.Item) -> Iterator[None]:
     report = yield
+    recorded.ran.add(item.path.stem)
     _refuse_skip(report)
     return report
 
@@ -57,6 +62,18 @@ def pytest_make_collect_report() -> Iterator[None]:
     report = yield
     _refuse_skip(report)
     return report
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    comparing = {path for path in {item.path for item in items if item.path.suffix == ".py"} if _compares(path)}
+    for item in items:
+        if item.path in comparing:
+            item.add_marker("oracle")
+
+
+def _compares(path: Path) -> bool:
+    """Whether a test file compares with PyTorch."""
+    return re.search(r"^(from|import) oracle\b", path.read_text(encoding="utf-8"), re.MULTILINE) is not None
 
 
 def pytest_collection_finish() -> None:

@@ -11,8 +11,6 @@ or the type and the whole message of what it raises, and every warning. Floats m
 
 from __future__ import annotations
 
-import json
-import math
 import re
 import warnings
 from collections.abc import Callable
@@ -20,8 +18,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import pytest
 import recorded
+from differences import difference as difference
+from recorded import ABSENT as ABSENT
 
 import workbench
 
@@ -36,12 +35,7 @@ else:
         warnings.simplefilter("ignore")
         torch.func.jvp(torch.sin, (torch.ones(1),), (torch.ones(1),))
 
-ABSENT = (
-    'torch is not installed, so the workbench has nothing to be compared with: pip install -e ".[oracle]" brings it.'
-)
 TENSORS = (workbench.Tensor,) if torch is None else (workbench.Tensor, torch.Tensor)
-# Some rounding steps of each dtype; a plain Python float may have been a float32.
-TOLERANCE = {"torch.float64": 1e-11, "torch.float32": 2e-6, "torch.float16": 2e-3}
 
 # Said once per process by both; whoever comes second is silent.
 ONCE = "Using backward() with create_graph=True"
@@ -74,21 +68,17 @@ def compare(program: Callable[..., Any], *args: Any) -> None:
     ours = run(program, workbench, *args)
     theirs = answer(program, *args)
     for part in ("raised", "warned", "value"):
-        mine = getattr(ours, part)
-        if torch is None:  # as the answer went through a file, so does what it is compared with
-            mine = json.loads(json.dumps(mine))
-        different = difference(mine, getattr(theirs, part), part)
-        if different:
+        mine, kept = getattr(ours, part), getattr(theirs, part)
+        if torch is None:
+            mine = recorded.as_kept(mine, kept)
+        if different := difference(mine, kept, part):
             raise AssertionError(different) from ours.error
 
 
 def answer(program: Callable[..., Any], *args: Any) -> Seen:
-    """What PyTorch shows, or showed when its answers were recorded; the test is skipped where neither is known."""
+    """What PyTorch shows, or showed when its answers were recorded."""
     if torch is None:
-        noted = recorded.recall()
-        if noted is None:
-            pytest.skip(ABSENT)
-        return Seen(*noted, None)
+        return Seen(*recorded.recall(), None)
     seen = run(program, torch, *args)
     if recorded.WRITING:
         recorded.keep([seen.value, seen.raised, seen.warned])
@@ -210,22 +200,3 @@ def plain(value: Any) -> Any:
     if isinstance(value, BaseException):
         return (type(value).__name__, sentence(str(value)))
     return sentence(repr(value))
-
-
-def difference(ours: Any, theirs: Any, where: str, tolerance: float = TOLERANCE["torch.float32"]) -> str | None:
-    """Where two plain values differ, and how; None where they do not."""
-    if isinstance(ours, (tuple, list)) and isinstance(theirs, (tuple, list)) and len(ours) == len(theirs):
-        if ours[:1] == ("tensor",):
-            tolerance = TOLERANCE.get(ours[1][0], 0)
-        parts = enumerate(zip(ours, theirs, strict=True))
-        return next((d for i, (a, b) in parts if (d := difference(a, b, f"{where}[{i}]", tolerance))), None)
-    if isinstance(ours, dict) and isinstance(theirs, dict) and ours.keys() == theirs.keys():
-        return next((d for k in ours if (d := difference(ours[k], theirs[k], f"{where}[{k!r}]", tolerance))), None)
-    if type(ours) is type(theirs):
-        if isinstance(ours, float):
-            close = math.isclose(ours, theirs, rel_tol=tolerance, abs_tol=tolerance)
-            if close or (ours != ours and theirs != theirs):
-                return None
-        elif ours == theirs:
-            return None
-    return f"{where}: the workbench has\n{ours!r}\nand torch has\n{theirs!r}"

@@ -159,16 +159,27 @@ def test_refreshing_leaves_a_notebook_whose_cell_fails(
     assert path.read_bytes() == before
 
 
-@pytest.mark.parametrize(("strict", "ending"), [("0", "2 skipped, 1 xfailed"), ("1", "1 failed, 1 xfailed, 1 error")])
-def test_a_skip_fails_where_nothing_may_be_skipped(tmp_path: Path, strict: str, ending: str) -> None:
-    for name in ("conftest.py", "recorded.py"):
+@pytest.mark.parametrize(
+    ("browser", "oracle", "ending", "refused"),
+    [
+        ("0", "0", "3 skipped, 1 xfailed", set()),
+        ("1", "0", "1 failed, 1 skipped, 1 xfailed, 1 error", {"no tool", "no module"}),
+        ("0", "1", "1 failed, 1 xfailed, 2 errors", {"no tool", "no module", "torch is not installed"}),
+    ],
+)
+def test_a_skip_fails_where_nothing_may_be_skipped(
+    tmp_path: Path, browser: str, oracle: str, ending: str, refused: set[str]
+) -> None:
+    for name in ("conftest.py", "differences.py", "recorded.py"):
         (tmp_path / name).write_text((CHECKOUT / "tests" / name).read_text())
-    (tmp_path / "test_one.py").write_text("import pytest\ndef test_it():\n    pytest.skip('no tool')\n")
+    (tmp_path / "test_one.py").write_text(
+        "import pytest\nfrom recorded import ABSENT\ndef test_it():\n    pytest.skip('no tool')\n"
+        "@pytest.mark.skipif(True, reason=ABSENT)\ndef test_compared(): pass\n"
+    )
     (tmp_path / "test_two.py").write_text("import pytest\npytest.skip('no module', allow_module_level=True)\n")
     (tmp_path / "test_three.py").write_text("import pytest\n@pytest.mark.xfail\ndef test_it():\n    assert 0\n")
     command = [sys.executable, "-m", "pytest", "-q", "--continue-on-collection-errors", str(tmp_path)]
-    environment = os.environ | {"WORKBENCH_REQUIRE_BROWSER": strict, "WORKBENCH_REQUIRE_ORACLE": "0"}
+    environment = os.environ | {"WORKBENCH_REQUIRE_BROWSER": browser, "WORKBENCH_REQUIRE_ORACLE": oracle}
     seen = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, env=environment)
     assert seen.stdout.splitlines()[-1].startswith(ending)
-    for reason in ("no tool", "no module"):
-        assert (f"a skip counts as a failure here: Skipped: {reason}" in seen.stdout) == (strict == "1")
+    assert set(re.findall(r"a skip counts as a failure here: (?:Skipped: )?([a-z ]+)", seen.stdout)) == refused

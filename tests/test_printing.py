@@ -8,17 +8,17 @@ import numpy as np
 import pytest
 from oracle import compare, entries, names, same
 
-RANDOM = np.random.default_rng(0)
 SHAPES = [(), (1,), (3,), (0,), (2, 3), (2, 0), (2, 2, 2), (20,), (11, 11), (3, 50), (1001,), (33, 33), (2, 3, 4, 5)]
 SHAPES += [(10, 10, 11), (1, 1001), (1001, 1)]
 
 
 def floats(shape: tuple[int, ...]) -> list[np.ndarray]:
     """Floating-point arrays that call for each notation and width."""
-    drawn = RANDOM.standard_normal(shape)
+    random = np.random.default_rng(0)
+    drawn = random.standard_normal(shape)
     out = [drawn * scale for scale in (1, 1e-5, 1e5, 1e9, 1e20)]
     out += [np.round(drawn * scale) for scale in (3, 1e6, 1e10)]
-    out += [np.zeros(shape), np.round(drawn, 1), drawn * 10.0 ** RANDOM.integers(-6, 6, shape)]
+    out += [np.zeros(shape), np.round(drawn, 1), drawn * 10.0 ** random.integers(-6, 6, shape)]
     out += [np.full(shape, fill) for fill in (0.1, 12345.6789, 9.99995, np.nan, -np.inf, -0.0)]
     if drawn.size:
         odd, whole = drawn.copy(), np.round(drawn)
@@ -47,7 +47,8 @@ def test_floats(shape: tuple[int, ...]) -> None:
 
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 def test_integers_and_masks(shape: tuple[int, ...]) -> None:
-    arrays = [RANDOM.integers(-bound, bound, shape) for bound in (2, 1000, 10**9)]
+    random = np.random.default_rng(0)
+    arrays = [random.integers(-bound, bound, shape) for bound in (2, 1000, 10**9)]
     compare(printed, arrays, ["int64", "int32", "uint8", "bool"])
 
 
