@@ -87,7 +87,7 @@ def test_no_mark_and_no_word_is_covered():
     one, other = (layout.boxes[end] for end in (arrow.source, arrow.target))
     assert one.y + one.h == points[0][1] < points[-1][1] == other.y  # in the room between writes and reads
     assert points[-1][0] <= other.x + 8  # its head beside the letters
-    legend, backward, line = (layout.boxes[id] for id in ("legend", "backward", "line"))
+    legend, backward, line = (layout.boxes[id] for id in ("legend", "phase1", "line"))
     assert backward.y >= legend.y + legend.h + 8 and line.y >= backward.y + backward.h - 4
 
 

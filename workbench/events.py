@@ -10,6 +10,7 @@ The engine writes `if listeners: emit((kind, ...))` with its live objects:
 | `("ran", task, node, grads)` | the node returned; `grads`: one per edge in `next_functions` |
 | `("freed", node)` | what the node had saved was let go |
 | `("accumulated", task, node, variable)` | `variable.grad` is new |
+| `("regraded", tensor)` | `tensor.grad` is another tensor, or None: somebody set it |
 | `("captured", task, node, output_nr, grad)` | `grad()` took this gradient |
 | `("finished", task)` | the task is over |
 | `("wrote", tensor, name[, node])` | the in-place operation `name` wrote into `tensor`, and `node` recorded that |

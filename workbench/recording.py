@@ -95,6 +95,7 @@ class record:  # named as what a user writes: `with record() as trace:`
     def __enter__(self) -> Trace:
         limit, last = self._limit, self._last
         recorder = LineRecorder(limit, Function, last) if self._lines else Recorder(limit, last)
+        recorder.watch(True)
         listeners.append(recorder)
         # Should the block never end, the listener goes with this object.
         self._open.append((recorder, weakref.finalize(self, _leave, recorder)))
@@ -115,6 +116,7 @@ class record:  # named as what a user writes: `with record() as trace:`
 
 def _leave(recorder: Recorder) -> None:
     listeners.remove(recorder)
+    recorder.watch(False)
     if isinstance(recorder, LineRecorder):
         unwatch(recorder)
 

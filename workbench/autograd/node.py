@@ -100,6 +100,10 @@ class Node:
         """The edges, one for each tensor input."""
         return self.edges()
 
+    def life(self) -> object:
+        """What is there exactly as long as the node: weak references to nodes would make all of them larger."""
+        return extra_of(self)
+
     @property
     def metadata(self) -> dict[Any, Any]:
         """A dictionary for the user's notes on this node."""

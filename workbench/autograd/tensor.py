@@ -131,7 +131,11 @@ class Tensor(Facts):
                 raise RuntimeError(errors.GRAD_DTYPE.format(new.dtype.c_name, kind.word))
             if new._array.shape != self._array.shape:
                 raise RuntimeError(errors.GRAD_SHAPE.format(list(new.shape), list(self.shape)))
-        meta_of(self).grad = new
+        if listeners and new is not (None if self._meta is None else self._meta.grad):
+            meta_of(self).grad = new
+            emit(("regraded", self))
+        else:
+            meta_of(self).grad = new
 
     @grad.deleter
     def grad(self) -> None:

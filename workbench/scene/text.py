@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable
 
 from .metric import clean, cut
@@ -123,8 +123,9 @@ def _line(text: str) -> str:
 
 def _step_lines(storyboard: Storyboard) -> list[str]:
     steps = storyboard.steps
-    backward = sum(step.phase == "backward" for step in steps)
-    phases = f", {len(steps) - backward} forward and {backward} backward" if backward else ""
+    counts = Counter(step.phase if step.phase in ("backward", "update") else "forward" for step in steps)
+    *others, last = [f"{counts[phase]} {phase}" for phase in ("forward", "backward", "update") if counts[phase]]
+    phases = f", {', '.join(others)} and {last}" if others else ""
     lines = [f"{len(steps)} steps{phases}; the graph is shown after step {storyboard.still + 1}:"]
     room = len(str(len(steps)))
     told = [f"{n:>{room}}. {cut(clean(step.caption), _LONGEST_CAPTION)}" for n, step in enumerate(steps, 1)]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 
 def maker_of(tensor: Any) -> Any:
     """The node that made a tensor: of a view the one it had when the user last asked, as asking makes it a new one."""
@@ -19,3 +21,14 @@ def version_of(tensor: Any) -> int:
 def scope_of(node: Any) -> str | None:
     """The names of the scopes that a node was made in, joined by "/"."""
     return getattr(getattr(node, "extra", None), "scope", None)
+
+
+def grad_of(tensor: Any) -> Any:
+    """The gradient that a tensor has; `grad` itself may warn."""
+    return None if tensor._meta is None else tensor._meta.grad
+
+
+def memory_of(tensor: Any) -> Any:
+    """The array that owns the memory a tensor shows, if it is one that can be asked for it."""
+    array = getattr(tensor, "_array", None)
+    return array if type(array) is not np.ndarray or array.base is None else array.base

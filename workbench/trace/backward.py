@@ -139,6 +139,44 @@ class GradAccumulated(Record):
 
 
 @dataclass(frozen=True, slots=True)
+class GradChanged(Record):
+    """A tensor's `.grad` was set, to None if it was cleared, or an in-place operation of this name wrote into it."""
+
+    tensor: str
+    grad: Value | None
+    name: str
+    source: SourceLine | None
+
+    def phase(self, frame: Frame) -> Phase:
+        """An update, unless a hook or a node's own backward does it."""
+        return frame.between
+
+    @property
+    def clears(self) -> bool:
+        """Whether nothing is left of it."""
+        return self.grad is None or self.name == "zero_"
+
+    def apply(self, frame: Frame) -> None:
+        """The leaf has another gradient, or none."""
+        tensor = frame.tensors[self.tensor]
+        tensor.grad_before, tensor.grad = tensor.grad, self.grad
+        frame.touch_tensor(self.tensor)
+        frame.cursor = self.source or frame.cursor
+        frame.focus = self.tensor
+
+    def sentence(self, frame: Frame) -> str:
+        """What it is now."""
+        slot = f"{frame.called(self.tensor)}.grad"
+        if self.grad is None:
+            return f"{slot} is cleared"
+        if self.name == "zero_":
+            return f"{slot} is cleared: zero_ makes it {said(self.grad)}"
+        if self.name:
+            return f"{self.name} writes into {slot}: now {said(self.grad)}"
+        return f"{slot} is set to {said(self.grad)}"
+
+
+@dataclass(frozen=True, slots=True)
 class GradCaptured(Record):
     """A gradient was handed to the caller of `grad()` or `backward(inputs=...)`."""
 
@@ -185,8 +223,7 @@ class Failed(Record):
     error: str
     message: str
 
-    @property
-    def phase(self) -> Phase:
+    def phase(self, frame: Frame) -> Phase:
         """Whether it came while gradients travelled."""
         return "forward" if self.task is None else "backward"
 

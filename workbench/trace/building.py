@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from functools import cache
 
-from .facts import Argument, Attribute, Building, Code, Edge, Saved, SourceLine, TensorSeen
+from .facts import Argument, Attribute, Building, Code, Edge, Phase, Saved, SourceLine, TensorSeen
 from .frame import Frame
 from .keeping import as_kept, tensor_of
 from .states import EdgeState, NodeState
@@ -113,6 +113,30 @@ def _operation(name: str, custom: bool) -> str:
 
 
 @dataclass(frozen=True, slots=True)
+class NodesGone(Building):
+    """Nodes that nothing holds any more, and with them what they had saved: a variable had another value, say."""
+
+    nodes: tuple[str, ...]
+
+    @property
+    def quiet(self) -> bool:
+        """Whether a player does not stop for it."""
+        return True
+
+    def apply(self, frame: Frame) -> None:
+        """They are no part of any graph."""
+        for node in self.nodes:
+            frame.nodes[node].gone = True
+            frame.touch(node)
+
+    def sentence(self, frame: Frame) -> str:
+        """How many they are, or which."""
+        if len(self.nodes) < 2:
+            return "" if not self.nodes else f"{frame.called(self.nodes[0])} is gone, as nothing holds it any more"
+        return f"{len(self.nodes):,} nodes are gone, as nothing holds them any more"
+
+
+@dataclass(frozen=True, slots=True)
 class EventsLetGo(Building):
     """The first event of a recording of only the last ones: so many came before it."""
 
@@ -185,6 +209,12 @@ class TensorWritten(Building):
     output_nr: int
     source: SourceLine | None = None
     slices: str | None = None
+
+    def phase(self, frame: Frame) -> Phase:
+        """An update, if it writes unrecorded into a leaf that a backward can have given a gradient."""
+        owner = frame.tensors[frame.sharing(self.tensor)[0]]
+        leaf = owner.node is None and owner.requires_grad
+        return frame.between if self.node is None and leaf else Building.phase(self, frame)
 
     def apply(self, frame: Frame) -> None:
         """The tensor has a new value and version, and may have come from another node by that.

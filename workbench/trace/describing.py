@@ -7,12 +7,12 @@ engine lets go is freed although somebody listens.
 from __future__ import annotations
 
 from typing import Any
-from weakref import WeakValueDictionary
+from weakref import KeyedRef, WeakValueDictionary, ref
 
 import numpy as np
 
 from ..events import tag
-from .asking import maker_of, scope_of, version_of
+from .asking import grad_of, maker_of, memory_of, scope_of, version_of
 from .caller import OWN
 from .reading import text_of
 from .values import LIMIT, Value, kept
@@ -37,6 +37,9 @@ class Describer:
         # What shares memory with others, and of that what was written since: asked for, it has a new history.
         self._alike: WeakValueDictionary[int, Any] = WeakValueDictionary()
         self._outdated: WeakValueDictionary[int, Any] = WeakValueDictionary()
+        self._lives: dict[int, KeyedRef[int, Any]] | None = None  # by the numbers of nodes, where deaths are told
+        self._dead: list[KeyedRef[int, Any]] = []
+        self._slots: dict[int, ref[Any]] = {}  # memory -> the tensor whose gradient lies there
         self._repeating = 0  # checkpoints that are run again
 
     def _copy(self, thing: Any) -> Any:
@@ -83,6 +86,7 @@ class Describer:
         else:
             node, nr = self._unlinked.get(serial, (None, 0))
             grad = self._copy(tensor.grad)
+            self._hold(tensor)
         level = below = None
         if not hasattr(tensor, "_level"):
             value = kept(tensor._array, self._limit)
@@ -105,6 +109,18 @@ class Describer:
             self._base(tensor),
         )
         return serial
+
+    def _know(self, node: Any) -> None:
+        """Note that a node is put down."""
+        serial = tag(node)
+        self._nodes.add(serial)
+        if self._lives is not None:
+            self._lives[serial] = KeyedRef(node.life(), self._dead.append, serial)
+
+    def _hold(self, tensor: Any) -> None:
+        """Remember where a tensor's gradient lies: a write there is told of that tensor."""
+        if (memory := memory_of(grad_of(tensor))) is not None:
+            self._slots[id(memory)] = ref(tensor)
 
     def _base(self, tensor: Any) -> int | None:
         """The number of the tensor whose memory this one shows, if that is another which is known."""
@@ -235,7 +251,7 @@ class Describer:
                 kind, more = type(node), (None, None, (), scope_of(node), node.outputs)
                 self._raw.append(("created", node._tag, node.name(), kind, True, edges, (), tensors, saved, *more))
             elif tag(node) not in self._nodes:
-                self._nodes.add(node._tag)
+                self._know(node)
                 stack.append((node, True))
                 stack += [
                     (to, False) for to, _ in reversed(node.next_functions) if to is not None and to.name() != ACCUMULATE

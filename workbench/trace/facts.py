@@ -13,7 +13,7 @@ from typing import Literal
 from .frame import Frame
 from .values import Value
 
-Phase = Literal["forward", "backward"]
+Phase = Literal["forward", "backward", "update"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,9 +122,8 @@ class Record:
 
     __slots__ = ()
 
-    @property
-    def phase(self) -> Phase:
-        """Whether values go down or gradients climb."""
+    def phase(self, frame: Frame) -> Phase:
+        """Whether values go down, gradients climb, or leaves are changed by them; the event has changed the frame."""
         return "backward"
 
     @property
@@ -149,7 +148,6 @@ class Building(Record):
 
     __slots__ = ()
 
-    @property
-    def phase(self) -> Phase:
-        """Whether values go down or gradients climb."""
-        return "forward"
+    def phase(self, frame: Frame) -> Phase:
+        """Whether values go down, or a backward that is going on computes."""
+        return "forward" if frame.working is None else "backward"

@@ -9,7 +9,7 @@ from .states import EdgeState, NodeState, OperationState, Place, TensorState
 from .values import Value
 
 if TYPE_CHECKING:
-    from .facts import Argument, SourceLine, TensorSeen
+    from .facts import Argument, Phase, SourceLine, TensorSeen
     from .levels import LevelEntered, Tangent, TangentPushed
 
 
@@ -76,6 +76,11 @@ class Frame:
     def inside(self) -> str:
         """The levels in force: `grad (level 1) › vmap of 5 (level 2)`."""
         return " › ".join(self.levels[level].title for level in self.stack)
+
+    @property
+    def between(self) -> Phase:
+        """The phase of what is done to leaves: before the first backward it is not yet for their gradients."""
+        return "backward" if self.working is not None else "update" if self.tasks else "forward"
 
     @property
     def working(self) -> tuple[str, int] | None:

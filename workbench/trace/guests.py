@@ -21,7 +21,8 @@ class Host(Namer):
     def __init__(self, limit: int) -> None:
         super().__init__(limit)
         self._guests: dict[int, Hooks] = {}  # place -> what was put down of its hooks
-        self._given: dict[tuple[int, int], tuple[Any, ...]] = {}  # by task and node: a hook, and what it has been given
+        # By task and node: a hook, what it has been given, and the leaf whose gradient that is.
+        self._given: dict[tuple[int, int], tuple[Any, ...]] = {}
         self._after: list[tuple[Any, ...]] = []  # what hooks did after an accumulation that is still to be told
         self._retaining: tuple[int, int] | None = None  # the node whose tensors are said to keep what has come
 
@@ -61,10 +62,11 @@ class Host(Namer):
     def _asks(self, task: Any, node: Any, kind: str, nr: int, hook: Any, given: Any) -> None:
         if kind == "before":
             self._retain(task, node)
-        self._given[tag(task), tag(node)] = (kind, nr, *name_of(hook)), self._carried(kind, given)
+        of = tag(given) if kind == "accumulated" else None
+        self._given[tag(task), tag(node)] = (kind, nr, *name_of(hook)), self._carried(kind, given), of
 
     def _asked(self, task: Any, node: Any, given: Any, returned: Any) -> None:
-        hook, before = self._given.pop((tag(task), tag(node)), (None, ()))
+        hook, before, _ = self._given.pop((tag(task), tag(node)), (None, (), None))
         serial = self._serial(node)
         if hook is None or not (serial in self._nodes or serial in self._tensors):
             return

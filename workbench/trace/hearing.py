@@ -45,7 +45,7 @@ class Hearer(Scribe):
             self._note(arg, given, tensors, found)
         if len(listeners) == 1:  # nobody else can have given it a number: finding that out takes longer than all else
             node._tag = next_tag()
-        self._nodes.add(tag(node))
+        self._know(node)
         for nr, output in enumerate(outputs):
             if maker_of(output) is not node:
                 self._unlinked[tag(output)] = (node._tag, nr)
@@ -129,10 +129,14 @@ class Hearer(Scribe):
 
     def _accumulated(self, task: Any, node: Any, variable: Any) -> None:
         grad = variable.grad
+        self._hold(variable)
         copy = self._arrived if self._arrived is not None and grad is not None else self._copy(grad)
         self._arrived = None
         after = self._take_after(variable._tag) if self._after else ()
         self._raw += [("accumulated", tag(task), variable._tag, after[0][4][0] if after else copy), *after]
+
+    def _regraded(self, tensor: Any) -> None:
+        self._put_grad(tensor)
 
     def _captured(self, task: Any, node: Any, output_nr: int, grad: Any) -> None:
         self._raw.append(("captured", tag(task), self._serial(node), output_nr, self._copy(grad)))
@@ -148,6 +152,7 @@ class Hearer(Scribe):
             self.forget(task)
 
     def _wrote(self, tensor: Any, name: str, node: Any = None) -> None:
+        self._put_grad_in(tensor, name)
         if node is not None:
             self._correct(tensor, node)
         found: dict[int, tuple[Any, ...]] = {}
@@ -265,6 +270,7 @@ HEAR: dict[str, Callable[..., None]] = {
     "asked": Hearer._asked,
     "freed": Hearer._freed,
     "accumulated": Hearer._accumulated,
+    "regraded": Hearer._regraded,
     "captured": Hearer._captured,
     "finished": Hearer._finished,
     "wrote": Hearer._wrote,

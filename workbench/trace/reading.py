@@ -14,11 +14,12 @@ from .backward import (
     Failed,
     GradAccumulated,
     GradCaptured,
+    GradChanged,
     NodeFinished,
     NodeStarted,
     SavedFreed,
 )
-from .building import EventsLetGo, NodeCreated, TensorsFound, TensorShown, TensorWritten
+from .building import EventsLetGo, NodeCreated, NodesGone, TensorsFound, TensorShown, TensorWritten
 from .facts import Argument, Attribute, Code, Edge, Packing, Record, Root, Saved, TensorSeen
 from .inside import METHODS, InsideReader, source
 from .keeping import CheckpointDropped, CheckpointKept
@@ -141,6 +142,13 @@ class Reader(InsideReader):
     def _accumulated(self, task: int, tensor: int, grad: Any) -> GradAccumulated:
         self._last.pop(self._ids[tensor], None)
         return GradAccumulated(self._ids[task], self._ids[tensor], value(grad))
+
+    def _regraded(self, tensor: int, grad: Any, name: str, line: tuple[str, int] | None) -> GradChanged:
+        self._last.pop(self._ids[tensor], None)
+        return GradChanged(self._ids[tensor], value(grad), name, source(line))
+
+    def _died(self, nodes: tuple[int, ...]) -> NodesGone:
+        return NodesGone(tuple([self._ids[node] for node in nodes if node in self._ids]))
 
     def _captured(self, task: int, node: int, output_nr: int, grad: Any) -> GradCaptured:
         return GradCaptured(self._ids[task], self._ids[node], output_nr, value(grad))

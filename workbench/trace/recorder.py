@@ -21,7 +21,8 @@ from .values import LIMIT
 
 _OF_A_TASK = frozenset(("run", "ran", "asks", "asked", "accumulated", "captured", "finished"))
 _BEGINS = ("created", "entered", "called", "pushing")
-_ENDS = ("finished", "left", "failed")  # after these, and what is written then, something new begins
+_ENDS = ("finished", "left", "failed")  # after these, and what is written or let go then, something new begins
+_AFTER = ("wrote", "regraded", "died", "found")
 
 
 @dataclass(slots=True)
@@ -51,6 +52,8 @@ class Recorder(Hearer):
         self._room = self._full = 1 + self._last // 4  # raw tuples until it has to look at them, and in this chapter
 
     def __call__(self, event: Event) -> None:
+        if self._dead:
+            self._bury()
         kind = event[0]
         # A task that began before anybody listened stays unheard: its graph is not known.
         if kind not in _OF_A_TASK or getattr(event[1], "_tag", None) in self._tasks:
@@ -58,8 +61,22 @@ class Recorder(Hearer):
                 self._turn(kind)
             HEAR[kind](self, *event[1:])
 
+    def watch(self, on: bool) -> None:
+        """From now on note which nodes are gone; or no longer."""
+        self._bury()
+        self._lives = {} if on else None
+
+    def _bury(self) -> None:
+        """Put down the nodes that were let go since the last event."""
+        if self._dead and self._lives is not None:
+            dead = [self._dead.pop(0).key for _ in range(len(self._dead))]
+            for serial in dead:
+                self._lives.pop(serial, None)
+            self._raw.append(("died", tuple(dead)))
+
     def records(self, count: int | None = None) -> list[Record]:
         """Everything heard so far, or up to when `count` was this number: nothing, if all that was let go."""
+        self._bury()
         self._let_go()
         if len(self._names) != self._named:  # a name belongs to its tensor from the beginning
             self._reader, self._named = Reader(self._names), len(self._names)
@@ -142,7 +159,7 @@ class Recorder(Hearer):
 
     def _is_over(self) -> bool:
         """Whether a backward or a transform was the last, but for what was written since."""
-        return next((each[0] for each in reversed(self._raw) if each[0] not in ("wrote", "found")), "") in _ENDS
+        return next((each[0] for each in reversed(self._raw) if each[0] not in _AFTER), "") in _ENDS
 
     def _let_go(self) -> None:
         """Let the oldest chapters go, as long as half of the events wanted, or more, are in the others."""

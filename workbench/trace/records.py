@@ -8,11 +8,12 @@ from .backward import (
     Failed,
     GradAccumulated,
     GradCaptured,
+    GradChanged,
     NodeFinished,
     NodeStarted,
     SavedFreed,
 )
-from .building import EventsLetGo, NodeCreated, TensorsFound, TensorShown, TensorWritten
+from .building import EventsLetGo, NodeCreated, NodesGone, TensorsFound, TensorShown, TensorWritten
 from .facts import Record
 from .hooks import HookRan, HooksFound
 from .keeping import CheckpointDropped, CheckpointKept
@@ -26,12 +27,14 @@ RECORDS: dict[str, type[Record]] = {
         TensorsFound,
         TensorShown,
         EventsLetGo,
+        NodesGone,
         BackwardStarted,
         NodeStarted,
         NodeFinished,
         SavedFreed,
         GradAccumulated,
         GradCaptured,
+        GradChanged,
         BackwardFinished,
         TensorWritten,
         Failed,

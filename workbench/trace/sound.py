@@ -24,6 +24,7 @@ _PLACES = {  # what of a frame the ids in a field are of, by its name
     "outputs": ("tensors",),
     "level": ("levels",),
     "node": ("nodes", "tensors"),
+    "nodes": ("nodes",),
     "runs": ("nodes",),
     "slices": ("nodes",),
     "target": ("nodes", "tensors"),

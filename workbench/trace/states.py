@@ -35,6 +35,7 @@ class NodeState(Place):
     outputs: dict[int, tuple[str, Value]] = field(default_factory=dict)  # tensor, and its value when made
     saved: tuple[Value | None, ...] = ()
     freed: bool = False
+    gone: bool = False  # nothing holds it any more
     run_by: str | None = None  # the node that runs it: of a write through a view the one that its base got by that
     during: tuple[str, int] | None = None  # the backward it was born in, and the order of derivative it belongs to
     tangent_of: str | None = None  # the tensor whose tangent it computed

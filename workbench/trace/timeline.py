@@ -8,10 +8,10 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, Self
 
-from .backward import GradAccumulated, NodeFinished, NodeStarted, SavedFreed
+from .backward import GradAccumulated, GradChanged, NodeFinished, NodeStarted, SavedFreed
 from .building import NodeCreated, TensorWritten
 from .codec import decode, encode
-from .facts import Record
+from .facts import Phase, Record
 from .frame import Frame
 from .hooks import HookRan, HooksFound
 from .levels import LevelEntered, LevelLeft, OperationRan, TangentPushed, above, outputs_of
@@ -19,7 +19,7 @@ from .recorder import Recorder
 from .sound import play
 
 FORMAT, VERSION = "workbench-trace", 1
-_WITHIN = NodeCreated | TensorWritten | OperationRan | TangentPushed | LevelEntered | LevelLeft
+_WITHIN = NodeCreated | TensorWritten | GradChanged | OperationRan | TangentPushed | LevelEntered | LevelLeft
 
 
 class Timeline:
@@ -52,6 +52,7 @@ class Timeline:
         stops: list[int] = []
         running = returned = False
         seen_above = above(self.events)
+        last: Record | None = None
         for count, event in enumerate(self.events, 1):
             if stops and (isinstance(event, HooksFound) or (isinstance(event, HookRan) and event.late)):
                 stops[-1] = count
@@ -62,10 +63,25 @@ class Timeline:
             if running and isinstance(event, parts if returned else parts | _WITHIN):
                 stops[-1] = count
                 returned |= isinstance(event, NodeFinished | GradAccumulated)
+            elif _clear_together(last, event):
+                stops[-1] = count
             elif not any(output in seen_above for output in outputs_of(event)):
                 stops.append(count)
                 running, returned = isinstance(event, NodeStarted), False
+            last = event
         return stops
+
+    @property
+    def phases(self) -> list[Phase]:
+        """What the stops are part of."""
+        found: list[Phase] = []
+        frame, begin = Frame(), 0
+        for end in self.steps:
+            events, begin = self.events[begin:end], end
+            for event in events:
+                event.apply(frame)
+            found.append(next(event.phase(frame) for event in events if not event.quiet))
+        return found
 
     def to_dict(self) -> dict[str, Any]:
         """The trace as JSON's own types."""
@@ -106,3 +122,9 @@ class Timeline:
         except (ValueError, RecursionError) as error:
             raise ValueError(f"{path} is not a whole JSON file: {error}.") from None
         return cls.from_dict(data)
+
+
+def _clear_together(one: Record | None, next: Record) -> bool:
+    """Whether two gradients are cleared by the same line, as zero_grad does it."""
+    both = isinstance(one, GradChanged) and isinstance(next, GradChanged)
+    return both and one.clears and next.clears and one.source == next.source

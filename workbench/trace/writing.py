@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from ..events import tag
-from .asking import maker_of, scope_of, version_of
+from .asking import grad_of, maker_of, memory_of, scope_of, version_of
+from .caller import line_of, user_frame
 from .guests import Host
 
 _GIVEN, _SEEN, _SAVED = 6, 7, 8  # of a raw "created": its arguments, tensors and what is saved
@@ -36,6 +37,25 @@ class Scribe(Host):
         self._raw[at] = tuple(created)
         self._changed(at)
 
+    def _put_grad(self, tensor: Any, name: str = "") -> None:
+        """Put down what a known tensor's gradient is now; what a hook after its accumulation does is told with that."""
+        if self._is_known(tag(tensor)) and not any([of == tensor._tag for *_, of in self._given.values()]):
+            if tensor._tag not in self._tensors:  # an earlier chapter has told of it
+                found: dict[int, tuple[Any, ...]] = {}
+                self._describe(tensor, found)
+                self._raw.append(("found", tuple(found.values())))
+            self._hold(tensor)
+            line = line_of(user_frame())
+            self._raw.append(("regraded", tensor._tag, self._copy(grad_of(tensor)), name, line))
+
+    def _put_grad_in(self, written: Any, name: str) -> None:
+        """The same, if the memory of a gradient was written."""
+        memory = memory_of(written)
+        found = self._slots.get(id(memory))
+        tensor = None if found is None else found()
+        if tensor is not None and memory_of(grad_of(tensor)) is memory:
+            self._put_grad(tensor, name)
+
     def _changed(self, at: int) -> None:
         """This one is no longer what it was."""
 
@@ -54,7 +74,7 @@ class Scribe(Host):
         inner = getattr(slices, "fn", None)
         if not hasattr(inner, "saved_items") or tag(slices) in self._nodes:
             return None
-        self._nodes.add(slices._tag)
+        self._know(slices)
         edges = self._edges(slices, found)
         saved = tuple(self._saved_of(slices, written, found))
         runs = inner._tag if tag(inner) in self._nodes else None

@@ -139,7 +139,7 @@ class Histories:
     def _save(self, made: NodeCreated, owner: str) -> None:
         tensor, version, _ = self._saved(made.node)[owner]
         said = f"{made.name} saves {self._name(owner)} at version {version}"
-        self._put(tensor, Mark("save", version, 0, made.name, said), "forward", made.source)
+        self._put(tensor, Mark("save", version, 0, made.name, said), made.phase(self._frame), made.source)
 
     def _save_late(self, event: TensorWritten) -> None:
         """What was saved is there now."""
@@ -159,8 +159,7 @@ class Histories:
         if late:
             said += f", but {series(late) if len(late) < 3 else f'{len(late)} nodes'} had saved it before that"
         mark = Mark("write", event.version, 0, event.name, said)
-        phase: Phase = "forward" if frame.working is None else "backward"
-        self._put(event.tensor, mark, phase, event.source)
+        self._put(event.tensor, mark, event.phase(frame), event.source)
 
     def _who(self, node: str) -> tuple[str, str]:
         """By which name a node has saved what it has, and how it is called where it runs."""

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass, field
 
 from ..trace.backward import BackwardStarted, NodeFinished, SavedFreed
-from ..trace.building import NodeCreated
+from ..trace.building import NodeCreated, NodesGone
 from ..trace.facts import Attribute, Phase, Record, Saved, SourceLine
 from ..trace.frame import Frame
 from ..trace.keeping import CheckpointDropped, CheckpointKept, as_kept, checkpoint_said, tensor_of
@@ -32,26 +32,33 @@ def bytes_said(count: float) -> str:
 
 @dataclass(slots=True)
 class Held:
-    """One tensor that a holder keeps: `memory` is the same where tensors share it, and counts once."""
+    """One tensor that a holder keeps: `memory` is the same where tensors share it, and counts once.
+
+    A parameter or an input lives `anyway`: it is the user's, and the backward does not give it back.
+    """
 
     name: str
     memory: str
     size: int
     freed: bool = True  # whether the backward gives it back
+    anyway: bool = False
 
 
 @dataclass(slots=True)
 class Holder:
-    """A node or a checkpoint with what it keeps, and the points from and to which it does."""
+    """A node or a checkpoint with what it keeps, and the points from and to which it does; or what lives anyway."""
 
     id: str
     name: str
     source: SourceLine | None
     kept: dict[str, Held] = field(default_factory=dict)
+    own: dict[str, int] = field(default_factory=dict)  # memory -> the bytes that count here and nowhere else
     spans: list[list[int | None]] = field(default_factory=list)  # from, to; None: to the end
     most: int = 0
     told: list[str] = field(default_factory=list)  # the names of all that was ever kept
     taken_by: str | None = None  # the node that took all over, which a write through a view made
+    gone: bool = False  # without having run
+    anyway: bool = False
 
 
 @dataclass(slots=True)
@@ -60,10 +67,18 @@ class Point:
 
     phase: Phase
     total: int
+    anyway: int  # of that, what is the user's
     sentence: str
     source: SourceLine | None
     holders: tuple[str, ...]  # whose part changed
     largest: tuple[tuple[str, int], ...]
+
+
+def memory_of(frame: Frame, tensor: str) -> tuple[str, int, bool]:
+    """The tensor whose memory another one shows, its bytes, and whether it lives anyway: a leaf, or held by a name."""
+    owner = frame.sharing(tensor)[0]
+    state = frame.tensors[owner]
+    return owner, size_of(state.value), state.node is None and (state.requires_grad or state.name is not None)
 
 
 class Ledger:
@@ -73,17 +88,15 @@ class Ledger:
         self.points: list[Point] = []
         self.holders: dict[str, Holder] = {}
         self._frame = Frame()
-        self._count: dict[str, int] = {}  # memory -> how many hold it
-        self._size: dict[str, int] = {}
-        self._total = 0
+        self._users: dict[str, list[str]] = {}  # memory -> who holds it
+        self._total = self._anyway = 0
         self._phase: Phase = "forward"
         self._found: list[str] = []
         self._dropped: list[CheckpointDropped] = []  # what a node that runs has taken from checkpoints
-        events, begin = trace.events, 0
-        for end in (*trace.steps, len(events)):
-            step = events[begin:end]
-            phase = next((event.phase for event in step if not event.quiet), self._phase)
-            for event in step:
+        events, begin, phases = trace.events, 0, trace.phases
+        phases += phases[-1:] or ["forward"]  # of what is not part of a step any more
+        for end, phase in zip((*trace.steps, len(events)), phases, strict=True):
+            for event in events[begin:end]:
                 event.apply(self._frame)
                 self._enter(event, phase)
             begin = end
@@ -110,6 +123,8 @@ class Ledger:
             self._ran(event.node)
         elif isinstance(event, SavedFreed):
             self._freed(event.node)
+        elif isinstance(event, NodesGone):
+            self._lost(event)
         elif isinstance(event, CheckpointKept):
             self._kept(event)
         elif isinstance(event, CheckpointDropped):
@@ -136,20 +151,22 @@ class Ledger:
 
     def _held(self, holder: str, index: int | str, saved: Saved) -> Held:
         known = tensor_of(saved)
-        name = self._frame.called(known) if known else saved.name.replace("saved_tensors", "saved")
+        name = saved.name.replace("saved_tensors", "saved")
         if saved.tensor is not None:
-            memory, size = self._memory(saved.tensor)
-            return Held(name, memory, size)
+            return self._tensor(saved.tensor)
+        name = self._frame.called(known) if known else name
         return Held(as_kept(saved, name), f"{holder}.{index}", size_of(saved.value) if saved.value else 0)
 
-    def _memory(self, tensor: str) -> tuple[str, int]:
-        owner = self._frame.sharing(tensor)[0]
-        return owner, size_of(self._frame.tensors[owner].value)
+    def _tensor(self, tensor: str, name: str = "", freed: bool = True) -> Held:
+        """A tensor that is held: its memory has the name of the tensor that owns it, if that has one."""
+        memory, size, anyway = memory_of(self._frame, tensor)
+        named = memory if self._frame.variable(memory) else tensor
+        return Held(name or self._frame.called(named), memory, size, freed, anyway)
 
     def _on_ctx(self, node: str, each: Attribute) -> Held | None:
         name = f"ctx.{each.name}"
         if each.tensor is not None:
-            return Held(name, *self._memory(each.tensor), freed=False)
+            return self._tensor(each.tensor, name, freed=False)
         return Held(name, f"{node}.{name}", size_of(each.value), freed=False) if each.value else None
 
     def _hold(self, id: str, name: str, source: SourceLine | None, kept: list[Held]) -> None:
@@ -161,27 +178,63 @@ class Ledger:
         for held in kept:
             key = f"{held.name}.{len(holder.kept)}" if held.name in holder.kept else held.name
             holder.kept[key] = held
+            users = self._users.setdefault(held.memory, [])
+            users.append(id)
             called = held.name if not held.name.isdigit() else "what was computed again"
+            if held.anyway:
+                self._have(held, len(users) == 1)
+                called += ", which lives anyway"
+            elif len(users) == 1:
+                holder.own[held.memory] = held.size
+            elif held.memory not in holder.own:
+                called += ", which is counted above"
+            self._total += held.size * (len(users) == 1)
             if called not in holder.told:
                 holder.told.append(called)
-            self._count[held.memory] = self._count.get(held.memory, 0) + 1
-            if self._count[held.memory] == 1:
-                self._size[held.memory] = held.size
-                self._total += held.size
-        own = {held.memory: held.size for held in holder.kept.values()}
-        holder.most = max(holder.most, sum(own.values()))
+        holder.most = max(holder.most, sum(holder.own.values()))
 
-    def _let_go(self, id: str, name: str | None = None) -> None:
+    def _have(self, held: Held, begins: bool) -> None:
+        """Somebody holds what lives anyway."""
+        name = self._frame.called(held.memory)
+        row = self.holders.setdefault(held.memory, Holder(held.memory, name, None, most=held.size, anyway=True))
+        if begins:
+            self._anyway += held.size
+            row.own[held.memory] = held.size
+            row.spans.append([len(self.points), None])
+
+    def _let_go(self, id: str, name: str | None = None, everything: bool = False) -> None:
         holder = self.holders.get(id)
         if holder is None:
             return
-        for key, held in [(key, held) for key, held in holder.kept.items() if held.freed and name in (None, key)]:
-            del holder.kept[key]
-            self._count[held.memory] -= 1
-            if not self._count[held.memory]:
-                self._total -= self._size[held.memory]
+        gone = [key for key, held in holder.kept.items() if (held.freed or everything) and name in (None, key)]
+        for held in [holder.kept.pop(key) for key in gone]:
+            users = self._users[held.memory]
+            users.remove(id)
+            if held.anyway and not users:
+                self._anyway -= self.holders[held.memory].own.pop(held.memory)
+                self._end(self.holders[held.memory])
+            elif held.memory in holder.own and id not in users:
+                size = holder.own.pop(held.memory)
+                if users:  # it counts with the next who holds it
+                    other = self.holders[users[0]]
+                    other.own[held.memory] = size
+                    other.most = max(other.most, sum(other.own.values()))
+            self._total -= held.size * (not users)
         if not holder.kept and holder.spans and holder.spans[-1][1] is None:
-            holder.spans[-1][1] = len(self.points)
+            self._end(holder)
+
+    def _end(self, holder: Holder) -> None:
+        holder.spans[-1][1] = len(self.points)
+
+    def _lost(self, event: NodesGone) -> None:
+        """Nodes that are gone hold nothing."""
+        before = self._total
+        holding = [node for node in event.nodes if node in self.holders and self.holders[node].kept]
+        for node in holding:
+            self._let_go(node, everything=True)
+            self.holders[node].gone = True
+        if holding:
+            self._point(event.sentence(self._frame), before, *holding)
 
     def _ran(self, node: str) -> None:
         before = self._total
@@ -191,16 +244,17 @@ class Ledger:
 
     def _freed(self, node: str) -> None:
         """What a node frees belongs to the point of its run."""
-        before = self._total
-        self._let_go(node)
-        if self.points and self.points[-1].holders[:1] == (node,):
-            last = self.points.pop()
+        before, last = self._total, self.points[-1] if self.points else None
+        if last is not None and last.holders[:1] == (node,):
+            self.points.pop()
+            self._let_go(node)
             for id in last.holders:
                 for span in self.holders[id].spans if id in self.holders else ():
                     span[1] = span[1] and min(span[1], len(self.points))
             before = self.points[-1].total if self.points else 0
             self._point(f"{self._frame.called(node)} has run and frees what it had saved", before, *last.holders)
         else:
+            self._let_go(node)
             self._point(f"{self._frame.called(node)} frees what it had saved", before, node)
 
     def _kept(self, event: CheckpointKept) -> None:
@@ -247,4 +301,4 @@ class Ledger:
         parts = {f"{holder.name}: {key}": held.size for holder in told for key, held in holder.kept.items()}
         largest = sorted(parts.items(), key=lambda part: -part[1])[:8]
         source = node.made.source if node else None
-        self.points.append(Point(self._phase, self._total, sentence, source, holders, tuple(largest)))
+        self.points.append(Point(self._phase, self._total, self._anyway, sentence, source, holders, tuple(largest)))

@@ -8,7 +8,7 @@ from itertools import pairwise
 from typing import Any
 
 from ..scene.metric import CHARACTER, TITLE_CHARACTER, clean, columns, cut
-from ..scene.model import Box, Detail, Scene, Step
+from ..scene.model import Box, BoxState, Detail, Scene, Step
 from ..scene.storyboard import Storyboard
 from ..trace.timeline import Timeline
 from .holdings import Holder, Ledger, Point, bytes_said
@@ -80,6 +80,8 @@ class _Chart:
         peak = _peak_said(self._own)
         if self._other is None:
             self._add("peak", "heading", (0, 0, _title(peak), 24), peak)
+            if said := _anyway_said(self._own):
+                self._add("anyway", "text", (0, 24, _wide(said) + 8, 20), said)
             return
         said = f"This run: {peak[:1].lower()}{peak[1:]}"
         self._add("peak", "heading", (22, 0, _title(said), 24), said)
@@ -97,7 +99,7 @@ class _Chart:
             self._add(f"y{n}", "tick", (_LEFT - 8 - wide, y - 9, wide, 18), said)
         if self._bucket > 1:
             said = f"each bar is the most of {self._bucket} events"
-            self._add("bucket", "text", (_LEFT + self._width - _wide(said), 44 - 24, _wide(said) + 8, 20), said)
+            self._add("bucket", "text", (_LEFT + self._width - _wide(said), 40, _wide(said) + 8, 18), said)
         self._add("plot", "frame", (_LEFT - 3, _TOP - 6, self._width + 5, _HIGH + 6))
 
     def _phases(self, bars: dict[str, list[Point]]) -> None:
@@ -140,11 +142,16 @@ class _Chart:
             place = (x + 1.0, _TOP + _HIGH - high, self._pitch - gap, high)
             self._add(id, kind, place, alt=alt, details=details)
             bars[id] = [point for _, point in column]
+            part = max(point.anyway for _, point in column if point.total == most)
+            if kind == "bar" and part:  # its lower part is what lives anyway
+                high = round(_HIGH * part / self._peak, 1)
+                place = (place[0], _TOP + _HIGH - high, place[2], high)
+                self._add(f"anyway{n}", "cell", place, state="over", alt=f"{bytes_said(part)} of that live anyway")
         return bars
 
     def _holders(self) -> dict[str, range]:
         """A line for each of those that hold the most, with a bar for the time that it does."""
-        there = [holder for holder in self._own.holders.values() if holder.most]
+        there = sorted(self._own.holders.values(), key=lambda holder: not holder.anyway)
         shown = sorted(there, key=lambda holder: -holder.most)[: _ROWS - (len(there) > _ROWS)]
         y = _TOP + _HIGH + 44
         self._add("who", "heading", (0, y, 300, 24), "Who holds it, and for how long")
@@ -159,8 +166,9 @@ class _Chart:
             more = f"… and {left} more, each with at most {bytes_said(shown[-1].most)}"
             y += _ROW
             self._add("more", "text", (0, y + 4, 600, 20), more)
-        if any(holder.kept for holder in there if holder.id.startswith("n")):
-            self._add("left", "text", (0, y + _ROW + 4, _wide(UNHEARD), 20), UNHEARD)
+        if (rows := sum(holder.most for holder in there)) != self._own.peak:
+            said = f"The rows add up to {bytes_said(rows)}, as not all hold their most at the same time."
+            self._add("sum", "text", (0, y + _ROW + 4, _wide(said), 20), said)
         return drawn
 
     def _row(self, holder: Holder, y: float) -> None:
@@ -168,14 +176,13 @@ class _Chart:
         name = cut(clean(holder.name), _COLUMNS)
         self._add(f"{holder.id}.name", "tick", (0, y, _wide(name), 20), name)
         self._add(f"{holder.id}.most", "tick", (_LEFT - 8 - _wide(said), y, _wide(said), 20), said)
+        names = ", ".join(holder.told) or "a parameter or an input, which lives anyway"
         for n, (start, end) in enumerate(holder.spans):
             begin = self._x(self._own, start or 0)
             over = len(self._own.points) if end is None else end
             wide = max(self._pitch, self._x(self._own, over - 1) + self._pitch - begin)
-            names = ", ".join(holder.told)
-            until = "to the end" if end is None else "until it has run" if holder.id[0] == "n" else "for a while"
-            until = f"until {holder.taken_by} takes it over" if holder.taken_by else until
-            alt = f"{holder.name} holds {names}: {bytes_said(holder.most)}, {until}"
+            own = said if holder.most else "nothing of its own"
+            alt = f"{holder.name}{' is' if holder.anyway else ' holds'} {names}: {own}, {_until(holder, end)}"
             details = [Detail("Kept", "text", f"{names}: {bytes_said(holder.most)}")]
             if holder.source is not None:
                 line = f"{holder.source.file}, line {holder.source.line}: {holder.source.text}"
@@ -184,8 +191,21 @@ class _Chart:
                 details.append(Detail("Never freed", "text", ON_CTX))
             place = (begin + 1.0, y + 2.0, wide - 2.0, 16.0)
             room = int((place[2] - 8) // CHARACTER)
-            title = cut(clean(names), room) if room > 3 else ""
-            self._add(f"{holder.id}.{n}", "bar", place, title, alt=alt, details=tuple(details))
+            title = cut(clean("lives anyway" if holder.anyway else names), room) if room > 3 else ""
+            state: BoxState = "over" if holder.anyway else "idle"
+            self._add(f"{holder.id}.{n}", "bar", place, title, state=state, alt=alt, details=tuple(details))
+
+
+def _until(holder: Holder, end: int | None) -> str:
+    if end is None:
+        return "to the end"
+    if holder.anyway:
+        return "kept for a backward until all who need it have run"
+    if holder.taken_by:
+        return f"until {holder.taken_by} takes it over"
+    if holder.gone:
+        return "until it is gone"
+    return "until it has run" if holder.id[0] == "n" else "for a while"
 
 
 def _wide(text: str) -> float:
@@ -197,8 +217,22 @@ def _title(text: str) -> float:
     return columns(text) * TITLE_CHARACTER + 8
 
 
-UNHEARD = "Of what is left some may be gone: a graph that is let go without a backward says nothing."
 ON_CTX = "What is kept as an attribute of ctx is not given back when the node has run, but only with the whole graph."
+
+
+def _anyway_said(ledger: Ledger) -> str:
+    """How much of the peak is the user's, and whose."""
+    highest = next(point for point in ledger.points if point.total == ledger.peak)
+    if not highest.anyway:
+        return ""
+    left = ledger.peak - highest.anyway
+    rest = f"{bytes_said(left)} {_is(left)}" if left else "nothing is"
+    lives = f"{bytes_said(highest.anyway)} of it {_is(highest.anyway)} parameters and inputs, alive anyway"
+    return f"{lives}; {rest} kept only for the backward"
+
+
+def _is(count: float) -> str:
+    return "is" if count == 1 else "are"
 
 
 def _peak_said(ledger: Ledger) -> str:

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 from ..scene.model import Arrow, Box, Scene, Step, changed
 from ..scene.storyboard import Storyboard
-from ..trace.backward import BackwardFinished, BackwardStarted, Failed, NodeStarted
+from ..trace.backward import BackwardFinished, BackwardStarted, Failed, GradChanged, NodeStarted
 from ..trace.building import NodeCreated
 from ..trace.facts import Record
 from ..trace.frame import Frame
@@ -18,6 +18,7 @@ from ..trace.timeline import Timeline
 from ..trace.values import series
 from .saying import sentence_of
 
+_CLEARED = 6  # gradients cleared in one step that its caption names
 NOTHING = "Nothing joined the graph: only operations on tensors that require grad are recorded."
 
 
@@ -49,7 +50,8 @@ def tell(trace: Timeline, view: View) -> Storyboard:
         events = trace.events[begin:end]
         begin = end
         frame.touched = {}
-        step = Step(caption_of(events, frame, higher, view), next(event.phase for event in events if not event.quiet))
+        caption = caption_of(events, frame, higher, view)
+        step = Step(caption, next(event.phase(frame) for event in events if not event.quiet))
         drawn = view.draw(frame, frame.touched)
         step.boxes = differences(drawn[0], now, boxes)
         step.arrows = differences(drawn[1], now, arrows)
@@ -91,6 +93,7 @@ def caption_of(events: Sequence[Record], frame: Frame, higher: Mapping[str, str]
     """Apply the events of one step, and say what happened, and inside which transforms."""
     clauses: list[str] = []
     joined: list[str] = []
+    cleared: list[GradChanged] = []
     pushed: list[str] = []
     running, before = False, frame.inside
     for event in events:
@@ -98,6 +101,8 @@ def caption_of(events: Sequence[Record], frame: Frame, higher: Mapping[str, str]
         running |= isinstance(event, NodeStarted)
         if running and isinstance(event, NodeCreated):
             joined.append(event.name)
+        elif isinstance(event, GradChanged) and event.clears:
+            cleared.append(event)
         elif isinstance(event, TangentPushed):  # told after the operation of a level above, which comes later
             pushed.append(event.name if running else event.sentence(frame))
         elif running and isinstance(event, OperationRan | LevelEntered | LevelLeft):
@@ -106,6 +111,8 @@ def caption_of(events: Sequence[Record], frame: Frame, higher: Mapping[str, str]
             continue
         elif (clause := event.sentence(frame)) and not (isinstance(event, CheckpointKept) and clause in clauses):
             clauses.append(clause)
+    if cleared:
+        clauses.append(_cleared(cleared, frame))
     if joined:
         clauses.append(f"what it computed joins the graph as {series(joined)}")
     clauses += [f"tangents are pushed through what it computes: {series(pushed)}"] if running and pushed else pushed
@@ -118,6 +125,15 @@ def caption_of(events: Sequence[Record], frame: Frame, higher: Mapping[str, str]
     caption = f"{where[:1].upper()}{where[1:]}: {'; '.join(clauses)}" if where else "; ".join(clauses)
     caption = caption[:1].upper() + caption[1:] if pushed and not where else caption
     return sentence_of(caption)
+
+
+def _cleared(events: Sequence[GradChanged], frame: Frame) -> str:
+    """The gradients that one step clears."""
+    if len(events) == 1:
+        return events[0].sentence(frame)
+    slots = list(dict.fromkeys(f"{frame.called(event.tensor)}.grad" for event in events))
+    more = [f"{len(slots) - _CLEARED} more"] if len(slots) > _CLEARED + 1 else []
+    return f"{series([*slots[:_CLEARED], *more] if more else slots)} are cleared"
 
 
 def differences(drawn: Iterable[Box | Arrow], now: dict[str, Any], union: dict[str, Any]) -> dict[str, dict[str, Any]]:

@@ -208,7 +208,7 @@ def _tell(trace: Timeline, tellers: Sequence[_Teller], view: Graph, drawn: Drawn
             for id in ends_of(frame, key, view.lanes):
                 for teller in tellers_of(id):
                     teller.touched[key] = None
-        phase = next(event.phase for event in part if not event.quiet)
+        phase = next(event.phase(frame) for event in part if not event.quiet)
         for teller, first in ends:
             step = teller.step(frame, phase, stops[stop])
             whole_run = parts[first : stop + 1]

@@ -15,7 +15,7 @@ from .saying import sentence_of
 
 _LEFT, _TOP = 236, 76  # px: the room of the names, and what stands above the first line
 _PITCH, _MARK, _HIGH = 58, 42, 22  # px: from one moment to the next, and a mark's width and height
-_COLUMNS = 30  # of a name
+_COLUMNS, _MARGIN = 30, 9  # columns of a name; px before a moment at which another phase begins
 _LINE, _GAP = 74, 10  # px of a storage's line, and between two
 _MEMORIES, _ENDS = 12, 18  # lines at most; moments shown at each end where there are too many
 NOTHING = "Nothing was saved for a backward, and nothing that is part of a graph was written."
@@ -41,7 +41,11 @@ class _Chart:
         chosen = {memory.id for memory in ranked[:_MEMORIES]}
         self._shown = [memory for memory in memories if memory.id in chosen]
         self._hidden = [memory for memory in memories if memory.id not in chosen]
+        self._gaps: dict[int, float] = {}  # moment -> where an ellipsis stands before it
         self._columns = self._kept()
+        phases = [self._moments[moment].phase for moment in self._columns]
+        turns = [before != phase for before, phase in zip(["", *phases], phases, strict=False)]
+        self._phases = [moment for moment, turn in zip(self._columns, turns, strict=True) if turn]
         seen = [each for each in self._shown if any(mark.moment in self._columns for mark in each.marks)]
         self._hidden += [each for each in self._shown if each not in seen]
         self._shown = seen
@@ -51,8 +55,8 @@ class _Chart:
         self._coming: dict[int, list[str]] = {}  # moment -> what is there from then on
         self._failing: dict[int, list[str]] = {}  # moment -> the marks that are wrong from then on
 
-    def _kept(self) -> dict[int, int]:
-        """Which moments are shown, and in which column; those of a failure always are."""
+    def _kept(self) -> dict[int, float]:
+        """Which moments are shown, and where; those of a failure always are."""
         marked = sorted({mark.moment for memory in self._shown for mark in memory.marks})
         told = set(marked[:_ENDS] + marked[-_ENDS:])
         for memory in self._shown:
@@ -62,19 +66,25 @@ class _Chart:
             told |= {
                 each.moment for each in memory.marks if each.kind == "save" and (each.version, each.who) in versions
             }
-        columns: dict[int, int] = {}
-        column, last = 0, -1
+        columns: dict[int, float] = {}
+        x, last, phase, begun = float(_LEFT), -1, "", -1.0
         for place, moment in enumerate(marked):
             if moment in told:
-                column += place > last + 1  # room for an ellipsis
-                columns[moment] = column
-                column, last = column + 1, place
+                if place > last + 1:
+                    self._gaps[moment] = x
+                    x += _PITCH
+                if self._moments[moment].phase != phase:  # each has room for its name
+                    x = max(x, begun + _wide(phase) + 2 * _MARGIN) if phase else x
+                    phase, begun = self._moments[moment].phase, x
+                columns[moment] = x
+                x, last = x + _PITCH, place
         return columns
 
     def storyboard(self, title: str) -> Storyboard:
         """The chart, and a step for each moment."""
         callouts = [self._x(m.cause.moment) + _wide(_callout(m.cause, self._moments)) + 20 for m in self._failed()]
-        width = max(_LEFT + (max(self._columns.values()) + 1) * _PITCH, *callouts, 0)
+        last = self._phases[-1]
+        width = max(max(self._columns.values()) + _PITCH, self._x(last) + _wide(self._moments[last].phase), *callouts)
         self._head()
         y: float = _TOP
         for memory in self._shown:
@@ -114,7 +124,7 @@ class _Chart:
             self._coming.setdefault(moment, []).append(id)
 
     def _x(self, moment: int) -> float:
-        return _LEFT + self._columns[moment] * _PITCH
+        return self._columns[moment]
 
     def _failed(self) -> list[Any]:
         return [mark for memory in self._shown for mark in memory.marks if mark.cause]
@@ -123,21 +133,17 @@ class _Chart:
         legend = "w1 writes version 1 · s0 saved at version 0 · r0 reads what was saved at version 0"
         self._add("legend", "text", (0, 0, _wide(legend) + 8, 20), legend)
         self._add("line", "tick", (_LEFT - _wide("line") - 8, _TOP - 26, _wide("line"), 20), "line")
-        before = -1
-        for moment, column in self._columns.items():
+        for moment in self._columns:
             told = self._moments[moment]
-            x = self._x(moment)
             number = str(told.source.line) if told.source else "–"
-            self._add(f"line{moment}", "tick", (x, _TOP - 26, _MARK, 20), number, moment)
-            if column > before + 1:
-                self._add(f"gap{moment}", "tick", (x - _PITCH, _TOP - 26, _MARK, 20), "…", moment)
-            before = column
-        self._backward = next((m for m in self._columns if self._moments[m].phase == "backward"), None)
-        self._boundary = None if self._backward is None else self._x(self._backward) - 9
-        if self._boundary is not None:
-            begin = self._backward
-            self._add("backward", "tick", (self._boundary + 4, _TOP - 48, _wide("backward"), 20), "backward", begin)
-            self._add("boundary", "cell", (self._boundary, _TOP - 44, 1, 44), "", begin, alt="where backward begins")
+            self._add(f"line{moment}", "tick", (self._x(moment), _TOP - 26, _MARK, 20), number, moment)
+            if moment in self._gaps:
+                self._add(f"gap{moment}", "tick", (self._gaps[moment], _TOP - 26, _MARK, 20), "…", moment)
+        for n, moment in enumerate(self._phases if len(self._phases) > 1 else ()):
+            phase, x = self._moments[moment].phase, self._x(moment) - _MARGIN
+            self._add(f"phase{n}", "tick", (x + 4, _TOP - 48, _wide(phase), 20), phase, moment)
+            if n:
+                self._add(f"turn{n}", "cell", (x, _TOP - 44, 1, 44), "", moment, alt=f"where {phase} begins")
 
     def _line(self, memory: Memory, y: float, width: float) -> float:
         """One storage; returns where its line ends."""
@@ -156,10 +162,9 @@ class _Chart:
         first = next(mark.moment for mark in memory.marks if mark.moment in self._columns)
         more = {"lines": tuple(lines), "alt": told, "details": details}
         self._add(f"{memory.id}.frame", "frame", (0, y, width, tall), title, first, **more)
-        if self._backward is not None and self._boundary is not None:
-            begin = max(first, self._backward)
-            place = (self._boundary, y, 1, _LINE)
-            self._add(f"{memory.id}.b", "cell", place, "", begin, alt="where backward begins")
+        for n, moment in enumerate(self._phases[1:], 1):
+            place, alt = (self._x(moment) - _MARGIN, y, 1, _LINE), f"where {self._moments[moment].phase} begins"
+            self._add(f"{memory.id}.b{n}", "cell", place, "", max(first, moment), alt=alt)
         ids: dict[int, str] = {}
         for n, mark in enumerate(memory.marks):
             if mark.moment not in self._columns:
