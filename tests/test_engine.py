@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from random import Random
 from typing import Any
 
-from oracle import same
+import pytest
+from oracle import compare, same
 
 
 def noting(torch: Any, ran: list[str], name: str) -> Any:
@@ -69,6 +71,30 @@ def test_leaves_accumulate_as_soon_as_they_are_ready(torch: Any) -> None:
     x, y, z = (torch.ones(1, requires_grad=True) for _ in range(3))
     Watch.apply(Watch.apply(Watch.apply(x, x), y), z).backward()
     return seen
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_the_order_of_leaves_that_are_ready_together(seed: int) -> None:
+    def program(torch: Any) -> str:
+        random, order, leaves = Random(seed), [], []
+
+        def leaf() -> Any:
+            name = f"{len(leaves)}"
+            leaves.append(torch.tensor(1.0, requires_grad=True))
+            leaves[-1].register_hook(lambda g: order.append(name))
+            return leaves[-1]
+
+        def several(depth: int) -> Any:
+            kinds = [leaf, lambda: leaf() * 2, lambda: leaf() + leaf(), lambda: random.choice(leaves) * leaf()]
+            parts = [leaf()] + [random.choice(kinds)() for _ in range(random.randint(1, 9))]
+            parts += [several(depth - 1).sum() for _ in range(depth)]
+            random.shuffle(parts)
+            return torch.stack(parts)
+
+        several(2).sum().backward()
+        return " ".join(order)
+
+    compare(program)
 
 
 @same

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
-from oracle import NUMBERS, chain, compare, entries, names, run
+from oracle import NUMBERS, chain, compare, entries, names, raised, run
 
 import workbench
+
+
+NO_ERROR = "nothing was raised"
 
 
 def flat(value: Any) -> list[Any]:
@@ -118,6 +122,36 @@ def test_what_is_saved(text: str) -> None:
     recorded = run(lambda torch: flat(eval(text, names(torch)))[0].grad_fn, workbench)
     if recorded.value is not None:
         compare(kept, text)
+
+
+def written(torch: Any, text: str) -> Any:
+    """Which writes between an expression and its gradient are errors: to a Tensor and to a Parameter, in both worlds."""
+    told: list[list[str]] = [[], []]
+    for kind, answers in enumerate(told):
+        given = names(torch)
+        tensors = {k: t for k, t in given.items() if isinstance(t, torch.Tensor) and re.search(rf"\b{k}\b", text)}
+        if kind:
+            tensors = {k: torch.nn.Parameter(t.detach(), t.requires_grad) for k, t in tensors.items()}
+        leaves = [t for t in tensors.values() if t.requires_grad]
+        if not leaves:
+            return None
+        for name, t in tensors.items():
+            for create_graph in (False, True):
+                out = flat(eval(text, given | tensors))[0]
+                if not isinstance(out, torch.Tensor) or not out.requires_grad:
+                    return None
+                with torch.no_grad():
+                    t.copy_(t.clone())
+                seed = torch.ones_like(out)
+                error = raised(torch.autograd.grad, out, leaves, seed, None, create_graph, allow_unused=True)
+                answers.append(f"{name}: {error[0] if 'modified by an inplace' in str(error) else error == NO_ERROR}")
+    assert told[0] == told[1]
+    return told[0]
+
+
+@pytest.mark.parametrize("text", entries(EXPRESSIONS))
+def test_a_write_before_the_gradient_is_noticed(text: str) -> None:
+    compare(written, text)
 
 
 # Where PyTorch's graph has other nodes than the workbench's, values and gradients must still be the same.

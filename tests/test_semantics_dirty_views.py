@@ -241,3 +241,49 @@ def test_3_21_retain_grad_follows(torch: Any) -> Any:
     out.register_hook(lambda g: seen.append(("new", g)))
     (out * 5).sum().backward()
     return out is y, y.grad, seen, x.grad, warned(lambda: y.grad)
+
+
+@pytest.mark.parametrize("create_graph", [False, True])
+@pytest.mark.parametrize("gives", ["none", "other alone", "view alone"])
+def test_3_11_a_backward_that_gives_none_to_the_view_gives_none_to_the_base(gives: str, create_graph: bool) -> None:
+    def program(torch: Any) -> Any:
+        class Write(torch.autograd.Function):
+            @staticmethod
+            def forward(ctx, x, y):
+                ctx.mark_dirty(x)
+                x.add_(y)
+                return x
+
+            @staticmethod
+            def backward(ctx, g):
+                return g if gives == "view alone" else None, g if gives == "other alone" else None
+
+        told = []
+        for part in (slice(0, 2), slice(0, 3), slice(0, 0)):
+            x, y = torch.ones(3, requires_grad=True), torch.ones(1, requires_grad=True)
+            base = x * 1
+            Write.apply(base[part], y)
+            base.grad_fn.register_hook(lambda given, arrived: told.extend([given, arrived]))
+            told.append(torch.autograd.grad(base.sum(), [x, y], create_graph=create_graph, allow_unused=True))
+        return [[g if g is None else g.tolist() for g in grads] for grads in told]
+
+    compare(program)
+
+
+@same
+def test_3_11_the_node_of_a_written_base_called_by_hand(torch: Any) -> Any:
+    def written(write):
+        base = torch.ones(3, requires_grad=True) * 1
+        write(base[:2])
+        return base.grad_fn
+
+    def into(y):
+        return lambda view: view.mul_(y)
+
+    y = torch.ones(2, requires_grad=True)
+    drop = bump(torch)
+    drop.backward = staticmethod(lambda ctx, g: None)
+    nodes = [written(write) for write in (into(y), lambda view: view.zero_(), bump(torch).apply, drop.apply)]
+    nodes.append(torch.cat([y * 2]).grad_fn)
+    with torch.no_grad():
+        return [node(g) for node in nodes for g in (torch.ones(2 if node is nodes[-1] else 3), None)]

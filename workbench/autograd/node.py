@@ -155,11 +155,13 @@ def run_by_hand(node: Node, *grads: Tensor | None) -> Tensor | tuple[Tensor | No
             raise TypeError(f"argument {i} is not a Variable")
     if grads == (None,) and not node.takes_undefined:
         node.check_saved()
-        return None if node.arity == 1 else (None,) * len(node.edges())
-    arrived, task = list(grads) if node.multi else grads[0], local.modes.task
-    asked = task is not None and task.targets is not None
-    out = node.vjp_tensors_towards(arrived, task.needed()) if asked else node.vjp_tensors(arrived)
-    return out if node.arity == 1 else tuple(out or ())
+        out = (None,) * len(node.edges())
+    else:
+        arrived, task = list(grads) if node.multi else grads[0], local.modes.task
+        asked = task is not None and task.targets is not None
+        out = node.vjp_tensors_towards(arrived, task.needed()) if asked else node.vjp_tensors(arrived)
+        out = (out,) if node.arity == 1 else tuple(out or ())
+    return out[0] if len(out) == 1 else out
 
 
 class AccumulateGrad(Node):

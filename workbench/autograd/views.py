@@ -126,19 +126,18 @@ class CopySlices(Node):
         result[...] = grad
         part = strided(result, self.geometry)
         first, *others = self._through("vjp", part.copy(), needed)
-        if not self._leads_on(needed):
+        if first is None or not self._leads_on(needed):
             return [None, *others]
-        part[...] = 0 if first is None else first
+        part[...] = first
         return [result, *others]
 
     def vjp_tensors(self, grad: Any, needed: Container[Node] | None = None) -> list[Any]:
         """The same on tensors: take the part out, run it through, put it back."""
         part = grad.strided_copy(self.geometry, self.layout)
         first, *others = self._through("vjp_tensors", part, needed)
-        if not self._leads_on(needed):
+        if first is None or not self._leads_on(needed):
             return [None, *others]
-        change = -part if first is None else first - part
-        return [grad + change.strided_scatter(self.geometry, self.layout), *others]
+        return [grad + (first - part).strided_scatter(self.geometry, self.layout), *others]
 
     vjp_towards, vjp_tensors_towards = vjp, vjp_tensors
 
