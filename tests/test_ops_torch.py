@@ -10,7 +10,6 @@ from oracle import NUMBERS, chain, compare, entries, names, raised, run
 
 import workbench
 
-
 NO_ERROR = "nothing was raised"
 
 
@@ -125,7 +124,7 @@ def test_what_is_saved(text: str) -> None:
 
 
 def written(torch: Any, text: str) -> Any:
-    """Which writes between an expression and its gradient are errors: to a Tensor and to a Parameter, in both worlds."""
+    """Which writes between an expression and its gradient are errors, be the written one a Tensor or a Parameter."""
     told: list[list[str]] = [[], []]
     for kind, answers in enumerate(told):
         given = names(torch)

@@ -187,3 +187,19 @@ def test_a_task_that_began_unheard_is_left_out():
 
 class _Task:
     """Something that can carry a tag."""
+
+
+def test_a_tensor_is_told_of_once_and_again_only_where_it_changed():
+    with record() as trace:
+        x = leaf(1.0, 2.0)
+        y = x * 2
+        z = y * x
+        z.sum().backward()
+        x * 3
+        x.grad = None
+        x * 4
+        x.requires_grad_(False)
+        x * y.detach()
+        y * x
+    told = [[seen.name or seen.id for seen in event.tensors] for event in of_kind(trace, "NodeCreated")]
+    assert told == [["x", "y"], ["z"], ["t4"], ["x", "t5"], ["x", "t6"], ["x", "t7"]]

@@ -194,13 +194,20 @@ def arrivals(trace):
 def test_what_came_in_an_earlier_backward_through_another_graph_is_not_added():
     w = torch.tensor([1.0, 2.0], requires_grad=True)
     with torch.record() as trace:
-        for _ in range(3):
-            ((w * 3).sum() + (w * 4).sum()).backward()
+        for k in range(3):
+            ((w * 3).sum() + (w * (4 + k)).sum()).backward()
             w.grad = None
-    assert arrivals(trace) == ["[4. 4.] (1 still to come).", "[4. 4.] + [3. 3.] = [7. 7.]."] * 3
+    assert arrivals(trace) == [
+        "[4. 4.] (1 still to come).",
+        "[4. 4.] + [3. 3.] = [7. 7.].",
+        "[5. 5.] (1 still to come).",
+        "[5. 5.] + [3. 3.] = [8. 8.].",
+        "[6. 6.] (1 still to come).",
+        "[6. 6.] + [3. 3.] = [9. 9.].",
+    ]
     board = storyboard(trace, "flow")
     (w_box,) = [box for box in board.at(len(board.steps) - 1).boxes.values() if box.kind == "leaf"]
-    assert w_box.lines[-1] == "arrived [4. 4.] + [3. 3.] = [7. 7.]"
+    assert w_box.lines[-1] == "arrived [6. 6.] + [3. 3.] = [9. 9.]"
 
 
 def test_a_backward_inside_a_backward_adds_its_own():

@@ -208,3 +208,38 @@ def test_a_function_without_source_is_shown_without_it():
     x = leaf(2.0)
     shown = box(graph_of(names["Bare"].apply(x)).at(), "BareBackward")
     assert [detail.kind for detail in shown.details if detail.kind == "code"] == []
+
+
+# What waits at a node that several backwards reach.
+
+
+def waiting_at(board, title):
+    """What has arrived at a node while it waits, step by step, without repetitions."""
+    told = []
+    for k in range(len(board.steps)):
+        found = [each for each in board.at(k).boxes.values() if each.title == title]
+        told += [said for each in found if (said := [b["text"] for b in details(each, "Gradient waiting")])]
+    return [now for before, now in zip([None, *told], told, strict=False) if now != before]
+
+
+def test_what_waits_is_what_this_backward_brought():
+    x = leaf([1.0, 2.0])
+    with torch.record() as trace:
+        y = x.exp()
+        (y * 3).sum().backward(retain_graph=True)
+        ((y * 4).sum() + (y * 5).sum()).backward()
+    assert waiting_at(storyboard(trace), "ExpBackward0") == [["[3. 3.]"], ["[5. 5.]"], ["[5. 5.]", "[4. 4.]"]]
+
+
+def test_what_waits_is_told_of_the_backward_that_still_brings_something():
+    x = leaf(1.0)
+    with torch.record() as trace:
+        y = x.exp()
+
+        def again(grad):
+            third.backward(retain_graph=True)
+
+        first, second, third = y * 2, y * 3, y * 7
+        first.register_hook(again)
+        (first + second).backward(retain_graph=True)
+    assert waiting_at(storyboard(trace), "ExpBackward0") == [["3.0"], ["7.0"], ["3.0", "2.0"]]
