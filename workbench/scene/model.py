@@ -42,6 +42,7 @@ LOOSE = ("beside", "same")  # the kinds of arrows that bring nothing into a box:
 # The kinds that stand where they are told: a heat map's cell, a chart's bar and the one it is compared with, a mark on
 # a timeline, text without a frame, bold or in the lines of a program, a frame around others, and a label of an axis.
 PLACED = ("cell", "bar", "ghost", "event", "text", "heading", "line", "frame", "tick")
+WITHIN = " › "  # in the title of a region, between what it lies in and its own name
 FORMAT, VERSION = "workbench-storyboard", 1
 
 

@@ -96,7 +96,8 @@ class NodeCreated(Building):
             return ""
         made = [seen for seen in self.tensors if seen.node == self.node]
         results = series([f"{seen.name} = " * bool(seen.name) + said(seen.value) for seen in made])
-        names = [as_kept(saved, frame.variable(tensor_of(saved)) or saved.name) for saved in self.saved]
+        known = [frame.variable(tensor_of(saved)) or frame.viewed(tensor_of(saved)) for saved in self.saved]
+        names = [as_kept(saved, name or saved.name) for saved, name in zip(self.saved, known, strict=True)]
         kept = series(list(dict.fromkeys(names)))
         gives = f"{frame.call(self.operation, self.args)} gives {results or 'its result'}"
         level = next((frame.levels[seen.level].number for seen in made if seen.level is not None), None)

@@ -80,6 +80,8 @@ class Describer:
         self._tensors.add(serial)
         if tensor._meta is not None and (base := tensor._meta.base) is not None:
             self._alike[serial], self._alike[tag(base)] = tensor, base
+            if not self._is_known(base._tag) and (maker_of(base) is None or tag(maker_of(base)) in self._nodes):
+                self._describe(base, found)  # its variable says what the view is of
         maker = maker_of(tensor)
         if maker is not None:
             node, nr, grad = tag(maker), tensor.output_nr, None

@@ -67,6 +67,11 @@ class Frame:
             return self.tensors[self.nodes[tensor.node].outputs[tensor.output_nr][0]].name
         return tensor.name
 
+    def viewed(self, id: str | None) -> str | None:
+        """What the variable is called whose memory an unnamed tensor shows: `view of x`."""
+        base = None if id is None else self.variable(self.tensors[id].base)
+        return None if base is None else f"view of {base}"
+
     def call(self, name: str, args: Iterable[Argument]) -> str:
         """An operation as it was called."""
         texts = [a.text if a.tensor is None else (a.text or "{}").replace("{}", self.called(a.tensor)) for a in args]
@@ -101,6 +106,8 @@ class Frame:
             return f"the result of {self.operations[self.results[id]].made.name}"
         if tensor.below is not None:
             return self.called(tensor.below)
+        if (view := self.viewed(id)) is not None:
+            return f"a {view}"
         if tensor.requires_grad:
             return "an unnamed leaf"
         if tensor.role is None and any(self._is_inner(node, id) for node in self._holders.get(id, ())):
@@ -137,7 +144,7 @@ class Frame:
         return [
             node
             for node in holders
-            if not self.nodes[node].freed
+            if self.nodes[node].keeps
             and self.nodes[node].run_by is None
             and any(self.stale(node, index) for index in range(len(self.nodes[node].made.saved)))
         ]

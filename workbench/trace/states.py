@@ -40,6 +40,11 @@ class NodeState(Place):
     during: tuple[str, int] | None = None  # the backward it was born in, and the order of derivative it belongs to
     tangent_of: str | None = None  # the tensor whose tangent it computed
 
+    @property
+    def keeps(self) -> bool:
+        """Whether it still has what it saved."""
+        return not (self.freed or self.gone)
+
 
 @dataclass(slots=True, kw_only=True)
 class OperationState:

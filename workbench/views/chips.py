@@ -15,7 +15,7 @@ from .saying import Sayings, text_of, value_detail
 def saved_name(frame: Frame, node: NodeState, index: int) -> str:
     """`x` where a Function saved the variable x, else `saved[0]`; `self (x)` where an operation saved x."""
     saved = node.made.saved[index]
-    variable = frame.variable(saved.tensor)
+    variable = frame.variable(saved.tensor) or frame.viewed(saved.tensor)
     if node.made.custom:
         return variable or f"saved[{index}]"
     return f"{saved.name} ({variable})" if variable not in (None, saved.name) else saved.name
@@ -31,11 +31,13 @@ def chip(say: Sayings, frame: Frame, id: str, index: int) -> Box:
     if value is None:  # what a hook made of it is no tensor
         what = f"a hook keeps a {saved.packed.kept}" if saved.packed else "not recorded"
         what = "a slot, to be computed again" if is_slot(saved) else what
-        state = "freed" if node.freed else "idle"
+        state = "idle" if node.keeps else "freed"
         return Box(f"{id}.saved{index}", "saved", title, (what, *packed), state, holder=id, details=tuple(about))
     lines: tuple[str, ...] = (value.kind, say(text_of, value, CHIP_COLUMNS), *packed)
     state, note = "idle", f"Kept at version {saved.version} for the backward of {node.made.name}."
-    if node.freed:
+    if node.gone and not node.freed:
+        state, lines, note = "freed", (value.kind,), "Gone with its node, which nothing holds any more."
+    elif node.freed:
         state, lines = "freed", (value.kind,)
         ran = node.made.name if node.run_by is None else frame.called(node.run_by)
         note = f"Freed when {ran} had run: backward(retain_graph=True) would have kept it."

@@ -87,6 +87,7 @@ class Tally:
     most: int = 0
     error: str = ""
     tangents: dict[str, None] = field(default_factory=dict)
+    gone: dict[str, None] = field(default_factory=dict)
 
     def lift(self, frame: Frame, key: str) -> None:
         """Count an operation without a node, or a tangent."""
@@ -101,7 +102,7 @@ class Tally:
         """Bring up to date what is known of one of its nodes."""
         node = frame.nodes[id]
         before = self.states.get(id)
-        if before == node.state and not node.freed:
+        if before == node.state and node.keeps:
             return
         if before != node.state:
             self.states[id] = node.state
@@ -115,7 +116,9 @@ class Tally:
                 self.holders[owner] += 1
                 self.saved += size * (self.holders[owner] == 1)
             self.most = max(self.most, self.saved)
-        if node.freed:
+        if node.gone:
+            self.gone[id] = None
+        if not node.keeps:
             for owner, size in self.keeping[id]:
                 self.holders[owner] -= 1
                 self.saved -= size * (self.holders[owner] == 0)
@@ -126,10 +129,12 @@ class Tally:
     @property
     def state(self) -> BoxState:
         """That of what is most urgent inside."""
-        for state in ("error", "running", "ready", "pending", "done"):
+        for state in ("error", "running", "ready", "pending"):
             if self.counts[state]:
                 return state
-        return "idle"
+        if len(self.gone) == len(self.states):
+            return "over"
+        return "done" if self.counts["done"] else "idle"
 
 
 def _kept(frame: Frame, id: str, node: NodeState) -> list[tuple[str, int]]:
@@ -162,6 +167,9 @@ def closed_box(frame: Frame, tally: Tally, came: Sequence[EdgeState], went: Sequ
         lines.append(f"with {counted(len(tally.tangents), 'tangent')}")
     if tally.most:
         lines.append(f"saved {bytes_said(tally.saved)}" if tally.saved else f"saved {bytes_said(tally.most)}: freed")
+    if tally.gone:
+        few = f"{len(tally.gone):,} of them " if len(tally.gone) < len(tally.states) else ""
+        lines.append(f"{few}gone: nothing holds them")
     if came:
         lines.append(f"gradient in {norms(came)}")
     if went:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from dataclasses import replace
 
-from ..scene.model import Arrow, Box
+from ..scene.model import WITHIN, Arrow, Box
 from ..trace.frame import Frame
 from ..trace.states import EdgeState
 from ..trace.values import said
@@ -253,7 +253,7 @@ class Cut:
             if group is None or group.id not in self._opened or self._within not in (None, group):
                 continue
             if box.region is None and box.holder is None:
-                part = group.part or Box(f"{group.id}.frame", "region", " › ".join(each.title for each in group.path))
+                part = group.part or Box(f"{group.id}.frame", "region", WITHIN.join(each.title for each in group.path))
                 boxes[at] = replace(box, region=part.id)
                 framed[part.id] = part
         return [*framed.values(), *boxes]

@@ -19,6 +19,7 @@ from .guests import badges, hook_details
 from .lanes import Lanes
 from .relations import Relations, memory_details, shared_line, view_line
 from .saying import Sayings, label_of, text_of, trouble_of, value_detail, values_of
+from .standing import Standing
 
 _HEADINGS = {"forward": "Forward", "backward": "Backward"}
 
@@ -33,6 +34,7 @@ class Graph:
         self._arrivals = Arrivals(events)
         self._relations = Relations(events, self.lanes)
         self.follows = self._relations.are_drawn  # whether anything is drawn anew where the step is
+        self._standing = Standing(events)
         self._outputs: dict[str, list[int]] = {}
         named: dict[tuple[str, int], str | None] = {}  # (node or leaf, output) -> variable
         maker: dict[str, tuple[str, int]] = {}
@@ -128,8 +130,9 @@ class Graph:
         if node.tangent_of is not None:
             lines = (f"the tangent of {frame.called(node.tangent_of)}", *lines)
         kind = "function" if node.made.custom else "op"
-        inside = region.id if region else None
-        box = Box(id, kind, node.made.name, lines, node.state, region=inside, details=details)
+        region = region or self._standing.region(frame, id)
+        inside, state, why = region.id if region else None, *self._standing.state(node)
+        box = Box(id, kind, node.made.name, (*lines, *why), state, region=inside, details=details)
         return [region, box] if region else [box]
 
     def _tensor(self, frame: Frame, id: str) -> list[Box]:
@@ -197,7 +200,9 @@ def _node_details(say: Sayings, frame: Frame, node: NodeState, waiting: Iterable
             details.append(say(value_detail, "Input", frame.called(arg.tensor), frame.tensors[arg.tensor].value))
     details += [say(value_detail, "Output", *_result(frame, node, nr)) for nr in sorted(node.outputs)]
     details += memory_details(frame, node.outputs[0][0]) if 0 in node.outputs else []
-    if node.freed:
+    if node.gone:
+        details.append(Detail("Saved", "text", "Nothing any more: this node is gone, as nothing holds it."))
+    elif node.freed:
         details.append(Detail("Saved", "text", "What was saved is freed: this node cannot run again."))
     elif not made.saved:
         details.append(Detail("Saved", "text", "Nothing: the backward needs no tensor of the forward."))
@@ -226,7 +231,7 @@ def _tensor(say: Sayings, frame: Frame, id: str) -> Box:
     return Box(
         id,
         "leaf" if leaf else "constant",
-        tensor.name or ("leaf" if leaf else "constant"),
+        tensor.name or frame.viewed(id) or ("leaf" if leaf else "constant"),
         tuple(lines),
         tensor.state,
         details=(*_tensor_details(say, tensor, leaf), *memory_details(frame, id)),

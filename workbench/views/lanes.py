@@ -138,7 +138,7 @@ class Lanes:
         lines = (tensor.value.kind, *self._say(values_of, tensor.value))
         details = (self._say(value_detail, "Value", tensor.name or "", tensor.value), *self.level_details(frame, id))
         kind = "constant" if tensor.level is None else "input"
-        return [Box(id, kind, frame.variable(id) or kind, lines, details=details)]
+        return [Box(id, kind, frame.variable(id) or frame.viewed(id) or kind, lines, details=details)]
 
     def tangent(self, frame: Frame, id: str) -> tuple[list[Box], list[Arrow]]:
         """The tangents of one operation's results, beside the box of its values, and those they come from."""

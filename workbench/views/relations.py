@@ -42,7 +42,7 @@ class Relations:
             if saved.tensor is None or saved.version > frame.tensors[saved.tensor].version:
                 continue  # it becomes its own output by the write that comes next
             if (home := self._home(frame, saved.tensor)) not in (None, id):
-                state = "idle" if drawn and not node.freed else "future"
+                state = "idle" if drawn and node.keeps else "future"
                 note = f"what {node.made.name} saved is {frame.called(saved.tensor)} itself"
                 lines.append(Arrow(f"{id}.saved{index}.same", home, f"{id}.saved{index}", "same", "", state, alt=note))
         if (base := base_of(frame, node)) is not None:
@@ -79,7 +79,7 @@ def whose(frame: Frame, node: str, saved: Saved) -> str:
         return "" if packed is None or packed.tensor is None else f"in place of {frame.called(packed.tensor)}"
     if frame.tensors[tensor].node == node:
         return "its own output"
-    return "" if frame.variable(tensor) is not None else frame.called(tensor)
+    return "" if frame.variable(tensor) or frame.viewed(tensor) else frame.called(tensor)
 
 
 def base_of(frame: Frame, node: NodeState) -> str | None:

@@ -110,7 +110,9 @@ class _Inspector:
         """A node in the list: what is written, what is said, and its state."""
         made, life = self._frame.nodes[node].made, self._survey.lives[node]
         count = len(made.saved)
-        kept = "nothing" if not count else f"{count} freed" if self._past(life.freed) else counted_by_kind(made)
+        freed, gone = self._past(life.freed), self._frame.nodes[node].gone
+        kept = "nothing" if not count else f"{count} {'freed' if freed else 'gone'}" if freed or gone else ""
+        kept = kept or counted_by_kind(made)
         kept += " + ctx" if made.attributes else ""
         state: BoxState = "error" if self._past(life.failed) else "running" if node == chosen else "idle"
         room = int((_LIST - 16) // CHARACTER) - columns(f"→  · {kept}")
@@ -152,13 +154,14 @@ class _Inspector:
         frame, wide, cell, label = self._frame, self._survey.wide, self._survey.cell, self._survey.label
         state = frame.nodes[node]
         value = state.saved[n]
-        stale = frame.stale(node, n) and not state.freed
+        stale = frame.stale(node, n) and state.keeps
         rows = slot_rows(frame, node, n, wide)
         if read := self._past(life.read):
             freed = self._past(life.freed)
             rows.append(f"read at step {read} {f'and freed at step {freed}' if freed else 'and not freed'}")
         name = slot_name(frame, node, n)
-        title = f"{name} (freed)" if state.freed else f"{name} (out of date)" if stale else name
+        word = "freed" if state.freed else "gone" if state.gone else "out of date" if stale else ""
+        title = f"{name} ({word})" if word else name
         about = f"{value.kind}, {value.text(line=60)}" if value else ""
         alt = "; ".join(part for part in (title, about, *rows) if part)
         details = [Detail("What becomes of it", "text", "; ".join(rows))]
@@ -166,7 +169,7 @@ class _Inspector:
         mark: BoxState = "error" if stale and self._past(life.failed) else "idle"
         lines = (*([value.kind] if value else ()), *wrapped(rows))
         boxes = [Box(f"slot{n}", "frame", title, lines, mark, place=place, alt=alt, details=tuple(details))]
-        if value is None or state.freed:
+        if value is None or not state.keeps:
             return boxes
         left = _LIST + PAD
         for i, row in enumerate(grid_of(value, wide)):
