@@ -57,6 +57,7 @@ from .ops.creation import (
     zeros_like,
 )
 from .ops.devices import device
+from .ops.division import div, floor_divide, fmod, remainder
 from .ops.elementary import (
     acos,
     asin,
@@ -78,7 +79,20 @@ from .ops.gathering import gather, index_add, index_select, masked_fill, masked_
 from .ops.indexing import index_put
 from .ops.inplace import *  # noqa: F403
 from .ops.interop import as_tensor, asarray, from_numpy
-from .ops.joining import cat, concat, concatenate, hstack, stack, vstack
+from .ops.joining import (
+    atleast_1d,
+    atleast_2d,
+    atleast_3d,
+    cat,
+    column_stack,
+    concat,
+    concatenate,
+    dstack,
+    hstack,
+    row_stack,
+    stack,
+    vstack,
+)
 from .ops.linear import bmm, dot, matmul, mm, mv
 from .ops.logic import (
     all,
@@ -100,7 +114,6 @@ from .ops.pointwise import (
     abs,
     add,
     cos,
-    div,
     exp,
     log,
     mul,
@@ -131,7 +144,7 @@ from .ops.reduction import argmax, argmin, max, mean, min, sum
 from .ops.reshaping import broadcast_to, flatten, moveaxis, ravel, swapaxes, swapdims, unflatten
 from .ops.scan import cumprod, cumsum, prod
 from .ops.softmax import log_softmax, logsumexp, softmax
-from .ops.sorting import argsort, sort
+from .ops.sorting import argsort, median, sort
 from .ops.splitting import chunk, diagonal, narrow, select, split, unbind
 from .ops.statistics import amax, amin, norm, std, topk, var
 

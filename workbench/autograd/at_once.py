@@ -53,7 +53,7 @@ def columns_at_once(run: Callable[..., tuple[Tensor, ...]], inputs: Sequence[Ten
         found = [full(t, level) for t in moved]
     return [
         [
-            columns.permute(*range(1, columns.ndim), 0).reshape(out.primal.shape + t.shape)
+            columns.permute((*range(1, columns.ndim), 0)).reshape(out.primal.shape + t.shape)
             for columns, t in zip(all_columns.split(sizes), inputs, strict=True)
         ]
         for all_columns, out in zip(found, pairs, strict=True)

@@ -36,7 +36,7 @@ elu = define(
         a > 0, a * scale, alpha * scale * np.expm1(np.minimum(a, 0) * input_scale)
     ),
     prepare=only_floats("elu_cpu"),
-    self="where(self > 0, grad * scale, grad * (alpha * scale * input_scale) * exp(self * input_scale))",
+    self="where(self <= 0, grad * (alpha * scale * input_scale) * exp(self * input_scale), grad * scale)",
     tangent="pointwise",
     samples="r(4), 1.5, 1, 1",
 )
@@ -55,7 +55,7 @@ elu_ = define(
     "elu_(Tensor self, alpha, scale, input_scale)",
     elu.op.forward,
     prepare=elu.op.prepare,
-    self="where(result > 0, grad * scale, grad * input_scale * (result + same_sign('elu', alpha) * scale))",
+    self="where(result <= 0, grad * input_scale * (result + same_sign('elu', alpha) * scale), grad * scale)",
     tangent="pointwise",
     samples="r(4), 1.5, 1, 1",
 )

@@ -23,34 +23,43 @@ def size_of(function: str, given: tuple[Any, ...], size: Any = None) -> tuple[in
     """A shape given as ints or as one sequence; TypeError for anything else, RuntimeError for less than 0."""
     if len(given) == 1 and type(given[0]) is int and given[0] >= 0 and size is None:
         return given
-    where = " (position 1)" if given else ""
-    if not given and size is None:
-        raise TypeError(f'{function}() missing 1 required positional arguments: "size"')
-    if given and size is not None:
-        raise TypeError(f"{function}() got multiple values for argument 'size'")
-    if len(given) > 1 and isinstance(given[0], (list, tuple)):
-        raise TypeError(f"{function}() takes 1 positional argument but {len(given)} were given")
-    if given:
-        size = given if len(given) > 1 or _is_int(given[0]) else given[0]
-    wanted = f"{function}(): argument 'size'{where} must be tuple of ints"
-    if not isinstance(size, (list, tuple)):
-        raise TypeError(f"{wanted}, not {kind_of(size)}")
-    if size and not _is_int(size[0]):
-        raise TypeError(f"{wanted}, but found element of type {kind_of(size[0])} at pos 0")
-    shape = []
-    for i, n in enumerate(size):
-        try:
-            shape.append(index(n))
-        except TypeError:
-            raise TypeError(
-                f"{function}(): argument 'size' failed to unpack the object at pos {i + 1} with error "
-                f'"type must be tuple of ints,but got {kind_of(n)}"'
-            ) from None
+    shape = ints_of(function, "size", given, size)
     if shape and min(shape) < 0:
         if function == "zeros":
             raise RuntimeError("zeros: Dimension size must be non-negative.")
         negative = next(n for n in shape if n < 0)
-        raise RuntimeError(f"Trying to create tensor with negative dimension {negative}: {shape}")
+        raise RuntimeError(f"Trying to create tensor with negative dimension {negative}: {list(shape)}")
+    return shape
+
+
+def ints_of(function: str, argument: str, given: tuple[Any, ...], named: Any = None) -> tuple[int, ...]:
+    """Whole numbers given one by one, or as one sequence, which may be named; TypeError for anything else."""
+    many = given[0] if len(given) == 1 and type(given[0]) is not int else given
+    if given and named is None and type(many) is tuple and all([type(n) is int for n in many]):
+        return many
+    where = " (position 1)" if given else ""
+    if not given and named is None:
+        raise TypeError(f'{function}() missing 1 required positional arguments: "{argument}"')
+    if given and named is not None:
+        raise TypeError(f"{function}() got multiple values for argument '{argument}'")
+    if len(given) > 1 and not _is_int(given[0]):
+        raise TypeError(f"{function}() takes 1 positional argument but {len(given)} were given")
+    if given:
+        named = given if len(given) > 1 or _is_int(given[0]) else given[0]
+    wanted = f"{function}(): argument '{argument}'{where} must be tuple of ints"
+    if not isinstance(named, (list, tuple)):
+        raise TypeError(f"{wanted}, not {kind_of(named)}")
+    if named and not _is_int(named[0]):
+        raise TypeError(f"{wanted}, but found element of type {kind_of(named[0])} at pos 0")
+    shape = []
+    for i, n in enumerate(named):
+        try:
+            shape.append(index(n))
+        except TypeError:
+            raise TypeError(
+                f"{function}(): argument '{argument}' failed to unpack the object at pos {i + 1} with error "
+                f'"type must be tuple of ints,but got {kind_of(n)}"'
+            ) from None
     return tuple(shape)
 
 

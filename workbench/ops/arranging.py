@@ -11,10 +11,10 @@ import numpy as np
 
 from .. import errors
 from ..autograd.tensor import Tensor
-from .arguments import int_of
+from .arguments import int_of, ints_of
 from .declare import abbreviation, define, in_formulas, method
 from .layout import copied, in_rows
-from .movement import permute
+from .movement import _alias, permute
 from .shapes import dim_index, dims_of, shape_of
 
 Shape = tuple[int, ...]
@@ -72,10 +72,10 @@ _triu = define(
 
 
 @method()
-def flip(self: Tensor, *dims: Any) -> Tensor:
+def flip(self: Tensor, *given: Any, dims: Any = None) -> Tensor:
     """The elements in reverse order along each of `dims`."""
-    named = shape_of(*dims)
-    return _flip(self, dims_of(named, self._array.ndim) if named else ())
+    dims = ints_of("flip", "dims", given, dims)
+    return _flip(self, dims_of(dims, self._array.ndim) if dims else ())
 
 
 @method()
@@ -90,9 +90,9 @@ def roll(self: Tensor, shifts: Any, dims: Any = ()) -> Tensor:
 
 
 @method()
-def repeat(self: Tensor, *repeats: Any) -> Tensor:
+def repeat(self: Tensor, *given: Any, repeats: Any = None) -> Tensor:
     """The tensor put next to itself so many times along each dimension; further dimensions come in front."""
-    times = shape_of(*repeats)
+    times = ints_of("repeat", "repeats", given, repeats)
     if len(times) < self._array.ndim:
         raise RuntimeError("Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor")
     size = [n * s for n, s in zip(times, (1,) * (len(times) - self._array.ndim) + self._array.shape, strict=True)]
@@ -128,6 +128,8 @@ def movedim(input: Tensor, source: Any, destination: Any) -> Tensor:
     for name, dims, said in zip(("source", "destination"), places, given, strict=True):
         if len(set(dims)) < len(dims):
             raise RuntimeError(errors.MOVEDIM_TWICE.format(name, said))
+    if not ndim:
+        return _alias(input)
     order = [d for d in range(ndim) if d not in places[0]]
     for place, dim in sorted(zip(places[1], places[0], strict=True)):
         order.insert(place, dim)

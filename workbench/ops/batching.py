@@ -210,11 +210,11 @@ def flat(t: Tensor) -> Tensor:
 
 
 def _over_all(op: Any, args: tuple[Any, ...], size: int) -> Results:
-    t = args[0].value
-    if op.batch == "prod_dim":  # takes one dimension only
-        return REGISTRY[op.batch].perform((flat(t), 1, False))
+    t, *rest = args[0].value, *args[1:]
+    if op.batch.startswith("prod_dim"):  # takes one dimension only
+        return REGISTRY[op.batch].perform((flat(t), 1, False, *rest))
     t = t if t._array.ndim > 1 else flat(t)
-    return REGISTRY[op.batch].perform((t, tuple(range(1, t._array.ndim)), False))
+    return REGISTRY[op.batch].perform((t, tuple(range(1, t._array.ndim)), False, *rest))
 
 
 def looped(op: Any, args: tuple[Any, ...], size: int) -> Results:

@@ -166,7 +166,7 @@ def _nll_backward(
         grad = Mapped(share, grad.batched or total_weight.batched)
     if reduction != NONE and self.ndim > 1:
         ones = (1,) * (self.ndim - 1)
-        grad = Mapped(grad.shaped(ones).expand(*grad.value.shape[: grad.batched], *target.shape), grad.batched)
+        grad = Mapped(grad.shaped(ones).expand((*grad.value.shape[: grad.batched], *target.shape)), grad.batched)
     given = _unweighted(self, target, size)
     grads = _rows(grad, size, self.ndim)
     (out,), _ = run(op, grad_output=grads, **given, reduction=NONE, ignore_index=ignore_index)

@@ -115,6 +115,11 @@ def _strided(op: Any, size: int, self: Mapped, geometry: Any, layout: Any) -> Re
     return run(op, self=self.value, geometry=((size, *shape), (step, *strides), offset), layout=whole)
 
 
+@batches("median_all")
+def _median_all(op: Any, size: int, self: Mapped) -> Results:
+    return alone(flat(self.value).median(1)[0])
+
+
 @batches("argmax", "argmin")
 def _where_extreme(op: Any, size: int, self: Mapped, dim: int | None, keepdim: bool) -> Results:
     if dim is not None:
@@ -163,7 +168,7 @@ def _without_masks(indices: tuple[Any, ...]) -> list[Any]:
 
 def _arranged(t: Tensor, dims: Any, batch: bool = True) -> Tensor:
     """A tensor with its dimensions in this order, a batch in front."""
-    return t.permute(0, *[int(d) + 1 for d in dims]) if batch else t.permute(*[int(d) for d in dims])
+    return t.permute(0, *[int(d) + 1 for d in dims]) if batch else t.permute([int(d) for d in dims])
 
 
 @batches("index")

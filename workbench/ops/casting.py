@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -53,6 +55,31 @@ def _cast(self: Tensor, dtype: Any, copy: bool = False) -> Tensor:
         return self
     recorded = dtype.is_floating_point or local.modes.levels
     return _to_copy(self, dtype, self.dtype) if recorded else wrap(self._array.astype(dtype.np))
+
+
+def in_dtype(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    """The op with one more argument, the dtype in which it computes: one node casts and computes, as in PyTorch."""
+    op = function.op
+    rest = re.fullmatch(r"\w+\(Tensor self(.*)\)", op.signature).group(1)
+    casting = define(
+        op.node_name,
+        f"{op.name}_as(Tensor self{rest}, dtype; source)",
+        lambda a, *given: op.forward(a.astype(given[-2].np), *given[:-2]).astype(given[-2].np, copy=False),
+        tangent=op.tangent,
+        batch=f"{op.batch}_as" if "batch" in op.__dict__ else None,
+        samples="; ".join([f"{sample}, w.float64, w.float64" for sample in op.samples.split("; ")]),
+        self=f"to_copy({op.formulas['self']}, source, dtype)",
+    )
+
+    def computed(self: Tensor, *args: Any, dtype: Any, of: str) -> Tensor:
+        kind = dtypes.chosen(of, dtype, self.dtype)
+        if kind is self.dtype and kind.is_floating_point:
+            return function(self, *args)
+        if self.requires_grad and local.modes.grad and not kind.is_floating_point:
+            raise RuntimeError(f"Autograd not support dtype: {kind.word}")
+        return casting(self, *args, kind, self.dtype)
+
+    return computed
 
 
 for _name, _dtype in (
@@ -114,6 +141,16 @@ def is_contiguous(self: Tensor) -> bool:
 def data_ptr(self: Tensor) -> int:
     """The address of the first element."""
     return self._array.__array_interface__["data"][0]
+
+
+@method()
+def storage_offset(self: Tensor) -> int:
+    """How many elements of its memory lie before the first of the tensor."""
+    memory = self._array
+    while isinstance(memory.base, np.ndarray):
+        memory = memory.base
+    first, start = (a.__array_interface__["data"][0] for a in (self._array, memory))
+    return (first - start) // self._array.itemsize
 
 
 @method()

@@ -21,8 +21,8 @@ maximum = define(
     "maximum(Tensor self, Tensor other)",
     np.maximum,
     kind="tensors",
-    self="where(self == other, grad / 2, where(self > other, grad, 0))",
-    other="where(self == other, grad / 2, where(self < other, grad, 0))",
+    self="where(self < other, 0, where(self == other, grad / 2, grad))",
+    other="where(self > other, 0, where(self == other, grad / 2, grad))",
     samples="r(3), r(3); r(2, 3), r(3)",
 )
 minimum = define(
@@ -30,8 +30,8 @@ minimum = define(
     "minimum(Tensor self, Tensor other)",
     np.minimum,
     kind="tensors",
-    self="where(self == other, grad / 2, where(self < other, grad, 0))",
-    other="where(self == other, grad / 2, where(self > other, grad, 0))",
+    self="where(self > other, 0, where(self == other, grad / 2, grad))",
+    other="where(self < other, 0, where(self == other, grad / 2, grad))",
     samples="r(3), r(3); r(2, 3), r(3)",
 )
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from ..autograd.tensor import Tensor
 from .losses import MEAN, NONE, _check_target, _class_dim, _over, _reduction, _times, nll_loss
 
@@ -61,9 +63,11 @@ def _against_probabilities(
             f"weight tensor of shape: {list(weight.shape)}"
         )
     if smoothing:
-        target = _times(target, 1 - smoothing) + smoothing / classes
+        target = _times(target, 1 - smoothing) + (smoothing / classes if classes else math.inf)
     products = _weighted(input.log_softmax(dim) * target, weight)
     if how == NONE:
         return -products.sum(dim)
+    if how == MEAN and not input.numel():
+        return -products.sum().fill_(math.nan)
     loss = -products.sum()
     return _over(loss, input.numel() // classes) if how == MEAN else loss

@@ -18,7 +18,7 @@ from ..autograd.state import local
 from ..autograd.tensor import Tensor, bump, meta_of, storage_of, wrap
 from ..autograd.views import check_write, rebase
 from ..events import emit, listeners
-from . import arranging, choice, elementary, gathering, pointwise, powers, scan
+from . import arranging, choice, division, elementary, gathering, pointwise, powers, scan
 from .arguments import fitting, number_of
 from .declare import define, method
 from .index_refusals import check_put
@@ -177,7 +177,9 @@ METHODS = (
     pointwise.add,
     pointwise.sub,
     pointwise.mul,
-    pointwise.div,
+    division.div,
+    division.remainder,
+    division.fmod,
     powers.pow,
     pointwise.sign,
     scan.cumsum,
@@ -194,7 +196,7 @@ for _op in FUNCTIONS + METHODS:
 __all__ = [f"{_op.__name__}_" for _op in FUNCTIONS] + ["fill_", "index_put_", "zero_"]
 
 Tensor.__iadd__, Tensor.__isub__, Tensor.__imul__ = Tensor.add_, Tensor.sub_, Tensor.mul_
-Tensor.__itruediv__, Tensor.__ipow__ = Tensor.div_, Tensor.pow_
+Tensor.__itruediv__, Tensor.__ipow__, Tensor.__imod__ = Tensor.div_, Tensor.pow_, Tensor.remainder_
 
 
 _fill_op = define(
@@ -237,6 +239,15 @@ _copy = define(
     src="grad",
     samples="r(2, 3), r(3); r(3), r(3)",
 )
+
+
+@method()
+def floor_divide_(self: Tensor, other: float | Tensor) -> Tensor:
+    """Write each quotient, rounded down."""
+    return write(self, "floor_divide_", division.floor_divide_in_place, other)
+
+
+Tensor.__ifloordiv__ = floor_divide_
 
 
 @method()
@@ -299,14 +310,14 @@ def setitem(self: Tensor, index: Any, value: Any) -> None:
         value = wrap(np.asarray(value, dtype=self._array.dtype))
     if where is not None:
         lead = _leading_ones(value)
-        _put_in(part, where, view(value, *value._array.shape[lead:]) if lead else value)
+        _put_in(part, where, view(value, value._array.shape[lead:]) if lead else value)
     elif part._array.shape == value._array.shape:
         part.copy_(value)
     elif not value._array.ndim:
         part.fill_(value)
     else:
-        value = view(value, *value._array.shape[_leading_ones(value) :])
-        part.copy_(value if value._array.shape == part._array.shape else expand(value, *part._array.shape))
+        value = view(value, value._array.shape[_leading_ones(value) :])
+        part.copy_(value if value._array.shape == part._array.shape else expand(value, part._array.shape))
 
 
 def _leading_ones(t: Tensor) -> int:

@@ -83,17 +83,61 @@ def cat(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
 concat = concatenate = cat
 
 
+def _with_dims(t: Tensor, ndim: int) -> Tensor:
+    """A view with at least so many dimensions, where NumPy puts new ones."""
+    if not t._array.ndim:
+        return t.reshape((1,) * ndim)
+    if t._array.ndim == 1 and ndim > 1:
+        t = t.unsqueeze(0)
+    return t.unsqueeze(-1) if t._array.ndim == 2 and ndim == 3 else t
+
+
+def _at_least(ndim: int) -> Any:
+    def at_least(*tensors: Any) -> Any:
+        if len(tensors) == 1 and isinstance(tensors[0], Tensor):
+            return _with_dims(tensors[0], ndim)
+        given = tensors[0] if len(tensors) == 1 else tensors
+        refusals.check_tensors(at_least.__name__, given)
+        return tuple([_with_dims(t, ndim) for t in given])
+
+    at_least.__name__ = f"atleast_{ndim}d"
+    at_least.__doc__ = f"A view of each tensor with at least {ndim} dimension{'s' if ndim > 1 else ''}."
+    return at_least
+
+
+atleast_1d, atleast_2d, atleast_3d = _at_least(1), _at_least(2), _at_least(3)
+
+
+def _listed(name: str, tensors: Any) -> Sequence[Tensor]:
+    refusals.check_tensors(name, tensors)
+    if not tensors:
+        raise RuntimeError(f"{name} expects a non-empty TensorList")
+    return tensors
+
+
 def hstack(tensors: Sequence[Tensor]) -> Tensor:
     """Tensors side by side: along the second dimension, vectors along their only one."""
-    refusals.check_tensors("hstack", tensors)
-    rows = [t if t._array.ndim else t.reshape(1) for t in tensors]
-    return cat(rows, int(bool(rows) and rows[0]._array.ndim > 1))
+    rows = [_with_dims(t, 1) for t in _listed("hstack", tensors)]
+    return cat(rows, int(rows[0]._array.ndim > 1))
 
 
 def vstack(tensors: Sequence[Tensor]) -> Tensor:
     """Tensors below each other: along the first dimension, each vector as a row."""
-    refusals.check_tensors("vstack", tensors)
-    return cat([t if t._array.ndim > 1 else t.reshape(1, -1) for t in tensors])
+    return cat([_with_dims(t, 2) for t in _listed("vstack", tensors)])
+
+
+row_stack = vstack
+
+
+def dstack(tensors: Sequence[Tensor]) -> Tensor:
+    """Tensors behind each other: along the third dimension."""
+    return cat([_with_dims(t, 3) for t in _listed("dstack", tensors)], 2)
+
+
+def column_stack(tensors: Sequence[Tensor]) -> Tensor:
+    """Tensors side by side, each vector as a column."""
+    tensors = _listed("column_stack", tensors)
+    return hstack([t if t._array.ndim > 1 else t.reshape(t._array.size, 1) for t in tensors])
 
 
 @numpy_names

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -80,18 +81,54 @@ def matmul(self: Tensor, other: Tensor) -> Tensor:
         return dot(self, other)
     if b.ndim == 1 and a.ndim == 2:
         return mv(self, other)
-    if a.ndim == 1:
-        return _squeeze_own(matmul(self.unsqueeze(0), other), -2)
     if a.ndim == b.ndim == 2:
         return mm(self, other)
-    if b.ndim <= 2:  # a batch of rows over one matrix: fold the batch into the rows
-        folded = self.reshape(-1, a.shape[-1])
-        return _unsafe_view(matmul(folded, other), a.shape[:-1] + b.shape[1:])
-    refusals.check_broadcast([a.shape[:-2], b.shape[:-2]])
-    batch = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
-    left = self.expand(batch + a.shape[-2:]).reshape(-1, *a.shape[-2:])
-    right = other.expand(batch + b.shape[-2:]).reshape(-1, *b.shape[-2:])
-    return _unsafe_view(bmm(left, right), (*batch, a.shape[-2], b.shape[-1]))
+    if a.ndim == 1 and b.ndim == 2:
+        return _squeeze_own(mm(self.unsqueeze(0), other), -2)
+    if a.ndim == b.ndim == 3 and a.shape[0] != b.shape[0]:  # the one of two batches that would be repeated
+        if a.shape[0] == 1 and self.requires_grad:
+            return matmul(self.squeeze(0), other)
+        if b.shape[0] == 1 and other.requires_grad:
+            return matmul(self, other.squeeze(0))
+    return _folded(self, other) if _folds(self, other) else _in_batches(self, other)
+
+
+def _folds(self: Tensor, other: Tensor) -> bool:
+    """Whether a batch times one vector or matrix is computed as one product, as PyTorch decides it."""
+    a, b = self._array, other._array
+    many, one = (a, other) if a.ndim >= b.ndim else (b.swapaxes(-2, -1), self)
+    if one._array.ndim > 2:
+        return False
+    if one.requires_grad:  # which were else repeated, and its gradient as large as the batch
+        return True
+    if a.ndim == 2:
+        return False
+    rows = zip(many.strides[:-2], many.strides[1:-1], many.shape[1:-1], strict=True)
+    return not many.size or all([step == inner * size for step, inner, size in rows])
+
+
+def _folded(self: Tensor, other: Tensor) -> Tensor:
+    """The product of a batch and one vector or matrix, the batch folded into the rows of a matrix."""
+    turned = other._array.ndim > self._array.ndim
+    many, one = (other.mT, self.t() if self._array.ndim == 2 else self) if turned else (self, other)
+    *rows, inner = many._array.shape
+    out = matmul(many.reshape(math.prod(rows), inner), one)
+    out = _unsafe_view(out, (*rows, *one._array.shape[1:]))
+    return out.mT.contiguous() if turned and one._array.ndim == 2 else out
+
+
+def _in_batches(self: Tensor, other: Tensor) -> Tensor:
+    """The product of two batches, which are repeated to one size; a vector is one row, or one column."""
+    a, b = self._array.shape, other._array.shape
+    refusals.check_broadcast([a[:-2], b[:-2]])
+    batch = np.broadcast_shapes(a[:-2], b[:-2])
+    count = math.prod(batch)
+    left = a[-2:] if len(a) > 1 else (1, *a)
+    rows = self.expand(*batch, *left).reshape(count, *left)
+    columns = other.expand(*batch, *b[-2:]).reshape(count, *b[-2:])
+    if len(b) == 1:
+        return _unsafe_view(bmm(rows, columns.unsqueeze(2)).squeeze(-1), (*batch, left[0]))
+    return _unsafe_view(bmm(rows, columns), (*batch, *a[-2:-1], b[-1]))
 
 
 Tensor.__matmul__ = lambda self, other: matmul(self, other) if isinstance(other, Tensor) else NotImplemented

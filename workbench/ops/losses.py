@@ -66,7 +66,10 @@ def _nll_of(
     every = counted.all()
     where = target if every else np.where(counted, target, 0)
     rows = a if a.ndim == 2 else np.moveaxis(a, _class_dim(a.ndim), -1).reshape(-1, a.shape[_class_dim(a.ndim)])
-    each = -rows[np.arange(len(rows)), where.reshape(-1)].reshape(target.shape)
+    if not rows.shape[1]:  # of no classes, targets that are all ignored
+        each, weight = np.zeros(target.shape, a.dtype), None
+    else:
+        each = -rows[np.arange(len(rows)), where.reshape(-1)].reshape(target.shape)
     each = each if weight is None else each * weight[where]
     each = each if every else np.where(counted, each, a.dtype.type(0))
     if reduction == NONE:
@@ -80,6 +83,8 @@ def _nll_backward(
 ) -> np.ndarray:
     """Zeros, but at each target the gradient times minus its class's weight, or times its share."""
     out = np.zeros(a.shape, a.dtype)
+    if not a.size:
+        return out
     counted = target != ignored
     where = np.where(counted, target, 0).astype(np.intp)
     share = 1 if weight is None else weight[where]

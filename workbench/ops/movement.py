@@ -11,10 +11,16 @@ from .. import errors
 from ..autograd.state import local
 from ..autograd.tensor import DetachedTensor, Tensor, alias
 from . import refusals
+from .arguments import ints_of
 from .declare import define, in_formulas, method
 from .layout import copied
 from .naming import numpy_names
-from .shapes import dim_index, dims_of, shape_of, sum_to_array
+from .shapes import dim_index, dims_of, sum_to_array
+
+VIEW_ARGUMENTS = (
+    "view() received an invalid combination of arguments - got (), but expected one of:\n * (torch.dtype dtype)\n "
+    "* (tuple of ints size)\n"
+)
 
 clone, _in_rows = (
     define("CloneBackward0", f"{name}(Tensor self)", how, batch="pointwise", self="grad", samples="r(3)")
@@ -122,9 +128,9 @@ in_formulas("reshape", np.reshape, lambda grad, shape: reshape(grad, shape))
 
 
 @method()
-def reshape(self: Tensor, *given: Any, shape: Any = ()) -> Tensor:
+def reshape(self: Tensor, *given: Any, shape: Any = None) -> Tensor:
     """The same elements in another shape (one size may be -1): a view where that is possible, else a copy."""
-    size = _full_shape(self, shape_of(*given) if given else shape_of(shape))
+    size = _full_shape(self, ints_of("reshape", "shape", given, shape))
     moved = self._array.reshape(size)
     if moved.size and not np.may_share_memory(moved, self._array):
         return _unsafe_view(_in_rows(self), size)
@@ -132,9 +138,11 @@ def reshape(self: Tensor, *given: Any, shape: Any = ()) -> Tensor:
 
 
 @method()
-def view(self: Tensor, *given: Any, size: Any = ()) -> Tensor:
+def view(self: Tensor, *given: Any, size: Any = None) -> Tensor:
     """The same elements in another shape, over the same memory; RuntimeError where that is impossible."""
-    size = _full_shape(self, shape_of(*given) if given else shape_of(size))
+    if not given and size is None:
+        raise TypeError(VIEW_ARGUMENTS)
+    size = _full_shape(self, ints_of("view", "size", given, size))
     if self._array.size and not np.may_share_memory(self._array.reshape(size), self._array):
         raise RuntimeError(
             "view size is not compatible with input tensor's size and stride (at least one dimension spans across two "
@@ -187,9 +195,9 @@ def check_t(self: Tensor, name: str) -> None:
 
 
 @method()
-def permute(self: Tensor, *dims: Any) -> Tensor:
+def permute(self: Tensor, *given: Any, dims: Any = None) -> Tensor:
     """A view with the dimensions in the order given."""
-    order = tuple(dim_index(d, self._array.ndim) for d in shape_of(*dims))
+    order = tuple(dim_index(d, self._array.ndim) for d in ints_of("permute", "dims", given, dims))
     refusals.check_permute(self, order)
     return _permute(self, order)
 
@@ -207,7 +215,7 @@ def _reversed(self: Tensor) -> Tensor:
             UserWarning,
             stacklevel=2,
         )
-    return permute(self, range(self._array.ndim)[::-1])
+    return permute(self, tuple(range(self._array.ndim))[::-1])
 
 
 Tensor.T = property(_reversed)
@@ -228,9 +236,9 @@ Tensor.mT = property(_transposed)
 
 
 @method()
-def expand(self: Tensor, *size: Any) -> Tensor:
+def expand(self: Tensor, *given: Any, size: Any = None) -> Tensor:
     """A view in which dimensions of size 1 are repeated (-1 keeps a size)."""
-    shape = shape_of(*size)
+    shape = ints_of("expand", "size", given, size)
     refusals.check_expand(self, shape)
     lead = len(shape) - self._array.ndim
     return _expand(self, tuple(self._array.shape[i - lead] if s == -1 else s for i, s in enumerate(shape)))

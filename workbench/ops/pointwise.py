@@ -149,8 +149,8 @@ relu = define(
 
 
 def _threshold_backward(grad: np.ndarray, a: np.ndarray) -> np.ndarray:
-    """grad where a > 0, else 0: np.where needs four times as long where the signs are mixed."""
-    bits = -np.asarray(a > 0).view(np.int8)  # all set, or none
+    """0 where a <= 0, else grad: np.where needs four times as long where the signs are mixed."""
+    bits = np.asarray(a <= 0).view(np.int8) - np.int8(1)  # none set, or all
     return (grad.view(f"i{grad.itemsize}") & bits).view(grad.dtype)
 
 
@@ -172,10 +172,20 @@ abs = define(
     tangent="pointwise",
     samples="r(3)",
 )
+
+
+def _sign(a: np.ndarray) -> np.ndarray:
+    """-1, 0 or 1; 0 for nan, of which NumPy says nan."""
+    if a.dtype.kind == "b":
+        return a.copy()
+    out = np.sign(a)
+    return np.nan_to_num(out, copy=False) if a.dtype.kind == "f" else out
+
+
 sign = define(
     "SignBackward0",
     "sign(Tensor self)",
-    lambda a: np.sign(a) if a.dtype.kind != "b" else a.copy(),
+    _sign,
     self="zeros_like(grad)",
     tangent="pointwise",
     samples="r(3)",
@@ -212,7 +222,6 @@ def _rdiv(self: Tensor, other: Any) -> Tensor:
 
 for _function in (
     mul,
-    div,
     neg,
     reciprocal,
     exp,

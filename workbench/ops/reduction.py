@@ -10,8 +10,9 @@ from .. import errors
 from ..autograd import dtypes
 from ..autograd.state import local
 from ..autograd.tensor import Tensor, wrap
+from .casting import in_dtype
 from .choice import maximum, minimum
-from .declare import define, in_formulas, method
+from .declare import abbreviation, define, in_formulas, method
 from .layout import in_rows
 from .naming import numpy_names
 from .pairs import pair
@@ -55,12 +56,15 @@ _mean_dim = define(
     self="expand(put_back(grad, self.shape, dim, keepdim), self.shape) / count_of(self.shape, dim)",
     samples="r(2, 3), (0,), False; r(2, 3), (-1,), True",
 )
+_sum_all_as, _sum_dim_as = in_dtype(_sum_all), in_dtype(_sum_dim)
+_mean_all_as, _mean_dim_as = in_dtype(_mean_all), in_dtype(_mean_dim)
+abbreviation("attains(x, extremum)", "(x == extremum) | (x != x)")  # nan, if there is one, is both extremes
 _max_all = define(
     "MaxBackward1",
     "max_all(Tensor self)",
     np.max,
     batch="amax",
-    self="where(self == result, grad / count(self == result), 0)",
+    self="where(attains(self, result), grad / count(attains(self, result)), 0)",
     tangent="reduction",
     samples="r(3); r(2, 3); tie()",
 )
@@ -69,13 +73,13 @@ _min_all = define(
     "min_all(Tensor self)",
     np.min,
     batch="amin",
-    self="where(self == result, grad / count(self == result), 0)",
+    self="where(attains(self, result), grad / count(attains(self, result)), 0)",
     tangent="reduction",
     samples="r(3); r(2, 3); tie()",
 )
 
 
-def _pick(a: np.ndarray, dim: int, keepdim: bool, indices: np.ndarray) -> np.ndarray:
+def pick(a: np.ndarray, dim: int, keepdim: bool, indices: np.ndarray) -> np.ndarray:
     """The elements at `indices` along one dimension, which goes away unless kept."""
     if not a.ndim:
         return a.copy()
@@ -105,7 +109,7 @@ _max_dim, _min_dim = (
     define(
         node,
         f"{name}(Tensor self, dim, keepdim; Kept indices)",
-        _pick,
+        pick,
         self="put(grad, self.shape, dim, keepdim, indices)",
         samples="r(2, 3), 1, False, w.argmax(ones(2, 3), 1); r(3), 0, True, w.argmax(ones(3), 0, True)",
     )
@@ -130,31 +134,30 @@ in_formulas("count_of", _count_of, _count_of)
 @numpy_names
 def sum(self: Tensor, dim: Any = ALL, keepdim: bool = False, *, dtype: dtypes.dtype | None = None) -> Tensor:
     """The sum of all elements, or over `dim` (an int or several)."""
-    if dtype is not None:
-        self = self.to(dtype)
     if dim is ALL:
         if keepdim:
             raise TypeError("sum() received an invalid combination of arguments - got keepdim without dim")
-        return _sum_all(self)
-    return _sum_dim(self, dims_of(dim, self._array.ndim), keepdim)
+        return _sum_all(self) if dtype is None else _sum_all_as(self, dtype=dtype, of="sum")
+    args = self, dims_of(dim, self._array.ndim), keepdim
+    return _sum_dim(*args) if dtype is None else _sum_dim_as(*args, dtype=dtype, of="sum")
 
 
 @method()
 @numpy_names
 def mean(self: Tensor, dim: Any = ALL, keepdim: bool = False, *, dtype: dtypes.dtype | None = None) -> Tensor:
     """The mean of all elements, or over `dim`; RuntimeError for integers."""
-    if dtype is not None:
-        self = self.to(dtype)
-    if self._array.dtype.kind != "f":
+    wanted = dtypes.chosen("mean", dtype, self.dtype)
+    if not wanted.is_floating_point:
         raise RuntimeError(
-            "mean(): could not infer output dtype. Input dtype must be either a floating point or complex dtype. "
-            f"Got: {self.dtype.word}"
+            f"mean(): could not infer output dtype. {'Input' if dtype is None else 'Optional'} dtype must be either a "
+            f"floating point or complex dtype. Got: {wanted.word}"
         )
     if dim is ALL:
         if keepdim:
             raise TypeError("mean() received an invalid combination of arguments - got keepdim without dim")
-        return _mean_all(self)
-    return _mean_dim(self, dims_of(dim, self._array.ndim), keepdim)
+        return _mean_all(self) if dtype is None else _mean_all_as(self, dtype=dtype, of="mean")
+    args = self, dims_of(dim, self._array.ndim), keepdim
+    return _mean_dim(*args) if dtype is None else _mean_dim_as(*args, dtype=dtype, of="mean")
 
 
 _arg = {

@@ -10,6 +10,7 @@ import numpy as np
 from ..autograd import dtypes
 from ..autograd.levels import elements
 from ..autograd.tensor import Tensor
+from .casting import in_dtype
 from .compile import ARRAYS, TENSORS
 from .declare import abbreviation, define, in_formulas, method
 from .layout import in_rows
@@ -93,27 +94,31 @@ abbreviation(
 )
 
 
+_cumsum_as, _cumprod_as = in_dtype(_cumsum), in_dtype(_cumprod)
+_prod_all_as, _prod_dim_as = in_dtype(_prod_all), in_dtype(_prod_dim)
+
+
 @method()
 @numpy_names
 def cumsum(self: Tensor, dim: int, *, dtype: dtypes.dtype | None = None) -> Tensor:
     """The sum of each element and all before it along `dim`."""
-    self = self if dtype is None else self.to(dtype)
-    out = _cumsum(self, dim_index(dim, self._array.ndim))
-    return out if dtype is None else out.to(dtype)
+    dim = dim_index(dim, self._array.ndim)
+    return _cumsum(self, dim) if dtype is None else _cumsum_as(self, dim, dtype=dtype, of="cumsum")
 
 
 @method()
 @numpy_names
 def cumprod(self: Tensor, dim: int, *, dtype: dtypes.dtype | None = None) -> Tensor:
     """The product of each element and all before it along `dim`."""
-    self = self if dtype is None else self.to(dtype)
-    out = _cumprod(self, dim_index(dim, self._array.ndim))
-    return out if dtype is None else out.to(dtype)
+    dim = dim_index(dim, self._array.ndim)
+    return _cumprod(self, dim) if dtype is None else _cumprod_as(self, dim, dtype=dtype, of="cumprod")
 
 
 @method()
 @numpy_names
 def prod(self: Tensor, dim: int | None = None, keepdim: bool = False, *, dtype: dtypes.dtype | None = None) -> Tensor:
     """The product of all elements, or along `dim`."""
-    self = self if dtype is None else self.to(dtype)
-    return _prod_all(self) if dim is None else _prod_dim(self, dim_index(dim, self._array.ndim), keepdim)
+    if dim is None:
+        return _prod_all(self) if dtype is None else _prod_all_as(self, dtype=dtype, of="prod")
+    dim = dim_index(dim, self._array.ndim)
+    return _prod_dim(self, dim, keepdim) if dtype is None else _prod_dim_as(self, dim, keepdim, dtype=dtype, of="prod")

@@ -11,6 +11,7 @@ import numpy as np
 from ..autograd import dtypes
 from ..autograd.storage import Size
 from ..autograd.tensor import Tensor
+from .arguments import ints_of
 from .declare import in_formulas, method
 
 
@@ -70,20 +71,27 @@ def fit_arrays(fit: tuple[Any, ...], *grads: Any) -> list[Any]:
 def fit_tensors(fit: tuple[Any, ...], *grads: Any) -> list[Any]:
     """The same on tensors, recorded."""
     return [
-        g if f is None or g is None else g.sum_to_size(f[0]).to(dtypes.named(f[1].name))
+        g if f is None or g is None else summed_to(g, f[0]).to(dtypes.named(f[1].name))
         for f, g in zip(fit, grads, strict=True)
     ]
 
 
 @method()
-def sum_to_size(self: Tensor, *size: Any) -> Tensor:
+def sum_to_size(self: Tensor, *given: Any, size: Any = None) -> Tensor:
     """Sum over the dimensions that broadcasting from `size` would repeat; the tensor itself if there are none."""
-    shape = shape_of(*size)
-    if self._array.shape == shape:
-        return self
+    wanted, have = ints_of("sum_to_size", "size", given, size), self._array.shape
+    if len(wanted) > len(have) or any([n not in (1, m) for n, m in zip(wanted[::-1], have[::-1], strict=False)]):
+        raise RuntimeError(f"size {{{list(wanted)}}} is not expandable to size {{{list(have)}}}.")
+    return summed_to(self, wanted) if wanted else self.sum()
+
+
+def summed_to(t: Tensor, shape: tuple[int, ...]) -> Tensor:
+    """The same for a shape that it was broadcast from."""
+    if t._array.shape == shape:
+        return t
     if not shape:
-        return self.sum()
-    out = self.sum(broadcast_dims(self._array.shape, shape), keepdim=True)
+        return t.sum()
+    out = t.sum(broadcast_dims(t._array.shape, shape), keepdim=True)
     return out if out._array.ndim == len(shape) else out.view(shape)
 
 

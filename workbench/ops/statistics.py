@@ -95,13 +95,13 @@ def _norm_of(a: np.ndarray, ord: float, dim: Dims, keepdim: bool) -> np.ndarray:
 
 abbreviation("as_many(x, g)", "zeros_like(x) + g")
 abbreviation(
-    "shared(g, mask, x, dim)", "where(mask, g / sum_dim(where(mask, as_many(x, 1), 0), over(x.shape, dim), True), 0)"
+    "shared(g, mask, x, dim)", "where(mask, g, 0) / sum_dim(where(mask, as_many(x, 1), 0), over(x.shape, dim), True)"
 )
 abbreviation("masked(bad, x)", "where(bad, 0, x)")
 abbreviation(
     "norm_slope(g, x, ord, n, dim)",
     "None if ord == 0 else sign(x) * g if ord == 1 else g * masked(n == 0, x / n) if ord == 2 "
-    "else sign(x) * shared(g, abs(x) == n, x, dim) if ord in (inf, -inf) "
+    "else sign(x) * shared(g, attains(abs(x), n), x, dim) if ord in (inf, -inf) "
     "else masked(x == 0, sign(x) * abs(x) ** (ord - 1)) * g * n ** (1 - ord) if ord < 1 "
     "else sign(x) * abs(x) ** (ord - 1) * masked(n == 0, g / n ** (ord - 1)) if ord < 2 "
     "else x * abs(x) ** (ord - 2) * masked(n == 0, g / n ** (ord - 1))",
