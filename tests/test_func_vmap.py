@@ -274,6 +274,31 @@ PRINTED = {
 }
 
 
+PLACED = {
+    "vmap of vmap": lambda f, func, x: func.vmap(func.vmap(f, in_dims=1), in_dims=1)(x),
+    "vmap of grad": lambda f, func, x: func.vmap(func.grad(lambda x: f(x).sum()), in_dims=2)(x),
+    "grad of vmap": lambda f, func, x: func.grad(lambda x: func.vmap(f, in_dims=2)(x).sum())(x),
+    "jvp of vmap": lambda f, func, x: func.jvp(func.vmap(f, in_dims=1), (x,), (x,)),
+    "vmap of jvp": lambda f, func, x: func.vmap(lambda x: func.jvp(f, (x,), (x,)), in_dims=1)(x),
+    "hessian": lambda f, func, x: func.hessian(lambda x: f(x).sum())(x[0, 0]),
+}
+
+
+@pytest.mark.parametrize("how", PLACED)
+def test_printing_where_the_batch_is(how: str) -> None:
+    def program(torch: Any, how: str) -> Any:
+        seen: list[Any] = []
+
+        def f(x: Any) -> Any:
+            seen.extend([repr(x), repr(x.square()), str(x * 1)])
+            return x.square()
+
+        PLACED[how](f, torch.func, torch.arange(8.0).reshape(2, 2, 2))
+        return seen[:3], [text.split("\n")[:2] for text in seen]
+
+    compare(program, how)
+
+
 @pytest.mark.parametrize("how", PRINTED)
 def test_printing_a_lifted_tensor(how: str) -> None:
     def program(torch: Any, how: str) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from oracle import compare, entries, same
+from oracle import compare, entries, raised, same
 
 
 def double(torch: Any, value: Any) -> Any:
@@ -137,3 +137,176 @@ def test_20_6_a_rule_is_for_batches(torch: Any) -> Any:
         torch.func.vmap(lambda r: torch.func.vmap(lambda s: f(s) + r)(x))(rows),
     ]
     return found, asked
+
+
+def told_of(torch: Any, thing: Any) -> Any:
+    """What a rule is given, in terms that both sides share."""
+    if isinstance(thing, torch.Tensor):
+        return repr(thing).split("(")[0], tuple(thing.shape), float(thing.reshape(-1)[1:3].sum()), thing.is_contiguous()
+    if isinstance(thing, dict):
+        return {key: told_of(torch, each) for key, each in thing.items()}
+    return [told_of(torch, each) for each in thing] if isinstance(thing, (list, tuple)) else thing
+
+
+ARGUMENTS = entries("""
+f(x) | f(x.exp()) | f(x > 3) | f(x + 1) | f(x.sum(0)) | f(f(x)) | f(x, [x, x[0], 3]) | f(x, [torch.ones(2), (x, None)])
+f(x, {'a': x, 'b': 1}) | f(torch.ones(2), [x]) | f(torch.ones(2), {'a': torch.ones(2)}) + x
+f(x.mul_(2)) | f(x.detach()) | f(x ** 2) | f(1 - x) | f(x.new_zeros(2, 2)) | f(x[0]) | f(x.clamp(0, 3).neg())
+vmap(f, in_dims=1)(x) | vmap(f)(x) | vmap(lambda x: f(x.sin()), in_dims=-1)(x)
+""")
+
+
+@pytest.mark.parametrize("in_dims", [0, 1, -1])
+@pytest.mark.parametrize("text", ARGUMENTS)
+def test_20_4_a_rule_is_given_the_batch_as_it_lies(text: str, in_dims: int) -> None:
+    def program(torch: Any) -> Any:
+        told = []
+
+        def rule(info, in_dims, *args):
+            told.append((info.batch_size, in_dims, told_of(torch, args)))
+            return args[0] * 2, in_dims[0]
+
+        names = {"torch": torch, "vmap": torch.func.vmap}
+        names["f"] = plain(torch, forward=lambda x, *more: x * 2, vmap=rule).apply
+        x = torch.arange(24.0).reshape(2, 3, 4)
+        found = torch.func.vmap(lambda x: eval(text, names | {"x": x}), in_dims=in_dims)(x)
+        return found.sum(), tuple(found.shape), told
+
+    compare(program)
+
+
+@same
+def test_20_4_a_rule_is_given_the_very_tensor(torch: Any) -> Any:
+    x, seen = double(torch, [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]), []
+
+    def rule(info, in_dims, y):
+        seen.append(y is x)
+        return y * 2, in_dims[0]
+
+    f = plain(torch, vmap=rule).apply
+    vmap = torch.func.vmap
+    vmap(f)(x), vmap(f, in_dims=1)(x), vmap(f, in_dims=-1)(x), vmap(lambda y: f(y * 1), in_dims=1)(x)
+    return seen, vmap(lambda y: y, in_dims=1, out_dims=1)(x) is x, vmap(lambda y: y, in_dims=1)(x) is x
+
+
+@pytest.mark.parametrize("out_dims", [0, 1, 2, -1])
+def test_20_5_the_out_dims_of_a_rule_are_where_the_batch_is(out_dims: int) -> None:
+    def program(torch: Any) -> Any:
+        def told(info, in_dims, x):
+            seen.append((in_dims, tuple(x.shape)))
+            return x, in_dims[0]
+
+        seen = []
+        moved = plain(torch, vmap=lambda info, dims, x: (x.movedim(dims[0], out_dims) * 2, out_dims)).apply
+        second = plain(torch, vmap=told).apply
+
+        def f(x: Any) -> Any:
+            y = moved(x)
+            seen.append(repr(y).split("\n")[0])
+            return second(y)
+
+        x = torch.arange(24.0).reshape(2, 3, 4)
+        return torch.func.vmap(f, in_dims=1)(x).shape, torch.func.vmap(f, in_dims=1, out_dims=1)(x), seen
+
+    compare(program)
+
+
+TREES = entries("""
+({'a': x}, {'b': 0}) | ([x, x], (0, 0)) | ((x, (x, x)), (0, (0,))) | ({'a': x, 'b': [x, 3]}, {'a': 0, 'b': [0, None]})
+({'a': x, 'b': x}, 0) | ([x, [x]], [0, [0]])
+""")
+
+
+@pytest.mark.parametrize("text", TREES)
+def test_20_5_a_rule_may_return_a_tree(text: str) -> None:
+    def program(torch: Any) -> Any:
+        f = plain(torch, vmap=lambda info, dims, x: eval(text, {"x": x * 2})).apply
+        rows, seen = double(torch, [[1.0, 2.0], [3.0, 4.0]]), []
+
+        def look(x: Any) -> Any:
+            seen.append(told_of(torch, f(x)))
+            return x
+
+        torch.func.vmap(look)(rows)
+        return seen
+
+    compare(program)
+
+
+SIGNATURES = ["x, *, k", "x, *, k=2", "x, k=2"]
+RULES = {"generated": {"generate_vmap_rule": True}, "a rule": {"vmap": lambda info, dims, x, **k: (x * 2, 0)}, "none": {}}
+
+
+@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("signature", SIGNATURES)
+def test_20_4_what_is_given_by_name(signature: str, rule: str) -> None:
+    def program(torch: Any) -> Any:
+        forward = eval(f"lambda {signature}: x * 2")
+        f = plain(torch, forward=forward, backward=lambda ctx, g: (g * 2, None), **RULES[rule]).apply
+        func, one, seen = torch.func, torch.ones(2), []
+        for given in ({}, {"k": 3}, {"k": one}, {"k": [one]}):
+            seen += [
+                raised(f, one, **given),
+                raised(func.grad(lambda x, given=given: f(x, **given).sum()), one),
+                raised(func.jvp, lambda x, given=given: f(x.detach(), **given), (one,), (one,)),
+                raised(func.vmap(lambda x, given=given: f(x, **given)), torch.ones(3, 2)),
+                raised(func.vmap(lambda x, given=given: f(one, **given) + x), torch.ones(3, 2)),
+            ]
+        return [each if isinstance(each, str) else (each[0], each[1][:90]) for each in seen]
+
+    compare(program)
+
+
+LARGER = {
+    "in front": (lambda x: x * 2, lambda ctx, g: g.expand(5, 3) * 2),
+    "along one dimension": (lambda x: x[:, :1].sum(0, keepdim=True), lambda ctx, g: g.expand(2, 3) * 1),
+    "of two inputs": (lambda x, y: x * y, lambda ctx, g: (g.expand(2, 4, 3) * 1, g.expand(4, 4, 3) * 1)),
+    "the batch's own size": (lambda x: x * 2, lambda ctx, g: g.expand(2, 3) * torch_rows(g)),
+}
+
+
+def torch_rows(g: Any) -> Any:
+    """Two rows that differ."""
+    return g.new_zeros(2, 1) + g.new_zeros(2, 1).cumsum(0) + g.new_ones(2, 1).cumsum(0)
+
+
+@pytest.mark.parametrize("name", LARGER)
+def test_20_7_a_gradient_larger_than_its_input_is_summed(name: str) -> None:
+    def program(torch: Any) -> Any:
+        forward, backward = LARGER[name]
+        f = plain(torch, forward=forward, backward=backward, generate_vmap_rule=True).apply
+        several = name == "of two inputs"
+        shape = (2, 2, 1) if name == "along one dimension" else (2, 4, 3) if several else (2, 3)
+        x, y = torch.arange(24.0)[: 4 if shape[-1] == 1 else 24 if several else 6].reshape(shape), torch.ones(3)
+        given, dims, which = ((x, y), (0, None), (0, 1)) if several else ((x,), (0,), (0,))
+        func = torch.func
+        return [
+            func.vmap(func.grad(lambda *a: f(*a).sum(), argnums=which), in_dims=dims)(*given),
+            func.grad(lambda *a: func.vmap(f, in_dims=dims)(*a).sum(), argnums=which)(*given),
+            func.vmap(func.grad(lambda *a: f(*a).sum()), in_dims=(-1, None)[: len(given)])(x.movedim(0, -1), *given[1:]),
+        ]
+
+    compare(program)
+
+
+@same
+def test_20_7_a_generated_rule_sees_lists_and_where_the_batch_is(torch: Any) -> Any:
+    seen = []
+
+    def forward(x, rest):
+        seen.append((repr(x).split("\n")[0], repr(rest[0]).split("\n")[0], rest[1]))
+        return inner(x) * rest[0]
+
+    def rule(info, in_dims, x):
+        seen.append(in_dims)
+        return x * 1, in_dims[0]
+
+    inner = plain(torch, forward=lambda x: x * 1, vmap=rule).apply
+    f = plain(torch, forward=forward, backward=lambda ctx, g: (g * 2, None), generate_vmap_rule=True).apply
+    func, x = torch.func, double(torch, [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
+    return [
+        func.vmap(lambda x: f(x, [x, 3]), in_dims=1)(x),
+        func.vmap(lambda x: f(x[0], [torch.ones(3), 3]))(x),
+        func.vmap(func.grad(lambda x: f(x, [x.detach(), 3]).sum()))(x),
+        func.grad(lambda x: func.vmap(lambda x: f(x, [x, 3]))(x).sum())(x),
+    ], seen

@@ -432,6 +432,10 @@ VMAP_BOTH_RULES = (
     "You tried to vmap over {}, but it has both generate_vmap_rule=True and an overridden vmap staticmethod. Please "
     "set generate_vmap_rule=False or delete the overridden vmap staticmethod to avoid ambiguity. " + EXTENDING
 )
+VMAP_KEYWORD = (
+    "Run vmap on autograd.Function with kwarg-only Tensor args. Please do not pass kwarg-only Tensors to "
+    "autograd.Function. Got: {}"
+)
 VMAP_RETURNS_COUNT = (
     "Expected the vmap staticmethod to have two returns, an output and out_dims with pytree structure compatible with "
     "the output. Got {} returns instead"

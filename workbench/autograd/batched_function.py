@@ -11,10 +11,11 @@ from typing import Any, NamedTuple
 from .. import errors
 from ..events import emit, listeners
 from .ctx import FunctionCtx, no_setup_context, user_backward
-from .levels import Level, Lifted, below, entered, lift, value_of
+from .levels import Level, Lifted, as_given, batched, below, entered, lift, value_of
 from .tensor import Tensor
+from .trees import by_identity, mapped, rebuilt, spread, taken_apart
 
-Dims = tuple[int | None, ...]
+Dims = tuple[Any, ...]  # for each thing its batch's dimension or None, or a tree of these
 
 
 class VmapInfo(NamedTuple):
@@ -24,10 +25,12 @@ class VmapInfo(NamedTuple):
     randomness: str
 
 
-def apply_batched(cls: Any, args: tuple[Any, ...], level: Level) -> Any:
-    """Apply a Function for a whole batch."""
+def apply_batched(cls: Any, args: tuple[Any, ...], level: Level, kwargs: dict[str, Any]) -> Any:
+    """Apply a Function for a whole batch; of what is given by name alone, only a user's rule is told."""
     from .function import Function
 
+    if any([isinstance(leaf, Tensor) for leaf in taken_apart(kwargs)[0]]):
+        raise NotImplementedError(errors.VMAP_KEYWORD.format(kwargs))
     ruled = cls.vmap is not Function.vmap
     if level.own:
         ruled = False
@@ -35,30 +38,21 @@ def apply_batched(cls: Any, args: tuple[Any, ...], level: Level) -> Any:
         raise RuntimeError(errors.VMAP_BOTH_RULES.format(cls.__name__))
     elif not cls.generate_vmap_rule and not ruled:
         raise RuntimeError(errors.VMAP_NO_RULE.format(cls.__name__))
-    dims, values = _dims(args, level), list(_values(args, level))
+    dims = _dims(args, level)
     with below(level):
-        if all(d is None for d in dims):
-            return cls.apply(*values)
+        if (ruled or level.own) and all([d is None for d in taken_apart(dims)[0]]):
+            return cls.apply(*mapped(lambda t: value_of(t, level) if isinstance(t, Tensor) else t, args))
         if ruled:
-            dims = tuple([_unbatched(a) if d is None else d for a, d in zip(args, dims, strict=True)])
-            found = cls.vmap(VmapInfo(level.size, level.randomness), dims, *values)
-            output, out_dims = _checked(found)
+            values = mapped(lambda t: as_given(t)[0] if _is_at(t, level) else t, args)
+            found = cls.vmap(VmapInfo(level.size, level.randomness), dims, *values, **kwargs)
+            (output, out_dims), make = _checked(found), batched
         else:
-            rule = generated(cls, dims, level)
-            output = rule.apply(*values)
-            out_dims = rule.out_dims
-    output = _relifted(output, out_dims, level, args, values)
+            values, rule, make = _values(args, level), generated(cls, dims, level), _in_front
+            output, out_dims = rule.apply(*values), rule.out_dims
+    output = _relifted(output, out_dims, level, by_identity(values, args), make)
     if listeners:
         emit(("batched", cls, args, tuple(output) if isinstance(output, tuple | list) else (output,), level))
     return output
-
-
-def _unbatched(thing: Any) -> Any:
-    """None for everything in a tuple, list or dict, in such a one."""
-    if isinstance(thing, dict):
-        return {key: _unbatched(each) for key, each in thing.items()}
-    kind = next((kind for kind in (tuple, list) if isinstance(thing, kind)), None)
-    return kind([_unbatched(each) for each in thing]) if kind else None
 
 
 def _checked(found: Any) -> tuple[Any, Any]:
@@ -69,33 +63,19 @@ def _checked(found: Any) -> tuple[Any, Any]:
     return found
 
 
-def _relifted(output: Any, dims: Any, level: Level, args: tuple[Any, ...], values: list[Any]) -> Any:
+def _relifted(output: Any, out_dims: Any, level: Level, inputs: dict[int, Tensor], make: Callable[..., Tensor]) -> Any:
     """The outputs as the level sees them; an input that was returned stays the same tensor."""
-    if isinstance(output, tuple | list):
-        if isinstance(dims, list | tuple) and (len(dims) != len(output) or type(dims) is not type(output)):
-            raise _incompatible(output, dims)
-        spread = dims if isinstance(dims, list | tuple) else (dims,) * len(output)
-        return type(output)([_relifted(o, d, level, args, values) for o, d in zip(output, spread, strict=True)])
-    if isinstance(dims, list | tuple):
-        raise _incompatible(output, dims)
-    if not isinstance(output, Tensor):
-        return output
-    same = [a for a, v in zip(args, values, strict=True) if v is output]
-    if same or dims is None:
-        return same[0] if same else output
-    with below(level):
-        rest = [d for d in range(output.ndim) if d != dims % output.ndim]
-        return lift(output.permute(dims, *rest) if dims else output, level)
+    outputs, structure = taken_apart(output)
+    dims = spread(out_dims, structure)
+    if dims is None:
+        raise RuntimeError(errors.VMAP_INCOMPATIBLE.format(out_dims, taken_apart(out_dims)[1], structure))
 
+    def lifted(o: Any, dim: int | None) -> Any:
+        if id(o) in inputs or not isinstance(o, Tensor) or dim is None:
+            return inputs.get(id(o), o)
+        return make(o, dim, level)
 
-def _incompatible(output: Any, dims: Any) -> RuntimeError:
-    return RuntimeError(errors.VMAP_INCOMPATIBLE.format(dims, _structure(dims), _structure(output)))
-
-
-def _structure(thing: Any) -> str:
-    if not isinstance(thing, list | tuple):
-        return "*"
-    return f"TreeSpec({type(thing).__name__}, None, [" + ",\n  ".join(_structure(each) for each in thing) + "])"
+    return rebuilt([lifted(o, dim) for o, dim in zip(outputs, dims, strict=True)], structure)
 
 
 class _Kept(NamedTuple):
@@ -144,17 +124,35 @@ class _Ctx:
         return _lifted(saved, dims, self._level)
 
 
-def _dims(things: Any, level: Level) -> Dims:
-    return tuple([0 if type(t) is Lifted and t._level is level else None for t in things])
+def _is_at(t: Any, level: Level) -> bool:
+    return type(t) is Lifted and t._level is level
 
 
-def _values(things: Any, level: Level) -> tuple[Any, ...]:
-    return tuple([value_of(t, level) if isinstance(t, Tensor) else t for t in things])
+def _dims(things: Any, level: Level) -> Any:
+    """Which dimension of each is the batch; None for what has none."""
+    return mapped(lambda t: (t._given[1] if t._given else 0) if _is_at(t, level) else None, things)
 
 
-def _lifted(things: Any, dims: Dims, level: Level) -> tuple[Any, ...]:
-    pairs = zip(things, dims, strict=True)
-    return tuple([lift(t, level) if d is not None and isinstance(t, Tensor) else t for t, d in pairs])
+def _values(things: Any, level: Level) -> Any:
+    """The same one level below, with the batch in front."""
+    return mapped(lambda t: value_of(t, level) if isinstance(t, Tensor) else t, things)
+
+
+def _in_front(value: Tensor, dim: int, level: Level) -> Lifted:
+    """A tensor that has its batch in front, said to be in this dimension."""
+    return lift(value, level, given=(None, dim) if dim else None)
+
+
+def _lifted(things: Any, dims: Dims, level: Level) -> Any:
+    """What `_values` and `_dims` tell, as the level sees it."""
+    leaves, structure = taken_apart(things)
+    pairs = [(t, d if isinstance(t, Tensor) else None) for t, d in zip(leaves, taken_apart(dims)[0], strict=True)]
+    return rebuilt([t if d is None else _in_front(t, d, level) for t, d in pairs], structure)
+
+
+def _dims_of(gradients: tuple[Any, ...], dims: Dims) -> Dims:
+    """The dimensions of the gradients that there are."""
+    return tuple([d if isinstance(g, Tensor) else None for g, d in zip(gradients, dims, strict=True)])
 
 
 def _several(found: Any) -> tuple[Any, ...]:
@@ -162,13 +160,13 @@ def _several(found: Any) -> tuple[Any, ...]:
 
 
 def generated(cls: Any, in_dims: Dims, outer: Level) -> Any:
-    """A Function that runs the methods of `cls` under vmap; `in_dims` says which inputs have the batch in front."""
+    """A Function that runs the methods of `cls` under vmap; `in_dims` says which inputs have the batch, and where."""
     from .function import Function
 
     size, randomness = outer.size, outer.randomness
     shapes: list[Any] = []
 
-    def mapped(method: Callable[..., Any], *groups: tuple[Any, Dims]) -> tuple[Any, Dims]:
+    def run_all(method: Callable[..., Any], *groups: tuple[Any, Dims]) -> tuple[Any, Dims]:
         """Run a method on lifted things; its results, and which have the batch."""
         with entered("vmap", size, randomness) as level:
             found = method(level, *[_lifted(things, dims, level) for things, dims in groups])
@@ -183,8 +181,9 @@ def generated(cls: Any, in_dims: Dims, outer: Level) -> Any:
         @staticmethod
         def run(forward: Callable[..., Any], args: tuple[Any, ...]) -> Any:
             """The outputs; notes which have the batch."""
-            shapes[:] = [a.shape if isinstance(a, Tensor) else None for a in args]
-            values, dims = mapped(forward, (args, in_dims))
+            pairs = zip(args, in_dims, strict=True)
+            shapes[:] = [a.shape[d is not None :] if isinstance(a, Tensor) else None for a, d in pairs]
+            values, dims = run_all(forward, (args, in_dims))
             Rule.out_dims = dims if isinstance(values, tuple) else dims[0]
             return values
 
@@ -200,21 +199,24 @@ def generated(cls: Any, in_dims: Dims, outer: Level) -> Any:
                 cls.setup_context(_Ctx(ctx, level), ins, outs[0] if single else outs)
 
             ctx.backward_dims = ctx.forward_dims = ()
-            mapped(prepare, (inputs, in_dims), (_several(output), _several(Rule.out_dims)))
+            run_all(prepare, (inputs, in_dims), (_several(output), _several(Rule.out_dims)))
 
         @staticmethod
         def backward(ctx: Any, *grads: Any) -> Any:
-            found, dims = mapped(
-                lambda level, lifted: user_backward(cls)(_Ctx(ctx, level), *lifted), (grads, _several(Rule.out_dims))
+            found, dims = run_all(
+                lambda level, lifted: user_backward(cls)(_Ctx(ctx, level), *lifted),
+                (grads, _dims_of(grads, _several(Rule.out_dims))),
             )
             several = zip(_several(found), dims, in_dims, shapes, strict=True)
-            return tuple([_reduced(g, has, wanted, shape, size) for g, has, wanted, shape in several])
+            return tuple([_reduced(g, has, wanted, shape, outer) for g, has, wanted, shape in several])
 
         @staticmethod
         def jvp(ctx: Any, *tangents: Any) -> Any:
-            found, dims = mapped(lambda level, lifted: cls.jvp(_Ctx(ctx, level), *lifted), (tangents, in_dims))
+            found, dims = run_all(
+                lambda level, lifted: cls.jvp(_Ctx(ctx, level), *lifted), (tangents, _dims_of(tangents, in_dims))
+            )
             several = zip(_several(found), dims, _several(Rule.out_dims), strict=True)
-            out = tuple([_reduced(t, has, wanted, None, size) for t, has, wanted in several])
+            out = tuple([_reduced(t, has, wanted, None, outer) for t, has, wanted in several])
             return out if isinstance(found, tuple) else out[0]
 
     if cls.setup_context is no_setup_context:
@@ -229,10 +231,18 @@ def generated(cls: Any, in_dims: Dims, outer: Level) -> Any:
     return Rule
 
 
-def _reduced(g: Any, has: int | None, wanted: int | None, shape: Any, size: int) -> Any:
-    """A gradient summed over the batch where its input had none, and repeated where it has none itself."""
-    if not isinstance(g, Tensor) or has == wanted:
+def _reduced(g: Any, has: int | None, wanted: int | None, shape: Any, outer: Level) -> Any:
+    """A gradient summed over the batch where its input had none, repeated where it has none itself, and in its shape.
+
+    Outside a gradient may be larger than its input; here the dimensions in front would be taken for the batch.
+    """
+    if not isinstance(g, Tensor) or has is None is wanted:
         return g
-    if has is None:
-        return g.expand(size, *g.shape)
-    return g.sum(0) if shape is None else g.sum(0).sum_to_size(shape)
+    if wanted is None:
+        return g.sum(0)
+    g = g.expand(outer.size, *g.shape) if has is None else g
+    if shape is None or g.shape[1:] == shape:
+        return g
+    with entered("vmap", outer.size, outer.randomness) as level:
+        reduced = lift(g, level).sum_to_size(shape)
+    return reduced._value

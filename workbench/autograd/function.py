@@ -49,10 +49,9 @@ class FunctionMeta(type):
 class Function(FunctionCtx, metaclass=FunctionMeta):
     """A differentiable operation of your own: a static forward and backward, run by `apply`.
 
-    `vjp` is another name for backward, `jvp` pushes tangents forward, `vmap` runs a whole batch, whose dimension it
-    finds in front: `in_dims` is 0 where PyTorch's may be any. On purpose this is not as in PyTorch 2.13: a jvp of a
-    jvp is right (there 0), the transforms of `func` see `vjp` (there they ask for backward), and a generated vmap rule
-    takes what is marked dirty (there it is an error).
+    `vjp` is another name for backward, `jvp` pushes tangents forward, `vmap` runs a whole batch. On purpose this is not
+    as in PyTorch 2.13: a jvp of a jvp is right (there 0), the transforms of `func` see `vjp` (there they ask for
+    backward), and a generated vmap rule takes what is marked dirty, and lists (there it is an error).
     Source: https://pytorch.org/docs/stable/autograd.html#torch.autograd.Function
     """
 
@@ -81,12 +80,12 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
         if two_steps:
             forward, count = cls._plain_forward
             if kwargs or forward is not cls.forward or count != len(args):
-                args = _with_defaults(cls, args, kwargs)
+                args, kwargs = _with_defaults(cls, args, kwargs)
         elif kwargs:
-            args = _positional(cls.forward, args, kwargs)
+            args, kwargs = _positional(cls.forward, args, kwargs), {}
         modes = local.modes
         if state.unusual and (modes.levels or modes.dual is not None or any([type(a) is Lifted for a in args])):
-            return applied(cls, args, two_steps)
+            return applied(cls, args, two_steps, kwargs)
         ctx = cls._backward_cls()
         ctx.extra = ctx.to_save = ctx.dirty_tensors = ctx.non_differentiable = ctx.saved_for_forward = None
         ctx._saved = ()
@@ -144,17 +143,20 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
 _no_backward, _no_setup = Function.backward, Function.setup_context
 
 
-def _with_defaults(cls: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
-    """All of forward's parameters in their places, defaults included, for a Function with setup_context."""
+def _with_defaults(cls: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """All of forward's parameters in their places, defaults included, for a Function with setup_context.
+
+    Those that can be given by name alone are no inputs; only a rule of vmap's takes them.
+    """
     forward = cls.forward
     signature = inspect.signature(forward)
     if len(_names(signature)) == len(signature.parameters):
         cls._plain_forward = forward, len(signature.parameters)  # with as many arguments there is nothing to bind
     bound = signature.bind(*args, **kwargs)
     bound.apply_defaults()
-    for name in bound.kwargs:  # a keyword-only parameter cannot be an input
+    for name in bound.kwargs if not local.modes.levels else ():
         raise TypeError(f"forward() got an unexpected keyword argument '{name}'")
-    return bound.args
+    return bound.args, bound.kwargs
 
 
 def _names(signature: inspect.Signature) -> list[str]:

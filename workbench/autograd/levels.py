@@ -17,7 +17,7 @@ from .. import errors
 from ..events import emit, listeners
 from . import state
 from .state import local, set_grad
-from .tensor import Tensor
+from .tensor import Tensor, alias
 
 AUTOGRAD = "autograd"  # the `randomness` of batches that autograd itself runs: none, and Functions need no vmap rule
 
@@ -38,10 +38,17 @@ class Level:
         return self.randomness == AUTOGRAD
 
 
-class Lifted(Tensor):
-    """A tensor as one level sees it; its array tells shape and dtype there (of a batched one: the first sample's)."""
+Given = tuple[Tensor | None, int] | None
 
-    __slots__ = ("_value", "_level")
+
+class Lifted(Tensor):
+    """A tensor as one level sees it; its array tells shape and dtype there (of a batched one: the first sample's).
+
+    A batch lies in front in its value, whatever dimension the user's was: that one is told by `_given`, with the
+    tensor as it was given, if it was; None where it was in front already.
+    """
+
+    __slots__ = ("_value", "_level", "_given")
     __class__ = Tensor
 
     @property
@@ -50,23 +57,50 @@ class Lifted(Tensor):
         return self._again()
 
     def _again(self) -> Tensor:
-        return lift(self._value, self._level)
+        return lift(self._value, self._level, given=_same_place(self))
 
     def _detached(self) -> Tensor:
-        below = self._value._detached()
-        return lift(below, self._level) if self._level in local.modes.levels else below
+        below = alias(self._value)
+        if self._level not in local.modes.levels:
+            return below
+        return lift(below, self._level, given=_same_place(self))
 
 
-def lift(value: Tensor, level: Level, requires_grad: bool = False) -> Lifted:
+def lift(value: Tensor, level: Level, requires_grad: bool = False, given: Given = None) -> Lifted:
     """A tensor of the levels below as this level sees it: a leaf. Under vmap its first dimension is the batch."""
     t = Lifted()
-    t._value, t._level = value, level
+    t._value, t._level, t._given = value, level, given
     array = value._array
     if level.kind == "vmap":
         array = array[0, ...] if len(array) else np.empty(array.shape[1:], array.dtype)
     t._array = array if type(array) is np.ndarray else np.asarray(array)
     t._rg, t._fn, t._nr, t._storage, t._meta = requires_grad, None, 0, None, None
     return t
+
+
+def batched(t: Tensor, dim: int, level: Level) -> Lifted:
+    """A tensor as a level of vmap sees it that finds its batch in this dimension."""
+    dim %= t.ndim
+    if not dim:
+        return lift(t, level)
+    with below(level):
+        return lift(t.permute(dim, *[d for d in range(t.ndim) if d != dim]), level, given=(t, dim))
+
+
+def as_given(t: Lifted) -> tuple[Tensor, int]:
+    """A batched tensor one level below, as it was given, and which dimension of it is the batch."""
+    if t._given is None:
+        return t._value, 0
+    tensor, dim = t._given
+    if tensor is None:
+        with below(t._level):
+            tensor = t._value.permute(*range(1, dim + 1), 0, *range(dim + 1, t._value.ndim))
+    return tensor, dim
+
+
+def _same_place(t: Lifted) -> Given:
+    """What is said of another tensor whose batch is in the same dimension."""
+    return None if t._given is None else (None, t._given[1])
 
 
 def level_of(t: Any) -> Level | None:
@@ -167,17 +201,21 @@ def risen(t: Tensor, levels: tuple[Level, ...]) -> Tensor:
     return t
 
 
-def made_for(t: Tensor, make: Callable[[tuple[int, ...]], Tensor]) -> Tensor:
-    """What `make` makes for each sample of the batches that `t` is lifted to; it is told their sizes."""
+def made_for(t: Tensor, make: Callable[[tuple[int, ...]], Tensor], alike: bool = False) -> Tensor:
+    """What `make` makes for each sample of the batches that `t` is lifted to; it is told their sizes.
+
+    What is alike has its batch where `t` has it.
+    """
     levels = local.modes.levels
-    return risen(_made_below(at(t, None), make, ()), levels) if levels else make(())
+    return risen(_made_below(at(t, None), make, (), alike), levels) if levels else make(())
 
 
-def _made_below(t: Tensor, make: Callable[[tuple[int, ...]], Tensor], batch: tuple[int, ...]) -> Tensor:
+def _made_below(t: Tensor, make: Callable[[tuple[int, ...]], Tensor], batch: tuple[int, ...], alike: bool) -> Tensor:
     if type(t) is not Lifted:
         with below(None):
             return make(batch)
-    return lift(_made_below(t._value, make, (t._level.size, *batch) if t._level.size is not None else batch), t._level)
+    value = _made_below(t._value, make, (t._level.size, *batch) if t._level.size is not None else batch, alike)
+    return lift(value, t._level, given=_same_place(t) if alike else None)
 
 
 @contextmanager

@@ -19,9 +19,10 @@ from .node import sequence
 from .outputs import bind_outputs, tell
 from .state import local, set_grad
 from .tensor import Tensor
+from .trees import by_identity, mapped
 
 
-def applied(cls: Any, args: tuple[Any, ...], two_steps: bool) -> Any:
+def applied(cls: Any, args: tuple[Any, ...], two_steps: bool, kwargs: dict[str, Any]) -> Any:
     """What `apply` does while transforms run, or a level of dual tensors is open."""
     modes = local.modes  # of levels that are over nothing is left
     args = tuple([at(a, None) if type(a) is Lifted else a for a in args])
@@ -35,7 +36,9 @@ def applied(cls: Any, args: tuple[Any, ...], two_steps: bool) -> Any:
         if level.kind == "vmap":
             from .batched_function import apply_batched
 
-            return apply_batched(cls, args, level)
+            return apply_batched(cls, args, level, kwargs)
+        for name in kwargs:
+            raise TypeError(f"custom_function_call_grad() got an unexpected keyword argument '{name}'")
     ctx = (cls._backward_cls if level is None else _node_class(cls))()
     ctx.extra = ctx.to_save = ctx.dirty_tensors = ctx.non_differentiable = ctx.saved_for_forward = None
     ctx._saved = ()
@@ -91,17 +94,17 @@ def _is_at(a: Any, level: Level | None) -> bool:
 
 def _forward_below(cls: Any, args: tuple[Any, ...], level: Level) -> Any:
     """The outputs, computed one level below; an input that is returned, or written, stays the same tensor."""
-    values = [value_of(a, level) if isinstance(a, Tensor) else a for a in args]
+    values = mapped(lambda a: value_of(a, level) if isinstance(a, Tensor) else a, args)
     with below(level):
         output = cls.apply(*values)
+    inputs = by_identity(values, args)
 
     def lifted(o: Any) -> Any:
-        if not isinstance(o, Tensor):
-            return o
-        same = [a for a, v in zip(args, values, strict=True) if o is v]
-        return same[0] if same else lift(o, level)
+        if id(o) in inputs or not isinstance(o, Tensor):
+            return inputs.get(id(o), o)
+        return lift(o, level)
 
-    return tuple([lifted(o) for o in output]) if isinstance(output, tuple) else lifted(output)
+    return mapped(lifted, output)
 
 
 def _push(

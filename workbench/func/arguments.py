@@ -6,8 +6,8 @@ from typing import Any
 
 from ..autograd.levels import Level, lift, value_of
 from ..autograd.tensor import Tensor
+from ..autograd.trees import mapped, rebuilt, taken_apart
 from . import refusals
-from .trees import mapped, rebuilt, taken_apart
 
 
 def chosen(args: tuple[Any, ...], argnums: Any) -> tuple[int, ...]:

@@ -11,12 +11,12 @@ from ..autograd.basis import bases
 from ..autograd.forward_ad import check_size, set_tangent, tangent_of
 from ..autograd.levels import at, below, entered, lift, value_of
 from ..autograd.tensor import Tensor
+from ..autograd.trees import mapped, rebuilt, taken_apart
 from ..ops.compile import TENSORS
 from ..ops.creation import zeros_like
 from . import refusals
 from .arguments import check_output, chosen, lifted, lowered, with_aux
 from .reverse import Argnums, jacrev, vjp
-from .trees import mapped, rebuilt, taken_apart
 from .vectorize import vmap
 
 

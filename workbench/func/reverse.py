@@ -19,10 +19,10 @@ from ..autograd.graph import disable_saved_tensors_hooks
 from ..autograd.levels import Level, Lifted, below, entered, lift
 from ..autograd.state import local
 from ..autograd.tensor import Tensor, wrap
+from ..autograd.trees import mapped, rebuilt, taken_apart
 from ..ops.joining import cat
 from . import refusals
 from .arguments import check_output, chosen, lifted, lowered, with_aux
-from .trees import mapped, rebuilt, taken_apart
 from .vectorize import vmap
 
 Argnums = int | tuple[int, ...]

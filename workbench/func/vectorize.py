@@ -6,13 +6,13 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from ..autograd.levels import Level, Lifted, at, below, entered, lift
+from ..autograd.levels import Level, Lifted, as_given, at, batched, below, entered
 from ..autograd.tensor import Tensor
+from ..autograd.trees import LEAF, Structure, rebuilt, spread, taken_apart
 from ..ops.joining import cat
 from ..ops.random import get_rng_state, set_rng_state
 from ..ops.shapes import dim_index
 from . import refusals
-from .trees import LEAF, Structure, rebuilt, spread, taken_apart
 
 Dims = Any  # an int or None, or a tree of these
 
@@ -47,7 +47,7 @@ def vmap(
         def run(leaves: list[Any], size: int) -> Any:
             with entered("vmap", size, randomness) as level:
                 pairs = zip(leaves, dims, strict=True)
-                lifted = [t if d is None else _batched(t, d, level) for t, d in pairs]
+                lifted = [t if d is None else batched(t, d, level) for t, d in pairs]
                 return _lowered(func(*rebuilt(lifted, structure), **kwargs), out_dims, level, func)
 
         if chunk_size is None:
@@ -114,13 +114,6 @@ def _placed(
     return dims, sizes[0]
 
 
-def _batched(t: Tensor, dim: int, level: Level) -> Tensor:
-    if dim:
-        with below(level):
-            t = t.permute(dim, *[d for d in range(t.ndim) if d != dim])
-    return lift(t, level)
-
-
 def _lowered(returned: Any, out_dims: Dims, level: Level, func: Any) -> Any:
     """What the function returned as it is one level below, with the batch where `out_dims` puts it."""
     outputs, structure = taken_apart(returned)
@@ -145,5 +138,8 @@ def _placed_back(t: Any, dim: int | None, level: Level, func: Any) -> Any:
     if type(t) is not Lifted or t._level is not level:
         with below(level):
             return (t.unsqueeze(place) if place else t).expand(*t.shape[:place], level.size, *t.shape[place:])
+    value, dim = as_given(t)
+    if dim == place:
+        return value
     with below(level):
         return t._value.permute(*range(1, place + 1), 0, *range(place + 1, t.ndim + 1)) if place else t._value

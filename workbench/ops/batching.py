@@ -122,6 +122,15 @@ def batched(op: Any, args: tuple[Any, ...], size: int) -> Results:
     return RULES.get(op.batch, _over_all)(op, args, size)
 
 
+def keeps_place(op: Any, operands: list[Any]) -> bool:
+    """Whether PyTorch leaves the batch in its dimension: functions of one tensor do, all else has it in front."""
+    if op.batch != "pointwise" or op.extras or op.name in OWN or op.name in ("tril", "triu", "contiguous_clone"):
+        return False
+    if op.name in ("eq", "ne", "lt", "le", "gt", "ge"):
+        return not isinstance(operands[1], Tensor)
+    return op.tensors == ["self"]
+
+
 def _for_none(op: Any, args: tuple[Any, ...]) -> Results:
     """What a batch of no samples makes: nothing, of the shape that a sample would make."""
     one = [mapped(a, lambda m: wrap(np.zeros(m.shape, m.value._array.dtype))) for a in args]

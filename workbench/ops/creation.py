@@ -140,7 +140,7 @@ def like(name: str, make: Callable[..., Any], input: Any, dtype: Dtype | None, r
     if not isinstance(input, Tensor):
         raise TypeError(not_a_tensor(name, "input", 0, input))
     a, kind = input._array, dtypes.chosen(name, dtype, input.dtype).np
-    return made_for(input, lambda batch: leaf(lying_as(a, make((*batch, *a.shape), kind)), requires_grad))
+    return made_for(input, lambda batch: leaf(lying_as(a, make((*batch, *a.shape), kind)), requires_grad), True)
 
 
 @placed

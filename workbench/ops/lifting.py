@@ -9,7 +9,7 @@ from contextlib import nullcontext
 from typing import Any
 
 from ..autograd.forward_ad import mark, paused, set_tangent, tangent_of
-from ..autograd.levels import Level, Lifted, at, below, highest, lift, risen
+from ..autograd.levels import Level, Lifted, as_given, at, batched, below, highest, lift, risen
 from ..autograd.saved import Packed, saved_as_result
 from ..autograd.state import local
 from ..autograd.tensor import Tensor, link_view
@@ -134,9 +134,17 @@ def _push(op: Any, args: tuple[Any, ...], level: Level) -> tuple[Tensors, Tensor
 
 def _map_batch(op: Any, args: tuple[Any, ...], level: Level) -> tuple[Tensors, Tensors]:
     given = dict(zip(op.order, args, strict=True))
-    with below(level):
-        values, extras = batching.batched(op, _map(op, args, lambda t: batching.Mapped.of(t, level)), level.size)
-    outs = _lifted(op, op.operands(given), values, level)
+    operands, extras = op.operands(given), ()
+    first = operands[0]
+    if type(first) is Lifted and first._given is not None and batching.keeps_place(op, operands):
+        value, dim = as_given(first)
+        with below(level):
+            values, _ = op.perform(_map(op, args, lambda t: value))
+        outs = tuple([batched(t, dim, level) for t in values])
+    else:
+        with below(level):
+            values, extras = batching.batched(op, _map(op, args, lambda t: batching.Mapped.of(t, level)), level.size)
+        outs = _lifted(op, operands, values, level)
     if listeners:
         emit(("batched", op, tuple([given[name] for name in op.said]), outs, level))
     return outs, tuple([lift(extra, level) for extra in extras])

@@ -9,7 +9,7 @@ import textwrap
 from typing import Any
 
 from .. import errors
-from ..autograd.levels import AUTOGRAD, Lifted
+from ..autograd.levels import AUTOGRAD, Lifted, as_given
 from ..autograd.state import local
 from ..autograd.tensor import Tensor
 
@@ -24,11 +24,12 @@ def is_batched(t: Tensor) -> str | None:
 
 
 def _text(self: Lifted) -> str:
-    level = self._level
+    level, value = self._level, self._value
     kind, number = "GradTrackingTensor", level.number if level in local.modes.levels else -2
     if level.kind == "vmap":
-        kind, number = "BatchedTensor", f"{level.number}, bdim=0"
-    return f"{kind}(lvl={number}, value=\n{textwrap.indent(repr(self._value), '    ')}\n)"
+        value, dim = as_given(self)
+        kind, number = "BatchedTensor", f"{level.number}, bdim={dim}"
+    return f"{kind}(lvl={number}, value=\n{textwrap.indent(repr(value), '    ')}\n)"
 
 
 def _refusing(method: Any, sentence: str, called: str = "") -> Any:

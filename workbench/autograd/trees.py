@@ -113,3 +113,8 @@ def spread(prefix: Any, structure: Structure) -> list[Any] | None:
             return None
         found += inner
     return found
+
+
+def by_identity(values: Any, args: Any) -> dict[int, Any]:
+    """The leaves of `args` by the identity of what stands in their places in `values`."""
+    return {id(value): arg for value, arg in zip(taken_apart(values)[0], taken_apart(args)[0], strict=True)}
