@@ -234,7 +234,11 @@ def test_20_5_a_rule_may_return_a_tree(text: str) -> None:
 
 
 SIGNATURES = ["x, *, k", "x, *, k=2", "x, k=2"]
-RULES = {"generated": {"generate_vmap_rule": True}, "a rule": {"vmap": lambda info, dims, x, **k: (x * 2, 0)}, "none": {}}
+RULES: dict[str, Any] = {
+    "generated": {"generate_vmap_rule": True},
+    "a rule": {"vmap": lambda info, dims, x, **k: (x * 2, 0)},
+    "none": {},
+}
 
 
 @pytest.mark.parametrize("rule", RULES)
@@ -283,7 +287,7 @@ def test_20_7_a_gradient_larger_than_its_input_is_summed(name: str) -> None:
         return [
             func.vmap(func.grad(lambda *a: f(*a).sum(), argnums=which), in_dims=dims)(*given),
             func.grad(lambda *a: func.vmap(f, in_dims=dims)(*a).sum(), argnums=which)(*given),
-            func.vmap(func.grad(lambda *a: f(*a).sum()), in_dims=(-1, None)[: len(given)])(x.movedim(0, -1), *given[1:]),
+            func.vmap(func.grad(lambda x: f(x, *given[1:]).sum()), in_dims=-1)(x.movedim(0, -1)),
         ]
 
     compare(program)
