@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from oracle import chain, raised, same, warned
+import pytest
+from oracle import chain, compare, raised, same, warned
 
 
 def function(torch: Any, forward: Any, backward: Any) -> Any:
@@ -162,3 +163,88 @@ def test_4_8_one_truth_value_is_a_mask_over_a_dimension_made_for_it(torch: Any) 
     y[True] = 7.0
     y[False] = 9.0
     return told, [(t.tolist(), t._version, chain(t.grad_fn)) for t in (y, z)], raised(lambda: z[True, 0])
+
+
+@same
+def test_a_write_by_index_may_not_read_what_it_writes(torch: Any) -> Any:
+    i, j = torch.tensor([2, 0, 1]), torch.tensor([[1, 0, 1], [0, 1, 0]])
+    t, c = torch.ones(3), torch.ones(2, 3)
+    part = c[:, :1]
+    writes = [
+        lambda: t.index_put_((i,), t),
+        lambda: t.index_put_((i,), t, accumulate=True),
+        lambda: t.__setitem__(i, t),
+        lambda: c.scatter_add_(1, j, c),
+        lambda: c.scatter_(1, j, c),
+        lambda: c.index_add_(0, j[0, :2], c),
+        lambda: c.index_add_(1, i, c.t().t()),
+        lambda: c.masked_fill_(c > 0, c[0, 0]),
+        lambda: c.copy_(c[0]),
+        lambda: c.scatter_add_(1, j, part.expand(2, 3) * 1),
+        lambda: torch.ones(1).expand(2, 3).tril_(),
+        lambda: torch.ones(1).expand(2, 3).triu_(),
+        lambda: torch.ones(1).expand(2, 3).neg_(),
+    ]
+    return [raised(write) for write in writes], t, c
+
+
+@same
+def test_a_truth_value_is_packed_as_the_index_it_stands_for(torch: Any) -> Any:
+    seen: list[Any] = []
+    b, s = torch.tensor([1.5, -0.25], requires_grad=True), torch.tensor(1.25, requires_grad=True)
+    mask = torch.tensor([True, False])
+    y = b * 1
+    with torch.autograd.graph.saved_tensors_hooks(lambda t: (seen.append(t), t)[1], lambda t: t):
+        made = s[s > 2.0], s[s > 1], b[mask[0]], b[True], b[False], b[0, True], b[[True, False]]
+        y[mask[0]] = 5.0
+    return seen, [t.tolist() for t in made], y
+
+
+@same
+def test_what_is_put_together_has_no_conversion_before_it(torch: Any) -> Any:
+    c = torch.ones(2, 3, requires_grad=True)
+    others = torch.ones(2, 3, dtype=torch.float64, requires_grad=True), torch.tensor([[1, 0, 1], [0, 1, 0]])
+    told = []
+    for other in others:
+        for join in (torch.cat, torch.stack, torch.hstack, lambda pair: torch.nn.functional.mse_loss(*pair)):
+            made = join([c, other])
+            wanted = [t for t in (c, other) if t.requires_grad]
+            told += [(str(made.dtype), chain(made.grad_fn)), *torch.autograd.grad((made * 2).sum(), wanted)]
+    return told
+
+
+@pytest.mark.parametrize("weight", [(3,), (4, 3)])
+@pytest.mark.parametrize("bias", [(4,), (), (1,), (1, 4), (2, 4)])
+def test_linear_adds_its_bias_as_its_shape_has_it(weight: tuple[int, ...], bias: tuple[int, ...]) -> None:
+    def program(torch: Any) -> Any:
+        def linear(shape: tuple[int, ...]) -> Any:
+            made = torch.nn.functional.linear(*(torch.ones(each, requires_grad=True) for each in (shape, weight, bias)))
+            return tuple(made.shape), made._is_view(), chain(made.grad_fn)
+
+        return [_outcome(linear, shape) for shape in ((3,), (2, 3), (2, 2, 3))]
+
+    compare(program)
+
+
+def _outcome(function: Any, *args: Any) -> Any:
+    try:
+        return function(*args)
+    except RuntimeError as error:
+        return str(error)
+
+
+@same
+def test_the_detached_in_a_transform_shares_its_version(torch: Any) -> Any:
+    b = torch.ones(3, requires_grad=True)
+    made = torch.func.vmap(lambda t: t.detach())(b)
+    with torch.no_grad():
+        made.add_(1)
+    return b, b._version, made._version
+
+
+@same
+def test_rounding_to_no_decimals_is_rounding_to_decimals(torch: Any) -> Any:
+    b = torch.tensor([1.5, -0.25], requires_grad=True)
+    whole = torch.tensor([1, 2])
+    told = [chain(b.round(decimals=0).grad_fn), chain(b.round().grad_fn), chain(b.round(decimals=-1).grad_fn)]
+    return told, [raised(whole.round, decimals=n) for n in (0, 1)], whole.round()

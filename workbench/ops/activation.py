@@ -29,14 +29,16 @@ define(
     tangent="pointwise",
     samples="r(3), r(3), 0.1",
 )
+abbreviation("negative(x)", "where(x < 0, x, 0.0)")
 elu = define(
     "EluBackward0",
     "elu(Tensor self, alpha; scale, input_scale)",
     lambda a, alpha, scale, input_scale: np.where(
-        a > 0, a * scale, alpha * scale * np.expm1(np.minimum(a, 0) * input_scale)
+        a <= 0, alpha * scale * np.expm1(np.minimum(a, 0) * input_scale), a * scale
     ),
     prepare=only_floats("elu_cpu"),
-    self="where(self <= 0, grad * (alpha * scale * input_scale) * exp(self * input_scale), grad * scale)",
+    # the exponential of what is positive would overflow, and spoil the second derivative
+    self="where(self <= 0, grad * (alpha * scale * input_scale) * exp(negative(self) * input_scale), grad * scale)",
     tangent="pointwise",
     samples="r(4), 1.5, 1, 1",
 )

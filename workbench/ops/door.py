@@ -208,7 +208,7 @@ def record(op: Any, given: dict[str, Any], operands: list[Any], needs: list[bool
     for name in node.argument_names:
         setattr(node, f"a_{name}", given[name])
     if op.fits:
-        node.fit = _fit(operands, needs, out._array)
+        node.fit = _fit(operands, [given[name] for name in op.kept], needs, out._array)
     if state.anomaly:
         remember(node)
     return node
@@ -221,8 +221,10 @@ def _version_of(saved: Any) -> int:
     return saved._version if isinstance(saved, Tensor) else 0
 
 
-def _fit(operands: list[Any], needs: list[bool], result: np.ndarray) -> tuple[Any, ...] | None:
+def _fit(operands: list[Any], kept: list[Any], needs: list[bool], result: np.ndarray) -> tuple[Any, ...] | None:
     """What each wanted gradient must be made into; None where all fit already."""
-    fit = tuple([(t._array.shape, t._array.dtype) if need else None for t, need in zip(operands, needs, strict=True)])
-    alike = all(t._array.dtype is result.dtype for t in operands if isinstance(t, Tensor))
-    return None if alike and all(f in (None, (result.shape, result.dtype)) for f in fit) else fit
+    arrays = [t._array for t in operands if isinstance(t, Tensor)]
+    shapes = {a.shape for a in arrays} | {t._array.shape for t in kept if isinstance(t, Tensor)}
+    if len(shapes) == 1 and all([a.dtype is result.dtype for a in arrays]):
+        return None
+    return tuple([(t._array.shape, t._array.dtype) if need else None for t, need in zip(operands, needs, strict=True)])

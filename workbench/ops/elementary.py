@@ -125,7 +125,7 @@ _round_to = define(
     "RoundBackward1",
     "round_to(Tensor self, decimals)",
     np.round,
-    prepare=only_floats("round_cpu"),
+    prepare=lambda args: only_floats("round_cpu" if args[1] else "round_vml_cpu")(args),
     self="zeros_like(grad)",
     tangent="pointwise",
     samples="r(3), 1",
@@ -139,9 +139,9 @@ def square(self: Tensor) -> Tensor:
 
 
 @method()
-def round(self: Tensor, *, decimals: int = 0) -> Tensor:
+def round(self: Tensor, *, decimals: int | None = None) -> Tensor:
     """The nearest number with so many decimals, halves going to the even neighbour."""
-    return _round_to(self, decimals) if decimals else _round(self)
+    return _round(self) if decimals is None else _round_to(self, decimals)
 
 
 for _function in (rsqrt, log1p, expm1, tan, asin, acos, atan, sinh, cosh, erf, floor, ceil, trunc):

@@ -184,7 +184,7 @@ def located(self: Tensor, index: Any) -> tuple[Tensor, tuple[Tensor | None, ...]
             out, dim = unsqueeze(out, dim), dim + 1
         elif _is_truth(part):  # a mask over a dimension made for it
             out = unsqueeze(out, dim)
-            where += [None] * (dim - covered) + [wrap(np.array([bool(part)]))]
+            where += [None] * (dim - covered) + [wrap(np.zeros(int(bool(part)), np.int64))]
             covered = dim = dim + 1
         elif isinstance(part, slice):
             out, dim = _sliced(out, dim, part, alone), dim + 1

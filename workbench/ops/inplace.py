@@ -25,7 +25,7 @@ from .index_refusals import check_put
 from .indexing import located, put
 from .layout import lying_as
 from .movement import expand, unsqueeze, view
-from .refusals import EXPANDED, check_broadcast, check_overlap, kind_of
+from .refusals import EXPANDED, FOLDED, check_broadcast, check_overlap, check_width, kind_of
 
 
 def write(t: Tensor, name: str, op: Callable[..., Tensor], *args: Any, **options: Any) -> Tensor:
@@ -48,7 +48,8 @@ def write(t: Tensor, name: str, op: Callable[..., Tensor], *args: Any, **options
     if tracked:
         check_write(t)
     if op not in (_fill_op, _zero) and not (op is _copy and args[0] is t):
-        check_overlap(t, () if op is _fill_with else given, name)  # which has read its value before it writes
+        value_read = op is _fill_with or op is gathering.masked_fill  # before anything is written
+        check_overlap(t, () if value_read else given[1:], name)
     node = None
     if not tracked:
         pushing = modes.dual is not None or (type(t) is Lifted and t._level.kind == "jvp")
@@ -89,13 +90,8 @@ def _before(t: Tensor) -> Tensor:
     return before
 
 
-def _too_wide(have: tuple[int, ...], got: tuple[int, ...]) -> RuntimeError:
-    return RuntimeError(f"output with shape {list(have)} doesn't match the broadcast shape {list(got)}")
-
-
 def _fill(t: Tensor, r: Tensor, name: str) -> None:
-    if r._array.shape != t._array.shape:
-        raise _too_wide(t._array.shape, r._array.shape)
+    check_width(t._array.shape, r._array.shape)
     if r.dtype.rank > t.dtype.rank:
         words = {"float64": "Double", "float32": "Float", "int64": "Long"}
         got, want = (words.get(x.dtype.name, x.dtype.word) for x in (r, t))
@@ -103,7 +99,7 @@ def _fill(t: Tensor, r: Tensor, name: str) -> None:
     if type(t) is Lifted:
         with below(t._level):
             t._value.copy_(value_of(r, t._level))
-    elif name in EXPANDED and 0 in t._array.strides:  # what is not written must not overwrite what is
+    elif name in (*EXPANDED, *FOLDED) and 0 in t._array.strides:  # what is not written must not overwrite what is
         changed = r._array != t._array
         t._array[changed] = r._array[changed]
     else:
@@ -227,7 +223,8 @@ def _copied(a: np.ndarray, src: np.ndarray) -> np.ndarray:
         return np.broadcast_to(src, a.shape).astype(a.dtype)
     except ValueError:
         check_broadcast([a.shape, src.shape])
-        raise _too_wide(a.shape, np.broadcast_shapes(a.shape, src.shape)) from None
+        check_width(a.shape, np.broadcast_shapes(a.shape, src.shape))
+        raise
 
 
 _copy = define(

@@ -40,27 +40,40 @@ in_formulas(
     lambda grad, dim, sizes: _cat_backward(grad, dim, sizes, _narrow_array),
     lambda grad, dim, sizes: _cat_backward(grad, dim, sizes, _narrow_tensor),
 )
+in_formulas(
+    "in_kinds",
+    lambda grads, kinds: [g.astype(kind.np) for g, kind in zip(grads, kinds, strict=True)] if kinds else grads,
+    lambda grads, kinds: [g.to(kind) for g, kind in zip(grads, kinds, strict=True)] if kinds else grads,
+)
 _cat = define(
     "CatBackward0",
-    "cat(Tensor[] tensors, dim; sizes)",
-    in_rows(lambda arrays, dim, sizes: np.concatenate(_filled(arrays), axis=dim)),
-    tensors="cat_backward(grad, dim, sizes)",
-    samples="[r(2), r(3)], 0, (2, 3); [r(2, 1), r(2, 2)], 1, (1, 2)",
+    "cat(Tensor[] tensors, dim; sizes, kinds=None)",
+    in_rows(lambda arrays, dim, sizes, kinds=None: np.concatenate(_meeting(_filled(arrays), kinds), axis=dim)),
+    tensors="in_kinds(cat_backward(grad, dim, sizes), kinds)",
+    samples="[r(2), r(3)], 0, (2, 3), None; [r(2, 1), r(2, 2)], 1, (1, 2), None",
 )
 _stack = define(
     "StackBackward0",
-    "stack(Tensor[] tensors, dim)",
-    in_rows(lambda arrays, dim: np.stack(arrays, axis=dim)),
+    "stack(Tensor[] tensors, dim; kinds=None)",
+    in_rows(lambda arrays, dim, kinds=None: np.stack(_meeting(arrays, kinds), axis=dim)),
     batch="new dims",
-    tensors="[select(grad, dim, i) for i in range(grad.shape[dim])]",
-    samples="[r(2), r(2)], 0; [r(2, 3), r(2, 3)], 1",
+    tensors="in_kinds([select(grad, dim, i) for i in range(grad.shape[dim])], kinds)",
+    samples="[r(2), r(2)], 0, None; [r(2, 3), r(2, 3)], 1, None",
 )
 
 
-def _meeting(tensors: Sequence[Tensor]) -> list[Tensor]:
-    """The tensors in the one dtype they meet in."""
-    common = dtypes.result_type([(t.dtype, 2) for t in tensors])
-    return [t.to(common) for t in tensors]
+def _meeting(arrays: Sequence[np.ndarray], kinds: tuple[dtypes.dtype, ...] | None) -> Sequence[np.ndarray]:
+    """The arrays in the one dtype they meet in."""
+    if kinds is None:
+        return arrays
+    common = dtypes.result_type([(kind, 2) for kind in kinds]).np
+    return [a.astype(common, copy=False) for a in arrays]
+
+
+def _kinds(tensors: Sequence[Tensor]) -> tuple[dtypes.dtype, ...] | None:
+    """The tensors' dtypes; None where they are all the same."""
+    first = tensors[0]._array.dtype
+    return None if all([t._array.dtype is first for t in tensors]) else tuple([t.dtype for t in tensors])
 
 
 @numpy_names
@@ -77,7 +90,7 @@ def cat(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
     refusals.check_cat(tensors, dim)
     overlooked = full[0]._array.ndim != 1  # what vectors without elements then are
     sizes = tuple(None if overlooked and t._array.shape == (0,) else t._array.shape[dim] for t in tensors)
-    return _cat(_meeting(tensors), dim, sizes)
+    return _cat(tensors, dim, sizes, _kinds(tensors))
 
 
 concat = concatenate = cat
@@ -153,7 +166,7 @@ def stack(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
                 f"stack expects each tensor to be equal size, but got {list(first.shape)} at entry 0 and "
                 f"{list(t._array.shape)} at entry {i}"
             )
-    return _stack(_meeting(tensors), dim_index(dim, first.ndim + 1))
+    return _stack(tensors, dim_index(dim, first.ndim + 1), _kinds(tensors))
 
 
 differentiate.stack = stack

@@ -43,11 +43,19 @@ def _double_share(reduction: int, shape: tuple[int, ...]) -> float:
 
 
 in_formulas("double_share", _double_share, _double_share)
+def _met(args: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Refuse two tensors of integers."""
+    input, target, _ = args
+    only_floats("mse_cpu")((target if target.dtype.is_floating_point else input,))
+    return args
+
+
 _mse_loss = define(
     "MseLossBackward0",
     "mse_loss(Tensor self, Tensor target, reduction)",
     lambda a, target, reduction: _reduced((a - target) ** 2, reduction),
-    prepare=only_floats("mse_cpu"),
+    kind="tensors",
+    prepare=_met,
     self="grad * double_share(reduction, self.shape) * (self - target)",
     target="grad * double_share(reduction, self.shape) * (target - self)",
     tangent="reduction",
@@ -169,8 +177,7 @@ def mse_loss(
         common = np.broadcast_shapes(a, b)
         input, target = (t if t.shape == common else t.expand(common) for t in (input, target))
     how = _reduction(size_average, reduce, reduction)
-    meeting = dtypes.promote(input.dtype, target.dtype)
-    return _mse_loss(input.to(meeting), target.to(meeting), how)
+    return _mse_loss(input, target, how)
 
 
 def nll_loss(

@@ -64,9 +64,14 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
         raise RuntimeError(f"both arguments to linear need to be at least 1D, but they are {a.ndim}D and {w.ndim}D")
     if bias is None:
         return matmul(input, weight.t())
-    if a.ndim == 1 and w.ndim == 2 or a.ndim > 2 and a.flags.c_contiguous:
-        rows = input.view(-1, a.shape[-1])
-        return addmm(bias, rows, weight.t()).view(*a.shape[:-1], w.shape[0])
     if a.ndim == 2:
         return addmm(bias, input, weight.t())
-    return matmul(input, weight.t()) + bias
+    b = bias._array
+    is_row = b.ndim == 1 or sum([n != 1 for n in b.shape]) == 1
+    if is_row and (a.ndim == 1 or a.flags.c_contiguous):
+        rows = input.view(-1, a.shape[-1])
+        return addmm(bias, rows, weight.t()).view(*a.shape[:-1], w.shape[0])
+    product = matmul(input, weight.t())
+    refusals.check_broadcast([product._array.shape, b.shape])
+    refusals.check_width(product._array.shape, np.broadcast_shapes(product._array.shape, b.shape))
+    return product + bias

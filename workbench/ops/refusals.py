@@ -42,13 +42,22 @@ def check_broadcast(shapes: list[Shape]) -> None:
 
 
 EXPANDED = {"index_put_": "indices] = tensor", "masked_fill_": "mask] = scalar"}  # may write elements that are one
+BY_INDEX = ("index_add_", "index_put_", "scatter_", "scatter_add_")  # read one element after others are written
+FOLDED = ("tril_", "triu_")  # PyTorch does not look whether they write an element twice
+
+
+def check_width(have: tuple[int, ...], got: tuple[int, ...]) -> None:
+    """RuntimeError where what is to be written into a shape has another."""
+    if have != got:
+        raise RuntimeError(f"output with shape {list(have)} doesn't match the broadcast shape {list(got)}")
 
 
 def check_overlap(t: Tensor, args: tuple[Any, ...], name: str) -> None:
     """RuntimeError where what is read lies partly in the memory that is written, or elements written are one."""
     a = t._array
     try:
-        check_distinct(a.shape, a.strides)
+        if name not in FOLDED:
+            check_distinct(a.shape, a.strides)
     except RuntimeError:
         if name not in EXPANDED:
             raise
@@ -59,11 +68,12 @@ def check_overlap(t: Tensor, args: tuple[Any, ...], name: str) -> None:
             stacklevel=4,
         )
     for arg in args:
-        if not isinstance(arg, Tensor) or arg is t or not np.may_share_memory(a, arg._array):
+        if not isinstance(arg, Tensor) or not np.may_share_memory(a, arg._array):
             continue
         b = arg._array
         ends = [(x.__array_interface__["data"][0], x.nbytes, x.strides) for x in (a, b)]
-        if ends[0] != ends[1] and all(x.size and (x.flags.c_contiguous or x.flags.f_contiguous) for x in (a, b)):
+        whole = all(x.size and (x.flags.c_contiguous or x.flags.f_contiguous) for x in (a, b))
+        if whole and (ends[0] != ends[1] or name in BY_INDEX):
             raise RuntimeError(
                 "unsupported operation: some elements of the input tensor and the written-to tensor refer to a single "
                 "memory location. Please clone() the tensor before performing the operation."

@@ -26,31 +26,32 @@ def _only_floats(name: str) -> Callable[[tuple[Any, ...]], tuple[Any, ...]]:
     return check
 
 
-def _shifted(a: np.ndarray, axes: tuple[int, ...]) -> tuple[np.ndarray, np.ndarray]:
-    """The elements less the largest, which keeps exponentials from overflowing; and the largest."""
+def _largest(a: np.ndarray, axes: tuple[int, ...]) -> tuple[np.ndarray, np.ndarray]:
+    """The elements, at least in single precision, and the largest: less it, no exponential overflows."""
     wide = a.astype(np.float32) if a.dtype == np.float16 else a
-    largest = np.maximum.reduce(wide, axis=axes, keepdims=True, initial=-np.inf)
-    finite = np.isfinite(largest)
-    if not finite.all():
-        largest = np.where(finite, largest, wide.dtype.type(0))
-    return wide - largest, largest
+    return wide, np.maximum.reduce(wide, axis=axes, keepdims=True, initial=-np.inf)
 
 
 def _softmax_of(a: np.ndarray, dim: int) -> np.ndarray:
     axes = (dim,) if a.ndim else ()
-    e = np.exp(_shifted(a, axes)[0])
+    wide, largest = _largest(a, axes)
+    e = np.exp(wide - largest)
     return (e / np.add.reduce(e, axis=axes, keepdims=True)).astype(a.dtype, copy=False)
 
 
 def _log_softmax_of(a: np.ndarray, dim: int) -> np.ndarray:
     axes = (dim,) if a.ndim else ()
-    less = _shifted(a, axes)[0]
+    wide, largest = _largest(a, axes)
+    less = wide - largest
     return (less - np.log(np.add.reduce(np.exp(less), axis=axes, keepdims=True))).astype(a.dtype, copy=False)
 
 
 def _logsumexp_of(a: np.ndarray, dim: tuple[int, ...], keepdim: bool) -> np.ndarray:
-    less, largest = _shifted(a, dim)
-    out = np.log(np.add.reduce(np.exp(less), axis=dim, keepdims=True)) + largest
+    wide, largest = _largest(a, dim)
+    finite = np.isfinite(largest)
+    if not finite.all():
+        largest = np.where(finite, largest, wide.dtype.type(0))
+    out = np.log(np.add.reduce(np.exp(wide - largest), axis=dim, keepdims=True)) + largest
     return (out if keepdim else np.squeeze(out, dim)).astype(a.dtype, copy=False)
 
 

@@ -1,0 +1,39 @@
+"""Pointwise operations at infinities, nan, zeros and numbers too large to exponentiate: values and two derivatives."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from oracle import compare, entries
+
+CALLS = """
+    x.relu() | x.sigmoid() | x.tanh() | x.exp() | x.log() | x.sqrt() | x.rsqrt() | x.reciprocal()
+    x.square() | x.sin() | x.cos() | x.tan() | x.asin() | x.acos() | x.atan() | x.sinh() | x.cosh() | x.erf()
+    x.log1p() | x.expm1() | x.floor() | x.round() | x.trunc() | x ** 2 | (x * x) ** 0.5 | x ** -1 | x ** 0 | 2.0 ** x
+    x.clamp(-1, 1) | x.clamp(min=0) | x.clamp(max=0) | F.elu(x) | F.elu(x, 1.5) | F.leaky_relu(x) | F.silu(x)
+    F.softplus(x) | F.softplus(x, 2.0, 3.0) | F.logsigmoid(x) | F.gelu(x) | F.gelu(x, approximate='tanh')
+    F.softmax(x, 0) | F.log_softmax(x, 0) | x.logsumexp(0) | torch.maximum(x, x.flip(0)) | torch.minimum(x, x * 2)
+    torch.maximum(x, torch.zeros_like(x)) | torch.where(x > 0, x, x * 2) | x / x | x / 0.0 | 1.0 / x | x * x | x ** x
+    F.softmax(x.reshape(3, 3), 1) | F.log_softmax(x.reshape(3, 3), 1) | x.reshape(3, 3).logsumexp(1)
+    x.clamp(torch.ones_like(x), torch.zeros_like(x)) | x.clamp(1.0, 0.0) | F.softmax(x[1:3], 0)
+    F.log_softmax(x[2:5], 0)
+    x[1:3].log_softmax(0) | x[2:3].softmax(0) | x[2:3].log_softmax(0) | x[2:3].logsumexp(0) | x[1:3].logsumexp(0)
+"""
+VALUES = [float("nan"), float("inf"), -float("inf"), 0.0, -0.0, 1000.0, -1000.0, 1.0, -0.5]
+
+
+@pytest.mark.parametrize("call", entries(CALLS))
+def test_values_and_derivatives_at_the_edges(call: str) -> None:
+    def program(torch: Any) -> Any:
+        x = torch.tensor(VALUES, dtype=torch.float64, requires_grad=True)
+        y = eval(call, {"x": x, "F": torch.nn.functional, "torch": torch})
+        told = [y.detach()]
+        if y.requires_grad:
+            (slope,) = torch.autograd.grad(y.sum(), x, create_graph=True)
+            told.append(slope.detach())
+            if slope.requires_grad:
+                told += torch.autograd.grad(slope.sum(), x, allow_unused=True)
+        return [t if t is None else t.tolist() for t in told]
+
+    compare(program)
