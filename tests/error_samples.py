@@ -168,6 +168,80 @@ def own_error():
 
 
 # The program, what the picture's title says, and what else it must tell.
+def hook_on_a_constant():
+    plain = torch.ones(2)
+    plain.register_hook(print)
+
+
+def retain_on_a_constant():
+    plain = torch.ones(2)
+    plain.retain_grad()
+
+
+def edge_of_a_constant():
+    plain = torch.ones(2)
+    torch.autograd.graph.get_gradient_edge(plain)
+
+
+def accumulate_hook_on_a_result():
+    made = leaf(1.0) * 2
+    made.register_post_accumulate_grad_hook(print)
+
+
+def flag_of_a_result():
+    made = leaf(1.0) * 2
+    made.requires_grad = False
+
+
+def flag_of_integers():
+    whole = torch.tensor([1, 2])
+    whole.requires_grad_()
+
+
+def grad_of_another_shape():
+    w = leaf(1.0, 2.0)
+    w.grad = torch.ones(3)
+
+
+class Tripled(torch.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x * 2
+
+    @staticmethod
+    def backward(ctx, grad):
+        return grad * 3
+
+
+def wrong_gradient():
+    one, other = (torch.tensor([1.0, 2.0], dtype=torch.float64, requires_grad=True) for _ in range(2))
+    torch.autograd.gradcheck(lambda a, b: a * 2.0 + Tripled.apply(b), (one, other))
+
+
+def check_of_constants():
+    plain = torch.ones(2, dtype=torch.float64)
+    torch.autograd.gradcheck(torch.sin, (plain,))
+
+
+def check_of_what_hides_its_input():
+    x = torch.ones(2, dtype=torch.float64, requires_grad=True)
+    torch.autograd.gradcheck(lambda t: t.detach() * 2, (x,))
+
+
+FORWARD = (
+    write_leaf,
+    write_view_of_leaf,
+    view_without_grad,
+    several_views,
+    custom_view,
+    hook_on_a_constant,
+    retain_on_a_constant,
+    edge_of_a_constant,
+    accumulate_hook_on_a_result,
+    flag_of_a_result,
+    flag_of_integers,
+    grad_of_another_shape,
+)
 CASES = [
     (modified, "RuntimeError at ExpBackward0", ["ExpBackward0 saved y at version 0", "y.mul_(2)", "y.clone()"]),
     (modified_through_a_view, "RuntimeError at ExpBackward0", ["ExpBackward0 saved y at version 0", "y[0].mul_(2)"]),
@@ -192,5 +266,15 @@ CASES = [
     (several_views, "RuntimeError", ["first is one of several views", "first.mul_(2)"]),
     (custom_view, "RuntimeError", ["seen is a view that a custom Function returned", "Clone"]),
     (anomaly, "RuntimeError at SqrtBackward0", ["made nan of it"]),
+    (hook_on_a_constant, "RuntimeError", ["plain does not require grad", "plain.register_hook(print)"]),
+    (retain_on_a_constant, "RuntimeError", ["plain does not require grad", "plain.retain_grad()"]),
+    (edge_of_a_constant, "RuntimeError", ["plain does not require grad", "get_gradient_edge(plain)"]),
+    (accumulate_hook_on_a_result, "RuntimeError", ["made was computed", "register_hook"]),
+    (flag_of_a_result, "RuntimeError", ["made was computed", "detach()", "made.requires_grad = False"]),
+    (flag_of_integers, "RuntimeError", ["whole has whole numbers", "torch.float32"]),
+    (grad_of_another_shape, "RuntimeError", ["does not fit w", "w.grad = torch.ones(3)"]),
+    (wrong_gradient, "GradcheckError", ["Moving other a little", "workbench.check(f, inputs)", "Jacobian mismatch"]),
+    (check_of_constants, "ValueError", ["which numbers to move", "requires_grad=True"]),
+    (check_of_what_hides_its_input, "GradcheckError", ["expected to be zero", "compute with tensors throughout"]),
     (own_error, "LookupError at RaisingBackward", ["the backward of RaisingBackward", "raise LookupError"]),
 ]

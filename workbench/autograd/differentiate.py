@@ -54,14 +54,14 @@ def seeds_of(outputs: Sequence[Any], grads: Sequence[Any], batched: bool = False
         if isinstance(grad, Tensor):
             got = grad._array.shape
             if batched and not got:
-                raise IndexError(errors.BATCHED_SEED_0D)
+                raise events.failed(IndexError(errors.BATCHED_SEED_0D), out)
             if shape is not None and got[batched:] != shape:
                 sentence, got = (errors.BATCHED_SEED_SHAPE, got[2:]) if batched else (errors.SEED_SHAPE, got)
                 error = RuntimeError(sentence.format(i=i, got=list(got), want=list(shape)))  # [2:]: as PyTorch says it
                 raise events.failed(error, out)
             seeds.append(grad if dtype is None or grad._array.dtype == dtype else grad.to(dtypes.named(dtype.name)))
         elif grad is not None:
-            raise TypeError(errors.SEED_KIND.format(type(grad).__name__))
+            raise events.failed(TypeError(errors.SEED_KIND.format(type(grad).__name__)), out)
         elif isinstance(out, Tensor) and not out.requires_grad:
             seeds.append(None)
         else:
@@ -70,7 +70,7 @@ def seeds_of(outputs: Sequence[Any], grads: Sequence[Any], batched: bool = False
             if np.prod(shape) != 1:
                 raise events.failed(RuntimeError(errors.ONLY_SCALAR_SEED), out)
             if batched:
-                raise ValueError(errors.BATCHED_SEED_NONE)
+                raise events.failed(ValueError(errors.BATCHED_SEED_NONE), out)
             seeds.append(wrap(np.ones(shape, dtype)))
     return seeds
 
@@ -103,7 +103,7 @@ def make_task(
     RuntimeError for an output without history, and for an input that is none.
     """
     if len(seeds) < len(outputs):
-        raise RuntimeError(errors.SEED_COUNT.format(len(outputs), len(seeds)))
+        raise events.failed(RuntimeError(errors.SEED_COUNT.format(len(outputs), len(seeds))), *outputs)
     roots = []
     for i, out in enumerate(outputs):
         root = (edge_of(out), out._nr) if isinstance(out, Tensor) else (out.node, out.output_nr)

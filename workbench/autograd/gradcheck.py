@@ -6,12 +6,14 @@ every input and one random weighting v of every output, which costs one backward
 
 from __future__ import annotations
 
+import re
 import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
+from ..events import failed
 from .differentiate import grad, gradients
 from .gradcheck_batches import check_batched_backward, check_batched_forward
 from .gradcheck_forward import check_undefined_tangents, compare_forward, compare_forward_direction
@@ -95,11 +97,21 @@ def gradcheck(
             _check_multiplied(outputs, wanted)
             if check_undefined_grad:
                 _check_undefined(_differentiable(func(*given)), wanted)
-    except GradcheckError:
-        if raise_exception:
-            raise
-        return False
+    except GradcheckError as error:
+        if not raise_exception:
+            return False
+        failed(error, *_about(str(error), given))
+        raise
     return True
+
+
+def _about(words: str, given: Sequence[Any]) -> tuple[Any, ...]:
+    """The inputs that are tensors, the one that the words name first."""
+    named = re.search(r"with respect to input (\d+)", words)
+    tensors = [t for t in given if isinstance(t, Tensor)]
+    wanted = [t for t in tensors if t.requires_grad]
+    first = wanted[int(named[1])] if named and int(named[1]) < len(wanted) else None
+    return (first, *[t for t in tensors if t is not first]) if first is not None else tuple(tensors)
 
 
 def gradgradcheck(
@@ -190,9 +202,9 @@ def check_inputs(inputs: tuple[Any, ...]) -> None:
         if t._array.dtype != np.float64:
             warnings.warn(NOT_DOUBLE.format(i), UserWarning, stacklevel=3)
         if any(stride == 0 and size > 1 for stride, size in zip(t._array.strides, t._array.shape, strict=True)):
-            raise RuntimeError(STRIDE_ZERO.format(i))
+            raise failed(RuntimeError(STRIDE_ZERO.format(i)), t)
     if not wanted:
-        raise ValueError(NO_INPUT)
+        raise failed(ValueError(NO_INPUT), *inputs)
 
 
 def _check_multiplied(outputs: Sequence[Tensor], inputs: Sequence[Tensor]) -> None:

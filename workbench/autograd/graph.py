@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from .. import errors
-from ..events import emit, listeners
+from ..events import emit, failed, listeners
 from . import state
 from .hooks import RemovableHandle
 from .node import Node, edge_of, extra_of
@@ -39,7 +39,7 @@ GradientEdge.__doc__ = "A place in the graph where a gradient arrives: a node an
 def get_gradient_edge(tensor: Tensor) -> GradientEdge:
     """The edge to which this tensor's gradient goes, as the tensor is now; holding it keeps the graph alive."""
     if not tensor.requires_grad:
-        raise RuntimeError(errors.NO_GRADIENT_EDGE)
+        raise failed(RuntimeError(errors.NO_GRADIENT_EDGE), tensor)
     node, nr = _node_of(tensor), tensor._nr
     if node is None:
         raise AssertionError(errors.NO_EDGE_NODE)

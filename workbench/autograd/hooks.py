@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .. import errors
-from ..events import ask, listeners
+from ..events import ask, failed, listeners
 from .node import Extra, Node, extra_of, target_of
 from .state import local
 from .tensor import Tensor, made_by, meta_of, wrap
@@ -47,7 +47,7 @@ def _register(hooks: dict[int, Any], hook: Any) -> RemovableHandle:
 def register_hook(self: Tensor, hook: Callable[[Tensor], Tensor | None]) -> RemovableHandle:
     """Call `hook` with the gradient of this tensor, once all its uses have delivered; what it returns replaces it."""
     if not self.requires_grad:
-        raise RuntimeError(errors.HOOK_WITHOUT_GRAD)
+        raise failed(RuntimeError(errors.HOOK_WITHOUT_GRAD), self)
     extra = extra_of(target_of(self))
     if extra.tensor_hooks is None:
         extra.tensor_hooks = {}
@@ -57,9 +57,9 @@ def register_hook(self: Tensor, hook: Callable[[Tensor], Tensor | None]) -> Remo
 def retain_grad(self: Tensor) -> None:
     """Keep this non-leaf tensor's gradient in its `.grad` too, as it is after all tensor hooks."""
     if not self.requires_grad:
-        raise RuntimeError(errors.RETAIN_WITHOUT_GRAD)
+        raise failed(RuntimeError(errors.RETAIN_WITHOUT_GRAD), self)
     if not all([level.own for level in local.modes.levels]):
-        raise RuntimeError(errors.RETAIN_IN_TRANSFORM)
+        raise failed(RuntimeError(errors.RETAIN_IN_TRANSFORM), self)
     if made_by(self) is None or self.retains_grad:
         return
     extra = extra_of(target_of(self))
@@ -72,9 +72,9 @@ def retain_grad(self: Tensor) -> None:
 def register_post_accumulate_grad_hook(self: Tensor, hook: Callable[[Tensor], None]) -> RemovableHandle:
     """Call `hook` with this leaf after its gradient was accumulated; it must return None."""
     if not self.requires_grad:
-        raise RuntimeError(errors.HOOK_WITHOUT_GRAD)
+        raise failed(RuntimeError(errors.HOOK_WITHOUT_GRAD), self)
     if not self.is_leaf:
-        raise RuntimeError(errors.POST_ACCUMULATE_LEAF_ONLY)
+        raise failed(RuntimeError(errors.POST_ACCUMULATE_LEAF_ONLY), self)
     meta = meta_of(self)
     if meta.post_accumulate is None:
         meta.post_accumulate = {}

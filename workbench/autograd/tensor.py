@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import errors
-from ..events import emit, listeners
+from ..events import emit, failed, listeners
 from . import dtypes, state
 from .facts import Facts
 from .storage import Meta, Storage, Uncounted
@@ -40,25 +40,25 @@ class Tensor(Facts):
     @requires_grad.setter
     def requires_grad(self, on: bool) -> None:
         if not isinstance(on, bool):
-            raise RuntimeError(errors.FLAG_KIND)
+            raise failed(RuntimeError(errors.FLAG_KIND), self)
         if on and made_by(self) is not None:
-            raise RuntimeError(errors.CHANGE_NON_LEAF_FLAG)
+            raise failed(RuntimeError(errors.CHANGE_NON_LEAF_FLAG), self)
         self._set_requires_grad(on, errors.ONLY_FLOATS_ATTRIBUTE)
 
     def requires_grad_(self, requires_grad: bool = True) -> Tensor:
         """Set `requires_grad` in place and return the tensor."""
         if not all([level.own for level in state.local.modes.levels]):
-            raise RuntimeError(errors.FLAG_IN_TRANSFORM)
+            raise failed(RuntimeError(errors.FLAG_IN_TRANSFORM), self)
         if not isinstance(requires_grad, bool):
-            raise TypeError(errors.FLAG_KIND_METHOD.format(type(requires_grad).__name__))
+            raise failed(TypeError(errors.FLAG_KIND_METHOD.format(type(requires_grad).__name__)), self)
         self._set_requires_grad(requires_grad, errors.ONLY_FLOATS_METHOD)
         return self
 
     def _set_requires_grad(self, on: bool, refusal: str) -> None:
         if on and self._array.dtype.kind != "f":
-            raise RuntimeError(refusal)
+            raise failed(RuntimeError(refusal), self)
         if not on and made_by(self) is not None:
-            raise RuntimeError(errors.CLEAR_NON_LEAF_FLAG)
+            raise failed(RuntimeError(errors.CLEAR_NON_LEAF_FLAG), self)
         self._rg = on
 
     @property
@@ -88,13 +88,13 @@ class Tensor(Facts):
     @data.setter
     def data(self, new: Tensor) -> None:
         if not isinstance(new, Tensor):
-            raise TypeError(errors.DATA_KIND.format(type(new).__name__))
+            raise failed(TypeError(errors.DATA_KIND.format(type(new).__name__)), self)
         if state.local.modes.levels:
             from .levels import check_data  # most programs run no transform
 
             check_data(self, new)
         if self._rg and new._array.dtype.kind != "f":
-            raise RuntimeError(errors.DATA_INTEGERS)
+            raise failed(RuntimeError(errors.DATA_INTEGERS), self)
         self._array = new._array
         if type(self) is Tensor and type(new) is InferenceTensor:
             storage_of(self)  # which goes on counting
@@ -123,14 +123,14 @@ class Tensor(Facts):
     def grad(self, new: Tensor | None) -> None:
         if new is not None:
             if not isinstance(new, Tensor):
-                raise TypeError(errors.GRAD_KIND.format(type(new).__name__))
+                raise failed(TypeError(errors.GRAD_KIND.format(type(new).__name__)), self)
             if new is self:
-                raise RuntimeError(errors.GRAD_ITSELF)
+                raise failed(RuntimeError(errors.GRAD_ITSELF), self)
             kind = self._gradient_dtype()
             if kind not in (None, new.dtype):
-                raise RuntimeError(errors.GRAD_DTYPE.format(new.dtype.c_name, kind.word))
+                raise failed(RuntimeError(errors.GRAD_DTYPE.format(new.dtype.c_name, kind.word)), self)
             if new._array.shape != self._array.shape:
-                raise RuntimeError(errors.GRAD_SHAPE.format(list(new.shape), list(self.shape)))
+                raise failed(RuntimeError(errors.GRAD_SHAPE.format(list(new.shape), list(self.shape))), self)
         if listeners and new is not (None if self._meta is None else self._meta.grad):
             meta_of(self).grad = new
             emit(("regraded", self))
@@ -149,7 +149,7 @@ class Tensor(Facts):
     def grad_dtype(self) -> dtypes.dtype | None:
         """The dtype of this leaf's gradients, to which they are cast when they arrive; None for any."""
         if not self.is_leaf:
-            raise RuntimeError(errors.GRAD_DTYPE_LEAF.format("accessed"))
+            raise failed(RuntimeError(errors.GRAD_DTYPE_LEAF.format("accessed")), self)
         return self._gradient_dtype()
 
     @grad_dtype.setter
@@ -157,12 +157,12 @@ class Tensor(Facts):
         from .node import extra_of, target_of
 
         if kind is not None and not isinstance(kind, dtypes.dtype):
-            raise RuntimeError(errors.GRAD_DTYPE_KIND.format(type(kind).__name__))
+            raise failed(RuntimeError(errors.GRAD_DTYPE_KIND.format(type(kind).__name__)), self)
         grad = self.grad  # warns where it is no leaf's, as PyTorch does
         if not self.is_leaf:
-            raise RuntimeError(errors.GRAD_DTYPE_LEAF.format("set"))
+            raise failed(RuntimeError(errors.GRAD_DTYPE_LEAF.format("set")), self)
         if grad is not None and kind not in (None, grad.dtype):
-            raise RuntimeError(errors.GRAD_DTYPE_TAKEN.format(kind.word, grad.dtype.c_name))
+            raise failed(RuntimeError(errors.GRAD_DTYPE_TAKEN.format(kind.word, grad.dtype.c_name)), self)
         meta_of(self).grad_dtype = extra_of(target_of(self)).cast = kind
 
     def is_inference(self) -> bool:
@@ -197,7 +197,7 @@ class Tensor(Facts):
         from .differentiate import backward
 
         if state.local.modes.levels:
-            raise RuntimeError(errors.BACKWARD_IN_TRANSFORM)
+            raise failed(RuntimeError(errors.BACKWARD_IN_TRANSFORM), self)
         backward(self, gradient, retain_graph, create_graph, inputs=inputs)
 
 
@@ -221,7 +221,7 @@ class InferenceTensor(Tensor):
 
     def _set_requires_grad(self, on: bool, refusal: str) -> None:
         if on and not state.local.modes.inference:
-            raise RuntimeError(errors.INFERENCE_REQUIRES_GRAD)
+            raise failed(RuntimeError(errors.INFERENCE_REQUIRES_GRAD), self)
         super()._set_requires_grad(on, refusal)
 
     def is_inference(self) -> bool:

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from .. import errors
+from ..autograd.gradcheck import NO_INPUT, STRIDE_ZERO
+from ..autograd.jacobians import CHANGES
 from ..trace.facts import Phase
 
 
@@ -141,6 +143,72 @@ ADVICE = (
         "Clone what the Function returns before writing into it.",
         "tensor",
         "forward",
+    ),
+    *(
+        Advice(
+            sentence,
+            "{tensor} does not require grad: no gradient will ever come to it, for a hook to see or to be kept.",
+            "Make it, or what it is computed from, with requires_grad=True, and compute outside of no_grad().",
+            "tensor",
+            "forward",
+        )
+        for sentence in (errors.HOOK_WITHOUT_GRAD, errors.RETAIN_WITHOUT_GRAD, errors.NO_GRADIENT_EDGE)
+    ),
+    Advice(
+        errors.POST_ACCUMULATE_LEAF_ONLY,
+        "{tensor} was computed: its gradient passes through and is not accumulated.",
+        "Use register_hook for a gradient on its way, or register on the leaf where it is accumulated.",
+        "tensor",
+        "forward",
+    ),
+    Advice(
+        errors.CHANGE_NON_LEAF_FLAG,
+        "{tensor} was computed: whether it requires grad follows from what it was computed from.",
+        "Cut it off with t.detach(), or set the flag of the leaves before computing.",
+        "tensor",
+        "forward",
+    ),
+    *(
+        Advice(
+            sentence,
+            "{tensor} has whole numbers or truth values: there is no slope between them, so no gradient.",
+            "Convert it first, as in t.to(torch.float32), and ask for gradients of that.",
+            "tensor",
+            "forward",
+        )
+        for sentence in (errors.ONLY_FLOATS_ATTRIBUTE, errors.ONLY_FLOATS_METHOD)
+    ),
+    *(
+        Advice(
+            sentence,
+            "What was to be {tensor}.grad does not fit {tensor}.",
+            "Assign a tensor of the same shape and dtype, or None to clear it.",
+            "tensor",
+            "forward",
+        )
+        for sentence in (errors.GRAD_SHAPE, errors.GRAD_DTYPE, errors.GRAD_KIND, errors.GRAD_ITSELF)
+    ),
+    Advice(
+        errors.BACKWARD_IN_TRANSFORM,
+        "backward() adds to `.grad` of leaves, and a transform such as grad or vmap has none to add to.",
+        "Return the value, and let the transform differentiate: torch.func.grad(f)(x), or vjp.",
+        "tensor",
+    ),
+    Advice(
+        "mismatch for output {} with respect to input {},",
+        "Moving {tensor} a little changes the output by other amounts than backward says, or a tangent.",
+        "See both side by side with workbench.check(f, inputs), and look at the rows that differ.",
+        "tensor",
+    ),
+    *(
+        Advice(
+            sentence,
+            "A function given to gradcheck has to say by requires_grad which numbers to move, and its gradients must "
+            "follow from these.",
+            "Make the inputs with requires_grad=True and dtype=torch.float64, and compute with tensors throughout.",
+            "tensor",
+        )
+        for sentence in (NO_INPUT, CHANGES, STRIDE_ZERO)
     ),
     Advice(
         errors.ANOMALY_NAN,
