@@ -128,7 +128,8 @@ def backward(
 
     `grad_tensors` has the shapes of `tensors`, and may be left out for single elements. The graph is freed unless
     `retain_graph` (by default: unless `create_graph`). With `inputs` (tensors, edges, or a dict of them), only those
-    receive a gradient, whether leaves or not.
+    receive a gradient, whether leaves or not. On purpose this is not as in PyTorch 2.13: no `.grad` shares its memory
+    with another tensor (there the gradient of a view does, and the next backward writes into both).
     """
     global _warned_create_graph
     if grad_variables is not None:

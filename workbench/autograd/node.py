@@ -18,8 +18,9 @@ import numpy as np
 from .. import errors
 from ..events import ask, listeners
 from . import dtypes, state
+from .ownership import HANDED_ON, count, is_dense, lies_like, owns_memory, room_like
 from .state import local
-from .tensor import Tensor, bump, meta_of, wrap
+from .tensor import Tensor, bump, meta_of, storage_of, wrap
 
 sequence = itertools.count()
 accumulating = threading.Lock()  # two threads may bring gradients to one leaf
@@ -181,39 +182,63 @@ class AccumulateGrad(Node):
     def _input_metadata(self) -> tuple[Metadata]:
         return (Metadata.of(self.variable._array.shape, self.variable._array.dtype),)
 
-    def vjp(self, grad: Any) -> None:
-        """Add an array to the leaf's gradient, in place if there is one already; it owns its memory."""
+    def vjp(self, grad: Any, needed: Any = None) -> None:
+        """Add an array to the leaf's gradient, in place if there is one already."""
         leaf, meta = self.variable, meta_of(self.variable)
         if grad is not None and leaf._rg:
             with accumulating:
                 have = meta.grad
-                if have is None:
-                    kind = leaf._array.dtype if meta.grad_dtype == "own" else None
-                    meta.grad = wrap(np.array(grad, dtype=kind, order="C"))
-                else:
+                if have is not None:
                     have._array += grad
                     bump(have)
+                else:
+                    if type(grad) is not np.ndarray or (meta.grad_dtype == "own" and grad.dtype != leaf._array.dtype):
+                        grad = np.array(grad, leaf._array.dtype)
+                    if count(grad) <= HANDED_ON and lies_like(grad, leaf._array):
+                        meta.grad = self._kept(grad)
+                    else:
+                        meta.grad = _copied(grad, leaf)
         if meta.post_accumulate:
             self._tell(meta)
 
-    def vjp_tensors(self, grad: Any) -> None:
+    vjp_towards = vjp
+
+    def vjp_tensors(self, grad: Any, needed: Any = None) -> None:
         """Add a tensor to the leaf's gradient, out of place: the old one may be part of a graph."""
-        meta = meta_of(self.variable)
-        if grad is not None and self.variable._rg:
+        leaf, meta = self.variable, meta_of(self.variable)
+        if grad is not None and leaf._rg:
             with accumulating:
                 if meta.grad is None:
                     grad = grad if local.modes.grad else grad.detach()  # which has no tangent
-                    meta.grad = wrap(np.empty(grad._array.shape, grad._array.dtype)).copy_(grad)
+                    meta.grad = wrap(room_like(leaf._array, grad._array.dtype)).copy_(grad)
                 else:
                     meta.grad = meta.grad + grad
         if meta.post_accumulate:
             self._tell(meta)
+
+    vjp_tensors_towards = vjp_tensors
+
+    def _kept(self, grad: np.ndarray) -> Tensor:
+        """The gradient as it came, written as often as others were added to it on the way."""
+        kept, task = wrap(grad if owns_memory(grad) else grad.copy("K")), local.modes.task
+        if task is not None and self in task.sums:
+            storage_of(kept).version = task.sums[self]
+        return kept
 
     def _tell(self, meta: Any) -> None:
         for hook in list(meta.post_accumulate.values()):
             leaf, task = self.variable, local.modes.task
             if (ask("accumulated", task, self, 0, hook, leaf) if listeners else hook(leaf)) is not None:
                 raise RuntimeError(errors.POST_ACCUMULATE_NONE)
+
+
+def _copied(grad: np.ndarray, leaf: Tensor) -> Tensor:
+    """A gradient in memory of its own, laid out as the leaf; PyTorch counts a write, unless the leaf has gaps."""
+    copied = wrap(room_like(leaf._array, grad.dtype))
+    copied._array[...] = grad
+    if is_dense(leaf._array):
+        bump(copied)
+    return copied
 
 
 # `seq` is a slot of Node; for AccumulateGrad it is the class's constant, which outranks every sequence number, so that

@@ -11,12 +11,15 @@ import threading
 from collections.abc import Container
 from typing import Any
 
+import numpy as np
+
 from .. import errors
 from ..events import emit, failed, listeners
 from . import state
 from .anomaly_mode import refuse_nan, tell
 from .hooks import run_post_hooks, run_pre_hooks, run_tensor_hooks
 from .node import Extra, Node
+from .ownership import HELD_ONCE, count, is_dense, owns_memory
 from .reach import count_uses, nodes_towards
 from .ready import pop, push
 from .state import Modes, local, off, set_grad
@@ -56,6 +59,7 @@ class GraphTask:
         "_over",
         "callbacks",
         "kept",
+        "sums",
         "outer",
         "node",
         "_tag",
@@ -84,6 +88,7 @@ class GraphTask:
         self.node: Node | None = None  # the one that is running
         self.callbacks: list[Any] = []
         self.kept: dict[Any, Any] = {}  # what others keep for as long as this backward: a list or dict for each
+        self.sums: dict[Node, int] = {}  # how often a gradient was added in place to the first that came to a leaf
         self._waiting = count_uses(roots)  # how many deliveries each reachable node waits for
         if targets is not None:
             self._needed = nodes_towards({node for node, _ in targets}, roots, self._waiting)
@@ -104,7 +109,10 @@ class GraphTask:
                 push(self._ready, node)
 
     def _add(self, node: Node, nr: int, grad: Any) -> None:
-        """Add a gradient to those waiting at a node; sums are new arrays, never written in place."""
+        """Add a gradient to those waiting at a node.
+
+        A sum is a new array; at a leaf it is written over the first gradient, as in PyTorch, if nobody else has that.
+        """
         buffers = self._buffers
         if node.multi:
             buffer = buffers.get(node)
@@ -114,7 +122,13 @@ class GraphTask:
                 buffer[nr] = grad if buffer[nr] is None else buffer[nr] + grad
         elif grad is not None:
             have = buffers.get(node)
-            buffers[node] = grad if have is None else have + grad
+            if have is None:
+                buffers[node] = grad
+            elif node.arity or self.tensors or not (count(have) <= HELD_ONCE and is_dense(have) and owns_memory(have)):
+                buffers[node] = have + grad
+            else:
+                buffers[node] = np.add(have, grad, None if listeners else have)  # a listener may know what it was
+                self.sums[node] = self.sums.get(node, 0) + 1
 
     def step(self) -> bool:
         """Run exactly one node; False when there was none left. Grad mode is left as it was found."""
@@ -166,7 +180,7 @@ class GraphTask:
         try:
             while limit:
                 if following is not None:
-                    node, grad, following = following, carried, None
+                    node, grad, following, carried = following, carried, None, None
                 elif ready:
                     node = pop(ready)
                     grad = buffers.pop(node, None)
@@ -205,12 +219,12 @@ class GraphTask:
                 if not keep and node.release() and listeners:
                     emit(("freed", node))
                 if arity == 1:
-                    parent, nr, grad = node.p0, node.n0, out
+                    parent, nr, grad, out = node.p0, node.n0, out, None  # a leaf keeps what nobody else holds
                 elif arity == 2:
                     parent, nr = node.p0, node.n0
-                    grad, second = out
+                    (grad, second), out = out, None
                 else:
-                    edges = zip(node.edges(), out, strict=True)
+                    edges, out = zip(node.edges(), out, strict=True), None
                     (parent, nr), grad = next(edges, NOWHERE)
                 while True:  # deliver to each input
                     if parent is not None and (needed is None or parent in needed):
@@ -225,7 +239,7 @@ class GraphTask:
                             if following is not None:  # no longer alone
                                 buffers[following] = carried
                                 push(ready, following)
-                                following = None
+                                following = carried = None
                             buffers.setdefault(parent, grad)
                             push(ready, parent)
                     if arity == 1:
@@ -237,6 +251,7 @@ class GraphTask:
                     else:
                         (parent, nr), grad = next(edges, NOWHERE)
                         if nr < 0:
+                            edges = None
                             break
             if following is not None:  # the limit is reached: it is the next one's turn at the next step
                 buffers[following] = carried
