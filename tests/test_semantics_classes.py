@@ -128,3 +128,32 @@ def test_15_11_built_in_names(text: str) -> None:
         return chain(eval(text, {"torch": torch, "x": x, "y": y}).grad_fn)
 
     compare(program)
+
+
+@pytest.mark.parametrize("materialize", [True, False])
+@pytest.mark.parametrize("several", [True, False])
+def test_gradients_come_as_one_list_where_they_are_boxed(several: bool, materialize: bool) -> None:
+    def program(torch: Any) -> Any:
+        arrived = []
+
+        class Boxed(torch.autograd.Function):
+            boxed_grads_call = True
+
+            @staticmethod
+            def forward(ctx, x):
+                ctx.set_materialize_grads(materialize)
+                return (x * 2, x * 3) if several else x * 2
+
+            @staticmethod
+            def backward(ctx, grads):
+                arrived.append([type(grads).__name__, *[g if g is None else g.tolist() for g in grads]])
+                return grads[0] * 5
+
+        told = []
+        for create_graph in (False, True):
+            x = torch.ones(2, requires_grad=True)
+            out = Boxed.apply(x)
+            told += torch.autograd.grad((out[0] if several else out).sum(), x, create_graph=create_graph)
+        return arrived, [g.tolist() for g in told]
+
+    compare(program)

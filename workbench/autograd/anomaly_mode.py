@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import warnings
 from typing import Any
 
 import numpy as np
@@ -11,6 +10,7 @@ import numpy as np
 from .. import errors
 from . import state
 from .node import Node
+from .quiet import warn
 
 TRACE, PARENT = "traceback_", "parent_"  # under which names a node's metadata has them
 
@@ -34,7 +34,7 @@ class detect_anomaly:
 
     def __init__(self, check_nan: bool = True) -> None:
         self.check_nan = check_nan
-        warnings.warn(errors.ANOMALY_ON, stacklevel=2)
+        warn(errors.ANOMALY_ON)
 
     def __enter__(self) -> None:
         self._before = (state.anomaly, state.check_nan)
@@ -88,7 +88,7 @@ def tell(node: Node) -> None:
 def _warn(text: str) -> None:
     """Warn; where warnings are errors, print this one, because the error on its way is another."""
     try:
-        warnings.warn(text, UserWarning, stacklevel=5)
+        warn(text)
     except UserWarning as warning:
         import traceback
 

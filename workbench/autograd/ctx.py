@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -10,6 +9,7 @@ import numpy as np
 
 from .. import errors
 from .node import Metadata, Node, edge_of, read_only
+from .quiet import warn
 from .returned import gradients_of
 from .saved import FREED, Packed, SavedOutput, SavedTensor, packed, saved_output, stale
 from .state import local
@@ -39,7 +39,7 @@ class FunctionCtx:
 
     def mark_shared_storage(self, *pairs: Any) -> None:
         """Does nothing: shared storage is seen without it."""
-        warnings.warn(errors.MARK_SHARED_STORAGE, FutureWarning, stacklevel=2)
+        warn(errors.MARK_SHARED_STORAGE, FutureWarning)
 
     def set_materialize_grads(self, value: bool) -> None:
         """Whether missing gradients reach backward as zeros (the default) or as None."""
@@ -142,7 +142,7 @@ class BackwardCFunction(Node, FunctionCtx):
     @property
     def saved_variables(self) -> tuple[Tensor | None, ...]:
         """The old name of saved_tensors."""
-        warnings.warn("'saved_variables' is deprecated; use 'saved_tensors'", DeprecationWarning, stacklevel=2)
+        warn("'saved_variables' is deprecated; use 'saved_tensors'", DeprecationWarning)
         return self.saved_tensors
 
     def _unpack(self, saved: Any, version: int) -> Tensor | None:

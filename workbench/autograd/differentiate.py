@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -12,6 +11,7 @@ from .. import errors, events
 from . import dtypes
 from .graph import GradientEdge
 from .node import Node, edge_of, target_of
+from .quiet import warn
 from .task import GraphTask, carries_tensors
 from .tensor import Tensor, wrap
 
@@ -133,7 +133,7 @@ def backward(
     """
     global _warned_create_graph
     if grad_variables is not None:
-        warnings.warn("`grad_variables` is deprecated. Use `grad_tensors` instead.", FutureWarning, stacklevel=2)
+        warn("`grad_variables` is deprecated. Use `grad_tensors` instead.", FutureWarning)
         if grad_tensors is not None:
             raise RuntimeError(errors.SEED_TWICE)
         grad_tensors = grad_variables
@@ -142,7 +142,7 @@ def backward(
     seeds = seeds_of(outputs, (None,) * len(outputs) if grad_tensors is None else _tuple(grad_tensors))
     if create_graph and not _warned_create_graph:
         _warned_create_graph = True
-        warnings.warn(errors.BACKWARD_CREATE_GRAPH, UserWarning, stacklevel=3)
+        warn(errors.BACKWARD_CREATE_GRAPH)
     keep = create_graph if retain_graph is None else retain_graph
     make_task(outputs, seeds, keep, create_graph, wanted, accumulate=wanted is not None).run()
 
@@ -165,7 +165,7 @@ def grad(
     every result, has a further dimension in front: one backward runs for all of them, under vmap.
     """
     if not only_inputs:
-        warnings.warn(errors.ONLY_INPUTS, FutureWarning, stacklevel=2)
+        warn(errors.ONLY_INPUTS, FutureWarning)
     if materialize_grads and allow_unused is False:
         raise ValueError(errors.MATERIALIZE_NEEDS_UNUSED)
     allow_unused = materialize_grads if allow_unused is None else allow_unused

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
 
 from .. import errors
 from . import dtypes, state
+from .quiet import warn
 from .storage import Size
 
 
@@ -75,7 +75,7 @@ class Facts:
 
     def __float__(self) -> float:
         if self.requires_grad:
-            warnings.warn(errors.FLOAT_OF_GRAD, UserWarning, stacklevel=2)
+            warn(errors.FLOAT_OF_GRAD)
         return float(self._number())
 
     def __int__(self) -> int:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import inspect
 import itertools
-import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -18,6 +17,7 @@ from .grad_mode import no_grad
 from .levels import Lifted
 from .node import Node, accumulator, edge_of, sequence
 from .outputs import bind_output, bind_outputs, tell
+from .quiet import warn
 from .state import local, off, set_grad
 from .tensor import Tensor, alias
 from .transformed import applied
@@ -56,7 +56,7 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
     """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        warnings.warn(errors.NOT_INSTANTIATED.format(self.__class__), DeprecationWarning, stacklevel=2)
+        warn(errors.NOT_INSTANTIATED.format(self.__class__), DeprecationWarning)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Refused: the way in is `apply` on the class."""

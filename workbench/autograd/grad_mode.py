@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import functools
 import inspect
-import warnings
 from collections.abc import Callable, Generator
 from typing import Any
 
 from .. import errors
 from . import state
+from .quiet import warn
 from .state import local, set_grad
 
 
@@ -36,7 +36,7 @@ class _GradMode:
 
     def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
         if inspect.isclass(function):
-            warnings.warn(errors.CLASS_DECORATED, FutureWarning, stacklevel=2)
+            warn(errors.CLASS_DECORATED, FutureWarning)
             made = function  # what is returned is a function that makes the object under the mode
             return self(lambda *args, **kwargs: made(*args, **kwargs))
         if inspect.isgeneratorfunction(function):

@@ -7,7 +7,6 @@ every input and one random weighting v of every output, which costs one backward
 from __future__ import annotations
 
 import re
-import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -18,6 +17,7 @@ from .differentiate import grad, gradients
 from .gradcheck_batches import check_batched_backward, check_batched_forward
 from .gradcheck_forward import check_undefined_tangents, compare_forward, compare_forward_direction
 from .jacobians import CHANGES, GradcheckError, Jacobians, as_tuple
+from .quiet import warn
 from .tensor import Tensor, wrap
 
 __all__ = ["GradcheckError", "gradcheck", "gradgradcheck"]
@@ -200,7 +200,7 @@ def check_inputs(inputs: tuple[Any, ...]) -> None:
     wanted = [(i, t) for i, t in enumerate(inputs) if isinstance(t, Tensor) and t.requires_grad]
     for i, t in wanted:
         if t._array.dtype != np.float64:
-            warnings.warn(NOT_DOUBLE.format(i), UserWarning, stacklevel=3)
+            warn(NOT_DOUBLE.format(i))
         if any(stride == 0 and size > 1 for stride, size in zip(t._array.strides, t._array.shape, strict=True)):
             raise failed(RuntimeError(STRIDE_ZERO.format(i)), t)
     if not wanted:
@@ -222,10 +222,10 @@ def _check_undefined(outputs: Sequence[Tensor], inputs: Sequence[Tensor]) -> Non
         try:
             found = gradients(outputs, inputs, seeds, True, False)
         except RuntimeError as error:
-            warnings.warn(UNDEFINED_IS_NEW, UserWarning, stacklevel=3)
+            warn(UNDEFINED_IS_NEW)
             raise GradcheckError(UNDEFINED_REFUSED + UNDEFINED_NOTES) from error
         if not _all_zero(found):
-            warnings.warn(UNDEFINED_IS_NEW, UserWarning, stacklevel=3)
+            warn(UNDEFINED_IS_NEW)
             raise GradcheckError(UNDEFINED_LOST + UNDEFINED_NOTES)
 
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 from .. import errors, events
 from .ctx import no_setup_context
+from .quiet import warn
 from .tensor import InferenceTensor, Tensor, alias, bump, link_view, made_by
 from .views import forbidden, rebase
 
@@ -88,7 +88,7 @@ def _rewrite(ctx: Any, nr: int, o: Tensor, is_input: bool) -> None:
     if not is_input:
         if base is not None:
             raise RuntimeError(errors.DIRTY_NOT_INPUT)
-        warnings.warn(errors.DIRTY_NOT_INPUT, UserWarning, stacklevel=4)
+        warn(errors.DIRTY_NOT_INPUT)
     if base is not None and ctx.outputs > 1:
         raise RuntimeError(errors.DIRTY_VIEW_SEVERAL)
     if o._meta is not None:

@@ -28,3 +28,11 @@ def install() -> None:
     if np.geterr() == {"divide": "warn", "over": "warn", "under": "ignore", "invalid": "warn"}:
         np.seterrcall(_told)
         np.seterr(divide="call", over="call", invalid="call")
+
+
+def warn(text: str, category: type[Warning] = UserWarning) -> None:
+    """Warn at the user's line: the innermost one outside the package."""
+    frame, level = sys._getframe(1), 2
+    while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] == PACKAGE:
+        frame, level = frame.f_back, level + 1
+    warnings.warn(text, category, stacklevel=level)

@@ -7,7 +7,6 @@ when first needed.
 
 from __future__ import annotations
 
-import warnings
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,6 +15,7 @@ from .. import errors
 from ..events import emit, failed, listeners
 from . import dtypes, state
 from .facts import Facts
+from .quiet import warn
 from .storage import Meta, Storage, Uncounted
 
 if TYPE_CHECKING:
@@ -116,7 +116,7 @@ class Tensor(Facts):
         """The gradient accumulated so far; None before the first."""
         found = None if self._meta is None else self._meta.grad
         if found is None and made_by(self) is not None and self.requires_grad and not self.retains_grad:
-            warnings.warn(errors.GRAD_OF_NON_LEAF, UserWarning, stacklevel=2)
+            warn(errors.GRAD_OF_NON_LEAF)
         return found
 
     @grad.setter

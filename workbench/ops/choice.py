@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -10,6 +9,7 @@ import numpy as np
 
 from .. import errors
 from ..autograd import dtypes
+from ..autograd.quiet import warn
 from ..autograd.tensor import Tensor, wrap
 from .arguments import number_of
 from .declare import define, in_formulas, method, operator
@@ -112,7 +112,7 @@ def where(condition: Tensor, input: Any = None, other: Any = None) -> Any:
             raise RuntimeError(errors.VMAP_DYNAMIC.format("where"))
         return tuple([wrap(index) for index in np.nonzero(np.atleast_1d(condition._array))])
     if condition.dtype is dtypes.uint8:
-        warnings.warn(errors.WHERE_BYTES, UserWarning, stacklevel=2)
+        warn(errors.WHERE_BYTES)
         condition = condition.to(dtypes.bool_)
     if condition._array.dtype.kind != "b":
         raise RuntimeError(

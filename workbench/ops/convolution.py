@@ -7,12 +7,12 @@ is told by the other two.
 from __future__ import annotations
 
 import math
-import warnings
 from typing import Any
 
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
+from ..autograd.quiet import warn
 from ..autograd.tensor import Tensor
 from .declare import define, in_formulas
 
@@ -197,11 +197,9 @@ def _named_padding(input: Tensor, name: str, kernel: Ints, stride: Ints, dilatio
         raise RuntimeError("padding='same' is not supported for strided convolutions")
     reach = [d * (k - 1) for d, k in zip(dilation, kernel, strict=True)]
     if any(r % 2 for r in reach):
-        warnings.warn(
+        warn(
             "Using padding='same' with even kernel lengths and odd dilation may require a zero-padded copy of the "
             "input be created",
-            UserWarning,
-            stacklevel=3,
         )
         input = _pad(input, tuple(n for r in reach[::-1] for n in (0, r % 2)), 0)
     return input, tuple(r // 2 for r in reach)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import math
-import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -14,6 +13,7 @@ from .. import errors
 from ..autograd import dtypes
 from ..autograd.dtypes import dtype as Dtype
 from ..autograd.levels import made_for, risen
+from ..autograd.quiet import warn
 from ..autograd.state import local
 from ..autograd.tensor import Tensor, wrap
 from .arguments import fitting, int_of, number_of, size_of
@@ -42,7 +42,7 @@ def kind_for(function: str, dtype: Any) -> np.dtype:
 def tensor(data: Any, *, dtype: Dtype | None = None, requires_grad: bool = False) -> Tensor:
     """A leaf with a copy of `data`: numbers, nested lists, arrays. Python floats get the default dtype."""
     if isinstance(data, Tensor):
-        warnings.warn(errors.TENSOR_OF_TENSOR, UserWarning, stacklevel=2)
+        warn(errors.TENSOR_OF_TENSOR)
         array, kind = data._array.copy(), data.dtype
     elif isinstance(data, (np.ndarray, np.generic)):
         array = np.array(data)

@@ -119,7 +119,7 @@ def _unrecorded(op: Any, args: tuple[Any, ...], modes: Any) -> Tensor | None:
         return None
     if op.kind != "view":
         return wrap(r)
-    out = part_of(args[op.places[0]], r)
+    out = wrap(r)
     link_view(out, args[op.places[0]], op.creation())
     return out
 

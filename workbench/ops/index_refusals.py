@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
 
 from ..autograd.levels import elements
+from ..autograd.quiet import warn
 from ..autograd.tensor import Tensor
 from .looking import is_batched
 from .refusals import kind_of, not_a_tensor, word
@@ -165,7 +165,7 @@ def as_masks(indices: tuple[Any, ...]) -> tuple[Any, ...]:
     places: list[Any] = []
     for each in indices:
         if each is not None and each.dtype.kind == "u":
-            warnings.warn(BYTES, UserWarning, stacklevel=2)
+            warn(BYTES)
             each = each.astype(bool)
         places.append(slice(None) if each is None else each)
     return tuple(places)

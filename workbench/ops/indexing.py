@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import operator
-import warnings
 from typing import Any
 
 import numpy as np
 
+from ..autograd.quiet import warn
 from ..autograd.tensor import Tensor, wrap
 from .creation import index_array
 from .declare import define, in_formulas, method
@@ -207,7 +207,7 @@ def _parts_of(index: Any) -> tuple[Any, ...]:
     if _is_sequence(index) and type(index) is not np.ndarray and len(index) < MANY:
         for part in index:
             if part is None or part is Ellipsis or isinstance(part, (slice, Tensor)) or _is_sequence(part):
-                warnings.warn(SEQUENCE, UserWarning, stacklevel=4)
+                warn(SEQUENCE)
                 return tuple(index)
     return (index,)
 

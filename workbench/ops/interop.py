@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import copy
-import warnings
 from typing import Any
 
 import numpy as np
 
 from ..autograd import dtypes
 from ..autograd.dtypes import dtype as Dtype
+from ..autograd.quiet import warn
 from ..autograd.tensor import Tensor, wrap
 from .creation import full, tensor
 from .declare import method
@@ -45,7 +45,7 @@ def from_numpy(ndarray: np.ndarray) -> Tensor:
     if any(s < 0 for s in ndarray.strides):
         raise ValueError(NEGATIVE_STRIDES)
     if not ndarray.flags.writeable:
-        warnings.warn(READ_ONLY_ARRAY, UserWarning, stacklevel=2)
+        warn(READ_ONLY_ARRAY)
     return wrap(ndarray)
 
 
@@ -65,7 +65,7 @@ def asarray(
     """as_tensor, as a copy if need be; `requires_grad` is set on leaves, and False cuts others off their history."""
     t = as_tensor(obj)
     if requires_grad is None and t.requires_grad:
-        warnings.warn(ASARRAY_GRAD, UserWarning, stacklevel=2)
+        warn(ASARRAY_GRAD)
     t = t if dtype is None else t.to(dtype)
     t = t.clone() if copy else t
     if requires_grad is None:

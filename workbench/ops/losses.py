@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
 
 from ..autograd import dtypes
 from ..autograd.levels import elements
+from ..autograd.quiet import warn
 from ..autograd.state import local
 from ..autograd.tensor import Tensor, wrap
 from .choice import where_
@@ -22,10 +22,8 @@ def _reduction(size_average: bool | None, reduce: bool | None, reduction: str) -
     """The reduction's number; ValueError if there is none of that name."""
     if size_average is not None or reduce is not None:  # what they were called before `reduction`
         reduction = "none" if reduce is False else "sum" if size_average is False else "mean"
-        warnings.warn(
+        warn(
             f"size_average and reduce args will be deprecated, please use reduction='{reduction}' instead.",
-            UserWarning,
-            stacklevel=3,
         )
     if reduction not in ("none", "mean", "sum"):
         raise ValueError(f"{reduction} is not a valid value for reduction")
@@ -167,11 +165,9 @@ def mse_loss(
     """The squares of the differences: their mean, their sum, or each."""
     a, b = input.size(), target.size()
     if a != b:
-        warnings.warn(
+        warn(
             f"Using a target size ({b}) that is different to the input size ({a}). This will likely lead to incorrect "
             "results due to broadcasting. Please ensure they have the same size.",
-            UserWarning,
-            stacklevel=2,
         )
         check_broadcast([a, b])
         common = np.broadcast_shapes(a, b)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
 
 from .. import errors
+from ..autograd.quiet import warn
 from ..autograd.state import local
 from ..autograd.tensor import DetachedTensor, Tensor, alias
 from . import refusals
@@ -206,14 +206,12 @@ def _reversed(self: Tensor) -> Tensor:
     """A view of a matrix with its dimensions exchanged."""
     if not self._array.ndim:
         told = "Tensor.T is deprecated on 0-D tensors. This function is the identity in these cases."
-        warnings.warn(told, UserWarning, stacklevel=2)
+        warn(told)
     elif self._array.ndim != 2:
-        warnings.warn(
+        warn(
             "The use of `x.T` on tensors of dimension other than 2 to reverse their shape is deprecated and it will "
             "throw an error in a future release. Consider `x.mT` to transpose batches of matrices or "
             "`x.permute(*torch.arange(x.ndim - 1, -1, -1))` to reverse the dimensions of a tensor.",
-            UserWarning,
-            stacklevel=2,
         )
     return permute(self, tuple(range(self._array.ndim))[::-1])
 
@@ -225,7 +223,7 @@ def _transposed(self: Tensor) -> Tensor:
     """A view with the last two dimensions exchanged."""
     if not self._array.ndim:
         told = "Tensor.mT is deprecated on 0-D tensors. This function is the identity in these cases."
-        warnings.warn(told, UserWarning, stacklevel=2)
+        warn(told)
         return self
     if self._array.ndim == 1:
         raise RuntimeError("tensor.mT is only supported on matrices or batches of matrices. Got 1-D tensor.")

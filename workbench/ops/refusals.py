@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from ..autograd import dtypes
+from ..autograd.quiet import warn
 from ..autograd.tensor import Tensor
 from ..autograd.views import check_distinct
 
@@ -61,11 +61,9 @@ def check_overlap(t: Tensor, args: tuple[Any, ...], name: str) -> None:
     except RuntimeError:
         if name not in EXPANDED:
             raise
-        warnings.warn(
+        warn(
             f"Use of {name} on expanded tensors is deprecated. Please clone() the tensor before performing this "
             f"operation. This also applies to advanced indexing e.g. tensor[{EXPANDED[name]}",
-            UserWarning,
-            stacklevel=4,
         )
     for arg in args:
         if not isinstance(arg, Tensor) or not np.may_share_memory(a, arg._array):

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-import warnings
 from typing import Any
 
 import numpy as np
 
 from ..autograd import dtypes
+from ..autograd.quiet import warn
 from ..autograd.tensor import Tensor
 from .declare import abbreviation, define, in_formulas, method
 from .layout import in_rows
@@ -161,11 +161,9 @@ def _spread(name: str, op: Any) -> Any:
         if unbiased is not None or dim is not None and correction is None:
             correction = int(unbiased is not False)
         if _freedom(self._array.shape, dims, correction) <= 0:
-            warnings.warn(
+            warn(
                 f"{name}(): degrees of freedom is <= 0. Correction should be strictly less than the reduction factor "
                 "(input numel divided by output numel).",
-                UserWarning,
-                stacklevel=2,
             )
         return op(self, dims, correction, keepdim)
 

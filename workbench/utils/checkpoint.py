@@ -8,7 +8,6 @@ recompute.py.
 from __future__ import annotations
 
 import contextlib
-import warnings
 from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import AbstractContextManager
 from typing import Any
@@ -16,6 +15,7 @@ from typing import Any
 from ..autograd.differentiate import backward
 from ..autograd.function import Function
 from ..autograd.grad_mode import enable_grad
+from ..autograd.quiet import warn
 from ..autograd.state import local
 from ..autograd.tensor import Tensor
 from ..ops.random import get_rng_state
@@ -72,7 +72,7 @@ def detach_variable(inputs: tuple[Any, ...]) -> tuple[Any, ...]:
 def check_backward_validity(inputs: Iterable[Any]) -> None:
     """Warn if no tensor among the inputs requires grad."""
     if not any(isinstance(i, Tensor) and i.requires_grad for i in inputs):
-        warnings.warn(refusals.WITHOUT_GRAD, stacklevel=2)
+        warn(refusals.WITHOUT_GRAD)
 
 
 class CheckpointFunction(Function):
@@ -125,7 +125,7 @@ def checkpoint(
     `debug` names the nodes of both runs where they differ.
     """
     if use_reentrant is None:
-        warnings.warn(refusals.KIND, stacklevel=2)
+        warn(refusals.KIND)
         use_reentrant = True
     preserve = kwargs.pop("preserve_rng_state", True)
     if use_reentrant:
@@ -158,7 +158,7 @@ def checkpoint_sequential(
 ) -> Any:
     """Apply functions one after the other, in so many checkpointed segments; the last one is kept as it is."""
     if use_reentrant is None:
-        warnings.warn(refusals.SEQUENTIAL_KIND, stacklevel=2)
+        warn(refusals.SEQUENTIAL_KIND)
         use_reentrant = True
     preserve = kwargs.pop("preserve_rng_state", True)
     _refuse(kwargs)

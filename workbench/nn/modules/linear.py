@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-import warnings
 from typing import Any
 
 from ...autograd.dtypes import dtype as Dtype
 from ...autograd.grad_mode import no_grad
 from ...autograd.parameter import Parameter
+from ...autograd.quiet import warn
 from ...autograd.tensor import Tensor
 from ...ops.creation import empty
 from ...ops.random import rand
@@ -51,7 +51,7 @@ class Linear(Module):
     def reset_parameters(self) -> None:
         """Draw weight and bias anew, evenly from ±1/√in_features."""
         if not self.weight.numel():
-            warnings.warn(refusals.EMPTY_INIT, UserWarning, stacklevel=2)
+            warn(refusals.EMPTY_INIT)
         bound = 1 / math.sqrt(self.in_features) if self.in_features else 0.0
         with no_grad():
             for parameter in self._parameters.values():

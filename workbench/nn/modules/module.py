@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any, NamedTuple, Self
@@ -10,6 +9,7 @@ from typing import Any, NamedTuple, Self
 from ...autograd import scopes
 from ...autograd.grad_mode import no_grad
 from ...autograd.hooks import RemovableHandle
+from ...autograd.quiet import warn
 from ...autograd.tensor import Tensor
 from ...ops.casting import meant
 from .. import refusals
@@ -72,7 +72,7 @@ class Module(Stateful):
                 try:
                     result = self._call_after(hook, args, kwargs, result)
                 except Exception as error:
-                    warnings.warn(refusals.SILENCED_HOOK.format(error), UserWarning, stacklevel=3)
+                    warn(refusals.SILENCED_HOOK.format(error))
             raise
         return result
 
