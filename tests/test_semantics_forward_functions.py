@@ -84,6 +84,56 @@ def test_what_jvp_returns(row: str) -> None:
     compare(program, row)
 
 
+REFUSED = {
+    "8.5 a list": (lambda ctx, x: x * 2, lambda ctx, g: [g * 2]),
+    "8.5 a list of two": (lambda ctx, x: (x * 2, x * 3), lambda ctx, g: [g * 2, g * 3]),
+    "8.5 a list among two": (lambda ctx, x: (x * 2, x * 3), lambda ctx, g: (g * 2, [g], g)),
+    "8.5 a number": (lambda ctx, x: x * 2, lambda ctx, g: 3.0),
+    "8.5 a dict": (lambda ctx, x: x * 2, lambda ctx, g: {"g": g}),
+    "8.5 nothing for a view": (lambda ctx, x: x[1:], lambda ctx, g: None),
+    "8.6 a tangent for a number": (lambda ctx, x: (x * 2, 5), lambda ctx, g: (g * 2, g)),
+}
+
+
+@pytest.mark.parametrize("row", REFUSED)
+def test_what_jvp_may_not_return(row: str) -> None:
+    def program(torch: Any) -> Any:
+        return pushed(torch, made(torch, *REFUSED[row]), torch.tensor(X))
+
+    compare(program)
+
+
+NOTHING = {
+    "None": (lambda x: x * 2, lambda ctx, g: None),
+    "None in a tuple": (lambda x: x * 2, lambda ctx, g: (None,)),
+    "None for the second": (lambda x: (x * 2, x * 3), lambda ctx, g: (g * 2, None)),
+    "integers": (lambda x: x * 2, lambda ctx, g: g.long()),
+    "None for a list of two": (lambda x: (x * 2, x * 3), lambda ctx, g: (None, None)),
+    "None where there is no gradient": (lambda x: (x * 2, x.long()), lambda ctx, g: (g * 2, None)),
+}
+WAYS: dict[str, Any] = {
+    "duals": lambda torch, f, x: pushed(torch, f, x),
+    "jvp": lambda torch, f, x: torch.func.jvp(f.apply, (x,), (x,)),
+    "jacfwd": lambda torch, f, x: torch.func.jacfwd(f.apply)(x),
+    "jvp of vmap": lambda torch, f, x: torch.func.jvp(torch.func.vmap(f.apply, 0, 0), (x[None],), (x[None],)),
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("row", NOTHING)
+def test_a_jvp_has_a_tangent_for_what_is_differentiable(row: str, way: str) -> None:
+    def program(torch: Any) -> Any:
+        forward, jvp = NOTHING[row]
+        f = made(torch, forward, jvp, setup=lambda ctx, inputs, output: None)
+        f.generate_vmap_rule = True
+        try:
+            return WAYS[way](torch, f, torch.tensor(X))
+        except (RuntimeError, NotImplementedError) as error:  # PyTorch's names the line of C++ before its sentence
+            return str(error)[-70:]
+
+    compare(program)
+
+
 @same
 def test_8_1_jvp_runs_only_where_there_is_a_tangent(torch: Any) -> Any:
     seen = []

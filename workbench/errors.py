@@ -405,6 +405,8 @@ BACKWARD_IN_TRANSFORM = (
 )
 JVP_COUNT = "Function's jvp returned an invalid number of forward gradients (expected {} but got {})"
 JVP_KIND = "expected Variable or None (got {}) for grad output {}."
+JVP_NO_TANGENT = "Expected both tensor and its forward grad to be floating point or complex"
+JVP_UNDEFINED = "cannot call get_autograd_meta() on undefined tensor"
 JVP_NOT_DIFFERENTIABLE = (
     "Function's jvp returned a gradient at position {}, but  the corresponding forward output is not a differentiable "
     "Tensor.You should return None at that position instead."

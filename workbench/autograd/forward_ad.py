@@ -15,7 +15,7 @@ from . import state
 from .levels import Lifted, below
 from .state import local
 from .tensor import Tensor, meta_of, wrap
-from .views import geometry_of, layout_of
+from .views import blank, geometry_of, layout_of
 
 __all__ = ["UnpackedDualTensor", "dual_level", "enter_dual_level", "exit_dual_level", "make_dual", "unpack_dual"]
 
@@ -161,12 +161,22 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> T
 
 
 def _lying_as(tensor: Tensor, tangent: Tensor) -> Tensor:
-    """The tangent itself if it lies in memory as the tensor does, else a copy that does."""
-    if tangent._array.strides == tensor._array.strides or not tensor._array.size:
+    """The tangent itself if it lies in memory as the tensor does, else a copy that does: of a part, it is a part."""
+    array = tensor._array
+    if not array.size or _place_of(tangent._array) == _place_of(array):
         return tangent
     if type(tangent) is Lifted:
         return tangent.clone()
-    return wrap(np.empty_like(tensor._array, tangent._array.dtype)).copy_(tangent)
+    strides = tuple([s // array.itemsize * tangent._array.itemsize for s in array.strides])
+    return wrap(blank((array.shape, strides, 0), tangent._array.dtype)).copy_(tangent)
+
+
+def _place_of(array: np.ndarray) -> tuple[Any, ...]:
+    """How large the memory is that an array lies in, and where and at which steps its elements are there."""
+    whole, size = array, array.itemsize
+    while isinstance(whole.base, np.ndarray):
+        whole = whole.base
+    return whole.nbytes // size, geometry_of(array, whole)[2] // size, [step // size for step in array.strides]
 
 
 def check_size(tensor: Tensor, tangent: Tensor) -> None:

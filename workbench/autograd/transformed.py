@@ -125,12 +125,15 @@ def _push(
         finally:
             ctx._saved = kept
     found = found if isinstance(found, tuple) else (found,)
+    for nr, t in enumerate(found):
+        if t is not None and not isinstance(t, Tensor):
+            raise RuntimeError(errors.JVP_KIND.format(type(t).__name__, nr))
     if len(found) != len(outputs):
         raise RuntimeError(errors.JVP_COUNT.format(len(outputs), len(found)))
     for nr, (out, t) in enumerate(zip(outputs, found, strict=True)):
-        if t is not None and not isinstance(t, Tensor):
-            raise RuntimeError(errors.JVP_KIND.format(type(t).__name__, nr))
-        if not isinstance(out, Tensor) or out._array.dtype.kind != "f" or fixed[nr]:
+        if not isinstance(out, Tensor):
+            continue
+        if out._array.dtype.kind != "f" or fixed[nr]:
             if t is not None:
                 raise RuntimeError(errors.JVP_NOT_DIFFERENTIABLE.format(nr))
             continue
@@ -141,7 +144,10 @@ def _push(
                 raise RuntimeError(errors.JVP_NOT_IN_PLACE)
             if had is not None and t is not had:
                 raise RuntimeError(errors.JVP_NOT_AS_IS)
-        elif t is not None:
+        else:
+            if t is None or t._array.dtype.kind != "f":
+                view = t is None and level is None and out._is_view()
+                raise RuntimeError(errors.JVP_UNDEFINED if view else errors.JVP_NO_TANGENT)
             if level is not None and type(t) is Lifted and t._level is level:
                 t = t._value
             if out._is_view():
