@@ -10,7 +10,8 @@ from playwright.sync_api import Page
 from workbench.scene.script import asset, script
 from workbench.scene.theme import live_css
 
-SCRIPT, STYLE = script("player.js"), asset("player.css")
+SCRIPT = script("player.js", "places.js", "following.js")
+STYLE = asset("player.css")
 
 _PAGE = """<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Player</title>
 <style>{style}</style></head>

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from pathlib import Path
 
 import nbformat
 from nbformat import NotebookNode
+from nbval.plugin import get_sanitize_patterns
 
 from workbench.cli.command import CommandError
 from workbench.cli.execute import execute, read
 from workbench.scene.save import write_whole
 
 NOTEBOOKS = Path(__file__).resolve().parents[1] / "notebooks"
+# What a picture has beside its image is compared by nbval as little as it is kept.
+_, *BESIDE_IMAGES = get_sanitize_patterns(Path(__file__).with_name("nbval_sanitize.cfg").read_text(encoding="utf-8"))
 WIDGET = "application/vnd.jupyter.widget-view+json"
 # Left by an editor or by a run: they say when and where, not what.
 VOLATILE = ("ExecuteTime", "collapsed", "execution", "scrolled", "trusted")
@@ -29,7 +33,10 @@ def clean(notebook: NotebookNode) -> None:
         for key in VOLATILE:
             cell.metadata.pop(key, None)
         for output in cell.get("outputs", []):
-            output.get("data", {}).pop(WIDGET, None)
+            data = output.get("data", {})
+            data.pop(WIDGET, None)
+            for pattern, instead in BESIDE_IMAGES if "text/html" in data else ():
+                data["text/html"] = re.sub(pattern, instead, data["text/html"])
             if output.output_type == "error":
                 # A traceback names files of one machine and lines of one release.
                 output.traceback = [f"{output.ename}: {output.evalue}"]

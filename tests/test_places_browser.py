@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import re
 from collections.abc import Iterator
 
 import nbformat
@@ -42,7 +43,6 @@ explained"""
 CANARY = """from IPython.display import HTML
 HTML("<p>a paragraph</p><script>window.ran = true</script>")"""
 
-VIEW = "application/vnd.jupyter.widget-view+json"
 TITLES = {
     RECORDED: "Graph of loss",
     STEPPER: "Graph of y",
@@ -153,32 +153,45 @@ def test_a_notebook_nobody_trusts_shows_every_picture_and_runs_no_script(
         lab.shut_kernel_down(page)
 
 
-def test_a_page_made_of_a_notebook_shows_every_picture_with_no_network(executed: nbformat.NotebookNode) -> None:
+# JupyterLab's own look, and the one that nbgrader makes its feedback with.
+@pytest.mark.parametrize("template", ["lab", "classic"])
+def test_a_page_made_of_a_notebook_plays_every_picture_with_no_network(
+    executed: nbformat.NotebookNode, template: str
+) -> None:
     require_chromium()
-    made, _ = HTMLExporter().from_notebook_node(executed)
+    made, _ = HTMLExporter(template_name=template).from_notebook_node(executed)
     with open_page(offline=True) as page:
         page.route("**/*", lambda route: route.abort())
         page.set_content(made, wait_until="domcontentloaded")
-        assert page.evaluate("window.ran")  # as on any page: what a picture needs is no script, but none is taken out
-        assert page.locator(".wb-player").count() == 0
-        assert_stills(page)
+        for title in (TITLES[RECORDED], TITLES[LIVE], TITLES[ERROR]):
+            player = Player(page, title)
+            player.root.wait_for()
+            player.press("Home")
+            first, _, last = player.says("position").partition(" / ")
+            assert first == "1" and (last > "1" or title == TITLES[ERROR])
+            player.press("End")
+            assert player.says("position") == f"{last} / {last}"
+        assert page.locator(".wb-player").count() == 3
+        assert_stills(page, TITLES[STEPPER])  # whose steps a kernel takes
 
 
-def assert_stills(page: Page) -> None:
-    """The page shows an image with words for each of the notebook's pictures, in order."""
+def assert_stills(page: Page, *titles: str) -> None:
+    """The page shows an image with words for each of the notebook's pictures, or of these, in order."""
     stills = page.locator("body").evaluate(_STILLS)
-    assert [alt.partition(":")[0] for alt, _ in stills] == list(TITLES.values())
+    assert [alt.partition(":")[0] for alt, _ in stills] == list(titles or TITLES.values())
     assert all(smallest > 100 for _, smallest in stills)
     assert all("Backward0" in alt for alt, _ in stills)
 
 
 @pytest.mark.parametrize("nth", range(len(TITLES)), ids=TITLES.values())
 def test_an_output_has_a_face_for_every_place(executed: nbformat.NotebookNode, nth: int) -> None:
-    # VS Code and Colab take the live view or, where they know of no widgets, the image; a terminal takes the text.
+    # A page takes the player or, where no script may run, the image; a terminal takes the text.
     (output,) = executed.cells[nth].outputs
     title = list(TITLES.values())[nth]
-    assert set(output.data) == {VIEW, "text/html", "text/plain"}
-    assert output.data["text/html"].startswith(f'<img alt="{title}: ')
+    assert set(output.data) == {"text/html", "text/plain"}
+    place = "wb-live wb-live-" if title == TITLES[STEPPER] else "wb-play-"
+    assert re.match(f'<div class="{place}[0-9a-f]{{16}}"><img alt="{title}: ', output.data["text/html"])
+    assert ("<script>" in output.data["text/html"]) == (title != TITLES[STEPPER])
     image = output.data["text/html"].partition('src="data:image/svg+xml;base64,')[2].partition('"')[0]
     assert base64.b64decode(image, validate=True).startswith(b"<svg ")
     assert "Backward0" in output.data["text/plain"]

@@ -6,6 +6,7 @@ import json
 
 import pytest
 from browser_page import open_page
+from ipywidgets.widgets import widget
 from player_page import SCRIPT, STYLE, position, show
 from player_story import storyboard
 from traitlets import TraitError
@@ -45,7 +46,7 @@ def test_the_widget_sends_script_style_and_storyboard():
     player, board = Player(storyboard()), storyboard()
     state = player.get_state()
     assert state["storyboard"] == board.to_dict()
-    assert state["_esm"] == SCRIPT + "export default { render };"
+    assert state["_esm"] == SCRIPT + "export default { initialize, render };"
     assert state["_css"].endswith(STYLE)
     assert "--wb-canvas" in state["_css"] and ".wb-state-future" in state["_css"]
     json.dumps(state["storyboard"], allow_nan=False)
@@ -98,14 +99,20 @@ def test_a_host_that_says_nothing_of_kernels_is_told_each_move(page):
     assert page.evaluate("model.saved") == [7]
 
 
-def test_where_no_widget_can_live_the_picture_and_its_words_stand_in():
-    data, _ = Player(storyboard())._repr_mimebundle_()
-    assert data["application/vnd.jupyter.widget-view+json"]["model_id"]
-    assert data["text/plain"] == str(Picture(storyboard()))
-    assert data["text/html"].startswith("<img ") and "data:image/svg+xml;base64," in data["text/html"]
+def test_what_is_saved_of_it_plays_without_it():
+    player = Player(storyboard())
+    data = player._repr_mimebundle_()
+    picture = Picture(storyboard())._repr_mimebundle_()
+    assert data.keys() == {"text/plain", "text/html"}
+    assert data["text/plain"] == picture["text/plain"]
+    assert data["text/html"] == f'<div class="wb-live {player.place}">{picture["text/html"]}</div>'
 
 
-def test_every_picture_is_live_once_the_widgets_are_there():
-    bundle = Picture(storyboard())._repr_mimebundle_()
-    assert bundle["application/vnd.jupyter.widget-view+json"]["model_id"]
-    assert bundle["text/plain"] == str(Picture(storyboard()))
+def test_it_ends_with_its_layout():
+    there = widget._instances  # the public name is deprecated
+    before = set(there)
+    player = Player(storyboard())
+    assert len(there.keys() - before) == 2
+    player.close()
+    player.close()
+    assert there.keys() == before

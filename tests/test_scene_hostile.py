@@ -145,9 +145,11 @@ def test_png_draws_it(board):
     assert to_png(board, scale=1).startswith(b"\x89PNG")
 
 
-def test_a_notebook_gets_an_image_and_nothing_else(board):
+def test_a_notebook_gets_an_image_and_a_script_of_letters_and_digits(board):
     bundle = Picture(board)._repr_mimebundle_()
-    assert _structure(bundle["text/html"]) == (["img"], ["alt", "style", "src"])
+    assert _structure(bundle["text/html"]) == (["div", "img", "script"], ["class", "alt", "style", "src"])
+    told = re.search(r'"([A-Za-z0-9+/=]*)"\);</script>$', bundle["text/html"])[1]
+    assert json.loads(gzip.decompress(base64.b64decode(told))) == board.to_dict()
 
 
 @pytest.mark.parametrize("name", ["long", "long wide"])

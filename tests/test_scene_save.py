@@ -11,7 +11,7 @@ import sys
 import pytest
 from scene_samples import square
 
-from workbench.scene import picture, save
+from workbench.scene import save
 from workbench.scene.picture import Picture
 from workbench.scene.text import to_sentence, to_text
 
@@ -87,32 +87,13 @@ def test_modes_and_links_are_kept(tmp_path):
     assert stat.S_IMODE((tmp_path / "new.svg").stat().st_mode) == 0o600
 
 
-def test_a_notebook_gets_text_and_an_image(monkeypatch):
-    monkeypatch.setattr(picture, "widget_factory", None)
+def test_a_notebook_gets_text_and_an_image():
     bundle = Picture(square())._repr_mimebundle_()
     assert bundle.keys() == {"text/plain", "text/html"}
     assert bundle["text/plain"] == repr(Picture(square())) == to_text(square())
     assert f'alt="{to_sentence(square())}"' in bundle["text/html"] and "max-width:100%" in bundle["text/html"]
     image = base64.b64decode(bundle["text/html"].split("base64,")[1].split('"')[0])
     assert image.decode() == Picture(square()).to_svg()
-
-
-@pytest.mark.parametrize("wrap", [lambda data: data, lambda data: (data, {})])
-def test_a_notebook_gets_the_live_view_where_there_is_one(monkeypatch, wrap):
-    seen = []
-
-    class View:
-        def __init__(self, storyboard):
-            seen.append(storyboard)
-
-        def _repr_mimebundle_(self, **kwargs):
-            return wrap({"text/plain": "View()", "application/view+json": {"id": 1}})
-
-    monkeypatch.setattr(picture, "widget_factory", View)
-    shown = Picture(square())
-    bundle = shown._repr_mimebundle_()
-    assert bundle["application/view+json"] == {"id": 1} and bundle["text/plain"] == repr(shown)
-    assert seen == [shown.storyboard]
 
 
 def test_without_graphviz_a_notebook_gets_the_text_and_what_to_install(monkeypatch, tmp_path):

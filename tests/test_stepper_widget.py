@@ -4,25 +4,53 @@ from __future__ import annotations
 
 import gc
 import re
+import sys
 import weakref
+from types import ModuleType
 from typing import Any
 
 import pytest
+from IPython.core.interactiveshell import InteractiveShell
 from stepped import Browser, fork, line
 
 import workbench as torch
 from workbench.scene.text import graph_lines
 from workbench.views.stepping import Stage
 
+VIEW = "application/vnd.jupyter.widget-view+json"
 
-def test_a_notebook_gets_the_live_view_an_image_and_the_text() -> None:
+
+def test_a_notebook_gets_the_place_to_draw_in_with_an_image_in_it_and_the_text() -> None:
     _, s = fork()
     bundle = s._repr_mimebundle_()
+    assert bundle.keys() == {"text/plain", "text/html"}
     assert bundle["text/plain"] == repr(s)
-    assert bundle["text/html"].startswith("<img ")
-    again = s._repr_mimebundle_()
-    view = "application/vnd.jupyter.widget-view+json"
-    assert bundle[view]["model_id"] == again[view]["model_id"]
+    place = Browser(s).view.get_state()["place"]
+    assert re.fullmatch("wb-live-[0-9a-f]{16}", place)
+    assert bundle["text/html"].startswith(f'<div class="wb-live {place}"><img ')
+    s.step()
+    assert s._repr_mimebundle_()["text/html"].startswith(f'<div class="wb-live {place}"><img ')
+    assert place not in fork()[1]._repr_mimebundle_()["text/html"]
+
+
+@pytest.mark.parametrize("host", ["VS Code", "VS Code's kernel", "Colab"])
+def test_where_a_page_knows_only_widgets_that_are_viewed_the_view_is_given_too(
+    monkeypatch: pytest.MonkeyPatch, host: str
+) -> None:
+    if host == "VS Code":
+        shell = InteractiveShell.instance()
+        monkeypatch.setitem(shell.user_ns, "__vsc_ipynb_file__", "lesson.ipynb")
+    elif host == "Colab":
+        monkeypatch.setitem(sys.modules, "google.colab", ModuleType("google.colab"))
+    else:
+        monkeypatch.setenv("VSCODE_PID", "1")
+    _, s = fork()
+    bundle, again = s._repr_mimebundle_(), s._repr_mimebundle_()
+    InteractiveShell.clear_instance()
+    assert bundle.keys() == {"text/plain", "text/html", VIEW}
+    assert bundle["text/plain"] == repr(s) and "<img " in bundle["text/html"]
+    assert bundle[VIEW]["model_id"] == again[VIEW]["model_id"]
+    assert VIEW not in torch.show(fork()[0] * 2)._repr_mimebundle_()
 
 
 def test_where_no_widget_is_an_image_stands_in(monkeypatch: pytest.MonkeyPatch) -> None:

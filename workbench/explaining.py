@@ -44,12 +44,11 @@ class Explanation:
 
     def __call__(self) -> Picture:
         """The picture of the error: of what was recorded, else of what is still there of the graph."""
-        from .recording import Trace, live, picture_of
+        from .recording import Trace, picture_of
         from .views.error import error_story
 
         records, tensors = self._found()
         trace = Trace(records)
-        live()
         about = (tensors, self.line, self.raised, self.node, self.tensor, self.marked)
         return picture_of(trace, error_story(trace, *about))
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
-from . import recording
 from .events import Event, listeners, tag
 from .recording import Trace, record
 from .scene.html import img
@@ -24,7 +24,7 @@ from .views import stepping, storyboard
 if TYPE_CHECKING:
     from .stepper import Stepper
 
-# The layer above sets this to what makes a view whose `grow` is given one storyboard after the other.
+# The layer above sets this to what makes a view: its `grow` is given one storyboard after the other, until its `close`.
 growing_factory: Callable[[], Any] | None = None
 
 PAUSE = 0.05  # s between two pictures of a cell that runs, at least
@@ -34,7 +34,7 @@ _stages: WeakKeyDictionary[Stepper, stepping.Stage] = WeakKeyDictionary()
 
 def shown(stepper: Stepper) -> dict[str, Any]:
     """A stepper for a notebook: live where the widgets' packages are there, else an image, and always its text."""
-    recording.live()
+    _bring_widgets()
     text = repr(stepper)
     try:
         stage = _stages.get(stepper)
@@ -44,8 +44,9 @@ def shown(stepper: Stepper) -> dict[str, Any]:
         still = img(stage.board())
     except LayoutUnavailable as problem:
         return {"text/plain": f"{text}\n\n{problem}"}
-    view = {} if stepping.widget_factory is None else stepping.widget_factory(stepper, stage)
-    return view | {"text/plain": text, "text/html": still}
+    if stepping.widget_factory is None:
+        return {"text/plain": text, "text/html": still}
+    return dict(stepping.widget_factory(stepper, stage).faces(text, still))
 
 
 class live(record):  # named as what a user writes: `with live() as trace:`
@@ -103,12 +104,22 @@ class _Painter:
 
     def leave(self, trace: Trace) -> None:
         """Put the recording's own picture in the place of the growing one."""
-        self._handle.update(trace.show())
+        try:
+            self._handle.update(trace.show())
+        finally:
+            self._growing.close()
+
+
+def _bring_widgets() -> None:
+    """Have a notebook draw what needs its kernel, where the widgets' packages are there."""
+    if "IPython" in sys.modules:
+        with suppress(ImportError):
+            from . import widgets  # noqa: F401  (sets the factories)
 
 
 def _painter_for(recorder: Recorder) -> _Painter | None:
     """What draws a recording as it grows, where there is a notebook to draw it in."""
-    recording.live()
+    _bring_widgets()
     ipython = sys.modules["IPython"].get_ipython() if "IPython" in sys.modules else None
     if growing_factory is None or getattr(ipython, "kernel", None) is None:
         return None

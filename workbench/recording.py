@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import sys
 import weakref
-from contextlib import suppress
 from os import PathLike
 from pathlib import Path
 from types import TracebackType
@@ -30,14 +28,13 @@ class Trace(Timeline):
     """What the engine did, event by event: `show()` plays it, `save()` keeps it."""
 
     def show(self, view: str = "graph", **options: Any) -> Picture:
-        """The trace as a picture to step through: live in a notebook, where the widgets' packages are there.
+        """The trace as a picture to step through, also in a notebook that is opened again with no kernel.
 
         `view` is one of workbench.views; `show("memory", against=other)` draws another trace over this one. In a graph
         of more than 150 nodes, scopes and repeated patterns are boxes; `show("graph", open=["layer1"])` opens one.
         """
         from .views import storyboard
 
-        live()
         return picture_of(self, storyboard(self, view, **options))
 
     def save(self, path: str | PathLike[str], step: int | None = None, theme: str | Theme | None = None) -> None:
@@ -46,13 +43,6 @@ class Trace(Timeline):
         `step` counts from 0: what a player calls "5 / 7" is step 4.
         """
         self.show().save(path, step, theme)
-
-
-def live() -> None:
-    """Have notebooks play pictures where the widgets' packages are there."""
-    if "IPython" in sys.modules:
-        with suppress(ImportError):
-            from . import widgets  # noqa: F401  (makes pictures live)
 
 
 def picture_of(trace: Trace, board: Storyboard) -> Picture:

@@ -1,13 +1,14 @@
-"""The HTML face: one file that plays the storyboard in any browser, with no kernel and no network."""
+"""The HTML faces: a page, and a part of one, that play the storyboard in any browser, with no kernel and no network."""
 
 from __future__ import annotations
 
 import base64
-import gzip
+import hashlib
 import json
+from functools import cache
 from html import escape
 
-from .script import asset, script
+from .script import asset, bare, bare_css, packed, script
 from .storyboard import Storyboard
 from .svg import to_svg
 from .text import to_sentence
@@ -67,7 +68,7 @@ def to_html(storyboard: Storyboard, theme: str | Theme | None = None) -> str:
     chosen = "auto" if theme is None else theme_named(theme).name
     kind, data = "application/json", embedded(storyboard)
     if len(data) > _LARGE:  # the steps of a long story are much alike
-        kind, data = "application/gzip", base64.b64encode(gzip.compress(data.encode(), mtime=0)).decode()
+        kind, data = "application/gzip", packed(data)
     return _PAGE.format(
         policy=escape(_POLICY),
         title=escape(storyboard.title or "Autograd workbench"),
@@ -78,6 +79,31 @@ def to_html(storyboard: Storyboard, theme: str | Theme | None = None) -> str:
         storyboard=data,
         player=_player(),
     )
+
+
+def playing(storyboard: Storyboard) -> str:
+    """The picture as a notebook keeps it: an image, and a script that puts the player in its place.
+
+    Where no script may run, as in a notebook that nobody trusts, the image stays.
+    """
+    story, (library, player) = packed(embedded(storyboard)), _library()
+    name = f"wb-play-{_digest(story)}"
+    act = f"{bare(asset('inline.js')).strip()}({json.dumps(name)},{json.dumps(library)},"
+    return f'<div class="{name}">{img(storyboard)}</div><script>{act}"{player}","{story}");</script>'
+
+
+@cache
+def _library() -> tuple[str, str]:
+    """The player as a script that sets itself as `mount` on its own element, packed, and the name that it goes by."""
+    style = bare_css(live_css(".wb-player") + asset("player.css"))
+    dress = f"const style=document.createElement('style');style.textContent={json.dumps(style)};"
+    text = f'(()=>{{"use strict";{dress}document.head.append(style);\n{script("player.js")}'
+    data = packed(f"{text}document.currentScript.mount=mount;}})()")
+    return _digest(data), data
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 def embedded(storyboard: Storyboard) -> str:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from os import PathLike
 from typing import Any
 
-from .html import img, to_html
+from .html import playing, to_html
 from .layout import LayoutUnavailable
 from .save import save
 from .storyboard import Storyboard
@@ -14,12 +13,9 @@ from .svg import to_svg
 from .text import to_text
 from .theme import Theme
 
-# The layer above sets this to what makes a live view of a storyboard: an object with `_repr_mimebundle_`.
-widget_factory: Callable[[Storyboard], Any] | None = None
-
 
 class Picture:
-    """A storyboard with all its faces: the live player where there is one, else an image, and always text."""
+    """A storyboard with all its faces: in a notebook the player, an image where that cannot run, and always text."""
 
     def __init__(self, storyboard: Storyboard) -> None:
         self.storyboard = storyboard
@@ -47,13 +43,6 @@ class Picture:
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
         text = repr(self)
         try:
-            still = img(self.storyboard)
+            return {"text/plain": text, "text/html": playing(self.storyboard)}
         except LayoutUnavailable as problem:
             return {"text/plain": f"{text}\n\n{problem}"}
-        bundle = {} if widget_factory is None else _data(widget_factory(self.storyboard), include, exclude)
-        return bundle | {"text/plain": text, "text/html": still}
-
-
-def _data(view: Any, include: Any, exclude: Any) -> dict[str, Any]:
-    found = view._repr_mimebundle_(include=include, exclude=exclude) or {}
-    return found[0] if isinstance(found, tuple) else found

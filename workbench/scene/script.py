@@ -6,6 +6,8 @@ reader of the source needs: indentation, and lines that are comments.
 
 from __future__ import annotations
 
+import base64
+import gzip
 import re
 from importlib.resources import files
 
@@ -27,7 +29,23 @@ def asset(name: str) -> str:
     return files("workbench").joinpath("widgets", "static", name).read_text(encoding="utf-8")
 
 
-def script(name: str) -> str:
-    """A module with those it is built on, as one text without imports and exports."""
-    text = "\n".join(re.sub(r"^[^\S\n]+", "", asset(part), flags=re.MULTILINE) for part in (*_PARTS, name))
+def script(*names: str) -> str:
+    """Modules with those that every picture is built on, as one text without imports and exports."""
+    return bare("\n".join(map(asset, (*_PARTS, *names))))
+
+
+def bare(text: str) -> str:
+    """A script as a browser needs it."""
+    text = re.sub(r"^[^\S\n]+", "", text, flags=re.MULTILINE)
     return re.sub(r"\n{2,}", "\n", _LEFT_OUT.sub("", text)).strip() + "\n"
+
+
+def bare_css(text: str) -> str:
+    """A stylesheet as a browser needs it; no string in it may hold a brace or a semicolon."""
+    text = re.sub(r"/\*.*?\*/", "", text, flags=re.DOTALL)
+    return re.sub(r"\s*([{};])\s*", r"\1", re.sub(r"\s+", " ", text)).replace(";}", "}").strip()
+
+
+def packed(text: str) -> str:
+    """A text as its compressed bytes in base64, for a script to unpack: nothing in it can end the script's element."""
+    return base64.b64encode(gzip.compress(text.encode(), mtime=0)).decode()

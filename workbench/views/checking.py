@@ -12,7 +12,6 @@ from ..autograd.gradcheck import check_inputs
 from ..autograd.gradcheck_forward import columns as pushed
 from ..autograd.jacobians import Jacobians, as_tuple, nearly
 from ..autograd.tensor import Tensor
-from ..recording import live
 from ..scene.metric import CHARACTER, clean, columns
 from ..scene.model import Box, Scene, Step
 from ..scene.picture import Picture
@@ -42,7 +41,6 @@ def check(
         raise ValueError(f"There is no mode {mode!r}; choose 'reverse' or 'forward'.")
     given = as_tuple(inputs)
     check_inputs(given)
-    live()
     return Picture(_Checking(f, Jacobians(f, given, eps, atol, rtol), mode).board())
 
 

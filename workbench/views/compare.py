@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ..recording import live
 from ..scene.model import Arrow, Box, Scene, Step
 from ..scene.picture import Picture
 from ..scene.storyboard import Storyboard
@@ -21,7 +20,6 @@ def compare(first: Timeline, second: Timeline) -> Picture:
     for trace in (first, second):
         if not isinstance(trace, Timeline):
             raise TypeError(f"compare() takes two traces, as record() gives them, but got {type(trace).__name__}.")
-    live()
     return Picture(compared(first, second))
 
 

@@ -13,7 +13,6 @@ from ..autograd.differentiate import gradients
 from ..autograd.forward_ad import dual_level, make_dual, unpack_dual
 from ..autograd.function import Function
 from ..autograd.tensor import Tensor, wrap
-from ..recording import live
 from ..scene.model import Box, Scene, Step
 from ..scene.picture import Picture
 from ..scene.storyboard import Storyboard
@@ -34,7 +33,6 @@ def jacobian(f: Callable[[Tensor], Tensor], x: Tensor, mode: Mode = "reverse") -
     if not isinstance(x, Tensor):
         raise TypeError(f"jacobian() differentiates by one Tensor, but got {type(x).__name__}.")
     shape, values = (by_rows if mode == "reverse" else by_columns)(f, x)
-    live()
     return Picture(_Painting(f, x.shape, shape, values, mode == "reverse").board())
 
 

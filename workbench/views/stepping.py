@@ -27,7 +27,7 @@ from .graph import Graph
 from .saying import label_of
 from .taking import records_of, value_of
 
-# The layer above sets this to what makes a live view of a stepper: an object with `_repr_mimebundle_`.
+# The layer above sets this to what makes a live view of a stepper, whose `faces(text, image)` a notebook is given.
 widget_factory: Callable[[Stepper, Stage], Any] | None = None
 
 _WIDE = -1.235e-05  # no number is longer with 4 significant digits, but for those with an exponent of three

@@ -4,20 +4,22 @@ from __future__ import annotations
 
 from typing import Any
 
-import anywidget
 import traitlets
 
+from ..scene.html import img
 from ..scene.model import Scene
 from ..scene.script import asset, script
 from ..scene.storyboard import Storyboard
+from ..scene.text import to_text
 from ..scene.theme import live_css
 from ..views.stepping import story_of
+from .live import Live
 
-SCRIPT = script("stepper.js") + "export default { initialize, render };"
+SCRIPT = script("places.js", "stepper.js") + "export default { initialize, render };"
 STYLE = live_css(".wb-player") + asset("player.css") + asset("stepper.css")
 
 
-class Growing(anywidget.AnyWidget):
+class Growing(Live):
     """The last moment of one storyboard after the other."""
 
     _esm, _css = SCRIPT, STYLE
@@ -26,10 +28,12 @@ class Growing(anywidget.AnyWidget):
     shown = traitlets.Dict().tag(sync=True, to_json=lambda _, self: {"picture": self._story})
 
     def __init__(self) -> None:
-        self._story = story_of(Storyboard(Scene("A recording under way")))
+        self._begin = Storyboard(Scene("A recording under way"))
+        self._story = story_of(self._begin)
         super().__init__()
-        # The browser says when another picture has taken its place: to go before that would take the view twice.
-        self.on_msg(lambda *_: self.close())
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, Any]:
+        return self.faces(to_text(self._begin), img(self._begin))
 
     def grow(self, board: Storyboard) -> None:
         """Show how a storyboard ends."""

@@ -4,23 +4,23 @@ from __future__ import annotations
 
 from typing import Any
 
-import anywidget
 import traitlets
 
-from ..scene.html import img
+from ..scene.html import playing
 from ..scene.script import asset, script
 from ..scene.storyboard import Storyboard
 from ..scene.text import to_text
 from ..scene.theme import live_css
+from .live import Live
 
 
-class Player(anywidget.AnyWidget):
-    """A storyboard to step through in a notebook.
+class Player(Live):
+    """A storyboard to step through in a notebook, whose position Python reads and sets.
 
     `position` is the step shown, counted from 0: it follows the reader, and setting it moves the player.
     """
 
-    _esm = script("player.js") + "export default { render };"
+    _esm = script("player.js", "places.js", "following.js") + "export default { initialize, render };"
     _css = live_css(".wb-player") + asset("player.css")
 
     storyboard = traitlets.Dict(read_only=True).tag(sync=True)
@@ -40,7 +40,5 @@ class Player(anywidget.AnyWidget):
             raise traitlets.TraitError(f"There is no step {position}; this player has {count}, counted from 0.")
         return position
 
-    def _repr_mimebundle_(self, **kwargs: Any) -> tuple[dict[str, Any], dict[str, Any]]:
-        """The live view, and what the picture says and looks like wherever no widget can live."""
-        data, metadata = super()._repr_mimebundle_(**kwargs) or ({}, {})
-        return data | {"text/plain": to_text(self._told), "text/html": img(self._told)}, metadata
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, Any]:
+        return self.faces(to_text(self._told), playing(self._told))

@@ -12,7 +12,6 @@ from collections.abc import Callable
 from contextlib import redirect_stdout
 from typing import Any
 
-import anywidget
 import numpy as np
 import traitlets
 
@@ -24,6 +23,7 @@ from ..stepper.stops import Breakpoint
 from ..stepper.telling import differing, ran_of
 from ..views.stepping import Changes, Stage, places_of, story_of
 from .growing import SCRIPT, STYLE
+from .live import Live
 
 CONDITIONS = ["not finite", "norm > 100", "norm < 1e-6"]  # what a run can stop at besides places
 PAUSE = 0.05  # s between two pictures of a stepper that code drives, at least
@@ -37,8 +37,8 @@ _working = [True]
 atexit.register(_working.clear)
 
 
-class StepperView(anywidget.AnyWidget):
-    """A stepper in a notebook, in as many views as are wanted. It does not keep the stepper alive."""
+class StepperView(Live):
+    """A stepper in a notebook, in as many places as are wanted. It does not keep the stepper alive."""
 
     _esm, _css = SCRIPT, STYLE
 
@@ -212,12 +212,12 @@ class StepperView(anywidget.AnyWidget):
             s.breakpoint(node)
 
 
-def bundle(stepper: Stepper, stage: Stage) -> dict[str, Any]:
+def view_of(stepper: Stepper, stage: Stage) -> StepperView:
     """The live view of a stepper, the same each time it is shown."""
     view = _widgets.get(stepper)
     if view is None:
         view = _widgets[stepper] = StepperView(stepper, stage)
-    return dict((view._repr_mimebundle_() or ({}, {}))[0])
+    return view
 
 
 def _condition(text: str) -> Any:

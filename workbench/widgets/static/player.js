@@ -245,27 +245,3 @@ export function mount(el, storyboard, options = {}) {
     destroy: () => player.destroy(),
   };
 }
-
-/** anywidget's entry: a player at the model's position, each following the other. */
-export function render({ model, el }) {
-  const host = model.widget_manager ?? {};
-  // JupyterLab's host knows its kernel; sending to one that is gone would write an error to the console.
-  const alone = () =>
-    "kernel" in host && (!host.kernel || host.kernel.isDisposed || host.kernel.status === "dead");
-  let at = model.get("position");
-  const moved = (position) => {
-    at = position;
-    model.set("position", position);
-    if (!alone()) model.save_changes();
-  };
-  const player = mount(el, model.get("storyboard"), { position: at, moved });
-  // The model tells of the player's own moves too: to visit where it is would stop it playing.
-  const follow = () => model.get("position") !== at && player.go(model.get("position"));
-  model.on("change:position", follow);
-  return () => {
-    model.off("change:position", follow);
-    player.destroy();
-  };
-}
-
-export default { render };

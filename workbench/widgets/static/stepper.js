@@ -6,10 +6,12 @@
 
 import { html, list, svg, words } from "./drawing.js";
 import { easel } from "./easel.js";
+import { inhabit } from "./places.js";
 import { button, icon } from "./window.js";
 
 const BUSY_MS = 1000, LOOK_MS = 1000;
 const GONE = "The kernel that this stepper ran in is gone: run the cell again to have a new one.";
+const LOST = "Nothing in the kernel holds this stepper any more: run the cell again to have a new one.";
 const BUSY = "The kernel is busy; this waits for its turn.";
 const STOP_SIGN = "M-4-9H4L9-4V4L4 9H-4L-9 4V-4ZM-5-1.5V1.5H5V-1.5Z"; // the bar is a hole in it
 const ACTS = [
@@ -194,30 +196,35 @@ function renderStepper({ model, el }) {
     show();
     if (position !== before) follow();
   }
-  function end() {
+  function end(why) {
     if (gone) return;
-    gone = GONE;
+    gone = why;
+    clearInterval(timer);
     clearTimeout(waiting);
     show();
   }
+  function lost() {
+    look();
+    end(LOST);
+  }
   function look() {
-    if ("kernel" in host && (!host.kernel || host.kernel.isDisposed || host.kernel.status === "dead")) end();
+    if ("kernel" in host && (!host.kernel || host.kernel.isDisposed || host.kernel.status === "dead")) end(GONE);
   }
   const timer = setInterval(look, LOOK_MS);
   model.on("msg:custom", hear);
-  model.on("comm:close", end);
+  model.on("comm:close", lost);
   show();
   follow();
   return () => {
     clearInterval(timer);
     clearTimeout(waiting);
     model.off("msg:custom", hear);
-    model.off("comm:close", end);
+    model.off("comm:close", lost);
     destroy();
   };
 }
 
-/** A view of a graph that grows; it says when it goes. */
+/** A view of a graph that grows. */
 function renderGrowing({ model, el }) {
   let stage;
   const draw = () => {
@@ -231,13 +238,13 @@ function renderGrowing({ model, el }) {
   return () => {
     model.off("msg:custom", draw);
     stage.destroy();
-    model.send({});
   };
 }
 
 /** anywidget's entries: what is shown is kept up to date for views that open later. */
 function initialize({ model }) {
   model.on("msg:custom", (news) => model.set("shown", renewed(model.get("shown"), news)));
+  if (model.get("shown").picture) return inhabit(model, render);
 }
 function render(view) {
   const { picture, status } = view.model.get("shown");

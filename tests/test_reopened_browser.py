@@ -1,0 +1,194 @@
+"""A notebook that was run, saved and opened again, in JupyterLab and in Notebook 7: what it shows with no kernel."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Iterator
+
+import nbformat
+import pytest
+from browser_page import open_page, require_chromium
+from lab import CHECKOUT, Lab, assert_clean, serve
+from lesson_page import Player
+from playwright.sync_api import Page, expect
+from test_places_browser import ERROR, LIVE, RECORDED, STEPPER
+from test_scene_playing import MOST
+from test_stepper_browser import Stepper, run
+
+EXPLICIT = """from workbench.widgets import Player
+player = Player(trace.show().storyboard)
+player"""
+HOSTS = {"JupyterLab": "lab/tree", "Notebook 7": "notebooks"}
+SAVE = """async () => {
+  await window.jupyterapp.commands.execute("docmanager:save");
+  const { context } = window.jupyterapp.shell.currentWidget;
+  while (context.model.dirty) await new Promise((done) => setTimeout(done, 50));
+}"""
+WAIT_FOR_CELLS = """(count) => window.jupyterapp?.shell.currentWidget?.content?.widgets?.length === count"""
+# To be sure that nothing comes later: JupyterLab says after two seconds that a widget has no model.
+SETTLE_MS = 2500
+
+
+@pytest.fixture(scope="module", params=HOSTS)
+def host(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Lab, str]]:
+    """A server of its own: Notebook 7 stumbles over what JupyterLab kept of another notebook's place."""
+    require_chromium()
+    with serve(tmp_path_factory.mktemp("lessons"), tmp_path_factory.mktemp("home")) as lab:
+        yield lab, HOSTS[request.param]
+
+
+@pytest.fixture
+def ran(host: tuple[Lab, str]) -> Iterator[tuple[Lab, str]]:
+    """A notebook of every kind of picture, run there and saved; its page is closed, its kernel lives."""
+    lab, place = host
+    lab.write("ran.ipynb", RECORDED, STEPPER, LIVE, ERROR, EXPLICIT)
+    with open_page((1440, 900)) as page:
+        lab.open(page, "ran.ipynb", place)
+        lab.run_all(page)
+        expect(page.locator(".wb-player")).to_have_count(5)
+        Stepper(page, "Graph of y").click("step")
+        page.evaluate(SAVE)
+        assert_clean(page)
+    yield lab, place
+    lab.close()
+
+
+def saved(lab: Lab, name: str = "ran.ipynb") -> nbformat.NotebookNode:
+    """The notebook's file, in which there is nothing of a widget."""
+    text = (lab.folder / name).read_text(encoding="utf-8")
+    assert "widget-view" not in text and "widget-state" not in text
+    return nbformat.reads(text, as_version=4)
+
+
+def assert_plays(page: Page, steppers: int) -> None:
+    """Every picture of the notebook is there and plays; the stepper is an image, but where its kernel lives."""
+    players = page.locator(".wb-player:not(.wb-stepper)")
+    expect(players).to_have_count(4)
+    expect(page.locator(".wb-stepper")).to_have_count(steppers)
+    page.wait_for_timeout(SETTLE_MS)
+    assert page.locator("img[src^='data:image/svg']").count() == 1 - steppers
+    assert page.get_by_text("Error displaying widget").count() == 0
+    player = Player(page, "Graph of loss")
+    player.press("Home")
+    player.click("Step")
+    assert player.says("position") == "2 / 7"
+    player.press("ArrowRight", "ArrowRight")
+    assert player.boxes()["PowBackward0"][0] == "running"
+    player.open("w")
+    assert player.details()
+    for nth in range(2):  # of live(), and the one that Python follows
+        other = Player(page, "Autograd graph")
+        other.root = other.root.nth(nth)
+        other.press("End")
+        assert other.says("position") == "7 / 7"
+
+
+def test_every_picture_plays_when_it_is_opened_again_without_its_kernel(ran: tuple[Lab, str]) -> None:
+    lab, place = ran
+    lab.close()
+    before = saved(lab)
+    for _ in range(2):  # the second time after it was saved by a page that had no model of any widget
+        with open_page((1440, 900)) as page:
+            lab.open(page, "ran.ipynb", place)
+            assert_plays(page, steppers=0)
+            page.evaluate(SAVE)
+            assert saved(lab).cells == before.cells
+            lab.shut_kernel_down(page)
+            assert_plays(page, steppers=0)
+            page.evaluate(SAVE)
+            page.reload()
+            page.wait_for_function(WAIT_FOR_CELLS, arg=5)
+            assert_plays(page, steppers=0)
+            assert_clean(page)
+            lab.close()
+
+
+def test_a_page_that_finds_the_kernel_still_there_goes_on_stepping(ran: tuple[Lab, str]) -> None:
+    lab, place = ran
+    with open_page((1440, 900)) as page:
+        lab.open(page, "ran.ipynb", place)
+        assert_plays(page, steppers=1)
+        s = Stepper(page, "Graph of y")
+        assert s.says("standing") == "1 of 3 nodes run · next: MulBackward0"
+        s.click("step")
+        assert run(page, "print(s.position, player.position)") == "2 6"
+        run(page, "player.position = 3")
+        followed = page.get_by_role("group", name="Player: Autograd graph").nth(1)
+        expect(followed.locator(".wb-position")).to_have_text("4 / 7")
+        page.evaluate(SAVE)
+        page.reload()
+        page.wait_for_function(WAIT_FOR_CELLS, arg=7)
+        expect(s.root.locator(".wb-standing")).to_have_text("2 of 3 nodes run · next: x")
+        page.evaluate("window.jupyterapp.shell.currentWidget.sessionContext.restartKernel()")
+        s.root.locator('[data-action="step"]').click()
+        expect(s.root.locator(".wb-sentence")).to_contain_text("run the cell again to have a new one")
+        lab.run_all(page)
+        expect(s.root.locator(".wb-standing")).to_have_text("0 of 3 nodes run · next: PowBackward0")
+        s.click("step")
+        assert_clean(page)
+
+
+def test_two_notebooks_in_one_page_keep_their_steppers_apart(ran: tuple[Lab, str]) -> None:
+    lab, place = ran
+    if place != "lab/tree":
+        pytest.skip("Notebook 7 has one notebook a page")
+    shutil.copy(lab.folder / "ran.ipynb", lab.folder / "copy.ipynb")
+    with open_page((1440, 900)) as page:
+        lab.open(page, "ran.ipynb", place)
+        expect(page.locator(".wb-stepper")).to_have_count(1)
+        page.evaluate("""async () => {
+          await window.jupyterapp.commands.execute("docmanager:open", { path: "copy.ipynb" });
+          window.jupyterapp.shell.add(window.jupyterapp.shell.currentWidget, "main", { mode: "split-right" });
+        }""")
+        page.wait_for_function("() => window.jupyterapp.shell.currentWidget.sessionContext?.session?.kernel")
+        lab.run_all(page)
+        expect(page.locator(".wb-stepper")).to_have_count(2)
+        first, second = (Stepper(page, "Graph of y", nth=n) for n in range(2))
+        expect(first.root.locator(".wb-standing")).to_contain_text("of 3 nodes run")
+        before = sorted((first.says("standing")[0], second.says("standing")[0]))
+        second.root.locator('[data-action="run"]').click()
+        expect(second.root.locator(".wb-standing")).to_contain_text("3 of 3")
+        assert first.says("standing")[0] in before and first.says("standing")[0] != "3"
+        assert_clean(page)
+
+
+def test_a_stepper_that_the_kernel_no_longer_holds_says_so(host: tuple[Lab, str]) -> None:
+    lab, place = host
+    lab.write("gone.ipynb", f"import workbench as torch\n{STEPPER.rpartition(chr(10))[0]}\ndisplay(s)")
+    with open_page((1440, 900)) as page:
+        lab.open(page, "gone.ipynb", place)
+        lab.run_all(page)
+        s = Stepper(page, "Graph of y")
+        s.click("step")
+        run(page, "s = None")
+        expect(s.root.locator(".wb-sentence")).to_have_text(
+            "Nothing in the kernel holds this stepper any more: run the cell again to have a new one."
+        )
+        assert s.state("PowBackward0") == "running"
+        assert s.root.locator('[data-action="step"]').get_attribute("aria-disabled") == "true"
+        assert_clean(page)
+    lab.close()
+
+
+@pytest.mark.parametrize("name", ["00-slopes-and-a-graph.ipynb", "10-functions-of-functions.ipynb"])
+def test_a_lesson_that_was_run_has_grown_by_little(host: tuple[Lab, str], name: str) -> None:
+    lab, place = host
+    if place != "lab/tree":
+        pytest.skip("the file is the same")
+    shutil.copy(CHECKOUT / "notebooks" / name, lab.folder / name)
+    before = nbformat.read(lab.folder / name, as_version=4)
+    with open_page((1024, 768)) as page:
+        lab.open(page, name, place)
+        lab.run_all(page)
+        page.evaluate(SAVE)
+        after = saved(lab, name)
+        assert_clean(page)
+    lab.close()
+    grown = []
+    for old, new in zip(before.cells, after.cells, strict=True):
+        if "data:image/svg" in json.dumps(old.get("outputs", [])):
+            grown.append(len(json.dumps(new.outputs)) - len(json.dumps(old.outputs)))
+    print(name, grown)
+    assert len(grown) >= 2
+    assert 20_000 < min(grown) and max(grown) <= MOST

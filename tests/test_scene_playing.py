@@ -1,0 +1,143 @@
+"""The picture as a notebook keeps it: an image, and a script that puts the player in its place, in any page."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+
+import pytest
+from browser_page import open_page
+from player_page import position, press
+from player_story import storyboard
+from playwright.sync_api import Page
+from scene_samples import loss, square
+
+from workbench.scene.html import img, playing
+from workbench.scene.model import Box, Scene
+from workbench.scene.storyboard import Storyboard
+
+MOST = 35_000  # characters that a notebook may grow by a picture, beside its image
+POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
+SCRIPT = re.compile(r"<script>(.*?)</script>", re.DOTALL)
+
+
+@pytest.fixture
+def page():
+    with open_page(offline=True) as page:
+        yield page
+        assert page.requests_outside == []
+
+
+def load(page: Page, *parts: str, policy: str = POLICY) -> None:
+    """A page of these parts; of scripts its policy lets run those that stand in it, as the strictest that does."""
+    allowed = "" if "script-src" in policy else "; script-src 'unsafe-inline'"
+    meta = f'<meta http-equiv="Content-Security-Policy" content="{policy}{allowed}">'
+    page.set_content(f'<!doctype html><html lang="en"><head>{meta}</head><body>{"".join(parts)}</body></html>')
+
+
+def test_it_plays_with_nothing_else(page):
+    load(page, playing(storyboard()))
+    page.wait_for_selector(".wb-player")
+    assert (position(page), page.locator("img").count()) == ("3 / 8", 0)
+    press(page, "step")
+    page.locator(".wb-player").press("ArrowRight")
+    assert position(page) == "5 / 8"
+    assert page.locator(".wb-player").evaluate("each => getComputedStyle(each).borderRadius") == "10px"
+    assert page.console_errors == []
+
+
+def test_every_picture_plays_wherever_it_is_shown_and_the_player_is_read_once(page):
+    shown = [playing(storyboard()), playing(loss()), playing(storyboard()), playing(square())]
+    load(page, *(f"<section>{each}</section>" for each in shown))
+    page.wait_for_function("document.querySelectorAll('section .wb-player').length === 4")
+    assert page.locator(".wb-player").count() == 4 and page.locator("img").count() == 0
+    assert page.locator("style").count() == 1
+    page.locator('[data-action="last"]').nth(2).click()
+    places = page.locator(".wb-position").all_text_contents()
+    assert places[0] == "3 / 8" and places[2] == "8 / 8"
+
+
+def test_a_picture_that_comes_later_needs_no_other(page):
+    # A cell that is run again: what stood there goes, with the player that it held.
+    load(page, f"<section>{playing(storyboard())}</section>")
+    page.wait_for_selector(".wb-player")
+    page.evaluate(_PUT, ["section", playing(square())])
+    page.wait_for_selector(".wb-player")
+    assert position(page) == f"{square().start + 1} / {len(square().steps)}"
+
+
+@pytest.mark.parametrize("runs", ["in the head before its picture is there", "in a picture that is not in the page"])
+def test_it_plays_in_hosts_that_run_scripts_their_own_way(page, runs):
+    load(page, "<section></section>")
+    if runs.startswith("in the head"):
+        page.evaluate(_ELSEWHERE, playing(storyboard()))
+    else:
+        page.evaluate(_SCROLLED_AWAY, playing(storyboard()))
+    page.wait_for_selector("section .wb-player")
+    assert position(page) == "3 / 8"
+
+
+_PUT = """([where, html]) => {
+  const place = document.querySelector(where);
+  place.innerHTML = html;
+  for (const script of place.querySelectorAll("script")) {
+    const again = document.createElement("script");
+    again.textContent = script.textContent;
+    script.replaceWith(again);
+  }
+}"""
+_ELSEWHERE = """(html) => {
+  const made = document.createElement("div");
+  made.innerHTML = html;
+  const script = document.createElement("script");
+  script.textContent = made.querySelector("script").textContent;
+  document.head.append(script);
+  document.querySelector("section").append(made);
+}"""
+# A notebook that takes cells out of the page which are out of sight.
+_SCROLLED_AWAY = f"""(html) => {{
+  const section = document.querySelector("section");
+  ({_PUT})(["section", html]);
+  section.remove();
+  setTimeout(() => document.body.append(section), 500);
+}}"""
+
+
+@pytest.mark.parametrize(
+    ("policy", "change"),
+    [
+        (f"{POLICY}; script-src 'none'", lambda html: html),
+        (POLICY, lambda html: SCRIPT.sub("", html)),
+        (POLICY, lambda html: html.replace('"H4sI', '"H4sIAAAA')),
+        (POLICY, lambda html: html.replace("DecompressionStream", "NoSuchStream")),
+        (POLICY, lambda html: html.replace("mount(el", "mount(null")),
+    ],
+    ids=["no script may run", "scripts are taken out", "damaged", "an old browser", "the player fails"],
+)
+def test_the_image_stays_where_the_player_cannot_come(page, policy, change):
+    load(page, change(playing(storyboard())), policy=policy)
+    page.wait_for_timeout(500)
+    assert page.locator("img").evaluate("async (image) => { await image.decode(); return image.naturalWidth > 100; }")
+    assert page.locator(".wb-player").count() == 0
+
+
+def test_no_label_gets_out_of_the_script(page):
+    title = "</script><script>window.broke = 1</script><img src=x onerror='window.broke = 1'>"
+    board = Storyboard(Scene(title, {"x": Box("x", "leaf", title, (title,))}))
+    (script,) = SCRIPT.findall(playing(board))
+    assert "<" not in script and "\n</" not in script
+    load(page, playing(board), "<p id=after>after</p>")
+    page.wait_for_selector(".wb-player")
+    assert page.locator("#after").inner_text() == "after"
+    assert page.evaluate("window.broke") is None
+    assert title[:20] in page.locator(".wb-player").get_attribute("aria-label")
+
+
+def test_it_is_small_and_the_same_each_time():
+    for board in (storyboard(), loss(), square()):
+        assert len(playing(board)) - len(img(board)) <= MOST
+    code = "import sys; sys.path.insert(0, 'tests'); from scene_samples import loss\n"
+    code += "from workbench.scene.html import playing; print(playing(loss()))"
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert run.stdout == f"{playing(loss())}\n"
