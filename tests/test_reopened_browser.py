@@ -121,8 +121,8 @@ def test_a_page_that_finds_the_kernel_still_there_goes_on_stepping(ran: tuple[La
         page.wait_for_function(WAIT_FOR_CELLS, arg=7)
         expect(s.root.locator(".wb-standing")).to_have_text("2 of 3 nodes run · next: x")
         page.evaluate("window.jupyterapp.shell.currentWidget.sessionContext.restartKernel()")
-        s.root.locator('[data-action="step"]').click()
-        expect(s.root.locator(".wb-sentence")).to_contain_text("run the cell again to have a new one")
+        expect(s.root.locator(".wb-sentence")).to_contain_text("The kernel that this stepper ran in is gone")
+        assert s.root.locator('[data-action="step"]').get_attribute("aria-disabled") == "true"
         lab.run_all(page)
         expect(s.root.locator(".wb-standing")).to_have_text("0 of 3 nodes run · next: PowBackward0")
         s.click("step")

@@ -12,6 +12,7 @@ import { button, icon } from "./window.js";
 const BUSY_MS = 1000, LOOK_MS = 1000;
 const GONE = "The kernel that this stepper ran in is gone: run the cell again to have a new one.";
 const LOST = "Nothing in the kernel holds this stepper any more: run the cell again to have a new one.";
+const OVER = ["dead", "restarting", "autorestarting"];
 const BUSY = "The kernel is busy; this waits for its turn.";
 const STOP_SIGN = "M-4-9H4L9-4V4L4 9H-4L-9 4V-4ZM-5-1.5V1.5H5V-1.5Z"; // the bar is a hole in it
 const ACTS = [
@@ -208,11 +209,12 @@ function renderStepper({ model, el }) {
     end(LOST);
   }
   function look() {
-    if ("kernel" in host && (!host.kernel || host.kernel.isDisposed || host.kernel.status === "dead")) end(GONE);
+    if ("kernel" in host && (!host.kernel || host.kernel.isDisposed || OVER.includes(host.kernel.status))) end(GONE);
   }
   const timer = setInterval(look, LOOK_MS);
   model.on("msg:custom", hear);
   model.on("comm:close", lost);
+  model.on("comm_live_update", look); // a kernel that starts again is soon idle
   show();
   follow();
   return () => {
@@ -220,6 +222,7 @@ function renderStepper({ model, el }) {
     clearTimeout(waiting);
     model.off("msg:custom", hear);
     model.off("comm:close", lost);
+    model.off("comm_live_update", look);
     destroy();
   };
 }
