@@ -248,3 +248,21 @@ def test_rounding_to_no_decimals_is_rounding_to_decimals(torch: Any) -> Any:
     whole = torch.tensor([1, 2])
     told = [chain(b.round(decimals=0).grad_fn), chain(b.round().grad_fn), chain(b.round(decimals=-1).grad_fn)]
     return told, [raised(whole.round, decimals=n) for n in (0, 1)], whole.round()
+
+
+@same
+def test_masks_among_numbers(torch: Any) -> Any:
+    a = torch.tensor([0.5, -1.5, 2.0], requires_grad=True)
+    m = torch.tensor([True, False, True])
+    loss = torch.nn.functional.mse_loss
+    told: list[Any] = [torch.autograd.grad((m % a).sum(), a)[0], torch.autograd.grad(loss(a, m), a)[0]]
+    told += [torch.func.grad(lambda t: loss(t, m))(a.detach()), raised(m.clamp, m, m), raised(loss, m, m)]
+    return told, [torch.tensor(x).sign() for x in (float("nan"), -2.0, 0)]
+
+
+@same
+def test_what_is_written_over_itself_stays(torch: Any) -> Any:
+    t, m = torch.tensor([1.0, 2.0]), torch.tensor([True, False])
+    t[True] = t
+    m[None] = m
+    return t, m, t._version

@@ -60,10 +60,18 @@ _clamp = define(
     tangent="pointwise",
     samples="r(3), -0.5, 0.5; r(3), None, 0.5; r(3), 0, None",
 )
+
+
+def _between(a: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray:
+    if a.dtype.kind == "b":
+        raise NotImplementedError("\"clamp_cpu\" not implemented for 'Bool'")
+    return np.minimum(np.maximum(a, low), high)
+
+
 _clamp_tensors = define(
     "ClampBackward0",
     "clamp_tensors(Tensor self, Tensor min, Tensor max)",
-    lambda a, low, high: np.minimum(np.maximum(a, low), high),
+    _between,
     kind="pointwise",
     self="where((self >= min) & (self <= max), grad, 0)",
     min="where((min < max) & (self < min), grad, 0)",

@@ -50,7 +50,7 @@ _remainder_tensors, _fmod_tensors = (
         forward,
         kind="pointwise",
         self="grad",
-        other=f"-grad * {quotient}(self, other)",
+        other=f"-grad * {quotient}(self * 1, other * 1)",  # a mask is divided as numbers
         tangent=f"self_t + other_t * -{quotient}(self, other)",
         samples="r(3), p(3); r(2, 3), p(3)",
     )

@@ -48,14 +48,23 @@ def _met(args: tuple[Any, ...]) -> tuple[Any, ...]:
     return args
 
 
+
+
+def _less(a: Tensor, b: Tensor) -> Tensor:
+    """The difference of which one may be a mask, which `-` refuses."""
+    a, b = (t.to(dtypes.uint8) if t.dtype == dtypes.bool_ else t for t in (a, b))
+    return a - b
+
+
+in_formulas("less", np.subtract, _less)
 _mse_loss = define(
     "MseLossBackward0",
     "mse_loss(Tensor self, Tensor target, reduction)",
     lambda a, target, reduction: _reduced((a - target) ** 2, reduction),
     kind="tensors",
     prepare=_met,
-    self="grad * double_share(reduction, self.shape) * (self - target)",
-    target="grad * double_share(reduction, self.shape) * (target - self)",
+    self="grad * double_share(reduction, self.shape) * less(self, target)",
+    target="grad * double_share(reduction, self.shape) * less(target, self)",
     tangent="reduction",
     samples="r(3), r(3), 1; r(2, 3), r(2, 3), 0; r(2, 3), r(2, 3), 2",
 )

@@ -179,7 +179,7 @@ def _sign(a: np.ndarray) -> np.ndarray:
     if a.dtype.kind == "b":
         return a.copy()
     out = np.sign(a)
-    return np.nan_to_num(out, copy=False) if a.dtype.kind == "f" else out
+    return np.nan_to_num(out) if a.dtype.kind == "f" else out
 
 
 sign = define(

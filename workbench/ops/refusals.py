@@ -52,6 +52,11 @@ def check_width(have: tuple[int, ...], got: tuple[int, ...]) -> None:
         raise RuntimeError(f"output with shape {list(have)} doesn't match the broadcast shape {list(got)}")
 
 
+def _steps(a: np.ndarray) -> list[int]:
+    """The strides of the dimensions that have more than one element."""
+    return [step for n, step in zip(a.shape, a.strides, strict=True) if n != 1]
+
+
 def check_overlap(t: Tensor, args: tuple[Any, ...], name: str) -> None:
     """RuntimeError where what is read lies partly in the memory that is written, or elements written are one."""
     a = t._array
@@ -69,7 +74,7 @@ def check_overlap(t: Tensor, args: tuple[Any, ...], name: str) -> None:
         if not isinstance(arg, Tensor) or not np.may_share_memory(a, arg._array):
             continue
         b = arg._array
-        ends = [(x.__array_interface__["data"][0], x.nbytes, x.strides) for x in (a, b)]
+        ends = [(x.__array_interface__["data"][0], x.nbytes, _steps(x)) for x in (a, b)]
         whole = all(x.size and (x.flags.c_contiguous or x.flags.f_contiguous) for x in (a, b))
         if whole and (ends[0] != ends[1] or name in BY_INDEX):
             raise RuntimeError(
