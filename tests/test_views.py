@@ -7,7 +7,9 @@ import gc
 import pytest
 import trace_samples as samples
 
-from workbench.views import CHARTS, VIEWS
+import workbench as torch
+from workbench.recording import record
+from workbench.views import CHARTS, VIEWS, storyboard
 
 
 @pytest.mark.parametrize(
@@ -53,3 +55,42 @@ def test_garbage_is_collected_afterwards_as_it_was_before(on, monkeypatch):
         assert gc.isenabled() == on
     finally:
         (gc.enable if was else gc.disable)()
+
+
+class Doubled(torch.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x * 2
+
+    @staticmethod
+    def backward(ctx, grad):
+        return grad * 2
+
+
+def test_a_picture_of_nothing_is_a_sentence_and_never_blank():
+    with record() as trace:
+        Doubled.apply(torch.ones(2, requires_grad=True))
+    picture = trace.show("function")
+    told = [box.title for box in picture.storyboard.at().boxes.values()]
+    assert " ".join(told) == (
+        "No line of Doubled was recorded: run it again inside `with record(lines=True) as trace:`, and "
+        'show("function") plays it line by line.'
+    )
+    assert told[0] in picture.to_html() and "record(lines=True)" in str(picture)
+    with record() as empty:
+        torch.ones(2) * 2
+    for view in ("graph", "flow", "memory", "saved", "versions", "function", "error"):
+        board = storyboard(empty, view)
+        words = " ".join(box.title for box in board.at().boxes.values())
+        assert words == board.steps[0].caption and words.endswith("."), view
+        assert str(empty.show(view)).count(words[:40]) == 1
+
+
+def test_what_is_no_picture_prints_without_an_address():
+    with record() as trace:
+        (torch.ones(2, requires_grad=True) * 2).sum()
+    assert repr(torch.live()) == (
+        "<live: records nothing by itself; write `with workbench.live() as trace:` around the code>"
+    )
+    assert repr(trace) == f"<Trace of {len(trace.events)} events in 2 steps: show() plays it>"
+    assert "0x" not in repr(torch.record())

@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 class Trace(Timeline):
     """What the engine did, event by event: `show()` plays it, `save()` keeps it."""
 
+    def __repr__(self) -> str:
+        return f"<Trace of {len(self.events):,} events in {len(self.steps):,} steps: show() plays it>"
+
     def show(self, view: str = "graph", **options: Any) -> Picture:
         """The trace as a picture to step through, also in a notebook that is opened again with no kernel.
 
@@ -81,6 +84,10 @@ class record:  # named as what a user writes: `with record() as trace:`
                 raise ValueError(errors.LAST_FEW.format(last))
         self._limit, self._lines, self._last = limit, lines, last
         self._open: list[tuple[Recorder, weakref.finalize[[Any], record]]] = []
+
+    def __repr__(self) -> str:
+        name = type(self).__name__
+        return f"<{name}: records nothing by itself; write `with workbench.{name}() as trace:` around the code>"
 
     def __enter__(self) -> Trace:
         limit, last = self._limit, self._last

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from typing import Any
 
@@ -216,6 +217,11 @@ class BackwardCFunction(Node, FunctionCtx):
         """Let the saved tensors go, if only of none: reading them is refused from now on; whether there were any."""
         saved, self._saved = self._saved, FREED
         return type(saved) is tuple and len(saved) > 0
+
+    def is_freed(self) -> bool:
+        """Whether its saved tensors are freed, and the user's backward speaks of them: it may do without."""
+        code = getattr(inspect.unwrap(user_backward(self._forward_cls)), "__code__", None)
+        return self._saved is FREED and code is not None and "saved_tensors" in code.co_names
 
     def vjp(self, grads: Any) -> Any:
         """Run the user's backward on arrays wrapped as tensors."""

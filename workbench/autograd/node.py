@@ -140,6 +140,10 @@ class Node:
         """Let the saved tensors go; whether there were any."""
         return False
 
+    def is_freed(self) -> bool:
+        """Whether it let go, in an earlier backward, what it has to read in the next."""
+        return False
+
     def check_saved(self) -> None:
         """Read what is saved, as PyTorch does even where no gradient arrived: it may be freed, or out of date."""
 

@@ -127,6 +127,10 @@ class OpNode(Node):
 
     __call__ = run_by_hand
 
+    def is_freed(self) -> bool:
+        """Whether it let go, in an earlier backward, what it has to read in the next."""
+        return any([getattr(self, f"s_{name}") is FREED for name in self.saved_names])
+
     def check_saved(self) -> None:
         """Read what is saved, as PyTorch does even where no gradient arrived: it may be freed, or out of date."""
         for name in self.saved_names:

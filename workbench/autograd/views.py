@@ -120,6 +120,10 @@ class CopySlices(Node):
         fn, self.fn = self.fn, None
         return fn is not None and fn.release()
 
+    def is_freed(self) -> bool:
+        """Whether the write's node is let go."""
+        return self.fn is None
+
     def vjp(self, grad: Any, needed: Container[Node] | None = None) -> list[Any]:
         """The gradient of the base, its written part replaced by what the write's node says."""
         result = blank(self.layout, np.asarray(grad).dtype)

@@ -6,8 +6,11 @@ from typing import Any
 
 from .. import errors
 from ..autograd.differentiate import make_task, seeds_of
+from ..autograd.node import Node
 from ..autograd.state import local
+from ..autograd.task import GraphTask
 from ..autograd.tensor import Tensor
+from ..events import failed
 from ..trace.recorder import Recorder
 from . import refusals
 from .driving import Stepper
@@ -42,6 +45,8 @@ def step(
             raise RuntimeError(errors.EMPTY_INPUTS.format("grad"))
     keep = create_graph if retain_graph is None else retain_graph
     task = make_task(outputs, seeds, keep, create_graph, wanted)
+    if freed := [node for node in task._waiting if node.is_freed() and _runs_whole(task, node)]:
+        raise failed(RuntimeError(errors.SECOND_BACKWARD), task=task, node=max(freed, key=lambda node: node.seq))
     graph = Recorder()
     graph(("backward", task))  # the graph as it stands now, for who wants to see it
     s = Stepper(task, wanted, graph)
@@ -49,3 +54,9 @@ def step(
         s._outputs = tuple(outputs)
         s._refuse_unused()
     return s
+
+
+def _runs_whole(task: GraphTask, node: Node) -> bool:
+    """Whether a node's gradients are all wanted: of one that gives only some, what it reads for the others is not."""
+    needed = task._needed
+    return needed is None or (node in needed and all(to in needed for to, _ in node.edges() if to is not None))

@@ -18,6 +18,7 @@ from .function import function_card
 from .graph import Graph
 from .memory import memory
 from .saved import saved
+from .saying import in_words
 from .together import tell_grouped
 from .versions import versions
 
@@ -61,6 +62,8 @@ def storyboard(trace: Timeline, view: str = "graph", **options: Any) -> Storyboa
             board = (CHARTS | PAIRS)[view](trace, **options)
         else:
             board = tell_grouped(trace, VIEWS[view](trace.events), opened)
+    if not board.scene.boxes:
+        board = in_words(board.title, board.steps[0].caption)
     for event in trace.events[:1]:
         if isinstance(event, EventsLetGo) and not board.steps[0].caption.startswith(told := event.sentence(Frame())):
             board.steps[0].caption = f"{told}. {board.steps[0].caption}"  # what is no graph, or a closed one

@@ -11,13 +11,21 @@ from ..scene.metric import CHARACTER, columns
 from ..scene.model import Box, Detail, Scene, Step, changed
 from ..scene.storyboard import Storyboard
 from ..trace.backward import SavedFreed
+from ..trace.building import NodeCreated
 from ..trace.facts import Record
 from ..trace.methods import LineReached, MethodCalled, MethodEnded, Variable
 from ..trace.timeline import Timeline
 from ..trace.values import said, series
 from .saying import value_detail
 
-_NOTHING = "No line of a Function was recorded: use record(lines=True), and apply a Function of your own in it."
+_NOTHING = (
+    "No line of a Function was recorded: apply a Function of your own inside `with record(lines=True) as trace:`, and "
+    'show("function") plays it line by line.'
+)
+_UNHEARD = (
+    'No line of {} was recorded: run it again inside `with record(lines=True) as trace:`, and show("function") plays '
+    "it line by line."
+)
 _ROW, _HEAD, _GAP = 20.0, 26.0, 18.0  # px: a line of code, a heading, what lies between two parts
 _NARROWEST, _WIDEST, _PANEL = 36, 90, 53  # columns: of the code, and of the panels at its right
 _MOST = 14  # lines of a panel
@@ -73,7 +81,9 @@ class _Teller:
         """The whole story."""
         self._survey()
         if not self._cards:
-            return Storyboard(Scene("Functions"), [Step(_NOTHING)])
+            own = [event.operation for event in self._events if isinstance(event, NodeCreated) and event.custom]
+            names = series(list(dict.fromkeys(own)))
+            return Storyboard(Scene("Functions"), [Step(_UNHEARD.format(names) if own else _NOTHING)], "Functions")
         self._place()
         steps = [step for event in self._events if (step := self._step(event)) is not None]
         names = series(list(self._cards))

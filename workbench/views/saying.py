@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import math
+import textwrap
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from ..scene.metric import LABEL_COLUMNS, TEXT_COLUMNS
-from ..scene.model import Detail
+from ..scene.metric import CHARACTER, LABEL_COLUMNS, TEXT_COLUMNS, columns
+from ..scene.model import Box, Detail, Scene, Step
+from ..scene.storyboard import Storyboard
 from ..trace.values import Value
 
+WORDS = 72  # columns of a sentence that stands alone
 _MOST = 20_000  # sayings kept
 _Said = TypeVar("_Said")
 
@@ -36,6 +39,14 @@ class Sayings:
 def sentence_of(text: str) -> str:
     """A text with its full stop, if it does not end in one."""
     return text if text.endswith((".", "!", "?", "…")) else f"{text}."
+
+
+def in_words(title: str, sentence: str) -> Storyboard:
+    """A picture of nothing but a sentence."""
+    lines = textwrap.wrap(sentence, WORDS)
+    places = [(0.0, 20.0 * n, columns(line) * CHARACTER + 8, 20.0) for n, line in enumerate(lines)]
+    boxes = {f"word{n}": Box(f"word{n}", "text", line, place=places[n]) for n, line in enumerate(lines)}
+    return Storyboard(Scene(title, boxes), [Step(sentence)], title)
 
 
 def label_of(grad: Value | None) -> str:
