@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -51,6 +52,11 @@ RUN_ALL = f"""async () => {{
   }};
   return ({WITHIN})(run(), 240, "running all cells");
 }}"""
+
+
+def heed_ctrl_c() -> None:
+    """What a child process does before it starts: Ctrl-C stops it, though a suite in the background ignores it."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def notebook(*sources: str) -> nbformat.NotebookNode:

@@ -15,7 +15,7 @@ from pathlib import Path
 import nbformat
 import pytest
 from browser_page import open_page, require_chromium
-from lab import CHECKOUT
+from lab import CHECKOUT, heed_ctrl_c
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 from player_page import position, press
 
@@ -158,7 +158,7 @@ def test_ctrl_c_stops_a_run_with_one_sentence_and_no_page(tmp_path: Path) -> Non
     source = "import os, pathlib, time\npathlib.Path('pid').write_text(str(os.getpid()))\ntime.sleep(60)"
     notebook = write(tmp_path / "slow.ipynb", source)
     command = [sys.executable, "-m", "workbench", "run", str(notebook), "--html", str(tmp_path)]
-    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, cwd=CHECKOUT)
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, cwd=CHECKOUT, preexec_fn=heed_ctrl_c)
     deadline = time.monotonic() + 30
     while not (tmp_path / "pid").exists() and time.monotonic() < deadline:
         time.sleep(0.05)

@@ -8,6 +8,7 @@ from pathlib import Path
 import nbformat
 from jupyter_client.kernelspec import KernelSpecManager
 from jupyter_client.manager import AsyncKernelManager
+from jupyter_core.utils import ensure_event_loop
 from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError, DeadKernelError
 from nbformat import NotebookNode
@@ -59,6 +60,10 @@ def execute(notebook: NotebookNode, path: Path) -> None:
         raise CommandError(f"{path}, code cell {number}: {_first_line(error)}") from None
     except DeadKernelError:
         raise CommandError(f"{path}, code cell {number}: the kernel died.") from None
+    except KeyboardInterrupt:
+        # Some kernels fail the cell while they are shut down; nobody waits for it, and asyncio would say so.
+        ensure_event_loop().set_exception_handler(lambda loop, what: None)
+        raise
     finally:
         client._cleanup_kernel()
 
