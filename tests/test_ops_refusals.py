@@ -254,3 +254,19 @@ def test_arguments(text: str) -> None:
 def test_a_dimension_is_kept_only_where_one_is_named(torch: Any) -> Any:
     x = torch.ones(2)
     return raised(torch.sum, x, keepdim=True)[0], raised(torch.mean, x, keepdim=True)[0], x.sum(0, True)
+
+
+NO_TENSOR = """
+torch.exp(2) | torch.dot(x, 2) | torch.mm(a, None) | torch.mv(2, x) | torch.bmm(A, "s") | torch.maximum(x, 2)
+torch.minimum(None, x) | torch.addmm(None, a, M) | torch.cat([x, 2]) | torch.stack([x, None]) | torch.softmax(2, 0)
+torch.nn.functional.linear(x, 2) | torch.nn.functional.linear(2, a) | torch.cumsum(None, 0) | torch.mul(None, x)
+torch.mul(x, "s") | torch.add(x, None) | torch.div("s", x) | torch.sum(None) | torch.matmul(x, 2) | torch.unbind(2)
+torch.matmul(None, x) | torch.permute(2, (0,)) | torch.reshape(None, (2,)) | torch.diagonal(2) | torch.tril(None)
+torch.sort(2) | torch.topk(None, 1) | torch.prod(2) | torch.logsumexp(2, 0) | torch.roll(2, 1) | torch.flip(None, (0,))
+torch.nn.functional.elu(2) | torch.nn.functional.gelu(2) | x.index_add(0, i, 2) | x.view_as(None)
+"""
+
+
+@pytest.mark.parametrize("text", entries(NO_TENSOR))
+def test_what_is_no_tensor(text: str) -> None:
+    compare(lambda torch: eval(text, names(torch)))

@@ -259,3 +259,23 @@ def test_14_13_grad_dtype_of_leaves(torch: Any) -> None:
     x.grad = torch.ones(2, dtype=torch.float16)
     result = x * 2
     return told, x.grad, raised(lambda: result.grad_dtype)
+
+
+@same
+def test_a_gradient_keeps_the_dtype_that_its_leaf_asks_for(torch: Any) -> Any:
+    class Wide(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x, y):
+            return x + y
+
+        @staticmethod
+        def backward(ctx, g):
+            return g.double(), g.double()
+
+    told = []
+    for dtype in (torch.float64, None, torch.float32):
+        x, y = torch.ones(2, requires_grad=True), torch.ones(2, requires_grad=True)
+        x.grad_dtype = dtype
+        Wide.apply(x, y).sum().backward()
+        told.append((str(x.grad.dtype), str(y.grad.dtype)))
+    return told

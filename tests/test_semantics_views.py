@@ -285,3 +285,15 @@ def test_4_16_a_reshape_that_copies(torch: Any) -> Any:
     )
     viewed.mul_(2)
     return facts, y, y._version, copied._version, torch.autograd.grad(y.sum() + copied.sum(), x)
+
+
+def test_a_view_that_has_left_its_base_s_memory_has_no_gradient_there() -> None:
+    import workbench as torch
+
+    base = torch.ones(3, requires_grad=True) * 1
+    view = base[:2]
+    base.mul_(2)
+    view.data = torch.zeros(2)
+    words = "^A view's gradient has another dtype than the view, or the view has left its base's memory.$"
+    with pytest.raises(RuntimeError, match=words):
+        view.sum().backward()
