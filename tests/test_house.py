@@ -26,7 +26,7 @@ LAYERS = (
     ("func", "utils", "nn"),
     ("ops",),
     ("autograd",),
-    ("events", "errors"),
+    ("events", "errors", "absent"),
 )
 LEVEL = {part: level for level, parts in enumerate(reversed(LAYERS)) for part in parts}
 # Above the house: the package's front door and the command line may import anything.
@@ -35,7 +35,7 @@ DOORS = {"", "__main__", "cli"}
 LAZILY_UP = {("living", "widgets"), ("explaining", "widgets"), ("stepper", "living")}
 # Stricter than the layers: these know nothing of an engine.
 KNOWS_ONLY = {"trace": {"trace", "events", "errors"}, "scene": {"scene", "errors"}}
-ENGINE = {"autograd", "ops", "events", "errors", "func", "utils", "nn"}
+ENGINE = {"absent", "autograd", "ops", "events", "errors", "func", "utils", "nn"}
 
 # What a newcomer reads, in this order, to follow `Square.apply(x).sum().backward()` to the gradient of the leaf.
 READING_PATH = (

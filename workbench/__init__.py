@@ -11,6 +11,7 @@ from typing import Any as _Any
 
 from . import autograd
 from . import explaining as _explaining
+from .absent import refusal as _refusal
 from .autograd import quiet as _quiet
 from .autograd.anomaly_mode import is_anomaly_check_nan_enabled, is_anomaly_enabled
 from .autograd.dtypes import (
@@ -39,7 +40,7 @@ from .autograd.grad_mode import (
 from .autograd.storage import Size
 from .autograd.tensor import Tensor
 from .ops.arranging import flip, movedim, roll, tril, triu
-from .ops.casting import is_nonzero
+from .ops.casting import is_inference, is_nonzero
 from .ops.choice import clamp, eq, ge, gt, le, lt, maximum, minimum, ne, where
 from .ops.creation import (
     arange,
@@ -181,7 +182,11 @@ def __getattr__(name: str) -> _Any:
         return found
     if name in _parts_on_first_use:
         return import_module(f".{name}", __name__)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    raise _refusal(f"module {__name__!r}", "torch", name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_on_first_use, *_parts_on_first_use})
 
 
 __all__ = [name for name in globals() if not name.startswith("_")] + list(_on_first_use) + _parts_on_first_use

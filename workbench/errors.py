@@ -3,6 +3,7 @@
 Constants are whole sentences; those with `{}` are filled in where they are raised.
 """
 
+SAVED_TENSOR_MADE = "Trying to create a SavedTensor object from Python is forbidden."
 SECOND_BACKWARD = (
     "Trying to backward through the graph a second time (or directly access saved tensors after they have already "
     "been freed). Saved intermediate values of the graph are freed when you call .backward() or autograd.grad(). "

@@ -5,15 +5,27 @@ import sys as _sys
 import types as _types
 from typing import Any as _Any
 
+from ..absent import refusal as _refusal
 from . import function, graph
 from .anomaly_mode import detect_anomaly, set_detect_anomaly
 from .differentiate import backward, grad
-from .function import Function
-from .grad_mode import enable_grad, inference_mode, is_grad_enabled, no_grad, set_grad_enabled
+from .function import Function, NestedIOFunction
+from .grad_mode import (
+    enable_grad,
+    inference_mode,
+    is_grad_enabled,
+    is_multithreading_enabled,
+    no_grad,
+    set_grad_enabled,
+    set_multithreading_enabled,
+)
+from .saved import SavedTensor
 from .variable import Variable
 
 __all__ = [
     "Function",
+    "NestedIOFunction",
+    "SavedTensor",
     "Variable",
     "backward",
     "detect_anomaly",
@@ -26,9 +38,11 @@ __all__ = [
     "graph",
     "inference_mode",
     "is_grad_enabled",
+    "is_multithreading_enabled",
     "no_grad",
     "set_detect_anomaly",
     "set_grad_enabled",
+    "set_multithreading_enabled",
 ]
 
 # What checks and transforms whole functions loads on first use.
@@ -39,7 +53,11 @@ def __getattr__(name: str) -> _Any:
     if name in _on_first_use:
         module = _importlib.import_module(f".{_on_first_use[name]}", __name__)
         return module if name == "functional" else getattr(module, name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    raise _refusal(f"module {__name__!r}", "torch.autograd", name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_on_first_use})
 
 
 class _Package(_types.ModuleType):

@@ -78,6 +78,9 @@ class BackwardCFunction(Node, FunctionCtx):
     _materialize_non_diff_grads = True  # may be set to False on ctx: no zeros for non-differentiable outputs
     _forward_cls: Any  # the Function
 
+    def __repr__(self) -> str:
+        return f"<torch.autograd.function.{type(self).__name__} object at 0x{id(self):x}>"
+
     def edges(self) -> tuple[tuple[Node | None, int], ...]:
         """Where each tensor argument's gradient goes."""
         if self.arity == 1:
@@ -194,7 +197,10 @@ class BackwardCFunction(Node, FunctionCtx):
             pairs[i] = packed(self._unpack(*pairs[i : i + 2]), self, hooks)
             self._saved = tuple(pairs)
 
-        return SavedTensor(lambda: self._saved if self._saved is FREED else self._saved[i], put)
+        def read() -> Any:
+            return self._unpack(*self._saved[i : i + 2])
+
+        return SavedTensor(lambda: self._saved if self._saved is FREED else self._saved[i], put, read)
 
     @property
     def saved_names(self) -> tuple[str, ...]:

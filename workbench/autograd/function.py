@@ -46,14 +46,8 @@ class FunctionMeta(type):
         super().__init__(name, bases, namespace)
 
 
-class Function(FunctionCtx, metaclass=FunctionMeta):
-    """A differentiable operation of your own: a static forward and backward, run by `apply`.
-
-    `vjp` is another name for backward, `jvp` pushes tangents forward, `vmap` runs a whole batch. On purpose this is not
-    as in PyTorch 2.13: a jvp of a jvp is right (there 0), the transforms of `func` see `vjp` (there they ask for
-    backward), and a generated vmap rule takes what is marked dirty, and lists (there it is an error).
-    Source: https://pytorch.org/docs/stable/autograd.html#torch.autograd.Function
-    """
+class _SingleLevelFunction(FunctionCtx, metaclass=FunctionMeta):
+    """A Function that knows nothing of batches."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         warn(errors.NOT_INSTANTIATED.format(self.__class__), DeprecationWarning)
@@ -70,8 +64,6 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
     backward = staticmethod(no_backward)
     vjp = backward
     jvp = staticmethod(no_jvp)
-    vmap = staticmethod(no_vmap)
-    generate_vmap_rule = False  # True: vmap runs this Function by running its methods under vmap
 
     @classmethod
     def apply(cls, *args: Any, **kwargs: Any) -> Any:
@@ -138,6 +130,19 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
             tell(ctx, args, outputs, recorded)
         ctx.to_save = ctx.dirty_tensors = ctx.non_differentiable = ctx.saved_for_forward = None
         return result
+
+
+class Function(_SingleLevelFunction):
+    """A differentiable operation of your own: a static forward and backward, run by `apply`.
+
+    `vjp` is another name for backward, `jvp` pushes tangents forward, `vmap` runs a whole batch. On purpose this is not
+    as in PyTorch 2.13: a jvp of a jvp is right (there 0), the transforms of `func` see `vjp` (there they ask for
+    backward), and a generated vmap rule takes what is marked dirty, and lists (there it is an error).
+    Source: https://pytorch.org/docs/stable/autograd.html#torch.autograd.Function
+    """
+
+    vmap = staticmethod(no_vmap)
+    generate_vmap_rule = False  # True: vmap runs this Function by running its methods under vmap
 
 
 _no_backward, _no_setup = Function.backward, Function.setup_context
@@ -233,6 +238,11 @@ def once_differentiable(fn: Callable[..., Any]) -> Callable[..., Any]:
         return tuple(results) if isinstance(outputs, tuple) else results[0]
 
     return wrapper
+
+
+def custom_function_call(autograd_function: type[Function], *args: Any, **kwargs: Any) -> Any:
+    """Apply a Function, as PyTorch's own code writes it."""
+    return autograd_function.apply(*args, **kwargs)
 
 
 # PyTorch keeps the old names in this module; they are built on Function, so they can only come last.

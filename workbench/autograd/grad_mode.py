@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import threading
 from collections.abc import Callable, Generator
 from typing import Any
 
@@ -114,6 +115,31 @@ class set_grad_enabled(_GradMode):
     def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
         set_grad(self._at_birth)  # as a decorator it acts on the function alone
         return super().__call__(function)
+
+
+_threads = threading.local()
+
+
+def is_multithreading_enabled() -> bool:
+    """Whether backward may use other threads in PyTorch. The engine runs in the calling thread in any case."""
+    return getattr(_threads, "enabled", True)
+
+
+class set_multithreading_enabled(_GradMode):
+    """Say whether backward may use other threads, at once; as a context manager, until its end."""
+
+    def __init__(self, mode: bool) -> None:
+        super().__init__(mode)
+        self.prev, _threads.enabled = is_multithreading_enabled(), mode
+
+    def _clone(self) -> set_multithreading_enabled:
+        return set_multithreading_enabled(self.mode)
+
+    def __enter__(self) -> None:
+        """Nothing more: it is done already."""
+
+    def __exit__(self, *exc: object) -> None:
+        _threads.enabled = self.prev
 
 
 class inference_mode(_GradMode):

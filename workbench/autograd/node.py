@@ -92,6 +92,9 @@ class Node:
         """The node's name, as PyTorch says it."""
         return type(self).__name__
 
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} object at 0x{id(self):x}>"
+
     def edges(self) -> tuple[tuple[Node | None, int], ...]:
         """Where each input's gradient goes: (node, which output of it); (None, 0) where none is needed."""
         return ()

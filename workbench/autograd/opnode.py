@@ -106,7 +106,7 @@ class OpNode(Node):
             def put(hooks: Any) -> None:
                 setattr(self, slot, packed(read_tensor(self, name), self, hooks))
 
-            return SavedTensor(lambda: getattr(self, slot), put)
+            return SavedTensor(lambda: getattr(self, slot), put, lambda: read_tensor(self, name))
         if getattr(self, slot) is FREED:
             raise RuntimeError(errors.SECOND_BACKWARD)
         return tuple([self._raw_of(name, i) for i in range(len(getattr(self, slot)))])
@@ -118,12 +118,15 @@ class OpNode(Node):
             saved = getattr(self, slot)
             return saved if saved is FREED else saved[i]
 
+        def read() -> Any:
+            return _checked(self, name, get(), getattr(self, f"v_{name}")[i])
+
         def put(hooks: Any) -> None:
             saved = list(getattr(self, slot))
-            saved[i] = packed(_checked(self, name, saved[i], getattr(self, f"v_{name}")[i]), self, hooks)
+            saved[i] = packed(read(), self, hooks)
             setattr(self, slot, tuple(saved))
 
-        return SavedTensor(get, put)
+        return SavedTensor(get, put, read)
 
     __call__ = run_by_hand
 

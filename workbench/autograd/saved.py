@@ -155,8 +155,27 @@ class SavedOutput:
 class SavedTensor:
     """One saved tensor of a node, where hooks can be put on it alone (`grad_fn._raw_saved_self`)."""
 
-    def __init__(self, get: Callable[[], Any], put: Callable[[Hooks], None]) -> None:
-        self._get, self._put = get, put
+    def __init__(self, *parts: Callable[..., Any]) -> None:
+        if len(parts) != 3:
+            raise RuntimeError(errors.SAVED_TENSOR_MADE)
+        self._get, self._put, self._read = parts
+
+    def unpack(self) -> Tensor | None:
+        """What is saved, read as a backward reads it."""
+        if self._get() is FREED:
+            raise RuntimeError(errors.SECOND_BACKWARD)
+        return self._read()
+
+    @property
+    def data(self) -> Tensor | None:
+        """The same, and None once it is freed."""
+        return None if self._get() is FREED else self._read()
+
+    @property
+    def unpack_hook(self) -> Callable[[Any], Tensor] | None:
+        """The hook that unpacks it, if there is one."""
+        saved = self._get()
+        return saved.unpack if type(saved) is Packed else None
 
     def register_hooks(self, pack_hook: Callable[[Tensor], Any], unpack_hook: Callable[[Any], Tensor]) -> None:
         """Pack this saved tensor now, and unpack it with the other hook whenever it is read."""

@@ -1,8 +1,11 @@
 """Functions of functions: derivatives and batches of whole functions, nested as one likes (torch.func)."""
 
+from typing import Any as _Any
+
+from ..absent import refusal as _refusal
 from .forward import hessian, jacfwd, jvp, linearize
 from .reverse import grad, grad_and_value, jacrev, vjp
-from .stateless import functional_call
+from .stateless import functional_call, stack_module_state
 from .vectorize import vmap
 
 __all__ = [
@@ -14,6 +17,11 @@ __all__ = [
     "jacrev",
     "jvp",
     "linearize",
+    "stack_module_state",
     "vjp",
     "vmap",
 ]
+
+
+def __getattr__(name: str) -> _Any:
+    raise _refusal(f"module {__name__!r}", "torch.func", name)

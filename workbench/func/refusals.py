@@ -99,3 +99,8 @@ CALL_UNEXPECTED = "Unexpected key(s): {}."
 CALL_MISSING = "Missing key(s): {}."
 CALL_NO_ATTRIBUTE = "{} has no attribute `{}`"
 NOT_A_TENSOR = "{} is not an instance of torch.Tensor"
+
+STACK_NONE = "stack_module_state: Expected at least one model, got 0."
+STACK_MODES = "stack_module_state: Expected all models to have the same training/eval mode."
+STACK_CLASSES = "stack_module_state: Expected all models to be of the same class."
+STACK_GRADS = "Expected {} from each model to have the same .requires_grad"

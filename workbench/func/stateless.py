@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..autograd.tensor import Tensor
+from ..ops.joining import stack
 from . import refusals
 
 
@@ -105,3 +106,29 @@ def _place(module: Any, name: str) -> tuple[dict[str, Any], str]:
         module = getattr(module, part)
     kinds = (module._parameters, module._buffers)
     return next((held for held in kinds if last in held), module.__dict__), last
+
+
+def stack_module_state(models: Sequence[Any]) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
+    """The parameters, and the buffers, of several modules of one class, each stacked: for vmap over `functional_call`.
+
+    What is stacked is new leaves; RuntimeError where the modules differ in class, mode or what requires grad.
+    """
+    if len(models) == 0:
+        raise RuntimeError(refusals.STACK_NONE)
+    if len({bool(model.training) for model in models}) > 1:
+        raise RuntimeError(refusals.STACK_MODES)
+    if any([type(model) is not type(models[0]) for model in models]):
+        raise RuntimeError(refusals.STACK_CLASSES)
+    each = [(dict(model.named_parameters()), dict(model.named_buffers())) for model in models]
+    parameters, buffers = (
+        {name: _stacked(name, [named[name] for named in kind]) for name in kind[0]}
+        for kind in zip(*each, strict=True)
+    )
+    return parameters, buffers
+
+
+def _stacked(name: str, tensors: list[Tensor]) -> Tensor:
+    wanted = {t.requires_grad for t in tensors}
+    if len(wanted) > 1:
+        raise RuntimeError(refusals.STACK_GRADS.format(name))
+    return stack(tensors).detach().requires_grad_(wanted == {True})

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import warnings
+from typing import Any
 
+from ..absent import refusal
 from ..autograd.dtypes import dtype as Dtype
 from ..autograd.tensor import Tensor
 from ..ops import activation, pointwise
@@ -89,3 +91,7 @@ def _chosen(name: str, dim: int | None, ndim: int, stacklevel: int) -> int:
         stacklevel=stacklevel,
     )
     return 0 if ndim in (0, 1, 3) else 1
+
+
+def __getattr__(name: str) -> Any:
+    raise refusal(f"module {__name__!r}", "torch.nn.functional", name)

@@ -54,3 +54,17 @@ INSERT_KIND = "module should be of type: <class 'torch.nn.modules.module.Module'
 EXTEND_KIND = "ModuleList.extend should be called with an iterable, but got {}"
 PROBABILITY = "dropout probability has to be between 0 and 1, but got {}"
 EMPTY_INIT = "Initializing zero-element tensors is a no-op"
+
+BACKWARD_HOOK_OUTPUT = (
+    "For backward hooks to be called, module output should be a Tensor or a tuple of Tensors but received {}"
+)
+BACKWARD_HOOK_COUNT = "Backward hook returned an invalid number of grad_input, got {}, but expected {}"
+BACKWARD_PRE_HOOK_COUNT = "Backward pre hook returned an invalid number of grad_output, got {}, but expected {}"
+BACKWARD_HOOK_NO_INPUT = (
+    "Backward hook for Modules where no input requires gradient should always return None or None for all gradients."
+)
+BACKWARD_HOOK_OUTPUTS_ALONE = (
+    "Full backward hook is firing when gradients are computed with respect to module outputs since no inputs require "
+    "gradients. See https://docs.pytorch.org/docs/main/generated/torch.nn.Module.html"
+    "#torch.nn.Module.register_full_backward_hook for more details."
+)

@@ -3,6 +3,8 @@
 from importlib import import_module
 from typing import Any
 
+from ..absent import Absent, names
+from ..autograd.tensor import Tensor
 from . import (
     activation,
     arguments,
@@ -40,6 +42,11 @@ from . import (
     statistics,
     strided,
 )
+
+ABSENT = {name for name in names()["torch.Tensor"] if not hasattr(Tensor, name)}
+for _name in ABSENT:
+    setattr(Tensor, _name, Absent(_name))
+Tensor.__dir__ = lambda self: [name for name in object.__dir__(self) if name not in ABSENT]
 
 # Loaded on first use: they give Tensor no methods, and a small program needs none of them.
 _LATER = ("convolution", "einsum", "entropy", "losses", "normalization")

@@ -13,6 +13,7 @@ from ..autograd.state import local
 from ..autograd.tensor import Tensor, wrap
 from .declare import define, method
 from .devices import CPU, check_device
+from .refusals import not_a_tensor
 from .shapes import dim_index
 
 _to_copy = define(
@@ -163,6 +164,13 @@ def element_size(self: Tensor) -> int:
 def is_nonzero(input: Tensor) -> bool:
     """Whether the one element is not zero."""
     return bool(input)
+
+
+def is_inference(input: Tensor) -> bool:
+    """Whether the tensor was made in inference mode."""
+    if not isinstance(input, Tensor):
+        raise TypeError(not_a_tensor("is_inference", "input", 0, input))
+    return input.is_inference()
 
 
 @method()

@@ -13,6 +13,7 @@ from ...autograd.quiet import warn
 from ...autograd.tensor import Tensor
 from ...ops.casting import meant
 from .. import refusals
+from .backward_hooks import BackwardHook
 from .parts import name_within
 from .state import Stateful
 
@@ -21,6 +22,9 @@ class _Hook(NamedTuple):
     function: Callable[..., Any]
     with_kwargs: bool
     always_call: bool = False
+
+
+_HOOKS = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks")
 
 
 class Module(Stateful):
@@ -32,6 +36,8 @@ class Module(Stateful):
 
     _forward_hooks: OrderedDict[int, _Hook]
     _forward_pre_hooks: OrderedDict[int, _Hook]
+    _backward_hooks: OrderedDict[int, Callable[..., Any]]
+    _backward_pre_hooks: OrderedDict[int, Callable[..., Any]]
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         name = type(self).__name__
@@ -40,7 +46,7 @@ class Module(Stateful):
         if args:
             raise TypeError(refusals.POSITIONAL.format(name, len(args) + 1))
         super().__init__()
-        self.__dict__.update(_forward_hooks=OrderedDict(), _forward_pre_hooks=OrderedDict())
+        self.__dict__.update({kind: OrderedDict() for kind in _HOOKS})
 
     def forward(self, *args: Any) -> Any:
         """What the module computes; to be overridden."""
@@ -52,7 +58,7 @@ class Module(Stateful):
         path, caller = stack.path, stack.module
         stack.enter(name_within(caller, self), self)
         try:
-            if self._forward_hooks or self._forward_pre_hooks:
+            if self._forward_hooks or self._forward_pre_hooks or self._backward_hooks or self._backward_pre_hooks:
                 return self._call_with_hooks(args, kwargs)
             return self.forward(*args, **kwargs)
         finally:
@@ -63,10 +69,16 @@ class Module(Stateful):
         try:
             for hook in tuple(self._forward_pre_hooks.values()):
                 args, kwargs = self._call_before(hook, args, kwargs)
+            around = None
+            if self._backward_hooks or self._backward_pre_hooks:
+                around = BackwardHook(self, self._backward_hooks.values(), self._backward_pre_hooks.values())
+                args = around.inputs(args)
             result = self.forward(*args, **kwargs)
             for id, hook in tuple(self._forward_hooks.items()):
                 waiting.pop(id, None)
                 result = self._call_after(hook, args, kwargs, result)
+            if around is not None:
+                result = around.outputs(result)
         except Exception:
             for hook in waiting.values():
                 try:
@@ -118,6 +130,17 @@ class Module(Stateful):
         With `with_kwargs` it is `hook(module, args, kwargs, output)`. With `always_call` it runs also after an error.
         """
         return _registered(self._forward_hooks, _Hook(hook, with_kwargs, always_call), prepend)
+
+    def register_full_backward_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
+        """Call `hook(module, grad_input, grad_output)` when the inputs' gradients are known.
+
+        What it returns, if anything, goes on instead of `grad_input`.
+        """
+        return _registered(self._backward_hooks, hook, prepend)
+
+    def register_full_backward_pre_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
+        """Call `hook(module, grad_output)` when the outputs' gradients arrive; what it returns goes on instead."""
+        return _registered(self._backward_pre_hooks, hook, prepend)
 
     def train(self, mode: bool = True) -> Self:
         """Have this module and all in it be in training mode, or not."""
@@ -190,7 +213,7 @@ class Module(Stateful):
         return self
 
 
-def _registered(hooks: OrderedDict[int, _Hook], hook: _Hook, prepend: bool) -> RemovableHandle:
+def _registered(hooks: OrderedDict[int, Any], hook: Any, prepend: bool) -> RemovableHandle:
     handle = RemovableHandle(hooks)
     hooks[handle.id] = hook
     if prepend:

@@ -1,0 +1,204 @@
+"""Names: those that moved code needs, those that load late, and what is said of PyTorch's that are not here."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+from oracle import chain, compare, entries, same
+
+import workbench
+from workbench.absent import INSTEAD, names
+
+PLACES = {
+    "torch": workbench,
+    "torch.nn": workbench.nn,
+    "torch.nn.functional": workbench.nn.functional,
+    "torch.autograd": workbench.autograd,
+    "torch.func": workbench.func,
+    "torch.Tensor": workbench.Tensor,
+}
+ABSENT = {
+    "torch.fft": "module 'workbench' has no attribute 'fft': PyTorch has torch.fft, the workbench has not.",
+    "torch.compile": "module 'workbench' has no attribute 'compile': PyTorch has torch.compile, the workbench has not; "
+    "call the function itself: there is nothing to compile.",
+    "torch.nn.LSTM": "module 'workbench.nn' has no attribute 'LSTM': PyTorch has torch.nn.LSTM, the workbench has not; "
+    "there is nn.Linear, and a loop in forward.",
+    "torch.ones(1).lerp": "'Tensor' object has no attribute 'lerp': PyTorch has torch.Tensor.lerp, the workbench has "
+    "not.",
+    "torch.Tensor.lerp": "type object 'Tensor' has no attribute 'lerp': PyTorch has torch.Tensor.lerp, the workbench "
+    "has not.",
+    "torch.nn.Parameter(torch.ones(1)).bfloat16": "'Parameter' object has no attribute 'bfloat16': PyTorch has "
+    "torch.Tensor.bfloat16, the workbench has not; there are bool, uint8, int32, int64, float16, float32 and float64.",
+    "torch.nn.functional.ctc_loss": "module 'workbench.nn.functional' has no attribute 'ctc_loss': PyTorch has "
+    "torch.nn.functional.ctc_loss, the workbench has not.",
+    "torch.autograd.profiler": "module 'workbench.autograd' has no attribute 'profiler': PyTorch has "
+    "torch.autograd.profiler, the workbench has not; there is workbench.record.",
+    "torch.nonsense": "module 'workbench' has no attribute 'nonsense'",
+    "torch.ones(1).nonsense": "'Tensor' object has no attribute 'nonsense'",
+    "torch.func.nonsense": "module 'workbench.func' has no attribute 'nonsense'",
+}
+
+
+@pytest.mark.parametrize("text", ABSENT)
+def test_a_name_that_is_not_there(text: str) -> None:
+    with pytest.raises(AttributeError) as caught:
+        eval(text, {"torch": workbench})
+    assert str(caught.value) == ABSENT[text]
+    assert caught.value.name == text.rpartition(".")[2]
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_every_public_name_is_there_or_says_that_it_is_not(place: str) -> None:
+    present, owner = 0, PLACES[place]
+    for name in names()[place]:
+        try:
+            getattr(owner, name)
+            present += 1
+        except AttributeError as error:
+            assert f"PyTorch has {place}.{name}, the workbench has not" in str(error)
+            assert not hasattr(owner, name)
+    assert present >= 10
+
+
+def test_what_is_there_instead_is_said_of_names_that_are_not_there() -> None:
+    for full in INSTEAD:
+        place, _, name = full.rpartition(".")
+        assert name in names()[place], full
+        assert not hasattr(PLACES[place], name), full
+
+
+def test_dir_shows_what_loads_late_and_nothing_that_is_absent() -> None:
+    code = "import workbench as w; print(*dir(w)); print(*dir(w.autograd)); print(*dir(w.ones(1)))"
+    shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split("\n")
+    assert {"record", "show", "vmap", "func", "nn", "utils", "einsum", "ones"} <= set(shown[0].split())
+    assert {"functional", "gradcheck", "gradgradcheck", "backward"} <= set(shown[1].split())
+    assert {"sum", "backward", "grad"} <= set(shown[2].split())
+    assert not {"lerp", "bfloat16"} & set(shown[2].split())
+
+
+def test_names_need_no_torch() -> None:
+    code = "import sys, workbench; hasattr(workbench, 'fft'); print('torch' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout == "False\n"
+
+
+def test_a_node_is_printed_as_pytorch_prints_it() -> None:
+    def program(torch: Any) -> Any:
+        class Twice(torch.autograd.Function):
+            @staticmethod
+            def forward(ctx: Any, x: Any) -> Any:
+                return x * 2
+
+            @staticmethod
+            def backward(ctx: Any, g: Any) -> Any:
+                return g * 2
+
+        x = torch.ones(3, requires_grad=True)
+        written = x * 1
+        written[0] = x[1]
+        nodes = [(x * x).grad_fn, written.grad_fn, (x + 1).grad_fn.next_functions[0][0], Twice.apply(x).grad_fn]
+        return [re.sub("0x[0-9a-f]+", "0x", text) for text in (*map(repr, nodes), *map(str, nodes))]
+
+    compare(program)
+
+
+MOVED = """
+torch.func.stack_module_state([]) | torch.func.stack_module_state([nn.Linear(2, 1), nn.ReLU()])
+torch.func.stack_module_state([nn.ReLU().train(), nn.ReLU().eval()]) | torch.func.stack_module_state(nn.ReLU())
+torch.func.stack_module_state([nn.Linear(2, 1), nn.Linear(3, 1)])
+torch.func.stack_module_state([nn.Linear(2, 1).requires_grad_(False), nn.Linear(2, 1)])
+{k: (v.shape, v.requires_grad, v.is_leaf) for k, v in torch.func.stack_module_state([nn.Linear(2, 1)] * 3)[0].items()}
+torch.is_inference(3) | torch.is_inference(torch.ones(2)) | torch.autograd.SavedTensor()
+torch.autograd.NestedIOFunction is torch.autograd.function.NestedIOFunction
+[c.__name__ for c in torch.autograd.Function.__mro__[:2]] | torch.autograd.function.custom_function_call(Double, x)
+square.grad_fn._raw_saved_self.data | square.grad_fn._raw_saved_self.unpack()
+square.grad_fn._raw_saved_self.unpack_hook | isinstance(square.grad_fn._raw_saved_self, torch.autograd.SavedTensor)
+double.grad_fn._raw_saved_tensors[0].data
+"""
+
+
+@pytest.mark.parametrize("text", entries(MOVED))
+def test_a_name_of_moved_code(text: str) -> None:
+    def program(torch: Any) -> Any:
+        class Double(torch.autograd.Function):
+            @staticmethod
+            def forward(ctx: Any, x: Any) -> Any:
+                ctx.save_for_backward(x)
+                return x * 2
+
+            @staticmethod
+            def backward(ctx: Any, g: Any) -> Any:
+                return g * 2
+
+        x = torch.tensor([1.0, 2.0], requires_grad=True)
+        known = {"torch": torch, "nn": torch.nn, "Double": Double, "x": x, "square": x * x, "double": Double.apply(x)}
+        return eval(text, known)
+
+    compare(program)
+
+
+@same
+def test_what_a_freed_node_says_of_what_it_saved(torch: Any) -> Any:
+    x = torch.ones(2, requires_grad=True)
+    y = x * x
+    saved = y.grad_fn._raw_saved_self
+    y.sum().backward()
+    assert saved.data is None
+    return saved.unpack()
+
+
+@same
+def test_what_hooks_packed_is_unpacked(torch: Any) -> Any:
+    x = torch.ones(2, requires_grad=True)
+    y = x * x
+    saved = y.grad_fn._raw_saved_self
+    saved.register_hooks(lambda t: 3, lambda n: torch.ones(2) * n)
+    return saved.unpack(), saved.unpack_hook(4)
+
+
+@same
+def test_whether_backward_may_use_threads(torch: Any) -> Any:
+    ask, say = torch.autograd.is_multithreading_enabled, torch.autograd.set_multithreading_enabled
+    seen = [ask()]
+    with say(False):
+        seen.append(ask())
+        with say(True):
+            seen.append(ask())
+        seen.append(ask())
+    seen.append(ask())
+    say(False)
+    seen.append(ask())
+    say(True)
+    return seen, [say(False)(ask)(), ask()], say(True) and None
+
+
+@same
+def test_a_single_level_function(torch: Any) -> Any:
+    class Double(torch.autograd.function._SingleLevelFunction):
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            return x * 2
+
+        @staticmethod
+        def backward(ctx: Any, g: Any) -> Any:
+            return g * 2
+
+    x = torch.ones(2, requires_grad=True)
+    y = Double.apply(x)
+    y.sum().backward()
+    return y, x.grad, chain(y.grad_fn)
+
+
+@same
+def test_an_ensemble_of_modules(torch: Any) -> Any:
+    models = [torch.nn.Linear(2, 1) for _ in range(2)]
+    for i, model in enumerate(models):
+        model.load_state_dict({"weight": torch.tensor([[1.0, i]]), "bias": torch.tensor([2.0 * i])})
+    parameters, buffers = torch.func.stack_module_state(models)
+    run = torch.func.vmap(lambda p, x: torch.func.functional_call(models[0], p, (x,)), in_dims=(0, None))
+    out = run(parameters, torch.ones(3, 2))
+    out.sum().backward()
+    return out.detach(), parameters["weight"].grad, buffers
