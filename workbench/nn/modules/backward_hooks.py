@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from ...autograd.function import Function
 from ...autograd.grad_mode import is_grad_enabled
+from ...autograd.quiet import warn
 from ...autograd.tensor import Tensor
 from .. import refusals
 
@@ -42,7 +42,7 @@ class BackwardHook:
     def outputs(self, result: Any) -> Any:
         """The result, behind a node that takes note of its gradients."""
         if not isinstance(result, (Tensor, tuple)):
-            warnings.warn(refusals.BACKWARD_HOOK_OUTPUT.format(type(result)), UserWarning, stacklevel=5)
+            warn(refusals.BACKWARD_HOOK_OUTPUT.format(type(result)))
         several = result if isinstance(result, tuple) else (result,)
         found, self.kept, self.results = *_behind_a_node(several, self._on_outputs), len(several)
         return found if isinstance(result, tuple) else found[0]
@@ -56,7 +56,7 @@ class BackwardHook:
                     raise RuntimeError(refusals.BACKWARD_PRE_HOOK_COUNT.format(len(changed), len(grads)))
                 grads = changed
         if self.places is None:  # no node around the inputs
-            warnings.warn(refusals.BACKWARD_HOOK_OUTPUTS_ALONE, UserWarning, stacklevel=3)
+            warn(refusals.BACKWARD_HOOK_OUTPUTS_ALONE)
             for hook in self.after:
                 changed = hook(self.module, (None,) * self.count, grads)
                 if changed is not None and not (isinstance(changed, tuple) and all([c is None for c in changed])):
