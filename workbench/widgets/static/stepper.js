@@ -170,8 +170,13 @@ function renderStepper({ model, el }) {
     look();
     if (gone) return;
     clearTimeout(waiting);
-    waiting = setTimeout(() => { controls.standing.textContent = BUSY; }, BUSY_MS);
+    waiting = setTimeout(unanswered, BUSY_MS);
     model.send(message);
+  }
+  function unanswered() {
+    // A model that was saved with the notebook has nobody to ask.
+    if (host.kernel?.status === "idle") end(LOST);
+    else controls.standing.textContent = BUSY;
   }
   function show() {
     const before = stops;

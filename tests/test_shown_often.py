@@ -1,0 +1,104 @@
+"""Pictures shown again and again in a real kernel: no widget more for it, and no memory."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from lab import notebook
+from nbclient import NotebookClient
+from nbformat import NotebookNode
+
+STATE = "application/vnd.jupyter.widget-state+json"
+START = """import gc, json, sys, tracemalloc
+from pathlib import Path
+from comm import get_comm_manager
+import workbench as torch
+
+def story():
+    w = torch.tensor(3.0, requires_grad=True)
+    with torch.record() as trace:
+        ((w * 2.0) ** 2).backward()
+    return trace.show()
+
+def stepper():
+    x = torch.tensor(3.0, requires_grad=True)
+    return torch.step((x * 2.0) ** 2)
+
+def live():
+    v = torch.tensor([1.0, 2.0], requires_grad=True)
+    with torch.live():
+        (v * v).sum().backward()
+
+def error():
+    z = torch.tensor(3.0, requires_grad=True) ** 2
+    z.backward()
+    try:
+        z.backward()
+    except RuntimeError as error:
+        display(error.explain())
+
+def resident():
+    status = Path("/proc/self/statm")
+    return int(status.read_text().split()[1]) * 4096 if status.exists() else 0
+
+def often(times, show):
+    for _ in range(20):
+        show()
+    gc.collect()
+    comms, memory = len(get_comm_manager().comms), resident()
+    tracemalloc.start()
+    for _ in range(times):
+        show()
+    gc.collect()
+    traced = tracemalloc.get_traced_memory()[0]
+    tracemalloc.stop()
+    found = {"comms": len(get_comm_manager().comms), "more": len(get_comm_manager().comms) - comms}
+    print(json.dumps(found | {"traced": traced, "resident": resident() - memory}))
+
+picture, one = story(), stepper()"""
+# What is shown, how often, and how many comms are open afterwards: a stepper has its own, and that of its layout.
+SHOWS = {
+    "often(1000, lambda: display(picture))": 0,
+    "often(200, lambda: display(story()))": 0,
+    "often(40, error)": 0,
+    "often(200, lambda: display(one))": 2,
+    "often(60, lambda: display(stepper()))": 2,
+    "often(20, live)": 2,
+}
+
+
+@pytest.fixture(scope="module")
+def ran() -> NotebookNode:
+    made = notebook(START, *SHOWS)
+    NotebookClient(made, kernel_name="python3", timeout=600).execute()
+    return made
+
+
+@pytest.fixture(params=SHOWS)
+def found(request: pytest.FixtureRequest, ran: NotebookNode) -> tuple[str, dict[str, Any]]:
+    cell = next(cell for cell in ran.cells if cell.source == request.param)
+    (said,) = (output.text for output in cell.outputs if output.output_type == "stream")
+    print(said)
+    return request.param, json.loads(said)
+
+
+def test_no_comm_is_left_that_nothing_shows(found: tuple[str, dict[str, Any]]) -> None:
+    shown, seen = found
+    assert (seen["comms"], seen["more"]) == (SHOWS[shown], 0)
+
+
+def test_memory_is_flat(found: tuple[str, dict[str, Any]]) -> None:
+    _, seen = found
+    assert seen["traced"] < 250_000
+    assert seen["resident"] < 8_000_000
+
+
+def test_each_show_is_an_output_and_none_of_a_picture_is_a_widget(ran: NotebookNode) -> None:
+    for cell in ran.cells[1:4]:
+        assert sum("text/html" in output.get("data", {}) for output in cell.outputs) >= 60
+    assert "widget-view" not in json.dumps(ran.cells)
+    states = ran.metadata.get("widgets", {STATE: {"state": {}}})[STATE]["state"].values()
+    kinds = {state["state"].get("_anywidget_id") for state in states} - {None}
+    assert kinds == {"workbench.widgets.stepper.StepperView", "workbench.widgets.growing.Growing"}
