@@ -122,7 +122,7 @@ SHAPES = [(2,), (2, 2), (1, 2, 2), (3, 2, 2), (4, 1, 2, 2), (3, 1, 2), (3, 2, 1)
 
 
 @pytest.mark.parametrize("left, right", [(True, True), (True, False), (False, True)])
-@pytest.mark.parametrize("shapes", itertools.product(SHAPES, SHAPES), ids=str)
+@pytest.mark.parametrize("shapes", list(itertools.product(SHAPES, SHAPES)), ids=str)
 def test_every_kind_of_matrix_product(shapes: Any, left: bool, right: bool) -> None:
     """One product where PyTorch computes one, a batch where it computes a batch; and what it says of sizes."""
 

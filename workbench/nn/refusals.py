@@ -68,3 +68,17 @@ BACKWARD_HOOK_OUTPUTS_ALONE = (
     "gradients. See https://docs.pytorch.org/docs/main/generated/torch.nn.Module.html"
     "#torch.nn.Module.register_full_backward_hook for more details."
 )
+
+INIT_SLOPE = "negative_slope {} not a valid number"
+INIT_NONLINEARITY = "Unsupported nonlinearity {}"
+INIT_MATRIX = "Only tensors with 2 dimensions are supported"
+INIT_KERNEL = "Only tensors with 3, 4, or 5 dimensions are supported"
+INIT_TWO = "Only tensors with 2 or more dimensions are supported"
+INIT_GROUPS = "dim 0 must be divisible by groups"
+INIT_EMPTY = "Initializing zero-element tensors is a no-op"
+INIT_FAN = "Fan in and fan out can not be computed for tensor with fewer than 2 dimensions"
+INIT_MODE = "Mode {} not supported, please use one of {}"
+INIT_OLD = "`nn.init.{}` is now deprecated in favor of `nn.init.{}`."
+INIT_FAR_MEAN = (
+    "mean is more than 2 std from [a, b] in nn.init.trunc_normal_. The distribution of values may be incorrect."
+)

@@ -25,6 +25,7 @@ from .index_refusals import check_put
 from .indexing import located, put
 from .layout import lying_as
 from .movement import expand, unsqueeze, view
+from .random import generator
 from .refusals import EXPANDED, FOLDED, check_broadcast, check_overlap, check_width, kind_of
 
 
@@ -245,6 +246,41 @@ def floor_divide_(self: Tensor, other: float | Tensor) -> Tensor:
 
 
 Tensor.__ifloordiv__ = floor_divide_
+_drawn = {
+    name: define(
+        f"{name.capitalize()}Backward0",
+        f"{name}(Tensor self, Kept numbers)",
+        lambda a, numbers: numbers.astype(a.dtype),
+        batch="pointwise",
+        self="zeros_like(grad)",
+        tangent="zeros_like(self_t)",
+        samples="r(3), ones(3)",
+    )
+    for name in ("uniform", "normal")
+}
+
+
+def _draw(t: Tensor, name: str, how: tuple[float, float], source: np.random.Generator | None) -> Tensor:
+    numbers = getattr(source or generator(), name)(*how, t._array.shape)
+    return write(t, f"{name}_", _drawn[name], wrap(np.asarray(numbers)))
+
+
+@method()
+def uniform_(self: Tensor, a: float = 0, b: float = 1, *, generator: np.random.Generator | None = None) -> Tensor:
+    """Write numbers between `a` and `b`, all equally likely."""
+    if a > b:
+        raise RuntimeError(f"uniform_ expects to return a [from, to) range, but found from={a:g} > to={b:g}")
+    return _draw(self, "uniform", (a, b), generator)
+
+
+@method()
+def normal_(
+    self: Tensor, mean: float = 0, std: float = 1, *, generator: np.random.Generator | None = None
+) -> Tensor:
+    """Write normal numbers of this mean and standard deviation."""
+    if std < 0:
+        raise RuntimeError(f"normal expects std >= 0.0, but found std {std:g}")
+    return _draw(self, "normal", (mean, std), generator)
 
 
 @method()

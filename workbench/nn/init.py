@@ -1,0 +1,204 @@
+"""First values of parameters, each function writing into a tensor and returning it (torch.nn.init)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ..autograd.grad_mode import no_grad
+from ..autograd.quiet import warn
+from ..autograd.tensor import Tensor
+from ..ops.creation import tensor as tensor_of
+from ..ops.random import generator as default_generator
+from . import refusals
+
+Random = np.random.Generator | None
+
+
+def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
+    """By how much a layer's spread should be scaled up, for the function that comes after it."""
+    if nonlinearity == "leaky_relu":
+        if isinstance(param, bool) or not isinstance(param, (int, float, type(None))):
+            raise ValueError(refusals.INIT_SLOPE.format(param))
+        return math.sqrt(2.0 / (1 + (0.01 if param is None else param) ** 2))
+    gains = {"sigmoid": 1, "tanh": 5.0 / 3, "relu": math.sqrt(2.0), "selu": 3.0 / 4, "linear": 1}
+    gains |= {f"conv{way}{n}d": 1 for way in ("", "_transpose") for n in (1, 2, 3)}
+    if nonlinearity not in gains:
+        raise ValueError(refusals.INIT_NONLINEARITY.format(nonlinearity))
+    return gains[nonlinearity]
+
+
+def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Random = None) -> Tensor:
+    """Numbers between `a` and `b`, all equally likely."""
+    with no_grad():
+        return tensor.uniform_(a, b, generator=generator)
+
+
+def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Random = None) -> Tensor:
+    """Normal numbers of this mean and standard deviation."""
+    with no_grad():
+        return tensor.normal_(mean, std, generator=generator)
+
+
+def trunc_normal_(
+    tensor: Tensor, mean: float = 0.0, std: float = 1.0, a: float = -2.0, b: float = 2.0, generator: Random = None
+) -> Tensor:
+    """Normal numbers, drawn anew where they lie outside `a` and `b`."""
+    if mean < a - 2 * std or mean > b + 2 * std:
+        warn(refusals.INIT_FAR_MEAN)
+    below, above = ((1 + math.erf((limit - mean) / std / math.sqrt(2))) / 2 for limit in (a, b))
+    random = generator or default_generator()
+    if above - below > 0.3:
+        values = random.normal(mean, std, tensor._array.shape)
+        while (wrong := (values < a) | (values > b)).any():
+            values[wrong] = random.normal(mean, std, int(wrong.sum()))
+    else:  # most would be drawn again: draw between the limits, and keep each with its probability
+        values = np.empty(tensor._array.shape)
+        wrong = np.ones(values.shape, bool)
+        peak = max(a, min(mean, b))
+        while wrong.any():
+            drawn = random.uniform(a, b, int(wrong.sum()))
+            chance = np.exp(0.5 * (((peak - mean) / std) ** 2 - ((drawn - mean) / std) ** 2))
+            values[wrong] = drawn
+            wrong[wrong] = random.uniform(size=drawn.size) > chance
+    return _write(tensor, values)
+
+
+def constant_(tensor: Tensor, val: float) -> Tensor:
+    """One number everywhere."""
+    with no_grad():
+        return tensor.fill_(val)
+
+
+def ones_(tensor: Tensor) -> Tensor:
+    """Ones."""
+    return constant_(tensor, 1.0)
+
+
+def zeros_(tensor: Tensor) -> Tensor:
+    """Zeros."""
+    with no_grad():
+        return tensor.zero_()
+
+
+def eye_(tensor: Tensor) -> Tensor:
+    """The identity matrix; ValueError for what is no matrix."""
+    if tensor._array.ndim != 2:
+        raise ValueError(refusals.INIT_MATRIX)
+    return _write(tensor, np.eye(*tensor._array.shape))
+
+
+def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
+    """A convolution that passes on what it is given, as many channels as there are."""
+    shape = tensor._array.shape
+    if len(shape) not in (3, 4, 5):
+        raise ValueError(refusals.INIT_KERNEL)
+    if shape[0] % groups:
+        raise ValueError(refusals.INIT_GROUPS)
+    zeros_(tensor)
+    each = shape[0] // groups
+    with no_grad():
+        for group in range(groups):
+            for channel in range(min(each, shape[1])):
+                tensor[(group * each + channel, channel, *[n // 2 for n in shape[2:]])] = 1
+    return tensor
+
+
+def xavier_uniform_(tensor: Tensor, gain: float = 1.0, generator: Random = None) -> Tensor:
+    """Uniform numbers that keep the spread of values and of gradients alike (Glorot and Bengio, 2010)."""
+    bound = gain * math.sqrt(6.0 / sum(_calculate_fan_in_and_fan_out(tensor)))
+    return uniform_(tensor, -bound, bound, generator)
+
+
+def xavier_normal_(tensor: Tensor, gain: float = 1.0, generator: Random = None) -> Tensor:
+    """The same with normal numbers."""
+    return normal_(tensor, 0.0, gain * math.sqrt(2.0 / sum(_calculate_fan_in_and_fan_out(tensor))), generator)
+
+
+def _kaiming(tensor: Tensor, a: float, mode: str, nonlinearity: str) -> float | None:
+    """The standard deviation that keeps the spread through rectifiers; None for a tensor of nothing."""
+    if 0 in tensor._array.shape:
+        warn(refusals.INIT_EMPTY)
+        return None
+    return calculate_gain(nonlinearity, a) / math.sqrt(_calculate_correct_fan(tensor, mode))
+
+
+def kaiming_uniform_(
+    tensor: Tensor, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu", generator: Random = None
+) -> Tensor:
+    """Uniform numbers that keep the spread of values ("fan_in") or gradients ("fan_out") (He et al., 2015)."""
+    std = _kaiming(tensor, a, mode, nonlinearity)
+    return tensor if std is None else uniform_(tensor, -math.sqrt(3.0) * std, math.sqrt(3.0) * std, generator)
+
+
+def kaiming_normal_(
+    tensor: Tensor, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu", generator: Random = None
+) -> Tensor:
+    """The same with normal numbers."""
+    std = _kaiming(tensor, a, mode, nonlinearity)
+    return tensor if std is None else normal_(tensor, 0.0, std, generator)
+
+
+def orthogonal_(tensor: Tensor, gain: float = 1, generator: Random = None) -> Tensor:
+    """A matrix whose rows, or columns if they are fewer, are orthogonal and of one length (Saxe et al., 2013)."""
+    if tensor._array.ndim < 2:
+        raise ValueError(refusals.INIT_TWO)
+    if not tensor._array.size:
+        return tensor
+    rows = tensor._array.shape[0]
+    drawn = (generator or default_generator()).standard_normal((rows, tensor._array.size // rows))
+    q, r = np.linalg.qr(drawn.T if rows < drawn.shape[1] else drawn)
+    q = q * np.sign(np.diagonal(r))  # so that all such matrices are equally likely
+    return _write(tensor, gain * (q.T if rows < drawn.shape[1] else q).reshape(tensor._array.shape))
+
+
+def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator: Random = None) -> Tensor:
+    """Normal numbers, in each column a share `sparsity` of zeros."""
+    if tensor._array.ndim != 2:
+        raise ValueError(refusals.INIT_MATRIX)
+    random, (rows, columns) = generator or default_generator(), tensor._array.shape
+    values = random.normal(0, std, (rows, columns))
+    for column in range(columns):
+        values[random.permutation(rows)[: math.ceil(sparsity * rows)], column] = 0
+    return _write(tensor, values)
+
+
+def _write(tensor: Tensor, values: np.ndarray) -> Tensor:
+    with no_grad():
+        return tensor.copy_(tensor_of(values.astype(tensor._array.dtype)))
+
+
+def _calculate_fan_in_and_fan_out(tensor: Tensor) -> tuple[int, int]:
+    """How many numbers flow into each output of a layer, and out of each input."""
+    if tensor._array.ndim < 2:
+        raise ValueError(refusals.INIT_FAN)
+    outputs, inputs, *field = tensor._array.shape
+    return inputs * math.prod(field), outputs * math.prod(field)
+
+
+def _calculate_correct_fan(tensor: Tensor, mode: str) -> int:
+    modes = ["fan_in", "fan_out"]
+    if mode.lower() not in modes:
+        raise ValueError(refusals.INIT_MODE.format(mode.lower(), modes))
+    return _calculate_fan_in_and_fan_out(tensor)[modes.index(mode.lower())]
+
+
+def _deprecated(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    """The function under its old name, which warns."""
+    old = function.__name__.removesuffix("_")
+
+    def deprecated_init(*args: Any, **options: Any) -> Tensor:
+        warn(refusals.INIT_OLD.format(old, function.__name__), FutureWarning)
+        return function(*args, **options)
+
+    deprecated_init.__name__, deprecated_init.__doc__ = old, f"The old name of {function.__name__}."
+    return deprecated_init
+
+
+uniform, normal, constant = _deprecated(uniform_), _deprecated(normal_), _deprecated(constant_)
+eye, dirac, orthogonal, sparse = (_deprecated(f) for f in (eye_, dirac_, orthogonal_, sparse_))
+xavier_uniform, xavier_normal = _deprecated(xavier_uniform_), _deprecated(xavier_normal_)
+kaiming_uniform, kaiming_normal = _deprecated(kaiming_uniform_), _deprecated(kaiming_normal_)
