@@ -266,3 +266,26 @@ def test_what_is_written_over_itself_stays(torch: Any) -> Any:
     t[True] = t
     m[None] = m
     return t, m, t._version
+
+
+@pytest.mark.parametrize("part", [":", "0:", "-3:", "-5:", "0:3", "0:5", "1:", "0:0", ":0", "None:None", ":-1", "2:1"])
+def test_a_slice_of_all_is_a_view_as_it_is_written(part: str) -> None:
+    def program(torch: Any) -> Any:
+        told = []
+        for x in (torch.ones(3, 4, requires_grad=True) * 1, torch.ones(0, 3, requires_grad=True) * 1):
+            for index in (part, f"{part},0", f"{part},{part}", f"...,{part}"):
+                made = eval(f"x[{index}]", {"x": x})
+                told.append((tuple(made.shape), str(chain(made.grad_fn)).count("Slice"), made.grad_fn.name()))
+        return told
+
+    compare(program)
+
+
+@same
+def test_a_view_made_in_place_without_gradients_is_made_anew_from_its_base(torch: Any) -> Any:
+    x = torch.ones(3, 4, requires_grad=True) * 1
+    row, part = x[0], x.unbind()[1]
+    with torch.no_grad():
+        row.unsqueeze_(0)
+        part.unsqueeze_(0)
+    return chain(row.grad_fn), tuple(row.shape), raised(lambda: part.grad_fn)

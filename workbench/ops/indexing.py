@@ -266,7 +266,9 @@ def _sliced(t: Tensor, dim: int, part: slice, alone: bool) -> Tensor:
     start, end, step = part.indices(size)
     if step < 0:
         raise ValueError("step must be greater than zero")
-    if not alone and (start, end, step) == (0, size, 1):
+    from_begin = part.start is None or operator.index(part.start) == 0  # as it is written: PyTorch makes a view for -3:
+    to_end = part.stop is None or operator.index(part.stop) >= size
+    if not alone and from_begin and to_end and step == 1:
         return t
     return _slice(t, dim, start, max(end, start), step)
 

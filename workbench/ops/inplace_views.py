@@ -46,10 +46,8 @@ def reshaped(t: Tensor, name: str, op: Callable[..., Tensor], *args: Any) -> Ten
         if t._base is None:
             t._fn = node
         else:
-            t._meta.view_fn = node
+            t._meta.view_fn, t._meta.attr_version = node, t._version
         t._nr, t._rg = 0, True
-    if t._base is not None:
-        t._meta.attr_version = t._version
     if listeners:
         emit(("wrote", t, name, node))
     return t
