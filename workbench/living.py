@@ -60,11 +60,15 @@ class live(record):  # named as what a user writes: `with live() as trace:`
         super().__init__(limit, lines)
 
     def __enter__(self) -> Trace:
-        trace = super().__enter__()
-        self._painter = _painter_for(self._open[-1][0])
-        if self._painter is not None:
-            listeners.append(self._painter)
-        self._trace = trace
+        self._painter = None
+        self._trace = trace = super().__enter__()
+        try:
+            self._painter = _painter_for(self._open[0])
+            if self._painter is not None:
+                listeners.append(self._painter)
+        except BaseException:
+            self.__exit__(None, None, None)
+            raise
         return trace
 
     def __exit__(
@@ -74,9 +78,11 @@ class live(record):  # named as what a user writes: `with live() as trace:`
         traceback: TracebackType | None,
     ) -> None:
         painter, trace, self._painter, self._trace = self._painter, self._trace, None, None
-        if painter is not None:
-            listeners.remove(painter)
-        super().__exit__(kind, error, traceback)
+        try:
+            if painter in listeners:
+                listeners.remove(painter)
+        finally:
+            super().__exit__(kind, error, traceback)
         if painter is not None:
             painter.leave(trace)
 

@@ -83,7 +83,7 @@ class record:  # named as what a user writes: `with record() as trace:`
             if last < 1:
                 raise ValueError(errors.LAST_FEW.format(last))
         self._limit, self._lines, self._last = limit, lines, last
-        self._open: list[tuple[Recorder, weakref.finalize[[Any], record]]] = []
+        self._open: Any = None  # the recorder, what ends it, and those that had been open before
 
     def __repr__(self) -> str:
         name = type(self).__name__
@@ -92,13 +92,19 @@ class record:  # named as what a user writes: `with record() as trace:`
     def __enter__(self) -> Trace:
         limit, last = self._limit, self._last
         recorder = LineRecorder(limit, Function, last) if self._lines else Recorder(limit, last)
-        recorder.watch(True)
-        listeners.append(recorder)
+        trace = Trace(recorder)
         # Should the block never end, the listener goes with this object.
-        self._open.append((recorder, weakref.finalize(self, _leave, recorder)))
-        if isinstance(recorder, LineRecorder):
-            watch(recorder)
-        return Trace(recorder)
+        leave = weakref.finalize(self, _leave, recorder)
+        try:
+            recorder.watch(True)
+            if isinstance(recorder, LineRecorder):
+                watch(recorder)
+        except BaseException:
+            leave()
+            raise
+        self._open = recorder, leave, self._open
+        listeners[len(listeners) :] = [recorder]  # last, and by no call: an interrupt could come right after that
+        return trace
 
     def __exit__(
         self,
@@ -106,13 +112,17 @@ class record:  # named as what a user writes: `with record() as trace:`
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        recorder, leave = self._open.pop()
-        leave()
+        recorder, leave, self._open = self._open
+        try:
+            listeners.remove(recorder)
+        finally:
+            leave()
         recorder.look_up(user_frame())
 
 
 def _leave(recorder: Recorder) -> None:
-    listeners.remove(recorder)
+    if recorder in listeners:
+        listeners.remove(recorder)
     recorder.watch(False)
     if isinstance(recorder, LineRecorder):
         unwatch(recorder)

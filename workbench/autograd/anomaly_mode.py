@@ -26,7 +26,11 @@ class set_detect_anomaly:
         pass  # the switch was made when the object was
 
     def __exit__(self, *exc: object) -> None:
-        _set(*self._before)
+        state.anomaly, state.check_nan = self._before
+        if state.anomaly:
+            state.unusual["anomaly"] = True
+        else:
+            state.unusual.pop("anomaly", None)
 
 
 class detect_anomaly:
@@ -40,8 +44,7 @@ class detect_anomaly:
         self._before = (state.anomaly, state.check_nan)
         _set(True, self.check_nan)
 
-    def __exit__(self, *exc: object) -> None:
-        _set(*self._before)
+    __exit__ = set_detect_anomaly.__exit__
 
 
 def is_anomaly_enabled() -> bool:
@@ -55,11 +58,11 @@ def is_anomaly_check_nan_enabled() -> bool:
 
 
 def _set(mode: bool, check_nan: bool) -> None:
-    if mode and not state.anomaly:
-        state.enter_unusual()
-    elif state.anomaly and not mode:
-        state.leave_unusual()
-    state.anomaly, state.check_nan = bool(mode), check_nan
+    state.anomaly, state.check_nan = (True, check_nan) if mode else (False, check_nan)
+    if mode:
+        state.unusual["anomaly"] = True
+    else:
+        state.unusual.pop("anomaly", None)
 
 
 def remember(node: Node) -> None:

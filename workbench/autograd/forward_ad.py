@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import functools
 import weakref
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -75,20 +74,22 @@ def mark(holder: Any) -> None:
         local.modes.dual.marked.append(weakref.ref(holder))
 
 
-@contextmanager
-def paused() -> Iterator[None]:
-    """Compute without pushing tangents forward."""
+def unpushed(function: Callable[..., Any], *args: Any) -> Any:
+    """What a function returns when it computes without pushing tangents forward."""
     modes = local.modes
     before, modes.paused = modes.paused, True
     try:
-        yield
+        return function(*args)
     finally:
         modes.paused = before
 
 
-def pushed_from(t: Tensor) -> Any:
-    """Context in which the tangent of `t` is computed with."""
-    return below(t._level) if type(t) is Lifted and t._level.kind == "jvp" else paused()
+def pushed_from(t: Tensor, function: Callable[..., Any], *args: Any) -> Any:
+    """What a function returns when it computes with the tangent of `t`."""
+    if type(t) is not Lifted or t._level.kind != "jvp":
+        return unpushed(function, *args)
+    with below(t._level):
+        return function(*args)
 
 
 def enter_dual_level() -> int:
@@ -96,8 +97,8 @@ def enter_dual_level() -> int:
     modes = local.modes
     if modes.dual is not None or any([level.kind == "jvp" for level in modes.levels]):
         raise RuntimeError(errors.DUAL_NESTED)
-    state.dual = DualLevel(len(modes.levels))
-    state.enter_unusual()
+    level = DualLevel(len(modes.levels))
+    state.dual, state.unusual["dual"] = level, True
     return 0
 
 
@@ -105,11 +106,7 @@ def exit_dual_level(*, level: int | None = None) -> None:
     """Close the level: all tangents are gone."""
     if level not in (None, 0 if state.dual else -1):
         raise RuntimeError(errors.DUAL_EXIT)
-    if state.dual is None:
-        raise RuntimeError(errors.DUAL_NO_LEVEL_TO_EXIT)
-    state.dual.close()
-    state.dual = None
-    state.leave_unusual()
+    dual_level().__exit__()
 
 
 class dual_level:
@@ -119,7 +116,16 @@ class dual_level:
         return enter_dual_level()
 
     def __exit__(self, *error: Any) -> None:
-        exit_dual_level()
+        level, state.dual = state.dual, None
+        if level is None:
+            raise RuntimeError(errors.DUAL_NO_LEVEL_TO_EXIT)
+        try:
+            level.close()
+        except BaseException:
+            level.close()  # an interrupt: whatever would keep its tangent would have it in the next level, too
+            raise
+        finally:
+            state.unusual.pop("dual", None)
 
     def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
         """Decorate a function."""
@@ -193,7 +199,6 @@ def unpack_dual(tensor: Tensor, *, level: int | None = None) -> UnpackedDualTens
         raise TypeError(errors.DUAL_UNPACK.format(type(tensor).__name__))
     if level and tangent_of(tensor) is not None:
         raise RuntimeError(errors.DUAL_LEVEL.format("fw_primal"))
-    with paused():
-        primal = unpacked(tensor)
+    primal = unpushed(unpacked, tensor)
     meta_of(primal).view_tangent = False
     return UnpackedDualTensor(primal, None if local.modes.inference else tangent_of(tensor))

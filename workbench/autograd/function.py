@@ -13,12 +13,11 @@ from ..events import listeners
 from . import state
 from .anomaly_mode import remember
 from .ctx import BackwardCFunction, FunctionCtx, no_backward, no_forward, no_jvp, no_setup_context, no_vmap
-from .grad_mode import no_grad
 from .levels import Lifted
 from .node import Node, accumulator, edge_of, sequence
 from .outputs import bind_output, bind_outputs, tell
 from .quiet import warn
-from .state import local, off, set_grad
+from .state import local, off, unusual, with_grad
 from .tensor import Tensor, alias
 from .transformed import applied
 
@@ -76,7 +75,7 @@ class _SingleLevelFunction(FunctionCtx, metaclass=FunctionMeta):
         elif kwargs:
             args, kwargs = _positional(cls.forward, args, kwargs), {}
         modes = local.modes
-        if state.unusual and (modes.levels or modes.dual is not None or any([type(a) is Lifted for a in args])):
+        if unusual and (modes.levels or modes.dual is not None or any([type(a) is Lifted for a in args])):
             return applied(cls, args, two_steps, kwargs)
         ctx = cls._backward_cls()
         ctx.extra = ctx.to_save = ctx.dirty_tensors = ctx.non_differentiable = ctx.saved_for_forward = None
@@ -111,8 +110,9 @@ class _SingleLevelFunction(FunctionCtx, metaclass=FunctionMeta):
             if before and not modes.grad:
                 modes.grad = True
                 del off[modes]
-            elif modes.grad is not before:
-                set_grad(before)
+            elif modes.grad is not before:  # switched on inside, and not off again
+                modes.grad = False
+                off[modes] = True
         saved = ctx.to_save
         if recorded and type(output) is Tensor and ctx.dirty_tensors is None is ctx.non_differentiable:
             result = bind_output(ctx, 0, output, args)
@@ -216,8 +216,7 @@ def once_differentiable(fn: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(fn)
     def wrapper(ctx: Any, *args: Any) -> Any:
-        with no_grad():
-            outputs = fn(ctx, *args)
+        outputs = with_grad(False, fn, ctx, *args)
         if not local.modes.grad or not any(isinstance(a, Tensor) and a.requires_grad for a in args):
             return outputs
         several = outputs if isinstance(outputs, tuple) else (outputs,)

@@ -9,9 +9,8 @@ from collections.abc import Callable, Generator
 from typing import Any
 
 from .. import errors
-from . import state
 from .quiet import warn
-from .state import local, set_grad
+from .state import inferring, local, off, set_grad, unusual
 
 
 def is_grad_enabled() -> bool:
@@ -24,16 +23,22 @@ class _GradMode:
 
     def __init__(self, mode: bool) -> None:
         self.mode = mode
-        self._before: list[Any] = []
+        self._before: Any = None  # what was before, and what had been before that
 
     def _clone(self) -> _GradMode:
         return _GradMode(self.mode)
 
     def __enter__(self) -> None:
-        self._before.append(set_grad(self.mode))
+        self._before = local.modes.grad, self._before
+        set_grad(self.mode)
 
     def __exit__(self, *exc: object) -> None:
-        set_grad(self._before.pop())
+        modes = local.modes
+        modes.grad, self._before = self._before
+        if modes.grad:
+            off.pop(modes, None)
+        else:
+            off[modes] = True
 
     def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
         if inspect.isclass(function):
@@ -110,7 +115,12 @@ class set_grad_enabled(_GradMode):
         set_grad(self.mode)  # again: meanwhile the switch may have been turned back
 
     def __exit__(self, *exc: object) -> None:
-        set_grad(self._at_birth)
+        modes = local.modes
+        modes.grad = self._at_birth
+        if modes.grad:
+            off.pop(modes, None)
+        else:
+            off[modes] = True
 
     def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
         set_grad(self._at_birth)  # as a decorator it acts on the function alone
@@ -157,19 +167,24 @@ class inference_mode(_GradMode):
         return inference_mode(not self.mode)
 
     def __enter__(self) -> None:
-        modes = state.local.modes
-        self._before.append((set_grad(self.mode), modes.inference))
+        modes = local.modes
+        self._before = modes.grad, modes.inference, self._before
+        set_grad(self.mode)
         modes.inference = not self.mode
-        state.enter_unusual()
-        state.inference += 1
+        if modes.inference:
+            inferring[modes] = unusual["inference", modes] = True
 
     def __exit__(self, *exc: object) -> None:
-        grad, state.local.modes.inference = self._before.pop()
-        set_grad(grad)
-        state.inference -= 1
-        state.leave_unusual()
+        modes = local.modes
+        modes.grad, modes.inference, self._before = self._before
+        if not modes.inference and modes in inferring:
+            del inferring[modes], unusual["inference", modes]
+        if modes.grad:
+            off.pop(modes, None)
+        else:
+            off[modes] = True
 
 
 def is_inference_mode_enabled() -> bool:
     """Whether this thread is in inference mode."""
-    return state.local.modes.inference
+    return local.modes.inference

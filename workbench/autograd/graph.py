@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import threading
 import weakref
 from collections import namedtuple
-from collections.abc import Callable, Generator, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
 from .. import errors
 from ..events import emit, failed, listeners
-from . import state
 from .hooks import RemovableHandle
 from .node import Node, edge_of, extra_of
-from .state import local
+from .state import local, unusual
 from .tensor import Storage, Tensor, alias, bump, wrap
 
 __all__ = [
@@ -78,12 +76,14 @@ class saved_tensors_hooks:
         modes = local.modes
         if modes.hooks_refused is not None:
             raise RuntimeError(modes.hooks_refused)
-        state.enter_unusual()
-        modes.saved_hooks.append((self.pack_hook, self.unpack_hook))
+        modes.saved_hooks = (*modes.saved_hooks, (self.pack_hook, self.unpack_hook))
+        unusual["hooks", modes] = True
 
     def __exit__(self, *exc: object) -> None:
-        local.modes.saved_hooks.pop()
-        state.leave_unusual()
+        modes = local.modes
+        modes.saved_hooks = modes.saved_hooks[:-1]
+        if not modes.saved_hooks:
+            unusual.pop(("hooks", modes), None)
 
 
 class save_on_cpu(saved_tensors_hooks):
@@ -93,17 +93,22 @@ class save_on_cpu(saved_tensors_hooks):
         super().__init__(lambda t: wrap(t._array.copy()), lambda t: t)
 
 
-@contextlib.contextmanager
-def disable_saved_tensors_hooks(error_message: str) -> Generator[None, None, None]:
+class disable_saved_tensors_hooks(contextlib.ContextDecorator):
     """Refuse saved-tensor hooks inside with RuntimeError(error_message)."""
-    modes = local.modes
-    if modes.saved_hooks:
-        raise RuntimeError(error_message)
-    before, modes.hooks_refused = modes.hooks_refused, error_message
-    try:
-        yield
-    finally:
-        modes.hooks_refused = before
+
+    def __init__(self, error_message: str) -> None:
+        self._message = error_message
+        self._before: Any = None  # why they were refused before, and what had been before that
+
+    def __enter__(self) -> None:
+        modes = local.modes
+        if modes.saved_hooks:
+            raise RuntimeError(self._message)
+        self._before = modes.hooks_refused, self._before
+        modes.hooks_refused = self._message
+
+    def __exit__(self, *exc: object) -> None:
+        local.modes.hooks_refused, self._before = self._before
 
 
 def register_multi_grad_hook(
@@ -113,7 +118,6 @@ def register_multi_grad_hook(
     if mode not in ("all", "any"):
         raise ValueError(errors.MULTI_HOOK_MODE.format(mode))
     tensors = [t for t in tensors if mode == "all" or t.requires_grad]
-    lock = threading.Lock()
     own = object()  # under it a task keeps how many gradients are to come, and those that came
     nodes = [_node_of(t) if t.requires_grad else None for t in tensors] if mode == "all" else []
     if None in nodes:
@@ -121,14 +125,13 @@ def register_multi_grad_hook(
 
     def arrived(index: int, grad: Tensor | None) -> None:
         task = local.modes.task
-        with lock:
-            first = own not in task.kept
-            if first:
-                coming = sum(task.will_run(node) for node in nodes) if mode == "all" else 1
-                task.kept[own] = [coming, *[None] * len(tensors)]
-            seen = task.kept[own]
-            seen[0] -= 1
-            seen[1 + index] = grad
+        first = own not in task.kept
+        if first:
+            coming = sum(task.will_run(node) for node in nodes) if mode == "all" else 1
+            task.kept[own] = [coming, *[None] * len(tensors)]
+        seen = task.kept[own]
+        seen[0] -= 1
+        seen[1 + index] = grad
         if mode == "any" and first:
             fn(grad)
         elif mode == "all" and not seen[0]:
@@ -189,18 +192,27 @@ class _Mutation:
             kept.tensor = wrap(np.array(kept.tensor._array))
 
 
-@contextlib.contextmanager
-def allow_mutation_on_saved_tensors() -> Generator[_Mutation, None, None]:
+class allow_mutation_on_saved_tensors(contextlib.ContextDecorator):
     """Let saved tensors be written inside: backward, inside too, sees the values they had when they were saved."""
-    modes = local.modes
-    if modes.mutation is not None:
-        raise RuntimeError(errors.MUTATION_NESTED)
-    mutation = _Mutation()
-    with saved_tensors_hooks(mutation.pack, mutation.unpack):
-        modes.mutation = mutation
+
+    def __enter__(self) -> _Mutation:
+        modes = local.modes
+        if modes.mutation is not None:
+            raise RuntimeError(errors.MUTATION_NESTED)
+        if modes.hooks_refused is not None:
+            raise RuntimeError(modes.hooks_refused)
+        mutation = _Mutation()
+        modes.saved_hooks = (*modes.saved_hooks, (mutation.pack, mutation.unpack))
+        modes.mutation, unusual["hooks", modes] = mutation, True
+        return mutation
+
+    def __exit__(self, *exc: object) -> None:
+        modes = local.modes
+        mutation, modes.mutation = modes.mutation, None
+        mutation.open = False
         try:
-            yield mutation
-        finally:
-            modes.mutation = None
-            mutation.open = False
             mutation.kept.clear()
+        finally:
+            modes.saved_hooks = modes.saved_hooks[:-1]
+            if not modes.saved_hooks:
+                unusual.pop(("hooks", modes), None)

@@ -7,16 +7,14 @@ So a transform knows its own level alone, and transforms nest freely (JAX's auto
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from .. import errors
 from ..events import emit, listeners
-from . import state
-from .state import local, set_grad
+from .state import local, off, set_grad, unusual
 from .tensor import Tensor, alias
 
 AUTOGRAD = "autograd"  # the `randomness` of batches that autograd itself runs: none, and Functions need no vmap rule
@@ -218,28 +216,38 @@ def _made_below(t: Tensor, make: Callable[[tuple[int, ...]], Tensor], batch: tup
     return lift(value, t._level, given=_same_place(t) if alike else None)
 
 
-@contextmanager
-def entered(kind: str, size: int | None = None, randomness: str = "error") -> Iterator[Level]:
-    """A new level on top for as long as the block runs; a "grad" level switches gradients on for itself."""
-    modes = local.modes
-    if kind == "jvp" and modes.dual is not None:
-        raise RuntimeError(errors.DUAL_NESTED)
-    level = Level(kind, size, randomness)
-    before = modes.levels, modes.grad
-    modes.levels = (*modes.levels, level)
-    state.enter_unusual()
-    if kind == "grad":
-        set_grad(True)
-    if listeners:
-        emit(("entered", level))
-    try:
-        yield level
-    finally:
-        state.leave_unusual()
-        modes.levels = before[0]
-        set_grad(before[1])
+class entered:
+    """Context: a new level on top; a "grad" level switches gradients on for itself."""
+
+    __slots__ = ("level", "before")
+
+    def __init__(self, kind: str, size: int | None = None, randomness: str = "error") -> None:
+        if kind == "jvp" and local.modes.dual is not None:
+            raise RuntimeError(errors.DUAL_NESTED)
+        self.level = Level(kind, size, randomness)
+
+    def __enter__(self) -> Level:
+        modes, level = local.modes, self.level
+        self.before = modes.levels, modes.grad
         if listeners:
-            emit(("left", level))
+            emit(("entered", level))
+        if level.kind == "grad":
+            set_grad(True)
+        modes.levels = (*modes.levels, level)
+        unusual["levels", modes] = True
+        return level
+
+    def __exit__(self, *error: Any) -> None:
+        modes = local.modes
+        modes.levels, modes.grad = self.before
+        if not modes.levels and ("levels", modes) in unusual:
+            del unusual["levels", modes]
+        if modes.grad:
+            off.pop(modes, None)
+        else:
+            off[modes] = True
+        if listeners:
+            emit(("left", self.level))
 
 
 class below:
@@ -258,9 +266,13 @@ class below:
         for each in reversed(levels[number - 1 :]):
             if each.kind == "grad":
                 grad = grad and each.outer_grad  # what switches gradients off inside does so for all levels
-        modes.levels = levels[: number - 1]
         set_grad(grad)
+        modes.levels = levels[: number - 1]
 
     def __exit__(self, *error: Any) -> None:
-        local.modes.levels, grad = self.before
-        set_grad(grad)
+        modes = local.modes
+        modes.levels, modes.grad = self.before
+        if modes.grad:
+            off.pop(modes, None)
+        else:
+            off[modes] = True

@@ -11,10 +11,9 @@ import numpy as np
 
 from .. import errors
 from . import state
-from .grad_mode import no_grad
 from .levels import Lifted, lift
 from .node import Node, accumulator
-from .state import local
+from .state import local, with_grad
 from .tensor import Storage, Tensor, meta_of, storage_of, wrap
 from .views import history_of_result, own_fn
 
@@ -97,15 +96,13 @@ class Packed:
         self.fn, self.nr, self.requires_grad = t.grad_fn, t._nr, t.requires_grad
         self.leaf = accumulator(t) if self.requires_grad and self.fn is None else None
         version = t._version
-        with no_grad():
-            self.value = pack(t)
+        self.value = with_grad(False, pack, t)
         if t._version != version:
             raise RuntimeError(errors.PACK_HOOK_WRITES)
 
     def tensor(self, own: Node) -> Tensor:
         """Unpack into a new tensor; for the node's own output the history is the node itself."""
-        with no_grad():
-            unpacked = self.unpack(self.value)
+        unpacked = with_grad(False, self.unpack, self.value)
         if not isinstance(unpacked, Tensor):
             raise TypeError(errors.UNPACK_HOOK_KIND.format(type(unpacked).__name__))
         if self.requires_grad and self.fn is not OWN and unpacked._array.dtype.kind != "f":

@@ -20,31 +20,22 @@ from .views import CopySlices
 class Stack:
     """The open scopes of one thread: their names joined by "/", and the innermost module that is being called."""
 
-    __slots__ = ("path", "module", "_open")
+    __slots__ = ("path", "module", "open")
 
     def __init__(self) -> None:
         self.path: str | None = None
         self.module: Any = None
-        self._open = 0
+        self.open = 0
 
     def enter(self, name: str, module: Any) -> None:
-        """Open a scope inside the others; the caller keeps `path` and `module` as they were, for `leave`."""
-        if self._open:
+        """Open a scope inside the others; the caller keeps `path` and `module` as they were, and restores them."""
+        if self.open:
             self.path = f"{self.path}/{name}"
         else:
             self.path = name
-            listeners.insert(0, label)  # once for each thread with open scopes: the others then hear it in vain
+            listeners[:0] = [label]  # once for each thread with open scopes: the others then hear it in vain
         self.module = module
-        self._open += 1
-
-    def leave(self, path: str | None, module: Any) -> None:
-        """Close the scope, after which all is as it was; the last to be closed leaves none open, whatever it found."""
-        self._open -= 1
-        if self._open:
-            self.path, self.module = path, module
-        else:
-            self.path = self.module = None
-            listeners.remove(label)
+        self.open += 1
 
 
 class _Local(threading.local):
@@ -68,17 +59,22 @@ class scope:  # named as what a user writes: `with scope("layer1"):`
         if not name.strip("/"):
             raise ValueError("A scope needs a name that is not empty.")
         self.name = name
-        self._before: list[tuple[Stack, str | None, Any]] = []
+        self._before: Any = None  # whose stack, what was open before, and what had been before that
 
     def __enter__(self) -> scope:
         stack = local.stack
-        self._before.append((stack, stack.path, stack.module))
+        self._before = stack, stack.path, stack.module, self._before
         stack.enter(self.name, stack.module)
         return self
 
     def __exit__(self, *exc: object) -> None:
-        stack, path, module = self._before.pop()
-        stack.leave(path, module)
+        stack, path, module, self._before = self._before
+        stack.open -= 1
+        if stack.open:
+            stack.path, stack.module = path, module
+        else:  # the last to be closed leaves none open, whatever it found
+            stack.path = stack.module = None
+            listeners.remove(label)
 
 
 def current_scope() -> str | None:

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from ..events import Event, listeners
+from ..events import Event
 from .ctx import BackwardCFunction
 from .node import AccumulateGrad, Node, edge_of
 from .opnode import OpNode
@@ -48,7 +48,7 @@ def _put(array: np.ndarray, values: np.ndarray) -> None:
 
 
 class Snapshot:
-    """What the next step of a task will change; a context manager around that step, and `restore()` undoes it."""
+    """What the next step of a task will change; `restore()` undoes it."""
 
     def __init__(self, task: GraphTask) -> None:
         self.task = task
@@ -110,15 +110,8 @@ class Snapshot:
         elif isinstance(node, OpNode):
             self._attributes += [(node, f"s_{name}", getattr(node, f"s_{name}")) for name in node.saved_names]
 
-    def __enter__(self) -> Snapshot:
-        listeners.append(self._hear)
-        return self
-
-    def __exit__(self, *exc: object) -> None:
-        listeners.remove(self._hear)
-
-    def _hear(self, event: Event) -> None:
-        """Note what a backward inside the step is about to change."""
+    def hear(self, event: Event) -> None:
+        """Note what a backward inside the step is about to change; a listener for as long as the step runs."""
         if event[0] == "backward" and self._is_around(local.modes.task):
             for node in event[1]._waiting:
                 self._retained(node)

@@ -3,16 +3,21 @@
 The straight path of an op asks two questions only: is anything unusual going on (`unusual`: a level, saved-tensor
 hooks, anomaly mode, in any thread), and has any thread switched gradients off (`off` is empty when none has, so the
 thread's own flag need not be read). Both may answer yes needlessly, never no wrongly.
+
+Ctrl-C can come where a function begins and after every call of one that is not written in Python. So what is switched
+on is restored by assignments alone, in a `finally` or at the very beginning of an `__exit__`: no function does it for
+them all. Threads take turns at the same points, and need no lock for such assignments either.
 """
 
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from typing import Any
 
-unusual = 0  # how many unusual modes are on, over all threads
+unusual: dict[Any, bool] = {}  # what is on that ops cannot go straight past: ("levels", modes of a thread), "dual" ...
 dual: Any = None  # the open level of forward-mode differentiation, which all threads share
-inference = 0  # how many inference_mode blocks are open, over all threads
+inferring: dict[Modes, bool] = {}  # the threads in inference mode
 anomaly = False  # whether anomaly mode is on, which is so for all threads at once
 check_nan = True  # whether anomaly mode looks for nan
 off: dict[Modes, bool] = {}  # the threads in which grad mode is off
@@ -36,7 +41,7 @@ class Modes:
 
     def __init__(self) -> None:
         self.grad = True
-        self.saved_hooks: list[Any] = []  # pairs of pack and unpack hooks, the innermost last
+        self.saved_hooks: tuple[Any, ...] = ()  # pairs of pack and unpack hooks, the innermost last
         self.hooks_refused: str | None = None  # why no such pair may be entered
         self.mutation: Any = None  # the open allow_mutation_on_saved_tensors block
         self.inference = False
@@ -81,18 +86,16 @@ def set_grad(on: bool) -> bool:
     return was
 
 
-_counting = threading.Lock()
-
-
-def enter_unusual() -> None:
-    """From here on ops go through the door."""
-    global unusual
-    with _counting:
-        unusual += 1
-
-
-def leave_unusual() -> None:
-    """The end of what enter_unusual began."""
-    global unusual
-    with _counting:
-        unusual -= 1
+def with_grad(on: bool, function: Callable[..., Any], *args: Any) -> Any:
+    """What a function returns when it runs in this grad mode, which is then as it was before."""
+    modes = local.modes
+    before = modes.grad
+    try:
+        set_grad(on)
+        return function(*args)
+    finally:
+        modes.grad = before
+        if before:
+            off.pop(modes, None)
+        else:
+            off[modes] = True

@@ -139,11 +139,12 @@ class GraphTask:
         modes = local.modes
         if modes.depth >= DEEPEST:
             return self._run_in_thread(modes, limit)
-        modes.depth += 1
+        depth = modes.depth
+        modes.depth = depth + 1
         try:
             return self._run(modes, limit)
         finally:
-            modes.depth -= 1
+            modes.depth = depth
 
     def _run_in_thread(self, modes: Modes, limit: int) -> bool:
         """Run on a fresh stack: a backward inside a backward, many times over, must not end in a RecursionError."""
@@ -160,8 +161,13 @@ class GraphTask:
                 off.pop(local.modes, None)
 
         thread = threading.Thread(target=on_fresh_stack)
-        thread.start()
-        thread.join()
+        try:
+            thread.start()
+            thread.join()
+        except BaseException:
+            if thread.ident is not None:  # an interrupt: it still runs, and what it was asked for is not done
+                thread.join()
+            raise
         if failures:
             raise failures[0]
         return results[0]
@@ -172,8 +178,9 @@ class GraphTask:
         ready, buffers, waiting = self._ready, self._buffers, self._waiting
         needed, captures = self._needed, self._captures
         keep, tensors = self.keep_graph, self.tensors
+        before = modes.grad
+        set_grad(self.create_graph)
         self.outer, modes.task = modes.task, self
-        before = set_grad(self.create_graph)
         node: Node | None = None
         following, carried = None, None  # the next node and its gradient, if it alone is ready: no way round the heap
         ran = False
@@ -262,8 +269,12 @@ class GraphTask:
             failed(error, task=self, node=node)
             raise
         finally:
-            set_grad(before)
             modes.task, self.outer, self.node = self.outer, None, None
+            modes.grad = before
+            if before:
+                off.pop(modes, None)
+            else:
+                off[modes] = True
         if not ready and not self._over:
             self._over = True
             while self.callbacks:

@@ -13,9 +13,10 @@ import numpy as np
 
 from .. import errors
 from ..events import emit, failed, listeners
-from . import dtypes, state
+from . import dtypes
 from .facts import Facts
 from .quiet import warn
+from .state import inferring, local
 from .storage import Meta, Storage, Uncounted
 
 if TYPE_CHECKING:
@@ -47,7 +48,7 @@ class Tensor(Facts):
 
     def requires_grad_(self, requires_grad: bool = True) -> Tensor:
         """Set `requires_grad` in place and return the tensor."""
-        if not all([level.own for level in state.local.modes.levels]):
+        if not all([level.own for level in local.modes.levels]):
             raise failed(RuntimeError(errors.FLAG_IN_TRANSFORM), self)
         if not isinstance(requires_grad, bool):
             raise failed(TypeError(errors.FLAG_KIND_METHOD.format(type(requires_grad).__name__)), self)
@@ -89,7 +90,7 @@ class Tensor(Facts):
     def data(self, new: Tensor) -> None:
         if not isinstance(new, Tensor):
             raise failed(TypeError(errors.DATA_KIND.format(type(new).__name__)), self)
-        if state.local.modes.levels:
+        if local.modes.levels:
             from .levels import check_data  # most programs run no transform
 
             check_data(self, new)
@@ -196,7 +197,7 @@ class Tensor(Facts):
         """Compute the gradient of this tensor and add it to the leaves' `.grad` (torch.Tensor.backward)."""
         from .differentiate import backward
 
-        if state.local.modes.levels:
+        if local.modes.levels:
             raise failed(RuntimeError(errors.BACKWARD_IN_TRANSFORM), self)
         backward(self, gradient, retain_graph, create_graph, inputs=inputs)
 
@@ -215,12 +216,12 @@ class InferenceTensor(Tensor):
 
     def _detached(self) -> Tensor:
         out = part_of(self, self._array)
-        if not state.local.modes.inference:  # outside inference mode PyTorch counts versions of what is detached
+        if not local.modes.inference:  # outside inference mode PyTorch counts versions of what is detached
             out._storage = Storage()
         return out
 
     def _set_requires_grad(self, on: bool, refusal: str) -> None:
-        if on and not state.local.modes.inference:
+        if on and not local.modes.inference:
             raise failed(RuntimeError(errors.INFERENCE_REQUIRES_GRAD), self)
         super()._set_requires_grad(on, refusal)
 
@@ -242,7 +243,7 @@ UNCOUNTED = Uncounted()
 def wrap(array: np.ndarray, requires_grad: bool = False, kind: type[Tensor] | None = None) -> Tensor:
     """A new leaf over an array, sharing its memory: of that class, or of the one that the mode asks for."""
     if kind is None:
-        kind = InferenceTensor if state.inference and state.local.modes.inference else Tensor
+        kind = InferenceTensor if inferring and local.modes.inference else Tensor
     t = kind()
     t._array = array if type(array) is np.ndarray else np.asarray(array)
     t._rg = requires_grad

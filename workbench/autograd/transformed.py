@@ -6,18 +6,17 @@ ordinary tensors, and setup_context prepares the `ctx` of each level (torch._fun
 
 from __future__ import annotations
 
-from contextlib import nullcontext
 from typing import Any
 
 from .. import errors
 from ..events import emit, listeners
 from . import state
 from .anomaly_mode import remember
-from .forward_ad import check_size, paused, set_tangent, tangent_of
+from .forward_ad import check_size, set_tangent, tangent_of, unpushed
 from .levels import Level, Lifted, at, below, lift, value_of
 from .node import sequence
 from .outputs import bind_outputs, tell
-from .state import local, set_grad
+from .state import local, with_grad
 from .tensor import Tensor
 from .trees import by_identity, mapped
 
@@ -48,20 +47,11 @@ def applied(cls: Any, args: tuple[Any, ...], two_steps: bool, kwargs: dict[str, 
     if recorded:
         ctx._connect(args, needs)
     ctx.seq = next(sequence)
-    with paused() if pushing else nullcontext():
-        values = None if level is None else _forward_below(cls, args, level)
-    before = set_grad(False)
-    try:
-        if level is not None:
-            output = values
-            cls.setup_context(ctx, args, output)
-        else:
-            with paused():
-                output = cls.forward(*args) if two_steps else cls.forward(ctx, *args)
-                if two_steps:
-                    cls.setup_context(ctx, args, output)
-    finally:
-        set_grad(before)
+    if level is None:
+        output = with_grad(False, unpushed, _forward_here, cls, ctx, args, two_steps)
+    else:
+        output = unpushed(_forward_below, cls, args, level) if pushing else _forward_below(cls, args, level)
+        with_grad(False, cls.setup_context, ctx, args, output)
     dirty, plain = ctx.dirty_tensors or (), ctx.non_differentiable or ()
     fixed = [any(o is p for p in plain) for o in (output if isinstance(output, tuple) else (output,))]
     result, outputs = bind_outputs(ctx, args, output, recorded)
@@ -92,6 +82,15 @@ def _is_at(a: Any, level: Level | None) -> bool:
     return isinstance(a, Tensor) and (level is None or (type(a) is Lifted and a._level is level))
 
 
+def _forward_here(cls: Any, ctx: Any, args: tuple[Any, ...], two_steps: bool) -> Any:
+    """The outputs of ordinary tensors; of dual tensors forward sees the values."""
+    if not two_steps:
+        return cls.forward(ctx, *args)
+    output = cls.forward(*args)
+    cls.setup_context(ctx, args, output)
+    return output
+
+
 def _forward_below(cls: Any, args: tuple[Any, ...], level: Level) -> Any:
     """The outputs, computed one level below; an input that is returned, or written, stays the same tensor."""
     values = mapped(lambda a: value_of(a, level) if isinstance(a, Tensor) else a, args)
@@ -116,14 +115,11 @@ def _push(
         return
     if listeners:
         emit(("pushing", ctx._forward_cls, args, outputs, level))
-    with below(level) if level is not None else paused():
-        versions = [None if t is None else t._version for t in tangents]
-        given = [_zeros(ctx, a, level) if t is None else t for a, t in zip(args, tangents, strict=True)]
-        kept, ctx._saved = ctx._saved, ()  # it reads what was saved for it, not for backward
-        try:
-            found = ctx._forward_cls.jvp(ctx, *given)
-        finally:
-            ctx._saved = kept
+    if level is None:
+        versions, given, found = unpushed(_run_jvp, ctx, args, tangents, level)
+    else:
+        with below(level):
+            versions, given, found = _run_jvp(ctx, args, tangents, level)
     found = found if isinstance(found, tuple) else (found,)
     for nr, t in enumerate(found):
         if t is not None and not isinstance(t, Tensor):
@@ -156,6 +152,17 @@ def _push(
         set_tangent(out, t)
     if listeners:
         emit(("pushed", ctx._forward_cls, outputs, found, args, tangents, level))
+
+
+def _run_jvp(ctx: Any, args: tuple[Any, ...], tangents: list[Any], level: Level | None) -> tuple[Any, Any, Any]:
+    """The versions of the tangents, what the user's jvp is given, and what it returns."""
+    versions = [None if t is None else t._version for t in tangents]
+    given = [_zeros(ctx, a, level) if t is None else t for a, t in zip(args, tangents, strict=True)]
+    kept, ctx._saved = ctx._saved, ()  # it reads what was saved for it, not for backward
+    try:
+        return versions, given, ctx._forward_cls.jvp(ctx, *given)
+    finally:
+        ctx._saved = kept
 
 
 def _zeros(ctx: Any, a: Any, level: Level | None) -> Tensor | None:

@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 
 from .. import errors
-from ..autograd import differentiate, state
+from ..autograd import differentiate
 from ..autograd.basis import bases
 from ..autograd.graph import disable_saved_tensors_hooks
 from ..autograd.levels import Level, Lifted, below, entered, lift
-from ..autograd.state import local
+from ..autograd.state import local, unusual
 from ..autograd.tensor import Tensor, wrap
 from ..autograd.trees import mapped, rebuilt, taken_apart
 from ..ops.joining import cat
@@ -107,11 +107,13 @@ def pulled(outputs: list[Tensor], inputs: list[Tensor], seeds: Any, keep_graph: 
     if pairs and inputs:
         outs = [out for out, _ in pairs]
         checked = differentiate.seeds_of(outs, [seed for _, seed in pairs])
-        state.enter_unusual()  # the graph holds tensors of a level that is over
+        before = ("pulled", local.modes) in unusual
+        unusual["pulled", local.modes] = True  # the graph holds tensors of a level that is over
         try:
             found = differentiate.gradients(outs, inputs, checked, keep_graph, create_graph)
         finally:
-            state.leave_unusual()
+            if not before:
+                del unusual["pulled", local.modes]
     return [wrap(np.zeros_like(t._array)) if g is None else g for t, g in zip(inputs, found, strict=True)]
 
 

@@ -84,8 +84,7 @@ def _before(t: Tensor) -> Tensor:
         before = wrap(t._array.copy(), t.requires_grad)
     tangent = tangent_of(t)
     if tangent is not None:
-        with pushed_from(t):
-            meta_of(before).tangent = tangent.clone()
+        meta_of(before).tangent = pushed_from(t, tangent.clone)
     if t.requires_grad:
         before._fn, before._nr = t.grad_fn, t._nr
     return before
@@ -107,8 +106,7 @@ def _fill(t: Tensor, r: Tensor, name: str) -> None:
         t._array[...] = r._array
     bump(t)
     if local.modes.dual is not None or (type(t) is Lifted and t._level.kind == "jvp"):
-        with pushed_from(t):
-            _write_tangent(t, tangent_of(r))
+        pushed_from(t, _write_tangent, t, tangent_of(r))
 
 
 def _write_tangent(t: Tensor, tangent: Tensor | None) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from contextlib import nullcontext
 from typing import Any
 
-from ..autograd.forward_ad import mark, paused, set_tangent, tangent_of
+from ..autograd.forward_ad import mark, set_tangent, tangent_of, unpushed
 from ..autograd.levels import Level, Lifted, as_given, at, batched, below, highest, lift, risen
 from ..autograd.saved import Packed, saved_as_result
 from ..autograd.state import local
@@ -157,8 +157,7 @@ def _push_duals_within(op: Any, args: tuple[Any, ...], depth: int) -> tuple[Tens
         args = _map(op, args, lambda t: at(t, None))
         if op.prepare is not None:
             args = op.prepare(args)
-        with paused():
-            outs, extras = op.perform(args)
+        outs, extras = unpushed(op.perform, args)
         if outs and outs[0]._array.dtype.kind == "f" and op.formulas:
             push_duals(op, args, op.operands(dict(zip(op.order, args, strict=True))), outs, extras)
     return outs, extras
@@ -172,8 +171,7 @@ def push_duals(op: Any, args: tuple[Any, ...], operands: list[Any], outs: Tensor
     if listeners:
         given = dict(zip(op.order, args, strict=True))
         emit(("pushing", op, tuple([given[name] for name in op.said]), outs, None))
-    with paused():
-        found = tangents.push(op, args, moved, outs, extras)
+    found = unpushed(tangents.push, op, args, moved, outs, extras)
     for out, tangent in zip(outs, found, strict=True):
         set_tangent(out, risen(tangent, local.modes.levels))
     node = outs[0]._fn

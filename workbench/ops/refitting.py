@@ -8,8 +8,8 @@ import numpy as np
 
 from .. import errors
 from ..autograd import dtypes
-from ..autograd.grad_mode import no_grad
 from ..autograd.saved import Packed
+from ..autograd.state import with_grad
 from ..autograd.tensor import Tensor, wrap
 from .declare import in_formulas
 
@@ -17,12 +17,15 @@ from .declare import in_formulas
 def refit(node: Any, grad: Any, needed: Any = None) -> Any:
     """The gradients as arrays: tensors check what they are given, and what comes out is made to fit the inputs."""
     given = [None if g is None else wrap(np.asarray(g)) for g in (grad if node.multi else [grad])]
-    with no_grad():
-        arrived = given if node.multi else given[0]
-        out = node.vjp_tensors(arrived) if needed is None else node.vjp_tensors_towards(arrived, needed)
-        outs = [out] if node.arity == 1 else list(out)
-        found = [None if t is None else _fitted(node, i, t, given[0]) for i, t in enumerate(outs)]
+    found = with_grad(False, _found, node, given, needed)
     return found[0] if node.arity == 1 else found
+
+
+def _found(node: Any, given: list[Tensor | None], needed: Any) -> list[np.ndarray | None]:
+    arrived = given if node.multi else given[0]
+    out = node.vjp_tensors(arrived) if needed is None else node.vjp_tensors_towards(arrived, needed)
+    outs = [out] if node.arity == 1 else list(out)
+    return [None if t is None else _fitted(node, i, t, given[0]) for i, t in enumerate(outs)]
 
 
 def _fitted(node: Any, i: int, t: Tensor, grad: Tensor | None) -> np.ndarray:

@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from ..autograd import state
 from ..autograd.node import edge_of, sequence
 from ..autograd.parameter import Parameter
+from ..autograd.state import local, off, unusual
 from ..autograd.tensor import Tensor, link_view
 from ..events import emit, listeners
 from .compile import compiled
@@ -21,9 +21,9 @@ from .telling import USUAL, told
 
 NAMES: dict[str, Any] = {
     "__name__": __name__,
-    "S": state,
-    "local": state.local,
-    "off": state.off,
+    "local": local,
+    "off": off,
+    "unusual": unusual,
     "listeners": listeners,
     "sequence": sequence,
     **{thing.__name__: thing for thing in (Tensor, Parameter, np.ndarray, np.asarray, emit, edge_of, link_view, told)},
@@ -61,7 +61,7 @@ def _text(op: Any) -> str:
     if not op.simple:
         return f"def {op.name}({op.parameters}):\n    {refuse}\n"
     first, second = (*op.tensors, None)[:2]
-    out = [f"if S.unusual or type({first}) is not Tensor and type({first}) is not Parameter:", f"    {refuse}"]
+    out = [f"if unusual or type({first}) is not Tensor and type({first}) is not Parameter:", f"    {refuse}"]
     for name in op.kept:
         given = name if name in op.lists else f"({name},)"
         odd = "type(kept) is not Tensor and kept is not None and type(kept) is not Parameter"

@@ -10,8 +10,7 @@ from __future__ import annotations
 import json
 import os
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -35,6 +34,8 @@ _MISSING = (
 )
 
 _lock = threading.Lock()  # Graphviz has state of its own, and the standard error stream is every thread's
+if hasattr(os, "register_at_fork"):  # so a fork waits until no other thread is in there
+    os.register_at_fork(before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_lock.release)
 
 
 class LayoutUnavailable(RuntimeError):
@@ -232,21 +233,25 @@ def _graphviz(dot: str) -> dict[str, Any]:
         from pygraphviz import AGraph
     except ImportError:
         return _program(dot)
-    with _lock, _quiet():
-        graph = AGraph(string=dot)
-        try:
-            graph.layout("dot")
-            keyed = sorted(graph.edges(keys=True), key=lambda edge: int(edge[2]))
-            edges = [graph.get_edge(*edge) for edge in keyed]
-            clusters = [each for each in graph.subgraphs() if (each.name or "").startswith("cluster_")]
-            return {
-                "bb": graph.graph_attr["bb"],
-                "objects": [{"pos": node.attr["pos"]} for node in sorted(graph.nodes(), key=int)],
-                "regions": [each.graph_attr["bb"] for each in sorted(clusters, key=lambda each: _number(each.name))],
-                "edges": [{"pos": edge.attr["pos"], "lp": edge.attr["lp"]} for edge in edges],
-            }
-        finally:
-            graph.close()
+    with _lock:
+        return _quietly(_placed, AGraph, dot)
+
+
+def _placed(graph_class: Any, dot: str) -> dict[str, Any]:
+    graph = graph_class(string=dot)
+    try:
+        graph.layout("dot")
+        keyed = sorted(graph.edges(keys=True), key=lambda edge: int(edge[2]))
+        edges = [graph.get_edge(*edge) for edge in keyed]
+        clusters = [each for each in graph.subgraphs() if (each.name or "").startswith("cluster_")]
+        return {
+            "bb": graph.graph_attr["bb"],
+            "objects": [{"pos": node.attr["pos"]} for node in sorted(graph.nodes(), key=int)],
+            "regions": [each.graph_attr["bb"] for each in sorted(clusters, key=lambda each: _number(each.name))],
+            "edges": [{"pos": edge.attr["pos"], "lp": edge.attr["lp"]} for edge in edges],
+        }
+    finally:
+        graph.close()
 
 
 def _program(dot: str) -> dict[str, Any]:
@@ -269,18 +274,16 @@ def _number(cluster: str) -> int:
     return int(cluster.removeprefix("cluster_"))
 
 
-@contextmanager
-def _quiet() -> Iterator[None]:
+def _quietly(function: Callable[..., Any], *args: Any) -> Any:
     """Keep Graphviz's C code from warning about fonts on standard error, which a notebook would show."""
     try:
         kept = os.dup(2)
     except OSError:  # a program without a standard error stream
-        yield
-        return
+        return function(*args)
     nowhere = os.open(os.devnull, os.O_WRONLY)
     try:
         os.dup2(nowhere, 2)
-        yield
+        return function(*args)
     finally:
         os.dup2(kept, 2)
         os.close(kept)

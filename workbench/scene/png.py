@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import threading
 import warnings
@@ -30,6 +31,8 @@ CAPTION_LINE, CAPTION_COLUMN, CAPTION_PAD = 20, 8.5, 16  # px of a line and a ch
 _LEAST_FOR_CAPTION = 520  # px: in a narrower picture a sentence would take too many lines
 
 _lock = threading.Lock()  # matplotlib draws in one thread at a time
+if hasattr(os, "register_at_fork"):  # so a fork waits until no other thread draws
+    os.register_at_fork(before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_lock.release)
 
 
 def to_png(storyboard: Storyboard, k: int | None = None, theme: str | Theme = "light", scale: float = 2) -> bytes:

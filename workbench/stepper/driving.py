@@ -119,16 +119,19 @@ class Stepper(Standing):
         heard = _Heard(task, tuple(have) if type(have) is list else (have,), self._graph)
         snapshot = Snapshot(task)
         error = None
-        listeners.append(heard)
+        hear = snapshot.hear
+        listeners[len(listeners) :] = [heard, hear]  # by no call, after which an interrupt could come
         try:
-            with snapshot:
-                task.step()
+            task.step()
         except BaseException as raised:
             error = _like(raised)
             self._graph.forget(task)
             raise
         finally:
-            listeners.remove(heard)
+            try:
+                listeners.remove(heard)
+            finally:
+                listeners.remove(hear)
             given = {edge for edge, g in zip(node.edges(), heard.outgoing, strict=False) if g is not None}
             step = Step(
                 number=self.position + 1,

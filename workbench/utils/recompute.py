@@ -64,7 +64,8 @@ class Made:
 
     def __enter__(self) -> None:
         self.names: list[str] = []
-        listeners.append(self._note)
+        note = self._note
+        listeners[len(listeners) :] = [note]  # no call, after which an interrupt could come
 
     def __exit__(self, *exc: object) -> None:
         listeners.remove(self._note)

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Callable, Collection, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Collection
 from typing import Any
 
 from ..scene.storyboard import Storyboard
@@ -57,26 +56,20 @@ def storyboard(trace: Timeline, view: str = "graph", **options: Any) -> Storyboa
         raise TypeError(f"The view {view!r} draws a trace beside another: say which, as show({view!r}, against=other).")
     if not isinstance(opened, Collection | None):
         raise TypeError(f"`open` names the groups of a graph to be open, but got {type(opened).__name__}.")
-    with _nothing_collected():
+    # No cycles are looked for: of a large graph nearly all that is made lives on, and is gone through in vain.
+    collecting = gc.isenabled()
+    try:
+        gc.disable()
         if view not in VIEWS:
             board = (CHARTS | PAIRS)[view](trace, **options)
         else:
             board = tell_grouped(trace, VIEWS[view](trace.events), opened)
+    finally:
+        if collecting:
+            gc.enable()
     if not board.scene.boxes:
         board = in_words(board.title, board.steps[0].caption)
     for event in trace.events[:1]:
         if isinstance(event, EventsLetGo) and not board.steps[0].caption.startswith(told := event.sentence(Frame())):
             board.steps[0].caption = f"{told}. {board.steps[0].caption}"  # what is no graph, or a closed one
     return board
-
-
-@contextmanager
-def _nothing_collected() -> Iterator[None]:
-    """No cycles are looked for: of a large graph nearly all that is made lives on, and is gone through in vain."""
-    was = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was:
-            gc.enable()

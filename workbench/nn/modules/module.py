@@ -11,6 +11,7 @@ from ...autograd.grad_mode import no_grad
 from ...autograd.hooks import RemovableHandle
 from ...autograd.quiet import warn
 from ...autograd.tensor import Tensor
+from ...events import listeners
 from ...ops.casting import meant
 from .. import refusals
 from .backward_hooks import BackwardHook
@@ -56,13 +57,19 @@ class Module(Stateful):
         """Run `forward`, and the hooks around it, in a scope of this module's name."""
         stack = scopes.local.stack
         path, caller = stack.path, stack.module
-        stack.enter(name_within(caller, self), self)
+        name = name_within(caller, self)
+        stack.enter(name, self)
         try:
             if self._forward_hooks or self._forward_pre_hooks or self._backward_hooks or self._backward_pre_hooks:
                 return self._call_with_hooks(args, kwargs)
             return self.forward(*args, **kwargs)
         finally:
-            stack.leave(path, caller)
+            stack.open -= 1
+            if stack.open:
+                stack.path, stack.module = path, caller
+            else:
+                stack.path = stack.module = None
+                listeners.remove(scopes.label)
 
     def _call_with_hooks(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         result, waiting = None, {id: hook for id, hook in self._forward_hooks.items() if hook.always_call}

@@ -1,0 +1,89 @@
+"""Ctrl-C leaves nothing switched on, wherever it comes; `python tests/interrupts.py` tries every place."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from typing import Any
+
+import interrupts
+import pytest
+
+import workbench as torch
+import workbench.autograd.forward_ad
+import workbench.utils.checkpoint  # noqa: F401  loads late
+from workbench.autograd.state import local
+
+EVERY = interrupts.PROGRAMS | interrupts.OURS
+STRIDE = 197  # every so many-th point, another for each program
+
+
+@pytest.fixture(autouse=True)
+def untraced() -> Any:
+    """The sweep needs the trace function for itself."""
+    before = sys.gettrace()
+    yield
+    sys.settrace(before)
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_nothing_is_left_switched_on(name: str) -> None:
+    first = list(EVERY).index(name) * 7 % STRIDE % 60
+    left = interrupts.sweep(torch, EVERY[name], interrupts.our_state, STRIDE, first)
+    assert left.points + left.beginnings
+    assert not left.wrong
+    if name in ("backward", "grad", "backward_inside_backward"):
+        assert not left.after_those
+
+
+def test_the_windows_that_were_open() -> None:
+    """Where grad mode, a level, hooks, the task or a listener was left: the points in these functions, all of them."""
+    open_once = ("set_grad", "with_grad", "_GradMode.__exit__", "GraphTask.run", "GraphTask._run", "record.__enter__")
+    for name in ("grad", "no_grad", "record"):
+        left = interrupts.sweep(torch, EVERY[name], interrupts.our_state, wanted=open_once)
+        assert left.points >= 3
+        assert not left.wrong
+
+
+def test_the_sweep_finds_what_is_left() -> None:
+    def leaves(torch: Any) -> None:
+        before = local.modes.grad
+        local.modes.grad = False
+        len([])
+        local.modes.grad = before
+
+    left = interrupts.sweep(torch, leaves, interrupts.our_state)
+    assert [each.split(": ")[1] for each in left.wrong] == ["grad is False"]
+    assert local.modes.grad
+
+
+def test_an_interrupt_while_a_deep_backward_runs_elsewhere_waits_for_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    from workbench.autograd import task
+
+    monkeypatch.setattr(task, "DEEPEST", 1)  # a backward inside another runs in a thread of its own
+    joined = threading.Thread.join
+    waits = []
+
+    def join(thread: threading.Thread, timeout: float | None = None) -> None:
+        waits.append(thread)
+        if len(waits) == 1:
+            raise KeyboardInterrupt
+        joined(thread, timeout)
+
+    x = torch.ones(2, requires_grad=True)
+
+    def hook(g: Any) -> None:
+        monkeypatch.setattr(threading.Thread, "join", join)
+        with torch.enable_grad():
+            (x * 3).sum().backward()
+
+    y = x * 2
+    y.register_hook(hook)
+    with pytest.raises(KeyboardInterrupt):
+        y.sum().backward()
+    monkeypatch.undo()
+    assert len(waits) == 2
+    assert not waits[0].is_alive()
+    assert x.grad.tolist() == [3.0, 3.0]
+    assert local.modes.depth == 0
+    assert local.modes.task is None
