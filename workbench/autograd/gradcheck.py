@@ -17,10 +17,22 @@ from .differentiate import grad, gradients
 from .gradcheck_batches import check_batched_backward, check_batched_forward
 from .gradcheck_forward import check_undefined_tangents, compare_forward, compare_forward_direction
 from .jacobians import CHANGES, GradcheckError, Jacobians, as_tuple
+from .old_jacobians import (
+    get_analytical_jacobian,
+    get_numerical_jacobian,
+    get_numerical_jacobian_wrt_specific_input,
+)
 from .quiet import warn
 from .tensor import Tensor, wrap
 
-__all__ = ["GradcheckError", "gradcheck", "gradgradcheck"]
+__all__ = [
+    "GradcheckError",
+    "get_analytical_jacobian",
+    "get_numerical_jacobian",
+    "get_numerical_jacobian_wrt_specific_input",
+    "gradcheck",
+    "gradgradcheck",
+]
 
 NOT_DOUBLE = (
     "Input #{} requires gradient and is not a double precision floating point or complex. This check will likely fail "
