@@ -479,6 +479,7 @@ VMAP_BOOL = (
     "yet, please file an issue at https://github.com/pytorch/pytorch/issues ."
 )
 VMAP_DATA = "Cannot access data pointer of Tensor that doesn't have storage"
+NO_STORAGE = "Cannot access storage of {}"
 VMAP_DETACHED = "accessing `data` under vmap transform is not allowed"
 VMAP_NO_VIEW_RULE = "Batching rule not implemented for aten::{}; the fallback path doesn't work on out= or view ops."
 VMAP_NO_RULE_FOR = "Batching rule not implemented for aten::{}. We could not generate a fallback."
@@ -486,6 +487,11 @@ VMAP_EQUAL = "Batching rule not implemented for aten::equal. We could not genera
 VMAP_ALLCLOSE = (
     "vmap over torch.allclose isn't supported yet. Please file an issue at https://github.com/pytorch/pytorch/issues "
     "if you need this feature."
+)
+VMAP_ESCAPED = (
+    "Either your tensor may have escaped from inside a function being vmapped and this is a user error (see "
+    "https://pytorch.org/functorch/stable/ux_limitations.html), or there is an internal functorch error in "
+    "`gen_vmap_plumbing` Please file an issue if it looks like the latter"
 )
 VMAP_RUNNING = (
     "Batch norm got a batched tensor as input while the running_mean or running_var, which will be updated in place, "

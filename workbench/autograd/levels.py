@@ -58,10 +58,9 @@ class Lifted(Tensor):
         return lift(self._value, self._level, given=_same_place(self))
 
     def _detached(self) -> Tensor:
-        below = alias(self._value)
         if self._level not in local.modes.levels:
-            return below
-        return lift(below, self._level, given=_same_place(self))
+            return alias(at(self, None))
+        return lift(alias(self._value), self._level, given=_same_place(self))
 
 
 def lift(value: Tensor, level: Level, requires_grad: bool = False, given: Given = None) -> Lifted:
@@ -109,8 +108,10 @@ def level_of(t: Any) -> Level | None:
 
 
 def at(t: Tensor, level: Level | None) -> Tensor:
-    """A lifted tensor without what is left of levels that are over."""
+    """A lifted tensor without what is left of levels that are over; RuntimeError for a batch that is left of one."""
     while type(t) is Lifted and t._level is not level and t._level not in local.modes.levels:
+        if t._level.kind == "vmap":
+            raise RuntimeError(errors.VMAP_ESCAPED)
         t = t._value
     return t
 

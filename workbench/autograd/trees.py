@@ -9,6 +9,8 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
+from .storage import Size
+
 
 class Structure:
     """What is left of a tree when its leaves are taken away; `kind` is None for a single leaf."""
@@ -64,7 +66,7 @@ def _take_apart(tree: Any, leaves: list[Any]) -> Structure:
     kind = type(tree)
     if kind in (dict, OrderedDict):
         return Structure(kind, list(tree), [_take_apart(part, leaves) for part in tree.values()])
-    if kind in (tuple, list) or _is_named(kind):
+    if kind in (tuple, list, Size) or _is_named(kind):
         return Structure(kind, None, [_take_apart(part, leaves) for part in tree])
     leaves.append(tree)
     return LEAF
@@ -98,7 +100,7 @@ def spread(prefix: Any, structure: Structure) -> list[Any] | None:
     where these are in another order.
     """
     kind = type(prefix)
-    if kind not in (dict, OrderedDict, tuple, list) and not _is_named(kind):
+    if kind not in (dict, OrderedDict, tuple, list, Size) and not _is_named(kind):
         return [prefix] * structure.leaves
     if kind is not structure.kind or len(prefix) != len(structure.parts):
         return None

@@ -20,6 +20,7 @@ from .arguments import fitting, int_of, number_of, size_of
 from .declare import in_formulas
 from .devices import placed
 from .layout import lying_as
+from .looking import is_batched
 from .refusals import kind_of, not_a_tensor
 
 NESTED = (list, tuple, range, np.ndarray)
@@ -43,6 +44,8 @@ def tensor(data: Any, *, dtype: Dtype | None = None, requires_grad: bool = False
     """A leaf with a copy of `data`: numbers, nested lists, arrays. Python floats get the default dtype."""
     if isinstance(data, Tensor):
         warn(errors.TENSOR_OF_TENSOR)
+        if is_batched(data) is not None:
+            raise RuntimeError(errors.DETACH_VIEW)
         array, kind = data._array.copy(), data.dtype
     elif isinstance(data, (np.ndarray, np.generic)):
         array = np.array(data)

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..autograd.forward_ad import pushed_from, set_tangent, tangent_of
-from ..autograd.levels import Lifted, below, lift, made_for, place_of_write, same_level, value_of
+from ..autograd.levels import Lifted, at, below, lift, made_for, place_of_write, same_level, value_of
 from ..autograd.saved import Packed, saved_as_result
 from ..autograd.state import local
 from ..autograd.tensor import Tensor, bump, meta_of, storage_of, wrap
@@ -34,7 +34,7 @@ def write(t: Tensor, name: str, op: Callable[..., Tensor], *args: Any, **options
     modes = local.modes
     given = (t, *args, *options.values())
     if type(t) is Lifted and t._level not in modes.levels:  # of a transform that is over
-        write(t._value, name, op, *args, **options)
+        write(at(t, None), name, op, *args, **options)
         return t
     if modes.levels:
         level = place_of_write(t, given, name)

@@ -43,7 +43,7 @@ def interpret(op: Any, args: tuple[Any, ...]) -> tuple[Tensors, Tensors]:
         return _push_duals_within(op, args, dual.depth)
     if level is None:
         with below(None):
-            return _risen(op, op.perform(_map(op, args, _unlifted)), levels)
+            return _risen(op, op.perform(_map(op, args, lambda t: at(t, None))), levels)
     if level is not levels[-1]:
         with below(levels[level.number]):
             return _risen(op, interpret(op, args), levels)
@@ -76,12 +76,6 @@ def _map(op: Any, args: tuple[Any, ...], function: Any) -> tuple[Any, ...]:
 def _values(op: Any, args: tuple[Any, ...], level: Level) -> tuple[Any, ...]:
     """The arguments one level below."""
     return _map(op, args, lambda t: t._value if type(t) is Lifted and t._level is level else t)
-
-
-def _unlifted(t: Tensor) -> Tensor:
-    while type(t) is Lifted:
-        t = t._value
-    return t
 
 
 def _run_below(op: Any, args: tuple[Any, ...], level: Level) -> tuple[Tensors, Tensors]:

@@ -58,7 +58,31 @@ def _data(self: Lifted, detached: Any = Lifted.data.fget) -> Tensor:
     return detached(self)
 
 
+def _detach_(self: Lifted) -> Tensor:
+    if is_batched(self) is not None:
+        raise RuntimeError(errors.DETACH_VIEW)
+    return Tensor.detach_(self)
+
+
+def _data_ptr(self: Lifted) -> int:
+    raise RuntimeError(errors.VMAP_DATA)
+
+
+def _deepcopy(self: Lifted, memo: dict[int, Any]) -> Tensor:
+    return _reduce(self) if self.is_leaf else Tensor.__deepcopy__(self, memo)  # which refuses what is no leaf
+
+
+def _reduce(self: Lifted, protocol: Any = None) -> Any:
+    """A lifted tensor has no elements of its own to copy: those of a copy would know nothing of the transform."""
+    kind = "BatchedTensorImpl" if self._level.kind == "vmap" else "TensorWrapper"
+    raise NotImplementedError(errors.NO_STORAGE.format(kind))
+
+
 Lifted.__repr__ = _text
+Lifted.detach_ = _detach_
+Lifted.data_ptr = _data_ptr
+Lifted.__deepcopy__ = _deepcopy
+Lifted.__reduce_ex__ = _reduce
 Lifted.item = _refusing(Tensor.item, errors.VMAP_ITEM, "item")
 Lifted._number = _refusing(Tensor._number, errors.VMAP_ITEM, "item")
 Lifted.__index__ = _refusing(Tensor.__index__, errors.VMAP_ITEM, "item")
