@@ -263,3 +263,21 @@ def test_the_fast_mode_tells_when_the_slow_one_would_pass() -> None:
         workbench.autograd.gradcheck(own, x, atol=1e-7, fast_mode=True)
     assert "The max per-element difference (slow mode) is: 0.0009" in str(failed.value)
     assert str(failed.value).endswith("to have `gradcheck_fast_mode=False`")
+
+
+@pytest.mark.parametrize("off", [0.9995, 1.0005, 1.005, 0.99])
+def test_28_1_how_much_a_gradient_may_be_off(off: float) -> None:
+    def program(torch: Any) -> Any:
+        class Off(torch.autograd.Function):
+            @staticmethod
+            def forward(ctx, x):
+                return x * 2
+
+            @staticmethod
+            def backward(ctx, g):
+                return g * 2 * off
+
+        x = torch.tensor([0.5, -1.5], dtype=torch.float64, requires_grad=True)
+        return [torch.autograd.gradcheck(Off.apply, x, fast_mode=fast, raise_exception=False) for fast in (0, 1)]
+
+    compare(program)

@@ -27,15 +27,16 @@ UNPACK = {
 }
 
 
+@pytest.mark.parametrize("create_graph", [False, True])
 @pytest.mark.parametrize("how", UNPACK)
 @pytest.mark.parametrize("op", OPS)
-def test_22_3_something_else_is_unpacked(op: str, how: str) -> None:
+def test_22_3_something_else_is_unpacked(op: str, how: str, create_graph: bool) -> None:
     def program(torch: Any) -> Any:
         x = torch.tensor([0.5, -1.5, 2.0], dtype=torch.float64, requires_grad=True)
         m, i = torch.tensor([True, False, True]), torch.tensor([2, 0, 1])
         with torch.autograd.graph.saved_tensors_hooks(lambda t: t, lambda t: UNPACK[how](torch, t)):
             out = OPS[op](torch, x, m, i)
-        (g,) = torch.autograd.grad(out.sum(), x)
+        (g,) = torch.autograd.grad(out.sum(), x, create_graph=create_graph)
         return [round(v, 6) for v in g.tolist()]
 
     compare(program)
@@ -51,6 +52,19 @@ def test_22_3_a_mask_packed_as_another_dtype(torch: Any) -> Any:
     with torch.autograd.graph.saved_tensors_hooks(lambda t: t.long(), lambda t: t):
         out = x[m.to(torch.int32)]
     return g, torch.autograd.grad(out.sum(), x)
+
+
+@pytest.mark.parametrize("create_graph", [False, True])
+@pytest.mark.parametrize("shape", [(5, 4), (4,), (2, 3, 4)])
+def test_22_3_a_gradient_that_fits_no_input(shape: tuple[int, ...], create_graph: bool) -> None:
+    def program(torch: Any) -> Any:
+        a, m = (torch.ones(*size, dtype=torch.float64, requires_grad=True) for size in ((2, 3), (3, 4)))
+        with torch.autograd.graph.saved_tensors_hooks(lambda t: t, lambda t: torch.ones(*shape, dtype=t.dtype)):
+            out = torch.mm(a, m) if len(shape) < 3 else a * a
+        (g,) = torch.autograd.grad(out.sum(), a, create_graph=create_graph)
+        return g.detach()
+
+    compare(program)
 
 
 @same

@@ -170,8 +170,10 @@ class ByNumpy(torch.Function):
         return grad
 
 
-@pytest.mark.parametrize("write", [torch.autograd.graph.increment_version, ByNumpy.apply])
-def test_a_write_that_no_operation_tells_of_is_told_where_it_is_reported(write):
+@pytest.mark.parametrize(
+    "name, write", [("increment_version", torch.autograd.graph.increment_version), ("ByNumpy", ByNumpy.apply)]
+)
+def test_a_write_that_no_operation_tells_of_is_told_where_it_is_reported(name, write):
     with record() as trace:
         h = leaf(1.0, 2.0) * 1.0
         square = h * h
@@ -179,7 +181,7 @@ def test_a_write_that_no_operation_tells_of_is_told_where_it_is_reported(write):
         with pytest.raises(RuntimeError, match="modified by an inplace operation"):
             square.sum().backward()
     (told,) = of_kind(trace, "TensorWritten")
-    assert told.source.text == "write(h)" and told.version == 1
+    assert told.source.text == "write(h)" and told.version == 1 and told.name == name
     last = to_text(storyboard(trace, "versions")).rstrip().splitlines()[-1]
     assert last.endswith("(line " + f"{told.source.line}: write(h)) has made it version 1: backward is refused.")
 

@@ -36,11 +36,11 @@ def gradients_of(ctx: Any, returned: Any) -> Any:
         if grad is not None and not isinstance(grad, Tensor):
             raise RuntimeError(errors.EXPECTED_VARIABLE.format(_kind(grad)))
         kept.append((grad, shape, dtype))
-    fitted = [
-        None if grad is None or parent is None else _fitted(ctx, i, grad, shape, _wanted(parent, grad, dtype))
+    fit = [
+        None if grad is None or parent is None else fitted(ctx, i, grad, shape, _wanted(parent, grad, dtype))
         for i, ((grad, shape, dtype), (parent, _)) in enumerate(zip(kept, ctx.edges(), strict=True))
     ]
-    return fitted[0] if ctx.arity == 1 else fitted
+    return fit[0] if ctx.arity == 1 else fit
 
 
 def _kind(value: Any) -> str:
@@ -54,7 +54,7 @@ def _wanted(parent: Node, grad: Tensor, dtype: Any) -> Any:
     return dtype if meta is None or meta.grad_dtype == "own" else grad._array.dtype
 
 
-def _fitted(ctx: Any, index: int, grad: Tensor, shape: tuple[int, ...], dtype: Any) -> Tensor:
+def fitted(ctx: Any, index: int, grad: Tensor, shape: tuple[int, ...], dtype: Any) -> Tensor:
     """Summed down to the input's shape and cast to its dtype."""
     got = grad._array.shape
     if got != shape:

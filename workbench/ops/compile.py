@@ -16,7 +16,7 @@ import numpy as np
 
 from ..autograd.opnode import Node1, Node2, Node3, NodeN, Unfit, read_array, read_tensor
 from ..autograd.parameter import Parameter
-from ..autograd.saved import FREED
+from ..autograd.saved import FREED, Packed
 from ..autograd.tensor import Tensor
 
 # `__name__` is what a NumPy warning is filed under: the package's filter knows it
@@ -25,7 +25,7 @@ ARRAYS: dict[str, Any] = {
     "FREED": FREED,
     **{thing.__name__: thing for thing in (Tensor, Parameter, np.ndarray, read_array, Unfit)},
 }
-TENSORS: dict[str, Any] = {"__name__": __name__, "read_tensor": read_tensor}
+TENSORS: dict[str, Any] = {"__name__": __name__, "read_tensor": read_tensor, "Packed": Packed}
 BACKWARDS = ("vjp", "vjp_tensors", "vjp_towards", "vjp_tensors_towards")
 BASES = {1: Node1, 2: Node2, 3: Node3, -1: NodeN}
 
@@ -141,6 +141,9 @@ def _backward_text(op: Any, method: str) -> str:
         fitted = gs if several else gs + ","
         lines.append("    if node.fit is not None:")
         lines.append(f"        {fitted} = fit_{'arrays' if arrays else 'tensors'}(node.fit, {gs})")
+    unpacked = [f"type(node.s_{t}) is Packed" for t in op.node.saved_names if t not in op.lists]
+    if unpacked and not arrays:
+        lines += [f"    if {' or '.join(unpacked)}:", f"        return fit_unpacked(node, grad, {gs})"]
     lines.append(f"    return {gs}")
     if arrays and op.node.saved_names:
         body = ["    " + line for line in lines[1:]]

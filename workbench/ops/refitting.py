@@ -6,8 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from .. import errors
-from ..autograd import dtypes
+from ..autograd.returned import fitted
 from ..autograd.saved import Packed
 from ..autograd.state import with_grad
 from ..autograd.tensor import Tensor, wrap
@@ -15,28 +14,24 @@ from .declare import in_formulas
 
 
 def refit(node: Any, grad: Any, needed: Any = None) -> Any:
-    """The gradients as arrays: tensors check what they are given, and what comes out is made to fit the inputs."""
+    """The gradients as arrays, by way of tensors, which check what they are given."""
     given = [None if g is None else wrap(np.asarray(g)) for g in (grad if node.multi else [grad])]
-    found = with_grad(False, _found, node, given, needed)
-    return found[0] if node.arity == 1 else found
+    out = with_grad(False, _found, node, given if node.multi else given[0], needed)
+    if node.arity == 1:
+        return None if out is None else out._array
+    return [None if t is None else t._array for t in out]
 
 
-def _found(node: Any, given: list[Tensor | None], needed: Any) -> list[np.ndarray | None]:
-    arrived = given if node.multi else given[0]
-    out = node.vjp_tensors(arrived) if needed is None else node.vjp_tensors_towards(arrived, needed)
-    outs = [out] if node.arity == 1 else list(out)
-    return [None if t is None else _fitted(node, i, t, given[0]) for i, t in enumerate(outs)]
+def _found(node: Any, arrived: Any, needed: Any) -> Any:
+    return node.vjp_tensors(arrived) if needed is None else node.vjp_tensors_towards(arrived, needed)
 
 
-def _fitted(node: Any, i: int, t: Tensor, grad: Tensor | None) -> np.ndarray:
-    """Summed down to the input's shape, in its dtype; RuntimeError where that cannot be."""
-    shape, dtype = _kind(node, i, t, grad)
-    got = t._array.shape
-    if got != shape:
-        tail = got[len(got) - len(shape) :]
-        if len(got) < len(shape) or any(w not in (1, g) for w, g in zip(shape, tail, strict=True)):
-            raise RuntimeError(errors.INVALID_GRADIENT_SHAPE.format(node.name(), i, list(got), list(shape)))
-    return t.sum_to_size(shape).to(dtypes.named(dtype.name))._array
+def fit_unpacked(node: Any, grad: Any, *found: Any) -> Any:
+    """The gradients as the inputs have them: summed down to their shapes, in their dtypes."""
+    first = grad[0] if node.multi else grad
+    outs = found[0] if node.op.variadic else found
+    outs = [None if t is None else fitted(node, i, t, *_kind(node, i, t, first)) for i, t in enumerate(outs)]
+    return outs[0] if node.arity == 1 else outs
 
 
 def _kind(node: Any, i: int, t: Tensor, grad: Tensor | None) -> tuple[tuple[int, ...], np.dtype]:
@@ -51,3 +46,4 @@ def _kind(node: Any, i: int, t: Tensor, grad: Tensor | None) -> tuple[tuple[int,
 
 
 in_formulas("refit", refit, refit)
+in_formulas("fit_unpacked", fit_unpacked, fit_unpacked)
