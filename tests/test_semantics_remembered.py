@@ -48,3 +48,18 @@ def test_15_12_when_it_is_freed(name: str) -> None:
         return raised(lambda: getattr(node, f"_saved_{name}"))[0]
 
     compare(program)
+
+
+NUMBERS = """
+x * 2.0 | x * 2 | x * 0.1 | x * True | 2.0 * x | x / 3.0 | x / 3 | x.float() * 0.1 | x.float() / 3
+x.mul(2.0) | x.clone().mul_(0.1) | x.clone().div_(2) | x.float() * torch.tensor(2.0, dtype=torch.float64)
+"""
+
+
+@pytest.mark.parametrize("text", entries(NUMBERS))
+def test_15_12_a_number_is_kept_in_a_dtype_of_its_own(text: str) -> None:
+    def program(torch: Any) -> Any:
+        kept = eval(text, names(torch)).grad_fn._saved_other
+        return kept, str(kept.dtype), kept.item()
+
+    compare(program)

@@ -39,8 +39,8 @@ def test_a_fork_adds_as_gradients_arrive():
     board, _ = told(lambda a: a * a + 3 * a, 2.0)
     assert lines_of(board) == [["arrived 3.0", "(2 still to come)"], ["arrived 3.0 + 2.0 + 2.0 = 7.0"]]
     assert [step.caption.rpartition("; ")[2] for step in board.steps[5:7]] == [
-        "at an unnamed leaf arrived 3.0 (2 still to come).",
-        "at an unnamed leaf arrived 3.0 + 2.0 + 2.0 = 7.0.",
+        "at leaves[0] arrived 3.0 (2 still to come).",
+        "at leaves[0] arrived 3.0 + 2.0 + 2.0 = 7.0.",
     ]
 
 
@@ -75,9 +75,7 @@ def test_broadcasting_says_both_shapes():
     board, scene = told(lambda bias: (rows + bias).sum(), [0.0, 0.0, 0.0])
     (label,) = [arrow.label for arrow in scene.arrows.values() if "summed" in arrow.label]
     assert label == "[4. 4. 4.]\n‖6.928‖ all +\n(4, 3) summed to (3,)"
-    assert (
-        "the gradient for an unnamed leaf is (4, 3) summed to (3,), as the value was repeated" in board.steps[4].caption
-    )
+    assert "the gradient for leaves[0] is (4, 3) summed to (3,), as the value was repeated" in board.steps[4].caption
 
 
 @pytest.mark.parametrize(

@@ -104,7 +104,7 @@ def test_hooks_change_how_much_is_held():
         return t.to(torch.float16)
 
     with record() as trace, torch.autograd.graph.saved_tensors_hooks(half, lambda t: t.to(torch.float64)):
-        kept = [leaf(1.0, 2.0).exp()]
+        kept = [[leaf(1.0, 2.0).exp()]]
     assert kept and captions(trace) == [
         "ExpBackward0 joins the graph and keeps the result of exp packed by half: 4 bytes more, 4 bytes held."
     ]
@@ -238,7 +238,7 @@ def test_what_was_there_before_the_recording_is_counted_without_what_comes_after
     x = leaf(1.0, 2.0)
     before = x * x
     with record() as trace:
-        kept = [before.exp()]
+        kept = [[before.exp()]]
     assert kept and captions(trace) == [
         "1 node was there before the recording: 16 bytes more, 16 bytes held.",
         "ExpBackward0 joins the graph and keeps the result of exp: 16 bytes more, 32 bytes held.",

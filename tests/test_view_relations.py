@@ -284,3 +284,37 @@ def test_a_view_with_a_node_keeps_the_name_too():
     text = str(trace.show())
     assert "saved other (view of x)" in text and "saved self (view of x)" in text
     assert "Peak 176 bytes" in str(trace.show("memory"))  # x once, and the temporary matrix
+
+
+def test_a_chip_never_shows_an_older_value_than_the_box_it_points_to():
+    with record() as trace:
+        w = leaf(1.0, 2.0)
+        loss = (w * w).exp().sum()
+        loss.backward(retain_graph=True)
+        with torch.no_grad():
+            w -= 1.0
+            w.detach().mul_(10.0)
+        y = w * 1.0
+        z = y.exp() * y
+        y.add_(5.0)
+        assert z.requires_grad
+    board = storyboard(trace)
+    joined = 0
+    for k in range(len(board.steps)):
+        scene = board.at(k)
+        for line in [each for each in scene.arrows.values() if each.kind == "same" and each.state != "future"]:
+            chip, box = scene.boxes[line.target], scene.boxes[line.source]
+            if chip.holder is not None and chip.state not in ("freed", "future") and box.kind != "saved":
+                assert chip.lines[1] in box.lines, (k, chip, box)
+                joined += 1
+    assert joined > 8
+
+
+def test_chips_name_the_dtype_that_is_saved():
+    with record() as trace:
+        x = torch.ones(3, requires_grad=True)
+        loss = ((x * 2.0) * 3 * True / 0.1).sum()
+        loss.backward(retain_graph=True)
+    chips = [box.lines[:2] for box in storyboard(trace).at().boxes.values() if box.kind == "saved"]
+    assert chips == [("() float64", "2.0"), ("() int64", "3"), ("() bool", "True"), ("() float64", "0.1")]
+    assert x.grad.dtype == torch.float32 and x.grad.tolist() == [60.0] * 3

@@ -90,7 +90,8 @@ class Explanation:
                 break
 
     def _at(self, error: BaseException) -> None:
-        from .trace.caller import is_users, line_of, user_frame, variables
+        from .trace.caller import is_users, line_of, user_frame
+        from .trace.naming import named_in
 
         way = error.__traceback__
         while way is not None:
@@ -100,9 +101,7 @@ class Explanation:
 
         frame = user_frame()
         self.line = line_of(frame)
-        for name, thing in variables(frame) if frame is not None else ():
-            if hasattr(type(thing), "_array") and not name.startswith("_"):
-                self._named.append((name, weakref.ref(thing)))
+        self._named += [(name, weakref.ref(thing)) for name, thing in (named_in(frame) if frame is not None else ())]
 
 
 def _gone() -> None:

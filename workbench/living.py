@@ -14,7 +14,8 @@ from .events import Event, listeners, tag
 from .recording import Trace, record
 from .scene.html import img
 from .scene.layout import LayoutUnavailable
-from .trace.caller import user_frame, variables
+from .trace.caller import user_frame
+from .trace.naming import named_in
 from .trace.reading import Reader
 from .trace.recorder import Recorder
 from .trace.timeline import Timeline
@@ -101,9 +102,8 @@ class _Painter:
         # Names are borrowed: the recording learns them in the end, when each variable has its last value.
         names = self._recorder._names.copy()
         frame = user_frame()
-        for name, thing in variables(frame) if frame is not None else ():
-            if hasattr(type(thing), "_array") and not name.startswith("_"):
-                names.setdefault(tag(thing), name)
+        for name, thing in named_in(frame) if frame is not None else ():
+            names.setdefault(tag(thing), name)
         self._growing.grow(storyboard(Timeline(Reader(names).read(self._recorder._raw))))
         end = time.monotonic()
         self._next = max(begin + PAUSE, end + (end - begin))  # half of the time is the user's own

@@ -253,11 +253,15 @@ class BackwardCFunction(Node, FunctionCtx):
         if not self._materialize:
             return grads
         shapes, kinds = self._outputs[::2], self._outputs[1::2]
-        plain = () if self._materialize_non_diff_grads else getattr(self, "_plain", ())
         return [
-            wrap(np.zeros(shape, kind)) if g is None and kind is not None and nr not in plain else g
+            wrap(np.zeros(shape, kind)) if g is None and self.hands_zeros(nr) else g
             for nr, (g, shape, kind) in enumerate(zip(grads, shapes, kinds, strict=True))
         ]
+
+    def hands_zeros(self, nr: int) -> bool:
+        """Whether backward is given zeros where no gradient arrived for an output."""
+        plain = () if self._materialize_non_diff_grads else getattr(self, "_plain", ())
+        return bool(self._materialize) and self._outputs[2 * nr + 1] is not None and nr not in plain
 
     def apply(self, *grads: Any) -> Any:
         """Run the user's backward and return what it returns."""

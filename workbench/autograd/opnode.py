@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from .. import errors
 from .node import AccumulateGrad, Node, run_by_hand
 from .saved import FREED, Packed, SavedTensor, packed, saved_output, stale
@@ -49,6 +51,11 @@ def read_tensor(node: Any, name: str) -> Any:
     return wrap(saved)
 
 
+def as_given(saved: Any, version: Any) -> tuple[Any, int]:
+    """A saved operand and its version; a Python number, computed with in the tensor's dtype, as PyTorch keeps it."""
+    return (np.asarray(version), 0) if type(saved) is np.ndarray else (saved, version)
+
+
 def _checked(node: Any, name: str, saved: Tensor | Packed, version: int) -> Tensor:
     if type(saved) is Packed:
         return saved.tensor(node)
@@ -71,8 +78,9 @@ def _came_from_a_node(node: Any, name: str) -> bool:
 class OpNode(Node):
     """A built-in operation's node. Its class says what is saved; the slots are written where the op is declared.
 
-    Slots: `p0, n0, p1, n1 ...` edges; `s_x, v_x` a saved tensor and its version, `c_result` the version counter of a
-    saved result; `z_x` a saved shape; `a_x` another argument; `fit` how gradients must be reshaped to the inputs.
+    Slots: `p0, n0, p1, n1 ...` edges; `s_x, v_x` a saved tensor and its version, or a number's array and the number;
+    `c_result` the version counter of a saved result; `z_x` a saved shape; `a_x` another argument; `fit` how gradients
+    must be reshaped to the inputs.
     """
 
     __slots__ = ()
@@ -90,6 +98,9 @@ class OpNode(Node):
             return known(self)
         if saved != name and known is self:
             if saved in self.saved_names:
+                kept = getattr(self, f"s_{saved}")
+                if type(kept) is np.ndarray and saved in self.op.tensors:
+                    return wrap(as_given(kept, getattr(self, f"v_{saved}"))[0])
                 return read_tensor(self, saved)
             shape = saved.removesuffix("_sym_sizes")
             if shape != saved and shape in self.shape_names:

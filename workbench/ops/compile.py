@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from ..autograd.opnode import Node1, Node2, Node3, NodeN, Unfit, read_array, read_tensor
+from ..autograd.opnode import Node1, Node2, Node3, NodeN, Unfit, as_given, read_array, read_tensor
 from ..autograd.parameter import Parameter
 from ..autograd.saved import FREED, Packed
 from ..autograd.tensor import Tensor
@@ -23,7 +23,7 @@ from ..autograd.tensor import Tensor
 ARRAYS: dict[str, Any] = {
     "__name__": __name__,
     "FREED": FREED,
-    **{thing.__name__: thing for thing in (Tensor, Parameter, np.ndarray, read_array, Unfit)},
+    **{thing.__name__: thing for thing in (Tensor, Parameter, np.ndarray, as_given, read_array, Unfit)},
 }
 TENSORS: dict[str, Any] = {"__name__": __name__, "read_tensor": read_tensor, "Packed": Packed}
 BACKWARDS = ("vjp", "vjp_tensors", "vjp_towards", "vjp_tensors_towards")
@@ -157,6 +157,8 @@ def _saved_text(op: Any, method: str) -> str:
     for name in op.node.saved_names:
         lines += [f"    if node.s_{name} is not None and node.s_{name} is not FREED:"]
         free, tell = f"node.s_{name} = FREED", f"items.append(({name!r}, node.s_{name}, node.v_{name}))"
+        if op.numbers is not None and name in op.tensors:
+            tell = f"items.append(({name!r}, *as_given(node.s_{name}, node.v_{name})))"
         if name in op.lists:
             each = f"({name!r} + f'[{{i}}]', t, v) for i, (t, v) in enumerate(zip(node.s_{name}, node.v_{name}))"
             tell = f"items += [{each} if t is not None]"

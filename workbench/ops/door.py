@@ -214,11 +214,13 @@ def record(op: Any, given: dict[str, Any], operands: list[Any], needs: list[bool
     return node
 
 
-def _version_of(saved: Any) -> int:
-    """At which version something is saved; RuntimeError for what may not be."""
+def _version_of(saved: Any) -> Any:
+    """At which version something is saved, and of a number the number; RuntimeError for what may not be."""
     if type(saved) is InferenceTensor:
         raise RuntimeError(errors.INFERENCE_SAVED)
-    return saved._version if isinstance(saved, Tensor) else 0
+    if saved is None or isinstance(saved, Tensor):
+        return 0 if saved is None else saved._version
+    return saved.item() if isinstance(saved, np.generic) else saved
 
 
 def _fit(operands: list[Any], kept: list[Any], needs: list[bool], result: np.ndarray) -> tuple[Any, ...] | None:

@@ -166,11 +166,10 @@ def _save(op: Any, name: str, first: str, second: str | None) -> list[str]:
     if name in op.lists:
         versions = "0 if kept is None or kept._storage is None else kept._storage.version"
         return [f"node.s_{name} = {name}", f"node.v_{name} = tuple([{versions} for kept in {name}])"]
-    storage = f"{name}._storage is None"
+    version = f"0 if {name}._storage is None else {name}._storage.version"
     if name == second and op.numbers is not None:
-        storage = f"a1 is saved or {storage}"
-    save = [f"node.s_{name} = {'saved' if name == second else name}"]
-    save += [f"node.v_{name} = 0 if {storage} else {name}._storage.version"]
+        version = f"{name} if a1 is saved else {version}"
+    save = [f"node.s_{name} = {'saved' if name == second else name}", f"node.v_{name} = {version}"]
     readers = [i for i, t in enumerate(op.tensors) if t in op.reads and name in op.reads[t].tensors]
     if len(readers) == len(op.tensors):
         return save

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import count
 from typing import TYPE_CHECKING
 
-from .model import AROUND, PLACED, Arrow, Box
+from .model import AROUND, PLACED, WITHIN, Arrow, Box
 from .shown import FREED, TENSORS, arrow_fields, box_fields
 from .storyboard import Storyboard
 from .theme import Theme, theme_named
@@ -13,6 +16,7 @@ from .theme import Theme, theme_named
 if TYPE_CHECKING:
     import graphviz
 
+_DEEPEST = 30  # clusters within each other
 _WIDTHS = ("1.75", "1.5", "3", "4.5", "6.5")
 _TONES = {
     "plus": ("above", "above"),
@@ -43,24 +47,66 @@ def to_digraph(storyboard: Storyboard, k: int | None = None, theme: str | Theme 
     levels = [box.title for box in scene.boxes.values() if box.kind == "level" and box.state != "future"]
     if levels:
         graph.attr(label=_label([" ".join(levels)]), labelloc="t", labeljust="l", fontname="monospace")
-    for n, region in enumerate(box for box in scene.boxes.values() if box.kind == "region"):
-        with graph.subgraph(name=f"cluster_{n}") as part:
-            part.attr(label=_label([region.title]), labeljust="l", style="dotted", fontname="monospace")
-            for id, box in there.items():
-                if box.region == region.id:
-                    part.node(names[id])
-    for id, box in there.items():
-        graph.node(names[id], **_box_attributes(box, colours))
-        if box.holder in there:
-            with graph.subgraph() as level:
-                level.attr(rank="same")
-                level.edge(names[box.holder], names[id], style="dotted", dir="none", color=colours["saved-stroke"])
+    _write(graph, _clusters(there.values(), scene.boxes), names, colours, count())
     for arrow in scene.arrows.values():
         if arrow.state != "future":
             label = _label(arrow_fields(arrow, scene)["label"].split("\n"))
             attributes = _arrow_attributes(arrow, colours)
             graph.edge(names[arrow.source], names[arrow.target], label=label, **attributes)
     return graph
+
+
+@dataclass(slots=True)
+class _Cluster:
+    """A part of the graph by its name, with the boxes that stand in it and the parts that lie in it."""
+
+    title: str = ""
+    boxes: dict[str, list[Box]] = field(default_factory=dict)  # by the box they hang on, or are
+    parts: dict[str, _Cluster] = field(default_factory=dict)
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing stands in it."""
+        return not self.boxes and all(part.is_empty for part in self.parts.values())
+
+
+def _clusters(there: Iterable[Box], all_boxes: Mapping[str, Box]) -> _Cluster:
+    """The boxes in the regions they stand in, which lie in each other as their titles say."""
+    whole = _Cluster()
+    homes: dict[str | None, _Cluster] = {None: whole}
+    own: set[tuple[int, str]] = set()
+    for region in [box for box in all_boxes.values() if box.kind == "region"]:
+        at = whole
+        *outer, name = region.title.split(WITHIN)
+        for each in outer[:_DEEPEST]:
+            at = at.parts.setdefault(each, _Cluster(each))
+        key = name if (id(at), name) not in own else f"{name} {region.id}"  # two of one name are two
+        own.add((id(at), name))
+        homes[region.id] = at.parts.setdefault(key, _Cluster(name))
+    for box in there:
+        holder = box.id if box.holder is None else box.holder
+        region = all_boxes[holder].region if holder in all_boxes else None
+        homes[region].boxes.setdefault(holder, []).append(box)
+    return whole
+
+
+def _write(
+    graph: graphviz.Digraph, cluster: _Cluster, names: dict[str, str], colours: dict[str, str], numbers: Iterator[int]
+) -> None:
+    """The boxes, each with what hangs on it, and the parts within: a box of a cluster is put on a rank only there."""
+    for holder, boxes in cluster.boxes.items():
+        for box in boxes:
+            graph.node(names[box.id], **_box_attributes(box, colours))
+        for box in boxes:
+            if box.id != holder and boxes[0].id == holder:
+                with graph.subgraph() as level:
+                    level.attr(rank="same")
+                    level.edge(names[holder], names[box.id], style="dotted", dir="none", color=colours["saved-stroke"])
+    for part in cluster.parts.values():
+        if not part.is_empty:
+            with graph.subgraph(name=f"cluster_{next(numbers)}") as inner:
+                inner.attr(label=_label([part.title]), labeljust="l", style="dotted", fontname="monospace")
+                _write(inner, part, names, colours, numbers)
 
 
 def _box_attributes(box: Box, colours: dict[str, str]) -> dict[str, str]:

@@ -195,7 +195,8 @@ class Stepper(Standing):
             self._take_back(undo.edits)
             if left[0] is not now[0] or left[1] != now[1]:
                 leaf = leaf_called(self, step.node)
-                said.append(refusals.GRAD_REPLACED.format(leaf, step.number, value_of(step.leaf.grad)))
+                grad = "None" if step.leaf.grad is None else value_of(step.leaf.grad)
+                said.append(refusals.GRAD_REPLACED.format(leaf, step.number, grad))
             said += [refusals.RECORDED] if self._is_recorded() else []
             self.warnings += [sentence for sentence in said if sentence not in self.warnings]
         self._tell()

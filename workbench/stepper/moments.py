@@ -57,8 +57,8 @@ def as_tensor(gradient: Any) -> Tensor | None:
 
 
 def value_of(gradient: Any) -> str:
-    """A gradient in a line; None is said, too."""
-    return "None" if gradient is None else said(Value.of(numbers_of(gradient)))
+    """A gradient in a line; that there is none is said, too."""
+    return said(None if gradient is None else Value.of(numbers_of(gradient)))
 
 
 def norm_of(gradient: Any) -> float:

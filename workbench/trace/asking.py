@@ -32,3 +32,9 @@ def memory_of(tensor: Any) -> Any:
     """The array that owns the memory a tensor shows, if it is one that can be asked for it."""
     array = getattr(tensor, "_array", None)
     return array if type(array) is not np.ndarray or array.base is None else array.base
+
+
+def zeros_of(node: Any) -> tuple[int, ...]:
+    """The outputs of a custom node for which it is given zeros where no gradient arrives."""
+    hands = getattr(type(node), "hands_zeros", None)
+    return () if hands is None else tuple([nr for nr in range(node.outputs) if hands(node, nr)])

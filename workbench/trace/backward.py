@@ -61,7 +61,7 @@ class NodeStarted(Record):
 
     def sentence(self, frame: Frame) -> str:
         """What came in."""
-        grads = series([said(each) for each in self.grads])
+        grads = series([frame.arrived(self.node, nr, each) for nr, each in enumerate(self.grads)])
         plural = "s" if len(self.grads) > 1 else ""
         article = f"the gradient{plural} " if any(each is not None for each in self.grads) else ""
         return f"{frame.called(self.node)} receives {article}{grads or 'no gradient'}"

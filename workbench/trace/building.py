@@ -17,7 +17,8 @@ from .values import Value, said, series
 class NodeCreated(Building):
     """A node joined the graph; `found` if it was there before anybody listened, its arguments unknown.
 
-    A found one says its `output_count`: not all outputs may be known.
+    A found one says its `output_count`: not all outputs may be known. A custom one is given zeros where no gradient
+    arrives for one of the outputs `zeros`.
 
     One that stands for a write through a view `runs` the node that recorded it, in its stead; it was not found then.
 
@@ -40,6 +41,7 @@ class NodeCreated(Building):
     scope: str | None = None
     output_count: int = 1
     runs: str | None = None
+    zeros: tuple[int, ...] = ()
 
     @property
     def quiet(self) -> bool:

@@ -12,7 +12,7 @@ from weakref import KeyedRef, WeakValueDictionary, ref
 import numpy as np
 
 from ..events import tag
-from .asking import grad_of, maker_of, memory_of, scope_of, version_of
+from .asking import grad_of, maker_of, memory_of, scope_of, version_of, zeros_of
 from .caller import OWN
 from .reading import text_of
 from .values import LIMIT, Value, kept
@@ -250,7 +250,7 @@ class Describer:
                 edges = self._edges(node, found)
                 saved = self._saved(node, [], found)
                 tensors = tuple(found.values())
-                kind, more = type(node), (None, None, (), scope_of(node), node.outputs)
+                kind, more = type(node), (None, None, (), scope_of(node), node.outputs, None, zeros_of(node))
                 self._raw.append(("created", node._tag, node.name(), kind, True, edges, (), tensors, saved, *more))
             elif tag(node) not in self._nodes:
                 self._know(node)

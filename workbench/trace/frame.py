@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Literal
 
 from .states import EdgeState, NodeState, OperationState, Place, TensorState
-from .values import Value
+from .values import ZEROS, Value, said
 
 if TYPE_CHECKING:
     from .facts import Argument, Phase, SourceLine, TensorSeen
@@ -106,10 +106,10 @@ class Frame:
             return f"the result of {self.operations[self.results[id]].made.name}"
         if tensor.below is not None:
             return self.called(tensor.below)
-        if (view := self.viewed(id)) is not None:
-            return f"a {view}"
         if tensor.requires_grad:
             return "an unnamed leaf"
+        if (view := self.viewed(id)) is not None:
+            return f"a {view}"
         if tensor.role is None and any(self._is_inner(node, id) for node in self._holders.get(id, ())):
             return "a tensor from inside forward"
         return "a constant" if tensor.level is None else "an input"
@@ -118,6 +118,11 @@ class Frame:
         """Whether a custom Function has saved what it was not given."""
         made = self.nodes[node].made
         return made.custom and bool(made.args) and all(arg.tensor != tensor for arg in made.args)
+
+    def arrived(self, id: str, nr: int, grad: Value | None) -> str:
+        """The gradient that arrived for an output, or that none did, and what its node is given then."""
+        gets_zeros = grad is None and id in self.nodes and nr in self.nodes[id].made.zeros
+        return ZEROS if gets_zeros else said(grad)
 
     def receiver(self, edge: EdgeState) -> str:
         """Where a gradient goes, and for which output of a node that has several."""

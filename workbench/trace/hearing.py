@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from ..events import listeners, next_tag, tag
-from .asking import maker_of, scope_of, version_of
-from .caller import line_of, user_frame, variables
+from .asking import maker_of, scope_of, version_of, zeros_of
+from .caller import line_of, user_frame
+from .naming import named_in
 from .values import LIMIT
 from .writing import Scribe
 
@@ -67,6 +68,9 @@ class Hearer(Scribe):
                 self._pushing[-1][1] if self._pushing else None,
                 attributes,
                 scope_of(node),
+                1,
+                None,
+                zeros_of(node),
             )
         )
 
@@ -84,7 +88,7 @@ class Hearer(Scribe):
             targets = tuple(self._place(node, found) for node, _ in targets)
         frame = user_frame()
         if frame is not None:
-            self._learn(variables(frame))
+            self._learn(named_in(frame))
         if found:
             self._raw.append(("found", tuple(found.values())))
         self._meet(getattr(task, "_waiting", ()))

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import dis
+import re
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from itertools import islice
-from types import FrameType
+from types import CodeType, FrameType
 from typing import Any
 
 from ..events import tag
@@ -13,6 +16,10 @@ from .caller import user_frames, variables
 from .describing import Describer
 from .values import LIMIT
 
+_ITEMS = 100  # of a list or a dict that are looked at
+_OF_IPYTHON = ("In", "Out")
+_FOR = re.compile(r"^\s*for\s+([\w\s,()*]+?)\s+in\b", re.MULTILINE)
+_SET = re.compile(r"^\s*(\w+)\s*=[^=]", re.MULTILINE)
 _FRAMES = 6  # functions that one transformed function may lie in, and its variables be known
 
 
@@ -26,14 +33,11 @@ class Namer(Describer):
     def look_up(self, frame: FrameType | None) -> None:
         """Learn which of a frame's variables hold tensors; one tensor keeps the first name found."""
         if frame is not None:
-            self._learn(variables(frame))
+            self._learn(named_in(frame))
 
     def _learn(self, named: Iterable[tuple[str, Any]]) -> None:
         found: dict[int, tuple[Any, ...]] = {}
-        named = list(named)
-        for name, thing in (*named, *_parameters(named)):
-            if name.startswith("_") or not hasattr(type(thing), "_array"):
-                continue
+        for name, thing in named:
             serial = tag(thing)
             self._names.setdefault(serial, name)
             maker = maker_of(thing)
@@ -58,8 +62,62 @@ class Namer(Describer):
                 self._names.setdefault(tag(tensor), name)
 
 
+def named_in(frame: FrameType) -> list[tuple[str, Any]]:
+    """The tensors that a frame's variables hold, each by its best name first.
+
+    After variables come the parameters of modules, as these call them, then what lists and dicts hold. The variable of
+    a loop comes last, and never names a parameter: it holds another in the next round.
+    """
+    held = [(name, thing) for name, thing in variables(frame) if not name.startswith("_")]
+    tensors = [(name, thing) for name, thing in held if hasattr(type(thing), "_array")]
+    loops = _loop_variables(frame.f_code) | _loops_of_cells(held)
+    named = [pair for pair in tensors if pair[0] not in loops]
+    passing = [(name, t) for name, t in tensors if name in loops and not (t.requires_grad and maker_of(t) is None)]
+    return [*named, *_parameters(held), *_items(held), *passing]
+
+
 def _parameters(named: Iterable[tuple[str, Any]]) -> Iterator[tuple[str, Any]]:
     """What modules that are variables call their parameters: "net.layers.0.weight"."""
     for name, thing in named:
         if hasattr(type(thing), "named_parameters") and "_parameters" in getattr(thing, "__dict__", ()):
             yield from ((f"{name}.{path}", parameter) for path, parameter in thing.named_parameters())
+
+
+def _items(held: Iterable[tuple[str, Any]]) -> Iterator[tuple[str, Any]]:
+    """The tensors in lists, tuples and dicts: "params[0]", "state['w']"."""
+    for name, thing in held:
+        if name in _OF_IPYTHON:
+            continue
+        if type(thing) in (list, tuple):
+            several: Iterable[tuple[Any, Any]] = enumerate(islice(thing, _ITEMS))
+        elif type(thing) is dict:
+            several = [pair for pair in islice(thing.items(), _ITEMS) if isinstance(pair[0], str | int)]
+        else:
+            continue
+        yield from ((f"{name}[{key!r}]", each) for key, each in several if hasattr(type(each), "_array"))
+
+
+@lru_cache(256)
+def _loop_variables(code: CodeType) -> frozenset[str]:
+    """The variables that a `for` of this code sets."""
+    found: set[str] = set()
+    stores = 0  # still to come after FOR_ITER
+    for step in dis.get_instructions(code):
+        if step.opname == "FOR_ITER":
+            stores = 1
+        elif stores and step.opname.startswith("UNPACK"):
+            stores += (step.arg or 1) - 1 if step.opname == "UNPACK_SEQUENCE" else 1
+        elif stores and step.opname.startswith("STORE_"):
+            names = step.argval if type(step.argval) is tuple else (step.argval,)
+            found.update(names[:stores])
+            stores -= len(names)
+        elif stores:
+            stores = 0
+    return frozenset(found)
+
+
+def _loops_of_cells(held: Iterable[tuple[str, Any]]) -> set[str]:
+    """The variables of loops in the cells of a notebook that ran before, unless a cell assigns them too."""
+    cells = next((thing for name, thing in held if name == "In" and type(thing) is list), ())
+    text = "\n".join(map(str, cells))
+    return {name for loop in _FOR.findall(text) for name in re.findall(r"\w+", loop)} - {*_SET.findall(text)}

@@ -70,6 +70,7 @@ class Reader(InsideReader):
         scope: str | None = None,
         outputs: int = 1,
         runs: int | None = None,
+        zeros: tuple[int, ...] = (),
     ) -> NodeCreated | TensorsFound:
         if found and node in self._ids:  # an earlier chapter has told of it
             return self._found(tensors)
@@ -95,6 +96,7 @@ class Reader(InsideReader):
             scope=scope,
             output_count=outputs,
             runs=self._place(runs),
+            zeros=zeros,
         )
 
     def _saved(self, slot: str, own: int | None, copy: Any, at: int, packed: tuple[Any, ...] | None = None) -> Saved:

@@ -12,6 +12,8 @@ import numpy as np
 
 LIMIT = 1000  # how many values of an array are kept unless the user says otherwise
 
+ZEROS = "no gradient, given as zeros"  # to a Function, which by default need not ask whether there is one
+
 _LINE = 42  # characters a value may take in a box or on an arrow
 _SHOWN = 6  # numbers shown there
 _TINY, _HUGE = 1e-200, 1e300  # between them a sum of squares has lost nothing

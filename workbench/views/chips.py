@@ -7,6 +7,7 @@ from ..scene.model import Box, Detail
 from ..trace.frame import Frame
 from ..trace.keeping import is_slot
 from ..trace.states import NodeState
+from ..trace.values import Value
 from .guests import packed_details, packed_line
 from .relations import whose
 from .saying import Sayings, text_of, value_detail
@@ -21,10 +22,17 @@ def saved_name(frame: Frame, node: NodeState, index: int) -> str:
     return f"{saved.name} ({variable})" if variable not in (None, saved.name) else saved.name
 
 
+def held_now(frame: Frame, node: NodeState, index: int) -> Value | None:
+    """What is saved as it is now: it is the tensor's own memory, which somebody may have written since."""
+    saved = node.made.saved[index]
+    tensor = None if saved.tensor is None else frame.tensors[saved.tensor]
+    return node.saved[index] if tensor is None or tensor.version < saved.version else tensor.value
+
+
 def chip(say: Sayings, frame: Frame, id: str, index: int) -> Box:
     """What a node saved, as it hangs on the node."""
     node = frame.nodes[id]
-    saved, value = node.made.saved[index], node.saved[index]
+    saved, value = node.made.saved[index], held_now(frame, node, index)
     name = saved_name(frame, node, index)
     title = name if name.startswith("saved") else f"saved {name}"
     packed, about = packed_line(saved), packed_details(frame, saved)

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+from ..scene.metric import CHIP_COLUMNS
 from ..scene.model import AROUND, Arrow, Box, Detail, Scene, Step
 from ..scene.storyboard import Storyboard
 from ..trace.backward import BackwardFinished, BackwardStarted, Failed, NodeStarted
@@ -177,7 +178,8 @@ class _Story:
         save = Step(sentence_of(rows[0]), self._during(made), _cursor(made.source), self.node)
         save.boxes[_STORY] = {"lines": (*head, *_several(rows[:1]))}
         stale = boxes[chip]
-        boxes[chip] = replace(stale, lines=stale.lines[:2])
+        before = self.frame.nodes[self.node].saved[index]
+        boxes[chip] = replace(stale, lines=(before.kind, before.text(line=CHIP_COLUMNS)) if before else stale.lines[:2])
         then = Step(sentence_of(rows[1]), self._during(write), _cursor(write.source if write else None), chip)
         lines = (*head, *_several(rows[:2]))
         then.boxes = {chip: {"state": "error", "lines": stale.lines}, _STORY: {"lines": lines}}

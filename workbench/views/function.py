@@ -10,12 +10,12 @@ from typing import Any
 from ..scene.metric import CHARACTER, columns
 from ..scene.model import Box, Detail, Scene, Step, changed
 from ..scene.storyboard import Storyboard
-from ..trace.backward import SavedFreed
+from ..trace.backward import NodeStarted, SavedFreed
 from ..trace.building import NodeCreated
 from ..trace.facts import Record
 from ..trace.methods import LineReached, MethodCalled, MethodEnded, Variable
 from ..trace.timeline import Timeline
-from ..trace.values import said, series
+from ..trace.values import ZEROS, said, series
 from .saying import value_detail
 
 _NOTHING = (
@@ -55,6 +55,7 @@ class _Call:
     line: int = 0
     number: int = 1  # which run of this method
     variables: dict[str, Variable] = field(default_factory=dict)
+    zeros: set[str] = field(default_factory=set)  # of them, gradients that did not arrive
 
 
 def function_card(trace: Timeline) -> Storyboard:
@@ -76,6 +77,8 @@ class _Teller:
         self._ctx: dict[str, tuple[Variable, ...]] = {}
         self._nodes: dict[str, str] = {}  # node -> the ctx that it is
         self._shown: dict[str, str] = {}  # ctx -> the card that shows it
+        self._filled: dict[str, tuple[int, ...]] = {}  # node -> the outputs for which it may be given zeros
+        self._missing: set[int] = set()  # those that got no gradient in the run that began last
 
     def board(self) -> Storyboard:
         """The whole story."""
@@ -139,6 +142,11 @@ class _Teller:
 
     def _step(self, event: Record) -> Step | None:
         """What an event changes, None for those that are not about a Function."""
+        if isinstance(event, NodeCreated):
+            self._filled[event.node] = event.zeros
+        if isinstance(event, NodeStarted):
+            self._missing = {nr for nr, grad in enumerate(event.grads) if grad is None}
+            self._missing &= {*self._filled.get(event.node, ())}
         if isinstance(event, MethodCalled):
             self._begin(event)
             return None  # its first line tells of it
@@ -174,8 +182,11 @@ class _Teller:
     def _take(self, call: _Call, event: LineReached | MethodEnded) -> list[str]:
         """Bring the call's variables and its ctx up to date; in words, what is new."""
         news = []
-        for each in event.variables:
-            news.append(f"{each.name} {'is now' if call.line else '='} {_said(each)}")
+        for nr, each in enumerate(event.variables):
+            call.zeros.discard(each.name)
+            if not call.line and call.made.method in _BACKWARD and nr in self._missing and each.value is not None:
+                call.zeros.add(each.name)
+            news.append(f"{each.name} {'is now' if call.line else '='} {_said(each)}{_why(call, each)}")
             call.variables[each.name] = each
         for name in event.gone if isinstance(event, LineReached) else ():
             call.variables.pop(name, None)
@@ -246,7 +257,7 @@ class _Teller:
         return id if id in self._now else None
 
     def _panel(self, call: _Call, ends: Sequence[str] = (), state: Any = "idle") -> None:
-        rows = [_row(each) for each in call.variables.values()]
+        rows = [_row(each) + _why(call, each) for each in call.variables.values()]
         room = _MOST - len(ends)
         rows = rows if len(rows) <= room else [*rows[: room - 1], f"… and {len(rows) - room + 1} more"]
         details = tuple([_detail(each) for each in call.variables.values()])
@@ -304,6 +315,11 @@ def _said(each: Variable) -> str:
 def _row(each: Variable) -> str:
     kind = f"  {each.value.kind}" if each.value is not None else ""
     return f"{each.name} = {_said(each)}{kind}"
+
+
+def _why(call: _Call, each: Variable) -> str:
+    """What zeros stand for where no gradient arrived."""
+    return f" ({ZEROS})" if each.name in call.zeros else ""
 
 
 def _detail(each: Variable) -> Detail:

@@ -14,7 +14,7 @@ from ..trace.frame import Frame
 from ..trace.states import EdgeState, NodeState, Place, TensorState
 from ..trace.values import Value, series
 from .arriving import Arrivals
-from .chips import chip, saved_name
+from .chips import chip, held_now, saved_name
 from .guests import badges, hook_details
 from .lanes import Lanes
 from .relations import Relations, memory_details, shared_line, view_line
@@ -207,9 +207,13 @@ def _node_details(say: Sayings, frame: Frame, node: NodeState, waiting: Iterable
     elif not made.saved:
         details.append(Detail("Saved", "text", "Nothing: the backward needs no tensor of the forward."))
     else:
-        details += [say(value_detail, "Saved", saved_name(frame, node, i), value) for i, value in enumerate(node.saved)]
+        held = [(saved_name(frame, node, i), held_now(frame, node, i)) for i in range(len(node.saved))]
+        details += [say(value_detail, "Saved", *each) for each in held]
     details += hook_details(node)
-    details += [say(value_detail, "Gradient in", f"for output {nr}", grad) for nr, grad in enumerate(node.received)]
+    for nr, grad in enumerate(node.received):
+        detail = say(value_detail, "Gradient in", f"for output {nr}", grad)
+        told = f"for output {nr}: {frame.arrived(made.node, nr, grad)}"
+        details.append(detail if grad is not None else Detail("Gradient in", "text", told))
     for edge in waiting:
         sender = "outside" if edge.target is None else frame.called(edge.target)
         details.append(say(value_detail, "Gradient waiting", f"from {sender}", edge.grad))
@@ -231,7 +235,7 @@ def _tensor(say: Sayings, frame: Frame, id: str) -> Box:
     return Box(
         id,
         "leaf" if leaf else "constant",
-        tensor.name or frame.viewed(id) or ("leaf" if leaf else "constant"),
+        tensor.name or ("leaf" if leaf else frame.viewed(id) or "constant"),
         tuple(lines),
         tensor.state,
         details=(*_tensor_details(say, tensor, leaf), *memory_details(frame, id)),

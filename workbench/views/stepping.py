@@ -62,7 +62,8 @@ class _Waits(Graph):
         else:
             received = frame.place(box.id).received
             room = (TEXT_COLUMNS - 4) // max(1, len(received)) - 2
-            line = f"got {', '.join(_short(each, room) for each in received)}" if received else "no gradient yet"
+            got = [_short(each, room) if each else frame.arrived(box.id, nr, each) for nr, each in enumerate(received)]
+            line = f"got {', '.join(got)}" if received else "no gradient yet"
         box.lines += (line,) if line else ()
         return drawn
 
@@ -259,7 +260,7 @@ def _short(gradient: Any, room: int | None = None) -> str:
     """A gradient in words; in so many columns its values alone, of which some are left out rather than cut."""
     value = gradient if isinstance(gradient, Value) or gradient is None else value_of(gradient)
     told = said(value)
-    return told if room is None or len(told) <= room else value.text(line=room)
+    return told if value is None or room is None or len(told) <= room else value.text(line=room)
 
 
 def _renewed(there: dict[str, Any], drawn: Iterable[Box | Arrow], fields: Callable[[Any], dict[str, Any]]) -> Any:

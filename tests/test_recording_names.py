@@ -1,0 +1,82 @@
+"""What recordings call tensors: a parameter as its module does, and never after the variable of a loop."""
+
+from __future__ import annotations
+
+import workbench as torch
+from workbench.recording import record
+
+
+def names(trace):
+    """The names of the leaves, in the order in which they were met."""
+    tensors = trace.frame(len(trace.events)).tensors.values()
+    return [tensor.name for tensor in tensors if tensor.node is None and tensor.requires_grad]
+
+
+def params_of(count):
+    return [torch.ones(2, requires_grad=True) for _ in range(count)]
+
+
+def test_a_loop_over_parameters_does_not_name_them():
+    net = torch.nn.Linear(2, 1)
+    with record() as trace:
+        for _ in range(2):
+            for p in net.parameters():
+                p.grad = None
+            loss = net(torch.ones(1, 2)).sum()
+            loss.backward()
+            with torch.no_grad():
+                for p in net.parameters():
+                    p -= 0.1 * p.grad
+    assert names(trace) == ["net.weight", "net.bias"]
+    assert "net.bias.grad becomes" in str(trace.show()) and " p " not in str(trace.show())
+
+
+def test_what_a_list_or_a_dict_holds_is_called_by_its_place_there():
+    params, more, alone = params_of(2), {"a": params_of(1)[0]}, params_of(1)[0]
+    both = [alone]
+    with record() as trace:
+        for n, (p, _) in enumerate([(each, 0) for each in params]):
+            (p * n).sum().backward()
+        for name, q in more.items():
+            (q * len(name)).sum().backward()
+        (both[0] * alone).sum().backward()
+    assert names(trace) == ["params[0]", "params[1]", "more['a']", "alone"]
+
+
+def test_a_parameter_that_only_a_loop_holds_has_no_name_and_what_is_no_parameter_has_the_loops():
+    with record() as trace:
+        for p in params_of(2):
+            for x in (torch.ones(2) for _ in range(1)):
+                (p * x).sum().backward()
+    assert names(trace) == [None, None]
+    assert "x" in [tensor.name for tensor in trace.frame(len(trace.events)).tensors.values()]
+
+
+def test_loops_of_earlier_cells_are_known():
+    cells = [
+        "params = params_of(2)",
+        "for p in params:\n    p.grad = None\nfor w in params:\n    pass",
+        "w = params_of(1)[0]",
+    ]
+    space = {"params_of": params_of, "record": record, "In": cells}
+    for cell in (*cells, "with record() as trace:\n    (params[0] * params[1] * w).sum().backward()"):
+        exec(cell, space)
+    assert names(space["trace"]) == ["params[0]", "params[1]", "w"]
+
+
+def test_a_method_of_the_users_may_loop_too():
+    class Descent:
+        def __init__(self, params):
+            self.params = list(params)
+
+        def step(self):
+            with torch.no_grad():
+                for p in self.params:
+                    p -= 0.1 * p.grad
+
+    w = torch.ones(2, requires_grad=True)
+    descent = Descent([w])
+    with record() as trace:
+        (w * w).sum().backward()
+        descent.step()
+    assert names(trace) == ["w"]

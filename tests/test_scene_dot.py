@@ -1,0 +1,58 @@
+"""The DOT face's clusters: each holds its nodes and what hangs on them, nested as the scopes are."""
+
+from __future__ import annotations
+
+import pygraphviz
+
+import workbench as torch
+from workbench.recording import record
+
+
+def clusters(graph):
+    """The clusters as Graphviz reads them: of each label the titles of what stands in it itself, and those within."""
+    inner = [part for part in graph.subgraphs() if part.name and part.name.startswith("cluster")]
+    held = {node for part in inner for node in part.nodes()}
+    own = [node.attr["label"].split("\\n")[0] for node in graph.nodes() if node not in held]
+    return own, {part.graph_attr["label"]: clusters(part) for part in inner}
+
+
+def laid_out(picture, path):
+    """A picture's DOT file laid out by Graphviz; it may warn of nothing."""
+    picture.save(path)
+    graph = pygraphviz.AGraph(str(path))
+    graph.layout("dot")
+    return graph
+
+
+def test_clusters_hold_their_nodes_nested_as_the_scopes_are(tmp_path, recwarn):
+    net = torch.nn.Sequential(torch.nn.Sequential(torch.nn.Linear(2, 3), torch.nn.ReLU()), torch.nn.Linear(3, 1))
+    x = torch.ones(1, 2)
+    with record() as trace:
+        loss = net(x).sum()
+        loss.backward()
+    graph = laid_out(trace.show(), tmp_path / "net.dot")
+    own, parts = clusters(graph)
+    assert "SumBackward0" in own and "loss" in own and not [each for each in own if each.startswith("Addmm")]
+    assert list(parts) == ["Sequential"]
+    nothing, inside = parts["Sequential"]
+    assert nothing == [] and list(inside) == ["0", "1"]
+    relu, linear = inside["0"]
+    assert relu == ["ReluBackward0", "saved result"]
+    assert list(linear) == ["0"] and {"AddmmBackward0", "saved mat1 (x)"} <= {*linear["0"][0]}
+    assert {"AddmmBackward0", "TBackward0"} <= {*inside["1"][0]}
+    boxes = {part.graph_attr["bb"] for part in graph.subgraphs() if part.name}  # Graphviz drew them
+    assert None not in boxes and not [each for each in recwarn if "rankset" in str(each.message)]
+
+
+def test_two_parts_of_one_name_stay_two(tmp_path):
+    with record() as trace:
+        x = torch.ones(3, requires_grad=True)
+        y = x * 2
+        y[0].mul_(3)
+        y[1].mul_(4)
+        y.sum().backward()
+    graph = laid_out(trace.show(), tmp_path / "slices.dot")
+    parts = [part for part in graph.subgraphs() if part.name and part.name.startswith("cluster")]
+    assert [part.graph_attr["label"] for part in parts] == ["CopySlices"] * 2
+    for part in parts:
+        assert {"MulBackward0", "CopySlices"} <= {node.attr["label"].split("\\n")[0] for node in part.nodes()}
