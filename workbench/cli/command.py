@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import socket
 from pathlib import Path
 from typing import NoReturn
 
 import workbench
+
+LOOPBACK = "127.0.0.1"
 
 
 class CommandError(Exception):
@@ -15,6 +18,17 @@ class CommandError(Exception):
     def __init__(self, sentence: str, exit_code: int = 1) -> None:
         super().__init__(sentence)
         self.exit_code = exit_code
+
+
+def check_loopback() -> None:
+    """Refuse what needs a kernel where this machine cannot reach itself: Jupyter would wait for ever."""
+    try:
+        with socket.create_server((LOOPBACK, 0)) as server:
+            socket.create_connection(server.getsockname(), timeout=5).close()
+    except OSError as error:
+        raise CommandError(
+            f"this machine cannot reach itself at {LOOPBACK} ({error.strerror or error}): turn its loopback network on."
+        ) from None
 
 
 class Parser(argparse.ArgumentParser):

@@ -11,15 +11,15 @@ from pathlib import Path
 from urllib.parse import quote
 
 from workbench.cli import lessons
-from workbench.cli.command import CommandError
+from workbench.cli.command import LOOPBACK, CommandError, check_loopback
 
-LOOPBACK = "127.0.0.1"
 # Holds labconfig/default_setting_overrides.json: defaults only, the reader's own settings still win.
 SETTINGS = Path(__file__).parent / "jupyter"
 
 
 def lab(folder: Path | None, browser: bool, port: int | None) -> None:
     """Serve JupyterLab on the first lesson until it is stopped."""
+    check_loopback()
     if port is not None:
         _check_free(port)
     place = lessons.prepare(folder).resolve()
@@ -45,7 +45,13 @@ def lab(folder: Path | None, browser: bool, port: int | None) -> None:
     }
     if port is not None:
         options |= {"ServerApp.port": port, "ServerApp.port_retries": 0}
-    server = LabApp.initialize_server([f"--{name}={value}" for name, value in options.items()])
+    try:
+        server = LabApp.initialize_server([f"--{name}={value}" for name, value in options.items()])
+    except OSError as error:
+        raise CommandError(
+            f"Jupyter cannot write {error.filename or 'its settings'} ({error.strerror or error}): "
+            "set HOME to a folder of your own."
+        ) from None
     said = f"""The lessons in {place} are open at
     {server.local_url.partition("?")[0]}?token={token}
 Press Ctrl-C to stop."""

@@ -62,7 +62,7 @@ def _copy(source: Path, target: Path) -> int:
         try:
             with file:
                 file.write(text)
-        except OSError:
+        except BaseException:
             # Half a lesson would be kept for ever, as if it were the reader's.
             Path(file.name).unlink()
             raise

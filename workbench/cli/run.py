@@ -6,10 +6,10 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from workbench.cli.command import CommandError
+from workbench.cli.command import CommandError, check_loopback
 from workbench.cli.execute import execute, read
 from workbench.cli.page import page
-from workbench.scene.save import write_whole
+from workbench.scene.save import check_place, write_whole
 
 
 def run(notebooks: Sequence[Path], out: Path) -> None:
@@ -17,6 +17,7 @@ def run(notebooks: Sequence[Path], out: Path) -> None:
     # Everything that can be refused is refused before the first cell runs.
     read_in = [read(path) for path in notebooks]
     targets = _targets(notebooks, out)
+    check_loopback()
     for path, notebook, target in zip(notebooks, read_in, targets, strict=True):
         execute(notebook, path)
         text = page(notebook, path)
@@ -47,4 +48,8 @@ def _targets(notebooks: Sequence[Path], out: Path) -> list[Path]:
     for target in targets:
         if target.is_dir():
             raise CommandError(f"{target} is a folder: a page cannot be written there.")
+        try:
+            check_place(target)
+        except OSError as error:
+            raise CommandError(f"cannot write {target}: {error.strerror}.") from None
     return targets

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
-import tempfile
+import secrets
+import stat
 from collections.abc import Callable
+from contextlib import suppress
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -52,33 +55,56 @@ def save(
         raise ValueError("A .json file holds what a picture shows and not how it looks, so leave `theme` out.")
     if theme is None and suffix != ".html":
         theme = "light"
+    check_place(path)
     content = _FACES[suffix](storyboard, step, theme)
     write_whole(path, content.encode() if isinstance(content, str) else content)
 
 
+def check_place(path: Path) -> None:
+    """Refuse, before any work, a place where no file can be written: an OSError says why and what to do."""
+    try:
+        found = path.stat()  # of a device too: it is never opened
+    except FileNotFoundError:
+        if not path.resolve().parent.is_dir():
+            raise _refusal(errno.ENOENT, "there is no such folder, so make it first", path) from None
+    except NotADirectoryError:
+        raise _refusal(errno.ENOTDIR, "a file stands where its folder should be, so save elsewhere", path) from None
+    except OSError as error:
+        hint = "the name is too long, so use a shorter one" if error.errno == errno.ENAMETOOLONG else error.strerror
+        raise _refusal(error.errno, hint, path) from None
+    else:
+        if stat.S_ISDIR(found.st_mode):
+            raise _refusal(errno.EISDIR, "a folder has this name, so use another", path)
+        if not stat.S_ISREG(found.st_mode):
+            raise _refusal(errno.EINVAL, "this is a pipe or a device, so give the name of a file", path)
+        if not found.st_mode & 0o222 or not os.access(path, os.W_OK):
+            raise _refusal(errno.EACCES, "the file is read-only, so make it writable or save elsewhere", path)
+
+
 def write_whole(path: Path, content: bytes) -> None:
     """Write a file so that nobody, not even after a crash, sees half of it."""
+    check_place(path)
     path = path.resolve()  # a link stays a link
-    mode = path.stat().st_mode & 0o777 if path.exists() else 0o666 & ~_umask()
+    mode = path.stat().st_mode & 0o777 if path.exists() else None
+    # Its name is known before it is there, so that no interrupt leaves it.
+    draft = path.with_name(f".{secrets.token_hex(8)}.part")
     try:
-        handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-    except OSError as error:  # of which the user knows the file alone, not the one beside it
-        raise OSError(error.errno, error.strerror, str(path)) from None
-    try:
-        with os.fdopen(handle, "wb") as file:
+        with open(draft, "xb", opener=lambda name, flags: os.open(name, flags, mode or 0o666)) as file:
             file.write(content)
-        os.chmod(name, mode)
-        os.replace(name, path)
-    except BaseException:
-        os.unlink(name)
+        if mode is not None:
+            draft.chmod(mode)
+        os.replace(draft, path)
+    except BaseException as error:
+        with suppress(OSError):
+            draft.unlink()
+        if isinstance(error, OSError) and error.errno is not None:
+            # The user knows the file alone, not the one beside it.
+            raise OSError(error.errno, error.strerror, str(path)) from None
         raise
 
 
-def _umask() -> int:
-    # The only way to ask is to set it.
-    mask = os.umask(0o077)
-    os.umask(mask)
-    return mask
+def _refusal(number: int | None, sentence: str | None, path: Path) -> OSError:
+    return OSError(number, sentence, str(path))
 
 
 def _listed(words: list[str]) -> str:
