@@ -20,7 +20,7 @@ g.get_numerical_jacobian_wrt_specific_input(lambda x: (x ** 2, x.sum()), 0, (x,)
 g.get_numerical_jacobian_wrt_specific_input(torch.mul, 1, (x, y.detach()), (x * y,), 1e-6)
 g.get_numerical_jacobian_wrt_specific_input(lambda x: x @ a, 0, (x,), (x @ a,), 1e-6, input=a)
 g.get_analytical_jacobian((x, y), x * y) | g.get_analytical_jacobian((x, y.detach()), (x ** 2).sum())
-g.get_analytical_jacobian((), x * y) | g.get_analytical_jacobian((x, y), x * 2) | g.get_analytical_jacobian((a,), x @ a)
+g.get_analytical_jacobian((x, x), x * y) | g.get_analytical_jacobian((x, y), x * 2) | g.get_analytical_jacobian((a,), x @ a)
 g.get_analytical_jacobian((x,), Random.apply(x)) | g.get_analytical_jacobian((x,), Random.apply(x), nondet_tol=1e3)
 g.get_analytical_jacobian((x,), x * y, grad_out=2)
 """
