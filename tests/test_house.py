@@ -18,7 +18,7 @@ LAYERS = (
     ("classroom",),
     ("widgets",),
     ("living",),
-    ("views", "recording", "explaining"),
+    ("views", "recording", "explaining", "serialization"),
     ("stepper",),
     ("bridges",),
     ("scene",),

@@ -159,7 +159,8 @@ _explaining.install()
 _on_first_use = {
     "record": "recording",
     "show": "recording",
-    "load": "recording",
+    "load": "serialization",
+    "save": "serialization",
     "jacobian": "views.jacobian",
     "check": "views.checking",
     "compare": "views.compare",
