@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import weakref
 from os import PathLike
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import errors
 from .autograd.function import Function
+from .autograd.state import in_forked_children
 from .events import listeners
 from .trace.caller import user_frame
 from .trace.lines import LineRecorder
@@ -102,6 +104,7 @@ class record:  # named as what a user writes: `with record() as trace:`
         except BaseException:
             leave()
             raise
+        _threads[recorder] = threading.get_ident()
         self._open = recorder, leave, self._open
         listeners[len(listeners) :] = [recorder]  # last, and by no call: an interrupt could come right after that
         return trace
@@ -118,6 +121,17 @@ class record:  # named as what a user writes: `with record() as trace:`
         finally:
             leave()
         recorder.look_up(user_frame())
+
+
+_threads: weakref.WeakKeyDictionary[Recorder, int] = weakref.WeakKeyDictionary()  # which began it
+
+
+@in_forked_children
+def _leave_those_of_other_threads() -> None:
+    """In a forked child their blocks never end."""
+    for listener in tuple(listeners):
+        if isinstance(listener, Recorder) and _threads.get(listener) != threading.get_ident():
+            _leave(listener)
 
 
 def _leave(recorder: Recorder) -> None:

@@ -19,11 +19,17 @@ from .. import errors
 from ..events import ask, listeners
 from . import dtypes, state
 from .ownership import HANDED_ON, count, is_dense, lies_like, owns_memory, room_like
-from .state import local
+from .state import in_forked_children, local
 from .tensor import Tensor, bump, meta_of, storage_of, wrap
 
 sequence = itertools.count()
-accumulating = threading.Lock()  # two threads may bring gradients to one leaf
+_accumulating = threading.Lock()  # two threads may bring gradients to one leaf
+
+
+@in_forked_children
+def _renew_lock() -> None:
+    global _accumulating
+    _accumulating = threading.Lock()
 
 
 class Metadata(NamedTuple):
@@ -193,7 +199,7 @@ class AccumulateGrad(Node):
         """Add an array to the leaf's gradient, in place if there is one already."""
         leaf, meta = self.variable, meta_of(self.variable)
         if grad is not None and leaf._rg:
-            with accumulating:
+            with _accumulating:
                 have = meta.grad
                 if have is not None:
                     have._array += grad
@@ -214,7 +220,7 @@ class AccumulateGrad(Node):
         """Add a tensor to the leaf's gradient, out of place: the old one may be part of a graph."""
         leaf, meta = self.variable, meta_of(self.variable)
         if grad is not None and leaf._rg:
-            with accumulating:
+            with _accumulating:
                 if meta.grad is None:
                     grad = grad if local.modes.grad else grad.detach()  # which has no tangent
                     meta.grad = wrap(room_like(leaf._array, grad._array.dtype)).copy_(grad)

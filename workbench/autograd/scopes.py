@@ -13,6 +13,7 @@ from typing import Any
 from .. import events
 from ..events import Event, listeners
 from .node import AccumulateGrad, Extra, Node, extra_of
+from .state import in_forked_children
 from .tensor import made_by
 from .views import CopySlices
 
@@ -44,6 +45,13 @@ class _Local(threading.local):
 
 
 local = _Local()  # `local.stack` is one slow look-up; what hangs on it is then quick
+
+
+@in_forked_children
+def _forget_other_threads() -> None:
+    """A child process has the scopes of the thread that forked, and no others to label for."""
+    for _ in range(listeners.count(label) - bool(local.stack.open)):
+        listeners.remove(label)
 
 
 class scope:  # named as what a user writes: `with scope("layer1"):`

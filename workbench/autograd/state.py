@@ -11,6 +11,7 @@ them all. Threads take turns at the same points, and need no lock for such assig
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Callable
 from typing import Any
@@ -71,6 +72,37 @@ class _Local(threading.local):
 
 
 local = _Local()  # `local.modes` is one slow look-up; what hangs on it is then quick
+
+
+def in_forked_children(renew: Callable[[], None]) -> Callable[[], None]:
+    """Decorator: run this in a child process after a fork, where of all threads the one that forked goes on."""
+    if hasattr(os, "register_at_fork"):  # Windows does not fork
+        os.register_at_fork(after_in_child=renew)
+    return renew
+
+
+@in_forked_children
+def _forget_other_threads() -> None:
+    modes = local.modes
+    pulled = any([key[0] == "pulled" for key in unusual if type(key) is tuple])  # here, or for whom this thread works
+    off.clear()
+    inferring.clear()
+    unusual.clear()
+    if not modes.grad:
+        off[modes] = True
+    if modes.inference:
+        inferring[modes] = True
+    for name, on in (
+        ("levels", modes.levels),
+        ("hooks", modes.saved_hooks),
+        ("inference", modes.inference),
+        ("pulled", pulled),
+    ):
+        if on:
+            unusual[name, modes] = True
+    for name, on in (("dual", dual is not None), ("anomaly", anomaly)):
+        if on:
+            unusual[name] = True
 
 
 def set_grad(on: bool) -> bool:

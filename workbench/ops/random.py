@@ -11,7 +11,7 @@ from .. import errors
 from ..autograd import dtypes
 from ..autograd.dtypes import dtype as Dtype
 from ..autograd.levels import below, lift
-from ..autograd.state import local
+from ..autograd.state import in_forked_children, local
 from ..autograd.tensor import Tensor, wrap
 from .arguments import int_of, size_of
 from .creation import kind_for, leaf
@@ -33,6 +33,13 @@ def manual_seed(seed: int) -> np.random.Generator:
     """Begin the random numbers anew; the same seed gives the same numbers (NumPy's, not PyTorch's)."""
     made = _generators["default"] = np.random.default_rng(seed)
     return made
+
+
+@in_forked_children
+def _unlock() -> None:
+    """Another thread may have been drawing numbers: NumPy's lock is then held for ever."""
+    for made in _generators.values():
+        made.bit_generator.lock._at_fork_reinit()
 
 
 def get_rng_state() -> Tensor:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from functools import cached_property
 from typing import Any
 
 from .layout import Layout, laid_out
@@ -34,6 +33,7 @@ class Storyboard:
     ) -> None:
         self.scene, self.steps, self.insides = scene, list(steps), dict(insides or {})
         self._start, self._still = start, still
+        self._layout: Layout | None = None
         self.title = clean(title or scene.title)
         standing = {id for id, box in scene.boxes.items() if box.holder is None and box.kind not in AROUND}
         for box in scene.boxes.values():
@@ -65,10 +65,12 @@ class Storyboard:
         """The step a picture that cannot play shows: as told, or the one a player opens at."""
         return self.start if self._still is None else self._still
 
-    @cached_property
+    @property
     def layout(self) -> Layout:
         """Where everything stands, with room for the largest text of every step."""
-        return laid_out(self.scene, *largest(self.scene, self.steps))
+        if self._layout is None:
+            self._layout = laid_out(self.scene, *largest(self.scene, self.steps))
+        return self._layout
 
     def at(self, k: int | None = None) -> Scene:
         """The scene after steps 0 to k; -1 is before anything, None is what a still picture shows."""

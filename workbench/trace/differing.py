@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from difflib import SequenceMatcher
-from functools import cached_property
 
 import numpy as np
 
@@ -60,9 +59,9 @@ class Differences:
 
     def __init__(self, first: Timeline, second: Timeline) -> None:
         self.first, self.second = Side(first), Side(second)
+        self.pairs = self._paired()
 
-    @cached_property
-    def pairs(self) -> dict[str, str]:
+    def _paired(self) -> dict[str, str]:
         """The places of the second trace that those of the first are compared with."""
         one, two = self.first.frame, self.second.frame
         left = [id for id in self.first.leaves if one.tensors[id].name is None]

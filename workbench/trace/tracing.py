@@ -6,6 +6,7 @@ has only one: where a debugger or a coverage tool has it, nothing is watched, an
 
 from __future__ import annotations
 
+import os
 import sys
 import threading
 import warnings
@@ -33,6 +34,16 @@ class Watcher(Protocol):
 
 _watchers: list[Watcher] = []
 _lock = threading.Lock()
+
+
+def _renew_lock() -> None:
+    """In a forked child nobody has it: who had it at the fork is in the parent."""
+    global _lock
+    _lock = threading.Lock()
+
+
+if hasattr(os, "register_at_fork"):  # Windows does not fork
+    os.register_at_fork(after_in_child=_renew_lock)
 
 
 def watch(watcher: Watcher) -> None:
