@@ -6,7 +6,8 @@ import gc
 import weakref
 from typing import Any
 
-from oracle import keeping, same
+import pytest
+from oracle import compare, keeping, raised, same
 
 
 @same
@@ -136,3 +137,17 @@ def test_1_15_what_is_not_saved_is_gone_when_forward_returns(torch: Any) -> None
     alive = [ref() is not None for ref in refs]
     y.sum().backward()
     return alive, [ref() is not None for ref in refs]
+
+
+@pytest.mark.parametrize(
+    "name", "data grad requires_grad grad_fn _version is_leaf shape _base retains_grad output_nr T dtype mine".split()
+)
+def test_what_may_be_written_or_deleted(name: str) -> None:
+    def program(torch: Any) -> Any:
+        x = torch.ones(2, requires_grad=True)
+        x.grad = torch.ones(2)
+        x.mine = 3
+        written = "may be" if name in ("data", "grad", "requires_grad", "mine") else raised(setattr, x, name, 3)
+        return written, raised(delattr, x, name), x, x.grad, sorted(x.__dict__)
+
+    compare(program)

@@ -157,3 +157,53 @@ def test_gradients_come_as_one_list_where_they_are_boxed(several: bool, material
         return arrived, [g.tolist() for g in told]
 
     compare(program)
+
+
+@pytest.mark.parametrize("flag", ["boxed_grads_call", "clear_saved_tensors_on_access"])
+@pytest.mark.parametrize("value", [1, "yes", None, True])
+def test_a_flag_that_is_neither_true_nor_false(flag: str, value: Any) -> None:
+    def program(torch: Any) -> Any:
+        class F(torch.autograd.Function):
+            @staticmethod
+            def forward(ctx, x):
+                return x * 2
+
+        setattr(F, flag, value)
+        seen = [raised(F.apply, torch.ones(2, requires_grad=True)), raised(F.apply, torch.ones(2))]
+        with torch.no_grad():
+            seen.append(raised(F.apply, torch.ones(2, requires_grad=True)))
+        return seen
+
+    compare(program)
+
+
+@same
+def test_gradients_in_one_list(torch):
+    seen: list[Any] = []
+
+    class F(torch.autograd.Function):
+        boxed_grads_call = True
+
+        @staticmethod
+        def forward(x):
+            return x * 2, x * 3
+
+        @staticmethod
+        def setup_context(ctx, inputs, output):
+            ctx.set_materialize_grads(False)
+
+        @staticmethod
+        def backward(ctx, *grads):
+            seen.append(grads)
+            first = grads[0][0] if isinstance(grads[0], list) else grads[0]
+            if isinstance(grads[0], list):
+                grads[0].clear()
+            return first * 2
+
+    x = torch.ones(2, requires_grad=True)
+    out = F.apply(x)[0]
+    out.grad_fn.register_hook(lambda *given: seen.append(given))
+    out.sum().backward()
+    F.apply(x)[0].grad_fn.apply(torch.ones(2), None)
+    grad = torch.func.grad(lambda x: F.apply(x)[0].sum())(torch.ones(2))
+    return seen, x.grad, grad

@@ -274,3 +274,34 @@ def derived(torch: Any, text: str) -> Any:
 @pytest.mark.parametrize("text", entries(KINKS))
 def test_31_8_ties_and_kinks(text: str) -> None:
     compare(derived, text)
+
+
+@same
+def test_a_callback_that_asks_for_another(torch):
+    engine, seen = torch.autograd.Variable._execution_engine, []
+    x = torch.ones(2, requires_grad=True)
+
+    def first() -> None:
+        seen.append((torch.is_grad_enabled(), x.grad.tolist()))
+        engine.queue_callback(second)
+        y = torch.ones(1, requires_grad=True)
+        y.register_hook(lambda g: engine.queue_callback(lambda: seen.append("of the inner backward")))
+        with torch.enable_grad():
+            (y * 2).sum().backward()
+        seen.append("first is over")
+
+    def second() -> None:
+        seen.append("second")
+        engine.queue_callback(lambda: seen.append("third"))
+
+    handle = x.register_hook(lambda g: engine.queue_callback(first))
+    (x * 2).sum().backward()
+    handle.remove()
+
+    def fails() -> None:
+        engine.queue_callback(lambda: seen.append("never"))
+        raise ValueError("the callback")
+
+    x.register_hook(lambda g: engine.queue_callback(fails))
+    seen.append(raised((x * 2).sum().backward))
+    return seen, torch.is_grad_enabled(), raised(engine.queue_callback, first), x.grad

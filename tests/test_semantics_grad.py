@@ -220,3 +220,16 @@ def test_results_are_new_tensors_without_history(torch: Any) -> None:
     (g,) = torch.autograd.grad((x * x).sum(), x)
     g.mul_(100)
     return g, x, x.grad, type(torch.autograd.grad((x * x).sum(), [x])).__name__
+
+
+@same
+def test_zeros_for_a_gradient_edge_are_refused_only_where_nothing_reached_it(torch):
+    x, y = torch.ones(2, requires_grad=True), torch.ones(2, requires_grad=True)
+    middle = x * 2
+    reached = torch.autograd.graph.get_gradient_edge(middle)
+    other = torch.autograd.graph.get_gradient_edge(y)
+
+    def of(*wanted: Any) -> Any:
+        return torch.autograd.grad((middle * 3).sum(), wanted, materialize_grads=True, retain_graph=True)
+
+    return of(reached), of(reached, y), raised(of, other), raised(of, y, other, reached)

@@ -229,3 +229,9 @@ def test_26_6_numpy(torch: Any) -> None:
     y = F.apply(x)
     y.sum().backward()
     return told, y, x.grad
+
+
+@same
+def test_how_set_grad_enabled_is_printed(torch):
+    with torch.enable_grad():
+        return repr(torch.set_grad_enabled(False)), str(torch.set_grad_enabled(mode=True))

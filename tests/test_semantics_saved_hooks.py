@@ -230,3 +230,54 @@ def test_2_12_what_was_packed_is_not_checked(write: str) -> None:
         return told
 
     compare(program)
+
+
+@same
+def test_what_has_no_gradient_comes_back_as_the_unpack_hook_returned_it(torch):
+    seen: list[Any] = []
+
+    class F(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x, c):
+            ctx.save_for_backward(x, c)
+            return x * c
+
+        @staticmethod
+        def backward(ctx, g):
+            seen.append(ctx.saved_tensors)
+            return g * seen[-1][1], None
+
+    x, c = torch.ones(2, requires_grad=True), torch.ones(2)
+    made: list[Any] = []
+
+    def again(numbers: Any) -> Any:
+        made.append(torch.tensor(numbers))
+        return made[-1]
+
+    with torch.autograd.graph.saved_tensors_hooks(lambda t: t, lambda t: t):
+        product, out = x * c, F.apply(x, c)
+    with torch.autograd.graph.saved_tensors_hooks(lambda t: t.tolist(), again):
+        other = F.apply(x, c)
+    node = product.grad_fn
+    (out + other).sum().backward()
+    same_object = [[a is b for a, b in zip(each, (x, c), strict=True)] for each in seen]
+    rebuilt = [a is b for a, b in zip(seen[0], made, strict=True)]
+    return node._saved_other is c, node._saved_other is node._saved_other, node._saved_self, same_object, rebuilt
+
+
+@pytest.mark.parametrize("kind", ["saved_tensors_hooks", "save_on_cpu"])
+def test_hooks_that_are_left_more_often_than_entered(kind: str) -> None:
+    def program(torch: Any) -> Any:
+        hooks = getattr(torch.autograd.graph, kind)
+        own = hooks(lambda t: t, lambda t: t) if kind == "saved_tensors_hooks" else hooks()
+        never = raised(own.__exit__)
+        own.__enter__()
+        own.__exit__(None, None, None)
+        twice = raised(own.__exit__, None, None, None)
+        own.__enter__()
+        own.__exit__()
+        x = torch.ones(2, requires_grad=True)
+        x.exp().sum().backward()
+        return never, twice, x.grad
+
+    compare(program)

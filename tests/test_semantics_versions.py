@@ -279,3 +279,28 @@ def test_2_8_increment_version(torch: Any) -> None:
         increment(iter([x])),
         x._version,
     )
+
+
+@same
+def test_a_write_into_what_a_node_saved_of_its_result_is_counted(torch):
+    x = torch.ones(2, requires_grad=True)
+    seen = []
+    for write in (
+        lambda t: t.detach().add_(1),
+        lambda t: t.data.add_(1),
+        lambda t: t.mul_(2),
+        lambda t: t[:1].detach().zero_(),
+    ):
+        y = x.exp()
+        saved = y.grad_fn._saved_result
+        write(saved)
+        seen.append((y._version, saved._version, saved is y, raised(torch.autograd.grad, y.sum(), x)[1][:60]))
+        with torch.no_grad():
+            y.zero_()
+        seen.append((y._version, saved._version))
+    base = torch.ones(3, requires_grad=True) * 1
+    part = base[:2].exp()
+    saved = part.grad_fn._saved_result
+    with torch.no_grad():
+        part.zero_()
+    return seen, saved, saved._version

@@ -275,6 +275,13 @@ SAVED_TAKEN = (
     "saved_tensors can only be accessed once when clear_saved_tensors_on_access=True is set on the autograd.Function. "
     "Either access saved_tensors only once, or set clear_saved_tensors_on_access=False."
 )
+FLAG_NOT_BOOL = "{} must be a bool, got {}"
+DELETED_DATA = "Deleting tensor data is not allowed. Delete tensor instead!"
+NOT_WRITABLE = "attribute '{}' of 'torch._C.TensorBase' objects is not writable"
+NO_HOOKS_LEFT = (
+    'is_initialized && !tls.stack.empty() INTERNAL ASSERT FAILED at "/__w/pytorch/pytorch/aten/src/ATen/'
+    'SavedTensorHooks.cpp":69, please report a bug to PyTorch. '
+)
 RETURNED_INPUT_SAVED = (
     "An input that has been returned as-is as output is being saved for backward. This is not supported if you "
     "override setup_context. You should return and save a view of the input instead, e.g. with x.view_as(x) or setup "

@@ -243,9 +243,10 @@ class BackwardCFunction(Node, FunctionCtx):
         """One gradient per tensor argument (alone if there is one argument), checked against the inputs."""
         cls = self._forward_cls
         backward = cls.backward if cls.vjp is no_backward else user_backward(cls)
-        if self.multi or grads is None or cls.boxed_grads_call:
+        boxed = cls.boxed_grads_call and type(self) is cls._backward_cls  # a transform's node takes them one by one
+        if self.multi or grads is None or boxed:
             grads = self._materialized(grads if self.multi else [grads])
-            return gradients_of(self, backward(self, grads) if cls.boxed_grads_call else backward(self, *grads))
+            return gradients_of(self, backward(self, grads) if boxed else backward(self, *grads))
         return gradients_of(self, backward(self, grads))
 
     def _materialized(self, grads: list[Tensor | None]) -> list[Tensor | None]:
@@ -265,7 +266,8 @@ class BackwardCFunction(Node, FunctionCtx):
 
     def apply(self, *grads: Any) -> Any:
         """Run the user's backward and return what it returns."""
-        return user_backward(self._forward_cls)(self, *grads)
+        backward = user_backward(self._forward_cls)
+        return backward(self, list(grads)) if self._forward_cls.boxed_grads_call else backward(self, *grads)
 
     def apply_jvp(self, *tangents: Any) -> Any:
         """Run the user's jvp and return what it returns."""

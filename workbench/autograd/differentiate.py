@@ -182,7 +182,7 @@ def grad(
     for i, (t, g) in enumerate(zip(wanted, results, strict=True)):
         if g is None and not allow_unused:
             raise events.failed(RuntimeError(errors.UNUSED_INPUT.format(i)), t, *outs)
-        if materialize_grads and isinstance(t, GradientEdge):
+        if g is None and materialize_grads and isinstance(t, GradientEdge):
             raise RuntimeError(errors.EDGE_MATERIALIZE)
         if g is None and materialize_grads:
             results[i] = wrap(np.zeros_like(t._array), requires_grad=create_graph)

@@ -22,6 +22,7 @@ from .tensor import Tensor, alias
 from .transformed import applied
 
 _function_ids = itertools.count()
+FLAGS = ("clear_saved_tensors_on_access", "boxed_grads_call")  # in the order in which PyTorch looks at them
 _ContextMethodMixin = FunctionCtx
 
 __all__ = [
@@ -43,6 +44,27 @@ class FunctionMeta(type):
         cls._backward_cls._autograd_function_id = next(_function_ids)
         cls._plain_forward = None, 0  # the forward whose parameters were counted, and their number
         super().__init__(name, bases, namespace)
+        cls._check_flags()
+
+    def __setattr__(cls, name: str, value: Any) -> None:
+        super().__setattr__(name, value)
+        if name in FLAGS:
+            cls._check_flags()
+
+    def _check_flags(cls) -> None:
+        """Where a flag is neither True nor False no node can be made, which costs the others nothing."""
+        odd = [flag for flag in FLAGS if type(getattr(cls, flag, False)) is not bool]
+        if odd:
+            sentence = errors.FLAG_NOT_BOOL.format(odd[0], type(getattr(cls, odd[0])).__name__)
+
+            def refuse(ctx: Any) -> None:
+                raise RuntimeError(sentence)
+
+            cls._backward_cls.__init__ = refuse
+        elif "__init__" in vars(cls._backward_cls):
+            del cls._backward_cls.__init__
+        for child in cls.__subclasses__():
+            child._check_flags()
 
 
 class _SingleLevelFunction(FunctionCtx, metaclass=FunctionMeta):

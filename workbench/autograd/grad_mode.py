@@ -126,6 +126,9 @@ class set_grad_enabled(_GradMode):
         set_grad(self._at_birth)  # as a decorator it acts on the function alone
         return super().__call__(function)
 
+    def __repr__(self) -> str:
+        return f"torch.autograd.grad_mode.set_grad_enabled(mode={self.mode})"
+
 
 _threads = threading.local()
 

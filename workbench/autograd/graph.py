@@ -81,6 +81,8 @@ class saved_tensors_hooks:
 
     def __exit__(self, *exc: object) -> None:
         modes = local.modes
+        if not modes.saved_hooks:
+            raise RuntimeError(errors.NO_HOOKS_LEFT)
         modes.saved_hooks = modes.saved_hooks[:-1]
         if not modes.saved_hooks:
             unusual.pop(("hooks", modes), None)

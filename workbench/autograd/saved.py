@@ -101,13 +101,18 @@ class Packed:
             raise RuntimeError(errors.PACK_HOOK_WRITES)
 
     def tensor(self, own: Node) -> Tensor:
-        """Unpack into a new tensor; for the node's own output the history is the node itself."""
+        """Unpack into a new tensor; for the node's own output the history is the node itself.
+
+        What had no gradient when it was packed comes as the hook returned it.
+        """
         unpacked = with_grad(False, self.unpack, self.value)
         if not isinstance(unpacked, Tensor):
             raise TypeError(errors.UNPACK_HOOK_KIND.format(type(unpacked).__name__))
-        if self.requires_grad and self.fn is not OWN and unpacked._array.dtype.kind != "f":
+        if not self.requires_grad:
+            return unpacked
+        if self.fn is not OWN and unpacked._array.dtype.kind != "f":
             raise RuntimeError(errors.ONLY_FLOATS_CONSTRUCTOR)
-        out = wrap(unpacked._array, self.requires_grad)
+        out = wrap(unpacked._array, True)
         if self.fn is OWN:
             out._fn, out._nr = history_of_result(own, self.nr, out._array)
         elif self.fn is not None:

@@ -277,11 +277,24 @@ class GraphTask:
                 off[modes] = True
         if not ready and not self._over:
             self._over = True
-            while self.callbacks:
-                self.callbacks.pop(0)()
+            self._call_back(modes)
             if listeners:
                 emit(("finished", self))
         return ran
+
+    def _call_back(self, modes: Modes) -> None:
+        """Run what was to be called in the end, of which each may ask for more; an error drops the rest."""
+        if not self.callbacks:
+            return
+        self.outer, modes.task = modes.task, self
+        before = set_grad(self.create_graph)
+        try:
+            while self.callbacks:
+                self.callbacks.pop(0)()
+        finally:
+            self.callbacks.clear()
+            set_grad(before)
+            modes.task, self.outer = self.outer, None
 
     def needed(self) -> Container[Node]:
         """The nodes that run, or whose gradient is captured."""

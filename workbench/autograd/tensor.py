@@ -46,6 +46,10 @@ class Tensor(Facts):
             raise failed(RuntimeError(errors.CHANGE_NON_LEAF_FLAG), self)
         self._set_requires_grad(on, errors.ONLY_FLOATS_ATTRIBUTE)
 
+    @requires_grad.deleter
+    def requires_grad(self) -> None:
+        raise RuntimeError(errors.FLAG_KIND)
+
     def requires_grad_(self, requires_grad: bool = True) -> Tensor:
         """Set `requires_grad` in place and return the tensor."""
         if not all([level.own for level in local.modes.levels]):
@@ -101,9 +105,16 @@ class Tensor(Facts):
             storage_of(self)  # which goes on counting
             self.__class__ = InferenceTensor
 
+    @data.deleter
+    def data(self) -> None:
+        raise RuntimeError(errors.DELETED_DATA)
+
     @property
     def _version(self) -> int:
-        return 0 if self._storage is None else self._storage.version
+        storage = self._storage
+        if storage is None and self._fn is not None and self._fn.keeps_result:
+            storage = self._fn.c_result  # counted by whoever read what the node saved
+        return 0 if storage is None else storage.version
 
     @property
     def _base(self) -> Tensor | None:
@@ -240,6 +251,21 @@ class DetachedTensor(Tensor):
 UNCOUNTED = Uncounted()
 
 
+def refuse_writes() -> None:
+    """Let the properties that can only be read say so as PyTorch does; the ops call this when Tensor has them all."""
+
+    def closed(name: str, own: property) -> property:
+        def refuse(t: Tensor, value: Any = None) -> None:
+            raise AttributeError(errors.NOT_WRITABLE.format(name))
+
+        return property(own.fget, own.fset or refuse, own.fdel or refuse, own.__doc__)
+
+    for kind in (Facts, Tensor):
+        for name, own in list(vars(kind).items()):
+            if type(own) is property:
+                setattr(kind, name, closed(name, own))
+
+
 def wrap(array: np.ndarray, requires_grad: bool = False, kind: type[Tensor] | None = None) -> Tensor:
     """A new leaf over an array, sharing its memory: of that class, or of the one that the mode asks for."""
     if kind is None:
@@ -271,8 +297,11 @@ def storage_of(t: Tensor) -> Storage:
         if t._storage is None:  # as in meta_of
             t._storage = made
         node = t._fn
-        if node is not None and node.keeps_result and node.c_result is None:
-            node.c_result = t._storage
+        if node is not None and node.keeps_result:
+            if node.c_result is None:
+                node.c_result = t._storage
+            else:  # somebody read what the node saved, and counts its writes
+                t._storage = node.c_result
     return t._storage
 
 

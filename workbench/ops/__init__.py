@@ -4,7 +4,7 @@ from importlib import import_module
 from typing import Any
 
 from ..absent import Absent, names
-from ..autograd.tensor import Tensor
+from ..autograd.tensor import Tensor, refuse_writes
 from . import (
     activation,
     arguments,
@@ -42,6 +42,8 @@ from . import (
     statistics,
     strided,
 )
+
+refuse_writes()
 
 ABSENT = {name for name in names()["torch.Tensor"] if not hasattr(Tensor, name)}
 for _name in ABSENT:

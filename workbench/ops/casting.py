@@ -144,12 +144,17 @@ def data_ptr(self: Tensor) -> int:
     return self._array.__array_interface__["data"][0]
 
 
+def memory_of(array: np.ndarray) -> np.ndarray:
+    """The array whose memory this one shows."""
+    while isinstance(array.base, np.ndarray):
+        array = array.base
+    return array
+
+
 @method()
 def storage_offset(self: Tensor) -> int:
     """How many elements of its memory lie before the first of the tensor."""
-    memory = self._array
-    while isinstance(memory.base, np.ndarray):
-        memory = memory.base
+    memory = memory_of(self._array)
     first, start = (a.__array_interface__["data"][0] for a in (self._array, memory))
     return (first - start) // self._array.itemsize
 

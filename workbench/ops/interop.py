@@ -10,7 +10,8 @@ import numpy as np
 from ..autograd import dtypes
 from ..autograd.dtypes import dtype as Dtype
 from ..autograd.quiet import warn
-from ..autograd.tensor import Tensor, wrap
+from ..autograd.tensor import Tensor, bump, wrap
+from .casting import memory_of
 from .creation import full, tensor
 from .declare import method
 from .devices import placed
@@ -102,13 +103,29 @@ def _contains(self: Tensor, element: Any) -> bool:
     raise RuntimeError(f"Tensor.__contains__ only supports Tensor or scalar, but you passed in a {type(element)}.")
 
 
+def _copied(array: np.ndarray, memo: dict[int, Any]) -> np.ndarray:
+    """An array that lies in the copy of its memory as it lies in that itself."""
+    memory = memory_of(array)
+    if not memory.flags.forc or not memory.size:
+        return array.copy(order="K")
+    key = id(memory)
+    if key not in memo:
+        memo[key] = memory.copy(order="K")
+        memo.setdefault(id(memo), []).append(memory)  # alive, so that its id stays its own
+    first, start = (a.__array_interface__["data"][0] for a in (array, memory))
+    return np.ndarray(array.shape, array.dtype, memo[key], first - start, array.strides)
+
+
 @method("__deepcopy__")
 def _deepcopy(self: Tensor, memo: dict[int, Any]) -> Tensor:
-    """A leaf with its own memory, gradient and attributes; RuntimeError for what a recorded operation made."""
+    """A leaf with its own memory, gradient and attributes; RuntimeError for what a recorded operation made.
+
+    What shares its memory with other tensors shares it with their copies.
+    """
     if not self.is_leaf:
         raise RuntimeError(DEEPCOPY_NON_LEAF)
-    out = wrap(self._array.copy(order="K"), self.requires_grad)
-    memo[id(self)] = out
+    out = memo[id(self)] = wrap(_copied(self._array, memo), self.requires_grad)
+    bump(out)
     grad = None if self._meta is None else self._meta.grad
     if grad is not None:
         out.grad = copy.deepcopy(grad, memo)
@@ -124,4 +141,6 @@ def _reduce(self: Tensor, protocol: int) -> tuple[Any, ...]:
 
 def rebuilt(array: np.ndarray, requires_grad: bool) -> Tensor:
     """A leaf as a pickle kept it; the array comes with a dtype object of its own, and there is one of each here."""
-    return wrap(array.view(np.dtype(array.dtype.name)), requires_grad)
+    made = wrap(array.view(np.dtype(array.dtype.name)), requires_grad)
+    bump(made)
+    return made

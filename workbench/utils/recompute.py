@@ -193,7 +193,7 @@ class _Recomputation:
 
     def _fill(self, t: Tensor) -> Tensor:
         region, number = self.region, self.count
-        t = t.detach()
+        t = t.detach() if t.requires_grad else t
         self.count += 1
         if number < len(region.slots):
             if region.slots[number]() is not None:
