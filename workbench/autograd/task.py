@@ -286,15 +286,19 @@ class GraphTask:
         """Run what was to be called in the end, of which each may ask for more; an error drops the rest."""
         if not self.callbacks:
             return
-        self.outer, modes.task = modes.task, self
-        before = set_grad(self.create_graph)
+        outer, before = modes.task, modes.grad
         try:
+            self.outer, modes.task = outer, self
+            set_grad(self.create_graph)
             while self.callbacks:
                 self.callbacks.pop(0)()
         finally:
-            self.callbacks.clear()
-            set_grad(before)
-            modes.task, self.outer = self.outer, None
+            modes.task, self.outer, self.callbacks = outer, None, []
+            modes.grad = before
+            if before:
+                off.pop(modes, None)
+            else:
+                off[modes] = True
 
     def needed(self) -> Container[Node]:
         """The nodes that run, or whose gradient is captured."""
