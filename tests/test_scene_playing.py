@@ -67,13 +67,19 @@ def test_a_picture_that_comes_later_needs_no_other(page):
     assert position(page) == f"{square().start + 1} / {len(square().steps)}"
 
 
-@pytest.mark.parametrize("runs", ["in the head before its picture is there", "in a picture that is not in the page"])
-def test_it_plays_in_hosts_that_run_scripts_their_own_way(page, runs):
+def test_the_same_picture_beside_it_leaves_it_where_it_is(page):
+    load(page, f"<section>{playing(storyboard())}</section>")
+    page.wait_for_selector(".wb-player")
+    press(page, "last")
+    page.evaluate(_APPENDED, playing(storyboard()))
+    page.wait_for_function("document.querySelectorAll('.wb-player').length === 2")
+    assert page.locator(".wb-position").all_text_contents() == ["8 / 8", "3 / 8"]
+
+
+@pytest.mark.parametrize("way", ["ELSEWHERE", "SCROLLED_AWAY", "APPENDED"])
+def test_it_plays_in_hosts_that_run_scripts_their_own_way(page, way):
     load(page, "<section></section>")
-    if runs.startswith("in the head"):
-        page.evaluate(_ELSEWHERE, playing(storyboard()))
-    else:
-        page.evaluate(_SCROLLED_AWAY, playing(storyboard()))
+    page.evaluate(globals()[f"_{way}"], playing(storyboard()))
     page.wait_for_selector("section .wb-player")
     assert position(page) == "3 / 8"
 
@@ -87,6 +93,7 @@ _PUT = """([where, html]) => {
     script.replaceWith(again);
   }
 }"""
+# As jQuery does, before the picture is in the page.
 _ELSEWHERE = """(html) => {
   const made = document.createElement("div");
   made.innerHTML = html;
@@ -94,6 +101,16 @@ _ELSEWHERE = """(html) => {
   script.textContent = made.querySelector("script").textContent;
   document.head.append(script);
   document.querySelector("section").append(made);
+}"""
+# As VS Code does: the script is there only while it runs.
+_APPENDED = """(html) => {
+  const made = document.createElement("template");
+  made.innerHTML = html;
+  const section = document.querySelector("section"), source = made.content.querySelector("script").textContent;
+  section.append(made.content);
+  const script = document.createElement("script");
+  script.text = source;
+  section.appendChild(script).parentNode.removeChild(script);
 }"""
 # A notebook that takes cells out of the page which are out of sight.
 _SCROLLED_AWAY = f"""(html) => {{

@@ -18,9 +18,11 @@
     script.remove();
     return script.mount;
   };
-  const players = (window.workbenchPlayers ??= {});
+  const players = (window.workbenchPlayers ??= {}), played = (window.workbenchPlayed ??= new WeakSet());
   const [mount, told] = await Promise.all([(players[library] ??= read()), unpacked(story)]);
   for (const place of beside.length ? beside : places(document)) {
+    if (played.has(place)) continue; // the same picture stands beside it, and has been stepped through by now
+    played.add(place);
     const still = [...place.childNodes], el = document.createElement("div");
     place.replaceChildren(el);
     try {
