@@ -327,3 +327,40 @@ def test_data_is_not_replaced() -> None:
         return seen
 
     compare(program)
+
+
+def test_what_is_made_after_a_generated_rule_ran_below() -> None:
+    """A level that is entered below others leaves them running."""
+
+    def program(torch: Any) -> Any:
+        class Square(torch.autograd.Function):
+            generate_vmap_rule = True
+
+            @staticmethod
+            def forward(x):
+                return x * x
+
+            @staticmethod
+            def setup_context(ctx, inputs, output):
+                ctx.save_for_backward(*inputs)
+                ctx.save_for_forward(*inputs)
+
+            @staticmethod
+            def backward(ctx, g):
+                return 2 * ctx.saved_tensors[0] * g
+
+            @staticmethod
+            def jvp(ctx, t):
+                return 2 * ctx.saved_tensors[0] * t
+
+        def f(x: Any) -> Any:
+            y = Square.apply(x)
+            z = kept.clone()
+            z[0] = 5.0
+            return y * z
+
+        func, kept, x = torch.func, torch.ones(3), torch.tensor(X)
+        rows = torch.stack([x, x + 1])
+        return func.vmap(func.jacfwd(f))(rows), func.vmap(func.grad(lambda x: f(x).sum()))(rows), kept
+
+    compare(program)

@@ -220,7 +220,7 @@ def _made_below(t: Tensor, make: Callable[[tuple[int, ...]], Tensor], batch: tup
 class entered:
     """Context: a new level on top; a "grad" level switches gradients on for itself."""
 
-    __slots__ = ("level", "before")
+    __slots__ = ("level", "before", "outer")
 
     def __init__(self, kind: str, size: int | None = None, randomness: str = "error") -> None:
         if kind == "jvp" and local.modes.dual is not None:
@@ -230,6 +230,7 @@ class entered:
     def __enter__(self) -> Level:
         modes, level = local.modes, self.level
         self.before = modes.levels, modes.grad
+        self.outer = ("levels", modes) in unusual  # also where it runs below others, whose levels are not seen
         if listeners:
             emit(("entered", level))
         if level.kind == "grad":
@@ -241,7 +242,7 @@ class entered:
     def __exit__(self, *error: Any) -> None:
         modes = local.modes
         modes.levels, modes.grad = self.before
-        if not modes.levels and ("levels", modes) in unusual:
+        if not self.outer and ("levels", modes) in unusual:
             del unusual["levels", modes]
         if modes.grad:
             off.pop(modes, None)
