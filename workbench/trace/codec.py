@@ -8,12 +8,21 @@ from __future__ import annotations
 import dataclasses
 import functools
 import math
+import sys
 import types
 import typing
 from typing import Any
 
 from .facts import Record
 from .records import RECORDS
+
+# More than any recording has: what is longer was made to take long.
+_MOST = 2**63 - 1  # of a whole number: a count, a size, a version
+_LONGEST_TEXT = 1_000_000  # characters: of a line, of a method
+_LONGEST_LIST = 10_000  # edges, arguments, saved tensors, gradients of one event
+_MOST_VALUES = 10_000_000  # of one array
+_MOST_DIMENSIONS = 64  # as NumPy has it
+_LENGTHS = {"values": _MOST_VALUES, "shape": _MOST_DIMENSIONS}
 
 
 def encode(fact: Any) -> Any:
@@ -27,6 +36,11 @@ def encode(fact: Any) -> Any:
     if isinstance(fact, float) and not math.isfinite(fact):
         return str(fact)
     return fact
+
+
+def brief(text: str) -> str:
+    """A text that may hold much of a file, short enough for a sentence."""
+    return text if len(text) <= 150 else f"{text[:100]} … {text[-40:]}"
 
 
 def decode(data: Any) -> Record:
@@ -44,6 +58,10 @@ def _read(kind: Any, data: Any, where: str) -> Any:
     origin, options = typing.get_origin(kind), typing.get_args(kind)
     if origin is types.UnionType:
         return None if data is None else _read(options[0], data, where)
+    if isinstance(data, list) and len(data) > (most := _LENGTHS.get(where.rpartition(".")[2], _LONGEST_LIST)):
+        raise ValueError(f"has a {where} of {len(data):,} items, and at most {most:,} are read")
+    if isinstance(data, str) and len(data) > _LONGEST_TEXT:
+        raise ValueError(f"has a {where} of {len(data):,} characters, and at most {_LONGEST_TEXT:,} are read")
     if origin is tuple and isinstance(data, list):
         return tuple(_read(options[0], each, f"{where}[{index}]") for index, each in enumerate(data))
     if dataclasses.is_dataclass(kind) and isinstance(data, dict):
@@ -51,9 +69,12 @@ def _read(kind: Any, data: Any, where: str) -> Any:
         for name in sorted((hints.keys() ^ data.keys()) - (_optional(kind) - data.keys())):
             raise ValueError(f"has a {where} {'without' if name in hints else 'with an unknown'} {name!r}")
         return kind(**{name: _read(hints[name], each, f"{where}.{name}") for name, each in data.items()})
-    if kind is float and data in ("nan", "inf", "-inf"):
-        return float(data)
-    if kind is float and isinstance(data, int | float) or type(data) is kind:
+    if kind is float:
+        if data in ("nan", "inf", "-inf"):
+            return float(data)
+        if type(data) in (int, float) and abs(data) <= sys.float_info.max:  # 1e400 is read as infinity
+            return data
+    elif type(data) is kind and (kind is not int or abs(data) <= _MOST):
         return data
     raise ValueError(f"has a wrong {where}")
 

@@ -18,6 +18,7 @@ from .methods import LineReached, MethodCalled, MethodEnded
 from .values import Value
 
 _MOST_OUTPUTS = 1_000_000  # of one node
+_DEEPEST = 100  # scopes inside each other, and tensors of levels below each other
 _PLACES = {  # what of a frame the ids in a field are of, by its name
     "tensor": ("tensors",),
     "below": ("tensors",),
@@ -40,6 +41,8 @@ def play(record: Record, frame: Frame) -> None:
         raise ValueError(f"is of the unknown method {record.method!r}")
     if isinstance(record, LevelEntered) and record.level in frame.levels:
         raise ValueError(f"enters {record.level!r} again")
+    if isinstance(record, NodeCreated) and (record.scope or "").count("/") >= _DEEPEST:
+        raise ValueError(f"is made inside more than {_DEEPEST} scopes")
     parts = list(_parts(record))
     for name, value in parts:
         if isinstance(value, Value):
@@ -74,6 +77,8 @@ def _end(frame: Frame, tensor: str | None) -> None:
     while tensor is not None:
         if tensor in seen:
             raise ValueError(f"has {tensor!r} stand below itself")
+        if len(seen) > _DEEPEST:
+            raise ValueError(f"has {tensor!r} stand below more than {_DEEPEST} others")
         seen.add(tensor)
         tensor = frame.tensors[tensor].below
 

@@ -10,7 +10,7 @@ from typing import Any, Self
 
 from .backward import GradAccumulated, GradChanged, NodeFinished, NodeStarted, SavedFreed
 from .building import NodeCreated, TensorWritten
-from .codec import decode, encode
+from .codec import brief, decode, encode
 from .facts import Phase, Record
 from .frame import Frame
 from .hooks import HookRan, HooksFound
@@ -93,9 +93,8 @@ class Timeline:
         if not isinstance(data, Mapping) or data.get("format") != FORMAT:
             raise ValueError(f"This is no trace: its format is not {FORMAT!r}.")
         if data.get("version") != VERSION:
-            raise ValueError(
-                f"This trace is of version {data.get('version')!r}; this workbench reads version {VERSION}."
-            )
+            given = brief(repr(data.get("version")))
+            raise ValueError(f"This trace is of version {given}; this workbench reads version {VERSION}.")
         if not isinstance(data.get("events"), list):
             raise ValueError("This trace has no list of events.")
         events: list[Record] = []
@@ -105,7 +104,7 @@ class Timeline:
                 events.append(decode(each))
                 play(events[-1], frame)
             except ValueError as error:
-                raise ValueError(f"Event {number} of this trace {error}.") from None
+                raise ValueError(f"Event {number} of this trace {brief(str(error))}.") from None
         return cls(events)
 
     def to_json(self) -> str:
@@ -118,9 +117,9 @@ class Timeline:
     def load(cls, path: str | PathLike[str]) -> Self:
         """Read a trace from a file; a ValueError says what is wrong with it."""
         try:
-            data = json.loads(Path(path).read_text(encoding="utf-8"))
+            data = json.loads(Path(path).read_text(encoding="utf-8-sig"))  # some editors begin a file with a mark
         except (ValueError, RecursionError) as error:
-            raise ValueError(f"{path} is not a whole JSON file: {error}.") from None
+            raise ValueError(f"{brief(str(path))} is not a whole JSON file: {brief(str(error))}.") from None
         return cls.from_dict(data)
 
 
