@@ -120,7 +120,7 @@ def test_a_long_chain_opens_as_one_box_that_says_what_is_inside() -> None:
         ("output", "total"),
     ]
     lines = next(box for box in boxes.values() if box.kind == "group").lines
-    assert lines == ("3,000 operations", "mul 1,000, add 1,000, sin 1,000", "saved 11.72 KiB")
+    assert lines == ("3,000 operations", "mul 1,000, add 1,000, sin 1,000", "saved 15.62 KiB")
     assert "mul, add, sin × 1,000 (group): 3,000 operations" in repr(picture)
 
 
@@ -143,7 +143,7 @@ def test_what_happens_inside_is_one_step_each_way() -> None:
         "done",
     ]
     last = there(board, 6)[group]
-    assert last.lines[2:] == ("saved 1.172 KiB: freed", "gradient in ‖1.41‖", *last.lines[4:])
+    assert last.lines[2:] == ("saved 1.562 KiB: freed", "gradient in ‖1.41‖", *last.lines[4:])
     assert there(board, 6)["t1"].lines[-1].startswith("grad [")  # what the chain did to x
 
 
