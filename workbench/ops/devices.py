@@ -6,6 +6,9 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
+from ..autograd.tensor import Tensor
+from .out import into
+
 TYPES = (
     "cpu, cuda, ipu, xpu, mkldnn, opengl, opencl, ideep, hip, ve, fpga, maia, xla, lazy, vulkan, mps, meta, hpu, mtia, "
     "privateuseone"
@@ -50,6 +53,18 @@ def check_device(given: Any) -> None:
         raise AssertionError(f"the workbench computes on the cpu alone: leave device={kind!r} out")
 
 
+FILLERS = ("arange", "empty", "eye", "full", "linspace", "ones", "rand", "randn", "zeros")
+
+
+def _filled(out: Any, make: Callable[..., Any], args: tuple[Any, ...], options: dict[str, Any]) -> Any:
+    """What is made, written into `out` where that is a tensor, in its dtype."""
+    if out is None:
+        return make(*args, **options)
+    if isinstance(out, Tensor):
+        options.setdefault("dtype", out.dtype)
+    return into(f"aten::{make.__name__}", out, make, *args, **options)
+
+
 def placed(make: Callable[..., Any]) -> Callable[..., Any]:
     """Decorator: let a function that makes tensors take `device`."""
 
@@ -57,6 +72,8 @@ def placed(make: Callable[..., Any]) -> Callable[..., Any]:
     def made(*args: Any, device: Any = None, **options: Any) -> Any:
         if device is not None:
             check_device(device)
+        if "out" in options and make.__name__ in FILLERS:
+            return _filled(options.pop("out"), make, args, options)
         return make(*args, **options)
 
     return made

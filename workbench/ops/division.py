@@ -10,6 +10,7 @@ import numpy as np
 from ..autograd.tensor import Tensor
 from . import pointwise
 from .declare import define, in_formulas
+from .out import into
 from .refusals import kind_of, lift, not_a_tensor
 from .shapes import python_number
 
@@ -159,8 +160,10 @@ def floor_divide_in_place(input: Tensor, other: Any) -> Tensor:
     return _floor_divide_in_place(input, python_number(other))
 
 
-def div(input: Tensor, other: Any, *, rounding_mode: str | None = None) -> Tensor:
+def div(input: Tensor, other: Any, *, rounding_mode: str | None = None, out: Tensor | None = None) -> Tensor:
     """Each quotient, exact or rounded: towards zero ("trunc") or down ("floor")."""
+    if out is not None:
+        return into("div", out, div, input, other, rounding_mode=rounding_mode)
     if rounding_mode is None:
         return pointwise.div(input, other)
     if rounding_mode not in ("trunc", "floor"):

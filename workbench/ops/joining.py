@@ -13,6 +13,7 @@ from . import refusals
 from .declare import define, in_formulas
 from .layout import in_rows
 from .naming import numpy_names
+from .out import into
 from .shapes import dim_index
 
 
@@ -77,8 +78,10 @@ def _kinds(tensors: Sequence[Tensor]) -> tuple[dtypes.dtype, ...] | None:
 
 
 @numpy_names
-def cat(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
+def cat(tensors: Sequence[Tensor], dim: int = 0, *, out: Tensor | None = None) -> Tensor:
     """Tensors put one after the other along `dim`; vectors without elements fit whatever the others are."""
+    if out is not None:
+        return into("cat", out, cat, tensors, dim)
     refusals.check_tensors("cat", tensors)
     if not tensors:
         raise ValueError("torch.cat(): expected a non-empty list of Tensors")
@@ -154,8 +157,10 @@ def column_stack(tensors: Sequence[Tensor]) -> Tensor:
 
 
 @numpy_names
-def stack(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
+def stack(tensors: Sequence[Tensor], dim: int = 0, *, out: Tensor | None = None) -> Tensor:
     """Tensors of one shape put together along a new dimension."""
+    if out is not None:
+        return into("stack", out, stack, tensors, dim)
     refusals.check_tensors("stack", tensors)
     if not tensors:
         raise RuntimeError("stack expects a non-empty TensorList")

@@ -12,6 +12,7 @@ from ..autograd.tensor import Tensor
 from . import refusals
 from .declare import define, method
 from .movement import _unsafe_view
+from .out import into
 
 MASK = np.dtype(bool)
 
@@ -70,8 +71,10 @@ Tensor.mm, Tensor.dot, Tensor.mv, Tensor.bmm = mm, dot, mv, bmm
 
 
 @method("matmul")
-def matmul(self: Tensor, other: Tensor) -> Tensor:
+def matmul(self: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The matrix product; vectors are taken as a row or a column, leading dimensions are a batch and broadcast."""
+    if out is not None:
+        return into("matmul", out, matmul, self, other)
     if not isinstance(other, Tensor):
         raise TypeError(refusals.not_a_tensor("matmul", "other", 1, other))
     a, b = self._array, other._array

@@ -9,6 +9,7 @@ import numpy as np
 from .. import errors
 from ..autograd.tensor import Tensor
 from .declare import define, method, operator
+from .out import into
 from .refusals import fitting_scale, lift, no_bools, no_mask, only_floats
 from .shapes import python_number
 
@@ -192,13 +193,17 @@ sign = define(
 )
 
 
-def add(input: Tensor, other: Any, *, alpha: float = 1) -> Tensor:
+def add(input: Tensor, other: Any, *, alpha: float = 1, out: Tensor | None = None) -> Tensor:
     """input + alpha * other."""
+    if out is not None:
+        return into("add", out, add, input, other, alpha=alpha)
     return _add(input, other) if alpha == 1 else _add_scaled(input, other, alpha)
 
 
-def sub(input: Tensor, other: Any, *, alpha: float = 1) -> Tensor:
+def sub(input: Tensor, other: Any, *, alpha: float = 1, out: Tensor | None = None) -> Tensor:
     """input - alpha * other; RuntimeError for two bool tensors."""
+    if out is not None:
+        return into("sub", out, sub, input, other, alpha=alpha)
     return _sub(input, other) if alpha == 1 else _sub_scaled(input, other, alpha)
 
 

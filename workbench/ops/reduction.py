@@ -15,6 +15,7 @@ from .choice import maximum, minimum
 from .declare import abbreviation, define, in_formulas, method
 from .layout import in_rows
 from .naming import numpy_names
+from .out import into
 from .pairs import pair
 from .shapes import dim_index, dims_of
 
@@ -132,8 +133,12 @@ in_formulas("count_of", _count_of, _count_of)
 
 @method()
 @numpy_names
-def sum(self: Tensor, dim: Any = ALL, keepdim: bool = False, *, dtype: dtypes.dtype | None = None) -> Tensor:
+def sum(
+    self: Tensor, dim: Any = ALL, keepdim: bool = False, *, dtype: dtypes.dtype | None = None, out: Any = None
+) -> Tensor:
     """The sum of all elements, or over `dim` (an int or several)."""
+    if out is not None:
+        return into("sum", out, sum, self, dim, keepdim, dtype=dtype)
     if dim is ALL:
         if keepdim:
             raise TypeError("sum() received an invalid combination of arguments - got keepdim without dim")
@@ -144,8 +149,12 @@ def sum(self: Tensor, dim: Any = ALL, keepdim: bool = False, *, dtype: dtypes.dt
 
 @method()
 @numpy_names
-def mean(self: Tensor, dim: Any = ALL, keepdim: bool = False, *, dtype: dtypes.dtype | None = None) -> Tensor:
+def mean(
+    self: Tensor, dim: Any = ALL, keepdim: bool = False, *, dtype: dtypes.dtype | None = None, out: Any = None
+) -> Tensor:
     """The mean of all elements, or over `dim`; RuntimeError for integers."""
+    if out is not None:
+        return into("mean", out, mean, self, dim, keepdim, dtype=dtype)
     wanted = dtypes.chosen("mean", dtype, self.dtype)
     if not wanted.is_floating_point:
         raise RuntimeError(

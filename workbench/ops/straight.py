@@ -17,6 +17,7 @@ from ..autograd.state import local, off, unusual
 from ..autograd.tensor import Tensor, link_view
 from ..events import emit, listeners
 from .compile import compiled
+from .out import TAKERS, into
 from .telling import USUAL, told
 
 NAMES: dict[str, Any] = {
@@ -27,6 +28,7 @@ NAMES: dict[str, Any] = {
     "listeners": listeners,
     "sequence": sequence,
     **{thing.__name__: thing for thing in (Tensor, Parameter, np.ndarray, np.asarray, emit, edge_of, link_view, told)},
+    "into": into,
     "f64": np.dtype("float64"),
     "f32": np.dtype("float32"),
 }
@@ -41,6 +43,7 @@ def straight(op: Any, door: Any) -> Any:
         built = compiled(_text(op), op.name, namespace, op)
         # PyTorch's functions call `input` what its formulas, and so ours, call `self`
         names = tuple(["input" if name == "self" else name for name in built.__code__.co_varnames])
+        function.__kwdefaults__ = built.__kwdefaults__
         function.__defaults__ = built.__defaults__  # first: the code needs them, and another thread may be calling
         function.__code__ = built.__code__.replace(co_varnames=names)
         return function(*args, **kwargs)
@@ -59,7 +62,7 @@ def _text(op: Any) -> str:
     """The function's source: `a0`, `a1` are the operands' arrays, `rg0`, `rg1` whether they require grad."""
     refuse = f"return door(OP, ({op.names},))"
     if not op.simple:
-        return f"def {op.name}({op.parameters}):\n    {refuse}\n"
+        return _function(op, [refuse])
     first, second = (*op.tensors, None)[:2]
     out = [f"if unusual or type({first}) is not Tensor and type({first}) is not Parameter:", f"    {refuse}"]
     for name in op.kept:
@@ -103,7 +106,11 @@ def _text(op: Any) -> str:
 
 
 def _function(op: Any, body: list[str]) -> str:
-    return "\n".join([f"def {op.name}({op.parameters}):", *_indented(body)]) + "\n"
+    parameters = op.parameters
+    if op.name in TAKERS:
+        parameters += ", *, out=None"
+        body = ["if out is not None:", f"    return into(OP.name, out, OP.function, {op.names})", *body]
+    return "\n".join([f"def {op.name}({parameters}):", *_indented(body)]) + "\n"
 
 
 def _indented(lines: list[str]) -> list[str]:
