@@ -477,7 +477,7 @@ def reset(torch: Any) -> None:
     if torch.__name__ == "torch":
         torch._C._set_grad_enabled(True)
         torch._C._set_fwd_grad_enabled(True)
-        torch._C._set_anomaly_enabled(False, True)
+        torch.set_anomaly_enabled(False, True)
         torch._C._autograd._saved_tensors_hooks_enable()
         while torch._C._autograd._top_saved_tensors_default_hooks(True) is not None:
             torch._C._autograd._pop_saved_tensors_default_hooks()
