@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from ..trace.backward import BackwardStarted, NodeFinished, SavedFreed
 from ..trace.building import NodeCreated, NodesGone
@@ -106,7 +107,7 @@ class Ledger:
         """The most that was held."""
         return max((point.total for point in self.points), default=0)
 
-    @property
+    @cached_property
     def forward(self) -> int:
         """How many points there are before the first backward."""
         return next((n for n, point in enumerate(self.points) if point.phase == "backward"), len(self.points))
