@@ -218,3 +218,21 @@ def test_parts_of_an_expanded_view_may_be_written(torch: Any) -> None:
     wide[0] = 5.0
     wide[1, 1:] = torch.tensor([6.0, 7.0])
     return x, wide, x._version, wide._base is x
+
+
+@pytest.mark.parametrize("create_graph", [False, True])
+def test_several_uses_of_one_of_several_outputs(create_graph: bool) -> None:
+    def program(torch: Any) -> Any:
+        x = torch.tensor([1.0, 2.0], requires_grad=True)
+        first, second = x.unbind()
+        out = first * 3 + first * 5 + second * first * 7
+        return [g.tolist() for g in torch.autograd.grad(out, x, create_graph=create_graph)]
+
+    compare(program)
+
+
+@same
+def test_inputs_by_name_give_gradients_by_name(torch: Any) -> Any:
+    x, y = torch.tensor([1.0, 2.0], requires_grad=True), torch.tensor(3.0, requires_grad=True)
+    grads = torch.autograd.grad((x * y).sum(), {"first": x, "second": y})
+    return {name: g.tolist() for name, g in grads.items()}

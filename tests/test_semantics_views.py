@@ -297,3 +297,20 @@ def test_a_view_that_has_left_its_base_s_memory_has_no_gradient_there() -> None:
     words = "^A view's gradient has another dtype than the view, or the view has left its base's memory.$"
     with pytest.raises(RuntimeError, match=words):
         view.sum().backward()
+
+
+@pytest.mark.parametrize("create_graph", [False, True])
+def test_writes_into_a_base_that_does_not_lie_in_rows(create_graph: bool) -> None:
+    def program(torch: Any) -> Any:
+        told = []
+        for part in ((0,), (slice(None), 1), (slice(1, None), slice(None, None, 2))):
+            x = torch.arange(1.0, 7.0).reshape(3, 2).t().requires_grad_()
+            y = torch.tensor(3.0, requires_grad=True)
+            base = x.clone()
+            base[part].mul_(y)
+            weights = torch.arange(6.0).reshape(2, 3)
+            grads = torch.autograd.grad((base * weights).sum(), [x, y], create_graph=create_graph)
+            told.append((base.stride(), [g.tolist() for g in grads]))
+        return told
+
+    compare(program)
