@@ -198,3 +198,9 @@ def test_25_9_functions_in_a_backward_have_gradients(how: str) -> None:
         return [t.tolist() for t in (found, *torch.autograd.grad((found * found).sum(), (x, seeds)))]
 
     assert rows(True) == rows(False)
+
+
+@same
+def test_a_batch_of_gradients_has_to_be_given(torch: Any) -> Any:
+    x = torch.ones(1, requires_grad=True)
+    return torch.autograd.grad((x * 2).sum(), x, is_grads_batched=True)

@@ -235,3 +235,20 @@ def test_26_6_numpy(torch: Any) -> None:
 def test_how_set_grad_enabled_is_printed(torch):
     with torch.enable_grad():
         return repr(torch.set_grad_enabled(False)), str(torch.set_grad_enabled(mode=True))
+
+
+@same
+def test_a_function_leaves_the_modes_as_it_found_them(torch: Any) -> Any:
+    def forward(ctx, x, how):
+        how()
+        return x * 2
+
+    members = {"forward": staticmethod(forward), "backward": staticmethod(lambda ctx, g: (g, None))}
+    some = type("Some", (torch.autograd.Function,), members)
+    told = []
+    for before in (True, False):
+        for inside in (lambda: None, lambda: torch.set_grad_enabled(True), lambda: torch.set_grad_enabled(False)):
+            with torch.set_grad_enabled(before):
+                out = some.apply(torch.ones(2, requires_grad=True), inside)
+                told.append((torch.is_grad_enabled(), out.requires_grad, (out * 2).requires_grad))
+    return told

@@ -314,3 +314,15 @@ def test_writes_into_a_base_that_does_not_lie_in_rows(create_graph: bool) -> Non
         return told
 
     compare(program)
+
+
+@pytest.mark.parametrize("times", [1, 2, 3])
+def test_a_repeated_view_of_what_was_written_adds_up(times: int) -> None:
+    def program(torch: Any) -> Any:
+        x = torch.tensor([[1.0], [2.0]], requires_grad=True)
+        base = x * 1
+        view = base.expand(2, times)
+        base.mul_(3)
+        return torch.autograd.grad((view * view).sum(), x)[0].tolist()
+
+    compare(program)
