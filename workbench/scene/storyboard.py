@@ -72,6 +72,10 @@ class Storyboard:
             self._layout = laid_out(self.scene, *largest(self.scene, self.steps))
         return self._layout
 
+    @layout.setter
+    def layout(self, layout: Layout) -> None:
+        self._layout = layout
+
     def at(self, k: int | None = None) -> Scene:
         """The scene after steps 0 to k; -1 is before anything, None is what a still picture shows."""
         if k is None:
