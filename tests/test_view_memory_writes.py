@@ -25,7 +25,7 @@ def test_what_a_write_through_a_view_kept_is_taken_over_by_the_node_that_runs_it
         y[1:].mul_(2)
         (y * x).sum().backward()
     lines = str(trace.show("memory")).splitlines()
-    held = [line.partition(" holds other: 4 bytes, ") for line in lines if " holds other: 4 bytes, " in line]
+    held = [line.partition(" holds other: 8 bytes, ") for line in lines if " holds other: 8 bytes, " in line]
     assert [(name, until) for name, _, until in held] == [
         ("MulBackward0", "until it has run"),
         ("MulBackward0", "until CopySlices takes it over"),
