@@ -275,3 +275,31 @@ def test_30_3_threads_recompute_each_for_itself(torch):
     for thread in threads:
         thread.join()
     return results
+
+
+@same
+def test_a_saved_tensor_without_gradient_is_the_same_object(torch):
+    class Keep(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x, *others):
+            ctx.save_for_backward(x, *others)
+            return x * others[0]
+
+        @staticmethod
+        def backward(ctx, g):
+            seen.append(ctx.saved_tensors)
+            return g * ctx.saved_tensors[1], None, None, None
+
+    made = []
+
+    def f(x, c):
+        made.append(c * 2)  # without gradient, and made anew by the second run
+        return Keep.apply(x * 1, c, far, made[-1])
+
+    seen, x, c, far = [], leaf(torch, 1.0, 2.0), leaf(torch, 3.0, 4.0).detach(), torch.ones(2, dtype=torch.float64)
+    far.note = "the caller's"
+    torch.utils.checkpoint.checkpoint(f, x, c, use_reentrant=False).sum().backward()
+    product = torch.utils.checkpoint.checkpoint(lambda x: x * far, x, use_reentrant=False)
+    own, first, second, last = seen[0]
+    given = first is c, second is far, second.note, product.grad_fn._saved_other is far
+    return own.requires_grad, given, last is made[0], last is made[1]

@@ -274,3 +274,21 @@ def test_27_3_where_warnings_are_errors_the_original_error_is_raised(capsys: pyt
         return seen, re.findall(r"UserWarning:\s*((?:Error|Previous)[^.]*)\.", capsys.readouterr().err)
 
     compare(program)
+
+
+@same
+def test_nan_is_looked_for_after_the_hooks_and_for_inputs_without_gradient(torch: Any) -> Any:
+    x, c = torch.ones(1, requires_grad=True), torch.ones(1)
+
+    def run(y: Any, hook: Any) -> Any:
+        y.grad_fn.register_hook(hook)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return raised(y.backward)
+
+    bad = returning(torch, lambda g: (g, g * NAN))
+    with torch.autograd.set_detect_anomaly(True):
+        unwanted = run(bad.apply(x, c), lambda inputs, outputs: None)
+        healed = run(bad.apply(x, c), lambda inputs, outputs: (inputs[0], inputs[0]))
+        made = run(x * 2, lambda inputs, outputs: (inputs[0] * NAN, *inputs[1:]))
+    return unwanted, healed, made, x.grad

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from oracle import compare, raised, same
+from oracle import compare, entries, raised, same
 
 
 def two(torch: Any) -> Any:
@@ -253,5 +253,69 @@ def test_23_2_gradients_that_nobody_asked_for(inputs: str) -> None:
             node.register_hook(lambda ins, outs: seen.append(ins))
         out.backward(inputs={"x": [x], "y": [y], "xy": [x, y], "middle": [middle]}[inputs])
         return seen, x.grad, y.grad
+
+    compare(program)
+
+
+def returning(torch: Any, *grads: Any) -> Any:
+    """A Function of two arguments whose backward returns the gradient times each of these; what is None stays so."""
+
+    class F(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x, y):
+            return x * 2
+
+        @staticmethod
+        def backward(ctx, g):
+            return tuple([factor if factor is None else g * factor for factor in grads])
+
+    return F
+
+
+@pytest.mark.parametrize("create_graph", [False, True])
+@pytest.mark.parametrize("wanted", [0, 1])
+def test_a_post_hook_sees_what_backward_returned_for_inputs_without_gradient(wanted: int, create_graph: bool) -> None:
+    def program(torch: Any) -> Any:
+        seen: list[Any] = []
+
+        def run(F: Any, other: Any, hook: Any = None) -> Any:
+            x = torch.ones(2, requires_grad=True)
+            y = F.apply(*((x, other), (other, x))[wanted])
+            if hook is not None:
+                y.grad_fn.register_hook(hook)
+            y.grad_fn.register_hook(lambda inputs, outputs: seen.append(inputs))
+            (grad,) = torch.autograd.grad(y.sum(), x, create_graph=create_graph)
+            return grad
+
+        given = torch.ones(2)
+        found = [run(returning(torch, 3, 5), given), run(returning(torch, 3, 5), given.double())]
+        odd = torch.ones(3, 2)  # neither shape nor dtype is looked at
+        found.append(run(returning(torch, 3, 5), odd[0]))
+        found.append(run(returning(torch, *((3, odd.double()), (odd.double(), 3))[wanted]), given))
+        found.append(run(returning(torch, *((3, None), (None, 3))[wanted]), given))
+        found.append(run(returning(torch, 3, 5), given, lambda inputs, outputs: tuple([g * 10 for g in inputs])))
+        return [[g and (g.dtype, g.tolist()) for g in pair] for pair in seen], [g.tolist() for g in found]
+
+    compare(program)
+
+
+@pytest.mark.parametrize(
+    "expression",
+    entries(
+        """
+        a * b | a + b | a @ b | torch.cat([a, b]) | torch.stack([a, b]) | torch.where(a > 0, a, b) | torch.maximum(a, b)
+        torch.outer(a, b) | a.index_put((torch.tensor([0]),), b[:1] * 1) | (a * 1).copy_(b) | (a * 1).mul_(b)
+        """
+    ),
+)
+def test_what_a_post_hook_of_a_built_in_node_sees(expression: str) -> None:
+    def program(torch: Any) -> Any:
+        seen: list[Any] = []
+        for first in (True, False):
+            a, b = [torch.ones(2, requires_grad=need) for need in (first, not first)]
+            y = eval(expression, {"a": a, "b": b, "torch": torch})
+            y.grad_fn.register_hook(lambda inputs, outputs: seen.append([g is None for g in inputs]))
+            y.sum().backward()
+        return seen
 
     compare(program)

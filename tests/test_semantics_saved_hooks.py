@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from oracle import compare, raised, same
+from oracle import compare, entries, raised, same
 
 
 def square(torch: Any) -> Any:
@@ -279,5 +279,30 @@ def test_hooks_that_are_left_more_often_than_entered(kind: str) -> None:
         x = torch.ones(2, requires_grad=True)
         x.exp().sum().backward()
         return never, twice, x.grad
+
+    compare(program)
+
+
+@pytest.mark.parametrize("kind", ["float32", "float64"])
+@pytest.mark.parametrize(
+    "expression",
+    entries(
+        """
+        x * 2.0 | 2.0 * x | x * 2 | x * True | x / 2 | 2 / x | x ** 2 | x ** 3.0 | x ** 0 | 2 ** x
+        x + 1 | 3 - x | x % 2 | (x * 1).mul_(3.0) | (x + 1).div_(3.0) | torch.pow(x, 3)
+        torch.div(x, 3, rounding_mode="floor") | x.clamp(min=2.5) | torch.where(x > 2, x, 2.0)
+        x.masked_fill(x > 2, 1.0) | torch.sub(x, x, alpha=2)
+        x * torch.tensor(2.0) | torch.tensor(2.0) ** x
+        """
+    ),
+)
+def test_numbers_are_not_packed(expression: str, kind: str) -> None:
+    def program(torch: Any) -> Any:
+        seen: list[Any] = []
+        x = torch.tensor([2.0, 3.0], dtype=getattr(torch, kind), requires_grad=True)
+        with noting(torch, seen):
+            y = eval(expression, {"x": x, "torch": torch})
+        y.sum().backward()
+        return seen
 
     compare(program)

@@ -13,7 +13,8 @@ from .tensor import Tensor
 def gradients_of(ctx: Any, returned: Any) -> Any:
     """One gradient per tensor argument, in its shape and dtype; RuntimeError where number, kind or shape are wrong.
 
-    Alone if forward had one tensor argument, else a list.
+    Alone if forward had one tensor argument, else a list. That of an argument which does not require grad stays as
+    returned: hooks on the node see it.
     """
     inputs = ctx._inputs
     if type(returned) is Tensor and len(inputs) == 2:  # one argument, one gradient, and it fits: the common case
@@ -37,7 +38,7 @@ def gradients_of(ctx: Any, returned: Any) -> Any:
             raise RuntimeError(errors.EXPECTED_VARIABLE.format(_kind(grad)))
         kept.append((grad, shape, dtype))
     fit = [
-        None if grad is None or parent is None else fitted(ctx, i, grad, shape, _wanted(parent, grad, dtype))
+        grad if grad is None or parent is None else fitted(ctx, i, grad, shape, _wanted(parent, grad, dtype))
         for i, ((grad, shape, dtype), (parent, _)) in enumerate(zip(kept, ctx.edges(), strict=True))
     ]
     return fit[0] if ctx.arity == 1 else fit

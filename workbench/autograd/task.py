@@ -213,10 +213,10 @@ class GraphTask:
                     out = node.vjp_tensors_towards(grad, needed)
                 else:
                     out = node.vjp_towards(grad, needed)
-                if state.anomaly and state.check_nan and arity:
-                    refuse_nan(node, [out] if arity == 1 else out)
                 if extra is not None and extra.post_hooks:
                     out = run_post_hooks(node, extra, out, grad, self)
+                if state.anomaly and state.check_nan and arity:
+                    refuse_nan(node, [out] if arity == 1 else out)
                 if arity == 0:
                     if listeners:
                         emit(("accumulated", self, node, node.variable))
