@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import logging
+import re
 from typing import Any
+from unittest import mock
 
-from oracle import raised, same
+import pytest
+from oracle import compare, raised, same
 
 
 def leaf(torch: Any, *values: float) -> Any:
@@ -297,3 +301,65 @@ def test_what_checkpoints_stand_on(torch):
     module.check_backward_validity([x])
     wrong = raised(module.detach_variable, [x]), raised(module.detach_variable, x)
     return module.detach_variable((x * 2, 3, torch.ones(1))), wrong, type(x.register_hook(len)).__name__
+
+
+def debug_log(torch: Any, first: Any, later: Any) -> Any:
+    """What a checkpoint with debug=True raises where its second run is not as the first."""
+    x = leaf(torch, 1.0, 2.0)
+    with mock.patch("platform.machine", return_value=""):  # or PyTorch looks up C++ frames, for seconds
+        y = torch.utils.checkpoint.checkpoint(changing(first, later), x, use_reentrant=False, debug=True)
+    try:
+        y.sum().backward()
+    except torch.utils.checkpoint.CheckpointError as error:
+        return error
+    finally:
+        logging.getLogger("LoggingTensor").propagate = True  # or pytest listens to it, which cannot read its records
+
+
+CUTS = ["|        1.", "Operations executed during the original", " ERROR:", " Note that", None]
+
+
+@pytest.mark.parametrize("part", range(len(CUTS)))
+def test_the_sections_of_a_debug_log(part: int) -> None:
+    """All but its operators and stack traces; a part at a time, for a long answer is not recorded."""
+
+    def program(torch: Any) -> Any:
+        text = str(debug_log(torch, lambda x: x.sin().exp(), lambda x: x.sin().reshape(2, 1).exp()))
+        text = re.sub(r"^(.*:\d+:.*|.* = .*\(.*\)( +\(\d of \d in (original|recompute)\))?)\n", "", text, flags=re.M)
+        starts = [0, *[text.index(cut) for cut in CUTS[:-1]], None]
+        return re.sub(r"\n\n+", "\n\n", text[starts[part] : starts[part + 1]])
+
+    compare(program)
+
+
+def worked_out(x: Any) -> Any:
+    y = x.sin()
+    y = y.exp_()
+    return y * x + 2.0
+
+
+@same
+def test_the_operators_of_a_debug_log(torch):
+    error = debug_log(torch, worked_out, lambda x: worked_out(x.view(1, 2)))
+    traces, _, log = str(error).partition("|       3.")
+    forward, _, again = log.partition("during recomputation:")
+    numbered = re.findall(r"^(.*\(1 of 4 in original\))$", traces, re.M)
+    frames = [re.findall(rf"^{re.escape(__file__)}:\d+:(\w+)$", trace, re.M) for trace in traces.split("$1: ")[1:3]]
+    ran = re.findall(r"^\$.* = .*$", forward, re.M), re.findall(r"aten\.(?!detach)(\w+\.\w+)", again)
+    return numbered, ran, frames, str(error.__cause__).partition("Tip:")[0]
+
+
+@same
+def test_a_debug_log_where_a_saved_tensor_is_asked_for_twice(torch):
+    class Twice(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x)
+            return x.clone()
+
+        @staticmethod
+        def backward(ctx, g):
+            return g * ctx.saved_tensors[0] + ctx.saved_tensors[0]
+
+    error = debug_log(torch, Twice.apply, Twice.apply)
+    return str(error).count("1 of 1 in original"), str(error.__cause__)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from typing import Any
 
 import numpy as np
@@ -10,7 +9,7 @@ import numpy as np
 from .. import errors
 from . import state
 from .node import Node
-from .quiet import warn
+from .quiet import users_frames, warn
 
 TRACE, PARENT = "traceback_", "parent_"  # under which names a node's metadata has them
 
@@ -69,10 +68,7 @@ def remember(node: Node) -> None:
     """Note the user's lines that are running now as the ones that made this node, and the node that runs meanwhile."""
     import traceback  # here, because importing it takes as long as a tenth of the engine
 
-    package = __name__.split(".")[0]
-    walked = traceback.walk_stack(sys._getframe(1))  # without a frame it skips some, how many depends on the Python
-    frames = [f for f, _ in walked if f.f_globals.get("__name__", "").split(".")[0] != package]
-    summary = traceback.StackSummary.extract((f, f.f_lineno) for f in reversed(frames))
+    summary = traceback.StackSummary.extract((f, f.f_lineno) for f in reversed(list(users_frames())))
     node.metadata[TRACE] = summary.format()
     task = state.local.modes.task
     if task is not None and task.node is not None:

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import sys
 import warnings
+from collections.abc import Iterator
+from types import FrameType
 
 import numpy as np
 
@@ -28,6 +30,15 @@ def install() -> None:
     if np.geterr() == {"divide": "warn", "over": "warn", "under": "ignore", "invalid": "warn"}:
         np.seterrcall(_told)
         np.seterr(divide="call", over="call", invalid="call")
+
+
+def users_frames() -> Iterator[FrameType]:
+    """The frames that run now, the innermost first, without the package's own."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None:
+        if frame.f_globals.get("__name__", "").partition(".")[0] != PACKAGE:
+            yield frame
+        frame = frame.f_back
 
 
 def warn(text: str, category: type[Warning] = UserWarning) -> None:

@@ -20,7 +20,8 @@ from ..autograd.state import local
 from ..autograd.tensor import Tensor
 from ..ops.random import get_rng_state
 from . import refusals
-from .recompute import CheckpointError, Made, Region, apart, random_numbers_from, shape_and_dtype, together
+from .operators import Operators
+from .recompute import CheckpointError, Region, apart, random_numbers_from, shape_and_dtype, together
 
 __all__ = [
     "CheckpointError",
@@ -58,7 +59,7 @@ def set_checkpoint_early_stop(enable: bool) -> AbstractContextManager[None]:
 
 
 def set_checkpoint_debug_enabled(enabled: bool | None) -> AbstractContextManager[None]:
-    """Whether checkpoints made inside note what they run, whatever they are told; None leaves it to each."""
+    """Whether checkpoints made inside log what they run, whatever they are told; None leaves it to each."""
     return _overriding("debug", enabled)
 
 
@@ -122,7 +123,7 @@ def checkpoint(
     `preserve_rng_state=False` among the keywords lets the second run draw other random numbers. What follows is for
     `use_reentrant=False`. `context_fn` returns two contexts, for the first run and for the others;
     `determinism_check="none"` accepts other shapes and dtypes the second time; `early_stop=False` runs to the end;
-    `debug` names the nodes of both runs where they differ.
+    `debug` lists the operators of both runs where they differ, with the lines that called them.
     """
     if use_reentrant is None:
         warn(refusals.KIND)
@@ -141,7 +142,7 @@ def checkpoint(
     ]
     if debug and context_fn is not noop_context_fn:
         raise ValueError(refusals.DEBUG_CONTEXT)
-    contexts = (Made(), Made()) if debug else context_fn()
+    contexts = (Operators(), Operators()) if debug else context_fn()
     if not local.modes.grad:
         return function(*args, **kwargs)
     state = get_rng_state() if preserve else None

@@ -20,6 +20,7 @@ from ..autograd.tensor import Tensor
 from ..events import emit, listeners
 from ..ops.random import get_rng_state, set_rng_state
 from . import refusals
+from .operators import Operators
 
 
 class CheckpointError(RuntimeError):
@@ -57,22 +58,6 @@ def random_numbers_from(state: Tensor | None) -> Generator[None, None, None]:
 def shape_and_dtype(t: Tensor) -> str:
     """What must be the same of a tensor and the one recomputed for it."""
     return f"{{'shape': {t.shape}, 'dtype': {t.dtype}, 'device': device(type='cpu')}}"
-
-
-class Made:
-    """Notes the names of the nodes that are made inside, in the last of its `with` blocks."""
-
-    def __enter__(self) -> None:
-        self.names: list[str] = []
-        note = self._note
-        listeners[len(listeners) :] = [note]  # no call, after which an interrupt could come
-
-    def __exit__(self, *exc: object) -> None:
-        listeners.remove(self._note)
-
-    def _note(self, event: tuple[Any, ...]) -> None:
-        if event[0] == "created":
-            self.names.append(event[1].name())
 
 
 class _Arguments(Function):
@@ -133,6 +118,17 @@ class Region:
         return slot
 
     def _take(self, slot: _Slot) -> Tensor:
+        try:
+            return self._recomputed(slot)
+        except CheckpointError as error:
+            first, again = self.context, self.context_again
+            if not isinstance(first, Operators):
+                raise
+            lines = ["\n".join(run.lines) for run in (first, again)]
+            log = refusals.LOG.format(first.traces("original"), again.traces("recompute"), *lines)
+            raise CheckpointError(log) from error
+
+    def _recomputed(self, slot: _Slot) -> Tensor:
         task = local.modes.task
         filling = None if task is None else task.kept.get(self)
         if filling is None:
@@ -144,12 +140,6 @@ class Region:
         if listeners:
             emit(("drops", self.arguments, slot.number))
         return filling.pop(slot.number)
-
-    def hint(self) -> str:
-        """What an error says in the end: the nodes made in both runs if they were noted, else how to note them."""
-        if not isinstance(self.context, Made):
-            return refusals.TIP
-        return refusals.NODES.format(*(", ".join(made.names) for made in (self.context, self.context_again)))
 
 
 class _Enough(BaseException):
@@ -186,9 +176,9 @@ class _Recomputation:
                 region.function(*args, **region.kwargs)
         if self.count != len(region.slots) and not self.may_differ:
             counts = refusals.COUNTS.format(len(region.slots), self.count)
-            raise CheckpointError(counts + region.hint())
+            raise CheckpointError(counts + refusals.TIP)
         if self.different and not self.may_differ:
-            raise CheckpointError(refusals.METADATA.format("".join(self.different)) + region.hint())
+            raise CheckpointError(refusals.METADATA.format("".join(self.different)) + refusals.TIP)
         return self.filling
 
     def _fill(self, t: Tensor) -> Tensor:
@@ -202,7 +192,7 @@ class _Recomputation:
                     emit(("keeps", region.arguments, [(number, t, 0)]))
                 self._compare(number, t)
         elif region.is_over:
-            raise CheckpointError(refusals.MORE + region.hint())
+            raise CheckpointError(refusals.MORE + refusals.TIP)
         else:
             self.may_differ = True
         if region.early_stop and self.count == len(region.slots):
