@@ -389,6 +389,11 @@ def sweep(
 def _interrupted(torch: Any, run: Program, at: int, state: Any, before: Any) -> tuple[Interrupter, str]:
     """One run, and what it left behind, while the error is still alive, as in a notebook."""
     interrupter = Interrupter(at, run.__code__)
+    if sys.version_info >= (3, 12):
+        # From 3.12 a function tells of its instructions only if an earlier traced call asked for them, and from 3.13
+        # only until it runs untraced.
+        sys.settrace(_ask)
+        run(torch)
     sys.settrace(interrupter)
     try:
         run(torch)
@@ -400,6 +405,11 @@ def _interrupted(torch: Any, run: Program, at: int, state: Any, before: Any) -> 
     if found:
         reset(torch)
     return interrupter, found
+
+
+def _ask(frame: FrameType, event: str, arg: Any) -> None:
+    """A trace function that only asks for the instructions of every function."""
+    frame.f_trace_opcodes, frame.f_trace_lines = True, False
 
 
 def _differs(torch: Any, state: Any, before: Any) -> str:
