@@ -264,6 +264,11 @@ torch.mul(x, "s") | torch.add(x, None) | torch.div("s", x) | torch.sum(None) | t
 torch.matmul(None, x) | torch.permute(2, (0,)) | torch.reshape(None, (2,)) | torch.diagonal(2) | torch.tril(None)
 torch.sort(2) | torch.topk(None, 1) | torch.prod(2) | torch.logsumexp(2, 0) | torch.roll(2, 1) | torch.flip(None, (0,))
 torch.nn.functional.elu(2) | torch.nn.functional.gelu(2) | x.index_add(0, i, 2) | x.view_as(None)
+torch.addmm(a, a, 3) | torch.nn.functional.linear(a, q, 3) | torch.nn.functional.layer_norm(3, (3,))
+torch.nn.functional.layer_norm(a, (3,), 3) | torch.nn.functional.layer_norm(a, (3,), None, 3) | torch.outer(x, 3)
+x.outer(3) | torch.nn.functional.nll_loss(a, 3) | torch.nn.functional.nll_loss(3, i) | x.expand_as(3) | x.type_as(3)
+torch.nn.functional.dropout(3) | torch.nn.functional.cross_entropy(a, 3) | x.reshape_as(3)
+torch.einsum("ij->i", 3)
 """
 
 

@@ -13,7 +13,7 @@ from ..autograd.state import local
 from ..autograd.tensor import Tensor, wrap
 from .declare import define, method
 from .devices import CPU, check_device
-from .refusals import not_a_tensor
+from .refusals import not_a_tensor, tensors_only
 from .shapes import dim_index
 
 _to_copy = define(
@@ -107,6 +107,7 @@ def _type(self: Tensor, dtype: Any = None, non_blocking: bool = False) -> str | 
 
 
 @method()
+@tensors_only()
 def type_as(self: Tensor, other: Tensor) -> Tensor:
     """The tensor in the dtype of another."""
     return _cast(self, other.dtype)

@@ -15,6 +15,7 @@ from numpy.lib.stride_tricks import as_strided
 from ..autograd.quiet import warn
 from ..autograd.tensor import Tensor
 from .declare import define, in_formulas
+from .refusals import tensors_only
 
 Ints = tuple[int, ...]
 
@@ -163,6 +164,7 @@ def _pair(name: str, value: Any) -> Ints:
     return pair
 
 
+@tensors_only()
 def conv2d(
     input: Tensor,
     weight: Tensor,

@@ -10,6 +10,7 @@ from ..autograd.tensor import Tensor
 from .linear import bmm
 from .movement import view
 from .pointwise import mul
+from .refusals import kind_of
 from .splitting import diagonal
 
 Label = str | int  # a letter, or the number of a dimension that `...` stands for
@@ -18,6 +19,9 @@ Label = str | int  # a letter, or the number of a dimension that `...` stands fo
 def einsum(equation: str, *operands: Any) -> Tensor:
     """Products of elements summed over every label that the output does not have: `einsum("ij,jk->ik", a, b)`."""
     given = list(operands[0]) if len(operands) == 1 and isinstance(operands[0], (list, tuple)) else list(operands)
+    for i, t in enumerate(given):
+        if not isinstance(t, Tensor):
+            raise TypeError(f"expected Tensor as element {i} in argument 1, but got {kind_of(t)}")
     left, arrow, right = equation.replace(" ", "").partition("->")
     terms = left.split(",")
     if len(terms) != len(given):

@@ -6,8 +6,10 @@ import math
 
 from ..autograd.tensor import Tensor
 from .losses import MEAN, NONE, _check_target, _class_dim, _over, _reduction, _times, nll_loss
+from .refusals import tensors_only
 
 
+@tensors_only("cross_entropy_loss")
 def cross_entropy(
     input: Tensor,
     target: Tensor,

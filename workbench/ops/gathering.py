@@ -12,7 +12,7 @@ from .compile import TENSORS
 from .declare import define, in_formulas, method
 from .index_refusals import check_added, check_mask, check_places, check_selected
 from .naming import numpy_names
-from .refusals import check_broadcast
+from .refusals import check_broadcast, tensors_only
 from .shapes import sum_to_array
 
 Places = tuple[np.ndarray, ...]
@@ -193,6 +193,7 @@ def scatter_add(self: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
 
 
 @method()
+@tensors_only()
 def masked_fill(self: Tensor, mask: Tensor, value: Any) -> Tensor:
     """A copy with one number (or a tensor without dimensions) wherever the mask is true."""
     check_mask(mask)
@@ -208,6 +209,7 @@ def masked_fill(self: Tensor, mask: Tensor, value: Any) -> Tensor:
 
 
 @method()
+@tensors_only()
 def masked_select(input: Tensor, mask: Tensor) -> Tensor:
     """The elements under the mask, as a vector."""
     if mask._array.dtype.kind != "b":

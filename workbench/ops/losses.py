@@ -13,7 +13,7 @@ from ..autograd.state import local
 from ..autograd.tensor import Tensor, wrap
 from .choice import where_
 from .declare import define, in_formulas
-from .refusals import check_broadcast, only_floats
+from .refusals import check_broadcast, only_floats, tensors_only
 
 NONE, MEAN, SUM = 0, 1, 2  # as PyTorch numbers the reductions
 
@@ -185,6 +185,7 @@ def mse_loss(
     return _mse_loss(input, target, how)
 
 
+@tensors_only("nll_loss_nd")
 def nll_loss(
     input: Tensor,
     target: Tensor,

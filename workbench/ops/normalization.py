@@ -14,7 +14,7 @@ from .compile import TENSORS
 from .declare import abbreviation, define, in_formulas
 from .layout import in_rows
 from .pointwise import mul
-from .refusals import only_floats
+from .refusals import only_floats, tensors_only
 
 Shape = tuple[int, ...]
 
@@ -69,6 +69,7 @@ _layer_norm = define(
 )
 
 
+@tensors_only()
 def layer_norm(
     input: Tensor, normalized_shape: Any, weight: Tensor | None = None, bias: Tensor | None = None, eps: float = 1e-5
 ) -> Tensor:
@@ -178,6 +179,7 @@ def batch_norm(
     return _batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps)
 
 
+@tensors_only()
 def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
     """Each element becomes 0 with probability p, the others grow by 1 / (1 - p); nothing happens without `training`."""
     if not 0 <= p <= 1:

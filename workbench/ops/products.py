@@ -29,6 +29,7 @@ _addmm = define(
 
 
 @method()
+@refusals.tensors_only()
 def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: float = 1, alpha: float = 1) -> Tensor:
     """beta * input + alpha * (mat1 @ mat2), in one operation."""
     for name, t in (("mat1", mat1), ("mat2", mat2)):
@@ -45,6 +46,7 @@ def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: float = 1, alpha: 
 
 
 @method()
+@refusals.tensors_only()
 def outer(self: Tensor, vec2: Tensor) -> Tensor:
     """Each element of one vector times each of another."""
     for name, t in (("self", self), ("vec2", vec2)):
@@ -53,6 +55,7 @@ def outer(self: Tensor, vec2: Tensor) -> Tensor:
     return mul(self.reshape(-1, 1), vec2)
 
 
+@refusals.tensors_only()
 def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """input @ weight.T + bias."""
     try:
@@ -64,9 +67,9 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
         raise RuntimeError(f"both arguments to linear need to be at least 1D, but they are {a.ndim}D and {w.ndim}D")
     if bias is None:
         return matmul(input, weight.t())
+    b = bias._array
     if a.ndim == 2:
         return addmm(bias, input, weight.t())
-    b = bias._array
     is_row = b.ndim == 1 or sum([n != 1 for n in b.shape]) == 1
     if is_row and (a.ndim == 1 or a.flags.c_contiguous):
         rows = input.view(-1, a.shape[-1])

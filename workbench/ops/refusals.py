@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import functools
+import inspect
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -24,6 +27,40 @@ def kind_of(given: Any) -> str:
 def not_a_tensor(function: str, argument: str, position: int, given: Any) -> str:
     """The sentence for an argument that should have been a tensor."""
     return f"{function}(): argument '{argument}' (position {position + 1}) must be Tensor, not {kind_of(given)}"
+
+
+def tensors_only(torch_name: str = "") -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Decorator: an argument annotated as a tensor that is none is refused by name, where the function trips over it.
+
+    A right call pays for no check. `torch_name`: what PyTorch's message calls the function, where that is another name.
+    """
+
+    def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(function)
+        def checked(*args: Any, **kwargs: Any) -> Any:
+            try:
+                return function(*args, **kwargs)
+            except AttributeError:
+                wrong = _first_that_is_no_tensor(function, args, kwargs)
+                if wrong is None:
+                    raise
+                name, position, given = wrong
+            # PyTorch does not count a method's own tensor
+            is_method = "self" in function.__annotations__ and sys._getframe(1).f_code.co_name != "called"
+            raise TypeError(not_a_tensor(torch_name or function.__name__, name, position - is_method, given))
+
+        return checked
+
+    return decorate
+
+
+def _first_that_is_no_tensor(function: Callable[..., Any], args: Any, kwargs: Any) -> tuple[str, int, Any] | None:
+    given = inspect.signature(function).bind(*args, **kwargs).arguments
+    for position, (name, kind) in enumerate(function.__annotations__.items()):
+        is_right = isinstance(given.get(name), Tensor) or (name not in given or given[name] is None) and "None" in kind
+        if kind in ("Tensor", "Tensor | None") and name in given and not is_right:
+            return name, position, given[name]
+    return None
 
 
 def check_broadcast(shapes: list[Shape]) -> None:

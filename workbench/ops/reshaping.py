@@ -10,6 +10,7 @@ from ..autograd.tensor import Tensor
 from .arranging import movedim
 from .declare import method
 from .movement import expand, reshape, transpose, view
+from .refusals import tensors_only
 from .shapes import dim_index, shape_of
 
 moveaxis = Tensor.moveaxis = movedim
@@ -58,12 +59,14 @@ def broadcast_to(self: Tensor, size: Any) -> Tensor:
 
 
 @method()
+@tensors_only()
 def expand_as(self: Tensor, other: Tensor) -> Tensor:
     """The same in the shape of another tensor."""
     return expand(self, other._array.shape)
 
 
 @method()
+@tensors_only()
 def reshape_as(self: Tensor, other: Tensor) -> Tensor:
     """The elements in the shape of another tensor."""
     return reshape(self, other._array.shape)
