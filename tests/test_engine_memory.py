@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import sys
+import tracemalloc
 import weakref
 from collections.abc import Iterator
 from typing import Any
@@ -105,6 +106,16 @@ def test_a_leaf_dies_with_its_accumulator(no_collector: None) -> None:
     y.backward()
     del y
     assert ref() is None
+
+
+def test_a_gradient_nobody_else_has_becomes_the_leafs_without_a_copy() -> None:
+    x = w.ones(1_000_000, requires_grad=True)
+    loss = (x * 2).sum()
+    tracemalloc.start()
+    loss.backward()
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert x.grad.nbytes <= peak < 1.5 * x.grad.nbytes
 
 
 def test_an_unfinished_task_dies(no_collector: None) -> None:

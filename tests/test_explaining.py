@@ -190,6 +190,16 @@ def test_a_name_of_the_users_own_is_left_alone():
     assert raised.value.explain == "mine"
 
 
+@pytest.mark.parametrize("record", [True, False])
+@pytest.mark.parametrize("ask", ["register_hook", "register_post_accumulate_grad_hook", "retain_grad"])
+def test_a_tensor_that_no_gradient_comes_to_is_named(ask, record):
+    def program():
+        weights = torch.ones(2)
+        getattr(weights, ask)(*[print] * (ask != "retain_grad"))
+
+    assert "weights does not require grad" in " ".join(str(error_of(program, record).explain()).split())
+
+
 def test_a_large_graph_is_cut_to_what_matters():
     def program():
         x = leaf(0.1)

@@ -24,6 +24,7 @@ torch.ones(2, device=x.device, dtype=torch.float64) | torch.arange(3, device="cp
 torch.full((2,), 1.0, device="cpu") | torch.linspace(0, 1, 3, device="cpu") | x.new_zeros(2, device="cpu")
 torch.as_tensor([1.0], device="cpu") | torch.randint(0, 1, (2,), device="cpu") | torch.zeros(2, device="cuda")
 x.new_full((2,), 3, device="cpu") | x.new_tensor([1, 2], device="cpu") | x.is_cpu | x.is_cuda | x.get_device()
+str(torch.device("cpu:0")) | f"{torch.device('cpu', 0)}" | str(torch.device("cuda")) | str(torch.device("cuda", 1))
 """
 SHAPES = """
 A.flatten() | A.flatten(1) | A.flatten(0, 1) | A.flatten(start_dim=1) | A.flatten(1, 0) | A.flatten(5) | s.flatten()
