@@ -363,7 +363,9 @@ def sweep(
     left = Left()
     with warnings.catch_warnings(), _nothing_printed():
         warnings.simplefilter("ignore")
+        sys.settrace(_ask)  # in 3.12 instructions are told of once a trace function has asked for some
         run(torch)  # what loads or compiles at first use does so now
+        sys.settrace(None)
         gc.collect()
         gc.disable()
         try:
@@ -389,9 +391,7 @@ def sweep(
 def _interrupted(torch: Any, run: Program, at: int, state: Any, before: Any) -> tuple[Interrupter, str]:
     """One run, and what it left behind, while the error is still alive, as in a notebook."""
     interrupter = Interrupter(at, run.__code__)
-    if sys.version_info >= (3, 12):
-        # From 3.12 a function tells of its instructions only if an earlier traced call asked for them, and from 3.13
-        # only until it runs untraced.
+    if sys.version_info >= (3, 13):  # a function tells of its instructions from its second traced call in a row
         sys.settrace(_ask)
         run(torch)
     sys.settrace(interrupter)
