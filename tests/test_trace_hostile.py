@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import cProfile
 import json
+import subprocess
+import sys
 import time
+from pathlib import Path
 from typing import Any
 
 import pytest
 import trace_samples as samples
 
-from workbench.recording import load
+from workbench.recording import Trace, load
 from workbench.views import CHARTS, VIEWS
 
 LONG = "x" * 5_000_000
@@ -27,6 +31,26 @@ def made(id: str = "n1", target: str = "t1", **more: Any) -> dict[str, Any]:
     facts = {"name": "MulBackward0", "custom": False, "found": False, "args": [], "tensors": [], "saved": []}
     edges = [{"target": target, "output_nr": 0}]
     return {"kind": "NodeCreated", "node": id, **facts, "edges": edges, "code": [], "source": None, **more}
+
+
+def written(version: int) -> dict[str, Any]:
+    facts = {"tensor": "t1", "name": "add_", "version": version, "value": VALUE, "node": None, "output_nr": 0}
+    return {"kind": "TensorWritten", **facts}
+
+
+def entered(number: int) -> dict[str, Any]:
+    facts = {"level": f"l{number}", "transform": "grad", "number": number, "size": None, "found": False}
+    return {"kind": "LevelEntered", **facts, "source": None}
+
+
+def began(number: int, root: str) -> dict[str, Any]:
+    facts = {"task": f"b{number}", "roots": [{"node": root, "output_nr": 0, "seed": None}], "targets": None}
+    return {"kind": "BackwardStarted", **facts, "keep_graph": True, "create_graph": False, "source": None}
+
+
+def chain(length: int) -> list[dict[str, Any]]:
+    nodes = [made(f"n{i}", f"n{i - 1}" if i > 1 else "t1", name=f"Op{i}Backward0") for i in range(1, length)]
+    return [FOUND, *nodes]
 
 
 FOUND = {"kind": "TensorsFound", "tensors": [tensor("t1")]}
@@ -47,6 +71,12 @@ REFUSED = {
     "field": [{"kind": "EventsLetGo", "count": 1, LONG: 1}],
     "id": [FOUND, made(edges=[EDGE | {"target": "t" * 900_000}])],
     "count": [{"kind": "EventsLetGo", "count": 10**4_000}],
+    "name": [{"kind": "TensorsFound", "tensors": [tensor("t1", name="x" * 100_000)]}],
+    "levels": [FOUND, *(entered(i) for i in range(1_000))],
+    "writes": [FOUND, *(made(f"n{i}", saved=[SAVED]) for i in range(1, 3_000)), *(written(i) for i in range(1, 3_000))],
+    "views": [{"kind": "TensorsFound", "tensors": [tensor(f"t{i}", base="t1") for i in range(1, 3_000)]}]
+    + [written(i) for i in range(1, 3_000)],
+    "backwards": [*chain(2_000), *(began(i, "n1999") for i in range(500))],
     "norm": [{"kind": "TensorsFound", "tensors": [tensor("t1", value=VALUE | {"norm": 10**400})]}],
 }
 
@@ -94,3 +124,72 @@ def test_a_long_chain_is_shown_in_bounded_time(tmp_path) -> None:
     for view in (*VIEWS, *CHARTS):
         assert str(trace.show(view))
     assert time.process_time() - began < 10
+
+
+def of(events: list[Any]) -> Trace:
+    return Trace.from_dict(json.loads(text(events)))
+
+
+def calls(events: list[Any], view: str) -> int:
+    """How many functions are called to load a trace and show it: work that is the same on every machine."""
+    whole = text(events)
+    with cProfile.Profile() as profile:
+        str(Trace.from_dict(json.loads(whole)).show(view))
+    return sum(entry.callcount for entry in profile.getstats())
+
+
+GROWING = {
+    "chain": chain,
+    "writes": lambda n: [FOUND, made(saved=[SAVED] * 20), *(written(i) for i in range(1, n))],
+    "one line": lambda n: [FOUND, *(made(f"n{i}") for i in range(1, n))],
+    "arguments": lambda n: [
+        FOUND,
+        made(edges=[EDGE] * n, args=[ARGUMENT | {"tensor": "t1"}] * n, saved=[SAVED] * n),
+        written(1),
+    ],
+}
+
+
+@pytest.mark.parametrize("events", GROWING.values(), ids=GROWING)
+@pytest.mark.parametrize("view", ["memory", "saved", "versions"])
+def test_a_file_of_twice_the_length_takes_about_twice_the_work(events, view) -> None:
+    assert calls(events(800), view) < 3 * calls(events(400), view)
+
+
+def test_two_traces_are_drawn_side_by_side_only_if_they_are_small() -> None:
+    large, small = of(chain(5_000)), of(chain(10))
+    for pair in ((large, small), (small, large)):
+        with pytest.raises(ValueError, match="too large to be drawn beside another") as refusal:
+            pair[0].show("compare", against=pair[1])
+        assert len(str(refusal.value)) <= 400
+    assert str(small.show("compare", against=small))
+
+
+@pytest.mark.parametrize("view", VIEWS)
+def test_a_graph_that_is_new_at_every_step_is_not_drawn(view) -> None:
+    trace = of([FOUND, made(saved=[SAVED] * 2_000), *(written(i) for i in range(1, 300))])
+    with pytest.raises(ValueError, match="too large to be drawn as a graph") as refusal:
+        trace.show(view)
+    assert len(str(refusal.value)) <= 400
+
+
+MEASURED = """
+import resource, sys
+import workbench
+trace = workbench.load(sys.argv[1])
+str(trace.show(sys.argv[2]))
+peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+print(peak // 2**20 if sys.platform == "darwin" else peak // 2**10)
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows does not tell the most memory a process had")
+@pytest.mark.parametrize(("length", "view"), [(40_000, "versions")])
+def test_a_large_file_takes_less_than_a_gigabyte(tmp_path, length: int, view: str) -> None:
+    (tmp_path / "large.json").write_text(text(chain(length)))
+    root = Path(__file__).parent.parent
+    ran = subprocess.run(
+        [sys.executable, "-c", MEASURED, str(tmp_path / "large.json"), view],
+        capture_output=True, text=True, check=True, cwd=root,
+    )  # fmt: skip
+    assert int(ran.stdout) < 1_000

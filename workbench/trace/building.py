@@ -12,6 +12,8 @@ from .keeping import as_kept, tensor_of
 from .states import EdgeState, NodeState
 from .values import Value, said, series
 
+_NAMED = 8  # nodes that a sentence names
+
 
 @dataclass(frozen=True, slots=True)
 class NodeCreated(Building):
@@ -60,21 +62,26 @@ class NodeCreated(Building):
             frame.see(seen)
         frame.touch(self.node)
         known = frame.tensors
+        kept = []
         for saved in self.saved:
             given = saved.value is not None or saved.tensor is None
-            node.saved += (saved.value if given else known[saved.tensor].value,)
+            kept.append(saved.value if given else known[saved.tensor].value)
             if saved.tensor is not None:
-                frame.hold(self.node, saved.tensor)
+                frame.hold(self.node, saved.tensor, saved.version)
+        node.saved = tuple(kept)
         if self.runs is not None:
             frame.nodes[self.runs].run_by = self.node
         waiting = {index: edge for index, edge in enumerate(self.edges) if edge.target is not None}
+        leading: dict[str | None, list[int]] = {}  # to each place, the last edge first
+        for index, edge in reversed(waiting.items()):
+            leading.setdefault(edge.target, []).append(index)
         for position, arg in enumerate(self.args):
             if arg.tensor is None:
                 continue
             tensor = known[arg.tensor]
             maker = tensor.node or tensor.id
-            index = next((index for index, edge in waiting.items() if edge.target == maker), None)
-            if index is not None and tensor.requires_grad:
+            if leading.get(maker) and tensor.requires_grad:
+                index = leading[maker].pop()
                 self._connect(frame, index, waiting.pop(index))
             elif not tensor.requires_grad:
                 if tensor.node is None:
@@ -215,7 +222,7 @@ class TensorWritten(Building):
 
     def phase(self, frame: Frame) -> Phase:
         """An update, if it writes unrecorded into a leaf that a backward can have given a gradient."""
-        owner = frame.tensors[frame.sharing(self.tensor)[0]]
+        owner = frame.tensors[frame.owner(self.tensor)]
         leaf = owner.node is None and owner.requires_grad
         return frame.between if self.node is None and leaf else Building.phase(self, frame)
 
@@ -229,18 +236,19 @@ class TensorWritten(Building):
         frame.count_write(self.tensor, self.version)
         frame.cursor = self.source or frame.cursor
         if self.node is not None and self.node != tensor.node:
-            frame.touch_tensor(self.tensor)
             tensor.node, tensor.output_nr, tensor.requires_grad = self.node, self.output_nr, True
             frame.nodes[self.node].outputs[self.output_nr] = (self.tensor, self.value)
-        frame.touch_tensor(self.tensor)
+            frame.touch(self.node)
         frame.focus = self.slices or self.tensor
 
     def sentence(self, frame: Frame) -> str:
         """What it is now, and which nodes had saved what it was."""
         what = frame.called(self.tensor)
         written = f"{self.name} writes into {what}: now {said(self.value)}, version {self.version}"
-        late = series([frame.called(node) for node in frame.stale_holders(self.tensor)])
-        written += f"; but {late} had saved it before that" if late else ""
+        if late := frame.stale_holders(self.tensor):
+            few = len(late) <= _NAMED
+            who = series([frame.called(node) for node in late]) if few else f"{len(late):,} nodes"
+            written += f"; but {who} had saved it before that"
         if self.slices is not None:
             written += f"; {frame.output(self.slices, 0)} now comes from {frame.called(self.slices)}"
         return written

@@ -37,7 +37,8 @@ class Frame:
         self.tasks: dict[str, str | None] = {}  # backward -> the level it runs at
         self._orders: dict[str, int] = {}  # backward -> the highest order of derivative among the nodes it ran
         self._needed: dict[str, set[str] | None] = {}  # backward -> the places it runs (None: all)
-        self._holders: dict[str, list[str]] = {}  # tensor -> nodes that saved it
+        self._holders: dict[str, dict[str, None]] = {}  # tensor -> nodes that saved it
+        self._keepers: dict[str, dict[str, int]] = {}  # those that may still keep it, and from which version on
         self._sharing: dict[str, dict[str, None]] = {}  # tensor -> those that show its memory
         self._running: str | None = None
         self._flowing: list[str] = []
@@ -145,14 +146,18 @@ class Frame:
 
     def stale_holders(self, tensor: str) -> list[str]:
         """The nodes that have saved a tensor, or one that shares its memory, and kept it while it was written."""
-        holders = dict.fromkeys(node for each in self.sharing(tensor) for node in self._holders.get(each, ()))
-        return [
+        holders = dict.fromkeys(
             node
-            for node in holders
-            if self.nodes[node].keeps
-            and self.nodes[node].run_by is None
-            and any(self.stale(node, index) for index in range(len(self.nodes[node].made.saved)))
-        ]
+            for each in self.sharing(tensor)
+            for node, version in self._keeping(each).items()
+            if version < self.tensors[each].version
+        )
+        return [node for node in holders if self.nodes[node].run_by is None]
+
+    def owner(self, tensor: str) -> str:
+        """The first of those over the same memory: the one that is no view, if it is known."""
+        base = self.tensors[tensor].base or tensor
+        return base if base in self.tensors else next(iter(self._sharing[base]))
 
     def sharing(self, tensor: str) -> list[str]:
         """The tensors over the same memory: first the one that is no view."""
@@ -193,9 +198,18 @@ class Frame:
             self.tensors[id].version = version
             self.touch_tensor(id)
 
-    def hold(self, node: str, tensor: str) -> None:
-        """A node has saved a tensor."""
-        self._holders.setdefault(tensor, []).append(node)
+    def hold(self, node: str, tensor: str, version: int) -> None:
+        """A node has saved a tensor as it is at a version."""
+        self._holders.setdefault(tensor, {})[node] = None
+        keepers = self._keepers.setdefault(tensor, {})
+        keepers[node] = min(version, keepers.get(node, version))
+
+    def _keeping(self, tensor: str) -> dict[str, int]:
+        """The nodes that still keep a tensor; those that no longer do are looked at once."""
+        keepers = self._keepers.get(tensor, {})
+        for node in [node for node in keepers if not self.nodes[node].keeps]:
+            del keepers[node]
+        return keepers
 
     def play_part(self, tensor: str, role: Literal["leaf", "constant"]) -> None:
         """A tensor stands in the graph for itself; once a leaf, always a leaf."""

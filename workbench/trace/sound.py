@@ -8,7 +8,7 @@ from functools import cache
 from math import isnan
 from typing import Any
 
-from .backward import NodeFinished
+from .backward import BackwardStarted, NodeFinished
 from .building import NodeCreated
 from .facts import Record
 from .frame import Frame
@@ -18,7 +18,10 @@ from .methods import LineReached, MethodCalled, MethodEnded
 from .values import Value
 
 _MOST_OUTPUTS = 1_000_000  # of one node
-_DEEPEST = 100  # scopes inside each other, and tensors of levels below each other
+_LONGEST_NAME = 20_000  # characters: sentences repeat it
+_DEEPEST = 100  # scopes and levels inside each other, and tensors of levels below each other
+_CHANGES, _EACH = 3_000_000, 40  # that all events together make, and so many more for each of them
+_BEGINNING = 10  # what a change counts that a backward makes as it begins: it is found on the way through the graph
 _PLACES = {  # what of a frame the ids in a field are of, by its name
     "tensor": ("tensors",),
     "below": ("tensors",),
@@ -31,6 +34,26 @@ _PLACES = {  # what of a frame the ids in a field are of, by its name
     "target": ("nodes", "tensors"),
     "targets": ("nodes", "tensors"),
 }
+
+
+class Played:
+    """A frame that records read from a file change one by one, as far as all of them together do not change too much.
+
+    Each view goes through all changes: a graph that every event changes as a whole would take minutes to show.
+    """
+
+    def __init__(self) -> None:
+        self._frame = Frame()
+        self._room = _CHANGES
+
+    def play(self, record: Record) -> None:
+        """Have the record change the frame; a ValueError says why it cannot have happened, or not be shown."""
+        self._frame.touched = {}
+        play(record, self._frame)
+        weight = _BEGINNING if isinstance(record, BackwardStarted) else 1
+        self._room += _EACH - weight * len(self._frame.touched)
+        if self._room < 0:
+            raise ValueError("makes more changes, with those before it, than a recording does")
 
 
 def play(record: Record, frame: Frame) -> None:
@@ -50,6 +73,8 @@ def play(record: Record, frame: Frame) -> None:
                 raise ValueError(f"has a value of the shape {value.shape}")
             if isnan(value.norm) and not value.nonfinite:
                 raise ValueError("has a value without a norm")
+        elif name == "name" and isinstance(value, str) and len(value) > _LONGEST_NAME:
+            raise ValueError(f"has a name of {len(value):,} characters")
         elif name == "output_nr" and not 0 <= value < _MOST_OUTPUTS:
             raise ValueError(f"speaks of the output {value}")
     try:
@@ -63,6 +88,8 @@ def play(record: Record, frame: Frame) -> None:
             raise ValueError(f"speaks of an unknown {value!r}")
         if name == "below":
             _end(frame, value)
+    if len(frame.stack) > _DEEPEST:
+        raise ValueError(f"enters more than {_DEEPEST} levels inside each other")
     if isinstance(record, NodeFinished) and record.node not in frame.nodes:
         raise ValueError(f"speaks of an unknown node {record.node!r}")
     if isinstance(record, OperationRan) and not record.outputs:

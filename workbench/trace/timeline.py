@@ -16,7 +16,7 @@ from .frame import Frame
 from .hooks import HookRan, HooksFound
 from .levels import LevelEntered, LevelLeft, OperationRan, TangentPushed, above, outputs_of
 from .recorder import Recorder
-from .sound import play
+from .sound import Played
 
 FORMAT, VERSION = "workbench-trace", 1
 _WITHIN = NodeCreated | TensorWritten | GradChanged | OperationRan | TangentPushed | LevelEntered | LevelLeft
@@ -98,11 +98,11 @@ class Timeline:
         if not isinstance(data.get("events"), list):
             raise ValueError("This trace has no list of events.")
         events: list[Record] = []
-        frame = Frame()
+        played = Played()
         for number, each in enumerate(data["events"], 1):
             try:
                 events.append(decode(each))
-                play(events[-1], frame)
+                played.play(events[-1])
             except ValueError as error:
                 raise ValueError(f"Event {number} of this trace {brief(str(error))}.") from None
         return cls(events)

@@ -7,12 +7,15 @@ from dataclasses import replace
 from ..scene.model import Arrow, Box, Scene, Step
 from ..scene.picture import Picture
 from ..scene.storyboard import Storyboard
+from ..trace.building import NodeCreated
 from ..trace.differing import Differences
+from ..trace.levels import OperationRan
 from ..trace.timeline import Timeline
 from .graph import Graph
 from .telling import tell
 
 _MOST = 200  # differences shown
+_LARGEST = 3_000  # nodes, arrows and saved tensors of a trace
 
 
 def compare(first: Timeline, second: Timeline) -> Picture:
@@ -24,7 +27,13 @@ def compare(first: Timeline, second: Timeline) -> Picture:
 
 
 def compared(first: Timeline, against: Timeline) -> Storyboard:
-    """The storyboard of a comparison."""
+    """The storyboard of a comparison; of graphs that are too large a ValueError, as all of both is drawn."""
+    for trace in (first, against):
+        made = [event for event in trace.events if isinstance(event, NodeCreated | OperationRan)]
+        edges = sum(len(event.edges) + len(event.saved) for event in made if isinstance(event, NodeCreated))
+        if (parts := len(made) + edges) > _LARGEST:
+            told = f"its {len(made):,} operations have {parts:,} arrows, saved tensors and boxes, and at most"
+            raise ValueError(f"This trace is too large to be drawn beside another: {told} {_LARGEST:,} are drawn.")
     boxes: dict[str, Box] = {}
     arrows: dict[str, Arrow] = {}
     empty: list[str] = []

@@ -78,6 +78,9 @@ class Histories:
                 self._reads(event.node)
             elif isinstance(event, Failed) and event.node in self._frame.nodes:
                 self._fails(event.node)
+        for memory in self.memories.values():
+            names = [self._frame.tensors[id].name for id in self._frame.sharing(memory.id)[1:]]
+            memory.others = list(dict.fromkeys(name for name in names if name))
 
     def unwritable(self) -> str:
         """Of nodes that keep only what nobody else can write: that they do; else nothing."""
@@ -92,16 +95,12 @@ class Histories:
 
     def _put(self, tensor: str, mark: Mark, phase: Phase, source: SourceLine | None) -> None:
         frame = self._frame
-        owner = frame.sharing(tensor)[0]
+        owner = frame.owner(tensor)
         memory = self.memories.get(owner)
         if memory is None:
             state = frame.tensors[owner]
             before = state.version - (mark.kind == "write")
             memory = self.memories[owner] = Memory(owner, self._name(owner), state.value.kind, before)
-        for other in frame.sharing(tensor)[1:]:
-            named = frame.tensors[other].name
-            if named and named not in memory.others:
-                memory.others.append(named)
         if self._open is None:
             self._open = Moment(phase, source)
             self.moments.append(self._open)
@@ -124,7 +123,7 @@ class Histories:
         found: dict[str, tuple[str, int, int]] = {}
         for index, saved in enumerate(made.saved):
             if saved.tensor is not None:
-                found.setdefault(self._frame.sharing(saved.tensor)[0], (saved.tensor, saved.version, index))
+                found.setdefault(self._frame.owner(saved.tensor), (saved.tensor, saved.version, index))
         return found
 
     def _saves(self, made: NodeCreated) -> None:
@@ -143,7 +142,7 @@ class Histories:
 
     def _save_late(self, event: TensorWritten) -> None:
         """What was saved is there now."""
-        owner = self._frame.sharing(event.tensor)[0]
+        owner = self._frame.owner(event.tensor)
         for made in [made for made in self._late if owner in self._saved(made.node)]:
             if event.version >= self._saved(made.node)[owner][1]:
                 self._open = None
@@ -152,12 +151,12 @@ class Histories:
 
     def _writes(self, event: TensorWritten) -> None:
         frame = self._frame
-        owner = frame.sharing(event.tensor)[0]
+        owner = frame.owner(event.tensor)
         through = "" if owner == event.tensor else f", through {frame.variable(event.tensor) or 'a view of it'}"
         said = f"{event.name} writes into {self._name(owner)}{through}: it is at version {event.version} now"
-        late = [frame.called(node) for node in frame.stale_holders(event.tensor)]
-        if late:
-            said += f", but {series(late) if len(late) < 3 else f'{len(late)} nodes'} had saved it before that"
+        if late := frame.stale_holders(event.tensor):
+            who = series([frame.called(node) for node in late]) if len(late) < 3 else f"{len(late)} nodes"
+            said += f", but {who} had saved it before that"
         mark = Mark("write", event.version, 0, event.name, said)
         self._put(event.tensor, mark, event.phase(frame), event.source)
 

@@ -77,7 +77,7 @@ class Point:
 
 def memory_of(frame: Frame, tensor: str) -> tuple[str, int, bool]:
     """The tensor whose memory another one shows, its bytes, and whether it lives anyway: a leaf, or held by a name."""
-    owner = frame.sharing(tensor)[0]
+    owner = frame.owner(tensor)
     state = frame.tensors[owner]
     return owner, size_of(state.value), state.node is None and (state.requires_grad or state.name is not None)
 

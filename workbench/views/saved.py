@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from dataclasses import asdict, replace
 from typing import Any
 
@@ -104,7 +105,7 @@ class _Inspector:
     def _step(self, node: str) -> int:
         """The step that shows a node: the last that did, else the first that will."""
         now, steps = len(self.steps), self._survey.lives[node].chosen
-        return next((step for step in reversed(steps) if step <= now), steps[0] if steps else now)
+        return steps[max(0, bisect_right(steps, now) - 1)] if steps else now
 
     def _line(self, node: str, chosen: str) -> tuple[str, str, BoxState]:
         """A node in the list: what is written, what is said, and its state."""

@@ -18,6 +18,7 @@ from ..trace.timeline import Timeline
 from ..trace.values import series
 from .saying import sentence_of
 
+_DRAWN, _EACH = 400_000, 10  # times that boxes and arrows are drawn in all steps, and so many more for each event
 _CLEARED = 6  # gradients cleared in one step that its caption names
 NOTHING = "Nothing joined the graph: only operations on tensors that require grad are recorded."
 
@@ -45,12 +46,13 @@ def tell(trace: Timeline, view: View) -> Storyboard:
     now: dict[str, Any] = {}
     steps = []
     begin = 0
-    higher = above(trace.events)
+    higher, effort = above(trace.events), Effort(trace.events)
     for end in trace.steps:
         events = trace.events[begin:end]
         begin = end
         frame.touched = {}
         caption = caption_of(events, frame, higher, view)
+        effort.spend(frame)
         step = Step(caption, next(event.phase(frame) for event in events if not event.quiet))
         drawn = view.draw(frame, frame.touched)
         step.boxes = differences(drawn[0], now, boxes)
@@ -59,6 +61,23 @@ def tell(trace: Timeline, view: View) -> Storyboard:
         step.focus = view.focus(frame)
         steps.append(step)
     return Storyboard(Scene(view.title, boxes, arrows), steps or [Step(NOTHING)], view.title, still=complete(trace))
+
+
+class Effort:
+    """How often boxes and arrows may still be drawn: one that is new at each of many steps takes minutes."""
+
+    def __init__(self, events: Sequence[Record]) -> None:
+        self._room = _DRAWN + _EACH * len(events)
+
+    def spend(self, frame: Frame) -> None:
+        """All that has changed is about to be drawn; a ValueError refuses a picture that changes too much."""
+        drawn = [frame.nodes[key].saved for key in frame.touched if key in frame.nodes]  # each with all it has saved
+        self._room -= len(frame.touched) + sum(map(len, drawn))
+        if self._room < 0:
+            raise ValueError(
+                "This trace is too large to be drawn as a graph: its steps change too many boxes and arrows. "
+                "The views 'memory', 'saved' and 'versions' show it."
+            )
 
 
 def complete(trace: Timeline) -> int | None:

@@ -19,7 +19,7 @@ from .cut import Cut, Drawn
 from .graph import Graph
 from .grouping import MOST, Group, grouped
 from .lanes import Lanes
-from .telling import NOTHING, caption_of, complete, cursor_of, differences, tell
+from .telling import NOTHING, Effort, caption_of, complete, cursor_of, differences, tell
 from .where import ends_of, place_of, reached_by
 
 LARGE = 150  # nodes: a graph of more is told closed
@@ -190,7 +190,7 @@ def _tell(trace: Timeline, tellers: Sequence[_Teller], view: Graph, drawn: Drawn
     for teller in tellers:
         for first, last in teller.runs:
             ending.setdefault(last, []).append((teller, first))
-    frame, higher = Frame(), above(events)
+    frame, higher, effort = Frame(), above(events), Effort(events)
     for stop, part in enumerate(parts):
         frame.touched = {}
         drawn.forget()
@@ -201,6 +201,7 @@ def _tell(trace: Timeline, tellers: Sequence[_Teller], view: Graph, drawn: Drawn
         else:
             for event in part:
                 event.apply(frame)
+        effort.spend(frame)
         for key in frame.touched:
             if key.endswith(".focus") and not view.follows:
                 continue
