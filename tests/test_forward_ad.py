@@ -134,3 +134,12 @@ def test_7_6_mixed_dtypes(torch):
         scalar = fw.make_dual(torch.tensor(2.0, dtype=torch.float64), torch.tensor(1.0, dtype=torch.float64))
         results = [x + y, x * y, x / y, x**y, x.double(), x.half(), scalar * x, torch.tensor([1, 2]) * x, x * scalar]
         return [(str(t.dtype), fw.unpack_dual(t).tangent) for t in results]
+
+
+@same
+def test_7_6_what_has_no_derivative_has_no_tangent(torch):
+    fw = torch.autograd.forward_ad
+    with fw.dual_level():
+        x = fw.make_dual(torch.tensor([1.0, -2.0]), torch.ones(2))
+        results = [x > 0, x == x, x != 1, x.argmax(), x.long(), x.isnan(), x.max(0).indices, x.sort().indices]
+        return [fw.unpack_dual(t).tangent for t in results]

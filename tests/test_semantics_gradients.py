@@ -279,3 +279,34 @@ def test_a_gradient_keeps_the_dtype_that_its_leaf_asks_for(torch: Any) -> Any:
         Wide.apply(x, y).sum().backward()
         told.append((str(x.grad.dtype), str(y.grad.dtype)))
     return told
+
+
+@same
+def test_the_version_of_a_new_gradient_counts_its_sums(torch):
+    told = []
+    for uses in range(1, 7):
+        x = torch.ones(2, requires_grad=True)
+        sum([x * k for k in range(uses)], torch.zeros(2)).sum().backward()
+        told.append((x.grad._version, x.grad.tolist()))
+    return told
+
+
+@same
+def test_a_number_is_added_to_the_gradient_that_others_see(torch):
+    x = torch.tensor(2.0, requires_grad=True)
+    (x * x).backward()
+    seen = x.grad.detach()
+    (x * x * x).backward()
+    return seen, x.grad
+
+
+@same
+def test_a_leafs_hook_sees_the_gradient_in_the_dtype_that_the_leaf_wants(torch):
+    told = []
+    for kind in (torch.float64, torch.float32, None):
+        x = torch.ones(2, requires_grad=True)
+        x.grad_dtype = kind
+        x.register_hook(lambda grad: told.append(str(grad.dtype)))
+        (x * 2).sum().backward()
+        told.append(str(x.grad.dtype))
+    return told
