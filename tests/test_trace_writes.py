@@ -182,6 +182,37 @@ def test_a_write_through_a_view_says_where_its_base_comes_from_now():
     assert slices.source.text == "v[0] = v[0] * 3" and x.grad_fn.name() == f"torch::autograd::{slices.name}"
 
 
+class Doubled(workbench.Function):
+    """Doubles what it is given in place."""
+
+    @staticmethod
+    def forward(ctx, t):
+        ctx.mark_dirty(t)
+        return t.mul_(2)
+
+    @staticmethod
+    def backward(ctx, grad):
+        return grad * 2
+
+
+def test_an_unnamed_view_whose_node_is_not_known_is_called_a_view():
+    with record() as trace:
+        x = leaf(1.0, 2.0)
+        z = x * 1
+        Doubled.apply(z[:1])
+    told = [step.caption for step in storyboard(trace).steps]
+    assert told[-2].startswith("Doubled(a view of z) gives ")
+    assert told[-1] == "Doubled writes into a view of z: now [2.], version 2; z now comes from CopySlices."
+
+
+def test_an_unnamed_leaf_is_called_one_although_it_was_detached():
+    with record() as trace:
+        x = leaf(1.0, 2.0)
+        y = x.detach().requires_grad_() * 2
+    assert y.requires_grad
+    assert storyboard(trace).steps[0].caption.startswith("mul(an unnamed leaf, 2) gives ")
+
+
 def test_a_second_write_without_a_record_tells_of_no_new_node():
     with record() as trace:
         y = leaf(1.0, 2.0) * 2

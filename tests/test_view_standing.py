@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from trace_samples import leaf, of_kind
 
 import workbench as torch
@@ -95,6 +96,36 @@ def test_what_lies_inside_copyslices_lies_inside_its_box():
         for box in (layout.boxes[box.id] for box in boxes.values() if box.region == region):
             assert frame.x <= box.x and box.x + box.w <= frame.x + frame.w
             assert frame.y <= box.y and box.y + box.h <= frame.y + frame.h
+
+
+@pytest.mark.parametrize("begin", ["torch.zeros(3)", "x.sum() * torch.zeros(3)"])
+@pytest.mark.parametrize(
+    ("write", "inner"),
+    [
+        ("z[:2].mul_(x)", "MulBackward0"),
+        ("v = z[:2]; v.mul_(x)", "MulBackward0"),
+        ("z[:2].add_(x)", "AddBackward0"),
+        ("z[:2][:1].mul_(x[:1])", "MulBackward0"),
+        ("z[0] = x.sum()", "CopyBackwards"),
+        ("v = z[:2]; v.mul_(x); v.mul_(x)", "MulBackward0"),
+    ],
+)
+def test_what_lies_inside_copyslices_does_so_whether_or_not_the_base_required_grad(begin, write, inner, tmp_path):
+    names = {"torch": torch, "x": leaf(1.0, 2.0)}
+    with record() as trace:
+        exec(f"z = {begin}\n{write}\nl = z.sum()\nl.backward()", names)
+    trace.save(tmp_path / "trace.json")
+    for each in (trace, load(tmp_path / "trace.json")):
+        boxes = last(each)
+        regions = [box.id for box in boxes.values() if box.kind == "region"]
+        assert len(regions) == write.count("_(") + write.count("= x.sum")
+        for region in regions:
+            assert [box.title for box in boxes.values() if box.region == region] == [inner, "CopySlices"]
+        assert not [box.title for box in boxes.values() if BESIDE in box.lines]
+        written = [step.caption for step in storyboard(each).steps if " writes into " in step.caption]
+        assert len(written) == len(regions) and all(
+            caption.endswith("; z now comes from CopySlices.") for caption in written
+        )
 
 
 def test_a_closed_group_says_what_of_it_is_gone():

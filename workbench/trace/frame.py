@@ -107,10 +107,11 @@ class Frame:
             return f"the result of {self.operations[self.results[id]].made.name}"
         if tensor.below is not None:
             return self.called(tensor.below)
-        if tensor.requires_grad:
-            return "an unnamed leaf"
-        if (view := self.viewed(id)) is not None:
+        leaf = tensor.role == "leaf"
+        if not leaf and (view := self.viewed(id)) is not None:  # perhaps one whose node is not known
             return f"a {view}"
+        if leaf or tensor.requires_grad:
+            return "an unnamed leaf"
         if tensor.role is None and any(self._is_inner(node, id) for node in self._holders.get(id, ())):
             return "a tensor from inside forward"
         return "a constant" if tensor.level is None else "an input"

@@ -70,12 +70,18 @@ class Scribe(Host):
     def _put_slices(self, written: Any, found: dict[int, Any], line: tuple[str, int] | None) -> int | None:
         """Put down the node that a write through a view has given its base; its number, if it is new."""
         base = None if written._meta is None else written._meta.base
-        slices = None if base is None or not self._is_known(tag(base)) else maker_of(base)
+        slices = None if base is None else maker_of(base)
         inner = getattr(slices, "fn", None)
         if not hasattr(inner, "saved_items") or tag(slices) in self._nodes:
             return None
+        known = self._is_known(tag(base))
+        if not known and tag(inner) not in self._nodes:
+            return None
         self._know(slices)
         edges = self._edges(slices, found)
+        if not known:  # a constant until now: what is written is told again, as a view of it
+            self._describe(base, found)
+            self._describe(written, found)
         saved = tuple(self._saved_of(slices, written, found))
         runs = inner._tag if tag(inner) in self._nodes else None
         told = ("created", slices._tag, slices.name(), type(slices), True, edges, (), tuple(found.values()), saved)
