@@ -21,6 +21,8 @@ torch.bmm(m[None], m[None], out=M[None]) | torch.cat([x[:1], x[:1]], out=o) | to
 torch.cat([x, g], out=o) | torch.stack([x, x], out=M) | torch.stack([x, x], 1, out=o) | torch.arange(2, out=o)
 torch.arange(2, out=n) | torch.zeros(2, out=o) | torch.ones((2, 2), out=M) | torch.eye(2, out=M)
 torch.full((2,), 3, out=o) | torch.linspace(0, 1, 2, out=o) | torch.zeros(2, out=None) | torch.relu(x, out=o)
+torch.pow(x, x, out=o) | torch.pow(x, 2, out=o) | torch.pow(2, x, out=o) | torch.pow(x, 2, out=n)
+torch.pow(x, g, out=o) | torch.pow(x, x, out=None)
 """
 
 

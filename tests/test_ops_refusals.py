@@ -7,6 +7,8 @@ from typing import Any
 import pytest
 from oracle import compare, entries, names, raised, same
 
+import workbench
+
 # A tensor by name in the second column is written after the op; `out` is the result.
 WRITTEN = """
 p ** y; out | p ** y.detach(); out | p ** n; out | p.detach() ** y; out | p ** 2; out | p ** 2; p | 2 ** x; out
@@ -275,3 +277,16 @@ torch.einsum("ij->i", 3)
 @pytest.mark.parametrize("text", entries(NO_TENSOR))
 def test_what_is_no_tensor(text: str) -> None:
     compare(lambda torch: eval(text, names(torch)))
+
+
+UNKNOWN = """
+torch.max(x, 0, bad=1) | torch.min(x, bad=1) | x.argmax(0, bad=1) | x.std(bad=1) | x.amax(0, bad=1)
+x.new_ones(2, bad=1) | torch.tril(x, bad=1) | torch.atleast_2d(x, bad=1) | torch.remainder(x, 2, bad=1)
+"""
+
+
+@pytest.mark.parametrize("text", entries(UNKNOWN))
+def test_an_unknown_argument_is_told_of_under_the_functions_public_name(text: str) -> None:
+    name = text.partition("(")[0].rpartition(".")[2]
+    with pytest.raises(TypeError, match=rf"^(Tensor\.)?{name}\(\) got an unexpected keyword argument 'bad'"):
+        eval(text, {"torch": workbench, "x": workbench.ones(2, 2)})

@@ -18,6 +18,9 @@ from .gradcheck_batches import check_batched_backward, check_batched_forward
 from .gradcheck_forward import check_undefined_tangents, compare_forward, compare_forward_direction
 from .jacobians import CHANGES, GradcheckError, Jacobians, as_tuple
 from .old_jacobians import (
+    _get_numerical_jacobian as _get_numerical_jacobian,
+)
+from .old_jacobians import (
     get_analytical_jacobian,
     get_numerical_jacobian,
     get_numerical_jacobian_wrt_specific_input,

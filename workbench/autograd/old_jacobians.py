@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from .differentiate import gradients
-from .jacobians import Jacobians
+from .jacobians import Jacobians, as_tuple
 from .quiet import warn
 from .tensor import Tensor, wrap
 
@@ -58,6 +58,23 @@ def get_numerical_jacobian_wrt_specific_input(
         raise AssertionError("Expected input to have requires_grad=True")
     found = Jacobians(fn, tuple(inputs), eps, 0, 0)._numerical(perturbed)
     return tuple([wrap(jacobian) for jacobian in found[: len(outputs)]])
+
+
+def _get_numerical_jacobian(
+    fn: Callable[..., Any],
+    inputs: Any,
+    outputs: Any = None,
+    target: Any = None,
+    eps: float = 1e-3,
+    is_forward_ad: bool = False,
+) -> list[tuple[Tensor, ...]]:
+    """The Jacobians of every output by each input that requires grad, or by each target, from differences."""
+    inputs = as_tuple(inputs)
+    outputs = as_tuple(fn(*inputs)) if outputs is None else outputs
+    return [
+        get_numerical_jacobian_wrt_specific_input(fn, 0, inputs, outputs, eps, t, is_forward_ad)
+        for t in _requiring(inputs if target is None else target)
+    ]
 
 
 def get_analytical_jacobian(

@@ -108,7 +108,7 @@ def _triangle(name: str, op: Any, which: str) -> Any:
             raise RuntimeError(f"{name}: input tensor must have at least 2 dimensions")
         return op(self, int_of(name, "diagonal", 0, diagonal))
 
-    triangle.__name__ = name
+    triangle.__name__ = triangle.__qualname__ = name
     triangle.__doc__ = f"The {which} triangle of each matrix, zeros elsewhere; `diagonal` is the last one it has."
     return method()(triangle)
 

@@ -253,7 +253,7 @@ def _new(name: str, make: Callable[..., Any], what: str) -> None:
         shape, kind = size_of(name, given, size), dtypes.chosen(name, dtype, self.dtype).np
         return made_for(self, lambda batch: leaf(make((*batch, *shape), kind), requires_grad))
 
-    new.__name__ = name
+    new.__name__ = new.__qualname__ = name
     new.__doc__ = f"A leaf of {what}, in this tensor's dtype."
     setattr(Tensor, name, placed(new))
 

@@ -138,7 +138,7 @@ def _left_over(name: str, tensors: Any, number: Any, of_number: Any) -> Any:
             )
         return of_number(input, other)
 
-    left_over.__name__ = name
+    left_over.__name__ = left_over.__qualname__ = name
     left_over.__doc__ = f"What is left over in each division; it has the sign of the {_SIGN[name]}."
     setattr(Tensor, name, left_over)
     return left_over

@@ -133,7 +133,7 @@ def _in_place(op: Callable[..., Tensor]) -> None:
     def writing(self: Tensor, *args: Any, **options: Any) -> Tensor:
         return write(self, name, op, *args, **options)
 
-    writing.__name__ = name
+    writing.__name__ = writing.__qualname__ = name
     writing.__doc__ = f"{op.__name__}, written into the tensor itself."
     setattr(Tensor, name, writing)
     globals()[name] = writing

@@ -116,7 +116,7 @@ def _at_least(ndim: int) -> Any:
         refusals.check_tensors(at_least.__name__, given)
         return tuple([_with_dims(t, ndim) for t in given])
 
-    at_least.__name__ = f"atleast_{ndim}d"
+    at_least.__name__ = at_least.__qualname__ = f"atleast_{ndim}d"
     at_least.__doc__ = f"A view of each tensor with at least {ndim} dimension{'s' if ndim > 1 else ''}."
     return at_least
 

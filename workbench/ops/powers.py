@@ -10,6 +10,7 @@ from ..autograd.tensor import Tensor
 from .choice import where_
 from .declare import define, in_formulas, method
 from .layout import in_rows
+from .out import into
 from .refusals import lift, not_a_tensor
 from .shapes import python_number
 
@@ -75,8 +76,10 @@ def _power(self: Tensor, exponent: Any) -> Any:
     return _pow_number(self, exponent) if isinstance(exponent, (int, float)) else NotImplemented
 
 
-def pow(input: Any, exponent: Any) -> Tensor:
+def pow(input: Any, exponent: Any, *, out: Tensor | None = None) -> Tensor:
     """input to the power of exponent, either of which may be a number; TypeError unless one is a tensor."""
+    if out is not None:
+        return into("pow", out, pow, input, exponent)
     if isinstance(input, Tensor):
         out = _power(input, exponent)
         if out is not NotImplemented:

@@ -197,7 +197,7 @@ def _extremum(name: str, everything: Any, along: Any, between: Any, best: Any, r
         indices = best(self, dim, keepdim)
         return result(along(self, dim, keepdim, indices), indices)
 
-    extremum.__name__ = name
+    extremum.__name__ = extremum.__qualname__ = name
     extremum.__doc__ = f"The {name}imum of all elements, or (values, indices) along `dim`."
     return numpy_names(extremum)
 
@@ -220,7 +220,7 @@ def _where_extreme(name: str, word: str) -> Any:
             raise IndexError(errors.EMPTY_DIM.format(name, dim))
         return _arg[name](self, dim, keepdim)
 
-    where_extreme.__name__ = name
+    where_extreme.__name__ = where_extreme.__qualname__ = name
     where_extreme.__doc__ = f"Where the {word} element is: in all elements flattened, or along `dim`."
     return method()(numpy_names(where_extreme))
 

@@ -167,7 +167,7 @@ def _spread(name: str, op: Any) -> Any:
             )
         return op(self, dims, correction, keepdim)
 
-    spread.__name__ = name
+    spread.__name__ = spread.__qualname__ = name
     spread.__doc__ = (
         f"The {'variance' if name == 'var' else 'standard deviation'} of all elements, or over `dim`; the squares are "
         "divided by their number less `correction` (1, or 0 if not `unbiased`)."
@@ -219,7 +219,7 @@ def _extreme(name: str, op: Any) -> Any:
             raise IndexError(f"{name}(): Expected reduction dim {empty[0]} to have non-zero size.")
         return op(self, () if dim == () else dims, keepdim)
 
-    extreme.__name__ = name
+    extreme.__name__ = extreme.__qualname__ = name
     extreme.__doc__ = f"The {name[1:]}imum over `dim`, or of all elements; equal ones share the gradient."
     return method()(numpy_names(extreme))
 
