@@ -51,6 +51,12 @@ INSTEAD = {
     "torch.nn.functional.scaled_dot_product_attention": "write (q @ k.mT / k.shape[-1] ** 0.5).softmax(-1) @ v",
     "torch.nn.functional.embedding": "index the matrix: weight[indices]",
     "torch.nn.functional.one_hot": "write torch.eye(classes, dtype=torch.int64)[indices]",
+    "torch.nn.Module.half": "write .to(torch.float16)",
+    "torch.nn.Module.bfloat16": KINDS,
+    "torch.nn.Module.cuda": ONE_DEVICE,
+    "torch.nn.Module.compile": AS_IT_IS,
+    "torch.nn.Module.register_backward_hook": "there is register_full_backward_hook",
+    "torch.utils.data": "index a tensor in a loop: x[i : i + size]",
     "torch.autograd.profiler": "there is workbench.record",
 }
 

@@ -1,5 +1,12 @@
 """Leaves that modules hold (torch.nn.parameter)."""
 
+from typing import Any as _Any
+
+from ..absent import refusal as _refusal
 from ..autograd.parameter import Parameter
 
 __all__ = ["Parameter"]
+
+
+def __getattr__(name: str) -> _Any:
+    raise _refusal(f"module {__name__!r}", "torch.nn.parameter", name)

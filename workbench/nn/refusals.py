@@ -4,7 +4,6 @@ PARAMETERS_TOO_EARLY = "cannot assign parameters before Module.__init__() call"
 PARAMETER_TOO_EARLY = "cannot assign parameter before Module.__init__() call"
 MODULE_TOO_EARLY = "cannot assign module before Module.__init__() call"
 BUFFER_TOO_EARLY = "cannot assign buffer before Module.__init__() call"
-NO_ATTRIBUTE = "'{}' object has no attribute '{}'"
 ATTRIBUTE_EXISTS = "attribute '{}' already exists"
 
 NAME_KIND = "{} name should be a string. Got {}"

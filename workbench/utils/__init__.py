@@ -1,5 +1,12 @@
 """Conveniences built on the engine, under torch.utils's names."""
 
+from typing import Any as _Any
+
+from ..absent import refusal as _refusal
 from . import checkpoint, hooks
 
 __all__ = ["checkpoint", "hooks"]
+
+
+def __getattr__(name: str) -> _Any:
+    raise _refusal(f"module {__name__!r}", "torch.utils", name)

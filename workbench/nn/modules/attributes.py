@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ...absent import refusal
 from ...autograd.parameter import Parameter
 from ...autograd.tensor import Tensor
 from .. import refusals
@@ -79,7 +80,7 @@ class Held:
         for kind in _HELD:
             if kind in own and name in own[kind]:
                 return own[kind][name]
-        raise AttributeError(refusals.NO_ATTRIBUTE.format(type(self).__name__, name))
+        raise refusal(f"{type(self).__name__!r} object", "torch.nn.Module", name)
 
     def __setattr__(self, name: str, value: Any) -> None:
         own = self.__dict__
