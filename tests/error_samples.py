@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+
 import workbench as torch
 from workbench.autograd.function import once_differentiable
 
@@ -228,7 +230,47 @@ def check_of_what_hides_its_input():
     torch.autograd.gradcheck(lambda t: t.detach() * 2, (x,))
 
 
+def backward_for_no_inputs():
+    x = leaf(1.0, 2.0)
+    (x * 2).sum().backward(inputs=[])
+
+
+def grad_for_no_inputs():
+    loss = leaf(1.0, 2.0).sum()
+    torch.autograd.grad(loss, [])
+
+
+def transform_of_many_elements():
+    x = torch.ones(3)
+    torch.func.grad(lambda a: a * 2)(x)
+
+
+def transform_of_a_number():
+    x = torch.ones(3)
+    torch.func.grad(lambda a: 1.0)(x)
+
+
+def jacobian_of_a_number():
+    x = torch.ones(3)
+    torch.autograd.functional.jacobian(lambda a: 1, x)
+
+
+def deep_copy_of_a_result():
+    made = leaf(1.0) * 2
+    copy.deepcopy(made)
+
+
+def array_of_what_requires_grad():
+    w = leaf(1.0, 2.0)
+    w.numpy()
+
+
 FORWARD = (
+    transform_of_many_elements,
+    transform_of_a_number,
+    jacobian_of_a_number,
+    deep_copy_of_a_result,
+    array_of_what_requires_grad,
     write_leaf,
     write_view_of_leaf,
     view_without_grad,
@@ -276,5 +318,12 @@ CASES = [
     (wrong_gradient, "GradcheckError", ["Moving other a little", "workbench.check(f, inputs)", "Jacobian mismatch"]),
     (check_of_constants, "ValueError", ["which numbers to move", "requires_grad=True"]),
     (check_of_what_hides_its_input, "GradcheckError", ["expected to be zero", "compute with tensors throughout"]),
+    (backward_for_no_inputs, "RuntimeError", ["`inputs` holds no tensor", "backward(inputs=[])"]),
+    (grad_for_no_inputs, "RuntimeError", ["`inputs` holds no tensor", "torch.autograd.grad(loss, [])"]),
+    (transform_of_many_elements, "RuntimeError", ["a tensor with dimensions", "jacrev", "torch.func.grad"]),
+    (transform_of_a_number, "RuntimeError", ["no tensor", "leave the graph"]),
+    (jacobian_of_a_number, "TypeError", ["no tensor", "leave the graph", "functional.jacobian(lambda a: 1, x)"]),
+    (deep_copy_of_a_result, "RuntimeError", ["made was computed", "t.detach().clone()", "copy.deepcopy(made)"]),
+    (array_of_what_requires_grad, "RuntimeError", ["w requires grad", "t.detach().numpy()"]),
     (own_error, "LookupError at RaisingBackward", ["the backward of RaisingBackward", "raise LookupError"]),
 ]

@@ -32,7 +32,7 @@ def _wanted(inputs: Any, function: str) -> tuple[Any, ...]:
         inputs = inputs.values()
     wanted = _tuple(inputs)
     if not wanted:
-        raise RuntimeError(errors.EMPTY_INPUTS.format(function))
+        raise events.failed(RuntimeError(errors.EMPTY_INPUTS.format(function)))
     return wanted
 
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from .. import errors
+from ..events import failed
 from . import dtypes, state
 from .quiet import warn
 from .storage import Size
@@ -93,7 +94,7 @@ class Facts:
     def numpy(self) -> np.ndarray:
         """The array itself, sharing memory; RuntimeError if the tensor requires grad and gradients are on."""
         if self.requires_grad and state.local.modes.grad:
-            raise RuntimeError(errors.NUMPY_REQUIRES_GRAD)
+            raise failed(RuntimeError(errors.NUMPY_REQUIRES_GRAD), self)
         return self._array
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from .. import errors
+from ..events import failed
 from . import differentiate
 from .at_once import columns_at_once, rows_at_once
 from .grad_mode import enable_grad
@@ -57,7 +58,7 @@ def _tuple(value: Any, name: str, function: str) -> tuple[bool, tuple[Tensor, ..
     for i, t in enumerate(value if several else (value,)):
         if not isinstance(t, Tensor):
             where = f"value at index {i}" if several else f"given {name}"
-            raise TypeError(NOT_TENSORS.format(name, function, where, type(t)))
+            raise failed(TypeError(NOT_TENSORS.format(name, function, where, type(t))))
     return several, value if several else (value,)
 
 

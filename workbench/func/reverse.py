@@ -20,6 +20,7 @@ from ..autograd.levels import Level, Lifted, below, entered, lift
 from ..autograd.state import local, unusual
 from ..autograd.tensor import Tensor, wrap
 from ..autograd.trees import mapped, rebuilt, taken_apart
+from ..events import failed
 from ..ops.joining import cat
 from . import refusals
 from .arguments import check_output, chosen, lifted, lowered, with_aux
@@ -65,9 +66,9 @@ def _grad_and_value(func: Any, argnums: Any, has_aux: bool, args: tuple[Any, ...
         if has_aux:
             output, aux = with_aux(output, refusals.GRAD)
         if not isinstance(output, Tensor):
-            raise RuntimeError(refusals.GRAD_KIND.format(type(output)))
+            raise failed(RuntimeError(refusals.GRAD_KIND.format(type(output))))
         if output.ndim:
-            raise RuntimeError(refusals.GRAD_SCALAR.format(output.ndim))
+            raise failed(RuntimeError(refusals.GRAD_SCALAR.format(output.ndim)))
         with below(level):
             seed = wrap(np.ones((), output._array.dtype))
             gradient = rebuilt(pulled([output], leaves, [seed], True, _looked_into([output], [seed])), structure)

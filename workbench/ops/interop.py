@@ -11,6 +11,7 @@ from ..autograd import dtypes
 from ..autograd.dtypes import dtype as Dtype
 from ..autograd.quiet import warn
 from ..autograd.tensor import Tensor, bump, wrap
+from ..events import failed
 from .casting import memory_of
 from .creation import full, tensor
 from .declare import method
@@ -123,7 +124,7 @@ def _deepcopy(self: Tensor, memo: dict[int, Any]) -> Tensor:
     What shares its memory with other tensors shares it with their copies.
     """
     if not self.is_leaf:
-        raise RuntimeError(DEEPCOPY_NON_LEAF)
+        raise failed(RuntimeError(DEEPCOPY_NON_LEAF), self)
     out = memo[id(self)] = wrap(_copied(self._array, memo), self.requires_grad)
     bump(out)
     grad = None if self._meta is None else self._meta.grad

@@ -7,8 +7,11 @@ from dataclasses import dataclass
 from typing import Literal
 
 from .. import errors
+from ..autograd.functional import NOT_TENSORS
 from ..autograd.gradcheck import NO_INPUT, STRIDE_ZERO
 from ..autograd.jacobians import CHANGES
+from ..func.refusals import GRAD_KIND, GRAD_SCALAR
+from ..ops.interop import DEEPCOPY_NON_LEAF
 from ..trace.facts import Phase
 
 
@@ -209,6 +212,40 @@ ADVICE = (
             "tensor",
         )
         for sentence in (NO_INPUT, CHANGES, STRIDE_ZERO)
+    ),
+    Advice(
+        errors.EMPTY_INPUTS,
+        "There is nothing to differentiate with respect to: `inputs` holds no tensor.",
+        "Pass the tensors whose gradients you want, or leave `inputs` out of backward() for those of all leaves.",
+    ),
+    Advice(
+        GRAD_SCALAR,
+        "The function returns a tensor with dimensions, and a gradient is that of one number.",
+        "Make one number of it, as in lambda x: f(x).sum(), or ask for all slopes with torch.func.jacrev(f)(x).",
+        phase="forward",
+    ),
+    *(
+        Advice(
+            sentence,
+            "What was given or returned is no tensor, so no history leads from it to the inputs.",
+            "Compute with tensors throughout: .item(), float() and NumPy's functions leave the graph.",
+            phase="forward",
+        )
+        for sentence in (GRAD_KIND, NOT_TENSORS)
+    ),
+    Advice(
+        DEEPCOPY_NON_LEAF,
+        "{tensor} was computed: a deep copy of it would need a copy of its whole history.",
+        "Copy its value, as in t.detach().clone(), or copy the leaves and compute anew.",
+        "tensor",
+        "forward",
+    ),
+    Advice(
+        errors.NUMPY_REQUIRES_GRAD,
+        "{tensor} requires grad, and NumPy records nothing: what it computes would be missing in the graph.",
+        "Look at the values with t.detach().numpy(), or compute with the workbench's own functions.",
+        "tensor",
+        "forward",
     ),
     Advice(
         errors.ANOMALY_NAN,
