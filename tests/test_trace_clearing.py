@@ -174,3 +174,20 @@ def test_labels_of_short_phases_do_not_cover_each_other():
     labels = [box for id, box in layout.boxes.items() if id.startswith("phase")]
     assert len(labels) == 9
     assert all(one.x + one.w <= next.x for one, next in zip(labels, labels[1:], strict=False))
+
+
+def twice(x):
+    x.grad = None
+    x.grad = None
+
+
+@pytest.mark.parametrize("clear", [to_none, deleted, twice])
+def test_the_details_of_a_leaf_tell_a_cleared_gradient_from_one_that_never_came(clear, tmp_path):
+    trace = cleared(clear)
+    trace.save(tmp_path / "trace.json")
+    for each in (trace, load(tmp_path / "trace.json")):
+        board = storyboard(each)
+        (first,) = [detail for detail in board.at(0).boxes["t1"].details if detail.heading == "Grad"]
+        (last,) = [detail for detail in board.at(len(board.steps) - 1).boxes["t1"].details if detail.heading == "Grad"]
+        assert first.body == "None: no backward has added to it yet."
+        assert last.body == "None: it was cleared."

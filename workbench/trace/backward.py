@@ -159,6 +159,7 @@ class GradChanged(Record):
     def apply(self, frame: Frame) -> None:
         """The leaf has another gradient, or none."""
         tensor = frame.tensors[self.tensor]
+        tensor.cleared |= tensor.grad is not None and self.grad is None
         tensor.grad_before, tensor.grad = tensor.grad, self.grad
         frame.touch_tensor(self.tensor)
         frame.cursor = self.source or frame.cursor

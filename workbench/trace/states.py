@@ -70,6 +70,7 @@ class TensorState(Place):
     below: str | None = None  # what it stands for, one or more levels below
     base: str | None = None  # what it is a view of, or was detached from
     grad_before: Value | None = None  # what the last accumulation was added to
+    cleared: bool = False  # whether a gradient that it had was ever taken away
     role: Literal["leaf", "constant"] | None = None
 
 

@@ -250,7 +250,8 @@ def _tensor_details(say: Sayings, tensor: TensorState, leaf: bool) -> tuple[Deta
     details += hook_details(tensor)
     details += [say(value_detail, "Gradient in", "", grad) for grad in tensor.received]
     if tensor.grad is None:
-        return (*details, Detail("Grad", "text", "None: no backward has added to it yet."))
+        why = "it was cleared" if tensor.cleared else "no backward has added to it yet"
+        return (*details, Detail("Grad", "text", f"None: {why}."))
     return (*details, say(value_detail, "Grad", f"{name}.grad" if name else "grad", tensor.grad))
 
 
