@@ -167,7 +167,7 @@ def test_two_traces_are_drawn_side_by_side_only_if_they_are_small() -> None:
 
 @pytest.mark.parametrize("view", VIEWS)
 def test_a_graph_that_is_new_at_every_step_is_not_drawn(view) -> None:
-    trace = of([FOUND, made(saved=[SAVED] * 2_000), *(written(i) for i in range(1, 300))])
+    trace = of([FOUND, made(saved=[SAVED] * 4_000), *(written(i) for i in range(1, 300))])
     with pytest.raises(ValueError, match="too large to be drawn as a graph") as refusal:
         trace.show(view)
     assert len(str(refusal.value)) <= 400

@@ -20,7 +20,7 @@ from .values import Value
 _MOST_OUTPUTS = 1_000_000  # of one node
 _LONGEST_NAME = 20_000  # characters: sentences repeat it
 _DEEPEST = 100  # scopes and levels inside each other, and tensors of levels below each other
-_CHANGES, _EACH = 3_000_000, 40  # that all events together make, and so many more for each of them
+_CHANGES, _EACH = 3_000_000, 100  # that all events together make, and so many more for each of them
 _BEGINNING = 10  # what a change counts that a backward makes as it begins: it is found on the way through the graph
 _PLACES = {  # what of a frame the ids in a field are of, by its name
     "tensor": ("tensors",),

@@ -33,6 +33,11 @@ class Timeline:
         """Everything that happened so far."""
         return self._source.records() if isinstance(self._source, Recorder) else self._source
 
+    @property
+    def is_recorded(self) -> bool:
+        """Whether it was recorded in this process, not read from a file."""
+        return isinstance(self._source, Recorder)
+
     def frame(self, k: int) -> Frame:
         """The state after the first `k` events."""
         events = self.events

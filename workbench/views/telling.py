@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Protocol
@@ -18,7 +19,7 @@ from ..trace.timeline import Timeline
 from ..trace.values import series
 from .saying import sentence_of
 
-_DRAWN, _EACH = 400_000, 10  # times that boxes and arrows are drawn in all steps, and so many more for each event
+_DRAWN, _EACH = 800_000, 10  # times that boxes and arrows are drawn in all steps, and so many more for each event
 _CLEARED = 6  # gradients cleared in one step that its caption names
 NOTHING = "Nothing joined the graph: only operations on tensors that require grad are recorded."
 
@@ -46,7 +47,7 @@ def tell(trace: Timeline, view: View) -> Storyboard:
     now: dict[str, Any] = {}
     steps = []
     begin = 0
-    higher, effort = above(trace.events), Effort(trace.events)
+    higher, effort = above(trace.events), Effort(trace)
     for end in trace.steps:
         events = trace.events[begin:end]
         begin = end
@@ -64,10 +65,13 @@ def tell(trace: Timeline, view: View) -> Storyboard:
 
 
 class Effort:
-    """How often boxes and arrows may still be drawn: one that is new at each of many steps takes minutes."""
+    """How often boxes and arrows of a trace from a file may still be drawn; what was recorded here always is.
 
-    def __init__(self, events: Sequence[Record]) -> None:
-        self._room = _DRAWN + _EACH * len(events)
+    A file can be made so that many boxes are new at each of many steps, which takes minutes.
+    """
+
+    def __init__(self, trace: Timeline) -> None:
+        self._room = math.inf if trace.is_recorded else _DRAWN + _EACH * len(trace.events)
 
     def spend(self, frame: Frame) -> None:
         """All that has changed is about to be drawn; a ValueError refuses a picture that changes too much."""

@@ -190,7 +190,7 @@ def _tell(trace: Timeline, tellers: Sequence[_Teller], view: Graph, drawn: Drawn
     for teller in tellers:
         for first, last in teller.runs:
             ending.setdefault(last, []).append((teller, first))
-    frame, higher, effort = Frame(), above(events), Effort(events)
+    frame, higher, effort = Frame(), above(events), Effort(trace)
     for stop, part in enumerate(parts):
         frame.touched = {}
         drawn.forget()
