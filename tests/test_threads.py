@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import sys
 import threading
+import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import first_use
 import numpy as np
 import pytest
+from oracle import entries
 
 import workbench as torch
 
@@ -74,3 +76,20 @@ def test_random_numbers_are_drawn_from_one_generator(monkeypatch: pytest.MonkeyP
         monkeypatch.setattr(random, "_generators", {})
         drawn = at_once(lambda: torch.randn(2).tolist())
         assert len(np.unique(drawn)) == 8
+
+
+NOTHING = """
+F.cross_entropy(torch.zeros(0, 3), none) | F.cross_entropy(torch.zeros(0, 0), none) | torch.zeros(0, 3).mean(0)
+F.cross_entropy(torch.zeros(2, 3), ignored) | F.nll_loss(torch.zeros(0, 3), none) | torch.zeros(0).mean()
+F.mse_loss(torch.zeros(0), torch.zeros(0)) | torch.zeros(0, dtype=torch.float16).mean()
+"""
+
+
+@pytest.mark.parametrize("text", entries(NOTHING))
+def test_a_mean_of_nothing_is_nan_without_a_warning_in_threads_too(text: str) -> None:
+    known = {"torch": torch, "F": torch.nn.functional, "none": torch.zeros(0, dtype=torch.int64)}
+    known["ignored"] = torch.full((2,), -100)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        (out,) = at_once(lambda: eval(text, known), 1)
+    assert torch.isnan(out).all()

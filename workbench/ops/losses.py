@@ -31,7 +31,7 @@ def _reduction(size_average: bool | None, reduce: bool | None, reduction: str) -
 
 
 def _reduced(a: np.ndarray, reduction: int) -> np.ndarray:
-    return a if reduction == NONE else np.add.reduce(a, axis=None) / (a.size if reduction == MEAN else 1)
+    return a if reduction == NONE else np.add.reduce(a, axis=None) / ((a.size or np.nan) if reduction == MEAN else 1)
 
 
 def _double_share(reduction: int, shape: tuple[int, ...]) -> float:
@@ -90,7 +90,7 @@ def _nll_of(
     if reduction == NONE:
         return each
     out = np.add.reduce(each, axis=None)
-    return out / total if reduction == MEAN else out
+    return out / (total if total or out else np.nan) if reduction == MEAN else out  # 0 / 0 would warn in threads
 
 
 def _nll_backward(

@@ -45,7 +45,7 @@ _sum_dim = define(
 _mean_all = define(
     "MeanBackward0",
     "mean_all(Tensor self)",
-    lambda a: np.add.reduce(a, axis=None) / a.size,
+    lambda a: np.add.reduce(a, axis=None) / (a.size or np.nan),
     batch="mean_dim",
     self="expand(grad, self.shape) / numel(self.shape)",
     samples="r(3); r(2, 3)",
@@ -53,7 +53,7 @@ _mean_all = define(
 _mean_dim = define(
     "MeanBackward1",
     "mean_dim(Tensor self, dim, keepdim)",
-    in_rows(lambda a, dim, keepdim: np.add.reduce(a, axis=dim, keepdims=keepdim) / _count_of(a.shape, dim)),
+    in_rows(lambda a, dim, keepdim: np.add.reduce(a, axis=dim, keepdims=keepdim) / (_count_of(a.shape, dim) or np.nan)),
     self="expand(put_back(grad, self.shape, dim, keepdim), self.shape) / count_of(self.shape, dim)",
     samples="r(2, 3), (0,), False; r(2, 3), (-1,), True",
 )
