@@ -289,3 +289,13 @@ def test_a_view_made_in_place_without_gradients_is_made_anew_from_its_base(torch
         row.unsqueeze_(0)
         part.unsqueeze_(0)
     return chain(row.grad_fn), tuple(row.shape), raised(lambda: part.grad_fn)
+
+
+@same
+def test_corners_that_later_programs_found(torch: Any) -> Any:
+    i, s = torch.tensor([2, 0, 1]), torch.tensor(1.5, requires_grad=True)
+    m, t = torch.tensor([True, False]), torch.tensor([2.0, 0.0], requires_grad=True)
+    told = [raised(i.__setitem__, i, 2.0), raised(s.argmin, -2), raised(s.argmax, 1), s.argmax(-1), s.argmin(0)]
+    a = torch.ones(2, 3)
+    a[..., ...] = 2.0
+    return told, a[..., ...], a[..., 0, ...], torch.autograd.grad((m % t).sum(), t)

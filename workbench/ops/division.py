@@ -23,7 +23,7 @@ def _kernel(name: str, compute: Arrays) -> Arrays:
     def divide(a: np.ndarray, b: np.ndarray) -> np.ndarray:
         if a.dtype.kind == "b":
             raise NotImplementedError(f"\"{name}_cpu\" not implemented for 'Bool'")
-        if a.dtype.kind != "f" and not b.all():
+        if "f" not in (a.dtype.kind, b.dtype.kind) and not b.all():
             raise RuntimeError("ZeroDivisionError")
         return compute(a, b)
 

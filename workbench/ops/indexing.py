@@ -257,7 +257,11 @@ def _spread(parts: tuple[Any, ...], ndim: int) -> list[Any]:
         raise IndexError(f"too many indices for tensor of dimension {ndim}")
     out: list[Any] = []
     for part in parts:
-        out += [slice(None)] * (ndim - used) if part is Ellipsis else [part]
+        if part is not Ellipsis:
+            out.append(part)
+        else:  # a second one stands for nothing more
+            out += [slice(None)] * (ndim - used)
+            used = ndim
     return out
 
 

@@ -215,7 +215,8 @@ def _where_extreme(name: str, word: str) -> Any:
         if dim is None and not self._array.size:
             raise IndexError(f"{name}(): Expected reduction dim to be specified for input.numel() == 0.")
         if dim is not None:
-            dim = dim_index(dim, len(shape)) if shape else None
+            index = dim_index(dim, len(shape))  # also of a number, which has one dimension to name
+            dim = index if shape else None
         if dim is not None and not shape[dim]:
             raise IndexError(errors.EMPTY_DIM.format(name, dim))
         return _arg[name](self, dim, keepdim)

@@ -107,7 +107,7 @@ def check_overlap(t: Tensor, args: tuple[Any, ...], name: str) -> None:
             f"Use of {name} on expanded tensors is deprecated. Please clone() the tensor before performing this "
             f"operation. This also applies to advanced indexing e.g. tensor[{EXPANDED[name]}",
         )
-    for arg in args:
+    for arg in [one for given in args for one in (given if isinstance(given, tuple) else (given,))]:
         if not isinstance(arg, Tensor) or not np.may_share_memory(a, arg._array):
             continue
         b = arg._array
