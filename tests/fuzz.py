@@ -172,7 +172,7 @@ KNOWN = (
     ("Derivatives that depend on nothing", r"func\.", r"^facts\['\w+'\]\['facts'\]\[[01]\]"),
     ("Floor division's edges", r"//", r"\['graph'\]"),
     ("Saved tensors of what has no gradient", r"isclose|isfin|argsort|logsig|rounding|func\.|_saved_", r"^hooks|Div"),
-    ("Shapes that PyTorch sees with the batch", r"func\.vmap.*(tri|view|shape|ravel|scat|fl|roll|\[)", r"^fails|values"),
+    ("Shapes that PyTorch sees with the batch", r"func\.vmap.*(tri|view|shape|ravel|sc|fl|roll|\[)", r"^fails|values"),
     ("An index where nothing is taken", r"\[", r"^fails: .IndexError: index"),
     ("Running sums of masks in place", r"cum(sum|prod)_", r"^fails.*can't be cast"),
     ("Derivatives that share their elements", r"_\(|[+*/-]= |\] = |apply", r"^fails.*more than one element of"),
