@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ..autograd.forward_ad import mark, tangent_of
+from ..autograd.forward_ad import set_tangent, tangent_of
 from ..autograd.levels import Lifted, below, place_of_write
 from ..autograd.state import local
 from ..autograd.tensor import Tensor, bump, made_by, meta_of, part_of
@@ -21,8 +21,9 @@ def reshaped(t: Tensor, name: str, op: Callable[..., Tensor], *args: Any) -> Ten
     modes = local.modes
     if modes.levels:
         level = place_of_write(t, (t,), name)
-        if (level.number if level else 0) < len(modes.levels):
-            with below(modes.levels[level.number if level else 0]):
+        height = level.number if level else 0
+        if height < len(modes.levels):
+            with below(modes.levels[height]):
                 return reshaped(t, name, op, *args)
     tracked = t.requires_grad and modes.grad and not modes.inference
     if tracked:
@@ -37,10 +38,7 @@ def reshaped(t: Tensor, name: str, op: Callable[..., Tensor], *args: Any) -> Ten
     if type(t) is Lifted:
         t._value = new._value
     bump(t)
-    moved = tangent_of(new)
-    if moved is not None:
-        meta_of(t).tangent = moved
-        mark(t)
+    set_tangent(t, tangent_of(new))
     node = made_by(new)
     if tracked:
         if t._base is None:

@@ -41,13 +41,13 @@ def _double_share(reduction: int, shape: tuple[int, ...]) -> float:
 
 
 in_formulas("double_share", _double_share, _double_share)
+
+
 def _met(args: tuple[Any, ...]) -> tuple[Any, ...]:
     """Refuse two tensors of integers."""
     input, target, _ = args
     only_floats("mse_cpu")((target if target.dtype.is_floating_point else input,))
     return args
-
-
 
 
 def _less(a: Tensor, b: Tensor) -> Tensor:
