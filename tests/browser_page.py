@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import os
 import shutil
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
-from playwright.sync_api import Browser, Page, expect, sync_playwright
+from playwright.sync_api import Browser, Error, Page, expect, sync_playwright
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
 PLACES = (
@@ -102,3 +104,21 @@ def open_page(viewport: tuple[int, int] = (1280, 900), offline: bool = False) ->
             yield page
         finally:
             context.close()
+
+
+def wait_until(page: Page, expression: str, arg: Any = None) -> None:
+    """Wait until a JavaScript expression, or a function of `arg`, is true in the page.
+
+    Playwright's own `wait_for_function` asks again with `eval`, which a page's content policy may forbid.
+    """
+    end = time.monotonic() + PATIENCE / 1000
+    while True:
+        try:
+            if page.evaluate(expression, arg):
+                return
+        except Error as error:
+            # The page that was asked has made place for the next one.
+            if "Execution context was destroyed" not in str(error):
+                raise
+        assert time.monotonic() < end, f"never true: {expression}"
+        page.wait_for_timeout(20)

@@ -15,6 +15,7 @@ from urllib.parse import quote, urlsplit
 from urllib.request import Request, urlopen
 
 import nbformat
+from browser_page import wait_until
 from nbformat.v4 import new_code_cell, new_notebook
 from playwright.sync_api import Page
 
@@ -87,7 +88,7 @@ class Lab:
     def open(self, page: Page, notebook: str, place: str = "lab/tree") -> None:
         """Open a notebook in the page and wait until its kernel is idle; Notebook 7's place is "notebooks"."""
         page.goto(f"{self.address}{place}/{quote(notebook)}?token={self.token}&reset")
-        page.wait_for_function("window.jupyterapp !== undefined", timeout=120_000)
+        wait_until(page, "window.jupyterapp !== undefined")
         assert page.evaluate(OPEN) == notebook
 
     def run_all(self, page: Page) -> None:

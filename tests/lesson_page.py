@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from axe_playwright_python.sync_playwright import Axe
-from browser_page import open_page
+from browser_page import open_page, wait_until
 from lab import CHECKOUT, Lab, assert_clean
 from playwright.sync_api import Locator, Page
 
@@ -133,7 +133,7 @@ class Lesson:
         """Change JupyterLab's theme, as its menu does."""
         self.page.evaluate(_THEME, f"JupyterLab {theme}")
         light = str(theme == "Light").lower()
-        self.page.wait_for_function(f"document.body.dataset.jpThemeLight === '{light}'")
+        wait_until(self.page, f"document.body.dataset.jpThemeLight === '{light}'")
 
     def assert_accessible(self) -> None:
         """axe finds nothing to complain about in any player."""
@@ -157,11 +157,11 @@ def study(name: str, lab: Lab) -> Iterator[Lesson]:
         lab.open(page, f"{folder.name}/{name}")
         # JupyterLab draws what is far down when it finds the time, and counts as open before.
         pictures = _pictures(folder / name)
-        page.wait_for_function(f"document.querySelectorAll(\"{_STILL}\").length === {pictures}")
+        wait_until(page, f"document.querySelectorAll(\"{_STILL}\").length === {pictures}")
         stills = [tuple(still) for still in page.evaluate(_STILLS)]
         assert page.locator(".wb-player").count() == 0
         lab.run_all(page)
-        page.wait_for_function(f"document.querySelectorAll('.wb-player').length === {pictures}")
+        wait_until(page, f"document.querySelectorAll('.wb-player').length === {pictures}")
         players = page.locator(".wb-player:not(.wb-stepper)").all()
         titles = [player.get_attribute("aria-label").removeprefix("Player: ") for player in players]
         positions = [player.locator(".wb-position").text_content() for player in players]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from browser_page import wait_until
 from playwright.sync_api import Page
 
 from workbench.scene.script import asset, script
@@ -30,7 +31,7 @@ def show(page: Page, story: Any) -> None:
     """Load a page that plays this storyboard dict."""
     embedded = json.dumps(story).replace("<", "\\u003c")
     page.set_content(_PAGE.format(style=live_css(".wb-player") + STYLE, script=SCRIPT, story=embedded))
-    page.wait_for_function("window.player")
+    wait_until(page, "window.player !== undefined")
 
 
 def everything(page: Page) -> dict[str, list[str]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
+from browser_page import wait_until
 from lab import Lab
 from lesson_page import Lesson, study
 
@@ -51,9 +52,8 @@ def test_the_live_stepper_of_lesson_2_drives_the_real_backward(lesson: Lesson) -
 
     def press(action: str, expected: str) -> None:
         stepper.locator(f"[data-action={action}]").click()
-        lesson.page.wait_for_function(
-            "([part, text]) => part.textContent.startsWith(text)", arg=[standing.element_handle(), expected]
-        )
+        part = standing.element_handle()
+        wait_until(lesson.page, "([part, text]) => part.textContent.startsWith(text)", [part, expected])
 
     press("back", "0 of 7")  # the next cell has taken one step
     press("step", "1 of 7")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 import trace_samples as samples
-from browser_page import open_page
+from browser_page import open_page, wait_until
 from player_page import position, press, show
 from player_story import SOURCE, storyboard
 
@@ -171,7 +171,7 @@ def test_the_picture_stays_where_it_is_between_long_and_short_sentences(page):
 
 def test_zoom_and_fit(page):
     width = "Number(document.querySelector('.wb-picture').getAttribute('width'))"
-    page.wait_for_function(width)
+    wait_until(page, width)
     start = page.evaluate(width)
     press(page, "in")
     assert page.evaluate(width) == pytest.approx(1.25 * start)
@@ -214,11 +214,12 @@ def test_fast_steps_end_in_sight_of_the_last_one_and_of_where_its_gradients_went
     show(page, story)
     page.evaluate("player.go(3); player.go(4); player.go(5)")
     for id in ("n2", "n1", "w"):
-        page.wait_for_function(
+        wait_until(
+            page,
             """id => { const place = (name) => document.querySelector(name).getBoundingClientRect();
                 const view = place(".wb-view"), box = place(`[data-id="${id}"] .wb-frame`);
                 return view.top <= box.top && box.bottom <= view.bottom; }""",
-            arg=id,
+            id,
         )
 
 

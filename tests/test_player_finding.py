@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from browser_page import open_page
+from browser_page import open_page, wait_until
 from player_page import position, press, show
 from player_story import storyboard
 
@@ -151,11 +151,11 @@ def test_the_wheel_zooms_with_ctrl_about_the_pointer_and_scrolls_without(large):
     page.keyboard.down("Control")
     page.mouse.wheel(0, -120)
     page.keyboard.up("Control")
-    page.wait_for_function(f"{width} > {wide * 1.2}")
+    wait_until(page, f"{width} > {wide * 1.2}")
     assert page.evaluate(point, at) == pytest.approx(before, abs=0.001)
     grown = page.evaluate(width)
     page.mouse.wheel(0, 120)
-    page.wait_for_function(f"{WHERE}[1] > 0")
+    wait_until(page, f"{WHERE}[1] > 0")
     assert page.evaluate(width) == grown
 
 
@@ -197,7 +197,7 @@ def test_a_large_picture_has_an_overview_that_says_where_one_is(large):
     assert page.locator(".wb-map").is_visible() and page.locator(".wb-map rect").count() == 1601
     port = "['x', 'y', 'width', 'height'].map((n) => Number(document.querySelector('.wb-port').getAttribute(n)))"
     page.evaluate("document.querySelector('.wb-view').scrollTo(1000, 800)")
-    page.wait_for_function(f"{port}[0] < 1100")
+    wait_until(page, f"{port}[0] < 1100")
     x, y, width, height = page.evaluate(port)
     assert (x, y) == pytest.approx((1000 - 12, 800 - 12), abs=1)
     assert width < WIDE["width"] / 3 and height < WIDE["height"] / 2

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from browser_page import open_page
+from browser_page import open_page, wait_until
 from player_page import everything, position, press, show, states
 from player_story import storyboard
 
@@ -71,7 +71,7 @@ WATCH = """() => {
 
 def travelled(page) -> list[list[float]]:
     """The heights of the dots, frame by frame, once they have set out, arrived and gone."""
-    page.wait_for_function("dots.some((each) => each.length) && !document.querySelector('.wb-dot')")
+    wait_until(page, "dots.some((each) => each.length) && !document.querySelector('.wb-dot')")
     seen = page.evaluate("dots.splice(0)")
     return [each for each in seen if each]
 
@@ -139,7 +139,7 @@ def test_the_slider_goes_anywhere(page):
 def test_play_reaches_the_end_stops_there_and_starts_over(page):
     page.evaluate("player.go(5)")
     press(page, "play")
-    page.wait_for_function("document.querySelector('.wb-player').dataset.position === '7'")
+    wait_until(page, "document.querySelector('.wb-player').dataset.position === '7'")
     assert page.locator(".wb-player").get_attribute("data-playing") == "false"
     press(page, "play")
     assert position(page) == "1 / 8"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from browser_page import open_page
+from browser_page import open_page, wait_until
 from ipywidgets.widgets import widget
 from player_page import SCRIPT, STYLE, position, show
 from player_story import storyboard
@@ -80,7 +80,7 @@ def test_play_goes_on_though_the_model_tells_of_each_move(page):
     page.evaluate(MODEL, None)
     page.locator(".wb-player").press(" ")
     assert page.locator(".wb-player").get_attribute("data-playing") == "true"
-    page.wait_for_function("document.querySelector('.wb-player').dataset.position === '7'")
+    wait_until(page, "document.querySelector('.wb-player').dataset.position === '7'")
     assert page.evaluate("model.saved") == [5, 6, 7]
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import nbformat
 import pytest
-from browser_page import open_page, require_chromium
+from browser_page import open_page, require_chromium, wait_until
 from lab import CHECKOUT, Lab, assert_clean, serve
 from lesson_page import Player
 from playwright.sync_api import Page, expect
@@ -102,7 +102,7 @@ def test_every_picture_plays_when_it_is_opened_again_without_its_kernel(ran: tup
             assert_plays(page, steppers=0)
             page.evaluate(SAVE)
             page.reload()
-            page.wait_for_function(WAIT_FOR_CELLS, arg=5)
+            wait_until(page, WAIT_FOR_CELLS, arg=5)
             assert_plays(page, steppers=0)
             assert_clean(page)
             lab.close()
@@ -122,7 +122,7 @@ def test_a_page_that_finds_the_kernel_still_there_goes_on_stepping(ran: tuple[La
         expect(followed.locator(".wb-position")).to_have_text("4 / 7")
         page.evaluate(SAVE)
         page.reload()
-        page.wait_for_function(WAIT_FOR_CELLS, arg=7)
+        wait_until(page, WAIT_FOR_CELLS, arg=7)
         expect(s.root.locator(".wb-standing")).to_have_text("2 of 3 nodes run · next: x")
         page.evaluate("window.jupyterapp.shell.currentWidget.sessionContext.restartKernel()")
         expect(s.root.locator(".wb-sentence")).to_contain_text("The kernel that this stepper ran in is gone")
@@ -143,7 +143,7 @@ def test_two_notebooks_in_one_page_keep_their_steppers_apart(lab: Lab) -> None:
           await window.jupyterapp.commands.execute("docmanager:open", { path: "copy.ipynb" });
           window.jupyterapp.shell.add(window.jupyterapp.shell.currentWidget, "main", { mode: "split-right" });
         }""")
-        page.wait_for_function("() => window.jupyterapp.shell.currentWidget.sessionContext?.session?.kernel")
+        wait_until(page, "() => window.jupyterapp.shell.currentWidget.sessionContext?.session?.kernel != null")
         lab.run_all(page)
         expect(page.locator(".wb-stepper")).to_have_count(2)
         first, second = (Stepper(page, "Graph of y", nth=n) for n in range(2))

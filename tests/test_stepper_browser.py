@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from browser_page import open_page
+from browser_page import open_page, wait_until
 from lab import Lab, assert_clean
 from lesson_page import _RUN as RUN
 from playwright.sync_api import Page, expect
@@ -112,9 +112,8 @@ def page(opened: Page, lab: Lab) -> Iterator[Page]:
 def run(page: Page, code: str) -> str:
     """Run a cell at the end; what it printed."""
     page.evaluate(RUN, code)
-    page.wait_for_function(
-        "() => window.jupyterapp.shell.currentWidget.sessionContext.session.kernel.status === 'idle'"
-    )
+    idle = "window.jupyterapp.shell.currentWidget.sessionContext.session.kernel.status === 'idle'"
+    wait_until(page, idle)
     return page.evaluate("""() => { const cells = window.jupyterapp.shell.currentWidget.content.widgets;
         return cells.at(-1).outputArea.node.innerText.trim(); }""")
 
@@ -283,7 +282,7 @@ def test_live_draws_the_graph_while_the_cell_runs(page: Page) -> None:
     page.evaluate(START, LIVE)
     count = "() => document.querySelectorAll('.wb-player:not(.wb-stepper) .wb-kind-op').length"
     seen = {page.evaluate(count)}
-    page.wait_for_function(f"({count})() >= 2")
+    wait_until(page, f"({count})() >= 2")
     seen.add(page.evaluate(count))
     player = page.get_by_role("group", name="Player: Autograd graph")
     player.wait_for()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from axe_playwright_python.sync_playwright import Axe
+from browser_page import wait_until
 from lesson_page import _THEME as THEME
 from playwright.sync_api import Page, expect
 from test_stepper_browser import Stepper, opened, page, run
@@ -41,7 +42,7 @@ def test_axe_finds_nothing_in_either_theme(page: Page) -> None:
     s.press("s", "s", "p", "b")
     for theme in ("Dark", "Light"):
         page.evaluate(THEME, f"JupyterLab {theme}")
-        page.wait_for_function(f"document.body.dataset.jpThemeLight === '{str(theme == 'Light').lower()}'")
+        wait_until(page, f"document.body.dataset.jpThemeLight === '{str(theme == 'Light').lower()}'")
         found = Axe().run(page, ".wb-stepper")
         assert found.violations_count == 0, found.generate_report()
 
