@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
+
 import pytest
 from trace_samples import leaf, of_kind
 
@@ -38,6 +40,88 @@ def test_a_graph_that_died_is_drawn_as_gone_and_its_saved_tensors_with_it(tmp_pa
         assert chips == ["freed"] * 6 + ["idle"] * 3
         frame = each.frame(len(each.events))
         assert [node.gone for node in frame.nodes.values()] == [True] * 4 + [False] * 2 + [True]
+
+
+def twice(scopes):
+    x = leaf(1.0, 2.0)
+    with record() as trace:
+        for _ in range(2):
+            with torch.scope("part") if scopes else nullcontext():
+                y = (x * x).sum()
+        del y
+    return trace
+
+
+@pytest.mark.parametrize("view", ["graph", "flow"])
+def test_what_dies_after_the_last_drawn_event_is_one_more_step(view, tmp_path):
+    trace = twice(scopes=False)
+    trace.save(tmp_path / "trace.json")
+    for each in (trace, load(tmp_path / "trace.json")):
+        board = storyboard(each, view)
+        assert board.steps[-1].caption == "4 nodes are gone, as nothing holds them any more."
+        assert (board.steps[-1].phase, len(board.steps), board.start, board.still) == ("forward", 5, 3, 3)
+        boxes = last(each, view)
+        assert of(boxes, "MulBackward0") + of(boxes, "SumBackward0") == [("over", GONE)] * 4
+        assert each.phases == ["forward"] * len(each.steps) and each.steps[-1] == len(each.events)
+        assert "4 nodes are gone" in str(each.show(view))
+
+
+def test_what_dies_in_the_end_is_told_of_closed_groups_and_their_insides():
+    board = storyboard(twice(scopes=True), open=[])
+    (box,) = [box for box in board.at(len(board.steps) - 1).boxes.values() if box.kind == "group"]
+    assert (box.state, box.lines[-1]) == ("over", "gone: nothing holds them")
+    assert board.start == len(board.steps) - 2
+    (inside,) = board.insides.values()
+    boxes = inside.at(len(inside.steps) - 1).boxes
+    assert of(boxes, "MulBackward0") + of(boxes, "SumBackward0") == [("over", GONE)] * 4
+
+
+def test_a_retained_graph_that_dies_in_the_end_has_one_more_step_of_the_backward():
+    x = leaf(1.0, 2.0)
+    with record() as trace:
+        y = (x * x).sum()
+        y.backward(retain_graph=True)
+        del y
+    board = storyboard(trace)
+    assert (board.steps[-1].phase, board.start) == ("backward", 1)
+    assert [box.state for box in last(trace).values() if box.kind == "saved"] == ["freed"] * 2
+    board = storyboard(trace, "saved")
+    assert (board.steps[-1].caption, board.start) == ("MulBackward0 is gone, as nothing holds it any more.", 1)
+
+
+def test_the_list_of_saved_tensors_and_a_comparison_end_with_what_is_gone():
+    x = leaf(1.0, 2.0)
+    x.grad = torch.ones(2, dtype=torch.float64)
+    with record() as trace:
+        y = (x * x).sum()
+        del y
+        x.grad = None  # one more step, of which the list of what is saved says nothing
+    with record() as other:
+        y = (x * x).sum()
+        del y
+    for each in (trace, other):
+        board = storyboard(each, "saved")
+        assert board.steps[-1].caption == "MulBackward0 is gone, as nothing holds it any more."
+        assert board.start == len(board.steps) - 2
+        boxes = last(each, "saved").values()
+        assert [box.title for box in boxes if box.kind == "line" and "Mul" in box.title] == ["→ MulBackward0 · 2 gone"]
+        assert {box.title for box in boxes if box.kind == "frame"} == {"self (x) (gone)", "other (x) (gone)"}
+    boxes = storyboard(trace, "compare", against=other).at().boxes
+    assert of(boxes, "MulBackward0") == [("over", GONE)] * 2
+    assert {box.state for box in boxes.values() if box.kind == "saved"} == {"freed"}
+
+
+def test_what_dies_after_it_ran_and_was_freed_is_no_step():
+    x = leaf(1.0, 2.0)
+    with record() as trace:
+        y = x * 2
+        y[:1].mul_(x[:1])
+        loss = y.sum()
+        loss.backward()
+        del y, loss
+    assert of_kind(trace, "NodesGone")
+    assert storyboard(trace).steps[-1].caption == "The backward pass is over."
+    assert "gone" not in storyboard(trace, "saved").steps[-1].caption
 
 
 def test_what_happens_after_the_recording_is_not_in_it():

@@ -92,5 +92,5 @@ def test_what_is_no_picture_prints_without_an_address():
     assert repr(torch.live()) == (
         "<live: records nothing by itself; write `with workbench.live() as trace:` around the code>"
     )
-    assert repr(trace) == f"<Trace of {len(trace.events)} events in 2 steps: show() plays it>"
+    assert repr(trace) == f"<Trace of {len(trace.events)} events in 3 steps: show() plays it>"
     assert "0x" not in repr(torch.record())

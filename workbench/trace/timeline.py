@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from .backward import GradAccumulated, GradChanged, NodeFinished, NodeStarted, SavedFreed
-from .building import NodeCreated, TensorWritten
+from .building import NodeCreated, NodesGone, TensorWritten
 from .codec import brief, decode, encode
 from .facts import Phase, Record
 from .frame import Frame
@@ -52,7 +52,8 @@ class Timeline:
     def steps(self) -> list[int]:
         """The event counts at which a player stops: a node's run and all that comes of it are one step.
 
-        So are an operation at one level and the same at the levels above.
+        So are an operation at one level and the same at the levels above. One more is that nodes are gone after the
+        last of them, unless all had run and kept nothing.
         """
         stops: list[int] = []
         running = returned = False
@@ -74,7 +75,22 @@ class Timeline:
                 stops.append(count)
                 running, returned = isinstance(event, NodeStarted), False
             last = event
+        if stops and self._dies_alive(self.events[stops[-1] :]):
+            stops.append(len(self.events))
         return stops
+
+    def _dies_alive(self, end: Sequence[Record]) -> bool:
+        """Whether in the end nodes are gone that did not run, or still had what they saved."""
+        dead = {node for event in end if isinstance(event, NodesGone) for node in event.nodes}
+        if not dead:
+            return False
+        ran = {event.node for event in self.events if isinstance(event, NodeStarted)}
+        freed = {event.node for event in self.events if isinstance(event, SavedFreed)}
+        for made in self.events:
+            if isinstance(made, NodeCreated):
+                if made.node in ran and (made.node in freed or not made.saved):
+                    dead -= {made.node, made.runs}
+        return bool(dead)
 
     @property
     def phases(self) -> list[Phase]:
@@ -85,7 +101,7 @@ class Timeline:
             events, begin = self.events[begin:end], end
             for event in events:
                 event.apply(frame)
-            found.append(next(event.phase(frame) for event in events if not event.quiet))
+            found.append(phase_of(events, frame, found))
         return found
 
     def to_dict(self) -> dict[str, Any]:
@@ -126,6 +142,11 @@ class Timeline:
         except (ValueError, RecursionError) as error:
             raise ValueError(f"{brief(str(path))} is not a whole JSON file: {brief(str(error))}.") from None
         return cls.from_dict(data)
+
+
+def phase_of(events: Sequence[Record], frame: Frame, before: Sequence[Phase]) -> Phase:
+    """What the events of one stop are part of: where nodes are only gone, the same as the stops before it."""
+    return next((event.phase(frame) for event in events if not event.quiet), before[-1] if before else "forward")
 
 
 def _clear_together(one: Record | None, next: Record) -> bool:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from ..scene.metric import CHARACTER, clean, columns
 from ..trace.backward import Failed, NodeStarted, SavedFreed
-from ..trace.building import NodeCreated, TensorWritten
+from ..trace.building import NodeCreated, NodesGone, TensorWritten
 from ..trace.facts import Phase, Record, SourceLine
 from ..trace.frame import Frame
 from ..trace.keeping import CheckpointDropped, CheckpointKept, is_slot
@@ -66,6 +66,7 @@ class Survey:
         for end in trace.steps:
             self._step(events[begin:end], end)
             begin = end
+        self.dies = self._end(events)
         self._measure()
 
     def _step(self, events: Sequence[Record], end: int) -> None:
@@ -102,6 +103,19 @@ class Survey:
         if chosen is not None:
             self.lives[chosen].chosen.append(number - 1)
             self.choices.append(Choice(end, chosen, captions, phase, source))
+
+    def _end(self, events: Sequence[Record]) -> bool:
+        """Add one more step, and say so, if nodes are gone after the last one with what they had saved."""
+        begin = self.choices[-1].end if self.choices else 0
+        gone = [event for event in events[begin:] if isinstance(event, NodesGone)]
+        nodes = [self._frame.nodes[node] for event in gone for node in event.nodes]
+        late = [node.made.node for node in nodes if node.made.saved and not node.freed]
+        if late:
+            chosen, phase = late[-1], self.choices[-1].phase
+            said = NodesGone(tuple(late)).sentence(self._frame)
+            self.lives[chosen].chosen.append(len(self.choices))
+            self.choices.append(Choice(len(events), chosen, [said], phase, None))
+        return bool(late)
 
     def _see(self, made: NodeCreated) -> None:
         """A new node, and how many lines of text it needs."""

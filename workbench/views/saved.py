@@ -16,7 +16,7 @@ from .inspecting import ATTRIBUTES, GAP, PAD, SLOTS, WIDE, Choice, Life, Survey,
 from .keeping import attribute_rows, counted_by_kind, slot_name, slot_rows
 from .saying import sentence_of
 from .tables import exact, grid_of, pages_of
-from .telling import NOTHING
+from .telling import NOTHING, opening
 
 _LIST, _ROW = 250, 20  # px of the list of nodes, and the height of its lines
 _NODES, _AROUND = 16, 2  # its lines, and how many there are before and behind the chosen one
@@ -30,7 +30,7 @@ def saved(trace: Timeline) -> Storyboard:
     title = "Saved tensors"
     if not board.steps:
         return Storyboard(Scene(title), [Step(NOTHING)], title)
-    return Storyboard(Scene(title, board.union), board.steps, title)
+    return Storyboard(Scene(title, board.union), board.steps, title, start=opening(board.steps, board.dies))
 
 
 class _Inspector:
@@ -38,6 +38,7 @@ class _Inspector:
 
     def __init__(self, trace: Timeline) -> None:
         self._survey = survey = Survey(trace)
+        self.dies = survey.dies
         self._order = {made.node: n for n, made in enumerate(survey.made)}
         self._frame = Frame()
         self._there = 0  # nodes

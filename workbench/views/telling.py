@@ -11,11 +11,11 @@ from ..scene.model import Arrow, Box, Scene, Step, changed
 from ..scene.storyboard import Storyboard
 from ..trace.backward import BackwardFinished, BackwardStarted, Failed, GradChanged, NodeStarted
 from ..trace.building import NodeCreated
-from ..trace.facts import Record
+from ..trace.facts import Phase, Record
 from ..trace.frame import Frame
 from ..trace.keeping import CheckpointKept
 from ..trace.levels import LevelEntered, LevelLeft, OperationRan, TangentPushed, above, outputs_of
-from ..trace.timeline import Timeline
+from ..trace.timeline import Timeline, phase_of
 from ..trace.values import series
 from .saying import sentence_of
 
@@ -45,7 +45,9 @@ def tell(trace: Timeline, view: View) -> Storyboard:
     boxes: dict[str, Box] = {}
     arrows: dict[str, Arrow] = {}
     now: dict[str, Any] = {}
-    steps = []
+    steps: list[Step] = []
+    phases: list[Phase] = []
+    events: Sequence[Record] = ()
     begin = 0
     higher, effort = above(trace.events), Effort(trace)
     for end in trace.steps:
@@ -54,14 +56,22 @@ def tell(trace: Timeline, view: View) -> Storyboard:
         frame.touched = {}
         caption = caption_of(events, frame, higher, view)
         effort.spend(frame)
-        step = Step(caption, next(event.phase(frame) for event in events if not event.quiet))
+        phases.append(phase_of(events, frame, phases))
+        step = Step(caption, phases[-1])
         drawn = view.draw(frame, frame.touched)
         step.boxes = differences(drawn[0], now, boxes)
         step.arrows = differences(drawn[1], now, arrows)
         step.cursor = cursor_of(frame)
         step.focus = view.focus(frame)
         steps.append(step)
-    return Storyboard(Scene(view.title, boxes, arrows), steps or [Step(NOTHING)], view.title, still=complete(trace))
+    scene, start = Scene(view.title, boxes, arrows), opening(steps, all(event.quiet for event in events))
+    return Storyboard(scene, steps or [Step(NOTHING)], view.title, start=start, still=complete(trace))
+
+
+def opening(steps: Sequence[Step], dies: bool) -> int | None:
+    """Where a picture without a backward opens, if in its last step nodes are only gone: before that; else None."""
+    forward = all(step.phase != "backward" for step in steps)
+    return len(steps) - 2 if dies and forward and len(steps) > 1 else None
 
 
 class Effort:

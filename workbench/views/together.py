@@ -9,17 +9,17 @@ from ..scene.model import Arrow, Box, Scene, Step
 from ..scene.storyboard import Storyboard
 from ..trace.backward import NodeFinished, NodeStarted
 from ..trace.building import NodeCreated
-from ..trace.facts import Record
+from ..trace.facts import Phase, Record
 from ..trace.frame import Frame
 from ..trace.levels import LevelEntered, OperationRan, TangentPushed, above
-from ..trace.timeline import Timeline
+from ..trace.timeline import Timeline, phase_of
 from ..trace.values import said, series
 from .contents import Links, counted
 from .cut import Cut, Drawn
 from .graph import Graph
 from .grouping import MOST, Group, grouped
 from .lanes import Lanes
-from .telling import NOTHING, Effort, caption_of, complete, cursor_of, differences, tell
+from .telling import NOTHING, Effort, caption_of, complete, cursor_of, differences, opening, tell
 from .where import ends_of, place_of, reached_by
 
 LARGE = 150  # nodes: a graph of more is told closed
@@ -91,6 +91,7 @@ class _Teller:
         self._groups: list[Group | None] = []  # of each run
         self.touched: dict[str, None] = {}
         self.steps: list[Step] = []
+        self.start: int | None = None
         self._boxes: dict[str, Box] = {}
         self._arrows: dict[str, Arrow] = {}
         self._now: dict[str, Any] = {}
@@ -145,7 +146,7 @@ class _Teller:
         """All that was told; still, it shows the step that the stop is part of."""
         scene = Scene(self.title, self._boxes, self._arrows)
         still = None if stop is None else next(at for at, (_, last) in enumerate(self.runs) if last >= stop)
-        return Storyboard(scene, self.steps or [Step(NOTHING)], self.title, insides or {}, still=still)
+        return Storyboard(scene, self.steps or [Step(NOTHING)], self.title, insides or {}, self.start, still)
 
 
 def _tell(trace: Timeline, tellers: Sequence[_Teller], view: Graph, drawn: Drawn, links: Links) -> None:
@@ -191,6 +192,7 @@ def _tell(trace: Timeline, tellers: Sequence[_Teller], view: Graph, drawn: Drawn
         for first, last in teller.runs:
             ending.setdefault(last, []).append((teller, first))
     frame, higher, effort = Frame(), above(events), Effort(trace)
+    phases: list[Phase] = []
     for stop, part in enumerate(parts):
         frame.touched = {}
         drawn.forget()
@@ -209,14 +211,15 @@ def _tell(trace: Timeline, tellers: Sequence[_Teller], view: Graph, drawn: Drawn
             for id in ends_of(frame, key, view.lanes):
                 for teller in tellers_of(id):
                     teller.touched[key] = None
-        phase = next(event.phase(frame) for event in part if not event.quiet)
+        phases.append(phase_of(part, frame, phases))
         for teller, first in ends:
-            step = teller.step(frame, phase, stops[stop])
+            step = teller.step(frame, phases[-1], stops[stop])
             whole_run = parts[first : stop + 1]
             alone = first == stop
             step.caption = (
                 _hiding(teller, frame, caption, part) if alone else _summary(teller, frame, whole_run, view.lanes)
             )
+    whole.start = opening(whole.steps, bool(parts) and all(event.quiet for event in parts[-1]))
 
 
 def _hiding(teller: _Teller, frame: Frame, caption: str, part: Sequence[Record]) -> str:
