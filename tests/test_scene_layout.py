@@ -11,7 +11,7 @@ from itertools import combinations
 import pytest
 from scene_samples import deep, loss, square
 
-from workbench.scene.layout import LayoutUnavailable
+from workbench.scene.graphviz import LayoutUnavailable, placed
 from workbench.scene.model import Arrow, Box, Scene, Step
 from workbench.scene.routes import Place, Way
 from workbench.scene.storyboard import Storyboard
@@ -159,6 +159,7 @@ def test_nothing_is_written_to_standard_error():
 
 def test_a_dot_program_on_the_path_is_used_without_pygraphviz(tmp_path, monkeypatch):
     here = loss().layout
+    placed.cache_clear()
     (tmp_path / "dot").write_text(FAKE_DOT)
     (tmp_path / "dot").chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
@@ -168,6 +169,7 @@ def test_a_dot_program_on_the_path_is_used_without_pygraphviz(tmp_path, monkeypa
 
 @pytest.mark.parametrize("missing", [["pygraphviz"], ["pygraphviz", "graphviz"]])
 def test_without_any_graphviz_one_sentence_says_what_to_install(monkeypatch, tmp_path, missing):
+    placed.cache_clear()
     monkeypatch.setenv("PATH", str(tmp_path))
     for name in missing:
         monkeypatch.setitem(sys.modules, name, None)

@@ -12,8 +12,8 @@ from weakref import WeakKeyDictionary
 
 from .events import Event, listeners, tag
 from .recording import Trace, record
+from .scene.graphviz import LayoutUnavailable
 from .scene.html import img
-from .scene.layout import LayoutUnavailable
 from .trace.caller import user_frame
 from .trace.naming import named_in
 from .trace.reading import Reader

@@ -26,9 +26,9 @@ class Place:
     def to_dict(self) -> dict[str, float]:
         return asdict(self)
 
-    def moved(self, by: float) -> Place:
-        """The rectangle so much further right."""
-        return replace(self, x=round(self.x + by, 1))
+    def moved(self, right: float, down: float = 0.0) -> Place:
+        """The rectangle so much further right and down."""
+        return replace(self, x=round(self.x + right, 1), y=round(self.y + down, 1))
 
     def meets(self, other: Place) -> bool:
         """Whether the two rectangles have any area in common."""

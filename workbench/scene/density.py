@@ -22,7 +22,7 @@ def thinned(arrows: Sequence[Arrow], blocks: Mapping[str, str], labels: Mapping[
     box, and other short ones.
     """
     ends = {arrow.id: (blocks[arrow.source], blocks[arrow.target]) for arrow in arrows}
-    row = _rows(ends.values())
+    row = rows(ends.values())
     # A label takes a row of its own.
     through = {id: max(1, row[to] - row[start]) * (2 if labels[id][0] else 1) for id, (start, to) in ends.items()}
     work, most = sum(through.values()), max(_ARROWS, _EACH * len(row))
@@ -47,7 +47,7 @@ def thinned(arrows: Sequence[Arrow], blocks: Mapping[str, str], labels: Mapping[
     return [arrow for arrow in arrows if arrow.id in kept], f"splines=line, {_FEWER_ROUNDS}"
 
 
-def _rows(ends: Iterable[tuple[str, str]]) -> dict[str, int]:
+def rows(ends: Iterable[tuple[str, str]]) -> dict[str, int]:
     """The row of each block, about as Graphviz finds it: below all that lead to it, no higher than it need be."""
     below: dict[str, list[str]] = defaultdict(list)
     above: dict[str, list[str]] = defaultdict(list)

@@ -1,5 +1,10 @@
 """Where things stand: Graphviz places boxes of a size we give, so that a layout is the same on every machine.
 
+What lies in a group or region is laid out by itself, and is then one box of that size among what stands around it.
+The way of an arrow is made of pieces, one for each part of the picture that it leads through: it enters a frame from
+above by a port of its value, and leaves it below. So frames lie in each other as the program's parts do, and one large
+layout is many small ones.
+
 A node and the saved tensors hanging on it are one block to Graphviz, described as an HTML-like table of
 empty cells of fixed size, and so is a label: Graphviz sees no text, so no font of the machine is measured and
 no text can mislead it.
@@ -7,18 +12,17 @@ no text can mislead it.
 
 from __future__ import annotations
 
-import json
-import os
-import threading
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
-from .density import thinned
+from .density import rows, thinned
+from .folding import paths
+from .graphviz import Placed, placed
 from .model import AROUND, LOOSE, Arrow, Scene
 from .relations import related
-from .routes import GAP, Place, Way, beside, routed, swung
-from .sizes import STRIP, Size
+from .routes import GAP, Place, Point, Way, beside, joined, routed, swung
+from .sizes import STRIP, Size, bundle_size
 
 MARGIN = 26  # around the picture: room for the mark and the glow at a box's edge
 _LABEL_MARGIN = 12  # around the picture where only a label comes near its edge
@@ -26,20 +30,10 @@ TIE = 22  # between a node and the saved tensors hanging on it
 CHIP_GAP = 8  # between two saved tensors of one node, or two levels
 _BESIDE = 36  # between a box and its tangent
 _STRIP_TOP = 12.0  # above the strip of levels
+_PAD = 14  # between a frame and what lies in it
+_STRAIGHT = 8  # how much more the longest way through a part is kept straight than others
+_PORT = 4  # the width of the cell where an arrow goes through a frame
 _HEAD = "node [shape=plain]\nedge [dir=none]\n"
-
-_MISSING = (
-    "No picture can be drawn because Graphviz is missing: run `pip install pygraphviz`, which brings it "
-    "along, or put Graphviz's program `dot` on the PATH."
-)
-
-_lock = threading.Lock()  # Graphviz has state of its own, and the standard error stream is every thread's
-if hasattr(os, "register_at_fork"):  # so a fork waits until no other thread is in there
-    os.register_at_fork(before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_lock.release)
-
-
-class LayoutUnavailable(RuntimeError):
-    """There is no Graphviz to place the boxes with."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +46,43 @@ class Layout:
     arrows: dict[str, Way]
 
 
+@dataclass(frozen=True, slots=True)
+class Wire:
+    """A piece of arrows' ways in one part of the picture: from a box, or the port of a value (None), to another."""
+
+    start: str | None
+    end: str | None
+    value: str  # the box that makes the value
+    arrow: str | None = None  # that ends here; where the way leads on through a frame, it is that of all the value's
+
+
+@dataclass(frozen=True, slots=True)
+class Level:
+    """One part of the picture laid out by itself, from its own upper left corner."""
+
+    width: float
+    height: float
+    places: dict[str, Place]
+    ways: dict[Wire, Way]
+    entries: dict[str, float] = field(default_factory=dict)  # value -> how far right it enters at the upper edge
+    exits: dict[str, float] = field(default_factory=dict)  # and leaves at the lower
+
+    def to_dict(self) -> dict[str, Any]:
+        """The level as JSON-native values: the corners of boxes, and of each piece its ends, value, arrow and way."""
+        return {
+            "w": self.width,
+            "h": self.height,
+            "boxes": {id: [place.x, place.y] for id, place in self.places.items()},
+            "wires": [
+                [wire.start, wire.end, wire.value, wire.arrow, [list(point) for point in way.points]]
+                + ([way.label.x, way.label.y, way.label.w, way.label.h, int(way.leftward)] if way.label.w else [])
+                for wire, way in self.ways.items()
+            ],
+            "in": self.entries,
+            "out": self.exits,
+        }
+
+
 def laid_out(scene: Scene, boxes: dict[str, Size], labels: dict[str, Size]) -> Layout:
     """The layout of the scene's boxes and arrow labels of these sizes, with values going down."""
     if any(box.place for box in scene.boxes.values()):
@@ -60,50 +91,47 @@ def laid_out(scene: Scene, boxes: dict[str, Size], labels: dict[str, Size]) -> L
     blocks = _blocks(scene, boxes)
     if not blocks:
         return Layout(max(width, 2 * MARGIN), 2 * MARGIN + _top(strip), strip, {})
-    flowing = Scene(scene.title, scene.boxes, {a.id: a for a in scene.arrows.values() if a.kind not in LOOSE})
-    told, settings = thinned([*flowing.arrows.values()], _block_of(blocks), labels)
-    placed = _graphviz(_dot(scene, blocks, boxes, labels, told, settings))
-    left, bottom, right, top = _numbers(placed["bb"])
-    across, down = MARGIN - left, MARGIN + top + _top(strip)
+    parts = Parts(scene)
+    levels: dict[str | None, Level] = {}
+    for frame in reversed(parts.order):  # the inner ones first
+        levels[frame] = level_of(parts, frame, blocks, boxes, labels, levels)
     places: dict[str, Place] = {}
-    for (id, block), node in zip(blocks.items(), placed["objects"], strict=True):
-        middle, level = _numbers(node["pos"])
-        x, y = middle + across - block.width / 2, down - level
-        for each, wide in block.cells:
-            if each is not None:
-                places[each] = Place(round(x, 1), round(y - boxes[each][1] / 2, 1), *boxes[each])
-            x += wide
-        x, y = places[id].x, y - block.stack / 2
-        for chip in block.chips:
-            places[chip] = Place(round(x + boxes[id][0] + TIE, 1), round(y, 1), *boxes[chip])
-            y += boxes[chip][1] + CHIP_GAP
-    tags = {}
-    splines = {}
-    for arrow, edge in zip(told, placed["edges"], strict=True):
-        w, h = labels[arrow.id]
-        x, y = _numbers(edge["lp"]) if w else (-across, down)
-        tags[arrow.id] = Place(round(x + across - w / 2, 1), round(down - y - h / 2, 1), w, h)
-        splines[arrow.id] = [(x + across, down - y) for x, y in map(_numbers, edge["pos"].split())]
-    for arrow in flowing.arrows.values():
-        if arrow.id not in splines:
-            splines[arrow.id], tags[arrow.id] = swung(places[arrow.source], places[arrow.target], labels[arrow.id])
-    ways = routed(flowing, splines, places, tags)
+    corners: dict[str | None, Point] = {None: (MARGIN, MARGIN + _top(strip))}
+    for frame in parts.order:
+        x, y = corners[frame]
+        for id, place in levels[frame].places.items():
+            places[id] = Place(round(place.x + x, 1), round(place.y + y, 1), place.w, place.h)
+            corners[id] = places[id].x, places[id].y
+    ways = {
+        id: joined([levels[frame].ways[wire].moved(*corners[frame]) for frame, wire in pieces])
+        for id, pieces in parts.pieces.items()
+    }
     ways |= {a.id: beside(places[a.source], places[a.target]) for a in scene.arrows.values() if a.kind == "beside"}
-    regions = [box.id for box in scene.boxes.values() if box.kind == "region"]
-    for id, bb in zip(regions, placed["regions"], strict=True):
-        x0, y0, x1, y1 = _numbers(bb)
-        places[id] = Place(round(x0 + across, 1), round(down - y1, 1), round(x1 - x0, 1), round(y1 - y0, 1))
     # A label brought near its arrow may have left Graphviz's frame.
     labels_at = [(way.label.x, way.label.x + way.label.w) for way in ways.values() if way.label.w]
     shift = max(0.0, *(_LABEL_MARGIN - start for start, _ in labels_at), 0.0)
-    width = max(width, right - left + 2 * MARGIN, *(end + _LABEL_MARGIN for _, end in labels_at), 0.0)
+    whole = levels[None]
+    width = max(width, whole.width + 2 * MARGIN, *(end + _LABEL_MARGIN for _, end in labels_at), 0.0)
     ways |= related(scene, places | strip, [way.label for way in ways.values() if way.label.w], width)
     return Layout(
         round(width + shift),
-        round(top - bottom + 2 * MARGIN + _top(strip)),
+        round(whole.height + 2 * MARGIN + _top(strip)),
         {id: strip[id] if id in strip else places[id].moved(shift) for id in scene.boxes},
         {id: ways[id].moved(shift) for id in scene.arrows},
     )
+
+
+def levels_of(scene: Scene, boxes: dict[str, Size], labels: dict[str, Size]) -> dict[str | None, Level]:
+    """Each group of a scene, and the whole (None), laid out by itself with all groups in it closed.
+
+    A page stretches them when a group is opened.
+    """
+    parts, blocks = Parts(scene), _blocks(scene, boxes)
+    levels: dict[str | None, Level] = {}
+    for frame in reversed(parts.order):
+        regions = {id: level for id, level in levels.items() if id is not None and scene.boxes[id].kind == "region"}
+        levels[frame] = level_of(parts, frame, blocks, boxes, labels, regions)
+    return levels
 
 
 def _chart(scene: Scene) -> Layout:
@@ -138,7 +166,7 @@ def _top(strip: dict[str, Place]) -> float:
 
 
 @dataclass(frozen=True, slots=True)
-class _Block:
+class Block:
     """A standing box with the saved tensors hanging on it and its tangents beside it: one node to Graphviz."""
 
     width: float
@@ -148,7 +176,7 @@ class _Block:
     cells: list[tuple[str | None, float]]  # from left to right: a box, or what has no arrows, and the width
 
 
-def _blocks(scene: Scene, boxes: dict[str, Size]) -> dict[str, _Block]:
+def _blocks(scene: Scene, boxes: dict[str, Size]) -> dict[str, Block]:
     standing = [box for box in scene.boxes.values() if box.holder is None and box.kind not in (*AROUND, "tangent")]
     chips: dict[str, list[str]] = {box.id: [] for box in standing}
     tangents: dict[str, list[str]] = {box.id: [] for box in standing}
@@ -172,119 +200,254 @@ def _blocks(scene: Scene, boxes: dict[str, Size]) -> dict[str, _Block]:
             cells = [*pair[::-1], *cells] if left else [*cells, *pair]
         width = sum(each for _, each in cells)
         height = max(h, stack, *(boxes[tangent][1] for tangent in tangents[id]), 0.0)
-        blocks[id] = _Block(width, height, hanging, stack, cells)
+        blocks[id] = Block(width, height, hanging, stack, cells)
     return blocks
 
 
-def _block_of(blocks: dict[str, _Block]) -> dict[str, str]:
-    return {each: id for id, block in blocks.items() for each, _ in block.cells if each is not None}
+class Parts:
+    """What stands in each frame of a scene (None: the whole picture), and the pieces of arrows' ways there."""
+
+    def __init__(self, scene: Scene) -> None:
+        self.scene = scene
+        self.order: list[str | None] = [None]  # the outer ones first
+        self.inside: dict[str | None, list[str]] = {None: []}
+        self.wires: dict[str | None, dict[Wire, list[str]]] = {None: {}}  # with the arrows that they are a piece of
+        self.pieces: dict[str, list[tuple[str | None, Wire]]] = {}
+        path = paths(scene)
+        holding = {box.region for box in scene.boxes.values() if box.region is not None}
+        for id, box in scene.boxes.items():
+            if box.holder is None and box.kind not in ("level", "tangent") and (box.kind != "region" or id in holding):
+                self.inside.setdefault(box.region, []).append(id)
+        for id in sorted(holding, key=lambda id: len(path[id])):
+            self.order.append(id)
+            self.wires[id] = {}
+        for arrow in scene.arrows.values():
+            if arrow.kind not in LOOSE:
+                self._lead(arrow, [*path[arrow.source], arrow.source], [*path[arrow.target], arrow.target])
+
+    def _lead(self, arrow: Arrow, upper: list[str], lower: list[str]) -> None:
+        """Divide an arrow's way among the frames that it leads through."""
+        common = 0
+        while upper[common] == lower[common] and common < min(len(upper), len(lower)) - 1:
+            common += 1
+        value = arrow.source
+        pieces: list[tuple[str | None, Wire]] = []
+        for depth in range(len(upper) - 1, common, -1):
+            pieces.append((upper[depth - 1], Wire(upper[depth], None, value)))
+        last = common == len(lower) - 1
+        home = upper[common - 1] if common else None
+        pieces.append((home, Wire(upper[common], lower[common], value, arrow.id if last else None)))
+        for depth in range(common + 1, len(lower)):
+            last = depth == len(lower) - 1
+            pieces.append((lower[depth - 1], Wire(None, lower[depth], value, arrow.id if last else None)))
+        for frame, wire in pieces:
+            self.wires[frame].setdefault(wire, []).append(arrow.id)
+        self.pieces[arrow.id] = pieces
 
 
-def _dot(
-    scene: Scene,
-    blocks: dict[str, _Block],
-    boxes: dict[str, Size],
-    labels: dict[str, Size],
-    arrows: list[Arrow],
-    settings: str,
-) -> str:
-    """The picture's blocks as Graphviz is told of them: numbers, no text of the picture."""
-    port = {}
-    lines = []
-    inside: dict[str, list[str]] = {box.id: [] for box in scene.boxes.values() if box.kind == "region"}
-    for n, (id, block) in enumerate(blocks.items()):
-        lines.append(f"{n} [label={_node(id, block)}]")
-        port |= {each: f"{n}:{'b' if each == id else f't{at}'}" for at, (each, _) in enumerate(block.cells) if each}
-        if (region := scene.boxes[id].region) is not None:
-            inside[region].append(str(n))
-    for key, arrow in enumerate(arrows):
-        w, h = labels[arrow.id]
+def level_of(
+    parts: Parts,
+    frame: str | None,
+    blocks: Mapping[str, Block],
+    boxes: Mapping[str, Size],
+    labels: Mapping[str, Size],
+    levels: Mapping[Any, Level],
+) -> Level:
+    """One part of the picture; a frame in it that has its own of `levels` is of that size, another of its box's."""
+    inside = [id for id in parts.inside[frame] if id in blocks or id in levels]
+    wires = list(parts.wires[frame])
+    entries = list(dict.fromkeys(wire.value for wire in wires if wire.start is None))
+    exits = list(dict.fromkeys(wire.value for wire in wires if wire.end is None))
+    ends = {wire: (wire.start or f"in {wire.value}", wire.end or f"out {wire.value}") for wire in wires}
+    names = {wire: str(n) for n, wire in enumerate(wires)}
+    pseudo = [Arrow(names[wire], *ends[wire]) for wire in wires]
+    size = {names[wire]: _label(wire, arrows, labels, levels) for wire, arrows in parts.wires[frame].items()}
+    of_block = {each: id for id in inside if id in blocks for each, _ in blocks[id].cells if each is not None}
+    of_block |= {id: id for each in ends.values() for id in each if id not in of_block}
+    told, settings = thinned(pseudo, of_block, size)
+    table, ports = _tables(inside, blocks, levels, wires)
+    lines = [f"{n} [label={table[id]}]" for n, id in enumerate(inside)]
+    number = {id: str(n) for n, id in enumerate(inside)}
+    for rank, start, values in (("min", "in", entries), ("max", "out", exits)):
+        if values:
+            numbers = [str(len(number) + n) for n in range(len(values))]
+            number |= {f"{start} {value}": n for value, n in zip(values, numbers, strict=True)}
+            port = f"label={_table(_cell(_PORT, 1))}"
+            lines.append(f"{{rank={rank}; {' '.join(f'{n} [{port}];' for n in numbers)}}}")
+    spine = _spine([(of_block[arrow.source], of_block[arrow.target]) for arrow in told])
+    for key, arrow in enumerate(told):
+        w, h = size[arrow.id]
+        weight = f", weight={_STRAIGHT}" if key in spine else ""
         label = f", label={_table(_cell(w, h))}" if w else ""
-        lines.append(f"{port[arrow.source]}:s -> {port[arrow.target]}:n [key={key}, id={key}{label}]")
-    for n, (id, members) in enumerate(inside.items()):
-        heading = _table(_cell(*boxes[id]))
-        lines.append(f"subgraph cluster_{n} {{ margin=14 labeljust=l label={heading}; {'; '.join(members)} }}")
+        tail, head = (
+            ports.get((end, way, wires[int(arrow.id)].value)) or f"{number[of_block[end]]}{ports.get(end, '')}"
+            for end, way in ((arrow.source, "out"), (arrow.target, "in"))
+        )
+        lines.append(f"{tail}:s -> {head}:n [key={key}, id={key}{weight}{label}]")
     graph = f"graph [rankdir=TB, nodesep=0.5, ranksep=0.45, {settings}]\n"
-    return "digraph {\n" + graph + _HEAD + "\n".join(lines) + "\n}"
+    found = placed("digraph {\n" + graph + _HEAD + "\n".join(lines) + "\n}")
+    return _settled(parts, frame, found, inside, wires, told, (entries, exits), blocks, boxes, size, levels)
 
 
-def _node(id: str, block: _Block) -> str:
+def _spine(ends: list[tuple[str, str]]) -> set[int]:
+    """The numbers of the arrows on the longest way through a part: it reads straight down."""
+    row = rows(ends)
+    into: dict[str, list[int]] = {}
+    for n, (_, to) in enumerate(ends):
+        into.setdefault(to, []).append(n)
+    spine: set[int] = set()
+    at = max(row, key=lambda block: row[block], default=None)
+    while at in into:
+        # An arrow that came up would lead round for ever.
+        down = [n for n in into[at] if row[ends[n][0]] < row[at]]
+        if not down:
+            break
+        n = max(down, key=lambda n: row[ends[n][0]])
+        spine.add(n)
+        at = ends[n][0]
+    return spine
+
+
+def _label(wire: Wire, arrows: list[str], labels: Mapping[str, Size], levels: Mapping[Any, Level]) -> Size:
+    """The size of the label of a piece: where its way leads on, the label is there."""
+    if wire.end is None or wire.end in levels:
+        return 0.0, 0.0
+    largest = max((labels[id] for id in arrows), key=lambda size: size[0] * size[1])
+    return largest if len(arrows) == 1 else bundle_size(largest, len(arrows))
+
+
+def _settled(
+    parts: Parts,
+    frame: str | None,
+    found: Placed,
+    inside: list[str],
+    wires: list[Wire],
+    told: list[Arrow],
+    values: tuple[list[str], list[str]],
+    blocks: Mapping[str, Block],
+    boxes: Mapping[str, Size],
+    size: Mapping[str, Size],
+    levels: Mapping[Any, Level],
+) -> Level:
+    """What Graphviz found, with the ways led up to the boxes and through the frame."""
+    entries, exits = values
+    heading = boxes[frame] if frame is not None else (0.0, 0.0)
+    pad = _PAD if frame is not None else 0
+    width = max(found.width + 2 * pad, heading[0])
+    height = found.height + 2 * pad
+    across, down = (width - found.width) / 2, float(pad)
+    if frame is not None:
+        # A value that enters comes down past the heading.
+        below = [y - _height(id, blocks, levels) / 2 for id, (_, y) in zip(inside, found.nodes, strict=False)]
+        down = max(STRIP + 4.0 - min(below, default=0.0), 6.0)
+        height = down + found.height + (pad if not exits else 6.0)
+    places: dict[str, Place] = {}
+    fixed: set[str] = set()
+    for id, (x, y) in zip(inside, found.nodes, strict=False):
+        x, y = x + across, y + down
+        if id in levels:
+            inner = levels[id]
+            places[id] = Place(round(x - inner.width / 2, 1), round(y - inner.height / 2, 1), inner.width, inner.height)
+            fixed.add(id)
+        else:
+            _stand(id, blocks[id], boxes, x, y, places)
+    spots = [(x + across, y + down) for x, y in found.nodes[len(inside) :]]
+    enters = {value: round(x, 1) for value, (x, _) in zip(entries, spots, strict=False)}
+    leaves = {value: round(x, 1) for value, (x, _) in zip(exits, spots[len(entries) :], strict=True)}
+    around = dict(places)
+    around |= {f"in {value}": Place(x - 1, -GAP, 2.0, 0.0) for value, x in enters.items()}
+    around |= {f"out {value}": Place(x - 1, height + GAP, 2.0, 0.0) for value, x in leaves.items()}
+    fixed |= around.keys() - places.keys()
+    splines, tags = {}, {}
+    for arrow, points, label in zip(told, found.edges, found.labels, strict=True):
+        w, h = size[arrow.id]
+        x, y = label if label is not None else (0.0, 0.0)
+        tags[arrow.id] = Place(round(x + across - w / 2, 1), round(y + down - h / 2, 1), w, h)
+        splines[arrow.id] = [(x + across, y + down) for x, y in points]
+    flowing = {
+        str(n): Arrow(str(n), wire.start or f"in {wire.value}", wire.end or f"out {wire.value}")
+        for n, wire in enumerate(wires)
+    }
+    for arrow in flowing.values():
+        if arrow.id not in splines:
+            splines[arrow.id], tags[arrow.id] = swung(around[arrow.source], around[arrow.target], size[arrow.id])
+    for wire, arrow in zip(wires, flowing.values(), strict=True):
+        # To the very place where the way goes on beyond the frame.
+        points = splines[arrow.id]
+        if wire.start in levels:
+            points[0] = (places[wire.start].x + levels[wire.start].exits[wire.value], points[0][1])
+        elif wire.start is None:
+            points[0] = (enters[wire.value], points[0][1])
+        if wire.end in levels:
+            points[-1] = (places[wire.end].x + levels[wire.end].entries[wire.value], points[-1][1])
+        elif wire.end is None:
+            points[-1] = (leaves[wire.value], points[-1][1])
+    ways = routed(Scene("", {}, flowing), splines, around, tags, fixed)
+    return Level(
+        float(2 * -(-width // 2)), height, places, {wire: ways[str(n)] for n, wire in enumerate(wires)}, enters, leaves
+    )
+
+
+def _height(id: str, blocks: Mapping[str, Block], levels: Mapping[Any, Level]) -> float:
+    return levels[id].height if id in levels else blocks[id].height
+
+
+def _stand(id: str, block: Block, boxes: Mapping[str, Size], x: float, y: float, places: dict[str, Place]) -> None:
+    """The places of a block's boxes, with its middle at this point."""
+    x -= block.width / 2
+    for each, wide in block.cells:
+        if each is not None:
+            places[each] = Place(round(x, 1), round(y - boxes[each][1] / 2, 1), *boxes[each])
+        x += wide
+    x, y = places[id].x, y - block.stack / 2
+    for chip in block.chips:
+        places[chip] = Place(round(x + boxes[id][0] + TIE, 1), round(y, 1), *boxes[chip])
+        y += boxes[chip][1] + CHIP_GAP
+
+
+def _tables(
+    inside: Iterable[str], blocks: Mapping[str, Block], levels: Mapping[Any, Level], wires: Iterable[Wire]
+) -> tuple[dict[str, str], dict[Any, str]]:
+    """How Graphviz is told of each box, and by which cell arrows come to it."""
+    tables: dict[str, str] = {}
+    ports: dict[Any, str] = {}
+    for n, id in enumerate(inside):
+        if id not in levels:
+            block = blocks[id]
+            tables[id] = _node(id, block)
+            for at, (each, _) in enumerate(block.cells):
+                if each is not None:
+                    ports[each] = ":b" if each == id else f":t{at}"
+            continue
+        inner = levels[id]
+        rows = []
+        for letter, way, spots in (("i", "in", inner.entries), ("o", "out", inner.exits)):
+            cells, at = [], 0
+            for k, (value, x) in enumerate(sorted(spots.items(), key=lambda spot: spot[1])):
+                left = max(at, round(x - _PORT / 2))
+                cells += [_cell(left - at, 1)] if left > at else []
+                cells.append(_cell(_PORT, 1, f'PORT="{letter}{k}"'))
+                at = left + _PORT
+                ports[id, way, value] = f"{n}:{letter}{k}"
+            cells += [_cell(inner.width - at, 1)] if at < inner.width else []
+            rows.append(f"<TR><TD>{_TABLE}<TR>{''.join(cells)}</TR></TABLE></TD></TR>")
+        rows.insert(1, f"<TR>{_cell(inner.width, inner.height - 2)}</TR>")
+        tables[id] = f"<{_TABLE}{''.join(rows)}</TABLE>>"
+    return tables, ports
+
+
+def _node(id: str, block: Block) -> str:
     height = block.height + 2 * GAP
     ports = [f'PORT="{"b" if each == id else f"t{at}"}"' if each else "" for at, (each, _) in enumerate(block.cells)]
     return _table("".join([_cell(w, height, port) for (_, w), port in zip(block.cells, ports, strict=True)]))
 
 
+_TABLE = '<TABLE BORDER="0" CELLBORDER="0" CELLSPACING="0" CELLPADDING="0">'
+
+
 def _table(cells: str) -> str:
-    table = '<TABLE BORDER="0" CELLBORDER="0" CELLSPACING="0" CELLPADDING="0">'
-    return f"<{table}<TR>{cells}</TR></TABLE>>"
+    return f"<{_TABLE}<TR>{cells}</TR></TABLE>>"
 
 
 def _cell(width: float, height: float, more: str = "") -> str:
     return f'<TD FIXEDSIZE="TRUE" WIDTH="{width:.0f}" HEIGHT="{height:.0f}" {more}></TD>'
-
-
-def _numbers(text: str) -> list[float]:
-    return [float(number) for number in text.split(",")]
-
-
-def _graphviz(dot: str) -> dict[str, Any]:
-    """What Graphviz's `dot` makes of this text: in this process, else by a program on the path."""
-    try:
-        from pygraphviz import AGraph
-    except ImportError:
-        return _program(dot)
-    with _lock:
-        return _quietly(_placed, AGraph, dot)
-
-
-def _placed(graph_class: Any, dot: str) -> dict[str, Any]:
-    graph = graph_class(string=dot)
-    try:
-        graph.layout("dot")
-        keyed = sorted(graph.edges(keys=True), key=lambda edge: int(edge[2]))
-        edges = [graph.get_edge(*edge) for edge in keyed]
-        clusters = [each for each in graph.subgraphs() if (each.name or "").startswith("cluster_")]
-        return {
-            "bb": graph.graph_attr["bb"],
-            "objects": [{"pos": node.attr["pos"]} for node in sorted(graph.nodes(), key=int)],
-            "regions": [each.graph_attr["bb"] for each in sorted(clusters, key=lambda each: _number(each.name))],
-            "edges": [{"pos": edge.attr["pos"], "lp": edge.attr["lp"]} for edge in edges],
-        }
-    finally:
-        graph.close()
-
-
-def _program(dot: str) -> dict[str, Any]:
-    try:
-        import graphviz
-    except ImportError:
-        raise LayoutUnavailable(_MISSING) from None
-    try:
-        placed = json.loads(graphviz.pipe("dot", "json0", dot.encode(), quiet=True))
-    except graphviz.ExecutableNotFound:
-        raise LayoutUnavailable(_MISSING) from None
-    placed.get("edges", []).sort(key=lambda edge: int(edge["id"]))
-    clusters = [each for each in placed["objects"] if each["name"].startswith("cluster_")]
-    clusters.sort(key=lambda each: _number(each["name"]))
-    nodes = [each for each in placed["objects"] if each["name"].isdigit()]
-    return {"edges": []} | placed | {"objects": nodes, "regions": [each["bb"] for each in clusters]}
-
-
-def _number(cluster: str) -> int:
-    return int(cluster.removeprefix("cluster_"))
-
-
-def _quietly(function: Callable[..., Any], *args: Any) -> Any:
-    """Keep Graphviz's C code from warning about fonts on standard error, which a notebook would show."""
-    try:
-        kept = os.dup(2)
-    except OSError:  # a program without a standard error stream
-        return function(*args)
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    try:
-        os.dup2(nowhere, 2)
-        return function(*args)
-    finally:
-        os.dup2(kept, 2)
-        os.close(kept)
-        os.close(nowhere)

@@ -64,8 +64,9 @@ class Box:
 
     A box with a `goto`, the number of a step from 0, takes whoever activates it in a player to that step.
 
-    A box of the kind "region" is drawn around those that name it as their `region`. Those of the kind "level" stand
-    in a strip of their own above the picture, in order. A `note` is more for its words alone.
+    A box of the kind "region" is drawn around those that name it as their `region`, and may lie in another. So is one
+    of the kind "group", which can be closed: then it is one box, with its lines, and what it holds is not seen. Those
+    of the kind "level" stand in a strip of their own above the picture, in order. A `note` is more for its words alone.
     """
 
     id: str
@@ -126,6 +127,7 @@ class Step:
     focus: str | None = None  # the box the step is about
     boxes: dict[str, dict[str, Any]] = field(default_factory=dict)
     arrows: dict[str, dict[str, Any]] = field(default_factory=dict)
+    place: str | None = None  # a box: steps in one closed group are one step
     when: int = 0  # a number that grows from step to step: where the same moment is in the inside of a box
 
 

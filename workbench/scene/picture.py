@@ -5,8 +5,8 @@ from __future__ import annotations
 from os import PathLike
 from typing import Any
 
+from .graphviz import LayoutUnavailable
 from .html import playing, to_html
-from .layout import LayoutUnavailable
 from .save import save
 from .storyboard import Storyboard
 from .svg import to_svg

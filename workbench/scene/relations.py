@@ -11,12 +11,13 @@ import numpy as np
 from .model import AROUND, Scene
 from .routes import Place, Point, Way
 
-_BENDS = (70, 30, 130)  # px that a line leads straight away from a box before it turns
+_BENDS = ((70, 70), (30, 30), (130, 130), (24, 260))  # px straight away from each of its boxes before a line turns
 _FEW, _MANY = 40, 200  # lines: of more each has one bend to choose from, and then does not look at what it hides
 _EDGE = 6.0  # px from the picture's edge that a line keeps
 _HIDDEN, _STRUCK = 400.0, 20.0  # px of detour that not going behind a box is worth, or not through a label's place
 _ASIDE = 0.78  # of a box's width, where a line meets it: in the middle its arrows do
 _PAST, _APART = 12, 6  # px right of saved tensors, where a line passes those above its own, and between two such
+_FAR = max(map(max, _BENDS))
 _ALONG = np.linspace(0.0, 1.0, 25)[:, None]  # where a curve is looked at
 _WEIGHTS = (1, 3, 3, 1) * _ALONG ** (0, 1, 2, 3) * (1 - _ALONG) ** (3, 2, 1, 0)  # of its four points there
 
@@ -49,8 +50,8 @@ def related(scene: Scene, places: Mapping[str, Place], labels: Sequence[Place], 
         one, other = places[arrow.source], places[arrow.target]
         stack = stacks.get(scene.boxes[arrow.target].holder or "")
         down = 1 if one.y <= other.y else -1
-        first = bisect_left(levels, min(one.y, other.y) - tallest - max(bends))
-        last = bisect_left(levels, max(one.y + one.h, other.y + other.h) + max(bends))
+        first = bisect_left(levels, min(one.y, other.y) - tallest - _FAR)
+        last = bisect_left(levels, max(one.y + one.h, other.y + other.h) + _FAR)
         curves = [
             _curve(start, end, bend, width)
             for start in _ends(one, down)
@@ -89,10 +90,10 @@ def _hanging(place: Place, stack: list[Place]) -> list[_End]:
     ]
 
 
-def _curve(start: _End, end: _End, bend: int, width: float) -> tuple[Point, ...]:
+def _curve(start: _End, end: _End, bends: tuple[int, int], width: float) -> tuple[Point, ...]:
     ((x, y), (dx, dy)), ((u, v), (du, dv)) = (start.at, start.way), (end.at, end.way)
-    a, b = (min(max(at, _EDGE), width - _EDGE) for at in (x + dx * bend, u + du * bend))
-    return (x, y), (a, y + dy * bend), (b, v + dv * bend), (u, v), *end.rest
+    a, b = (min(max(at, _EDGE), width - _EDGE) for at in (x + dx * bends[0], u + du * bends[1]))
+    return (x, y), (a, y + dy * bends[0]), (b, v + dv * bends[1]), (u, v), *end.rest
 
 
 def _costs(curves: Sequence[tuple[Point, ...]], walls: np.ndarray) -> np.ndarray:

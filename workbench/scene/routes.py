@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -34,9 +35,10 @@ class Way:
     label: Place
     leftward: bool = False
 
-    def moved(self, by: float) -> Way:
-        """The way so much further right."""
-        return Way(tuple((round(x + by, 1), y) for x, y in self.points), self.label.moved(by), self.leftward)
+    def moved(self, right: float, down: float = 0.0) -> Way:
+        """The way so much further right and down."""
+        points = tuple((round(x + right, 1), round(y + down, 1)) for x, y in self.points)
+        return Way(points, self.label.moved(right, down), self.leftward)
 
     @property
     def d(self) -> str:
@@ -70,16 +72,34 @@ def swung(upper: Place, lower: Place, label: Size) -> tuple[list[Point], Place]:
     return _eased([(x, y), (u, v)]), Place(*middle, *label)
 
 
+def joined(pieces: Sequence[Way]) -> Way:
+    """One way of several, each of which begins about where the one before it ends; the label is that of the last."""
+    points = list(pieces[0].points)
+    for piece in pieces[1:]:
+        end, start = points[-1], piece.points[0]
+        if end != start:
+            points += [*_straight(end, start)[1:], start]
+        points += piece.points[1:]
+    return replace(pieces[-1], points=tuple((round(x, 1), round(y, 1)) for x, y in points))
+
+
 def routed(
-    scene: Scene, splines: dict[str, list[Point]], places: dict[str, Place], labels: dict[str, Place]
+    scene: Scene,
+    splines: dict[str, list[Point]],
+    places: dict[str, Place],
+    labels: dict[str, Place],
+    fixed: Collection[str] = (),
 ) -> dict[str, Way]:
-    """The way of every arrow, from the splines Graphviz laid around the boxes and labels."""
+    """The way of every arrow, from the splines Graphviz laid around the boxes and labels.
+
+    At what is `fixed` they end where their splines do; at other boxes they are set apart.
+    """
     twins = _twins(scene)
-    ways = _led(scene, splines, places, labels, twins)
+    ways = _led(scene, splines, places, labels, twins, fixed)
     stuck = {id for id in twins if labels[id].w and ways[id].label == labels[id]}
     if stuck:  # there was no room for their labels beside them, so they go where Graphviz led them
         twins = {one: other for one, other in twins.items() if not {one, other} & stuck}
-        ways = _led(scene, splines, places, labels, twins)
+        ways = _led(scene, splines, places, labels, twins, fixed)
     return ways
 
 
@@ -89,6 +109,7 @@ def _led(
     places: dict[str, Place],
     labels: dict[str, Place],
     twins: dict[str, str],
+    fixed: Collection[str],
 ) -> dict[str, Way]:
     paths, few = {}, len(places) <= _MOST_EASED and len(splines) <= _MOST_LED
     for arrow in scene.arrows.values():
@@ -108,7 +129,9 @@ def _led(
                 paths[arrow.id] = free
             elif len(calm) < len(paths[arrow.id]) and _is_free(calm, places, {}):
                 paths[arrow.id] = calm
-    _spread(scene, paths, places)
+    if few:
+        paths = {id: _falling(points, places) for id, points in paths.items()}
+    _spread(scene, paths, places, fixed)
     labels, leftward = _brought_near(labels, paths, places, twins) if few and paths else (labels, set())
     rounded = {id: tuple((round(x, 1), round(y, 1)) for x, y in points) for id, points in paths.items()}
     return {id: Way(points, labels[id], id in leftward) for id, points in rounded.items()}
@@ -133,6 +156,23 @@ def _calmed(points: list[Point]) -> list[Point]:
         calm += [(min(max(x, left), right), min(max(y, top), bottom)) for x, y in controls]
         calm.append((x1, y1))
     return calm
+
+
+def _falling(points: list[Point], places: dict[str, Place]) -> list[Point]:
+    """The points of a curve that never climbs on its way down, if that leads through no box."""
+    levels = [y for _, y in points]
+    if levels[-1] < levels[0] or levels == sorted(levels):
+        return points
+    knots = np.minimum(np.maximum.accumulate(levels[::3]), levels[-1])
+    calm = [levels[0]]
+    for n, (top, foot) in enumerate(zip(knots, knots[1:], strict=False)):
+        one, other = (min(max(y, top), foot) for y in levels[3 * n + 1 : 3 * n + 3])
+        if one > other:
+            one = other = (one + other) / 2
+        calm += [one, other, foot]
+    falling = [(x, float(y)) for (x, _), y in zip(points, calm, strict=True)]
+    struck = [strikes(along(each), places.values(), 0) for each in (falling, points)]
+    return falling if not struck[0] or struck[1] else points
 
 
 def _direct(points: list[Point], start: float, end: float, join: bool = False) -> list[Point]:
@@ -234,7 +274,9 @@ def _room(start: Point, end: Point) -> Place:
     return Place(min(x0, x1), min(y0, y1), abs(x1 - x0), abs(y1 - y0))
 
 
-def _spread(scene: Scene, paths: dict[str, list[Point]], places: dict[str, Place]) -> None:
+def _spread(
+    scene: Scene, paths: dict[str, list[Point]], places: dict[str, Place], fixed: Collection[str]
+) -> None:
     """Set the ends of the arrows that meet at one box side by side, in the order in which they come."""
     course = _course if len(paths) <= _MOST_JUDGED else _drift
     leaving, arriving = defaultdict(list), defaultdict(list)
@@ -242,7 +284,8 @@ def _spread(scene: Scene, paths: dict[str, list[Point]], places: dict[str, Place
         leaving[arrow.source].append(paths[arrow.id])
         arriving[arrow.target].append(paths[arrow.id])
     for ends, way in ((leaving, 1), (arriving, -1)):
-        for id, meeting in ends.items():
+        for id in ends.keys() - set(fixed):
+            meeting = ends[id]
             meeting.sort(key=lambda points, way=way: course(points[::way]))
             apart = min(_APART, (places[id].w - 2 * _CORNER) / max(1, len(meeting) - 1))
             for n, points in enumerate(meeting):

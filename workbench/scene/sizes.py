@@ -6,8 +6,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
+from .folding import count_of
 from .metric import CHARACTER, LINE, TITLE_CHARACTER, TITLE_LINE, columns
-from .model import AROUND, LOOSE, Arrow, Box, Scene, Step
+from .model import AROUND, LOOSE, Box, Scene, Step
 from .shown import FREED, TENSORS, arrow_fields, box_fields
 
 Size = tuple[float, float]
@@ -35,8 +36,27 @@ def largest(scene: Scene, steps: Sequence[Step]) -> tuple[dict[str, Size], dict[
     for id, holder in hanging:
         boxes[id] = widest[holder], boxes[id][1]
     for arrow in _versions(scene.arrows, [step.arrows for step in steps]):
-        labels[arrow.id] = _larger(labels[arrow.id], _label_size(arrow, scene))
+        shown = arrow_fields(arrow, scene)["label"]
+        labels[arrow.id] = _larger(labels[arrow.id], label_size(shown))
     return boxes, labels
+
+
+def label_size(label: str) -> Size:
+    """The size of an arrow's label; (0, 0) of an empty one."""
+    if not label:
+        return 0.0, 0.0
+    lines = label.split("\n")
+    return _even(max(map(columns, lines)) * CHARACTER + 2 * LABEL_PAD), LINE * len(lines) + 4
+
+
+def bundle_size(label: Size, count: int) -> Size:
+    """The size of the label of an arrow that stands for so many, whose largest label is of this size."""
+    return _larger(label, label_size(count_of(count))) if label[0] else label
+
+
+def heading_size(title: str) -> Size:
+    """The size of the heading of what frames others."""
+    return _even(columns(title) * CHARACTER + 2 * _STRIP_PAD), STRIP
 
 
 def _versions(things: dict[str, Any], changes: Iterable[dict[str, dict[str, Any]]]) -> Iterator[Any]:
@@ -61,19 +81,11 @@ def _box_size(box: Box, arguments: int) -> Size:
         title = columns(shown["title"]) + (len(FREED) + 2 if box.state == "freed" else 0)
         return _even(max(title * CHARACTER, text) + 2 * CHIP_PAD), LINE * (1 + len(shown["lines"])) + 10
     if box.kind in AROUND:
-        return _even(columns(shown["title"]) * CHARACTER + 2 * _STRIP_PAD), STRIP
+        return heading_size(shown["title"])
     pad = _ROUND_PAD if box.kind in TENSORS else _PAD
     width = max(columns(shown["title"]) * TITLE_CHARACTER, text) + 2 * pad
     edge = min(_ARGUMENT * arguments, _MOST_FOR_ARGUMENTS)
     return _even(max(width, edge, _SMALLEST)), TITLE_LINE + LINE * len(shown["lines"]) + 20
-
-
-def _label_size(arrow: Arrow, scene: Scene) -> Size:
-    label = arrow_fields(arrow, scene)["label"]
-    if not label:
-        return 0.0, 0.0
-    lines = label.split("\n")
-    return _even(max(map(columns, lines)) * CHARACTER + 2 * LABEL_PAD), LINE * len(lines) + 4
 
 
 def _even(width: float) -> float:

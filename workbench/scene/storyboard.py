@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import cached_property
 from typing import Any
 
-from .layout import Layout, laid_out
+from .folding import Folding, groups_of
+from .layout import Layout, laid_out, levels_of
 from .metric import clean
 from .model import AROUND, FORMAT, VERSION, Box, Detail, Scene, Step
 from .shown import KIND_WORDS, STALE, STATE_WORDS, arrow_fields, box_fields, native
-from .sizes import largest
+from .sizes import Size, bundle_size, heading_size, largest
 
 
 class Storyboard:
@@ -20,6 +22,9 @@ class Storyboard:
     It opens at the step `start`, counted from 0; of itself at the last before the first backward. What cannot play
     shows the step `still`; of itself the same.
     `insides` has what a box opens to in the player, by the box's id: there or in a picture that another opens to.
+
+    Of the groups that hold something those in `opened` are open; of themselves all are. The steps whose place is in one
+    closed group are one step; what they do together is told by `runs`, by the group, from the first step to the last.
     """
 
     def __init__(
@@ -30,8 +35,11 @@ class Storyboard:
         insides: Mapping[str, Storyboard] | None = None,
         start: int | None = None,
         still: int | None = None,
+        opened: Collection[str] | None = None,
+        runs: Mapping[str, Sequence[tuple[int, int, str]]] | None = None,
     ) -> None:
         self.scene, self.steps, self.insides = scene, list(steps), dict(insides or {})
+        self.runs = {group: list(told) for group, told in (runs or {}).items()}
         self._start, self._still = start, still
         self._layout: Layout | None = None
         self.title = clean(title or scene.title)
@@ -39,8 +47,8 @@ class Storyboard:
         for box in scene.boxes.values():
             if box.holder is not None and box.holder not in standing:
                 raise ValueError(f"Box {box.id!r} hangs on {box.holder!r}, which stands nowhere in the scene.")
-            if box.region is not None and getattr(scene.boxes.get(box.region), "kind", None) != "region":
-                raise ValueError(f"Box {box.id!r} lies in {box.region!r}, which is no region of the scene.")
+            if box.region is not None and getattr(scene.boxes.get(box.region), "kind", None) not in ("region", "group"):
+                raise ValueError(f"Box {box.id!r} lies in {box.region!r}, which is no region or group of the scene.")
         hanging = standing | {id for id, box in scene.boxes.items() if box.holder is not None}
         for arrow in scene.arrows.values():
             for end in {arrow.source, arrow.target} - (hanging if arrow.kind == "same" else standing):
@@ -49,6 +57,12 @@ class Storyboard:
         for number, step in enumerate(self.steps):
             for strange in (step.boxes.keys() | step.arrows.keys()) - known:
                 raise ValueError(f"Step {number} changes {strange!r}, which is not in the scene.")
+        self.opened = frozenset(groups_of(scene) if opened is None else opened)
+
+    @cached_property
+    def folding(self) -> Folding:
+        """What is seen while the groups of `opened` are open."""
+        return Folding(self.scene, self.opened)
 
     @property
     def start(self) -> int:
@@ -69,30 +83,59 @@ class Storyboard:
     def layout(self) -> Layout:
         """Where everything stands, with room for the largest text of every step."""
         if self._layout is None:
-            self._layout = laid_out(self.scene, *largest(self.scene, self.steps))
+            boxes, labels = self.sizes
+            seen = self.folding.seen(self.scene)
+            boxes = boxes | {id: heading_size(box_fields(seen.boxes[id])["title"]) for id in self.folding.frames}
+            several = {id: len(members) for id, members in self.folding.members.items() if len(members) > 1}
+            labels = labels | {id: bundle_size(labels[id], count) for id, count in several.items()}
+            self._layout = laid_out(seen, boxes, labels)
         return self._layout
+
+    @cached_property
+    def sizes(self) -> tuple[dict[str, Size], dict[str, Size]]:
+        """Of every box, closed, and of every arrow's label the size that holds its largest text."""
+        return largest(self.scene, self.steps)
+
+    @property
+    def stops(self) -> list[tuple[int, int, str]]:
+        """The steps as they are seen: the first and the last that are one, and what is told of them."""
+        stops: list[tuple[int, int, str]] = []
+        last = None
+        for number, step in enumerate(self.steps):
+            group = self.folding.stands.get(step.place) if step.place is not None else None
+            if group is not None and group == last and group != step.place:
+                first, _, _ = stops.pop()
+                told = {(begin, end): told for begin, end, told in self.runs.get(group, ())}
+                stops.append((first, number, told.get((first, number), step.caption)))
+            else:
+                stops.append((number, number, step.caption))
+            last = group
+        return stops
 
     @layout.setter
     def layout(self, layout: Layout) -> None:
         self._layout = layout
 
     def at(self, k: int | None = None) -> Scene:
-        """The scene after steps 0 to k; -1 is before anything, None is what a still picture shows."""
+        """The scene as it is seen after steps 0 to k; -1 is before anything, None is what a still picture shows."""
         if k is None:
             k = self.still
         if not -1 <= k < len(self.steps):
             raise IndexError(f"There is no step {k}; this storyboard has {len(self.steps)}, counted from 0.")
-        scene = Scene(self.title, dict(self.scene.boxes), dict(self.scene.arrows))
+        scene = self._copy()
         for step in self.steps[: k + 1]:
             _apply(scene, step)
-        return scene
+        return self.folding.seen(scene)
+
+    def _copy(self) -> Scene:
+        return Scene(self.title, dict(self.scene.boxes), dict(self.scene.arrows))
 
     def to_dict(self) -> dict[str, Any]:
         """The storyboard as JSON-native values, placed and with its texts fitted, as the player gets it."""
         return self._told() | {"words": {"kinds": dict(KIND_WORDS), "states": STATE_WORDS | {"stale": STALE}}}
 
     def _told(self) -> dict[str, Any]:
-        layout, scene, said = self.layout, self.at(-1), _Details()
+        layout, scene, said = self.layout, self._copy(), _Details()
         boxes = {id: box_fields(box) | {"details": said.numbers(box)} for id, box in scene.boxes.items()}
         arrows = {id: arrow_fields(arrow, scene) for id, arrow in scene.arrows.items()}
         told = {
@@ -103,13 +146,14 @@ class Storyboard:
             "height": layout.height,
             "boxes": [
                 {"id": id, "kind": scene.boxes[id].kind, "holder": scene.boxes[id].holder}
-                | layout.boxes[id].to_dict()
+                | (layout.boxes[id].to_dict() if id in layout.boxes else {})
                 | shown
+                | self._fold(id)
                 for id, shown in boxes.items()
             ],
             "arrows": [
                 {"id": id, "kind": arrow.kind, "source": arrow.source, "target": arrow.target}
-                | layout.arrows[id].to_dict()
+                | (layout.arrows[id].to_dict() if id in layout.arrows else {})
                 | arrows[id]
                 for id, arrow in scene.arrows.items()
             ],
@@ -138,11 +182,26 @@ class Storyboard:
                     "arrows": _changes(arrows, {id: arrow_fields(scene.arrows[id], scene) for id in concerned}),
                 }
                 | ({"when": step.when} if step.when else {})
+                | ({"place": step.place} if step.place is not None and self.folding.groups else {})
             )
         insides = {id: inside._told() for id, inside in self.insides.items()}
         told |= {"steps": steps, "details": said.texts}
         told |= {} if self._start is None else {"start": self._start}
+        if self.folding.groups:
+            levels = levels_of(self.scene, *self.sizes)
+            told["levels"] = {frame or "": level.to_dict() for frame, level in levels.items()}
+            told["opened"] = [id for id in self.scene.boxes if id in self.opened]
+            told["runs"] = self.runs
         return told | ({"insides": insides} if insides else {})
+
+    def _fold(self, id: str) -> dict[str, Any]:
+        """In what a box lies, and how large it is closed, where boxes lie in groups."""
+        region, told = self.scene.boxes[id].region, {}
+        if self.folding.groups:
+            told = {"region": region} if region is not None else {}
+            if id in self.folding.groups or id not in self.layout.boxes:
+                told["size"] = list(self.sizes[0][id])
+        return told
 
 
 class _Details:

@@ -1,0 +1,181 @@
+"""Groups that open and close: parts lie in each other, nothing overlaps or climbs, and all that is closed opens."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from workbench.scene.curves import Place, along
+from workbench.scene.folding import paths
+from workbench.scene.layout import Layout
+from workbench.scene.model import Arrow, Box, Scene, Step
+from workbench.scene.storyboard import Storyboard
+
+
+@st.composite
+def scenes(draw: st.DrawFn) -> Scene:
+    """A program: nodes in the order of their making, each in the innermost of the groups that are open then."""
+    boxes: dict[str, Box] = {}
+    arrows: dict[str, Arrow] = {}
+    values: list[str] = []
+
+    def uses(id: str, most: int) -> None:
+        for n in range(draw(st.integers(1, most)) if values else 0):
+            source = draw(st.sampled_from(values[-8:]))
+            label = draw(st.sampled_from(["", "[1. 2. 3.]"]))
+            arrows[f"{id}.{n}"] = Arrow(f"{id}.{n}", source, id, label=label)
+
+    path: list[str] = []
+    for n in range(draw(st.integers(0, 3))):
+        boxes[f"x{n}"] = Box(f"x{n}", "leaf", f"x{n}")
+        values.append(f"x{n}")
+    for n in range(draw(st.integers(1, 14))):
+        for _ in range(draw(st.integers(0, 2))):
+            if path and draw(st.booleans()):
+                path.pop()
+            elif len(path) < 4:
+                id = f"g{len(boxes)}"
+                boxes[id] = Box(id, "group", f"part {len(boxes)}", ("3 nodes",), region=path[-1] if path else None)
+                path.append(id)
+        region = path[-1] if path else None
+        if draw(st.booleans()):
+            boxes[f"w{n}"] = Box(f"w{n}", "leaf", f"w{n}", region=region)
+            values.append(f"w{n}")
+        boxes[f"n{n}"] = Box(f"n{n}", "op", "MulBackward0" * draw(st.integers(1, 2)), region=region)
+        uses(f"n{n}", 3)
+        if draw(st.booleans()):
+            boxes[f"s{n}"] = Box(f"s{n}", "saved", "saved self", ("(3,) float32",), holder=f"n{n}")
+        values.append(f"n{n}")
+    held = {box.region for box in boxes.values()}
+    return Scene("", {id: box for id, box in boxes.items() if box.kind != "group" or id in held}, arrows)
+
+
+def contains(outer: Place, inner: Place) -> bool:
+    return (
+        outer.x <= inner.x
+        and outer.y <= inner.y
+        and inner.x + inner.w <= outer.x + outer.w
+        and inner.y + inner.h <= outer.y + outer.h
+    )
+
+
+def openings(scene: Scene) -> list[frozenset[str]]:
+    """Nothing open, everything, and the outermost groups alone."""
+    groups = [box.id for box in scene.boxes.values() if box.kind == "group"]
+    return [frozenset(), frozenset(groups), frozenset(id for id in groups if scene.boxes[id].region is None)]
+
+
+def assert_in_order(scene: Scene, layout: Layout) -> None:
+    """What is seen stands apart or in each other as it lies in each other, and every arrow leads down all its way."""
+    lies_in = paths(scene)
+    for one, other in combinations(scene.boxes, 2):
+        first, second = layout.boxes[one], layout.boxes[other]
+        if one in lies_in[other]:
+            assert contains(first, second), (one, other)
+        elif other in lies_in[one]:
+            assert contains(second, first), (one, other)
+        else:
+            assert not first.meets(second), (one, other)
+    for id, arrow in scene.arrows.items():
+        points, upper, lower = layout.arrows[id].points, layout.boxes[arrow.source], layout.boxes[arrow.target]
+        (x0, y0), (x1, y1) = points[0], points[-1]
+        assert y0 == pytest.approx(upper.y + upper.h + 3, abs=0.3) and upper.x <= x0 <= upper.x + upper.w
+        assert y1 == pytest.approx(lower.y - 3, abs=0.3) and lower.x <= x1 <= lower.x + lower.w
+        assert len(points) % 3 == 1
+        assert y0 < y1, f"{id} points up"
+
+
+@settings(max_examples=60, deadline=None)
+@given(scenes())
+def test_parts_lie_in_each_other_and_no_arrow_points_up(scene: Scene) -> None:
+    for opened in openings(scene):
+        board = Storyboard(scene, opened=opened)
+        assert_in_order(board.at(-1), board.layout)
+
+
+@settings(max_examples=20, deadline=None)
+@given(scenes())
+def test_what_is_seen_is_what_is_in_no_closed_group(scene: Scene) -> None:
+    for opened in openings(scene):
+        seen = Storyboard(scene, opened=opened).at(-1)
+        for id, path in paths(scene).items():
+            assert (id in seen.boxes) == (set(path) <= opened)
+        for arrow in seen.arrows.values():
+            assert {arrow.source, arrow.target} <= seen.boxes.keys() and arrow.source != arrow.target
+        everything = Storyboard(scene, opened=openings(scene)[1]).at(-1)
+        assert everything.arrows == scene.arrows
+
+
+@settings(max_examples=15, deadline=None)
+@given(scenes())
+def test_two_layouts_are_equal(scene: Scene) -> None:
+    assert Storyboard(scene).layout == Storyboard(scene).layout
+    assert Storyboard(scene).to_dict() == Storyboard(scene).to_dict()
+
+
+def arrows_climb(layout: Layout, scene: Scene) -> list[str]:
+    climbing = []
+    for id in scene.arrows:
+        levels = along(layout.arrows[id].points)[:, 1]
+        if (levels[1:] < levels[:-1] - 0.5).any():
+            climbing.append(id)
+    return climbing
+
+
+@settings(max_examples=40, deadline=None)
+@given(scenes())
+def test_arrows_climb_nowhere_on_their_way(scene: Scene) -> None:
+    board = Storyboard(scene)
+    assert arrows_climb(board.layout, board.at(-1)) == []
+
+
+def nested() -> Scene:
+    boxes = [
+        Box("x", "leaf", "x"),
+        Box("outer", "group", "layer1", ("3 nodes",)),
+        Box("w", "leaf", "w", region="outer"),
+        Box("n1", "op", "n1", region="outer"),
+        Box("inner", "group", "act", ("2 nodes",), region="outer"),
+        Box("n2", "op", "n2", region="inner"),
+        Box("n3", "op", "n3", region="inner"),
+        Box("s", "saved", "s", holder="n2"),
+        Box("n4", "op", "n4"),
+    ]
+    ends = [("x", "n1"), ("w", "n1"), ("n1", "n2"), ("n1", "n3"), ("n2", "n3"), ("n3", "n4"), ("x", "n4")]
+    return Scene("", {box.id: box for box in boxes}, {f"{s}>{t}": Arrow(f"{s}>{t}", s, t) for s, t in ends})
+
+
+def test_one_arrow_brings_a_value_into_a_closed_group_however_often_it_is_used_inside() -> None:
+    seen = Storyboard(nested(), opened=["outer"]).at(-1)
+    ends = [(arrow.source, arrow.target) for arrow in seen.arrows.values()]
+    assert ends == [("x", "n1"), ("w", "n1"), ("n1", "inner"), ("inner", "n4"), ("x", "n4")]
+    assert seen.boxes["outer"].kind == "region" and seen.boxes["inner"].kind == "group"
+    assert "s" not in seen.boxes
+
+
+def test_an_arrow_for_several_says_how_many_gradients_went() -> None:
+    steps = [
+        Step("", arrows={"n1>n3": {"state": "flowing", "label": "1.0"}}),
+        Step("", arrows={"n1>n3": {"state": "done"}, "n1>n2": {"state": "flowing", "label": "2.0"}}),
+    ]
+    board = Storyboard(nested(), steps, opened=["outer"])
+    told = [[(each.label, each.state) for each in board.at(k).arrows.values()][2] for k in (-1, 0, 1)]
+    assert told == [("", "idle"), ("1.0", "flowing"), ("2 gradients", "flowing")]
+
+
+def test_steps_inside_one_closed_group_are_one_step() -> None:
+    places = ["n1", "n2", "n3", "n4", "n3", "n2", None, "n1"]
+    steps = [Step(f"step {n}", place=place) for n, place in enumerate(places)]
+    runs = {"inner": [(1, 2, "inner runs"), (4, 5, "inner runs back")], "outer": [(0, 2, "outer runs")]}
+
+    def stops(opened: list[str]) -> list[tuple[int, int, str]]:
+        return Storyboard(nested(), steps, opened=opened, runs=runs).stops
+
+    assert len(stops(["outer", "inner"])) == len(places)
+    assert stops(["outer"])[1:2] == [(1, 2, "inner runs")] and len(stops(["outer"])) == 6
+    assert stops([]) == [
+        (0, 2, "outer runs"), (3, 3, "step 3"), (4, 5, "step 5"), (6, 6, "step 6"), (7, 7, "step 7")
+    ]  # fmt: skip
