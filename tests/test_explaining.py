@@ -24,6 +24,7 @@ from error_samples import (
 import workbench as torch
 from workbench import events
 from workbench.views.advice import ADVICE
+from workbench.views.error import LEGEND
 
 
 def error_of(program, record=True):
@@ -41,7 +42,7 @@ def error_of(program, record=True):
 def test_the_picture_says_what_happened(program, title, told, record):
     error = error_of(program, record)
     text = " ".join(str(error.explain()).split())
-    assert text.startswith(f"{title} What happened:")
+    assert text.startswith(f"{title} {LEGEND} What happened:")
     for each in told:
         if record or "mul_" not in each and "add_" not in each:  # which line wrote is known from a recording alone
             assert each in text, text

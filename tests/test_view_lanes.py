@@ -11,7 +11,7 @@ from workbench.scene.drawing import drawn
 from workbench.scene.style import Stylesheet
 from workbench.scene.text import graph_lines, to_text
 from workbench.scene.theme import THEMES
-from workbench.views import storyboard
+from workbench.views import VIEWS, storyboard
 
 
 def last(board):
@@ -153,8 +153,9 @@ def test_a_tangent_that_was_recorded_is_the_node_that_computed_it():
 
 
 def test_the_text_face_tells_tangents_under_their_values(pushed):
-    assert to_text(pushed).splitlines()[:9] == [
+    assert to_text(pushed).splitlines()[:10] == [
         "Autograd graph",
+        VIEWS["graph"].legend,
         "Levels: jvp (level 1), over",
         "mul (operation without a node): (2,) float64, [0. 0.8415]",
         "├╌ tangent of mul: self_t * other + other_t * self, (2,) float64, [0. 2.764]  ‖2.76‖",

@@ -86,7 +86,7 @@ def test_what_was_read_and_freed_has_no_values_any_more():
 
 def test_the_text_lists_who_keeps_what():
     text = str(program().show("saved")).splitlines()
-    assert text[1:6] == [
+    assert text[2:7] == [
         "Nodes",
         "MulBackward0: 2 kept: other (y), self (x)",
         "AddBackward0: nothing",

@@ -37,6 +37,7 @@ class Trace(Timeline):
 
         `view` is one of workbench.views; `show("memory", against=other)` draws another trace over this one. In a graph
         of more than 150 nodes, scopes and repeated patterns are boxes; `show("graph", open=["layer1"])` opens one.
+        `legend=False` leaves out the sentence that says how to read the picture.
         """
         from .views import storyboard
 

@@ -6,11 +6,12 @@ this list, and the live player makes the same shapes in the browser.
 
 from __future__ import annotations
 
+import textwrap
 from dataclasses import dataclass
 from math import hypot
 from typing import Literal
 
-from .layout import TIE, Layout
+from .layout import MARGIN, TIE, Layout
 from .metric import CHARACTER, LINE, TITLE_LINE, columns
 from .model import AROUND, LOOSE, PLACED, Arrow, Box, Scene
 from .routes import GAP, Place, Point, Way
@@ -21,6 +22,7 @@ from .storyboard import Storyboard
 _HEADS = ((11, 11), (9, 9), (11, 11), (13, 17), (15, 23))  # length and width of an arrow's head, by its weight
 _BASELINE = 12  # px from a 16 px line's upper edge to the feet of its letters
 _DISC = 9
+_LEAST_FOR_LEGEND, _FOOT = 480, 14  # px: of a narrower picture it would take too many lines; and what is below it
 _RADII = {"function": 9, "op": 9, "plain": 9, "saved": 4, "tangent": 0, "region": 6, "level": 4, "group": 9}
 _RADII |= {"cell": 0, "bar": 1, "ghost": 1, "event": 4, "text": 0, "heading": 0, "line": 2, "frame": 6, "tick": 0}
 _CIRCLE = 0.5523  # how far along a quarter circle's tangents its Bézier points lie, in radii
@@ -45,8 +47,30 @@ class Group:
     shapes: list[Shape]
 
 
+@dataclass(frozen=True, slots=True)
+class Sheet:
+    """What a picture stands on: its left edge, its size, and the lines of the legend at its foot."""
+
+    left: float
+    width: float
+    height: float
+    legend: list[Shape]
+
+
+def sheet(storyboard: Storyboard, k: int | None = None) -> Sheet:
+    """The sheet of the picture after step k; a legend makes it as broad as that needs, and higher."""
+    layout = storyboard.shown(k)[0].layout
+    width = max(layout.width, _LEAST_FOR_LEGEND) if storyboard.legend else layout.width
+    left = (layout.width - width) / 2
+    lines = textwrap.wrap(storyboard.legend, int((width - 2 * MARGIN) // CHARACTER))
+    feet = [layout.height + LINE * n + 2 for n in range(len(lines))]
+    legend = [_text("wb-legend", left + MARGIN, y, line, "start") for y, line in zip(feet, lines, strict=True)]
+    return Sheet(left, width, feet[-1] + _FOOT if feet else layout.height, legend)
+
+
 def drawn(storyboard: Storyboard, k: int | None = None) -> list[Group]:
     """The groups of the picture after step k, in drawing order; what is not there yet is left out."""
+    storyboard, k = storyboard.shown(k)
     scene, layout = storyboard.at(k), storyboard.layout
     there = [each for each in scene.boxes.values() if each.state != "future"]
     regions = [_box(each, layout) for each in there if each.kind == "region"]

@@ -32,7 +32,9 @@ BoxKind = Literal[
     "frame",
     "tick",
 ]
-BoxState = Literal["future", "idle", "pending", "ready", "running", "done", "freed", "over", "differs", "error"]
+BoxState = Literal[
+    "future", "coming", "idle", "pending", "ready", "running", "done", "freed", "over", "differs", "error"
+]
 ArrowKind = Literal["edge", "constant", "tangent", "beside", "same"]
 ArrowState = Literal["future", "idle", "flowing", "done"]
 ArrowTone = Literal["", "plus", "minus", "mixed", "faint", "bad"]

@@ -23,8 +23,8 @@ class Picture:
     def save(self, path: str | PathLike[str], step: int | None = None, theme: str | Theme | None = None) -> None:
         """Write a file by its suffix: a page, film, still picture, graph in text, or data.
 
-        .html, .gif and .mp4 play; .svg, .png, .pdf, .dot and .mmd (Mermaid) show one step, where the graph is complete
-        and before backward frees any of it unless `step` says (counted from 0: what a player calls "5 / 7" is step 4);
+        .html, .gif and .mp4 play; .svg, .png, .pdf, .dot and .mmd (Mermaid) show what the view is about at one glance
+        (a graph before backward frees any of it), or one step (counted from 0: what a player calls "5 / 7" is step 4);
         .json is data. `theme` is light, dark, projector or print.
         """
         save(self.storyboard, path, step, theme)

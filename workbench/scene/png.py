@@ -12,7 +12,7 @@ from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from .drawing import Shape, drawn
+from .drawing import Shape, drawn, sheet
 from .storyboard import Storyboard
 from .style import Stylesheet
 from .theme import Theme, theme_named
@@ -37,8 +37,8 @@ if hasattr(os, "register_at_fork"):  # so a fork waits until no other thread dra
 
 def to_png(storyboard: Storyboard, k: int | None = None, theme: str | Theme = "light", scale: float = 2) -> bytes:
     """The picture after step k as a PNG image, `scale` pixels to the px of the theme."""
-    theme, layout = theme_named(theme), storyboard.layout
-    width, height = layout.width, layout.height
+    theme, paper = theme_named(theme), sheet(storyboard, k)
+    width, height = paper.width, paper.height
     scale = min(scale * theme.scale, _MOST_ACROSS / max(width, height), (_MOST_PIXELS / (width * height)) ** 0.5)
     return raster(storyboard, k, theme, scale)
 
@@ -62,8 +62,8 @@ def to_pdf(storyboard: Storyboard, k: int | None = None, theme: str | Theme = "l
     from matplotlib import rc_context
     from matplotlib.backends.backend_pdf import FigureCanvasPdf
 
-    theme, layout, page = theme_named(theme), storyboard.layout, BytesIO()
-    zoom = min(theme.scale, _MOST_POINTS / max(layout.width, layout.height))
+    theme, paper, page = theme_named(theme), sheet(storyboard, k), BytesIO()
+    zoom = min(theme.scale, _MOST_POINTS / max(paper.width, paper.height))
     facts = {"Title": storyboard.title, "Creator": None, "Producer": None, "CreationDate": None}
     with _drawing(), rc_context({"pdf.fonttype": 42}):  # text that a reader can select and search
         FigureCanvasPdf(_figure(storyboard, k, theme, zoom)).print_pdf(page, metadata=facts)
@@ -85,18 +85,20 @@ def _drawing() -> Iterator[None]:
 def _figure(
     storyboard: Storyboard, k: int | None, theme: Theme, zoom: float, caption: Sequence[str] = (), rows: int = 0
 ) -> Figure:
-    """The picture in a figure whose points are its px, times `zoom`."""
+    """The picture in a figure whose points are its px, times `zoom`; under it a caption, or else its legend."""
     from matplotlib.figure import Figure
 
-    layout, style = storyboard.layout, Stylesheet(theme)
-    width = captioned_width(layout.width) if rows else layout.width
-    height = layout.height + (CAPTION_LINE * rows + CAPTION_PAD if rows else 0)
-    left = (layout.width - width) / 2
+    layout, paper, style = storyboard.layout, sheet(storyboard, k), Stylesheet(theme)
+    left, width, height, legend = paper.left, paper.width, paper.height, paper.legend
+    if rows:
+        width, height, legend = captioned_width(layout.width), layout.height + CAPTION_LINE * rows + CAPTION_PAD, []
+        left = (layout.width - width) / 2
     size = (width * zoom / 72, height * zoom / 72)
     figure = Figure(figsize=size, dpi=72, facecolor=theme.colours["canvas"])
     axes = figure.add_axes((0, 0, 1, 1), xlim=(left, left + width), ylim=(height, 0))
     axes.set_axis_off()
     every = [(style.of(group.classes, shape.role), shape) for group in drawn(storyboard, k) for shape in group.shapes]
+    every += [(style.of("", shape.role), shape) for shape in legend]
     words = {"font-size": "14px", "fill": theme.colours["ink"]}
     for n, line in enumerate(caption):
         at = {"x": left + CAPTION_PAD, "y": layout.height + CAPTION_LINE * n + 14, "text-anchor": "start"}

@@ -45,6 +45,7 @@ TENSORS = ("leaf", "constant", "input", "output")
 FREED = "freed"  # the word on a saved tensor that was let go
 STATE_WORDS = {
     "future": "not there yet",
+    "coming": "still to come",
     "idle": "",
     "pending": "has part of its gradient",
     "ready": "ready to run",

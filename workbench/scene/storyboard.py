@@ -20,7 +20,8 @@ class Storyboard:
 
     Without steps it is a still picture of `scene`. It is laid out once, on first use, so neither may change.
     It opens at the step `start`, counted from 0; of itself at the last before the first backward. What cannot play
-    shows the step `still`; of itself the same.
+    shows the step `still`, or another picture if that is one; of itself the same. The `legend` is one sentence that
+    says how to read it; a picture of nothing has none.
     `insides` has what a box opens to in the player, by the box's id: there or in a picture that another opens to.
 
     Of the groups that hold something those in `opened` are open; of themselves all are. The steps whose place is in one
@@ -34,13 +35,14 @@ class Storyboard:
         title: str = "",
         insides: Mapping[str, Storyboard] | None = None,
         start: int | None = None,
-        still: int | None = None,
+        still: int | Storyboard | None = None,
         opened: Collection[str] | None = None,
         runs: Mapping[str, Sequence[tuple[int, int, str]]] | None = None,
+        legend: str = "",
     ) -> None:
         self.scene, self.steps, self.insides = scene, list(steps), dict(insides or {})
         self.runs = {group: list(told) for group, told in (runs or {}).items()}
-        self._start, self._still = start, still
+        self._start, self._still, self.legend = start, still, clean(legend) if scene.boxes else ""
         self._layout: Layout | None = None
         self.title = clean(title or scene.title)
         standing = {id for id, box in scene.boxes.items() if box.holder is None and box.kind not in AROUND}
@@ -76,8 +78,14 @@ class Storyboard:
 
     @property
     def still(self) -> int:
-        """The step a picture that cannot play shows: as told, or the one a player opens at."""
-        return self.start if self._still is None else self._still
+        """The step that stands for all where nothing plays: as told, or the one a player opens at."""
+        return self._still if isinstance(self._still, int) else self.start
+
+    def shown(self, k: int | None = None) -> tuple[Storyboard, int]:
+        """The picture of step k and its number there; None is what is shown where nothing plays."""
+        if k is None and isinstance(self._still, Storyboard):
+            return self._still.shown()
+        return self, self.still if k is None else k
 
     @property
     def layout(self) -> Layout:
@@ -118,8 +126,9 @@ class Storyboard:
 
     def at(self, k: int | None = None) -> Scene:
         """The scene as it is seen after steps 0 to k; -1 is before anything, None is what a still picture shows."""
-        if k is None:
-            k = self.still
+        board, k = self.shown(k)
+        if board is not self:
+            return board.at(k)
         if not -1 <= k < len(self.steps):
             raise IndexError(f"There is no step {k}; this storyboard has {len(self.steps)}, counted from 0.")
         scene = self._copy()
@@ -187,6 +196,7 @@ class Storyboard:
         insides = {id: inside._told() for id, inside in self.insides.items()}
         told |= {"steps": steps, "details": said.texts}
         told |= {} if self._start is None else {"start": self._start}
+        told |= {"legend": self.legend} if self.legend else {}
         if self.folding.groups:
             levels = levels_of(self.scene, *self.sizes)
             told["levels"] = {frame or "": level.to_dict() for frame, level in levels.items()}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from html import escape
 
-from .drawing import Group, Shape, drawn
+from .drawing import Group, Shape, drawn, sheet
 from .metric import clean
 from .storyboard import Storyboard
 from .style import flat_css
@@ -18,22 +18,22 @@ _RIGHTWARD = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]+")
 
 def to_svg(storyboard: Storyboard, k: int | None = None, theme: str | Theme = "light") -> str:
     """The picture after step k (None: its own choice) as a standalone SVG document."""
-    theme, layout = theme_named(theme), storyboard.layout
-    k = storyboard.still if k is None else k
-    groups = drawn(storyboard, k)
-    title = storyboard.title or "Graph"
-    caption = [clean(storyboard.steps[k].caption)] if k >= 0 else []
-    width, height = f"{layout.width:g}", f"{layout.height:g}"
-    size = f'width="{layout.width * theme.scale:g}" height="{layout.height * theme.scale:g}"'
+    theme, paper, (board, at) = theme_named(theme), sheet(storyboard, k), storyboard.shown(k)
+    title, graph = storyboard.title or "Graph", graph_lines(board.at(at))
+    said = [clean(board.steps[at].caption)] if at >= 0 else []
+    said += [storyboard.legend] if storyboard.legend else []
+    left, width, height = f"{paper.left:g}", f"{paper.width:g}", f"{paper.height:g}"
+    size = f'width="{paper.width * theme.scale:g}" height="{paper.height * theme.scale:g}"'
     return "\n".join(
         [
             f'<svg xmlns="http://www.w3.org/2000/svg" class="wb-picture" role="img" '
-            f'aria-label="{_safe(title)}" {size} viewBox="0 0 {width} {height}">',
+            f'aria-label="{_safe(title)}" {size} viewBox="{left} 0 {width} {height}">',
             f"<title>{_safe(title)}</title>",
-            f"<desc>{_safe(chr(10).join(caption + graph_lines(storyboard.at(k))))}</desc>",
+            f"<desc>{_safe(chr(10).join(said + graph))}</desc>",
             f"<style>{_safe(flat_css(theme))}</style>",
-            f'<rect class="wb-canvas" width="{width}" height="{height}"/>',
-            *map(_group, groups),
+            f'<rect class="wb-canvas" x="{left}" width="{width}" height="{height}"/>',
+            *map(_group, drawn(board, at)),
+            *map(_shape, paper.legend),
             "</svg>\n",
         ]
     )

@@ -17,8 +17,8 @@ _FIRST, _LAST = 16, 6  # steps told when there are too many to tell all
 
 
 def to_text(storyboard: Storyboard) -> str:
-    """The title, the graph from its outputs to its leaves as a still picture shows it, and what every step does."""
-    lines = [storyboard.title] if storyboard.title else []
+    """The title, the legend, the graph from its outputs to its leaves as a still shows it, and what every step does."""
+    lines = [each for each in (storyboard.title, storyboard.legend) if each]
     lines += _opening_lines(storyboard)
     if len(storyboard.steps) > 1:
         lines += ["", *_step_lines(storyboard)]
@@ -33,9 +33,10 @@ def to_sentence(storyboard: Storyboard) -> str:
 
 def _opening_lines(storyboard: Storyboard) -> list[str]:
     """The graph as a still picture shows it; of one that stays empty, why."""
-    if not storyboard.scene.boxes and storyboard.steps:
-        return [clean(storyboard.steps[storyboard.still].caption)]
-    return graph_lines(storyboard.at())
+    board, k = storyboard.shown()
+    if not board.scene.boxes and board.steps:
+        return [clean(board.steps[k].caption)]
+    return graph_lines(board.at(k))
 
 
 def graph_lines(scene: Scene) -> list[str]:
@@ -126,7 +127,9 @@ def _step_lines(storyboard: Storyboard) -> list[str]:
     counts = Counter(step.phase if step.phase in ("backward", "update") else "forward" for step in steps)
     *others, last = [f"{counts[phase]} {phase}" for phase in ("forward", "backward", "update") if counts[phase]]
     phases = f", {', '.join(others)} and {last}" if others else ""
-    lines = [f"{len(steps)} steps{phases}; the graph is shown after step {storyboard.still + 1}:"]
+    board, k = storyboard.shown()
+    shown = f"; the graph is shown after step {k + 1}" if board is storyboard else ""
+    lines = [f"{len(steps)} steps{phases}{shown}:"]
     room = len(str(len(steps)))
     told = [f"{n:>{room}}. {cut(clean(step.caption), _LONGEST_CAPTION)}" for n, step in enumerate(steps, 1)]
     if len(told) > _FIRST + _LAST + 1:

@@ -36,18 +36,18 @@ PAIRS: dict[str, Callable[..., Storyboard]] = {"compare": compared}
 OPTIONS = {"graph": "open", "flow": "open", "memory": "against", "compare": "against"}  # what a view can be told
 
 
-def storyboard(trace: Timeline, view: str = "graph", **options: Any) -> Storyboard:
+def storyboard(trace: Timeline, view: str = "graph", *, legend: bool = True, **options: Any) -> Storyboard:
     """A trace as the named view tells it: a graph with the groups `open`, another trace to hold memory `against`.
 
-    To compare takes `against` too. Errors: ValueError for a view that is not there, TypeError for an option that it
-    does not have, or lacks.
+    The `legend` is the sentence that says how to read it. To compare takes `against` too. Errors: ValueError for a view
+    that is not there, TypeError for an option that it does not have, or lacks.
     """
     *names, last = sorted([*VIEWS, *CHARTS, *PAIRS])
     if view not in (*names, last):
         raise ValueError(f"There is no view named {view!r}; choose {', '.join(names)} or {last}.")
     for name in options:
         if name != OPTIONS.get(view):
-            known = f"its option is {OPTIONS[view]!r}" if view in OPTIONS else "it has none"
+            known = f"its options are {OPTIONS[view]!r} and 'legend'" if view in OPTIONS else "its option is 'legend'"
             raise TypeError(f"The view {view!r} has no option {name!r}; {known}.")
     against, opened = options.get("against"), options.get("open")
     if not isinstance(against, Timeline | None):
@@ -69,6 +69,7 @@ def storyboard(trace: Timeline, view: str = "graph", **options: Any) -> Storyboa
             gc.enable()
     if not board.scene.boxes:
         board = in_words(board.title, board.steps[0].caption)
+    board.legend = board.legend if legend else ""
     for event in trace.events[:1]:
         if isinstance(event, EventsLetGo) and not board.steps[0].caption.startswith(told := event.sentence(Frame())):
             board.steps[0].caption = f"{told}. {board.steps[0].caption}"  # what is no graph, or a closed one

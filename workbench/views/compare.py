@@ -14,6 +14,7 @@ from ..trace.timeline import Timeline
 from .graph import Graph
 from .telling import tell
 
+LEGEND = "Two recordings as they ended, side by side; a box marked ≠ differs, and its line says in what."
 _MOST = 200  # differences shown
 _LARGEST = 3_000  # nodes, arrows and saved tensors of a trace
 
@@ -69,4 +70,4 @@ def compared(first: Timeline, against: Timeline) -> Storyboard:
                 step.boxes[id] = {"state": "differs", "lines": (*boxes[id].lines, *marks[id])}
                 step.focus = step.focus or id
         steps.append(step)
-    return Storyboard(Scene(f"Two traces: {count}", boxes, arrows), steps)
+    return Storyboard(Scene(f"Two traces: {count}", boxes, arrows), steps, legend=LEGEND)

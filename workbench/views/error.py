@@ -21,6 +21,7 @@ from .advice import advice_for
 from .graph import Graph
 from .saying import sentence_of
 
+LEGEND = "The cross marks what the error is about; gradients had come as far as the arrows have numbers."
 _COLUMNS = 72  # of the story's lines
 _MOST, _HOPS = 24, 2  # nodes up to which all are shown, and how far from what matters where there are more
 _STORY = "story"
@@ -126,7 +127,7 @@ class _Story:
         final = Step(f"{says[0]} {says[1]}", self.phase, at, next(iter(lights), None))
         final.boxes = {id: fields for id, fields in lights.items()} | {_STORY: {"lines": story.lines}}
         start = {id: replace(box) for id, box in boxes.items()} | {_STORY: replace(story, lines=tuple(head))}
-        return Storyboard(Scene(title, start, arrows), [*steps, final], title, start=len(steps))
+        return Storyboard(Scene(title, start, arrows), [*steps, final], title, start=len(steps), legend=LEGEND)
 
     def _graph(self) -> tuple[dict[str, Box], dict[str, Arrow], int]:
         """The boxes and arrows of what matters, before the error, and how many nodes are left out."""

@@ -12,10 +12,15 @@ from ..scene.model import Arrow, ArrowTone, Box
 from ..trace.backward import BackwardStarted, NodeFinished
 from ..trace.facts import Record
 from ..trace.frame import EdgeState, Frame, Place
+from ..trace.timeline import Timeline
 from ..trace.values import Value, number
 from .graph import Graph
 from .saying import text_of
+from .telling import last_backward
 
+LEGEND = (
+    "Gradients climb to the leaves: the broader an arrow, the larger its gradient; where several arrive, they add up."
+)
 _VANISHING = 1e-4  # of the seed: less is said to vanish
 _TERMS = 4  # gradients told one by one where they add up
 # Operations that repeat a smaller operand, so that its gradient is a sum. (Others of these shapes, such as matrix
@@ -25,6 +30,8 @@ _REPEATS = {"add", "sub", "mul", "div", "pow", "maximum", "minimum", "where", "a
 
 class Flow(Graph):
     """The graph with gradients in the foreground: nothing saved is shown, arrows are as broad as what they carry."""
+
+    legend = LEGEND
 
     def __init__(self, events: Iterable[Record]) -> None:
         events = list(events)
@@ -52,6 +59,10 @@ class Flow(Graph):
                 arrow.weight, arrow.tone = self._weight(edge.grad), self._tone(edge.grad)
                 arrow.label = self._label(frame, arrow.id, edge, edge.grad)
         return boxes, arrows
+
+    def still(self, trace: Timeline) -> int | None:
+        """Where the gradients have come to the leaves."""
+        return last_backward(trace)
 
     def remarks(self, frame: Frame) -> list[str]:
         """What the captions of the graph leave out: where gradients add up, and where one is summed."""

@@ -18,6 +18,9 @@ from ..trace.timeline import Timeline
 from ..trace.values import ZEROS, said, series
 from .saying import value_detail
 
+LEGEND = (
+    "The Function line by line: what its variables hold after each line, and what ctx takes from forward to backward."
+)
 _NOTHING = (
     "No line of a Function was recorded: apply a Function of your own inside `with record(lines=True) as trace:`, and "
     'show("function") plays it line by line.'
@@ -91,7 +94,7 @@ class _Teller:
         steps = [step for event in self._events if (step := self._step(event)) is not None]
         names = series(list(self._cards))
         title = f"Function {names}" if len(self._cards) == 1 else f"Functions {names}"
-        return Storyboard(Scene(title, self._boxes), steps, title)
+        return Storyboard(Scene(title, self._boxes), steps, title, legend=LEGEND)
 
     def _survey(self) -> None:
         """Which Functions there are, and how much each has to show at once."""

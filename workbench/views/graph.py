@@ -12,6 +12,7 @@ from ..trace.building import NodeCreated, TensorsFound, TensorShown
 from ..trace.facts import Record
 from ..trace.frame import Frame
 from ..trace.states import EdgeState, NodeState, Place, TensorState
+from ..trace.timeline import Timeline
 from ..trace.values import Value, series
 from .arriving import Arrivals
 from .chips import chip, held_now, saved_name
@@ -20,12 +21,18 @@ from .lanes import Lanes
 from .relations import Relations, memory_details, shared_line, view_line
 from .saying import Sayings, label_of, text_of, trouble_of, value_detail, values_of
 from .standing import Standing
+from .telling import complete
 
+LEGEND = (
+    "Boxes are operations, beside them what they saved; values go down the arrows, in backward gradients climb them."
+)
 _HEADINGS = {"forward": "Forward", "backward": "Backward"}
 
 
 class Graph:
     """Draws the frames of one trace; an output has a box if a backward starts there or it is shown."""
+
+    legend = LEGEND
 
     def __init__(self, events: Iterable[Record]) -> None:
         events = list(events)
@@ -111,6 +118,10 @@ class Graph:
         if key in frame.tensors and frame.tensors[key].role is None:
             return frame.tensors[key].node
         return key
+
+    def still(self, trace: Timeline) -> int | None:
+        """All of the graph, before a backward frees any of it."""
+        return complete(trace)
 
     def source(self, edge: EdgeState) -> str:
         """The box that an edge leads from."""

@@ -14,6 +14,7 @@ from ..trace.timeline import Timeline
 from .holdings import Holder, Ledger, Point, bytes_said
 from .telling import NOTHING
 
+LEGEND = "A bar is what is held for the backward after an event; dashed is what lives anyway, pale is still to come."
 _LEFT, _TOP, _HIGH = 236, 64, 200  # px: the room of the names, the curve's upper edge and its height
 _WIDE, _MOST, _WIDEST, _NARROWEST = 540, 135, 34, 4  # px of the curve, its bars, and px of one of them
 _COLUMNS = 20  # of a holder's name
@@ -47,6 +48,7 @@ class _Chart:
         self._width = columns * self._pitch
         self._peak = max(each.peak for each in ledgers)
         self._boxes: dict[str, Box] = {}
+        self._begins: dict[str, int] = {}  # the holders' bars, each with the point that it begins at
 
     def storyboard(self, title: str) -> Storyboard:
         """The chart, and a step for each bar."""
@@ -58,17 +60,20 @@ class _Chart:
         self._phases(bars if self._own.forward < len(self._own.points) else others or bars)
         steps: list[Step] = []
         lit: list[str] = []
+        seen = 0  # points
         for bar, points in bars.items():
-            boxes: dict[str, dict[str, Any]] = dict.fromkeys(lit, {"state": "idle"})
-            lit = [bar]
-            lit += [f"{id}.{n}" for point in points for id in point.holders for n in holders.get(id, ())]
+            before, seen = seen, seen + len(points)
+            new = [id for id, begin in self._begins.items() if before <= begin < seen]
+            boxes: dict[str, dict[str, Any]] = dict.fromkeys([*lit, *new], {"state": "idle"})
+            spans = [f"{id}.{n}" for point in points for id in point.holders for n in holders.get(id, ())]
+            lit = [bar, *[id for id in spans if self._begins.get(id, 0) < seen]]
             boxes |= {id: {"state": "running"} for id in lit}
             last = points[-1]
             caption = " ".join(point.sentence for point in points[-_TOLD:])
             caption += f" And {len(points) - _TOLD} more before that." if len(points) > _TOLD else ""
             cursor = asdict(last.source) if last.source else None
             steps.append(Step(caption, last.phase, cursor, focus=bar, boxes=boxes))
-        return Storyboard(Scene(title, self._boxes), steps, title)
+        return Storyboard(Scene(title, self._boxes), steps, title, legend=LEGEND)
 
     def _add(self, id: str, kind: Any, place: tuple[float, float, float, float], title: str = "", **more: Any) -> None:
         self._boxes[id] = Box(id, kind, title, place=place, **more)
@@ -140,7 +145,7 @@ class _Chart:
             # The text face has one curve; the other's peak is told in its heading.
             alt = f"{run}{last.phase} {n}: {bytes_said(most)} held"
             place = (x + 1.0, _TOP + _HIGH - high, self._pitch - gap, high)
-            self._add(id, kind, place, alt=alt, details=details)
+            self._add(id, kind, place, state="coming" if kind == "bar" else "idle", alt=alt, details=details)
             bars[id] = [point for _, point in column]
             part = max(point.anyway for _, point in column if point.total == most)
             if kind == "bar" and part:  # its lower part is what lives anyway
@@ -192,7 +197,8 @@ class _Chart:
             place = (begin + 1.0, y + 2.0, wide - 2.0, 16.0)
             room = int((place[2] - 8) // CHARACTER)
             title = cut(clean("lives anyway" if holder.anyway else names), room) if room > 3 else ""
-            state: BoxState = "over" if holder.anyway else "idle"
+            state: BoxState = "over" if holder.anyway else "coming"
+            self._begins |= {} if holder.anyway else {f"{holder.id}.{n}": start or 0}
             self._add(f"{holder.id}.{n}", "bar", place, title, state=state, alt=alt, details=tuple(details))
 
 

@@ -18,6 +18,9 @@ from .saying import sentence_of
 from .tables import exact, grid_of, pages_of
 from .telling import NOTHING, opening
 
+LEGEND = (
+    "What each operation keeps until its backward has run: the tensors that its derivative reads, and their memory."
+)
 _LIST, _ROW = 250, 20  # px of the list of nodes, and the height of its lines
 _NODES, _AROUND = 16, 2  # its lines, and how many there are before and behind the chosen one
 _HIGH = 24  # px of a row of a heat map
@@ -30,7 +33,8 @@ def saved(trace: Timeline) -> Storyboard:
     title = "Saved tensors"
     if not board.steps:
         return Storyboard(Scene(title), [Step(NOTHING)], title)
-    return Storyboard(Scene(title, board.union), board.steps, title, start=opening(board.steps, board.dies))
+    start = opening(board.steps, board.dies)
+    return Storyboard(Scene(title, board.union), board.steps, title, start=start, legend=LEGEND)
 
 
 class _Inspector:

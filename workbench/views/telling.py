@@ -28,6 +28,7 @@ class View(Protocol):
     """One way to draw the frames of a trace."""
 
     title: str
+    legend: str
 
     def draw(self, frame: Frame, keys: Iterable[str]) -> tuple[list[Box], list[Arrow]]:
         """The boxes and arrows that the frame's `keys` concern, as they are now."""
@@ -37,6 +38,9 @@ class View(Protocol):
 
     def focus(self, frame: Frame) -> str | None:
         """The box that the last event was about."""
+
+    def still(self, trace: Timeline) -> int | None:
+        """The stop that is shown where nothing plays; None is where a player opens."""
 
 
 def tell(trace: Timeline, view: View) -> Storyboard:
@@ -65,7 +69,8 @@ def tell(trace: Timeline, view: View) -> Storyboard:
         step.focus = view.focus(frame)
         steps.append(step)
     scene, start = Scene(view.title, boxes, arrows), opening(steps, all(event.quiet for event in events))
-    return Storyboard(scene, steps or [Step(NOTHING)], view.title, start=start, still=complete(trace))
+    still, steps = view.still(trace), steps or [Step(NOTHING)]
+    return Storyboard(scene, steps, view.title, start=start, still=still, legend=view.legend)
 
 
 def opening(steps: Sequence[Step], dies: bool) -> int | None:
@@ -114,6 +119,16 @@ def complete(trace: Timeline) -> int | None:
                 going.remove(event.task)
                 last = stop if event.task == adding else last
     return last if added else None
+
+
+def last_backward(trace: Timeline) -> int | None:
+    """The stop where the last backward is over or fails, if there is one."""
+    begin, last = 0, None
+    for stop, end in enumerate(trace.steps):
+        if any(isinstance(event, BackwardFinished | Failed) for event in trace.events[begin:end]):
+            last = stop
+        begin = end
+    return last
 
 
 def cursor_of(frame: Frame) -> dict[str, Any] | None:

@@ -19,7 +19,7 @@ from .cut import Cut, Drawn
 from .graph import Graph
 from .grouping import MOST, Group, grouped
 from .lanes import Lanes
-from .telling import NOTHING, Effort, caption_of, complete, cursor_of, differences, opening, tell
+from .telling import NOTHING, Effort, caption_of, cursor_of, differences, opening, tell
 from .where import ends_of, place_of, reached_by
 
 LARGE = 150  # nodes: a graph of more is told closed
@@ -53,7 +53,9 @@ def tell_grouped(trace: Timeline, view: Graph, opened: Collection[str] | str | N
         tellers.append(_Teller(Cut(view, drawn, links, path, group), title, group))
     _tell(trace, tellers, view, drawn, links)
     insides = {teller.group: teller.storyboard() for teller in tellers[1:] if teller.steps}
-    return tellers[0].storyboard(insides, complete(trace))
+    board = tellers[0].storyboard(insides, view.still(trace))
+    board.legend = view.legend
+    return board
 
 
 def _opened(groups: Sequence[Group], names: Iterable[str]) -> set[str]:

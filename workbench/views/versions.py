@@ -13,6 +13,9 @@ from ..trace.timeline import Timeline
 from .histories import Histories, Mark, Memory, Moment, line_said
 from .saying import sentence_of
 
+LEGEND = (
+    "One row a tensor, left to right; the number is its version: a write makes a new one, a read needs the saved one."
+)
 _LEFT, _TOP = 236, 76  # px: the room of the names, and what stands above the first line
 _PITCH, _MARK, _HIGH = 58, 42, 22  # px: from one moment to the next, and a mark's width and height
 _COLUMNS, _MARGIN = 30, 9  # columns of a name; px before a moment at which another phase begins
@@ -107,7 +110,7 @@ class _Chart:
             step.arrows = {id: {"state": "idle"} for id in here if id in self._arrows}
             steps.append(step)
         # It opens where all of it is there: a timeline is read as a whole.
-        return Storyboard(Scene(title, self._boxes, self._arrows), steps, title, start=len(steps) - 1)
+        return Storyboard(Scene(title, self._boxes, self._arrows), steps, title, start=len(steps) - 1, legend=LEGEND)
 
     def _add(
         self,
