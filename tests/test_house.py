@@ -17,7 +17,7 @@ PACKAGE = CHECKOUT / "workbench"
 LAYERS = (
     ("classroom",),
     ("widgets",),
-    ("living",),
+    ("living", "tools"),
     ("views", "recording", "explaining", "serialization"),
     ("stepper",),
     ("bridges",),

@@ -8,28 +8,52 @@ import pytest
 from browser_page import open_page
 from player_page import show
 from player_story import storyboard
+from playwright.sync_api import Page
 
 from workbench.scene.drawing import drawn
+from workbench.scene.model import Box, Plot, Scene, Step
+from workbench.scene.storyboard import Storyboard
 
-SHAPES = """() => Object.fromEntries([...document.querySelectorAll(".wb-box, .wb-arrow, .wb-over")]
+SHAPES = """(keys) => Object.fromEntries([...document.querySelectorAll(".wb-box, .wb-arrow, .wb-over")]
   .filter((group) => getComputedStyle(group).visibility !== "hidden")
   .map((group) => [group.getAttribute("aria-label") ?? "", {
     classes: group.getAttribute("class"),
     shapes: [...group.querySelectorAll(":is(rect, path, circle, text):not(.wb-ring)")].map((shape) => ({
       name: `${shape.tagName} ${shape.getAttribute("class")}`, text: shape.textContent,
-      numbers: ["x", "y", "width", "height", "rx", "d", "text-anchor"].map((key) => shape.getAttribute(key) ?? ""),
+      numbers: keys.map((key) => shape.getAttribute(key) ?? ""),
     }))}]))"""
+KEYS = ["x", "y", "width", "height", "rx", "d", "cx", "cy", "text-anchor"]
 
 
 def numbers(text: str) -> list[float]:
     return [float(found) for found in re.findall(r"-?\d*\.?\d+", text)]
 
 
+def plotted() -> Storyboard:
+    """A curve with a gap, its tangent at a point, and then at none."""
+    curve, ends = (((0.0, 0.5), (0.25, 1.0)), ((0.5, 0.0), (1.0, 0.25))), ("-1.0", "3.0", "0.0", "9.5")
+    box = Box("p", "plot", "f over x", ("at 1.0: 2.0, slope 3.0",), plot=Plot(curve, ends))
+    there = Plot(curve, ends, (0.5, 0.0), ((0.25, 0.5), (1.0, -0.5)))
+    steps = [Step("there", boxes={"p": {"plot": there}}), Step("nowhere", boxes={"p": {"plot": Plot(curve, ends)}})]
+    return Storyboard(Scene("Plots", {"p": box, "x": Box("x", "leaf", "x")}), steps)
+
+
+def test_a_plot_has_the_same_shapes_too():
+    with open_page() as page:
+        show(page, plotted().to_dict())
+        for k in (0, 1, 0):
+            assert_alike(page, plotted(), k)
+        assert page.console_errors == []
+
+
 @pytest.mark.parametrize("k", range(8))
 def test_the_same_shapes_as_the_svg_face(browser_tab, k):
-    page, board = browser_tab, storyboard()
+    assert_alike(browser_tab, storyboard(), k)
+
+
+def assert_alike(page: Page, board: Storyboard, k: int) -> None:
     page.evaluate("k => player.go(k)", k)
-    here = page.evaluate(SHAPES)
+    here = page.evaluate(SHAPES, KEYS)
     groups = drawn(board, k)
     assert here.keys() == {group.alt for group in groups}
     for group in groups:
@@ -39,7 +63,7 @@ def test_the_same_shapes_as_the_svg_face(browser_tab, k):
         for shape, theirs in zip(mine["shapes"], group.shapes, strict=True):
             assert shape["text"] == theirs.text
             if theirs.role not in ("wb-disc", "wb-sign"):  # a sign is drawn around its own middle here
-                for key, value in zip(["x", "y", "width", "height", "rx", "d"], shape["numbers"], strict=False):
+                for key, value in zip(KEYS[:-1], shape["numbers"], strict=False):
                     wanted = numbers(str(theirs.attributes.get(key, "")))
                     assert numbers(value) == pytest.approx(wanted, abs=0.02), (group.alt, theirs.role, key)
                 assert shape["numbers"][-1] == theirs.attributes.get("text-anchor", ""), theirs.role

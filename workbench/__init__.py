@@ -166,6 +166,7 @@ _on_first_use = {
     "compare": "views.compare",
     "step": "stepper",
     "live": "living",
+    "explore": "tools.explore",
     "scope": "autograd.scopes",
     "vmap": "func",
     "conv2d": "ops.convolution",

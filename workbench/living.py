@@ -35,7 +35,7 @@ _stages: WeakKeyDictionary[Stepper, stepping.Stage] = WeakKeyDictionary()
 
 def shown(stepper: Stepper) -> dict[str, Any]:
     """A stepper for a notebook: live where the widgets' packages are there, else an image, and always its text."""
-    _bring_widgets()
+    bring_widgets()
     text = repr(stepper)
     try:
         stage = _stages.get(stepper)
@@ -116,7 +116,7 @@ class _Painter:
             self._growing.close()
 
 
-def _bring_widgets() -> None:
+def bring_widgets() -> None:
     """Have a notebook draw what needs its kernel, where the widgets' packages are there."""
     if "IPython" in sys.modules:
         with suppress(ImportError):
@@ -125,7 +125,7 @@ def _bring_widgets() -> None:
 
 def _painter_for(recorder: Recorder) -> _Painter | None:
     """What draws a recording as it grows, where there is a notebook to draw it in."""
-    _bring_widgets()
+    bring_widgets()
     ipython = sys.modules["IPython"].get_ipython() if "IPython" in sys.modules else None
     if growing_factory is None or getattr(ipython, "kernel", None) is None:
         return None

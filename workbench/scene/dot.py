@@ -112,7 +112,7 @@ def _write(
 def _box_attributes(box: Box, colours: dict[str, str]) -> dict[str, str]:
     shown = box_fields(box)
     freed = box.state == "freed"
-    quiet = box.kind in ("plain", "input", *PLACED)
+    quiet = box.kind in ("plain", "input", "plot", *PLACED)
     role = FREED if freed else "constant" if quiet else "op" if box.kind == "group" else box.kind
     attributes = {
         "label": _label([f"{shown['title']} ({FREED})" if freed else shown["title"], *shown["lines"]]),

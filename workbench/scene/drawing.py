@@ -13,7 +13,8 @@ from typing import Literal
 
 from .layout import MARGIN, TIE, Layout
 from .metric import CHARACTER, LINE, TITLE_LINE, columns
-from .model import AROUND, LOOSE, PLACED, Arrow, Box, Scene
+from .model import AROUND, LOOSE, PLACED, Arrow, Box, Plot, Scene
+from .plots import plot_numbers, plot_paths
 from .routes import GAP, Place, Point, Way
 from .shown import FREED, arrow_fields, box_fields
 from .sizes import CHIP_PAD, LABEL_PAD
@@ -24,6 +25,7 @@ _BASELINE = 12  # px from a 16 px line's upper edge to the feet of its letters
 _DISC = 9
 _LEAST_FOR_LEGEND, _FOOT = 480, 14  # px: of a narrower picture it would take too many lines; and what is below it
 _RADII = {"function": 9, "op": 9, "plain": 9, "saved": 4, "tangent": 0, "region": 6, "level": 4, "group": 9}
+_RADII["plot"] = 6
 _RADII |= {"cell": 0, "bar": 1, "ghost": 1, "event": 4, "text": 0, "heading": 0, "line": 2, "frame": 6, "tick": 0}
 _CIRCLE = 0.5523  # how far along a quarter circle's tangents its Bézier points lie, in radii
 
@@ -136,7 +138,9 @@ def _box(box: Box, layout: Layout) -> Group:
     shapes.append(_rect("wb-frame", place, radius))
     if box.kind == "output":
         shapes.append(_rect("wb-inner", _grown(place, -4), radius - 4))
-    if box.kind in AROUND:
+    if box.plot is not None:
+        shapes += _plot(box.plot, place, shown)
+    elif box.kind in AROUND:
         shapes.append(_text("wb-title", place.x + 12, place.y + 16, shown["title"], "start"))
     else:
         shapes += _chip_texts(box, place, shown) if box.kind == "saved" else _texts(place, shown)
@@ -175,6 +179,18 @@ def _texts(place: Place, shown: dict) -> list[Shape]:
     for n, line in enumerate(shown["lines"]):
         shapes.append(_text("wb-text", x, y + TITLE_LINE + LINE * n + _BASELINE, line, "middle"))
     return shapes
+
+
+def _plot(plot: Plot, place: Place, shown: dict) -> list[Shape]:
+    paths, x, y = plot_paths(plot, place.x, place.y), place.x + place.w / 2, place.y + 10
+    shapes = [_path(f"wb-{name}", paths[name]) for name in ("axes", "curve", "tangent") if paths[name]]
+    if paths["at"]:
+        shapes.append(Shape("circle", "wb-point", dict(zip(("cx", "cy"), paths["at"], strict=True)) | {"r": 5}))
+    for left, base, number, anchor in plot_numbers(plot, place.x, place.y):
+        shapes.append(_text("wb-number", left, base, number, anchor))
+    shapes.append(_text("wb-title", x, y + 13.5, shown["title"], "middle"))
+    lines = enumerate(shown["lines"])
+    return shapes + [_text("wb-text", x, y + TITLE_LINE + LINE * n + _BASELINE, line, "middle") for n, line in lines]
 
 
 def _chip_texts(box: Box, place: Place, shown: dict) -> list[Shape]:

@@ -31,6 +31,7 @@ BoxKind = Literal[
     "line",
     "frame",
     "tick",
+    "plot",
 ]
 BoxState = Literal[
     "future", "coming", "idle", "pending", "ready", "running", "done", "freed", "over", "differs", "error"
@@ -57,12 +58,28 @@ class Detail:
     body: Any  # str, or for "value" {"name", "shape", "dtype", "text", "norm"}
 
 
+@dataclass(frozen=True, slots=True)
+class Plot:
+    """A function's curve, and its tangent at one point; points are (x, y) from 0 to 1, y growing upwards.
+
+    The curve is in several runs where the function has no finite value between them. `ends` are the numbers that stand
+    at the left, the right, the lower and the upper end.
+    """
+
+    runs: tuple[tuple[tuple[float, float], ...], ...]
+    ends: tuple[str, str, str, str]
+    at: tuple[float, float] | None = None
+    tangent: tuple[tuple[float, float], ...] = ()
+
+
 @dataclass(slots=True)
 class Box:
     """A thing in the picture; a box with a `holder` hangs on that box (a saved tensor on its node).
 
     In a chart every box has a `place`: (x, y, width, height) in px. Its `shade`, from -4 to 4, says how far a number
     lies below or above zero. Elsewhere the layout places the boxes.
+
+    A box of the kind "plot" shows its `plot` below its title and its line.
 
     A box with a `goto`, the number of a step from 0, takes whoever activates it in a player to that step.
 
@@ -84,6 +101,7 @@ class Box:
     details: tuple[Detail, ...] = ()
     goto: int | None = None
     note: str = ""
+    plot: Plot | None = None
 
 
 @dataclass(slots=True)

@@ -17,6 +17,7 @@ from .metric import (
     cut,
 )
 from .model import Arrow, Box, Scene
+from .plots import plot_fields
 
 KIND_WORDS = {
     "function": "custom Function",
@@ -40,6 +41,7 @@ KIND_WORDS = {
     "line": "line of text",
     "frame": "frame",
     "tick": "label of an axis",
+    "plot": "plot",
 }
 TENSORS = ("leaf", "constant", "input", "output")
 FREED = "freed"  # the word on a saved tensor that was let go
@@ -74,6 +76,7 @@ def box_fields(box: Box) -> dict[str, Any]:
         "alt": clean(box.alt) or _box_alt(box),
         **({} if box.place is None else {"shade": box.shade}),
         **({} if box.goto is None else {"goto": box.goto}),
+        **({} if box.plot is None else {"plot": plot_fields(box.plot)}),
     }
 
 

@@ -9,6 +9,7 @@ from typing import Any
 from .folding import count_of
 from .metric import CHARACTER, LINE, TITLE_CHARACTER, TITLE_LINE, columns
 from .model import AROUND, LOOSE, Box, Scene, Step
+from .plots import PLOT
 from .shown import FREED, TENSORS, arrow_fields, box_fields
 
 Size = tuple[float, float]
@@ -75,6 +76,8 @@ def _larger(one: Size, other: Size) -> Size:
 def _box_size(box: Box, arguments: int) -> Size:
     if box.place is not None:
         return box.place[2:]
+    if box.plot is not None:
+        return PLOT
     shown = box_fields(box)
     text = max((columns(line) * CHARACTER for line in shown["lines"]), default=0.0)
     if box.kind == "saved":

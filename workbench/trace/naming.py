@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dis
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from itertools import islice
 from types import CodeType, FrameType
@@ -34,6 +34,11 @@ class Namer(Describer):
         """Learn which of a frame's variables hold tensors; one tensor keeps the first name found."""
         if frame is not None:
             self._learn(named_in(frame))
+
+    def name(self, names: Mapping[int, str]) -> None:
+        """Take these names, by the tags of tensors, for those that have none."""
+        for serial, name in names.items():
+            self._names.setdefault(serial, name)
 
     def _learn(self, named: Iterable[tuple[str, Any]]) -> None:
         found: dict[int, tuple[Any, ...]] = {}

@@ -25,7 +25,7 @@ const SIGNS = {
   done: "M-4 .5-1 3.5 4-3", differs: "M-4.5-2h9M-4.5 2h9M-2.5 5.5 2.5-5.5", error: "M-3.5-3.5 3.5 3.5M-3.5 3.5 3.5-3.5",
 };
 /** How round the corners of a box are that is no tensor. */
-const ROUND = { function: 9, op: 9, plain: 9, saved: 4, tangent: 0, region: 6, level: 4, group: 9 };
+const ROUND = { function: 9, op: 9, plain: 9, saved: 4, tangent: 0, region: 6, level: 4, group: 9, plot: 6 };
 /** The boxes of a chart: how round, and whether their title stands in the middle. */
 const CHART = {
   cell: [0, true], bar: [1, true], ghost: [1, true], event: [4, true], text: [0], heading: [0], line: [2], frame: [6],
@@ -124,6 +124,18 @@ function boxParts(box, holder) {
     const text = (name, row, i) => parts.push(svg("text", { class: name, ...at, y: base + 16 * i }, words(row)));
     if (box.title) text("wb-title", box.title, 0);
     if (!middle) lines.forEach((line, i) => text("wb-text", line, i + 1));
+    return parts;
+  }
+  if (box.plot) {
+    const { at, numbers } = box.plot, here = (d) => words(d).replace(/(-?[\d.]+),(-?[\d.]+)/g, (_, u, v) => `${x + +u},${y + +v}`);
+    const text = (name, left, base, row, anchor) =>
+      parts.push(svg("text", { class: name, x: x + left, y: y + base, "text-anchor": anchor }, words(row)));
+    for (const part of ["axes", "curve", "tangent"])
+      if (box.plot[part]) parts.push(svg(`path.wb-${part}`, { d: here(box.plot[part]) }));
+    if (at) parts.push(svg("circle.wb-point", { cx: x + at[0], cy: y + at[1], r: 5 }));
+    for (const number of list(numbers)) text("wb-number", ...list(number));
+    text("wb-title", w / 2, 23.5, box.title, "middle");
+    lines.forEach((line, i) => text("wb-text", w / 2, 40 + 16 * i, line, "middle"));
     return parts;
   }
   if (kind === "region" || kind === "level")

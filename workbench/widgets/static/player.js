@@ -13,7 +13,7 @@ import { button, icon } from "./window.js";
 const FORMAT = "workbench-storyboard", VERSION = 1;
 const PLAY_MS = 900;
 const SHORT = 150; // characters that the caption has room for, however narrow it is
-const CHANGEABLE = ["title", "lines", "state", "shade", "alt", "details", "label", "weight", "tone", "goto"];
+const CHANGEABLE = ["title", "lines", "state", "shade", "alt", "details", "label", "weight", "tone", "goto", "plot"];
 const KEYS = [
   ["→", "step"], ["←", "back"], ["Home", "first step"], ["End", "last step"], ["Space", "play or pause"],
 ];

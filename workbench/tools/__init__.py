@@ -1,0 +1,1 @@
+"""What runs a function of the user's, records it and draws it."""

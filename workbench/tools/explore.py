@@ -1,0 +1,395 @@
+"""`explore()`: a function runs again while sliders move its inputs, and its picture follows."""
+
+from __future__ import annotations
+
+import inspect
+import io
+import math
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager, redirect_stdout, suppress
+from dataclasses import dataclass, replace
+from numbers import Real
+from typing import Any
+
+import numpy as np
+
+from ..autograd.grad_mode import enable_grad
+from ..autograd.tensor import Tensor
+from ..events import listeners, tag
+from ..living import bring_widgets
+from ..ops.creation import tensor
+from ..ops.random import get_rng_state, set_rng_state
+from ..scene.graphviz import LayoutUnavailable
+from ..scene.layout import Layout
+from ..scene.model import Arrow, Box, Detail, Plot, Scene, Step
+from ..scene.picture import Picture
+from ..scene.storyboard import Storyboard
+from ..trace.caller import user_frame
+from ..trace.naming import named_in
+from ..trace.recorder import Recorder
+from ..trace.timeline import Timeline
+from ..trace.values import number, series
+from ..views import storyboard
+from ..views.jacobian import called
+from ..views.telling import differences
+
+# The layer above sets this to what makes a live view of an exploration, whose `faces(text)` a notebook is given.
+widget_factory: Callable[[Exploration], Any] | None = None
+
+POSITIONS = 21  # of the first input in a saved picture
+_FINE = 2 * POSITIONS - 1  # points of a curve
+_STEPS = 100  # of a slider
+_PLOT = "plot"  # the id of its box
+_REFUSED = (RuntimeError, TypeError, ValueError)  # what is raised where f gives no number
+_NUMBER = re.compile(r"(?<![\w.(])-?\d+(?:\.\d*)?(?:e[+-]?\d+)?(?![\w),])")  # of a value, not of a shape or a dtype
+_LONGEST = "-1.235e-05"
+
+
+@dataclass(frozen=True, slots=True)
+class Input:
+    """An input that a slider moves."""
+
+    name: str
+    low: float
+    high: float
+    start: float
+
+    @property
+    def step(self) -> float:
+        """How far the slider moves at once."""
+        return (self.high - self.low) / _STEPS
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """The function at one place: its result, the slope by each input (None where no gradient arrives), the graph."""
+
+    result: float
+    slopes: Mapping[str, float | None]
+    scene: Scene
+
+    @property
+    def graph(self) -> object:
+        """What two runs have in common whose pictures differ in values alone."""
+        boxes = [(box.id, box.kind, box.holder, box.region) for box in self.scene.boxes.values()]
+        return tuple(boxes), tuple((arrow.id, arrow.source, arrow.target) for arrow in self.scene.arrows.values())
+
+
+def explore(f: Callable[..., Tensor], /, **inputs: Any) -> Exploration:
+    """A picture of f's graph with a slider for each input: values, gradients and the tangent follow the sliders.
+
+    A number is where its slider starts; a pair (low, high) is a slider's range, which starts in its middle; a tensor or
+    an array stays as it is. f takes tensors by these names, and returns a tensor with one element. In a saved notebook
+    the first slider's positions play, the other inputs being where they start. Errors: TypeError and ValueError for
+    inputs and results that are none of these, RuntimeError where f fails.
+    """
+    if not callable(f):
+        raise TypeError(f"explore() runs a function, but got {type(f).__name__}.")
+    moving: list[Input] = []
+    fixed: dict[str, Tensor] = {}
+    for name, given in inputs.items():
+        if isinstance(given, Tensor | np.ndarray):
+            fixed[name] = given if isinstance(given, Tensor) else tensor(given)
+        else:
+            moving.append(_slider(name, given))
+    if not moving:
+        raise ValueError("explore() needs at least one input to move: a number, or a pair (low, high).")
+    try:
+        inspect.signature(f).bind(**inputs)
+    except TypeError as error:
+        raise TypeError(f"explore() calls {called(f)} with {series(list(inputs))}, but: {error}.") from None
+    except ValueError:  # of a function written in C no signature may be known
+        pass
+    frame = user_frame()
+    names = {tag(thing): name for name, thing in reversed(named_in(frame))} if frame is not None else {}
+    return Exploration(f, moving, fixed, names)
+
+
+def _slider(name: str, given: Any) -> Input:
+    ends = given if isinstance(given, tuple) and len(given) == 2 else (given,)
+    if not all(isinstance(end, Real) and not isinstance(end, bool | np.bool_) for end in ends):
+        kind = type(given).__name__
+        raise TypeError(f"explore() takes for {name} a number, a pair (low, high), a tensor or an array, not {kind}.")
+    numbers = [float(end) for end in ends]
+    if not all(map(math.isfinite, numbers)):
+        raise ValueError(f"explore() moves {name} between finite numbers, but got {given}.")
+    if len(numbers) == 1:
+        (start,) = numbers
+        around = 2 * abs(start) or 1.0
+        return Input(name, start - around, start + around, start)
+    low, high = numbers
+    if low >= high:
+        raise ValueError(f"explore() moves {name} from a smaller number to a larger one, but got {given}.")
+    return Input(name, low, high, (low + high) / 2)
+
+
+class Exploration(Picture):
+    """A function at the place its sliders say; a Picture of it plays the positions of its first slider.
+
+    `values` are the inputs that move, `result` and `slopes` what f makes of them; `move(x=1.0)` moves sliders.
+    """
+
+    def __init__(
+        self, f: Callable[..., Any], moving: Iterable[Input], fixed: Mapping[str, Tensor], names: Mapping[int, str]
+    ) -> None:
+        self.inputs = {each.name: each for each in moving}
+        self._f, self._fixed, self._names, self._random = f, fixed, names, get_rng_state()
+        self.name = called(f)
+        self.values = {each.name: each.start for each in self.inputs.values()}
+        self.moved = next(iter(self.inputs))  # the input that the plot is over
+        self._curved: tuple[Any, list[tuple[float, float]]] = (None, [])
+        self._layouts: dict[Any, Layout] = {}
+        self._run = self._ran(self.values)
+        super().__init__(self._sampled())
+        self.audience: list[Callable[[], None]] = []  # told of every move
+        self._view: Any = None
+
+    @property
+    def result(self) -> float:
+        """What f returns there."""
+        return self._run.result
+
+    @property
+    def slopes(self) -> dict[str, float | None]:
+        """The gradient of the result by each input that moves; None where none arrives."""
+        return dict(self._run.slopes)
+
+    @property
+    def sentence(self) -> str:
+        """What f does there."""
+        return self._said(self.values, self._run)
+
+    def move(self, **values: float) -> None:
+        """Move sliders, and run f there: if it fails, nothing moves. Errors: as of explore()."""
+        for name, value in values.items():
+            if name not in self.inputs:
+                raise TypeError(f"There is no slider for {name}; there are sliders for {series(list(self.inputs))}.")
+            slider = self.inputs[name]
+            if not isinstance(value, Real) or not slider.low <= value <= slider.high:
+                ends = f"{number(slider.low)} to {number(slider.high)}"
+                raise ValueError(f"The slider of {name} goes from {ends}, but got {value!r}.")
+        there = self.values | {name: float(value) for name, value in values.items()}
+        with redirect_stdout(io.StringIO()):
+            run = self._ran(there)
+        self.values, self._run = there, run
+        self.moved = next(reversed(values), self.moved)
+        for each in self.audience:
+            each()
+
+    def board(self) -> Storyboard:
+        """The picture of this place, as a still one."""
+        scene = self._drawn(self._run, self.values, self.moved)
+        board = Storyboard(scene, title=self.storyboard.title)
+        board.layout = self._layout(self._run, scene)
+        return board
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
+        bring_widgets()
+        if widget_factory is None:
+            return super()._repr_mimebundle_()
+        try:
+            if self._view is None:
+                self._view = widget_factory(self)
+            return dict(self._view.faces(repr(self), super()._repr_mimebundle_()["text/html"]))
+        except LayoutUnavailable as problem:
+            return {"text/plain": f"{self!r}\n\n{problem}"}
+
+    # Running it.
+
+    def _called(self, values: Mapping[str, float]) -> tuple[Tensor, dict[str, Tensor]]:
+        """What f returns, and the leaves it was given: fresh ones, so that nothing of the user's gets a gradient."""
+        leaves = {name: tensor(value, requires_grad=True) for name, value in values.items()}
+        leaves |= {name: each.detach().requires_grad_(each.requires_grad) for name, each in self._fixed.items()}
+        before = get_rng_state()
+        set_rng_state(self._random)  # or a dropout would be another one at each place
+        try:
+            with self._failures_of(values), enable_grad():
+                result = self._f(**leaves)
+        finally:
+            set_rng_state(before)
+        if not isinstance(result, Tensor):
+            raise TypeError(f"explore() needs a tensor, but {self._call(values)} returned {type(result).__name__}.")
+        if result._array.size != 1:
+            shape = tuple(result.shape)
+            raise ValueError(f"explore() needs one number, but {self._call(values)} returned the shape {shape}.")
+        return result, leaves
+
+    def _ran(self, values: Mapping[str, float]) -> Run:
+        """Run f and its backward, and draw how that ends; what it prints was seen the first time."""
+        recorder = Recorder()
+        listeners.append(recorder)
+        try:
+            result, leaves = self._called(values)
+            if result.requires_grad:
+                wanted = [leaf for leaf in leaves.values() if leaf.requires_grad]
+                with self._failures_of(values):
+                    result.backward(retain_graph=True, inputs=wanted)
+        finally:
+            listeners.remove(recorder)
+        recorder.name({tag(result): self.name} | self._names | {tag(leaf): name for name, leaf in leaves.items()})
+        scene = Scene(self.name)  # of a constant there is no graph
+        if result.requires_grad:
+            board = storyboard(Timeline(recorder))
+            scene = board.at(len(board.steps) - 1)
+        slopes = {name: leaves[name].grad for name in values}
+        told = {name: None if slope is None else float(slope.item()) for name, slope in slopes.items()}
+        return Run(float(result.item()), told, scene)
+
+    @contextmanager
+    def _failures_of(self, values: Mapping[str, float]) -> Iterator[None]:
+        try:
+            yield
+        except Exception as error:
+            told = f"explore() called {self._call(values)}, which raised {type(error).__name__}: {error}"
+            raise RuntimeError(told) from error
+
+    def _call(self, values: Mapping[str, float]) -> str:
+        return f"{self.name}({', '.join([f'{name}={_told(value)}' for name, value in values.items()])})"
+
+    def _said(self, values: Mapping[str, float], run: Run) -> str:
+        slopes = [f"{_told(slope)} by {name}" for name, slope in run.slopes.items()]
+        return f"{self._call(values)} is {_told(run.result)}; its slope is {series(slopes)}."
+
+    # Drawing it.
+
+    def _drawn(self, run: Run, values: Mapping[str, float], over: str) -> Scene:
+        """The graph, and the plot of the result over one input, the others being where they are."""
+        at, slope = values[over], run.slopes[over]
+        line = f"at {_told(at)}: {_told(run.result)}, slope {_told(slope)}"
+        tangent = f"y = {_told(run.result)} + ({_told(slope)}) · ({over} − ({_told(at)}))"
+        details = () if slope is None else (Detail("Tangent", "text", tangent),)
+        plot = _plot(self.inputs[over], self._curve(values, over), at, run.result, slope)
+        box = Box(_PLOT, "plot", f"{self.name} over {over}", (line,), details=details, plot=plot)
+        return Scene(run.scene.title, run.scene.boxes | {_PLOT: box}, run.scene.arrows)
+
+    def _curve(self, values: Mapping[str, float], over: str) -> list[tuple[float, float]]:
+        """Points of the result over one input; where f fails there is none."""
+        key = over, tuple([value for name, value in values.items() if name != over])
+        if key != self._curved[0]:
+            points = []
+            with redirect_stdout(io.StringIO()):
+                for at in _positions(self.inputs[over], _FINE):
+                    with suppress(*_REFUSED):
+                        points.append((at, float(self._called({**values, over: at})[0].item())))
+                        continue
+                    points.append((at, math.nan))
+            self._curved = key, points
+        return self._curved[1]
+
+    def _layout(self, run: Run, scene: Scene) -> Layout:
+        """Where all stands, the same for all runs whose pictures differ in values alone."""
+        if run.graph not in self._layouts:
+            self._layouts[run.graph] = Storyboard(scene, [_widest(scene)]).layout
+        return self._layouts[run.graph]
+
+    def _sampled(self) -> Storyboard:
+        """The first input at every position, the others where they start; where f fails there is no step."""
+        over = self.moved
+        runs: dict[float, Run] = {}
+        for at in _positions(self.inputs[over], POSITIONS):
+            with suppress(*_REFUSED), redirect_stdout(io.StringIO()):
+                runs[at] = self._run if at == self.values[over] else self._ran({**self.values, over: at})
+        graphs = list(dict.fromkeys([run.graph for run in runs.values()]))
+        now: dict[str, Any] = {}
+        boxes: dict[str, Box] = {}
+        arrows: dict[str, Arrow] = {}
+        steps: list[Step] = []
+        layouts: list[Layout] = []
+        for at, run in runs.items():
+            values = {**self.values, over: at}
+            scene = self._drawn(run, values, over)
+            # Those of another graph stand in the same places, and are not there meanwhile.
+            prefix = f"{graphs.index(run.graph)}." if graphs[1:] else ""
+            layouts.append(_renamed_layout(self._layout(run, scene), prefix))
+            scene = _renamed(scene, prefix)
+            gone = [thing for id, thing in now.items() if id not in scene.boxes and id not in scene.arrows]
+            drawn = [*scene.boxes.values(), *scene.arrows.values(), *[replace(each, state="future") for each in gone]]
+            step = Step(self._said(values, run), "position", focus=f"{prefix}{_PLOT}")
+            step.boxes = differences([each for each in drawn if isinstance(each, Box)], now, boxes)
+            step.arrows = differences([each for each in drawn if isinstance(each, Arrow)], now, arrows)
+            steps.append(step)
+        others = [f"{name} = {_told(value)}" for name, value in self.values.items() if name != over]
+        title = f"{self.name} over {over}" + (f", with {series(others)}" if others else "")
+        start = list(runs).index(self.values[over])
+        board = Storyboard(Scene(title, boxes, arrows), steps, start=start)
+        board.layout = replace(
+            layouts[0],
+            width=max(each.width for each in layouts),
+            height=max(each.height for each in layouts),
+            boxes={id: place for each in layouts for id, place in each.boxes.items()},
+            arrows={id: way for each in layouts for id, way in each.arrows.items()},
+        )
+        return board
+
+
+def _told(value: float | None) -> str:
+    return "none" if value is None else number(value, ".0")
+
+
+def _positions(slider: Input, count: int) -> list[float]:
+    """So many places of a slider, all equally far apart; the middle one is where it starts."""
+    found = [slider.low + (slider.high - slider.low) * n / (count - 1) for n in range(count)]
+    found[count // 2] = slider.start
+    return found
+
+
+def _plot(slider: Input, curve: list[tuple[float, float]], at: float, result: float, slope: float | None) -> Plot:
+    finite = [value for value in [*[value for _, value in curve], result] if math.isfinite(value)]
+    low, high = (min(finite), max(finite)) if finite else (0.0, 0.0)
+    if low == high:
+        low, high = low - 1.0, high + 1.0
+    wide, tall = slider.high - slider.low, high - low
+    runs: list[list[tuple[float, float]]] = [[]]
+    for x, y in curve:
+        if math.isfinite(y):
+            runs[-1].append((round((x - slider.low) / wide, 4), round((y - low) / tall, 4)))
+        elif runs[-1]:
+            runs.append([])
+    ends = _told(slider.low), _told(slider.high), _told(low), _told(high)
+    point = ((at - slider.low) / wide, (result - low) / tall) if math.isfinite(result) else None
+    there = point is not None and slope is not None and math.isfinite(slope)
+    tangent = _tangent(*point, slope * wide / tall) if there else ()
+    return Plot(tuple(tuple(run) for run in runs if run), ends, point, tangent)
+
+
+def _tangent(x: float, y: float, slope: float) -> tuple[tuple[float, float], ...]:
+    """The part of a tangent that lies in the unit square."""
+    ends = [-x, 1 - x]
+    if slope:
+        across = sorted([-y / slope, (1 - y) / slope])
+        ends = [max(ends[0], across[0]), min(ends[1], across[1])]
+    return tuple((x + by, y + slope * by) for by in ends)
+
+
+def _widest(scene: Scene) -> Step:
+    """Every box and arrow with the longest numbers that it may come to have, so that nothing moves when it does."""
+    return Step(
+        "",
+        boxes={
+            id: {"lines": tuple([_NUMBER.sub(_LONGEST, line) for line in box.lines])}
+            for id, box in scene.boxes.items()
+            if box.kind != "constant"
+        },
+        arrows={id: {"label": _NUMBER.sub(_LONGEST, arrow.label)} for id, arrow in scene.arrows.items()},
+    )
+
+
+def _renamed(scene: Scene, prefix: str) -> Scene:
+    def of(id: str | None) -> str | None:
+        return None if id is None else f"{prefix}{id}"
+
+    boxes = [replace(box, id=of(box.id), holder=of(box.holder), region=of(box.region)) for box in scene.boxes.values()]
+    arrows = [
+        replace(arrow, id=of(arrow.id), source=of(arrow.source), target=of(arrow.target))
+        for arrow in scene.arrows.values()
+    ]
+    return Scene(scene.title, {box.id: box for box in boxes}, {arrow.id: arrow for arrow in arrows})
+
+
+def _renamed_layout(layout: Layout, prefix: str) -> Layout:
+    return replace(
+        layout,
+        boxes={f"{prefix}{id}": place for id, place in layout.boxes.items()},
+        arrows={f"{prefix}{id}": way for id, way in layout.arrows.items()},
+    )
