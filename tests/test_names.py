@@ -61,6 +61,43 @@ def test_a_name_that_is_not_there(text: str) -> None:
     assert caught.value.name == text.rpartition(".")[2]
 
 
+LACK = "PyTorch has {}, the workbench has not"
+IMPORTS = {
+    "from torch import optim": ("optim", LACK.format("torch.optim")),
+    "from torch import ones, linalg": ("linalg", LACK.format("torch.linalg")),
+    "import torch.optim": ("optim", LACK.format("torch.optim")),
+    "import torch.optim.lr_scheduler as schedules": ("optim", LACK.format("torch.optim")),
+    "from torch.nn import Linear, LSTM": ("LSTM", LACK.format("torch.nn.LSTM")),
+    "from torch.nn.utils import clip_grad_norm_": ("utils", LACK.format("torch.nn.utils")),
+    "from torch.utils.data import DataLoader": ("data", LACK.format("torch.utils.data")),
+    "from torch.nn.functional import one_hot": ("one_hot", LACK.format("torch.nn.functional.one_hot")),
+    "from torch.nn.parameter import is_lazy": ("is_lazy", LACK.format("torch.nn.parameter.is_lazy")),
+    "from torch.autograd import profiler": ("profiler", LACK.format("torch.autograd.profiler")),
+    "from torch import nonsense": ("nonsense", ""),
+    "import torch.nonsense": ("nonsense", ""),
+    "import torch.vmap": ("vmap", ""),  # a name that is there, but no module
+}
+
+
+@pytest.mark.parametrize("text", IMPORTS)
+def test_an_import_of_what_is_not_there(text: str) -> None:
+    name, said = IMPORTS[text]
+    with pytest.raises(ImportError) as caught:
+        exec(text.replace("torch", "workbench"), {})
+    place = said.removeprefix("PyTorch has ").partition(",")[0]
+    instead = INSTEAD.get(place)
+    assert said in str(caught.value) and name in str(caught.value)
+    assert not instead or str(caught.value).endswith(f"; {instead}.")
+    assert bool(said) == ("PyTorch has" in str(caught.value))
+
+
+def test_an_import_of_what_is_there_asks_no_other_finder() -> None:
+    code = "import sys, workbench.nn.functional; from workbench import einsum, func; from workbench.nn import *; "
+    code += "from workbench.nn.functional import *; from workbench.autograd import gradcheck; print('optim' in dir())"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout == "False\n"
+    assert not hasattr(workbench, "optim") and "workbench.optim" not in sys.modules
+
+
 @pytest.mark.parametrize("place", PLACES)
 def test_every_public_name_is_there_or_says_that_it_is_not(place: str) -> None:
     present, owner = 0, PLACES[place]

@@ -6,6 +6,8 @@
 from __future__ import annotations
 
 import functools
+import sys
+from importlib.abc import MetaPathFinder
 from pathlib import Path
 from typing import Any
 
@@ -70,12 +72,37 @@ def names() -> dict[str, tuple[str, ...]]:
 
 def refusal(owner: str, place: str, name: str) -> AttributeError:
     """The error for an attribute that is not there; it says so where PyTorch has it, and what there is instead."""
-    text = f"{owner} has no attribute {name!r}"
-    if name in names()[place]:
-        text += f": PyTorch has {place}.{name}, the workbench has not"
-        instead = INSTEAD.get(f"{place}.{name}")
-        text += f"; {instead}." if instead else "."
-    return AttributeError(text, name=name)
+    said = _said(place, name)
+    return AttributeError(f"{owner} has no attribute {name!r}" + (said and f": {said}"), name=name)
+
+
+def _said(place: str, name: str) -> str:
+    """The sentence about a name that PyTorch has at a place; nothing if it has not."""
+    if name not in names().get(place, ()):
+        return ""
+    instead = INSTEAD.get(f"{place}.{name}")
+    return f"PyTorch has {place}.{name}, the workbench has not" + (f"; {instead}." if instead else ".")
+
+
+class AbsentModules(MetaPathFinder):
+    """Refuses the import of what only PyTorch has: `from workbench import optim`, `import workbench.linalg`.
+
+    Python asks for a module before it says that a name cannot be imported, and it asks this finder after all others,
+    so it is never asked for a module that exists. A plain ImportError passes through `from ... import`, which would
+    hide a ModuleNotFoundError.
+    """
+
+    @classmethod
+    def find_spec(cls, fullname: str, path: Any = None, target: Any = None) -> None:
+        place, _, name = fullname.rpartition(".")
+        package, _, rest = place.partition(".")
+        said = _said(f"torch.{rest}".rstrip("."), name) if package == __package__ else ""
+        if said and not hasattr(sys.modules.get(place), name):
+            raise ImportError(f"cannot import name {name!r} from {place!r}: {said}", name=fullname)
+
+
+if AbsentModules not in sys.meta_path:
+    sys.meta_path.append(AbsentModules)
 
 
 class Absent:

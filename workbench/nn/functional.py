@@ -19,6 +19,7 @@ from ..ops.normalization import batch_norm, dropout, layer_norm
 from ..ops.pointwise import sigmoid, tanh
 from ..ops.products import linear
 
+__path__: list[str] = []  # so that `from ... import` of an absent name is refused by a sentence (absent.py)
 __all__ = [
     "batch_norm",
     "conv2d",
