@@ -249,3 +249,35 @@ def test_an_ensemble_of_modules(torch: Any) -> Any:
     out = run(parameters, torch.ones(3, 2))
     out.sum().backward()
     return out.detach(), parameters["weight"].grad, buffers
+
+
+# `x` and `y` are to be written too, `m` is a mask of their shape.
+SECOND = """
+torch.absolute(x) | torch.arccos(x) | torch.arcsin(x) | torch.arctan(x) | torch.clip(x, -0.25, 0.5) | torch.fix(x)
+torch.concat([x, y]) | torch.concatenate((x, y), dim=0) | torch.divide(x, y) | torch.true_divide(x, y) | torch.ger(x, y)
+torch.divide(x, y, rounding_mode="floor") | torch.greater(x, y) | torch.greater_equal(x, 0) | torch.less(x, y)
+torch.less_equal(x, y) | torch.not_equal(x, y) | torch.multiply(x, y) | torch.multiply(x, 2) | torch.negative(x)
+torch.subtract(x, y, alpha=3) | torch.row_stack([x, y]) | torch.moveaxis(x, 0, 0) | torch.swapaxes(x[None], 0, 1)
+torch.multiply(x.detach(), 2, out=o) | torch.swapdims(x[None], 0, 1) | torch.clip_(v, 0, 1) | torch.negative_(v)
+torch.arccos_(v) | torch.arcsin_(v) | torch.arctan_(v) | torch.fix_(v) | x.absolute() | x.arccos() | x.arcsin()
+x.arctan() | x.clip(0) | x.clip(max=0.25) | x.fix() | x.divide(y) | x.true_divide(2) | x.ger(y) | x.greater(y)
+x.greater_equal(y) | x.less(0) | x.less_equal(y) | x.not_equal(y) | x.multiply(y) | x.negative() | x.subtract(y)
+x.moveaxis(0, 0) | x[None].swapaxes(0, 1) | x[None].swapdims(0, 1) | v.absolute_() | v.clip_(0, 1) | v.divide_(y)
+v.true_divide_(2) | v.multiply_(y) | v.subtract_(y) | v.negative_() | v.fix_() | v.arctan_() | v.arccos_()
+hasattr(torch, "absolute_") | hasattr(torch, "multiply_") | hasattr(torch.Tensor, "concat") | hasattr(x, "moveaxis_")
+"""
+
+
+@pytest.mark.parametrize("text", entries(SECOND))
+def test_a_second_name_is_the_same_operation(text: str) -> None:
+    def program(torch: Any) -> Any:
+        x = torch.tensor([0.5, -0.25, 0.75], requires_grad=True)
+        y = torch.tensor([0.5, 0.75, -0.5], requires_grad=True)
+        known = {"torch": torch, "x": x, "y": y, "v": x.clone(), "o": torch.zeros(3)}
+        result = eval(text, known)
+        if isinstance(result, bool) or not result.requires_grad:
+            return result
+        result.sum().backward()
+        return result, result.grad_fn.name(), x.grad, y.grad, known["v"]._version
+
+    compare(program)

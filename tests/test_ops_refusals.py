@@ -290,3 +290,34 @@ def test_an_unknown_argument_is_told_of_under_the_functions_public_name(text: st
     name = text.partition("(")[0].rpartition(".")[2]
     with pytest.raises(TypeError, match=rf"^(Tensor\.)?{name}\(\) got an unexpected keyword argument 'bad'"):
         eval(text, {"torch": workbench, "x": workbench.ones(2, 2)})
+
+
+# A method does not count its own tensor, and a refusal says the name that was called. `i` is an index.
+COUNTED = """
+x.add(None) | torch.add(x, None) | x.add_(None) | x.mul("a") | torch.mul(x, "a") | x.mul_([1]) | x.sub(None)
+x.div("a") | x.sub_(None) | x.div_(None) | x.mm(None) | torch.mm(x, None)
+x.matmul(None) | torch.matmul(x, None) | x.dot(None)
+x.bmm("a") | x.mv(None) | x.maximum(2) | torch.maximum(x, 2) | torch.maximum(2, x) | x.minimum(None) | x.equal(3)
+torch.equal(x, 3) | x.isclose(None) | x.allclose("a") | torch.allclose(x, "a") | x.logical_and(None)
+torch.logical_or(x, None) | x.masked_select(None) | torch.masked_select(x, None) | x.addmm(1, x) | torch.addmm(x, 1, x)
+x.index_select(0, None) | torch.index_select(x, 0, None) | x.index_add(0, i, None) | x.index_add_(0, i, None)
+x.index_add(0, 1, x) | torch.index_add(x, 0, i, None) | x.gather(0, None) | torch.gather(x, 0, None)
+x.scatter_add(0, i, None) | torch.scatter_add(x, 0, i, 2) | x.scatter_add_(0, None, torch.ones(2)) | x.expand_as(None)
+x.reshape_as("a") | x.view_as(None) | torch.ger(x, 3) | x.ger(3) | torch.concat(3)
+x.reshape("a") | torch.reshape(x, "a") | x.permute("a") | torch.permute(x, "a") | x.flip(None) | torch.flip(x, None)
+x.expand("a") | x.repeat("a") | x.sum_to_size("a") | x.new_zeros("a") | torch.zeros("a") | m.tril("a")
+torch.tril(m, "a") | x.index_put_(3, x)
+torch.index_put(x, 3, x) | x.index_put_((i,), 3) | torch.index_put(x, (i,), 3) | x.type_as(None)
+torch.concatenate((x, 3)) | torch.row_stack(3) | torch.negative(3)
+torch.square(x).mul(None) | (lambda t: t.add(None))(x) | torch.func.grad(lambda t: t.mul(None))(x)
+torch.vmap(lambda t: torch.mul(t, None))(x) | torch.nn.functional.linear(x, None) | torch.exp("a") | torch.absolute("a")
+"""
+
+
+@pytest.mark.parametrize("text", entries(COUNTED))
+def test_the_position_of_a_wrong_argument(text: str) -> None:
+    def program(torch: Any) -> Any:
+        x = torch.tensor([1.0, 2.0])
+        return eval(text, {"torch": torch, "x": x, "i": torch.tensor([0]), "m": x[None]})
+
+    compare(program)

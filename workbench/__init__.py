@@ -39,6 +39,7 @@ from .autograd.grad_mode import (
 )
 from .autograd.storage import Size
 from .autograd.tensor import Tensor
+from .ops.aliases import *  # noqa: F403
 from .ops.arranging import flip, movedim, roll, tril, triu
 from .ops.casting import is_inference, is_nonzero
 from .ops.choice import clamp, eq, ge, gt, le, lt, maximum, minimum, ne, where
@@ -86,11 +87,8 @@ from .ops.joining import (
     atleast_3d,
     cat,
     column_stack,
-    concat,
-    concatenate,
     dstack,
     hstack,
-    row_stack,
     stack,
     vstack,
 )
@@ -142,7 +140,7 @@ from .ops.random import (
     set_rng_state,
 )
 from .ops.reduction import argmax, argmin, max, mean, min, sum
-from .ops.reshaping import broadcast_to, flatten, moveaxis, ravel, swapaxes, swapdims, unflatten
+from .ops.reshaping import broadcast_to, flatten, ravel, unflatten
 from .ops.scan import cumprod, cumsum, prod
 from .ops.softmax import log_softmax, logsumexp, softmax
 from .ops.sorting import argsort, median, sort

@@ -7,6 +7,7 @@ from ..absent import Absent, names
 from ..autograd.tensor import Tensor, refuse_writes
 from . import (
     activation,
+    aliases,
     arguments,
     arranging,
     casting,
@@ -43,6 +44,7 @@ from . import (
     strided,
 )
 
+aliases.finish_methods()
 refuse_writes()
 
 ABSENT = {name for name in names()["torch.Tensor"] if not hasattr(Tensor, name)}

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..autograd import dtypes
 from ..autograd.tensor import Tensor
-from .refusals import kind_of
+from .refusals import kind_of, wrong
 
 
 def _is_int(n: Any) -> bool:
@@ -19,11 +19,11 @@ def _is_int(n: Any) -> bool:
     return isinstance(n, (int, np.integer)) and not isinstance(n, bool)
 
 
-def size_of(function: str, given: tuple[Any, ...], size: Any = None) -> tuple[int, ...]:
+def size_of(function: str, given: tuple[Any, ...], size: Any = None, position: int = 0) -> tuple[int, ...]:
     """A shape given as ints or as one sequence; TypeError for anything else, RuntimeError for less than 0."""
     if len(given) == 1 and type(given[0]) is int and given[0] >= 0 and size is None:
         return given
-    shape = ints_of(function, "size", given, size)
+    shape = ints_of(function, "size", given, size, position)
     if shape and min(shape) < 0:
         if function == "zeros":
             raise RuntimeError("zeros: Dimension size must be non-negative.")
@@ -32,12 +32,16 @@ def size_of(function: str, given: tuple[Any, ...], size: Any = None) -> tuple[in
     return shape
 
 
-def ints_of(function: str, argument: str, given: tuple[Any, ...], named: Any = None) -> tuple[int, ...]:
-    """Whole numbers given one by one, or as one sequence, which may be named; TypeError for anything else."""
+def ints_of(
+    function: str, argument: str, given: tuple[Any, ...], named: Any = None, position: int = 1
+) -> tuple[int, ...]:
+    """Whole numbers given one by one, or as one sequence, which may be named; TypeError for anything else.
+
+    `position` is that of the first: 1 where a tensor comes before it, else 0.
+    """
     many = given[0] if len(given) == 1 and type(given[0]) is not int else given
     if given and named is None and type(many) is tuple and all([type(n) is int for n in many]):
         return many
-    where = " (position 1)" if given else ""
     if not given and named is None:
         raise TypeError(f'{function}() missing 1 required positional arguments: "{argument}"')
     if given and named is not None:
@@ -46,11 +50,13 @@ def ints_of(function: str, argument: str, given: tuple[Any, ...], named: Any = N
         raise TypeError(f"{function}() takes 1 positional argument but {len(given)} were given")
     if given:
         named = given if len(given) > 1 or _is_int(given[0]) else given[0]
-    wanted = f"{function}(): argument '{argument}'{where} must be tuple of ints"
-    if not isinstance(named, (list, tuple)):
-        raise TypeError(f"{wanted}, not {kind_of(named)}")
-    if named and not _is_int(named[0]):
-        raise TypeError(f"{wanted}, but found element of type {kind_of(named[0])} at pos 0")
+    found = "" if isinstance(named, (list, tuple)) else f"not {kind_of(named)}"
+    if not found and named and not _is_int(named[0]):
+        found = f"but found element of type {kind_of(named[0])} at pos 0"
+    if found:
+        must_be = f"tuple of ints, {found}"
+        named_only = f"{function}(): argument '{argument}' must be {must_be}"
+        raise TypeError(wrong(function, argument, position, must_be) if given else named_only)
     shape = []
     for i, n in enumerate(named):
         try:
@@ -66,7 +72,7 @@ def ints_of(function: str, argument: str, given: tuple[Any, ...], named: Any = N
 def int_of(function: str, argument: str, position: int, n: Any) -> int:
     """The argument as an int; TypeError unless it is one."""
     if not _is_int(n):
-        raise TypeError(f"{function}(): argument '{argument}' (position {position + 1}) must be int, not {kind_of(n)}")
+        raise TypeError(wrong(function, argument, position, f"int, not {kind_of(n)}"))
     return int(n)
 
 
@@ -78,9 +84,7 @@ def number_of(function: str, argument: str, position: int, given: Any) -> Any:
     if isinstance(given, np.generic) or (isinstance(given, Tensor) and not (given._array.ndim or given.requires_grad)):
         number = given.item()
     if not isinstance(number, (bool, int, float)):
-        raise TypeError(
-            f"{function}(): argument '{argument}' (position {position + 1}) must be Number, not {kind_of(given)}"
-        )
+        raise TypeError(wrong(function, argument, position, f"Number, not {kind_of(given)}"))
     return number
 
 

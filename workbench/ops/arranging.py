@@ -106,7 +106,7 @@ def _triangle(name: str, op: Any, which: str) -> Any:
     def triangle(self: Tensor, diagonal: int = 0) -> Tensor:
         if self._array.ndim < 2:
             raise RuntimeError(f"{name}: input tensor must have at least 2 dimensions")
-        return op(self, int_of(name, "diagonal", 0, diagonal))
+        return op(self, int_of(name, "diagonal", 1, diagonal))
 
     triangle.__name__ = triangle.__qualname__ = name
     triangle.__doc__ = f"The {which} triangle of each matrix, zeros elsewhere; `diagonal` is the last one it has."

@@ -129,7 +129,14 @@ def where(condition: Tensor, input: Any = None, other: Any = None) -> Any:
     return where_(condition, input, other)
 
 
-Tensor.where = lambda self, condition, other: where(condition, self, other)
+@method("where")
+def _where(self: Tensor, condition: Tensor, other: Any) -> Tensor:
+    """The tensor's elements where condition holds, else those of `other`."""
+    if not isinstance(condition, Tensor):
+        raise TypeError(not_a_tensor("where", "condition", 1, condition))
+    return where(condition, self, other)
+
+
 Tensor.maximum, Tensor.minimum = maximum, minimum
 
 

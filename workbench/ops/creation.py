@@ -250,7 +250,7 @@ def _new(name: str, make: Callable[..., Any], what: str) -> None:
     def new(
         self: Tensor, *given: Any, size: Any = None, dtype: Dtype | None = None, requires_grad: bool = False
     ) -> Tensor:
-        shape, kind = size_of(name, given, size), dtypes.chosen(name, dtype, self.dtype).np
+        shape, kind = size_of(name, given, size, 1), dtypes.chosen(name, dtype, self.dtype).np
         return made_for(self, lambda batch: leaf(make((*batch, *shape), kind), requires_grad))
 
     new.__name__ = new.__qualname__ = name

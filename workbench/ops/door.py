@@ -145,7 +145,7 @@ def _check_operand(op: Any, position: int, operand: Any, operands: list[Any]) ->
     if op.meets and op.kind != "tensors" and len(operands) > 1 and isinstance(operand, NUMBER):
         return
     words = {"self": "input"}.get(op.tensors[0], op.tensors[0]) if position == 0 else op.tensors[position]
-    raise TypeError(refusals.not_a_tensor(op.name, words, position, operand))
+    raise TypeError(refusals.not_a_tensor(op.name, words, op.order.index(op.tensors[position]), operand))
 
 
 def _meet(op: Any, operands: list[Any]) -> list[np.ndarray]:

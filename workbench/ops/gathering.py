@@ -10,7 +10,7 @@ from .. import errors
 from ..autograd.tensor import Tensor, wrap
 from .compile import TENSORS
 from .declare import define, in_formulas, method
-from .index_refusals import check_added, check_mask, check_places, check_selected
+from .index_refusals import check_added, check_mask, check_places, check_selected, check_tensor
 from .naming import numpy_names
 from .refusals import check_broadcast, tensors_only
 from .shapes import sum_to_array
@@ -189,6 +189,8 @@ def scatter(self: Tensor, dim: int, index: Tensor, src: Any = None, *, value: fl
 @method()
 def scatter_add(self: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
     """A copy in which the elements of `src` have been added where `index` says along `dim`."""
+    check_tensor("scatter_add", "index", 2, index)
+    check_tensor("scatter_add", "src", 3, src)
     return _scatter_add(self, check_places("scatter", self, dim, index, src), index, src)
 
 

@@ -10,7 +10,7 @@ from ..autograd.levels import elements
 from ..autograd.quiet import warn
 from ..autograd.tensor import Tensor
 from .looking import is_batched
-from .refusals import kind_of, not_a_tensor, word
+from .refusals import kind_of, not_a_tensor, word, wrong
 from .shapes import dim_index
 
 Shape = tuple[int, ...]
@@ -24,7 +24,8 @@ SEQUENCE = (
 BYTES = "indexing with dtype torch.uint8 is now deprecated, please use a dtype torch.bool instead."
 
 
-def _check_tensor(function: str, argument: str, position: int, given: Any) -> None:
+def check_tensor(function: str, argument: str, position: int, given: Any) -> None:
+    """TypeError for an argument that is no tensor."""
     if not isinstance(given, Tensor):
         raise TypeError(not_a_tensor(function, argument, position, given))
 
@@ -38,7 +39,7 @@ def _outside(index: Tensor, size: int) -> int | None:
 
 def check_places(function: str, t: Tensor, dim: int, index: Tensor, src: Tensor | None = None) -> int:
     """For gather and scatter: the dimension counted from the front, where indices name elements and all sizes fit."""
-    _check_tensor(function, "index", 1, index)
+    check_tensor(function, "index", 2, index)
     shape, places = t._array.shape or (1,), index._array.shape or (1,)
     dim = dim_index(dim, len(shape))
     empty = not index._array.size
@@ -76,7 +77,7 @@ def check_places(function: str, t: Tensor, dim: int, index: Tensor, src: Tensor 
 
 def check_selected(t: Tensor, dim: int, index: Tensor) -> int:
     """For index_select: the dimension counted from the front, where a vector of indices names slices."""
-    _check_tensor("index_select", "index", 1, index)
+    check_tensor("index_select", "index", 2, index)
     a = t._array
     dim = dim_index(dim, a.ndim)
     if index._array.ndim > 1:
@@ -101,7 +102,7 @@ def check_selected(t: Tensor, dim: int, index: Tensor) -> int:
 def check_added(t: Tensor, dim: int, index: Tensor, source: Tensor, alpha: Any) -> tuple[int, Tensor, Tensor, Any]:
     """For index_add: its arguments, where every slice of `source` has one index and fits what it is added to."""
     for position, (argument, given) in enumerate((("index", index), ("source", source))):
-        _check_tensor("index_add", argument, position + 1, given)
+        check_tensor("index_add", argument, position + 2, given)
     if isinstance(alpha, Tensor):
         alpha = alpha.item()
     if not isinstance(alpha, (bool, int, float, np.number)):
@@ -151,13 +152,11 @@ def check_mask(mask: Tensor) -> None:
 def check_put(function: str, indices: Any, values: Any) -> None:
     """TypeError unless values go where several tensors say."""
     if not isinstance(indices, (tuple, list)):
-        raise TypeError(
-            f"{function}(): argument 'indices' (position 1) must be tuple of Tensors, not {kind_of(indices)}"
-        )
+        raise TypeError(wrong(function, "indices", 1, f"tuple of Tensors, not {kind_of(indices)}"))
     for i, each in enumerate(indices):
         if not isinstance(each, Tensor):
             raise TypeError(f"expected Tensor as element {i} in argument 0, but got {kind_of(each)}")
-    _check_tensor(function, "values", 1, values)
+    check_tensor(function, "values", 2, values)
 
 
 def as_masks(indices: tuple[Any, ...]) -> tuple[Any, ...]:

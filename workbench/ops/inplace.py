@@ -285,7 +285,7 @@ def normal_(
 def fill_(self: Tensor, value: float | Tensor) -> Tensor:
     """Write one number into every element; the tensor no longer depends on what it was."""
     if not isinstance(value, Tensor):
-        return write(self, "fill_", _fill_op, fitting(number_of("fill_", "value", 0, value), self.dtype))
+        return write(self, "fill_", _fill_op, fitting(number_of("fill_", "value", 1, value), self.dtype))
     if value._array.ndim:
         raise RuntimeError(
             f"fill_ only supports 0-dimension value tensor but got tensor with {value._array.ndim} dimensions."

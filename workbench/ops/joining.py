@@ -96,9 +96,6 @@ def cat(tensors: Sequence[Tensor], dim: int = 0, *, out: Tensor | None = None) -
     return _cat(tensors, dim, sizes, _kinds(tensors))
 
 
-concat = concatenate = cat
-
-
 def _with_dims(t: Tensor, ndim: int) -> Tensor:
     """A view with at least so many dimensions, where NumPy puts new ones."""
     if not t._array.ndim:
@@ -140,9 +137,6 @@ def hstack(tensors: Sequence[Tensor]) -> Tensor:
 def vstack(tensors: Sequence[Tensor]) -> Tensor:
     """Tensors below each other: along the first dimension, each vector as a row."""
     return cat([_with_dims(t, 2) for t in _listed("vstack", tensors)])
-
-
-row_stack = vstack
 
 
 def dstack(tensors: Sequence[Tensor]) -> Tensor:

@@ -155,7 +155,7 @@ def view(self: Tensor, *given: Any, size: Any = None) -> Tensor:
 def view_as(self: Tensor, other: Tensor) -> Tensor:
     """A view in the shape of another tensor."""
     if not isinstance(other, Tensor):
-        raise TypeError(refusals.not_a_tensor("view_as", "other", 0, other))
+        raise TypeError(refusals.not_a_tensor("view_as", "other", 1, other))
     return view(self, other._array.shape)
 
 

@@ -14,6 +14,7 @@ from ..autograd import dtypes
 from ..autograd.quiet import warn
 from ..autograd.tensor import Tensor
 from ..autograd.views import check_distinct
+from .naming import ALIASES
 
 Shape = tuple[int, ...]
 
@@ -24,9 +25,27 @@ def kind_of(given: Any) -> str:
     return f"numpy.{kind.__name__}" if kind.__module__ == "numpy" else kind.__name__
 
 
+HERE = __name__.partition(".")[0] + "."
+
+
+def wrong(function: str, argument: str, position: int, must_be: str) -> str:
+    """The sentence for a wrong argument: `position` counts a function's arguments from 0.
+
+    The sentence counts from 1, and in a method without the tensor itself; the name is the one that the caller used. A
+    right call pays for none of it: what was called is read from the frames.
+    """
+    frame = sys._getframe(1)
+    while frame.f_back is not None and frame.f_back.f_globals.get("__name__", "").startswith(HERE):
+        frame = frame.f_back
+    owner, _, called = frame.f_code.co_qualname.rpartition(".")
+    if function in (plain := called.removesuffix("_"), ALIASES.get(plain)):
+        function = called
+    return f"{function}(): argument '{argument}' (position {position + (owner != 'Tensor')}) must be {must_be}"
+
+
 def not_a_tensor(function: str, argument: str, position: int, given: Any) -> str:
     """The sentence for an argument that should have been a tensor."""
-    return f"{function}(): argument '{argument}' (position {position + 1}) must be Tensor, not {kind_of(given)}"
+    return wrong(function, argument, position, f"Tensor, not {kind_of(given)}")
 
 
 def tensors_only(torch_name: str = "") -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -45,9 +64,7 @@ def tensors_only(torch_name: str = "") -> Callable[[Callable[..., Any]], Callabl
                 if wrong is None:
                     raise
                 name, position, given = wrong
-            # PyTorch does not count a method's own tensor
-            is_method = "self" in function.__annotations__ and sys._getframe(1).f_code.co_name != "called"
-            raise TypeError(not_a_tensor(torch_name or function.__name__, name, position - is_method, given))
+            raise TypeError(not_a_tensor(torch_name or function.__name__, name, position, given))
 
         return checked
 
@@ -180,9 +197,7 @@ def only_floats(kernel: str, but: str = "") -> Callable[[tuple[Any, ...]], tuple
 def check_tensors(function: str, tensors: Any) -> None:
     """Refuse what is no list of tensors, for cat and stack."""
     if isinstance(tensors, Tensor) or not isinstance(tensors, (list, tuple)):
-        raise TypeError(
-            f"{function}(): argument 'tensors' (position 1) must be tuple of Tensors, not {type(tensors).__name__}"
-        )
+        raise TypeError(wrong(function, "tensors", 0, f"tuple of Tensors, not {type(tensors).__name__}"))
     for i, t in enumerate(tensors):
         if not isinstance(t, Tensor):
             raise TypeError(f"expected Tensor as element {i} in argument 0, but got {type(t).__name__}")

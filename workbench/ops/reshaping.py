@@ -7,14 +7,10 @@ from typing import Any
 import numpy as np
 
 from ..autograd.tensor import Tensor
-from .arranging import movedim
 from .declare import method
-from .movement import expand, reshape, transpose, view
+from .movement import expand, reshape, view
 from .refusals import tensors_only
 from .shapes import dim_index, shape_of
-
-moveaxis = Tensor.moveaxis = movedim
-swapaxes = swapdims = Tensor.swapaxes = Tensor.swapdims = transpose
 
 
 @method()
@@ -28,7 +24,6 @@ def flatten(self: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
         raise RuntimeError("flatten() has invalid args: start_dim cannot come after end_dim")
     together = int(np.prod(shape[start : end + 1]))
     return self if start == end else reshape(self, shape[:start] + (together,) + shape[end + 1 :])
-
 
 @method()
 def unflatten(self: Tensor, dim: int, sizes: Any) -> Tensor:

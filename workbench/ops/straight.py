@@ -43,15 +43,30 @@ def straight(op: Any, door: Any) -> Any:
         built = compiled(_text(op), op.name, namespace, op)
         # PyTorch's functions call `input` what its formulas, and so ours, call `self`
         names = tuple(["input" if name == "self" else name for name in built.__code__.co_varnames])
-        function.__kwdefaults__ = built.__kwdefaults__
-        function.__defaults__ = built.__defaults__  # first: the code needs them, and another thread may be calling
-        function.__code__ = built.__code__.replace(co_varnames=names)
+        for face in faces:
+            face.__kwdefaults__ = built.__kwdefaults__
+            face.__defaults__ = built.__defaults__  # first: the code needs them, and another thread may be calling
+            face.__code__ = built.__code__.replace(co_varnames=names, co_qualname=face.__qualname__)
         return function(*args, **kwargs)
 
     namespace["first"] = first
     function = types.FunctionType(_stub.__code__, namespace, op.name)
     function.__qualname__, function.__doc__ = op.name, op.doc
+    faces = namespace["faces"] = [function]
     return function
+
+
+def face(function: Any, name: str, owner: str = "") -> Any:
+    """The same function under another name, as a method or an alias: it says that name where it refuses arguments."""
+    qualname = f"{owner}.{name}" if owner else name
+    code = function.__code__.replace(co_qualname=qualname)
+    other = types.FunctionType(code, function.__globals__, name, function.__defaults__, function.__closure__)
+    other.__kwdefaults__, other.__doc__, other.__qualname__ = function.__kwdefaults__, function.__doc__, qualname
+    other.__annotations__, other.__module__ = function.__annotations__, function.__module__
+    other.__dict__.update(function.__dict__)
+    if hasattr(function, "op") and function.__globals__.get("OP") is function.op:
+        function.__globals__["faces"].append(other)
+    return other
 
 
 def _stub(*args: Any, **kwargs: Any) -> Any:
