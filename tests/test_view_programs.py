@@ -203,7 +203,20 @@ def test_only_tensors_can_be_shown():
 # Every step, of every program.
 
 
-@pytest.mark.parametrize("program", samples.PROGRAMS, ids=lambda program: program.__name__)
+def written_when_it_is_over():
+    """Inputs, saved tensors and views of what is written when the backward has run."""
+    w, c = samples.leaf(1.0, 2.0), torch.tensor([1.0, 3.0], dtype=torch.float64)
+    with record() as trace:
+        for _ in range(2):
+            loss = ((w + 1).exp() * w.view(2, 1).t() * c).sum()
+            loss.backward()
+            with torch.no_grad():
+                w -= 0.1
+                c += 1
+    return trace
+
+
+@pytest.mark.parametrize("program", (*samples.PROGRAMS, written_when_it_is_over), ids=lambda program: program.__name__)
 def test_the_deltas_add_up_to_the_whole_frame(program):
     trace = program()
     board = storyboard(trace)

@@ -62,6 +62,7 @@ class NodeCreated(Building):
             frame.see(seen)
         frame.touch(self.node)
         known = frame.tensors
+        node.given = tuple([None if arg.tensor is None else known[arg.tensor].value for arg in self.args])
         kept = []
         for saved in self.saved:
             given = saved.value is not None or saved.tensor is None

@@ -161,9 +161,17 @@ class Frame:
         return base if base in self.tensors else next(iter(self._sharing[base]))
 
     def sharing(self, tensor: str) -> list[str]:
-        """The tensors over the same memory: first the one that is no view."""
+        """The tensors over the same memory that somebody may still hold: first the one that is no view."""
         owner = self.tensors[tensor].base or tensor
-        return [id for id in (owner, *self._sharing.get(owner, ())) if id in self.tensors]
+        views = self._sharing.get(owner, {})
+        for id in [id for id in [*views][1:] if self._is_gone(id)]:  # the first may stand for an unknown owner
+            del views[id]
+        return [id for id in (owner, *views) if id in self.tensors]
+
+    def _is_gone(self, tensor: str) -> bool:
+        """Whether nobody holds a tensor any more, as nobody holds the node that it came from."""
+        node = self.tensors[tensor].node
+        return node is not None and self.nodes[node].gone
 
     # What records do to a frame.
 
@@ -188,16 +196,17 @@ class Frame:
         self.touch_tensor(seen.id)
 
     def touch_tensor(self, id: str) -> None:
-        """A tensor has changed, and with it what the nodes show that made or saved it."""
-        self.touch(id, *self._holders.get(id, ()))
+        """A tensor has changed, and with it what the nodes show that made it or still keep it."""
+        self.touch(id, *self._keeping(id))
         if (node := self.tensors[id].node) is not None:
             self.touch(node)
 
     def count_write(self, tensor: str, version: int) -> None:
-        """A tensor was written, and with it all that share its memory."""
+        """A tensor was written, and with it all that share its memory: what is saved of them is out of date."""
+        self.touch_tensor(tensor)
         for id in self.sharing(tensor):
             self.tensors[id].version = version
-            self.touch_tensor(id)
+            self.touch(*self._keeping(id))
 
     def hold(self, node: str, tensor: str, version: int) -> None:
         """A node has saved a tensor as it is at a version."""
@@ -249,6 +258,8 @@ class Frame:
             id = stack.pop()
             place = self.place(id)
             place.state, place.received, place.error, place.waiting, place.hooked = "idle", (), "", 0, ()
+            if len(self._orders) == 1:  # another, inside of which this one runs, goes on after it
+                place.came = {}
             self.touch(id)
             if id not in self.nodes:
                 continue
@@ -272,6 +283,14 @@ class Frame:
                         stack.append(user)
         self._needed[task] = needed
 
+    def arrivals(self, id: str) -> list[EdgeState]:
+        """The edges by which gradients came to a place in its last backward, in the order in which they did."""
+        for keys in reversed(self.place(id).came.values()):
+            edges = [edge for key in keys if (edge := self.edges[key]).state != "idle"]
+            if edges:
+                return edges
+        return []
+
     def edges_of(self, node: str) -> list[tuple[str, EdgeState]]:
         """The differentiable edges of a node with their keys, in the order of `next_functions`."""
         keys = (f"{node}.{index}" for index in range(len(self.nodes[node].made.edges)))
@@ -287,6 +306,10 @@ class Frame:
         if edge.target is not None:
             place.waiting -= 1
         place.state = "pending" if place.waiting > 0 else "ready"
+        came = place.came.pop(task, {})
+        came.pop(key, None)
+        came[key] = None
+        place.came[task] = came
         edge.grad, edge.state = grad, "flowing"
         self._flowing.append(key)
         self.touch(key, edge.source)

@@ -22,6 +22,7 @@ class Place:
     state: PlaceState = "idle"
     received: tuple[Value | None, ...] = ()  # one gradient per output, as the place was started with
     waiting: int = 0  # gradients still to come in this backward
+    came: dict[str, dict[str, None]] = field(default_factory=dict)  # backward, the last to bring something -> edges
     error: str = ""
     hooks: tuple[Hook, ...] = ()
     hooked: tuple[str, ...] = ()  # what they did in this backward
@@ -33,6 +34,7 @@ class NodeState(Place):
 
     made: NodeCreated
     outputs: dict[int, tuple[str, Value]] = field(default_factory=dict)  # tensor, and its value when made
+    given: tuple[Value | None, ...] = ()  # the values of its arguments when it was made, of those that are tensors
     saved: tuple[Value | None, ...] = ()
     freed: bool = False
     gone: bool = False  # nothing holds it any more

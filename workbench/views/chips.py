@@ -23,9 +23,12 @@ def saved_name(frame: Frame, node: NodeState, index: int) -> str:
 
 
 def held_now(frame: Frame, node: NodeState, index: int) -> Value | None:
-    """What is saved as it is now: it is the tensor's own memory, which somebody may have written since."""
+    """What is saved as it is now: it is the tensor's own memory, which somebody may have written since.
+
+    Of what is freed it is not followed any more: there it is what was saved.
+    """
     saved = node.made.saved[index]
-    tensor = None if saved.tensor is None else frame.tensors[saved.tensor]
+    tensor = None if saved.tensor is None or not node.keeps else frame.tensors[saved.tensor]
     return node.saved[index] if tensor is None or tensor.version < saved.version else tensor.value
 
 
@@ -54,5 +57,5 @@ def chip(say: Sayings, frame: Frame, id: str, index: int) -> Box:
         now = frame.tensors[saved.tensor].version
         note = f"Kept at version {saved.version}, but written since: it is at version {now} now."
     details = (say(value_detail, "Value", name, value), *about, Detail("What becomes of it", "text", note))
-    who = whose(frame, id, saved)
+    who = whose(frame, id, saved) if node.keeps else ""
     return Box(f"{id}.saved{index}", "saved", title, lines, state, holder=id, details=details, note=who)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -13,8 +12,8 @@ from ..trace.building import NodeCreated
 from ..trace.facts import Record
 from ..trace.frame import Frame
 from ..trace.levels import OperationRan
-from ..trace.states import EdgeState, NodeState
-from ..trace.values import Value
+from ..trace.states import NodeState
+from .bundles import Traffic
 from .grouping import Group
 from .holdings import bytes_said, size_of
 from .lanes import Lanes
@@ -158,7 +157,7 @@ def listed(counts: Counter[str]) -> str:
     return text
 
 
-def closed_box(frame: Frame, tally: Tally, came: Sequence[EdgeState], went: Sequence[EdgeState]) -> Box:
+def closed_box(frame: Frame, tally: Tally, came: Traffic, went: Traffic) -> Box:
     """A closed group: what is in it, what that keeps, and the gradients that came and went."""
     group = tally.group
     leaves = [counted(len(tally.leaves), "leaf")] if tally.leaves else []
@@ -170,11 +169,11 @@ def closed_box(frame: Frame, tally: Tally, came: Sequence[EdgeState], went: Sequ
     if tally.gone:
         few = f"{len(tally.gone):,} of them " if len(tally.gone) < len(tally.states) else ""
         lines.append(f"{few}gone: nothing holds them")
-    if came:
-        lines.append(f"gradient in {norms(came)}")
-    if went:
-        lines.append(f"gradient out {norms(went)}")
-    if any(edge.grad is not None and edge.grad.nonfinite for edge in (*came, *went)):
+    if came.moved:
+        lines.append(f"gradient in {came.norms}")
+    if went.moved:
+        lines.append(f"gradient out {went.norms}")
+    if not (came.finite and went.finite):
         lines.append("gradient NOT FINITE")
     details = [Detail("Error", "text", tally.error)] if tally.error else []
     inside = [item.title if isinstance(item, Group) else name_of(frame, item) for item in group.items]
@@ -196,12 +195,3 @@ def counted(count: int, what: str) -> str:
     several = "leaves" if what == "leaf" else f"{what}s"
     return f"{count:,} {what if count == 1 else several}"
 
-
-def norms(edges: Iterable[EdgeState]) -> str:
-    """The norm of all gradients together."""
-    grads: list[Value] = [edge.grad for edge in edges if edge.grad is not None]
-    if not grads:
-        return "none"
-    if len(grads) == 1 and not grads[0].shape:
-        return grads[0].text()
-    return f"‖{math.hypot(*[grad.norm for grad in grads]):.3g}‖"

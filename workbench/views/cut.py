@@ -9,7 +9,8 @@ from ..scene.model import WITHIN, Arrow, Box
 from ..trace.frame import Frame
 from ..trace.states import EdgeState
 from ..trace.values import said
-from .contents import Links, Tally, closed_box, listed, name_of, norms
+from .bundles import Bundle, Traffic
+from .contents import Links, Tally, closed_box, listed, name_of
 from .graph import Graph
 from .grouping import Group
 from .holdings import bytes_said
@@ -52,8 +53,8 @@ class Cut:
         self._opened, self._within = opened, within
         self._stands: dict[str, str] = {}  # node or tensor -> the box that stands for it
         self._tallies: dict[str, Tally] = {}  # of the closed groups
-        self._bundles: dict[str, dict[str, None]] = {}  # arrow -> the edges it stands for
-        self._of: dict[str, list[str]] = {}  # group -> its bundles
+        self._bundles: dict[str, Bundle] = {}  # arrow -> the edges it stands for
+        self._of: dict[str, dict[str, bool]] = {}  # group -> its bundles, and whether their gradients come to it
         self._drawn: set[str] = set()
 
     def stands(self, id: str) -> str:
@@ -192,8 +193,9 @@ class Cut:
 
     def sent(self, frame: Frame, id: str) -> list[str]:
         """The gradients that are leaving a closed group, and where to."""
-        edges = [frame.edges[key] for bundle in self._of.get(id, ()) for key in self._bundles[bundle]]
-        leaving = [edge for edge in edges if edge.state == "flowing" and self.stands(edge.source) != id]
+        keys = [key for bundle in self._of.get(id, ()) for key in self._bundles[bundle].flowing]
+        edges = [frame.edges[key] for key in keys]
+        leaving = [edge for edge in edges if self.stands(edge.source) != id]
         return [f"{said(edge.grad)} to {self._name(frame, edge.source)}" for edge in leaving[:3]]
 
     def receiver(self, frame: Frame, edge: EdgeState) -> str:
@@ -210,38 +212,35 @@ class Cut:
         """Put an edge to those that one arrow stands for; the groups it leads to."""
         ends = dict.fromkeys(id for id in (upper, lower) if id in self._tallies)
         if bundle not in self._bundles:
-            self._bundles[bundle] = {}
+            self._bundles[bundle] = Bundle()
             for id in ends:
-                self._of.setdefault(id, []).append(bundle)
-        self._bundles[bundle][key] = None
+                self._of.setdefault(id, {})[bundle] = id == upper
+        self._bundles[bundle].note(key, frame.edges[key])
         return ends
 
     def _merged(self, frame: Frame, bundle: str) -> Arrow:
         """One arrow for all edges that lead from one box to another."""
-        edges = [frame.edges[key] for key in self._bundles[bundle]]
-        first = edges[0]
+        keys, traffic = self._bundles[bundle].keys, self._bundles[bundle].total
+        first = frame.edges[next(iter(keys))]
         ends = self.stands(self._view.source(first)), self.stands(first.target or "")
         kind = "edge" if first.differentiable else "constant"
-        moved = [edge for edge in edges if edge.state != "idle"]
-        state = "flowing" if any(edge.state == "flowing" for edge in edges) else "done" if moved else "idle"
-        if not moved and len(edges) == 1:
-            return Arrow(bundle, *ends, kind)
-        if not moved:
-            return Arrow(bundle, *ends, kind, f"{len(edges)} edges")
-        largest = max(moved, key=lambda edge: edge.grad.norm if edge.grad else -1.0)
-        key = next(key for key in self._bundles[bundle] if frame.edges[key] is largest)
+        if traffic.largest is None:
+            return Arrow(bundle, *ends, kind, f"{len(keys)} edges" if len(keys) > 1 else "")
+        state = "flowing" if self._bundles[bundle].flowing else "done"
+        key = traffic.largest
         looks = next(arrow for arrow in self._draw(frame, [key])[1] if arrow.id == key)  # as the view draws it
         label = looks.label
-        if len(edges) > 1:
-            label = f"{len(moved)} of {len(edges)} gradients" if len(moved) < len(edges) else f"{len(moved)} gradients"
-            label = f"{label}\n{norms(moved)}"
+        if len(keys) > 1:
+            moved = traffic.moved
+            label = f"{moved} of {len(keys)} gradients" if moved < len(keys) else f"{moved} gradients"
+            label = f"{label}\n{traffic.norms}"
         return replace(looks, id=bundle, source=ends[0], target=ends[1], label=label, state=state)
 
     def _box(self, frame: Frame, id: str) -> Box:
-        edges = [frame.edges[key] for bundle in self._of.get(id, ()) for key in self._bundles[bundle]]
-        moved = [edge for edge in edges if edge.state != "idle"]
-        came = [edge for edge in moved if self.stands(self._view.source(edge)) == id]
-        went = [edge for edge in moved if self.stands(self._view.source(edge)) != id]
+        came = went = Traffic()
+        for bundle, comes in self._of.get(id, {}).items():
+            total = self._bundles[bundle].total
+            came, went = (came + total, went) if comes else (came, went + total)
         return closed_box(frame, self._tallies[id], came, went)
 
     def _framed(self, boxes: list[Box]) -> list[Box]:

@@ -81,10 +81,11 @@ class _Story:
         """Which of the tensors that the failed node saved was written, and by which event."""
         for index, saved in enumerate(self.frame.nodes[self.node].made.saved if self.node else ()):
             if saved.tensor is not None and self.frame.stale(self.node, index):
-                same = self.frame.sharing(saved.tensor)
+                owner = self.frame.owner(saved.tensor)
                 for event in self.events:
-                    if isinstance(event, TensorWritten) and event.tensor in same and event.version > saved.version:
-                        return index, event
+                    if isinstance(event, TensorWritten) and event.version > saved.version:
+                        if self.frame.owner(event.tensor) == owner:
+                            return index, event
                 return index, None
         return None
 

@@ -72,7 +72,7 @@ class Flow(Graph):
             if edge is not None and edge.state == "flowing" and (summed := _summed(frame, key, edge)):
                 said.append(f"the gradient for {frame.called(edge.source)} is {summed}, as the value was repeated")
             elif edge is None and (key in frame.nodes or key in frame.tensors):
-                arriving = any(edge.state == "flowing" for edge in self._arrivals.at(frame, key))
+                arriving = any(edge.state == "flowing" for edge in frame.arrivals(key))
                 if arriving and (lines := self._added(frame, key)):
                     said.append(f"at {frame.called(key)} {' '.join(lines)}")
         return said
@@ -81,7 +81,7 @@ class Flow(Graph):
         """What has arrived at a fork so far and its sum, for each output of a node."""
         place = frame.place(id)
         came: dict[int, list[Value]] = {}
-        for edge in self._arrivals.at(frame, id):
+        for edge in frame.arrivals(id):
             if edge.grad is not None:
                 came.setdefault(edge.output_nr, []).append(edge.grad)
         waiting = place.waiting if place.state == "pending" else 0

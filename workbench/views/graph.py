@@ -14,7 +14,6 @@ from ..trace.frame import Frame
 from ..trace.states import EdgeState, NodeState, Place, TensorState
 from ..trace.timeline import Timeline
 from ..trace.values import Value, series
-from .arriving import Arrivals
 from .chips import chip, held_now, saved_name
 from .guests import badges, hook_details
 from .lanes import Lanes
@@ -38,7 +37,6 @@ class Graph:
         events = list(events)
         self._say = Sayings()
         self.lanes = Lanes(events, self._say)
-        self._arrivals = Arrivals(events)
         self._relations = Relations(events, self.lanes)
         self.follows = self._relations.are_drawn  # whether anything is drawn anew where the step is
         self._standing = Standing(events)
@@ -135,7 +133,7 @@ class Graph:
         node = frame.nodes[id]
         output = node.outputs[0][0] if 0 in node.outputs else ""
         region = self.lanes.region(frame, node, output, "recorded")
-        waiting = self._arrivals.at(frame, id) if node.state in ("pending", "ready") else []
+        waiting = frame.arrivals(id) if node.state in ("pending", "ready") else []
         details = (*_node_details(self._say, frame, node, waiting), *self.lanes.level_details(frame, output))
         lines = (*_node_lines(self._say, frame, node), *badges(frame, id))
         if node.tangent_of is not None:
@@ -204,11 +202,11 @@ def _node_details(say: Sayings, frame: Frame, node: NodeState, waiting: Iterable
         details.append(Detail("Made at", "text", line.removesuffix(": ")))
     if made.scope is not None:
         details.append(Detail("Scope", "text", made.scope))
-    for arg in made.args:
+    for arg, given in zip(made.args, node.given, strict=True):
         if arg.tensor is None:
             details.append(Detail("Input", "text", arg.text))
         else:
-            details.append(say(value_detail, "Input", frame.called(arg.tensor), frame.tensors[arg.tensor].value))
+            details.append(say(value_detail, "Input", frame.called(arg.tensor), given))
     details += [say(value_detail, "Output", *_result(frame, node, nr)) for nr in sorted(node.outputs)]
     details += memory_details(frame, node.outputs[0][0]) if 0 in node.outputs else []
     if node.gone:

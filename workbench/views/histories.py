@@ -78,9 +78,12 @@ class Histories:
                 self._reads(event.node)
             elif isinstance(event, Failed) and event.node in self._frame.nodes:
                 self._fails(event.node)
+        others: dict[str, dict[str, None]] = {}
+        for id, tensor in self._frame.tensors.items():
+            if tensor.name and (owner := self._frame.owner(id)) != id:
+                others.setdefault(owner, {})[tensor.name] = None
         for memory in self.memories.values():
-            names = [self._frame.tensors[id].name for id in self._frame.sharing(memory.id)[1:]]
-            memory.others = list(dict.fromkeys(name for name in names if name))
+            memory.others = list(others.get(memory.id, ()))
 
     def unwritable(self) -> str:
         """Of nodes that keep only what nobody else can write: that they do; else nothing."""

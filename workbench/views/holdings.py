@@ -89,6 +89,7 @@ class Ledger:
         self.points: list[Point] = []
         self.holders: dict[str, Holder] = {}
         self._frame = Frame()
+        self._holding: dict[str, Holder] = {}  # those that hold something now
         self._users: dict[str, list[str]] = {}  # memory -> who holds it
         self._total = self._anyway = 0
         self._phase: Phase = "forward"
@@ -102,7 +103,7 @@ class Ledger:
                 self._enter(event, phase)
             begin = end
 
-    @property
+    @cached_property
     def peak(self) -> int:
         """The most that was held."""
         return max((point.total for point in self.points), default=0)
@@ -176,6 +177,7 @@ class Ledger:
         holder = self.holders.setdefault(id, Holder(id, name, source))
         if not holder.kept:
             holder.spans.append([len(self.points), None])
+            self._holding[id] = holder
         for held in kept:
             key = f"{held.name}.{len(holder.kept)}" if held.name in holder.kept else held.name
             holder.kept[key] = held
@@ -223,6 +225,7 @@ class Ledger:
             self._total -= held.size * (not users)
         if not holder.kept and holder.spans and holder.spans[-1][1] is None:
             self._end(holder)
+            del self._holding[id]
 
     def _end(self, holder: Holder) -> None:
         holder.spans[-1][1] = len(self.points)
@@ -297,8 +300,8 @@ class Ledger:
         still = "" if more else "still "
         sentence = f"{sentence}: {change}{still}{bytes_said(self._total)} held."
         node = self._frame.nodes.get(holders[0]) if holders else None
-        # Every holder is asked at every point: of a large graph that would be too much to say and to compute.
-        told = self.holders.values() if len(self.holders) <= _MOST_TOLD else ()
+        # All who hold something are asked at every point: of a large graph that would be too much.
+        told = self._holding.values() if len(self._holding) <= _MOST_TOLD else ()
         parts = {f"{holder.name}: {key}": held.size for holder in told for key, held in holder.kept.items()}
         largest = sorted(parts.items(), key=lambda part: -part[1])[:8]
         source = node.made.source if node else None

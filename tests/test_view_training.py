@@ -1,0 +1,109 @@
+"""A training loop is drawn in time that grows as its number of steps does, and what is over is not drawn anew."""
+
+from __future__ import annotations
+
+import cProfile
+import math
+import random
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from trace_samples import leaf
+
+import workbench as torch
+from workbench.recording import Trace, record
+from workbench.trace.frame import Frame
+from workbench.trace.states import EdgeState
+from workbench.trace.values import Value
+from workbench.views import storyboard
+from workbench.views.bundles import Bundle, Traffic
+
+
+def trained(steps: int, keep: bool = False, retain: bool = False) -> Trace:
+    """A network of two layers, whose matrices are used by views of them; `keep` keeps all losses."""
+    torch.manual_seed(0)
+    net = torch.nn.Sequential(torch.nn.Linear(4, 3), torch.nn.Tanh(), torch.nn.Linear(3, 1))
+    given, wanted, losses = torch.ones(2, 4), torch.zeros(2, 1), []
+    with record() as trace:
+        for _ in range(steps):
+            net.zero_grad()
+            loss = ((net(given) - wanted) ** 2).mean()
+            loss.backward(retain_graph=retain)
+            losses += [loss] * keep
+            with torch.no_grad():
+                for p in net.parameters():
+                    p -= 0.1 * p.grad
+    return trace
+
+
+def trained_by_hand(steps: int) -> Trace:
+    """Parameters that nodes save themselves."""
+    w, b = leaf(1.0, 2.0), leaf(0.5)
+    with record() as trace:
+        for _ in range(steps):
+            loss = ((w * w * b).exp() + w).sum()
+            loss.backward()
+            with torch.no_grad():
+                for p in (w, b):
+                    p -= 0.01 * p.grad
+                    p.grad = None
+    return trace
+
+
+LOOPS: dict[str, Callable[[int], Trace]] = {
+    "a network": trained,
+    "whose losses are kept": lambda steps: trained(steps, keep=True),
+    "whose graphs are retained for nothing": lambda steps: trained(steps, retain=True),
+    "by hand": trained_by_hand,
+}
+
+
+def calls(trace: Trace, view: str) -> int:
+    """How many functions are called to show a trace: work that is the same on every machine."""
+    with cProfile.Profile() as profile:
+        storyboard(trace, view)
+    return sum(entry.callcount for entry in profile.getstats())
+
+
+@pytest.mark.parametrize("view", ["graph", "flow", "memory"])
+def test_twice_the_steps_are_twice_the_work(view) -> None:
+    storyboard(trained_by_hand(3), view)  # what is done once is done
+    assert calls(trained_by_hand(70), view) < 2.3 * calls(trained_by_hand(35), view)
+
+
+@pytest.mark.parametrize("loop", LOOPS.values(), ids=LOOPS)
+def test_a_step_changes_nothing_of_the_steps_long_before_it(loop) -> None:
+    trace, frame = loop(30), Frame()
+    most = 0
+    for event in trace.events:
+        frame.touched = {}
+        event.apply(frame)
+        most = max(most, len(frame.touched))
+    assert most < 40
+
+
+def test_what_goes_along_many_edges_is_summed_up_in_few_additions(monkeypatch) -> None:
+    added = []
+    add = Traffic.__add__
+    monkeypatch.setattr(Traffic, "__add__", lambda one, other: added.append(1) or add(one, other))
+    bundle, edges = Bundle(), {}
+    draw = random.Random(0)
+    for _ in range(2_000):
+        key = f"n{draw.randrange(300)}.0"
+        grad = draw.choice([None, Value.of(draw.random()), Value.of([1.0, draw.random()]), Value.of([np.inf, np.nan])])
+        edges[key] = EdgeState("t1", key, 0, state=draw.choice(["idle", "flowing", "done"]), grad=grad)
+        added.clear()
+        bundle.note(key, edges[key])
+        assert len(added) <= 10  # of 300 edges: a tree of nine storeys
+        moved = {key: edge.grad for key, edge in edges.items() if edge.state != "idle"}
+        grads = [grad for grad in moved.values() if grad is not None]
+        assert list(bundle.keys) == list(edges)
+        assert bundle.flowing.keys() == {key for key, edge in edges.items() if edge.state == "flowing"}
+        assert (bundle.total.moved, bundle.total.grads) == (len(moved), len(grads))
+        assert bundle.total.finite == (not any(grad.nonfinite for grad in grads))
+        finite = [grad.norm for grad in grads if not grad.nonfinite]
+        if len(finite) == len(grads):
+            assert bundle.total.norm == pytest.approx(math.hypot(*finite))
+            largest = max(finite, default=None)
+            assert (moved[bundle.total.largest].norm if finite else bundle.total.grad) == largest

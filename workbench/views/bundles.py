@@ -1,0 +1,86 @@
+"""What goes along the edges that one arrow stands for: summed up as it changes, however many they are."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from ..trace.states import EdgeState
+from ..trace.values import Value
+
+
+@dataclass(slots=True)
+class Traffic:
+    """What has gone along some edges, and the edge with the largest gradient."""
+
+    moved: int = 0  # edges
+    grads: int = 0  # that were not None
+    norm: float = 0.0  # of all together
+    finite: bool = True
+    largest: str | None = None
+    grad: Value | None = None  # the largest
+
+    def __add__(self, other: Traffic) -> Traffic:
+        if not other.moved:
+            return self
+        if not self.moved:
+            return other
+        first = self if _rank(self.grad) >= _rank(other.grad) else other
+        return Traffic(
+            self.moved + other.moved,
+            self.grads + other.grads,
+            math.hypot(self.norm, other.norm),
+            self.finite and other.finite,
+            first.largest,
+            first.grad,
+        )
+
+    @property
+    def norms(self) -> str:
+        """The norm of all gradients together."""
+        if self.grad is None:
+            return "none"
+        if self.grads == 1 and not self.grad.shape:
+            return self.grad.text()
+        return f"‖{self.norm:.3g}‖"
+
+
+def _rank(grad: Value | None) -> float:
+    if grad is None:
+        return -1.0
+    return math.inf if math.isnan(grad.norm) else grad.norm
+
+
+class Bundle:
+    """The edges that one arrow stands for; a change of one costs no more than the depth of a tree of their sums."""
+
+    def __init__(self) -> None:
+        self.keys: dict[str, int] = {}  # and their places
+        self.flowing: dict[str, None] = {}
+        self._rows: list[list[Traffic]] = [[]]  # of the edges, of pairs of them, of pairs of these …
+
+    @property
+    def total(self) -> Traffic:
+        """That of all edges."""
+        return self._rows[-1][0]
+
+    def note(self, key: str, edge: EdgeState) -> None:
+        """An edge is there, or has changed."""
+        place = self.keys.setdefault(key, len(self.keys))
+        if edge.state == "flowing":
+            self.flowing[key] = None
+        else:
+            self.flowing.pop(key, None)
+        grad = edge.grad
+        if edge.state == "idle":
+            part = Traffic()
+        elif grad is None:
+            part = Traffic(1, largest=key)
+        else:
+            part = Traffic(1, 1, grad.norm, not grad.nonfinite, key, grad)
+        for row in self._rows:
+            row[place : place + 1] = [part]
+            pair = row[place & ~1 : (place | 1) + 1]
+            part, place = sum(pair[1:], pair[0]), place >> 1
+        if len(self._rows[-1]) > 1:
+            self._rows.append([part])
