@@ -7,7 +7,9 @@ import hashlib
 import json
 from functools import cache
 from html import escape
+from typing import Any
 
+from .packing import packed_story
 from .script import asset, bare, bare_css, packed, script
 from .storyboard import Storyboard
 from .svg import to_svg
@@ -86,7 +88,7 @@ def playing(storyboard: Storyboard) -> str:
 
     Where no script may run, as in a notebook that nobody trusts, the image stays.
     """
-    story, (library, player) = packed(embedded(storyboard)), _library()
+    story, (library, player) = packed(_as_json(packed_story(storyboard.to_dict()))), _library()
     name = f"wb-play-{_digest(story)}"
     act = f"{bare(asset('inline.js')).strip()}({json.dumps(name)},{json.dumps(library)},"
     return f'<div class="{name}">{img(storyboard)}</div><script>{act}"{player}","{story}");</script>'
@@ -97,8 +99,8 @@ def _library() -> tuple[str, str]:
     """The player as a script that sets itself as `mount` on its own element, packed, and the name that it goes by."""
     style = bare_css(live_css(".wb-player") + asset("player.css"))
     dress = f"const style=document.createElement('style');style.textContent={json.dumps(style)};"
-    text = f'(()=>{{"use strict";{dress}document.head.append(style);\n{script("player.js")}'
-    data = packed(f"{text}document.currentScript.mount=mount;}})()")
+    text = f'(()=>{{"use strict";{dress}document.head.append(style);\n{script("player.js", "unpacking.js")}'
+    data = packed(f"{text}document.currentScript.mount=(el,told)=>mount(el,unpacked(told));}})()")
     return _digest(data), data
 
 
@@ -108,7 +110,11 @@ def _digest(text: str) -> str:
 
 def embedded(storyboard: Storyboard) -> str:
     """The storyboard as JSON that no text in it can turn into markup."""
-    return json.dumps(storyboard.to_dict(), allow_nan=False, separators=(",", ":")).replace("<", "\\u003c")
+    return _as_json(storyboard.to_dict()).replace("<", "\\u003c")
+
+
+def _as_json(told: dict[str, Any]) -> str:
+    return json.dumps(told, allow_nan=False, separators=(",", ":"))
 
 
 def img(storyboard: Storyboard, theme: str | Theme = "light") -> str:

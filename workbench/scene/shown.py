@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from typing import Any
 
 from .metric import (
@@ -16,7 +17,7 @@ from .metric import (
     columns,
     cut,
 )
-from .model import Arrow, Box, Scene
+from .model import LOOSE, Arrow, Box, Scene
 from .plots import plot_fields
 
 KIND_WORDS = {
@@ -58,6 +59,15 @@ STATE_WORDS = {
     "differs": "differs",
     "error": "failed here",
 }
+# Which way an arrow leads, by its state or else by its kind.
+WAYS = {
+    "future": "from {upper} to {lower}; not there yet",
+    "idle": "from {upper} to {lower}",
+    "flowing": "gradient going from {lower} back to {upper}",
+    "done": "gradient went from {lower} back to {upper}",
+    "beside": "{lower} stands beside {upper}",
+    "same": "{lower} is in the memory of {upper}",
+}
 STALE = "out of date"  # a saved tensor does not fail: what was written into since makes its node fail
 
 
@@ -94,28 +104,34 @@ def arrow_fields(arrow: Arrow, scene: Scene) -> dict[str, Any]:
 
 def state_words(box: Box) -> str:
     """A box's state in words, empty where there is nothing to say."""
-    return STALE if (box.kind, box.state) == ("saved", "error") else STATE_WORDS[box.state]
+    return _state_words(box.kind, box.state)
+
+
+def _state_words(kind: str, state: str) -> str:
+    return STALE if (kind, state) == ("saved", "error") else STATE_WORDS[state]
+
+
+def box_said(title: str, kind: str, note: str, lines: Iterable[str], state: str) -> str:
+    """A box in words; unpacking.js says the same of what is packed."""
+    said = [f"{title} ({KIND_WORDS[kind]})", note, *lines, _state_words(kind, state)]
+    return "; ".join(part for part in said if part)
+
+
+def arrow_said(upper: str, lower: str, kind: str, label: str, note: str, state: str) -> str:
+    """An arrow in words, between two boxes of these titles; unpacking.js says the same of what is packed."""
+    said = WAYS[kind if kind in LOOSE else state].format(upper=upper, lower=lower)
+    more = "; ".join(filter(None, (label.replace("\n", ", "), note)))
+    return f"{said}: {more}" if more and kind not in LOOSE else said
 
 
 def _box_alt(box: Box) -> str:
-    said = [f"{box.title} ({KIND_WORDS[box.kind]})", box.note, *box.lines, state_words(box)]
-    return clean("; ".join(part for part in said if part))
+    return clean(box_said(box.title, box.kind, box.note, box.lines, box.state))
 
 
 def _arrow_alt(arrow: Arrow, scene: Scene) -> str:
     upper, lower = scene.boxes[arrow.source].title, scene.boxes[arrow.target].title
-    if arrow.kind == "beside":
-        return clean(f"{lower} stands beside {upper}")
-    if arrow.kind == "same":
-        return clean(f"{lower} is in the memory of {upper}")
-    said = {
-        "future": f"from {upper} to {lower}; not there yet",
-        "idle": f"from {upper} to {lower}",
-        "flowing": f"gradient going from {lower} back to {upper}",
-        "done": f"gradient went from {lower} back to {upper}",
-    }[arrow.state]
-    more = "; ".join(filter(None, (", ".join(arrow.label.splitlines()), arrow.note)))
-    return clean(f"{said}: {more}" if more else said)
+    label = "\n".join(arrow.label.splitlines())
+    return clean(arrow_said(upper, lower, arrow.kind, label, arrow.note, arrow.state))
 
 
 def native(value: Any) -> Any:
