@@ -445,7 +445,7 @@ def our_state() -> dict[str, Any]:
         **process_wide(),
         "dual": state.dual,
         "listeners": len(events.listeners),
-        "scope": (stack.path, stack.module, stack.open),
+        "scope": (stack.entry, stack.module, stack.open),
         "overrides": dict(checkpoint._overrides),
         "geterr": np.geterr(),
         "gc": gc.isenabled(),

@@ -65,7 +65,7 @@ class Extra:
     cast: Any = None  # the dtype in which a leaf wants its gradients, if it is another than its own
     pre_hooks: dict[int, Any] | None = None
     post_hooks: dict[int, Any] | None = None
-    scope: str | None = None  # the open `with scope(...)` blocks in which the node was made
+    scope: Any = None  # the innermost open scope in which the node was made: its entry (scopes.py)
     shapes: dict[int, Any] | None = None  # shape and dtype of outputs of which a GradientEdge was made
     slices: Any = None  # of a write through a view: weak reference to the CopySlices that runs this node
 

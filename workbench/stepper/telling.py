@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ..autograd.node import AccumulateGrad, Node
+from ..autograd.scopes import scope_of
 from .moments import Branch, Step, at_output, counted, differences, name_of, value_of
 
 if TYPE_CHECKING:
@@ -88,7 +89,7 @@ def called(s: Standing, node: Node) -> str:
     """A node in words: its name, the leaf it accumulates into, the scope it was made in."""
     if type(node) is AccumulateGrad:
         return f"AccumulateGrad of {leaf_called(s, node)}"
-    scope = node.extra.scope if node.extra is not None else None
+    scope = scope_of(node)
     return name_of(node) + (f" in {scope}" if scope else "")
 
 

@@ -18,8 +18,8 @@ def version_of(tensor: Any) -> int:
     return 0 if tensor.is_inference() else tensor._version
 
 
-def scope_of(node: Any) -> str | None:
-    """The names of the scopes that a node was made in, joined by "/"."""
+def entry_of(node: Any) -> Any:
+    """The entry of the innermost scope that a node was made in (autograd/scopes.py)."""
     return getattr(getattr(node, "extra", None), "scope", None)
 
 

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from functools import cache
 
-from .facts import Argument, Attribute, Building, Code, Edge, Phase, Saved, SourceLine, TensorSeen
+from .facts import Argument, Attribute, Building, Code, Edge, Part, Phase, Saved, SourceLine, TensorSeen
 from .frame import Frame
 from .keeping import as_kept, tensor_of
 from .states import EdgeState, NodeState
@@ -25,7 +25,8 @@ class NodeCreated(Building):
     One that stands for a write through a view `runs` the node that recorded it, in its stead; it was not found then.
 
     One that computes with tangents tells the level that is `pushing` them, or "dual". What was made inside
-    `with scope("a"), scope("b"):` has the scope "a/b".
+    `with scope("a"), scope("b"):` has the scope "a/b". Its `path` are the parts of the program that it was made in, the
+    outermost first; the last is the expression.
     """
 
     node: str
@@ -44,6 +45,7 @@ class NodeCreated(Building):
     output_count: int = 1
     runs: str | None = None
     zeros: tuple[int, ...] = ()
+    path: tuple[Part, ...] = ()
 
     @property
     def quiet(self) -> bool:

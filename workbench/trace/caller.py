@@ -8,7 +8,7 @@ import os
 import sys
 from collections.abc import Iterator
 from functools import cache
-from types import FrameType
+from types import CodeType, FrameType
 from typing import Any
 
 # The files of this package, and what the code it generates is said to come from.
@@ -45,10 +45,63 @@ def user_frames() -> Iterator[FrameType]:
         frame = frame.f_back
 
 
+# A stack as it was: how many frames were left out at its bottom, then of each frame its code and the instruction it was
+# at, the innermost first. Nothing of the frames themselves, which hold the user's tensors.
+Stack = tuple[int, tuple[Any, ...]]
+
+
+class Outlook:
+    """Takes down the stack of frames, down to the one in which the recording began, if that is on it."""
+
+    __slots__ = ("_code", "_address", "_below")
+
+    def __init__(self) -> None:
+        self._code: CodeType | None = None
+        self._address = self._below = 0
+
+    def begin(self, frame: FrameType) -> None:
+        """This is where the recording begins: what called it is of no interest."""
+        self._code, self._address, self._below = frame.f_code, id(frame), 0
+        while (outer := frame.f_back) is not None:
+            frame = outer
+            self._below += 1
+
+    def stack(self) -> Stack:
+        """The stack, without those of the listener who asks."""
+        frame: FrameType | None = sys._getframe(3)
+        outermost, address = self._code, self._address
+        found: list[Any] = []
+        add = found.append
+        while frame is not None:
+            code = frame.f_code
+            add(code)
+            add(frame.f_lasti)
+            if code is outermost and id(frame) == address:
+                return self._below, tuple(found)
+            frame = frame.f_back
+        return 0, tuple(found)
+
+    def frames(self) -> list[FrameType]:
+        """The same frames themselves, the outermost first: not to be kept, nor those of who asks among them."""
+        found: list[FrameType] = []
+        frame: FrameType | None = sys._getframe(3)
+        while frame is not None:
+            found.append(frame)
+            if frame.f_code is self._code and id(frame) == self._address:
+                break
+            frame = frame.f_back
+        return found[::-1]
+
+
 def variables(frame: FrameType) -> list[tuple[str, Any]]:
     """A frame's variables, the local ones first."""
+    return [*local_variables(frame), *frame.f_globals.items()]
+
+
+def local_variables(frame: FrameType) -> list[tuple[str, Any]]:
+    """The local variables of a frame."""
     local = frame.f_locals
-    found = [*local.items(), *frame.f_globals.items()]
+    found = [*local.items()]
     # Before Python 3.13 a function's f_locals is a copy that its frame keeps: it would keep every tensor alive.
     # It is nobody else's if it has no reference but the frame's, ours and the counting's own.
     if isinstance(local, dict) and frame.f_code.co_flags & inspect.CO_OPTIMIZED and sys.getrefcount(local) <= 3:

@@ -1,6 +1,8 @@
 """Records as JSON and back: a dict of the fields and the `kind`; NaN and infinities are strings.
 
-A field that has a default is left out where it has that value: files from before it was there can be read.
+A field that has a default is left out where it has that value: files from before it was there can be read. The parts
+of the program that nodes were made in stand in a table, each with the number of the one that it lies in; a node has the
+number of its innermost.
 """
 
 from __future__ import annotations
@@ -13,7 +15,8 @@ import types
 import typing
 from typing import Any
 
-from .facts import Record
+from .building import NodeCreated
+from .facts import Part, Record
 from .records import RECORDS
 
 # More than any recording has: what is longer was made to take long.
@@ -23,16 +26,80 @@ _LONGEST_LIST = 10_000  # edges, arguments, saved tensors, gradients of one even
 _MOST_VALUES = 10_000_000  # of one array
 _MOST_DIMENSIONS = 64  # as NumPy has it
 _LENGTHS = {"values": _MOST_VALUES, "shape": _MOST_DIMENSIONS}
+_LONGEST_TITLE = 1_000  # characters: more than an expression is kept with
+_DEEPEST = 100  # parts inside each other
+_KINDS = typing.get_args(typing.get_type_hints(Part)["kind"])
 
 
-def encode(fact: Any) -> Any:
+class PartsWritten:
+    """The table of the parts that nodes were made in, as it is written."""
+
+    def __init__(self) -> None:
+        self.rows: list[list[Any]] = []  # the number of the part around, the kind, the title, the number of a round
+        self._numbers: dict[int, int] = {}  # of the rows by the keys of the parts
+
+    def number(self, path: tuple[Part, ...]) -> int | None:
+        """The row of the innermost part of a path; those it lies in have rows before it."""
+        around = None
+        for part in path:
+            if part.key not in self._numbers:
+                self._numbers[part.key] = len(self.rows)
+                self.rows.append([around, part.kind, part.title, part.number])
+            around = self._numbers[part.key]
+        return around
+
+
+class PartsRead:
+    """The same table as it is read; a ValueError says what is wrong with it."""
+
+    def __init__(self, rows: Any) -> None:
+        if not isinstance(rows, list):
+            raise ValueError("This trace has no list of parts.")
+        self._parts: list[Part] = []
+        self._around: list[tuple[int | None, int]] = []  # of each the part around, and how many it lies in
+        for at, row in enumerate(rows):
+            if not isinstance(row, list) or len(row) != 4:
+                raise ValueError(f"Part {at} of this trace has not the four fields of a part.")
+            around, kind, title, number = row
+            if around is not None and not (type(around) is int and 0 <= around < at):
+                raise ValueError(f"Part {at} of this trace lies in no part before it.")
+            depth = 0 if around is None else self._around[around][1] + 1
+            if depth >= _DEEPEST:
+                raise ValueError(f"Part {at} of this trace lies in {_DEEPEST} others.")
+            if kind not in _KINDS or type(title) is not str or len(title) > _LONGEST_TITLE:
+                raise ValueError(f"Part {at} of this trace has a wrong kind or title.")
+            if type(number) is not int or not 0 <= number <= _MOST:
+                raise ValueError(f"Part {at} of this trace has a wrong number.")
+            self._parts.append(Part(kind, at + 1, title, number))
+            self._around.append((around, depth))
+
+    def path(self, row: Any) -> tuple[Part, ...]:
+        """The parts down to one of them."""
+        if type(row) is not int or not 0 <= row < len(self._parts):
+            raise ValueError("speaks of an unknown part")
+        found = []
+        at: int | None = row
+        while at is not None:
+            found.append(self._parts[at])
+            at = self._around[at][0]
+        return tuple(found[::-1])
+
+
+def encode(fact: Any, parts: PartsWritten) -> Any:
+    """A record as what JSON can say; the parts that a node was made in are put into the table."""
+    if isinstance(fact, NodeCreated) and fact.path:
+        return _written(dataclasses.replace(fact, path=())) | {"path": parts.number(fact.path)}
+    return _written(fact)
+
+
+def _written(fact: Any) -> Any:
     """A record, or anything in it, as what JSON can say."""
     if dataclasses.is_dataclass(fact):
         kind = {"kind": type(fact).__name__} if isinstance(fact, Record) else {}
         fields = [(each, getattr(fact, each.name)) for each in dataclasses.fields(fact)]
-        return kind | {each.name: encode(value) for each, value in fields if value != each.default}
+        return kind | {each.name: _written(value) for each, value in fields if value != each.default}
     if isinstance(fact, tuple):
-        return [encode(each) for each in fact]
+        return [_written(each) for each in fact]
     if isinstance(fact, float) and not math.isfinite(fact):
         return str(fact)
     return fact
@@ -43,14 +110,16 @@ def brief(text: str) -> str:
     return text if len(text) <= 150 else f"{text[:100]} … {text[-40:]}"
 
 
-def decode(data: Any) -> Record:
+def decode(data: Any, parts: PartsRead) -> Record:
     """The record a dict tells of; a ValueError says what is wrong with it."""
     if not isinstance(data, dict) or not isinstance(data.get("kind"), str):
         raise ValueError("is no object with a kind")
     if data["kind"] not in RECORDS:
         raise ValueError(f"is of the unknown kind {data['kind']!r}")
     fields = {name: value for name, value in data.items() if name != "kind"}
-    return _read(RECORDS[data["kind"]], fields, data["kind"])
+    path = parts.path(fields.pop("path")) if data["kind"] == "NodeCreated" and "path" in fields else ()
+    record: Record = _read(RECORDS[data["kind"]], fields, data["kind"])
+    return dataclasses.replace(record, path=path) if path else record
 
 
 def _read(kind: Any, data: Any, where: str) -> Any:

@@ -12,8 +12,8 @@ from weakref import KeyedRef, WeakValueDictionary, ref
 import numpy as np
 
 from ..events import tag
-from .asking import grad_of, maker_of, memory_of, scope_of, version_of, zeros_of
-from .caller import OWN
+from .asking import entry_of, grad_of, maker_of, memory_of, version_of, zeros_of
+from .caller import OWN, Outlook
 from .reading import text_of
 from .values import LIMIT, Value, kept
 
@@ -26,6 +26,7 @@ class Describer:
 
     def __init__(self, limit: int = LIMIT) -> None:
         self._limit = limit
+        self.outlook = Outlook()
         self._raw: list[tuple[Any, ...]] = []
         self._nodes: set[int] = set()
         self._tensors: set[int] = set()
@@ -250,7 +251,7 @@ class Describer:
                 edges = self._edges(node, found)
                 saved = self._saved(node, [], found)
                 tensors = tuple(found.values())
-                kind, more = type(node), (None, None, (), scope_of(node), node.outputs, None, zeros_of(node))
+                kind, more = type(node), (None, None, (), entry_of(node), node.outputs, None, zeros_of(node))
                 self._raw.append(("created", node._tag, node.name(), kind, True, edges, (), tensors, saved, *more))
             elif tag(node) not in self._nodes:
                 self._know(node)

@@ -25,6 +25,22 @@ class SourceLine:
     text: str
 
 
+PartKind = Literal["scope", "loop", "round", "call", "expression"]
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A part of the program's run: a scope, a loop, one round of it, a call of a function, one computed expression.
+
+    Each has a `key` of its own: a module that is called twice has two parts. `number` is a round's.
+    """
+
+    kind: PartKind
+    key: int
+    title: str
+    number: int = 0
+
+
 @dataclass(frozen=True, slots=True)
 class TensorSeen:
     """A tensor as it was: the node and output it came from (None for a leaf), its version, its `.grad`.

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from ..events import listeners, next_tag, tag
-from .asking import maker_of, scope_of, version_of, zeros_of
+from .asking import entry_of, maker_of, version_of, zeros_of
 from .caller import line_of, user_frame
-from .naming import named_in
+from .naming import loops_at, named_in
 from .values import LIMIT
 from .writing import Scribe
 
@@ -64,10 +64,10 @@ class Hearer(Scribe):
                 tuple(given),
                 tuple(found.values()),
                 saved,
-                line_of(user_frame()),
+                self.outlook.stack(),
                 self._pushing[-1][1] if self._pushing else None,
                 attributes,
-                scope_of(node),
+                entry_of(node),
                 1,
                 None,
                 zeros_of(node),
@@ -92,7 +92,8 @@ class Hearer(Scribe):
         if found:
             self._raw.append(("found", tuple(found.values())))
         self._meet(getattr(task, "_waiting", ()))
-        self._raw.append(("backward", tag(task), roots, targets, task.keep_graph, task.create_graph, line_of(frame)))
+        keep, create, stack = task.keep_graph, task.create_graph, self.outlook.stack()
+        self._raw.append(("backward", tag(task), roots, targets, keep, create, stack, loops_at(self.outlook)))
 
     def _run(self, task: Any, node: Any, grads: Any) -> None:
         self._running = True
@@ -164,15 +165,15 @@ class Hearer(Scribe):
             if self._base(tensor) is None and not self._is_known(tensor._tag) and not self._sharing(tensor):
                 return  # no part of the graph yet
             self._describe(tensor, found)
-        line = line_of(user_frame())
-        slices = self._put_slices(tensor, found, line)
+        stack = self.outlook.stack()
+        slices = self._put_slices(tensor, found, stack)
         self._describe_others(tensor, found)
         if found:
             self._raw.append(("found", tuple(found.values())))
         maker = maker_of(tensor)
         serial = tag(maker) if maker is not None and tag(maker) in self._nodes else None
         now = self._copy(tensor)
-        self._raw.append(("wrote", tensor._tag, name, version_of(tensor), now, serial, tensor.output_nr, line, slices))
+        self._raw.append(("wrote", tensor._tag, name, version_of(tensor), now, serial, tensor.output_nr, stack, slices))
 
     def _failed(self, task: Any, node: Any, error: BaseException) -> None:
         if hasattr(node, "variable") and self._is_after(task, node):

@@ -12,7 +12,7 @@ from typing import Any
 
 from ..events import tag
 from .asking import maker_of
-from .caller import user_frames, variables
+from .caller import Outlook, is_users, local_variables, user_frames, variables
 from .describing import Describer
 from .values import LIMIT
 
@@ -79,6 +79,19 @@ def named_in(frame: FrameType) -> list[tuple[str, Any]]:
     named = [pair for pair in tensors if pair[0] not in loops]
     passing = [(name, t) for name, t in tensors if name in loops and not (t.requires_grad and maker_of(t) is None)]
     return [*named, *_parameters(held), *_items(held), *passing]
+
+
+def loops_at(outlook: Outlook) -> tuple[tuple[int, dict[str, int]], ...]:
+    """What tells the round of a loop from the one before, by the place of each frame of the user's that is in one.
+
+    It is the number that a `for` variable holds, or the address of another thing: all that counts is that it changes.
+    """
+    told = []
+    for place, frame in enumerate(outlook.frames()):
+        if is_users(frame.f_code.co_filename) and (names := _loop_variables(frame.f_code)):
+            held = [(name, thing) for name, thing in local_variables(frame) if name in names]
+            told.append((place, {name: thing if type(thing) is int else id(thing) for name, thing in held}))
+    return tuple(told)
 
 
 def _parameters(named: Iterable[tuple[str, Any]]) -> Iterator[tuple[str, Any]]:

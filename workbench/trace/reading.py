@@ -20,10 +20,12 @@ from .backward import (
     SavedFreed,
 )
 from .building import EventsLetGo, NodeCreated, NodesGone, TensorsFound, TensorShown, TensorWritten
-from .facts import Argument, Attribute, Code, Edge, Packing, Record, Root, Saved, TensorSeen
+from .caller import Stack
+from .facts import Argument, Attribute, Code, Edge, Packing, Record, Root, Saved, SourceLine, TensorSeen
 from .inside import METHODS, InsideReader, source
 from .keeping import CheckpointDropped, CheckpointKept
 from .levels import LevelEntered, LevelLeft, OperationRan, Tangent, TangentPushed
+from .paths import Paths, line_in
 from .values import Value, number, read
 
 
@@ -37,10 +39,17 @@ class Reader(InsideReader):
         self._counts = {"n": 0, "t": 0, "b": 0, "l": 0, "o": 0, "k": 0, "c": 0, "m": 0}
         self._last: dict[str, TensorSeen] = {}
         self._code: dict[type, tuple[Code, ...]] = {}
+        self._paths = Paths()
+        self._later: list[Any] = []  # of the backwards still to be read, the last first: what loops' variables hold
 
     def read(self, raw: Sequence[tuple[Any, ...]]) -> list[Record]:
         """The records of all tuples so far."""
-        self._records += [self.record(each) for each in raw[len(self._records) :]]
+        news = raw[len(self._records) :]
+        self._later = [each[-1] for each in reversed(news) if each[0] == "backward"]
+        if self._records and self._later and self._paths.missed(self._later[-1]):
+            self.__init__(self._names)  # type: ignore[misc]
+            return self.read(raw)
+        self._records += [self.record(each) for each in news]
         return self._records
 
     @property
@@ -64,10 +73,10 @@ class Reader(InsideReader):
         args: tuple[Any, ...],
         tensors: tuple[Any, ...],
         saved: tuple[Any, ...],
-        line: tuple[str, int] | None,
+        stack: Stack | None,
         pushing: int | None = None,
         attributes: tuple[Any, ...] = (),
-        scope: str | None = None,
+        entry: Any = None,
         outputs: int = 1,
         runs: int | None = None,
         zeros: tuple[int, ...] = (),
@@ -88,16 +97,25 @@ class Reader(InsideReader):
             tensors=seen,
             saved=tuple(self._saved(*each) for each in saved),
             code=self._code[cls],
-            source=source(line),
+            source=self._source(stack),
             pushing="dual" if pushing == 0 else self._place(pushing),
             attributes=tuple(
                 Attribute(name, text_of(thing), self._place(own), value(copy)) for name, thing, own, copy in attributes
             ),
-            scope=scope,
+            scope=None if entry is None else entry.path,
             output_count=outputs,
             runs=self._place(runs),
             zeros=zeros,
+            path=() if stack is None else self._paths.path(stack, entry),
         )
+
+    def _source(self, stack: Stack | None) -> SourceLine | None:
+        return None if stack is None else source(line_in(stack))
+
+    def _seen_at(self, stack: Stack) -> SourceLine | None:
+        """The line of what makes no node, which tells how far the program is."""
+        self._paths.see(stack)
+        return self._source(stack)
 
     def _saved(self, slot: str, own: int | None, copy: Any, at: int, packed: tuple[Any, ...] | None = None) -> Saved:
         if packed is None:
@@ -121,15 +139,20 @@ class Reader(InsideReader):
         targets: tuple[int, ...] | None,
         keep_graph: bool,
         create_graph: bool,
-        line: tuple[str, int] | None,
+        stack: Stack,
+        loops: Any,
     ) -> BackwardStarted:
+        line = self._seen_at(stack)
+        if self._later:
+            self._later.pop()
+        self._paths.expect(loops, self._later[-1] if self._later else None)
         return BackwardStarted(
             task=self._id(task, "b"),
             roots=tuple(Root(self._ids[node], nr, value(seed)) for node, nr, seed in roots),
             targets=None if targets is None else tuple(self._ids[each] for each in targets),
             keep_graph=bool(keep_graph),
             create_graph=bool(create_graph),
-            source=source(line),
+            source=line,
         )
 
     def _run(self, task: int, node: int, grads: tuple[Any, ...]) -> NodeStarted:
@@ -145,9 +168,9 @@ class Reader(InsideReader):
         self._last.pop(self._ids[tensor], None)
         return GradAccumulated(self._ids[task], self._ids[tensor], value(grad))
 
-    def _regraded(self, tensor: int, grad: Any, name: str, line: tuple[str, int] | None) -> GradChanged:
+    def _regraded(self, tensor: int, grad: Any, name: str, stack: Stack) -> GradChanged:
         self._last.pop(self._ids[tensor], None)
-        return GradChanged(self._ids[tensor], value(grad), name, source(line))
+        return GradChanged(self._ids[tensor], value(grad), name, self._seen_at(stack))
 
     def _died(self, nodes: tuple[int, ...]) -> NodesGone:
         return NodesGone(tuple([self._ids[node] for node in nodes if node in self._ids]))
@@ -159,11 +182,11 @@ class Reader(InsideReader):
         return BackwardFinished(self._ids[task])
 
     def _wrote(
-        self, tensor: int, name: str, version: int, copy: Any, node: int | None, nr: int, line: Any, slices: int | None
+        self, tensor: int, name: str, version: int, copy: Any, node: int | None, nr: int, at: Stack, slices: int | None
     ) -> TensorWritten:
         id, maker = self._ids[tensor], self._place(node)
         self._last.pop(id, None)
-        return TensorWritten(id, name, version, read(copy), maker, nr, source(line), self._place(slices))
+        return TensorWritten(id, name, version, read(copy), maker, nr, self._seen_at(at), self._place(slices))
 
     def _failed(self, task: int | None, node: int | None, error: str, message: str) -> Failed:
         return Failed(None if task is None else self._id(task, "b"), self._place(node), error, message)

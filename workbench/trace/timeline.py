@@ -10,7 +10,7 @@ from typing import Any, Self
 
 from .backward import GradAccumulated, GradChanged, NodeFinished, NodeStarted, SavedFreed
 from .building import NodeCreated, NodesGone, TensorWritten
-from .codec import brief, decode, encode
+from .codec import PartsRead, PartsWritten, brief, decode, encode
 from .facts import Phase, Record
 from .frame import Frame
 from .hooks import HookRan, HooksFound
@@ -106,7 +106,9 @@ class Timeline:
 
     def to_dict(self) -> dict[str, Any]:
         """The trace as JSON's own types."""
-        return {"format": FORMAT, "version": VERSION, "events": [encode(event) for event in self.events]}
+        parts = PartsWritten()
+        events = [encode(event, parts) for event in self.events]
+        return {"format": FORMAT, "version": VERSION, "parts": parts.rows, "events": events}
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Self:
@@ -118,11 +120,12 @@ class Timeline:
             raise ValueError(f"This trace is of version {given}; this workbench reads version {VERSION}.")
         if not isinstance(data.get("events"), list):
             raise ValueError("This trace has no list of events.")
+        parts = PartsRead(data.get("parts", []))
         events: list[Record] = []
         played = Played()
         for number, each in enumerate(data["events"], 1):
             try:
-                events.append(decode(each))
+                events.append(decode(each, parts))
                 played.play(events[-1])
             except ValueError as error:
                 raise ValueError(f"Event {number} of this trace {brief(str(error))}.") from None

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from ..events import tag
-from .asking import grad_of, maker_of, memory_of, scope_of, version_of
-from .caller import line_of, user_frame
+from .asking import entry_of, grad_of, maker_of, memory_of, version_of
+from .caller import Stack
 from .guests import Host
 
 _GIVEN, _SEEN, _SAVED = 6, 7, 8  # of a raw "created": its arguments, tensors and what is saved
@@ -45,8 +45,7 @@ class Scribe(Host):
                 self._describe(tensor, found)
                 self._raw.append(("found", tuple(found.values())))
             self._hold(tensor)
-            line = line_of(user_frame())
-            self._raw.append(("regraded", tensor._tag, self._copy(grad_of(tensor)), name, line))
+            self._raw.append(("regraded", tensor._tag, self._copy(grad_of(tensor)), name, self.outlook.stack()))
 
     def _put_grad_in(self, written: Any, name: str) -> None:
         """The same, if the memory of a gradient was written."""
@@ -67,7 +66,7 @@ class Scribe(Host):
             for name, own, copy, *more in saved
         ]
 
-    def _put_slices(self, written: Any, found: dict[int, Any], line: tuple[str, int] | None) -> int | None:
+    def _put_slices(self, written: Any, found: dict[int, Any], stack: Stack) -> int | None:
         """Put down the node that a write through a view has given its base; its number, if it is new."""
         base = None if written._meta is None else written._meta.base
         slices = None if base is None else maker_of(base)
@@ -85,5 +84,5 @@ class Scribe(Host):
         saved = tuple(self._saved_of(slices, written, found))
         runs = inner._tag if tag(inner) in self._nodes else None
         told = ("created", slices._tag, slices.name(), type(slices), True, edges, (), tuple(found.values()), saved)
-        self._raw.append((*told, line, None, (), scope_of(slices), slices.outputs, runs))
+        self._raw.append((*told, stack, None, (), entry_of(slices), slices.outputs, runs))
         return slices._tag

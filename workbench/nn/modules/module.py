@@ -56,7 +56,7 @@ class Module(Stateful):
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Run `forward`, and the hooks around it, in a scope of this module's name."""
         stack = scopes.local.stack
-        path, caller = stack.path, stack.module
+        entry, caller = stack.entry, stack.module
         name = name_within(caller, self)
         stack.enter(name, self)
         try:
@@ -66,9 +66,9 @@ class Module(Stateful):
         finally:
             stack.open -= 1
             if stack.open:
-                stack.path, stack.module = path, caller
+                stack.entry, stack.module = entry, caller
             else:
-                stack.path = stack.module = None
+                stack.entry = stack.module = None
                 listeners.remove(scopes.label)
 
     def _call_with_hooks(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

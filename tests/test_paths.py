@@ -1,0 +1,577 @@
+"""Where in the program each node was made: the scopes, loops, rounds, calls and expressions around it."""
+
+from __future__ import annotations
+
+import functools
+import json
+import subprocess
+import sys
+from contextlib import ExitStack, contextmanager
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+import trace_samples as samples
+
+import workbench as torch
+from workbench import nn
+from workbench.recording import Trace, load, record
+from workbench.trace.building import NodeCreated
+
+
+def leaf(*values: float) -> Any:
+    return torch.tensor(list(values) or [1.0, 2.0], dtype=torch.float64, requires_grad=True)
+
+
+def told(trace: Any) -> list[str]:
+    """Each node's path in short: loops and rounds as `for x in xs #2`, others by their titles."""
+    found = []
+    for event in trace.events:
+        if isinstance(event, NodeCreated):
+            words = []
+            for part in event.path:
+                if part.kind == "round":
+                    words[-1] += f" #{part.number}"
+                else:
+                    words.append(f"[{part.title}]" if part.kind == "scope" else part.title)
+            found.append(" > ".join(words))
+    return found
+
+
+def keys(trace: Any, kind: str) -> list[int]:
+    """The keys of the parts of a kind, each once, in order."""
+    made = [event for event in trace.events if isinstance(event, NodeCreated)]
+    return list(dict.fromkeys(part.key for event in made for part in event.path if part.kind == kind))
+
+
+def expressions(trace: Any) -> list[str]:
+    return [event.path[-1].title for event in trace.events if isinstance(event, NodeCreated)]
+
+
+# The texts.
+
+
+def test_nested_expressions_have_their_own_text() -> None:
+    w, b = leaf(), leaf()
+    with record() as trace:
+        ((w * 2.0 + b) - 7.0) ** 2
+    assert told(trace) == ["w * 2.0", "w * 2.0 + b", "(w * 2.0 + b) - 7.0", "((w * 2.0 + b) - 7.0) ** 2"]
+
+
+def test_what_is_written_over_several_lines_is_on_one() -> None:
+    w = leaf()
+    with record() as trace:
+        (
+            w * 2.0  # doubled
+            + 1.0
+        ).sum(
+            0,  # all
+        )
+    assert told(trace) == ["w * 2.0", "w * 2.0 + 1.0", "….sum(0)"]
+
+
+def test_columns_are_those_of_characters() -> None:
+    größe = leaf()
+    with record() as trace:
+        "äöü", größe * 2.0, "ß", größe + größe
+    assert told(trace) == ["größe * 2.0", "größe + größe"]
+
+
+def test_writes_and_unpacking_are_told_by_their_line() -> None:
+    w = leaf()
+    with record() as trace:
+        y = w * 1.0
+        y += 2.0
+        y[0] = w[1] * 3.0  # a part
+        first, second = y
+        del first, second
+    assert told(trace)[1:3] == ["y += 2.0", "w[1]"]
+    assert set(told(trace)[4:]) == {"y[0] = w[1] * 3.0", "first, second = y"}
+
+
+def test_what_one_expression_makes_has_one_part() -> None:
+    q, k = torch.randn(2, 3, 4, requires_grad=True), torch.randn(2, 4, 3, requires_grad=True)
+    with record() as trace:
+        q @ k
+    assert len(told(trace)) > 3 and set(told(trace)) == {"q @ k"}
+    assert len(keys(trace, "expression")) == 1
+
+
+def test_code_without_a_source_has_no_text() -> None:
+    space = {"x": leaf()}
+    with record() as trace:
+        exec("for n in range(2):\n    y = x * 2.0\n    y = y + 1.0", space)
+    titles = {event.path[-1].title for event in trace.events if isinstance(event, NodeCreated)}
+    assert titles == {""}
+    assert [event.path[-2].number for event in trace.events if isinstance(event, NodeCreated)] == [1, 1, 2, 2]
+
+
+def test_without_columns_the_line_is_told(tmp_path: Path) -> None:
+    (tmp_path / "short.py").write_text(
+        "import workbench as torch\nx = torch.ones(2, requires_grad=True)\nwith torch.record() as trace:\n"
+        "    for n in range(2):\n        y = x * 2.0 + 1.0\n"
+        "print([[part.title for part in event.path] for event in trace.events if hasattr(event, 'path')])\n"
+    )
+    ran = subprocess.run(
+        [sys.executable, "-X", "no_debug_ranges", str(tmp_path / "short.py")],
+        capture_output=True, text=True, check=True, cwd=Path(__file__).parent.parent, env={"PYTHONPATH": "."},
+    )  # fmt: skip
+    paths = [["for n in range(2)", f"round {n}", "y = x * 2.0 + 1.0"] for n in (1, 1, 2, 2)]
+    assert ran.stdout.strip() == str(paths)
+
+
+# Loops.
+
+
+def test_rounds_of_a_loop() -> None:
+    w = leaf()
+    with record() as trace:
+        for x in (1.0, 2.0, 3.0):
+            y = w * x
+            y = y + 1.0
+        y.sum()
+    rounds = [f"for x in (1.0, 2.0, 3.0) #{n} > {text}" for n in (1, 2, 3) for text in ("w * x", "y + 1.0")]
+    assert told(trace) == [*rounds, "y.sum()"]
+    assert len(keys(trace, "loop")) == 1 and len(keys(trace, "round")) == 3
+
+
+def test_rounds_of_one_node_each() -> None:
+    w = leaf()
+    with record() as trace:
+        y = w
+        for _ in range(4):
+            y = y * 2.0
+    assert told(trace) == [f"for _ in range(4) #{n} > y * 2.0" for n in (1, 2, 3, 4)]
+
+
+def test_while_and_its_condition() -> None:
+    w = leaf(1.0)
+    with record() as trace:
+        n = 0
+        while n < 3:
+            w * float(n)
+            n += 1
+        while True:
+            w + 1.0
+            w + 2.0
+            if n > 3:
+                break
+            n += 1
+    assert told(trace) == [
+        *[f"while n < 3 #{n} > w * float(n)" for n in (1, 2, 3)],
+        *[f"while True #{n} > w + {m}.0" for n in (1, 2) for m in (1, 2)],
+    ]
+
+
+def test_loops_inside_loops() -> None:
+    w = leaf()
+    with record() as trace:
+        for i in range(2):
+            y = w * float(i)
+            for j in range(2):
+                y = y + float(j)
+    assert told(trace) == [
+        text
+        for i in (1, 2)
+        for text in (
+            f"for i in range(2) #{i} > w * float(i)",
+            *[f"for i in range(2) #{i} > for j in range(2) #{j} > y + float(j)" for j in (1, 2)],
+        )
+    ]
+
+
+def test_a_loop_again_after_another_is_another() -> None:
+    w = leaf()
+    with record() as trace:
+        for _ in range(2):
+            for a in (1.0, 2.0):
+                w * a
+            for b in (1.0, 2.0):
+                w + b
+    assert len(keys(trace, "loop")) == 5 and len(keys(trace, "round")) == 2 + 4 * 2
+
+
+def test_epochs_with_nothing_but_rounds_in_them() -> None:
+    w = leaf()
+    data = [torch.ones(2, dtype=torch.float64) for _ in range(4)]
+    with record() as trace:
+        for _epoch in range(3):
+            for x in data:
+                loss = (w * x).sum()
+                loss.backward()
+                with torch.no_grad():
+                    for p in (w, w):
+                        p -= 0.1 * w.grad
+    numbers = [tuple(part.number for part in event.path if part.kind == "round") for event in trace.events
+               if isinstance(event, NodeCreated)]  # fmt: skip
+    assert numbers == [(epoch, n) for epoch in (1, 2, 3) for n in (1, 2, 3, 4) for _ in range(2)]
+
+
+def test_epochs_in_a_function_of_their_own() -> None:
+    w = leaf()
+
+    def train_epoch() -> None:
+        for x in (1.0, 2.0):
+            (w * x).sum().backward()
+
+    with record() as trace:
+        for _epoch in range(3):
+            train_epoch()
+    numbers = [tuple(part.number for part in event.path if part.kind == "round") for event in trace.events
+               if isinstance(event, NodeCreated)]  # fmt: skip
+    assert numbers == [(epoch, n) for epoch in (1, 2, 3) for n in (1, 2) for _ in range(2)]
+
+
+def test_rounds_that_differ() -> None:
+    w = leaf()
+    with record() as trace:
+        for n in range(6):
+            if n % 2:
+                y = w * 2.0
+            else:
+                y = w + 2.0
+            y.sum().backward()
+            if n % 3 == 0:
+                continue
+            y.exp()
+    rounds = [event.path[1].number for event in trace.events if isinstance(event, NodeCreated)]
+    assert rounds == [1, 1, 2, 2, 2, 3, 3, 3, 4, 4, 5, 5, 5, 6, 6, 6]
+
+
+def test_handlers_do_not_make_rounds() -> None:
+    w = leaf()
+    with record() as trace:
+        for n in range(3):
+            try:
+                y = w * 2.0
+                if n == 1:
+                    raise KeyError
+                y = y + 1.0
+            except KeyError:
+                y = w * 5.0
+            finally:
+                y = y * 7.0
+            y.sum()
+    assert [event.path[1].number for event in trace.events if isinstance(event, NodeCreated)] == [
+        *[1] * 4, *[2] * 4, *[3] * 4,
+    ]  # fmt: skip
+    assert "w * 5.0" in expressions(trace)
+
+
+def test_comprehensions_are_loops() -> None:
+    w, xs = leaf(), (1.0, 2.0)
+    with record() as trace:
+        many = [(w * x).sum() for x in xs]
+        sum(many)
+    loop = "for x in xs #{}"
+    assert told(trace) == [
+        *[text for n in (1, 2) for text in (f"{loop.format(n)} > w * x", f"{loop.format(n)} > (w * x).sum()")],
+        "sum(many)",
+        "sum(many)",
+    ]
+
+
+def test_generators() -> None:
+    w = leaf()
+
+    def doubled(xs: Any) -> Any:
+        for x in xs:
+            yield w * x
+
+    with record() as trace:
+        for y in doubled([1.0, 2.0]):
+            y + 1.0
+        sum(w * x for x in (1.0, 2.0))
+    rounds = [tuple(part.number for part in event.path if part.kind == "round") for event in trace.events
+              if isinstance(event, NodeCreated)]  # fmt: skip
+    assert rounds[:4] == [(1, 1), (1,), (2, 1), (2,)]
+    assert [event.path[0].title for event in trace.events if isinstance(event, NodeCreated)][4:] == [
+        "sum(w * x for x in (1.0, 2.0))"
+    ] * 4
+
+
+# Calls.
+
+
+def test_a_helper_that_is_called_twice_has_two_calls() -> None:
+    w = leaf()
+
+    def act(x: Any) -> Any:
+        return (x * 2.0).exp()
+
+    with record() as trace:
+        act(w) + act(w)
+    call = ["act(w) > x * 2.0", "act(w) > (x * 2.0).exp()"]
+    assert told(trace) == [*call, *call, "act(w) + act(w)"]
+    assert len(keys(trace, "call")) == 2
+
+
+def test_recursion_lambdas_methods_and_decorators() -> None:
+    w = leaf()
+
+    def power(x: Any, n: int) -> Any:
+        return x * 1.0 if n == 0 else power(x, n - 1) * w
+
+    def loudly(function: Any) -> Any:
+        @functools.wraps(function)
+        def around(*args: Any) -> Any:
+            return function(*args)
+
+        return around
+
+    class Model:
+        @loudly
+        def step(self, x: Any) -> Any:
+            return x.sin()
+
+    double = lambda x: x * 2.0  # noqa: E731
+    with record() as trace:
+        power(w, 2)
+        double(w)
+        Model().step(w)
+    again = "power(x, n - 1)"
+    assert told(trace) == [
+        f"power(w, 2) > {again} > {again} > x * 1.0",
+        f"power(w, 2) > {again} > {again} * w",
+        f"power(w, 2) > {again} * w",
+        "double(w) > x * 2.0",
+        "Model().step(w) > function(*args) > x.sin()",
+    ]
+
+
+def test_what_a_builtin_calls_again_is_another_call() -> None:
+    w = leaf()
+
+    def act(x: float) -> Any:
+        y = w * x
+        return y + 1.0
+
+    with record() as trace:
+        list(map(act, (1.0, 2.0, 3.0)))
+    assert told(trace) == ["list(map(act, (1.0, 2.0, 3.0))) > w * x", "list(map(act, (1.0, 2.0, 3.0))) > y + 1.0"] * 3
+    assert len(keys(trace, "expression")) == 6
+
+
+def test_a_deep_recursion_has_a_path_of_bounded_length() -> None:
+    w = leaf()
+
+    def down(x: Any, n: int) -> Any:
+        return x.sin() if n == 0 else down(x, n - 1)
+
+    with record() as trace:
+        down(w, 300)
+    (event,) = [event for event in trace.events if isinstance(event, NodeCreated)]
+    assert len(event.path) == 64 and event.path[-1].title == "x.sin()"
+    assert Trace.from_dict(trace.to_dict()).to_dict() == trace.to_dict()
+
+
+# Scopes.
+
+
+class Twice(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.fc = nn.Linear(2, 2)
+        self.act = nn.Tanh()
+
+    def forward(self, x: Any) -> Any:
+        return self.act(self.fc(self.act(x)))
+
+
+def test_a_module_called_twice_is_entered_twice() -> None:
+    net, x = Twice(), torch.ones(1, 2, requires_grad=True)
+    with record() as trace:
+        net(x)
+    assert told(trace) == [
+        "[Twice] > [act] > self.act(x)",
+        "[Twice] > [fc] > self.fc(self.act(x))",
+        "[Twice] > [fc] > self.fc(self.act(x))",
+        "[Twice] > [act] > self.act(self.fc(self.act(x)))",
+    ]
+    assert len(keys(trace, "scope")) == 4
+
+
+def test_modules_in_a_loop_have_rounds_around_them() -> None:
+    layers = nn.ModuleList([nn.Sequential(nn.Linear(2, 2, bias=False), nn.Tanh()) for _ in range(2)])
+    x = torch.ones(1, 2)
+    with record() as trace:
+        for layer in layers:
+            x = layer(x)
+    parts = ("[0]", "[0]", "[1]")
+    assert told(trace) == [
+        f"for layer in layers #{n} > [Sequential] > {part} > layer(x)" for n in (1, 2) for part in parts
+    ]
+
+
+def test_scopes_and_loops_lie_in_each_other_as_they_are_written() -> None:
+    w = leaf()
+    with record() as trace:
+        with torch.scope("outer"):
+            for _n in range(2):
+                with torch.scope("inner"):
+                    w * 2.0
+                    for _m in range(2):
+                        w + 1.0
+    inside = "[outer] > for _n in range(2) #{} > [inner]"
+    assert told(trace) == [
+        text
+        for n in (1, 2)
+        for text in (
+            f"{inside.format(n)} > w * 2.0",
+            *[f"{inside.format(n)} > for _m in range(2) #{m} > w + 1.0" for m in (1, 2)],
+        )
+    ]
+    assert len(keys(trace, "scope")) == 3
+
+
+def test_a_scope_that_a_round_enters_again_begins_another() -> None:
+    w = leaf()
+    with record() as trace:
+        for n in range(2):
+            with torch.scope("part"):
+                if n == 0:
+                    w * 2.0
+                else:
+                    w + 1.0
+    assert told(trace) == ["for n in range(2) #1 > [part] > w * 2.0", "for n in range(2) #2 > [part] > w + 1.0"]
+
+
+def test_scopes_that_others_enter() -> None:
+    w = leaf()
+
+    @contextmanager
+    def part(name: str) -> Any:
+        with torch.scope(name):
+            yield
+
+    with record() as trace:
+        with part("one"):
+            w * 2.0
+        with ExitStack() as stack:
+            stack.enter_context(torch.scope("two"))
+            w * 3.0
+    with torch.scope("before"), record() as other:
+        w * 4.0
+    assert told(trace) == ["[one] > w * 2.0", "[two] > w * 3.0"]
+    assert told(other) == ["[before] > w * 4.0"]
+
+
+# Backward.
+
+
+def test_what_a_backward_records_is_of_its_call() -> None:
+    w = leaf()
+    with record() as trace:
+        y = (w**3).sum()
+        (g,) = torch.autograd.grad(y, w, create_graph=True)
+    assert len(told(trace)) > 3
+    assert set(told(trace)[2:]) == {"torch.autograd.grad(y, w, create_graph=True)"}
+
+
+def test_a_custom_backward_is_a_call_within_it() -> None:
+    w = leaf()
+    with record() as trace:
+        y = samples.Square.apply(w).sum()
+        torch.autograd.grad(y, w, create_graph=True)
+    assert told(trace)[0] == "samples.Square.apply(w)"
+    assert "torch.autograd.grad(y, w, create_graph=True) > 2 * x" in told(trace)
+
+
+def test_a_write_through_a_view_is_where_it_is_written() -> None:
+    w = leaf()
+    with record() as trace:
+        base = w * 1.0
+        base[:1].mul_(3.0)
+    slices = [event for event in trace.events if isinstance(event, NodeCreated)][-1]
+    assert slices.name == "CopySlices" and slices.path[-1].title == "base[:1].mul_(3.0)"
+    assert slices.source is not None and slices.source.text == "base[:1].mul_(3.0)"
+
+
+def test_what_was_there_before_has_no_path() -> None:
+    w = leaf()
+    y = w * 2.0
+    with record() as trace:
+        y + 1.0
+    assert told(trace) == ["", "y + 1.0"]
+
+
+# Files.
+
+
+@pytest.mark.parametrize("program", samples.PROGRAMS, ids=lambda program: program.__name__)
+def test_paths_go_to_a_file_and_back(program: Any, tmp_path: Path) -> None:
+    trace = program()
+    trace.save(tmp_path / "trace.json")
+    again = load(tmp_path / "trace.json")
+    made = [[event.path for event in each.events if isinstance(event, NodeCreated)] for each in (trace, again)]
+    words = [[[(part.kind, part.title, part.number) for part in path] for path in each] for each in made]
+    assert words[0] == words[1]
+    same = [
+        [one[:length] == other[:length] for one, other in pairwise(each) for length in range(1, 9)] for each in made
+    ]
+    assert same[0] == same[1]
+
+
+def test_a_part_stands_in_the_file_once() -> None:
+    w = leaf()
+    with record() as trace:
+        for _ in range(50):
+            (w * 2.0).sin()
+    data = trace.to_dict()
+    assert len(data["parts"]) == 1 + 50 * 3
+    assert data["parts"][:3] == [[None, "loop", "for _ in range(50)", 0], [0, "round", "round 1", 1],
+                                 [1, "expression", "w * 2.0", 0]]  # fmt: skip
+    assert [event["path"] for event in data["events"][:2]] == [2, 3]
+
+
+def test_a_file_without_paths_is_read() -> None:
+    data = samples.twice().to_dict()
+    del data["parts"]
+    for event in data["events"]:
+        event.pop("path", None)
+    assert told(Trace.from_dict(data)) == [""]
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        (lambda d: d.update(parts={}), "This trace has no list of parts."),
+        (lambda d: d["parts"].insert(0, 3), "Part 0 of this trace has not the four fields of a part."),
+        (lambda d: d["parts"].insert(0, [0, "loop", "", 0]), "Part 0 of this trace lies in no part before it."),
+        (lambda d: d["parts"].insert(0, [True, "loop", "", 0]), "Part 0 of this trace lies in no part before it."),
+        (lambda d: d["parts"].insert(0, [None, "x", "", 0]), "Part 0 of this trace has a wrong kind or title."),
+        (lambda d: d["parts"].insert(0, [None, [], "", 0]), "Part 0 of this trace has a wrong kind or title."),
+        (lambda d: d["parts"].insert(0, [None, "loop", "x" * 2_000, 0]),
+         "Part 0 of this trace has a wrong kind or title."),
+        (lambda d: d["parts"].insert(0, [None, "round", "", -1]), "Part 0 of this trace has a wrong number."),
+        (lambda d: d["parts"].insert(0, [None, "round", "", 1.5]), "Part 0 of this trace has a wrong number."),
+        (lambda d: d["parts"].extend([n or None, "call", "", 0] for n in range(len(d["parts"]) - 1, 300)),
+         r"Part \d+ of this trace lies in 100 others."),
+        (lambda d: d["events"][0].update(path=99), "Event 1 of this trace speaks of an unknown part."),
+        (lambda d: d["events"][0].update(path=-1), "Event 1 of this trace speaks of an unknown part."),
+        (lambda d: d["events"][0].update(path="0"), "Event 1 of this trace speaks of an unknown part."),
+        (lambda d: d["events"][0].update(path=None), "Event 1 of this trace speaks of an unknown part."),
+        (lambda d: d["events"][1].update(path=0),
+         "Event 2 of this trace has a BackwardStarted with an unknown 'path'."),
+    ],
+)  # fmt: skip
+def test_wrong_parts_are_refused_with_one_sentence(change: Any, sentence: str) -> None:
+    data = json.loads(json.dumps(samples.twice().to_dict()))
+    change(data)
+    with pytest.raises(ValueError, match=f"^{sentence}$"):
+        Trace.from_dict(data)
+
+
+def test_reading_while_it_is_recorded_changes_nothing() -> None:
+    def run(looks: bool) -> list[str]:
+        w = leaf()
+        with record() as trace:
+            for _ in range(3):
+                for x in (1.0, 2.0):
+                    (w * x).sum().backward()
+                    if looks:
+                        trace.events  # noqa: B018
+        return told(trace)
+
+    assert run(True) == run(False)

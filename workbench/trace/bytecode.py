@@ -1,0 +1,309 @@
+"""What the instructions of the user's code say: which text of the source each is, and which of them are a loop.
+
+An instruction is told by its offset in the code. CPython 3.11 to 3.14 differ in their instructions, and agree in what
+is asked here: where jumps lead, which columns of the source an instruction has (in bytes of UTF-8; none with
+`python -X no_debug_ranges`), and what an exception handler guards.
+"""
+
+from __future__ import annotations
+
+import ast
+import bisect
+import dis
+import io
+import linecache
+import re
+import tokenize
+from collections.abc import Iterator
+from functools import cached_property
+from types import CodeType
+
+from .caller import is_users
+
+Span = tuple[int, int, int, int]  # first and last line, first column, the column after the last
+
+_JUMPS = {*dis.hasjrel, *dis.hasjabs}
+_LEAVES = {"RETURN_VALUE", "RETURN_CONST", "RERAISE", "RAISE_VARARGS"}  # nothing after these is reached from them
+_ALWAYS = {"JUMP_FORWARD", "JUMP_BACKWARD", "JUMP_BACKWARD_NO_INTERRUPT"}
+_WAITS = "JUMP_BACKWARD_NO_INTERRUPT"  # of `await` and `yield from`: no loop of the user's
+_STATEMENTS = ("STORE_", "DELETE_", "UNPACK_")  # their columns are those of what is written to
+_LONGEST = 300  # characters of an expression that are kept
+_HEADER = 6  # lines that the head of a loop may take
+_WITHIN = {"<listcomp>", "<setcomp>", "<dictcomp>"}  # functions of their own before Python 3.12
+
+
+class Loop:
+    """The instructions of one loop, from the first to the jump back, and the variables that a `for` sets."""
+
+    __slots__ = ("first", "last", "title", "variables")
+
+    def __init__(self, first: int, last: int, title: str, variables: tuple[str, ...]) -> None:
+        self.first, self.last, self.title, self.variables = first, last, title, variables
+
+    def has(self, offset: int) -> bool:
+        """Whether an instruction is part of it."""
+        return self.first <= offset <= self.last
+
+
+class Listing:
+    """The instructions of one code."""
+
+    def __init__(self, code: CodeType) -> None:
+        self.code = code
+        self.users = is_users(code.co_filename)
+        self.comprehends = code.co_name in _WITHIN
+        self._texts: dict[int, str] = {}
+        self._follows: dict[tuple[int, int], bool] = {}
+
+    @cached_property
+    def _steps(self) -> list[dis.Instruction]:
+        return list(dis.get_instructions(self.code))
+
+    @cached_property
+    def _offsets(self) -> list[int]:
+        return [step.offset for step in self._steps]
+
+    @cached_property
+    def _positions(self) -> list[tuple[int | None, ...]]:
+        return list(self.code.co_positions())
+
+    def start(self, lasti: int) -> int:
+        """The instruction that a frame is at: `f_lasti` may point into the cache behind it, anywhere for one call."""
+        return self._offsets[max(0, bisect.bisect_right(self._offsets, lasti) - 1)]
+
+    def _step(self, offset: int) -> int:
+        return bisect.bisect_left(self._offsets, offset)
+
+    # The source.
+
+    def line(self, offset: int) -> int:
+        """The line an instruction is on, as the frame would tell it."""
+        found = self._positions[offset // 2][0] if self._positions else None
+        return self.code.co_firstlineno if found is None else found
+
+    def text(self, offset: int) -> str:
+        """The expression or the statement that an instruction computes, on one line; "" where there is no source."""
+        if offset not in self._texts:
+            self._texts[offset] = self._read(offset)
+        return self._texts[offset]
+
+    def _read(self, offset: int) -> str:
+        name = self._steps[self._step(offset)].opname
+        span = self._span(offset)
+        if name in ("GET_ITER", "FOR_ITER"):  # a tensor, or a generator that computes
+            found = next((loop for loop in reversed(self.loops) if 0 <= loop.first - offset <= 24), None)
+            if found is not None and found.title:
+                return found.title
+        if span is None or name.startswith(_STATEMENTS):
+            return shortened(_without_comment(linecache.getline(self.code.co_filename, self.line(offset))).strip())
+        return shortened(self._between(span))
+
+    def _span(self, offset: int) -> Span | None:
+        """The place of an instruction in the source; None without columns."""
+        first, last, begin, end = self._positions[offset // 2]
+        return None if first is None or last is None or begin is None or end is None else (first, last, begin, end)
+
+    def _between(self, span: Span) -> str:
+        first, last, begin, end = span
+        lines = [linecache.getline(self.code.co_filename, number).encode() for number in range(first, last + 1)]
+        if not all(lines):
+            return ""
+        before = lines[0]
+        lines[-1] = lines[-1][:end]
+        lines[0] = lines[0][begin:]
+        text = "".join([line.decode(errors="replace") for line in lines])
+        text = text if first == last else _joined(text)
+        # Of a method's call over several lines the columns begin at the method's name.
+        return f"….{text}" if begin and before[:begin].rstrip().endswith(b".") else text
+
+    # Loops.
+
+    @cached_property
+    def _ways(self) -> dict[int, tuple[list[int], list[int]]]:
+        """For each instruction that is reached without an error, those that may come next: further on, and before it.
+
+        Handlers stand behind everything, and jump back to it as well; what is only reached by an error is left out.
+        """
+        steps, places = self._steps, {offset: place for place, offset in enumerate(self._offsets)}
+        found: dict[int, tuple[list[int], list[int]]] = {}
+        todo = [0]
+        while todo:
+            place = todo.pop()
+            step = steps[place] if place < len(steps) else None
+            if step is None or step.offset in found:
+                continue
+            onward: list[int] = []
+            back: list[int] = []
+            if step.opcode in _JUMPS and step.argval in places:
+                todo.append(places[step.argval])
+                (back if step.argval <= step.offset else onward).append(step.argval)
+            if step.opname not in _LEAVES | _ALWAYS and place + 1 < len(steps):
+                todo.append(place + 1)
+                onward.append(steps[place + 1].offset)
+            found[step.offset] = onward, back
+        return found
+
+    @cached_property
+    def loops(self) -> tuple[Loop, ...]:
+        """The loops: where normal flow jumps back; outer ones first."""
+        lasts: dict[int, int] = {}
+        for offset, (_, back) in self._ways.items():
+            for first in back if self._steps[self._step(offset)].opname != _WAITS else ():
+                lasts[first] = max(lasts.get(first, 0), offset)
+        ranges = sorted(lasts.items(), key=lambda each: each[0] - each[1])
+        return tuple([Loop(first, last, *self._head(first, last)) for first, last in ranges])
+
+    def _head(self, first: int, last: int) -> tuple[str, tuple[str, ...]]:
+        """How a loop begins in the source, and the variables that it sets at each round."""
+        place = self._step(first)
+        if self._steps[place].opname != "FOR_ITER":
+            near = [self.line(last), self.line(self._steps[max(0, place - 1)].offset), self.line(first)]
+            titles = [self._header(number) for number in near]
+            return next((title for title in titles if title.startswith(("while ", "async for "))), ""), ()
+        target = self._steps[place + 1]
+        variables = tuple(_variables(self._steps[place + 1 :]))
+        number = self.line(target.offset)
+        title = self._header(number)
+        span = self._span(target.offset)
+        if title.startswith(("for ", "async for ")) or span is None:
+            return title if title.startswith(("for ", "async for ")) else "", variables
+        # A comprehension: from the variable to the end of what it goes through.
+        asked = next((at for at in range(place, 0, -1) if self._steps[at].opname == "GET_ITER"), 0)
+        end = self._span(self._steps[asked - 1].offset) if asked else None
+        if end is None or end[:2] < span[:2]:  # given by the function around
+            end = self._span(first)
+            if end is None:
+                return "", variables
+            if (end[0], end[2]) <= (span[0], span[2]):  # all of the comprehension, with its bracket
+                end = (*end[:3], end[3] - 1)
+        return shortened("for " + self._between((span[0], end[1], span[2], end[3])).strip()), variables
+
+    def _header(self, number: int) -> str:
+        """The head of a compound statement that begins on a line: `for x in xs`."""
+        return _header(self.code.co_filename, number)
+
+    def around(self, *offsets: int) -> Loop | None:
+        """The innermost loop that all of these instructions are part of."""
+        return next((loop for loop in reversed(self.loops) if all([loop.has(offset) for offset in offsets])), None)
+
+    def follows(self, here: int, there: int) -> bool:
+        """Whether the flow can come from one instruction to another without a jump back: not between two branches."""
+        key = here, there
+        if key not in self._follows:
+            todo, seen = [here], set()
+            while todo and there not in seen:
+                offset = todo.pop()
+                if offset not in seen and offset <= there:
+                    seen.add(offset)
+                    todo += self._ways.get(offset, ((), ()))[0]
+                    # A loop is left by its head.
+                    todo += [onward for head in self._ways.get(offset, ((), ()))[1] for onward in self._leaving(head)]
+            self._follows[key] = there in seen
+        return self._follows[key]
+
+    def _leaving(self, head: int) -> list[int]:
+        step = self._steps[self._step(head)]
+        return [step.argval] if step.opname == "FOR_ITER" else []
+
+    def settled(self, offset: int) -> int:
+        """An instruction of normal flow: for a handler's the last that it guards, as handlers stand at the end."""
+        for _ in range(9):
+            if offset in self._ways:
+                break
+            guarded = max([(target, end) for target, end in self._handlers if target <= offset], default=None)
+            if guarded is None:
+                break
+            offset = self.start(guarded[1] - 2)
+        return offset
+
+    @cached_property
+    def _handlers(self) -> list[tuple[int, int]]:
+        """Where each handler begins, and where what it guards ends."""
+        table = iter(self.code.co_exceptiontable)
+        found = []
+        for byte in table:
+            start, length, target, _ = [_number(byte if field == 0 else next(table), table) for field in range(4)]
+            found.append((2 * target, 2 * (start + length)))
+        return found
+
+
+def _number(byte: int, more: Iterator[int]) -> int:
+    """A number of the exception table: six bits a byte, and one that says that more follow."""
+    value = byte & 63
+    while byte & 64:
+        byte = next(more)
+        value = value << 6 | byte & 63
+    return value
+
+
+def _variables(steps: list[dis.Instruction]) -> Iterator[str]:
+    """The names that are stored first: those of a `for`."""
+    stores = 1
+    for step in steps:
+        if step.opname == "UNPACK_SEQUENCE":
+            stores += (step.arg or 1) - 1
+        elif step.opname.startswith("STORE_") and stores > 0:
+            names = step.argval if type(step.argval) is tuple else (step.argval,)
+            yield from [name for name in names[:stores] if isinstance(name, str)]
+            stores -= len(names)
+        else:
+            return
+
+
+def _header(file: str, number: int) -> str:
+    """The head of the loop that begins on a line, without its colon."""
+    lines = [linecache.getline(file, at) for at in range(number, number + _HEADER)]
+    if not lines[0].lstrip().startswith(("for ", "while ", "async for ")):
+        return ""
+    text = "".join(lines).lstrip()
+    for at, character in enumerate(text):
+        if character == ":":
+            head = text[:at]
+            within = f"async def f():\n {head}: pass" if head.startswith("async ") else f"{head}: pass"
+            try:
+                ast.parse(within)
+            except (SyntaxError, ValueError):
+                continue
+            return shortened(_joined(head))
+    return ""
+
+
+def _joined(text: str) -> str:
+    """Several lines as one, without comments, and with no more between brackets than on one line."""
+    one = " ".join(_without_comment(text).split())
+    return re.sub(r",? ([)\]}])", r"\1", re.sub(r"([(\[{]) ", r"\1", one))
+
+
+def _without_comment(text: str) -> str:
+    """A piece of source without its comments."""
+    if "#" not in text:
+        return text
+    lines = text.splitlines(keepends=True)
+    try:
+        # In brackets a piece of any statement is a whole.
+        for token in tokenize.generate_tokens(io.StringIO(f"(\n{text}\n)").readline):
+            if token.type == tokenize.COMMENT:
+                row = token.start[0] - 2
+                lines[row] = lines[row][: token.start[1]] + "\n" * lines[row].endswith("\n")
+    except (tokenize.TokenError, SyntaxError, IndexError):
+        pass
+    return "".join(lines)
+
+
+def shortened(text: str) -> str:
+    """A text of a bearable length: its beginning and its end."""
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST * 2 // 3]} … {text[-_LONGEST // 4 :]}"
+
+
+_listings: dict[int, Listing] = {}
+_MOST = 5_000  # listings that are kept
+
+
+def listing(code: CodeType) -> Listing:
+    """The listing of a code, made once. By its address: a code's hash takes longer than anything that is asked here."""
+    found = _listings.get(id(code))
+    if found is None:
+        if len(_listings) >= _MOST:
+            _listings.clear()
+        found = _listings[id(code)] = Listing(code)
+    return found
