@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 from trace_samples import leaf
@@ -86,13 +88,41 @@ def test_what_was_read_and_freed_has_no_values_any_more():
 
 def test_the_text_lists_who_keeps_what():
     text = str(program().show("saved")).splitlines()
-    assert text[2:7] == [
-        "Nodes",
-        "MulBackward0: 2 kept: other (y), self (x)",
-        "AddBackward0: nothing",
-        "ExpBackward0: 1 kept: result (grown)",
-        "SumBackward0 (chosen): nothing",
+    assert [re.sub(r"\(line .*?\) keeps", "keeps", line) for line in text[2:9]] == [
+        "2 of 4 nodes keep 72 bytes for the backward",
+        "48 bytes of that are parameters and inputs, which live anyway",
+        "Each node with its line, what it keeps, and how many bytes that is:",
+        "MulBackward0 keeps other (y) (3,), lives anyway and self (x) (3,), lives anyway: 48 bytes",
+        "AddBackward0 keeps nothing",
+        "ExpBackward0 keeps result (grown) (3,): 24 bytes",
+        "SumBackward0 keeps nothing",
     ]
+    assert " (line " in text[5] and "product = x * y) keeps" in text[5]
+
+
+def test_the_still_shows_all_that_was_ever_kept_each_tensor_counted_once():
+    with record() as trace:
+        x = leaf(0.1, -0.2, 0.3)
+        y = x.exp()
+        (y * y.sin()).sum().backward()
+    board = storyboard(trace, "saved")
+    told = {id: box for id, box in board.at().boxes.items()}
+    assert told["total"].title == "3 of 4 nodes keep 48 bytes for the backward"  # y, which three keep, and its sine
+    bars = {id: box.place[2] for id, box in told.items() if box.kind in ("bar", "cell")}
+    assert bars["own0"] == bars["rest1"] == bars["rest2"] == bars["own2"] and "own1" not in bars
+    assert "kept above" in told["node1"].alt and all("freed" not in box.title for box in told.values())
+    assert not any(box.title.startswith("2 of") for box in board.at(len(board.steps) - 1).boxes.values())
+
+
+def test_the_still_of_many_nodes_shows_those_that_keep_the_most():
+    with record() as trace:
+        x = leaf(*range(40))
+        for n in range(1, 41):
+            x[:n].exp()
+    told = storyboard(trace, "saved").at().boxes
+    assert len([id for id in told if id.startswith("node")]) == 23
+    assert told["more"].title == "… and 57 more, each with at most 136 bytes"
+    assert [told[f"node{n}"].alt.rpartition(": ")[2] for n in (0, 22)] == ["144 bytes", "320 bytes"]
 
 
 def test_a_write_chooses_the_node_whose_tensor_is_out_of_date():

@@ -81,3 +81,54 @@ def test_memory_shows_what_is_still_to_come_and_what_has_been():
     begun = [sum(box.state != "coming" for id, box in board.at(k).boxes.items() if "." in id) for k in range(3)]
     assert begun == sorted(begun) and begun[0] < begun[-1]
     assert {box.state for box in board.at(board.still).boxes.values()} >= {"idle", "running", "coming"}
+
+
+def test_versions_are_shown_as_a_whole_with_nothing_running():
+    with record() as trace:
+        x = leaf(1.0, 2.0)
+        (x * x.exp()).sum().backward()
+    board = trace.show("versions").storyboard
+    assert {box.state for box in board.at().boxes.values()} == {"idle"}
+    assert "running" in {box.state for box in board.at(len(board.steps) - 1).boxes.values()}
+
+
+class Scaled(torch.Function):
+    @staticmethod
+    def forward(ctx, x, times):
+        for _ in range(times):
+            x = x * 2
+        ctx.save_for_backward(x)
+        return x
+
+    @staticmethod
+    def backward(ctx, grad):
+        (x,) = ctx.saved_tensors
+        wrong = grad * x
+        return wrong, None
+
+
+def test_a_function_is_shown_with_what_each_line_did_when_it_first_ran():
+    with record(lines=True) as trace:
+        x = leaf(1.0, 2.0)
+        for k in range(2):
+            (Scaled.apply(x, 2) * (k + 1)).sum().backward()
+    board = trace.show("function").storyboard
+    lines = board.at().boxes
+    done = {
+        lines[id.removesuffix(".done")].title.split("\u00a0\u00a0", 2)[-1].strip("\u00a0"): box.title
+        for id, box in lines.items()
+        if id.endswith(".done")
+    }
+    assert {code.replace("\u00a0", " "): text for code, text in done.items()} == {
+        "def forward(ctx, x, times):": "x = [1. 2.], times = 2",
+        "for _ in range(times):": "_ = 1",
+        "x = x * 2": "x = [4. 8.]",
+        "ctx.save_for_backward(x)": "ctx has saved x",
+        "return x": "returns [4. 8.]",
+        "def backward(ctx, grad):": "grad = [1. 1.]",
+        "(x,) = ctx.saved_tensors": "x = [4. 8.]",
+        "wrong = grad * x": "wrong = [4. 8.]",
+        "return wrong, None": "returns [4. 8.] and None",
+    }
+    assert "steps, " in repr(trace.show("function")) and "shown after step" not in repr(trace.show("function"))
+    assert board.at(0).boxes.keys() != lines.keys()

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from ..scene.metric import CHARACTER, columns
+from ..scene.metric import CHARACTER, clean, columns, cut
 from ..scene.model import Box, Detail, Scene, Step, changed
 from ..scene.storyboard import Storyboard
 from ..trace.backward import NodeStarted, SavedFreed
@@ -21,6 +21,7 @@ from .saying import value_detail
 LEGEND = (
     "The Function line by line: what its variables hold after each line, and what ctx takes from forward to backward."
 )
+_FIRST = "what each line did when its method first ran"
 _NOTHING = (
     "No line of a Function was recorded: apply a Function of your own inside `with record(lines=True) as trace:`, and "
     'show("function") plays it line by line.'
@@ -32,6 +33,7 @@ _UNHEARD = (
 _ROW, _HEAD, _GAP = 20.0, 26.0, 18.0  # px: a line of code, a heading, what lies between two parts
 _NARROWEST, _WIDEST, _PANEL = 36, 90, 53  # columns: of the code, and of the panels at its right
 _MOST = 14  # lines of a panel
+_NOTE = 72  # columns of what a line of the still has done
 _SLIM, _LONG = 51, 16  # columns and lines of code; slimmer or longer code has its panels beside it, not below
 _BACKWARD = ("backward", "vjp")
 # Before a line: the one that comes next, one that waits for a method it has called, one that failed.
@@ -82,6 +84,7 @@ class _Teller:
         self._shown: dict[str, str] = {}  # ctx -> the card that shows it
         self._filled: dict[str, tuple[int, ...]] = {}  # node -> the outputs for which it may be given zeros
         self._missing: set[int] = set()  # those that got no gradient in the run that began last
+        self._done: dict[str, list[str]] = {}  # what each line, by its box, has done in the first run of its method
 
     def board(self) -> Storyboard:
         """The whole story."""
@@ -94,7 +97,28 @@ class _Teller:
         steps = [step for event in self._events if (step := self._step(event)) is not None]
         names = series(list(self._cards))
         title = f"Function {names}" if len(self._cards) == 1 else f"Functions {names}"
-        return Storyboard(Scene(title, self._boxes), steps, title, legend=LEGEND)
+        return Storyboard(Scene(title, self._boxes), steps, title, still=self._still(title), legend=LEGEND)
+
+    def _still(self, title: str) -> Storyboard:
+        """The first run of each method at one glance: beside each line what it has done."""
+        boxes: dict[str, Box] = {}
+        right = max(box.place[2] for box in self._boxes.values() if box.kind == "line") + _GAP
+        move = 0.0
+        for id, box in self._boxes.items():
+            x, y, w, h = box.place
+            if box.kind == "heading":
+                last = max((each.place[1] + _ROW for each in boxes.values() if each.kind == "line"), default=-2 * _GAP)
+                move = last + 2 * _GAP - y
+                boxes[id] = replace(box, place=(x, y + move, w, h))
+                place = (right, y + move, columns(_FIRST) * CHARACTER + 8, h)
+                boxes[f"{id}.first"] = Box(f"{id}.first", "text", _FIRST, place=place)
+            elif box.kind == "line":
+                boxes[id] = replace(box, place=(x, y + move, w, h))
+                if done := self._done.get(id):
+                    text = cut(clean(", ".join(done)), _NOTE)
+                    place = (right, y + move, columns(text) * CHARACTER + 8, h)
+                    boxes[f"{id}.done"] = Box(f"{id}.done", "line", text, place=place, alt=f"        → {text}")
+        return Storyboard(Scene(title, boxes))
 
     def _survey(self) -> None:
         """Which Functions there are, and how much each has to show at once."""
@@ -158,7 +182,9 @@ class _Teller:
         if not isinstance(event, LineReached | MethodEnded) or event.call not in self._calls:
             return None
         call = self._calls[event.call]
-        said_new = self._take(call, event)
+        line, said_new = self._line_id(call), self._take(call, event)
+        if call.number == 1:
+            self._note(call, line, event, said_new)
         if isinstance(event, LineReached):
             caption = self._reached(call, event, said_new)
         else:
@@ -203,6 +229,17 @@ class _Teller:
             if gone:
                 news.append(f"ctx has {series(sorted(gone))} no longer")
         return news
+
+    def _note(self, call: _Call, line: str | None, event: LineReached | MethodEnded, news: Sequence[str]) -> None:
+        """Put down what the line that has run has done, and of the call, by its `def`, what it was given."""
+        done = [f"{each.name} = {_said(each)}{_why(call, each)}" for each in event.variables]
+        done += [each.removesuffix(" now") for each in news if each.startswith("ctx ")]
+        if isinstance(event, MethodEnded):
+            result = series([_said(each) for each in event.returned])
+            done.append(f"raises {event.error}" if event.error else f"returns {result}")
+        head = next((n for n, text in enumerate(call.made.code.text.splitlines()) if "def " in text), 0)
+        if done:
+            self._done[line or self._line_id(replace(call, line=call.made.first + head)) or ""] = done
 
     def _reached(self, call: _Call, event: LineReached, news: list[str]) -> str:
         begins = call.line == 0

@@ -14,12 +14,13 @@ from ..trace.timeline import Timeline
 from ..trace.values import Value
 from .inspecting import ATTRIBUTES, GAP, PAD, SLOTS, WIDE, Choice, Life, Survey, wrapped
 from .keeping import attribute_rows, counted_by_kind, slot_name, slot_rows
+from .kept import kept_at_a_glance
 from .saying import sentence_of
 from .tables import exact, grid_of, pages_of
 from .telling import NOTHING, opening
 
 LEGEND = (
-    "What each operation keeps until its backward has run: the tensors that its derivative reads, and their memory."
+    "What each operation keeps until its backward has run, and how many bytes; dashed are those that live anyway."
 )
 _LIST, _ROW = 250, 20  # px of the list of nodes, and the height of its lines
 _NODES, _AROUND = 16, 2  # its lines, and how many there are before and behind the chosen one
@@ -34,7 +35,8 @@ def saved(trace: Timeline) -> Storyboard:
     if not board.steps:
         return Storyboard(Scene(title), [Step(NOTHING)], title)
     start = opening(board.steps, board.dies)
-    return Storyboard(Scene(title, board.union), board.steps, title, start=start, legend=LEGEND)
+    still = kept_at_a_glance(trace, title)
+    return Storyboard(Scene(title, board.union), board.steps, title, start=start, still=still, legend=LEGEND)
 
 
 class _Inspector:

@@ -16,13 +16,12 @@ from .saying import sentence_of
 LEGEND = (
     "One row a tensor, left to right; the number is its version: a write makes a new one, a read needs the saved one."
 )
-_LEFT, _TOP = 236, 76  # px: the room of the names, and what stands above the first line
-_PITCH, _MARK, _HIGH = 58, 42, 22  # px: from one moment to the next, and a mark's width and height
+_LEFT, _TOP = 236, 52  # px: the room of the names, and what stands above the first line
+_PITCH, _MARK, _HIGH = 78, 68, 22  # px: from one moment to the next, and a mark's width and height
 _COLUMNS, _MARGIN = 30, 9  # columns of a name; px before a moment at which another phase begins
 _LINE, _GAP = 74, 10  # px of a storage's line, and between two
-_MEMORIES, _ENDS = 12, 18  # lines at most; moments shown at each end where there are too many
+_MEMORIES, _ENDS = 12, 16  # lines at most; moments shown at each end where there are too many
 NOTHING = "Nothing was saved for a backward, and nothing that is part of a graph was written."
-_LETTERS = {"write": "w", "save": "s", "read": "r"}
 
 
 def versions(trace: Timeline) -> Storyboard:
@@ -109,8 +108,11 @@ class _Chart:
             step = Step(sentence_of("; ".join(told.sentences)), told.phase, cursor, focus=here[0], boxes=boxes)
             step.arrows = {id: {"state": "idle"} for id in here if id in self._arrows}
             steps.append(step)
+        scene, calm = Scene(title, self._boxes, self._arrows), Step(steps[-1].caption)
+        calm.boxes = {id: {"state": "idle"} for id in lit}
+        still = Storyboard(scene, [*steps, calm], title, start=len(steps))
         # It opens where all of it is there: a timeline is read as a whole.
-        return Storyboard(Scene(title, self._boxes, self._arrows), steps, title, start=len(steps) - 1, legend=LEGEND)
+        return Storyboard(scene, steps, title, start=len(steps) - 1, still=still, legend=LEGEND)
 
     def _add(
         self,
@@ -133,8 +135,6 @@ class _Chart:
         return [mark for memory in self._shown for mark in memory.marks if mark.cause]
 
     def _head(self) -> None:
-        legend = "w1 writes version 1 · s0 saved at version 0 · r0 reads what was saved at version 0"
-        self._add("legend", "text", (0, 0, _wide(legend) + 8, 20), legend)
         self._add("line", "tick", (_LEFT - _wide("line") - 8, _TOP - 26, _wide("line"), 20), "line")
         for moment in self._columns:
             told = self._moments[moment]
@@ -221,7 +221,7 @@ def _callout(cause: Mark, moments: list[Moment]) -> str:
 
 
 def _title(mark: Mark) -> str:
-    return f"{_LETTERS[mark.kind]}{mark.version}{'!' if mark.cause else ''}"
+    return f"{mark.kind} {mark.version}{' ×' if mark.cause else ''}"
 
 
 def _said(mark: Mark) -> str:
