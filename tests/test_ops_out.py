@@ -22,7 +22,23 @@ torch.cat([x, g], out=o) | torch.stack([x, x], out=M) | torch.stack([x, x], 1, o
 torch.arange(2, out=n) | torch.zeros(2, out=o) | torch.ones((2, 2), out=M) | torch.eye(2, out=M)
 torch.full((2,), 3, out=o) | torch.linspace(0, 1, 2, out=o) | torch.zeros(2, out=None) | torch.relu(x, out=o)
 torch.pow(x, x, out=o) | torch.pow(x, 2, out=o) | torch.pow(2, x, out=o) | torch.pow(x, 2, out=n)
-torch.pow(x, g, out=o) | torch.pow(x, x, out=None)
+torch.pow(x, g, out=o) | torch.pow(x, x, out=None) | torch.max(x, out=s) | torch.max(x, out=o) | torch.min(x, out=s)
+torch.max(m, 0, out=(o, n)) | torch.max(m, 0, True, out=(o, n)) | torch.min(m, 1, out=[o, n]) | torch.max(g, out=s)
+torch.max(m, 0, out=(o, o)) | torch.max(m, 0, out=(d, n)) | torch.max(m, 0, out=(o,)) | torch.max(m, 0, out=(o, 3))
+torch.max(m, 0, out=(g, n)) | torch.min(m * g, 0, out=(o, n)) | torch.max(m, 0, out=None) | torch.max(n, out=s)
+torch.max(x, x, out=o) | torch.max(x, g, out=o) | torch.min(x, x * 2, out=d) | torch.max(x, x, out=n)
+torch.max(m, 0, out=(torch.zeros(3), n)) | torch.prod(m, 0, out=o) | torch.prod(m, 0, True, out=o)
+torch.prod(m, 0, out=d) | torch.prod(m, 0, out=n) | torch.prod(m * g, 0, out=o) | torch.prod(x, 0, out=n)
+torch.prod(m, 0, dtype=torch.float64, out=d) | torch.prod(m, 0, dtype=torch.float64, out=o) | torch.cumsum(x, 0, out=o)
+torch.cumsum(x, 0, out=d) | torch.cumsum(x, 0, out=n) | torch.cumsum(n, 0, out=o) | torch.cumsum(o, 0, out=o)
+torch.cumsum(x, 0, dtype=torch.float64, out=o) | torch.cumsum(g, 0, out=o) | torch.cumsum(x, 5, out=o)
+torch.cumsum(x, dim=0, out=torch.zeros(3)) | torch.cumsum(x, 0, out=3) | torch.cumprod(x, 0, out=d)
+torch.cumprod(g, 0, out=o) | torch.sum(m, 0, out=n) | torch.sum(m, 0, dtype=torch.float64, out=o)
+torch.where(c, x, x, out=o) | torch.where(c, x, 2.0, out=o) | torch.where(c, x, g, out=o) | torch.where(c, n, x, out=o)
+torch.where(c, x, x, out=d) | torch.where(c, n, n, out=o) | torch.where(c, x, x, out=torch.zeros(3))
+torch.clamp(x, 2, 3, out=o) | torch.clamp(x, max=2, out=o) | torch.clamp(g, 2, out=o) | torch.clamp(x, 2, 3, out=n)
+torch.clamp(x, x, x, out=d) | torch.clamp(x, x, g, out=o) | torch.clamp(o, 2, out=o) | torch.clamp(n, 2.5, out=o)
+torch.clamp(x[:1], x, x, out=o) | torch.clip(x, 2, out=o) | torch.clip(g, 2, out=o) | torch.clamp(x, 2, out=d)
 """
 
 
@@ -33,6 +49,7 @@ def test_a_call(text: str, recording: bool) -> None:
         o, n = torch.tensor([7.0, 8.0]), torch.tensor([7, 8])
         known = {"torch": torch, "o": o, "n": n, "d": o.double(), "g": torch.tensor([1.0, 4.0], requires_grad=True)}
         known |= {"x": torch.tensor([1.0, 4.0]), "m": torch.tensor([[1.0, 2.0], [3.0, 4.0]]), "M": torch.zeros(2, 2)}
+        known |= {"s": torch.zeros(()), "c": torch.tensor([True, False])}
         with torch.set_grad_enabled(recording):
             out = eval(text, known)
         return out, o, n, o._version, n._version

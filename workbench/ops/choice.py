@@ -14,6 +14,7 @@ from ..autograd.tensor import Tensor, wrap
 from .arguments import number_of
 from .declare import define, in_formulas, method, operator
 from .looking import is_batched
+from .out import into
 from .refusals import lift, not_a_tensor, only_floats
 
 maximum = define(
@@ -97,8 +98,12 @@ def _limits(dtype: np.dtype) -> tuple[Any, Any]:
 
 
 @method()
-def clamp(self: Tensor, min: Any = None, max: Any = None) -> Tensor:
+def clamp(self: Tensor, min: Any = None, max: Any = None, *, out: Tensor | None = None) -> Tensor:
     """Each element, but at least `min` and at most `max` (numbers or tensors; one may be None)."""
+    if out is not None:
+        numbers = not isinstance(min, Tensor) and not isinstance(max, Tensor)
+        exact = "Found dtype {} but expected {}" if numbers else ""
+        return into("clamp", out, clamp, self, min, max, exact=exact)
     if min is None and max is None:
         raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
     if isinstance(min, Tensor) or isinstance(max, Tensor):
@@ -111,8 +116,13 @@ def clamp(self: Tensor, min: Any = None, max: Any = None) -> Tensor:
     return _clamp(self, low, None if max is None else number_of("clamp", "max", 2, max))
 
 
-def where(condition: Tensor, input: Any = None, other: Any = None) -> Any:
+def where(condition: Tensor, input: Any = None, other: Any = None, *, out: Tensor | None = None) -> Any:
     """`input` where condition holds, else `other`; condition alone: where it holds, a tensor of indices a dimension."""
+    if out is not None:
+        for position, (name, given) in enumerate((("input", input), ("other", other)), 1):
+            if not isinstance(given, Tensor):
+                raise TypeError(not_a_tensor("where", name, position, given))
+        return into("where", out, where, condition, input, other, exact="Expected out type to be {1} but got {0}")
     if not isinstance(condition, Tensor):
         raise TypeError(not_a_tensor("where", "condition", 0, condition))
     if input is None and other is None:

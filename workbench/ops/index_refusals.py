@@ -146,7 +146,7 @@ def check_added(t: Tensor, dim: int, index: Tensor, source: Tensor, alpha: Any) 
 def check_mask(mask: Tensor) -> None:
     """RuntimeError for what is no mask."""
     if mask._array.dtype.kind != "b":
-        raise RuntimeError(f"masked_fill_ only supports boolean masks, but got mask with dtype {word(mask._array)}")
+        raise RuntimeError(f"masked_fill_ only supports boolean masks, but got mask with dtype {word(mask.dtype)}")
 
 
 def check_put(function: str, indices: Any, values: Any) -> None:

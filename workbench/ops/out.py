@@ -11,6 +11,7 @@ from ..autograd.grad_mode import no_grad
 from ..autograd.quiet import warn
 from ..autograd.state import local
 from ..autograd.tensor import Tensor, bump
+from .pairs import pair
 from .refusals import check_overlap, kind_of, word
 
 # The ops that take it, of those that are one declared op; functions made of several say so themselves.
@@ -19,6 +20,7 @@ TAKERS = frozenset(
     "ne neg reciprocal rsqrt sigmoid sign sin sinh sqrt tan tanh trunc".split()
 )
 PRODUCTS = frozenset("bmm dot matmul mm mv".split())  # which want the result's very dtype
+EXACTLY = "Expected out tensor to have dtype {}, but got {} instead"
 NO_GRADIENT = (
     "{}(): functions with out=... arguments don't support automatic differentiation, but one of the arguments requires "
     "grad."
@@ -31,18 +33,58 @@ RESIZED = (
 )
 
 
-def into(name: str, out: Tensor, function: Callable[..., Tensor], *args: Any, **options: Any) -> Tensor:
-    """Write `function(*args, **options)` into `out`, which takes its shape, and return `out`."""
+def into(
+    name: str, out: Tensor, function: Callable[..., Tensor], *args: Any, exact: str = "", **options: Any
+) -> Tensor:
+    """Write `function(*args, **options)` into `out`, which takes its shape, and return `out`.
+
+    `exact` is the sentence that refuses another dtype than the result's, where numbers are not cast.
+    """
     if not isinstance(out, Tensor):
         raise TypeError(f"{name.removeprefix('aten::')}(): argument 'out' must be Tensor, not {kind_of(out)}")
     given = list(_tensors(args))
-    if local.modes.grad and any([t.requires_grad for t in (out, *given)]):
-        raise RuntimeError(NO_GRADIENT.format(name))
+    _check_no_gradient(name, [out, *given])
     with no_grad():
         result = function(*args, **options)
+    if result.dtype is not out.dtype and (exact or name in PRODUCTS):
+        sentence = exact.format(out.dtype.word, result.dtype.word)
+        raise RuntimeError(sentence or EXACTLY.format(word(result.dtype), word(out.dtype)))
+    return _write(name, out, result, given)
+
+
+def into_as(name: str, out: Tensor, function: Callable[..., Tensor], *args: Any, dtype: Any) -> Tensor:
+    """The same for a function that computes in a dtype: that of `out`, which no other may be asked for."""
+    if isinstance(out, Tensor) and dtype not in (None, out.dtype):
+        raise RuntimeError(EXACTLY.format(word(dtype), word(out.dtype)))
+    return into(name, out, function, *args, dtype=getattr(out, "dtype", dtype))
+
+
+def into_both(name: str, outs: Any, function: Callable[..., tuple[Tensor, Tensor]], *args: Any) -> Any:
+    """The same for values and indices: a tuple of two tensors of just their dtypes."""
+    if not isinstance(outs, (list, tuple)):
+        raise TypeError(f"{name}(): argument 'out' must be tuple of Tensors, not {kind_of(outs)}")
+    if len(outs) != 2:
+        raise TypeError(f"expected tuple of 2 elements but got {len(outs)}")
+    for i, out in enumerate(outs):
+        if not isinstance(out, Tensor):
+            raise TypeError(f"expected Tensor as element {i} in argument 3, but got {kind_of(out)}")
+    given = list(_tensors(args))
+    _check_no_gradient(name, [*outs, *given])
+    with no_grad():
+        results = function(*args)
+    for out, result in zip(outs, results, strict=True):
+        if result.dtype is not out.dtype:
+            raise RuntimeError(EXACTLY.format(word(result.dtype), word(out.dtype)))
+    return pair(f"{name}_out")(*[_write(name, out, r, given) for out, r in zip(outs, results, strict=True)])
+
+
+def _check_no_gradient(name: str, tensors: list[Tensor]) -> None:
+    if local.modes.grad and any([t.requires_grad for t in tensors]):
+        raise RuntimeError(NO_GRADIENT.format(name))
+
+
+def _write(name: str, out: Tensor, result: Tensor, given: list[Tensor]) -> Tensor:
     have, want = out._array, result._array
-    if name in PRODUCTS and have.dtype != want.dtype:
-        raise RuntimeError(f"Expected out tensor to have dtype {word(want)}, but got {word(have)} instead")
     if result.dtype.rank > out.dtype.rank:
         raise RuntimeError(f"result type {result.dtype.word} can't be cast to the desired output type {out.dtype.word}")
     if have.shape == want.shape:

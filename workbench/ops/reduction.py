@@ -15,7 +15,7 @@ from .choice import maximum, minimum
 from .declare import abbreviation, define, in_formulas, method
 from .layout import in_rows
 from .naming import numpy_names
-from .out import into
+from .out import into, into_as, into_both
 from .pairs import pair
 from .shapes import dim_index, dims_of
 
@@ -138,7 +138,7 @@ def sum(
 ) -> Tensor:
     """The sum of all elements, or over `dim` (an int or several)."""
     if out is not None:
-        return into("sum", out, sum, self, dim, keepdim, dtype=dtype)
+        return into_as("sum", out, sum, self, dim, keepdim, dtype=dtype)
     if dim is ALL:
         if keepdim:
             raise TypeError("sum() received an invalid combination of arguments - got keepdim without dim")
@@ -154,7 +154,7 @@ def mean(
 ) -> Tensor:
     """The mean of all elements, or over `dim`; RuntimeError for integers."""
     if out is not None:
-        return into("mean", out, mean, self, dim, keepdim, dtype=dtype)
+        return into_as("mean", out, mean, self, dim, keepdim, dtype=dtype)
     wanted = dtypes.chosen("mean", dtype, self.dtype)
     if not wanted.is_floating_point:
         raise RuntimeError(
@@ -180,10 +180,12 @@ _arg = {
 
 
 def _extremum(name: str, everything: Any, along: Any, between: Any, best: Any, result: Any) -> Any:
-    def extremum(input: Tensor, dim: Any = None, keepdim: bool = False, *, other: Any = None) -> Any:
+    def extremum(input: Tensor, dim: Any = None, keepdim: bool = False, *, other: Any = None, out: Any = None) -> Any:
         self = input
         if isinstance(dim, Tensor) or other is not None:
-            return between(self, dim if other is None else other)
+            return between(self, dim if other is None else other, out=out)
+        if out is not None:
+            return (into if dim is None else into_both)(name, out, extremum, self, dim, keepdim)
         if dim is None:
             if not self._array.size:
                 raise RuntimeError(

@@ -251,11 +251,11 @@ def check_permute(t: Tensor, dims: Shape) -> None:
         raise RuntimeError("permute(): duplicate dims are not allowed.")
 
 
-def word(array: np.ndarray) -> str:
-    """What C++ calls an array's dtype."""
+def word(dtype: Any) -> str:
+    """What C++ calls a dtype (of NumPy's or ours)."""
     words = {"float64": "double", "float32": "float", "float16": "c10::Half", "int64": "long int", "int32": "int"}
     words["uint8"] = "unsigned char"
-    return words.get(array.dtype.name, array.dtype.name)
+    return words.get(dtype.name, dtype.name)
 
 
 def _no_kernel(kernel: str, a: np.ndarray) -> None:
@@ -287,7 +287,7 @@ def check_mm(a: np.ndarray, b: np.ndarray) -> None:
         (m, k), (n, p) = a.shape, b.shape
         raise RuntimeError(f"mat1 and mat2 shapes cannot be multiplied ({m}x{k} and {n}x{p})")
     if a.dtype is not b.dtype:
-        raise RuntimeError(f"expected m1 and m2 to have the same dtype, but got: {word(a)} != {word(b)}")
+        raise RuntimeError(f"expected m1 and m2 to have the same dtype, but got: {word(a.dtype)} != {word(b.dtype)}")
     _no_kernel("addmm_impl_cpu_", a)
 
 

@@ -15,6 +15,7 @@ from .compile import ARRAYS, TENSORS
 from .declare import abbreviation, define, in_formulas, method
 from .layout import in_rows
 from .naming import numpy_names
+from .out import into_as
 from .shapes import dim_index
 
 
@@ -100,24 +101,34 @@ _prod_all_as, _prod_dim_as = in_dtype(_prod_all), in_dtype(_prod_dim)
 
 @method()
 @numpy_names
-def cumsum(self: Tensor, dim: int, *, dtype: dtypes.dtype | None = None) -> Tensor:
+def cumsum(self: Tensor, dim: int, *, dtype: dtypes.dtype | None = None, out: Any = None) -> Tensor:
     """The sum of each element and all before it along `dim`."""
+    if out is not None:
+        return into_as("cumsum", out, cumsum, self, dim, dtype=dtype)
     dim = dim_index(dim, self._array.ndim)
     return _cumsum(self, dim) if dtype is None else _cumsum_as(self, dim, dtype=dtype, of="cumsum")
 
 
 @method()
 @numpy_names
-def cumprod(self: Tensor, dim: int, *, dtype: dtypes.dtype | None = None) -> Tensor:
+def cumprod(self: Tensor, dim: int, *, dtype: dtypes.dtype | None = None, out: Any = None) -> Tensor:
     """The product of each element and all before it along `dim`."""
+    if out is not None:
+        return into_as("cumprod", out, cumprod, self, dim, dtype=dtype)
     dim = dim_index(dim, self._array.ndim)
     return _cumprod(self, dim) if dtype is None else _cumprod_as(self, dim, dtype=dtype, of="cumprod")
 
 
 @method()
 @numpy_names
-def prod(self: Tensor, dim: int | None = None, keepdim: bool = False, *, dtype: dtypes.dtype | None = None) -> Tensor:
-    """The product of all elements, or along `dim`."""
+def prod(
+    self: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: dtypes.dtype | None = None, out: Any = None
+) -> Tensor:
+    """The product of all elements, or along `dim`, which `out` needs."""
+    if out is not None and dim is not None:
+        return into_as("prod", out, prod, self, dim, keepdim, dtype=dtype)
+    if out is not None:
+        raise TypeError("prod() received an invalid combination of arguments - got out without dim")
     if dim is None:
         return _prod_all(self) if dtype is None else _prod_all_as(self, dtype=dtype, of="prod")
     dim = dim_index(dim, self._array.ndim)
