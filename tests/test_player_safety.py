@@ -176,7 +176,7 @@ def test_a_script_is_small_and_plain(name):
 
 
 def test_modules_can_be_joined():
-    modules = ("drawing.js", "window.js", "easel.js", "player.js", "stepper.js")
+    modules = ("drawing.js", "window.js", "easel.js", "player.js", "kernel.js", "growing.js", "stepper.js")
     declared = [re.findall(r"^(?:export )?(?:function|const) (\w+)", asset(name), re.MULTILINE) for name in modules]
     shared = [name for names in declared[:3] for name in names]
     for own in declared[3:]:

@@ -18,7 +18,7 @@ from .trace.caller import user_frame
 from .trace.naming import named_in
 from .trace.reading import Reader
 from .trace.recorder import Recorder
-from .trace.timeline import Timeline
+from .trace.timeline import Ending
 from .trace.values import LIMIT
 from .views import stepping, storyboard
 
@@ -104,7 +104,7 @@ class _Painter:
         frame = user_frame()
         for name, thing in named_in(frame) if frame is not None else ():
             names.setdefault(tag(thing), name)
-        self._growing.grow(storyboard(Timeline(Reader(names).read(self._recorder._raw))))
+        self._growing.grow(storyboard(Ending(Reader(names).read(self._recorder._raw))))
         end = time.monotonic()
         self._next = max(begin + PAUSE, end + (end - begin))  # half of the time is the user's own
 

@@ -21,18 +21,16 @@ from ..living import bring_widgets
 from ..ops.creation import tensor
 from ..ops.random import get_rng_state, set_rng_state
 from ..scene.graphviz import LayoutUnavailable
-from ..scene.layout import Layout
-from ..scene.model import Arrow, Box, Detail, Plot, Scene, Step
+from ..scene.model import Box, Detail, Plot, Scene, Step, changed
 from ..scene.picture import Picture
 from ..scene.storyboard import Storyboard
 from ..trace.caller import user_frame
 from ..trace.naming import named_in
 from ..trace.recorder import Recorder
-from ..trace.timeline import Timeline
+from ..trace.timeline import Ending
 from ..trace.values import number, series
 from ..views import storyboard
 from ..views.jacobian import called
-from ..views.telling import differences
 
 # The layer above sets this to what makes a live view of an exploration, whose `faces(text)` a notebook is given.
 widget_factory: Callable[[Exploration], Any] | None = None
@@ -139,7 +137,8 @@ class Exploration(Picture):
         self.values = {each.name: each.start for each in self.inputs.values()}
         self.moved = next(iter(self.inputs))  # the input that the plot is over
         self._curved: tuple[Any, list[tuple[float, float]]] = (None, [])
-        self._layouts: dict[Any, Layout] = {}
+        self._all = Storyboard(Scene())  # every graph that was met, all in one place, of which one is there
+        self._graphs: dict[Any, str] = {}  # with how the ids of its boxes and arrows begin there
         self._run = self._ran(self.values)
         super().__init__(self._sampled())
         self.audience: list[Callable[[], None]] = []  # told of every move
@@ -179,9 +178,8 @@ class Exploration(Picture):
 
     def board(self) -> Storyboard:
         """The picture of this place, as a still one."""
-        scene = self._drawn(self._run, self.values, self.moved)
-        board = Storyboard(scene, title=self.storyboard.title)
-        board.layout = self._layout(self._run, scene)
+        board = Storyboard(self._drawn(self._run, self.values, self.moved), title=self.storyboard.title)
+        board.layout = self._all.layout
         return board
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
@@ -230,8 +228,7 @@ class Exploration(Picture):
         recorder.name({tag(result): self.name} | self._names | {tag(leaf): name for name, leaf in leaves.items()})
         scene = Scene(self.name)  # of a constant there is no graph
         if result.requires_grad:
-            board = storyboard(Timeline(recorder))
-            scene = board.at(len(board.steps) - 1)
+            scene = storyboard(Ending(recorder)).at(0)
         slopes = {name: leaves[name].grad for name in values}
         told = {name: None if slope is None else float(slope.item()) for name, slope in slopes.items()}
         return Run(float(result.item()), told, scene)
@@ -254,14 +251,35 @@ class Exploration(Picture):
     # Drawing it.
 
     def _drawn(self, run: Run, values: Mapping[str, float], over: str) -> Scene:
-        """The graph, and the plot of the result over one input, the others being where they are."""
+        """The graph, with the plot of the result over one input, the others being where they are."""
         at, slope = values[over], run.slopes[over]
         line = f"at {_told(at)}: {_told(run.result)}, slope {_told(slope)}"
         tangent = f"y = {_told(run.result)} + ({_told(slope)}) · ({over} − ({_told(at)}))"
         details = () if slope is None else (Detail("Tangent", "text", tangent),)
         plot = _plot(self.inputs[over], self._curve(values, over), at, run.result, slope)
         box = Box(_PLOT, "plot", f"{self.name} over {over}", (line,), details=details, plot=plot)
-        return Scene(run.scene.title, run.scene.boxes | {_PLOT: box}, run.scene.arrows)
+        drawn = Scene(run.scene.title, run.scene.boxes | {_PLOT: box}, run.scene.arrows)
+        if run.graph not in self._graphs:
+            self._meet(run.graph, drawn)
+        here, there = _renamed(drawn, self._graphs[run.graph]), self._all.scene
+        return Scene(there.title, there.boxes | here.boxes, there.arrows | here.arrows)
+
+    def _meet(self, graph: Any, drawn: Scene) -> None:
+        """Lay out a picture whose graph is new, in the place where those of the others are."""
+        prefix = self._graphs[graph] = f"{len(self._graphs)}." if self._graphs else ""
+        new, old = Storyboard(drawn, [_widest(drawn)]).layout, self._all.layout
+        hidden = _renamed(drawn, prefix)
+        boxes = {id: replace(box, state="future") for id, box in hidden.boxes.items()}
+        arrows = {id: replace(arrow, state="future") for id, arrow in hidden.arrows.items()}
+        scene = self._all.scene
+        self._all = Storyboard(Scene(scene.title, scene.boxes | boxes, scene.arrows | arrows))
+        self._all.layout = replace(
+            new,
+            width=max(old.width, new.width),
+            height=max(old.height, new.height),
+            boxes=old.boxes | {f"{prefix}{id}": place for id, place in new.boxes.items()},
+            arrows=old.arrows | {f"{prefix}{id}": way for id, way in new.arrows.items()},
+        )
 
     def _curve(self, values: Mapping[str, float], over: str) -> list[tuple[float, float]]:
         """Points of the result over one input; where f fails there is none."""
@@ -270,56 +288,37 @@ class Exploration(Picture):
             points = []
             with redirect_stdout(io.StringIO()):
                 for at in _positions(self.inputs[over], _FINE):
+                    value = math.nan
                     with suppress(*_REFUSED):
-                        points.append((at, float(self._called({**values, over: at})[0].item())))
-                        continue
-                    points.append((at, math.nan))
+                        value = float(self._called({**values, over: at})[0].item())
+                    points.append((at, value))
             self._curved = key, points
         return self._curved[1]
-
-    def _layout(self, run: Run, scene: Scene) -> Layout:
-        """Where all stands, the same for all runs whose pictures differ in values alone."""
-        if run.graph not in self._layouts:
-            self._layouts[run.graph] = Storyboard(scene, [_widest(scene)]).layout
-        return self._layouts[run.graph]
 
     def _sampled(self) -> Storyboard:
         """The first input at every position, the others where they start; where f fails there is no step."""
         over = self.moved
-        runs: dict[float, Run] = {}
-        for at in _positions(self.inputs[over], POSITIONS):
+        places = [{**self.values, over: at} for at in _positions(self.inputs[over], POSITIONS)]
+        runs: list[tuple[dict[str, float], Run]] = []
+        for values in places:
             with suppress(*_REFUSED), redirect_stdout(io.StringIO()):
-                runs[at] = self._run if at == self.values[over] else self._ran({**self.values, over: at})
-        graphs = list(dict.fromkeys([run.graph for run in runs.values()]))
-        now: dict[str, Any] = {}
-        boxes: dict[str, Box] = {}
-        arrows: dict[str, Arrow] = {}
+                runs.append((values, self._run if values == self.values else self._ran(values)))
+        scenes = [self._drawn(run, values, over) for values, run in runs]
+        boxes, arrows = before = self._all.scene.boxes, self._all.scene.arrows
         steps: list[Step] = []
-        layouts: list[Layout] = []
-        for at, run in runs.items():
-            values = {**self.values, over: at}
-            scene = self._drawn(run, values, over)
-            # Those of another graph stand in the same places, and are not there meanwhile.
-            prefix = f"{graphs.index(run.graph)}." if graphs[1:] else ""
-            layouts.append(_renamed_layout(self._layout(run, scene), prefix))
-            scene = _renamed(scene, prefix)
-            gone = [thing for id, thing in now.items() if id not in scene.boxes and id not in scene.arrows]
-            drawn = [*scene.boxes.values(), *scene.arrows.values(), *[replace(each, state="future") for each in gone]]
-            step = Step(self._said(values, run), "position", focus=f"{prefix}{_PLOT}")
-            step.boxes = differences([each for each in drawn if isinstance(each, Box)], now, boxes)
-            step.arrows = differences([each for each in drawn if isinstance(each, Arrow)], now, arrows)
-            steps.append(step)
+        for (values, run), scene in zip(runs, scenes, strict=True):
+            now = boxes | scene.boxes, arrows | scene.arrows  # a graph that was met later is not in the scene
+            changes = [
+                {id: new for id, each in part.items() if (new := changed(old[id], each))}
+                for part, old in zip(now, before, strict=True)
+            ]
+            steps.append(Step(self._said(values, run), "position", None, self._graphs[run.graph] + _PLOT, *changes))
+            before = now
         others = [f"{name} = {_told(value)}" for name, value in self.values.items() if name != over]
         title = f"{self.name} over {over}" + (f", with {series(others)}" if others else "")
-        start = list(runs).index(self.values[over])
+        start = [values for values, _ in runs].index(self.values)
         board = Storyboard(Scene(title, boxes, arrows), steps, start=start)
-        board.layout = replace(
-            layouts[0],
-            width=max(each.width for each in layouts),
-            height=max(each.height for each in layouts),
-            boxes={id: place for each in layouts for id, place in each.boxes.items()},
-            arrows={id: way for each in layouts for id, way in each.arrows.items()},
-        )
+        board.layout = self._all.layout
         return board
 
 
@@ -376,20 +375,14 @@ def _widest(scene: Scene) -> Step:
 
 
 def _renamed(scene: Scene, prefix: str) -> Scene:
-    def of(id: str | None) -> str | None:
+    def of(id: Any) -> Any:
         return None if id is None else f"{prefix}{id}"
 
+    if not prefix:
+        return scene
     boxes = [replace(box, id=of(box.id), holder=of(box.holder), region=of(box.region)) for box in scene.boxes.values()]
     arrows = [
         replace(arrow, id=of(arrow.id), source=of(arrow.source), target=of(arrow.target))
         for arrow in scene.arrows.values()
     ]
     return Scene(scene.title, {box.id: box for box in boxes}, {arrow.id: arrow for arrow in arrows})
-
-
-def _renamed_layout(layout: Layout, prefix: str) -> Layout:
-    return replace(
-        layout,
-        boxes={f"{prefix}{id}": place for id, place in layout.boxes.items()},
-        arrows={f"{prefix}{id}": way for id, way in layout.arrows.items()},
-    )

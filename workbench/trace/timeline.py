@@ -152,6 +152,16 @@ def phase_of(events: Sequence[Record], frame: Frame, before: Sequence[Phase]) ->
     return next((event.phase(frame) for event in events if not event.quiet), before[-1] if before else "forward")
 
 
+class Ending(Timeline):
+    """A trace told in one step: its picture shows at once how it ends."""
+
+    @property
+    def steps(self) -> list[int]:
+        """The end alone, if anything happened."""
+        count = len(self.events)
+        return [count] if count else []
+
+
 def _clear_together(one: Record | None, next: Record) -> bool:
     """Whether two gradients are cleared by the same line, as zero_grad does it."""
     both = isinstance(one, GradChanged) and isinstance(next, GradChanged)

@@ -1,4 +1,4 @@
-"""A graph that is drawn while a cell builds it: one picture after the other, each told by what is new in it."""
+"""Pictures that change while they are shown, each told to the browser by what is new in it."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ from ..scene.theme import live_css
 from ..views.stepping import story_of
 from .live import Live
 
-SCRIPT = script("places.js", "stepper.js") + "export default { initialize, render };"
+SCRIPT = script("places.js", "kernel.js", "growing.js", "stepper.js") + "export default { initialize, render };"
 STYLE = live_css(".wb-player") + asset("player.css") + asset("stepper.css")
 
 
 class Growing(Live):
-    """The last moment of one storyboard after the other."""
+    """The last moment of one storyboard after the other, as of a graph that a cell builds."""
 
     _esm, _css = SCRIPT, STYLE
 
     # The browser keeps what it was given up to date by the changes that it is sent.
-    shown = traitlets.Dict().tag(sync=True, to_json=lambda _, self: {"picture": self._story})
+    shown = traitlets.Dict().tag(sync=True, to_json=lambda _, self: {"picture": self._story, "status": self._status})
 
-    def __init__(self) -> None:
-        self._begin = Storyboard(Scene("A recording under way"))
-        self._story = story_of(self._begin)
+    def __init__(self, begin: Storyboard | None = None, **status: Any) -> None:
+        self._begin = begin or Storyboard(Scene("A recording under way"))
+        self._story, self._status = story_of(self._begin), status
         super().__init__()
 
     def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, Any]:
@@ -39,13 +39,17 @@ class Growing(Live):
         """Show how a storyboard ends."""
         end = Storyboard(board.at(len(board.steps) - 1), [], board.title)
         end.layout = board.layout
-        story = story_of(end)
+        self.follow(end)
+
+    def follow(self, still: Storyboard, **status: Any) -> None:
+        """Show a picture in place of the last one, and what stands around it."""
+        story = story_of(still)
         news: dict[str, Any] = {name: story[name] for name in ("title", "width", "height")}
         for part in ("boxes", "arrows"):
             before = {thing["id"]: thing for thing in self._story[part]}
             news[part] = {each["id"]: new for each in story[part] if (new := _new(each, before.get(each["id"], {})))}
-        self._story = story
-        self.send({"picture": news})
+        self._story, self._status = story, status
+        self.send({"picture": news, "status": status})
 
 
 def _new(thing: dict[str, Any], before: dict[str, Any]) -> dict[str, Any]:

@@ -6,39 +6,17 @@
 
 import { html, list, svg, words } from "./drawing.js";
 import { easel } from "./easel.js";
+import { renderGrowing } from "./growing.js";
+import { BUSY, change, living, renewed, wire } from "./kernel.js";
 import { inhabit } from "./places.js";
 import { button, icon } from "./window.js";
 
-const BUSY_MS = 1000, LOOK_MS = 1000;
-const GONE = "The kernel that this stepper ran in is gone: run the cell again to have a new one.";
-const LOST = "Nothing in the kernel holds this stepper any more: run the cell again to have a new one.";
-const OVER = ["dead", "restarting", "autorestarting"];
-const BUSY = "The kernel is busy; this waits for its turn.";
 const STOP_SIGN = "M-4-9H4L9-4V4L4 9H-4L-9 4V-4ZM-5-1.5V1.5H5V-1.5Z"; // the bar is a hole in it
 const ACTS = [
   ["→ or s", "step"], ["←", "back"], ["r", "run"], ["u", "run until …"], ["o", "over a scope"],
   ["b", "breakpoint at the chosen node"], ["e", "change the gradient that waits there"], ["p", "predict, or not"],
   ["n", "next branch"], ["Tab", "choose the next box"],
 ];
-
-/** What is shown, with what is new in it. */
-function renewed(shown, { picture: news, status }) {
-  const renew = (part) => {
-    const things = new Map(list(shown.picture[part]).map((thing) => [thing.id, thing]));
-    for (const [id, fields] of Object.entries(news[part] ?? {})) things.set(id, { ...things.get(id), ...fields });
-    return [...things.values()];
-  };
-  const story = { ...shown.picture, ...news, boxes: renew("boxes"), arrows: renew("arrows") };
-  return { picture: story, status: { ...shown.status, ...status } };
-}
-
-/** A picture's items, which `change` brings up to date: what is new in them. @returns {Items} */
-function living(story) {
-  const kept = (things) => new Map(list(things).map((thing) => [thing.id, { ...thing }]));
-  return { boxes: kept(story.boxes), arrows: kept(story.arrows) };
-}
-const change = (items, news) => new Set(["boxes", "arrows"].flatMap((part) => Object.entries(news[part] ?? {})
-  .map(([id, fields]) => Object.assign(items[part].get(id), fields))));
 
 /** Buttons, fields and sentences: `ask` sends a request, `chosen` is the id of the box it is about. */
 function stepperControls(first, ask, chosen) {
@@ -123,14 +101,16 @@ function stepperControls(first, ask, chosen) {
 
 /** A view of the stepper. */
 function renderStepper({ model, el }) {
-  const host = model.widget_manager ?? {};
-  let shown = model.get("shown"), gone = null, waiting = 0, chosen = null, stops = [];
+  let shown = model.get("shown"), chosen = null, stops = [];
   const items = living(shown.picture), { boxes } = items;
   const place = () => {
     const box = chosen ?? boxes.get(shown.status.next);
     return ["op", "function", "leaf"].includes(box?.kind) ? box : undefined;
   };
-  const controls = stepperControls(shown.status, ask, () => place()?.id), { buttons, bar, below } = controls;
+  const kernel = wire(model, "stepper", {
+    hear, busy: () => (controls.standing.textContent = BUSY), cut: () => show(),
+  });
+  const { ask } = kernel, controls = stepperControls(shown.status, ask, () => place()?.id), { buttons, bar, below } = controls;
   const step = () => {
     const empty = [...controls.questions.querySelectorAll("input")].find((input) => !input.value);
     (empty ? empty.focus() : buttons.step.click());
@@ -166,23 +146,11 @@ function renderStepper({ model, el }) {
     group.append(svg("path.wb-stop", { transform: at, d: STOP_SIGN }));
     group.setAttribute("aria-label", `${group.getAttribute("aria-label")}, breakpoint`);
   }
-  function ask(message) {
-    look();
-    if (gone) return;
-    clearTimeout(waiting);
-    waiting = setTimeout(unanswered, BUSY_MS);
-    model.send(message);
-  }
-  function unanswered() {
-    // A model that was saved with the notebook has nobody to ask.
-    if (host.kernel?.status === "idle") end(LOST);
-    else controls.standing.textContent = BUSY;
-  }
   function show() {
     const before = stops;
     stops = shown.status.breakpoints;
     for (const id of [...before, ...stops]) if (before.includes(id) !== stops.includes(id)) draw(boxes.get(id));
-    controls.show(shown.status, place(), gone);
+    controls.show(shown.status, place(), kernel.gone);
     root.dataset.answered = shown.status.answered;
   }
   /** Keep in sight what runs, and what is next. */
@@ -191,7 +159,6 @@ function renderStepper({ model, el }) {
     view.keep([...running, boxes.get(shown.status.next)].filter(Boolean));
   }
   function hear(news) {
-    clearTimeout(waiting);
     const before = shown.status.position, changed = change(items, news.picture);
     shown = model.get("shown"); // initialize() heard it first
     const { position } = shown.status;
@@ -202,50 +169,11 @@ function renderStepper({ model, el }) {
     show();
     if (position !== before) follow();
   }
-  function end(why) {
-    if (gone) return;
-    gone = why;
-    clearInterval(timer);
-    clearTimeout(waiting);
-    show();
-  }
-  function lost() {
-    look();
-    end(LOST);
-  }
-  function look() {
-    if ("kernel" in host && (!host.kernel || host.kernel.isDisposed || OVER.includes(host.kernel.status))) end(GONE);
-  }
-  const timer = setInterval(look, LOOK_MS);
-  model.on("msg:custom", hear);
-  model.on("comm:close", lost);
-  model.on("comm_live_update", look); // a kernel that starts again is soon idle
   show();
   follow();
   return () => {
-    clearInterval(timer);
-    clearTimeout(waiting);
-    model.off("msg:custom", hear);
-    model.off("comm:close", lost);
-    model.off("comm_live_update", look);
+    kernel.destroy();
     destroy();
-  };
-}
-
-/** A view of a graph that grows. */
-function renderGrowing({ model, el }) {
-  let stage;
-  const draw = () => {
-    const story = model.get("shown").picture, items = living(story), bar = html("div.wb-bar");
-    stage?.destroy();
-    stage = easel(el, story, items, { label: story.title, bar });
-    stage.view.keep([...items.boxes.values()].slice(-1));
-  };
-  model.on("msg:custom", draw);
-  draw();
-  return () => {
-    model.off("msg:custom", draw);
-    stage.destroy();
   };
 }
 
@@ -257,7 +185,8 @@ function initialize({ model }) {
 function render(view) {
   const { picture, status } = view.model.get("shown");
   if (picture) return status?.scopes ? renderStepper(view) : renderGrowing(view);
-  view.el.replaceChildren(html("p", { class: "wb-player wb-problem" }, GONE));
+  const gone = "The kernel that this picture ran in is gone: run the cell again to have a new one.";
+  view.el.replaceChildren(html("p", { class: "wb-player wb-problem" }, gone));
 }
 
 export default { initialize, render };

@@ -1,0 +1,75 @@
+/** The kernel behind a picture: what asks it, and hears what is new from it, and that nobody is there any more. */
+
+import { list } from "./drawing.js";
+
+export const BUSY = "The kernel is busy; this waits for its turn.";
+const BUSY_MS = 1000, LOOK_MS = 1000;
+const OVER = ["dead", "restarting", "autorestarting"];
+
+/** What is shown, with what is new in it. */
+export function renewed(shown, { picture: news, status }) {
+  const renew = (part) => {
+    const things = new Map(list(shown.picture[part]).map((thing) => [thing.id, thing]));
+    for (const [id, fields] of Object.entries(news[part] ?? {})) things.set(id, { ...things.get(id), ...fields });
+    return [...things.values()];
+  };
+  const story = { ...shown.picture, ...news, boxes: renew("boxes"), arrows: renew("arrows") };
+  return { picture: story, status: { ...shown.status, ...status } };
+}
+
+/** A picture's items, which `change` brings up to date: what is new in them. @returns {Items} */
+export function living(story) {
+  const kept = (things) => new Map(list(things).map((thing) => [thing.id, { ...thing }]));
+  return { boxes: kept(story.boxes), arrows: kept(story.arrows) };
+}
+export const change = (items, news) => new Set(["boxes", "arrows"].flatMap((part) => Object.entries(news[part] ?? {})
+  .map(([id, fields]) => Object.assign(items[part].get(id), fields))));
+
+/**
+ * A line to a model's kernel: `hear` is given what it sends, `busy` called when an answer takes long, `cut` when there
+ * will be none: `gone` then says why, of the thing that is called `what`.
+ */
+export function wire(model, what, { hear, busy, cut }) {
+  const host = model.widget_manager ?? {}, again = "run the cell again to have a new one.";
+  let waiting = 0;
+  const end = (why) => {
+    if (line.gone) return;
+    line.gone = `${why}: ${again}`;
+    clearInterval(timer);
+    clearTimeout(waiting);
+    cut();
+  };
+  const look = () => {
+    const over = "kernel" in host && (!host.kernel || host.kernel.isDisposed || OVER.includes(host.kernel.status));
+    if (over) end(`The kernel that this ${what} ran in is gone`);
+  };
+  const lost = () => {
+    look();
+    end(`Nothing in the kernel holds this ${what} any more`);
+  };
+  // A model that was saved with the notebook has nobody to ask.
+  const unanswered = () => (host.kernel?.status === "idle" ? lost() : busy());
+  const heard = (news) => {
+    clearTimeout(waiting);
+    hear(news);
+  };
+  const timer = setInterval(look, LOOK_MS);
+  const heeded = [["msg:custom", heard], ["comm:close", lost], ["comm_live_update", look]]; // one that starts again is soon idle
+  for (const [event, act] of heeded) model.on(event, act);
+  const line = {
+    gone: null,
+    ask(message) {
+      look();
+      if (line.gone) return;
+      clearTimeout(waiting);
+      waiting = setTimeout(unanswered, BUSY_MS);
+      model.send(message);
+    },
+    destroy() {
+      clearInterval(timer);
+      clearTimeout(waiting);
+      for (const [event, act] of heeded) model.off(event, act);
+    },
+  };
+  return line;
+}
