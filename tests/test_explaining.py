@@ -42,7 +42,7 @@ def error_of(program, record=True):
 def test_the_picture_says_what_happened(program, title, told, record):
     error = error_of(program, record)
     text = " ".join(str(error.explain()).split())
-    assert text.startswith(f"{title} {LEGEND} What happened:")
+    assert text.startswith(f"{title} {LEGEND} What happened: It says: ")
     for each in told:
         if record or "mul_" not in each and "add_" not in each:  # which line wrote is known from a recording alone
             assert each in text, text
@@ -81,13 +81,16 @@ def test_the_steps_are_save_write_and_error():
 
 @pytest.mark.parametrize(("program", "title", "told"), CASES, ids=lambda each: getattr(each, "__name__", ""))
 @pytest.mark.parametrize("record", [True, False])
-def test_the_errors_own_words_come_first(program, title, told, record):
+def test_the_errors_own_words_are_told_once_and_its_reason_is_drawn_large(program, title, told, record):
     error = error_of(program, record)
     board = error.explain().storyboard
-    (story,) = [box for box in board.at().boxes.values() if box.kind == "frame"]
+    (story,) = [box for box in board.at().boxes.values() if box.kind == "story"]
     shown = " ".join(" ".join(story.lines).split())
     words = " ".join(str(error).split())
-    assert shown.startswith(f"It says: {words[:150]}") and words in " ".join(story.details[0].body.split())
+    assert story.note == f"It says: {error}" and words in " ".join(story.details[0].body.split())
+    assert f"It says: {words}" in " ".join(str(error.explain()).split())  # aloud they come first
+    assert words not in shown and "What to do: " in shown
+    assert words.rstrip(".") in " ".join(board.steps[-1].caption.split())
     assert board.steps[-1].caption.endswith(".") and ".." not in board.steps[-1].caption.replace("...", "")
 
 

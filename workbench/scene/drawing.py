@@ -17,7 +17,7 @@ from .model import AROUND, LOOSE, PLACED, Arrow, Box, Plot, Scene
 from .plots import plot_numbers, plot_paths
 from .routes import GAP, Place, Point, Way
 from .shown import FREED, arrow_fields, box_fields
-from .sizes import CHIP_PAD, LABEL_PAD
+from .sizes import CHIP_PAD, LABEL_PAD, STORY_LINE, STORY_PAD
 from .storyboard import Storyboard
 
 _HEADS = ((11, 11), (9, 9), (11, 11), (13, 17), (15, 23))  # length and width of an arrow's head, by its weight
@@ -25,7 +25,7 @@ _BASELINE = 12  # px from a 16 px line's upper edge to the feet of its letters
 _DISC = 9
 _LEAST_FOR_LEGEND, _FOOT = 480, 14  # px: of a narrower picture it would take too many lines; and what is below it
 _RADII = {"function": 9, "op": 9, "plain": 9, "saved": 4, "tangent": 0, "region": 6, "level": 4, "group": 9}
-_RADII["plot"] = 6
+_RADII["plot"] = _RADII["story"] = 6
 _RADII |= {"cell": 0, "bar": 1, "ghost": 1, "event": 4, "text": 0, "heading": 0, "line": 2, "frame": 6, "tick": 0}
 _CIRCLE = 0.5523  # how far along a quarter circle's tangents its Bézier points lie, in radii
 
@@ -160,10 +160,12 @@ def _placed(box: Box, place: Place, shown: dict, radius: float) -> list[Shape]:
         return shapes
     if box.kind in ("cell", "bar", "ghost", "event", "tick"):
         return [*shapes, _text("wb-title", place.x + place.w / 2, place.y + place.h / 2 + 4, shown["title"], "middle")]
-    x, y = place.x + 4, place.y + _BASELINE + (4 if box.kind == "frame" else 1)
+    x, y, step = place.x + 4, place.y + _BASELINE + (4 if box.kind == "frame" else 1), LINE
+    if box.kind == "story":
+        x, y, step = place.x + STORY_PAD, place.y + STORY_LINE + 2, STORY_LINE
     shapes.append(_text("wb-title", x, y, shown["title"], "start"))
     for n, line in enumerate(shown["lines"], 1):
-        shapes.append(_text("wb-text", x, y + LINE * n, line, "start"))
+        shapes.append(_text("wb-text", x, y + step * n, line, "start"))
     return shapes
 
 

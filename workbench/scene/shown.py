@@ -17,7 +17,7 @@ from .metric import (
     columns,
     cut,
 )
-from .model import LOOSE, Arrow, Box, Scene
+from .model import LOOSE, PANELS, Arrow, Box, Scene
 from .plots import plot_fields
 
 KIND_WORDS = {
@@ -41,6 +41,7 @@ KIND_WORDS = {
     "heading": "heading",
     "line": "line of text",
     "frame": "frame",
+    "story": "text",
     "tick": "label of an axis",
     "plot": "plot",
 }
@@ -75,7 +76,7 @@ def box_fields(box: Box) -> dict[str, Any]:
     """What of a box can change with a step, as drawn: texts fitted into the box, alt made if not given."""
     chip = box.kind == "saved"
     room = {"saved": CHIP_COLUMNS, "region": HEADING_COLUMNS}.get(box.kind, TITLE_COLUMNS)
-    title, more = clean(box.title), CHIP_COLUMNS if chip else HEADING_COLUMNS if box.kind == "frame" else TEXT_COLUMNS
+    title, more = clean(box.title), CHIP_COLUMNS if chip else HEADING_COLUMNS if box.kind in PANELS else TEXT_COLUMNS
     if box.place is not None:
         room = more = max(0, int((box.place[2] - 4) // CHARACTER))
         title = "" if box.kind in ("cell", "bar", "ghost") and columns(title) > room else title  # its alt says it

@@ -15,6 +15,7 @@ from .shown import FREED, TENSORS, arrow_fields, box_fields
 Size = tuple[float, float]
 
 CHIP_PAD = 8  # left and right of a saved tensor's text
+STORY_PAD, STORY_LINE = 12, 20  # left and right of a story's text, and from one of its lines to the next
 LABEL_PAD = 6  # left and right of an arrow's label
 _PAD, _ROUND_PAD = 18, 22  # left and right of a node's text, and of a tensor's in its rounder box
 _STRIP_PAD, STRIP = 12, 24  # beside, and the height of, the name of a level and the heading of a region
@@ -85,6 +86,9 @@ def _box_size(box: Box, arguments: int) -> Size:
         return _even(max(title * CHARACTER, text) + 2 * CHIP_PAD), LINE * (1 + len(shown["lines"])) + 10
     if box.kind in AROUND:
         return heading_size(shown["title"])
+    if box.kind == "story":
+        most = max(columns(line) for line in (shown["title"], *shown["lines"]))
+        return _even(most * TITLE_CHARACTER + 2 * STORY_PAD), STORY_LINE * (1 + len(shown["lines"])) + 16
     pad = _ROUND_PAD if box.kind in TENSORS else _PAD
     width = max(columns(shown["title"]) * TITLE_CHARACTER, text) + 2 * pad
     edge = min(_ARGUMENT * arguments, _MOST_FOR_ARGUMENTS)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections import Counter, defaultdict
 from collections.abc import Iterable
 
 from .metric import clean, cut
-from .model import AROUND, Arrow, Box, Scene
+from .model import AROUND, PANELS, Arrow, Box, Scene
 from .shown import KIND_WORDS, state_words
 from .storyboard import Storyboard
 
@@ -60,9 +61,10 @@ def graph_lines(scene: Scene) -> list[str]:
     standing = [box for box in there.values() if box.holder is None and box.kind not in (*AROUND, "tangent")]
     levels = [_named(box) for box in there.values() if box.kind == "level"]
     lines = [_line(f"Levels: {' '.join(levels)}")] if levels else []
-    for panel in [box for box in standing if box.kind == "frame"]:
-        lines += [_line(f"{panel.title}:"), *[_line(f"  {line}") for line in panel.lines]]
-    standing = [box for box in standing if box.kind != "frame"]
+    for panel in [box for box in standing if box.kind in PANELS]:
+        note = textwrap.wrap(clean(panel.note), _WIDEST - 2)
+        lines += [_line(f"{panel.title}:"), *[_line(f"  {line}") for line in (*note, *panel.lines)]]
+    standing = [box for box in standing if box.kind not in PANELS]
     told: set[str] = set()
     # (box, the arrow that led to it, how its line begins, how the lines below it begin, its level)
     todo: list[tuple[Box, Arrow | None, str, str, int]]

@@ -22,7 +22,7 @@ from .graph import Graph
 from .saying import sentence_of
 
 LEGEND = "The cross marks what the error is about; gradients had come as far as the arrows have numbers."
-_COLUMNS = 72  # of the story's lines
+_COLUMNS = 66  # of the story's lines
 _MOST, _HOPS = 24, 2  # nodes up to which all are shown, and how far from what matters where there are more
 _STORY = "story"
 
@@ -115,17 +115,19 @@ class _Story:
         """The picture, a step for the save, one for the write, and one for the error; it opens at that."""
         boxes, arrows, left = self._graph()
         says = self._says()
-        head = _wrapped(f"It says: {self.failed.message}") if self.failed.message else []
+        head = [*_wrapped(says[0]), ""]
         rows = [f"{who} {_place(at)}: {code}" if at else who for who, code, at in self._rows()]
-        last = [*_wrapped(f"It means: {says[0]}"), *_wrapped(f"What to do: {says[1]}")]
+        last = [*([""] if rows else []), *_wrapped(f"What to do: {says[1]}")]
         more = [f"({left} more nodes are not shown)"] if left else []
-        words = Detail("Error", "text", f"{self.failed.error}: {self.failed.message}")
+        message = f"{self.failed.error}: {self.failed.message}" if self.failed.message else self.failed.error
+        words, note = Detail("Error", "text", message), f"It says: {self.failed.message}" if self.failed.message else ""
         title = f"{self.failed.error} at {self.name}" if self.name else self.failed.error
-        story = Box(_STORY, "frame", "What happened", (*head, *_several(rows), *last, *more), details=(words,))
+        lines = (*head, *_several(rows), *last, *more)
+        story = Box(_STORY, "story", "What happened", lines, details=(words,), note=note)
         lights = self._lights(boxes)
         steps = self._before(boxes, rows, head)
         at = _cursor(self.raised or self.line)
-        final = Step(f"{says[0]} {says[1]}", self.phase, at, next(iter(lights), None))
+        final = Step(sentence_of(message), self.phase, at, next(iter(lights), None))
         final.boxes = {id: fields for id, fields in lights.items()} | {_STORY: {"lines": story.lines}}
         start = {id: replace(box) for id, box in boxes.items()} | {_STORY: replace(story, lines=tuple(head))}
         return Storyboard(Scene(title, start, arrows), [*steps, final], title, start=len(steps), legend=LEGEND)
@@ -217,7 +219,9 @@ class _Story:
         tensor = self.frame.called(self.tensors[0]) if self.tensors else self.tensor or "the tensor"
         means = self.advice.means.replace("{node}", self.name or "a node").replace("{tensor}", tensor)
         means = means.replace("{marked}", self.marked.removesuffix("Backward") or "a Function")
-        return means[:1].upper() + means[1:] if means.startswith(("the ", "an ", "a ")) else means, self.advice.do
+        if means.startswith(("the ", "an ", "a ", "backward ")):  # others begin with a variable's name
+            means = means[:1].upper() + means[1:]
+        return means, self.advice.do
 
 
 def _calm(box: Box) -> Any:

@@ -8,7 +8,7 @@ const MARGIN = 48; // px kept free around the box a step is about, when the pict
 const MANY = 1.5; // a picture as many times as large as the window onto it has an overview
 const HEAVY = 600; // boxes and arrows: a picture of so many is not painted for every frame of a smooth scroll
 const DRAGGED = 4; // px that a pointer moves before it drags: less is a click
-const UNMAPPED = ["region", "level", "frame", "text", "heading", "tick", "line"]; // what an overview leaves out
+const UNMAPPED = ["region", "level", "frame", "story", "text", "heading", "tick", "line"]; // what an overview leaves out
 const ICONS = {
   first: "M4 3v10M12 3 7 8l5 5", back: "M10 3 5 8l5 5", step: "m6 3 5 5-5 5", last: "M12 3v10M4 3l5 5-5 5",
   play: "M5 3v10l8-5z", pause: "M5 3v10M11 3v10", out: "M3 8h10", in: "M3 8h10M8 3v10",
