@@ -353,6 +353,29 @@ def test_what_a_builtin_calls_again_is_another_call() -> None:
     assert len(keys(trace, "expression")) == 6
 
 
+def test_a_builtin_that_calls_many_times_makes_no_rounds_of_the_loop_around_it() -> None:
+    w, xs = leaf(), (1.0, 2.0, 3.0)
+
+    def total(parts: Any) -> Any:
+        return sum(parts)
+
+    with record() as trace:
+        for _ in range(2):
+            parts = list(map(lambda x: w * x, xs))
+            total(parts)
+            sum(w + x for x in xs)
+            sum([functools.reduce(lambda one, other: one * other, parts)])
+    made = [event for event in trace.events if isinstance(event, NodeCreated)]
+    assert [event.path[1].number for event in made] == [1] * 15 + [2] * 15
+    assert {event.path[2].title for event in made} == {
+        "list(map(lambda x: w * x, xs))",
+        "total(parts)",
+        "sum(w + x for x in xs)",
+        "functools.reduce(lambda one, other: one * other, parts)",
+        "sum([functools.reduce(lambda one, other: one * other, parts)])",
+    }
+
+
 def test_a_deep_recursion_has_a_path_of_bounded_length() -> None:
     w = leaf()
 

@@ -29,6 +29,11 @@ _WAITS = "JUMP_BACKWARD_NO_INTERRUPT"  # of `await` and `yield from`: no loop of
 _STATEMENTS = ("STORE_", "DELETE_", "UNPACK_")  # their columns are those of what is written to
 _LONGEST = 300  # characters of an expression that are kept
 _HEADER = 6  # lines that the head of a loop may take
+# Calls of what is not written in Python, and calls the user's functions many times.
+_MANY = re.compile(
+    r"(builtins\.|functools\.|itertools\.|math\.)?"
+    r"(all|any|dict|filter|list|map|max|min|prod|reduce|set|sorted|starmap|sum|tuple|zip)\("
+)
 _WITHIN = {"<listcomp>", "<setcomp>", "<dictcomp>"}  # functions of their own before Python 3.12
 
 
@@ -97,6 +102,11 @@ class Listing:
         if span is None or name.startswith(_STATEMENTS):
             return shortened(_without_comment(linecache.getline(self.code.co_filename, self.line(offset))).strip())
         return shortened(self._between(span))
+
+    def calls_many(self, offset: int) -> bool:
+        """Whether an instruction is the call of a builtin that calls others many times: `sum(parts)`."""
+        called = self._steps[self._step(offset)].opname.startswith("CALL")
+        return called and _MANY.match(self.text(offset)) is not None
 
     def _span(self, offset: int) -> Span | None:
         """The place of an instruction in the source; None without columns."""

@@ -175,7 +175,10 @@ class Paths:
             return differs + 1, None
         begun, kept = None, outermost
         for place in range(outermost if same else outermost - 1, -1, -1):
-            told, at, _ = points[place]
+            told, at, offset = points[place]
+            if place < differs and told.calls_many(offset):  # the same call still goes on
+                kept = place + 1
+                break
             begun = told.around(frames[place].at, at, *(within if place == outermost else ()))
             if begun is not None:
                 kept = place + 1
@@ -252,7 +255,7 @@ class Paths:
 def _round(frame: _Frame, loop: Loop) -> list[tuple[Any, ...]]:
     count = frame.rounds.setdefault(loop.first, 1)
     around = ("loop", frame.number, loop.first, loop.title, 0)
-    return [around, ("round", (frame.number, loop.first), count, f"round {count}", count)]
+    return [around, ("round", (frame.number, loop.first), count, f"round {count:,}", count)]
 
 
 def _around(listing: Listing, first: int, at: int) -> bool:

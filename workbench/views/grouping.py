@@ -19,12 +19,16 @@ _STRETCH, _PARTS = 20, 20  # how long such a stretch is, or how many there are o
 _TIMES, _COVERED = 3, 12  # what repeats so often and is so long in all stands as one box
 _LONGEST_PATTERN, _WORK = 256, 4_000_000  # nodes of a pattern; comparisons made to find one, roughly
 _NAMED = 3  # operations of a pattern that its name tells
-_RAN = "recorded while a backward ran"
+RAN = "recorded while a backward ran"
 
 
 @dataclass(slots=True)
 class Group:
     """Things that may stand as one box: nodes by their ids, and groups; `names` are what a user may call it by.
+
+    Its `kind` is that of the part of the program ("scope", "loop", "round", "call", "expression"), "more" for those
+    between the first and the last of what repeats, and "stretch" for a stretch of a long row; a round has a `number`.
+    Groups of the same structure have the same `symbol`. `titles` of the whole graph are the words for each node.
 
     What function transforms add stands in parts of the picture of their own: a group in one has that as its `part`.
     """
@@ -35,6 +39,10 @@ class Group:
     id: str = ""
     parent: Group | None = field(default=None, repr=False)
     part: Box | None = None
+    kind: str = ""
+    number: int = 0
+    symbol: int = 0
+    titles: dict[str, str] = field(default_factory=dict, repr=False)
 
     @property
     def path(self) -> list[Group]:
@@ -109,7 +117,7 @@ def _lifted(events: Iterable[Record], lanes: Lanes) -> list[str | Group]:
             storeys.append(Group(title, only.items, (part.title, *only.names), part=part))
         else:
             storeys.append(Group(title, inner, (part.title,), part=part))
-    return [*items, *_divided(_folded(storeys, operations))]
+    return [*items, *divided(_folded(storeys, operations))]
 
 
 def _made(events: Iterable[Record], scopes_only: bool) -> list[str | Group]:
@@ -121,7 +129,7 @@ def _made(events: Iterable[Record], scopes_only: bool) -> list[str | Group]:
             path = tuple(event.scope.split("/")) if event.scope else ()
             nodes.append(
                 _Node(
-                    event.node, event.operation, (_RAN, *path) if running and not (event.found or scopes_only) else path
+                    event.node, event.operation, (RAN, *path) if running and not (event.found or scopes_only) else path
                 )
             )
         else:
@@ -145,36 +153,46 @@ def _arranged(nodes: Sequence[_Node], depth: int, operations: dict[str, str]) ->
             items.append(Group(f"{name}/{only.title}" if outer else name, only.items, (*names, *only.names)))
         else:
             items.append(Group(name, inner, names))
-    return _divided(_folded(items, operations)) if operations else items
+    return divided(_folded(items, operations)) if operations else items
 
 
 def _folded(items: list[str | Group], operations: dict[str, str]) -> list[str | Group]:
     """What repeats many times in a row becomes a group."""
-    count = len(items)
-    longest = min(count // _TIMES, _LONGEST_PATTERN, max(8, _WORK // max(1, count)))
-    if count < _COVERED or longest < 1:
-        return items
+    folded: list[str | Group] = []
+    at = 0
+    for start, period, times in repetitions([_symbol(item, operations) for item in items], _TIMES, _COVERED):
+        folded += items[at:start]
+        at = start + period * times
+        folded.append(_repeated(items[start:at], period, operations))
+    return folded + items[at:]
+
+
+def repetitions(symbols: Sequence[object], least: int, covered: int) -> list[tuple[int, int, int]]:
+    """Where a row repeats at least so often, over so many items in all: where, the length of a pattern, how often."""
+    count = len(symbols)
+    longest = min(count // least, _LONGEST_PATTERN, max(8, _WORK // max(1, count)))
+    if count < covered or longest < 1:
+        return []
     numbers: dict[object, int] = {}
-    row = np.array([numbers.setdefault(_symbol(item, operations), len(numbers)) for item in items])
-    covered = np.zeros((longest, count), dtype=np.int64)  # by a pattern of this length that begins here
+    row = np.array([numbers.setdefault(symbol, len(numbers)) for symbol in symbols])
+    covers = np.zeros((longest, count), dtype=np.int64)  # by a pattern of this length that begins here
     for period in range(1, longest + 1):
         differs = np.flatnonzero(row[:-period] != row[period:])
         ends = np.append(differs, count - period)
         agree = ends[np.searchsorted(ends, np.arange(count - period))] - np.arange(count - period)
         times = agree // period + 1
-        covered[period - 1, : count - period] = np.where(times >= _TIMES, times * period, 0)
-    best, lengths = covered.argmax(axis=0), covered.max(axis=0)
-    folded: list[str | Group] = []
+        covers[period - 1, : count - period] = np.where(times >= least, times * period, 0)
+    best, lengths = covers.argmax(axis=0), covers.max(axis=0)
+    found: list[tuple[int, int, int]] = []
     at = 0
     while at < count:
         length, period = int(lengths[at]), int(best[at]) + 1
-        if length < _COVERED:
-            folded.append(items[at])
+        if length < covered:
             at += 1
             continue
-        folded.append(_repeated(items[at : at + length], period, operations))
+        found.append((at, period, length // period))
         at += length
-    return folded
+    return found
 
 
 def _symbol(item: str | Group, operations: dict[str, str]) -> object:
@@ -195,7 +213,7 @@ def _parts(items: list[str | Group], period: int, before: int) -> list[str | Gro
     """Repetitions side by side if they are few, else in groups of ten, a hundred …"""
     times = len(items) // period
     if len(items) <= MOST or times == 1:
-        return _divided(items)
+        return divided(items)
     each = 1
     while times > each * 12 and (each == 1 or period * each * 10 <= len(items)):
         each *= 10
@@ -206,10 +224,10 @@ def _parts(items: list[str | Group], period: int, before: int) -> list[str | Gro
         first, last = before + start + 1, before + end
         title = f"repeats {first:,} to {last:,}" if last > first else f"repeat {first:,}"
         parts.append(Group(title, _parts(part, period, before + start)) if len(part) > 1 else part[0])
-    return _divided(parts)
+    return divided(parts)
 
 
-def _divided(items: list[str | Group]) -> list[str | Group]:
+def divided(items: list[str | Group]) -> list[str | Group]:
     """A row that is not too long, or its stretches."""
     count = len(items)
     if count <= MOST:
@@ -222,5 +240,6 @@ def _divided(items: list[str | Group]) -> list[str | Group]:
             parts += part
         else:
             end = start + len(part)
-            parts.append(Group(f"part {start // each + 1} ({start + 1:,} to {end:,})", _divided(part)))
+            title = f"part {start // each + 1} ({start + 1:,} to {end:,})"
+            parts.append(Group(title, divided(part), kind="stretch"))
     return parts

@@ -1,0 +1,570 @@
+"""A graph in groups as the program made it: loops, rounds, scopes, calls and expressions inside each other."""
+
+from __future__ import annotations
+
+import time
+from functools import cache
+from textwrap import dedent
+from typing import Any
+
+import pytest
+
+import workbench as torch
+import workbench.nn.functional as F
+from workbench import nn
+from workbench.recording import Trace, record
+from workbench.trace.building import NodeCreated
+from workbench.views.grouping import MOST, Group
+from workbench.views.program import program_tree
+
+
+def outline(trace: Trace, closed: tuple[str, ...] = ()) -> str:
+    """The tree in lines: groups with a colon, nodes below by their words; of closed groups no more than that."""
+    root = program_tree(trace.events)
+    lines: list[str] = []
+
+    def tell(group: Group, depth: int) -> None:
+        for item in group.items:
+            if isinstance(item, str):
+                lines.append("  " * depth + root.titles[item])
+                continue
+            lines.append("  " * depth + f"{item.title}:")
+            if item.kind == "more" or item.title in closed:
+                lines[-1] += f" {len(list(item.nodes()))} nodes"
+            else:
+                tell(item, depth + 1)
+
+    tell(root, 0)
+    return "\n".join(lines)
+
+
+def tree(text: str) -> str:
+    return dedent(text).strip("\n")
+
+
+class MLP(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.fc1, self.fc2, self.fc3 = nn.Linear(4, 8), nn.Linear(8, 8), nn.Linear(8, 3)
+
+    def forward(self, x: Any) -> Any:
+        h = torch.relu(self.fc1(x))
+        h = torch.relu(self.fc2(h))
+        return self.fc3(h)
+
+
+class Norm(nn.Module):
+    def __init__(self, n: int) -> None:
+        super().__init__()
+        self.gain, self.bias = nn.Parameter(torch.ones(n)), nn.Parameter(torch.zeros(n))
+
+    def forward(self, x: Any) -> Any:
+        mean = x.mean(0)
+        var = ((x - mean) ** 2).mean(0)
+        return (x - mean) / torch.sqrt(var + 1e-5) * self.gain + self.bias
+
+
+class Block(nn.Module):
+    def __init__(self, n: int, norm: bool = False, down: bool = False) -> None:
+        super().__init__()
+        self.conv1, self.conv2 = nn.Linear(n, n), nn.Linear(n, n)
+        self.norm1, self.norm2 = (Norm(n), Norm(n)) if norm else (None, None)
+        self.down = nn.Linear(n, n) if down else None
+
+    def forward(self, x: Any) -> Any:
+        out = self.conv1(x)
+        if self.norm1:
+            out = self.norm1(out)
+        out = torch.relu(out)
+        out = self.conv2(out)
+        if self.norm2:
+            out = self.norm2(out)
+        short = self.down(x) if self.down else x
+        return torch.relu(out + short)
+
+
+class Two(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.stem, self.head = nn.Linear(4, 4), nn.Linear(4, 2)
+        self.layer1, self.layer2 = Block(4, norm=True), Block(4, norm=True, down=True)
+
+    def forward(self, x: Any) -> Any:
+        x = torch.relu(self.stem(x))
+        x = self.layer1(x)
+        x = self.layer2(x)
+        return self.head(x)
+
+
+class ResNet18(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.stem, self.fc = nn.Linear(4, 4), nn.Linear(4, 3)
+        self.layer1 = nn.Sequential(Block(4), Block(4))
+        self.layer2 = nn.Sequential(Block(4, down=True), Block(4))
+        self.layer3 = nn.Sequential(Block(4, down=True), Block(4))
+        self.layer4 = nn.Sequential(Block(4, down=True), Block(4))
+
+    def forward(self, x: Any) -> Any:
+        x = torch.relu(self.stem(x))
+        x = self.layer1(x)
+        x = self.layer2(x)
+        x = self.layer3(x)
+        x = self.layer4(x)
+        return self.fc(x)
+
+
+class Attention(nn.Module):
+    def __init__(self, d: int, h: int) -> None:
+        super().__init__()
+        self.h = h
+        self.q, self.k, self.v, self.out = nn.Linear(d, d), nn.Linear(d, d), nn.Linear(d, d), nn.Linear(d, d)
+
+    def forward(self, x: Any) -> Any:
+        B, T, D = x.shape
+
+        def heads(y: Any) -> Any:
+            return y.reshape(B, T, self.h, D // self.h).transpose(1, 2)
+
+        q, k, v = heads(self.q(x)), heads(self.k(x)), heads(self.v(x))
+        scores = q @ k.transpose(-2, -1) / (D // self.h) ** 0.5
+        weights = torch.softmax(scores, -1)
+        mixed = (weights @ v).transpose(1, 2).reshape(B, T, D)
+        return self.out(mixed)
+
+
+class Cell(nn.Module):
+    def __init__(self, n: int) -> None:
+        super().__init__()
+        self.ih, self.hh = nn.Linear(n, n), nn.Linear(n, n)
+
+    def forward(self, x: Any, h: Any) -> Any:
+        return torch.tanh(self.ih(x) + self.hh(h))
+
+
+class RNN(nn.Module):
+    def __init__(self, n: int) -> None:
+        super().__init__()
+        self.cell, self.head = Cell(n), nn.Linear(n, 1)
+
+    def forward(self, xs: Any) -> Any:
+        h = torch.zeros(1, 3)
+        for x in xs:
+            h = self.cell(x, h)
+        return self.head(h)
+
+
+def test_an_expression_alone() -> None:
+    w, b = torch.tensor(2.0, requires_grad=True), torch.tensor(1.0, requires_grad=True)
+    with record() as trace:
+        loss = ((w * 3.0 + b) - 7.0) ** 2
+        loss.backward()
+    assert outline(trace) == "w * 3.0\nw * 3.0 + b\n… - 7.0\n… ** 2"
+
+
+def test_mlp() -> None:
+    net, x, y = MLP(), torch.randn(5, 4), torch.randn(5, 3)
+    with record() as trace:
+        loss = ((net(x) - y) ** 2).mean()
+        loss.backward()
+    assert outline(trace) == tree("""
+        MLP:
+          fc1:
+            TBackward0
+            AddmmBackward0
+          torch.relu(fc1)
+          fc2:
+            TBackward0
+            AddmmBackward0
+          torch.relu(fc2)
+          fc3:
+            TBackward0
+            AddmmBackward0
+        net(x) - y
+        … ** 2
+        ….mean()
+        """)
+
+
+def test_two_residual_blocks() -> None:
+    net, x = Two(), torch.randn(5, 4)
+    with record() as trace:
+        net(x).sum().backward()
+    assert outline(trace, ("conv1", "conv2", "norm2")) == tree("""
+        Two:
+          stem:
+            TBackward0
+            AddmmBackward0
+          torch.relu(stem)
+          layer1:
+            conv1: 2 nodes
+            norm1:
+              x.mean(0)
+              x - mean
+              (x - mean) ** 2
+              ….mean(0)
+              x - mean, 2nd
+              var + 1e-5
+              torch.sqrt(…)
+              … / …
+              … * self.gain
+              … + self.bias
+            torch.relu(out)
+            conv2: 2 nodes
+            norm2: 10 nodes
+            out + short
+            torch.relu(…)
+          layer2:
+            conv1: 2 nodes
+            norm1:
+              x.mean(0)
+              x - mean
+              (x - mean) ** 2
+              ….mean(0)
+              x - mean, 2nd
+              var + 1e-5
+              torch.sqrt(…)
+              … / …
+              … * self.gain
+              … + self.bias
+            torch.relu(out)
+            conv2: 2 nodes
+            norm2: 10 nodes
+            down:
+              TBackward0
+              AddmmBackward0
+            out + short
+            torch.relu(…)
+          head:
+            TBackward0
+            AddmmBackward0
+        net(x).sum()
+        """)
+
+
+def test_resnet18() -> None:
+    net, x, y = ResNet18(), torch.randn(5, 4), torch.tensor([0, 1, 2, 0, 1])
+    with record() as trace:
+        F.cross_entropy(net(x), y).backward()
+    block = "conv1: 2 nodes\n      torch.relu(out)\n      conv2: 2 nodes\n      "
+    layers = "".join(
+        f"  layer{n}:\n    0:\n      {block}{'down: 2 nodes' * (n > 1)}\n      out + short\n      torch.relu(…)\n"
+        f"    1:\n      {block}out + short\n      torch.relu(…)\n"
+        for n in (1, 2, 3, 4)
+    ).replace("      \n", "")
+    assert outline(trace, ("conv1", "conv2", "down", "stem", "fc")) == (
+        f"ResNet18:\n  stem: 2 nodes\n  torch.relu(stem)\n{layers}  fc: 2 nodes\n"
+        "F.cross_entropy(net(x), y):\n  LogSoftmaxBackward0\n  NllLossBackward0"
+    )
+
+
+def test_attention() -> None:
+    net, x = Attention(8, 2), torch.randn(2, 3, 8)
+    with record() as trace:
+        (net(x) ** 2).mean().backward()
+    heads = "".join(
+        f"  {part}: 3 nodes\n  heads(self.{part}(x)):\n"
+        "    y.reshape(B, T, self.h, D // self.h)\n    ….transpose(1, 2)\n"
+        for part in "qkv"
+    )
+    assert (
+        outline(trace, ("q", "k", "v", "out"))
+        == f"Attention:\n{heads}"
+        + """\
+  k.transpose(-2, -1)
+  q @ …:
+    ExpandBackward0
+    CloneBackward0
+    UnsafeViewBackward0
+    ExpandBackward0, 2nd
+    CloneBackward0, 2nd
+    UnsafeViewBackward0, 2nd
+    BmmBackward0
+    UnsafeViewBackward0, 3rd
+  … / (D // self.h) ** 0.5
+  torch.softmax(scores, -1)
+  weights @ v:
+    ExpandBackward0
+    ViewBackward0
+    ExpandBackward0, 2nd
+    CloneBackward0
+    UnsafeViewBackward0
+    BmmBackward0
+    UnsafeViewBackward0, 2nd
+  ….transpose(1, 2)
+  ….reshape(B, T, D):
+    CloneBackward0
+    UnsafeViewBackward0
+  out: 4 nodes
+net(x) ** 2
+….mean()"""
+    )
+
+
+@pytest.mark.parametrize("steps", [20, 100])
+def test_an_unrolled_rnn(steps: int) -> None:
+    net, xs = RNN(3), [torch.randn(1, 3) for _ in range(steps)]
+    with record() as trace:
+        (net(xs) ** 2).sum().backward()
+    one = "\n      ih: 2 nodes\n      hh: 2 nodes\n      ih + hh\n      torch.tanh(…)"
+    assert outline(trace, ("ih", "hh", "head")) == (
+        f"RNN:\n  for x in xs × {steps}:\n    round 1: cell:{one}\n"
+        f"    ⋮ {steps - 2} more rounds (2 to {steps - 1}): {6 * (steps - 2)} nodes\n"
+        f"    round {steps}: cell:{one}\n  head: 2 nodes\nnet(xs) ** 2\n….sum()"
+    )
+
+
+@cache
+def train(steps: int) -> Trace:
+    w, b = torch.randn(4, 1, requires_grad=True), torch.zeros(1, requires_grad=True)
+    x, y = torch.randn(4, 4), torch.randn(4, 1)
+    with record() as trace:
+        for _step in range(steps):
+            loss = ((x @ w + b - y) ** 2).mean()
+            loss.backward()
+            with torch.no_grad():
+                for p in (w, b):
+                    p -= 0.1 * p.grad
+                    p.grad = None
+    return trace
+
+
+@pytest.mark.parametrize("steps", [10, 1000])
+def test_a_training_loop(steps: int) -> None:
+    trace = train(steps)
+    one = "\n    x @ w\n    x @ w + b\n    x @ w + b - y\n    … ** 2\n    ….mean()"
+    assert outline(trace) == (
+        f"for _step in range(steps) × {steps:,}:\n  round 1:{one}\n"
+        f"  ⋮ {steps - 2} more rounds (2 to {steps - 1}): {5 * (steps - 2)} nodes\n  round {steps:,}:{one}"
+    )
+
+
+def test_no_group_is_long_and_all_nodes_are_in_it_once() -> None:
+    trace = train(1000)
+    root = program_tree(trace.events)
+    assert all(len(group.items) <= MOST for group in (root, *root.groups()))
+    assert list(root.nodes()) == [event.node for event in trace.events if isinstance(event, NodeCreated)]
+    loop = root.items[0]
+    assert isinstance(loop, Group) and isinstance(loop.items[1], Group)
+    assert [group.title for group in loop.items[1].groups() if group.kind == "stretch"][:3] == [
+        "rounds 2 to 101",
+        "rounds 2 to 11",
+        "rounds 12 to 21",
+    ]
+    assert [group.number for group in loop.groups() if group.kind == "round"] == list(range(1, 1001))
+    assert len({group.symbol for group in loop.groups() if group.kind == "round"}) == 1
+
+
+def test_a_thousand_steps_take_seconds() -> None:
+    trace = train(1000)
+    began = time.process_time()
+    events = trace.events
+    program_tree(events)
+    assert time.process_time() - began < 10
+
+
+def test_a_scope_that_is_entered_again_is_a_second_call() -> None:
+    a = torch.randn(3, requires_grad=True)
+    with record() as trace:
+        with torch.scope("prep"):
+            u = (a * 2).sin()
+        with torch.scope("mix"):
+            v = (u + a).cos()
+        with torch.scope("prep"):
+            z = (v * 3).sin()
+        (z * u).sum().backward()
+    assert outline(trace) == tree("""
+        prep:
+          a * 2
+          (a * 2).sin()
+        mix:
+          u + a
+          (u + a).cos()
+        prep, 2nd call:
+          v * 3
+          (v * 3).sin()
+        z * u
+        (z * u).sum()
+        """)
+    assert [group.names for group in program_tree(trace.events).groups()] == [
+        ("prep",),
+        ("mix",),
+        ("prep, 2nd call", "prep"),
+    ]
+
+
+def test_what_is_around_one_thing_is_that_thing() -> None:
+    w = torch.ones(2, requires_grad=True)
+    act = nn.Sequential(nn.Tanh())
+
+    def once(x: Any) -> Any:
+        return twice(x)
+
+    def twice(x: Any) -> Any:
+        y = x * 2.0
+        return y * 2.0
+
+    def single(x: Any) -> Any:
+        return x.exp()
+
+    with record() as trace:
+        act(w)
+        once(w)
+        single(w)
+        with torch.scope("head"):
+            w + 1.0
+        for _ in range(1):
+            w - 1.0
+        for x in (1.0, 2.0):
+            w * x
+    assert outline(trace) == tree("""
+        Sequential › 0
+        once(w):
+          x * 2.0
+          y * 2.0
+        single(w)
+        head
+        w - 1.0
+        for x in (1.0, 2.0) × 2:
+          round 1: w * x
+          round 2: w * x
+        """)
+
+
+def test_a_program_in_one_function_begins_inside_it() -> None:
+    w = torch.ones(2, requires_grad=True)
+
+    def main() -> None:
+        (w * 2.0).sum().backward()
+
+    with record() as trace:
+        main()
+    assert outline(trace) == "w * 2.0\n(w * 2.0).sum()"
+
+
+def test_calls_of_helpers_are_groups_with_the_words_of_the_call() -> None:
+    w = torch.ones(2, requires_grad=True)
+
+    def act(x: Any) -> Any:
+        return (x * 2.0).exp()
+
+    with record() as trace:
+        y = act(w)
+        y = act(y) + act(y)
+    one = ":\n  x * 2.0\n  (x * 2.0).exp()\n"
+    assert outline(trace) == f"act(w){one}act(y){one}act(y), 2nd call{one}act(y) + act(y)"
+
+
+def test_patterns_of_several_repeat() -> None:
+    space = {"y": torch.ones(2, requires_grad=True)}
+    with record() as trace:
+        exec("y = (y * 2.0 + 1.0).sin()\n" * 100, space)
+        space["y"].sum()
+    root = program_tree(trace.events)
+    (call, last) = root.items
+    assert isinstance(call, Group) and call.kind == "call" and isinstance(last, str)
+    titles = [item.title if isinstance(item, Group) else root.titles[item] for item in call.items]
+    assert titles == [
+        *["MulBackward0", "AddBackward0", "SinBackward0", "⋮ 98 more of these 3"],
+        *["MulBackward0, 100th", "AddBackward0, 100th", "SinBackward0, 100th"],
+    ]
+    assert all(len(group.items) <= MOST for group in root.groups())
+
+
+def test_layers_that_are_alike() -> None:
+    net = nn.Sequential(*[nn.Linear(2, 2) for _ in range(6)])
+    with record() as trace:
+        net(torch.ones(1, 2))
+    assert outline(trace, ("0", "5")) == "Sequential:\n  0: 2 nodes\n  ⋮ 4 more (1 to 4): 8 nodes\n  5: 2 nodes"
+
+
+def test_rounds_that_differ_stand_for_themselves() -> None:
+    w = torch.ones(2, requires_grad=True)
+    with record() as trace:
+        for n in range(9):
+            y = w * 2.0
+            if n == 0:
+                y = y + 1.0
+            y.sin()
+    plain = "\n    w * 2.0\n    y.sin()"
+    assert outline(trace) == (
+        "for n in range(9) × 9:\n  round 1:\n    w * 2.0\n    y + 1.0\n    y.sin()\n"
+        f"  round 2:{plain}\n  ⋮ 6 more rounds (3 to 8): 12 nodes\n  round 9:{plain}"
+    )
+
+
+def test_long_expressions_leave_out_what_has_a_box_of_its_own() -> None:
+    w, größe = torch.ones(2, requires_grad=True), 2.0
+    with record() as trace:
+        (w * größe) + torch.cos(w * größe + w.sum()) * 1234567890.1234567890 - w.exp()
+    assert outline(trace).splitlines() == [
+        "w * größe",
+        "w * größe, 2nd",
+        "w.sum()",
+        "… + …",
+        "torch.cos(…)",
+        "… * 1234567890.1234567890",
+        "… + …, 2nd",
+        "w.exp()",
+        "… - …",
+    ]
+
+
+def test_derivatives_of_derivatives_are_in_the_expression_that_asks_for_them() -> None:
+    x = torch.ones(2, requires_grad=True)
+    with record() as trace:
+        y = (x**3).sum()
+        (g,) = torch.autograd.grad(y, x, create_graph=True)
+        g.sum().backward()
+    root = program_tree(trace.events)
+    assert [item.title if isinstance(item, Group) else root.titles[item] for item in root.items] == [
+        "x**3",
+        "(x**3).sum()",
+        "torch.autograd.grad(y, x, create_graph=…",
+        "g.sum()",
+    ]
+    (group,) = root.groups()
+    assert group.kind == "expression" and group.names[0] == "torch.autograd.grad(y, x, create_graph=True)"
+
+
+def test_of_an_older_file_the_scopes_are_known() -> None:
+    net = MLP()
+    with record() as trace:
+        net(torch.randn(5, 4)).sum().backward()
+    data = trace.to_dict()
+    del data["parts"]
+    for event in data["events"]:
+        event.pop("path", None)
+    linear = "TBackward0\n    AddmmBackward0\n"
+    assert outline(Trace.from_dict(data)) == (
+        f"MLP:\n  fc1:\n    {linear}  ReluBackward0\n  fc2:\n    {linear}  ReluBackward0, 2nd\n"
+        f"  fc3:\n    {linear}SumBackward0"
+    )
+
+
+def test_a_saved_trace_has_the_same_tree() -> None:
+    trace = train(10)
+    assert outline(Trace.from_dict(trace.to_dict())) == outline(trace)
+
+
+def test_a_row_without_repetition_is_divided() -> None:
+    operations = ["sin", "cos", "tanh"]
+    space = {"torch": torch, "y": torch.ones(2, requires_grad=True)}
+    state, lines = 1, []
+    for _ in range(500):
+        state = state * 1103515245 + 12345 & 0x7FFFFFFF
+        lines.append(f"y = torch.{operations[(state >> 16) % 3]}(y)\n")
+    with record() as trace:
+        exec("".join(lines), space)
+    root = program_tree(trace.events)
+    assert all(len(group.items) <= MOST for group in (root, *root.groups()))
+    assert {group.kind for group in root.groups()} <= {"stretch", "more"}
+    assert list(root.nodes()) == [f"n{number}" for number in range(1, 501)]
+
+
+def test_every_group_knows_what_it_lies_in() -> None:
+    root = program_tree(train(10).events)
+    groups = list(root.groups())
+    assert [group.id for group in groups] == [f"g{number}" for number in range(1, len(groups) + 1)]
+    assert [group.title for group in groups[1].path] == ["for _step in range(steps) × 10", "round 1"]
+    assert groups[0].parent is None
