@@ -144,3 +144,28 @@ def test_a_product_with_what_is_not_in_order() -> None:
         return [(chain(a.grad_fn), chain(b.grad_fn), (a - b).abs().max().item()) for a, b in found]
 
     compare(program)
+
+
+# Targets and the classes' weights: the weights of all that counts may be 0.
+WEIGHED = """
+[0, 0], [0, 0, 0] | [0, 2], [0, 0, 0] | [0, 0], [0, 1, 2] | [-100, 0], [0, 1, 2] | [-100, -100], [0, 0, 0]
+[0, 1], [0, 1, 2] | [-100, -100], None | [0, 2], [1, 0, -1] | [0, 1], [1, -1, 0]
+"""
+
+
+@pytest.mark.parametrize("loss", ["nll_loss", "cross_entropy"])
+@pytest.mark.parametrize("text", entries(WEIGHED))
+def test_weights_that_sum_to_0(text: str, loss: str) -> None:
+    def program(torch: Any) -> Any:
+        target, weight = eval(text)
+        weight = None if weight is None else torch.tensor([float(w) for w in weight])
+        rows = torch.tensor([[1.0, 2.0, 3.0], [0.0, 1.0, -1.0]], requires_grad=True)
+        images = rows.detach().t()[None, :, :, None].contiguous().requires_grad_()
+        seen = []
+        for x, t in ((rows, torch.tensor(target)), (images, torch.tensor(target)[None, :, None])):
+            for reduction in ("mean", "sum"):
+                out = getattr(torch.nn.functional, loss)(x, t, weight, reduction=reduction)
+                seen += [out.item(), torch.autograd.grad(out, x)[0].tolist()]
+        return seen
+
+    compare(program)

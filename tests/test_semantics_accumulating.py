@@ -243,3 +243,73 @@ def test_what_is_counted_is_right_on_this_python() -> None:
     probe = ownership._Probe()
     assert probe.hand_on() == ownership.HANDED_ON
     assert probe.hold() == ownership.HELD_ONCE
+
+
+# `x` requires grad; what is read is `seen`.
+REPLACED = {
+    "a leaf's": "z = (x * x).sum(); x.data = x.data.double(); z.backward(); seen = x.grad, x",
+    "a leaf's, of a product with a number": "z = (x * 3).sum(); x.data = x.data.double(); z.backward(); seen = x.grad",
+    "a leaf's, at once": "x.data = x.data.double(); (x * x).sum().backward(); seen = x.grad",
+    "a leaf's, before and after": "y = x * 2; x.data = x.data.double(); (x * x + y).sum().backward(); seen = x.grad",
+    "a leaf's, of a Function": "y = Twice.apply(x); x.data = x.data.double(); y.sum().backward(); seen = x.grad",
+    "a result's": "y = x * 2; y.data = y.data.double(); seen = grad((y * y).sum(), y)",
+    "a result's, retained": "y = x * 2; y.data = y.data.double(); y.retain_grad(); (y * y).sum().backward()\n"
+    "seen = y.grad, x.grad",
+    "a result's, with a hook": "y = x * 2; y.register_hook(heard.append); y.data = y.data.double()\n"
+    "(y * y).sum().backward(); seen = heard, x.grad",
+    "a result's, seen by a Function": "y = Twice.apply(x); y.data = y.data.double(); (y * y).sum().backward()\n"
+    "seen = heard, x.grad",
+    "a result's, twice": "y = x * 2; y.data = y.data.double(); y.data = y.data.half(); seen = grad((y * y).sum(), y)",
+    "one result of several": "a, b = x.unbind(); a.data = a.data.double(); a.register_hook(heard.append)\n"
+    "b.register_hook(heard.append); (a * a + b).backward(); seen = heard, x.grad",
+    "a graph of gradients": "y = x * 2; y.data = y.data.double()\nseen = grad((y * y).sum(), x, create_graph=True)",
+    "a leaf's, with grad_dtype": "x.grad_dtype = torch.float64; z = (x * x).sum(); x.data = x.data.half()\n"
+    "z.backward(); seen = x.grad",
+    "a leaf's, with hooks": "x.register_hook(heard.append); z = (x * x).sum(); x.data = x.data.double()\n"
+    "(z + x.sum()).backward(); seen = heard, x.grad",
+}
+
+
+@pytest.mark.parametrize("what", REPLACED)
+def test_a_gradient_has_the_dtype_that_the_data_had_when_it_was_used(what: str) -> None:
+    def program(torch: Any) -> Any:
+        heard: list[Any] = []
+
+        class Twice(torch.autograd.Function):
+            @staticmethod
+            def forward(ctx: Any, x: Any) -> Any:
+                return x * 2
+
+            @staticmethod
+            def backward(ctx: Any, g: Any) -> Any:
+                heard.append(g)
+                return g * 2
+
+        known = {"torch": torch, "grad": torch.autograd.grad, "heard": heard, "Twice": Twice}
+        known["x"] = torch.tensor([1.0, 2.0], requires_grad=True)
+        exec(REPLACED[what], known)
+        return known["seen"]
+
+    compare(program)
+
+
+# What a number's gradient is summed from; `w` has two elements.
+NUMBERS = """
+x * x | x * x + x | x * x * x | x + x | x - x | x * 2 + x + x | x + x.exp() | x.exp() + x + x + x | x.view(1) + x
+x.exp() + x.sin() + x.cos() | x + torch.stack([x, x]).sum() | x**2 + 3 * x + 1 | x.sum() + x.mean() + x.clone()
+x.max() + x.prod() + x.tanh() | ((w * x - 1) ** 2).sum() | ((w * x + x - 1) ** 2).sum() | x * 3 | x.exp() | -x | x
+"""
+
+
+@pytest.mark.parametrize("text", entries(NUMBERS))
+def test_the_version_of_a_numbers_gradient(text: str) -> None:
+    def program(torch: Any) -> Any:
+        x = torch.tensor(2.0, requires_grad=True)
+        versions = []
+        for _ in range(2):
+            w = torch.tensor([1.0, 2.0], requires_grad=True)
+            eval(text, {"torch": torch, "x": x, "w": w}).sum().backward()
+            versions += [x.grad._version, w.grad is not None and w.grad._version]
+        return versions, x.grad
+
+    compare(program)

@@ -143,7 +143,7 @@ def run_tensor_hooks(node: Node, extra: Extra, grad: Any, task: Any) -> Any:
     """A gradient as the hooks of the tensors it belongs to leave it."""
     grads = _tensors(grad if node.multi else [grad])
     if extra.cast is not None:
-        grads = [g if g is None else g.to(extra.cast) for g in grads]
+        grads = [g if g is None or i not in extra.cast else g.to(extra.cast[i]) for i, g in enumerate(grads)]
     for nr, hooks in (extra.tensor_hooks or {}).items():
         for hook in list(hooks.values()):
             returned = ask("tensor", task, node, nr, hook, grads[nr]) if listeners else hook(grads[nr])

@@ -7,6 +7,7 @@ only some leaves are asked for, `vjp_towards` and `vjp_tensors_towards` leave ou
 
 from __future__ import annotations
 
+import copy
 import itertools
 import threading
 import weakref
@@ -62,7 +63,7 @@ class Extra:
     metadata: dict[Any, Any] | None = None
     tensor_hooks: dict[int, dict[int, Any]] | None = None  # by output number
     retainers: dict[int, Any] | None = None  # weak references to the tensors that retain their gradient, likewise
-    cast: Any = None  # the dtype in which a leaf wants its gradients, if it is another than its own
+    cast: dict[int, dtypes.dtype] | None = None  # what gradients of an output are cast to, if not to its own dtype
     pre_hooks: dict[int, Any] | None = None
     post_hooks: dict[int, Any] | None = None
     scope: Any = None  # the innermost open scope in which the node was made: its entry (scopes.py)
@@ -205,8 +206,8 @@ class AccumulateGrad(Node):
                     have._array += grad
                     bump(have)
                 else:
-                    if type(grad) is not np.ndarray or (meta.grad_dtype == "own" and grad.dtype != leaf._array.dtype):
-                        grad = np.array(grad, leaf._array.dtype)
+                    if type(grad) is not np.ndarray or (grad.dtype != leaf._array.dtype and self._casts(meta)):
+                        grad = np.array(grad, leaf._array.dtype if self._casts(meta) else grad.dtype)
                     if count(grad) <= HANDED_ON and lies_like(grad, leaf._array):
                         meta.grad = self._kept(grad)
                     else:
@@ -230,6 +231,10 @@ class AccumulateGrad(Node):
             self._tell(meta)
 
     vjp_tensors_towards = vjp_tensors
+
+    def _casts(self, meta: Any) -> bool:
+        """Whether gradients are cast to the leaf's dtype: not if another was asked for, or was the leaf's before."""
+        return meta.grad_dtype == "own" and (self.extra is None or self.extra.cast is None)
 
     def _kept(self, grad: np.ndarray) -> Tensor:
         """The gradient as it came, written as often as others were added to it on the way."""
@@ -272,6 +277,22 @@ def edge_of(t: Tensor) -> Node | None:
 def target_of(t: Tensor) -> Node:
     """The same for a tensor whose gradient is asked for; a node that nothing leads to where there is none."""
     return edge_of(t) or accumulator(t)
+
+
+def keep_dtype(t: Tensor) -> None:
+    """Let gradients of what was computed from `t` come in the dtype that it has, whatever its data will be.
+
+    PyTorch's nodes know the dtypes of what they made; here the node is told when another dtype takes its place.
+    """
+    node = t.grad_fn
+    if node is None:
+        accumulates = t._meta and t._meta.accumulator
+        node = accumulates and accumulates()
+        if node is None or t._meta.grad_dtype != "own":
+            return
+        node.extra, t._meta.accumulator = copy.copy(extra_of(node)), None  # from now on another one
+    extra = extra_of(node)
+    extra.cast = {t._nr: t.dtype, **(extra.cast or {})}
 
 
 def accumulator(t: Tensor) -> AccumulateGrad:

@@ -124,7 +124,12 @@ class GraphTask:
             have = buffers.get(node)
             if have is None:
                 buffers[node] = grad
-            elif node.arity or self.tensors or not (count(have) <= HELD_ONCE and is_dense(have) and owns_memory(have)):
+            elif node.arity or self.tensors or count(have) > HELD_ONCE:
+                buffers[node] = have + grad
+            elif type(have) is not np.ndarray:  # a number of NumPy's, for an array without dimensions
+                buffers[node] = have + grad
+                self.sums[node] = self.sums.get(node, 0) + 1
+            elif not (is_dense(have) and owns_memory(have)):
                 buffers[node] = have + grad
             else:
                 buffers[node] = np.add(have, grad, None if listeners else have)  # a listener may know what it was

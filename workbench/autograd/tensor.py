@@ -100,6 +100,10 @@ class Tensor(Facts):
             check_data(self, new)
         if self._rg and new._array.dtype.kind != "f":
             raise failed(RuntimeError(errors.DATA_INTEGERS), self)
+        if self._rg and new._array.dtype is not self._array.dtype:
+            from .node import keep_dtype  # which needs tensors itself
+
+            keep_dtype(self)
         self._array = new._array
         if type(self) is Tensor and type(new) is InferenceTensor:
             storage_of(self)  # which goes on counting
@@ -175,7 +179,8 @@ class Tensor(Facts):
             raise failed(RuntimeError(errors.GRAD_DTYPE_LEAF.format("set")), self)
         if grad is not None and kind not in (None, grad.dtype):
             raise failed(RuntimeError(errors.GRAD_DTYPE_TAKEN.format(kind.word, grad.dtype.c_name)), self)
-        meta_of(self).grad_dtype = extra_of(target_of(self)).cast = kind
+        meta_of(self).grad_dtype, extra = kind, extra_of(target_of(self))
+        extra.cast = None if kind is None else {0: kind}
 
     def is_inference(self) -> bool:
         """Whether the tensor was made in inference mode."""

@@ -64,7 +64,7 @@ def sheet(storyboard: Storyboard, k: int | None = None) -> Sheet:
     layout = storyboard.shown(k)[0].layout
     width = max(layout.width, _LEAST_FOR_LEGEND) if storyboard.legend else layout.width
     left = (layout.width - width) / 2
-    lines = textwrap.wrap(storyboard.legend, int((width - 2 * MARGIN) // CHARACTER))
+    lines = textwrap.wrap(storyboard.legend, max(1, int((width - 2 * MARGIN) // CHARACTER)))
     feet = [layout.height + LINE * n + 2 for n in range(len(lines))]
     legend = [_text("wb-legend", left + MARGIN, y, line, "start") for y, line in zip(feet, lines, strict=True)]
     return Sheet(left, width, feet[-1] + _FOOT if feet else layout.height, legend)
