@@ -2,9 +2,22 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import pytest
+
 import workbench as torch
+from workbench import living
 from workbench.events import listeners
+from workbench.scene.storyboard import Storyboard
+from workbench.trace.timeline import Ending
+from workbench.views import storyboard
 from workbench.widgets.growing import Growing
+
+
+def end_of(trace: torch.Trace) -> Storyboard:
+    board = storyboard(Ending(trace.events))
+    return Storyboard(board.at(0), title=board.title)
 
 
 def test_a_growing_graph_sends_what_is_new() -> None:
@@ -13,16 +26,85 @@ def test_a_growing_graph_sends_what_is_new() -> None:
     w = torch.tensor(1.0, requires_grad=True)
     with torch.record() as trace:
         y = w * 2
-        growing.grow(trace.show().storyboard)
+        growing.follow(end_of(trace))
         z = y.sin()
-        growing.grow(trace.show().storyboard)
+        growing.follow(end_of(trace))
         z.backward()
-        growing.grow(trace.show().storyboard)
+        growing.follow(end_of(trace))
     assert [len(news["picture"]["boxes"]) >= 1 for news in sent] == [True] * 3
     assert any("title" in fields for fields in sent[1]["picture"]["boxes"].values())
     whole = growing.get_state()["shown"]["picture"]
     titles = {box["title"]: box["state"] for box in whole["boxes"] if box["kind"] == "op"}
     assert titles == {"MulBackward0": "done", "SinBackward0": "done"}
+
+
+class Display:
+    """A notebook's display, and the pictures that a painter puts there: each is drawn, however soon it comes."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.pictures: list[Storyboard] = []
+        self.final: Any = None
+        monkeypatch.setattr(living, "PAUSE", 0)
+        monkeypatch.setattr(living, "SHARE", 0)
+        monkeypatch.setattr(living, "_painter_for", lambda recorder: living._Painter(recorder._limit, self, self))
+
+    def __call__(self, growing: Any, display_id: bool) -> Display:
+        return self
+
+    def follow(self, board: Storyboard) -> None:
+        self.pictures.append(board)
+
+    def update(self, picture: Any) -> None:
+        self.final = picture
+
+    def close(self) -> None:
+        pass
+
+    def titles(self, nth: int) -> list[str]:
+        """What is seen in one of the pictures, without what is saved."""
+        boxes = self.pictures[nth].scene.boxes.values()
+        return [box.title for box in boxes if box.state != "future" and box.kind != "saved"]
+
+
+def test_each_round_of_a_training_loop_stands_where_the_last_one_did(monkeypatch: pytest.MonkeyPatch) -> None:
+    shown = Display(monkeypatch)
+    x, w = torch.tensor([1.0, 2.0]), torch.tensor(0.5, requires_grad=True)
+    ends = []
+    with torch.live() as trace:
+        for _ in range(4):
+            loss = ((w * x - 1.0) ** 2).sum()
+            w.grad = None
+            loss.backward()
+            ends.append(len(shown.pictures) - 1)
+            with torch.no_grad():
+                w -= 0.1 * w.grad
+    nodes = ["MulBackward0", "SubBackward0", "PowBackward0", "SumBackward0"]
+    for end in ends:
+        assert [title for title in shown.titles(end) if title.endswith("0")] == nodes
+    first = shown.pictures[ends[0]]
+    for later in shown.pictures[ends[0] + 1 :]:
+        assert later.layout is first.layout and later.scene.boxes.keys() == first.scene.boxes.keys()
+    begins = shown.titles(ends[1] + 2)  # after the update, which is a line of the round before
+    assert "MulBackward0" in begins and "SumBackward0" not in begins
+    assert len(trace.events) > 60 and shown.final.storyboard.title == trace.show().storyboard.title
+
+
+def test_a_graph_that_is_kept_stays_in_the_picture(monkeypatch: pytest.MonkeyPatch) -> None:
+    shown = Display(monkeypatch)
+    w = torch.tensor(0.5, requires_grad=True)
+    with torch.live():
+        (slope,) = torch.autograd.grad(w.sin(), w, create_graph=True)
+        (slope * 3).backward()
+    assert "SinBackward0" in shown.titles(-1) and "CosBackward0" in shown.titles(-1)
+
+
+def test_a_carried_state_grows_in_one_picture(monkeypatch: pytest.MonkeyPatch) -> None:
+    shown = Display(monkeypatch)
+    h = w = torch.tensor(0.5, requires_grad=True)
+    with torch.live():
+        for _ in range(5):
+            h = h * w
+    assert shown.titles(-1).count("MulBackward0") == 5
 
 
 def test_outside_a_notebook_live_only_records() -> None:

@@ -199,3 +199,8 @@ def test_a_png_of_a_huge_picture_is_drawn_smaller():
     arrows = {f"{n}": Arrow(f"{n}", f"n{n}", f"n{n + 1}") for n in range(399)}
     width, height = struct.unpack(">II", to_png(Storyboard(Scene("", boxes, arrows)))[16:24])
     assert height <= 30_000 and width > 0
+
+
+def test_a_picture_of_nothing_is_drawn_too():
+    nothing = Storyboard(Scene("Nothing yet"))
+    assert "<title>Nothing yet</title>" in to_svg(nothing) and to_png(nothing).startswith(b"\x89PNG")

@@ -6,6 +6,7 @@ import sys
 import time
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import replace
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
@@ -14,6 +15,8 @@ from .events import Event, listeners, tag
 from .recording import Trace, record
 from .scene.graphviz import LayoutUnavailable
 from .scene.html import img
+from .scene.model import Scene
+from .scene.storyboard import Storyboard
 from .trace.caller import user_frame
 from .trace.naming import named_in
 from .trace.reading import Reader
@@ -21,14 +24,16 @@ from .trace.recorder import Recorder
 from .trace.timeline import Ending
 from .trace.values import LIMIT
 from .views import stepping, storyboard
+from .views.room import fits, roomy
 
 if TYPE_CHECKING:
     from .stepper import Stepper
 
-# The layer above sets this to what makes a view: its `grow` is given one storyboard after the other, until its `close`.
+# The layer above sets this to what makes a view: its `follow` is given one picture after the other, until its `close`.
 growing_factory: Callable[[], Any] | None = None
 
 PAUSE = 0.05  # s between two pictures of a cell that runs, at least
+SHARE = 4  # times as long as a picture took the cell has for itself before the next
 
 _stages: WeakKeyDictionary[Stepper, stepping.Stage] = WeakKeyDictionary()
 
@@ -89,24 +94,54 @@ class live(record):  # named as what a user writes: `with live() as trace:`
 
 
 class _Painter:
-    """Hears every event after the recorder, and shows what has come, not more often than the reader can see."""
+    """Hears every event after the recorder, and shows what has come, not more often than the reader can see.
 
-    def __init__(self, recorder: Recorder, growing: Any, display: Any) -> None:
-        self._recorder, self._growing, self._next = recorder, growing, 0.0
+    It shows one round at a time: with what joins a graph after a backward has freed the one before, another begins.
+    What a round has in common with the one before stands in the same places.
+    """
+
+    def __init__(self, limit: int, growing: Any, display: Any) -> None:
+        self._limit, self._growing, self._next = limit, growing, 0.0
+        self._round, self._over = Recorder(limit), False
+        self._going: list[Any] = []  # backwards, each within the one before
+        self._whole = Storyboard(Scene())  # with the places
         self._handle = display(growing, display_id=True)
 
     def __call__(self, event: Event) -> None:
         begin = time.monotonic()
-        if begin < self._next:
-            return
-        # Names are borrowed: the recording learns them in the end, when each variable has its last value.
-        names = self._recorder._names.copy()
+        self._hear(event)
+        if begin >= self._next:
+            self._paint()
+            end = time.monotonic()
+            self._next = max(begin + PAUSE, end + SHARE * (end - begin))
+
+    def _hear(self, event: Event) -> None:
+        kind = event[0]
+        if self._over and kind in ("created", "entered", "pushing"):
+            self._round, self._over = Recorder(self._limit), False
+        self._round(event)
+        if kind == "backward":
+            self._going.append(event[1])
+        elif kind == "finished" and event[1] in self._going:
+            del self._going[self._going.index(event[1]) :]
+            self._over |= not self._going and not event[1].keep_graph
+
+    def _paint(self) -> None:
+        # Names are borrowed: when the next picture is made, a variable may hold another tensor.
+        names = self._round._names.copy()
         frame = user_frame()
         for name, thing in named_in(frame) if frame is not None else ():
             names.setdefault(tag(thing), name)
-        self._growing.grow(storyboard(Ending(Reader(names).read(self._recorder._raw))))
-        end = time.monotonic()
-        self._next = max(begin + PAUSE, end + (end - begin))  # half of the time is the user's own
+        board = storyboard(Ending(Reader(names).read(self._round._raw)))
+        now = board.at(len(board.steps) - 1)
+        if not fits(now, self._whole):
+            self._whole = roomy(now)
+        whole = self._whole.scene
+        boxes = {id: replace(box, state="future") for id, box in whole.boxes.items()} | now.boxes
+        arrows = {id: replace(arrow, state="future") for id, arrow in whole.arrows.items()} | now.arrows
+        still = Storyboard(Scene(board.title, boxes, arrows))
+        still.layout = self._whole.layout
+        self._growing.follow(still)
 
     def leave(self, trace: Trace) -> None:
         """Put the recording's own picture in the place of the growing one."""
@@ -129,4 +164,4 @@ def _painter_for(recorder: Recorder) -> _Painter | None:
     ipython = sys.modules["IPython"].get_ipython() if "IPython" in sys.modules else None
     if growing_factory is None or getattr(ipython, "kernel", None) is None:
         return None
-    return _Painter(recorder, growing_factory(), sys.modules["IPython"].display.display)
+    return _Painter(recorder._limit, growing_factory(), sys.modules["IPython"].display.display)

@@ -105,6 +105,8 @@ def _nll_backward(
     share = 1 if weight is None else weight[where]
     if reduction == MEAN and total:
         share = share / total
+    elif reduction == MEAN:  # a division by 0, which would warn in threads
+        share = np.where(np.equal(share, 0), np.nan, np.copysign(np.inf, share))
     here = np.where(counted, -share * grad, 0).astype(a.dtype)
     if a.ndim > 1:
         where, here = np.expand_dims(where, 1), np.expand_dims(here, 1)

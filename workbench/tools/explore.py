@@ -5,7 +5,6 @@ from __future__ import annotations
 import inspect
 import io
 import math
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, redirect_stdout, suppress
 from dataclasses import dataclass, replace
@@ -31,6 +30,7 @@ from ..trace.timeline import Ending
 from ..trace.values import number, series
 from ..views import storyboard
 from ..views.jacobian import called
+from ..views.room import roomy
 
 # The layer above sets this to what makes a live view of an exploration, whose `faces(text)` a notebook is given.
 widget_factory: Callable[[Exploration], Any] | None = None
@@ -40,8 +40,6 @@ _FINE = 2 * POSITIONS - 1  # points of a curve
 _STEPS = 100  # of a slider
 _PLOT = "plot"  # the id of its box
 _REFUSED = (RuntimeError, TypeError, ValueError)  # what is raised where f gives no number
-_NUMBER = re.compile(r"(?<![\w.(])-?\d+(?:\.\d*)?(?:e[+-]?\d+)?(?![\w),])")  # of a value, not of a shape or a dtype
-_LONGEST = "-1.235e-05"
 
 
 @dataclass(frozen=True, slots=True)
@@ -267,7 +265,7 @@ class Exploration(Picture):
     def _meet(self, graph: Any, drawn: Scene) -> None:
         """Lay out a picture whose graph is new, in the place where those of the others are."""
         prefix = self._graphs[graph] = f"{len(self._graphs)}." if self._graphs else ""
-        new, old = Storyboard(drawn, [_widest(drawn)]).layout, self._all.layout
+        new, old = roomy(drawn).layout, self._all.layout
         hidden = _renamed(drawn, prefix)
         boxes = {id: replace(box, state="future") for id, box in hidden.boxes.items()}
         arrows = {id: replace(arrow, state="future") for id, arrow in hidden.arrows.items()}
@@ -359,19 +357,6 @@ def _tangent(x: float, y: float, slope: float) -> tuple[tuple[float, float], ...
         across = sorted([-y / slope, (1 - y) / slope])
         ends = [max(ends[0], across[0]), min(ends[1], across[1])]
     return tuple((x + by, y + slope * by) for by in ends)
-
-
-def _widest(scene: Scene) -> Step:
-    """Every box and arrow with the longest numbers that it may come to have, so that nothing moves when it does."""
-    return Step(
-        "",
-        boxes={
-            id: {"lines": tuple([_NUMBER.sub(_LONGEST, line) for line in box.lines])}
-            for id, box in scene.boxes.items()
-            if box.kind != "constant"
-        },
-        arrows={id: {"label": _NUMBER.sub(_LONGEST, arrow.label)} for id, arrow in scene.arrows.items()},
-    )
 
 
 def _renamed(scene: Scene, prefix: str) -> Scene:

@@ -20,7 +20,7 @@ STYLE = live_css(".wb-player") + asset("player.css") + asset("stepper.css")
 
 
 class Growing(Live):
-    """The last moment of one storyboard after the other, as of a graph that a cell builds."""
+    """One still picture after the other, as of a graph that a cell builds."""
 
     _esm, _css = SCRIPT, STYLE
 
@@ -34,12 +34,6 @@ class Growing(Live):
 
     def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, Any]:
         return self.faces(to_text(self._begin), img(self._begin))
-
-    def grow(self, board: Storyboard) -> None:
-        """Show how a storyboard ends."""
-        end = Storyboard(board.at(len(board.steps) - 1), [], board.title)
-        end.layout = board.layout
-        self.follow(end)
 
     def follow(self, still: Storyboard, **status: Any) -> None:
         """Show a picture in place of the last one, and what stands around it."""

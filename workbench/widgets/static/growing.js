@@ -61,8 +61,11 @@ export function renderGrowing({ model, el }) {
   function hear({ picture: news, status }) {
     const now = model.get("shown"); // initialize() heard it first
     const known = ["boxes", "arrows"].every((part) => Object.keys(news[part]).every((id) => items[part].has(id)));
-    if (known && size === [news.width, news.height].join()) stage.redraw(change(items, news));
-    else put(now);
+    if (known && size === [news.width, news.height].join()) {
+      const changed = change(items, news), there = [...changed].filter((item) => !("d" in item) && item.state !== "future");
+      stage.redraw(changed);
+      if (!inputs.length) stage.view.keep(there.slice(-1));
+    } else put(now);
     if (!inputs.length) return;
     asked = null;
     show(now.status);
