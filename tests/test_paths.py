@@ -208,6 +208,18 @@ def test_epochs_with_nothing_but_rounds_in_them() -> None:
     assert numbers == [(epoch, n) for epoch in (1, 2, 3) for n in (1, 2, 3, 4) for _ in range(2)]
 
 
+def test_a_loop_variable_that_is_set_again_tells_nothing() -> None:
+    w = leaf()
+    with record() as trace:
+        for x in (1.0, 2.0):
+            for _ in range(2):
+                (w * x).sum().backward()
+                x = x + 1.0
+    numbers = [tuple(part.number for part in event.path if part.kind == "round") for event in trace.events
+               if isinstance(event, NodeCreated)]  # fmt: skip
+    assert numbers == [(1, n) for n in (1, 2, 3, 4) for _ in range(2)]  # the rounds outside cannot be told
+
+
 def test_epochs_in_a_function_of_their_own() -> None:
     w = leaf()
 

@@ -14,6 +14,7 @@ import io
 import linecache
 import re
 import tokenize
+from collections import Counter
 from collections.abc import Iterator
 from functools import cached_property
 from types import CodeType
@@ -38,7 +39,7 @@ _WITHIN = {"<listcomp>", "<setcomp>", "<dictcomp>"}  # functions of their own be
 
 
 class Loop:
-    """The instructions of one loop, from the first to the jump back, and the variables that a `for` sets."""
+    """The instructions of one loop, from the first to the jump back, and the variables that only its `for` sets."""
 
     __slots__ = ("first", "last", "title", "variables")
 
@@ -164,14 +165,16 @@ class Listing:
         return tuple([Loop(first, last, *self._head(first, last)) for first, last in ranges])
 
     def _head(self, first: int, last: int) -> tuple[str, tuple[str, ...]]:
-        """How a loop begins in the source, and the variables that it sets at each round."""
+        """How a loop begins in the source, and the variables that it sets at each round and nothing else in it does."""
         place = self._step(first)
         if self._steps[place].opname != "FOR_ITER":
             near = [self.line(last), self.line(self._steps[max(0, place - 1)].offset), self.line(first)]
             titles = [self._header(number) for number in near]
             return next((title for title in titles if title.startswith(("while ", "async for "))), ""), ()
         target = self._steps[place + 1]
-        variables = tuple(_variables(self._steps[place + 1 :]))
+        inside = self._steps[place + 1 : self._step(last)]
+        stored = Counter([name for step in inside if step.opname.startswith("STORE_") for name in _names(step)])
+        variables = tuple([name for name in _variables(inside) if stored[name] == 1])
         number = self.line(target.offset)
         title = self._header(number)
         span = self._span(target.offset)
@@ -253,11 +256,15 @@ def _variables(steps: list[dis.Instruction]) -> Iterator[str]:
         if step.opname == "UNPACK_SEQUENCE":
             stores += (step.arg or 1) - 1
         elif step.opname.startswith("STORE_") and stores > 0:
-            names = step.argval if type(step.argval) is tuple else (step.argval,)
-            yield from [name for name in names[:stores] if isinstance(name, str)]
-            stores -= len(names)
+            yield from _names(step)[:stores]
+            stores -= len(_names(step))
         else:
             return
+
+
+def _names(step: dis.Instruction) -> tuple[str, ...]:
+    """The variables that an instruction stores, or stores and loads."""
+    return step.argval if type(step.argval) is tuple else (step.argval,) if isinstance(step.argval, str) else ()
 
 
 def _header(file: str, number: int) -> str:
