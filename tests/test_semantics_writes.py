@@ -226,3 +226,33 @@ def test_4_9_a_write_under_one_truth_value(write: str) -> None:
         return t, made, x.grad, y.grad
 
     compare(program)
+
+
+# `v` was computed from `x`; what is written reads `v`, or does not.
+READERS = """
+v.pow_(2) | v.pow_(y) | v.mul_(y) | v.mul_(2) | v.div_(y) | v.sin_() | v.exp_() | v.sigmoid_() | v.log_() | v.abs_()
+v.clamp_(0, 1) | v.square_() | v.add_(y) | v.log1p_() | v.erf_() | v.remainder_(y) | v.cumprod_(0) | v.copy_(y)
+v[:1].pow_(2) | v[:1].mul_(y) | v.t_().pow_(2) | v.detach_().mul_(y)
+"""
+
+
+@pytest.mark.parametrize("text", entries(READERS))
+def test_what_a_write_saved_of_the_tensor_is_a_recorded_clone(text: str) -> None:
+    def program(torch: Any) -> Any:
+        def chain(node: Any, depth: int = 4) -> Any:
+            if node is None or not depth:
+                return None
+            saved = getattr(node, "_saved_self", None)
+            told = saved is not None and (saved.grad_fn and chain(saved.grad_fn, depth - 1), saved._version)
+            return node.name(), told, [chain(each, depth - 1) for each, _ in node.next_functions]
+
+        x = torch.tensor([0.3, 0.5], requires_grad=True)
+        y = torch.tensor([0.4, 0.6], requires_grad=True)
+        v = x * 2
+        eval(text, {"v": v, "y": y})
+        graph = chain(v.grad_fn)
+        (grad,) = torch.autograd.grad(v.sum(), y if "detach" in text else x, create_graph=True, allow_unused=True)
+        again = grad.requires_grad and torch.autograd.grad(grad.sum(), x, allow_unused=True)[0]
+        return graph, grad.detach(), again
+
+    compare(program)

@@ -11,8 +11,11 @@ from typing import Any
 
 import numpy as np
 
+from ..autograd import state
+from ..autograd.anomaly_mode import remember
 from ..autograd.forward_ad import pushed_from, set_tangent, tangent_of
 from ..autograd.levels import Lifted, at, below, lift, made_for, place_of_write, same_level, value_of
+from ..autograd.node import sequence
 from ..autograd.saved import Packed, saved_as_result
 from ..autograd.state import local
 from ..autograd.tensor import Tensor, bump, meta_of, storage_of, wrap
@@ -24,7 +27,7 @@ from .declare import define, method
 from .index_refusals import check_put
 from .indexing import located, put
 from .layout import lying_as
-from .movement import expand, unsqueeze, view
+from .movement import clone, expand, unsqueeze, view
 from .random import generator
 from .refusals import EXPANDED, FOLDED, check_broadcast, check_overlap, check_width, kind_of
 
@@ -58,10 +61,12 @@ def write(t: Tensor, name: str, op: Callable[..., Tensor], *args: Any, **options
         r = op(_before(t) if pushing else _now(t), *args, **options)
         _fill(t, r, name)
     else:
-        storage = storage_of(t)
-        r = op(_before(t), *args, **options)
+        storage, before = storage_of(t), _before(t)
+        r = op(before, *args, **options)
         _fill(t, r, name)
         node = r._fn
+        if type(before) is Tensor and before._fn is not None:
+            _clone_saved(node, before)
         if node.keeps_result and type(node.s_result) is not Packed:  # a hook's answer stays as it is
             node.s_result, node.c_result, node.v_result = saved_as_result(t), storage, storage.version
         rebase(t, node, r._nr)
@@ -88,6 +93,21 @@ def _before(t: Tensor) -> Tensor:
     if t.requires_grad:
         before._fn, before._nr = t.grad_fn, t._nr
     return before
+
+
+def _clone_saved(node: Any, before: Tensor) -> None:
+    """Where the operation saved the tensor as it was, let that be a recorded clone, as in PyTorch.
+
+    Only a graph of gradients leads there.
+    """
+    for name in node.saved_names:
+        if getattr(node, f"s_{name}") is before:
+            made = clone.op.node()
+            made.seq, made.extra = next(sequence), None
+            made.p0, made.n0 = before._fn, before._nr
+            before._fn, before._nr = made, 0
+            if state.anomaly:
+                remember(made)
 
 
 def _fill(t: Tensor, r: Tensor, name: str) -> None:
