@@ -89,6 +89,25 @@ def test_each_round_of_a_training_loop_stands_where_the_last_one_did(monkeypatch
     assert len(trace.events) > 60 and shown.final.storyboard.title == trace.show().storyboard.title
 
 
+def test_a_network_is_laid_out_in_the_first_round_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    shown = Display(monkeypatch)
+    torch.manual_seed(0)
+    x, y = torch.randn(20, 3), torch.randn(20, 1)
+    net = torch.nn.Sequential(torch.nn.Linear(3, 8), torch.nn.Tanh(), torch.nn.Linear(8, 1))
+    ends = []
+    with torch.live():
+        for _ in range(3):
+            loss = ((net(x) - y) ** 2).mean()
+            net.zero_grad()
+            loss.backward()
+            ends.append(len(shown.pictures) - 1)
+            with torch.no_grad():
+                for parameter in net.parameters():
+                    parameter -= 0.1 * parameter.grad
+    assert len({id(picture.layout) for picture in shown.pictures[ends[0] :]}) == 1
+    assert len({id(picture.layout) for picture in shown.pictures[: ends[0]]}) <= 9  # one for each node that joined
+
+
 def test_a_graph_that_is_kept_stays_in_the_picture(monkeypatch: pytest.MonkeyPatch) -> None:
     shown = Display(monkeypatch)
     w = torch.tensor(0.5, requires_grad=True)

@@ -6,7 +6,6 @@ import sys
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import replace
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
@@ -24,7 +23,7 @@ from .trace.recorder import Recorder
 from .trace.timeline import Ending
 from .trace.values import LIMIT
 from .views import stepping, storyboard
-from .views.room import fits, roomy
+from .views.room import roomy, within
 
 if TYPE_CHECKING:
     from .stepper import Stepper
@@ -134,12 +133,10 @@ class _Painter:
             names.setdefault(tag(thing), name)
         board = storyboard(Ending(Reader(names).read(self._round._raw)))
         now = board.at(len(board.steps) - 1)
-        if not fits(now, self._whole):
-            self._whole = roomy(now)
-        whole = self._whole.scene
-        boxes = {id: replace(box, state="future") for id, box in whole.boxes.items()} | now.boxes
-        arrows = {id: replace(arrow, state="future") for id, arrow in whole.arrows.items()} | now.arrows
-        still = Storyboard(Scene(board.title, boxes, arrows))
+        there = within(now, self._whole)
+        if there is None:
+            self._whole, there = roomy(now), now
+        still = Storyboard(there, title=board.title)
         still.layout = self._whole.layout
         self._growing.follow(still)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 from ..scene.model import Scene, Step
 from ..scene.sizes import largest
@@ -22,7 +23,7 @@ def roomy(scene: Scene) -> Storyboard:
             values[id] = next((line for line in lines if _LONGEST in line), "")
             if box.kind == "leaf" and not any(line.startswith("grad ") for line in lines):
                 lines.append(f"grad {values[id]}")
-            boxes[id] = {"lines": tuple(lines)}
+            boxes[id] = {"lines": tuple(lines), "state": "freed" if box.kind == "saved" else box.state}
     arrows = {}
     for id, arrow in scene.arrows.items():
         label = _NUMBER.sub(_LONGEST, arrow.label)
@@ -32,19 +33,26 @@ def roomy(scene: Scene) -> Storyboard:
     return Storyboard(scene, [Step("", boxes=boxes, arrows=arrows)])
 
 
-def fits(scene: Scene, board: Storyboard) -> bool:
-    """Whether all of a scene has its place in a picture, and room there for what it says."""
-    known, layout = board.scene, board.layout
-    for id, box in scene.boxes.items():
+def within(scene: Scene, board: Storyboard) -> Scene | None:
+    """A scene as part of a picture that has a place for all of it, and room for what it says; else None.
+
+    What the picture has besides is not there yet, but for its regions, which take the place of the scene's own.
+    """
+    boxes = {id: box for id, box in scene.boxes.items() if box.kind != "region"}
+    known, places, ways = board.scene, board.layout.boxes, board.layout.arrows
+    for id, box in boxes.items():
         other = known.boxes.get(id)
-        if other is None or (other.kind, other.holder, other.region) != (box.kind, box.holder, box.region):
-            return False
+        if other is None or (other.kind, other.holder) != (box.kind, box.holder):
+            return None
+        boxes[id] = replace(box, region=other.region)
     for id, arrow in scene.arrows.items():
         ends = known.arrows.get(id)
         if ends is None or (ends.source, ends.target) != (arrow.source, arrow.target):
-            return False
-    boxes, labels = largest(scene, [])
-    places = layout.boxes
-    if not all(w <= places[id].w + _SPARE and h <= places[id].h for id, (w, h) in boxes.items()):
-        return False
-    return all(w <= layout.arrows[id].label.w + _SPARE for id, (w, _) in labels.items())
+            return None
+    hidden = {id: box if box.kind == "region" else replace(box, state="future") for id, box in known.boxes.items()}
+    arrows = {id: replace(arrow, state="future") for id, arrow in known.arrows.items()} | scene.arrows
+    there = Scene(scene.title, hidden | boxes, arrows)
+    sizes, labels = largest(there, [])
+    if any(sizes[id][0] > places[id].w + _SPARE or sizes[id][1] > places[id].h for id in boxes):
+        return None
+    return None if any(labels[id][0] > ways[id].label.w + _SPARE for id in scene.arrows) else there
