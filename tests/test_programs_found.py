@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from oracle import chain, compare, raised, same, warned
+from oracle import chain, compare, entries, raised, same, warned
 
 
 def function(torch: Any, forward: Any, backward: Any) -> Any:
@@ -299,3 +299,19 @@ def test_corners_that_later_programs_found(torch: Any) -> Any:
     a = torch.ones(2, 3)
     a[..., ...] = 2.0
     return told, a[..., ...], a[..., 0, ...], torch.autograd.grad((m % t).sum(), t)
+
+
+MASKS = """
+m[m] = False | m[m] = 0.0 | m[m] = m[m] | m[m,] = torch.tensor([False, False]) | m[m.clone()] = m[:1] | M[M] = False
+M[M[0]] = False | M[:, M[0]] = False | M[M[0], 0] = False | M[M.t()] = False | M[0][M[1]] = True | m[[m]] = True
+"""
+
+
+@pytest.mark.parametrize("text", entries(MASKS))
+def test_a_mask_may_choose_what_is_written_in_itself(text: str) -> None:
+    def program(torch: Any) -> Any:
+        known = {"torch": torch, "m": torch.tensor([True, False, True]), "M": torch.tensor([[True, False]] * 2)}
+        exec(text, known)
+        return known["m"], known["M"], known["m"]._version, known["M"]._version
+
+    compare(program)

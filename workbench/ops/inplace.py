@@ -52,8 +52,10 @@ def write(t: Tensor, name: str, op: Callable[..., Tensor], *args: Any, **options
     if tracked:
         check_write(t)
     if op not in (_fill_op, _zero) and not (op is _copy and args[0] is t):
-        value_read = op is _fill_with or op is gathering.masked_fill  # before anything is written
+        value_read = op in (_fill_with, gathering.masked_fill, _put_one)  # before anything is written
         check_overlap(t, () if value_read else given[1:], name)
+        if op is _put_one:
+            check_overlap(t, args[0], "masked_fill_")  # as PyTorch then does: a mask may be the tensor itself
     node = None
     if not tracked:
         pushing = modes.dual is not None or (type(t) is Lifted and t._level.kind == "jvp")
@@ -334,15 +336,19 @@ def index_put_(self: Tensor, indices: Any, values: Tensor, accumulate: bool = Fa
     return _put_in(self, tuple(indices), values, accumulate)
 
 
+def _put_one(before: Tensor, indices: tuple[Tensor | None, ...], value: Tensor) -> Tensor:
+    """One number put where a mask says."""
+    return put(before, indices, value, False)
+
+
 def _put_in(self: Tensor, indices: tuple[Tensor | None, ...], values: Tensor, accumulate: bool = False) -> Tensor:
     masks = [i._array.dtype.kind == "b" for i in indices if i is not None]
-    fills = masks == [True] and values._array.size == 1 and not accumulate
 
     def putting(before: Tensor, indices: Any, values: Tensor) -> Tensor:
-        if fills:  # as PyTorch then does
-            check_overlap(self, (), "masked_fill_")
         return put(before, indices, values, accumulate)
 
+    if masks == [True] and values._array.size == 1 and not accumulate:
+        return write(self, "index_put_", _put_one, indices, values)
     return write(self, "index_put_", putting, indices, values)
 
 
