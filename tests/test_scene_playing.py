@@ -134,7 +134,7 @@ _SCROLLED_AWAY = f"""(html) => {{
     [
         (f"{POLICY}; script-src 'none'", lambda html: html),
         (POLICY, lambda html: SCRIPT.sub("", html)),
-        (POLICY, lambda html: html.replace('"H4sI', '"H4sIAAAA')),
+        (POLICY, lambda html: html.replace('"ABzY8', '"ABzY8ABzY8')),
         (POLICY, lambda html: html.replace("DecompressionStream", "NoSuchStream")),
         (POLICY, lambda html: html.replace("mount(el", "mount(null")),
     ],

@@ -10,17 +10,20 @@ from html import escape
 from typing import Any
 
 from .packing import packed_story
-from .script import asset, bare, bare_css, packed, script
+from .script import asset, bare, bare_css, dense, packed, script
+from .shortening import HOW, shortened
 from .storyboard import Storyboard
 from .svg import to_svg
 from .text import to_sentence
-from .theme import Theme, live_css, theme_named
+from .theme import THEMES, Theme, live_css, theme_named
 
 # Nothing may be loaded from anywhere: a lesson that was mailed to a class tells nobody who opens it.
 _POLICY = (
     "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:; "
     "base-uri 'none'; form-action 'none'"
 )
+MOST = 35_000  # characters by which a notebook may grow with a picture, beside its image
+_TOO_LARGE = f"This picture is too large to be played in a notebook: {HOW}, and plays it."
 _LARGE = 300_000  # characters of JSON: more are packed
 _PAGE_CSS = """
 :root { color-scheme: light dark; }
@@ -86,21 +89,42 @@ def to_html(storyboard: Storyboard, theme: str | Theme | None = None) -> str:
 def playing(storyboard: Storyboard) -> str:
     """The picture as a notebook keeps it: an image, and a script that puts the player in its place.
 
-    Where no script may run, as in a notebook that nobody trusts, the image stays.
+    Where no script may run, as in a notebook that nobody trusts, the image stays. Both of them, without the image, have
+    at most `MOST` characters: a story that is too long for that is told in part, and one that is so even then not.
     """
-    story, (library, player) = packed(_as_json(packed_story(storyboard.to_dict()))), _library()
-    name = f"wb-play-{_digest(story)}"
-    act = f"{bare(asset('inline.js')).strip()}({json.dumps(name)},{json.dumps(library)},"
-    return f'<div class="{name}">{img(storyboard)}</div><script>{act}"{player}","{story}");</script>'
+    story = shortened(storyboard, _in_columns, MOST - len(_placed("", "")))
+    image = img(storyboard)
+    if story is None:
+        return f"<div>{image}</div><p>{escape(_TOO_LARGE, quote=False)}</p>"
+    return _placed(image, story)
+
+
+def _placed(image: str, story: str) -> str:
+    name, (library, player) = f"wb-play-{_digest(story)}", _library()
+    act = f"{bare(asset('inline.js'))}({json.dumps(name)},{json.dumps(library)},"
+    return f'<div class="{name}">{image}</div><script>{act}"{player}","{story}");</script>'
+
+
+def _in_columns(storyboard: Storyboard) -> str:
+    return dense(_as_json(packed_story(storyboard.to_dict())))
 
 
 @cache
 def _library() -> tuple[str, str]:
     """The player as a script that sets itself as `mount` on its own element, packed, and the name that it goes by."""
-    style = bare_css(live_css(".wb-player") + asset("player.css"))
-    dress = f"const style=document.createElement('style');style.textContent={json.dumps(style)};"
-    text = f'(()=>{{"use strict";{dress}document.head.append(style);\n{script("player.js", "unpacking.js")}'
-    data = packed(f"{text}document.currentScript.mount=(el,told)=>mount(el,unpacked(told));}})()")
+    # Each theme's values stand nine times in the stylesheet, and their names with them: here once.
+    style = bare_css(live_css(".wb-player", lambda name: f"@{name}@") + asset("player.css"))
+    names = list(THEMES["light"].values)
+    values = {name: [theme.values[each] for each in names] for name, theme in THEMES.items()}
+    text = (
+        f"(()=>{{'use strict';const themes={json.dumps(values)},names={json.dumps(names)};"
+        "const style=document.createElement('style'),declared=(_,name)=>"
+        "names.map((each,i)=>`--wb-${each}:${themes[name][i]}`).join(';');"
+        f"style.textContent={json.dumps(style)}.replace(/@(\\w+)@/g,declared);document.head.append(style);"
+        f"{script('player.js', 'unpacking.js')}"
+        "document.currentScript.mount=(el,told)=>mount(el,unpacked(told));})()"
+    )
+    data = dense(text)
     return _digest(data), data
 
 

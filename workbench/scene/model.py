@@ -151,6 +151,7 @@ class Step:
     boxes: dict[str, dict[str, Any]] = field(default_factory=dict)
     arrows: dict[str, dict[str, Any]] = field(default_factory=dict)
     place: str | None = None  # a box: steps in one closed group are one step
+    stands: int = 1  # the steps that it stands for, all but itself left out
     when: int = 0  # a number that grows from step to step: where the same moment is in the inside of a box
 
 

@@ -191,6 +191,7 @@ class Storyboard:
                     "arrows": _changes(arrows, {id: arrow_fields(scene.arrows[id], scene) for id in concerned}),
                 }
                 | ({"when": step.when} if step.when else {})
+                | ({"stands": step.stands} if step.stands > 1 else {})
                 | ({"place": step.place} if step.place is not None and self.folding.groups else {})
             )
         insides = {id: inside._told() for id, inside in self.insides.items()}

@@ -6,7 +6,7 @@ three drawings (the SVG and PNG faces and the live player) read these same two p
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -65,17 +65,18 @@ def picture_css() -> str:
     return files("workbench.scene").joinpath("static/picture.css").read_text(encoding="utf-8")
 
 
-def live_css(root: str = ".wb-picture") -> str:
+def live_css(root: str = ".wb-picture", variables: Callable[[str], str] = css_variables) -> str:
     """The stylesheet of a live page for elements matching `root`: light, or dark where the reader wants it.
 
     JupyterLab's own theme wins over the system's, because a light notebook may stand on a dark desktop; what the reader
-    chooses in a player (`data-wb-theme` on it or around it) wins over both, and paper over all.
+    chooses in a player (`data-wb-theme` on it or around it) wins over both, and paper over all. `variables` gives the
+    declarations of the theme of a name.
     """
     # Never `:has()`: at each change in a large picture the browser would look through all of it.
-    said = {name: css_variables(theme) for name, theme in THEMES.items()}
+    said = {name: variables(name) for name in THEMES}
     chosen = "".join(
-        f':is([data-wb-theme="{name}"] {root}, {root}[data-wb-theme="{name}"]) {{ {variables} }}\n'
-        for name, variables in said.items()
+        f':is([data-wb-theme="{name}"] {root}, {root}[data-wb-theme="{name}"]) {{ {declared} }}\n'
+        for name, declared in said.items()
     )
     return (
         f"{root} {{ {said['light']} }}\n"

@@ -46,8 +46,9 @@ function timeline(storyboard) {
   return { ...items, steps, go, opening };
 }
 
-/** The controls and the caption: `show` says where the player is. */
-function controls(last, longest, act) {
+/** The controls and the caption: `show` says where the player is, by the steps' numbers. */
+function controls(numbers, longest, act) {
+  const last = Math.max(0, numbers.length - 1), of = (position) => numbers[position] ?? 1;
   const buttons = {
     first: button("first", "First step", () => act.visit(0)),
     back: button("back", "Back", () => act.move(-1)),
@@ -72,8 +73,8 @@ function controls(last, longest, act) {
   const show = (position, step) => {
     const name = words(step?.phase);
     slider.value = String(position);
-    slider.setAttribute("aria-valuetext", `${position + 1} of ${last + 1}, ${name}`);
-    place.textContent = `${position + 1} / ${last + 1}`;
+    slider.setAttribute("aria-valuetext", `${of(position)} of ${of(last)}, ${name}`);
+    place.textContent = `${of(position)} / ${of(last)}`;
     phase.dataset.phase = name;
     phase.replaceChildren(...(name === "forward" || name === "backward" ? [icon(name)] : []), name);
     sentence.textContent = words(step?.caption);
@@ -113,7 +114,9 @@ function stage(el, storyboard, options = {}) {
   const story = timeline(storyboard), { boxes, steps } = story, last = Math.max(0, steps.length - 1);
   const captions = steps.map((step) => words(step.caption)), size = Math.max(...captions.map((text) => text.length));
   const longest = captions.find((text) => text.length === size) ?? "";
-  const { bar, caption, show, playing } = controls(last, longest, { visit, move, play });
+  let number = 0; // of a step among all, of which some may be left out
+  const numbers = steps.map((step) => (number += step.stands ?? 1));
+  const { bar, caption, show, playing } = controls(numbers, longest, { visit, move, play });
   const bound = {
     ArrowRight: () => move(1), ArrowLeft: () => move(-1), Home: () => visit(0), End: () => visit(last), " ": play,
   };

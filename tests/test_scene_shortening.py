@@ -1,0 +1,211 @@
+"""A picture of any size in a notebook: no larger than there is room for, and what is left out is said."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import pytest
+from browser_page import open_page, wait_until
+from player_page import position
+from scene_samples import deep
+
+import workbench as torch
+from workbench import nn
+from workbench.recording import record
+from workbench.scene.html import MOST, img, playing, to_html
+from workbench.scene.model import Box, Detail, Scene, Step
+from workbench.scene.picture import Picture
+from workbench.scene.shortening import LEFT_OUT, Plan, cut, shortened
+from workbench.scene.storyboard import Storyboard
+from workbench.views import storyboard
+
+
+def six_layers():
+    torch.manual_seed(0)
+    net = nn.Sequential(*[each for _ in range(6) for each in (nn.Linear(4, 4), nn.Tanh())])
+    with record() as trace:
+        net(torch.ones(3, 4)).pow(2).sum().backward()
+    return trace
+
+
+def rounds(count=400):
+    w = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
+    with record() as trace:
+        for _ in range(count):
+            loss = ((w * 2 - 1) ** 2).sum()
+            loss.backward()
+            with torch.no_grad():
+                w -= 0.01 * w.grad
+            w.grad = None
+    return trace
+
+
+def chain(nodes):
+    x = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
+    with record() as trace:
+        y = x
+        for n in range(nodes):
+            y = y * 1.001 if n % 2 else y.sin()
+        y.sum().backward()
+    return trace
+
+
+MADE = {"six layers": six_layers, "400 rounds": rounds, "1,000 steps": lambda: chain(500), "3,000": lambda: chain(3000)}
+
+
+@cache
+def made(name, view="graph"):
+    return storyboard(_recorded(name), view)
+
+
+@cache
+def _recorded(name):
+    return MADE[name]()
+
+
+@pytest.fixture(scope="module")
+def page():
+    with open_page(offline=True) as page:
+        yield page
+        assert page.console_errors == [] and page.requests_outside == []
+
+
+@pytest.mark.parametrize("view", ["graph", "saved", "memory", "versions"])
+@pytest.mark.parametrize("name", MADE)
+def test_a_picture_of_any_size_takes_no_more_than_its_room_and_plays_to_its_last_step(page, name, view):
+    board = made(name, view)
+    html = playing(board)
+    assert len(html) - len(img(board)) <= MOST
+    load(page, html)
+    page.wait_for_selector(".wb-player")
+    count = len(board.steps)
+    assert position(page) == f"{board.start + 1} / {count}"
+    told = page.evaluate(_WALK)
+    captions = [step.caption for step in board.steps]
+    assert [told[0], told[-1], position(page)] == [captions[0], captions[-1], f"{count} / {count}"]
+    gaps = [caption for caption in told if "left out of this notebook" in caption]
+    assert [caption for caption in told if caption not in captions] == gaps
+    assert bool(gaps) == (len(told) < count) and len(gaps) <= 2 and len(told) - len(gaps) >= min(count, 40)
+
+
+# Through all its steps by its own button; what it says at each.
+_WALK = """() => {
+  const act = (name) => document.querySelector(`[data-action="${name}"]`);
+  const said = () => document.querySelector(".wb-sentence").textContent;
+  act("first").click();
+  const told = [said()];
+  while (act("step").getAttribute("aria-disabled") === "false") {
+    act("step").click();
+    told.push(said());
+  }
+  return told;
+}"""
+
+
+def load(page, html):
+    page.set_content(f"<!doctype html><html lang=en><title>Picture</title><body>{html}")
+
+
+def test_the_graph_of_six_layers_keeps_every_step_and_all_but_long_values(page):
+    board = made("six layers")
+    load(page, playing(board))
+    page.wait_for_selector(".wb-player")
+    assert page.locator(".wb-slider").get_attribute("max") == str(len(board.steps) - 1)
+    page.evaluate("document.querySelector('[data-id=n2]').dispatchEvent(new MouseEvent('click', {bubbles: true}))")
+    told = page.locator(".wb-details").inner_text()
+    assert LEFT_OUT in told and "addmm(self, mat1, mat2, beta, alpha)" in told
+
+
+def test_a_saved_page_keeps_all_of_it(tmp_path):
+    board = made("1,000 steps", "saved")
+    Picture(board).save(tmp_path / "picture.html")
+    page = (tmp_path / "picture.html").read_text(encoding="utf-8")
+    assert page == to_html(board) and len(page) > 2 * MOST
+    assert "left out of this notebook" in _text(board, 30_000) and "left out of this notebook" not in page
+
+
+def _text(board, room):
+    """What a notebook keeps of the captions and details, of no more than so many characters."""
+
+    def tell(short):
+        bodies = [detail.body for box in short.scene.boxes.values() for detail in box.details]
+        return repr([step.caption for step in short.steps] + bodies).replace(LEFT_OUT, "-")
+
+    return shortened(board, tell, room)
+
+
+def test_what_goes_goes_in_order():
+    details = tuple(Detail("Value", "value", {"name": "x", "text": f"{n}" * n}) for n in (30, 300))
+    details += (Detail("Made at", "text", "m" * 150),)
+    boxes = {str(n): Box(str(n), "leaf", "x", state="future", details=details) for n in range(60)}
+    steps = [Step(f"step {n} " + "c" * 100, boxes={str(n): {"state": "idle"}}) for n in range(60)]
+    board = Storyboard(Scene("all", boxes), steps)
+
+    def kept(room):
+        text = _text(board, room)
+        return text and [mark in text for mark in ("300300", "3030", "mmm", "step 30", "step 59", "left out of")]
+
+    assert kept(1_000_000) == [True, True, True, True, True, False]
+    assert kept(30_000) == [False, True, True, True, True, False]
+    assert kept(20_000) == [False, False, True, True, True, False]
+    assert kept(15_000) == [False, False, False, True, True, False]
+    assert kept(8_000) == [False, False, False, False, True, True]
+    assert kept(500) is None
+
+
+@pytest.mark.parametrize("ends", [1, 3, 8])
+def test_steps_that_stay_show_what_they_showed(ends):
+    for board in (made("six layers"), deep(), made("six layers", "saved")):
+        short = cut(board, Plan(ends=ends))
+        numbers = [sum(step.stands for step in short.steps[: n + 1]) for n in range(len(short.steps))]
+        assert numbers[-1] == len(board.steps) and len(short.steps) < len(board.steps)
+        assert numbers[short.start] == board.start + 1
+        for n, number in enumerate(numbers):
+            found, told = short.at(n), board.at(number - 1)
+            for id, box in told.boxes.items():
+                assert (found.boxes[id].state, found.boxes[id].lines) == (box.state, box.lines)
+                goto = found.boxes[id].goto
+                assert goto is None or box.goto is None or numbers[goto] >= box.goto + 1
+            assert {a.id: (a.state, a.label) for a in found.arrows.values()} == {
+                a.id: (a.state, a.label) for a in told.arrows.values()
+            }
+        gaps = [n for n, step in enumerate(short.steps) if step.stands > 1]
+        first = numbers[gaps[0] - 1] + 1
+        assert short.steps[gaps[0]].caption == (
+            f"Steps {first} to {numbers[gaps[0]]} are left out of this notebook, to keep it small: "
+            'picture.save("picture.html") keeps all of it.'
+        )
+        assert short.layout == board.layout
+
+
+def test_of_many_rounds_the_first_and_the_last_stay_with_their_boxes():
+    board = made("400 rounds")
+    short = cut(board, Plan(0, 0, 24, 0.0, False))
+    assert [step.caption for step in short.steps[:24]] == [step.caption for step in board.steps[:24]]
+    assert [step.caption for step in short.steps[-24:]] == [step.caption for step in board.steps[-24:]]
+    boxes = set(short.scene.boxes)
+    assert 5 < len(boxes) < 20 < len(board.scene.boxes)
+    assert f"and {len(board.scene.boxes) - len(boxes)} boxes that come in between" in short.steps[24].caption
+    last, whole = short.at(len(short.steps) - 1).boxes, board.at(len(board.steps) - 1).boxes
+    assert {id: box.state for id, box in last.items()} == {id: whole[id].state for id in boxes}
+
+
+def test_a_group_whose_inside_is_left_out_says_so():
+    board = made("1,000 steps")
+    short = cut(board, Plan(0, 0, 24, 0.2))
+    lost = board.insides.keys() - short.insides.keys()
+    assert short.insides and lost
+    groups = [short.at(n).boxes[id] for n in (-1, len(short.steps) - 1) for id in lost & short.scene.boxes.keys()]
+    assert all((box.details[-1].heading, box.details[-1].body) == ("Inside", LEFT_OUT) for box in groups)
+
+
+def test_what_does_not_fit_at_all_stays_an_image_and_says_so(page):
+    boxes = {str(n): Box(str(n), "leaf", f"{n * 7919 % 10007} {n}", (f"{n * n % 99991}",)) for n in range(3_000)}
+    html = playing(Storyboard(Scene("crowd", {id: boxes[id] for id in boxes})))
+    load(page, html)
+    assert page.locator("p").inner_text() == (
+        'This picture is too large to be played in a notebook: picture.save("picture.html") keeps all of it, '
+        "and plays it."
+    )
+    assert page.locator("img").count() == 1 and page.locator("script").count() == 0
+    wait_until(page, "document.querySelector('img').complete")

@@ -1,0 +1,185 @@
+"""A storyboard short enough for a notebook: what a click shows goes first, then steps in the middle, then insides."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from math import inf
+from typing import Any
+
+from .model import Detail, Scene, Step
+from .storyboard import Storyboard
+
+HOW = 'picture.save("picture.html") keeps all of it'
+LEFT_OUT = f"Left out of this notebook, to keep it small: {HOW}."
+_MANY = 20_000  # changes in all steps: a story of more is never tried whole
+_CROWD = 1_000  # boxes: so many never fit
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What is kept: values and other texts in details of so many characters, so many steps at each end and around the
+    one that a player opens at, this part of the insides, and boxes that come in steps which are left out.
+    """
+
+    values: float = inf
+    texts: float = inf
+    ends: float = inf
+    insides: float = 1.0
+    crowd: bool = True
+
+
+_FEW = 24  # steps at each end, before anything else is left out than details and steps
+_DETAILS = [Plan(values) for values in (400, 200, 100, 50, 0)] + [Plan(0, texts) for texts in (400, 200, 100, 50, 0)]
+_ENDS = (400, 280, 200, 140, 100, 70, 50, 35, _FEW, 16, 11, 8, 5, 3)
+_PARTS = (1.0, 0.75, 0.5, 0.4, 0.3, 0.25, 0.2, 0.15, 0.1, 0.06, 0.03)
+
+
+def shortened(board: Storyboard, tell: Callable[[Storyboard], str], room: int) -> str | None:
+    """The storyboard as `tell` tells it, or as much of it as there is room for; None if not even its ends fit.
+
+    Details go first, the longest values before the others; then steps in the middle; then insides of groups; then
+    boxes that only come in the steps left out. What is gone is said where it was.
+    """
+    light = _weight(board) <= _MANY
+    if light and len(text := tell(board)) <= room:
+        return text
+    few = _DETAILS * light + [Plan(0, 0, ends) for ends in _ENDS if ends >= _FEW]
+    for crowd in (True, False):
+        with_insides = [Plan(0, 0, _FEW, part, crowd) for part in _PARTS]
+        alone = [Plan(0, 0, ends, 0.0, crowd) for ends in _ENDS]
+        for plans in ((few,) if crowd else ()) + (with_insides, alone):
+            told: dict[int, str | None] = {}
+
+            def fits(n: int, plans: Sequence[Plan] = plans, told: dict[int, str | None] = told) -> bool:
+                crowded = plans[n].crowd and sum(map(_size, _kept(board, plans[n]).values())) + _size(board) > _CROWD
+                told[n] = None if crowded or len(text := tell(cut(board, plans[n]))) > room else text
+                return told[n] is not None
+
+            last = len(plans) - 1  # each keeps less than the one before
+            if fits(last):
+                return told[bisect_left(range(last), True, key=fits)]
+    return None
+
+
+def cut(board: Storyboard, plan: Plan) -> Storyboard:
+    """As much of a storyboard as the plan keeps; all that it keeps stands where it stood."""
+    return _Cutting(board, plan).storyboard()
+
+
+class _Cutting:
+    """What goes, and where the steps that stay have come to."""
+
+    def __init__(self, board: Storyboard, plan: Plan) -> None:
+        self._board, self._plan = board, plan
+        self._insides = _kept(board, plan)
+        self._lost = board.insides.keys() - self._insides.keys()
+        self._runs = _runs(board, plan.ends)
+        self._place = {old: new for new, run in enumerate(self._runs) for old in run}
+        boxes, arrows = board.scene.boxes, board.scene.arrows
+        crowd = set() if plan.crowd else _crowd(board, self._runs)
+        self._hidden = crowd | {id for id, box in boxes.items() if box.holder in crowd}
+        self._arrows = {id: arrow for id, arrow in arrows.items() if not {arrow.source, arrow.target} & self._hidden}
+        self._details: dict[int, Detail] = {}  # by identity: what is the same stays so
+
+    def storyboard(self) -> Storyboard:
+        board, boxes = self._board, {}
+        for id, box in board.scene.boxes.items():
+            if id not in self._hidden:
+                fields = self._fields({"details": box.details, "goto": box.goto}, id)
+                boxes[id] = replace(box, region=None if box.region in self._hidden else box.region, **fields)
+        insides = {id: cut(inside, self._plan) for id, inside in self._insides.items() if id not in self._hidden}
+        steps = [self._step(run) for run in self._runs]
+        scene, start = Scene(board.title, boxes, self._arrows), self._place.get(board.start)
+        short = Storyboard(scene, steps, board.title, insides, start)
+        short.layout = board.layout
+        return short
+
+    def _step(self, run: range) -> Step:
+        steps = self._board.steps
+        step = replace(steps[run[-1]], boxes={}, arrows={})
+        for old in run:
+            for id, fields in steps[old].boxes.items():
+                if id not in self._hidden:
+                    step.boxes[id] = step.boxes.get(id, {}) | self._fields(fields, id)
+            for id, fields in steps[old].arrows.items():
+                if id in self._arrows:
+                    step.arrows[id] = step.arrows.get(id, {}) | fields
+        if len(run) > 1:
+            step.caption, step.cursor, step.stands = _gap(run, len(self._hidden)), None, len(run)
+        if len(run) > 1 or step.focus in self._hidden:
+            step.focus = None
+        return step
+
+    def _fields(self, fields: dict[str, Any], owner: str) -> dict[str, Any]:
+        """The fields of a box, as they are now."""
+        told = dict(fields)
+        if "details" in told:
+            details = [self._details.setdefault(id(each), _detail(each, self._plan)) for each in told["details"]]
+            told["details"] = (*details, _INSIDE) if owner in self._lost else tuple(details)
+        if told.get("goto") is not None:
+            told["goto"] = self._place[told["goto"]]
+        return told
+
+
+_INSIDE = Detail("Inside", "text", LEFT_OUT)
+
+
+def _detail(detail: Detail, plan: Plan) -> Detail:
+    """A section of what a click shows; what is too long is left out, and says so."""
+    if detail.kind != "value":
+        return detail if len(str(detail.body)) <= plan.texts else Detail(detail.heading, "text", LEFT_OUT)
+    body = detail.body
+    return detail if len(str(body.get("text"))) <= plan.values else replace(detail, body={**body, "text": LEFT_OUT})
+
+
+def _gap(run: range, hidden: int) -> str:
+    few = "1 box that comes" if hidden == 1 else f"{hidden:,} boxes that come"
+    more = f", and {few} in between" if hidden else ""
+    return f"Steps {run[0] + 1:,} to {run[-1] + 1:,} are left out of this notebook, to keep it small{more}: {HOW}."
+
+
+def _runs(board: Storyboard, ends: float) -> list[range]:
+    """The steps that are kept, and between them those that are left out as one."""
+    count = len(board.steps)
+    if ends * 2 >= count:
+        return [range(n, n + 1) for n in range(count)]
+    near = int(ends)
+    kept = {*range(near), *range(count - near, count)}
+    kept |= {*range(max(0, board.start - near // 2), min(count, board.start + near // 2 + 1))}
+    marks = sorted(kept)
+    runs = [range(marks[0], marks[0] + 1)]
+    for before, mark in pairwise(marks):
+        runs += [range(before + 1, mark)] * (mark > before + 1) + [range(mark, mark + 1)]
+    return runs
+
+
+def _crowd(board: Storyboard, runs: Iterable[range]) -> set[str]:
+    """The boxes that come in steps which are left out, of which nothing is told later, and not where it opens."""
+    there = {id for k in (-1, board.start) for id, box in board.at(k).boxes.items() if box.state != "future"}
+    coming: set[str] = set()
+    for run in runs:
+        changes = [(id, fields) for old in run for id, fields in board.steps[old].boxes.items()]
+        if len(run) == 1:
+            coming -= {id for id, _ in changes}
+            there |= {id for id, _ in changes}
+        else:
+            coming |= {id for id, _ in changes} - there
+    regions = {box.region for id, box in board.scene.boxes.items() if id not in coming}
+    return coming - regions
+
+
+def _kept(board: Storyboard, plan: Plan) -> dict[str, Storyboard]:
+    """The insides that the plan keeps: the first, as they are told first."""
+    return dict(list(board.insides.items())[: round(plan.insides * len(board.insides))])
+
+
+def _size(board: Storyboard) -> int:
+    return len(board.scene.boxes)
+
+
+def _weight(board: Storyboard) -> int:
+    own = sum(len(step.boxes) + len(step.arrows) for step in board.steps)
+    return own + sum(map(_weight, board.insides.values()))
