@@ -93,3 +93,47 @@ def test_a_mean_of_nothing_is_nan_without_a_warning_in_threads_too(text: str) ->
         warnings.simplefilter("error")
         (out,) = at_once(lambda: eval(text, known), 1)
     assert torch.isnan(out).all()
+
+
+def test_a_function_and_its_backward_warn_nobody_in_threads() -> None:
+    class Log(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            ctx.save_for_backward(x)
+            return torch.log(x)
+
+        @staticmethod
+        def backward(ctx: Any, g: Any) -> Any:
+            return g / ctx.saved_tensors[0]
+
+    def program() -> Any:
+        x = torch.zeros(2, requires_grad=True)
+        Log.apply(x).sum().backward()
+        return x.grad
+
+    built_in = torch.zeros(2, requires_grad=True)
+    loss = torch.log(built_in).sum()
+    with warnings.catch_warnings():  # which puts the engine's own filter last
+        warnings.simplefilter("error")
+        (grad,) = at_once(program, 1)
+        at_once(loss.backward, 1)
+    assert torch.isinf(grad).all() and torch.isinf(built_in.grad).all()
+
+
+def test_numpys_settings_in_a_thread_are_the_users_own() -> None:
+    def program() -> Any:
+        with np.errstate(divide="raise"):
+            torch.is_grad_enabled()
+            try:
+                np.ones(1) / 0
+            except FloatingPointError:
+                return True
+
+    assert at_once(program, 1) == [True]
+
+    def divides() -> None:
+        torch.is_grad_enabled()
+        np.ones(1) / 0
+
+    with pytest.warns(RuntimeWarning, match="divide by zero"):
+        at_once(divides, 1)

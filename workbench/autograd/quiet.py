@@ -1,8 +1,9 @@
 """Silence where PyTorch is silent: a logarithm of zero inside the engine warns nobody, one of the user's own does.
 
 NumPy asks one setting for the whole context, so importing sets it to "call", and what is called looks at who divided by
-zero: the engine's own lines say nothing, for all others NumPy's warning is raised as before. Threads that NumPy starts
-afresh fall back on a warning filter for the engine's modules.
+zero: the engine's own lines say nothing, for all others NumPy's warning is raised as before. NumPy starts each thread
+afresh: its setting is made when the thread first asks for the engine's modes. Operations before that fall back on a
+warning filter for the engine's modules.
 """
 
 from __future__ import annotations
@@ -27,6 +28,11 @@ def _told(kind: str, _flag: int) -> None:
 def install() -> None:
     """Take over NumPy's default handling; settings the user made are left alone."""
     warnings.filterwarnings("ignore", category=RuntimeWarning, module=rf"{PACKAGE}\.")
+    install_in_thread()
+
+
+def install_in_thread() -> None:
+    """The same for the running thread alone."""
     if np.geterr() == {"divide": "warn", "over": "warn", "under": "ignore", "invalid": "warn"}:
         np.seterrcall(_told)
         np.seterr(divide="call", over="call", invalid="call")

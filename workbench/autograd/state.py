@@ -16,6 +16,8 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
+from .quiet import install_in_thread
+
 unusual: dict[Any, bool] = {}  # what is on that ops cannot go straight past: ("levels", modes of a thread), "dual" ...
 dual: Any = None  # the open level of forward-mode differentiation, which all threads share
 inferring: dict[Modes, bool] = {}  # the threads in inference mode
@@ -69,6 +71,7 @@ class Modes:
 class _Local(threading.local):
     def __init__(self) -> None:
         self.modes = Modes()  # a new thread starts with gradients on
+        install_in_thread()
 
 
 local = _Local()  # `local.modes` is one slow look-up; what hangs on it is then quick
