@@ -180,7 +180,8 @@ def test_writes_are_told_of_what_an_earlier_chapter_knew():
                 w.add_(1.0)
     assert isinstance(trace.events[0], EventsLetGo)
     assert len(of_kind(trace, "TensorWritten")) == len(of_kind(trace, "BackwardFinished")) > 2
-    assert [t.version for t in trace.frame(len(trace.events)).tensors.values() if t.name == "w"] == [50]
+    frame = trace.frame(len(trace.events))
+    assert [frame.version(t.id) for t in frame.tensors.values() if t.name == "w"] == [50]
 
 
 def test_what_was_detached_is_known_for_what_it_is():

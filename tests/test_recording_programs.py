@@ -52,4 +52,4 @@ def test_every_value_and_version_is_the_tensors_own(program: list[str]) -> None:
         for serial, (values, version) in now.items():
             told = frame.tensors.get(trace._source.id_of(serial))
             if told is not None:
-                assert (repr(list(told.value.values)), told.version) == (repr(values), version), told.name
+                assert (repr(list(told.value.values)), frame.version(told.id)) == (repr(values), version), told.name

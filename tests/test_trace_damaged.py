@@ -139,6 +139,25 @@ def test_what_was_reported_is_refused_with_a_sentence(tmp_path):
     data, (captured, *_) = _events(samples.one_target, "GradCaptured")
     captured["output_nr"] = 10**9
     assert refused(data) == "speaks of the output 1000000000."
+    data, (made, *_) = _events(samples.twice, "NodeCreated")
+    made["pushing"] = "l7"
+    assert refused(data) == "speaks of an unknown level 'l7'."
+    data, (started, *_) = _events(samples.twice, "BackwardStarted")
+    started["roots"][0]["seed"]["norm"] = -1.0
+    assert refused(data) == "has a value without a norm."
+    data, (started, *_) = _events(samples.twice, "BackwardStarted")
+    started["roots"][0]["seed"]["values"] = [10**30]
+    assert refused(data) == "has a wrong BackwardStarted.roots[0].seed.values[0]."
     data, (called, *_) = _events(lines, "MethodCalled")
     called["method"] = "sideways"
     assert refused(data) == "is of the unknown method 'sideways'."
+
+
+def test_views_of_what_nobody_has_seen_are_drawn_as_those_of_the_first():
+    data = json.loads(whole(through_a_view))
+    for event in data["events"]:
+        for seen in event.get("tensors", ()):
+            seen["base"] = "t77" if seen.get("base") else None
+    trace = Trace.from_dict(data)
+    for view in (*VIEWS, *CHARTS):
+        assert str(trace.show(view))

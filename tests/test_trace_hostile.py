@@ -6,7 +6,6 @@ import cProfile
 import json
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,7 @@ import pytest
 import trace_samples as samples
 
 from workbench.recording import Trace, load
-from workbench.views import CHARTS, VIEWS
+from workbench.views import VIEWS
 
 LONG = "x" * 5_000_000
 VALUE = {"shape": [1], "dtype": "torch.float64", "values": [1.0], "norm": 1.0, "min": 1.0, "max": 1.0, "mean": 1.0}
@@ -73,10 +72,6 @@ REFUSED = {
     "count": [{"kind": "EventsLetGo", "count": 10**4_000}],
     "name": [{"kind": "TensorsFound", "tensors": [tensor("t1", name="x" * 100_000)]}],
     "levels": [FOUND, *(entered(i) for i in range(1_000))],
-    "writes": [FOUND, *(made(f"n{i}", saved=[SAVED]) for i in range(1, 3_000)), *(written(i) for i in range(1, 3_000))],
-    "views": [{"kind": "TensorsFound", "tensors": [tensor(f"t{i}", base="t1") for i in range(1, 3_000)]}]
-    + [written(i) for i in range(1, 3_000)],
-    "backwards": [*chain(2_000), *(began(i, "n1999") for i in range(500))],
     "norm": [{"kind": "TensorsFound", "tensors": [tensor("t1", value=VALUE | {"norm": 10**400})]}],
 }
 
@@ -88,11 +83,23 @@ def text(events: list[Any]) -> str:
 @pytest.mark.parametrize("events", REFUSED.values(), ids=REFUSED)
 def test_what_no_recording_has_is_refused_with_a_short_sentence(tmp_path, events) -> None:
     (tmp_path / "hostile.json").write_text(text(events))
-    began = time.process_time()
     with pytest.raises(ValueError, match=r"\.$") as refusal:
         load(tmp_path / "hostile.json")
-    assert time.process_time() - began < 10
     assert len(str(refusal.value)) <= 400
+
+
+CHANGING = {
+    "writes": [FOUND, *(made(f"n{i}", saved=[SAVED]) for i in range(1, 300)), *(written(i) for i in range(1, 300))],
+    "backwards": [*chain(200), *(began(i, "n199") for i in range(50))],
+}
+
+
+@pytest.mark.parametrize("events", CHANGING.values(), ids=CHANGING)
+def test_events_that_change_too_much_are_refused(monkeypatch, events) -> None:
+    assert of(events)
+    monkeypatch.setattr("workbench.trace.sound._CHANGES", 10_000)  # of which a file may have many more
+    with pytest.raises(ValueError, match="makes more changes, with those before it, than a recording does"):
+        of(events)
 
 
 @pytest.mark.parametrize("whole", ["[" * 1_000_000, '{"format": ', text([]).replace("1", f'"{LONG}"'), "1" * 5_000])
@@ -116,16 +123,6 @@ def test_a_file_that_begins_with_a_mark_is_read(tmp_path) -> None:
     assert load(tmp_path / "marked.json").to_json() == whole
 
 
-def test_a_long_chain_is_shown_in_bounded_time(tmp_path) -> None:
-    chain = [made(f"n{i}", f"n{i - 1}" if i > 1 else "t1") for i in range(1, 15_000)]
-    (tmp_path / "long.json").write_text(text([FOUND, *chain]))
-    began = time.process_time()
-    trace = load(tmp_path / "long.json")
-    for view in (*VIEWS, *CHARTS):
-        assert str(trace.show(view))
-    assert time.process_time() - began < 10
-
-
 def of(events: list[Any]) -> Trace:
     return Trace.from_dict(json.loads(text(events)))
 
@@ -140,6 +137,10 @@ def calls(events: list[Any], view: str) -> int:
 
 GROWING = {
     "chain": chain,
+    "views": lambda n: [
+        {"kind": "TensorsFound", "tensors": [tensor("t1"), *(tensor(f"t{i}", base="t1") for i in range(2, n))]},
+        *(written(i) for i in range(1, n)),
+    ],
     "writes": lambda n: [FOUND, made(saved=[SAVED] * 20), *(written(i) for i in range(1, n))],
     "one line": lambda n: [FOUND, *(made(f"n{i}") for i in range(1, n))],
     "arguments": lambda n: [
@@ -151,13 +152,13 @@ GROWING = {
 
 
 @pytest.mark.parametrize("events", GROWING.values(), ids=GROWING)
-@pytest.mark.parametrize("view", ["memory", "saved", "versions"])
+@pytest.mark.parametrize("view", [*VIEWS, "memory", "saved", "versions"])
 def test_a_file_of_twice_the_length_takes_about_twice_the_work(events, view) -> None:
-    assert calls(events(800), view) < 3 * calls(events(400), view)
+    assert calls(events(400), view) < 3 * calls(events(200), view)
 
 
 def test_two_traces_are_drawn_side_by_side_only_if_they_are_small() -> None:
-    large, small = of(chain(5_000)), of(chain(10))
+    large, small = of(chain(1_600)), of(chain(10))
     for pair in ((large, small), (small, large)):
         with pytest.raises(ValueError, match="too large to be drawn beside another") as refusal:
             pair[0].show("compare", against=pair[1])
@@ -166,8 +167,10 @@ def test_two_traces_are_drawn_side_by_side_only_if_they_are_small() -> None:
 
 
 @pytest.mark.parametrize("view", VIEWS)
-def test_a_graph_that_is_new_at_every_step_is_not_drawn(view) -> None:
-    trace = of([FOUND, made(saved=[SAVED] * 4_000), *(written(i) for i in range(1, 300))])
+def test_a_graph_that_is_new_at_every_step_is_not_drawn(monkeypatch, view) -> None:
+    trace = of([FOUND, made(saved=[SAVED] * 40), *(written(i) for i in range(1, 300))])
+    assert trace.show(view)
+    monkeypatch.setattr("workbench.views.telling._DRAWN", 8_000)  # of which there may be many more
     with pytest.raises(ValueError, match="too large to be drawn as a graph") as refusal:
         trace.show(view)
     assert len(str(refusal.value)) <= 400
@@ -184,7 +187,7 @@ print(peak // 2**20 if sys.platform == "darwin" else peak // 2**10)
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows does not tell the most memory a process had")
-@pytest.mark.parametrize(("length", "view"), [(40_000, "versions")])
+@pytest.mark.parametrize(("length", "view"), [(8_000, "versions")])
 def test_a_large_file_takes_less_than_a_gigabyte(tmp_path, length: int, view: str) -> None:
     (tmp_path / "large.json").write_text(text(chain(length)))
     root = Path(__file__).parent.parent
@@ -192,4 +195,4 @@ def test_a_large_file_takes_less_than_a_gigabyte(tmp_path, length: int, view: st
         [sys.executable, "-c", MEASURED, str(tmp_path / "large.json"), view],
         capture_output=True, text=True, check=True, cwd=root,
     )  # fmt: skip
-    assert int(ran.stdout) < 1_000
+    assert int(ran.stdout) < 240  # of 40,000 nodes, less than 1,000

@@ -9,7 +9,8 @@ import pytest
 import trace_samples as samples
 from trace_samples import of_kind
 
-from workbench.recording import Trace, load
+import workbench as torch
+from workbench.recording import Trace, load, record
 from workbench.trace import timeline
 
 # JSON.
@@ -36,6 +37,15 @@ def test_values_that_are_not_finite_are_words_in_json(tmp_path):
     assert '"-inf"' in text and "Infinity" not in text and "NaN" not in text
     log = of_kind(Trace.load(tmp_path / "trace.json"), "NodeCreated")[0]
     assert log.tensors[1].value.values == (float("-inf"), 0.0)
+
+
+def test_truth_values_go_to_json_and_back():
+    with record() as trace:
+        x = samples.leaf(1.0, -2.0)
+        torch.where(x > 0, x, 2 * x).sum().backward()
+    again = Trace.from_dict(json.loads(trace.to_json()))
+    assert again.to_json() == trace.to_json()
+    assert (True, False) in [seen.value.values for made in of_kind(again, "NodeCreated") for seen in made.tensors]
 
 
 def _broken(change):

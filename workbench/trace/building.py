@@ -63,14 +63,15 @@ class NodeCreated(Building):
         for seen in self.tensors:
             frame.see(seen)
         frame.touch(self.node)
-        known = frame.tensors
+        known, given = frame.tensors, {arg.tensor for arg in self.args}
         node.given = tuple([None if arg.tensor is None else known[arg.tensor].value for arg in self.args])
         kept = []
         for saved in self.saved:
-            given = saved.value is not None or saved.tensor is None
-            kept.append(saved.value if given else known[saved.tensor].value)
+            told = saved.value is not None or saved.tensor is None
+            kept.append(saved.value if told else known[saved.tensor].value)
             if saved.tensor is not None:
-                frame.hold(self.node, saved.tensor, saved.version)
+                inner = self.custom and bool(self.args) and saved.tensor not in given
+                frame.hold(self.node, saved.tensor, saved.version, inner)
         node.saved = tuple(kept)
         if self.runs is not None:
             frame.nodes[self.runs].run_by = self.node

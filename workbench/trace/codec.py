@@ -126,7 +126,8 @@ def _read(kind: Any, data: Any, where: str) -> Any:
     """Data as the type says, or a ValueError naming the place."""
     origin, options = typing.get_origin(kind), typing.get_args(kind)
     if origin is types.UnionType:
-        return None if data is None else _read(options[0], data, where)
+        other = type(data) in options[1:]  # None, or a truth value in place of a number
+        return data if other else _read(options[0], data, where)
     if isinstance(data, list) and len(data) > (most := _LENGTHS.get(where.rpartition(".")[2], _LONGEST_LIST)):
         raise ValueError(f"has a {where} of {len(data):,} items, and at most {most:,} are read")
     if isinstance(data, str) and len(data) > _LONGEST_TEXT:
@@ -141,9 +142,11 @@ def _read(kind: Any, data: Any, where: str) -> Any:
     if kind is float:
         if data in ("nan", "inf", "-inf"):
             return float(data)
-        if type(data) in (int, float) and abs(data) <= sys.float_info.max:  # 1e400 is read as infinity
+        if type(data) is float and abs(data) <= sys.float_info.max:  # 1e400 is read as infinity
             return data
-    elif type(data) is kind and (kind is not int or abs(data) <= _MOST):
+    elif type(data) is kind and kind is not int:
+        return data
+    if type(data) is int and kind in (int, float) and abs(data) <= _MOST:
         return data
     raise ValueError(f"has a wrong {where}")
 

@@ -37,9 +37,11 @@ class Frame:
         self.tasks: dict[str, str | None] = {}  # backward -> the level it runs at
         self._orders: dict[str, int] = {}  # backward -> the highest order of derivative among the nodes it ran
         self._needed: dict[str, set[str] | None] = {}  # backward -> the places it runs (None: all)
-        self._holders: dict[str, dict[str, None]] = {}  # tensor -> nodes that saved it
-        self._keepers: dict[str, dict[str, int]] = {}  # those that may still keep it, and from which version on
-        self._sharing: dict[str, dict[str, None]] = {}  # tensor -> those that show its memory
+        self._versions: dict[str, int] = {}  # of memory, by the tensor that owns it
+        self._owners: dict[str, str] = {}  # of memory whose own tensor nobody has seen: the first view of it
+        self._keepers: dict[str, dict[str, int]] = {}  # tensor -> nodes that may still keep it, and from which version
+        self._savers: dict[str, dict[str, int]] = {}  # the same for memory
+        self._inner: set[str] = set()  # tensors that a custom Function has saved and was not given
         self._running: str | None = None
         self._flowing: list[str] = []
 
@@ -112,14 +114,9 @@ class Frame:
             return f"a {view}"
         if leaf or tensor.requires_grad:
             return "an unnamed leaf"
-        if tensor.role is None and any(self._is_inner(node, id) for node in self._holders.get(id, ())):
+        if tensor.role is None and id in self._inner:
             return "a tensor from inside forward"
         return "a constant" if tensor.level is None else "an input"
-
-    def _is_inner(self, node: str, tensor: str) -> bool:
-        """Whether a custom Function has saved what it was not given."""
-        made = self.nodes[node].made
-        return made.custom and bool(made.args) and all(arg.tensor != tensor for arg in made.args)
 
     def arrived(self, id: str, nr: int, grad: Value | None) -> str:
         """The gradient that arrived for an output, or that none did, and what its node is given then."""
@@ -143,35 +140,22 @@ class Frame:
     def stale(self, node: str, index: int) -> bool:
         """Whether the node's saved tensor was written after it was saved."""
         saved = self.nodes[node].made.saved[index]
-        return saved.tensor is not None and self.tensors[saved.tensor].version > saved.version
+        return saved.tensor is not None and self.version(saved.tensor) > saved.version
 
     def stale_holders(self, tensor: str) -> list[str]:
         """The nodes that have saved a tensor, or one that shares its memory, and kept it while it was written."""
-        holders = dict.fromkeys(
-            node
-            for each in self.sharing(tensor)
-            for node, version in self._keeping(each).items()
-            if version < self.tensors[each].version
-        )
-        return [node for node in holders if self.nodes[node].run_by is None]
+        owner = self.owner(tensor)
+        keeping = self._keeping(self._savers.get(owner, {}))
+        stale = [node for node, version in keeping.items() if version < self._versions[owner]]
+        return [node for node in stale if self.nodes[node].run_by is None]
 
     def owner(self, tensor: str) -> str:
         """The first of those over the same memory: the one that is no view, if it is known."""
-        base = self.tensors[tensor].base or tensor
-        return base if base in self.tensors else next(iter(self._sharing[base]))
+        return self.tensors[tensor].base or tensor
 
-    def sharing(self, tensor: str) -> list[str]:
-        """The tensors over the same memory that somebody may still hold: first the one that is no view."""
-        owner = self.tensors[tensor].base or tensor
-        views = self._sharing.get(owner, {})
-        for id in [id for id in [*views][1:] if self._is_gone(id)]:  # the first may stand for an unknown owner
-            del views[id]
-        return [id for id in (owner, *views) if id in self.tensors]
-
-    def _is_gone(self, tensor: str) -> bool:
-        """Whether nobody holds a tensor any more, as nobody holds the node that it came from."""
-        node = self.tensors[tensor].node
-        return node is not None and self.nodes[node].gone
+    def version(self, tensor: str) -> int:
+        """How often a tensor was written, or what shares its memory."""
+        return self._versions[self.owner(tensor)]
 
     # What records do to a frame.
 
@@ -181,42 +165,46 @@ class Frame:
 
     def see(self, seen: TensorSeen) -> None:
         """A tensor as it is now, new or known."""
+        base = seen.base
+        if base is not None and base not in self.tensors:
+            base = self._owners.setdefault(base, seen.id)
+        base = None if base == seen.id else base
+        self._versions[base or seen.id] = seen.version
         state = self.tensors.get(seen.id)
+        facts = {name: getattr(seen, name) for name in seen.__slots__ if name != "version"} | {"base": base}
         if state is None:
-            self.tensors[seen.id] = TensorState(**{name: getattr(seen, name) for name in seen.__slots__})
+            self.tensors[seen.id] = TensorState(**facts)
         else:
             if state.node != seen.node:
                 self.touch_tensor(seen.id)  # which another node has made until now
-            for name in seen.__slots__:
-                setattr(state, name, getattr(seen, name))
-        if seen.base is not None:
-            self._sharing.setdefault(seen.base, {})[seen.id] = None
+            for name, fact in facts.items():
+                setattr(state, name, fact)
         if seen.node is not None:
             self.nodes[seen.node].outputs.setdefault(seen.output_nr, (seen.id, seen.value))
         self.touch_tensor(seen.id)
 
     def touch_tensor(self, id: str) -> None:
         """A tensor has changed, and with it what the nodes show that made it or still keep it."""
-        self.touch(id, *self._keeping(id))
+        self.touch(id, *self._keeping(self._keepers.get(id, {})))
         if (node := self.tensors[id].node) is not None:
             self.touch(node)
 
     def count_write(self, tensor: str, version: int) -> None:
         """A tensor was written, and with it all that share its memory: what is saved of them is out of date."""
+        owner = self.owner(tensor)
+        self._versions[owner] = version
         self.touch_tensor(tensor)
-        for id in self.sharing(tensor):
-            self.tensors[id].version = version
-            self.touch(*self._keeping(id))
+        self.touch(*self._keeping(self._savers.get(owner, {})))
 
-    def hold(self, node: str, tensor: str, version: int) -> None:
-        """A node has saved a tensor as it is at a version."""
-        self._holders.setdefault(tensor, {})[node] = None
-        keepers = self._keepers.setdefault(tensor, {})
-        keepers[node] = min(version, keepers.get(node, version))
+    def hold(self, node: str, tensor: str, version: int, inner: bool) -> None:
+        """A node has saved a tensor as it is at a version; an `inner` one was not given to it."""
+        for keepers in (self._keepers.setdefault(tensor, {}), self._savers.setdefault(self.owner(tensor), {})):
+            keepers[node] = min(version, keepers.get(node, version))
+        if inner:
+            self._inner.add(tensor)
 
-    def _keeping(self, tensor: str) -> dict[str, int]:
-        """The nodes that still keep a tensor; those that no longer do are looked at once."""
-        keepers = self._keepers.get(tensor, {})
+    def _keeping(self, keepers: dict[str, int]) -> dict[str, int]:
+        """Those of the nodes that still keep what they saved; the others are looked at once."""
         for node in [node for node in keepers if not self.nodes[node].keeps]:
             del keepers[node]
         return keepers

@@ -71,7 +71,7 @@ def play(record: Record, frame: Frame) -> None:
         if isinstance(value, Value):
             if min((*value.shape, value.batch, value.nonfinite)) < 0 or value.batch > len(value.shape):
                 raise ValueError(f"has a value of the shape {value.shape}")
-            if isnan(value.norm) and not value.nonfinite:
+            if value.norm < 0 or (isnan(value.norm) and not value.nonfinite):
                 raise ValueError("has a value without a norm")
         elif name == "name" and isinstance(value, str) and len(value) > _LONGEST_NAME:
             raise ValueError(f"has a name of {len(value):,} characters")
@@ -86,6 +86,8 @@ def play(record: Record, frame: Frame) -> None:
     for name, value in parts:
         if name in _PLACES and not any(value in getattr(frame, kind) for kind in _PLACES[name]):
             raise ValueError(f"speaks of an unknown {value!r}")
+        if name == "pushing" and value != "dual" and value not in frame.levels:
+            raise ValueError(f"speaks of an unknown level {value!r}")
         if name == "below":
             _end(frame, value)
     if len(frame.stack) > _DEEPEST:

@@ -63,7 +63,6 @@ class TensorState(Place):
     id: str
     name: str | None
     value: Value
-    version: int
     requires_grad: bool
     node: str | None
     output_nr: int

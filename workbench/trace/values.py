@@ -33,7 +33,7 @@ class Value:
 
     shape: tuple[int, ...]
     dtype: str
-    values: tuple[float, ...] | None
+    values: tuple[float | bool, ...] | None
     norm: float
     min: float | None
     max: float | None

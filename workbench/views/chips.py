@@ -29,7 +29,7 @@ def held_now(frame: Frame, node: NodeState, index: int) -> Value | None:
     """
     saved = node.made.saved[index]
     tensor = None if saved.tensor is None or not node.keeps else frame.tensors[saved.tensor]
-    return node.saved[index] if tensor is None or tensor.version < saved.version else tensor.value
+    return node.saved[index] if tensor is None or frame.version(saved.tensor) < saved.version else tensor.value
 
 
 def chip(say: Sayings, frame: Frame, id: str, index: int) -> Box:
@@ -54,7 +54,7 @@ def chip(say: Sayings, frame: Frame, id: str, index: int) -> Box:
         note = f"Freed when {ran} had run: backward(retain_graph=True) would have kept it."
     elif frame.stale(id, index):
         state, lines = "error", (*lines, "written since it was saved")
-        now = frame.tensors[saved.tensor].version
+        now = frame.version(saved.tensor)
         note = f"Kept at version {saved.version}, but written since: it is at version {now} now."
     details = (say(value_detail, "Value", name, value), *about, Detail("What becomes of it", "text", note))
     who = whose(frame, id, saved) if node.keeps else ""

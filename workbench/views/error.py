@@ -203,7 +203,7 @@ class _Story:
                 into = self.frame.called(write.tensor)
                 rows.append(_row(f"{write.name} wrote into {into}: version {write.version}", write.source))
             else:
-                now = self.frame.tensors[saved.tensor].version
+                now = self.frame.version(saved.tensor)
                 who = f"It was written after that: it is at version {now} now (record() would tell by which line)"
                 rows.append((who, "", None))
         elif made is not None and made.source is not None:

@@ -102,7 +102,7 @@ class Histories:
         memory = self.memories.get(owner)
         if memory is None:
             state = frame.tensors[owner]
-            before = state.version - (mark.kind == "write")
+            before = frame.version(owner) - (mark.kind == "write")
             memory = self.memories[owner] = Memory(owner, self._name(owner), state.value.kind, before)
         if self._open is None:
             self._open = Moment(phase, source)
@@ -133,7 +133,7 @@ class Histories:
         if made.runs is not None:  # the one that it runs has saved it
             return
         saved = self._saved(made.node)
-        late = {owner for owner, (_, version, _) in saved.items() if self._frame.tensors[owner].version < version}
+        late = {owner for owner, (_, version, _) in saved.items() if self._frame.version(owner) < version}
         self._late += [made] * bool(late)
         for owner in [owner for owner in saved if owner not in late]:
             self._save(made, owner)
@@ -190,7 +190,7 @@ class Histories:
             cause = min(writes, key=lambda mark: mark.version, default=None)
             said = f"{called} wants {self._name(owner)} as it was at version {version}"
             if cause is None:  # nobody heard it
-                said += f", but it is at version {self._frame.tensors[owner].version}: backward is refused"
+                said += f", but it is at version {self._frame.version(owner)}: backward is refused"
             else:
                 source = self.moments[cause.moment].source
                 line = f" ({line_said(source)})" if source else ""

@@ -63,7 +63,7 @@ def slot_rows(frame: Frame, node: str, n: int, wide: int = COLUMNS) -> list[str]
     if state.made.custom and (line := _saving_line(state.made)):
         rows.append(f"saved by {line}")
     if saved.tensor is not None:
-        now = frame.tensors[saved.tensor].version
+        now = frame.version(saved.tensor)
         since = " and now" if now == saved.version else f", at version {now} now"
         since = ", which the write to come makes it" if now < saved.version else since
         rows.append(f"at version {saved.version} when saved{since}")

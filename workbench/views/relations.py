@@ -39,7 +39,7 @@ class Relations:
         drawn = self._all or frame.focus == id
         lines = []
         for index, saved in enumerate(node.made.saved):
-            if saved.tensor is None or saved.version > frame.tensors[saved.tensor].version:
+            if saved.tensor is None or saved.version > frame.version(saved.tensor):
                 continue  # it becomes its own output by the write that comes next
             if (home := self._home(frame, saved.tensor)) not in (None, id):
                 state = "idle" if drawn and node.keeps else "future"
