@@ -27,8 +27,12 @@ class Browser:
         news = deepcopy(news)
         self.heard.append(news)
         for part, things in (("boxes", self.boxes), ("arrows", self.arrows)):
-            for id, fields in news["picture"][part].items():
-                things[id] = things[id] | fields
+            new = news["picture"][part]
+            if isinstance(new, list):  # of another graph
+                things.clear()
+                new = {thing["id"]: thing for thing in new}
+            for id, fields in new.items():
+                things[id] = things.get(id, {}) | fields
         self.status |= news["status"]
 
     def ask(self, do: str, **more: Any) -> dict[str, Any]:

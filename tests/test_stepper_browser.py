@@ -289,3 +289,19 @@ def test_live_draws_the_graph_while_the_cell_runs(page: Page) -> None:
     assert min(seen) < 5
     assert run(page, "print(repr(trace.show()).splitlines()[0])") == "Autograd graph"
     assert player.locator(".wb-box").count() > 5
+
+
+def test_what_the_backward_records_appears_and_leaves_again(page: Page) -> None:
+    run(page, "c = torch.tensor(2.0, requires_grad=True)\nt = workbench.step((c**3).sin(), create_graph=True)\nt")
+    s = Stepper(page, "Autograd graph")
+    s.root.wait_for()
+    assert s.box("CosBackward0").count() == 0
+    s.root.locator('[data-action="step"]').focus()
+    s.after(lambda: page.keyboard.press("Enter"))
+    assert s.box("CosBackward0").count() == 1
+    expect(s.root.locator('[data-action="step"]')).to_be_focused()
+    s.click("run")
+    assert s.lines("c")[-1].startswith("grad ") and s.box("MulBackward0").count() == 3
+    s.press("ArrowLeft", "ArrowLeft", "ArrowLeft")
+    expect(s.box("CosBackward0")).to_have_count(0)
+    expect(s.root).to_be_focused()

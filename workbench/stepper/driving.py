@@ -24,13 +24,15 @@ from .telling import called, leaf_called
 
 
 class _Heard:
-    """What the engine says of one step of a task: the gradients that came in, those that went out, what hooks did."""
+    """What the engine says of one step of a task: gradients that came in and went out, what hooks did, what it made."""
 
     def __init__(self, task: GraphTask, incoming: tuple[Any, ...], graph: Recorder) -> None:
         self.task, self.incoming, self.outgoing, self.captured = task, incoming, (), False
-        self.graph, self.hooked = graph, []
+        self.graph, self.hooked, self.made = graph, [], []
 
     def __call__(self, event: Event) -> None:
+        if event[0] == "created" and self.task.create_graph:
+            self.made += self.graph.aside(event)
         if event[1] is not self.task:
             return
         if event[0] in ("asks", "asked", "accumulated") or (event[0] == "run" and event[2].extra is not None):
@@ -117,7 +119,7 @@ class Stepper(Standing):
         self._copies = self._copies or runs_user_code(node)
         have = task._buffers.get(node)
         heard = _Heard(task, tuple(have) if type(have) is list else (have,), self._graph)
-        snapshot = Snapshot(task)
+        snapshot, known = Snapshot(task), self._graph.known() if task.create_graph else None
         error = None
         hear = snapshot.hear
         listeners[len(listeners) :] = [heard, hear]  # by no call, after which an interrupt could come
@@ -146,9 +148,10 @@ class Stepper(Standing):
                 outgoing=self._kept(heard.outgoing),
                 arrived={} if error is not None else self._waiting_at(given),
                 hooked=tuple(heard.hooked),
+                made=tuple(heard.made),
             )
             self._append(step)
-            self._undo.append(Undo(snapshot, self._edits, gradient_of(node)))
+            self._undo.append(Undo(snapshot, self._edits, gradient_of(node), known))
             self._edits = {}
         self._refuse_unused()
 
@@ -192,6 +195,8 @@ class Stepper(Standing):
             said = [refusals.HOOK_STAYS.format(step.number, kind, name) for kind in step.hooks]
             left, now = undo.left, gradient_of(step.node)
             undo.snapshot.restore()
+            if undo.known is not None:
+                self._graph.unlearn(undo.known)
             self._take_back(undo.edits)
             if left[0] is not now[0] or left[1] != now[1]:
                 leaf = leaf_called(self, step.node)

@@ -12,6 +12,7 @@ import numpy as np
 from ..autograd.node import AccumulateGrad, Node
 from ..autograd.scopes import scope_of
 from ..autograd.tensor import Tensor, wrap
+from ..trace.facts import Record
 from ..trace.hooks import HookRan
 from ..trace.values import Value, said
 
@@ -93,6 +94,7 @@ class Step:
     outgoing: tuple[Any, ...]
     arrived: dict[Place, Any]  # what then waited at the node's inputs
     hooked: tuple[HookRan, ...]  # what each hook made of the gradients, as a trace tells it
+    made: tuple[Record, ...]  # what joined the graph meanwhile, where the backward records one
 
     def __repr__(self) -> str:
         return f"<step {self.number}: {self.name}{' failed' if self.error is not None else ''}>"

@@ -24,11 +24,15 @@ from .telling import called, told
 
 @dataclass(frozen=True, slots=True)
 class Undo:
-    """What takes a step back: the engine's state, what was edited before it, and the leaf's gradient that it left."""
+    """What takes a step back: the engine's state, what was edited before it, and the leaf's gradient that it left.
+
+    Where the backward records what it computes, `known` is what the stepper's graph had told of before.
+    """
 
     snapshot: Snapshot
     edits: dict[Place, tuple[Any, Any]]
     left: tuple[Tensor | None, int]
+    known: tuple[set[int], set[int]] | None
 
 
 def gradient_of(node: Node) -> tuple[Tensor | None, int]:

@@ -57,6 +57,11 @@ class Reader(InsideReader):
         """How many tuples it has read."""
         return len(self._records)
 
+    def unlearn(self, tensors: set[int]) -> None:
+        """Tell anew of all tensors but these."""
+        known = {self._ids.get(serial) for serial in tensors}
+        self._last = {id: seen for id, seen in self._last.items() if id in known}
+
     def record(self, raw: tuple[Any, ...]) -> Record:
         """The record of one tuple, those before it having been read."""
         kind, *rest = raw

@@ -109,6 +109,16 @@ class Recorder(Hearer):
         del self._raw[begin:]
         return told
 
+    def known(self) -> tuple[set[int], set[int]]:
+        """The nodes and tensors that it has told of so far."""
+        return self._nodes.copy(), self._tensors.copy()
+
+    def unlearn(self, known: tuple[set[int], set[int]]) -> None:
+        """Know no others than these any more: what has told of them is taken back."""
+        self._nodes &= known[0]
+        self._tensors &= known[1]
+        self._reader.unlearn(known[1])
+
     def show(self, tensor: Any, frame: FrameType | None) -> None:
         """Note the graph that made a tensor, as it is."""
         if tensor._meta is None or tensor._meta.creation == "default":

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from typing import Any
 
 import numpy as np
@@ -20,9 +20,10 @@ from ..stepper.moments import Step as Taken
 from ..stepper.moments import Waiting, counted, operation_of
 from ..stepper.telling import ran_of
 from ..trace.backward import BackwardFinished, BackwardStarted
+from ..trace.building import NodeCreated
 from ..trace.facts import Record
 from ..trace.frame import Frame
-from ..trace.values import LIMIT, Value, said
+from ..trace.values import LIMIT, Value, said, series
 from .graph import Graph
 from .saying import label_of
 from .taking import records_of, value_of
@@ -37,10 +38,11 @@ Changes = dict[str, dict[str, dict[str, Any]]]  # "boxes" and "arrows": by id th
 
 
 class _Waits(Graph):
-    """The graph, each place with the gradient that waits there."""
+    """The graph, each of the backward's own places with the gradient that waits there."""
 
-    def __init__(self, events: Iterable[Record]) -> None:
+    def __init__(self, events: Iterable[Record], places: Collection[str]) -> None:
         super().__init__(events)
+        self._places = places
         self.lines: dict[str, str] = {}  # by place
         self.changed: dict[str, dict[int, str]] = {}  # by place and output, what the reader made of a gradient
 
@@ -53,6 +55,8 @@ class _Waits(Graph):
 
     def _with_line(self, frame: Frame, drawn: list[Box]) -> list[Box]:
         box = drawn[-1]
+        if box.id not in self._places:  # it was recorded while the backward ran
+            return drawn
         marks = self.changed.get(box.id, {})
         box.details += tuple(Detail("Changed", "text", f"The gradient for output {nr} {marks[nr]}.") for nr in marks)
         if box.id in self.lines:
@@ -73,13 +77,14 @@ class Stage:
 
     def __init__(self, s: Stepper) -> None:
         self._events = list(s._graph.records())
-        self._view = _Waits(self._events)
-        self.title = self._view.title
         graph = s._graph
         self.nodes = {graph.id_of(_serial(node)): node for node in s._task._waiting}
         self.ids = {node: id for id, node in self.nodes.items()}
+        self._view = _Waits(self._events, self.nodes)
+        self.title = self._view.title
         self._start = next(event for event in self._events if isinstance(event, BackwardStarted))
         self._taken: list[Taken] = []
+        self._made: list[Record] = []  # what joined the graph in these steps
         self._finished = False
         self._branch = s.branch
         self._edits: dict[Any, Any] = {}
@@ -87,9 +92,10 @@ class Stage:
         self._begin()
         self.sentence = f"{self._start.sentence(self._frame)}."
         self._redraw(self._frame.touched)
-        self.audience: list[Callable[[Changes], None]] = []  # told of all that changes, whoever made it follow
-        self.follow(s)
+        # Told of all that changes, whoever made it follow; where the graph is another, of the whole picture.
+        self.audience: list[Callable[[Changes], None]] = []
         self.layout: Layout = Storyboard(self.scene, [self._widest()]).layout
+        self.follow(s)
 
     def board(self) -> Storyboard:
         """How things stand, as a still picture whose boxes have their places for good."""
@@ -101,7 +107,14 @@ class Stage:
         """Bring the picture up to where the stepper is, and tell what changed by that."""
         steps, before = s.steps, self._taken
         self._frame.touched = {}
-        if self._finished or before != steps[: len(before)]:
+        made = [record for step in steps for record in step.made]
+        grown = [id(record) for record in made] != [id(record) for record in self._made]
+        if grown:
+            lines, self._made = self._view.lines, made
+            self._view = _Waits([*self._events, *made], self.nodes)
+            self._view.lines = lines
+            self.scene = Scene(self.title)
+        if grown or self._finished or before != steps[: len(before)]:
             self._begin()
             kept = 0
         else:
@@ -117,6 +130,9 @@ class Stage:
             clauses.append("the backward is over")
         self._say(s, before, clauses)
         changes = self._redraw({**self._frame.touched, **self._wait(s)})
+        if grown:
+            self.layout = Storyboard(self.scene, [self._widest()]).layout
+            changes = story_of(self.board())
         for each in self.audience:
             each(changes)
 
@@ -133,11 +149,14 @@ class Stage:
     def _play(self, s: Stepper, step: Taken) -> list[str]:
         """Take one step; what happened."""
         self._changed |= {place: (step.replaced[place], new) for place, new in step.edits.items()}
-        clauses = []
+        clauses, joined = [], []
         for record in records_of(s, step, self._frame, self._start.task, self.ids[step.node]):
             record.apply(self._frame)
-            clauses.append(record.sentence(self._frame))
-        return clauses
+            if isinstance(record, NodeCreated):
+                joined.append(record.name)
+            elif clause := record.sentence(self._frame):
+                clauses.append(clause)
+        return clauses + ([f"what it computed joins the graph as {series(joined)}"] if joined else [])
 
     def _wait(self, s: Stepper) -> dict[str, None]:
         """Put down what waits where; the places where something else waits than before."""
@@ -200,7 +219,7 @@ class Stage:
         widest = max([_longest(shape) for shape in shapes.values()], key=lambda value: len(label_of(value)))
         boxes, arrows = {}, {}
         for id, box in self.scene.boxes.items():
-            if box.kind in ("op", "function", "leaf"):
+            if id in self.nodes:
                 value = _longest(shapes[id, 0]) if (id, 0) in shapes else widest
                 text = value.text(line=TEXT_COLUMNS - 11)
                 line = cut(f"changed to {text}, was {text}", TEXT_COLUMNS)

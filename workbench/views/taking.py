@@ -23,6 +23,7 @@ def records_of(s: Stepper, step: Step, frame: Frame, task: str, id: str) -> Iter
     if step.captured and not step.outgoing and step.error is None:
         return
     yield NodeStarted(task, id, given)
+    yield from step.made
     after = [each for each in step.hooked if each.late]
     if step.error is not None:
         yield Failed(task, id, type(step.error).__name__, str(step.error))

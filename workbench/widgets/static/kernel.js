@@ -9,6 +9,7 @@ const OVER = ["dead", "restarting", "autorestarting"];
 /** What is shown, with what is new in it. */
 export function renewed(shown, { picture: news, status }) {
   const renew = (part) => {
+    if (Array.isArray(news[part])) return news[part]; // of another graph, all
     const things = new Map(list(shown.picture[part]).map((thing) => [thing.id, thing]));
     for (const [id, fields] of Object.entries(news[part] ?? {})) things.set(id, { ...things.get(id), ...fields });
     return [...things.values()];

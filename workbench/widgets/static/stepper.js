@@ -99,8 +99,21 @@ function stepperControls(first, ask, chosen) {
   return { bar, below: [caption, questions, about], buttons, until, value, standing, questions, show };
 }
 
-/** A view of the stepper. */
-function renderStepper({ model, el }) {
+/** A view of the stepper; where its backward adds to the graph it is made anew. */
+function renderStepper(view) {
+  let leave = stepperView(view, again);
+  function again() {
+    const { el } = view, { activeElement: held } = document, action = held?.dataset.action;
+    const inside = el.contains(held);
+    leave();
+    leave = stepperView(view, again);
+    if (inside) (el.querySelector(`[data-action="${action}"]`) ?? el.firstElementChild).focus({ preventScroll: true });
+  }
+  return () => leave();
+}
+
+/** A view of one graph's stepper. */
+function stepperView({ model, el }, again) {
   let shown = model.get("shown"), chosen = null, stops = [];
   const items = living(shown.picture), { boxes } = items;
   const place = () => {
@@ -159,6 +172,7 @@ function renderStepper({ model, el }) {
     view.keep([...running, boxes.get(shown.status.next)].filter(Boolean));
   }
   function hear(news) {
+    if (Array.isArray(news.picture.boxes)) return again();
     const before = shown.status.position, changed = change(items, news.picture);
     shown = model.get("shown"); // initialize() heard it first
     const { position } = shown.status;

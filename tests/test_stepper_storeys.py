@@ -1,0 +1,91 @@
+"""A stepped backward that records what it computes: what joins the graph joins the picture, until it is taken back."""
+
+from __future__ import annotations
+
+import pytest
+from stepped import Browser
+
+import workbench as torch
+from workbench.scene.model import Box
+from workbench.views.stepping import Stage
+
+SECOND = "second order: recorded while backward ran"
+
+
+def program() -> tuple[torch.Tensor, torch.Tensor]:
+    a = torch.tensor(2.0, requires_grad=True)
+    return a, (a**3).sin()
+
+
+def storey(boxes: dict[str, Box]) -> list[str]:
+    """The nodes in the frame of the second order."""
+    regions = [box.id for box in boxes.values() if box.kind == "region" and box.title == SECOND]
+    return [box.title for box in boxes.values() if box.region in regions]
+
+
+@pytest.mark.filterwarnings("ignore:Using backward")
+def test_nodes_that_the_backward_records_appear_as_in_a_trace() -> None:
+    a, y = program()
+    s = torch.step(y, create_graph=True)
+    stage = Stage(s)
+    assert storey(stage.scene.boxes) == []
+    s.step()
+    stage.follow(s)
+    assert storey(stage.scene.boxes) == ["CosBackward0", "MulBackward0"]
+    assert stage.sentence == (
+        "SinBackward0 receives the gradient 1.0; it sends -0.1455 to PowBackward0; what it computed joins the graph as "
+        "CosBackward0 and MulBackward0."
+    )
+    s.run()
+    stage.follow(s)
+    with torch.record() as trace:
+        a, y = program()
+        y.backward(create_graph=True)
+    board = trace.show().storyboard
+    assert storey(stage.scene.boxes) == storey(board.at(len(board.steps) - 1).boxes)
+    assert stage.layout.boxes.keys() == stage.scene.boxes.keys()
+    titles = {box.title: box for box in stage.scene.boxes.values()}
+    assert titles["a"].lines[-1] == "grad -1.746" and titles["CosBackward0"].lines == ("cos  () float32", "-0.1455")
+
+
+def test_what_is_taken_back_is_no_longer_there_and_comes_again() -> None:
+    _, y = program()
+    s = torch.step(y, create_graph=True)
+    stage = Stage(s)
+    s.step(2)
+    stage.follow(s)
+    before = storey(stage.scene.boxes)
+    s.back()
+    stage.follow(s)
+    assert storey(stage.scene.boxes) == before[:2]
+    s.step()
+    stage.follow(s)
+    assert storey(stage.scene.boxes) == before
+    s.back(2)
+    stage.follow(s)
+    assert storey(stage.scene.boxes) == [] and SECOND not in [box.title for box in stage.scene.boxes.values()]
+
+
+def test_the_gradient_of_the_gradient_is_still_right() -> None:
+    a, y = program()
+    s = torch.step(y, inputs=[a], create_graph=True)
+    Stage(s).follow(s.step().back().run())
+    (second,) = torch.autograd.grad(s.grads[a], a)
+    b, z = program()
+    (first,) = torch.autograd.grad(z, b, create_graph=True)
+    assert second.item() == torch.autograd.grad(first, b)[0].item()
+
+
+@pytest.mark.parametrize("recorded", [True, False])
+def test_a_browser_is_sent_another_graph_whole_and_else_what_is_new(recorded: bool) -> None:
+    _, y = program()
+    s = torch.step(y, create_graph=recorded)
+    browser = Browser(s)
+    browser.ask("step")
+    (news,) = browser.heard
+    assert isinstance(news["picture"]["boxes"], list) == recorded
+    shown = {box["title"]: box for box in browser.boxes.values()}
+    assert ("CosBackward0" in shown) == recorded
+    assert all("x" in box for box in shown.values())
+    browser.ask("back")
+    assert "CosBackward0" not in {box["title"] for box in browser.boxes.values()}
