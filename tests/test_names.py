@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 import subprocess
 import sys
@@ -11,7 +12,7 @@ import pytest
 from oracle import chain, compare, entries, same
 
 import workbench
-from workbench.absent import INSTEAD, names
+from workbench.absent import instead, names
 
 PLACES = {
     "torch": workbench,
@@ -25,15 +26,21 @@ PLACES = {
     "torch.utils": workbench.utils,
 }
 ABSENT = {
-    "torch.fft": "module 'workbench' has no attribute 'fft': PyTorch has torch.fft, the workbench has not.",
+    "torch.hub": "module 'workbench' has no attribute 'hub': PyTorch has torch.hub, the workbench has not.",
     "torch.compile": "module 'workbench' has no attribute 'compile': PyTorch has torch.compile, the workbench has not; "
     "call the function itself: there is nothing to compile.",
     "torch.nn.LSTM": "module 'workbench.nn' has no attribute 'LSTM': PyTorch has torch.nn.LSTM, the workbench has not; "
     "there is nn.Linear, and a loop in forward.",
     "torch.ones(1).lerp": "'Tensor' object has no attribute 'lerp': PyTorch has torch.Tensor.lerp, the workbench has "
-    "not.",
+    "not; write start + weight * (end - start).",
+    "torch.ones(1).log2_": "'Tensor' object has no attribute 'log2_': PyTorch has torch.Tensor.log2_, the workbench "
+    "has not; write x.log() / math.log(2), and copy_ that into the tensor.",
+    "torch.selu": "module 'workbench' has no attribute 'selu': PyTorch has torch.selu, the workbench has not; write "
+    "1.0507009873554805 * nn.functional.elu(x, 1.6732632423543772).",
+    "torch.nn.ReLU6": "module 'workbench.nn' has no attribute 'ReLU6': PyTorch has torch.nn.ReLU6, the workbench has "
+    "not; write x.clamp(0, 6).",
     "torch.Tensor.lerp": "type object 'Tensor' has no attribute 'lerp': PyTorch has torch.Tensor.lerp, the workbench "
-    "has not.",
+    "has not; write start + weight * (end - start).",
     "torch.nn.Parameter(torch.ones(1)).bfloat16": "'Parameter' object has no attribute 'bfloat16': PyTorch has "
     "torch.Tensor.bfloat16, the workbench has not; there are bool, uint8, int32, int64, float16, float32 and float64.",
     "torch.nn.functional.ctc_loss": "module 'workbench.nn.functional' has no attribute 'ctc_loss': PyTorch has "
@@ -85,9 +92,9 @@ def test_an_import_of_what_is_not_there(text: str) -> None:
     with pytest.raises(ImportError) as caught:
         exec(text.replace("torch", "workbench"), {})
     place = said.removeprefix("PyTorch has ").partition(",")[0]
-    instead = INSTEAD.get(place)
+    text = instead().get(place)
     assert said in str(caught.value) and name in str(caught.value)
-    assert not instead or str(caught.value).endswith(f"; {instead}.")
+    assert not text or str(caught.value).endswith(f"; {text}.")
     assert bool(said) == ("PyTorch has" in str(caught.value))
 
 
@@ -112,7 +119,7 @@ def test_every_public_name_is_there_or_says_that_it_is_not(place: str) -> None:
 
 
 def test_what_is_there_instead_is_said_of_names_that_are_not_there() -> None:
-    for full in INSTEAD:
+    for full in instead():
         place, _, name = full.rpartition(".")
         assert name in names()[place], full
         assert not hasattr(PLACES[place], name), full
@@ -264,6 +271,7 @@ x.arctan() | x.clip(0) | x.clip(max=0.25) | x.fix() | x.divide(y) | x.true_divid
 x.greater_equal(y) | x.less(0) | x.less_equal(y) | x.not_equal(y) | x.multiply(y) | x.negative() | x.subtract(y)
 x.moveaxis(0, 0) | x[None].swapaxes(0, 1) | x[None].swapdims(0, 1) | v.absolute_() | v.clip_(0, 1) | v.divide_(y)
 v.true_divide_(2) | v.multiply_(y) | v.subtract_(y) | v.negative_() | v.fix_() | v.arctan_() | v.arccos_()
+torch.bitwise_and(i, i) | torch.bitwise_or(i, 1) | torch.bitwise_xor(i, 3) | torch.bitwise_not(i)
 hasattr(torch, "absolute_") | hasattr(torch, "multiply_") | hasattr(torch.Tensor, "concat") | hasattr(x, "moveaxis_")
 """
 
@@ -274,10 +282,91 @@ def test_a_second_name_is_the_same_operation(text: str) -> None:
         x = torch.tensor([0.5, -0.25, 0.75], requires_grad=True)
         y = torch.tensor([0.5, 0.75, -0.5], requires_grad=True)
         known = {"torch": torch, "x": x, "y": y, "v": x.clone(), "o": torch.zeros(3)}
+        known["i"] = torch.tensor([1, 2, 3])
         result = eval(text, known)
         if isinstance(result, bool) or not result.requires_grad:
             return result
         result.sum().backward()
         return result, result.grad_fn.name(), x.grad, y.grad, known["v"]._version
+
+    compare(program)
+
+
+# Calls of what is absent, and what its formula's names then stand for.
+CALLS = """
+acosh(x): x=q | asinh(x) | atanh(x): x=u | atan2(y, x) | baddbmm(input, a, b): a=A, b=A, input=A
+addr(input, a, b): input=M | addbmm(input, a, b): a=A, b=A, input=M | addmv(input, a, b): a=M, input=a
+addcmul(input, a, b, value=value): input=x | addcdiv(input, a, b, value=value): input=x | bincount(x): x=n
+bucketize(x, boundaries) | searchsorted(sorted, values): sorted=boundaries | cdist(a, b): a=M, b=A[0]
+clamp_min(x, least) | clamp_max(x, most) | count_nonzero(x) | deg2rad(x) | rad2deg(x) | diag(x) | diag_embed(x): x=M
+diff(x) | dist(a, b) | erfc(x) | exp2(x) | float_power(x, y): x=q | frac(x) | heaviside(x, values) | hypot(a, b)
+is_same_size(a, b) | isneginf(x): x=h | isin(elements, tests): elements=n, tests=k | isposinf(x): x=h | ldexp(x, y)
+lerp(start, end, weight): start=x, end=y | log10(x): x=q | log2(x): x=q | logaddexp(a, b) | logcumsumexp(x, dim)
+logit(x): x=p | nan_to_num(x): x=g | nansum(x): x=g | nanmean(x): x=g | nanmedian(x): x=g
+logspace(start, end, steps, base): start=0.0, end=1.0 | rsub(x, y) | signbit(x) | repeat_interleave(x, n): n=2
+sinc(x) | take(x, index): x=M | trapezoid(y) | tril_indices(n, m): n=2, m=3 | xlogy(x, y): y=q
+triu_indices(n, m): n=2, m=3 | vander(x): n=3 | Tensor.trace(x): x=M | Tensor.unfold(x, 0, size, step)
+F.one_hot(indices, classes): indices=n | F.binary_cross_entropy(p, target) | F.huber_loss(x, target): d=x-target
+F.scaled_dot_product_attention(q, k, v): q=M, k=M, v=M | F.binary_cross_entropy_with_logits(x, target)
+F.l1_loss(x, target) | F.soft_margin_loss(x, target) | F.margin_ranking_loss(a, b, y, margin)
+F.triplet_margin_loss(a, p, n): a=M, p=A[0], n=A[1] | F.poisson_nll_loss(x, target)
+F.gaussian_nll_loss(x, target, var) | F.cosine_similarity(a, b): a=M, b=A[0] | F.pairwise_distance(a, b): a=M, b=A[1]
+F.normalize(x): x=M | F.rms_norm(x, (3,), eps=eps) | F.max_pool1d(x, k): x=I[0], k=2 | F.avg_pool1d(x, k): x=I[0], k=2
+F.max_pool2d(x, k): x=I, k=2 | F.avg_pool2d(x, k): x=I, k=2 | F.adaptive_avg_pool2d(x, 1): x=I | F.relu6(x): x=X
+F.adaptive_max_pool2d(x, 1): x=I | F.hardtanh(x): x=X | F.hardsigmoid(x): x=X | F.hardswish(x): x=X | F.hardshrink(x)
+F.softshrink(x) | F.mish(x) | F.softsign(x) | F.tanhshrink(x) | F.softmin(x, dim) | F.selu(x): x=X | F.celu(x): x=X
+F.prelu(x, weight) | F.threshold(x, threshold, value) | F.glu(x): x=I, a=I[..., :2], b=I[..., 2:]
+Tensor.put_(x, index, source) | Tensor.index_fill_(x, 0, index, value) | Tensor.index_copy_(x, 0, index, source)
+Tensor.masked_scatter_(x, mask, source)
+"""
+STAND_FOR = {
+    "x": [0.5, -1.5, 2.0],
+    "y": [1.5, 0.25, -3.0],
+    "a": [0.5, 1.0, -0.25],
+    "b": [2.0, -0.5, 0.75],
+    "q": [1.5, 2.0, 3.0],
+    "u": [0.5, -0.25, 0.75],
+    "p": [0.5, 0.25, 0.75],
+    "g": [0.5, math.nan, -1.0],
+    "h": [math.inf, 1.0, -math.inf],
+    "M": [[0.5, -1.0, 2.0], [3.0, 0.25, -0.75], [1.0, 1.5, -0.5]],
+    "X": [-4.0, -0.5, 0.25, 7.0],
+    "n": [2, 0, 2],
+    "k": [0, 1],
+    "index": [0, 2],
+    "source": [7.0, 8.0],
+    "mask": [True, False, True],
+    "boundaries": [-1.0, 0.5, 1.5],
+    "values": [0.25, 0.5, 3.0],
+    "target": [0.5, 0.25, 0.75],
+    "var": [1.0, 0.5, 2.0],
+    "weight": [0.25],
+}
+
+
+@pytest.mark.parametrize("text", entries(CALLS))
+def test_what_there_is_instead_gives_the_same(text: str) -> None:
+    call, _, stand_for = text.partition(": ")
+    place, _, name = ("torch." + call.partition("(")[0].replace("F.", "nn.functional.")).rpartition(".")
+
+    def program(torch: Any) -> Any:
+        known: dict[str, Any] = {name: torch.tensor(numbers) for name, numbers in STAND_FOR.items()}
+        known |= {"A": torch.stack([known["M"], known["M"] + 1]), "torch": torch, "math": math, "nn": torch.nn}
+        known |= {"I": torch.arange(16.0).reshape(1, 1, 4, 4).sin(), "F": torch.nn.functional, "Tensor": torch.Tensor}
+        known |= {"value": 0.75, "input": known["M"], "least": 0.0, "most": 1.0, "dim": 0, "steps": 4, "base": 10.0}
+        known |= {"margin": 0.5, "threshold": 0.1, "eps": 1e-5, "classes": 3, "size": 2, "step": 1}
+        exec(f"known.update({stand_for})", known | {"known": known})
+        if hasattr(PLACES[place], name):
+            raise AssertionError(f"{name} is there")
+        if torch is not workbench:
+            formula = call if call[:2] in ("F.", "Te") else f"torch.{call}"
+        else:
+            formula = instead()[f"{place}.{name}"].removeprefix("write ")
+            formula = re.split(" for windows| for an? | with ", formula)[0]
+        if name.endswith("_"):
+            exec(formula, known)
+            formula = "x"
+        result = eval(formula, known)
+        return result if isinstance(result, bool) else (result + 0.0).tolist()
 
     compare(program)

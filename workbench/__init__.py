@@ -42,7 +42,22 @@ from .autograd.tensor import Tensor
 from .ops.aliases import *  # noqa: F403
 from .ops.arranging import flip, movedim, roll, tril, triu
 from .ops.casting import is_inference, is_nonzero
-from .ops.choice import clamp, eq, ge, gt, le, lt, maximum, minimum, ne, where
+from .ops.choice import (
+    bitwise_and,
+    bitwise_not,
+    bitwise_or,
+    bitwise_xor,
+    clamp,
+    eq,
+    ge,
+    gt,
+    le,
+    lt,
+    maximum,
+    minimum,
+    ne,
+    where,
+)
 from .ops.creation import (
     arange,
     empty,
