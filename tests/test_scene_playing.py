@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
 import sys
+from html import escape
 from pathlib import Path
 
 import pytest
@@ -127,6 +129,22 @@ _SCROLLED_AWAY = f"""(html) => {{
   section.remove();
   setTimeout(() => document.body.append(section), 500);
 }}"""
+
+
+def test_it_plays_in_a_frame_that_may_reach_nothing_around_it(page):
+    # As Colab shows an output: in a frame of an origin of its own, which keeps no storage; the scripts are put in anew.
+    put = f"({_PUT})(['section', {json.dumps(playing(storyboard()))}])".replace("<", "\\u003c")
+    inner = f'<!doctype html><html lang="en"><body><section></section><script>{put}</script></body></html>'
+    load(
+        page,
+        f'<iframe sandbox="allow-scripts" title="Output" width="900" height="900" srcdoc="{escape(inner)}"></iframe>',
+    )
+    frame = page.frame_locator("iframe")
+    frame.locator(".wb-player").wait_for()
+    frame.locator('[data-action="step"]').click()
+    frame.locator('[data-action="theme"]').click()
+    assert frame.locator(".wb-position").inner_text() == "4 / 8"
+    assert frame.locator("img").count() == 0 and page.console_errors == []
 
 
 @pytest.mark.parametrize(
