@@ -122,8 +122,10 @@ def test_the_gradient_travels_the_edges(line):
     to_square, to_w = "[2. 2. 2.]  ‖3.46‖", "[1. 4. 9.]  ‖9.9‖"
     assert seen[:4] == [[]] * 4
     assert seen[4] == [("flowing", seed)]
-    assert seen[5] == [("done", seed), ("flowing", ones)]
-    assert seen[6] == [("flowing", ones), ("done", seed), ("done", ones)]
+    assert seen[5] == [("done", seed), ("flowing", f"{ones}\ngrad, repeated to (3,)")]
+    assert seen[6] == [("flowing", f"{ones}\ngrad, unchanged"), ("done", seed), ("done", ones)]
+    to_square += "\ngrad × w, elementwise"
+    to_w += "\ngrad × y, elementwise"
     assert seen[7] == [("flowing", to_square), ("flowing", to_w), ("done", ones), ("done", seed), ("done", ones)]
     assert {state for state, _ in seen[11]} == {"done"} and len(seen[11]) == 6
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from .. import errors
 from ..autograd.tensor import Tensor
-from .declare import abbreviation, define, in_formulas
+from .declare import abbreviation, define, explained, in_formulas
 from .elementary import _erf
 from .layout import in_rows
 from .refusals import only_floats
@@ -28,6 +28,10 @@ define(
     self="zeros_like(grad)",
     tangent="pointwise",
     samples="r(3), r(3), 0.1",
+)
+explained(
+    "leaky_relu_backward(grad_output, self, negative_slope)",
+    "where(self > 0, grad_output, grad_output * negative_slope)",
 )
 abbreviation("negative(x)", "where(x < 0, x, 0.0)")
 elu = define(

@@ -224,10 +224,16 @@ def in_formulas(name: str, arrays: Callable[..., Any], tensors: Callable[..., An
     compiling.TENSORS[name] = tensors
 
 
+def explained(signature: str, text: str) -> str:
+    """Tell whoever reads a formula that `signature`, a function in it, computes `text`; returns the function's name."""
+    name = signature[: signature.index("(")]
+    ABBREVIATIONS[name] = signature, text
+    return name
+
+
 def abbreviation(signature: str, text: str) -> None:
     """Let formulas say `signature` for `text`, on arrays and on tensors: `abbreviation("half(x)", "x / 2")`."""
-    name, parameters = re.fullmatch(r"(\w+)\((.*)\)", signature).groups()
-    ABBREVIATIONS[name] = signature, text
+    name, parameters = explained(signature, text), signature[signature.index("(") + 1 : -1]
     for words in (compiling.ARRAYS, compiling.TENSORS):
 
         def first(*args: Any, words: dict[str, Any] = words) -> Any:

@@ -8,7 +8,7 @@ import numpy as np
 
 from .. import errors
 from ..autograd.tensor import Tensor
-from .declare import define, method, operator
+from .declare import define, explained, method, operator
 from .out import into
 from .refusals import fitting_scale, lift, no_bools, no_mask, only_floats
 from .shapes import python_number
@@ -120,6 +120,7 @@ define(
     tangent="pointwise",
     samples="r(3), r(3)",
 )
+explained("tanh_backward(grad_output, output)", "grad_output * (1 - output ** 2)")
 sqrt = define("SqrtBackward0", "sqrt(Tensor self)", np.sqrt, kind="float", self="grad / (2 * result)", samples="p(3)")
 sigmoid = define(
     "SigmoidBackward0",
@@ -138,6 +139,7 @@ define(
     tangent="pointwise",
     samples="r(3), r(3)",
 )
+explained("sigmoid_backward(grad_output, output)", "grad_output * (1 - output) * output")
 relu = define(
     "ReluBackward0",
     "relu(Tensor self)",
@@ -164,6 +166,7 @@ define(
     tangent="pointwise",
     samples="r(3), r(3)",
 )
+explained("threshold_backward(grad_output, self)", "where(self <= 0, 0, grad_output)")
 abs = define(
     "AbsBackward0",
     "abs(Tensor self)",

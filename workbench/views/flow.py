@@ -121,11 +121,13 @@ class Flow(Graph):
         return "plus" if grad.min >= 0 else "minus" if grad.max <= 0 else "mixed"
 
     def _label(self, frame: Frame, key: str, edge: EdgeState, grad: Value) -> str:
-        lines = [self._say(text_of, grad, LABEL_COLUMNS)]
+        found = self.slopes(frame, key) if edge.state == "flowing" else None
+        lines = [found.label if found and found.product else self._say(text_of, grad, LABEL_COLUMNS)]
         if grad.shape:
             lines.append(f"‖{number(grad.norm)}‖ {_signs(grad)}".rstrip())
-        which = self.which(edge)
-        lines += filter(None, [_summed(frame, key, edge), self._word(grad), which and f"for {which}"])
+        lines += [] if found is None or found.product else [found.label]
+        which, told = self.which(edge), found is not None and "summed to" in found.label
+        lines += filter(None, ["" if told else _summed(frame, key, edge), self._word(grad), which and f"for {which}"])
         return "\n".join(lines)
 
 

@@ -18,7 +18,8 @@ from .chips import chip, held_now, saved_name
 from .guests import badges, hook_details
 from .lanes import Lanes
 from .relations import Relations, memory_details, shared_line, view_line
-from .saying import Sayings, label_of, text_of, trouble_of, value_detail, values_of
+from .saying import Sayings, beside, label_of, text_of, trouble_of, value_detail, values_of
+from .slopes import Slopes
 from .standing import Standing
 from .telling import complete
 
@@ -46,12 +47,15 @@ class Graph:
         ends: dict[tuple[str, int], None] = {}
         self._several: set[str] = set()  # nodes of more than one output
         self._twice: set[tuple[str, str]] = set()  # of two boxes that several edges join: (source, target)
+        last: dict[int, str] = {}  # expression -> the node that gave it its value
         for event in events:
             if isinstance(event, NodeCreated | TensorsFound):
                 for seen in event.tensors:
                     maker[seen.id] = (seen.node or seen.id, seen.output_nr)
                     named[maker[seen.id]] = seen.name
             if isinstance(event, NodeCreated):
+                if event.path and event.path[-1].kind == "expression":
+                    last[event.path[-1].key] = event.node
                 edges = [edge.target for edge in event.edges if edge.target is not None]
                 self._twice |= {(source, event.node) for source, uses in Counter(edges).items() if uses > 1}
                 self._several |= {event.node} if event.output_count > 1 else set()
@@ -61,6 +65,7 @@ class Graph:
             elif isinstance(event, TensorShown):
                 ends[maker[event.tensor]] = None
         self._several |= {node for node, nr in (*maker.values(), *ends) if nr}
+        self.slopes = Slopes({*last.values()})
         for node, nr in ends:
             self._outputs.setdefault(node, []).append(nr)
         names = list(dict.fromkeys(name for end in ends if (name := named.get(end)) is not None))
@@ -134,7 +139,8 @@ class Graph:
         output = node.outputs[0][0] if 0 in node.outputs else ""
         region = self.lanes.region(frame, node, output, "recorded")
         waiting = frame.arrivals(id) if node.state in ("pending", "ready") else []
-        details = (*_node_details(self._say, frame, node, waiting), *self.lanes.level_details(frame, output))
+        gone = [found for key, edge in frame.edges_of(id) if edge.state != "idle" and (found := self._sent(frame, key))]
+        details = (*_node_details(self._say, frame, node, waiting), *gone, *self.lanes.level_details(frame, output))
         lines = (*_node_lines(self._say, frame, node), *badges(frame, id))
         if node.tangent_of is not None:
             lines = (f"the tangent of {frame.called(node.tangent_of)}", *lines)
@@ -143,6 +149,12 @@ class Graph:
         inside, state, why = region.id if region else None, *self._standing.state(node)
         box = Box(id, kind, node.made.name, (*lines, *why), state, region=inside, details=details)
         return [region, box] if region else [box]
+
+    def _sent(self, frame: Frame, key: str) -> Detail | None:
+        """How a gradient that has gone along an edge came about."""
+        found = self.slopes(frame, key)
+        to = frame.receiver(frame.edges[key])
+        return None if found is None else Detail("Local slope", "text", f"to {to}: {found.sentence}")
 
     def _tensor(self, frame: Frame, id: str) -> list[Box]:
         box, region = _tensor(self._say, frame, id), self.lanes.level_region(frame, id)
@@ -164,6 +176,8 @@ class Graph:
             note.append(f"next_functions[{id.rpartition('.')[2]}] of {frame.called(target)}")
         if edge.state != "idle":
             grad = self._say(label_of, edge.grad)
+            found = self.slopes(frame, id) if edge.state == "flowing" else None
+            grad = grad if found is None else found.label if found.product else beside(grad, found.label)
             label = f"{grad}\nfor {label}" if label else grad
         kind = "edge" if edge.differentiable else "constant"
         return Arrow(id, source, target, kind, label, edge.state, note=", ".join(note))

@@ -60,6 +60,12 @@ def label_of(grad: Value | None) -> str:
     return "\n".join([text, *trouble_of(grad)])
 
 
+def beside(label: str, more: str) -> str:
+    """A label with more to say: on its last line, if that has room, else below it."""
+    last = label.rpartition("\n")[2]
+    return f"{label}  {more}" if columns(last) + columns(more) + 2 <= LABEL_COLUMNS else f"{label}\n{more}"
+
+
 def text_of(value: Value, line: int) -> str:
     """A value on a line of so many characters."""
     return value.text(line=line)

@@ -11,7 +11,7 @@ from ..autograd.node import AccumulateGrad, Node
 from ..autograd.scopes import scope_of
 from ..events import tag
 from ..scene.layout import Layout
-from ..scene.metric import TEXT_COLUMNS, clean, cut
+from ..scene.metric import LABEL_COLUMNS, TEXT_COLUMNS, clean, cut
 from ..scene.model import Arrow, Box, Detail, Scene, Step
 from ..scene.shown import arrow_fields, box_fields, native
 from ..scene.storyboard import Storyboard
@@ -229,7 +229,8 @@ class Stage:
         for id in self.scene.arrows:
             edge = self._frame.edges.get(id)
             known = shapes.get((edge.source, edge.output_nr)) if edge is not None else None
-            arrows[id] = {"label": label_of(widest if known is None else _longest(known))}
+            label = label_of(widest if known is None else _longest(known))
+            arrows[id] = {"label": label if known is None else f"{label}\n{'×' * LABEL_COLUMNS}"}
         return Step("", boxes=boxes, arrows=arrows)
 
 
