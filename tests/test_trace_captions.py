@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import pytest
+from trace_samples import leaf
 
 import workbench as torch
 from workbench.recording import record
+from workbench.views import storyboard
 
 CAPTIONS = {
     "x[i]": "index(x, i)",
@@ -117,3 +119,33 @@ def test_of_a_graph_made_before_the_recording_nobody_knows_what_was_given():
     x = torch.ones(2, requires_grad=True)
     told = repr(torch.show(Inner.apply(x, torch.ones(2)).sum()))
     assert "from inside forward" not in told and "saved[2] (a constant)" in told
+
+
+def test_two_nodes_of_one_name_are_told_apart_by_what_was_written():
+    with record() as trace:
+        a = leaf(2.0)
+        b = a * a + 3 * a
+        b.backward()
+    told = [step.caption for step in storyboard(trace).steps]
+    assert "it sends 1.0 to MulBackward0 of `a * a` and 1.0 to MulBackward0 of `3 * a`." in told[4]
+    assert told[5].startswith("MulBackward0 of `3 * a` receives the gradient 1.0")
+    assert told[6].startswith("MulBackward0 of `a * a` receives the gradient 1.0")
+
+
+def test_the_same_expression_again_is_told_with_its_place():
+    with record() as trace:
+        y = leaf(2.0)
+        for _ in range(2):
+            y = y * 3.0
+        with torch.scope("late"):
+            y = y.sin()
+        y = y.sin()
+        y.backward()
+    told = " ".join(step.caption for step in storyboard(trace).steps[5:])
+    for words in (
+        "SinBackward0 of `y.sin()` receives",
+        "SinBackward0 of `y.sin()` in late receives",
+        "MulBackward0 of `y * 3.0` in round 2 receives",
+        "MulBackward0 of `y * 3.0` in round 1 receives",
+    ):
+        assert words in told

@@ -101,7 +101,8 @@ def test_an_error_is_an_error_in_the_picture():
     board = storyboard(samples.written())
     end = last(board)
     write = [step.caption for step in board.steps if step.caption.startswith("add_")]
-    assert write == ["add_ writes into y: now [3. 5.], version 1; but MulBackward0 had saved it before that."]
+    saved = "MulBackward0 of `y * y` had saved it before that."
+    assert write == [f"add_ writes into y: now [3. 5.], version 1; but {saved}"]
     assert [each.title for each in end.boxes.values() if each.state == "error"] == [
         "MulBackward0",
         "saved other (y)",
@@ -112,7 +113,7 @@ def test_an_error_is_an_error_in_the_picture():
     text = to_text(board)
     assert text.count("saved other (y) (out of date): ") == 1 and "failed here" not in text
     assert board.steps[-1].caption.startswith(
-        "MulBackward0 fails with RuntimeError: one of the variables needed for gradient computation has been "
+        "MulBackward0 of `y * y` fails with RuntimeError: one of the variables needed for gradient computation has "
     )
     assert board.steps[-1].focus == "n2"
     assert details(end.boxes["n2"], "Error")[0].startswith("RuntimeError: one of the variables")

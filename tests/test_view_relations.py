@@ -176,7 +176,7 @@ def test_they_come_back_with_a_backward_that_keeps_the_graph():
             y = y * x
         y.sum().backward(retain_graph=True)
     board = storyboard(trace)
-    running = [k for k, step in enumerate(board.steps) if step.caption.startswith("MulBackward0 receives")]
+    running = [k for k, step in enumerate(board.steps) if step.caption.startswith("MulBackward0 of `y * x` in round")]
     assert [len(lines(board.at(k))) for k in running] == [2] * 8
 
 

@@ -64,7 +64,7 @@ class NodeStarted(Record):
         grads = series([frame.arrived(self.node, nr, each) for nr, each in enumerate(self.grads)])
         plural = "s" if len(self.grads) > 1 else ""
         article = f"the gradient{plural} " if any(each is not None for each in self.grads) else ""
-        return f"{frame.called(self.node)} receives {article}{grads or 'no gradient'}"
+        return f"{frame.told(self.node)} receives {article}{grads or 'no gradient'}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,5 +239,5 @@ class Failed(Record):
 
     def sentence(self, frame: Frame) -> str:
         """Who failed, and with which words."""
-        who = f"{frame.called(self.node)} fails with" if self.node is not None else "An error stops the work:"
+        who = f"{frame.told(self.node)} fails with" if self.node is not None else "An error stops the work:"
         return f"{who} {self.error}: {self.message}"

@@ -13,6 +13,7 @@ from .states import EdgeState, NodeState
 from .values import Value, said, series
 
 _NAMED = 8  # nodes that a sentence names
+_LONGEST = 40  # characters of an expression in a sentence
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,9 +58,21 @@ class NodeCreated(Building):
         """What the node is the backward of: `Square` for SquareBackward, `mul` for MulBackward0."""
         return _operation(self.name, self.custom)
 
+    @property
+    def words(self) -> tuple[str, ...]:
+        """What it may be told by, the shortest first: its name, with the user's expression, with its place."""
+        text = self.path[-1].title if self.path and self.path[-1].kind == "expression" else ""
+        if not text:
+            return (self.name,)
+        told = f"{self.name} of `{text if len(text) <= _LONGEST else text[: _LONGEST - 1] + '…'}`"
+        rounds = [part.title for part in self.path if part.kind == "round"][-1:]
+        placed = " in ".join([told, *[where for where in (self.scope, *rounds) if where]])
+        return tuple(dict.fromkeys([self.name, told, placed]))
+
     def apply(self, frame: Frame) -> None:
         """Add the node, its tensors and its edges, in the order of its arguments."""
         node = frame.nodes[self.node] = NodeState(made=self, during=None if self.found else frame.working)
+        frame.count_words(self)
         for seen in self.tensors:
             frame.see(seen)
         frame.touch(self.node)
@@ -146,7 +159,7 @@ class NodesGone(Building):
     def sentence(self, frame: Frame) -> str:
         """How many they are, or which."""
         if len(self.nodes) < 2:
-            return "" if not self.nodes else f"{frame.called(self.nodes[0])} is gone, as nothing holds it any more"
+            return "" if not self.nodes else f"{frame.told(self.nodes[0])} is gone, as nothing holds it any more"
         return f"{len(self.nodes):,} nodes are gone, as nothing holds them any more"
 
 
@@ -251,8 +264,8 @@ class TensorWritten(Building):
         written = f"{self.name} writes into {what}: now {said(self.value)}, version {self.version}"
         if late := frame.stale_holders(self.tensor):
             few = len(late) <= _NAMED
-            who = series([frame.called(node) for node in late]) if few else f"{len(late):,} nodes"
+            who = series([frame.told(node) for node in late]) if few else f"{len(late):,} nodes"
             written += f"; but {who} had saved it before that"
         if self.slices is not None:
-            written += f"; {frame.output(self.slices, 0)} now comes from {frame.called(self.slices)}"
+            written += f"; {frame.output(self.slices, 0)} now comes from {frame.told(self.slices)}"
         return written

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Literal
 
@@ -9,6 +10,7 @@ from .states import EdgeState, NodeState, OperationState, Place, TensorState
 from .values import ZEROS, Value, said
 
 if TYPE_CHECKING:
+    from .building import NodeCreated
     from .facts import Argument, Phase, SourceLine, TensorSeen
     from .levels import LevelEntered, Tangent, TangentPushed
 
@@ -42,6 +44,7 @@ class Frame:
         self._keepers: dict[str, dict[str, int]] = {}  # tensor -> nodes that may still keep it, and from which version
         self._savers: dict[str, dict[str, int]] = {}  # the same for memory
         self._inner: set[str] = set()  # tensors that a custom Function has saved and was not given
+        self._words: Counter[str] = Counter()  # how many nodes could be told by each
         self._running: str | None = None
         self._flowing: list[str] = []
 
@@ -118,6 +121,13 @@ class Frame:
             return "a tensor from inside forward"
         return "a constant" if tensor.level is None else "an input"
 
+    def told(self, id: str) -> str:
+        """The same for a sentence: of a node that is not the only one of its name so far with the expression."""
+        if id not in self.nodes:
+            return self.called(id)
+        own = self.nodes[id].made.words
+        return next((words for words in own if self._words[words] == 1), own[-1])
+
     def arrived(self, id: str, nr: int, grad: Value | None) -> str:
         """The gradient that arrived for an output, or that none did, and what its node is given then."""
         gets_zeros = grad is None and id in self.nodes and nr in self.nodes[id].made.zeros
@@ -126,7 +136,7 @@ class Frame:
     def receiver(self, edge: EdgeState) -> str:
         """Where a gradient goes, and for which output of a node that has several."""
         which = f" (output {edge.output_nr})" if len(getattr(self.place(edge.source), "outputs", ())) > 1 else ""
-        return self.called(edge.source) + which
+        return self.told(edge.source) + which
 
     def scope(self, id: str) -> str | None:
         """The scope that a node was made in; a leaf belongs to none."""
@@ -162,6 +172,10 @@ class Frame:
     def touch(self, *keys: str) -> None:
         """These have changed."""
         self.touched.update(dict.fromkeys(keys))
+
+    def count_words(self, made: NodeCreated) -> None:
+        """There is another node that words may be about."""
+        self._words.update(made.words)
 
     def see(self, seen: TensorSeen) -> None:
         """A tensor as it is now, new or known."""

@@ -97,7 +97,7 @@ class HookRan(Record):
         """Which hook made what of it."""
         kind, who = self.hook.kind, frame.output(self.node, self.hook.output_nr)
         before, after = (series([said(each) for each in grads]) or "nothing" for grads in (self.before, self.after))
-        at = frame.called(self.node)
+        at = frame.told(self.node)
         what = {"tensor": f"on {who}", "before": f"of {at}", "after": f"of {at}"}.get(kind, f"of {who}")
         if kind == "retained":
             return f"{who}.grad keeps {after}"

@@ -206,7 +206,7 @@ class Cut:
 
     def _name(self, frame: Frame, id: str) -> str:
         at = self.stands(id)
-        return self._links.groups[at].title if at in self._links.groups else frame.called(id)
+        return self._links.groups[at].title if at in self._links.groups else frame.told(id)
 
     def _bundle(self, frame: Frame, bundle: str, key: str, upper: str, lower: str) -> dict[str, None]:
         """Put an edge to those that one arrow stands for; the groups it leads to."""

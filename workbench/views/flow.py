@@ -70,11 +70,11 @@ class Flow(Graph):
         for key in frame.touched:
             edge = frame.edges.get(key)
             if edge is not None and edge.state == "flowing" and (summed := _summed(frame, key, edge)):
-                said.append(f"the gradient for {frame.called(edge.source)} is {summed}, as the value was repeated")
+                said.append(f"the gradient for {frame.told(edge.source)} is {summed}, as the value was repeated")
             elif edge is None and (key in frame.nodes or key in frame.tensors):
                 arriving = any(edge.state == "flowing" for edge in frame.arrivals(key))
                 if arriving and (lines := self._added(frame, key)):
-                    said.append(f"at {frame.called(key)} {' '.join(lines)}")
+                    said.append(f"at {frame.told(key)} {' '.join(lines)}")
         return said
 
     def _added(self, frame: Frame, id: str) -> list[str]:

@@ -261,7 +261,7 @@ def _told(teller: _Teller, frame: Frame, id: str, parts: Sequence[Sequence[Recor
         leaves = len(runs) - len(nodes)
         if not nodes:
             return f"{name}: {counted(leaves, 'leaf')} inside get what has arrived."
-        first, last = frame.called(nodes[0]), frame.called(nodes[-1])
+        first, last = frame.told(nodes[0]), frame.told(nodes[-1])
         came = series([said(grad) for grad in runs[0].grads])
         ran = f"{counted(len(nodes), 'node')} run, {first} first, {last} last"
         ran += f", and {counted(leaves, 'leaf')} inside" if leaves else ""
