@@ -6,6 +6,7 @@ import functools
 import json
 import subprocess
 import sys
+import warnings
 from contextlib import ExitStack, contextmanager
 from itertools import pairwise
 from pathlib import Path
@@ -162,6 +163,18 @@ def test_while_and_its_condition() -> None:
         *[f"while n < 3 #{n} > w * float(n)" for n in (1, 2, 3)],
         *[f"while True #{n} > w + {m}.0" for n in (1, 2) for m in (1, 2)],
     ]
+
+
+@pytest.mark.filterwarnings("error")
+def test_no_text_of_the_source_is_warned_of(tmp_path: Path) -> None:
+    text = "for x in '1\\d2'.split('\\d'):\n    w * float(x) * len('\\d')\n"
+    (tmp_path / "escapes.py").write_text(text)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        code = compile(text, str(tmp_path / "escapes.py"), "exec")
+    with record() as trace:
+        exec(code, {"w": leaf()})
+    assert told(trace)[0].endswith("for x in '1\\d2'.split('\\d') #1 > w * float(x)")
 
 
 def test_loops_inside_loops() -> None:

@@ -547,6 +547,15 @@ def test_a_saved_trace_has_the_same_tree() -> None:
     assert outline(Trace.from_dict(trace.to_dict())) == outline(trace)
 
 
+@pytest.mark.parametrize("text", ["(" * 900, "-" * 900 + "x", "a\0b" * 99, r"f('\d', x * 2.0, y * 3.0)", "x\n" * 400])
+@pytest.mark.filterwarnings("error")
+def test_any_text_in_a_file_is_a_title(text: str) -> None:
+    data = train(2).to_dict()
+    for part in data["parts"]:
+        part[2] = text if part[1] in ("expression", "call") else part[2]
+    assert outline(Trace.from_dict(data))
+
+
 def test_a_row_without_repetition_is_divided() -> None:
     operations = ["sin", "cos", "tanh"]
     space = {"torch": torch, "y": torch.ones(2, requires_grad=True)}

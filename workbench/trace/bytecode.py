@@ -273,6 +273,8 @@ def _header(file: str, number: int) -> str:
     if not lines[0].lstrip().startswith(("for ", "while ", "async for ")):
         return ""
     text = "".join(lines).lstrip()
+    if "\\" in text:  # what is no escape sequence would be warned of
+        return shortened(_joined(lines[0]).removesuffix(":"))
     for at, character in enumerate(text):
         if character == ":":
             head = text[:at]

@@ -117,9 +117,11 @@ def _own(item: _Item) -> list[tuple[str, str]]:
 def _without(text: str, own: frozenset[tuple[str, str]]) -> str:
     """An expression with what stands for them in place of the expressions inside it that are among these."""
     inner = dict(own)
+    if "\\" in text:  # what is no escape sequence would be warned of
+        return text
     try:
         tree = ast.parse(text)
-    except (SyntaxError, ValueError, RecursionError):
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
         return text
     source = text.encode()
     cuts: list[tuple[int, int, str]] = []
