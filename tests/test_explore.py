@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 import workbench as torch
 from workbench.events import listeners
+from workbench.scene.html import has_room, playing
 from workbench.scene.model import Plot, Scene
 from workbench.tools.explore import Exploration
 
@@ -110,6 +111,19 @@ def test_a_saved_picture_plays_the_positions_of_the_first_input() -> None:
     assert [plot.at[0] for plot in plots] == pytest.approx([k / 20 for k in range(21)])
     assert {slope_of(plot, 2.0, 1.0) for plot in plots} == {0.5}
     assert len({plot.runs for plot in plots}) == 1
+
+
+def test_a_notebook_keeps_as_many_positions_as_it_has_room_for() -> None:
+    small, large = torch.explore(lambda x: x * x, x=1.0), torch.explore(chain, x=2.0, w=1.0)
+    for found, most in ((small, 1), (large, 10)):
+        html = found._repr_mimebundle_()["text/html"]
+        every = next(every for every in (1, 2, 5, 10) if has_room(found._story(every)))
+        kept = found._story(every)
+        assert every <= most and len(kept.steps) == 20 // every + 1
+        assert playing(kept) in html and "too large" not in html
+        assert kept.steps[kept.start].caption == found.sentence
+        assert kept.at(0).boxes["t1"].lines == found.storyboard.at(0).boxes["t1"].lines
+        assert kept.at(1).boxes["t1"].lines == found.storyboard.at(every).boxes["t1"].lines
 
 
 def test_nothing_moves_in_the_picture_unless_the_graph_is_another() -> None:

@@ -127,7 +127,7 @@ def test_another_graph_takes_the_place_and_an_error_is_said(page: Page) -> None:
 
 def test_a_saved_notebook_plays_the_positions(page: Page, lab: Lab) -> None:
     slide(page, "x", "End")
-    first, second = run(page, "print(*[step.caption for step in e.storyboard.steps[:2]], sep=chr(10))").splitlines()
+    first, fifth = run(page, "print(*[e.storyboard.steps[k].caption for k in (0, 5)], sep=chr(10))").splitlines()
     page.evaluate(SAVE)
     lab.shut_kernel_down(page)
     expect(page.locator(".wb-explore .wb-said")).to_contain_text("The kernel that this picture ran in is gone")
@@ -137,9 +137,9 @@ def test_a_saved_notebook_plays_the_positions(page: Page, lab: Lab) -> None:
     wait_until(page, "window.jupyterapp?.shell.currentWidget?.content?.widgets?.length === 2")
     player = Player(page, "loss over x, with w = 0.0")
     player.press("Home")
-    assert player.says("position") == "1 / 21"
+    assert player.says("position") == "1 / 5"  # all that a notebook has room for, of so many nodes
     assert player.says("sentence") == first
     player.press("ArrowRight")
-    assert player.says("sentence") == second
+    assert player.says("sentence") == fifth
     assert player.root.locator(".wb-curve").count() == 1 == player.root.locator(".wb-tangent").count()
     assert page.locator(".wb-explore").count() == 0

@@ -11,7 +11,7 @@ from typing import Any
 
 from .packing import packed_story
 from .script import asset, bare, bare_css, dense, packed, script
-from .shortening import HOW, shortened
+from .shortening import HOW, Plan, cut, shortened
 from .storyboard import Storyboard
 from .svg import to_svg
 from .text import to_sentence
@@ -97,6 +97,11 @@ def playing(storyboard: Storyboard) -> str:
     if story is None:
         return f"<div>{image}</div><p>{escape(_TOO_LARGE, quote=False)}</p>"
     return _placed(image, story)
+
+
+def has_room(storyboard: Storyboard) -> bool:
+    """Whether a notebook keeps every step of the picture, if not every detail."""
+    return len(_in_columns(cut(storyboard, Plan(0, 0)))) <= MOST - len(_placed("", ""))
 
 
 def _placed(image: str, story: str) -> str:

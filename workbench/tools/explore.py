@@ -20,6 +20,7 @@ from ..living import bring_widgets
 from ..ops.creation import tensor
 from ..ops.random import get_rng_state, set_rng_state
 from ..scene.graphviz import LayoutUnavailable
+from ..scene.html import has_room, playing
 from ..scene.model import Box, Detail, Plot, Scene, Step, changed
 from ..scene.picture import Picture
 from ..scene.storyboard import Storyboard
@@ -36,6 +37,7 @@ from ..views.room import roomy
 widget_factory: Callable[[Exploration], Any] | None = None
 
 POSITIONS = 21  # of the first input in a saved picture
+_EVERY = (1, 2, 5, 10)  # of which a notebook keeps each, each second and so on, as far as it has room
 _FINE = 2 * POSITIONS - 1  # points of a curve
 _STEPS = 100  # of a slider
 _PLOT = "plot"  # the id of its box
@@ -138,7 +140,8 @@ class Exploration(Picture):
         self._all = Storyboard(Scene())  # every graph that was met, all in one place, of which one is there
         self._graphs: dict[Any, str] = {}  # with how the ids of its boxes and arrows begin there
         self._run = self._ran(self.values)
-        super().__init__(self._sampled())
+        self._samples = self._sample()
+        super().__init__(self._story())
         self.audience: list[Callable[[], None]] = []  # told of every move
         self._view: Any = None
 
@@ -187,7 +190,9 @@ class Exploration(Picture):
         try:
             if self._view is None:
                 self._view = widget_factory(self)
-            return dict(self._view.faces(repr(self), super()._repr_mimebundle_()["text/html"]))
+            stories = (self._story(every) for every in _EVERY)
+            kept = next((story for story in stories if has_room(story)), self.storyboard)
+            return dict(self._view.faces(repr(self), playing(kept)))
         except LayoutUnavailable as problem:
             return {"text/plain": f"{self!r}\n\n{problem}"}
 
@@ -293,28 +298,39 @@ class Exploration(Picture):
             self._curved = key, points
         return self._curved[1]
 
-    def _sampled(self) -> Storyboard:
-        """The first input at every position, the others where they start; where f fails there is no step."""
-        over = self.moved
-        places = [{**self.values, over: at} for at in _positions(self.inputs[over], POSITIONS)]
-        runs: list[tuple[dict[str, float], Run]] = []
-        for values in places:
+    def _sample(self) -> list[tuple[int, str, str, Scene]]:
+        """The first input at every position, the others where they start: its number, what f does there, the picture.
+
+        Where f fails there is none.
+        """
+        over, found = self.moved, []
+        for nth, at in enumerate(_positions(self.inputs[over], POSITIONS)):
+            values = {**self.values, over: at}
             with suppress(*_REFUSED), redirect_stdout(io.StringIO()):
-                runs.append((values, self._run if values == self.values else self._ran(values)))
-        scenes = [self._drawn(run, values, over) for values, run in runs]
+                run = self._run if values == self.values else self._ran(values)
+                scene = self._drawn(run, values, over)
+                found.append((nth, self._said(values, run), self._graphs[run.graph] + _PLOT, scene))
+        return found
+
+    def _story(self, every: int = 1) -> Storyboard:
+        """The positions one after the other, every so many of them."""
         boxes, arrows = before = self._all.scene.boxes, self._all.scene.arrows
         steps: list[Step] = []
-        for (values, run), scene in zip(runs, scenes, strict=True):
+        start = 0
+        for nth, told, focus, scene in self._samples:
+            if nth % every:
+                continue
+            start = len(steps) if nth == POSITIONS // 2 else start
             now = boxes | scene.boxes, arrows | scene.arrows  # a graph that was met later is not in the scene
             changes = [
                 {id: new for id, each in part.items() if (new := changed(old[id], each))}
                 for part, old in zip(now, before, strict=True)
             ]
-            steps.append(Step(self._said(values, run), "position", None, self._graphs[run.graph] + _PLOT, *changes))
+            steps.append(Step(told, "position", None, focus, *changes))
             before = now
-        others = [f"{name} = {_told(value)}" for name, value in self.values.items() if name != over]
-        title = f"{self.name} over {over}" + (f", with {series(others)}" if others else "")
-        start = [values for values, _ in runs].index(self.values)
+        first = next(iter(self.inputs.values()))
+        others = [f"{each.name} = {_told(each.start)}" for each in self.inputs.values() if each is not first]
+        title = f"{self.name} over {first.name}" + (f", with {series(others)}" if others else "")
         board = Storyboard(Scene(title, boxes, arrows), steps, start=start)
         board.layout = self._all.layout
         return board
