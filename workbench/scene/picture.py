@@ -15,7 +15,11 @@ from .theme import Theme
 
 
 class Picture:
-    """A storyboard with all its faces: in a notebook the player, an image where that cannot run, and always text."""
+    """A storyboard with all its faces: in a notebook the player, an image where that cannot run, and always text.
+
+    A notebook keeps at most 35 kB of it beside the image; what is left out of a large one for that says so. `save` keeps
+    all.
+    """
 
     def __init__(self, storyboard: Storyboard) -> None:
         self.storyboard = storyboard
