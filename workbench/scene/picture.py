@@ -17,8 +17,7 @@ from .theme import Theme
 class Picture:
     """A storyboard with all its faces: in a notebook the player, an image where that cannot run, and always text.
 
-    A notebook keeps at most 35 kB of it beside the image; what is left out of a large one for that says so. `save` keeps
-    all.
+    A notebook keeps at most 35 kB of it beside the image, and says what of a larger one is left out; `save` keeps all.
     """
 
     def __init__(self, storyboard: Storyboard) -> None:
