@@ -11,13 +11,13 @@ from playwright.sync_api import Page
 from workbench.scene.script import asset, script
 from workbench.scene.theme import live_css
 
-SCRIPT = script("player.js", "places.js", "following.js")
+SCRIPT = script("following.js")
 STYLE = asset("player.css")
 
 _PAGE = """<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Player</title>
 <style>{style}</style></head>
 <body><main><h1>A page</h1><div id="here"></div></main><script type="module">{script}
-window.leaked = []; window.moves = []; window.render = render;
+window.leaked = []; window.moves = []; window.render = render; window.mount = mount;
 document.addEventListener("keydown", (event) => window.leaked.push(event.key));
 window.player = mount(document.getElementById("here"), {story}, {{ moved: (k) => window.moves.push(k) }});
 </script></body></html>"""
@@ -27,9 +27,11 @@ _STATES = """() => { const texts = (g) => [...g.querySelectorAll("text")].map((t
   return Object.fromEntries([...document.querySelectorAll("[data-id]")].map(read)); }"""
 
 
-def show(page: Page, story: Any) -> None:
-    """Load a page that plays this storyboard dict."""
+def show(page: Page, story: Any, again: bool = False) -> None:
+    """Load a page that plays this storyboard dict: a new page, or the same one whose cell was run again."""
     embedded = json.dumps(story).replace("<", "\\u003c")
+    if not again:
+        page.evaluate("delete window.workbenchChoices")
     page.set_content(_PAGE.format(style=live_css(".wb-player") + STYLE, script=SCRIPT, story=embedded))
     wait_until(page, "window.player !== undefined")
 
@@ -50,14 +52,14 @@ def position(page: Page) -> str:
 
 
 def press(page: Page, action: str) -> None:
-    """Click one of the player's buttons by what it does: "step", "back", "play", …"""
-    page.locator(f'[data-action="{action}"]').click()
+    """Click one of the player's buttons by what it does: "step", "back", "play", …, in the menu too."""
+    wanted = page.locator(f'[data-action="{action}"]')
+    if wanted.get_attribute("role") is not None and not wanted.is_visible():
+        page.locator('[data-action="menu"]').click()
+    wanted.click()
 
 
 def wear(page: Page, theme: str) -> None:
-    """Press the theme button until the player wears this theme."""
-    for _ in range(6):
-        if page.evaluate("document.getElementById('here').dataset.wbTheme") == theme:
-            return
-        press(page, "theme")
-    raise AssertionError(f"no press leads to {theme}")
+    """Choose a theme in the menu."""
+    press(page, f"theme-{theme}")
+    assert page.evaluate("document.getElementById('here').dataset.wbTheme") == theme

@@ -6,12 +6,10 @@ import pytest
 import transform_samples as samples
 from browser_page import open_page
 from player_page import show
-from test_player_drawing import SHAPES, numbers
+from test_player_drawing import KEYS, SHAPES, numbers
 
 from workbench.scene.drawing import drawn
 from workbench.views import storyboard
-
-KEYS = ["x", "y", "width", "height", "rx", "d", "text-anchor"]
 
 
 @pytest.mark.parametrize("program", [samples.pushed, samples.forward_over_reverse, samples.twice])
@@ -21,7 +19,7 @@ def test_the_same_shapes_as_the_svg_face(program):
         show(page, board.to_dict())
         for k in (2, len(board.steps) - 1):
             page.evaluate("k => player.go(k)", k)
-            here, groups = page.evaluate(SHAPES), drawn(board, k)
+            here, groups = page.evaluate(SHAPES, KEYS), drawn(board, k)
             alts = [group.alt for group in groups]
             for group in groups:
                 if alts.count(group.alt) > 1:  # told apart by their place alone

@@ -7,7 +7,7 @@ from browser_page import open_page
 from error_samples import modified_in_a_function
 from player_page import position, show
 from test_explaining import error_of
-from test_player_drawing import SHAPES, numbers
+from test_player_drawing import KEYS, SHAPES, numbers
 from test_view_checking import Crooked
 from test_view_function import recorded, scaled
 from test_view_versions import spoiled
@@ -73,7 +73,7 @@ def test_the_same_shapes_as_the_svg_face(view):
         assert position(page).startswith(f"{board.start + 1} /")
         for k in range(len(board.steps)):
             page.evaluate("k => player.go(k)", k)
-            here, groups = page.evaluate(IN_ORDER), drawn(board, k)
+            here, groups = page.evaluate(IN_ORDER, KEYS), drawn(board, k)
             assert sorted(alt for alt, _ in here) == sorted(group.alt for group in groups)
             theirs_at = [(group.alt, group.classes, group.shapes[0].attributes.get("x", 0), group) for group in groups]
             by_alt = [group for *_, group in sorted(theirs_at, key=lambda each: each[:3])]

@@ -21,7 +21,8 @@ def test_a_stepper_has_search_themes_and_the_sizes_of_a_projector(page: Page) ->
     assert page.evaluate("document.activeElement.classList.contains('wb-kind-op')")
     for _ in range(3):
         page.keyboard.press("t")
-    expect(s.root.locator('[data-action="theme"]')).to_have_text("projector")
+    worn = '[role="menuitemradio"][aria-checked="true"]'
+    expect(s.root.locator(worn)).to_have_attribute("data-action", "theme-projector")
     sizes = s.root.evaluate("""root => [...root.querySelectorAll("button, input, select, p, span, text")]
         .filter((e) => e.getClientRects().length).map((e) => e.tagName === "text"
           ? parseFloat(getComputedStyle(e).fontSize) * e.getCTM().a : parseFloat(getComputedStyle(e).fontSize))""")
@@ -31,10 +32,11 @@ def test_a_stepper_has_search_themes_and_the_sizes_of_a_projector(page: Page) ->
     # Whoever teaches need not say it at every picture.
     run(page, "workbench.step(loss * 2)")
     second = Stepper(page, "Autograd graph")
-    expect(second.root.locator('[data-action="theme"]')).to_have_text("projector")
-    for _ in range(2):
-        second.root.locator('[data-action="theme"]').click()
-    expect(second.root.locator('[data-action="theme"]')).to_have_text("auto")
+    expect(second.root.locator(worn)).to_have_attribute("data-action", "theme-projector")
+    second.root.focus()
+    page.keyboard.press("t")
+    page.keyboard.press("t")
+    expect(second.root.locator(worn)).to_have_attribute("data-action", "theme-auto")
 
 
 def test_axe_finds_nothing_in_either_theme(page: Page) -> None:

@@ -26,14 +26,13 @@ MOST = 35_000  # characters by which a notebook may grow with a picture, beside 
 _TOO_LARGE = f"This picture is too large to be played in a notebook: {HOW}, and plays it."
 _LARGE = 300_000  # characters of JSON: more are packed
 _PAGE_CSS = """
-:root { color-scheme: light dark; }
+:root { color-scheme: var(--wb-scheme); }
 body {
   margin: 0; background: var(--wb-canvas); color: var(--wb-ink);
   font: calc(16px * var(--wb-scale))/1.5 system-ui, sans-serif;
 }
-main { max-width: 1200px; margin: 0 auto; padding: 24px 16px; }
-h1 { margin: 0 0 16px; font-size: calc(20px * var(--wb-scale)); overflow-wrap: anywhere; }
-.wb-view { max-height: max(420px, calc(100vh - 240px)); }
+main { max-width: 1200px; margin: 0 auto; padding: 12px 16px; }
+h1 { margin: 0 0 8px; font-size: calc(20px * var(--wb-scale)); overflow-wrap: anywhere; }
 noscript img { max-width: 100%; height: auto; }
 """
 _PAGE = """<!doctype html>

@@ -20,16 +20,18 @@ _LEFT_OUT = re.compile(
     """,
     re.MULTILINE | re.DOTALL | re.VERBOSE,
 )
-# A string, a template (none of its parts holds another), a pattern; or a sign with the white space that it needs not.
+# A string, a template (none of its parts holds another), a pattern; or what may end a block; or a sign with the white
+# space that it needs not.
 _TIGHT = re.compile(
     r"""("(?:[^"\\\n]|\\.)*" | '(?:[^'\\\n]|\\.)*' | `(?:[^`\\]|\\.)*`
       | (?:(?<=[(=,:])|(?<=[(=,:]\s))/(?:[^/\\\n]|\\.)+/)
+    | \s*[;,]\s*(?=\})
     | \s*([={}()\[\],;:?&|<>*!] | (?<![+\s-])\s*[+-](?!\s*[+-]) | \n(?=\.))\s*""",
     re.VERBOSE,
 )
 # The 85 signs of dense(), none of which means anything to a page, to the notebook's JSON or to Markdown's templates.
 _B85 = bytes.maketrans(b"<>&$`{}", b",./:[]'")
-_PARTS = ("drawing.js", "window.js", "easel.js")
+_IMPORTED = re.compile(r'^import\s[^;]*from "\./([^"]+)";$', re.MULTILINE)
 
 
 def asset(name: str) -> str:
@@ -39,15 +41,27 @@ def asset(name: str) -> str:
 
 
 def script(*names: str) -> str:
-    """Modules with those that every picture is built on, as one text without imports and exports."""
-    return bare("\n".join(map(asset, (*_PARTS, *names))))
+    """Modules with those that they import, as one text without imports and exports."""
+    found: dict[str, str] = {}
+
+    def add(name: str) -> None:
+        if name not in found:
+            text = asset(name)
+            for each in _IMPORTED.findall(text):
+                add(each)
+            found[name] = text
+
+    for name in names:
+        add(name)
+    return bare("\n".join(found.values()))
 
 
 def bare(text: str) -> str:
     """A script as a browser needs it."""
     text = re.sub(r"^[^\S\n]+", "", text, flags=re.MULTILINE)
     left = re.sub(r"\n{2,}", "\n", _LEFT_OUT.sub("", text)).strip() + "\n"
-    return _TIGHT.sub(lambda found: found[1] or found[2].strip(), left)
+    tight = _TIGHT.sub(lambda found: found[1] or (found[2] or "").strip(), left)
+    return re.sub(r"(?<=[=(,?:&|])\((\w+)\)(?==>)", r"\1", tight)  # the one parameter of an arrow
 
 
 def bare_css(text: str) -> str:

@@ -23,22 +23,24 @@ class Theme:
     """A colour for every role, by the role's name (a CSS custom property without its `--wb-`).
 
     A picture is drawn `scale` times as large as it is laid out, which makes its smallest text 12 px times that. `minus`
-    are the dashes around a number below zero, where no hue tells it from one above.
+    are the dashes around a number below zero, where no hue tells it from one above. `scheme` is what the browser draws
+    itself in: scroll bars, and what a reader types into.
     """
 
     name: str
     colours: Mapping[str, str]
     scale: float = 1.0
     minus: str = "none"
+    scheme: str = "light"
 
     @property
     def values(self) -> dict[str, str]:
         """All that the stylesheets ask for, by name."""
-        return {"font": FONT, "scale": f"{self.scale:g}", "minus": self.minus, **self.colours}
+        return {"font": FONT, "scale": f"{self.scale:g}", "minus": self.minus, "scheme": self.scheme, **self.colours}
 
 
 LIGHT = Theme("light", MappingProxyType(palettes.LIGHT))
-DARK = Theme("dark", MappingProxyType(palettes.DARK))
+DARK = Theme("dark", MappingProxyType(palettes.DARK), scheme="dark")
 PROJECTOR = Theme("projector", MappingProxyType(palettes.PROJECTOR), scale=1.5)
 PRINT = Theme("print", MappingProxyType(palettes.PRINT), minus="4 3")
 

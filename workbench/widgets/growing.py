@@ -15,7 +15,7 @@ from ..scene.theme import live_css
 from ..views.stepping import story_of
 from .live import Live
 
-SCRIPT = script("places.js", "kernel.js", "growing.js", "stepper.js") + "export default { initialize, render };"
+SCRIPT = script("stepper.js") + "export default { initialize, render };"
 STYLE = live_css(".wb-player") + asset("player.css") + asset("stepper.css")
 
 

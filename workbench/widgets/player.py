@@ -20,7 +20,7 @@ class Player(Live):
     `position` is the step shown, counted from 0: it follows the reader, and setting it moves the player.
     """
 
-    _esm = script("player.js", "places.js", "following.js") + "export default { initialize, render };"
+    _esm = script("following.js") + "export default { initialize, render };"
     _css = live_css(".wb-player") + asset("player.css")
 
     storyboard = traitlets.Dict(read_only=True).tag(sync=True)

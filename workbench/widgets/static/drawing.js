@@ -168,7 +168,7 @@ export function picture(storyboard, { boxes, arrows }) {
   const width = Number(storyboard.width) || 1, height = Number(storyboard.height) || 1;
   const groups = new Map(), titles = new Map();
   for (const box of boxes.values())
-    groups.set(box, svg("g", { role: "button", tabindex: 0, "aria-expanded": "false" }));
+    groups.set(box, svg("g", { role: "button", tabindex: -1, "aria-expanded": "false" }));
   for (const arrow of arrows.values()) groups.set(arrow, svg("g", { role: "img" }));
   for (const [item, group] of groups) {
     group.dataset.id = item.id;

@@ -1,30 +1,41 @@
 /** What a picture is looked at with, whatever plays it: the window, the details, the search, the themes and the keys. */
 
-import { html, list, picture, svg, words } from "./drawing.js";
+import { html, list, picture, words } from "./drawing.js";
+import { keyList, menu } from "./menu.js";
 import { button, icon, viewport } from "./window.js";
 
 /** @typedef {"auto"|"light"|"dark"|"projector"|"print"} Theme */
 /** @type {Theme[]} */
 const THEMES = ["auto", "light", "dark", "projector", "print"];
-const KEPT = "workbench-theme";
+const MOST_KEPT = 200; // pictures of which a notebook keeps how they were looked at
 const PANS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
 /** The keys that every picture has, after those of what plays it. */
 const COMMON_KEYS = [
-  ["Enter", "details of the focused box"], ["/", "find, then Enter for the next"],
-  ["+ −", "zoom, as Ctrl and the wheel do"], ["0", "fit"], ["Shift ← ↑ → ↓", "move the picture, as dragging does"],
-  ["t", "theme"], ["Esc", "close"], ["?", "this list"],
+  ["↑ ↓", "choose a box"], ["Enter", "its details"], ["/", "find, then Enter for the next"],
+  ["+ −", "zoom, as Ctrl and the wheel do"], ["0", "fit: the whole picture"], ["1", "100 %"],
+  ["Shift ← ↑ → ↓", "move the picture, as dragging does"], ["t", "theme"], ["Esc", "close"], ["?", "this list"],
 ];
 
-/** The theme that was chosen last, in whatever picture: this one, if it is given. A page that may store nothing has none. */
-function lastTheme(theme) {
-  try {
-    if (theme) localStorage.setItem(KEPT, theme);
-    return localStorage.getItem(KEPT);
-  } catch {
-    return null;
-  }
+/** What was chosen in a notebook since its page was opened: the theme, and how each graph was looked at. */
+function choicesIn(el) {
+  const all = (window.workbenchChoices ??= new WeakMap()), place = el.closest(".jp-NotebookPanel") ?? document;
+  if (!all.has(place)) all.set(place, { pictures: new Map() });
+  return all.get(place);
 }
-
+/**
+ * How a picture is looked at: as one of the same graph that has gone, whose cell was run again, or as nobody has chosen.
+ * @returns {{zoom?: number|"fit", theme?: Theme, position?: number, opening?: number}}
+ */
+function recalled(pictures, story, root) {
+  const ids = ["boxes", "arrows"].map((part) => list(story[part]).map(({ id }) => id));
+  const key = JSON.stringify([story.title, ...ids]), same = pictures.get(key) ?? [];
+  const chosen = same.find((each) => !each.root.deref()?.isConnected) ?? {};
+  chosen.root = new WeakRef(root);
+  pictures.delete(key);
+  pictures.set(key, [...same.filter((each) => each !== chosen), chosen]);
+  if (pictures.size > MOST_KEPT) pictures.delete(pictures.keys().next().value);
+  return chosen;
+}
 /** One section of the details panel. @param {Detail} detail */
 function section({ heading, kind, body }) {
   const parts = [html("div.wb-heading", {}, words(heading))];
@@ -124,12 +135,21 @@ function finder(boxes, drawn, kinds, { see, leave, enter, inside = () => "" }) {
   return { element, open, again: () => element.hidden || search() };
 }
 
+/** The boxes that stand within one, in words. */
+function contents(box, boxes) {
+  const within = ({ x, y, w, h }) => x >= box.x && y >= box.y && x + w <= box.x + box.w && y + h <= box.y + box.h;
+  const inside = [...boxes.values()].filter((each) => each !== box && !each.holder && each.state !== "future" && within(each));
+  return inside.length ? [{ heading: "Inside", kind: "text", body: inside.map(({ title }) => title).join(", ") }] : [];
+}
+
 /**
- * What plays a picture: its bar, what stands below that, its keys and what they do. `enter` may take a box that the
- * reader opens (`sought` there), `inside` tells what can be found in it, `leave` goes back to where it stands, `typed`
- * hears what is pressed in a field, `adorn` adds to a picture's drawing of a box, `dressed` wears the theme.
+ * What plays a picture: its bar, what stands below it, its keys and what they do, and its own choices in the menu.
+ * `enter` may take a box that the reader opens (`sought` there), `inside` tells what can be found in it, `leave` goes
+ * back to where it stands, `typed` hears what is pressed in a field, `adorn` adds to a picture's drawing of a box,
+ * `dressed` wears the theme: the whole page, if it is not given. `chosen` is how the picture is looked at.
  * @typedef {{label: string, name?: string, bar: HTMLElement, below?: HTMLElement[], keys?: [string, string][],
  *            bound?: Record<string, () => void>, theme?: Theme, dressed?: HTMLElement, details?: Detail[], sought?: string,
+ *            choices?: Choice[], chosen?: object,
  *            enter?: (box: Box, sought?: string) => boolean, inside?: (box: Box) => string,
  *            leave?: () => void, typed?: (event: KeyboardEvent) => void,
  *            adorn?: (box: Box, group: SVGGElement) => void}} Habits
@@ -137,37 +157,38 @@ function finder(boxes, drawn, kinds, { see, leave, enter, inside = () => "" }) {
 
 /** Put a picture up in `el`. @param {HTMLElement} el @param {Storyboard} story @param {Items} items @param {Habits} habits */
 export function easel(el, story, items, { label, name = "", bar, below = [], keys = [], bound = {}, ...habits }) {
-  const { boxes } = items, drawn = picture(story, items), view = viewport(drawn, words(story.title) || "Picture");
-  const { zoom, fit } = view, { dressed = el } = habits, said = { kinds: {}, states: {}, ...story.words };
+  const root = html("div", { class: `wb-player ${name}`.trim(), role: "group", "aria-label": label, tabindex: -1 });
+  const choices = choicesIn(el), chosen = habits.chosen ?? recalled(choices.pictures, story, root);
+  const { boxes, arrows } = items, drawn = picture(story, items);
+  const view = viewport(drawn, words(story.title) || "Picture", chosen);
+  const { zoom, fit, own } = view, { dressed = el } = habits, said = { kinds: {}, states: {}, ...story.words };
   const panel = detailsPanel(close, list(habits.details), said);
   const find = finder(boxes, drawn, said.kinds, { ...habits, see: view.see,
     leave: (group) => (group ?? root).focus({ preventScroll: true }) });
-  const dressing = button("theme", "Theme", () => wear(1), "Theme");
-  const help = html("dl.wb-keys", {},
-    ...[...keys, ...COMMON_KEYS].flatMap(([key, meaning]) => [html("dt", {}, html("kbd", {}, key)), html("dd", {}, meaning)]));
-  bar.append(html("div.wb-zoom", {},
-    button("find", "Find", () => find.open()), button("out", "Zoom out", () => zoom(0.8)), button("fit", "Fit", fit, "Fit"),
-    button("in", "Zoom in", () => zoom(1.25)), dressing, button("keys", "Keys", toggle, "?")));
+  const help = keyList([...keys, ...COMMON_KEYS]), larger = () => zoom(1.25), smaller = () => zoom(0.8);
+  const theme = () => dressed.dataset.wbTheme;
+  const more = menu([...list(habits.choices), { action: "find", label: "Find", key: "/", act: () => find.open() },
+    { action: "in", label: "Zoom in", key: "+", act: larger, stays: true },
+    { action: "out", label: "Zoom out", key: "−", act: smaller, stays: true },
+    ...THEMES.map((each) => ({ action: `theme-${each}`, label: each, group: "Theme", act: () => wear(each), on: () => theme() === each })),
+    { action: "keys", label: "Keys", key: "?", act: help.toggle }]);
+  bar.append(html("div.wb-zoom", {}, button("fit", "Fit: the whole picture", fit, "Fit"), button("own", "100 %", own, "100 %"),
+    more.opener), more.element);
   const body = html("div.wb-body", {}, view.element, view.map.element, panel.element);
-  const root = html("div", { class: `wb-player ${name}`.trim(), role: "group", "aria-label": label, tabindex: -1 },
-    bar, help, ...below, find.element, body);
-  let selected = null;
+  root.append(bar, find.element, body, html("div.wb-below", {}, ...below), help.element);
+  const memory = [...arrows.values()].filter(({ kind }) => kind === "same");
+  let selected = null, stop = null, pointed = null;
 
   function draw(item) {
     drawn.draw(item);
     view.map.draw(item);
     habits.adorn?.(item, drawn.groups.get(item));
   }
-  function toggle() {
-    help.hidden = !help.hidden;
-  }
-  function wear(by) {
-    const now = dressed.dataset.wbTheme ?? (habits.theme && habits.theme !== "auto" ? habits.theme : lastTheme());
-    const theme = THEMES[(Math.max(0, THEMES.indexOf(now)) + by) % THEMES.length];
-    if (by) lastTheme(theme);
-    dressed.dataset.wbTheme = dressing.textContent = theme;
-    dressing.title = `Theme: ${theme}`;
-    dressing.setAttribute("aria-label", dressing.title);
+  function wear(theme) {
+    if (dressed === el) choices.theme = theme;
+    else history.replaceState({ theme }, ""); // for when the page is loaded again
+    dressed.dataset.wbTheme = chosen.theme = theme;
+    more.update();
     view.settle();
   }
   function open(box) {
@@ -175,9 +196,13 @@ export function easel(el, story, items, { label, name = "", bar, below = [], key
     close();
     selected = box;
     drawn.groups.get(box).setAttribute("aria-expanded", "true");
-    panel.show(box);
+    show();
+    join();
     // Below the picture it may be out of sight, and then a click would seem to do nothing.
     if (panel.element.offsetTop > view.element.offsetTop) panel.element.scrollIntoView({ block: "nearest" });
+  }
+  function show() {
+    panel.show(list(selected.details).length ? selected : { ...selected, details: contents(selected, boxes) });
   }
   function close() {
     if (!selected) return;
@@ -186,10 +211,35 @@ export function easel(el, story, items, { label, name = "", bar, below = [], key
     if (panel.element.contains(document.activeElement)) group.focus();
     panel.element.hidden = true;
     selected = null;
+    join();
   }
   function boxOf(target) {
     const group = target?.closest?.(".wb-box");
     return group && drawn.root.contains(group) ? boxes.get(group.dataset.id) : undefined;
+  }
+  /** Show the lines to what shares memory with the boxes that the reader looks at. */
+  function join() {
+    const looked = [selected, pointed, boxOf(document.activeElement)].filter(Boolean).map(({ id }) => id);
+    const touches = (id) => looked.includes(id) || looked.includes(boxes.get(id)?.holder);
+    for (const line of memory) drawn.groups.get(line).toggleAttribute("data-lit", touches(line.source) || touches(line.target));
+  }
+  const there = (box) => box && box.state !== "future";
+  /** The box that Tab comes to: the boxes are one stop, and arrow keys lead from one to the next. */
+  function settleAt(box) {
+    const wanted = there(box) ? box : there(stop) ? stop : [...boxes.values()].find(there);
+    if (wanted === stop) return;
+    drawn.groups.get(stop)?.setAttribute("tabindex", "-1");
+    stop = wanted;
+    drawn.groups.get(stop)?.setAttribute("tabindex", "0");
+  }
+  /** Go to the next box, from the upper left to the lower right. */
+  function rove(by) {
+    const middle = ({ y, h }) => y + h / 2;
+    const all = [...boxes.values()].filter(there).sort((a, b) => middle(a) - middle(b) || a.x - b.x), at = boxOf(document.activeElement);
+    const box = at ? all[all.indexOf(at) + by] : stop;
+    if (!box) return;
+    drawn.groups.get(box).focus({ preventScroll: true });
+    view.see(box);
   }
   /** Draw what has changed. @param {Set<Box|Arrow>} changed */
   function redraw(changed) {
@@ -197,25 +247,39 @@ export function easel(el, story, items, { label, name = "", bar, below = [], key
     changed.forEach(draw);
     if (focused?.state === "future") root.focus({ preventScroll: true }); // a hidden box would lose the keys
     if (selected?.state === "future") close();
-    else if (changed.has(selected)) panel.show(selected);
+    else if (changed.has(selected)) show();
     find.again();
   }
   const acts = {
-    "?": toggle, Escape: () => (!help.hidden ? toggle() : selected ? close() : habits.leave?.()), "/": () => find.open(),
-    t: () => wear(1), "+": () => zoom(1.25), "=": () => zoom(1.25), "-": () => zoom(0.8), 0: fit, ...bound,
+    "?": help.toggle, Escape: () => (help.shown() ? help.toggle() : selected ? close() : habits.leave?.()),
+    "/": () => find.open(), t: () => wear(THEMES[(THEMES.indexOf(theme()) + 1) % THEMES.length]),
+    "+": larger, "=": larger, "-": smaller, 0: fit, 1: own, ArrowDown: () => rove(1), ArrowUp: () => rove(-1), ...bound,
   };
   drawn.root.addEventListener("click", (event) => {
     const box = boxOf(event.target);
     if (box) open(box);
   });
-  // Notebook 7 takes some keys before the event comes down to where they are pressed.
-  root.addEventListener("focusin", ({ target }) => target.setAttribute("data-lm-suppress-shortcuts", "true"));
-  root.addEventListener("keydown", (event) => {
-    const { key, target } = event, box = boxOf(target);
-    if (event.ctrlKey || event.metaKey || event.altKey) return;
+  const point = (event) => {
+    const box = event.type === "pointerleave" ? null : boxOf(event.target);
+    if (box === pointed) return;
+    pointed = box;
+    join();
+  };
+  if (memory.length) ["pointerover", "pointerleave"].forEach((name) => drawn.root.addEventListener(name, point));
+  root.addEventListener("focusin", ({ target }) => {
+    // Notebook 7 takes some keys before the event comes down to where they are pressed.
+    target.setAttribute("data-lm-suppress-shortcuts", "true");
+    if (boxOf(target)) settleAt(boxOf(target));
+    join();
+  });
+  function press(event) {
+    const { key, target } = event, box = boxOf(target), vertical = key === "ArrowUp" || key === "ArrowDown";
+    const held = root.contains(target);
+    if (event.ctrlKey || event.metaKey || event.altKey || !(held || target === document.body)) return;
     event.stopPropagation(); // or JupyterLab takes the key: `b` would insert a cell
     if (target.closest("input:not([type=range]), textarea, select")) return habits.typed?.(event); // there they are letters
-    if (target.closest(key === " " ? "button" : key.startsWith("Arrow") ? "pre" : "none")) return;
+    if (target.closest(key === " " ? "button" : vertical ? ".wb-details, input" : key.startsWith("Arrow") ? "pre" : "none")) return;
+    if (vertical && !held) return; // they scroll the page
     if (event.shiftKey && key in PANS) {
       event.preventDefault();
       return view.pan(...PANS[key]);
@@ -228,16 +292,24 @@ export function easel(el, story, items, { label, name = "", bar, below = [], key
       event.preventDefault();
       acts[key]();
     }
-  });
+  }
+  // The keys of a page of its own need no click first.
+  const hears = dressed === el ? root : document;
+  hears.addEventListener("keydown", press);
 
-  help.hidden = true;
   el.replaceChildren(root);
   for (const item of drawn.groups.keys()) draw(item);
-  wear(0);
+  const asked = habits.theme && habits.theme !== "auto" ? habits.theme : undefined;
+  dressed.dataset.wbTheme ??= chosen.theme ?? asked ?? (dressed === el ? choices.theme : history.state?.theme) ?? "auto";
+  settleAt();
+  view.settle();
   if (habits.sought) find.open(habits.sought);
   return {
-    root, drawn, view, draw, redraw, boxOf,
+    root, drawn, view, draw, redraw, boxOf, chosen, menu: more,
+    /** Tab comes to this box, unless the reader is at another. */
+    point: (box) => settleAt(boxOf(document.activeElement) ?? box),
     destroy() {
+      hears.removeEventListener("keydown", press);
       drawn.still();
       view.destroy();
       el.replaceChildren();

@@ -36,6 +36,7 @@ export function renderGrowing({ model, el }) {
   const kernel = wire(model, "picture", {
     hear, busy: () => (said.textContent = BUSY), cut: () => (said.textContent = kernel.gone),
   });
+  const chosen = {}; // how the reader looks at it, while it grows
   let items, stage, size, asked = null, wanted = null; // what the kernel works at, and what it is to do next
   const { elements, set } = sliders(inputs, (name, value) => {
     wanted = { ...wanted, [name]: value };
@@ -53,7 +54,7 @@ export function renderGrowing({ model, el }) {
     stage?.destroy();
     items = living(story);
     size = [story.width, story.height].join();
-    stage = easel(el, story, items, { label: story.title, name: inputs.length ? "wb-explore" : "", bar, below });
+    stage = easel(el, story, items, { label: story.title, name: inputs.length ? "wb-explore" : "", bar, below, chosen });
     if (focused) focused.focus({ preventScroll: true });
     const newest = [...items.boxes.values()].slice(-1);
     if (!inputs.length) stage.view.keep(newest);

@@ -8,14 +8,16 @@
 
 import { LOOSE, html, list, words } from "./drawing.js";
 import { easel, findable } from "./easel.js";
+import { prediction } from "./predicting.js";
 import { button, icon } from "./window.js";
 
 const FORMAT = "workbench-storyboard", VERSION = 1;
 const PLAY_MS = 900;
-const SHORT = 150; // characters that the caption has room for, however narrow it is
+const SHORT = 150; // characters of a sentence that needs no scrolling, however narrow the player is
 const CHANGEABLE = ["title", "lines", "state", "shade", "alt", "details", "label", "weight", "tone", "goto", "plot"];
 const KEYS = [
   ["→", "step"], ["←", "back"], ["Home", "first step"], ["End", "last step"], ["Space", "play or pause"],
+  ["p", "predict, or not"],
 ];
 
 /** The storyboard's items as they are at a moment, and `go`, which is exact in both directions. */
@@ -47,7 +49,7 @@ function timeline(storyboard) {
 }
 
 /** The controls and the caption: `show` says where the player is, by the steps' numbers. */
-function controls(numbers, longest, act) {
+function controls(numbers, act) {
   const last = Math.max(0, numbers.length - 1), of = (position) => numbers[position] ?? 1;
   const buttons = {
     first: button("first", "First step", () => act.visit(0)),
@@ -63,11 +65,9 @@ function controls(numbers, longest, act) {
   const sentence = html("p.wb-sentence", { "aria-live": "polite" });
   const where = html("span.wb-where"), code = html("code.wb-code");
   const cursor = html("div.wb-cursor", {}, where, code);
-  const room = html("p.wb-room", { "aria-hidden": "true" }, longest); // or the picture would move with each sentence
-  const caption = html("div.wb-caption", {}, html("div.wb-say", {}, room, sentence), cursor);
-  const bar = html("div.wb-bar", {},
-    html("div.wb-transport", {}, ...Object.values(buttons)),
-    html("div.wb-place", {}, slider, place, phase));
+  const when = html("div.wb-when", {}, phase, cursor);
+  const caption = html("div.wb-caption", {}, sentence, when);
+  const bar = html("div.wb-bar", {}, html("div.wb-transport", {}, ...Object.values(buttons)), html("div.wb-place", {}, slider, place));
   for (const part of bar.children) part.hidden = last === 0; // one moment: nothing to step
   /** @param {number} position @param {Step|undefined} step */
   const show = (position, step) => {
@@ -77,10 +77,12 @@ function controls(numbers, longest, act) {
     place.textContent = `${of(position)} / ${of(last)}`;
     phase.dataset.phase = name;
     phase.replaceChildren(...(name === "forward" || name === "backward" ? [icon(name)] : []), name);
+    phase.hidden = !name;
     sentence.textContent = words(step?.caption);
     if (sentence.hasAttribute("tabindex")) sentence.scrollTop = 0;
     // Whoever scrolls it by keys has to come there; a short one is not measured, which would lay the page out twice.
-    const long = sentence.textContent.length > SHORT && sentence.scrollHeight > sentence.clientHeight + 1;
+    const measured = sentence.textContent.length > SHORT, long = measured && sentence.scrollHeight > sentence.clientHeight + 1;
+    when.hidden = measured && sentence.offsetHeight > 2.5 * parseFloat(getComputedStyle(sentence).minHeight); // for its room
     if (long) sentence.setAttribute("tabindex", "0");
     else sentence.removeAttribute("tabindex");
     where.textContent = step?.cursor ? `${words(step.cursor.file)}:${words(step.cursor.line)}` : "";
@@ -112,39 +114,52 @@ function stage(el, storyboard, options = {}) {
     return { root: el, go() {}, at() {}, destroy: () => el.replaceChildren() };
   }
   const story = timeline(storyboard), { boxes, steps } = story, last = Math.max(0, steps.length - 1);
-  const captions = steps.map((step) => words(step.caption)), size = Math.max(...captions.map((text) => text.length));
-  const longest = captions.find((text) => text.length === size) ?? "";
   let number = 0; // of a step among all, of which some may be left out
   const numbers = steps.map((step) => (number += step.stands ?? 1));
-  const { bar, caption, show, playing } = controls(numbers, longest, { visit, move, play });
+  const { bar, caption, show, playing } = controls(numbers, { visit, move, play });
+  const guess = prediction(story, () => {
+    root.focus({ preventScroll: true });
+    arrive(seen + 1);
+  });
   const bound = {
     ArrowRight: () => move(1), ArrowLeft: () => move(-1), Home: () => visit(0), End: () => visit(last), " ": play,
   };
-  const { root, drawn, view, redraw, destroy } = easel(el, storyboard, story, {
-    label: `Player: ${words(storyboard.title) || "Picture"}`, bar, below: [caption], keys: KEYS, bound,
+  let predicts = storyboard.predict === true;
+  const predicting = { action: "predict", label: "Predict", key: "p", on: () => predicts, act: () => predict(!predicts) };
+  const { root, drawn, view, redraw, point, chosen, menu, destroy } = easel(el, storyboard, story, {
+    label: `Player: ${words(storyboard.title) || "Picture"}`, bar, below: [guess.element, caption], keys: KEYS,
+    bound: { ...bound, p: () => last && predict(!predicts) }, choices: last ? [predicting] : [],
+    typed({ key, target }) {
+      if (target.name !== "guess") return;
+      if (key === "Enter") guess.check();
+      if (key === "Escape") root.focus({ preventScroll: true });
+    },
     details: storyboard.details, theme: options.theme, dressed: options.dressed, leave: options.leave,
     enter: (box, sought) => (box.goto != null ? (visit(box.goto), true) : options.enter?.(box, position, sought)),
     inside: options.inside, sought: options.sought,
   });
-  let position = -1, timer = 0, current = null;
+  let position = -1, timer = 0, current = null, seen = 0; // the last step that was seen: the next one is to be predicted
 
   function go(target) {
     const wanted = Math.min(last, Math.max(0, Math.round(Number(target)) || 0)), before = position;
     if (wanted === before) return;
     const step = steps[wanted], dirty = story.go(wanted);
-    position = wanted;
+    position = chosen.position = wanted;
+    seen = Math.max(seen, wanted);
     redraw(dirty);
     root.dataset.position = String(wanted);
     show(wanted, step);
     current?.removeAttribute("data-current");
     current = drawn.groups.get(boxes.get(step?.focus));
     current?.setAttribute("data-current", "");
+    point(boxes.get(step?.focus));
     const state = step?.phase === "backward" ? "flowing" : "idle";
     const moved = [...dirty].filter((item) => "d" in item && item.state === state && !LOOSE.includes(item.kind));
     drawn.travel(before >= 0 && wanted === before + 1 ? moved : []);
     // Last: if this has to scroll, all that is new is laid out, once.
-    const reached = moved.flatMap((arrow) => [boxes.get(arrow.source), arrow]).filter(Boolean);
-    view.keep(current ? [boxes.get(step.focus), ...reached] : []);
+    const labels = moved.filter(({ label }) => label).map(({ lx, ly, lw, lh }) => ({ x: lx - lw / 2, y: ly - lh / 2, w: lw, h: lh }));
+    const reached = moved.map(({ source }) => boxes.get(source)).filter(Boolean);
+    view.keep(current ? [boxes.get(step.focus), ...labels, ...reached, ...moved] : []);
     if (before >= 0) options.moved?.(wanted);
   }
   function pause() {
@@ -153,15 +168,30 @@ function stage(el, storyboard, options = {}) {
     root.dataset.playing = "false";
     playing(false);
   }
-  function visit(target) {
+  function arrive(target) {
     pause();
     go(target);
+    if (predicts) guess.ask(steps[seen + 1]);
+  }
+  function visit(target) {
+    if (!predicts || target <= seen) return arrive(target);
+    if (position === seen) return guess.check(); // or what was typed would be lost
+    arrive(seen);
+    guess.focus();
   }
   function move(by) {
     visit(position + by);
   }
+  function predict(yes) {
+    predicts = yes;
+    guess.element.hidden = !yes;
+    seen = position;
+    if (yes) guess.ask(steps[seen + 1]);
+    menu.update();
+  }
   function play() {
     if (timer) return pause();
+    if (predicts) return move(1);
     const advance = () => {
       go(position + 1);
       if (position === last) pause();
@@ -174,11 +204,14 @@ function stage(el, storyboard, options = {}) {
   }
 
   pause();
-  go(options.position ?? story.opening);
+  const before = chosen.opening === story.opening ? chosen.position : undefined; // in the picture that this one replaces
+  chosen.opening = story.opening;
+  go(options.position ?? before ?? story.opening);
+  predict(predicts);
   return {
     root,
     at: () => position,
-    go: visit,
+    go: arrive,
     destroy() {
       pause();
       destroy();

@@ -15,7 +15,7 @@ const STOP_SIGN = "M-4-9H4L9-4V4L4 9H-4L-9 4V-4ZM-5-1.5V1.5H5V-1.5Z"; // the bar
 const ACTS = [
   ["→ or s", "step"], ["←", "back"], ["r", "run"], ["u", "run until …"], ["o", "over a scope"],
   ["b", "breakpoint at the chosen node"], ["e", "change the gradient that waits there"], ["p", "predict, or not"],
-  ["n", "next branch"], ["Tab", "choose the next box"],
+  ["n", "next branch"],
 ];
 
 /** Buttons, fields and sentences: `ask` sends a request, `chosen` is the id of the box it is about. */
@@ -30,13 +30,13 @@ function stepperControls(first, ask, chosen) {
   const scopes = choice("over", "Scope"), branches = choice("switch", "Branch"), nr = choice("nr", "Output");
   const value = field("edit", "New gradient", { placeholder: "0.5 or [1, 2]" });
   const guesses = () => [...questions.querySelectorAll("input")].map((input) => input.value);
+  const wide = (text) => html("span.wb-wide", {}, text); // where there is room
   const buttons = {
-    back: named("back", "Back (←)", () => ({}), icon("back"), "Back"),
+    back: named("back", "Back (←)", () => ({}), icon("back"), wide("Back")),
     step: named("step", "Step (→)", () => ({ guesses: guesses() }), "Step", icon("step")),
-    run: named("run", "Run (r)", () => ({}), "Run", icon("last")),
+    run: named("run", "Run (r)", () => ({}), wide("Run"), icon("last")),
     until: named("until", "Run until (u)", () => ({ text: until.value }), "Run until"),
     over: named("over", "Over scope (o)", () => ({ text: scopes.value }), "Over"),
-    predict: named("predict", "Predict (p)", () => ({}), "Predict"),
     breakpoint: named("breakpoint", "Breakpoint (b)", () => ({ id: chosen() }), "Breakpoint"),
     edit: named("edit", "Change the gradient (e)", () => ({ id: chosen(), nr: nr.value, text: value.value }), "Change"),
   };
@@ -46,9 +46,8 @@ function stepperControls(first, ask, chosen) {
   const sentence = html("p.wb-sentence", { "aria-live": "polite" }), standing = line("wb-standing");
   const said = html("p.wb-said", { role: "status" }), warnings = line("wb-warnings"), printed = line("wb-printed"), differs = line("wb-differs");
   const notes = html("div.wb-notes", { role: "status" }, differs, warnings, printed);
-  const questions = row("Prediction"), about = row("Chosen node", node, buttons.breakpoint, waits, branches);
-  const bar = html("div.wb-bar", {}, group(buttons.back, buttons.step, buttons.run),
-    group(until, places, buttons.until), scope, buttons.predict);
+  const questions = row("Prediction"), about = row("Chosen node", node, buttons.breakpoint, waits, scope, branches);
+  const bar = html("div.wb-bar", {}, group(buttons.back, buttons.step, buttons.run), group(until, places, buttons.until));
   fill(scopes, first.scopes.map((name) => [name, name]));
   fill(places, first.operations.map((name) => [name, ""]));
   scope.hidden = !first.scopes.length;
@@ -77,12 +76,11 @@ function stepperControls(first, ask, chosen) {
       html("label", {}, of, field("step", of, { placeholder: "0.5 or [1, 2]" }))), now.questions.length ? "" : "nothing");
     asked = asks;
     questions.hidden = !now.predicts;
-    press("predict", now.predicts);
     press("breakpoint", now.breakpoints.includes(box?.id));
     off(["back"], gone || !now.position);
     off(["step"], gone || !now.next);
     off(["run", "until", "over"], gone || !now.next || now.predicts);
-    off(["predict", "breakpoint", "edit"], gone);
+    off(["breakpoint", "edit"], gone);
     const nrs = now.waiting.filter(([id]) => id === box?.id).map(([, i]) => [i, `output ${i}`]), at = nr.value;
     buttons.breakpoint.hidden = !box;
     waits.hidden = !nrs.length;
@@ -93,7 +91,6 @@ function stepperControls(first, ask, chosen) {
     if (node.textContent !== title) value.value = "";
     node.textContent = node.title = title;
   };
-  // Its room is always the same, or the picture would move with what there is to say.
   const told = html("div.wb-told", { role: "group", "aria-label": "What happens" }, said, sentence, notes);
   const caption = html("div.wb-caption", {}, told, standing);
   return { bar, below: [caption, questions, about], buttons, until, value, standing, questions, show };
@@ -132,11 +129,12 @@ function stepperView({ model, el }, again) {
   const bound = {
     ArrowRight: step, s: step, ArrowLeft: () => buttons.back.click(), r: () => buttons.run.click(),
     u: () => enter(controls.until), o: () => !buttons.over.closest("[hidden]") && buttons.over.click(),
-    b: () => place() && buttons.breakpoint.click(), e: () => enter(controls.value), p: () => buttons.predict.click(),
+    b: () => place() && buttons.breakpoint.click(), e: () => enter(controls.value), p: predict,
     n: () => ask({ do: "switch", text: (shown.status.branch + 1) % shown.status.branches.length }),
   };
-  const { root, drawn, view, draw, redraw, boxOf, destroy } = easel(el, shown.picture, items, {
+  const { root, drawn, view, draw, redraw, boxOf, point, menu, destroy } = easel(el, shown.picture, items, {
     label: `Stepper: ${shown.picture.title}`, name: "wb-stepper", bar, below, keys: ACTS, bound, adorn,
+    choices: [{ action: "predict", label: "Predict", key: "p", act: predict, on: () => shown.status.predicts, off: () => Boolean(kernel.gone) }],
     typed(event) {
       const { key, target } = event;
       if (!target.name || (key !== "Escape" && key !== "Enter")) return;
@@ -159,17 +157,23 @@ function stepperView({ model, el }, again) {
     group.append(svg("path.wb-stop", { transform: at, d: STOP_SIGN }));
     group.setAttribute("aria-label", `${group.getAttribute("aria-label")}, breakpoint`);
   }
+  function predict() {
+    ask({ do: "predict" });
+  }
   function show() {
     const before = stops;
     stops = shown.status.breakpoints;
     for (const id of [...before, ...stops]) if (before.includes(id) !== stops.includes(id)) draw(boxes.get(id));
     controls.show(shown.status, place(), kernel.gone);
+    menu.update();
     root.dataset.answered = shown.status.answered;
   }
   /** Keep in sight what runs, and what is next. */
   function follow() {
     const running = [...boxes.values()].filter((box) => box.state === "running");
-    view.keep([...running, boxes.get(shown.status.next)].filter(Boolean));
+    const next = boxes.get(shown.status.next);
+    point(next);
+    view.keep([...running, next].filter(Boolean));
   }
   function hear(news) {
     if (Array.isArray(news.picture.boxes)) return again();

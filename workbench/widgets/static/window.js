@@ -4,6 +4,7 @@ import { build, calm, extent, html, svg } from "./drawing.js";
 
 const PADDING = 12; // px around the picture, as in player.css
 const LARGEST = 2; // times its own size: what fits is made no larger
+const LEAST = 11 / 12; // of its own size, at which its smallest text is 12 px high: what opens is made no smaller
 const MARGIN = 48; // px kept free around the box a step is about, when the picture scrolls to it
 const MANY = 1.5; // a picture as many times as large as the window onto it has an overview
 const HEAVY = 600; // boxes and arrows: a picture of so many is not painted for every frame of a smooth scroll
@@ -11,8 +12,8 @@ const DRAGGED = 4; // px that a pointer moves before it drags: less is a click
 const UNMAPPED = ["region", "level", "frame", "story", "text", "heading", "tick", "line"]; // what an overview leaves out
 const ICONS = {
   first: "M4 3v10M12 3 7 8l5 5", back: "M10 3 5 8l5 5", step: "m6 3 5 5-5 5", last: "M12 3v10M4 3l5 5-5 5",
-  play: "M5 3v10l8-5z", pause: "M5 3v10M11 3v10", out: "M3 8h10", in: "M3 8h10M8 3v10",
-  close: "m4 4 8 8m0-8-8 8", find: "M11 7a4 4 0 1 1-8 0a4 4 0 1 1 8 0zm-1 3 4 4",
+  play: "M5 3v10l8-5z", pause: "M5 3v10M11 3v10",
+  close: "m4 4 8 8m0-8-8 8", menu: "M3 4h10M3 8h10M3 12h10",
   forward: "M8 2v11m-4-4 4 4 4-4", backward: "M8 14V3M4 7l4-4 4 4",
 };
 
@@ -51,27 +52,34 @@ function overview(drawn, look) {
   };
 }
 
-/** The window onto the picture: zooms, fits, is dragged, and scrolls to what a step is about. */
-export function viewport(drawn, title) {
+/**
+ * The window onto the picture: zooms, fits, is dragged, and scrolls to what a step is about. `chosen.zoom` is how many
+ * times its own size the reader wants the picture, or "fit"; of itself it opens whole, if it can be read so.
+ */
+export function viewport(drawn, title, chosen) {
   const names = { class: "wb-view", role: "group", "aria-label": title };
-  const element = html("div", { ...names, tabindex: 0 }, html("div.wb-sheet", {}, drawn.root, drawn.dots));
+  const element = html("div", names, html("div.wb-sheet", {}, drawn.root, drawn.dots));
   const map = overview(drawn, (across, down) => {
     const left = across * element.scrollWidth - element.clientWidth / 2;
     element.scrollTo({ left, top: down * element.scrollHeight - element.clientHeight / 2, behavior: "instant" });
   });
-  let scale = 0, size = 1, zoomed = false, kept = [], grip = null, dragged = false, due = 0;
+  let scale = 0, size = 1, kept = [], grip = null, dragged = false, due = 0;
   // Where the window is: asking the browser in the middle of a step would make it lay the page out once more.
   let port = { left: 0, top: 0, wide: 0, high: 0 }, moving = false;
   const light = drawn.groups.size < HEAVY;
   const scroll = (left, top) => element.scrollBy({ left, top, behavior: "instant" });
-  /** Scroll until these items are in sight; where they do not fit together, the first. */
+  /** Scroll until these items are in sight; where they do not fit together, as many as do, the first before all. */
   const reveal = (items = kept, smooth = false) => {
     if (!items.length || !scale) return;
     const spans = items.map(extent);
     const aim = (axis, from, room, whole) => {
-      const edges = (some) => [Math.min(...some.map((span) => span[axis])) * scale + PADDING - MARGIN,
-        Math.max(...some.map((span) => span[axis + 2])) * scale + PADDING + MARGIN];
-      const all = edges(spans), [begin, end] = all[1] - all[0] <= room ? all : edges(spans.slice(0, 1));
+      let [begin, end] = [spans[0][axis], spans[0][axis + 2]];
+      for (const span of spans) {
+        const low = Math.min(begin, span[axis]), high = Math.max(end, span[axis + 2]);
+        if ((high - low) * scale <= room) [begin, end] = [low, high];
+      }
+      const margin = Math.max(0, Math.min(MARGIN, (room - (end - begin) * scale) / 2));
+      [begin, end] = [begin * scale + PADDING - margin, end * scale + PADDING + margin];
       const to = begin < from ? begin : end > from + room ? Math.min(end - room, begin) : from;
       return Math.max(0, Math.min(to, whole * scale + 2 * PADDING - room));
     };
@@ -83,44 +91,43 @@ export function viewport(drawn, title) {
     if (!moving) Object.assign(port, { left, top });
   };
   const survey = () => {
-    if (!scale) return; // scrolled before it was first settled
     const { scrollLeft: left, scrollTop: top, clientWidth: wide, clientHeight: high } = element;
-    const width = drawn.width * scale, height = drawn.height * scale, room = parseFloat(getComputedStyle(element).maxHeight);
     port = { left, top, wide, high };
-    const large = width > MANY * wide || height > MANY * Math.max(high, room || 0);
-    map.element.toggleAttribute("hidden", !large);
+    if (map.element.hidden) return;
     const inside = (most, ...edges) => edges.map((edge) => Math.max(0, Math.min(most, edge - PADDING)) / scale);
-    const [west, east] = inside(width, left, left + wide), [north, south] = inside(height, top, top + high);
-    if (large) map.show(west, north, east - west, south - north);
+    const [west, east] = inside(drawn.width * scale, left, left + wide);
+    const [north, south] = inside(drawn.height * scale, top, top + high);
+    map.show(west, north, east - west, south - north);
   };
-  const resize = (wanted) => {
-    scale = Math.min(4, Math.max(0.1, wanted));
+  /** Give the picture the size that is wanted in the room that there is. */
+  const settle = () => {
+    const style = getComputedStyle(element);
+    size = parseFloat(style.getPropertyValue("--wb-scale")) || 1;
+    map.element.hidden = true; // the room without it
+    const across = element.offsetWidth - 2 * PADDING, down = (parseFloat(style.maxHeight) || Infinity) - 2 * PADDING - 1;
+    if (across <= 0) return; // it is on no page yet
+    const { zoom } = chosen, whole = Math.min(across / drawn.width, down / drawn.height);
+    scale = zoom === "fit" ? Math.min(whole, LARGEST * size) : zoom ? zoom * size
+      : Math.max(Math.min(whole, size), size > 1 ? size : LEAST);
     drawn.root.setAttribute("width", String(drawn.width * scale));
     drawn.root.setAttribute("height", String(drawn.height * scale));
+    map.element.hidden = drawn.width * scale <= MANY * across && drawn.height * scale <= MANY * down;
     survey();
+    reveal();
+  };
+  const sized = (zoom) => {
+    chosen.zoom = zoom;
+    settle();
   };
   /** Zoom so that what is at a point of the window, or in its middle, stays there. */
   const zoom = (factor, at) => {
-    const port = element.getBoundingClientRect(), before = drawn.root.getBoundingClientRect(), old = scale;
+    const port = element.getBoundingClientRect(), before = drawn.root.getBoundingClientRect(), old = scale, held = kept;
     const [x, y] = at ?? [port.left + port.width / 2, port.top + port.height / 2];
-    zoomed = true;
-    resize(scale * factor);
+    kept = [];
+    sized(Math.min(4, Math.max(0.02, (scale * factor) / size)));
+    kept = held;
     const now = drawn.root.getBoundingClientRect(), grown = scale / old;
     scroll(now.left + (x - before.left) * grown - x, now.top + (y - before.top) * grown - y);
-  };
-  // At its own size, which the theme says, its smallest text can be read: what is larger than the window scrolls.
-  const settle = () => {
-    const own = parseFloat(getComputedStyle(element).getPropertyValue("--wb-scale")) || 1;
-    if (own !== size || !scale) resize(zoomed ? (scale * own) / size : own);
-    else survey();
-    size = own;
-    reveal();
-  };
-  const fit = () => {
-    const across = (element.clientWidth - 2 * PADDING) / drawn.width;
-    const down = (parseFloat(getComputedStyle(element).maxHeight) - 2 * PADDING) / drawn.height;
-    resize(Math.max(size, Math.min(across, down || across, LARGEST * size)));
-    reveal();
   };
   drawn.root.addEventListener("pointerdown", ({ button, pointerType, clientX, clientY }) => {
     dragged = false;
@@ -153,7 +160,9 @@ export function viewport(drawn, title) {
   const observer = new ResizeObserver(settle);
   observer.observe(element);
   return {
-    element, map, settle, zoom, fit,
+    element, map, settle, zoom,
+    fit: () => sized("fit"),
+    own: () => sized(1),
     pan: (across, down) => scroll(80 * across, 80 * down),
     see: (item) => reveal([item], true),
     /** Keep these items in sight, also when the window changes. */

@@ -1,0 +1,267 @@
+"""The window onto a picture: it fits, stands in the height that a notebook has, and a cell run again keeps it."""
+
+from __future__ import annotations
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from browser_page import open_page, wait_until
+from player_page import position, press, show, wear
+from player_story import storyboard
+from test_player_finding import WIDE, WIDTH, in_sight, whole
+
+import workbench as torch
+from workbench.scene.model import Arrow, Box, Scene, Step
+from workbench.scene.storyboard import Storyboard
+from workbench.views import storyboard as told
+
+STORY = storyboard().to_dict()
+HEIGHT = "document.querySelector('.wb-player').getBoundingClientRect().height"
+
+
+@pytest.fixture(scope="module")
+def browser_tab():
+    with open_page((1440, 900)) as page:
+        page.emulate_media(reduced_motion="reduce")
+        yield page
+
+
+@pytest.fixture
+def page(browser_tab):
+    show(browser_tab, STORY)
+    yield browser_tab
+    browser_tab.set_viewport_size({"width": 1440, "height": 900})
+    assert browser_tab.console_errors == []
+    assert browser_tab.requests_outside == []
+
+
+def network() -> Storyboard:
+    """Two layers in scopes, whose saved tensors are views of what they are made from."""
+    w, x = torch.ones(3, 3, requires_grad=True), torch.ones(2, 3)
+    with torch.record() as trace:
+        for name in ("one", "two"):
+            with torch.scope(name):
+                x = (x @ w.t()).tanh()
+        x.sum().backward()
+    return told(trace)
+
+
+@pytest.mark.parametrize("size", [(1440, 900), (1024, 768), (800, 600), (720, 450)])
+def test_fit_shows_the_whole_picture_with_details_and_without(page, size):
+    page.set_viewport_size({"width": size[0], "height": size[1]})
+    for story in (STORY, WIDE, network().to_dict()):
+        show(page, story)
+        press(page, "fit")
+        assert whole(page)
+        fitted = page.evaluate("document.querySelector('.wb-picture').getBoundingClientRect().width")
+        page.locator(".wb-box:not(.wb-state-future):not(.wb-kind-region)").first.press("Enter")
+        wait_until(page, "!document.querySelector('.wb-details').hidden")
+        page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+        assert whole(page)
+        page.keyboard.press("Escape")
+        page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+        assert page.evaluate("document.querySelector('.wb-picture').getBoundingClientRect().width") == fitted
+
+
+def test_100_percent_is_a_button_of_its_own_and_fit_makes_a_small_picture_larger(page):
+    press(page, "own")
+    assert page.evaluate(WIDTH) == 1
+    page.set_viewport_size({"width": 1440, "height": 1600})
+    press(page, "fit")
+    assert 1 < page.evaluate(WIDTH) <= 2 and whole(page)
+    wear(page, "projector")
+    press(page, "own")
+    assert page.evaluate(WIDTH) == 1.5
+
+
+@pytest.mark.parametrize(
+    ("size", "theme", "most"),
+    [
+        ((1440, 900), "light", 620),
+        ((1440, 900), "projector", 620),
+        ((1024, 768), "projector", 620),
+        ((960, 600), "dark", 480),
+    ],
+)
+def test_it_is_no_higher_than_a_notebook_has_room_for(page, size, theme, most):
+    page.set_viewport_size({"width": size[0], "height": size[1]})
+    for story in (STORY, WIDE, network().to_dict()):
+        show(page, story)
+        wear(page, theme)
+        for k in range(len(story["steps"])):
+            page.evaluate("k => player.go(k)", k)
+            assert page.evaluate(HEIGHT) <= most, (story["title"], k)
+        bar = page.locator(".wb-bar").bounding_box()
+        for button in page.locator(".wb-bar > * > .wb-button").all():
+            if button.is_visible():
+                box = button.bounding_box()
+                assert bar["y"] < box["y"] < bar["y"] + 20 and box["x"] + box["width"] <= bar["x"] + bar["width"]
+
+
+@pytest.mark.parametrize("theme", ["light", "projector"])
+def test_what_runs_is_in_sight_and_the_gradients_that_it_sends(page, theme):
+    page.set_viewport_size({"width": 1024, "height": 768})
+    board = network()
+    show(page, board.to_dict())
+    wear(page, theme)
+    for k, step in enumerate(board.steps):
+        page.evaluate("k => player.go(k)", k)
+        if step.focus is None:
+            continue
+        assert in_sight(page, step.focus), k
+        view = page.locator(".wb-view").bounding_box()
+        for label in page.locator(".wb-state-flowing .wb-pill").all()[:1]:
+            box = label.bounding_box()
+            assert view["y"] <= box["y"] and box["y"] + box["height"] <= view["y"] + view["height"], k
+
+
+def test_a_cell_that_is_run_again_keeps_step_zoom_and_theme(page):
+    press(page, "last")
+    press(page, "in")
+    wear(page, "dark")
+    zoom = page.evaluate(WIDTH)
+    show(page, STORY, again=True)
+    assert position(page) == "8 / 8" and page.evaluate(WIDTH) == zoom
+    assert page.evaluate("document.getElementById('here').dataset.wbTheme") == "dark"
+    other = STORY | {"title": "another"}
+    show(page, other, again=True)
+    assert position(page) == "3 / 8" and page.evaluate(WIDTH) != zoom
+    assert page.evaluate("document.getElementById('here').dataset.wbTheme") == "dark"  # the same notebook
+    show(page, STORY | {"start": 5}, again=True)
+    assert position(page) == "6 / 8"  # the cell says where it is to open now
+
+
+def test_a_second_picture_of_the_same_graph_begins_for_itself(page):
+    press(page, "last")
+    page.evaluate(
+        """story => { const el = document.createElement("div"); document.body.append(el); mount(el, story); }""", STORY
+    )
+    assert page.locator(".wb-position").all_inner_texts() == ["8 / 8", "3 / 8"]
+
+
+def test_a_theme_stays_in_its_notebook(page):
+    page.evaluate("""story => { for (const id of ["a", "b"]) {
+        const panel = document.createElement("div"), el = document.createElement("div");
+        panel.className = "jp-NotebookPanel"; el.id = id;
+        panel.append(el); document.body.append(panel); mount(el, story);
+      } }""", STORY)  # fmt: skip
+    page.locator("#a .wb-player").press("t")
+    page.evaluate("""story => { for (const id of ["a", "b"]) {
+        const el = document.createElement("div"); document.getElementById(id).after(el);
+        el.id = id + 2; mount(el, story);
+      } }""", STORY)  # fmt: skip
+    themes = page.evaluate("""["a", "a2", "b", "b2"].map((id) => document.getElementById(id).dataset.wbTheme)""")
+    assert themes == ["light", "light", "auto", "auto"]
+
+
+def test_the_menu_goes_by_keys_and_gives_the_focus_back(page):
+    opener = page.locator('[data-action="menu"]')
+    assert opener.get_attribute("aria-haspopup") == "menu" and opener.get_attribute("aria-expanded") == "false"
+    opener.press("Enter")
+    menu, on = page.locator(".wb-menu"), "document.activeElement.dataset.action"
+    assert menu.is_visible() and opener.get_attribute("aria-expanded") == "true"
+    assert page.evaluate(on) == "predict"
+    seen = []
+    for key in ("ArrowDown", "ArrowDown", "ArrowUp", "End", "ArrowDown", "ArrowUp", "Home"):
+        page.keyboard.press(key)
+        seen.append(page.evaluate(on))
+    assert seen == ["find", "in", "find", "keys", "predict", "keys", "predict"]
+    found = Axe().run(page, ".wb-player")
+    assert found.violations_count == 0, found.generate_report()
+    page.keyboard.press("Escape")
+    assert not menu.is_visible() and page.evaluate(on) == "menu" and position(page) == "3 / 8"
+    assert page.evaluate("leaked") == []
+    press(page, "find")
+    assert not menu.is_visible() and page.evaluate("document.activeElement.type") == "search"
+
+
+@pytest.mark.parametrize("height", [900, 320])
+def test_menu_and_keys_are_in_sight_whatever_the_window(page, height):
+    page.set_viewport_size({"width": 700, "height": height})
+    for action, part in (("menu", ".wb-menu"), ("keys", ".wb-keys")):
+        press(page, action)
+        box = page.locator(part).bounding_box()
+        assert box["x"] >= 0 and box["y"] >= 0
+        assert box["x"] + box["width"] <= 700 and box["y"] + box["height"] <= height
+
+
+def test_lines_of_shared_memory_are_drawn_where_the_reader_looks():
+    boxes = {id: Box(id, "op", id) for id in "abc"} | {"s": Box("s", "saved", "s", holder="b")}
+    arrows = {"ab": Arrow("ab", "a", "b"), "bc": Arrow("bc", "b", "c"), "as": Arrow("as", "a", "s", "same")}
+    with open_page() as page:  # that of the other tests has had a mouse in it before it was loaded
+        show(page, Storyboard(Scene("memory", boxes, arrows), [Step("One."), Step("Two.")]).to_dict())
+
+        def drawn() -> bool:
+            return page.locator('[data-id="as"] .wb-line').evaluate("e => getComputedStyle(e).visibility === 'visible'")
+
+        def point(id: str) -> None:
+            box = page.locator(f'[data-id="{id}"] .wb-frame').bounding_box()
+            page.mouse.move(box["x"] + 9, box["y"] + 9)
+
+        assert not drawn()
+        for id, there in (("c", False), ("a", True), ("c", False), ("s", True), ("b", True)):
+            point(id)
+            assert drawn() == there, id
+        page.mouse.move(1, 1)
+        assert not drawn()
+        page.locator('[data-id="s"]').press("Enter")
+        assert drawn()
+        page.keyboard.press("Escape")
+        page.locator(".wb-player").focus()
+        assert not drawn()
+
+
+def test_a_click_on_a_region_says_what_it_is(page):
+    show(page, network().to_dict())
+    press(page, "last")
+    press(page, "fit")
+    region = page.locator(".wb-kind-region").first
+    frame = region.locator(".wb-frame").bounding_box()
+    page.mouse.click(frame["x"] + 4, frame["y"] + frame["height"] - 4)
+    assert page.locator(".wb-panel-title").inner_text() == "one"
+    assert page.locator(".wb-panel-kind").inner_text().startswith("part of the graph")
+    assert "TanhBackward0" in page.locator(".wb-details").inner_text()
+
+
+def test_predicting_hides_what_comes_next_until_it_is_typed(page):
+    press(page, "predict")
+    ask, said = page.locator(".wb-row label"), page.locator(".wb-predict .wb-said")
+    assert ask.inner_text() == "Predict what loss sends to sum:"
+    page.locator(".wb-player").press("ArrowRight")
+    assert position(page) == "3 / 8" and page.evaluate("document.activeElement.name") == "guess"
+    page.keyboard.type("-1")
+    page.keyboard.press("Enter")
+    assert position(page) == "4 / 8" and said.inner_text() == "Your prediction of what loss sends to sum: wrong sign."
+    page.keyboard.press("ArrowRight")
+    for guess, answer in (("two", "Type a number such as 0.5, or a list such as [1, 2]."),
+                          ("[1, 1, 1]", "Your prediction of what sum sends to mul: right.")):  # fmt: skip
+        page.locator("[name=guess]").fill(guess)
+        press(page, "check")
+        assert said.inner_text() == answer
+    for guess, answer in (("4", "another shape: yours has 1 numbers, it has 3"), ("[8, 20, 38]", "off by 5 %")):
+        page.locator("[name=guess]").fill(guess)
+        page.keyboard.press("Enter")
+        assert said.inner_text().endswith(f"{answer}.")
+    assert position(page) == "7 / 8" and ask.inner_text() == "Predict what comes next:"
+    press(page, "last")
+    assert position(page) == "7 / 8"
+    press(page, "reveal")
+    assert position(page) == "8 / 8" and not page.locator(".wb-row").is_visible()
+    press(page, "first")  # what was seen needs no guess
+    press(page, "last")
+    assert position(page) == "8 / 8"
+    found = Axe().run(page, ".wb-player")
+    assert found.violations_count == 0, found.generate_report()
+
+
+def test_a_story_may_ask_for_predictions_from_the_start(page):
+    show(page, STORY | {"predict": True, "start": 0})
+    assert (
+        page.locator(".wb-row").is_visible()
+        and page.locator(".wb-row label").inner_text() == "Predict what comes next:"
+    )
+    press(page, "play")
+    assert position(page) == "1 / 8" and page.evaluate("document.activeElement.name") == "guess"
+    page.keyboard.press("Escape")
+    page.keyboard.press("p")
+    page.keyboard.press("ArrowRight")
+    assert position(page) == "2 / 8"

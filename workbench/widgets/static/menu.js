@@ -1,0 +1,65 @@
+/** What is seldom needed: a menu behind a button, and the list of keys. Both lie above all else that is on the page. */
+
+import { html } from "./drawing.js";
+import { button, icon } from "./window.js";
+
+const TURNS = { ArrowDown: 1, ArrowUp: -1, Home: 0, End: -1 };
+
+/**
+ * A menu and the button that opens it.
+ * @typedef {{action: string, label: string, act: () => void, key?: string, group?: string, stays?: true,
+ *            on?: () => boolean, off?: () => boolean}} Choice one of a `group`, or a switch, says whether it is `on`
+ * @param {Choice[]} choices
+ */
+export function menu(choices) {
+  const element = html("div.wb-menu", { role: "menu", "aria-label": "More", popover: "auto" });
+  const opener = button("menu", "More", () => {}, icon("menu"));
+  const items = choices.map(({ action, label, act, key = "", group, on, stays }) => {
+    const role = on ? (group ? "menuitemradio" : "menuitemcheckbox") : "menuitem";
+    const names = { type: "button", role, tabindex: -1, "data-action": action };
+    const made = html("button.wb-item", names, html("span", {}, label), html("kbd", { "aria-hidden": "true" }, key));
+    made.addEventListener("click", () => {
+      if (made.getAttribute("aria-disabled") === "true") return;
+      if (!stays) element.hidePopover(); // the focus goes back to where it was, and what is done may take it
+      act();
+      update();
+    });
+    const last = element.lastElementChild;
+    const place = !group ? element : last?.getAttribute("aria-label") === group ? last
+      : element.appendChild(html("div", { role: "group", "aria-label": group }, html("span", { "aria-hidden": "true" }, group)));
+    place.append(made);
+    return made;
+  });
+  const update = () => choices.forEach(({ on, off }, i) => {
+    if (on) items[i].setAttribute("aria-checked", String(on()));
+    if (off) items[i].setAttribute("aria-disabled", String(off()));
+  });
+  items[0].toggleAttribute("autofocus", true);
+  opener.popoverTargetElement = element;
+  opener.setAttribute("aria-haspopup", "menu");
+  opener.setAttribute("aria-expanded", "false");
+  element.addEventListener("beforetoggle", ({ newState }) => {
+    opener.setAttribute("aria-expanded", String(newState === "open"));
+    update();
+    const { top, right, bottom } = opener.getBoundingClientRect(), below = bottom < innerHeight / 2;
+    const across = `${document.documentElement.clientWidth - right}px`, room = (below ? innerHeight - bottom : top) - 12;
+    element.style.inset = below ? `${bottom + 4}px ${across} auto auto` : `auto ${across} ${innerHeight - top + 4}px auto`;
+    element.style.maxHeight = `${room}px`;
+  });
+  element.addEventListener("keydown", (event) => {
+    const { key, target } = event, at = items.indexOf(target);
+    if (key === "Escape") event.stopPropagation(); // it closes this, and nothing else
+    if (!(key in TURNS)) return;
+    event.preventDefault();
+    event.stopPropagation();
+    items.at(key.startsWith("Arrow") ? (at + TURNS[key]) % items.length : TURNS[key]).focus();
+  });
+  return { opener, element, update };
+}
+
+/** The list of keys, which stays while they are tried. @param {[string, string][]} keys */
+export function keyList(keys) {
+  const rows = keys.flatMap(([key, meaning]) => [html("dt", {}, html("kbd", {}, key)), html("dd", {}, meaning)]);
+  const element = html("div.wb-keys", { role: "group", "aria-label": "Keys", tabindex: 0, popover: "manual" }, html("dl", {}, ...rows));
+  return { element, toggle: () => element.togglePopover(), shown: () => element.matches(":popover-open") };
+}

@@ -1,0 +1,63 @@
+/** Predicting: what the next step brings stays hidden until the reader types a guess at it, or asks for it. */
+
+import { html, list, words } from "./drawing.js";
+import { button } from "./window.js";
+
+const RIGHT = 0.005; // as close as the stepper asks for: nobody types more than 3 digits
+
+/** The numbers of a text that says nothing else, as `0.5`, `1/3` or `[1, -2e-3]`; null for all other texts. */
+function numbersOf(text) {
+  const parts = words(text).split(/[\s,[\]()]+/).filter(Boolean).map((part) => {
+    const [over, under = 1, more] = part.split("/");
+    return more || !over ? NaN : over / under;
+  });
+  return parts.length && parts.every(Number.isFinite) ? parts : null;
+}
+
+/** How close a guess came. @param {number[]} mine @param {number[]} truth */
+function closeness(mine, truth) {
+  if (mine.length !== truth.length) return `another shape: yours has ${mine.length} numbers, it has ${truth.length}`;
+  const far = (sign) => Math.hypot(...mine.map((each, i) => each - sign * truth[i])), scale = Math.hypot(...truth);
+  if (far(1) <= RIGHT * scale) return "right";
+  if (!scale) return "wrong: it is zero";
+  return far(-1) <= RIGHT * scale ? "wrong sign" : `off by ${Math.round((100 * far(1)) / scale)} %`;
+}
+
+/** What a step brings: in words, and in numbers where it brings some. @param {Step|undefined} step @param {Items} items */
+function news(step, { boxes, arrows }) {
+  const box = boxes.get(step?.focus), change = step?.boxes?.[step.focus] ?? {}, title = (id) => words(boxes.get(id)?.title);
+  for (const [id, { label, state }] of Object.entries(step?.arrows ?? {})) {
+    const arrow = arrows.get(id), truth = numbersOf(words(label).replace(/\s*(‖|norm )[\s\S]*$/, ""));
+    if (truth && arrow && state === "flowing") return { what: `what ${title(arrow.target)} sends to ${title(arrow.source)}`, truth };
+  }
+  const lines = change.lines ?? (box?.state === "future" && box.lines) ?? [], last = list(lines).at(-1) ?? "";
+  const truth = box && numbersOf(words(last).replace(/^grad /, ""));
+  if (!truth) return { what: "what comes next" };
+  return { what: last.startsWith("grad ") ? `${title(box.id)}.grad` : `the value of ${title(box.id)}`, truth };
+}
+
+/** The question about the next step: `reveal` takes that step. */
+export function prediction(items, reveal) {
+  const field = html("input", { type: "text", name: "guess", spellcheck: "false", autocomplete: "off", placeholder: "0.5 or [1, 2]" });
+  const what = html("span"), said = html("p.wb-said", { role: "status" });
+  const row = html("div.wb-row", { role: "group", "aria-label": "Prediction" }, html("label", {}, what, field),
+    button("check", "Check", check, "Check"), button("reveal", "Reveal", reveal, "Reveal"));
+  const element = html("div.wb-predict", {}, said, row);
+  let asked = null;
+  function check() {
+    const text = field.value.trim(), { what, truth } = asked, mine = numbersOf(text);
+    if (!text) return field.focus();
+    if (truth && !mine) return void (said.textContent = "Type a number such as 0.5, or a list such as [1, 2].");
+    const answer = truth ? `Your prediction of ${what}: ${closeness(mine, truth)}.` : `You predicted: ${words(text)}`;
+    reveal();
+    said.textContent = answer;
+  }
+  /** Ask about this step, the next one; nothing where there is none. */
+  const ask = (step) => {
+    asked = step && news(step, items);
+    row.hidden = !step;
+    what.textContent = asked ? `Predict ${asked.what}:` : "";
+    field.value = said.textContent = "";
+  };
+  return { element, ask, check, focus: () => field.focus() };
+}
