@@ -72,6 +72,11 @@ REFUSED = {
     "count": [{"kind": "EventsLetGo", "count": 10**4_000}],
     "name": [{"kind": "TensorsFound", "tensors": [tensor("t1", name="x" * 100_000)]}],
     "levels": [FOUND, *(entered(i) for i in range(1_000))],
+    "dtype": [{"kind": "TensorsFound", "tensors": [tensor("t1", value=VALUE | {"dtype": "x" * 10_000})]}],
+    "variable": [
+        {"kind": "MethodEnded", "call": "m1", "variables": [], "ctx": None, "error": ""}
+        | {"returned": [{"name": "y", "value": None, "text": "x" * 30_000}]}
+    ],
     "norm": [{"kind": "TensorsFound", "tensors": [tensor("t1", value=VALUE | {"norm": 10**400})]}],
 }
 
@@ -149,6 +154,53 @@ GROWING = {
         written(1),
     ],
 }
+
+
+def called(number: int, function: str = "Square", lines: int = 3) -> dict[str, Any]:
+    code = {"name": "forward", "text": "\n".join(["def forward(ctx, x):", *["    y = x"] * lines])}
+    facts = {"function": function, "method": "forward", "ctx": "c1", "node": None, "file": "a.py", "first": 1}
+    return {"kind": "MethodCalled", "call": f"m{number}", **facts, "code": code}
+
+
+def reached(number: int, line: int, *names: str) -> dict[str, Any]:
+    held = [{"name": name, "value": None, "text": "1"} for name in names]
+    return {"kind": "LineReached", "call": f"m{number}", "line": line, "variables": held, "gone": [], "ctx": None}
+
+
+FUNCTIONS = {
+    "lines": lambda n: [called(1, lines=n), *(reached(1, i, "x") for i in range(1, n))],
+    "functions": lambda n: [each for i in range(1, n) for each in (called(i, f"F{i}"), reached(i, 1, "x"))],
+    "calls": lambda n: [each for i in range(1, n) for each in (called(i), reached(i, 1 + i % 3, "x"))],
+}
+
+
+@pytest.mark.parametrize("events", FUNCTIONS.values(), ids=FUNCTIONS)
+def test_the_card_of_functions_takes_no_more_work_for_each_line_of_a_long_file(events) -> None:
+    assert calls(events(800), "function") < 2.5 * calls(events(400), "function")
+
+
+def test_a_method_of_which_no_line_is_known_is_said_in_words() -> None:
+    assert "No line of Square was recorded" in str(of([called(1)]).show("function"))
+
+
+def test_a_function_that_holds_too_much_at_each_line_is_not_played(monkeypatch) -> None:
+    trace = of([called(1), *(reached(1, 2, f"x{i}") for i in range(200))])
+    assert trace.show("function")
+    monkeypatch.setattr("workbench.views.telling._DRAWN", 5_000)  # of which there may be many more
+    with pytest.raises(ValueError, match="too large to be played line by line") as refusal:
+        trace.show("function")
+    assert len(str(refusal.value)) <= 400
+
+
+def test_arguments_and_code_count_in_what_is_drawn(monkeypatch) -> None:
+    code = [{"name": "forward", "text": "x" * 200_000}]
+    for more in ({"args": [ARGUMENT] * 800}, {"code": code}):
+        trace = of([FOUND, made(saved=[SAVED], **more), *(written(i) for i in range(1, 200))])
+        monkeypatch.setattr("workbench.views.telling._DRAWN", 20_000)
+        assert trace.show("graph")
+        monkeypatch.setattr("workbench.views.telling._DRAWN", 5_000)
+        with pytest.raises(ValueError, match="too large to be drawn as a graph"):
+            trace.show("graph")
 
 
 @pytest.mark.parametrize("events", GROWING.values(), ids=GROWING)

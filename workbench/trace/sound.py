@@ -19,6 +19,7 @@ from .values import Value
 
 _MOST_OUTPUTS = 1_000_000  # of one node
 _LONGEST_NAME = 20_000  # characters: sentences repeat it
+_LONGEST_DTYPE = 100  # characters: each box repeats it
 _DEEPEST = 100  # scopes and levels inside each other, and tensors of levels below each other
 _CHANGES, _EACH = 3_000_000, 100  # that all events together make, and so many more for each of them
 _BEGINNING = 10  # what a change counts that a backward makes as it begins: it is found on the way through the graph
@@ -71,10 +72,14 @@ def play(record: Record, frame: Frame) -> None:
         if isinstance(value, Value):
             if min((*value.shape, value.batch, value.nonfinite)) < 0 or value.batch > len(value.shape):
                 raise ValueError(f"has a value of the shape {value.shape}")
+            if len(value.dtype) > _LONGEST_DTYPE:
+                raise ValueError(f"has a dtype of {len(value.dtype):,} characters")
             if value.norm < 0 or (isnan(value.norm) and not value.nonfinite):
                 raise ValueError("has a value without a norm")
         elif name == "name" and isinstance(value, str) and len(value) > _LONGEST_NAME:
             raise ValueError(f"has a name of {len(value):,} characters")
+        elif name == "text" and len(value) > _LONGEST_NAME and isinstance(record, LineReached | MethodEnded):
+            raise ValueError(f"has a variable with a text of {len(value):,} characters")
         elif name == "output_nr" and not 0 <= value < _MOST_OUTPUTS:
             raise ValueError(f"speaks of the output {value}")
     try:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from itertools import islice
 from typing import Any
 
 from ..scene.metric import CHARACTER, clean, columns, cut
@@ -17,6 +19,7 @@ from ..trace.methods import LineReached, MethodCalled, MethodEnded, Variable
 from ..trace.timeline import Timeline
 from ..trace.values import ZEROS, said, series
 from .saying import value_detail
+from .telling import Effort
 
 LEGEND = (
     "The Function line by line: what its variables hold after each line, and what ctx takes from forward to backward."
@@ -30,6 +33,8 @@ _UNHEARD = (
     'No line of {} was recorded: run it again inside `with record(lines=True) as trace:`, and show("function") plays '
     "it line by line."
 )
+_TOO_LARGE = "This trace is too large to be played line by line: too many variables are held at too many lines."
+_DEEPEST = 100  # calls inside each other, of which it is shown that they wait
 _ROW, _HEAD, _GAP = 20.0, 26.0, 18.0  # px: a line of code, a heading, what lies between two parts
 _NARROWEST, _WIDEST, _PANEL = 36, 90, 53  # columns: of the code, and of the panels at its right
 _MOST = 14  # lines of a panel
@@ -57,6 +62,7 @@ class _Call:
 
     made: MethodCalled
     card: int
+    method: int  # of the card's
     line: int = 0
     number: int = 1  # which run of this method
     variables: dict[str, Variable] = field(default_factory=dict)
@@ -65,18 +71,19 @@ class _Call:
 
 def function_card(trace: Timeline) -> Storyboard:
     """The Functions of a trace, each with its methods and panels, a step for each line that ran."""
-    return _Teller(trace.events).board()
+    return _Teller(trace.events, Effort(trace)).board()
 
 
 class _Teller:
-    def __init__(self, events: Sequence[Record]) -> None:
-        self._events = events
+    def __init__(self, events: Sequence[Record], effort: Effort) -> None:
+        self._events, self._effort = events, effort
         self._cards: dict[str, _Card] = {}
-        self._order: dict[str, int] = {}
+        self._places: dict[tuple[str, tuple[str, str, int]], tuple[int, int]] = {}  # method -> card, which of its
         self._boxes: dict[str, Box] = {}
         self._now: dict[str, Box] = {}
-        self._drawn: dict[str, Box] = {}
-        self._open: list[_Call] = []  # the innermost last
+        self._fresh: dict[str, Box] = {}  # what has changed since the last step, as it was then
+        self._lit: dict[tuple[int, int], str] = {}  # (card, method) -> its line that stands out
+        self._open: dict[str, _Call] = {}  # the innermost last
         self._calls: dict[str, _Call] = {}
         self._runs: Counter[tuple[str, str]] = Counter()
         self._ctx: dict[str, tuple[Variable, ...]] = {}
@@ -95,6 +102,9 @@ class _Teller:
             return Storyboard(Scene("Functions"), [Step(_UNHEARD.format(names) if own else _NOTHING)], "Functions")
         self._place()
         steps = [step for event in self._events if (step := self._step(event)) is not None]
+        if not steps:
+            called = series(list(self._cards))
+            return Storyboard(Scene("Functions"), [Step(_UNHEARD.format(called))], "Functions")
         names = series(list(self._cards))
         title = f"Function {names}" if len(self._cards) == 1 else f"Functions {names}"
         return Storyboard(Scene(title, self._boxes), steps, title, still=self._still(title), legend=LEGEND)
@@ -103,17 +113,17 @@ class _Teller:
         """The first run of each method at one glance: beside each line what it has done."""
         boxes: dict[str, Box] = {}
         right = max(box.place[2] for box in self._boxes.values() if box.kind == "line") + _GAP
-        move = 0.0
+        move, last = 0.0, -2 * _GAP  # the lower end of the lines so far
         for id, box in self._boxes.items():
             x, y, w, h = box.place
             if box.kind == "heading":
-                last = max((each.place[1] + _ROW for each in boxes.values() if each.kind == "line"), default=-2 * _GAP)
                 move = last + 2 * _GAP - y
                 boxes[id] = replace(box, place=(x, y + move, w, h))
                 place = (right, y + move, columns(_FIRST) * CHARACTER + 8, h)
                 boxes[f"{id}.first"] = Box(f"{id}.first", "text", _FIRST, place=place)
             elif box.kind == "line":
                 boxes[id] = replace(box, place=(x, y + move, w, h))
+                last = y + move + _ROW
                 if done := self._done.get(id):
                     text = cut(clean(", ".join(done)), _NOTE)
                     place = (right, y + move, columns(text) * CHARACTER + 8, h)
@@ -161,8 +171,9 @@ class _Teller:
                 self._put(Box(f"f{nr}.{part}", "frame", title, ("nothing yet",), place=(x, down, panel, height)))
                 x, down = (x, down + height + _GAP) if beside else (x + panel + _GAP, down)
             top = (max(y, down) if beside else y + max(heights)) + _GAP
+            self._places |= {(card.name, where): (nr, at) for at, where in enumerate(card.methods)}
+        self._order = {id: at for at, id in enumerate(self._boxes)}
         self._now = {id: replace(box) for id, box in self._boxes.items()}
-        self._drawn = dict(self._boxes)
 
     def _put(self, box: Box) -> None:
         self._boxes[box.id] = box
@@ -183,6 +194,7 @@ class _Teller:
             return None
         call = self._calls[event.call]
         line, said_new = self._line_id(call), self._take(call, event)
+        self._effort.pay(len(call.variables) + len(self._ctx.get(call.made.ctx or "", ())), _TOO_LARGE)
         if call.number == 1:
             self._note(call, line, event, said_new)
         if isinstance(event, LineReached):
@@ -197,8 +209,7 @@ class _Teller:
         return step
 
     def _begin(self, made: MethodCalled) -> None:
-        names = list(self._cards)
-        call = _Call(made, names.index(made.function))
+        call = _Call(made, *self._places[made.function, _where(made)])
         self._runs[made.function, made.method] += 1
         call.number = self._runs[made.function, made.method]
         self._calls[made.call] = call
@@ -206,7 +217,8 @@ class _Teller:
             self._shown[made.ctx] = f"f{call.card}"
             if made.node is not None:
                 self._nodes[made.node] = made.ctx
-        self._open.append(call)
+        self._open.pop(made.call, None)
+        self._open[made.call] = call
 
     def _take(self, call: _Call, event: LineReached | MethodEnded) -> list[str]:
         """Bring the call's variables and its ctx up to date; in words, what is new."""
@@ -237,7 +249,7 @@ class _Teller:
         if isinstance(event, MethodEnded):
             result = series([_said(each) for each in event.returned])
             done.append(f"raises {event.error}" if event.error else f"returns {result}")
-        head = next((n for n, text in enumerate(call.made.code.text.splitlines()) if "def " in text), 0)
+        head = next((n for n, text in enumerate(_split(call.made.code.text)) if "def " in text), 0)
         if done:
             self._done[line or self._line_id(replace(call, line=call.made.first + head)) or ""] = done
 
@@ -245,7 +257,7 @@ class _Teller:
         begins = call.line == 0
         call.line = event.line
         self._light(call, "running")
-        for outer in self._open:
+        for outer in [*islice(reversed(self._open.values()), _DEEPEST)][::-1]:
             if outer is not call and outer.line:
                 self._light(outer, "pending")
         self._panel(call)
@@ -258,10 +270,9 @@ class _Teller:
         return f"{what}; next is line {event.line}: {_text(call.made, event.line).strip()}"
 
     def _ended(self, call: _Call, event: MethodEnded, news: list[str]) -> str:
-        if call in self._open:
-            self._open.remove(call)
+        self._open.pop(event.call, None)
         self._light(call, "error" if event.error else "idle")
-        for outer in self._open[-1:]:
+        for outer in islice(reversed(self._open.values()), 1):
             self._light(outer, "running")
         ends = [f"raises {event.error}"] if event.error else [f"returns {_said(each)}" for each in event.returned]
         result = ends[0] if event.error else f"returns {series([_said(each) for each in event.returned])}"
@@ -274,7 +285,7 @@ class _Teller:
         held = self._ctx.get(ctx, ())
         lines = [f"{each.name}: freed" if each.name.startswith("saved") else _row(each) for each in held]
         box = self._now[f"{self._shown[ctx]}.ctx"]
-        self._now[box.id] = replace(box, lines=tuple(lines[:_MOST]), state="freed")
+        self._set(replace(box, lines=tuple(lines[:_MOST]), state="freed"))
         freed = [each.name.removeprefix("saved ") for each in held if each.name.startswith("saved")]
         self._ctx[ctx] = tuple([each for each in held if not each.name.startswith("saved")])
         step = Step(f"The node has run: ctx lets {series(freed) or 'what it had saved'} go.", "backward", focus=box.id)
@@ -283,17 +294,27 @@ class _Teller:
 
     def _light(self, call: _Call, state: Any) -> None:
         """One line of a method stands out, and no other of it."""
-        at = list(self._cards[call.made.function].methods).index(_where(call.made))
-        lit = self._line_id(call)
-        for id, box in self._now.items():
-            if id.startswith(f"f{call.card}.{at}."):
-                own = state if id == lit else "idle"
-                text = box.title[2:]
-                self._now[id] = replace(box, title=_MARKS[own] + text, state=own, alt=_alt(text + _NOTES[own]))
+        place = call.card, call.method
+        before, lit = self._lit.pop(place, None), self._line_id(call)
+        if before is not None and before != lit:
+            self._mark(before, "idle")
+        if lit is not None:
+            self._mark(lit, state)
+            self._lit[place] = lit
+
+    def _mark(self, line: str, state: Any) -> None:
+        box = self._now[line]
+        if box.state != state:
+            text = box.title[2:]
+            self._set(replace(box, title=_MARKS[state] + text, state=state, alt=_alt(text + _NOTES[state])))
+
+    def _set(self, box: Box) -> None:
+        """A box is now as told."""
+        self._fresh.setdefault(box.id, self._now[box.id])
+        self._now[box.id] = box
 
     def _line_id(self, call: _Call) -> str | None:
-        at = list(self._cards[call.made.function].methods).index(_where(call.made))
-        id = f"f{call.card}.{at}.{call.line}"
+        id = f"f{call.card}.{call.method}.{call.line}"
         return id if id in self._now else None
 
     def _panel(self, call: _Call, ends: Sequence[str] = (), state: Any = "idle") -> None:
@@ -303,23 +324,23 @@ class _Teller:
         details = tuple([_detail(each) for each in call.variables.values()])
         id = f"f{call.card}.variables"
         title = f"variables of {_title(call)}"
-        self._now[id] = replace(self._now[id], title=title, lines=(*rows, *ends), state=state, details=details)
+        self._set(replace(self._now[id], title=title, lines=(*rows, *ends), state=state, details=details))
 
     def _ctx_panel(self, call: _Call) -> None:
         id = f"f{call.card}.ctx"
         if call.made.ctx is None:
-            self._now[id] = replace(self._now[id], title="ctx", lines=(f"{call.made.method} does not see it",))
+            self._set(replace(self._now[id], title="ctx", lines=(f"{call.made.method} does not see it",)))
             return
         held = self._ctx.get(call.made.ctx, ())
         rows = tuple([_row(each) for each in held][:_MOST]) or ("empty",)
         details = tuple([_detail(each) for each in held])
-        self._now[id] = replace(
-            self._now[id], title=f"ctx (number {call.made.ctx[1:]})", lines=rows, state="idle", details=details
-        )
+        title = f"ctx (number {call.made.ctx[1:]})"
+        self._set(replace(self._now[id], title=title, lines=rows, state="idle", details=details))
 
     def _changes(self) -> dict[str, dict[str, Any]]:
-        changes = {id: fields for id, box in self._now.items() if (fields := changed(self._drawn[id], box))}
-        self._drawn = dict(self._now)
+        now = [self._now[id] for id in sorted(self._fresh, key=self._order.__getitem__)]
+        changes = {box.id: fields for box in now if (fields := changed(self._fresh[box.id], box))}
+        self._fresh = {}
         return changes
 
 
@@ -339,8 +360,13 @@ def _lines(made: MethodCalled, room: int) -> list[tuple[int, str]]:
     return [(nr, f"  {nr:>{room}}  {text}".replace("\t", "    ").replace(" ", "\u00a0")) for nr, text in numbered]
 
 
+@lru_cache(100)
+def _split(code: str) -> list[str]:
+    return code.splitlines()
+
+
 def _text(made: MethodCalled, line: int) -> str:
-    lines = made.code.text.splitlines()
+    lines = _split(made.code.text)
     return lines[line - made.first] if 0 <= line - made.first < len(lines) else ""
 
 

@@ -21,6 +21,10 @@ from .saying import sentence_of
 
 _DRAWN, _EACH = 800_000, 10  # times that boxes and arrows are drawn in all steps, and so many more for each event
 _CLEARED = 6  # gradients cleared in one step that its caption names
+_TOO_LARGE = (
+    "This trace is too large to be drawn as a graph: its steps change too many boxes and arrows. "
+    "The views 'memory', 'saved' and 'versions' show it."
+)
 NOTHING = "Nothing joined the graph: only operations on tensors that require grad are recorded."
 
 
@@ -87,16 +91,26 @@ class Effort:
 
     def __init__(self, trace: Timeline) -> None:
         self._room = math.inf if trace.is_recorded else _DRAWN + _EACH * len(trace.events)
+        self._sizes: dict[str, int] = {}
 
     def spend(self, frame: Frame) -> None:
         """All that has changed is about to be drawn; a ValueError refuses a picture that changes too much."""
-        drawn = [frame.nodes[key].saved for key in frame.touched if key in frame.nodes]  # each with all it has saved
-        self._room -= len(frame.touched) + sum(map(len, drawn))
+        nodes = [self._size(frame.nodes[key].made) for key in frame.touched if key in frame.nodes]
+        self.pay(len(frame.touched) + sum(nodes), _TOO_LARGE)
+
+    def pay(self, count: int, refusal: str) -> None:
+        """So much is about to be drawn; a ValueError of this sentence if it is too much."""
+        self._room -= count
         if self._room < 0:
-            raise ValueError(
-                "This trace is too large to be drawn as a graph: its steps change too many boxes and arrows. "
-                "The views 'memory', 'saved' and 'versions' show it."
-            )
+            raise ValueError(refusal)
+
+    def _size(self, made: NodeCreated) -> int:
+        """What a node has to show besides its own box: what it saved, its edges and arguments, and its code."""
+        if made.node not in self._sizes:
+            letters = sum(len(code.text) for code in made.code) + sum(len(arg.text) for arg in made.args)
+            few = (len(made.edges) + len(made.args) + len(made.tensors)) // 8
+            self._sizes[made.node] = len(made.saved) + few + letters // 2_000
+        return self._sizes[made.node]
 
 
 def complete(trace: Timeline) -> int | None:
