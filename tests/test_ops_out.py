@@ -7,6 +7,9 @@ from typing import Any
 import pytest
 from oracle import compare, entries
 
+import workbench
+from workbench.ops.out import TAKERS
+
 # `o` and `d` are to be written, `n` holds integers, `g` requires grad.
 CALLS = """
 torch.exp(x, out=o) | torch.exp(x, out=o) is o | torch.exp(x, out=torch.empty(5)) | torch.exp(x, out=torch.empty(0))
@@ -63,3 +66,18 @@ def test_what_is_read_and_written_may_not_overlap() -> None:
         return torch.neg(o[1:], out=o[:3])
 
     compare(program)
+
+
+@pytest.mark.parametrize("name", sorted(TAKERS))
+def test_a_methods_call_is_not_slowed_by_what_only_the_function_takes(name: str) -> None:
+    function, method = getattr(workbench, name), getattr(workbench.Tensor, name)
+    x = workbench.ones(1, 2, 2) if name == "bmm" else workbench.ones(2) if name == "dot" else workbench.ones(2, 2)
+    for args in ((x,), (x, workbench.ones(2) if name == "mv" else x)):
+        try:
+            function(*args), method(*args)
+        except TypeError:
+            continue
+        with pytest.raises(TypeError):
+            method(*args, out=x)
+    assert method.__code__.co_kwonlyargcount == 0 and "out" not in method.__code__.co_varnames
+    assert function.__code__.co_kwonlyargcount == 1

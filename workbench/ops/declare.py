@@ -32,6 +32,7 @@ from ..autograd.state import local
 from ..autograd.tensor import Tensor
 from . import compile as compiling
 from .door import door, operator_door, perform, record
+from .out import TAKERS
 from .refusals import not_a_tensor
 from .straight import straight
 
@@ -215,6 +216,9 @@ def define(
     function = straight(op, door)
     function.op, op.function = op, function
     in_formulas(op.name, forward, function)
+    if op.name in TAKERS:
+        function = straight(op, door, takes_out=True)
+        function.op = op
     return function
 
 

@@ -17,7 +17,7 @@ from ..autograd.state import local, off, unusual
 from ..autograd.tensor import Tensor, link_view
 from ..events import emit, listeners
 from .compile import compiled
-from .out import TAKERS, into
+from .out import into
 from .telling import USUAL, told
 
 NAMES: dict[str, Any] = {
@@ -34,13 +34,16 @@ NAMES: dict[str, Any] = {
 }
 
 
-def straight(op: Any, door: Any) -> Any:
-    """The op's function: a stub that compiles the straight path at its first call and becomes it."""
+def straight(op: Any, door: Any, takes_out: bool = False) -> Any:
+    """The op's function: a stub that compiles the straight path at its first call and becomes it.
+
+    Only what a user calls by the function's name takes `out`: calls of what may take it are slower.
+    """
     namespace = dict(NAMES, OP=op, forward=op.forward, door=door)
 
     def first(*args: Any, **kwargs: Any) -> Any:
         namespace["NODE"], namespace["NUMBERS"] = op.node, op.numbers
-        built = compiled(_text(op), op.name, namespace, op)
+        built = compiled(_text(op, takes_out), op.name, namespace, op)
         # PyTorch's functions call `input` what its formulas, and so ours, call `self`
         names = tuple(["input" if name == "self" else name for name in built.__code__.co_varnames])
         for face in faces:
@@ -59,6 +62,8 @@ def straight(op: Any, door: Any) -> Any:
 def face(function: Any, name: str, owner: str = "") -> Any:
     """The same function under another name, as a method or an alias: it says that name where it refuses arguments."""
     qualname = f"{owner}.{name}" if owner else name
+    if owner and hasattr(function, "op"):
+        function = function.op.function  # without out
     code = function.__code__.replace(co_qualname=qualname)
     other = types.FunctionType(code, function.__globals__, name, function.__defaults__, function.__closure__)
     other.__kwdefaults__, other.__doc__, other.__qualname__ = function.__kwdefaults__, function.__doc__, qualname
@@ -73,11 +78,11 @@ def _stub(*args: Any, **kwargs: Any) -> Any:
     return first(*args, **kwargs)  # noqa: F821  the name is in the namespace the function is made with
 
 
-def _text(op: Any) -> str:
+def _text(op: Any, takes_out: bool) -> str:
     """The function's source: `a0`, `a1` are the operands' arrays, `rg0`, `rg1` whether they require grad."""
     refuse = f"return door(OP, ({op.names},))"
     if not op.simple:
-        return _function(op, [refuse])
+        return _function(op, takes_out, [refuse])
     first, second = (*op.tensors, None)[:2]
     out = [f"if unusual or type({first}) is not Tensor and type({first}) is not Parameter:", f"    {refuse}"]
     for name in op.kept:
@@ -89,7 +94,7 @@ def _text(op: Any) -> str:
         out += _second_operand(op, first, second, refuse)
     unmeasured = "a0.dtype is not f64 and a0.dtype is not f32" if op.meets or op.prepare is not None else "False"
     if not op.formulas:
-        return _function(op, out + [f"if {unmeasured}:", f"    {refuse}"] + _result(op, refuse) + UNRECORDED)
+        return _function(op, takes_out, out + [f"if {unmeasured}:", f"    {refuse}"] + _result(op, refuse) + UNRECORDED)
     # Views remember how they were made, and one may not know yet that its base requires grad since it was written.
     odd = f"{first}._meta is not None" + (f" or (a1 is not saved and {second}._meta is not None)" if second else "")
     wanted = "(rg0 or rg1)" if second else "rg0"
@@ -117,12 +122,12 @@ def _text(op: Any) -> str:
     if {*op.said} & {*USUAL}:
         said = f"told(OP, {said})"
     out += ["if listeners:", f"    emit(('created', node, {said}, (t,)))", "return t"]
-    return _function(op, out)
+    return _function(op, takes_out, out)
 
 
-def _function(op: Any, body: list[str]) -> str:
+def _function(op: Any, takes_out: bool, body: list[str]) -> str:
     parameters = op.parameters
-    if op.name in TAKERS:
+    if takes_out:
         parameters += ", *, out=None"
         body = ["if out is not None:", f"    return into(OP.name, out, OP.function, {op.names})", *body]
     return "\n".join([f"def {op.name}({parameters}):", *_indented(body)]) + "\n"
