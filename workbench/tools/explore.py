@@ -19,10 +19,10 @@ from ..events import listeners, tag
 from ..living import bring_widgets
 from ..ops.creation import tensor
 from ..ops.random import get_rng_state, set_rng_state
-from ..scene.graphviz import LayoutUnavailable
 from ..scene.html import has_room, playing
 from ..scene.model import Box, Detail, Plot, Scene, Step, changed
 from ..scene.picture import Picture
+from ..scene.shortening import LEFT_OUT
 from ..scene.storyboard import Storyboard
 from ..trace.caller import user_frame
 from ..trace.naming import named_in
@@ -37,7 +37,9 @@ from ..views.room import roomy
 widget_factory: Callable[[Exploration], Any] | None = None
 
 POSITIONS = 21  # of the first input in a saved picture
-_EVERY = (1, 2, 5, 10)  # of which a notebook keeps each, each second and so on, as far as it has room
+# What a notebook keeps of them, as far as it has room: each, each second and so on, and whether a click tells more.
+_KEPT = ((1, True), (1, False), (2, False), (5, False), (10, False))
+_LEFT_OUT = (Detail("Details", "text", LEFT_OUT),)
 _FINE = 2 * POSITIONS - 1  # points of a curve
 _STEPS = 100  # of a slider
 _PLOT = "plot"  # the id of its box
@@ -185,16 +187,13 @@ class Exploration(Picture):
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
         bring_widgets()
+        stories = (self._story(*kept) for kept in _KEPT)
+        html = playing(next((story for story in stories if has_room(story)), self.storyboard))
         if widget_factory is None:
-            return super()._repr_mimebundle_()
-        try:
-            if self._view is None:
-                self._view = widget_factory(self)
-            stories = (self._story(every) for every in _EVERY)
-            kept = next((story for story in stories if has_room(story)), self.storyboard)
-            return dict(self._view.faces(repr(self), playing(kept)))
-        except LayoutUnavailable as problem:
-            return {"text/plain": f"{self!r}\n\n{problem}"}
+            return {"text/plain": repr(self), "text/html": html}
+        if self._view is None:
+            self._view = widget_factory(self)
+        return dict(self._view.faces(repr(self), html))
 
     # Running it.
 
@@ -231,7 +230,7 @@ class Exploration(Picture):
         recorder.name({tag(result): self.name} | self._names | {tag(leaf): name for name, leaf in leaves.items()})
         scene = Scene(self.name)  # of a constant there is no graph
         if result.requires_grad:
-            scene = storyboard(Ending(recorder)).at(0)
+            scene = _slopes_alone(storyboard(Ending(recorder)).at(0))
         slopes = {name: leaves[name].grad for name in values}
         told = {name: None if slope is None else float(slope.item()) for name, slope in slopes.items()}
         return Run(float(result.item()), told, scene)
@@ -312,9 +311,12 @@ class Exploration(Picture):
                 found.append((nth, self._said(values, run), self._graphs[run.graph] + _PLOT, scene))
         return found
 
-    def _story(self, every: int = 1) -> Storyboard:
+    def _story(self, every: int = 1, detailed: bool = True) -> Storyboard:
         """The positions one after the other, every so many of them."""
-        boxes, arrows = before = self._all.scene.boxes, self._all.scene.arrows
+        boxes, arrows = self._all.scene.boxes, self._all.scene.arrows
+        if not detailed:
+            boxes = {id: replace(box, details=_LEFT_OUT) for id, box in boxes.items()}
+        before: tuple[dict[str, Any], dict[str, Any]] = boxes, arrows
         steps: list[Step] = []
         start = 0
         for nth, told, focus, scene in self._samples:
@@ -326,6 +328,8 @@ class Exploration(Picture):
                 {id: new for id, each in part.items() if (new := changed(old[id], each))}
                 for part, old in zip(now, before, strict=True)
             ]
+            for change in () if detailed else changes[0].values():
+                change.pop("details", None)
             steps.append(Step(told, "position", None, focus, *changes))
             before = now
         first = next(iter(self.inputs.values()))
@@ -334,6 +338,12 @@ class Exploration(Picture):
         board = Storyboard(Scene(title, boxes, arrows), steps, start=start)
         board.layout = self._all.layout
         return board
+
+
+def _slopes_alone(scene: Scene) -> Scene:
+    """A graph without what is saved, which its nodes' details tell of: values and gradients are what changes."""
+    boxes = {id: box for id, box in scene.boxes.items() if box.kind != "saved"}
+    return Scene(scene.title, boxes, {id: arrow for id, arrow in scene.arrows.items() if arrow.kind != "same"})
 
 
 def _told(value: float | None) -> str:
