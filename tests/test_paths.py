@@ -177,6 +177,27 @@ def test_no_text_of_the_source_is_warned_of(tmp_path: Path) -> None:
     assert told(trace)[0].endswith("for x in '1\\d2'.split('\\d') #1 > w * float(x)")
 
 
+def test_the_rounds_of_a_long_loop() -> None:
+    lines = "".join(f"    y = y * {n}.0\n" for n in range(300))
+    space = {"w": leaf()}
+    with record() as trace:
+        exec(f"for x in (1.0, 2.0, 3.0):\n    y = w * x\n    if x == 2.0: continue\n{lines}y = w + 1.0", space)
+    made = [event for event in trace.events if isinstance(event, NodeCreated)]
+    rounds = [event.path[2].number if len(event.path) > 2 else 0 for event in made]
+    assert rounds == [1] * 301 + [2] + [3] * 301 + [0]
+
+
+def test_the_head_of_a_long_loop_in_a_file(tmp_path: Path) -> None:
+    lines = "".join(f"    y = y * {n}.0\n" for n in range(300))
+    text = f"for x in (1.0, 2.0):\n    y = w * x\n{lines}n = 0\n"
+    text += "while (n < 2\n       and n < 9):\n    n += 1\n    w * n\n"
+    (tmp_path / "long.py").write_text(text)
+    with record() as trace:
+        exec(compile(text, str(tmp_path / "long.py"), "exec"), {"w": leaf()})
+    titles = dict.fromkeys(event.path[1].title for event in trace.events if isinstance(event, NodeCreated))
+    assert list(titles) == ["for x in (1.0, 2.0)", "while (n < 2 and n < 9)"]
+
+
 def test_loops_inside_loops() -> None:
     w = leaf()
     with record() as trace:

@@ -63,7 +63,14 @@ class Listing:
 
     @cached_property
     def _steps(self) -> list[dis.Instruction]:
-        return list(dis.get_instructions(self.code))
+        return [step for step in dis.get_instructions(self.code) if step.opname != "EXTENDED_ARG"]
+
+    def _target(self, step: dis.Instruction) -> int | None:
+        """Where an instruction jumps to, if it does: of one with a long argument to itself, not to that."""
+        if step.opcode not in _JUMPS or type(step.argval) is not int:
+            return None
+        at = bisect.bisect_left(self._offsets, step.argval)
+        return self._offsets[at] if at < len(self._offsets) else None
 
     @cached_property
     def _offsets(self) -> list[int]:
@@ -145,9 +152,9 @@ class Listing:
                 continue
             onward: list[int] = []
             back: list[int] = []
-            if step.opcode in _JUMPS and step.argval in places:
-                todo.append(places[step.argval])
-                (back if step.argval <= step.offset else onward).append(step.argval)
+            if (target := self._target(step)) is not None:
+                todo.append(places[target])
+                (back if target <= step.offset else onward).append(target)
             if step.opname not in _LEAVES | _ALWAYS and place + 1 < len(steps):
                 todo.append(place + 1)
                 onward.append(steps[place + 1].offset)
@@ -168,8 +175,9 @@ class Listing:
         """How a loop begins in the source, and the variables that it sets at each round and nothing else in it does."""
         place = self._step(first)
         if self._steps[place].opname != "FOR_ITER":
-            near = [self.line(last), self.line(self._steps[max(0, place - 1)].offset), self.line(first)]
-            titles = [self._header(number) for number in near]
+            test = self.line(last)  # perhaps the last line of several
+            near = [test, self.line(self._steps[max(0, place - 1)].offset), self.line(first)]
+            titles = [self._header(number) for number in (*near, *range(test - 1, test - _HEADER, -1))]
             return next((title for title in titles if title.startswith(("while ", "async for "))), ""), ()
         target = self._steps[place + 1]
         inside = self._steps[place + 1 : self._step(last)]
@@ -216,17 +224,16 @@ class Listing:
 
     def _leaving(self, head: int) -> list[int]:
         step = self._steps[self._step(head)]
-        return [step.argval] if step.opname == "FOR_ITER" else []
+        target = self._target(step) if step.opname == "FOR_ITER" else None
+        return [] if target is None else [target]
 
     def settled(self, offset: int) -> int:
         """An instruction of normal flow: for a handler's the last that it guards, as handlers stand at the end."""
-        for _ in range(9):
-            if offset in self._ways:
+        while offset not in self._ways:
+            guarded = [(target, end) for target, end in self._handlers if target <= offset and end <= offset]
+            if not guarded:
                 break
-            guarded = max([(target, end) for target, end in self._handlers if target <= offset], default=None)
-            if guarded is None:
-                break
-            offset = self.start(guarded[1] - 2)
+            offset = self.start(max(guarded)[1] - 2)
         return offset
 
     @cached_property
