@@ -315,3 +315,22 @@ def test_a_mask_may_choose_what_is_written_in_itself(text: str) -> None:
         return known["m"], known["M"], known["m"]._version, known["M"]._version
 
     compare(program)
+
+
+ITSELF = """
+e.index_add_(-1, i, e) | e.index_add_(0, none, e) | e.scatter_(0, rows, e) | e.scatter_add_(0, rows, e)
+n[::2].index_add_(0, i[:2], n[::2]) | F.linear(x, x, d) | F.linear(A, M, A.double()) | F.linear(A, M, d)
+F.linear(n, n, torch.tensor(1.0)) | F.linear(A, M, torch.tensor(1.0))._version | F.linear(A, M, torch.ones(5))
+"""
+
+
+@pytest.mark.parametrize("text", entries(ITSELF))
+def test_what_is_added_to_itself_and_a_bias_that_is_added_in_place(text: str) -> None:
+    def program(torch: Any) -> Any:
+        known = {"torch": torch, "F": torch.nn.functional, "x": torch.ones(3), "n": torch.arange(4)}
+        known |= {"A": torch.ones(2, 3, 3), "M": torch.ones(3, 3), "d": torch.tensor(1.0, dtype=torch.float64)}
+        known |= {"e": torch.zeros(0, 3), "i": torch.tensor([0, 1, 2]), "none": torch.zeros(0, dtype=torch.int64)}
+        known["rows"] = torch.zeros(0, 3, dtype=torch.int64)
+        return eval(text, known)
+
+    compare(program)
