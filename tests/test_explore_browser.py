@@ -28,10 +28,10 @@ BRANCHES = """def hinge(x):
 b = workbench.explore(hinge, x=(-1, 1))
 b"""
 # The positions that the notebook has room for.
-KEPT = """from workbench.tools.explore import _KEPT
+KEPT = """from workbench.tools.explore import _KEPT, _ROOM
 from workbench.scene.html import has_room
-kept = next(story for story in (e._story(*each) for each in _KEPT) if has_room(story))
-print(len(kept.steps), *[step.caption for step in kept.steps[:2]], sep=chr(10))"""
+kept = next(story for story in (e._story(*each) for each in _KEPT) if has_room(story, _ROOM))
+print(len(kept.steps), *[step.caption for step in kept.steps[:2]], sep='|')"""
 # From the key to the next frame after the answer was drawn.
 FOLLOWED = """async ([name, values]) => {
   const root = document.querySelector(".wb-explore"), slider = root.querySelector(`[name=${name}]`), taken = [];
@@ -132,7 +132,7 @@ def test_another_graph_takes_the_place_and_an_error_is_said(page: Page) -> None:
 
 def test_a_saved_notebook_plays_the_positions(page: Page, lab: Lab) -> None:
     slide(page, "x", "End")
-    count, first, second = run(page, KEPT).splitlines()
+    count, first, second = run(page, KEPT).split("|")
     assert int(count) > 10
     page.evaluate(SAVE)
     lab.shut_kernel_down(page)

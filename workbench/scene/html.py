@@ -85,22 +85,22 @@ def to_html(storyboard: Storyboard, theme: str | Theme | None = None) -> str:
     )
 
 
-def playing(storyboard: Storyboard) -> str:
+def playing(storyboard: Storyboard, most: int = MOST) -> str:
     """The picture as a notebook keeps it: an image, and a script that puts the player in its place.
 
     Where no script may run, as in a notebook that nobody trusts, the image stays. Both of them, without the image, have
-    at most `MOST` characters: a story that is too long for that is told in part, and one that is so even then not.
+    at most so many characters: a story that is too long for that is told in part, and one that is so even then not.
     """
-    story = shortened(storyboard, _in_columns, MOST - len(_placed("", "")))
+    story = shortened(storyboard, _in_columns, most - len(_placed("", "")))
     image = img(storyboard)
     if story is None:
         return f"<div>{image}</div><p>{escape(_TOO_LARGE, quote=False)}</p>"
     return _placed(image, story)
 
 
-def has_room(storyboard: Storyboard) -> bool:
-    """Whether a notebook keeps every step of the picture, if not every detail."""
-    return len(_in_columns(cut(storyboard, Plan(0, 0)))) <= MOST - len(_placed("", ""))
+def has_room(storyboard: Storyboard, most: int) -> bool:
+    """Whether a notebook keeps every step of the picture, if not every detail, in so many characters."""
+    return len(_in_columns(cut(storyboard, Plan(0, 0)))) <= most - len(_placed("", ""))
 
 
 def _placed(image: str, story: str) -> str:
