@@ -29,6 +29,7 @@ def test_a_stepper_has_search_themes_and_the_sizes_of_a_projector(page: Page) ->
     assert min(sizes) >= 18 - 1e-3
     found = Axe().run(page, context=".wb-stepper")
     assert found.response["violations"] == []
+    assert s.root.bounding_box()["height"] <= 620
     # Whoever teaches need not say it at every picture.
     run(page, "workbench.step(loss * 2)")
     second = Stepper(page, "Autograd graph")

@@ -195,6 +195,7 @@ export function easel(el, story, items, { label, name = "", bar, below = [], key
     if (habits.enter?.(box)) return;
     close();
     selected = box;
+    body.setAttribute("data-told", "");
     drawn.groups.get(box).setAttribute("aria-expanded", "true");
     show();
     join();
@@ -210,6 +211,7 @@ export function easel(el, story, items, { label, name = "", bar, below = [], key
     group.setAttribute("aria-expanded", "false");
     if (panel.element.contains(document.activeElement)) group.focus();
     panel.element.hidden = true;
+    body.removeAttribute("data-told");
     selected = null;
     join();
   }
