@@ -56,8 +56,8 @@ export function renderGrowing({ model, el }) {
     size = [story.width, story.height].join();
     stage = easel(el, story, items, { label: story.title, name: inputs.length ? "wb-explore" : "", bar, below, chosen });
     if (focused) focused.focus({ preventScroll: true });
-    const newest = [...items.boxes.values()].slice(-1);
-    if (!inputs.length) stage.view.keep(newest);
+    const there = [...items.boxes.values()].filter(({ state, plot }) => state !== "future" && (plot || !inputs.length));
+    stage.view.keep(there.slice(-1)); // the plot, or what is newest
   }
   function hear({ picture: news, status }) {
     const now = model.get("shown"); // initialize() heard it first
