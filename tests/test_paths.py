@@ -305,6 +305,25 @@ def test_handlers_do_not_make_rounds() -> None:
     assert "w * 5.0" in expressions(trace)
 
 
+def test_what_comes_after_a_handler_is_of_the_same_round() -> None:
+    w = leaf()
+    with record() as trace:
+        for n in range(3):
+            y = w * 1.0
+            try:
+                y = y * 2.0
+                if n % 2:
+                    raise KeyError
+            except KeyError:
+                y = y * 3.0
+                y = y + 4.0
+            with torch.scope("after"):
+                y = y * 5.0
+            y = y * 6.0
+    rounds = [event.path[1].number for event in trace.events if isinstance(event, NodeCreated)]
+    assert rounds == [1] * 4 + [2] * 6 + [3] * 4
+
+
 def test_comprehensions_are_loops() -> None:
     w, xs = leaf(), (1.0, 2.0)
     with record() as trace:

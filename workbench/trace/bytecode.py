@@ -208,19 +208,36 @@ class Listing:
         return next((loop for loop in reversed(self.loops) if all([loop.has(offset) for offset in offsets])), None)
 
     def follows(self, here: int, there: int) -> bool:
-        """Whether the flow can come from one instruction to another without a jump back: not between two branches."""
+        """Whether the flow can come from one instruction to another without another round: not between two branches.
+
+        An error leads from what is guarded to the handler, and that on to what comes after.
+        """
         key = here, there
         if key not in self._follows:
             todo, seen = [here], set()
             while todo and there not in seen:
                 offset = todo.pop()
-                if offset not in seen and offset <= there:
+                if offset not in seen and (offset <= there or self._handlers):
                     seen.add(offset)
-                    todo += self._ways.get(offset, ((), ()))[0]
-                    # A loop is left by its head.
-                    todo += [onward for head in self._ways.get(offset, ((), ()))[1] for onward in self._leaving(head)]
+                    todo += self._onward(offset)
             self._follows[key] = there in seen
         return self._follows[key]
+
+    def _onward(self, offset: int) -> list[int]:
+        """What may come after an instruction, but for another round; a loop is left by its head."""
+        place = self._step(offset)
+        step, heads = self._steps[place], self._heads
+        target = self._target(step)
+        onward = [] if target is None else [target]
+        if step.opname not in _LEAVES | _ALWAYS and place + 1 < len(self._steps):
+            onward.append(self._offsets[place + 1])
+        onward += [handler for handler, begin, end in self._guards if begin <= offset < end]
+        rounds = [at for at in onward if at in heads and at <= offset]
+        return [at for at in onward if at not in rounds] + [at for head in rounds for at in self._leaving(head)]
+
+    @cached_property
+    def _heads(self) -> frozenset[int]:
+        return frozenset([loop.first for loop in self.loops])
 
     def _leaving(self, head: int) -> list[int]:
         step = self._steps[self._step(head)]
@@ -239,11 +256,16 @@ class Listing:
     @cached_property
     def _handlers(self) -> list[tuple[int, int]]:
         """Where each handler begins, and where what it guards ends."""
+        return [(handler, end) for handler, _, end in self._guards]
+
+    @cached_property
+    def _guards(self) -> list[tuple[int, int, int]]:
+        """Where each handler begins, and where what it guards begins and ends."""
         table = iter(self.code.co_exceptiontable)
         found = []
         for byte in table:
             start, length, target, _ = [_number(byte if field == 0 else next(table), table) for field in range(4)]
-            found.append((2 * target, 2 * (start + length)))
+            found.append((2 * target, 2 * start, 2 * (start + length)))
         return found
 
 

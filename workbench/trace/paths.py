@@ -159,8 +159,7 @@ class Paths:
                 break
         outermost = differs  # the frame from which on we look out for a loop
         same = differs < most and frames[differs].listing is points[differs][0]
-        onward = same and frames[differs].at <= points[differs][1]
-        onward = onward and points[differs][0].follows(frames[differs].at, points[differs][1])
+        onward = same and points[differs][0].follows(frames[differs].offset, points[differs][2])
         anew = self._anew(entered)
         within: list[int] = []  # instructions that the loop has too
         if anew is not None and 0 <= anew[0] <= differs:
