@@ -142,7 +142,8 @@ def test_it_plays_in_a_frame_that_may_reach_nothing_around_it(page):
     frame = page.frame_locator("iframe")
     frame.locator(".wb-player").wait_for()
     frame.locator('[data-action="step"]').click()
-    frame.locator('[data-action="theme"]').click()
+    frame.locator('[data-action="menu"]').click()
+    frame.locator('[data-action="theme-dark"]').click()
     assert frame.locator(".wb-position").inner_text() == "4 / 8"
     assert frame.locator("img").count() == 0 and page.console_errors == []
 
