@@ -26,9 +26,9 @@ const SIGNS = {
 };
 /** How round the corners of a box are that is no tensor. */
 const ROUND = { function: 9, op: 9, plain: 9, saved: 4, tangent: 0, region: 6, level: 4, group: 9, plot: 6 };
-/** The boxes of a chart: how round, and whether their title stands in the middle. */
+/** The boxes of a chart: how round, whether their title stands in the middle, and where else; from line to line. */
 const CHART = {
-  cell: [0, true], bar: [1, true], ghost: [1, true], event: [4, true], text: [0], heading: [0], line: [2], frame: [6], story: [6],
+  cell: [0, true], bar: [1, true], ghost: [1, true], event: [4, true], text: [0], heading: [0], line: [2], frame: [6, 0, 4, 16], story: [6, 0, 12, 22, 20],
   tick: [0, true],
 };
 /** The kinds of arrows that bring nothing into a box. */
@@ -119,9 +119,8 @@ function boxParts(box, holder) {
   parts.push(frame("wb-frame", 0));
   if (kind === "output") parts.push(frame("wb-inner", -4));
   if (kind in CHART) {
-    const [, middle] = CHART[kind], told = kind === "story", step = told ? 20 : 16;
-    const base = middle ? y + h / 2 + 4 : y + (told ? 22 : kind === "frame" ? 16 : 13);
-    const at = middle ? { x: x + w / 2, "text-anchor": "middle" } : { x: x + (told ? 12 : 4), "text-anchor": "start" };
+    const [, middle, left = 4, top = 13, step = 16] = CHART[kind], base = middle ? y + h / 2 + 4 : y + top;
+    const at = middle ? { x: x + w / 2, "text-anchor": "middle" } : { x: x + left, "text-anchor": "start" };
     const text = (name, row, i) => parts.push(svg("text", { class: name, ...at, y: base + step * i }, words(row)));
     if (box.title) text("wb-title", box.title, 0);
     if (!middle) lines.forEach((line, i) => text("wb-text", line, i + 1));

@@ -127,10 +127,10 @@ function stage(el, storyboard, options = {}) {
   let predicts = storyboard.predict === true;
   const predicting = { action: "predict", label: "Predict", key: "p", on: () => predicts, act: () => predict(!predicts) };
   const legend = html("p.wb-legend", {}, words(storyboard.legend)); // how to read the picture
-  const telling = { action: "legend", label: "Legend", on: () => !legend.hidden, act: () => tell(chosen.legend = legend.hidden) };
+  const telling = { action: "legend", label: "Legend", on: () => !legend.hidden, act: () => (chosen.mute = legend.hidden = !legend.hidden) };
   const { root, drawn, view, redraw, point, chosen, menu, destroy } = easel(el, storyboard, story, {
     label: `Player: ${words(storyboard.title) || "Picture"}`, bar, below: [guess.element, caption, legend], keys: KEYS,
-    bound: { ...bound, p: () => last && predict(!predicts) }, choices: [...(last ? [predicting] : []), ...(storyboard.legend ? [telling] : [])],
+    bound: { ...bound, p: () => last && predict(!predicts) }, choices: [last && predicting, storyboard.legend && telling].filter(Boolean),
     typed({ key, target }) {
       if (target.name !== "guess") return;
       if (key === "Enter") guess.check();
@@ -191,11 +191,6 @@ function stage(el, storyboard, options = {}) {
     if (yes) guess.ask(steps[seen + 1]);
     menu.update();
   }
-  function tell(yes) {
-    legend.hidden = !yes;
-    root.toggleAttribute("data-legend", yes); // it has room of its own
-    view.settle();
-  }
   function play() {
     if (timer) return pause();
     if (predicts) return move(1);
@@ -215,7 +210,7 @@ function stage(el, storyboard, options = {}) {
   chosen.opening = story.opening;
   go(options.position ?? before ?? story.opening);
   predict(predicts);
-  tell(Boolean(storyboard.legend) && chosen.legend !== false);
+  legend.hidden = chosen.mute || !storyboard.legend;
   return {
     root,
     at: () => position,
