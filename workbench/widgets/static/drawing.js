@@ -28,8 +28,8 @@ const SIGNS = {
 const ROUND = { function: 9, op: 9, plain: 9, saved: 4, tangent: 0, region: 6, level: 4, group: 9, plot: 6 };
 /** The boxes of a chart: how round, whether their title stands in the middle, and where else; from line to line. */
 const CHART = {
-  cell: [0, true], bar: [1, true], ghost: [1, true], event: [4, true], text: [0], heading: [0], line: [2], frame: [6, 0, 4, 16], story: [6, 0, 12, 22, 20],
-  tick: [0, true],
+  cell: [0, 1], bar: [1, 1], ghost: [1, 1], event: [4, 1], text: [0], heading: [0], line: [2], frame: [6, 0, 4, 16], story: [6, 0, 12, 22, 20],
+  tick: [0, 1],
 };
 /** The kinds of arrows that bring nothing into a box. */
 export const LOOSE = ["beside", "same"];
@@ -46,6 +46,8 @@ const maker = (space) => (name, attributes = {}, ...children) => {
   return build(element, style ? { class: style, ...attributes } : attributes, ...children);
 };
 export const html = maker("http://www.w3.org/1999/xhtml"), svg = maker("http://www.w3.org/2000/svg");
+/** Be told of what happens to an element. */
+export const upon = (element, ...how) => element.addEventListener(...how);
 export const list = (value) => (Array.isArray(value) ? value : []);
 /** A value as text, in which what is written from the right does not turn round what stands beside it. */
 export const words = (value) => String(value ?? "").replace(RIGHTWARD, "\u2068$&\u2069");
@@ -119,8 +121,8 @@ function boxParts(box, holder) {
   parts.push(frame("wb-frame", 0));
   if (kind === "output") parts.push(frame("wb-inner", -4));
   if (kind in CHART) {
-    const [, middle, left = 4, top = 13, step = 16] = CHART[kind], base = middle ? y + h / 2 + 4 : y + top;
-    const at = middle ? { x: x + w / 2, "text-anchor": "middle" } : { x: x + left, "text-anchor": "start" };
+    const [, middle, left = 4, top = 13, step = 16] = CHART[kind], base = y + (middle ? h / 2 + 4 : top);
+    const at = { x: x + (middle ? w / 2 : left), "text-anchor": middle ? "middle" : "start" };
     const text = (name, row, i) => parts.push(svg("text", { class: name, ...at, y: base + step * i }, words(row)));
     if (box.title) text("wb-title", box.title, 0);
     if (!middle) lines.forEach((line, i) => text("wb-text", line, i + 1));

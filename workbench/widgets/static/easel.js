@@ -1,6 +1,6 @@
 /** What a picture is looked at with, whatever plays it: the window, the details, the search, the themes and the keys. */
 
-import { html, list, picture, words } from "./drawing.js";
+import { html, list, picture, upon, words } from "./drawing.js";
 import { keyList, menu } from "./menu.js";
 import { button, icon, viewport } from "./window.js";
 
@@ -123,11 +123,11 @@ function finder(boxes, drawn, kinds, { see, leave, enter, inside = () => "" }) {
     search();
   };
   element.hidden = true;
-  field.addEventListener("input", () => {
+  upon(field, "input", () => {
     search();
     turn(0);
   });
-  field.addEventListener("keydown", ({ key, shiftKey }) => {
+  upon(field, "keydown", ({ key, shiftKey }) => {
     if (key === "Enter" && !shiftKey && hits[at] && holds(hits[at])) enter(hits[at], field.value);
     else if (key === "Enter") turn(shiftKey ? -1 : 1);
     if (key === "Escape") close();
@@ -257,7 +257,7 @@ export function easel(el, story, items, { label, name = "", bar, below = [], key
     "/": () => find.open(), t: () => wear(THEMES[(THEMES.indexOf(theme()) + 1) % THEMES.length]),
     "+": larger, "=": larger, "-": smaller, 0: fit, 1: own, ArrowDown: () => rove(1), ArrowUp: () => rove(-1), ...bound,
   };
-  drawn.root.addEventListener("click", (event) => {
+  upon(drawn.root, "click", (event) => {
     const box = boxOf(event.target);
     if (box) open(box);
   });
@@ -267,8 +267,8 @@ export function easel(el, story, items, { label, name = "", bar, below = [], key
     pointed = box;
     join();
   };
-  if (memory.length) ["pointerover", "pointerleave"].forEach((name) => drawn.root.addEventListener(name, point));
-  root.addEventListener("focusin", ({ target }) => {
+  if (memory.length) ["pointerover", "pointerleave"].forEach((name) => upon(drawn.root, name, point));
+  upon(root, "focusin", ({ target }) => {
     // Notebook 7 takes some keys before the event comes down to where they are pressed.
     target.setAttribute("data-lm-suppress-shortcuts", "true");
     if (boxOf(target)) settleAt(boxOf(target));
@@ -297,7 +297,7 @@ export function easel(el, story, items, { label, name = "", bar, below = [], key
   }
   // The keys of a page of its own need no click first.
   const hears = dressed === el ? root : document;
-  hears.addEventListener("keydown", press);
+  upon(hears, "keydown", press);
 
   el.replaceChildren(root);
   for (const item of drawn.groups.keys()) draw(item);

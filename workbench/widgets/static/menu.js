@@ -1,6 +1,6 @@
 /** What is seldom needed: a menu behind a button, and the list of keys. Both lie above all else that is on the page. */
 
-import { html } from "./drawing.js";
+import { html, upon } from "./drawing.js";
 import { button, icon } from "./window.js";
 
 const TURNS = { ArrowDown: 1, ArrowUp: -1, Home: 0, End: -1 };
@@ -18,7 +18,7 @@ export function menu(choices) {
     const role = on ? (group ? "menuitemradio" : "menuitemcheckbox") : "menuitem";
     const names = { type: "button", role, tabindex: -1, "data-action": action };
     const made = html("button.wb-item", names, html("span", {}, label), html("kbd", { "aria-hidden": "true" }, key));
-    made.addEventListener("click", () => {
+    upon(made, "click", () => {
       if (made.getAttribute("aria-disabled") === "true") return;
       if (!stays) element.hidePopover(); // the focus goes back to where it was, and what is done may take it
       act();
@@ -38,7 +38,7 @@ export function menu(choices) {
   opener.popoverTargetElement = element;
   opener.setAttribute("aria-haspopup", "menu");
   opener.setAttribute("aria-expanded", "false");
-  element.addEventListener("beforetoggle", ({ newState }) => {
+  upon(element, "beforetoggle", ({ newState }) => {
     opener.setAttribute("aria-expanded", String(newState === "open"));
     update();
     const { top, right, bottom } = opener.getBoundingClientRect(), below = bottom < innerHeight / 2;
@@ -46,7 +46,7 @@ export function menu(choices) {
     element.style.inset = below ? `${bottom + 4}px ${across} auto auto` : `auto ${across} ${innerHeight - top + 4}px auto`;
     element.style.maxHeight = `${room}px`;
   });
-  element.addEventListener("keydown", (event) => {
+  upon(element, "keydown", (event) => {
     const { key, target } = event, at = items.indexOf(target);
     if (key === "Escape") event.stopPropagation(); // it closes this, and nothing else
     if (!(key in TURNS)) return;

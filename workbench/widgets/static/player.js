@@ -127,10 +127,10 @@ function stage(el, storyboard, options = {}) {
   let predicts = storyboard.predict === true;
   const predicting = { action: "predict", label: "Predict", key: "p", on: () => predicts, act: () => predict(!predicts) };
   const legend = html("p.wb-legend", {}, words(storyboard.legend)); // how to read the picture
-  const telling = { action: "legend", label: "Legend", on: () => !legend.hidden, act: () => (chosen.mute = legend.hidden = !legend.hidden) };
+  const mute = () => (chosen.mute = legend.hidden = !legend.hidden);
   const { root, drawn, view, redraw, point, chosen, menu, destroy } = easel(el, storyboard, story, {
     label: `Player: ${words(storyboard.title) || "Picture"}`, bar, below: [guess.element, caption, legend], keys: KEYS,
-    bound: { ...bound, p: () => last && predict(!predicts) }, choices: [last && predicting, storyboard.legend && telling].filter(Boolean),
+    bound: { ...bound, p: () => last && predict(!predicts) }, choices: [last && predicting, storyboard.legend && { action: "legend", label: "Legend", act: mute, on: () => !legend.hidden }].filter(Boolean),
     typed({ key, target }) {
       if (target.name !== "guess") return;
       if (key === "Enter") guess.check();

@@ -1,6 +1,6 @@
 /** The window onto a picture, its overview, and the buttons that the bars are made of. */
 
-import { build, calm, extent, html, svg } from "./drawing.js";
+import { build, calm, extent, html, svg, upon } from "./drawing.js";
 
 const PADDING = 12; // px around the picture, as in player.css
 const LARGEST = 2; // times its own size: what fits is made no larger
@@ -26,7 +26,7 @@ export function button(action, label, act, ...children) {
   const names = { "data-action": action, "aria-label": label, title: label };
   const face = children.length ? children : [icon(action)];
   const made = html("button", { type: "button", class: "wb-button", ...names }, ...face);
-  made.addEventListener("click", act);
+  upon(made, "click", act);
   return made;
 }
 
@@ -43,8 +43,8 @@ function overview(drawn, look) {
     const { left, top, width, height } = element.getBoundingClientRect();
     if (event.buttons) look((event.clientX - left) / width, (event.clientY - top) / height);
   };
-  element.addEventListener("pointerdown", point);
-  element.addEventListener("pointermove", point);
+  upon(element, "pointerdown", point);
+  upon(element, "pointermove", point);
   return {
     element,
     draw: (item) => marks.get(item)?.setAttribute("class", `wb-at-${item.state}`),
@@ -129,11 +129,11 @@ export function viewport(drawn, title, chosen) {
     const now = drawn.root.getBoundingClientRect(), grown = scale / old;
     scroll(now.left + (x - before.left) * grown - x, now.top + (y - before.top) * grown - y);
   };
-  drawn.root.addEventListener("pointerdown", ({ button, pointerType, clientX, clientY }) => {
+  upon(drawn.root, "pointerdown", ({ button, pointerType, clientX, clientY }) => {
     dragged = false;
     if (button === 0 && pointerType === "mouse") grip = [clientX, clientY]; // a finger scrolls by itself
   });
-  element.addEventListener("pointermove", ({ clientX, clientY, buttons, pointerId }) => {
+  upon(element, "pointermove", ({ clientX, clientY, buttons, pointerId }) => {
     if (!grip || !buttons) return;
     const [x, y] = grip;
     if (!dragged && Math.hypot(clientX - x, clientY - y) < DRAGGED) return;
@@ -142,9 +142,9 @@ export function viewport(drawn, title, chosen) {
     grip = [clientX, clientY];
     scroll(x - clientX, y - clientY);
   });
-  element.addEventListener("pointerup", () => (grip = null));
-  element.addEventListener("click", (event) => dragged && event.stopPropagation(), true);
-  element.addEventListener("wheel", (event) => {
+  upon(element, "pointerup", () => (grip = null));
+  upon(element, "click", (event) => dragged && event.stopPropagation(), true);
+  upon(element, "wheel", (event) => {
     if (!event.ctrlKey && !event.metaKey) return;
     event.preventDefault(); // or the whole page would zoom
     zoom(Math.exp(-event.deltaY / 400), [event.clientX, event.clientY]);
@@ -155,8 +155,8 @@ export function viewport(drawn, title, chosen) {
       survey();
     });
   };
-  element.addEventListener("scroll", later, { passive: true });
-  element.addEventListener("scrollend", () => (moving = false));
+  upon(element, "scroll", later, { passive: true });
+  upon(element, "scrollend", () => (moving = false));
   const observer = new ResizeObserver(settle);
   observer.observe(element);
   return {
