@@ -135,7 +135,7 @@ class _Painter:
         now = board.at(len(board.steps) - 1)
         there = within(now, self._whole)
         if there is None:
-            self._whole, there = roomy(now), now
+            self._whole, there = roomy(now, self._whole), now
         still = Storyboard(there, title=board.title)
         still.layout = self._whole.layout
         self._growing.follow(still)

@@ -11,11 +11,15 @@ from ..scene.storyboard import Storyboard
 
 _NUMBER = re.compile(r"(?<![\w.(])-?\d+(?:\.\d*)?(?:e[+-]?\d+)?(?![\w),])")  # of a value, not of a shape or a dtype
 _LONGEST = "-1.235e-05"
+_LAST = 3  # pictures before that are looked at
 _SPARE = 24  # px that a text may be wider than its place: it then comes a little nearer to the edges
 
 
-def roomy(scene: Scene) -> Storyboard:
-    """A picture with room for the longest numbers, but for those of constants, and for gradients still to come."""
+def roomy(scene: Scene, before: Storyboard | None = None) -> Storyboard:
+    """A picture with room for the longest numbers, but for those of constants, and for gradients still to come.
+
+    What the picture before had room for last, this one has room for too.
+    """
     boxes, values = {}, {}
     for id, box in scene.boxes.items():
         if box.kind != "constant":
@@ -30,7 +34,11 @@ def roomy(scene: Scene) -> Storyboard:
         if not label and arrow.kind == "edge" and (value := values.get(arrow.source)):
             label = f"{value} ‖0.000‖" if value.startswith("[") else value
         arrows[id] = {"label": label}
-    return Storyboard(scene, [Step("", boxes=boxes, arrows=arrows)])
+    steps = [Step("", boxes=boxes, arrows=arrows)]
+    for step in before.steps[:_LAST] if before else ():
+        kept = {id: change for id, change in step.boxes.items() if id in scene.boxes}
+        steps.append(Step("", boxes=kept, arrows={id: new for id, new in step.arrows.items() if id in scene.arrows}))
+    return Storyboard(scene, steps)
 
 
 def within(scene: Scene, board: Storyboard) -> Scene | None:
