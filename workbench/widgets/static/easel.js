@@ -7,13 +7,12 @@ import { button, icon, viewport } from "./window.js";
 /** @typedef {"auto"|"light"|"dark"|"projector"|"print"} Theme */
 /** @type {Theme[]} */
 const THEMES = ["auto", "light", "dark", "projector", "print"];
-const MOST_KEPT = 200; // pictures of which a notebook keeps how they were looked at
 const PANS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
 /** The keys that every picture has, after those of what plays it. */
 const COMMON_KEYS = [
-  ["↑ ↓", "choose a box"], ["Enter", "its details"], ["/", "find, then Enter for the next"],
-  ["+ −", "zoom, as Ctrl and the wheel do"], ["0", "fit: the whole picture"], ["1", "100 %"],
-  ["Shift ← ↑ → ↓", "move the picture, as dragging does"], ["t", "theme"], ["Esc", "close"], ["?", "this list"],
+  ["↑ ↓", "choose a box"], ["Enter", "its details"], ["/", "find"],
+  ["+ −", "zoom"], ["0", "fit"], ["1", "100 %"],
+  ["Shift ← ↑ → ↓", "move the picture"], ["t", "theme"], ["Esc", "close"], ["?", "this list"],
 ];
 
 /** What was chosen in a notebook since its page was opened: the theme, and how each graph was looked at. */
@@ -31,9 +30,7 @@ function recalled(pictures, story, root) {
   const key = JSON.stringify([story.title, ...ids]), same = pictures.get(key) ?? [];
   const chosen = same.find((each) => !each.root.deref()?.isConnected) ?? {};
   chosen.root = new WeakRef(root);
-  pictures.delete(key);
   pictures.set(key, [...same.filter((each) => each !== chosen), chosen]);
-  if (pictures.size > MOST_KEPT) pictures.delete(pictures.keys().next().value);
   return chosen;
 }
 /** One section of the details panel. @param {Detail} detail */
@@ -172,7 +169,7 @@ export function easel(el, story, items, { label, name = "", bar, below = [], key
     { action: "out", label: "Zoom out", key: "−", act: smaller, stays: true },
     ...THEMES.map((each) => ({ action: `theme-${each}`, label: each, group: "Theme", act: () => wear(each), on: () => theme() === each })),
     { action: "keys", label: "Keys", key: "?", act: help.toggle }]);
-  bar.append(html("div.wb-zoom", {}, button("fit", "Fit: the whole picture", fit, "Fit"), button("own", "100 %", own, "100 %"),
+  bar.append(html("div.wb-zoom", {}, button("fit", "Fit", fit, "Fit"), button("own", "100 %", own, "100 %"),
     more.opener), more.element);
   const body = html("div.wb-body", {}, view.element, view.map.element, panel.element);
   root.append(bar, find.element, body, html("div.wb-below", {}, ...below), help.element);

@@ -34,7 +34,7 @@ export function menu(choices) {
     if (on) items[i].setAttribute("aria-checked", String(on()));
     if (off) items[i].setAttribute("aria-disabled", String(off()));
   });
-  items[0].toggleAttribute("autofocus", true);
+  upon(element, "toggle", ({ newState }) => newState === "open" && items[0].focus());
   opener.popoverTargetElement = element;
   opener.setAttribute("aria-haspopup", "menu");
   opener.setAttribute("aria-expanded", "false");

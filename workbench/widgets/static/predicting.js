@@ -16,7 +16,7 @@ function numbersOf(text) {
 
 /** How close a guess came. @param {number[]} mine @param {number[]} truth */
 function closeness(mine, truth) {
-  if (mine.length !== truth.length) return `another shape: yours has ${mine.length} numbers, it has ${truth.length}`;
+  if (mine.length !== truth.length) return `another shape: it has ${truth.length} numbers`;
   const far = (sign) => Math.hypot(...mine.map((each, i) => each - sign * truth[i])), scale = Math.hypot(...truth);
   if (far(1) <= RIGHT * scale) return "right";
   if (!scale) return "wrong: it is zero";
@@ -38,7 +38,7 @@ function news(step, { boxes, arrows }) {
 
 /** The question about the next step: `reveal` takes that step. */
 export function prediction(items, reveal) {
-  const field = html("input", { type: "text", name: "guess", spellcheck: "false", autocomplete: "off", placeholder: "0.5 or [1, 2]" });
+  const field = html("input", { type: "text", name: "guess", placeholder: "0.5 or [1, 2]" });
   const what = html("span"), said = html("p.wb-said", { role: "status" });
   const row = html("div.wb-row", { role: "group", "aria-label": "Prediction" }, html("label", {}, what, field),
     button("check", "Check", check, "Check"), button("reveal", "Reveal", reveal, "Reveal"));
@@ -47,7 +47,7 @@ export function prediction(items, reveal) {
   function check() {
     const text = field.value.trim(), { what, truth } = asked, mine = numbersOf(text);
     if (!text) return field.focus();
-    if (truth && !mine) return void (said.textContent = "Type a number such as 0.5, or a list such as [1, 2].");
+    if (truth && !mine) return void (said.textContent = "Type a number such as 0.5, or [1, 2].");
     const answer = truth ? `Your prediction of ${what}: ${closeness(mine, truth)}.` : `You predicted: ${words(text)}`;
     reveal();
     said.textContent = answer;
