@@ -90,21 +90,21 @@ def test_what_a_write_keeps_of_itself_is_what_it_wrote(name):
     (saved,) = [saved for saved in node.made.saved if saved.name == "result"]
     assert (frame.variable(saved.tensor), saved.version) == ("y", 1)
     assert node.saved[node.made.saved.index(saved)] == of_kind(trace, "TensorWritten")[0].value
-    assert marks(trace)["y"] == ["w1", "s1", "w2", "r1!"]
+    assert marks(trace)["y"] == ["write 1", "save 1", "write 2", "read 1 ×"]
     (arrow,) = storyboard(trace, "versions").scene.arrows.values()
-    assert storyboard(trace, "versions").scene.boxes[arrow.source].title == "w2"
+    assert storyboard(trace, "versions").scene.boxes[arrow.source].title == "write 2"
     said = " ".join(str(error.explain()).split())
     assert f"{node.made.name} saved y at version 1 (test_trace_writes.py, line " in said
     assert "add_ wrote into y: version 2 (test_trace_writes.py, line " in said
     assert "saved result (y) (out of date)" in said
     in_time, error = heard(kept_in_time, name)
-    assert error is None and marks(in_time)["y"] == ["w1", "s1", "r1"]
+    assert error is None and marks(in_time)["y"] == ["write 1", "save 1", "read 1"]
 
 
 def test_a_module_that_works_in_place_is_told_so_too():
     compare(inplace_module)
     trace, error = heard(inplace_module)
-    assert marks(trace) == {"y": ["w1", "s1", "w2", "r1!"]}
+    assert marks(trace) == {"y": ["write 1", "save 1", "write 2", "read 1 ×"]}
     assert "add_ wrote into y: version 2" in str(error.explain())
 
 
@@ -133,7 +133,7 @@ def test_what_it_keeps_is_not_joined_to_what_it_was_before():
 def test_through_a_view_it_is_kept_of_the_base_and_read_by_the_bases_node():
     compare(through_a_view)
     trace, error = heard(through_a_view)
-    assert marks(trace) == {"y": ["w1", "s1", "w2", "r1!"]}
+    assert marks(trace) == {"y": ["write 1", "save 1", "write 2", "read 1 ×"]}
     last = storyboard(trace, "versions").steps[-1].caption
     assert last.startswith(
         "ExpBackward0, which CopySlices runs, wants y as it was at version 1, but mul_"
@@ -150,7 +150,7 @@ def test_a_tensor_from_before_the_recording_is_told_as_it_was():
         y.add_(1)
         with pytest.raises(RuntimeError):
             y.sum().backward()
-    assert marks(trace) == {"y": ["w1", "s1", "w2", "r1!"]}
+    assert marks(trace) == {"y": ["write 1", "save 1", "write 2", "read 1 ×"]}
     assert storyboard(trace).steps[0].caption.startswith("exp(y) gives [7.389 54.6]; ExpBackward0 joins")
 
 
