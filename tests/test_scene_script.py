@@ -18,8 +18,8 @@ SCRIPTS = {
     "x = a + +b - -c + d - e; i++ + j;": "x=a + +b - -c+d-e;i++ + j;",
     "text.replace(/ [\"'`] = (\\/) , /g, y), z = / + /;": "text.replace(/ [\"'`] = (\\/) , /g,y),z=/ + /;",
     "const half = (all, n) => all / n / 2; // half\nreturn half;": "const half=(all,n)=>all / n / 2;return half;",
-    "things\n  .map((each) => each ?? .5)\n  .filter(Boolean);": "things.map((each)=>each??.5).filter(Boolean);",
-    "if (x in y) {\n  delete x;\n} else return typeof y;\n": "if(x in y){delete x;}else return typeof y;",
+    "things\n  .map((each) => each ?? .5)\n  .filter(Boolean);": "things.map(each=>each??.5).filter(Boolean);",
+    "if (x in y) {\n  delete x;\n} else return typeof y;\n": "if(x in y){delete x}else return typeof y;",
 }
 
 
