@@ -62,8 +62,9 @@ class Player:
         return self.root.locator(f".wb-{part}").text_content()
 
     def drawn(self) -> list[str]:
-        """The markup of every box and arrow."""
-        return self.root.evaluate("player => [...player.querySelectorAll('[data-id]')].map((part) => part.outerHTML)")
+        """The markup of every box and arrow, but for which box the tab key comes to: that is the reader's own place."""
+        parts = self.root.evaluate("player => [...player.querySelectorAll('[data-id]')].map((part) => part.outerHTML)")
+        return [re.sub(r' tabindex="-?\d"', "", part) for part in parts]
 
     def boxes(self) -> dict[str, tuple[str, list[str]]]:
         """State and lines of each box that is there, by its title."""

@@ -55,16 +55,21 @@ def test_the_graph_grows_with_the_lines_that_run(lesson: Lesson) -> None:
 # After each press of Step: what runs, the gradients that flow, what is freed, and what the leaves hold.
 BACKWARD = [
     ([], [("loss to PowBackward0", "1.0")], [], {}),
-    (["PowBackward0"], [("PowBackward0 to SubBackward0", "-1.0")], ["saved self"], {}),
-    (["SubBackward0"], [("SubBackward0 to AddBackward0", "-1.0")], ["saved self"], {}),
+    (["PowBackward0"], [("PowBackward0 to SubBackward0", "1.0 × -1.0 (2 · (out − 7)) = -1.0")], ["saved self"], {}),
+    (["SubBackward0"], [("SubBackward0 to AddBackward0", "-1.0 × 1.0 = -1.0")], ["saved self"], {}),
     (
         ["AddBackward0"],
-        [("AddBackward0 to MulBackward0", "-1.0"), ("AddBackward0 to b", "-1.0")],
+        [("AddBackward0 to MulBackward0", "-1.0 × 1.0 = -1.0"), ("AddBackward0 to b", "-1.0 × 1.0 = -1.0")],
         ["saved self"],
         {},
     ),
     (["b"], [], ["saved self"], {"b": "-1.0"}),
-    (["MulBackward0"], [("MulBackward0 to w", "-2.0")], ["saved other (x)", "saved self"], {"b": "-1.0"}),
+    (
+        ["MulBackward0"],
+        [("MulBackward0 to w", "-1.0 × 2.0 (x) = -2.0")],
+        ["saved other (x)", "saved self"],
+        {"b": "-1.0"},
+    ),
     (["w"], [], ["saved other (x)", "saved self"], {"w": "-2.0", "b": "-1.0"}),
     ([], [], ["saved other (x)", "saved self"], {"w": "-2.0", "b": "-1.0"}),
 ]
@@ -78,7 +83,7 @@ def assert_steps_backward(player: Player) -> None:
         player.click("Step")
         assert player.now() == moment
         assert player.gradients("done") == sorted(went)
-        went += moment[1]
+        went += [(way, label.rpartition(" = ")[2]) for way, label in moment[1]]  # the slope is told once
 
 
 def test_step_shows_the_backward_one_node_at_a_time(player: Player) -> None:

@@ -89,7 +89,7 @@ def test_a_click_shows_both_recipes_and_what_went_in_and_out_as_it_comes(lesson:
 def test_a_gradient_of_several_numbers_travels_with_its_norm(player: Player) -> None:
     for moment in [
         ([], [("loss to SumBackward0", "1.0")], [], {}),
-        (["SumBackward0"], [("SumBackward0 to SquareBackward", "[1. 1. 1.]  ‖1.73‖")], [], {}),
+        (["SumBackward0"], [("SumBackward0 to SquareBackward", "[1. 1. 1.]  ‖1.73‖, grad, repeated to (3,)")], [], {}),
         (["SquareBackward"], [("SquareBackward to x", "[2. -4. 6.]  ‖7.48‖")], ["saved x"], {}),
         (["x"], [], ["saved x"], {"x": "[2. -4. 6.]"}),
         ([], [], ["saved x"], {"x": "[2. -4. 6.]"}),
@@ -106,7 +106,8 @@ def test_a_function_of_several_arguments_keeps_and_frees_all_it_saved(lesson: Le
         ("idle", ["() float32", value]) for value in ("2.0", "5.0", "8.0", "70.0")
     ]
     player.press("ArrowRight", "ArrowRight")
-    assert player.now() == (["FuncBackward"], [("FuncBackward to a", "25.0"), ("FuncBackward to b", "14.0")], saved, {})
+    sent = [("FuncBackward to a", "1.0 × 25.0 = 25.0"), ("FuncBackward to b", "1.0 × 14.0 = 14.0")]
+    assert player.now() == (["FuncBackward"], sent, saved, {})
     player.press("End")
     assert player.now() == ([], [], saved, {"a": "25.0", "b": "14.0"})
 
