@@ -22,7 +22,7 @@ _POLICY = (
     "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:; "
     "base-uri 'none'; form-action 'none'"
 )
-MOST = 35_000  # characters by which a notebook may grow with a picture, beside its image
+MOST = 47_000  # characters that a picture adds to a notebook beside its image; the player takes 29,000 of them
 _TOO_LARGE = f"This picture is too large to be played in a notebook: {HOW}, and plays it."
 _LARGE = 300_000  # characters of JSON: more are packed
 _PAGE_CSS = """

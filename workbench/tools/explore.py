@@ -39,7 +39,7 @@ widget_factory: Callable[[Exploration], Any] | None = None
 POSITIONS = 21  # of the first input in a saved picture
 # What a notebook keeps of them, as far as it has room: each, each second and so on, and whether a click tells more.
 _KEPT = ((1, True), (1, False), (2, False), (5, False), (10, False))
-_ROOM = MOST + 12_000  # characters: of a picture at so many places more than of others
+_ROOM = MOST  # characters
 _LEFT_OUT = (Detail("Details", "text", LEFT_OUT),)
 _FINE = 2 * POSITIONS - 1  # points of a curve
 _STEPS = 100  # of a slider

@@ -27,7 +27,8 @@ function choicesIn(el) {
  */
 function recalled(pictures, story, root) {
   const ids = ["boxes", "arrows"].map((part) => list(story[part]).map(({ id }) => id));
-  const key = JSON.stringify([story.title, ...ids]), same = pictures.get(key) ?? [];
+  const steps = list(story.steps).reduce((sum, { stands = 1 }) => sum + stands, 0); // those that are left out too
+  const key = JSON.stringify([story.title, steps, ...ids]), same = pictures.get(key) ?? [];
   const chosen = same.find((each) => !each.root.deref()?.isConnected) ?? {};
   chosen.root = new WeakRef(root);
   pictures.set(key, [...same.filter((each) => each !== chosen), chosen]);
