@@ -153,7 +153,7 @@ class Graph:
     def _sent(self, frame: Frame, key: str) -> Detail | None:
         """How a gradient that has gone along an edge came about."""
         found = self.slopes(frame, key)
-        to = frame.receiver(frame.edges[key])
+        to = frame.called(frame.edges[key].source)  # which stays as it is, whatever joins the graph later
         return None if found is None else Detail("Local slope", "text", f"to {to}: {found.sentence}")
 
     def _tensor(self, frame: Frame, id: str) -> list[Box]:
