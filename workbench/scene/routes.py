@@ -21,6 +21,7 @@ _SWING = 40  # how far a stretch of an arrow may swing out sideways
 _ROOM = 26  # left and right of an arrow that comes close to saved tensors
 _STRETCH = 40  # how far from its end an arrow's direction is judged
 _MOST_JUDGED = 4000  # arrows whose course at a box is looked at; of more, where they lead to
+_BENDS = (0.5, 0.15, 0.85, 0.3, 0.7, 0.0, 1.0)
 _MOST_EASED, _MOST_LED = 200, 1000  # boxes, arrows; of more, looking for room would take longer than the layout
 
 
@@ -159,20 +160,22 @@ def _calmed(points: list[Point]) -> list[Point]:
 
 
 def _falling(points: list[Point], places: dict[str, Place]) -> list[Point]:
-    """The points of a curve that never climbs on its way down, if that leads through no box."""
+    """The points of a curve that never climbs on its way down, through no box if one of a few bends leads past all."""
     levels = [y for _, y in points]
     if levels[-1] < levels[0] or levels == sorted(levels):
         return points
     knots = np.minimum(np.maximum.accumulate(levels[::3]), levels[-1])
-    calm = [levels[0]]
-    for n, (top, foot) in enumerate(zip(knots, knots[1:], strict=False)):
-        one, other = (min(max(y, top), foot) for y in levels[3 * n + 1 : 3 * n + 3])
-        if one > other:
-            one = other = (one + other) / 2
-        calm += [one, other, foot]
-    falling = [(x, float(y)) for (x, _), y in zip(points, calm, strict=True)]
-    struck = [strikes(along(each), places.values(), 0) for each in (falling, points)]
-    return falling if not struck[0] or struck[1] else points
+    across = [x for x, _ in points]
+    falling = []
+    for part in _BENDS:  # how far down a stretch that would climb turns aside
+        calm = [levels[0]]
+        for n, (top, foot) in enumerate(zip(knots, knots[1:], strict=False)):
+            one, other = (min(max(y, top), foot) for y in levels[3 * n + 1 : 3 * n + 3])
+            if one > other:
+                one = other = top + (foot - top) * part
+            calm += [one, other, foot]
+        falling.append([(x, float(y)) for x, y in zip(across, calm, strict=True)])
+    return next((each for each in falling if not strikes(along(each), places.values(), 0)), falling[0])
 
 
 def _direct(points: list[Point], start: float, end: float, join: bool = False) -> list[Point]:
