@@ -344,6 +344,8 @@ import workbench
 from workbench.scene.html import to_html
 from workbench.scene.svg import to_svg
 from workbench.views import CHARTS, PAIRS, VIEWS
+sys.path.insert(0, "tests")
+from memory_peak import peak
 resource.setrlimit(resource.RLIMIT_AS, (4 * 2**30, 4 * 2**30))
 resource.setrlimit(resource.RLIMIT_CPU, (int(sys.argv[2]), int(sys.argv[2])))
 done = {}
@@ -357,8 +359,7 @@ def timed(name, act, *args, **options):
         print("refused", name, len(told), told[:150], flush=True)
         return None
     finally:
-        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // (2**20 if sys.platform == "darwin" else 2**10)
-        print("took", name, round(time.process_time() - began, 2), peak, flush=True)
+        print("took", name, round(time.process_time() - began, 2), peak(), flush=True)
 trace = timed("load", workbench.load, sys.argv[1])
 for view in (*VIEWS, *CHARTS, *PAIRS) if trace is not None else ():
     options = {"against": trace} if view in PAIRS else {}

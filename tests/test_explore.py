@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 
 import workbench as torch
 from workbench.events import listeners
-from workbench.scene.html import has_room, playing
+from workbench.scene.html import MOST, has_room, playing
 from workbench.scene.model import Plot, Scene
-from workbench.tools.explore import _KEPT, _ROOM, Exploration
+from workbench.tools.explore import _KEPT, Exploration
 
 X = torch.tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
 
@@ -117,10 +117,10 @@ def test_a_notebook_keeps_as_many_positions_as_it_has_room_for() -> None:
     small, large = torch.explore(lambda x: x * x, x=1.0), torch.explore(chain, x=2.0, w=1.0)
     for found, most in ((small, 1), (large, 5)):
         html = found._repr_mimebundle_()["text/html"]
-        every, detailed = next(kept for kept in _KEPT if has_room(found._story(*kept), _ROOM))
+        every, detailed = next(kept for kept in _KEPT if has_room(found._story(*kept), MOST))
         kept = found._story(every, detailed)
         assert every <= most and len(kept.steps) == 20 // every + 1 and detailed == (most == 1)
-        assert playing(kept, _ROOM) in html and "too large" not in html
+        assert playing(kept, MOST) in html and "too large" not in html
         assert kept.steps[kept.start].caption == found.sentence
         assert kept.at(0).boxes["t1"].lines == found.storyboard.at(0).boxes["t1"].lines
         assert kept.at(1).boxes["t1"].lines == found.storyboard.at(every).boxes["t1"].lines

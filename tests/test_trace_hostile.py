@@ -228,17 +228,14 @@ def test_a_graph_that_is_new_at_every_step_is_not_drawn(monkeypatch, view) -> No
     assert len(str(refusal.value)) <= 400
 
 
-# On Linux getrusage() tells the peak of the process that began this one too.
 MEASURED = """
-import pathlib, re, resource, sys
+import sys
 import workbench
 trace = workbench.load(sys.argv[1])
 str(trace.show(sys.argv[2]))
-peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-status = pathlib.Path("/proc/self/status")
-if status.exists():
-    peak = int(re.search(r"VmHWM:\\s+(\\d+) kB", status.read_text())[1])
-print(peak // 2**20 if sys.platform == "darwin" else peak // 2**10)
+sys.path.insert(0, "tests")
+from memory_peak import peak
+print(peak())
 """
 
 

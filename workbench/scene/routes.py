@@ -21,7 +21,7 @@ _SWING = 40  # how far a stretch of an arrow may swing out sideways
 _ROOM = 26  # left and right of an arrow that comes close to saved tensors
 _STRETCH = 40  # how far from its end an arrow's direction is judged
 _MOST_JUDGED = 4000  # arrows whose course at a box is looked at; of more, where they lead to
-_BENDS = (0.5, 0.15, 0.85, 0.3, 0.7, 0.0, 1.0)
+_TURNS = (0.5, 0.15, 0.85, 0.3, 0.7, 0.0, 1.0)  # how far down a stretch that would climb turns aside
 _MOST_EASED, _MOST_LED = 200, 1000  # boxes, arrows; of more, looking for room would take longer than the layout
 
 
@@ -164,18 +164,22 @@ def _falling(points: list[Point], places: dict[str, Place]) -> list[Point]:
     levels = [y for _, y in points]
     if levels[-1] < levels[0] or levels == sorted(levels):
         return points
+    turned = (_turned(points, part) for part in _TURNS)
+    free = (each for each in turned if not strikes(along(each), places.values(), 0))
+    return next(free, None) or _turned(points, _TURNS[0])
+
+
+def _turned(points: list[Point], part: float) -> list[Point]:
+    """The points with none above the one before it; a stretch that would climb turns aside so far down."""
+    levels = [y for _, y in points]
     knots = np.minimum(np.maximum.accumulate(levels[::3]), levels[-1])
-    across = [x for x, _ in points]
-    falling = []
-    for part in _BENDS:  # how far down a stretch that would climb turns aside
-        calm = [levels[0]]
-        for n, (top, foot) in enumerate(zip(knots, knots[1:], strict=False)):
-            one, other = (min(max(y, top), foot) for y in levels[3 * n + 1 : 3 * n + 3])
-            if one > other:
-                one = other = top + (foot - top) * part
-            calm += [one, other, foot]
-        falling.append([(x, float(y)) for x, y in zip(across, calm, strict=True)])
-    return next((each for each in falling if not strikes(along(each), places.values(), 0)), falling[0])
+    calm = [levels[0]]
+    for n, (top, foot) in enumerate(zip(knots, knots[1:], strict=False)):
+        one, other = (min(max(y, top), foot) for y in levels[3 * n + 1 : 3 * n + 3])
+        if one > other:
+            one = other = top + (foot - top) * part
+        calm += [one, other, foot]
+    return [(x, float(y)) for (x, _), y in zip(points, calm, strict=True)]
 
 
 def _direct(points: list[Point], start: float, end: float, join: bool = False) -> list[Point]:
@@ -287,8 +291,9 @@ def _spread(
         leaving[arrow.source].append(paths[arrow.id])
         arriving[arrow.target].append(paths[arrow.id])
     for ends, way in ((leaving, 1), (arriving, -1)):
-        for id in ends.keys() - set(fixed):
-            meeting = ends[id]
+        for id, meeting in ends.items():
+            if id in fixed:
+                continue
             meeting.sort(key=lambda points, way=way: course(points[::way]))
             apart = min(_APART, (places[id].w - 2 * _CORNER) / max(1, len(meeting) - 1))
             for n, points in enumerate(meeting):

@@ -107,14 +107,14 @@ class Storyboard:
     @property
     def stops(self) -> list[tuple[int, int, str]]:
         """The steps as they are seen: the first and the last that are one, and what is told of them."""
+        told = {(group, first, last): said for group, runs in self.runs.items() for first, last, said in runs}
         stops: list[tuple[int, int, str]] = []
         last = None
         for number, step in enumerate(self.steps):
             group = self.folding.stands.get(step.place) if step.place is not None else None
             if group is not None and group == last and group != step.place:
                 first, _, _ = stops.pop()
-                told = {(begin, end): told for begin, end, told in self.runs.get(group, ())}
-                stops.append((first, number, told.get((first, number), step.caption)))
+                stops.append((first, number, told.get((group, first, number), step.caption)))
             else:
                 stops.append((number, number, step.caption))
             last = group

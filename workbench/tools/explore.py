@@ -39,7 +39,6 @@ widget_factory: Callable[[Exploration], Any] | None = None
 POSITIONS = 21  # of the first input in a saved picture
 # What a notebook keeps of them, as far as it has room: each, each second and so on, and whether a click tells more.
 _KEPT = ((1, True), (1, False), (2, False), (5, False), (10, False))
-_ROOM = MOST  # characters
 _LEFT_OUT = (Detail("Details", "text", LEFT_OUT),)
 _FINE = 2 * POSITIONS - 1  # points of a curve
 _STEPS = 100  # of a slider
@@ -189,7 +188,7 @@ class Exploration(Picture):
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
         bring_widgets()
         stories = (self._story(*kept) for kept in _KEPT)
-        html = playing(next((story for story in stories if has_room(story, _ROOM)), self.storyboard), _ROOM)
+        html = playing(next((story for story in stories if has_room(story, MOST)), self.storyboard))
         if widget_factory is None:
             return {"text/plain": repr(self), "text/html": html}
         if self._view is None:

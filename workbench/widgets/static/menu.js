@@ -34,12 +34,12 @@ export function menu(choices) {
     if (on) items[i].setAttribute("aria-checked", String(on()));
     if (off) items[i].setAttribute("aria-disabled", String(off()));
   });
-  upon(element, "toggle", ({ newState }) => newState === "open" && items[0].focus());
   opener.popoverTargetElement = element;
   opener.setAttribute("aria-haspopup", "menu");
   opener.setAttribute("aria-expanded", "false");
   upon(element, "beforetoggle", ({ newState }) => {
     opener.setAttribute("aria-expanded", String(newState === "open"));
+    items[0].autofocus = newState === "open"; // it takes the focus as the menu opens, so that no key is lost
     update();
     const { top, right, bottom } = opener.getBoundingClientRect(), below = bottom < innerHeight / 2;
     const across = `${document.documentElement.clientWidth - right}px`, room = (below ? innerHeight - bottom : top) - 12;
