@@ -1,0 +1,63 @@
+"""The gallery: each picture is drawn again as its command draws it, is small, tells what it must, and is current."""
+
+from __future__ import annotations
+
+import math
+import re
+import runpy
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+from lab import CHECKOUT
+
+GALLERY = CHECKOUT / "assets" / "gallery"
+LARGEST = 200_000  # bytes
+NUMBER = re.compile(r"-?\d+\.?\d*(?:e[+-]\d+)?")
+# What the program is about, in the words of its picture.
+TOLD = {
+    "mlp": ("MLP", "loss", "SubBackward0", "PowBackward0", "seed 1.0"),
+    "residual": ("Block", "AddBackward0", "NativeLayerNormBackward0", "SumBackward0", "x"),
+    "attention": ("Attention", "SoftmaxBackward0", "MeanBackward0"),
+    "rnn": ("RNN", "head", "PowBackward0", "SumBackward0"),
+    "training": ("w", "b", "MmBackward0", "loss"),
+    "double": ("second order: recorded while backward ran", "grad 12.0", "slope", "y"),
+    "function": ("SquareBackward", "saved x", "[1. -2. 3.]"),
+    "error": ("What happened", "written since it was saved"),
+}
+
+
+@pytest.fixture(scope="module")
+def drawn(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The pictures as the command draws them now."""
+    folder = tmp_path_factory.mktemp("gallery")
+    runpy.run_path(str(GALLERY / "draw.py"))["draw"](folder)
+    return folder
+
+
+def texts(path: Path) -> list[str]:
+    """The lines that a picture says, in its order."""
+    return [line for line in ElementTree.parse(path).getroot().itertext() if line.strip()]
+
+
+def test_the_programs_are_those_of_the_test(drawn: Path) -> None:
+    assert {path.stem for path in drawn.glob("*.svg")} == set(TOLD)
+    assert {path.stem for path in GALLERY.glob("*.svg")} in (set(), set(TOLD))
+
+
+@pytest.mark.parametrize("name", TOLD)
+def test_a_picture_is_small_and_says_what_its_program_is_about(drawn: Path, name: str) -> None:
+    path = drawn / f"{name}.svg"
+    assert path.stat().st_size <= LARGEST
+    said = texts(path)
+    assert [words for words in TOLD[name] if words not in said] == []
+
+
+def test_the_committed_pictures_are_what_the_command_draws(drawn: Path) -> None:
+    # The words and numbers, not the places: those may move with the release of Graphviz, and a number's last digits
+    # with the machine.
+    for kept in sorted(GALLERY.glob("*.svg")):
+        now, then = ("\n".join(texts(folder / kept.name)) for folder in (drawn, kept.parent))
+        assert NUMBER.sub("0", now) == NUMBER.sub("0", then), f"{kept.name}: run `python assets/gallery/draw.py` again"
+        pairs = zip(NUMBER.findall(now), NUMBER.findall(then), strict=True)
+        assert [pair for pair in pairs if not math.isclose(*map(float, pair), rel_tol=0.01, abs_tol=1e-4)] == []
