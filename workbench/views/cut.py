@@ -1,16 +1,16 @@
-"""A graph of which some groups are closed: a box in place of their nodes, one arrow in place of many."""
+"""A graph with its groups: what a box lies in, and one box in place of the nodes of a group that is never opened."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 
-from ..scene.model import WITHIN, Arrow, Box
+from ..scene.model import Arrow, Box
 from ..trace.frame import Frame
 from ..trace.states import EdgeState
 from ..trace.values import said
-from .bundles import Bundle, Traffic
-from .contents import Links, Tally, closed_box, listed, name_of
+from .bundles import Bundle
+from .contents import Links, Tally, closed_box, listed
 from .graph import Graph
 from .grouping import Group
 from .holdings import bytes_said
@@ -41,21 +41,22 @@ class Drawn:
 
 
 class Cut:
-    """Draws the frames of one trace with only the groups of `opened` open: as a view does, but for what is closed.
+    """Draws the frames of one trace with the groups of `told` as boxes around what they hold; any other is one box.
 
-    With `within` it draws the inside of that group alone, and what stands around it as far as arrows lead there.
+    Each box lies in the innermost group that it is part of. A group that is told has a box of its own too, for when a
+    reader closes it.
     """
 
-    def __init__(
-        self, view: Graph, drawn: Drawn, links: Links, opened: Collection[str], within: Group | None = None
-    ) -> None:
-        self._view, self._draw, self._links = view, drawn, links
-        self._opened, self._within = opened, within
+    def __init__(self, view: Graph, drawn: Drawn, links: Links, told: Collection[str]) -> None:
+        self._view, self._draw, self._links, self._told = view, drawn, links, told
         self._stands: dict[str, str] = {}  # node or tensor -> the box that stands for it
-        self._tallies: dict[str, Tally] = {}  # of the closed groups
+        self._tallies: dict[str, Tally] = {}  # of the groups that stand for something, or lie around it
         self._bundles: dict[str, Bundle] = {}  # arrow -> the edges it stands for
-        self._of: dict[str, dict[str, bool]] = {}  # group -> its bundles, and whether their gradients come to it
+        # Group -> the edges by which gradients come to it, and by which they leave it.
+        self._crossing: dict[str, tuple[Bundle, Bundle]] = {}
         self._drawn: set[str] = set()
+        self._homes: dict[str, str] = {}  # a frame that a view draws -> the group that it lies in
+        self.parts = {group.part.id for group in links.groups.values() if group.part and group.id in told}
 
     def stands(self, id: str) -> str:
         """The box that a node, operation or tensor is drawn by, or a tangent, which stands where its value does."""
@@ -63,32 +64,30 @@ class Cut:
             if id.endswith(TANGENT):
                 own = self._view.lanes.place(id.removesuffix(TANGENT))
                 at = self.stands(own)
-                self._stands[id] = id if at == own and self._is_inside(own) else at
+                self._stands[id] = id if at == own else at
                 return self._stands[id]
-            place = self._links.place(id)
-            closed = (group.id for group in (place.path if place else ()) if group.id and group.id not in self._opened)
-            self._stands[id] = at = next(closed, id)
-            if at != id and at not in self._tallies and self._is_inside(at):
-                self._tallies[at] = Tally(self._links.groups[at])
+            closed = (group.id for group in self.path(id) if group.id not in self._told)
+            self._stands[id] = next(closed, id)
         return self._stands[id]
 
-    def _is_inside(self, at: str) -> bool:
-        """Whether a box is what the picture is of, and not what stands around that."""
-        if self._within is None:
-            return True
-        if at.endswith(TANGENT):
-            at = self._view.lanes.place(at.removesuffix(TANGENT))
-        group = self._links.groups.get(at)
-        return (group.parent if group else self._links.place(at)) is self._within
+    def path(self, id: str) -> list[Group]:
+        """The groups that a node, tensor or group lies in, the outermost first."""
+        group = self._links.groups.get(id)
+        place = group.parent if group is not None else self._links.place(id)
+        return [each for each in (place.path if place else ()) if each.id]
 
     def group(self, id: str) -> Group:
         """The group of an id."""
         return self._links.groups[id]
 
     def closed(self, id: str) -> Group | None:
-        """The closed group that stands for a node or tensor."""
-        tally = self._tallies.get(self.stands(id))
-        return tally.group if tally else None
+        """The group that is one box and stands for a node or tensor."""
+        return self._links.groups.get(self.stands(id))
+
+    def _tally(self, id: str) -> Tally:
+        if id not in self._tallies:
+            self._tallies[id] = Tally(self._links.groups[id])
+        return self._tallies[id]
 
     def draw(self, frame: Frame, keys: Iterable[str]) -> tuple[list[Box], list[Arrow]]:
         """The boxes and arrows that the frame's `keys` concern, as they are now."""
@@ -101,37 +100,39 @@ class Cut:
         for key in keys:
             if key in frame.nodes or key in frame.tensors:
                 at = self.stands(key)
-                if at in self._tallies:
+                for group in self.path(key):
+                    tally = self._tally(group.id)
                     if key in frame.nodes:
-                        self._tallies[at].note(frame, key)
-                        outputs += [key] * self._view.has_output(key)
+                        tally.note(frame, key)
                     elif frame.tensors[key].role == "leaf":
-                        self._tallies[at].leaves[key] = None
-                    groups[at] = None
-                elif at == key and (key in frame.tensors or self._is_inside(key)):
+                        tally.leaves[key] = None
+                    groups[group.id] = None
+                if at == key:
                     seen.append(key)
+                elif key in frame.nodes:
+                    outputs += [key] * self._view.has_output(key)
             elif key in frame.operations or key.endswith(TANGENT):
                 lifted.append(key)
             elif key not in frame.edges:
                 node = key.removesuffix(".focus")
                 seen += [key] * (node == key or self.stands(node) == node)
             elif (edge := frame.edges[key]).target is None:
-                at = self.stands(edge.source)
-                if at in self._tallies:
+                groups |= dict.fromkeys(self._cross(key, edge, self.path(edge.source), ()))
+                if self.stands(edge.source) != edge.source:
                     outputs.append(edge.source)
-                    groups |= self._bundle(frame, f"{at}>", key, at, "")
-                elif at == edge.source and self._is_inside(at):
+                else:
                     seen.append(key)
             else:
                 source = self._view.source(edge)
+                groups |= dict.fromkeys(self._cross(key, edge, self.path(source), self.path(edge.target)))
                 upper, lower = self.stands(source), self.stands(edge.target)
-                if upper == lower or not (self._is_inside(upper) or self._is_inside(lower)):
+                if upper == lower:
                     continue
                 if (upper, lower) == (source, edge.target):
                     seen.append(key)
                     continue
                 bundle = f"{upper}>{lower}{'' if edge.differentiable else '.c'}"
-                groups |= self._bundle(frame, bundle, key, upper, lower)
+                self._bundles.setdefault(bundle, Bundle()).note(key, edge)
                 bundles[bundle] = None
                 given.append(upper)
         boxes, arrows = self._draw(frame, seen)
@@ -143,24 +144,38 @@ class Cut:
             self._lift(frame, key, boxes, arrows, groups)
         arrows += [self._merged(frame, bundle) for bundle in bundles]
         boxes += [box for id in given for box in self._view.lanes.input(frame, id)]
-        boxes += [self._box(frame, id) for id in groups if id in self._tallies and self._tallies[id].states]
-        boxes = self._framed(boxes)
+        boxes += [self._box(frame, id) for id in groups if self._is_seen(id) and self._tally(id).states]
+        boxes = self._placed(boxes)
         self._drawn.update(box.id for box in boxes)
-        arrows = [each for each in arrows if each.kind != "same" or {each.source, each.target} <= self._drawn]
-        return [*self._neighbours(frame, arrows), *boxes], arrows
+        return boxes, [each for each in arrows if each.kind != "same" or {each.source, each.target} <= self._drawn]
+
+    def _is_seen(self, id: str) -> bool:
+        """Whether a group has a box: all that it lies in can be opened."""
+        return all(group.id in self._told for group in self.path(id))
+
+    def _cross(self, key: str, edge: EdgeState, upper: Sequence[Group], lower: Sequence[Group]) -> list[str]:
+        """Note an edge at the groups that it leads out of and into."""
+        out, into = ([group.id for group in one if group not in other] for one, other in ((upper, lower), (lower, upper)))
+        for way, groups in enumerate((out, into)):
+            for id in groups:
+                if id not in self._crossing:
+                    self._crossing[id] = Bundle(), Bundle()
+                self._crossing[id][way].note(key, edge)
+        return [*out, *into]
 
     def _lift(self, frame: Frame, key: str, boxes: list[Box], arrows: list[Arrow], groups: dict[str, None]) -> None:
         """Add an operation without a node, or a tangent, and the ways to it, as far as they are in no closed group."""
         at, lanes = self.stands(key), self._view.lanes
-        closed = at in self._tallies or not self._is_inside(at)
+        own = lanes.place(key.removesuffix(TANGENT)) if key.endswith(TANGENT) else key
+        closed = at in self._links.groups
         drawn, ways = ([], lanes.ways(frame, key)) if closed else self._draw(frame, [key])
-        if at in self._tallies:
-            self._tallies[at].lift(frame, key)
-            groups[at] = None
+        for group in self.path(own):
+            self._tally(group.id).lift(frame, key)
+            groups[group.id] = None
         ends: dict[str, None] = {}
         for way in ways:
             upper, lower = self.stands(way.source), self.stands(way.target)
-            if upper == lower or not (self._is_inside(upper) or self._is_inside(lower)):
+            if upper == lower:
                 continue
             whole = (upper, lower) == (way.source, way.target)
             arrows.append(way if whole else replace(way, id=f"{upper}>{lower}.{way.kind}", source=upper, target=lower))
@@ -171,10 +186,7 @@ class Cut:
                 more = self._draw(frame, [end])
                 boxes += more[0]
                 arrows += more[1]
-        own = [box for box in drawn if self.stands(box.id) == box.id]
-        shown = [box for box in own if box.kind != "region" and (box.id in ends or self._is_inside(box.id))]
-        parts = {box.region for box in shown}
-        boxes += [*[box for box in own if box.id in parts], *shown]
+        boxes += [box for box in drawn if self.stands(box.id) == box.id]
 
     def remarks(self, frame: Frame) -> list[str]:
         """What the view has to add."""
@@ -186,17 +198,18 @@ class Cut:
         return None if id is None else self.stands(id)
 
     def told(self, id: str) -> str:
-        """What is in a closed group, and what it keeps."""
-        tally = self._tallies[id]
+        """What is in a group, and what it keeps."""
+        tally = self._tally(id)
         kept = f"{bytes_said(tally.saved)} for backward" if tally.saved else "nothing for backward"
         return f"{listed(tally.operations)}; it keeps {kept}"
 
     def sent(self, frame: Frame, id: str) -> list[str]:
-        """The gradients that are leaving a closed group, and where to."""
-        keys = [key for bundle in self._of.get(id, ()) for key in self._bundles[bundle].flowing]
-        edges = [frame.edges[key] for key in keys]
-        leaving = [edge for edge in edges if self.stands(edge.source) != id]
-        return [f"{said(edge.grad)} to {self._name(frame, edge.source)}" for edge in leaving[:3]]
+        """The gradients that are leaving a group, and where to."""
+        leaving = [frame.edges[key] for key in self._crossing[id][1].flowing] if id in self._crossing else []
+        return [f"{said(edge.grad)} to {self._name(frame, id, edge.source)}" for edge in leaving[:3]]
+
+    def _holds(self, group: str, id: str) -> bool:
+        return any(each.id == group for each in self.path(id))
 
     def receiver(self, frame: Frame, edge: EdgeState) -> str:
         """Where a gradient goes; of what a closed group hides, in which it is."""
@@ -204,19 +217,11 @@ class Cut:
         inside = f" in {self._links.groups[at].called}" if at in self._links.groups else ""
         return frame.receiver(edge) + inside
 
-    def _name(self, frame: Frame, id: str) -> str:
-        at = self.stands(id)
-        return self._links.groups[at].title if at in self._links.groups else frame.told(id)
-
-    def _bundle(self, frame: Frame, bundle: str, key: str, upper: str, lower: str) -> dict[str, None]:
-        """Put an edge to those that one arrow stands for; the groups it leads to."""
-        ends = dict.fromkeys(id for id in (upper, lower) if id in self._tallies)
-        if bundle not in self._bundles:
-            self._bundles[bundle] = Bundle()
-            for id in ends:
-                self._of.setdefault(id, {})[bundle] = id == upper
-        self._bundles[bundle].note(key, frame.edges[key])
-        return ends
+    def _name(self, frame: Frame, sender: str, id: str) -> str:
+        """What receives a gradient from a group: the group beside it that has it inside, or the place itself."""
+        common = len([group for group in self.path(id) if self._holds(group.id, sender) or group.id == sender])
+        beside = self.path(id)[common:]
+        return beside[0].title if beside else frame.told(id)
 
     def _merged(self, frame: Frame, bundle: str) -> Arrow:
         """One arrow for all edges that lead from one box to another."""
@@ -237,33 +242,23 @@ class Cut:
         return replace(looks, id=bundle, source=ends[0], target=ends[1], label=label, state=state)
 
     def _box(self, frame: Frame, id: str) -> Box:
-        came = went = Traffic()
-        for bundle, comes in self._of.get(id, {}).items():
-            total = self._bundles[bundle].total
-            came, went = (came + total, went) if comes else (came, went + total)
-        return closed_box(frame, self._tallies[id], came, went)
+        came, went = self._crossing.get(id, (Bundle(), Bundle()))
+        return closed_box(frame, self._tally(id), came.total, went.total)
 
-    def _framed(self, boxes: list[Box]) -> list[Box]:
-        """Boxes of an open group stand in its frame, unless they stand in another already."""
-        framed: dict[str, Box] = {}
+    def _placed(self, boxes: list[Box]) -> list[Box]:
+        """Each box in the innermost group that it is part of; the frame of such a part is then not drawn."""
         for at, box in enumerate(boxes):
             home = self._view.lanes.place(box.id.removesuffix(TANGENT)) if box.id.endswith(TANGENT) else box.id
-            group = self._tallies[home].group.parent if home in self._tallies else self._links.place(home)
-            if group is None or group.id not in self._opened or self._within not in (None, group):
+            path = self.path(home)
+            if not path or box.holder is not None or box.kind == "region":
                 continue
-            if box.region is None and box.holder is None:
-                part = group.part or Box(f"{group.id}.frame", "region", WITHIN.join(each.title for each in group.path))
-                boxes[at] = replace(box, region=part.id)
-                framed[part.id] = part
-        return [*framed.values(), *boxes]
-
-    def _neighbours(self, frame: Frame, arrows: Iterable[Arrow]) -> list[Box]:
-        """What stands around the inside, where these arrows lead."""
-        boxes = {}
-        for id in [end for arrow in arrows for end in (arrow.source, arrow.target)]:
-            known = id in self._links.groups or id in frame.nodes or id in frame.operations
-            if known and not self._is_inside(id):
-                group = self._links.groups.get(id)
-                title = group.title if group else name_of(frame, id)
-                boxes[id] = Box(id, "plain", title, ("outside this group",))
-        return list(boxes.values())
+            if box.region is None or any(group.part and group.part.id == box.region for group in path):
+                boxes[at] = replace(box, region=path[-1].id)
+            elif box.region is not None:
+                self._homes[box.region] = path[-1].id
+        kept = []
+        for box in boxes:
+            if box.kind != "region" or box.id not in self.parts:
+                home = self._homes.get(box.id) if box.kind == "region" else None
+                kept.append(box if home is None else replace(box, region=home))
+        return kept

@@ -1,0 +1,211 @@
+/**
+ * Opening and closing groups with no kernel: Python lays out every group once, with all groups in it closed; here a
+ * level is stretched where one is open. What is seen, and which steps are one, follows the rules of scene/folding.py.
+ *
+ * @typedef {[string|null, string|null, string, string|null, [number, number][], ...number[]]} Wire start, end, value, arrow,
+ *   points, and of a label its x, y, width, height and whether it stands at the left; null is a port of the frame
+ * @typedef {{w: number, h: number, boxes: Record<string, [number, number]>, wires: Wire[],
+ *            in: Record<string, number>, out: Record<string, number>}} Level
+ */
+
+import { LOOSE, list } from "./drawing.js";
+
+const MARGIN = 26, STRIP = 36; // px around the picture, and for the levels above it, as in layout.py
+
+/** The groups of a storyboard that can be opened, and those that are open at first. */
+export function groupsOf(story) {
+  const kinds = new Map(list(story.boxes).map(({ id, kind }) => [id, kind]));
+  return { all: Object.keys(story.levels ?? {}).filter((id) => kinds.get(id) === "group"), opened: list(story.opened) };
+}
+
+/** A map that leaves all in order and makes room: so much in each stretch, given by its ends and the room for each px. */
+function stretched(stretches) {
+  const cuts = [...new Set(stretches.flatMap(([from, to]) => [from, to]))].sort((a, b) => a - b), parts = [];
+  let sum = 0;
+  for (let i = 0; i + 1 < cuts.length; i++) {
+    const middle = (cuts[i] + cuts[i + 1]) / 2;
+    const more = Math.max(0, ...stretches.filter(([from, to]) => from < middle && middle < to).map((each) => each[2]));
+    parts.push([cuts[i], cuts[i + 1], more, sum]);
+    sum += more * (cuts[i + 1] - cuts[i]);
+  }
+  return (at) => {
+    const part = parts.findLast(([from]) => at > from);
+    return part ? at + part[3] + part[2] * (Math.min(at, part[1]) - part[0]) : at;
+  };
+}
+
+const key = (start, end, value, arrow) => [start, end, value, arrow].map((each) => each ?? "").join("\n");
+
+/** One level with what is open in it, from its own upper left corner. @param {string} frame "": the whole picture */
+function measured(story, boxes, frame, opened) {
+  /** @type {Level} */
+  const level = story.levels[frame], inner = {}, anchors = {}, across = [], down = [];
+  const size = (id) => {
+    const box = boxes.get(id), own = story.levels[id];
+    return box.kind === "region" && own ? [own.w, own.h] : box.size ?? [box.w, box.h];
+  };
+  for (const [id, [x, y]] of Object.entries(level.boxes)) {
+    if (!opened.has(id)) continue;
+    const own = (inner[id] = measured(story, boxes, id, opened)), [w, h] = size(id);
+    // A way through both sizes stays straight: the first that leaves, else one that enters.
+    const leaves = level.wires.find(([start]) => start === id), enters = level.wires.find(([, end]) => end === id);
+    const closed = leaves ? leaves[4][0][0] - x : enters ? enters[4].at(-1)[0] - x : w / 2;
+    const wide = leaves ? own.out[leaves[2]] : enters ? own.in[enters[2]] : own.w / 2;
+    anchors[id] = [closed, wide];
+    across.push([x, x + closed, Math.max(0, wide - closed) / Math.max(1, closed)]);
+    across.push([x + closed, x + w, Math.max(0, own.w - wide - (w - closed)) / Math.max(1, w - closed)]);
+    down.push([y, y + h, Math.max(0, own.h - h) / h]);
+  }
+  const f = stretched(across), g = stretched(down), places = {}, moved = {};
+  for (const [id, [x, y]] of Object.entries(level.boxes)) {
+    const [w, h] = size(id), holder = boxes.get(id).holder ?? boxes.get(id).beside;
+    if (inner[id]) places[id] = { x: f(x + anchors[id][0]) - anchors[id][1], y: g(y), w: inner[id].w, h: inner[id].h };
+    else if (!(holder in level.boxes)) places[id] = { x: f(x + w / 2) - w / 2, y: g(y + h) - h, w, h };
+    if (places[id]) moved[id] = [places[id].x - x, places[id].y - y];
+  }
+  for (const [id, [x, y]] of Object.entries(level.boxes)) {
+    const [w, h] = size(id), by = moved[boxes.get(id).holder ?? boxes.get(id).beside];
+    places[id] ??= { x: x + by[0], y: y + by[1], w, h };
+  }
+  const ports = (spots) => Object.fromEntries(Object.entries(spots).map(([value, x]) => [value, f(x)]));
+  const result = { w: f(level.w), h: g(level.h), in: ports(level.in), out: ports(level.out), places, inner, wires: new Map() };
+  for (const [start, end, value, arrow, points, x, y, w, h, left] of level.wires) {
+    const way = points.map(([x, y]) => [f(x), g(y)]), last = way.length - 1;
+    const at = (id, spots, edge, point) => {
+      const place = places[id];
+      if (id === null) return [result[spots][value], edge ? result.h : 0];
+      if (inner[id]) return [place.x + inner[id][edge ? "out" : "in"][value], place.y + (edge ? place.h : 0)];
+      return [point[0] + moved[id][0], place.y + (edge ? place.h + 3 : -3)];
+    };
+    const begin = start === null ? [result.in[value], 0] : at(start, "out", true, points[0]);
+    const stop = end === null ? [result.out[value], result.h] : at(end, "in", false, points[last]);
+    const room = Math.min(24, Math.max(0, stop[1] - begin[1]) / 3);
+    way[1] = [way[1][0] + begin[0] - way[0][0], Math.max(way[1][1] + begin[1] - way[0][1], begin[1] + room)];
+    way[last - 1] = [way[last - 1][0] + stop[0] - way[last][0], Math.min(way[last - 1][1] + stop[1] - way[last][1], stop[1] - room)];
+    [way[0], way[last]] = [begin, stop];
+    const label = w ? { x: f(x + w / 2), y: g(y + h / 2), w, h, left } : null;
+    result.wires.set(key(start, end, value, arrow), { way, label });
+  }
+  return result;
+}
+
+/** Where each box is that is seen, and the way of each arrow from one of them to another. */
+function laidOut(story, boxes, opened, stands, pathOf) {
+  const whole = measured(story, boxes, "", opened), places = new Map(), levels = new Map();
+  const strip = [...boxes.values()].some(({ kind }) => kind === "level") ? STRIP : 0;
+  (function put(level, frame, x, y) {
+    levels.set(frame, { level, x, y });
+    for (const [id, place] of Object.entries(level.places)) {
+      places.set(id, { ...place, x: x + place.x, y: y + place.y });
+      if (level.inner[id]) put(level.inner[id], id, x + place.x, y + place.y);
+    }
+  })(whole, "", MARGIN, MARGIN + strip);
+  const wayOf = (arrow, source, target) => {
+    if (LOOSE.includes(arrow.kind)) return { d: straight(places.get(source), places.get(target)), lx: 0, ly: 0, lw: 0, lh: 0 };
+    const upper = [...pathOf(source), source], lower = [...pathOf(target), target], points = [];
+    const ending = target === arrow.target ? arrow.id : null;
+    let common = 0, label = null;
+    while (upper[common] === lower[common]) common++;
+    const lead = (frame, start, end, last) => {
+      const { level, x, y } = levels.get(frame), wire = level.wires.get(key(start, end, arrow.source, last ? ending : null));
+      const way = wire.way.map(([u, v]) => [u + x, v + y]), from = points.at(-1);
+      if (from) points.push(from, way[0], way[0], ...way.slice(1));
+      else points.push(...way);
+      label = wire.label && { ...wire.label, x: wire.label.x + x, y: wire.label.y + y };
+    };
+    for (let i = upper.length - 1; i > common; i--) lead(upper[i - 1], upper[i], null, false);
+    lead(upper[common - 1] ?? "", upper[common], lower[common], common === lower.length - 1);
+    for (let i = common + 1; i < lower.length; i++) lead(lower[i - 1], null, lower[i], i === lower.length - 1);
+    const [first, ...rest] = points.map((point) => point.map((each) => each.toFixed(1)).join());
+    const told = label ? { lx: label.x, ly: label.y, lw: label.w, lh: label.h } : { lx: 0, ly: 0, lw: 0, lh: 0 };
+    return { d: `M${first} C${rest.join(" ")}`, ...told, ...(label?.left ? { left: true } : {}) };
+  };
+  return { places, wayOf, width: whole.w + 2 * MARGIN, height: whole.h + 2 * MARGIN + strip };
+}
+
+function straight(one, other) {
+  const middle = ({ x, y, w, h }) => [x + w / 2, y + h / 2];
+  const [x, y] = middle(one), [u, v] = middle(other), at = (part) => `${x + (u - x) * part},${y + (v - y) * part}`;
+  return `M${at(0)} C${at(1 / 3)} ${at(2 / 3)} ${at(1)}`;
+}
+
+/** One arrow for several that bring the same value to the same box. */
+function together(arrows) {
+  const there = arrows.filter(({ state }) => state !== "future"), moved = there.filter(({ state }) => state !== "idle");
+  if (arrows.length === 1 || !there.length) return arrows[0];
+  if (moved.length < 2) return moved[0] ?? there[0];
+  const tones = new Set(moved.map(({ tone }) => tone)), first = moved.find(({ state }) => state === "flowing") ?? moved[0];
+  const said = { label: `${moved.length} gradients`, weight: Math.max(...moved.map(({ weight }) => weight ?? 0)) };
+  return { ...first, ...said, tone: tones.size === 1 ? first.tone : "mixed" };
+}
+
+/**
+ * The storyboard as it is seen with these groups open. Each of its steps has `until`, the number of the last step that it
+ * stands for, and its boxes that open or close have `fold`.
+ */
+export function folded(story, opened) {
+  const boxes = new Map(list(story.boxes).map((box) => [box.id, box])), { all } = groupsOf(story);
+  for (const { kind, source, target } of list(story.arrows))
+    if (kind === "beside" && boxes.get(target)?.kind === "tangent") boxes.get(target).beside = source;
+  const paths = new Map(), open = new Set([...opened, ...Object.keys(story.levels).filter((id) => !all.includes(id))]);
+  const pathOf = (id) => {
+    if (!paths.has(id)) {
+      const box = boxes.get(id), home = boxes.get(box.holder ?? box.beside) ?? box;
+      paths.set(id, home.region == null ? [] : [...pathOf(home.region), home.region]);
+    }
+    return paths.get(id);
+  };
+  const stands = (id) => pathOf(id).find((group) => !open.has(group)) ?? id;
+  const asTold = opened.size === list(story.opened).length && list(story.opened).every((id) => opened.has(id));
+  const { places, wayOf, ...size } = asTold ? { places: boxes, wayOf: (arrow) => arrow, width: story.width, height: story.height }
+    : laidOut(story, boxes, open, stands, pathOf);
+  const seen = (box) => {
+    const fold = all.includes(box.id), frame = fold && opened.has(box.id);
+    const { x, y, w, h } = box.kind === "level" ? box : places.get(box.id);
+    return { ...box, x, y, w, h, ...(frame ? { kind: "region", lines: [] } : {}), ...(fold ? { fold: frame ? "close" : "open" } : {}) };
+  };
+  const shown = list(story.boxes).filter((box) => stands(box.id) === box.id).map(seen);
+  const members = new Map(), first = new Map(), now = new Map(list(story.arrows).map((arrow) => [arrow.id, { ...arrow }]));
+  for (const { id, source, target, kind } of now.values()) {
+    const [from, to] = [stands(source), stands(target)];
+    if (from === to || (LOOSE.includes(kind) && (from !== source || to !== target))) continue;
+    const name = to === target ? id : key(source, to, kind), one = first.get(name) ?? id;
+    first.set(name, one);
+    members.set(one, [...(members.get(one) ?? []), id]);
+  }
+  const of = new Map([...members].flatMap(([one, several]) => several.map((id) => [id, one])));
+  const look = (one) => {
+    const { label, state, weight, tone, alt } = together(members.get(one).map((id) => now.get(id)));
+    return { label, state, weight, tone, alt };
+  };
+  const arrows = [...members.keys()].map((one) => {
+    const own = now.get(one), ends = [stands(own.source), stands(own.target)];
+    return { ...own, ...wayOf(own, ...ends), source: ends[0], target: ends[1], ...look(one) };
+  });
+  const frames = new Set(shown.filter(({ fold }) => fold === "close").map(({ id }) => id)), steps = [];
+  let last = null;
+  list(story.steps).forEach((step, number) => {
+    const place = step.place == null ? null : stands(step.place), group = place !== step.place ? place : null;
+    const again = group !== null && group === last;
+    if (!again) steps.push({ ...step, boxes: {}, arrows: {}, first: number });
+    const mine = steps.at(-1), changed = new Set();
+    last = group;
+    for (const [id, change] of Object.entries(step.boxes ?? {})) {
+      if (!boxes.has(id) || stands(id) !== id) continue;
+      const { lines, ...rest } = change;
+      mine.boxes[id] = { ...mine.boxes[id], ...(frames.has(id) ? rest : change) };
+    }
+    for (const [id, change] of Object.entries(step.arrows ?? {})) {
+      if (!now.has(id)) continue;
+      Object.assign(now.get(id), change);
+      if (of.has(id)) changed.add(of.get(id));
+    }
+    changed.forEach((one) => (mine.arrows[one] = look(one)));
+    const told = again && list(story.runs?.[group]).find(([begin, end]) => begin === mine.first && end === number);
+    Object.assign(mine, { until: number, phase: step.phase, cursor: step.cursor, when: step.when, caption: told ? told[2] : step.caption,
+      focus: step.focus != null && boxes.has(step.focus) ? stands(step.focus) : step.focus });
+  });
+  const start = story.start == null ? {} : { start: Math.max(0, steps.findIndex(({ until }) => until >= story.start)) };
+  const { levels, opened: told, runs, insides, ...rest } = story;
+  return { ...rest, ...size, ...start, boxes: shown, arrows, steps };
+}
