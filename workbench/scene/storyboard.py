@@ -155,6 +155,7 @@ class Storyboard:
             "height": layout.height,
             "boxes": [
                 {"id": id, "kind": scene.boxes[id].kind, "holder": scene.boxes[id].holder}
+                | ({"refers": refers} if (refers := scene.boxes[id].refers) is not None else {})
                 | (layout.boxes[id].to_dict() if id in layout.boxes else {})
                 | shown
                 | self._fold(id)

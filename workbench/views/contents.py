@@ -19,6 +19,7 @@ from .holdings import bytes_said, size_of
 from .lanes import Lanes
 
 _APART = 12  # so many named tensors at most stand outside of all groups; more of them stand where they are used
+_SHARED = 4  # a tensor that is used in more places has a box beside each that refers to it
 
 
 class Links:
@@ -46,12 +47,27 @@ class Links:
                 self._used(event.node, used)
             elif isinstance(event, OperationRan) and lanes is not None and event.op in self.group_of:
                 self._used(event.op, [lanes.place(arg.tensor) for arg in event.args if arg.tensor is not None])
-        tensors = [id for id in self.users if id not in self.group_of]
-        apart = [id for id in tensors if names.get(id)]
         self.homes: dict[str, Group] = {}  # tensor -> the innermost group that all its users lie in
+        self._references: dict[tuple[str, str], str] = {}  # (tensor, user) -> the box that stands for it there
+        tensors = [id for id in self.users if id not in self.group_of]
+        apart = [id for id in tensors if names.get(id) and "." not in (names[id] or "")]
         for id in tensors:
-            stays = len(apart) <= _APART and names.get(id) and not (lanes is not None and lanes.framed(id))
-            self.homes[id] = whole if stays else self._common(self.users[id], whole)
+            # What a person named stands outside; the parameters of a module, with a dot in their names, do not.
+            plain = names.get(id) and "." not in (names.get(id) or "")
+            stays = plain and len(apart) <= _APART and not (lanes is not None and lanes.framed(id))
+            self.homes[id] = home = whole if stays else self._common(self.users[id], whole)
+            depth = len(home.path)
+            branches = {user: [*self.group_of[user].path[depth:], user][0] for user in self.users[id]}
+            kinds = {each if isinstance(each, str) else each.id for each in branches.values()}
+            if len(kinds) > _SHARED:
+                for branch in kinds:
+                    users = [user for user, each in branches.items() if branch in (each, getattr(each, "id", None))]
+                    self._references |= {(id, user): f"{id}@{branch}" for user in users}
+                    self.homes[f"{id}@{branch}"] = self._common(users, whole)
+
+    def reference(self, tensor: str, user: str) -> str:
+        """The box that a tensor's arrow to a user leaves from: its own, or where many use it, one beside the user."""
+        return self._references.get((tensor, user), tensor)
 
     def _used(self, user: str, used: Iterable[str]) -> None:
         for id in dict.fromkeys(used):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 
-from ..scene.model import Arrow, Box
+from ..scene.model import Arrow, Box, BoxKind
 from ..trace.frame import Frame
 from ..trace.states import EdgeState
 from ..trace.values import said
@@ -56,7 +56,18 @@ class Cut:
         self._crossing: dict[str, tuple[Bundle, Bundle]] = {}
         self._drawn: set[str] = set()
         self._homes: dict[str, str] = {}  # a frame that a view draws -> the group that it lies in
-        self.parts = {group.part.id for group in links.groups.values() if group.part and group.id in told}
+        # A frame that a view draws -> the group of the same things.
+        parts = [group for group in links.groups.values() if group.part and group.id in told]
+        self._parts = {group.part.id: group.id for group in reversed(parts) if group.part}
+
+    @property
+    def told_groups(self) -> Collection[str]:
+        """The groups that are boxes around what they hold."""
+        return self._told
+
+    def forget(self) -> None:
+        """The frame is about to change."""
+        self._draw.forget()
 
     def stands(self, id: str) -> str:
         """The box that a node, operation or tensor is drawn by, or a tangent, which stands where its value does."""
@@ -123,12 +134,12 @@ class Cut:
                 else:
                     seen.append(key)
             else:
-                source = self._view.source(edge)
+                source = self._links.reference(self._view.source(edge), edge.target)
                 groups |= dict.fromkeys(self._cross(key, edge, self.path(source), self.path(edge.target)))
                 upper, lower = self.stands(source), self.stands(edge.target)
                 if upper == lower:
                     continue
-                if (upper, lower) == (source, edge.target):
+                if lower == edge.target and upper in (source, self._view.source(edge)):
                     seen.append(key)
                     continue
                 bundle = f"{upper}>{lower}{'' if edge.differentiable else '.c'}"
@@ -136,6 +147,7 @@ class Cut:
                 bundles[bundle] = None
                 given.append(upper)
         boxes, arrows = self._draw(frame, seen)
+        arrows = [self._referring(frame, arrow, boxes) for arrow in arrows]
         for key in dict.fromkeys(outputs):
             more = self._draw(frame, [key])
             boxes += [box for box in more[0] if box.kind == "output"]
@@ -148,6 +160,16 @@ class Cut:
         boxes = self._placed(boxes)
         self._drawn.update(box.id for box in boxes)
         return boxes, [each for each in arrows if each.kind != "same" or {each.source, each.target} <= self._drawn]
+
+    def _referring(self, frame: Frame, arrow: Arrow, boxes: list[Box]) -> Arrow:
+        """An arrow from a tensor that many use, led from a box beside this user; that box is added."""
+        own = arrow.source
+        source = self._links.reference(own, arrow.target) if arrow.kind in ("edge", "constant") else own
+        if source == own:
+            return arrow
+        kind: BoxKind = "leaf" if frame.tensors[own].role == "leaf" else "constant"
+        boxes.append(Box(source, kind, frame.variable(own) or kind, note="as above", refers=own))
+        return replace(arrow, source=source)
 
     def _is_seen(self, id: str) -> bool:
         """Whether a group has a box: all that it lies in can be opened."""
@@ -212,10 +234,9 @@ class Cut:
         return any(each.id == group for each in self.path(id))
 
     def receiver(self, frame: Frame, edge: EdgeState) -> str:
-        """Where a gradient goes; of what a closed group hides, in which it is."""
-        at = self.stands(edge.source)
-        inside = f" in {self._links.groups[at].called}" if at in self._links.groups else ""
-        return frame.receiver(edge) + inside
+        """Where a gradient goes, and in which group that is, if it leads into one."""
+        entered = [group for group in self.path(edge.source) if not self._holds(group.id, edge.target or "")]
+        return frame.receiver(edge) + (f" in {entered[0].called}" if entered else "")
 
     def _name(self, frame: Frame, sender: str, id: str) -> str:
         """What receives a gradient from a group: the group beside it that has it inside, or the place itself."""
@@ -250,15 +271,13 @@ class Cut:
         for at, box in enumerate(boxes):
             home = self._view.lanes.place(box.id.removesuffix(TANGENT)) if box.id.endswith(TANGENT) else box.id
             path = self.path(home)
-            if not path or box.holder is not None or box.kind == "region":
+            if box.holder is not None or box.kind == "region":
                 continue
-            if box.region is None or any(group.part and group.part.id == box.region for group in path):
+            if path and (box.region is None or any(group.part and group.part.id == box.region for group in path)):
                 boxes[at] = replace(box, region=path[-1].id)
-            elif box.region is not None:
+            elif box.region in self._parts:
+                boxes[at] = replace(box, region=self._parts[box.region])
+            elif path and box.region is not None:
                 self._homes[box.region] = path[-1].id
-        kept = []
-        for box in boxes:
-            if box.kind != "region" or box.id not in self.parts:
-                home = self._homes.get(box.id) if box.kind == "region" else None
-                kept.append(box if home is None else replace(box, region=home))
-        return kept
+        framed = [box for box in boxes if box.id not in self._parts]
+        return [replace(box, region=self._homes[box.id]) if box.id in self._homes else box for box in framed]

@@ -1,8 +1,9 @@
-"""Telling a graph whose groups are closed: what happens inside one is one step; what is inside is told on its own."""
+"""Telling a graph with its groups: what happens inside one that is closed is one step."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Any
 
 from ..scene.model import Arrow, Box, Scene, Step
@@ -20,42 +21,41 @@ from .graph import Graph
 from .grouping import MOST, Group, grouped
 from .lanes import Lanes
 from .telling import NOTHING, Effort, caption_of, cursor_of, differences, opening, tell
-from .where import ends_of, place_of, reached_by
+from .where import place_of
 
-LARGE = 150  # nodes: a graph of more is told closed
+LARGE = 150  # nodes: of a graph of more, what repeats is in groups too
+_FEW, _MOST = 25, 40  # boxes that are seen at first; so many if it would be a single group else
 _NAMED = 12  # groups that an error names
-_INSIDES = 300  # boxes in all the insides that are told along with a closed graph
+_INSIDES = 300  # boxes in all the closed groups that a reader can open
 
 
-def tell_grouped(trace: Timeline, view: Graph, opened: Collection[str] | str | None = None) -> Storyboard:
-    """The storyboard of a graph: of a small one all is open, and scopes are framed; a large one is closed.
+def tell_grouped(
+    trace: Timeline, view: Graph, opened: Collection[str] | str | None = None, depth: int | None = None
+) -> Storyboard:
+    """The storyboard of a graph with its groups: as many are open as there is room for, outer ones first.
 
-    `opened` names the groups to be open, all others being closed then. Errors: ValueError for a name of no group.
+    `opened` names those to be open, or they are all down to a `depth`; all others are closed then. Errors: ValueError
+    for a name of no group.
     """
     events = trace.events
     transformed = any(isinstance(event, LevelEntered | OperationRan | TangentPushed) for event in events)
     lanes = view.lanes if transformed else None
-    small = opened is None and sum(isinstance(event, NodeCreated | OperationRan) for event in events) <= LARGE
+    asked = opened is not None or depth is not None
+    small = not asked and sum(isinstance(event, NodeCreated | OperationRan) for event in events) <= LARGE
     if small and transformed:  # its parts have frames of their own
         return tell(trace, view)
     whole = grouped(events, small, lanes)
     groups = list(whole.groups())
-    if not groups and opened is None:
+    if not groups and not asked:
         return tell(trace, view)
-    names = [opened] if isinstance(opened, str) else opened or ()
-    open_now = {group.id for group in groups} if small else _opened(groups, names)
     links = Links(events, whole, lanes)
-    drawn = Drawn(view)
-    tellers = [_Teller(Cut(view, drawn, links, open_now), view.title)]
-    for group in [] if small else _told_along(groups, open_now):
-        path = [each.id for each in group.path if each.id]
-        title = " › ".join([view.title, *(each.title for each in group.path if each.id)])
-        tellers.append(_Teller(Cut(view, drawn, links, path, group), title, group))
-    _tell(trace, tellers, view, drawn, links)
-    insides = {teller.group: teller.storyboard() for teller in tellers[1:] if teller.steps}
-    board = tellers[0].storyboard(insides, view.still(trace))
-    board.legend = view.legend
-    return board
+    if not asked:
+        now = set() if transformed else _opening(whole, links)
+    else:
+        now = _opened(groups, [opened] if isinstance(opened, str) else opened or ())
+        now |= {group.id for group in groups if depth is not None and len(group.path) - 1 <= depth}
+    told = {*now, *(group.id for group in _told_along(groups, now, lanes is not None))}
+    return _tell(trace, _Teller(Cut(view, Drawn(view), links, told)), view, now)
 
 
 def _opened(groups: Sequence[Group], names: Iterable[str]) -> set[str]:
@@ -72,46 +72,76 @@ def _opened(groups: Sequence[Group], names: Iterable[str]) -> set[str]:
     return opened
 
 
-def _told_along(groups: Sequence[Group], opened: Collection[str]) -> list[Group]:
-    """The closed groups whose insides are told too: outer ones first, as far as there is room."""
+def _opening(whole: Group, links: Links) -> set[str]:
+    """The groups that are open at first: outer ones first, equal ones together, while there are not too many boxes.
+
+    What repeats stays closed, and so do the stretches of a long row.
+    """
+    leaves = Counter(id(group) for group in links.homes.values())
+    opened: set[str] = set()
+    count = len(whole.items) + leaves[id(whole)]
+    level = [whole]
+    while level:
+        alike: dict[tuple[str, ...], list[Group]] = {}
+        for group in level:
+            for inner in group.items:
+                if isinstance(inner, Group) and inner.names and " × " not in inner.title:
+                    alike.setdefault(tuple(_shape(inner)), []).append(inner)
+        level = []
+        for several in sorted(alike.values(), key=lambda several: sum(len(group.items) for group in several)):
+            more = sum(len(group.items) + leaves[id(group)] - 1 for group in several)
+            if count + more <= (_FEW if opened else _MOST):
+                count += more
+                opened.update(group.id for group in several)
+                level += several
+    return opened
+
+
+def _shape(group: Group) -> Iterator[str]:
+    """What two groups have in common that are opened together: what stands in them, whatever their names."""
+    for item in group.items:
+        yield "node" if isinstance(item, str) else f"group of {len(item.items)}"
+
+
+def _told_along(groups: Sequence[Group], opened: Collection[str], lifted: bool) -> list[Group]:
+    """The closed groups that a reader can open: outer ones first, as far as there is room.
+
+    Those that function transforms add stay closed, as levels take turns, which is told of all of them together.
+    """
     told: list[Group] = []
-    room = _INSIDES
+    known = set(opened)
+    room = 0 if lifted else _INSIDES
     for group in sorted(groups, key=lambda group: len(group.path)):
-        if group.id not in opened and len(group.items) <= min(room, 2 * MOST):
+        outer = group.parent is None or not group.parent.id or group.parent.id in known
+        if outer and group.id not in known and len(group.items) <= min(room, 2 * MOST):
             room -= len(group.items)
             told.append(group)
+            known.add(group.id)
     return told
 
 
 class _Teller:
-    """Makes the steps of one picture; `runs` are the stops that make one step each: the first and the last of them."""
+    """Makes the steps; `runs` are the stops that make one step each: the first and the last of them."""
 
-    def __init__(self, cut: Cut, title: str, group: Group | None = None) -> None:
-        self.cut, self.title, self.group = cut, title, group.id if group else ""
-        self.part = group.part.id if group and group.part else ""  # of the picture
+    def __init__(self, cut: Cut) -> None:
+        self.cut = cut
         self.runs: list[tuple[int, int]] = []
         self._groups: list[Group | None] = []  # of each run
         self.touched: dict[str, None] = {}
         self.steps: list[Step] = []
-        self.start: int | None = None
-        self._boxes: dict[str, Box] = {}
-        self._arrows: dict[str, Arrow] = {}
+        self.boxes: dict[str, Box] = {}
+        self.arrows: dict[str, Arrow] = {}
         self._now: dict[str, Any] = {}
         self.braided = False
-        self._last: tuple[Group | None, int] = (None, -1)  # the group of the last stop planned, and its number
 
-    def plan(self, stop: int, place: str | None, before: int) -> None:
-        """The stop is a step, or part of the step before: both in one closed group, and nothing between.
-
-        `before` is the stop before it, without those in other parts of the picture.
-        """
+    def plan(self, stop: int, place: str | None) -> None:
+        """The stop is a step, or part of the step before: both in one closed group, and nothing between."""
         group = self.cut.closed(place) if place is not None else None
-        if group is not None and self._last == (group, before):
+        if group is not None and self._groups and self._groups[-1] is group:
             self.runs[-1] = (self.runs[-1][0], stop)
         else:
             self.runs.append((stop, stop))
             self._groups.append(group)
-        self._last = (group, stop)
 
     def braid(self) -> None:
         """Make one step of what happens by turns in several parts of the picture: levels record the same function."""
@@ -132,103 +162,83 @@ class _Teller:
                 now = {} if group is None else {id(group): group}
         self.runs = runs
 
-    def step(self, frame: Frame, phase: str, when: int) -> Step:
+    def step(self, frame: Frame, phase: str, place: str | None) -> Step:
         """One more step: what was touched since the one before, as it is now."""
-        step = Step("", phase, when=when)
         drawn = self.cut.draw(frame, self.touched)
         self.touched = {}
-        step.boxes = differences(drawn[0], self._now, self._boxes)
-        step.arrows = differences(drawn[1], self._now, self._arrows)
-        step.cursor = cursor_of(frame)
-        step.focus = self.cut.focus(frame)
+        boxes, arrows = (
+            differences(each, self._now, union)
+            for each, union in zip(drawn, (self.boxes, self.arrows), strict=True)
+        )
+        focus, cursor = self.cut.focus(frame), cursor_of(frame)
+        step = Step("", phase, cursor, focus, boxes, arrows, place if place in self.boxes else None)
         self.steps.append(step)
         return step
 
-    def storyboard(self, insides: dict[str, Storyboard] | None = None, stop: int | None = None) -> Storyboard:
-        """All that was told; still, it shows the step that the stop is part of."""
-        scene = Scene(self.title, self._boxes, self._arrows)
-        still = None if stop is None else next(at for at, (_, last) in enumerate(self.runs) if last >= stop)
-        return Storyboard(scene, self.steps or [Step(NOTHING)], self.title, insides or {}, self.start, still)
 
-
-def _tell(trace: Timeline, tellers: Sequence[_Teller], view: Graph, drawn: Drawn, links: Links) -> None:
-    """Go through the trace once, and make each picture's steps where they end."""
-    whole, insides = tellers[0], tellers[1:]
-    events, stops = trace.events, trace.steps
+def _tell(trace: Timeline, teller: _Teller, view: Graph, opened: Collection[str]) -> Storyboard:
+    """Go through the trace once, and make the steps where they end."""
+    events, stops, cut = trace.events, trace.steps, teller.cut
     parts = [events[begin:end] for begin, end in zip([0, *stops], stops, strict=False)]
-    edges = {event.node: [edge.target for edge in event.edges] for event in events if isinstance(event, NodeCreated)}
-    of_group = {teller.group: teller for teller in insides}
-    concerned: dict[str, list[_Teller]] = {}  # place -> the insides that show it
-
-    def tellers_of(id: str) -> list[_Teller]:
-        if id not in concerned:
-            nodes = [id] if id in links.group_of else links.users.get(id, ())
-            groups = {group.id: None for node in nodes for group in links.group_of[node].path}
-            concerned[id] = [of_group[group] for group in groups if group in of_group]
-        return concerned[id]
-
-    latest: dict[str, int] = {}  # the last stop in each part of the picture
-    anywhere = -1  # or in none
-    for stop, part in enumerate(parts):
-        place = place_of(part, view.lanes)
-        whole.plan(stop, place, stop - 1)
-        group = links.group_of.get(place or "")
-        here = group.part.id if group and group.part else ""
-        reached = reached_by(part, edges, view.lanes) if place is None or group else []
-        own = tellers_of(place) if place else []
-        for teller in dict.fromkeys([*own, *(teller for id in reached for teller in tellers_of(id))]):
-            # Levels take turns: what another part of the picture sends here is drawn with the next step in this one.
-            if teller.part == here or teller in own or group is None:
-                teller.plan(stop, place if teller in own else None, max(latest.get(teller.part, -1), anywhere))
-        if group:
-            latest[here] = stop
-        else:
-            anywhere = stop
-    for teller in insides:
-        if teller.runs and teller.runs[-1][1] < len(parts) - 1:  # what ran last there is done
-            teller.plan(len(parts) - 1, None, -1)
-    for teller in tellers:
-        teller.braid()
-    ending: dict[int, list[tuple[_Teller, int]]] = {}
-    for teller in tellers:
-        for first, last in teller.runs:
-            ending.setdefault(last, []).append((teller, first))
+    places = [place_of(part, view.lanes) for part in parts]
+    for stop, place in enumerate(places):
+        teller.plan(stop, place)
+    teller.braid()
+    ending = {last: first for first, last in teller.runs}
+    groups = [[group.id for group in cut.path(place)] if place else [] for place in places]
+    began: dict[str, int] = {}  # group -> the stop at which its run began
+    runs: dict[str, list[tuple[int, int, str]]] = {}
+    number = {}  # stop -> the step that it is part of
+    for step, (first, last) in enumerate(teller.runs):
+        number |= dict.fromkeys(range(first, last + 1), step)
     frame, higher, effort = Frame(), above(events), Effort(trace)
     phases: list[Phase] = []
     for stop, part in enumerate(parts):
         frame.touched = {}
-        drawn.forget()
-        ends = ending.get(stop, [])
+        cut.forget()
         caption = ""
-        if any(first == stop for _, first in ends):
-            caption = caption_of(part, frame, higher, view)
+        if ending.get(stop) == stop:
+            caption = _hiding(cut, frame, caption_of(part, frame, higher, view), part)
         else:
             for event in part:
                 event.apply(frame)
         effort.spend(frame)
-        for key in frame.touched:
-            if key.endswith(".focus") and not view.follows:
-                continue
-            whole.touched[key] = None
-            for id in ends_of(frame, key, view.lanes):
-                for teller in tellers_of(id):
-                    teller.touched[key] = None
+        teller.touched |= {key: None for key in frame.touched if view.follows or not key.endswith(".focus")}
         phases.append(phase_of(part, frame, phases))
-        for teller, first in ends:
-            step = teller.step(frame, phases[-1], stops[stop])
-            whole_run = parts[first : stop + 1]
+        if stop in ending:
+            first, place = ending[stop], places[stop]
+            step = teller.step(frame, phases[-1], cut.stands(place) if place else None)
             alone = first == stop
-            step.caption = (
-                _hiding(teller, frame, caption, part) if alone else _summary(teller, frame, whole_run, view.lanes)
-            )
-    whole.start = opening(whole.steps, bool(parts) and all(event.quiet for event in parts[-1]))
+            step.caption = caption if alone else _summary(teller, frame, parts[first : stop + 1], view.lanes)
+        for group in groups[stop]:
+            began.setdefault(group, stop)
+        after = groups[stop + 1] if stop + 1 < len(parts) else []
+        for group in [group for group in began if group not in after]:
+            first = began.pop(group)
+            if number[first] < number[stop] and group in cut.told_groups:
+                told = _told(cut, frame, group, parts[first : stop + 1])
+                runs.setdefault(group, []).append((number[first], number[stop], told))
+    steps = teller.steps
+    start = opening(steps, bool(parts) and all(event.quiet for event in parts[-1]))
+    stop = view.still(trace)
+    still = None if stop is None else number[stop]
+    return Storyboard(
+        Scene(view.title, teller.boxes, teller.arrows),
+        steps or [Step(NOTHING)],
+        view.title,
+        start=start,
+        still=still,
+        legend=view.legend,
+        opened=opened,
+        runs=runs,
+    )
 
 
-def _hiding(teller: _Teller, frame: Frame, caption: str, part: Sequence[Record]) -> str:
-    """A caption that says of what a closed group hides in which it is."""
+def _hiding(cut: Cut, frame: Frame, caption: str, part: Sequence[Record]) -> str:
+    """A caption that says of what another group may hide in which it is."""
     for event in part:
         if isinstance(event, NodeFinished):
-            shown = event.told(frame, lambda edge: teller.cut.receiver(frame, edge))
+            shown = event.told(frame, lambda edge: cut.receiver(frame, edge))
             caption = caption.replace(event.sentence(frame), shown, 1)
     return caption
 
@@ -236,16 +246,13 @@ def _hiding(teller: _Teller, frame: Frame, caption: str, part: Sequence[Record])
 def _summary(teller: _Teller, frame: Frame, parts: Sequence[Sequence[Record]], lanes: Lanes) -> str:
     """What several stops in one closed group did, or by turns in several."""
     by_group: dict[str, list[Sequence[Record]]] = {}
-    if teller.part or teller.braided:
-        for part in parts:
-            group = teller.cut.closed(place_of(part, lanes) or "")
-            if group is not None:  # else another part of the picture had its turn
-                by_group.setdefault(group.id, []).append(part)
-    else:
-        by_group = {teller.cut.stands(place_of(parts[0], lanes) or ""): list(parts)}
+    for part in parts:
+        group = teller.cut.closed(place_of(part, lanes) or "")
+        if group is not None:  # else another part of the picture had its turn
+            by_group.setdefault(group.id, []).append(part)
     # What ran backward is told before what was computed on the way.
     order = sorted(by_group, key=lambda id: not _runs(by_group[id]))
-    told = " ".join([_told(teller, frame, id, by_group[id]) for id in order])
+    told = " ".join([_told(teller.cut, frame, id, by_group[id]) for id in order])
     return f"Inside {frame.inside}: {told}" if frame.inside else told
 
 
@@ -253,10 +260,10 @@ def _runs(parts: Sequence[Sequence[Record]]) -> list[NodeStarted]:
     return [event for part in parts for event in part if isinstance(event, NodeStarted)]
 
 
-def _told(teller: _Teller, frame: Frame, id: str, parts: Sequence[Sequence[Record]]) -> str:
-    name = teller.cut.group(id).called
+def _told(cut: Cut, frame: Frame, id: str, parts: Sequence[Sequence[Record]]) -> str:
+    name = cut.group(id).called
     if runs := _runs(parts):
-        sent = series(list(dict.fromkeys(teller.cut.sent(frame, id))))
+        sent = series(list(dict.fromkeys(cut.sent(frame, id))))
         nodes = [event.node for event in runs if event.node in frame.nodes]
         leaves = len(runs) - len(nodes)
         if not nodes:
@@ -276,4 +283,4 @@ def _told(teller: _Teller, frame: Frame, id: str, parts: Sequence[Sequence[Recor
     happened += [f"{counted(pushed, 'tangent')} are pushed forward"] if pushed else []
     if not happened:
         return f"{name}: tensors inside are written into."
-    return f"{name}: {', '.join(happened)}: {teller.cut.told(id)}."
+    return f"{name}: {', '.join(happened)}: {cut.told(id)}."
