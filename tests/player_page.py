@@ -17,7 +17,7 @@ STYLE = asset("player.css")
 _PAGE = """<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Player</title>
 <style>{style}</style></head>
 <body><main><h1>A page</h1><div id="here"></div></main><script type="module">{script}
-window.leaked = []; window.moves = []; window.render = render; window.mount = mount;
+window.leaked = []; window.moves = []; window.render = render; window.mount = mount; window.folded = folded;
 document.addEventListener("keydown", (event) => window.leaked.push(event.key));
 window.player = mount(document.getElementById("here"), {story}, {{ moved: (k) => window.moves.push(k) }});
 </script></body></html>"""

@@ -10,7 +10,7 @@
 
 import { LOOSE, list } from "./drawing.js";
 
-const MARGIN = 26, STRIP = 36; // px around the picture, and for the levels above it, as in layout.py
+const AROUND_ALL = 26, ABOVE_ALL = 36; // px around the picture, and for the levels above it, as in layout.py
 
 /** The groups of a storyboard that can be opened, and those that are open at first. */
 export function groupsOf(story) {
@@ -34,7 +34,7 @@ function stretched(stretches) {
   };
 }
 
-const key = (start, end, value, arrow) => [start, end, value, arrow].map((each) => each ?? "").join("\n");
+const nameOf = (start, end, value, arrow) => [start, end, value, arrow].map((each) => each ?? "").join("\n");
 
 /** One level with what is open in it, from its own upper left corner. @param {string} frame "": the whole picture */
 function measured(story, boxes, frame, opened) {
@@ -84,7 +84,7 @@ function measured(story, boxes, frame, opened) {
     way[last - 1] = [way[last - 1][0] + stop[0] - way[last][0], Math.min(way[last - 1][1] + stop[1] - way[last][1], stop[1] - room)];
     [way[0], way[last]] = [begin, stop];
     const label = w ? { x: f(x + w / 2), y: g(y + h / 2), w, h, left } : null;
-    result.wires.set(key(start, end, value, arrow), { way, label });
+    result.wires.set(nameOf(start, end, value, arrow), { way, label });
   }
   return result;
 }
@@ -92,22 +92,22 @@ function measured(story, boxes, frame, opened) {
 /** Where each box is that is seen, and the way of each arrow from one of them to another. */
 function laidOut(story, boxes, opened, stands, pathOf) {
   const whole = measured(story, boxes, "", opened), places = new Map(), levels = new Map();
-  const strip = [...boxes.values()].some(({ kind }) => kind === "level") ? STRIP : 0;
+  const strip = [...boxes.values()].some(({ kind }) => kind === "level") ? ABOVE_ALL : 0;
   (function put(level, frame, x, y) {
     levels.set(frame, { level, x, y });
     for (const [id, place] of Object.entries(level.places)) {
       places.set(id, { ...place, x: x + place.x, y: y + place.y });
       if (level.inner[id]) put(level.inner[id], id, x + place.x, y + place.y);
     }
-  })(whole, "", MARGIN, MARGIN + strip);
+  })(whole, "", AROUND_ALL, AROUND_ALL + strip);
   const wayOf = (arrow, source, target) => {
-    if (LOOSE.includes(arrow.kind)) return { d: straight(places.get(source), places.get(target)), lx: 0, ly: 0, lw: 0, lh: 0 };
+    if (LOOSE.includes(arrow.kind)) return { d: directly(places.get(source), places.get(target)), lx: 0, ly: 0, lw: 0, lh: 0 };
     const upper = [...pathOf(source), source], lower = [...pathOf(target), target], points = [];
     const ending = target === arrow.target ? arrow.id : null;
     let common = 0, label = null;
     while (upper[common] === lower[common]) common++;
     const lead = (frame, start, end, last) => {
-      const { level, x, y } = levels.get(frame), wire = level.wires.get(key(start, end, arrow.source, last ? ending : null));
+      const { level, x, y } = levels.get(frame), wire = level.wires.get(nameOf(start, end, arrow.source, last ? ending : null));
       const way = wire.way.map(([u, v]) => [u + x, v + y]), from = points.at(-1);
       if (from) points.push(from, way[0], way[0], ...way.slice(1));
       else points.push(...way);
@@ -120,17 +120,17 @@ function laidOut(story, boxes, opened, stands, pathOf) {
     const told = label ? { lx: label.x, ly: label.y, lw: label.w, lh: label.h } : { lx: 0, ly: 0, lw: 0, lh: 0 };
     return { d: `M${first} C${rest.join(" ")}`, ...told, ...(label?.left ? { left: true } : {}) };
   };
-  return { places, wayOf, width: whole.w + 2 * MARGIN, height: whole.h + 2 * MARGIN + strip };
+  return { places, wayOf, width: whole.w + 2 * AROUND_ALL, height: whole.h + 2 * AROUND_ALL + strip };
 }
 
-function straight(one, other) {
+function directly(one, other) {
   const middle = ({ x, y, w, h }) => [x + w / 2, y + h / 2];
   const [x, y] = middle(one), [u, v] = middle(other), at = (part) => `${x + (u - x) * part},${y + (v - y) * part}`;
   return `M${at(0)} C${at(1 / 3)} ${at(2 / 3)} ${at(1)}`;
 }
 
 /** One arrow for several that bring the same value to the same box. */
-function together(arrows) {
+function bundled(arrows) {
   const there = arrows.filter(({ state }) => state !== "future"), moved = there.filter(({ state }) => state !== "idle");
   if (arrows.length === 1 || !there.length) return arrows[0];
   if (moved.length < 2) return moved[0] ?? there[0];
@@ -169,13 +169,13 @@ export function folded(story, opened) {
   for (const { id, source, target, kind } of now.values()) {
     const [from, to] = [stands(source), stands(target)];
     if (from === to || (LOOSE.includes(kind) && (from !== source || to !== target))) continue;
-    const name = to === target ? id : key(source, to, kind), one = first.get(name) ?? id;
+    const name = to === target ? id : nameOf(source, to, kind), one = first.get(name) ?? id;
     first.set(name, one);
     members.set(one, [...(members.get(one) ?? []), id]);
   }
   const of = new Map([...members].flatMap(([one, several]) => several.map((id) => [id, one])));
   const look = (one) => {
-    const { label, state, weight, tone, alt } = together(members.get(one).map((id) => now.get(id)));
+    const { label, state, weight, tone, alt } = bundled(members.get(one).map((id) => now.get(id)));
     return { label, state, weight, tone, alt };
   };
   const arrows = [...members.keys()].map((one) => {

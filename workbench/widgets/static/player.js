@@ -8,6 +8,7 @@
 
 import { LOOSE, html, list, words } from "./drawing.js";
 import { easel, findable } from "./easel.js";
+import { folded } from "./fold.js";
 import { prediction } from "./predicting.js";
 import { button, icon } from "./window.js";
 
@@ -213,7 +214,13 @@ function stage(el, storyboard, options = {}) {
   legend.hidden = chosen.mute || !storyboard.legend;
   return {
     root,
-    at: () => position,
+    placeOf: (id) => drawn.groups.get(boxes.get(id)).querySelector(".wb-frame").getBoundingClientRect(),
+    /** Scroll so that a box stands where it stood, and give it the keys. */
+    hold(id, left, top) {
+      const group = drawn.groups.get(boxes.get(id)), now = group.querySelector(".wb-frame").getBoundingClientRect();
+      view.element.scrollBy({ left: now.left - left, top: now.top - top, behavior: "instant" });
+      if (!options.sought) group.focus({ preventScroll: true });
+    },
     go: arrive,
     destroy() {
       pause();
@@ -223,64 +230,42 @@ function stage(el, storyboard, options = {}) {
 }
 
 /**
- * Build the player inside `el`. A group that has an inside opens: its own picture takes the place of the whole one's,
- * at the same moment, and the way back stands above it.
+ * Build the player inside `el`. A group opens and closes where it stands: the picture is laid out anew around it, at the
+ * same moment. Positions are numbers of steps of the whole story, of which several are one where a group is closed.
  * @param {HTMLElement} el @param {Storyboard} storyboard @param {Options} [options]
  * @returns {{go: (position: number) => void, destroy: () => void}}
  */
 export function mount(el, storyboard, options = {}) {
-  const insides = storyboard?.insides ?? {}, trail = [{ name: "graph", board: storyboard }], found = {};
-  let player = null;
-  const when = (step) => Number(step?.when) || 0;
+  const folds = Boolean(storyboard?.levels), opened = new Set(list(storyboard?.opened)), insides = new Map();
+  const all = new Map(list(storyboard?.boxes).map((box) => [box.id, box]));
+  let player = null, board = storyboard;
+  const seenAt = (position) => (folds ? board.steps.findIndex(({ until }) => until >= position) : position);
+  const whole = (position) => (folds ? board.steps[position]?.until ?? 0 : position);
   const show = (position, sought) => {
-    const { board } = trail[trail.length - 1], inner = trail.length > 1;
     player?.destroy();
-    player = stage(el, inner ? { ...board, words: storyboard.words } : board, { ...options, position, enter, inside, sought,
-      leave: inner ? () => leave(trail.length - 2) : undefined, moved: inner ? undefined : options.moved });
-    if (!inner) return;
-    const crumbs = trail.map(({ name }, i) => i < trail.length - 1
-      ? button(`up-${i}`, `Back to ${name}`, () => leave(i), name) : html("span", { "aria-current": "page" }, name));
-    const way = html("nav.wb-trail", { "aria-label": "Where this is" });
-    const then = () => html("span", { "aria-hidden": "true" }, "›");
-    way.append(...crumbs.flatMap((crumb, i) => (i ? [then(), crumb] : [crumb])));
-    player.root.prepend(way);
+    board = folds ? folded(storyboard, opened) : storyboard;
+    player = stage(el, board, { ...options, position: position === undefined ? undefined : Math.max(0, seenAt(position)),
+      enter, inside, sought, moved: (at) => options.moved?.(whole(at)) });
   };
-  /** All that can be found in what a box opens to: within its frame there, as its neighbours stand there too. */
-  function inside(box) {
-    if (!Object.hasOwn(insides, box.id) || Object.hasOwn(found, box.id)) return found[box.id] ?? "";
-    const boxes = list(insides[box.id].boxes), { x, y, w, h } = boxes.find(({ id }) => id === `${box.id}.frame`) ?? box;
-    const own = boxes.filter((each) => each.x > x && each.x < x + w && each.y > y && each.y < y + h);
-    return (found[box.id] = own.map((each) => `${findable(each, storyboard.words?.kinds ?? {})} ${inside(each)}`).join(" "));
+  /** All that can be found in a closed group. */
+  function inside({ id, fold }) {
+    if (fold !== "open") return "";
+    const holds = (box) => box != null && (box.region === id || holds(all.get(box.region)));
+    const read = () => [...all.values()].filter(holds).map((box) => findable(box, storyboard.words?.kinds ?? {})).join(" ");
+    return insides.get(id) ?? insides.set(id, read()).get(id);
   }
-  function enter(box, outer, sought) {
-    if (!Object.hasOwn(insides, box.id)) return false;
-    const around = list(trail[trail.length - 1].board.steps), board = insides[box.id], steps = list(board.steps);
-    // The first of the inner steps that the outer one stands for, else the last before it.
-    const first = steps.findIndex((each) => when(each) > when(around[outer - 1])), past = when(around[outer]);
-    const last = first < 0 ? steps.length - 1 : Math.max(0, first - 1);
-    const inner = first >= 0 && when(steps[first]) <= past ? first : last;
-    trail.push({ name: words(box.title), board, outer, inner });
-    show(inner, sought);
-    if (!sought) player.root.focus({ preventScroll: true });
+  function enter(box, position, sought) {
+    if (!box.fold) return false;
+    if (box.fold === "close") opened.delete(box.id);
+    else opened.add(box.id);
+    const { left, top } = player.placeOf(box.id);
+    show(whole(position), sought);
+    player.hold(box.id, left, top);
     return true;
-  }
-  function leave(depth) {
-    let position = player.at();
-    while (trail.length > depth + 1) {
-      const { board, outer, inner } = trail.pop(), past = when(list(board.steps)[position]);
-      const steps = list(trail[trail.length - 1].board.steps), found = steps.findIndex((each) => when(each) >= past);
-      position = position === inner ? outer : found < 0 ? steps.length - 1 : found; // where it was, or has come to
-    }
-    show(position);
-    player.root.focus({ preventScroll: true });
-    if (!depth) options.moved?.(position);
   }
   show(options.position);
   return {
-    go(position) {
-      if (trail.length > 1) leave(0);
-      player.go(position);
-    },
+    go: (position) => player.go(Math.max(0, seenAt(position))),
     destroy: () => player.destroy(),
   };
 }
