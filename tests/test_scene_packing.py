@@ -75,7 +75,7 @@ def test_so_is_every_chart(page, view):
     check(page, storyboard(trace, view, **({"against": trace_samples.descent()} if view == "compare" else {})))
 
 
-def test_so_are_closed_groups_and_their_insides(page):
+def test_so_are_groups_that_open(page):
     x = torch.ones(3, requires_grad=True)
     with record() as trace:
         y = x
@@ -85,7 +85,7 @@ def test_so_are_closed_groups_and_their_insides(page):
         y.sum().backward()
     board = storyboard(trace)
     told = board.to_dict()
-    assert board.insides and 2 * len(packed(json.dumps(packed_story(told)))) < len(packed(json.dumps(told)))
+    assert board.folding.groups and 2 * len(packed(json.dumps(packed_story(told)))) < len(packed(json.dumps(told)))
     check(page, board)
 
 

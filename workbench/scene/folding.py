@@ -67,7 +67,8 @@ class Folding:
             return scene
         boxes = {id: box for id, box in scene.boxes.items() if self.stands[id] == id}
         for id in self.frames:
-            boxes[id] = replace(boxes[id], kind="region", lines=())
+            there = boxes[id].state != "future"
+            boxes[id] = replace(boxes[id], kind="region", lines=(), state="idle" if there else "future")
         arrows = {}
         for id, members in self.members.items():
             arrow = _one_of([scene.arrows[member] for member in members])

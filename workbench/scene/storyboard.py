@@ -14,6 +14,8 @@ from .model import AROUND, FORMAT, VERSION, Box, Detail, Scene, Step
 from .shown import KIND_WORDS, STALE, STATE_WORDS, arrow_fields, box_fields, native
 from .sizes import Size, bundle_size, heading_size, largest
 
+_UNSEEN = {"d": "", "lx": 0, "ly": 0, "lw": 0, "lh": 0}  # the way of an arrow that lies in a closed group
+
 
 class Storyboard:
     """What every face draws and the player plays: `scene` before anything, then what each step changes.
@@ -22,8 +24,6 @@ class Storyboard:
     It opens at the step `start`, counted from 0; of itself at the last before the first backward. What cannot play
     shows the step `still`, or another picture if that is one; of itself the same. The `legend` is one sentence that
     says how to read it; a picture of nothing has none.
-    `insides` has what a box opens to in the player, by the box's id: there or in a picture that another opens to.
-
     Of the groups that hold something those in `opened` are open; of themselves all are. The steps whose place is in one
     closed group are one step; what they do together is told by `runs`, by the group, from the first step to the last.
     """
@@ -33,14 +33,13 @@ class Storyboard:
         scene: Scene,
         steps: Iterable[Step] = (),
         title: str = "",
-        insides: Mapping[str, Storyboard] | None = None,
         start: int | None = None,
         still: int | Storyboard | None = None,
         opened: Collection[str] | None = None,
         runs: Mapping[str, Sequence[tuple[int, int, str]]] | None = None,
         legend: str = "",
     ) -> None:
-        self.scene, self.steps, self.insides = scene, list(steps), dict(insides or {})
+        self.scene, self.steps = scene, list(steps)
         self.runs = {group: list(told) for group, told in (runs or {}).items()}
         self._start, self._still, self.legend = start, still, clean(legend) if scene.boxes else ""
         self._layout: Layout | None = None
@@ -141,9 +140,6 @@ class Storyboard:
 
     def to_dict(self) -> dict[str, Any]:
         """The storyboard as JSON-native values, placed and with its texts fitted, as the player gets it."""
-        return self._told() | {"words": {"kinds": dict(KIND_WORDS), "states": STATE_WORDS | {"stale": STALE}}}
-
-    def _told(self) -> dict[str, Any]:
         layout, scene, said = self.layout, self._copy(), _Details()
         boxes = {id: box_fields(box) | {"details": said.numbers(box)} for id, box in scene.boxes.items()}
         arrows = {id: arrow_fields(arrow, scene) for id, arrow in scene.arrows.items()}
@@ -151,19 +147,20 @@ class Storyboard:
             "format": FORMAT,
             "version": VERSION,
             "title": self.title,
+            "words": {"kinds": dict(KIND_WORDS), "states": STATE_WORDS | {"stale": STALE}},
             "width": layout.width,
             "height": layout.height,
             "boxes": [
                 {"id": id, "kind": scene.boxes[id].kind, "holder": scene.boxes[id].holder}
                 | ({"refers": refers} if (refers := scene.boxes[id].refers) is not None else {})
-                | (layout.boxes[id].to_dict() if id in layout.boxes else {})
+                | self._place(id)
                 | shown
                 | self._fold(id)
                 for id, shown in boxes.items()
             ],
             "arrows": [
                 {"id": id, "kind": arrow.kind, "source": arrow.source, "target": arrow.target}
-                | (layout.arrows[id].to_dict() if id in layout.arrows else {})
+                | (layout.arrows[id].to_dict() if id in layout.arrows else _UNSEEN)
                 | arrows[id]
                 for id, arrow in scene.arrows.items()
             ],
@@ -195,7 +192,6 @@ class Storyboard:
                 | ({"stands": step.stands} if step.stands > 1 else {})
                 | ({"place": step.place} if step.place is not None and self.folding.groups else {})
             )
-        insides = {id: inside._told() for id, inside in self.insides.items()}
         told |= {"steps": steps, "details": said.texts}
         told |= {} if self._start is None else {"start": self._start}
         told |= {"legend": self.legend} if self.legend else {}
@@ -204,15 +200,21 @@ class Storyboard:
             told["levels"] = {frame or "": level.to_dict() for frame, level in levels.items()}
             told["opened"] = [id for id in self.scene.boxes if id in self.opened]
             told["runs"] = self.runs
-        return told | ({"insides": insides} if insides else {})
+        return told
+
+    def _place(self, id: str) -> dict[str, float]:
+        """Where a box stands at first; of one that is not seen then, how large it is."""
+        if id in self.layout.boxes:
+            return self.layout.boxes[id].to_dict()
+        width, height = self.sizes[0][id]
+        return {"x": 0, "y": 0, "w": width, "h": height}
 
     def _fold(self, id: str) -> dict[str, Any]:
         """In what a box lies, and how large it is closed, where boxes lie in groups."""
         region, told = self.scene.boxes[id].region, {}
         if self.folding.groups:
             told = {"region": region} if region is not None else {}
-            if id in self.folding.groups or id not in self.layout.boxes:
-                told["size"] = list(self.sizes[0][id])
+            told |= {"size": list(self.sizes[0][id])} if id in self.folding.groups else {}
         return told
 
 

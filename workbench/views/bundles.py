@@ -62,7 +62,7 @@ class Bundle:
     @property
     def total(self) -> Traffic:
         """That of all edges."""
-        return self._rows[-1][0]
+        return self._rows[-1][0] if self.keys else Traffic()
 
     def note(self, key: str, edge: EdgeState) -> None:
         """An edge is there, or has changed."""

@@ -177,7 +177,8 @@ class Cut:
 
     def _cross(self, key: str, edge: EdgeState, upper: Sequence[Group], lower: Sequence[Group]) -> list[str]:
         """Note an edge at the groups that it leads out of and into."""
-        out, into = ([group.id for group in one if group not in other] for one, other in ((upper, lower), (lower, upper)))
+        out = [group.id for group in upper if group not in lower]
+        into = [group.id for group in lower if group not in upper]
         for way, groups in enumerate((out, into)):
             for id in groups:
                 if id not in self._crossing:

@@ -129,6 +129,11 @@ function directly(one, other) {
   return `M${at(0)} C${at(1 / 3)} ${at(2 / 3)} ${at(1)}`;
 }
 
+/** How a group looks that is open: what runs is inside it. */
+function asFrame({ lines, ...rest }) {
+  return { ...rest, ...(rest.kind ? { lines: [] } : {}), ...(rest.state && rest.state !== "future" ? { state: "idle" } : {}) };
+}
+
 /** One arrow for several that bring the same value to the same box. */
 function bundled(arrows) {
   const there = arrows.filter(({ state }) => state !== "future"), moved = there.filter(({ state }) => state !== "idle");
@@ -162,7 +167,8 @@ export function folded(story, opened) {
   const seen = (box) => {
     const fold = all.includes(box.id), frame = fold && opened.has(box.id);
     const { x, y, w, h } = box.kind === "level" ? box : places.get(box.id);
-    return { ...box, x, y, w, h, ...(frame ? { kind: "region", lines: [] } : {}), ...(fold ? { fold: frame ? "close" : "open" } : {}) };
+    const look = frame ? asFrame({ ...box, kind: "region", x, y, w, h }) : { ...box, x, y, w, h };
+    return fold ? { ...look, fold: frame ? "close" : "open" } : look;
   };
   const shown = list(story.boxes).filter((box) => stands(box.id) === box.id).map(seen);
   const members = new Map(), first = new Map(), now = new Map(list(story.arrows).map((arrow) => [arrow.id, { ...arrow }]));
@@ -192,8 +198,7 @@ export function folded(story, opened) {
     last = group;
     for (const [id, change] of Object.entries(step.boxes ?? {})) {
       if (!boxes.has(id) || stands(id) !== id) continue;
-      const { lines, ...rest } = change;
-      mine.boxes[id] = { ...mine.boxes[id], ...(frames.has(id) ? rest : change) };
+      mine.boxes[id] = { ...mine.boxes[id], ...(frames.has(id) ? asFrame(change) : change) };
     }
     for (const [id, change] of Object.entries(step.arrows ?? {})) {
       if (!now.has(id)) continue;
@@ -206,6 +211,6 @@ export function folded(story, opened) {
       focus: step.focus != null && boxes.has(step.focus) ? stands(step.focus) : step.focus });
   });
   const start = story.start == null ? {} : { start: Math.max(0, steps.findIndex(({ until }) => until >= story.start)) };
-  const { levels, opened: told, runs, insides, ...rest } = story;
+  const { levels, opened: told, runs, ...rest } = story;
   return { ...rest, ...size, ...start, boxes: shown, arrows, steps };
 }
