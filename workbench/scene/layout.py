@@ -68,19 +68,37 @@ class Level:
     exits: dict[str, float] = field(default_factory=dict)  # and leaves at the lower
 
     def to_dict(self) -> dict[str, Any]:
-        """The level as JSON-native values: the corners of boxes, and of each piece its ends, value, arrow and way."""
+        """The level as JSON-native values: the corners of boxes, and of each piece its ends, value, arrow and way.
+
+        A way's points are told in whole px, each from the one before it.
+        """
         return {
-            "w": self.width,
-            "h": self.height,
-            "boxes": {id: [place.x, place.y] for id, place in self.places.items()},
+            "w": round(self.width),
+            "h": round(self.height),
+            "boxes": {id: [round(place.x), round(place.y)] for id, place in self.places.items()},
             "wires": [
-                [wire.start, wire.end, wire.value, wire.arrow, [list(point) for point in way.points]]
-                + ([way.label.x, way.label.y, way.label.w, way.label.h, int(way.leftward)] if way.label.w else [])
+                [wire.start, wire.end, wire.value, wire.arrow, _steps(way.points), *_tag(way)]
                 for wire, way in self.ways.items()
             ],
-            "in": self.entries,
-            "out": self.exits,
+            "in": {value: round(x) for value, x in self.entries.items()},
+            "out": {value: round(x) for value, x in self.exits.items()},
         }
+
+
+def _steps(points: Iterable[Point]) -> list[int]:
+    """How far each point is from the one before it, in whole px."""
+    steps, before = [], (0, 0)
+    for x, y in points:
+        here = round(x), round(y)
+        steps += [here[0] - before[0], here[1] - before[1]]
+        before = here
+    return steps
+
+
+def _tag(way: Way) -> list[int]:
+    """Where a way's label is, if it has one, and whether it stands at the left."""
+    label = way.label
+    return [round(each) for each in (label.x, label.y, label.w, label.h, way.leftward)] if label.w else []
 
 
 def laid_out(scene: Scene, boxes: dict[str, Size], labels: dict[str, Size]) -> Layout:

@@ -12,13 +12,13 @@ from typing import Any
 
 from .shown import WAYS, arrow_said, box_said
 
-_PARTS = ("boxes", "arrows", "steps", "details", "insides")
+_PARTS = ("boxes", "arrows", "steps", "details", "levels")
 _HOLE = "\0"  # no cleaned text has it
 Told = dict[str, Any]  # what Storyboard.to_dict gives, and the parts of that
 
 
 def packed_story(told: Told) -> Told:
-    """What is told of a storyboard and of its insides, in columns."""
+    """What is told of a storyboard, in columns."""
     return _Packing(told).story() | {"ways": WAYS}
 
 
@@ -49,9 +49,21 @@ class _Packing:
         tables = {"boxes": boxes, "arrows": arrows, "steps": steps, "details": map(_detail, told["details"])}
         story |= {name: _table(rows) for name, rows in tables.items()}
         story["moves"] = [_table(moves) for moves in moved.values()]
-        if "insides" in told:
-            story["insides"] = {id: _Packing(inside).story() for id, inside in told["insides"].items()}
+        if "levels" in told:
+            story["levels"] = [self._level(frame, level) for frame, level in told["levels"].items()]
         return story
+
+    def _level(self, frame: str, level: Told) -> list[Any]:
+        """A level by places in the lists of boxes and arrows, one more than they are: 0 is none."""
+        box = {id: place + 1 for id, place in self._box_at.items()} | {None: 0, "": 0}
+        arrow = {id: place + 1 for id, place in self._arrow_at.items()} | {None: 0}
+        wires = [
+            [box[start], box[end], box[value], arrow[ended], len(steps), *steps, *label]
+            for start, end, value, ended, steps, *label in level["wires"]
+        ]
+        spots = ([[box[value], x] for value, x in level[side].items()] for side in ("in", "out"))
+        places = [[box[id], *corner] for id, corner in level["boxes"].items()]
+        return [box[frame], level["w"], level["h"], places, wires, *spots]
 
     def _box(self, box: Told) -> Told:
         row: Told = box | {name: _tenths(box[name]) for name in "xywh"} | {"details": self._listed(box)}

@@ -2,8 +2,9 @@
  * Opening and closing groups with no kernel: Python lays out every group once, with all groups in it closed; here a
  * level is stretched where one is open. What is seen, and which steps are one, follows the rules of scene/folding.py.
  *
- * @typedef {[string|null, string|null, string, string|null, [number, number][], ...number[]]} Wire start, end, value, arrow,
- *   points, and of a label its x, y, width, height and whether it stands at the left; null is a port of the frame
+ * @typedef {[string|null, string|null, string, string|null, number[], ...number[]]} Wire start, end, value, arrow, how far
+ *   each point is from the one before, and of a label its x, y, width, height and whether it stands at the left; null is a
+ *   port of the frame
  * @typedef {{w: number, h: number, boxes: Record<string, [number, number]>, wires: Wire[],
  *            in: Record<string, number>, out: Record<string, number>}} Level
  */
@@ -36,6 +37,12 @@ function stretched(stretches) {
 
 const nameOf = (start, end, value, arrow) => [start, end, value, arrow].map((each) => each ?? "").join("\n");
 
+/** The points of a piece. @param {number[]} steps */
+function along(steps) {
+  let [x, y] = [0, 0];
+  return steps.flatMap((step, i) => (i % 2 ? [[(x += steps[i - 1]), (y += step)]] : []));
+}
+
 /** One level with what is open in it, from its own upper left corner. @param {string} frame "": the whole picture */
 function measured(story, boxes, frame, opened) {
   /** @type {Level} */
@@ -49,7 +56,7 @@ function measured(story, boxes, frame, opened) {
     const own = (inner[id] = measured(story, boxes, id, opened)), [w, h] = size(id);
     // A way through both sizes stays straight: the first that leaves, else one that enters.
     const leaves = level.wires.find(([start]) => start === id), enters = level.wires.find(([, end]) => end === id);
-    const closed = leaves ? leaves[4][0][0] - x : enters ? enters[4].at(-1)[0] - x : w / 2;
+    const closed = leaves ? leaves[4][0] - x : enters ? along(enters[4]).at(-1)[0] - x : w / 2;
     const wide = leaves ? own.out[leaves[2]] : enters ? own.in[enters[2]] : own.w / 2;
     anchors[id] = [closed, wide];
     across.push([x, x + closed, Math.max(0, wide - closed) / Math.max(1, closed)]);
@@ -69,7 +76,8 @@ function measured(story, boxes, frame, opened) {
   }
   const ports = (spots) => Object.fromEntries(Object.entries(spots).map(([value, x]) => [value, f(x)]));
   const result = { w: f(level.w), h: g(level.h), in: ports(level.in), out: ports(level.out), places, inner, wires: new Map() };
-  for (const [start, end, value, arrow, points, x, y, w, h, left] of level.wires) {
+  for (const [start, end, value, arrow, steps, x, y, w, h, left] of level.wires) {
+    const points = along(steps);
     const way = points.map(([x, y]) => [f(x), g(y)]), last = way.length - 1;
     const at = (id, spots, edge, point) => {
       const place = places[id];

@@ -217,6 +217,7 @@ function stage(el, storyboard, options = {}) {
     placeOf: (id) => drawn.groups.get(boxes.get(id)).querySelector(".wb-frame").getBoundingClientRect(),
     /** Scroll so that a box stands where it stood, and give it the keys. */
     hold(id, left, top) {
+      view.keep([]); // what the step is about may lie elsewhere
       const group = drawn.groups.get(boxes.get(id)), now = group.querySelector(".wb-frame").getBoundingClientRect();
       view.element.scrollBy({ left: now.left - left, top: now.top - top, behavior: "instant" });
       if (!options.sought) group.focus({ preventScroll: true });

@@ -25,8 +25,8 @@ function sum(made, ...names) {
 }
 
 /** @returns {Storyboard} */
-export function unpacked({ boxes, arrows, steps, moves, details, insides, ...rest }, told = rest) {
-  const { words: { kinds, states }, ways } = told;
+export function unpacked({ boxes, arrows, steps, moves, details, levels, ...rest }) {
+  const { words: { kinds, states }, ways } = rest;
   const kept = new Map(), named = new Map(); // by the id of a box: the numbers of its details, and itself
   let next = 0; // the first number of a detail that no box had yet
   const sentence = ({ kind, state, note, title, lines, label, source, target }) => {
@@ -94,6 +94,12 @@ export function unpacked({ boxes, arrows, steps, moves, details, insides, ...res
     const [shape, dtype, text, norm] = value;
     return { ...detail, body: { name, shape, dtype, text, norm } };
   });
-  const opened = Object.entries(insides ?? {}).map(([id, inside]) => [id, unpacked(inside, told)]);
-  return insides ? { ...story, insides: Object.fromEntries(opened) } : story;
+  if (!levels) return story;
+  const box = (at) => items.boxes[at - 1]?.id ?? null, arrow = (at) => items.arrows[at - 1]?.id ?? null;
+  const spots = (pairs) => Object.fromEntries(pairs.map(([at, x]) => [box(at), x]));
+  const level = ([frame, w, h, places, wires, enter, leave]) => [box(frame) ?? "", { w, h, in: spots(enter), out: spots(leave),
+    boxes: Object.fromEntries(places.map(([at, ...corner]) => [box(at), corner])),
+    wires: wires.map(([start, end, value, ended, count, ...more]) =>
+      [box(start), box(end), box(value), arrow(ended), more.slice(0, count), ...more.slice(count)]) }];
+  return { ...story, levels: Object.fromEntries(levels.map(level)) };
 }
