@@ -189,8 +189,10 @@ def test_a_transform_of_a_module_names_its_nodes() -> None:
 def test_show_has_the_modules_of_a_model_that_was_not_recorded() -> None:
     loss = nn.MSELoss()(mlp(w)(batch(w)), batch(w))
     picture = w.show(loss)
-    titles = [box.title for box in picture.storyboard.scene.boxes.values() if box.kind == "region"]
-    assert titles == ["MLP › layers › 0", "MLP › layers", "MLP › layers › 2", "MLP › head", "MLP"]
+    boxes = picture.storyboard.at().boxes
+    regions = [box for box in boxes.values() if box.kind == "region"]
+    frames = [(box.title, boxes[box.region].title if box.region else None) for box in regions]
+    assert frames == [("MLP", None), ("layers", "MLP"), ("0", "layers"), ("2", "layers"), ("head", "MLP")]
     assert "MLP › head: leaf, TBackward0, MmBackward0" in repr(picture).splitlines()
 
 
@@ -204,13 +206,16 @@ def deep(layers: int) -> Any:
 def test_modules_of_a_large_model_are_boxes_that_open() -> None:
     trace = deep(60)
     assert {event.scope for event in trace.events if isinstance(event, NodeCreated)} >= {"Net/layers/59", "Net/act"}
-    boxes = trace.show().storyboard.scene.boxes.values()
-    (whole,) = [box for box in boxes if box.kind == "group"]
+    (whole,) = [box for box in trace.show("graph", open=[]).storyboard.at().boxes.values() if box.kind == "group"]
     assert whole.title == "Net" and whole.lines[0] == "181 operations, 60 leaves"
-    opened = trace.show("graph", open=["Net"]).storyboard.scene.boxes.values()
-    assert any(box.kind == "region" and box.title.startswith("Net") for box in opened)
-    assert any(box.kind == "group" for box in opened)
-    trace.show("graph", open=["Net/layers/7"])
+    for board in (trace.show("graph", open=["Net"]).storyboard, trace.show().storyboard):
+        boxes = board.at().boxes
+        (frame,) = [id for id, box in boxes.items() if box.kind == "region"]
+        assert boxes[frame].title == "Net"
+        inside = [(box.title, box.lines[0]) for box in boxes.values() if box.kind == "group" and box.region == frame]
+        assert inside == [("layers/0 to tanh × 60", "180 operations, 60 leaves")]
+    frames = [box.title for box in trace.show("graph", open=["Net/layers/7"]).storyboard.at().boxes.values()]
+    assert {"layers/7", "layers/8"} <= set(frames)
 
 
 def test_the_stepper_runs_over_a_module_and_stops_before_one() -> None:

@@ -88,7 +88,13 @@ def layers(count: int, each: int, names: str = "layer{}"):
 
 
 def captions(board):
-    return [step.caption for step in board.steps]
+    """What is told of each step that is seen."""
+    return [caption for _, _, caption in board.stops]
+
+
+def after(board, stop):
+    """What is there after a step that is seen."""
+    return there(board, board.stops[stop][1])
 
 
 def there(board, k=None):
@@ -102,7 +108,7 @@ def test_a_small_graph_is_open_and_its_scopes_are_framed() -> None:
     assert list(regions.values()) == ["layer1"]  # a scope of a single node is no group
     inside = {id: regions[box.region] for id, box in boxes.items() if box.region}
     assert inside["n1"] == inside["n2"] == "layer1"
-    assert boxes["n5"].region is None and not board.insides
+    assert boxes["n5"].region is None and board.stops == [(k, k, step.caption) for k, step in enumerate(board.steps)]
 
 
 def test_a_graph_without_scopes_is_as_it_was() -> None:
@@ -127,28 +133,29 @@ def test_a_long_chain_opens_as_one_box_that_says_what_is_inside() -> None:
 def test_what_happens_inside_is_one_step_each_way() -> None:
     trace = chain(100)
     board = trace.show().storyboard
-    assert len(board.steps) == 7
+    assert len(board.stops) == 7
     forward, backward = captions(board)[0], captions(board)[4]
     assert forward.startswith("mul, add, sin × 100: 300 operations join the graph: mul 100, add 100, sin 100")
     assert backward.startswith("mul, add, sin × 100 runs backward: it receives the gradient [1. 1.]; 300 nodes run")
     assert backward.endswith("to x.")
-    group = next(id for id, box in board.scene.boxes.items() if box.kind == "group")
-    assert [there(board, k)[group].state for k in range(7)] == [
-        "idle",
-        "idle",
-        "idle",
-        "ready",
-        "running",
-        "done",
-        "done",
-    ]
-    last = there(board, 6)[group]
+    group = next(id for id, box in there(board).items() if box.kind == "group")
+    states = ["idle", "idle", "idle", "ready", "running", "done", "done"]
+    assert [after(board, stop)[group].state for stop in range(7)] == states
+    last = after(board, 6)[group]
     assert last.lines[2:] == ("saved 1.562 KiB: freed", "gradient in ‖1.41‖", *last.lines[4:])
-    assert there(board, 6)["t1"].lines[-1].startswith("grad [")  # what the chain did to x
+    assert after(board, 6)["t1"].lines[-1].startswith("grad [")  # what the chain did to x
 
 
-def test_scopes_of_a_large_graph_are_boxes_with_their_leaves() -> None:
-    board = layers(4, 30).show().storyboard
+def test_of_a_large_graph_scopes_are_open_and_what_repeats_is_closed() -> None:
+    boxes = there(layers(4, 30).show().storyboard)
+    frames = {id: box.title for id, box in boxes.items() if box.kind == "region"}
+    assert list(frames.values()) == ["layer1", "layer2", "layer3", "layer4"]
+    repeats = [(box.title, frames[box.region]) for box in boxes.values() if box.kind == "group"]
+    assert repeats == [("mul, tanh × 30", title) for title in frames.values()]
+
+
+def test_closed_scopes_of_a_large_graph_tell_their_leaves() -> None:
+    board = layers(4, 30).show("graph", open=[]).storyboard
     groups = {box.title: box for box in there(board).values() if box.kind == "group"}
     assert groups.keys() == {"layer1", "layer2", "layer3", "layer4"}
     assert groups["layer1"].lines[0] == "61 operations, 1 leaf"
@@ -158,12 +165,17 @@ def test_scopes_of_a_large_graph_are_boxes_with_their_leaves() -> None:
 def test_open_takes_scopes_patterns_and_what_they_lie_in() -> None:
     trace = layers(4, 30)
     board = trace.show("graph", open=["layer2"]).storyboard
-    titles = {box.title for box in there(board).values() if box.kind in ("group", "region")}
-    assert {"layer1", "layer2", "layer3", "layer4"} < titles  # three boxes and a frame
-    assert any(box.kind == "region" and box.title == "layer2" for box in board.scene.boxes.values())
-    assert any(box.title == "MmBackward0" for box in board.scene.boxes.values())
+    boxes = there(board)
+    (frame,) = [box for box in boxes.values() if box.kind == "region"]
+    assert frame.title == "layer2"
+    closed = {box.title for box in boxes.values() if box.kind == "group" and box.region is None}
+    assert closed == {"layer1", "layer3", "layer4"}
+    inside = [box.title for box in boxes.values() if box.region == frame.id]
+    assert sorted(inside) == ["MmBackward0", "leaf", "mul, tanh × 30"]
     again = trace.show("graph", open="layer2").storyboard
     assert again.to_dict() == board.to_dict()
+    inner = trace.show("graph", open=["mul, tanh"]).storyboard
+    assert len([box for box in there(inner).values() if box.kind == "region"]) >= 8  # each with the layer it lies in
 
 
 def test_open_says_which_groups_there_are() -> None:
@@ -176,43 +188,73 @@ def test_open_says_which_groups_there_are() -> None:
 def test_an_empty_open_closes_a_small_graph_too() -> None:
     board = two_layers().show("graph", open=[]).storyboard
     assert [box.title for box in there(board).values() if box.kind == "group"] == ["layer1"]
-    inside = {box.title for box in board.insides["g1"].scene.boxes.values() if box.kind == "op"}
+    assert not [box for box in there(board).values() if box.region is not None]
+    inside = {box.title for box in board.scene.boxes.values() if box.region == "g1" and box.kind == "op"}
     assert inside == {"MulBackward0", "SinBackward0", "SubBackward0"}
 
 
-def test_edges_between_two_groups_are_one_arrow_with_their_number() -> None:
+def two_scopes():
     x = torch.tensor([1.0], requires_grad=True)
     with torch.record() as trace:
         with torch.scope("a"):
-            parts = [x * float(n) for n in range(5)]
+            parts = [x * float(n + 1) for n in range(5)]
         with torch.scope("b"):
-            total = parts[0] + parts[1]
+            total = parts[0] * parts[0] + parts[1]
             for part in parts[2:]:
                 total = total + part
         total.backward()
+    return trace
+
+
+def test_between_two_closed_groups_there_is_an_arrow_for_each_value() -> None:
+    board = two_scopes().show("graph", open=[]).storyboard
+    a, b = (id for id, box in there(board).items() if box.kind == "group")
+
+    def between(k=None):
+        return [arrow for arrow in board.at(k).arrows.values() if (arrow.source, arrow.target) == (a, b)]
+
+    assert [arrow.label for arrow in between()] == [""] * 5
+    last = between(len(board.steps) - 1)
+    assert [arrow.state for arrow in last] == ["done"] * 5
+    # The first value is used twice inside: one arrow brings both gradients.
+    assert [arrow.label for arrow in last] == ["2 gradients", *["[1.]  ‖1‖"] * 4]
+    assert there(board, len(board.steps) - 1)[a].lines[-2:] == ("gradient in ‖2.45‖", "gradient out ‖7.62‖")
+
+
+def test_edges_between_groups_that_stay_closed_are_one_arrow_with_their_number() -> None:
+    with torch.record() as trace:
+        x = torch.tensor([0.5, 0.25], requires_grad=True)
+        with torch.scope("first"):
+            first = [x]
+            for _ in range(1500):
+                first.append(first[-1] * 1.01)
+        with torch.scope("second"):
+            total = first[-1]
+            for each in reversed(first[1:-1]):
+                total = total + each
+        total.sum().backward()
     board = trace.show("graph", open=[]).storyboard
-    a, b = (id for id, box in board.scene.boxes.items() if box.kind == "group")
-    (arrow,) = [arrow for arrow in board.at().arrows.values() if (arrow.source, arrow.target) == (a, b)]
-    assert arrow.label == "5 edges"
-    after = board.at(len(board.steps) - 1).arrows[arrow.id]
-    assert (after.state, after.label) == ("done", "5 gradients\n‖2.24‖")
+    arrows = board.at(len(board.steps) - 1).arrows.values()
+    inner = trace.show("graph", open=["first", "second"]).storyboard
+    assert all(arrow.state == "done" for arrow in arrows if arrow.kind == "edge") and len(inner.scene.boxes) > 20
+    labels = [arrow.label for arrow in inner.at().arrows.values()]
+    assert any(label.endswith(" edges") for label in labels)
 
 
-def test_each_group_carries_its_inside_at_the_same_moments() -> None:
-    board = chain(100).show().storyboard
-    (whole,) = [id for id, box in board.scene.boxes.items() if box.kind == "group"]
-    inside = board.insides[whole]
-    assert inside.title == "Graph of total › mul, add, sin × 100"
-    assert {box.title for box in inside.scene.boxes.values() if box.kind == "group"} == {
-        f"repeats {10 * n + 1} to {10 * n + 10}" for n in range(10)
-    }
-    moments = [step.when for step in inside.steps]
-    assert moments == sorted(set(moments)) and set(moments[-2:]) & {step.when for step in board.steps}
-    innermost = board.insides[next(id for id, box in inside.scene.boxes.items() if box.kind == "group")]
-    shown = [box for box in innermost.scene.boxes.values() if box.kind == "op"]
-    assert len(shown) == 30
-    around = [box for box in innermost.scene.boxes.values() if box.kind == "plain"]
-    assert [(box.title, box.lines) for box in around] == [("repeats 11 to 20", ("outside this group",))]
+def test_groups_lie_in_groups_and_hold_all_that_they_stand_for() -> None:
+    trace = chain(100)
+    board = trace.show().storyboard
+    (whole,) = [id for id, box in there(board).items() if box.kind == "group"]
+    parts = [box for box in board.scene.boxes.values() if box.region == whole]
+    assert [box.title for box in parts] == [f"repeats {10 * n + 1} to {10 * n + 10}" for n in range(10)]
+    first = [box.title for box in board.scene.boxes.values() if box.region == parts[0].id]
+    assert len(first) == 30 and set(first) == {"MulBackward0", "AddBackward0", "SinBackward0"}
+    inner = trace.show("graph", open=parts[0].id).storyboard
+    seen = there(inner, len(inner.steps) - 1)
+    assert [box.title for box in seen.values() if box.kind == "region"] == ["mul, add, sin × 100", "repeats 1 to 10"]
+    assert len([box for box in seen.values() if box.kind == "op"]) == 30 + 1
+    arrows = [(arrow.source, arrow.target) for arrow in inner.at().arrows.values() if arrow.kind == "edge"]
+    assert ("n30", "g3") in arrows and ("t1", "n1") in arrows  # into the group beside it, and from outside
 
 
 def test_a_failure_inside_is_told_and_shown() -> None:

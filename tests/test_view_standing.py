@@ -66,13 +66,12 @@ def test_what_dies_after_the_last_drawn_event_is_one_more_step(view, tmp_path):
         assert "4 nodes are gone" in str(each.show(view))
 
 
-def test_what_dies_in_the_end_is_told_of_closed_groups_and_their_insides():
+def test_what_dies_in_the_end_is_told_of_closed_groups_and_of_what_they_hold():
     board = storyboard(twice(scopes=True), open=[])
     (box,) = [box for box in board.at(len(board.steps) - 1).boxes.values() if box.kind == "group"]
     assert (box.state, box.lines[-1]) == ("over", "gone: nothing holds them")
     assert board.start == len(board.steps) - 2
-    (inside,) = board.insides.values()
-    boxes = inside.at(len(inside.steps) - 1).boxes
+    boxes = last(twice(scopes=True))  # where it is open
     assert of(boxes, "MulBackward0") + of(boxes, "SumBackward0") == [("over", GONE)] * 4
 
 

@@ -32,7 +32,7 @@ def to_gif(storyboard: Storyboard, theme: str | Theme = "light") -> bytes:
 
     images = (Image.open(BytesIO(frame)).convert("RGB").quantize(128) for frame in _frames(storyboard, theme, ".gif"))
     first, film = next(images), BytesIO()
-    shown = [STEP_MS] * (max(1, len(storyboard.steps)) - 1) + [LAST_MS]
+    shown = [STEP_MS] * (max(1, len(storyboard.stops)) - 1) + [LAST_MS]
     first.save(film, "GIF", save_all=True, append_images=images, duration=shown, loop=0)
     return film.getvalue()
 
@@ -75,16 +75,17 @@ def _frames(storyboard: Storyboard, theme: str | Theme, what: str) -> Iterator[b
     captions = _captions(storyboard)
     rows = max(map(len, captions), default=0)
     scale = min(_SCALE * theme.scale, _MOST_ACROSS / max(captioned_width(layout.width), layout.height))
-    steps = range(len(captions)) if captions else [-1]
-    for k in tqdm(steps, desc=f"Drawing the {what}", unit=" steps", delay=_PATIENCE, leave=False):
-        yield raster(storyboard, k, theme, scale, captions[k] if captions else (), rows)
+    ends = [end for _, end, _ in storyboard.stops] or [-1]
+    shots = list(zip(ends, captions or [[]], strict=True))
+    for k, caption in tqdm(shots, desc=f"Drawing the {what}", unit=" steps", delay=_PATIENCE, leave=False):
+        yield raster(storyboard, k, theme, scale, caption, rows)
 
 
 def _captions(storyboard: Storyboard) -> list[list[str]]:
     room = int((captioned_width(storyboard.layout.width) - 2 * CAPTION_PAD) // CAPTION_COLUMN)
-    count, captions = len(storyboard.steps), []
-    for number, step in enumerate(storyboard.steps, 1):
-        said = clean(f"{number} / {count}  {step.phase}: {step.caption}")
+    stops, captions = storyboard.stops, []
+    for number, (_, end, caption) in enumerate(stops, 1):
+        said = clean(f"{number} / {len(stops)}  {storyboard.steps[end].phase}: {caption}")
         lines = textwrap.wrap(said, room, max_lines=_MOST_ROWS, placeholder=" …")
         captions.append([cut(line, room) for line in lines])
     return captions

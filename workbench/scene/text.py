@@ -7,7 +7,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable
 
 from .metric import clean, cut
-from .model import AROUND, PANELS, Arrow, Box, Scene
+from .model import AROUND, PANELS, WITHIN, Arrow, Box, Scene
 from .shown import KIND_WORDS, state_words
 from .storyboard import Storyboard
 
@@ -90,7 +90,10 @@ def graph_lines(scene: Scene) -> list[str]:
         lines.append(f"… and {left} more {'box' if left == 1 else 'boxes'}")
     for region in [box for box in there.values() if box.kind == "region"]:
         inside = [box.title for box in standing if box.region == region.id]
-        lines.append(_line(f"{region.title}: {', '.join(inside)}"))
+        titles, at = [region.title], region.region
+        while at is not None:
+            titles, at = [there[at].title, *titles], there[at].region
+        lines += [_line(f"{WITHIN.join(titles)}: {', '.join(inside)}")] if inside else []
     return lines or ["(nothing yet)"]
 
 
@@ -125,15 +128,17 @@ def _line(text: str) -> str:
 
 
 def _step_lines(storyboard: Storyboard) -> list[str]:
-    steps = storyboard.steps
-    counts = Counter(step.phase if step.phase in ("backward", "update") else "forward" for step in steps)
+    stops = storyboard.stops
+    phases = [storyboard.steps[end].phase for _, end, _ in stops]
+    counts = Counter(phase if phase in ("backward", "update") else "forward" for phase in phases)
     *others, last = [f"{counts[phase]} {phase}" for phase in ("forward", "backward", "update") if counts[phase]]
-    phases = f", {', '.join(others)} and {last}" if others else ""
+    parts = f", {', '.join(others)} and {last}" if others else ""
     board, k = storyboard.shown()
-    shown = f"; the graph is shown after step {k + 1}" if board is storyboard else ""
-    lines = [f"{len(steps)} steps{phases}{shown}:"]
-    room = len(str(len(steps)))
-    told = [f"{n:>{room}}. {cut(clean(step.caption), _LONGEST_CAPTION)}" for n, step in enumerate(steps, 1)]
+    after = sum(begin <= k for begin, _, _ in stops)
+    shown = f"; the graph is shown after step {after}" if board is storyboard else ""
+    lines = [f"{len(stops)} steps{parts}{shown}:"]
+    room = len(str(len(stops)))
+    told = [f"{n:>{room}}. {cut(clean(caption), _LONGEST_CAPTION)}" for n, (_, _, caption) in enumerate(stops, 1)]
     if len(told) > _FIRST + _LAST + 1:
         told[_FIRST:-_LAST] = [f"… {len(told) - _FIRST - _LAST} more steps …"]
     return lines + told

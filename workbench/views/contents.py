@@ -55,15 +55,26 @@ class Links:
             # What a person named stands outside; the parameters of a module, with a dot in their names, do not.
             plain = names.get(id) and "." not in (names.get(id) or "")
             stays = plain and len(apart) <= _APART and not (lanes is not None and lanes.framed(id))
-            self.homes[id] = home = whole if stays else self._common(self.users[id], whole)
-            depth = len(home.path)
-            branches = {user: [*self.group_of[user].path[depth:], user][0] for user in self.users[id]}
-            kinds = {each if isinstance(each, str) else each.id for each in branches.values()}
-            if len(kinds) > _SHARED:
-                for branch in kinds:
-                    users = [user for user, each in branches.items() if branch in (each, getattr(each, "id", None))]
-                    self._references |= {(id, user): f"{id}@{branch}" for user in users}
-                    self.homes[f"{id}@{branch}"] = self._common(users, whole)
+            self.homes[id] = whole if stays else self._common(self.users[id], whole)
+            self._share(id, self.users[id], whole)
+        beside: dict[str, list[str]] = {}
+        for (_, user), box in self._references.items():
+            beside.setdefault(box, []).append(user)
+        self.homes |= {box: self._common(users, whole) for box, users in beside.items()}
+
+    def _share(self, id: str, users: Sequence[str], whole: Group) -> None:
+        """Note which of these users of a tensor have a box beside them: where they are many, one in each group."""
+        common = self._common(users, whole)
+        depth = 1 if common is whole else len(common.path) + 1
+        branches: dict[str, list[str]] = {}
+        for user in users:
+            way = [*(group.id for group in self._way(user, whole)), user]
+            branches.setdefault(way[depth], []).append(user)
+        for branch, inside in branches.items():
+            if len(branches) > _SHARED:
+                self._references |= {(id, user): f"{id}@{branch}" for user in inside}
+            if len(inside) > _SHARED:
+                self._share(id, inside, whole)
 
     def reference(self, tensor: str, user: str) -> str:
         """The box that a tensor's arrow to a user leaves from: its own, or where many use it, one beside the user."""
@@ -73,8 +84,12 @@ class Links:
         for id in dict.fromkeys(used):
             self.users.setdefault(id, []).append(user)
 
+    def _way(self, node: str, whole: Group) -> list[Group]:
+        """The groups that a node lies in, from the whole graph inwards."""
+        return [whole, *(group for group in self.group_of[node].path if group is not whole)]
+
     def _common(self, nodes: Sequence[str], whole: Group) -> Group:
-        paths = [self.group_of[node].path for node in nodes]
+        paths = [self._way(node, whole) for node in nodes]
         common = whole
         for level in zip(*paths, strict=False):
             if any(group is not level[0] for group in level):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 
-from ..scene.model import Arrow, Box, BoxKind
+from ..scene.model import Arrow, Box
 from ..trace.frame import Frame
 from ..trace.states import EdgeState
 from ..trace.values import said
@@ -134,12 +134,13 @@ class Cut:
                 else:
                     seen.append(key)
             else:
-                source = self._links.reference(self._view.source(edge), edge.target)
-                groups |= dict.fromkeys(self._cross(key, edge, self.path(source), self.path(edge.target)))
+                own = self._view.source(edge)
+                groups |= dict.fromkeys(self._cross(key, edge, self.path(own), self.path(edge.target)))
+                source = self._links.reference(own, edge.target)
                 upper, lower = self.stands(source), self.stands(edge.target)
                 if upper == lower:
                     continue
-                if lower == edge.target and upper in (source, self._view.source(edge)):
+                if (upper, lower) == (source, edge.target):
                     seen.append(key)
                     continue
                 bundle = f"{upper}>{lower}{'' if edge.differentiable else '.c'}"
@@ -147,28 +148,31 @@ class Cut:
                 bundles[bundle] = None
                 given.append(upper)
         boxes, arrows = self._draw(frame, seen)
-        arrows = [self._referring(frame, arrow, boxes) for arrow in arrows]
+        arrows = [self._referring(frame, arrow, arrow.target, boxes) for arrow in arrows]
         for key in dict.fromkeys(outputs):
             more = self._draw(frame, [key])
             boxes += [box for box in more[0] if box.kind == "output"]
             arrows += [replace(arrow, source=self.stands(key)) for arrow in more[1]]
         for key in lifted:
             self._lift(frame, key, boxes, arrows, groups)
-        arrows += [self._merged(frame, bundle) for bundle in bundles]
+        for bundle in bundles:
+            user = frame.edges[next(iter(self._bundles[bundle].keys))].target or ""
+            arrows.append(self._referring(frame, self._merged(frame, bundle), user, boxes))
         boxes += [box for id in given for box in self._view.lanes.input(frame, id)]
         boxes += [self._box(frame, id) for id in groups if self._is_seen(id) and self._tally(id).states]
         boxes = self._placed(boxes)
         self._drawn.update(box.id for box in boxes)
         return boxes, [each for each in arrows if each.kind != "same" or {each.source, each.target} <= self._drawn]
 
-    def _referring(self, frame: Frame, arrow: Arrow, boxes: list[Box]) -> Arrow:
+    def _referring(self, frame: Frame, arrow: Arrow, user: str, boxes: list[Box]) -> Arrow:
         """An arrow from a tensor that many use, led from a box beside this user; that box is added."""
         own = arrow.source
-        source = self._links.reference(own, arrow.target) if arrow.kind in ("edge", "constant") else own
+        source = self._links.reference(own, user) if arrow.kind in ("edge", "constant") else own
         if source == own:
             return arrow
-        kind: BoxKind = "leaf" if frame.tensors[own].role == "leaf" else "constant"
-        boxes.append(Box(source, kind, frame.variable(own) or kind, note="as above", refers=own))
+        drawn = [*self._draw(frame, [own])[0], *self._view.lanes.input(frame, own)]
+        box = next(box for box in drawn if box.id == own)
+        boxes.append(Box(source, box.kind, box.title, note="as above", refers=own))
         return replace(arrow, source=source)
 
     def _is_seen(self, id: str) -> bool:

@@ -1,0 +1,165 @@
+"""Which groups are open at first, and what a closed one tells at each moment of all that it holds."""
+
+from __future__ import annotations
+
+import math
+from functools import cache
+
+import net_samples
+import pytest
+
+import workbench as torch
+from workbench.recording import record
+from workbench.scene.folding import paths
+from workbench.scene.storyboard import Storyboard
+from workbench.views import VIEWS
+from workbench.views.telling import tell
+
+_URGENT = ("error", "running", "ready", "pending")  # of what is inside, the first of these is told
+
+
+def scopes():
+    """Scopes in scopes, a value used twice in one, an output in the middle of one, and a backward through it twice."""
+    x = torch.tensor([0.5, 0.25], requires_grad=True)
+    with record() as trace:
+        y = x
+        for n in range(3):
+            with torch.scope(f"layer{n}"):
+                h = (y * x).exp()
+                with torch.scope("inner"):
+                    y = (h * h).sin() + h.detach()
+                y = y * 0.5
+        loss = y.sum()
+        loss.backward(retain_graph=True)
+        loss.backward()
+        del loss, y, h
+    return trace
+
+
+def chain():
+    x = torch.tensor([0.5, 0.25], requires_grad=True)
+    with record() as trace:
+        y = x
+        for _ in range(60):
+            y = (y * 1.01 + 0.1).sin()
+        y.sum().backward()
+    return trace
+
+
+PROGRAMS = {program.__name__: program for program in (*net_samples.PROGRAMS, scopes, chain)}
+
+
+@cache
+def told(name: str):
+    torch.manual_seed(0)
+    trace = PROGRAMS[name]()
+    return trace, trace.show().storyboard
+
+
+@pytest.mark.parametrize("name", [program.__name__ for program in net_samples.PROGRAMS])
+def test_about_25_boxes_are_seen_at_first(name):
+    _, board = told(name)
+    boxes = [box for box in board.at().boxes.values() if box.kind != "saved" and box.state != "future"]
+    assert 10 <= len(boxes) <= 40
+    assert 25 < len([box for box in board.scene.boxes.values() if box.kind in ("op", "leaf")]) or name == "mlp"
+
+
+def test_what_repeats_is_closed_at_first_and_all_else_is_open_where_there_is_room():
+    for name in ("mlp", "scopes"):
+        _, board = told(name)
+        assert board.opened == board.folding.groups
+    closed = [box.title for box in told("chain")[1].at().boxes.values() if box.kind == "group"]
+    assert closed == ["mul, add, sin × 60"]
+    # Equal groups are opened together: all blocks of all layers, or none.
+    frames = [box.title for box in told("resnet18")[1].at().boxes.values() if box.kind == "region"]
+    assert set("2345") <= set(frames)
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_all_that_a_closed_group_makes_one_step_is_told_in_one_sentence(name):
+    _, board = told(name)
+    around, several = paths(board.scene), 0
+    for group in board.folding.groups:
+        closed = Storyboard(board.scene, board.steps, opened=around[group], runs=board.runs)
+        for first, last, caption in closed.stops:
+            place = board.steps[last].place
+            if first < last and place is not None and closed.folding.stands[place] == group:
+                several += 1
+                assert (first, last, caption) in board.runs[group]
+                assert caption.startswith(board.scene.boxes[group].title) or "/" in caption
+    assert several or name == "mlp"
+
+
+def test_a_run_tells_what_joined_and_what_came_and_went():
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    with record() as trace:
+        with torch.scope("outer"):
+            with torch.scope("inner"):
+                y = (x * 2.0).exp()
+            z = (y * 3.0).sum()
+        z.backward()
+    board = trace.show().storyboard
+    ids = {box.title: id for id, box in board.scene.boxes.items()}
+    inner, outer = ids["inner"], ids["outer"]
+    assert [(first, last) for first, last, _ in board.runs[outer]] == [(0, 3), (5, 8)]
+    forward, backward = (caption for _, _, caption in board.runs[inner])
+    assert forward == ("outer/inner: 2 operations join the graph: mul 1, exp 1; it keeps 16 bytes for backward.")
+    assert backward == (
+        "outer/inner runs backward: it receives the gradient [3. 3.]; 2 nodes run, ExpBackward0 first, "
+        "MulBackward0 last; it sends [44.33 327.6] to x."
+    )
+    assert [caption for _, _, caption in trace.show("graph", open=["outer"]).storyboard.stops][:1] == [forward]
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_a_closed_group_tells_at_every_step_of_all_that_it_holds(name):
+    trace, board = told(name)
+    flat = tell(trace, VIEWS["graph"](trace.events))
+    assert len(flat.steps) == len(board.steps), "every group is told"
+    around = paths(board.scene)
+    holds = {group: [id for id, path in around.items() if group in path] for group in board.folding.groups}
+    closed = {group: Storyboard(board.scene, board.steps, opened=around[group]) for group in holds}
+    for k in range(0, len(board.steps), max(1, len(board.steps) // 12)):
+        whole = flat.at(k)
+        for group, inside in holds.items():
+            box = closed[group].at(k).boxes[group]
+            nodes = [whole.boxes[id] for id in inside if id in whole.boxes and whole.boxes[id].kind == "op"]
+            nodes = [node for node in nodes if node.state != "future"]
+            if not nodes:
+                assert box.state == "future"
+                continue
+            states = [node.state for node in nodes]
+            other = "over" if set(states) == {"over"} else "done" if "done" in states else "idle"
+            assert box.state == next((state for state in _URGENT if state in states), other), (k, box.title)
+            assert box.lines[0].startswith(f"{len(nodes)} operation")
+            ids = {node.id for node in nodes}
+            edges = [each for each in whole.arrows.values() if each.kind == "edge"]
+            crossing = [each for each in edges if each.state in ("flowing", "done")]
+            came = [each for each in crossing if each.source in ids and each.target not in ids]
+            gone = [each for each in crossing if each.target in ids and each.source not in ids]
+            outside = [each for each in gone if each.source not in inside]
+            for way, arrows in (("in", came), ("out", outside)):
+                assert [each for each in box.lines if each.startswith(f"gradient {way}")] == line(way, arrows)
+
+
+def line(way, arrows):
+    """What a closed group says of the gradients that these arrows brought."""
+    if not arrows:
+        return []
+    labels = [arrow.label for arrow in arrows]
+    said = [label.rpartition("‖")[0].rpartition("‖")[2] if "‖" in label else label for label in labels]
+    return [Near(way, math.hypot(*map(float, said)))]
+
+
+class Near:
+    """A line of a norm that is rounded."""
+
+    def __init__(self, way: str, norm: float) -> None:
+        self.way, self.norm = way, norm
+
+    def __eq__(self, other: object) -> bool:
+        begin, said = str(other)[: len(self.way) + 9], str(other)[len(self.way) + 10 :].strip("‖")
+        return begin == f"gradient {self.way}" and math.isclose(abs(float(said)), self.norm, rel_tol=0.02, abs_tol=1e-9)
+
+    def __repr__(self) -> str:
+        return f"gradient {self.way} {self.norm:.4g}"

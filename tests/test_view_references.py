@@ -1,0 +1,142 @@
+"""A tensor that is used in many places is drawn once, and as a small box that refers to it wherever it is used."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+
+import workbench as torch
+from workbench.recording import record
+from workbench.views import VIEWS
+from workbench.views.telling import tell
+
+
+def rnn(steps: int, uses: int = 1):
+    w = torch.tensor([[0.5, 0.0], [0.25, 1.0]], requires_grad=True)
+    h = torch.tensor([[1.0, 2.0]])
+    with record() as trace:
+        for n in range(steps):
+            with torch.scope(f"step{n}"):
+                for _ in range(uses):
+                    h = (h @ w).tanh()
+        h.sum().backward()
+    return trace
+
+
+def opened(trace, view="graph"):
+    board = trace.show(view, open=[f"step{n}" for n in range(8) if f"step{n}" in str(trace.to_dict())]).storyboard
+    return board, board.at(len(board.steps) - 1)
+
+
+def test_a_weight_of_8_steps_is_drawn_once_and_each_step_refers_to_it():
+    _, scene = opened(rnn(8))
+    weights = [box for box in scene.boxes.values() if box.title == "w" and box.kind == "leaf"]
+    (whole,) = [box for box in weights if box.refers is None]
+    assert whole.lines[:2] == ("(2, 2) float32", "[[0.5 0.] [0.25 1.]]") and whole.lines[2].startswith("grad [[")
+    assert whole.region is None
+    small = [box for box in weights if box.refers is not None]
+    assert {box.refers for box in small} == {whole.id} and {box.lines for box in small} == {()}
+    assert [scene.boxes[box.region].title for box in small] == [f"step{n}" for n in range(8)]
+    assert {box.note for box in small} == {"as above"}
+
+
+@pytest.mark.parametrize("view", ["graph", "flow"])
+def test_arrows_leave_from_the_reference_and_bring_its_part_of_the_gradient(view):
+    trace = rnn(8)
+    _, scene = opened(trace, view)
+    flat = tell(trace, VIEWS[view](trace.events))
+    plain = flat.at(len(flat.steps) - 1)
+    (w,) = [id for id, box in plain.boxes.items() if box.kind == "leaf"]
+    arrows = [arrow for arrow in plain.arrows.values() if arrow.source == w and arrow.kind != "same"]
+    assert len(arrows) == 8 and not [each for each in scene.arrows.values() if each.source == w and each.kind != "same"]
+    for arrow in arrows:
+        here = scene.arrows[arrow.id]
+        assert scene.boxes[here.source].refers == w and here.label == arrow.label != ""
+        assert scene.boxes[here.source].region == scene.boxes[here.target].region
+    # What a chip says is the same tensor leads to the one box that has its value.
+    same = [arrow for arrow in scene.arrows.values() if arrow.kind == "same"]
+    assert not [arrow for arrow in same if scene.boxes[arrow.source].refers]
+
+
+def test_up_to_four_places_share_one_box():
+    for trace, few in ((rnn(4), True), (rnn(5), False), (rnn(2, uses=3), True)):
+        _, scene = opened(trace)
+        assert (not [box for box in scene.boxes.values() if box.refers]) == few
+
+
+def test_a_step_that_uses_it_twice_has_one_reference():
+    _, scene = opened(rnn(6, uses=2))
+    small = [box.id for box in scene.boxes.values() if box.refers]
+    assert len(small) == 6
+    uses = [arrow.source for arrow in scene.arrows.values() if arrow.source in small]
+    assert sorted(uses) == sorted([*small, *small])
+
+
+def test_references_are_not_there_before_the_step_that_uses_them():
+    board, _ = opened(rnn(8))
+    for stop in range(8):
+        scene = board.at(2 * stop)  # mm, tanh
+        there = [box for box in scene.boxes.values() if box.refers and box.state != "future"]
+        assert len(there) == stop + 1
+
+
+def test_a_closed_step_hides_its_reference_but_tells_of_the_gradient_that_goes_to_the_tensor():
+    trace = rnn(8)
+    board = trace.show("graph", open=[]).storyboard
+    scene = board.at(len(board.steps) - 1)
+    assert not [box for box in scene.boxes.values() if box.refers]
+    backward = [caption for _, _, caption in board.stops if caption.startswith("step3 runs backward")]
+    assert len(backward) == 1 and " to step2" in backward[0] and backward[0].endswith(" to w.")
+    few = rnn(4).show("graph", open=[]).storyboard  # without references
+    (of_four,) = [caption for _, _, caption in few.stops if caption.startswith("step3 runs backward")]
+    assert of_four.count(" to ") == backward[0].count(" to ")
+
+
+def test_what_is_used_in_the_parts_of_one_group_has_a_reference_in_each():
+    x = torch.tensor([1.5], requires_grad=True)
+    with record() as trace:
+        y = x
+        with torch.scope("body"):
+            for n in range(6):
+                with torch.scope(f"part{n}"):
+                    y = (y * x).sin()
+        y.sum().backward()
+    board = trace.show().storyboard
+    small = [box for box in board.at().boxes.values() if box.refers]
+    assert len({box.region for box in small}) == len(small) == 6  # x itself stands outside
+
+
+def test_deep_in_groups_no_box_leads_to_more_than_four_places():
+    x = torch.tensor([0.5], requires_grad=True)
+    with record() as trace:
+        y = x
+        for _ in range(400):
+            y = (y * x).sin() + x
+        y.sum().backward()
+    board = trace.show().storyboard
+    (tensor,) = {box.refers for box in board.scene.boxes.values() if box.refers}
+    assert board.scene.boxes[tensor].title == "x"
+    for id, box in board.scene.boxes.items():
+        if box.refers:
+            assert [arrow for arrow in board.scene.arrows.values() if arrow.source == id], "each is used"
+    led = Counter(arrow.source for arrow in board.scene.arrows.values() if arrow.kind != "same")
+    assert max(count for source, count in led.items() if source.split("@")[0] == tensor) <= 4
+
+
+def test_the_title_of_a_reference_is_that_of_the_box_it_refers_to():
+    base = torch.tensor([1.0, 2.0, 3.0])
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    with record() as trace:
+        parts = base[:2]
+        y = x
+        for n in range(6):
+            with torch.scope(f"part{n}"):
+                y = (y * parts).sin()
+        del parts
+        y.sum().backward()
+    boxes = trace.show().storyboard.at().boxes
+    small = [box for box in boxes.values() if box.refers]
+    assert len(small) == 6 and {(box.title, box.kind) for box in small} == {
+        (boxes[box.refers].title, boxes[box.refers].kind) for box in small
+    }
