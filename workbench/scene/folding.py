@@ -69,12 +69,12 @@ class Folding:
         for id in self.frames:
             there = boxes[id].state != "future"
             boxes[id] = replace(boxes[id], kind="region", lines=(), state="idle" if there else "future")
-        arrows = {}
-        for id, members in self.members.items():
-            arrow = _one_of([scene.arrows[member] for member in members])
-            ends = self.stands[arrow.source], self.stands[arrow.target]
-            arrows[id] = replace(arrow, id=id, source=ends[0], target=ends[1])
-        return Scene(scene.title, boxes, arrows)
+        return Scene(scene.title, boxes, {id: self.arrow(scene, id) for id in self.members})
+
+    def arrow(self, scene: Scene, id: str) -> Arrow:
+        """One of the arrows that are seen, at a moment."""
+        arrow = _one_of([scene.arrows[member] for member in self.members[id]])
+        return replace(arrow, id=id, source=self.stands[arrow.source], target=self.stands[arrow.target])
 
 
 def _one_of(arrows: list[Arrow]) -> Arrow:

@@ -1,16 +1,17 @@
-"""A storyboard short enough for a notebook: what a click shows goes first, then steps in the middle, then insides."""
+"""A storyboard short enough for a notebook: what a click shows goes first, then steps in the middle, then groups."""
 
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from math import inf
 from typing import Any
 
-from .model import Detail, Scene, Step
-from .storyboard import Storyboard
+from .folding import Folding
+from .model import Detail, Scene, Step, changed
+from .storyboard import Storyboard, stops
 
 HOW = 'picture.save("picture.html") keeps all of it'
 LEFT_OUT = f"Left out of this notebook, to keep it small: {HOW}."
@@ -21,13 +22,13 @@ _CROWD = 1_000  # boxes: so many never fit
 @dataclass(frozen=True, slots=True)
 class Plan:
     """What is kept: values and other texts in details of so many characters, so many steps at each end and around the
-    one that a player opens at, this part of the insides, and boxes that come in steps which are left out.
+    one that a player opens at, this part of the groups that open, and boxes that come in steps which are left out.
     """
 
     values: float = inf
     texts: float = inf
     ends: float = inf
-    insides: float = 1.0
+    groups: float = 1.0
     crowd: bool = True
 
 
@@ -40,21 +41,21 @@ _PARTS = (1.0, 0.75, 0.5, 0.4, 0.3, 0.25, 0.2, 0.15, 0.1, 0.06, 0.03)
 def shortened(board: Storyboard, tell: Callable[[Storyboard], str], room: int) -> str | None:
     """The storyboard as `tell` tells it, or as much of it as there is room for; None if not even its ends fit.
 
-    Details go first, the longest values before the others; then steps in the middle; then insides of groups; then
-    boxes that only come in the steps left out. What is gone is said where it was.
+    Details go first, the longest values before the others; then steps in the middle; then what is in closed
+    groups; then boxes that only come in the steps left out. What is gone is said where it was.
     """
     light = _weight(board) <= _MANY
     if light and len(text := tell(board)) <= room:
         return text
     few = _DETAILS * light + [Plan(0, 0, ends) for ends in _ENDS if ends >= _FEW]
     for crowd in (True, False):
-        with_insides = [Plan(0, 0, _FEW, part, crowd) for part in _PARTS]
+        with_groups = [Plan(0, 0, _FEW, part, crowd) for part in _PARTS]
         alone = [Plan(0, 0, ends, 0.0, crowd) for ends in _ENDS]
-        for plans in ((few,) if crowd else ()) + (with_insides, alone):
+        for plans in ((few,) if crowd else ()) + (with_groups, alone):
             told: dict[int, str | None] = {}
 
             def fits(n: int, plans: Sequence[Plan] = plans, told: dict[int, str | None] = told) -> bool:
-                crowded = plans[n].crowd and sum(map(_size, _kept(board, plans[n]).values())) + _size(board) > _CROWD
+                crowded = plans[n].crowd and _size(board) > _CROWD and plans[n].groups == 1
                 told[n] = None if crowded or len(text := tell(cut(board, plans[n]))) > room else text
                 return told[n] is not None
 
@@ -73,9 +74,9 @@ class _Cutting:
     """What goes, and where the steps that stay have come to."""
 
     def __init__(self, board: Storyboard, plan: Plan) -> None:
-        self._board, self._plan = board, plan
-        self._insides = _kept(board, plan)
-        self._lost = board.insides.keys() - self._insides.keys()
+        closed = [id for id in board.scene.boxes if id in board.folding.groups and id not in board.opened]
+        self._lost = set(closed[round(plan.groups * len(closed)) :])
+        self._board, self._plan = board, plan = shut(board, self._lost) if self._lost else board, plan
         self._runs = _runs(board, plan.ends)
         self._place = {old: new for new, run in enumerate(self._runs) for old in run}
         boxes, arrows = board.scene.boxes, board.scene.arrows
@@ -90,10 +91,15 @@ class _Cutting:
             if id not in self._hidden:
                 fields = self._fields({"details": box.details, "goto": box.goto}, id)
                 boxes[id] = replace(box, region=None if box.region in self._hidden else box.region, **fields)
-        insides = {id: cut(inside, self._plan) for id, inside in self._insides.items() if id not in self._hidden}
         steps = [self._step(run) for run in self._runs]
         scene, start = Scene(board.title, boxes, self._arrows), self._place.get(board.start)
-        short = Storyboard(scene, steps, board.title, insides, start)
+        runs = {
+            group: [(self._place[first], self._place[last], said) for first, last, said in told]
+            for group, told in board.runs.items()
+            if group not in self._hidden
+        }
+        opened = board.opened - self._hidden
+        short = Storyboard(scene, steps, board.title, start, legend=board.legend, opened=opened, runs=runs)
         short.layout = board.layout
         return short
 
@@ -109,8 +115,11 @@ class _Cutting:
                     step.arrows[id] = step.arrows.get(id, {}) | fields
         if len(run) > 1:
             step.caption, step.cursor, step.stands = _gap(run, len(self._hidden)), None, len(run)
+            step.place = None
         if len(run) > 1 or step.focus in self._hidden:
             step.focus = None
+        if step.place in self._hidden:
+            step.place = None
         return step
 
     def _fields(self, fields: dict[str, Any], owner: str) -> dict[str, Any]:
@@ -171,15 +180,48 @@ def _crowd(board: Storyboard, runs: Iterable[range]) -> set[str]:
     return coming - regions
 
 
-def _kept(board: Storyboard, plan: Plan) -> dict[str, Storyboard]:
-    """The insides that the plan keeps: the first, as they are told first."""
-    return dict(list(board.insides.items())[: round(plan.insides * len(board.insides))])
-
-
 def _size(board: Storyboard) -> int:
     return len(board.scene.boxes)
 
 
 def _weight(board: Storyboard) -> int:
-    own = sum(len(step.boxes) + len(step.arrows) for step in board.steps)
-    return own + sum(map(_weight, board.insides.values()))
+    return sum(len(step.boxes) + len(step.arrows) for step in board.steps)
+
+
+def shut(board: Storyboard, groups: Collection[str]) -> Storyboard:
+    """The storyboard without what is in these groups, which are closed in it: each is one box that does not open."""
+    folding = Folding(board.scene, board.folding.groups.difference(groups))
+    members = {id: one for one, several in folding.members.items() for id in several}
+    now = Scene(board.title, dict(board.scene.boxes), dict(board.scene.arrows))
+    boxes = {id: box for id, box in now.boxes.items() if folding.stands[id] == id}
+    scene = Scene(board.title, boxes, dict(folding.seen(now).arrows))
+    drawn = dict(scene.arrows)
+    steps: list[Step] = []
+    place: dict[int, int] = {}
+    for first, last, said in stops(board.steps, folding, board.runs):
+        step = replace(board.steps[last], caption=said, boxes={}, arrows={})
+        for old in range(first, last + 1):
+            place[old] = len(steps)
+            for id, fields in board.steps[old].boxes.items():
+                if id in boxes:
+                    step.boxes[id] = step.boxes.get(id, {}) | fields
+            for id, fields in board.steps[old].arrows.items():
+                now.arrows[id] = replace(now.arrows[id], **fields)
+        moved = {members[old] for n in range(first, last + 1) for old in board.steps[n].arrows if old in members}
+        for id in [id for id in scene.arrows if id in moved]:
+            looks = folding.arrow(now, id)
+            step.arrows[id] = changed(drawn[id], looks)
+            drawn[id] = looks
+        for name in ("focus", "place"):
+            if getattr(step, name) in now.boxes:
+                setattr(step, name, folding.stands[getattr(step, name)])
+        steps.append(step)
+    runs = {
+        group: [(place[first], place[last], said) for first, last, said in told]
+        for group, told in board.runs.items()
+        if group in boxes and group not in groups
+    }
+    start = place.get(board.start)
+    short = Storyboard(scene, steps, board.title, start, legend=board.legend, opened=board.opened, runs=runs)
+    short.layout = board.layout
+    return short

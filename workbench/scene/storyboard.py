@@ -106,18 +106,7 @@ class Storyboard:
     @property
     def stops(self) -> list[tuple[int, int, str]]:
         """The steps as they are seen: the first and the last that are one, and what is told of them."""
-        told = {(group, first, last): said for group, runs in self.runs.items() for first, last, said in runs}
-        stops: list[tuple[int, int, str]] = []
-        last = None
-        for number, step in enumerate(self.steps):
-            group = self.folding.stands.get(step.place) if step.place is not None else None
-            if group is not None and group == last and group != step.place:
-                first, _, _ = stops.pop()
-                stops.append((first, number, told.get((group, first, number), step.caption)))
-            else:
-                stops.append((number, number, step.caption))
-            last = group
-        return stops
+        return stops(self.steps, self.folding, self.runs)
 
     @layout.setter
     def layout(self, layout: Layout) -> None:
@@ -216,6 +205,24 @@ class Storyboard:
             told = {"region": region} if region is not None else {}
             told |= {"size": list(self.sizes[0][id])} if id in self.folding.groups else {}
         return told
+
+
+def stops(
+    steps: Sequence[Step], folding: Folding, runs: Mapping[str, Sequence[tuple[int, int, str]]]
+) -> list[tuple[int, int, str]]:
+    """The steps as they are seen: the first and the last of those that are one, in one closed group, and the words."""
+    told = {(group, first, last): said for group, several in runs.items() for first, last, said in several}
+    stops: list[tuple[int, int, str]] = []
+    last = None
+    for number, step in enumerate(steps):
+        group = folding.stands.get(step.place) if step.place is not None else None
+        if group is not None and group == last and group != step.place:
+            first, _, _ = stops.pop()
+            stops.append((first, number, told.get((group, first, number), step.caption)))
+        else:
+            stops.append((number, number, step.caption))
+        last = group
+    return stops
 
 
 class _Details:
