@@ -137,7 +137,7 @@ function stage(el, storyboard, options = {}) {
       if (key === "Enter") guess.check();
       if (key === "Escape") root.focus({ preventScroll: true });
     },
-    details: storyboard.details, theme: options.theme, dressed: options.dressed, leave: options.leave,
+    details: storyboard.details, theme: options.theme, chosen: options.chosen, dressed: options.dressed, leave: options.leave,
     enter: (box, sought) => (box.goto != null ? (visit(box.goto), true) : options.enter?.(box, position, sought)),
     inside: options.inside, sought: options.sought,
   });
@@ -222,6 +222,8 @@ function stage(el, storyboard, options = {}) {
       view.element.scrollBy({ left: now.left - left, top: now.top - top, behavior: "instant" });
       if (!options.sought) group.focus({ preventScroll: true });
     },
+    /** How the picture is looked at: as large as it is now, unless all of it is to be seen. */
+    look: () => ({ ...chosen, position: undefined, zoom: chosen.zoom === "fit" ? "fit" : view.scale() }),
     go: arrive,
     destroy() {
       pause();
@@ -239,14 +241,14 @@ function stage(el, storyboard, options = {}) {
 export function mount(el, storyboard, options = {}) {
   const folds = Boolean(storyboard?.levels), opened = new Set(list(storyboard?.opened)), insides = new Map();
   const all = new Map(list(storyboard?.boxes).map((box) => [box.id, box]));
-  let player = null, board = storyboard;
+  let player = null, board = storyboard, chosen;
   const seenAt = (position) => (folds ? board.steps.findIndex(({ until }) => until >= position) : position);
   const whole = (position) => (folds ? board.steps[position]?.until ?? 0 : position);
   const show = (position, sought) => {
     player?.destroy();
     board = folds ? folded(storyboard, opened) : storyboard;
     player = stage(el, board, { ...options, position: position === undefined ? undefined : Math.max(0, seenAt(position)),
-      enter, inside, sought, moved: (at) => options.moved?.(whole(at)) });
+      enter, inside, sought, chosen, moved: (at) => options.moved?.(whole(at)) });
   };
   /** All that can be found in a closed group. */
   function inside({ id, fold }) {
@@ -260,6 +262,7 @@ export function mount(el, storyboard, options = {}) {
     if (box.fold === "close") opened.delete(box.id);
     else opened.add(box.id);
     const { left, top } = player.placeOf(box.id);
+    chosen = player.look();
     show(whole(position), sought);
     player.hold(box.id, left, top);
     return true;

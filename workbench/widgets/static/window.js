@@ -163,6 +163,7 @@ export function viewport(drawn, title, chosen) {
     element, map, settle, zoom,
     fit: () => sized("fit"),
     own: () => sized(1),
+    scale: () => scale / size,
     pan: (across, down) => scroll(80 * across, 80 * down),
     see: (item) => reveal([item], true),
     /** Keep these items in sight, also when the window changes. */
