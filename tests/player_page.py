@@ -11,7 +11,7 @@ from playwright.sync_api import Page
 from workbench.scene.script import asset, script
 from workbench.scene.theme import live_css
 
-SCRIPT = script("following.js")
+SCRIPT = script("following.js", "player.js", "fold.js")
 STYLE = asset("player.css")
 
 _PAGE = """<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Player</title>

@@ -12,8 +12,10 @@ from player_page import press, show, states
 from player_story import storyboard
 
 from workbench.scene import script as scripts
+from workbench.scene.html import inline
 from workbench.scene.model import Arrow, Box, Detail, Scene, Step
-from workbench.scene.script import asset, bare, script
+from workbench.scene.script import asset, bare, joined, script
+from workbench.scene.shortnames import GIVEN, renamed, short_names
 from workbench.scene.storyboard import Storyboard
 from workbench.scene.svg import to_svg
 
@@ -163,7 +165,7 @@ def test_jupyterlabs_theme_wins_over_the_systems(page, scheme):
 
 
 def test_all_scripts_are_small_together():
-    sent = script("following.js", "stepper.js", "unpacking.js") + bare(asset("inline.js"))
+    sent = script("following.js", "stepper.js", "unpacking.js") + inline()
     assert len(sent.encode()) <= 60_000
 
 
@@ -188,7 +190,7 @@ def test_modules_can_be_joined():
     folder = Path(scripts.__file__).parents[1] / "widgets" / "static"
     modules = sorted(path.name for path in folder.glob("*.js") if path.name != "inline.js")
     for entry in ("following.js", "stepper.js", "unpacking.js"):
-        lines = "\n".join(asset(name) for name in modules if bare(asset(name)) in script(entry))
+        lines = "\n".join(asset(name) for name in modules if bare(asset(name)) in joined(entry))
         declared = re.findall(r"^(?:export )?(?:async )?(?:function|const|let) (\w+)", lines, re.MULTILINE)
         assert len(declared) > 3 and len({*declared}) == len(declared), "a name is declared in two modules"
     for name in modules:
@@ -199,12 +201,40 @@ def test_modules_can_be_joined():
         plain = re.sub(r"^/\*\*.*?\*/$|(^| )//\s[^\n]*$", "", asset(name), flags=re.MULTILINE | re.DOTALL)
         plain = re.sub(r"^\s*/\*\*.*?\*/$", "", plain, flags=re.MULTILINE | re.DOTALL)
         plain = re.sub(r"^import [^;]*;|^export (default[^;]*;|(?=const|function))", "", plain, flags=re.MULTILINE)
-        assert spaceless(script(name)).endswith(spaceless(plain)), name
+        assert spaceless(joined(name)).endswith(spaceless(plain)), name
 
 
 def spaceless(code: str) -> str:
     """Code without white space, what may end a block, and what may stand around a parameter."""
     return re.sub(r"[;,](?=\})|\((?=\w+\)=>)|(?<=\w)\)(?==>)", "", re.sub(r"\s", "", code))
+
+
+# Names of the page that are variables of ours too.
+OURS_TOO = "close closed event find frames length name open opener scroll status stop viewport when".split()
+
+
+def test_only_names_that_a_script_declares_are_shortened(page):
+    text = joined("following.js", "stepper.js", "unpacking.js") + bare(asset("inline.js"))
+    names = short_names(text)
+    assert len(names) > 300 and len({*names.values()} | names.keys() | GIVEN) == 2 * len(names) + len(GIVEN)
+    page.goto("about:blank")
+    of_the_page = page.evaluate("names => names.filter((name) => name in window)", sorted(names))
+    assert of_the_page == OURS_TOO, "is it declared in each module that uses it? If not, it belongs to GIVEN"
+    assert page.evaluate("names => names.filter((name) => !(name in window))", sorted(GIVEN)) == []
+
+
+def test_a_short_name_stands_where_the_variable_stood():
+    text = (
+        'const story={boxes,steps:steps.boxes,"boxes":`boxes ${boxes.map(boxes=>({boxes}))} boxes`};'
+        "const{boxes:other,steps=boxes}=story;if(boxes){boxes?.boxes()}function steps(boxes,...steps){return{steps}}"
+        "const odd=yes?boxes:{boxes};for(const{story}of[/boxes/gi,...boxes])story.boxes=boxes"
+    )
+    assert renamed(text, {"boxes": "a", "steps": "b", "story": "c"}) == (
+        'const c={boxes:a,steps:b.boxes,"boxes":`boxes ${a.map(a=>({boxes:a}))} boxes`};'
+        "const{boxes:other,steps:b=a}=c;if(a){a?.boxes()}function b(a,...b){return{steps:b}}"
+        "const odd=yes?a:{boxes:a};for(const{story:c}of[/boxes/gi,...a])c.boxes=a"
+    )
+    assert short_names("const element=1,el=element+element.el;f(element)", ["f"]) == {"element": "a"}
 
 
 def test_spaces_in_strings_patterns_and_between_signs_stay():

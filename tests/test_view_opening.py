@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from functools import cache
 
 import net_samples
@@ -106,7 +107,7 @@ def test_a_run_tells_what_joined_and_what_came_and_went():
     assert forward == ("outer/inner: 2 operations join the graph: mul 1, exp 1; it keeps 16 bytes for backward.")
     assert backward == (
         "outer/inner runs backward: it receives the gradient [3. 3.]; 2 nodes run, ExpBackward0 first, "
-        "MulBackward0 last; it sends [44.33 327.6] to x."
+        "MulBackward0 of `x * 2.0` last; it sends [44.33 327.6] to x."
     )
     assert [caption for _, _, caption in trace.show("graph", open=["outer"]).storyboard.stops][:1] == [forward]
 
@@ -146,9 +147,13 @@ def line(way, arrows):
     """What a closed group says of the gradients that these arrows brought."""
     if not arrows:
         return []
-    labels = [arrow.label for arrow in arrows]
-    said = [label.rpartition("‖")[0].rpartition("‖")[2] if "‖" in label else label for label in labels]
-    return [Near(way, math.hypot(*map(float, said)))]
+    return [Near(way, math.hypot(*(norm(arrow.label) for arrow in arrows)))]
+
+
+def norm(label):
+    """The norm that stands at an arrow; one number is its own, and a slope may stand before it or below."""
+    norms = re.findall(r"‖([^‖]+)‖", label) or re.findall(r"-?[\d.]+(?:e[-+]\d+)?", label.partition("\n")[0])
+    return float(norms[-1])
 
 
 class Near:

@@ -51,8 +51,9 @@ def test_a_closed_group_has_the_moment_in_one_of_its_steps():
             p = (g**2).sum()
         p.backward()
     board = trace.show(open=[]).storyboard
-    assert board.steps[board.still].caption.startswith("outer: 2 operations join the graph")
-    assert board.steps[board.still + 1].caption.startswith("Backward starts at p ")
+    (moment,) = [n for n, (first, last, _) in enumerate(board.stops) if first <= board.still <= last]
+    assert board.stops[moment][2].startswith("outer: 2 operations join the graph")
+    assert board.stops[moment + 1][2].startswith("Backward starts at p ")
 
 
 def test_the_flow_is_shown_where_the_last_backward_has_brought_its_gradients():

@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 from itertools import count
 from typing import TYPE_CHECKING
 
-from .model import AROUND, PLACED, WITHIN, Arrow, Box
+from .folding import paths
+from .model import AROUND, PLACED, Arrow, Box, Scene
 from .shown import FREED, TENSORS, arrow_fields, box_fields
 from .storyboard import Storyboard
 from .theme import Theme, theme_named
@@ -62,7 +63,7 @@ class _Cluster:
 
     title: str = ""
     boxes: dict[str, list[Box]] = field(default_factory=dict)  # by the box they hang on, or are
-    parts: dict[str, _Cluster] = field(default_factory=dict)
+    parts: dict[str, _Cluster] = field(default_factory=dict)  # by their id
 
     @property
     def is_empty(self) -> bool:
@@ -71,22 +72,20 @@ class _Cluster:
 
 
 def _clusters(there: Iterable[Box], all_boxes: Mapping[str, Box]) -> _Cluster:
-    """The boxes in the regions they stand in, which lie in each other as their titles say."""
+    """The boxes in the regions they stand in, which lie in each other; so many deep Graphviz draws."""
     whole = _Cluster()
-    homes: dict[str | None, _Cluster] = {None: whole}
-    own: set[tuple[int, str]] = set()
-    for region in [box for box in all_boxes.values() if box.kind == "region"]:
+    homes: dict[str, _Cluster] = {}
+    around = paths(Scene("", dict(all_boxes)))
+    for id in [id for id, box in all_boxes.items() if box.kind == "region"]:
         at = whole
-        *outer, name = region.title.split(WITHIN)
-        for each in outer[:_DEEPEST]:
-            at = at.parts.setdefault(each, _Cluster(each))
-        key = name if (id(at), name) not in own else f"{name} {region.id}"  # two of one name are two
-        own.add((id(at), name))
-        homes[region.id] = at.parts.setdefault(key, _Cluster(name))
+        for region in [*around[id], id][:_DEEPEST]:
+            at = at.parts.setdefault(region, _Cluster(all_boxes[region].title))
+        homes[id] = at
     for box in there:
         holder = box.id if box.holder is None else box.holder
         region = all_boxes[holder].region if holder in all_boxes else None
-        homes[region].boxes.setdefault(holder, []).append(box)
+        home = whole if region is None else homes[region]
+        home.boxes.setdefault(holder, []).append(box)
     return whole
 
 

@@ -12,6 +12,7 @@ from typing import Any
 from .packing import packed_story
 from .script import asset, bare, bare_css, dense, packed, script
 from .shortening import HOW, Plan, cut, shortened
+from .shortnames import renamed, short_names
 from .storyboard import Storyboard
 from .svg import to_svg
 from .text import to_sentence
@@ -105,12 +106,19 @@ def has_room(storyboard: Storyboard, most: int) -> bool:
 
 def _placed(image: str, story: str) -> str:
     name, (library, player) = f"wb-play-{_digest(story)}", _library()
-    act = f"{bare(asset('inline.js'))}({json.dumps(name)},{json.dumps(library)},"
+    act = f"{inline()}({json.dumps(name)},{json.dumps(library)},"
     return f'<div class="{name}">{image}</div><script>{act}"{player}","{story}");</script>'
 
 
 def _in_columns(storyboard: Storyboard) -> str:
     return dense(_as_json(packed_story(storyboard.to_dict())))
+
+
+@cache
+def inline() -> str:
+    """What plays a picture in the notebook's page: a function, as text."""
+    text = bare(asset("inline.js"))
+    return renamed(text, short_names(text))
 
 
 @cache

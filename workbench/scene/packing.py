@@ -96,7 +96,10 @@ class _Packing:
             arrow.update(change)
             moved["arrows"].append(self._said(arrow, dict(change)) | {"item": self._arrow_at[id]})
         focus = self._box_at[step["focus"]] if step["focus"] in self._boxes else step["focus"]
-        return step | {"focus": focus, "boxes": len(step["boxes"]), "arrows": len(step["arrows"])}
+        told = step | {"focus": focus, "boxes": len(step["boxes"]), "arrows": len(step["arrows"])}
+        if "place" in step:  # mostly where the focus is
+            told["place"] = self._box_at[step["place"]] - (focus if isinstance(focus, int) else 0)
+        return told
 
     def _listed(self, box: Told) -> list[int]:
         """A box's details: how many of those that it had stay at the beginning, then the others, mostly new ones."""

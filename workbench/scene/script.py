@@ -1,7 +1,7 @@
 """The browser's scripts: plain ES modules in `widgets/static`, put together to the one that a page or a widget loads.
 
 Each name is unique across the modules, so joining them is leaving out their imports and exports, and what only a
-reader of the source needs: comments, and white space where a sign parts words as well.
+reader of the source needs: comments, white space where a sign parts words as well, and long names.
 """
 
 from __future__ import annotations
@@ -9,7 +9,10 @@ from __future__ import annotations
 import base64
 import gzip
 import re
+from functools import cache
 from importlib.resources import files
+
+from .shortnames import renamed, short_names
 
 _LEFT_OUT = re.compile(
     r"""^/\*\*.*?\*/[^\S\n]*$      # a comment that begins a line
@@ -31,6 +34,7 @@ _TIGHT = re.compile(
 )
 # The 85 signs of dense(), none of which means anything to a page, to the notebook's JSON or to Markdown's templates.
 _B85 = bytes.maketrans(b"<>&$`{}", b",./:[]'")
+_EXPORTED = re.compile(r"^export\s+(?:const|function)\s+(\w+)", re.MULTILINE)
 _IMPORTED = re.compile(r'^import\s[^;]*from "\./([^"]+)";$', re.MULTILINE)
 
 
@@ -40,7 +44,14 @@ def asset(name: str) -> str:
     return files("workbench").joinpath("widgets", "static", name).read_text(encoding="utf-8")
 
 
+@cache
 def script(*names: str) -> str:
+    """Modules with those that they import, as one text without imports; what they themselves export keeps its name."""
+    text = joined(*names)
+    return renamed(text, short_names(text, [each for name in names for each in _EXPORTED.findall(asset(name))]))
+
+
+def joined(*names: str) -> str:
     """Modules with those that they import, as one text without imports and exports."""
     found: dict[str, str] = {}
 

@@ -1,4 +1,4 @@
-"""A storyboard short enough for a notebook: what a click shows goes first, then steps in the middle, then groups."""
+"""A storyboard short enough for a notebook: what a click shows goes first, then what opens, then middle steps."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .storyboard import Storyboard, stops
 
 HOW = 'picture.save("picture.html") keeps all of it'
 LEFT_OUT = f"Left out of this notebook, to keep it small: {HOW}."
-_MANY = 20_000  # changes in all steps: a story of more is never tried whole
+_MANY = 20_000  # changes in all steps: a story of more is never told whole
 _CROWD = 1_000  # boxes: so many never fit
 
 
@@ -32,36 +32,36 @@ class Plan:
     crowd: bool = True
 
 
-_FEW = 24  # steps at each end, before anything else is left out than details and steps
 _DETAILS = [Plan(values) for values in (400, 200, 100, 50, 0)] + [Plan(0, texts) for texts in (400, 200, 100, 50, 0)]
-_ENDS = (400, 280, 200, 140, 100, 70, 50, 35, _FEW, 16, 11, 8, 5, 3)
-_PARTS = (1.0, 0.75, 0.5, 0.4, 0.3, 0.25, 0.2, 0.15, 0.1, 0.06, 0.03)
+_PARTS = (0.75, 0.5, 0.4, 0.3, 0.25, 0.2, 0.15, 0.1, 0.06, 0.03, 0.0)
+_ENDS = (400, 280, 200, 140, 100, 70, 50, 35, 24, 16, 11, 8, 5, 3)
 
 
 def shortened(board: Storyboard, tell: Callable[[Storyboard], str], room: int) -> str | None:
     """The storyboard as `tell` tells it, or as much of it as there is room for; None if not even its ends fit.
 
-    Details go first, the longest values before the others; then steps in the middle; then what is in closed
-    groups; then boxes that only come in the steps left out. What is gone is said where it was.
+    Details go first, the longest values before the others; then what is in closed groups; then steps in the middle;
+    then boxes that only come in the steps left out. What is gone is said where it was.
     """
     light = _weight(board) <= _MANY
     if light and len(text := tell(board)) <= room:
         return text
-    few = _DETAILS * light + [Plan(0, 0, ends) for ends in _ENDS if ends >= _FEW]
-    for crowd in (True, False):
-        with_groups = [Plan(0, 0, _FEW, part, crowd) for part in _PARTS]
-        alone = [Plan(0, 0, ends, 0.0, crowd) for ends in _ENDS]
-        for plans in ((few,) if crowd else ()) + (with_groups, alone):
-            told: dict[int, str | None] = {}
+    folded = cut(board, Plan(groups=0.0))
+    for plans in (
+        _DETAILS if light else [],
+        [Plan(0, 0, inf, part) for part in _PARTS] if _weight(folded) <= _MANY else [],
+        [Plan(0, 0, ends, 0.0) for ends in _ENDS] if len(folded.scene.boxes) <= _CROWD else [],
+        [Plan(0, 0, ends, 0.0, False) for ends in _ENDS],
+    ):
+        told: dict[int, str | None] = {}
 
-            def fits(n: int, plans: Sequence[Plan] = plans, told: dict[int, str | None] = told) -> bool:
-                crowded = plans[n].crowd and _size(board) > _CROWD and plans[n].groups == 1
-                told[n] = None if crowded or len(text := tell(cut(board, plans[n]))) > room else text
-                return told[n] is not None
+        def fits(n: int, plans: Sequence[Plan] = plans, told: dict[int, str | None] = told) -> bool:
+            told[n] = text if len(text := tell(cut(board, plans[n]))) <= room else None
+            return told[n] is not None
 
-            last = len(plans) - 1  # each keeps less than the one before
-            if fits(last):
-                return told[bisect_left(range(last), True, key=fits)]
+        last = len(plans) - 1  # each keeps less than the one before
+        if plans and fits(last):
+            return told[bisect_left(range(last), True, key=fits)]
     return None
 
 
@@ -178,10 +178,6 @@ def _crowd(board: Storyboard, runs: Iterable[range]) -> set[str]:
             coming |= {id for id, _ in changes} - there
     regions = {box.region for id, box in board.scene.boxes.items() if id not in coming}
     return coming - regions
-
-
-def _size(board: Storyboard) -> int:
-    return len(board.scene.boxes)
 
 
 def _weight(board: Storyboard) -> int:

@@ -86,7 +86,9 @@ export function unpacked({ boxes, arrows, steps, moves, details, levels, ...rest
       const here = moved[n].slice(begin[n], (begin[n] += step[part])).map((row) => [items[part][row.item], row]);
       step[part] = Object.fromEntries(here.map(([item, row]) => [item.id, change(item, row)]));
     });
-    if (Number.isInteger(step.focus)) step.focus = items.boxes[step.focus].id;
+    const at = Number.isInteger(step.focus) ? step.focus : null;
+    if (step.place !== undefined) step.place = items.boxes[step.place + at].id;
+    if (at !== null) step.focus = items.boxes[at].id;
     return step;
   });
   story.details = rows(details).map(({ name, value, ...detail }) => {
