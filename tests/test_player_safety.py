@@ -209,6 +209,12 @@ def spaceless(code: str) -> str:
     return re.sub(r"[;,](?=\})|\((?=\w+\)=>)|(?<=\w)\)(?==>)", "", re.sub(r"\s", "", code))
 
 
+GIVES = {
+    "following.js": ["initialize", "render"],
+    "stepper.js": ["initialize", "render"],
+    "player.js": ["mount"],
+    "unpacking.js": ["unpacked"],
+}
 # Names of the page that are variables of ours too.
 OURS_TOO = "close closed event find frames length name open opener scroll status stop viewport when".split()
 
@@ -221,6 +227,19 @@ def test_only_names_that_a_script_declares_are_shortened(page):
     of_the_page = page.evaluate("names => names.filter((name) => name in window)", sorted(names))
     assert of_the_page == OURS_TOO, "is it declared in each module that uses it? If not, it belongs to GIVEN"
     assert page.evaluate("names => names.filter((name) => !(name in window))", sorted(GIVEN)) == []
+
+
+@pytest.mark.parametrize("entry", ["following.js", "stepper.js", "player.js", "unpacking.js"])
+def test_what_a_script_gives_keeps_its_name(page, entry):
+    names = GIVES[entry]
+    given = page.evaluate(
+        """async (source) => {
+          const url = URL.createObjectURL(new Blob([source], { type: "text/javascript" }));
+          return Object.keys((await import(url)).given);
+        }""",
+        f"{script(entry)}; export const given = {{ {', '.join(names)} }};",
+    )
+    assert given == names
 
 
 def test_a_short_name_stands_where_the_variable_stood():

@@ -34,7 +34,7 @@ _TIGHT = re.compile(
 )
 # The 85 signs of dense(), none of which means anything to a page, to the notebook's JSON or to Markdown's templates.
 _B85 = bytes.maketrans(b"<>&$`{}", b",./:[]'")
-_EXPORTED = re.compile(r"^export\s+(?:const|function)\s+(\w+)", re.MULTILINE)
+_EXPORTED = re.compile(r"^export\s+(?:const\s|function\s|default\s*\{)([^=({};]+)", re.MULTILINE)
 _IMPORTED = re.compile(r'^import\s[^;]*from "\./([^"]+)";$', re.MULTILINE)
 
 
@@ -48,7 +48,8 @@ def asset(name: str) -> str:
 def script(*names: str) -> str:
     """Modules with those that they import, as one text without imports; what they themselves export keeps its name."""
     text = joined(*names)
-    return renamed(text, short_names(text, [each for name in names for each in _EXPORTED.findall(asset(name))]))
+    exported = " ".join(each for name in names for each in _EXPORTED.findall(asset(name)))
+    return renamed(text, short_names(text, re.findall(r"\w+", exported)))
 
 
 def joined(*names: str) -> str:
