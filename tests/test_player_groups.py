@@ -147,3 +147,18 @@ def test_what_is_inside_groups_is_found_and_enter_goes_there(page):
     page.keyboard.press("Enter")
     assert len(frames(page)) == 2
     assert "MulBackward0" in page.locator(".wb-hits").inner_text() or "repeats" in page.locator(".wb-hits").inner_text()
+
+
+def test_the_heading_of_an_open_group_closes_it_and_the_rest_says_what_it_is(page):
+    page.locator(".wb-kind-group").first.click()
+    region = page.locator(".wb-kind-region").first
+    group = region.get_attribute("data-id")
+    press(page, "fit")
+    frame = region.locator(".wb-frame").bounding_box()
+    page.mouse.click(frame["x"] + frame["width"] / 2, frame["y"] + frame["height"] - 2)
+    assert page.locator(".wb-panel-kind").inner_text().startswith("part of the graph")
+    assert region.get_attribute("data-id") == group
+    frame = region.locator(".wb-frame").bounding_box()
+    page.mouse.click(frame["x"] + 8, frame["y"] + 4)
+    assert page.locator(f".wb-kind-group[data-id={group}]").is_visible()
+    assert page.locator(".wb-kind-region").count() == 0

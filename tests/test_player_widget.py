@@ -7,11 +7,12 @@ import json
 import pytest
 from browser_page import open_page, wait_until
 from ipywidgets.widgets import widget
-from player_page import SCRIPT, STYLE, position, show
+from player_page import STYLE, position, show
 from player_story import storyboard
 from traitlets import TraitError
 
 from workbench.scene.picture import Picture
+from workbench.scene.script import script
 from workbench.widgets import Player
 
 MODEL = """host => {
@@ -46,7 +47,7 @@ def test_the_widget_sends_script_style_and_storyboard():
     player, board = Player(storyboard()), storyboard()
     state = player.get_state()
     assert state["storyboard"] == board.to_dict()
-    assert state["_esm"] == SCRIPT + "export default { initialize, render };"
+    assert state["_esm"] == script("following.js") + "export default { initialize, render };"
     assert state["_css"].endswith(STYLE)
     assert "--wb-canvas" in state["_css"] and ".wb-state-future" in state["_css"]
     json.dumps(state["storyboard"], allow_nan=False)

@@ -23,7 +23,7 @@ _POLICY = (
     "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:; "
     "base-uri 'none'; form-action 'none'"
 )
-MOST = 47_000  # characters that a picture adds to a notebook beside its image; the player takes 29,000 of them
+MOST = 47_000  # characters that a picture adds to a notebook beside its image; the player takes 31,000 of them
 _TOO_LARGE = f"This picture is too large to be played in a notebook: {HOW}, and plays it."
 _LARGE = 300_000  # characters of JSON: more are packed
 _PAGE_CSS = """
@@ -96,16 +96,16 @@ def playing(storyboard: Storyboard, most: int = MOST) -> str:
     image = img(storyboard)
     if story is None:
         return f"<div>{image}</div><p>{escape(_TOO_LARGE, quote=False)}</p>"
-    return _placed(image, story)
+    return _placed(storyboard, image, story)
 
 
 def has_room(storyboard: Storyboard, most: int) -> bool:
     """Whether a notebook keeps every step of the picture, if not every detail, in so many characters."""
-    return len(_in_columns(cut(storyboard, Plan(0, 0)))) <= most - len(_placed("", ""))
+    return len(_in_columns(cut(storyboard, Plan(0, 0)))) <= most - len(_placed(storyboard, "", ""))
 
 
-def _placed(image: str, story: str) -> str:
-    name, (library, player) = f"wb-play-{_digest(story)}", _library()
+def _placed(storyboard: Storyboard, image: str, story: str) -> str:
+    name, (library, player) = f"wb-play-{_digest(story)}", _library(bool(storyboard.folding.groups))
     act = f"{inline()}({json.dumps(name)},{json.dumps(library)},"
     return f'<div class="{name}">{image}</div><script>{act}"{player}","{story}");</script>'
 
@@ -122,8 +122,11 @@ def inline() -> str:
 
 
 @cache
-def _library() -> tuple[str, str]:
-    """The player as a script that sets itself as `mount` on its own element, packed, and the name that it goes by."""
+def _library(folds: bool) -> tuple[str, str]:
+    """The player as a script that sets itself as `mount` on its own element, packed, and the name that it goes by.
+
+    Only what `folds` needs the part that opens and closes groups.
+    """
     # Each theme's values stand nine times in the stylesheet, and their names with them: here once.
     style = bare_css(live_css(".wb-player", lambda name: f"@{name}@") + asset("player.css"))
     names = list(THEMES["light"].values)
@@ -133,7 +136,7 @@ def _library() -> tuple[str, str]:
         "const style=document.createElement('style'),declared=(_,name)=>"
         "names.map((each,i)=>`--wb-${each}:${themes[name][i]}`).join(';');"
         f"style.textContent={json.dumps(style)}.replace(/@(\\w+)@/g,declared);document.head.append(style);"
-        f"{script('player.js', 'unpacking.js')}"
+        f"{script('player.js', 'unpacking.js', without='' if folds else 'fold.js')}"
         "document.currentScript.mount=(el,told)=>mount(el,unpacked(told));})()"
     )
     data = dense(text)

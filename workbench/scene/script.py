@@ -45,19 +45,22 @@ def asset(name: str) -> str:
 
 
 @cache
-def script(*names: str) -> str:
-    """Modules with those that they import, as one text without imports; what they themselves export keeps its name."""
-    text = joined(*names)
+def script(*names: str, without: str = "") -> str:
+    """Modules with those that they import, as one text without imports; what they themselves export keeps its name.
+
+    One that they import may be left out `without` which they do.
+    """
+    text = joined(*names, without=without)
     exported = " ".join(each for name in names for each in _EXPORTED.findall(asset(name)))
     return renamed(text, short_names(text, re.findall(r"\w+", exported)))
 
 
-def joined(*names: str) -> str:
+def joined(*names: str, without: str = "") -> str:
     """Modules with those that they import, as one text without imports and exports."""
     found: dict[str, str] = {}
 
     def add(name: str) -> None:
-        if name not in found:
+        if name not in found and name != without:
             text = asset(name)
             for each in _IMPORTED.findall(text):
                 add(each)

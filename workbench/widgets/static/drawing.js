@@ -120,6 +120,8 @@ function boxParts(box, holder) {
   if (kind === "group") parts.push(svg("rect.wb-back", { ...behind }));
   parts.push(frame("wb-frame", 0));
   if (kind === "output") parts.push(frame("wb-inner", -4));
+  if (box.fold)
+    parts.push(svg("path.wb-fold", { d: `M${x + w - 16} ${y + 12}h8${box.fold === "open" ? "m-4 -4v8" : ""}` }));
   if (kind in CHART) {
     const [, middle, left = 4, top = 13, step = 16] = CHART[kind], base = y + (middle ? h / 2 + 4 : top);
     const at = { x: x + (middle ? w / 2 : left), "text-anchor": middle ? "middle" : "start" };

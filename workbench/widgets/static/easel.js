@@ -189,8 +189,13 @@ export function easel(el, story, items, { label, name = "", bar, below = [], key
     more.update();
     view.settle();
   }
-  function open(box) {
-    if (habits.enter?.(box)) return;
+  /** Where the heading of an open group ends: there a click closes it, elsewhere it asks what the group is. */
+  const headingEnd = (box) => {
+    const { top, height } = drawn.groups.get(box).querySelector(".wb-frame").getBoundingClientRect();
+    return top + (26 * height) / box.h;
+  };
+  function open(box, asks) {
+    if (!asks && habits.enter?.(box)) return;
     close();
     selected = box;
     body.setAttribute("data-told", "");
@@ -255,9 +260,9 @@ export function easel(el, story, items, { label, name = "", bar, below = [], key
     "/": () => find.open(), t: () => wear(THEMES[(THEMES.indexOf(theme()) + 1) % THEMES.length]),
     "+": larger, "=": larger, "-": smaller, 0: fit, 1: own, ArrowDown: () => rove(1), ArrowUp: () => rove(-1), ...bound,
   };
-  upon(drawn.root, "click", (event) => {
-    const box = boxOf(event.target);
-    if (box) open(box);
+  upon(drawn.root, "click", ({ target, clientY }) => {
+    const box = boxOf(target);
+    if (box) open(box, box.fold === "close" && clientY > headingEnd(box));
   });
   const point = (event) => {
     const box = event.type === "pointerleave" ? null : boxOf(event.target);
