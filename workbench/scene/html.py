@@ -92,7 +92,7 @@ def playing(storyboard: Storyboard, most: int = MOST) -> str:
     Where no script may run, as in a notebook that nobody trusts, the image stays. Both of them, without the image, have
     at most so many characters: a story that is too long for that is told in part, and one that is so even then not.
     """
-    story = shortened(storyboard, _in_columns, most - len(_placed("", "")))
+    story = shortened(storyboard, _in_columns, most - len(_placed(storyboard, "", "")))
     image = img(storyboard)
     if story is None:
         return f"<div>{image}</div><p>{escape(_TOO_LARGE, quote=False)}</p>"
