@@ -49,6 +49,10 @@ AFRESH = """async () => {
   await (sessionContext.session?.kernel ? sessionContext.restartKernel() : sessionContext.startKernel());
   while (sessionContext.session?.kernel?.status !== "idle") await new Promise(r => setTimeout(r, 50));
 }"""
+# Whether a box is in sight in the window onto the picture, and is to be.
+IN_SIGHT = """([box, wanted]) => { const at = box.querySelector(".wb-frame").getBoundingClientRect();
+  const { top, bottom, left, right } = box.closest(".wb-view").getBoundingClientRect();
+  return wanted === (at.top >= top && at.bottom <= bottom && at.left >= left && at.right <= right); }"""
 START = RUN.replace('await app.commands.execute("notebook:run-cell")', 'app.commands.execute("notebook:run-cell")')
 
 
@@ -147,10 +151,10 @@ def test_every_key(page: Page) -> None:
     s.press("ArrowLeft")
     assert s.says("standing").startswith("1 of 7")
     s.press("b")
-    assert s.root.locator(".wb-stop").count() == 1
+    assert s.root.locator(".wb-box .wb-breakpoint").count() == 1
     assert s.box("PowBackward0").get_attribute("aria-label").endswith(", breakpoint")
     s.press("b")
-    assert s.root.locator(".wb-stop").count() == 0
+    assert s.root.locator(".wb-box .wb-breakpoint").count() == 0
     s.root.focus()
     page.keyboard.press("u")
     page.keyboard.type("add")
@@ -170,6 +174,9 @@ def test_every_key(page: Page) -> None:
     s.press("r")
     assert s.root.locator("[name=switch]").input_value() == "1"
     assert run(page, "print(b.grad.item())") == "0.5"
+    s.root.focus()
+    page.keyboard.press("x")
+    expect(s.root.locator("[name=switch]")).to_be_focused()
     s.press("n")
     assert run(page, "print(s.branch.name, b.grad.item())") == "main -5.0"
     s.press("p")
@@ -178,7 +185,7 @@ def test_every_key(page: Page) -> None:
     page.keyboard.press("?")
     keys = s.root.locator(".wb-keys")
     assert keys.is_visible()
-    for key in ("→ or s", "←", "r", "u", "o", "b", "e", "p", "n", "?"):
+    for key in ("→ or s", "←", "r", "u", "o", "b", "w", "e", "x", "p", "n", "d", "?"):
         assert keys.locator("kbd", has_text=key).count()
     page.keyboard.press("Escape")
     assert not keys.is_visible()
@@ -219,6 +226,95 @@ def test_a_gradient_is_edited_and_branches_are_switched(page: Page) -> None:
     s.root.locator("[name=edit]").fill("two")
     s.click("edit")
     assert s.says("said").startswith("Type a number such as 0.5")
+
+
+def test_what_is_watched_stands_in_sight_until_it_is_taken_off(page: Page) -> None:
+    s = Stepper(page)
+    rows = s.root.locator(".wb-desk p")
+    s.box("w").focus()
+    s.after(lambda: page.keyboard.press("w"))
+    expect(rows).to_have_text(["wnothing yet"])
+    s.box("PowBackward0").click()
+    s.click("watch")
+    assert s.root.locator('[data-action="watch"]').get_attribute("aria-pressed") == "true"
+    assert s.box("PowBackward0").get_attribute("aria-label").endswith(", watched")
+    page.keyboard.press("Escape")
+    s.click("run")
+    expect(rows).to_have_text(["w-8.0 (step 6)", "PowBackward0[0.5 0.5] (step 1)"])
+    s.press("ArrowLeft")
+    see(s, "Show PowBackward0", "PowBackward0")
+    s.root.focus()
+    page.keyboard.press("x")
+    expect(s.root.get_by_role("button", name="Stop watching w")).to_be_focused()
+    s.after(lambda: page.keyboard.press("Enter"))
+    expect(s.root.get_by_role("button", name="Stop watching PowBackward0")).to_be_focused()
+    s.after(lambda: page.keyboard.press("Enter"))
+    assert s.root.locator(".wb-box .wb-watched").count() == 0 and s.root.locator(".wb-desk").is_hidden()
+    expect(s.root).to_be_focused()
+
+
+def test_every_breakpoint_is_listed_and_taken_off(page: Page) -> None:
+    s = Stepper(page)
+    s.box("MulBackward0").focus()
+    s.after(lambda: page.keyboard.press("b"))
+    run(page, "s.breakpoint(over=4); s.breakpoint('add', nonfinite=True);")
+    rows = s.root.locator(".wb-desk p")
+    stops = ["before MulBackward0", "after any node: a norm over 4", "after add: a gradient that is not finite"]
+    expect(rows).to_have_text([f"Stops {stop}" for stop in stops])
+    s.click("run")
+    assert s.says("sentence").endswith("Stopped: a norm over 4.")
+    s.after(s.root.get_by_role("button", name="Take off: after any node: a norm over 4").click)
+    expect(rows).to_have_text([f"Stops {stop}" for stop in (stops[0], stops[2])])
+    page.keyboard.press("x")
+    s.after(lambda: page.keyboard.press("Enter"))
+    assert s.root.locator(".wb-box .wb-breakpoint").count() == 0
+    s.after(lambda: page.keyboard.press("Enter"))
+    s.click("run")
+    assert run(page, "print(s.done, s.breakpoints)") == "True []"
+
+
+def see(s: Stepper, name: str, title: str) -> None:
+    """Press what brings a box into sight, which it was not."""
+    wait_until(s.page, IN_SIGHT, [s.box(title).element_handle(), False])
+    s.root.get_by_role("button", name=name).click()
+    wait_until(s.page, IN_SIGHT, [s.box(title).element_handle(), True])
+
+
+def test_branches_stand_side_by_side_and_what_differs_first_comes_into_sight(page: Page) -> None:
+    s = Stepper(page)
+    table, first = s.root.locator(".wb-desk table"), s.root.locator(".wb-first")
+    s.click("run")
+    assert table.count() == 0
+    s.click("back")
+    for _ in range(5):
+        s.press("ArrowLeft")
+    s.root.locator("[name=edit]").fill("[1, 1]")
+    s.click("edit")
+    s.click("run")
+    expect(first).to_have_text("Differs first at PowBackward0: [1. 1.] here, [0.5 0.5] on main.")
+    head, *rows = [row.locator("th, td").all_text_contents() for row in table.locator("tr").all()]
+    assert head[0] == "Gradient at" and head[2] == "main" and s.root.locator("[name=switch]").input_value() == "1"
+    assert rows == [
+        ["PowBackward0first", "[1. 1.]", "[0.5 0.5]"],
+        ["SubBackward0", "[-4. -6.]", "[-2. -3.]"],
+        ["AddBackward0", "[-4. -6.]", "[-2. -3.]"],
+        ["b", "-10.0", "-5.0"],
+        ["MulBackward0", "[-4. -6.]", "[-2. -3.]"],
+        ["w", "-16.0", "-8.0"],
+    ]
+    wait_until(page, IN_SIGHT, [s.box("PowBackward0").element_handle(), True])
+    assert s.box("PowBackward0").get_attribute("aria-label").endswith(", differs")
+    assert s.root.locator(".wb-box .wb-differs").count() == 6
+    see(s, "Show w", "w")
+    s.press("n")  # on the other branch they differ at the same place, which comes into sight again
+    assert first.text_content() == "Differs first at PowBackward0: [0.5 0.5] here, [1. 1.] on branch 1."
+    wait_until(page, IN_SIGHT, [s.box("PowBackward0").element_handle(), True])
+    see(s, "Show w", "w")
+    page.keyboard.press("d")
+    wait_until(page, IN_SIGHT, [s.box("PowBackward0").element_handle(), True])
+    s.press(*["ArrowLeft"] * 7)
+    assert first.text_content() == "Nothing differs from branch 1 so far."
+    assert s.root.locator(".wb-box .wb-differs").count() == 0
 
 
 def test_predicting(page: Page) -> None:
@@ -264,9 +360,10 @@ def test_two_views_of_one_stepper_show_the_same(page: Page) -> None:
 def test_a_kernel_that_goes_leaves_a_sentence_and_dim_buttons(page: Page, lab: Lab) -> None:
     s = Stepper(page)
     s.click("step")
+    s.press("w")
     lab.shut_kernel_down(page)
     expect(s.root.locator(".wb-sentence")).to_contain_text("The kernel that this stepper ran in is gone")
-    for action in ("step", "back", "run", "until", "over", "predict", "breakpoint", "edit"):
+    for action in ("step", "back", "run", "until", "over", "predict", "breakpoint", "watch", "edit", "off"):
         button = s.root.locator(f'[data-action="{action}"]')
         assert button.get_attribute("aria-disabled") == "true"
         button.evaluate("button => button.click()")

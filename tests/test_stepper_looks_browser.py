@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from axe_playwright_python.sync_playwright import Axe
 from browser_page import wait_until
 from lesson_page import _THEME as THEME
@@ -69,9 +70,50 @@ def test_the_picture_stays_where_it_is_whatever_there_is_to_say(page: Page) -> N
     s.root.locator("[name=edit]").fill("2")
     act("edit")
     act("run")
-    assert s.says("differs") and s.says("warnings")
+    assert s.says("first") and s.says("warnings")
     s.root.locator("[name=until]").fill("no such place")
     act("back")
     act("until")
     assert s.says("said").startswith("No node of this backward")
     assert len(set(places)) == 1
+
+
+PLACES = """root => [...root.querySelectorAll(".wb-view, .wb-below")].map((part) => part.getBoundingClientRect())
+    .flatMap(({ top, height }) => [top - root.getBoundingClientRect().top, height])"""
+# Whether nothing covers a part's first corner, where it is on the page.
+SEEN = """part => { const { x, y } = part.getBoundingClientRect();
+    return part.contains(document.elementFromPoint(x + 4, y + 8)); }"""
+
+
+@pytest.mark.parametrize(
+    ("size", "theme"),
+    [((1440, 900), "light"), ((1440, 900), "dark"), ((1440, 900), "projector"), ((1024, 768), "projector")],
+)
+def test_with_all_that_there_can_be_to_tell_it_is_as_high_as_before(
+    page: Page, size: tuple[int, int], theme: str
+) -> None:
+    s = Stepper(page)
+    page.set_viewport_size({"width": size[0], "height": size[1]})
+    try:
+        s.root.locator('[data-action="menu"]').click()
+        s.root.locator(f'[data-action="theme-{theme}"]').click()
+        before = s.root.evaluate(PLACES)
+        s.press("w", "r")
+        run(page, "s.breakpoint('mul'); s.breakpoint(over=100); s.back(5);")
+        s.root.locator("[name=edit]").fill("[1, 2]")
+        s.click("edit")
+        s.press("r", "b", "r")
+        page.evaluate("() => document.querySelector('.wb-stepper').scrollIntoView({ block: 'end' })")
+        assert s.root.evaluate(PLACES) == before
+        assert s.root.bounding_box()["height"] <= 620
+        assert s.root.locator(".wb-bar").bounding_box()["height"] < 60, "one row"
+        for part in (".wb-first", ".wb-desk p", ".wb-desk th button", ".wb-standing"):
+            assert s.root.locator(part).first.evaluate(SEEN), part
+        found = Axe().run(page, context=".wb-stepper")
+        assert found.response["violations"] == []
+        s.press("ArrowLeft", "p")
+        assert s.root.evaluate(PLACES) == before
+        for part in (".wb-first", "[name=step]"):
+            assert s.root.locator(part).first.evaluate(SEEN), part
+    finally:
+        page.set_viewport_size({"width": 1400, "height": 900})

@@ -101,30 +101,45 @@ def test_what_differs_from_the_other_branch_is_said() -> None:
     browser = Browser(s)
     browser.ask("until", text="mul")
     browser.ask("edit", id=browser.id("MulBackward0"), nr=0, text="[0, 0]")
-    assert browser.ask("run")["differs"] == [], "there is but one branch"
+    alone = browser.ask("run")
+    assert alone["differs"] == {"rows": [], "told": ""} and alone["marks"]["differs"] == []
     s.back(2).run()
     browser.view.update()
-    assert browser.status["differs"] == [
-        "MulBackward0 receives [-2. -3.] here, [0. 0.] on main",
-        "w receives -8.0 here, 0.0 on main",
-    ]
-    assert f"differs: {browser.status['differs'][0]}\ndiffers: {browser.status['differs'][1]}" in repr(s)
-    assert browser.ask("switch", text="0")["differs"][1] == "w receives 0.0 here, -8.0 on branch 1"
+    mul = browser.id("MulBackward0")
+    assert browser.status["differs"] == {
+        "rows": [[mul, "MulBackward0", "[-2. -3.]", "[0. 0.]"], [browser.id("w"), "w", "-8.0", "0.0"]],
+        "told": "Differs first at MulBackward0: [-2. -3.] here, [0. 0.] on main.",
+        "beside": "main",
+    }
+    assert browser.status["marks"]["differs"] == [mul, browser.id("w")]
+    assert "differs: first at MulBackward0: [-2. -3.] here, [0. 0.] on main\ndiffers: w: -8.0 here" in repr(s)
+    told = browser.ask("switch", text="0")["differs"]
+    assert told["beside"] == "branch 1" and told["rows"][1][1:] == ["w", "0.0", "-8.0"]
     browser.ask("back")
-    assert len(browser.status["differs"]) == 1, "only what has run differs"
+    assert len(browser.status["differs"]["rows"]) == 1, "only what has run differs"
+    browser.ask("back")
+    assert browser.status["differs"]["told"] == "Nothing differs from branch 1 so far."
+
+
+def test_a_difference_below_the_digits_that_are_told_is_told() -> None:
+    a = torch.tensor(1.0, requires_grad=True)
+    s = torch.step(a * 2).run()
+    s.back(1).edit(a, 0, 2.00001).run()
+    assert "differs: first at a: 2.0 here, 2.0 on main, 1e-05 apart" in repr(s)
 
 
 def test_of_many_differences_a_few_are_told() -> None:
     h = x = torch.tensor(1.0, requires_grad=True)
-    for _ in range(20):
-        h = h * 1.5
+    for _ in range(120):
+        h = h * 1.05
     s = torch.step(h).run()
     browser = Browser(s)
     s.back(s.position).edit(s.current, 0, 2.0).run()
     browser.view.update()
-    assert len(browser.status["differs"]) == 6
-    assert browser.status["differs"][-1] == "and 16 more"
-    assert x.grad.item() == pytest.approx(2 * 1.5**20)
+    assert len(browser.status["differs"]["rows"]) == 100 and len(browser.status["marks"]["differs"]) == 121
+    assert browser.status["differs"]["told"].endswith("the first 100 of 121 differences are listed.")
+    assert repr(s).endswith("differs: and 116 more")
+    assert x.grad.item() == pytest.approx(2 * 1.05**120, rel=1e-4)
 
 
 def test_a_node_that_failed_has_not_run() -> None:
@@ -162,3 +177,13 @@ def test_an_input_that_is_not_used_is_said_in_the_end() -> None:
     status = browser.ask("run")
     assert status["said"].startswith("RuntimeError: The differentiated Tensor at index 1 appears to not have been used")
     assert status["done"] and not status["failed"]
+
+
+def test_long_gradients_that_differ_are_told_in_few_columns() -> None:
+    a = torch.tensor([[1.5, 2.5], [3.5, 4.5], [5.5, 6.5]], requires_grad=True)
+    s = torch.step((a * 1.25).sum()).run()
+    browser = Browser(s)
+    s.back(1).edit(a, 0, a.detach()).run()
+    browser.view.update()
+    assert browser.status["differs"]["rows"] == [[browser.id("a"), "a", "[[1.5 2.5] … [5.5 6.5]]", "from 1.25 to 1.25"]]
+    assert len(browser.status["differs"]["told"]) < 90

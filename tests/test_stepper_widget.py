@@ -129,17 +129,18 @@ def test_run_until_over_and_breakpoints() -> None:
     _, _, s = line()
     browser = Browser(s)
     places = ["accumulate_grad", "add", "mean", "mul", "pow", "sub", "b", "w"]
-    assert browser.status["operations"] == [*places, "not finite", "norm > 100", "norm < 1e-6"]
+    assert browser.status["operations"] == [*places, "model", "not finite", "norm > 100", "norm < 1e-6"]
     assert browser.status["scopes"] == ["model"]
     browser.ask("until", text="mul")
     assert browser.status["called"] == "MulBackward0" and browser.status["sentence"].endswith("Stopped: mul.")
     browser.ask("back")
     browser.ask("breakpoint", id=browser.id("MulBackward0"))
-    assert browser.status["breakpoints"] == [browser.id("MulBackward0")]
+    assert browser.status["marks"]["breakpoint"] == [browser.id("MulBackward0")]
+    assert browser.status["stops"] == ["before MulBackward0"]
     browser.ask("run")
     assert browser.status["called"] == "MulBackward0"
     browser.ask("breakpoint", id=browser.id("MulBackward0"))
-    assert s.breakpoints == [] and browser.status["breakpoints"] == []
+    assert s.breakpoints == [] and browser.status["marks"]["breakpoint"] == []
     browser.ask("over", text="model")
     assert browser.status["position"] == 6
     browser.ask("back")
@@ -318,3 +319,82 @@ def test_no_number_in_a_box_is_cut_in_two() -> None:
     assert {text.partition(" ")[0] for text in seen} >= {"waits:", "got", "changed"}
     for text in seen:
         assert "…" not in text or re.search(r"[\[ ]…[\] ]", text), text
+
+
+def test_what_is_watched_is_told_as_it_comes() -> None:
+    a, s = fork()
+    browser = Browser(s)
+    (leaf,) = [id for id, box in browser.boxes.items() if box["title"] == "a"]
+    product = browser.id("AddBackward0")
+    assert browser.ask("watch", id=leaf)["watched"] == [[leaf, "a", "nothing yet"]]
+    assert browser.ask("watch", id=product)["watched"][1] == [product, "AddBackward0", "1.0 (the start)"]
+    browser.ask("edit", id=product, nr=0, text="2")
+    assert browser.status["watched"][1][2] == "1.0 (the start) → 2.0 (changed)"
+    browser.ask("run")
+    assert browser.status["watched"][0][2] == "6.0 (step 2) → 14.0 (step 3)" and a.grad.item() == 14.0
+    assert browser.status["marks"]["watched"] == [leaf, product]
+    browser.ask("watch", id=leaf)
+    assert browser.status["marks"]["watched"] == [product]
+    assert browser.ask("watch", id="no such box")["marks"]["watched"] == [product]
+
+
+def test_of_a_long_course_the_last_values_are_told_and_each_output_has_a_row() -> None:
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    h = x * 1
+    first, second = h.unbind()
+    y = first * 1 + second
+    for _ in range(4):
+        y = y + first
+    s = torch.step(y).run()
+    browser = Browser(s)
+    browser.ask("watch", id=browser.id("UnbindBackward0"))
+    (one, other) = browser.status["watched"]
+    assert one[1] == "UnbindBackward0[0]" and other[1] == "UnbindBackward0[1]"
+    assert one[2].startswith("… → 3.0 (step ") and one[2].count("→") == 3
+    assert other[2].startswith("1.0 (step ") and "→" not in other[2]
+
+
+def test_each_breakpoint_is_told_and_taken_off() -> None:
+    w, _, s = line()
+    browser = Browser(s)
+    s.breakpoint("mul")
+    s.breakpoint(over=100)
+    s.breakpoint(w)
+    s.breakpoint("add", nonfinite=True, under=0.5)
+    s.breakpoint(lambda step: False)
+    browser.view.update()
+    stops = [
+        "before mul",
+        "after any node: a norm over 100",
+        "before w",
+        "after add: a gradient that is not finite, a norm under 0.5",
+        "after any node: <lambda>",
+    ]
+    assert browser.status["stops"] == stops
+    assert browser.status["marks"]["breakpoint"] == [browser.id("MulBackward0"), browser.id("w")]
+    while stops:
+        gone = stops.pop(len(stops) // 2)
+        assert browser.ask("off", text=gone)["stops"] == stops and len(s.breakpoints) == len(stops)
+    assert browser.ask("off", text=gone)["said"] == ""
+    s.breakpoint("mul")
+    s.breakpoint("mul")
+    assert browser.ask("off", text="before mul")["stops"] == ["before mul"]
+
+
+def test_over_goes_over_the_scope_that_is_named_or_that_of_the_next_node() -> None:
+    x = torch.tensor(2.0, requires_grad=True)
+    with torch.scope("first"):
+        h = x.sin()
+    with torch.scope("second"):
+        h = h.cos()
+    s = torch.step(h * 2)
+    browser = Browser(s)
+    browser.ask("over", text="")
+    assert browser.status["called"] == "SinBackward0", "mul is in no scope"
+    browser.ask("over", text="mul")
+    assert browser.status["called"] == "x"
+    s.back(s.position)
+    browser.ask("over", text="first")
+    assert browser.status["called"] == "x"
+    plain = torch.step(x * 2)
+    assert Browser(plain).ask("over", text="")["said"].endswith("its scopes are none.")

@@ -131,6 +131,10 @@ class Standing:
             raise ValueError(refusals.NO_HISTORY)
         if place[0] not in self._task._waiting:
             raise ValueError(refusals.NOT_IN_TASK.format(name_of(place[0])))
+        return [(number, as_tensor(value)) for number, value in self._arrivals(place)]
+
+    def _arrivals(self, place: Place) -> list[tuple[int, Any]]:
+        """What has waited at a place, and from which step on, as the engine carries it."""
         found = [(0, self._seeds[place])] if place in self._seeds else []
         for step in self.steps:
             found += [(step.number - 1, step.edits[place])] if place in step.edits else []
@@ -138,8 +142,7 @@ class Standing:
             ran = step.incoming if step.node is place[0] else ()
             if ran and ran[place[1]] is not None and not (found and are_equal(ran[place[1]], found[-1][1])):
                 found.append((step.number, ran[place[1]]))  # hooks changed it
-        found += [(self.position, self._edits[place][1])] if place in self._edits else []
-        return [(number, as_tensor(value)) for number, value in found]
+        return found + ([(self.position, self._edits[place][1])] if place in self._edits else [])
 
     def __repr__(self) -> str:
         return told(self)

@@ -51,14 +51,21 @@ class Breakpoint:
             or (self.when is not None and self.when(step))
         )
 
-    def __str__(self) -> str:
-        place = self.place if isinstance(self.place, str | None) else self.names.get(self.place, name_of(self.place))
-        told = [] if place is None else [place]
-        told += ["a gradient that is not finite"] if self.nonfinite else []
+    def told(self, called: Callable[[Node], str]) -> str:
+        """Where it stops, and on what condition: `before mul`, `after any node: a norm over 10`."""
+        place = called(self.place) if isinstance(self.place, Node) else self.place or "any node"
+        return f"after {place}: {', '.join(self._conditions)}" if self.is_about_gradients else f"before {place}"
+
+    @property
+    def _conditions(self) -> list[str]:
+        told = ["a gradient that is not finite"] if self.nonfinite else []
         told += [f"a norm over {self.over:g}"] if self.over is not None else []
         told += [f"a norm under {self.under:g}"] if self.under is not None else []
-        told += [getattr(self.when, "__name__", "a function")] if self.when is not None else []
-        return ", ".join(told)
+        return told + ([getattr(self.when, "__name__", "a function")] if self.when is not None else [])
+
+    def __str__(self) -> str:
+        place = self.place if isinstance(self.place, str | None) else self.names.get(self.place, name_of(self.place))
+        return ", ".join(([] if place is None else [place]) + self._conditions)
 
 
 def breakpoint_at(place: Any, **about: Any) -> Breakpoint:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from ..autograd.node import AccumulateGrad, Node
 from ..autograd.scopes import scope_of
-from .moments import Branch, Step, at_output, counted, differences, name_of, value_of
+from .moments import Branch, Difference, Step, counted, differences, name_of, norm_of, numbers_of, value_of
 
 if TYPE_CHECKING:
     from .standing import Standing
@@ -41,7 +44,7 @@ def told(s: Standing) -> str:
     others = [branch for branch in s.branches if branch is not s.branch]
     if others:
         lines.append(f"beside:  {_few([f'{b.name} of {len(b.steps)}' for b in others])}")
-    lines += [f"differs: {sentence}" for sentence in differing(s)]
+    lines += _differences(s)
     return "\n".join(lines + [f"warning: {sentence}" for sentence in s.warnings])
 
 
@@ -50,20 +53,42 @@ def ran_of(s: Standing) -> list[Step]:
     return [step for step in s.steps if step.error is None]
 
 
-def differing(s: Standing) -> list[str]:
-    """What came out otherwise so far than on the first branch, or, of the first, than on the last: few sentences."""
-    others = [branch for branch in s.branches if branch is not s.branch]
-    if not others:
+def beside(s: Standing) -> Branch | None:
+    """The branch that the one it is on is compared with, if there is another: the first, or, of the first, the last."""
+    if len(s.branches) == 1:
+        return None
+    return s.branches[-1 if s.branch is s.branches[0] else 0]
+
+
+def differing(s: Standing, called: Callable[[Node], str]) -> list[Difference]:
+    """What came out otherwise so far than on the branch beside, in the order of the steps; `called` names the nodes."""
+    other = beside(s)
+    return differences(Branch(s.branch.name, steps=s.steps), other, called) if other is not None else []
+
+
+def against(each: Difference, other: Branch, value: Callable[[Any], str] = value_of) -> str:
+    """What a node receives here and on another branch, in words; `value` tells a gradient."""
+    here, there = value(each.first), value(each.second)
+    told = f"{each.called}: {here} here, {there} on {other.name}"
+    if here != there:
+        return told
+    with np.errstate(invalid="ignore"):  # infinite on both
+        return f"{told}, {norm_of(numbers_of(each.first) - numbers_of(each.second)):.2g} apart"
+
+
+def _differences(s: Standing) -> list[str]:
+    """One line for each of the first differences."""
+    other = beside(s)
+    if other is None:
         return []
-    other = others[-1 if s.branch is s.branches[0] else 0]
-    found = differences(Branch(s.branch.name, steps=s.steps), other)
+
+    def named(node: Node) -> str:
+        return leaf_called(s, node) if type(node) is AccumulateGrad else name_of(node)
+
+    found = differing(s, named)
     few = found if len(found) <= FEW + 1 else found[:FEW]
-    sentences = []
-    for each in few:
-        place = leaf_called(s, each.node) if each.leaf is not None else name_of(each.node)
-        place = at_output(place, each.node, each.input_nr)
-        sentences.append(f"{place} receives {value_of(each.first)} here, {value_of(each.second)} on {other.name}")
-    return sentences if few is found else [*sentences, f"and {len(found) - FEW} more"]
+    told = [f"differs: {'' if i else 'first at '}{against(each, other)}" for i, each in enumerate(few)]
+    return told if few is found else [*told, f"differs: and {len(found) - FEW} more"]
 
 
 def _gradients(s: Standing) -> list[str]:

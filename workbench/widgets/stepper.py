@@ -16,16 +16,21 @@ import numpy as np
 import traitlets
 
 from ..autograd.node import AccumulateGrad, Node
+from ..autograd.scopes import scope_of
 from ..stepper.driving import Stepper
 from ..stepper.guesses import closeness, typed
-from ..stepper.moments import Step, counted, numbers_of
+from ..stepper.moments import Difference, Step, at_output, counted, numbers_of, value_of
 from ..stepper.stops import Breakpoint
-from ..stepper.telling import differing, ran_of
+from ..stepper.telling import against, beside, differing, ran_of
+from ..trace.values import Value
 from ..views.stepping import Changes, Stage, places_of, story_of
 from .growing import SCRIPT, STYLE
 from .live import Live
 
 CONDITIONS = ["not finite", "norm > 100", "norm < 1e-6"]  # what a run can stop at besides places
+COLUMNS = 24  # of a gradient's text where two are told beside each other
+LAST = 3  # values told of what is watched
+MOST = 100  # differences told
 PAUSE = 0.05  # s between two pictures of a stepper that code drives, at least
 _PREDICT_FIRST = "Predict first: type what you expect, or switch predicting off."
 
@@ -48,6 +53,7 @@ class StepperView(Live):
     def __init__(self, stepper: Stepper, stage: Stage) -> None:
         self._stepper, self._stage = weakref.ref(stepper), stage
         self._predicts = self._answers = False
+        self._watched: list[str] = []  # the ids of nodes
         self._said = self._printed = ""  # what was wrong with a request, and what code of the user's printed in it
         self._answered = 0
         self._sent: dict[str, Any] = {}
@@ -95,6 +101,7 @@ class StepperView(Live):
     def _status(self, s: Stepper) -> dict[str, Any]:
         ids = self._stage.ids
         operations, scopes = places_of(s)
+        found = differing(s, self._stage.called)
         return {
             "sentence": self._stage.sentence,
             "position": s.position,
@@ -105,22 +112,49 @@ class StepperView(Live):
             "called": "" if s.current is None else self._stage.called(s.current),
             "failed": s.error is not None,
             "waiting": [[ids[w.node], w.input_nr] for w in s.pending if w.grad is not None],
-            "breakpoints": [
-                ids[node] for node in s._to_run() if any(stop.stops_before(node) for stop in s.breakpoints)
-            ],
-            "bounds": [str(stop) for stop in s.breakpoints if stop.is_about_gradients],
+            "marks": {
+                "breakpoint": [ids[n] for n in s._to_run() if any(stop.stops_before(n) for stop in s.breakpoints)],
+                "watched": self._watched[:],
+                "differs": list(dict.fromkeys([ids[each.node] for each in found])),
+            },
+            "stops": [stop.told(self._stage.called) for stop in s.breakpoints],
+            "watched": [row for id in self._watched for row in self._course(s, id)],
             "branches": [[each.name, counted(len(each.steps), "step")] for each in s.branches],
             "branch": s.branches.index(s.branch),
             "warnings": list(s.warnings),
-            "differs": differing(s),
+            "differs": self._differs(s, found),
             "said": self._said,
             "printed": self._printed,
             "predicts": self._predicts,
             "questions": self._questions(s) if self._predicts else [],
-            "operations": [*operations, *CONDITIONS],
+            "operations": [*operations, *scopes, *CONDITIONS],
             "scopes": scopes,
             "answered": self._answered,
         }
+
+    def _course(self, s: Stepper, id: str) -> list[list[str]]:
+        """How the gradient of a node came about, a row for each of its outputs: its id, name, and last values."""
+        node, rows = self._stage.nodes[id], []
+        for nr in range(node.outputs if node.multi else 1):
+            came = s._arrivals((node, nr))
+            steps = [number for number, _ in came]
+            when = ["changed" if n in steps[:i] else f"step {n}" if n else "the start" for i, n in enumerate(steps)]
+            last = [f"{value_of(came[i][1])} ({when[i]})" for i in range(len(came))][-LAST:]
+            told = " → ".join(["…"] * (len(came) > LAST) + last) or "nothing yet"
+            rows.append([id, at_output(self._stage.called(node), node, nr), told])
+        return rows
+
+    def _differs(self, s: Stepper, found: list[Difference]) -> dict[str, Any]:
+        """What came out otherwise than on the branch beside: rows of a node's id and name, and what it received."""
+        other = beside(s)
+        if other is None:
+            return {"rows": [], "told": ""}
+        rows = [[self._stage.ids[d.node], d.called, _brief(d.first), _brief(d.second)] for d in found[:MOST]]
+        told = f"Nothing differs from {other.name} so far"
+        if found:
+            told = f"Differs first at {against(found[0], other, _brief)}"
+        told += f"; the first {MOST} of {len(found)} differences are listed" if len(found) > MOST else ""
+        return {"rows": rows, "told": f"{told}.", "beside": other.name}
 
     # What the browser asks for.
 
@@ -147,7 +181,7 @@ class StepperView(Live):
         runs: dict[Any, Callable[[], Any]] = {
             "run": s.run,
             "until": lambda: s.run(until=_condition(text)),
-            "over": lambda: s.over(text),
+            "over": lambda: s.over(_scope(s, text)),
             "back": lambda: s.back(min(1, s.position)),
             "switch": lambda: s.switch(s.branches[int(text)]),
         }
@@ -161,6 +195,11 @@ class StepperView(Live):
             s.edit(self._stage.nodes[message["id"]], int(message["nr"]), typed(text))
         elif what == "breakpoint":
             self._toggle(s, self._stage.nodes[message["id"]])
+        elif what == "off":
+            gone = [stop for stop in s.breakpoints if stop.told(self._stage.called) == text][:1]
+            s.breakpoints[:] = [stop for stop in s.breakpoints if stop not in gone]
+        elif what == "watch":
+            self._watch(str(message["id"]))
         elif what == "predict":
             self._predicts = not self._predicts
         return None
@@ -204,6 +243,13 @@ class StepperView(Live):
         told = [f"what {name} sends to {self._stage.called(node.edges()[i][0])}" for i in inputs]
         return [f"{each} (input {i})" if told.count(each) > 1 else each for i, each in zip(inputs, told, strict=True)]
 
+    def _watch(self, id: str) -> None:
+        """Watch a node from now on, or no longer."""
+        if id in self._watched:
+            self._watched.remove(id)
+        elif id in self._stage.nodes:
+            self._watched.append(id)
+
     def _toggle(self, s: Stepper, node: Node) -> None:
         there = _stops(s, node)
         if there:
@@ -236,6 +282,21 @@ def _condition(text: str) -> Any:
 
     reached.__name__ = str(stop)
     return reached
+
+
+def _brief(gradient: Any) -> str:
+    """A gradient in few columns."""
+    return "no gradient" if gradient is None else Value.of(numbers_of(gradient)).text(line=COLUMNS)
+
+
+def _scope(s: Stepper, text: str) -> str:
+    """The scope that a text names, or else that of the next node, or of the next that has one."""
+    if text.strip() in places_of(s)[1]:
+        return text.strip()
+    ran = {step.node for step in s.steps}
+    left = [node for node in s._to_run() if node not in ran]
+    left.sort(key=lambda node: (node is not s.current, -node.seq))
+    return next((scope for node in left if (scope := scope_of(node)) is not None), text)
 
 
 def _typed(shape: tuple[int, ...]) -> str:

@@ -11,23 +11,34 @@ import { BUSY, change, living, renewed, wire } from "./kernel.js";
 import { inhabit } from "./places.js";
 import { button, icon } from "./window.js";
 
-const STOP_SIGN = "M-4-9H4L9-4V4L4 9H-4L-9 4V-4ZM-5-1.5V1.5H5V-1.5Z"; // the bar is a hole in it
+/** What a box can be marked with, in a word, and the sign of that: one with a bar in it, an eye, an equals sign struck out. */
+const MARKS = {
+  breakpoint: "M-4-9H4L9-4V4L4 9H-4L-9 4V-4ZM-5-1.5V1.5H5V-1.5Z", watched: "M-11 0Q0-13 11 0Q0 13-11 0ZM0-4a4 4 0 0 0 0 8a4 4 0 0 0 0-8Z",
+  differs: "M-8-3H8M-8 3H8M-4 9L4-9",
+};
 const ACTS = [
   ["→ or s", "step"], ["←", "back"], ["r", "run"], ["u", "run until …"], ["o", "over a scope"],
-  ["b", "breakpoint at the chosen node"], ["e", "change the gradient that waits there"], ["p", "predict, or not"],
-  ["n", "next branch"],
+  ["b", "breakpoint at the chosen node"], ["w", "watch it, or not"], ["e", "change the gradient that waits there"],
+  ["x", "to what is watched, and breakpoints"], ["p", "predict, or not"], ["n", "next branch"],
+  ["d", "what differs first"],
 ];
 
-/** Buttons, fields and sentences: `ask` sends a request, `chosen` is the id of the box it is about. */
-function stepperControls(first, ask, chosen) {
-  const named = (action, label, message, ...face) => button(action, label, () => ask({ do: action, ...message() }), ...face);
+const badge = (mark, place = {}) =>
+  svg("g.wb-badge", place, svg("circle", { r: 12 }), svg(`path.wb-${mark}`, { d: MARKS[mark] }));
+
+/**
+ * Buttons, fields and sentences: `ask` sends a request, `chosen` is the id of the box it is about, `see` brings one into
+ * sight.
+ */
+function stepperControls(first, ask, chosen, see) {
+  const it = () => ({ id: chosen() }), named = (action, label, message, ...face) => button(action, label, () => ask({ do: action, ...message() }), ...face);
   const field = (name, label, attributes = {}) =>
     html("input", { type: "text", spellcheck: "false", autocomplete: "off", name, "aria-label": label, ...attributes });
   const choice = (name, label) => html("select", { name, "aria-label": label });
   const fill = (select, pairs) => select.replaceChildren(...pairs.map(([value, text]) => html("option", { value }, text)));
-  const places = html("datalist", { id: `wb-${crypto.getRandomValues(new Uint32Array(1))[0]}` });
+  const places = html("datalist", { id: `wb-${Math.random()}` });
   const until = field("until", "Operation, scope or condition to run until", { list: places.id, placeholder: "e.g. mul" });
-  const scopes = choice("over", "Scope"), branches = choice("switch", "Branch"), nr = choice("nr", "Output");
+  const branches = choice("switch", "Branch"), nr = choice("nr", "Output");
   const value = field("edit", "New gradient", { placeholder: "0.5 or [1, 2]" });
   const guesses = () => [...questions.querySelectorAll("input")].map((input) => input.value);
   const wide = (text) => html("span.wb-wide", {}, text); // where there is room
@@ -36,53 +47,73 @@ function stepperControls(first, ask, chosen) {
     step: named("step", "Step (→)", () => ({ guesses: guesses() }), "Step", icon("step")),
     run: named("run", "Run (r)", () => ({}), wide("Run"), icon("last")),
     until: named("until", "Run until (u)", () => ({ text: until.value }), "Run until"),
-    over: named("over", "Over scope (o)", () => ({ text: scopes.value }), "Over"),
-    breakpoint: named("breakpoint", "Breakpoint (b)", () => ({ id: chosen() }), "Breakpoint"),
-    edit: named("edit", "Change the gradient (e)", () => ({ id: chosen(), nr: nr.value, text: value.value }), "Change"),
+    breakpoint: named("breakpoint", "Breakpoint (b)", it, "Breakpoint"),
+    watch: named("watch", "Watch (w)", it, "Watch"),
+    edit: named("edit", "Change the gradient (e)", () => ({ ...it(), nr: nr.value, text: value.value }), "Change"),
   };
   const group = (...parts) => html("span.wb-group", {}, ...parts), line = (name) => html("p", { class: name });
   const row = (name, ...parts) => html("div.wb-row", { role: "group", "aria-label": name }, ...parts);
-  const node = html("span.wb-node"), waits = group(nr, value, buttons.edit), scope = group(scopes, buttons.over);
+  const node = html("span.wb-node"), waits = group(nr, value, buttons.edit);
   const sentence = html("p.wb-sentence", { "aria-live": "polite" }), standing = line("wb-standing");
-  const said = html("p.wb-said", { role: "status" }), warnings = line("wb-warnings"), printed = line("wb-printed"), differs = line("wb-differs");
-  const notes = html("div.wb-notes", { role: "status" }, differs, warnings, printed);
-  const questions = row("Prediction"), about = row("Chosen node", node, buttons.breakpoint, waits, scope, branches);
+  const said = html("p.wb-said", { role: "status" }), warnings = line("wb-warnings"), printed = line("wb-printed");
+  const differs = html("p.wb-first", { role: "status" }), notes = html("div.wb-notes", { role: "status" }, warnings, printed);
+  const questions = row("Prediction"), about = row("Chosen node", node, buttons.breakpoint, buttons.watch, waits);
   const bar = html("div.wb-bar", {}, group(buttons.back, buttons.step, buttons.run), group(until, places, buttons.until));
-  fill(scopes, first.scopes.map((name) => [name, name]));
   fill(places, first.operations.map((name) => [name, ""]));
-  scope.hidden = !first.scopes.length;
   branches.addEventListener("change", () => ask({ do: "switch", text: branches.value }));
-  let asked = "";
+  const desk = html("div.wb-desk", { role: "group", "aria-label": "Watched, breakpoints and branches" });
+  const held = () => [...desk.querySelectorAll("button, select")];
+  const seen = ([id, name]) => button("see", `Show ${name}`, () => see(id), name);
+  const sign = (mark) => svg("svg", { viewBox: "-12 -12 24 24", "aria-hidden": true }, badge(mark));
+  const entry = (mark, label, message, ...told) =>
+    html("p", {}, button("off", label, () => ask(message), icon("close")), sign(mark), html("span", {}, ...told));
+  /** What is watched, each breakpoint, and the branches side by side; the focus stays where it was, or near. */
+  const lay = ({ watched, stops, branches: [, another], differs: { rows, beside } }) => {
+    const at = held().indexOf(document.activeElement), cells = (...all) => html("tr", {}, ...all);
+    const watches = watched.map((row) => entry("watched", `Stop watching ${row[1]}`, { do: "watch", id: row[0] }, seen(row), row[2]));
+    const breaks = stops.map((text) => entry("breakpoint", `Take off: ${text}`, { do: "off", text }, `Stops ${text}`));
+    const head = cells(html("th", {}, "Gradient at"), html("th", {}, branches), html("th", {}, beside));
+    const lines = rows.map((row, i) => cells(html("th", {}, seen(row), i ? "" : "first"), ...row.slice(2).map((text) => html("td", {}, text))));
+    desk.replaceChildren(...watches, ...(another ? [html("table", {}, head, ...lines)] : []), ...breaks);
+    desk.hidden = !desk.firstChild;
+    if (at >= 0) (held().slice(0, at + 1).at(-1) ?? desk.closest("[tabindex]")).focus();
+  };
+  let asked = "", laid = "";
   const show = (now, box, gone) => {
-    const off = (parts, yes) => parts.forEach((part) => buttons[part].setAttribute("aria-disabled", String(Boolean(yes))));
-    const press = (part, yes) => buttons[part].setAttribute("aria-pressed", String(yes));
+    const off = (parts, yes) => parts.forEach((part) => (buttons[part].ariaDisabled = Boolean(yes)));
+    const press = (part, yes) => (buttons[part].ariaPressed = yes);
     sentence.textContent = gone ?? now.sentence;
     standing.textContent = [`${now.ran} of ${now.count} nodes run`, now.called && `next: ${now.called}`,
-      now.branches[1] && `on ${now.branches[now.branch][0]}`, now.bounds[0] && `stops at: ${now.bounds.join("; ")}`,
-    ].filter(Boolean).join(" · ");
+      now.branches[1] && `on ${now.branches[now.branch][0]}`].filter(Boolean).join(" · ");
     standing.title = standing.textContent;
     said.textContent = now.said;
     said.dataset.failed = now.failed;
     warnings.textContent = now.warnings.join("\n");
     printed.textContent = now.printed && `Printed: ${now.printed}`;
-    differs.textContent = list(now.differs).join("\n");
+    differs.textContent = now.differs.told;
     if (told.scrollHeight > told.clientHeight + 1) told.setAttribute("tabindex", "0"); // or no key would scroll it
     else told.removeAttribute("tabindex");
-    fill(branches, now.branches.map(([name, length], i) => [i, `${name}: ${length}`]));
-    branches.value = now.branch;
-    branches.hidden = !now.branches[1];
+    const lies = JSON.stringify([now.watched, now.stops, now.branches, now.branch, now.differs]);
+    if (lies !== laid) {
+      fill(branches, now.branches.map(([name, length], i) => [i, `${name}: ${length}`]));
+      branches.value = now.branch;
+      lay(now);
+    }
+    laid = lies;
     const asks = JSON.stringify([now.questions, now.position]); // the same ones keep what was typed
     if (asks !== asked) questions.replaceChildren("Predict:", ...now.questions.map((of) =>
       html("label", {}, of, field("step", of, { placeholder: "0.5 or [1, 2]" }))), now.questions.length ? "" : "nothing");
     asked = asks;
-    questions.hidden = !now.predicts;
-    press("breakpoint", now.breakpoints.includes(box?.id));
+    questions.hidden = !(about.hidden = now.predicts);
+    press("breakpoint", now.marks.breakpoint.includes(box?.id));
+    press("watch", now.marks.watched.includes(box?.id));
     off(["back"], gone || !now.position);
     off(["step"], gone || !now.next);
-    off(["run", "until", "over"], gone || !now.next || now.predicts);
-    off(["breakpoint", "edit"], gone);
+    off(["run", "until"], gone || !now.next || now.predicts);
+    off(["breakpoint", "watch", "edit"], gone);
+    held().forEach((each) => (each.ariaDisabled = Boolean(gone)));
     const nrs = now.waiting.filter(([id]) => id === box?.id).map(([, i]) => [i, `output ${i}`]), at = nr.value;
-    buttons.breakpoint.hidden = !box;
+    buttons.breakpoint.hidden = buttons.watch.hidden = !box;
     waits.hidden = !nrs.length;
     fill(nr, nrs);
     nr.value = nrs.some(([i]) => String(i) === at) ? at : nrs[0]?.[0];
@@ -91,9 +122,8 @@ function stepperControls(first, ask, chosen) {
     if (node.textContent !== title) value.value = "";
     node.textContent = node.title = title;
   };
-  const told = html("div.wb-told", { role: "group", "aria-label": "What happens" }, said, sentence, notes);
-  const caption = html("div.wb-caption", {}, told, standing);
-  return { bar, below: [caption, questions, about], buttons, until, value, standing, questions, show };
+  const told = html("div.wb-caption", { role: "group", "aria-label": "What happens" }, said, differs, sentence, notes);
+  return { bar, below: [html("div.wb-tell", {}, told, desk), html("div.wb-asks", {}, questions, about, standing)], buttons, held, until, value, standing, questions, show };
 }
 
 /** A view of the stepper; where its backward adds to the graph it is made anew. */
@@ -109,9 +139,10 @@ function renderStepper(view) {
   return () => leave();
 }
 
-/** A view of one graph's stepper. */
-function stepperView({ model, el }, again) {
-  let shown = model.get("shown"), chosen = null, stops = [];
+/** A view of one graph's stepper; `view.differs` is where its branches were last seen to differ first. */
+function stepperView(view, again) {
+  const { model, el } = view;
+  let shown = model.get("shown"), chosen = null, marks = {};
   const items = living(shown.picture), { boxes } = items;
   const place = () => {
     const box = chosen ?? boxes.get(shown.status.next);
@@ -120,21 +151,23 @@ function stepperView({ model, el }, again) {
   const kernel = wire(model, "stepper", {
     hear, busy: () => (controls.standing.textContent = BUSY), cut: () => show(),
   });
-  const { ask } = kernel, controls = stepperControls(shown.status, ask, () => place()?.id), { buttons, bar, below } = controls;
+  const { ask } = kernel, controls = stepperControls(shown.status, ask, () => place()?.id, see), { buttons, bar, below } = controls;
   const step = () => {
     const empty = [...controls.questions.querySelectorAll("input")].find((input) => !input.value);
     (empty ? empty.focus() : buttons.step.click());
   };
-  const enter = (part) => !part.closest("[hidden]") && part.focus();
+  const off = () => Boolean(kernel.gone), enter = (part) => !part.closest("[hidden]") && part.focus();
   const bound = {
     ArrowRight: step, s: step, ArrowLeft: () => buttons.back.click(), r: () => buttons.run.click(),
-    u: () => enter(controls.until), o: () => !buttons.over.closest("[hidden]") && buttons.over.click(),
-    b: () => place() && buttons.breakpoint.click(), e: () => enter(controls.value), p: predict,
+    u: () => enter(controls.until), o: over, b: () => place() && buttons.breakpoint.click(),
+    w: () => place() && buttons.watch.click(), e: () => enter(controls.value), p: predict,
+    x: () => controls.held()[0]?.focus(), d: () => see(first()),
     n: () => ask({ do: "switch", text: (shown.status.branch + 1) % shown.status.branches.length }),
   };
-  const { root, drawn, view, draw, redraw, boxOf, point, menu, destroy } = easel(el, shown.picture, items, {
+  const { root, drawn, view: sight, draw, redraw, boxOf, point, menu, destroy } = easel(el, shown.picture, items, {
     label: `Stepper: ${shown.picture.title}`, name: "wb-stepper", bar, below, keys: ACTS, bound, adorn,
-    choices: [{ action: "predict", label: "Predict", key: "p", act: predict, on: () => shown.status.predicts, off: () => Boolean(kernel.gone) }],
+    choices: [{ action: "predict", label: "Predict", key: "p", act: predict, on: () => shown.status.predicts, off },
+      { action: "over", label: "Run over a scope", key: "o", act: over, off }],
     typed(event) {
       const { key, target } = event;
       if (!target.name || (key !== "Escape" && key !== "Enter")) return;
@@ -152,32 +185,42 @@ function stepperView({ model, el }, again) {
   drawn.root.addEventListener("focusin", choose);
 
   function adorn(item, group) {
-    if (!stops.includes(item.id)) return;
-    const at = `translate(${item.x + item.w - 4} ${item.y + 2})`;
-    group.append(svg("path.wb-stop", { transform: at, d: STOP_SIGN }));
-    group.setAttribute("aria-label", `${group.getAttribute("aria-label")}, breakpoint`);
+    const found = list(marks[item.id]);
+    group.append(...found.map((mark, i) => badge(mark, { transform: `translate(${item.x + item.w - 4 - 24 * i} ${item.y + 2})` })));
+    group.ariaLabel = [group.ariaLabel, ...found].join(", ");
+  }
+  function over() {
+    ask({ do: "over", text: controls.until.value });
+  }
+  function first() {
+    return shown.status.differs.rows[0]?.[0];
+  }
+  function see(id) {
+    if (boxes.has(id)) sight.see(boxes.get(id));
   }
   function predict() {
     ask({ do: "predict" });
   }
   function show() {
-    const before = stops;
-    stops = shown.status.breakpoints;
-    for (const id of [...before, ...stops]) if (before.includes(id) !== stops.includes(id)) draw(boxes.get(id));
+    const before = marks;
+    marks = {};
+    for (const [mark, ids] of Object.entries(shown.status.marks)) for (const id of ids) (marks[id] ??= []).push(mark);
+    for (const id of Object.keys({ ...before, ...marks })) if (words(before[id]) !== words(marks[id])) draw(boxes.get(id));
     controls.show(shown.status, place(), kernel.gone);
     menu.update();
     root.dataset.answered = shown.status.answered;
   }
-  /** Keep in sight what runs, and what is next. */
+  /** Keep in sight what runs, and what is next; before these, what two branches are found to differ in first. */
   function follow() {
     const running = [...boxes.values()].filter((box) => box.state === "running");
-    const next = boxes.get(shown.status.next);
+    const next = boxes.get(shown.status.next), found = first() && `${first()} ${shown.status.branch}`;
     point(next);
-    view.keep([...running, next].filter(Boolean));
+    sight.keep([found !== view.differs && boxes.get(first()), ...running, next].filter(Boolean));
+    view.differs = found;
   }
   function hear(news) {
     if (Array.isArray(news.picture.boxes)) return again();
-    const before = shown.status.position, changed = change(items, news.picture);
+    const { position: before, branch } = shown.status, changed = change(items, news.picture);
     shown = model.get("shown"); // initialize() heard it first
     const { position } = shown.status;
     redraw(changed);
@@ -185,7 +228,7 @@ function stepperView({ model, el }, again) {
     drawn.travel(position === before + 1 ? flowing : []);
     if (position !== before) chosen = boxOf(document.activeElement) ?? null;
     show();
-    if (position !== before) follow();
+    if (position !== before || branch !== shown.status.branch) follow();
   }
   show();
   follow();
@@ -196,11 +239,11 @@ function stepperView({ model, el }, again) {
 }
 
 /** anywidget's entries: what is shown is kept up to date for views that open later. */
-function initialize({ model }) {
+export function initialize({ model }) {
   model.on("msg:custom", (news) => model.set("shown", renewed(model.get("shown"), news)));
   if (model.get("shown").picture) return inhabit(model, render);
 }
-function render(view) {
+export function render(view) {
   const { picture, status } = view.model.get("shown");
   if (picture) return status?.scopes ? renderStepper(view) : renderGrowing(view);
   const gone = "The kernel that this picture ran in is gone: run the cell again to have a new one.";
