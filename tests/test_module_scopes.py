@@ -188,7 +188,7 @@ def test_a_transform_of_a_module_names_its_nodes() -> None:
 
 def test_show_has_the_modules_of_a_model_that_was_not_recorded() -> None:
     loss = nn.MSELoss()(mlp(w)(batch(w)), batch(w))
-    picture = w.show(loss)
+    picture = w.show(loss, depth=9)
     boxes = picture.storyboard.at().boxes
     regions = [box for box in boxes.values() if box.kind == "region"]
     frames = [(box.title, boxes[box.region].title if box.region else None) for box in regions]

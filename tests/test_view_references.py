@@ -102,7 +102,7 @@ def test_what_is_used_in_the_parts_of_one_group_has_a_reference_in_each():
                 with torch.scope(f"part{n}"):
                     y = (y * x).sin()
         y.sum().backward()
-    board = trace.show().storyboard
+    board = trace.show(depth=9).storyboard
     small = [box for box in board.at().boxes.values() if box.refers]
     assert len({box.region for box in small}) == len(small) == 6  # x itself stands outside
 

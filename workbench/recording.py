@@ -35,9 +35,10 @@ class Trace(Timeline):
     def show(self, view: str = "graph", **options: Any) -> Picture:
         """The trace as a picture to step through, also in a notebook that is opened again with no kernel.
 
-        `view` is one of workbench.views; `show("memory", against=other)` draws another trace over this one. In a graph
-        of more than 150 nodes, scopes and repeated patterns are boxes; `show("graph", open=["layer1"])` opens one.
-        `legend=False` leaves out the sentence that says how to read the picture.
+        `view` is one of workbench.views; `show("memory", against=other)` draws another trace over this one. A graph
+        opens as many of its groups (scopes, and what repeats) as a screen has room for; `show(open=["layer1"])` opens
+        these, `show(depth=2)` all of the two outermost levels. `legend=False` leaves out the sentence that says how to
+        read the picture.
         """
         from .views import storyboard
 
@@ -147,13 +148,16 @@ def _leave(recorder: Recorder) -> None:
         unwatch(recorder)
 
 
-def show(tensor: Any) -> Picture:
-    """The graph that made a tensor, with what it has saved; nothing needs to have been recorded."""
+def show(tensor: Any, view: str = "graph", **options: Any) -> Picture:
+    """The graph that made a tensor, with what it has saved; nothing needs to have been recorded.
+
+    `view` and its options are those of `Trace.show`.
+    """
     if not hasattr(type(tensor), "_array"):
         raise TypeError(f"show() draws the graph of a Tensor, but got {type(tensor).__name__}.")
     recorder = Recorder()
     recorder.show(tensor, user_frame())
-    return Trace(recorder).show()
+    return Trace(recorder).show(view, **options)
 
 
 def load(path: str | PathLike[str]) -> Trace:

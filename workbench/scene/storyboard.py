@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from copy import copy
 from dataclasses import replace
 from functools import cached_property
 from typing import Any
@@ -64,6 +65,13 @@ class Storyboard:
     def folding(self) -> Folding:
         """What is seen while the groups of `opened` are open."""
         return Folding(self.scene, self.opened)
+
+    def with_open(self, opened: Collection[str]) -> Storyboard:
+        """The same picture with these groups open at first."""
+        other = copy(self)
+        other.opened, other._layout = frozenset(opened), None
+        other.__dict__.pop("folding", None)
+        return other
 
     @property
     def start(self) -> int:

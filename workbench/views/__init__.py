@@ -10,6 +10,7 @@ from ..scene.storyboard import Storyboard
 from ..trace.building import EventsLetGo
 from ..trace.frame import Frame
 from ..trace.timeline import Timeline
+from ..trace.values import series
 from .compare import compared
 from .error import error_story
 from .flow import Flow
@@ -33,29 +34,34 @@ CHARTS: dict[str, Callable[..., Storyboard]] = {
 }
 # Those that tell a trace beside another.
 PAIRS: dict[str, Callable[..., Storyboard]] = {"compare": compared}
-OPTIONS = {"graph": "open", "flow": "open", "memory": "against", "compare": "against"}  # what a view can be told
+# What each view can be told, besides whether it has its legend.
+OPTIONS = {"graph": ("open", "depth"), "flow": ("open", "depth"), "memory": ("against",), "compare": ("against",)}
 
 
 def storyboard(trace: Timeline, view: str = "graph", *, legend: bool = True, **options: Any) -> Storyboard:
     """A trace as the named view tells it: a graph with the groups `open`, another trace to hold memory `against`.
 
-    The `legend` is the sentence that says how to read it. To compare takes `against` too. Errors: ValueError for a view
+    A graph may have all groups open down to a `depth`: at 0 all are closed, at 1 the outermost are open. The `legend`
+    is the sentence that says how to read it. To compare takes `against` too. Errors: ValueError for a view
     that is not there, TypeError for an option that it does not have, or lacks.
     """
     *names, last = sorted([*VIEWS, *CHARTS, *PAIRS])
     if view not in (*names, last):
         raise ValueError(f"There is no view named {view!r}; choose {', '.join(names)} or {last}.")
     for name in options:
-        if name != OPTIONS.get(view):
-            known = f"its options are {OPTIONS[view]!r} and 'legend'" if view in OPTIONS else "its option is 'legend'"
-            raise TypeError(f"The view {view!r} has no option {name!r}; {known}.")
-    against, opened = options.get("against"), options.get("open")
+        own = OPTIONS.get(view, ())
+        if name not in own:
+            known = f"options are {series([*map(repr, own), repr('legend')])}" if own else "option is 'legend'"
+            raise TypeError(f"The view {view!r} has no option {name!r}; its {known}.")
+    against, opened, depth = options.get("against"), options.get("open"), options.get("depth")
     if not isinstance(against, Timeline | None):
         raise TypeError(f"`against` is another trace, of record() or load(), but got {type(against).__name__}.")
     if view in PAIRS and against is None:
         raise TypeError(f"The view {view!r} draws a trace beside another: say which, as show({view!r}, against=other).")
     if not isinstance(opened, Collection | None):
         raise TypeError(f"`open` names the groups of a graph to be open, but got {type(opened).__name__}.")
+    if depth is not None and (not isinstance(depth, int) or isinstance(depth, bool) or depth < 0):
+        raise TypeError(f"`depth` says how deep groups are open: a whole number from 0 up, but got {depth!r}.")
     # No cycles are looked for: of a large graph nearly all that is made lives on, and is gone through in vain.
     collecting = gc.isenabled()
     try:
@@ -63,7 +69,7 @@ def storyboard(trace: Timeline, view: str = "graph", *, legend: bool = True, **o
         if view not in VIEWS:
             board = (CHARTS | PAIRS)[view](trace, **options)
         else:
-            board = tell_grouped(trace, VIEWS[view](trace.events), opened)
+            board = tell_grouped(trace, VIEWS[view](trace.events), opened, depth)
     finally:
         if collecting:
             gc.enable()

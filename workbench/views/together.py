@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Any
 
+from ..scene.folding import paths
 from ..scene.model import Arrow, Box, Scene, Step
 from ..scene.storyboard import Storyboard
 from ..trace.backward import NodeFinished, NodeStarted
@@ -24,6 +25,7 @@ from .telling import NOTHING, Effort, caption_of, cursor_of, differences, openin
 from .where import place_of
 
 LARGE = 150  # nodes: of a graph of more, what repeats is in groups too
+_SCREEN = 1200, 1100  # px that a picture takes at first
 _FEW, _MOST = 25, 40  # boxes that are seen at first; so many if it would be a single group else
 _NAMED = 12  # groups that an error names
 _INSIDES = 300  # boxes in all the closed groups that a reader can open
@@ -49,13 +51,30 @@ def tell_grouped(
     if not groups and not asked:
         return tell(trace, view)
     links = Links(events, whole, lanes)
+    parts: list[set[str]] = []
     if not asked:
-        now = set() if transformed else _opening(whole, links)
+        parts = [] if transformed else _opening(whole, links)
+        now = set().union(*parts)
     else:
         now = _opened(groups, [opened] if isinstance(opened, str) else opened or ())
-        now |= {group.id for group in groups if depth is not None and len(group.path) - 1 <= depth}
+        now |= {group.id for group in groups if depth is not None and len(group.path) <= depth}
     told = {*now, *(group.id for group in _told_along(groups, now, lanes is not None))}
-    return _tell(trace, _Teller(Cut(view, Drawn(view), links, told)), view, now)
+    board = _tell(trace, _Teller(Cut(view, Drawn(view), links, told)), view, now)
+    return _fitting(board, parts) if parts else board
+
+
+def _fitting(board: Storyboard, parts: Sequence[Collection[str]]) -> Storyboard:
+    """The picture with as many of these parts open as a screen has room for, the first of them in any case."""
+    opened = set(parts[0])
+    fitting = board.with_open(opened)
+    around = paths(board.scene)
+    for part in parts[1:]:
+        if all(opened.issuperset(around[group]) for group in part):
+            more = board.with_open(opened.union(part))
+            if more.layout.width <= _SCREEN[0] and more.layout.height <= _SCREEN[1]:
+                opened.update(part)
+                fitting = more
+    return fitting
 
 
 def _opened(groups: Sequence[Group], names: Iterable[str]) -> set[str]:
@@ -72,13 +91,13 @@ def _opened(groups: Sequence[Group], names: Iterable[str]) -> set[str]:
     return opened
 
 
-def _opening(whole: Group, links: Links) -> set[str]:
-    """The groups that are open at first: outer ones first, equal ones together, while there are not too many boxes.
+def _opening(whole: Group, links: Links) -> list[set[str]]:
+    """The groups to open at first: outer ones first, those that are equal together, while there are not too many boxes.
 
     What repeats stays closed, and so do the stretches of a long row.
     """
     leaves = Counter(id(group) for group in links.homes.values())
-    opened: set[str] = set()
+    opened: list[set[str]] = []
     count = len(whole.items) + leaves[id(whole)]
     level = [whole]
     while level:
@@ -92,7 +111,7 @@ def _opening(whole: Group, links: Links) -> set[str]:
             more = sum(len(group.items) + leaves[id(group)] - 1 for group in several)
             if count + more <= (_FEW if opened else _MOST):
                 count += more
-                opened.update(group.id for group in several)
+                opened.append({group.id for group in several})
                 level += several
     return opened
 
