@@ -123,9 +123,7 @@ class GradAccumulated(Record):
 
     def apply(self, frame: Frame) -> None:
         """Note the new gradient and the one it was added to."""
-        tensor = frame.tensors[self.tensor]
-        tensor.grad_before, tensor.grad = tensor.grad, self.grad
-        frame.touch_tensor(self.tensor)
+        frame.add_up(self.task, self.tensor, self.grad)
 
     def sentence(self, frame: Frame) -> str:
         """The leaf's gradient, and what it was before."""
@@ -160,8 +158,8 @@ class GradChanged(Record):
         """The leaf has another gradient, or none."""
         tensor = frame.tensors[self.tensor]
         tensor.cleared |= tensor.grad is not None and self.grad is None
-        tensor.grad_before, tensor.grad = tensor.grad, self.grad
-        frame.touch_tensor(self.tensor)
+        why = "cleared since" if self.clears else f"{self.name} changed grad since" if self.name else "replaced since"
+        frame.replace_grad(self.tensor, self.grad, why)
         frame.cursor = self.source or frame.cursor
         frame.focus = self.tensor
 
@@ -189,6 +187,7 @@ class GradCaptured(Record):
     def apply(self, frame: Frame) -> None:
         """The place has what it was waiting for."""
         frame.start(self.node)
+        frame.hand_out(self.task, self.node)
         place = frame.place(self.node)
         if not place.received:
             place.received = (None,) * self.output_nr + (self.grad,)

@@ -266,7 +266,7 @@ class Frame:
             if id not in self.nodes:
                 continue
             for key, edge in self.edges_of(id):
-                edge.state, edge.grad = "idle", None
+                edge.state, edge.grad, edge.lost = "idle", None, ""
                 self.touch(key)
                 uses.setdefault(edge.source, []).append(id)
                 if edge.source not in reached:
@@ -312,9 +312,41 @@ class Frame:
         came.pop(key, None)
         came[key] = None
         place.came[task] = came
-        edge.grad, edge.state = grad, "flowing"
+        edge.grad, edge.state, edge.lost = grad, "flowing", ""
         self._flowing.append(key)
         self.touch(key, edge.source)
+
+    def add_up(self, task: str, leaf: str, grad: Value | None) -> None:
+        """What came to a leaf in this backward is added to its `.grad`, which is this now."""
+        tensor = self.tensors[leaf]
+        if not tensor.brought:
+            tensor.rest = tensor.grad
+        for key in tensor.came.get(task, ()):
+            edge = self.edges[key]
+            if edge.grad is not None and edge.target is not None:
+                edge.kept += (edge.grad,)
+                tensor.brought[key] = None
+        tensor.grad_before, tensor.grad = tensor.grad, grad
+        self.touch_tensor(leaf)
+
+    def replace_grad(self, leaf: str, grad: Value | None, why: str) -> None:
+        """A leaf's `.grad` is this now, which is not the sum of what came any more."""
+        tensor = self.tensors[leaf]
+        for key in tensor.brought:
+            edge = self.edges[key]
+            edge.kept, edge.lost = (), edge.lost or why
+        self.touch(*tensor.brought)
+        tensor.brought = {}
+        tensor.grad_before, tensor.grad = tensor.grad, grad
+        self.touch_tensor(leaf)
+
+    def hand_out(self, task: str, id: str) -> None:
+        """What came to a leaf in this backward goes to the caller, not to its `.grad`."""
+        if id in self.tensors:
+            came = self.tensors[id].came.get(task, {})
+            for key in came:
+                self.edges[key].lost = "handed to the caller"
+            self.touch(*came)
 
     def start(self, id: str) -> None:
         """The engine turns to a place."""

@@ -71,6 +71,8 @@ class TensorState(Place):
     below: str | None = None  # what it stands for, one or more levels below
     base: str | None = None  # what it is a view of, or was detached from
     grad_before: Value | None = None  # what the last accumulation was added to
+    brought: dict[str, None] = field(default_factory=dict)  # the edges whose gradients `grad` is the sum of
+    rest: Value | None = None  # what `grad` was before the first of these, if that is known
     cleared: bool = False  # whether a gradient that it had was ever taken away
     role: Literal["leaf", "constant"] | None = None
 
@@ -80,6 +82,9 @@ class EdgeState:
     """A way from what made a value (`source`) to the node that used it; a gradient goes the other way.
 
     The seed of a backward travels such an edge too: from outside (`target` None) to the node it starts at.
+
+    `kept` are the gradients that it brought to a leaf and that are part of the leaf's `.grad` now, the last one perhaps
+    the edge's own; `lost` says why that is not one of them.
     """
 
     source: str
@@ -88,3 +93,5 @@ class EdgeState:
     differentiable: bool = True
     state: Literal["idle", "flowing", "done"] = "idle"
     grad: Value | None = None
+    kept: tuple[Value, ...] = ()
+    lost: str = ""

@@ -264,7 +264,7 @@ class Cut:
         if len(keys) > 1:
             moved = traffic.moved
             label = f"{moved} of {len(keys)} gradients" if moved < len(keys) else f"{moved} gradients"
-            label = f"{label}\n{traffic.norms}"
+            label = "\n".join([label, traffic.norms, *self._view.lost(frame, keys)])
         return replace(looks, id=bundle, source=ends[0], target=ends[1], label=label, state=state)
 
     def _box(self, frame: Frame, id: str) -> Box:

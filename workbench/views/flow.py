@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Sequence
 
 import numpy as np
@@ -18,9 +19,7 @@ from .graph import Graph
 from .saying import text_of
 from .telling import last_backward
 
-LEGEND = (
-    "Gradients climb to the leaves: the broader an arrow, the larger its gradient; where several arrive, they add up."
-)
+LEGEND = "The broader an arrow, the larger its gradient; a leaf's grad is the sum of its arrows without the pale ones."
 _VANISHING = 1e-4  # of the seed: less is said to vanish
 _TERMS = 4  # gradients told one by one where they add up
 # Operations that repeat a smaller operand, so that its gradient is a sum. (Others of these shapes, such as matrix
@@ -52,12 +51,17 @@ class Flow(Graph):
         boxes, arrows = [box for box in boxes if box.kind != "saved"], [a for a in arrows if a.kind != "same"]
         for box in boxes:
             if box.id in frame.nodes or (box.id in frame.tensors and box.kind == "leaf"):
-                box.lines += (*self._added(frame, box.id), *self._warnings(frame.place(box.id)))
+                box.lines += (*self._rest(frame, box.id), *self._added(frame, box.id))
+                box.lines += tuple(self._warnings(frame.place(box.id)))
         for arrow in arrows:
             edge = frame.edges.get(arrow.id)
             if edge is not None and edge.state != "idle" and edge.grad is not None:
                 arrow.weight, arrow.tone = self._weight(edge.grad), self._tone(edge.grad)
+                if edge.lost:
+                    arrow.weight, arrow.tone = 1, "faint"
                 arrow.label = self._label(frame, arrow.id, edge, edge.grad)
+            if edge is not None and (earlier := self._earlier(edge)):
+                arrow.label = "\n".join(filter(None, [arrow.label, earlier]))
         return boxes, arrows
 
     def still(self, trace: Timeline) -> int | None:
@@ -93,6 +97,29 @@ class Flow(Graph):
                 lines.append(f"arrived {self._say(text_of, grads[0], TEXT_COLUMNS - 8)}")
         return [*lines, f"({waiting} still to come)"] if waiting else lines
 
+    def lost(self, frame: Frame, keys: Iterable[str]) -> list[str]:
+        """Why what edges brought is no part of any `.grad`, and how many of them that is true of."""
+        edges = [frame.edges[key] for key in keys]
+        why = Counter(edge.lost for edge in edges if edge.lost)
+        return [words if count == len(edges) else f"{count} of them {words}" for words, count in why.items()]
+
+    def _earlier(self, edge: EdgeState) -> str:
+        """What an arrow brought in backwards before this one, where `.grad` still holds that."""
+        own = edge.state != "idle" and bool(edge.kept) and edge.kept[-1] is edge.grad
+        kept = edge.kept[: len(edge.kept) - own]
+        if not kept:
+            return ""
+        total = _total(kept)
+        text = f"{len(kept)} gradients" if total is None else self._say(text_of, total, LABEL_COLUMNS - 10)
+        return f"+ {text} earlier" if edge.state != "idle" else f"{text} earlier"
+
+    def _rest(self, frame: Frame, id: str) -> list[str]:
+        """What a leaf's `.grad` holds that no arrow brought."""
+        if id in frame.nodes or (grad := frame.tensors[id].grad) is None:
+            return []
+        rest = frame.tensors[id].rest if frame.tensors[id].brought else grad
+        return [f"of it {self._say(text_of, rest, TEXT_COLUMNS - 16)} by no arrow"] if rest and rest.norm else []
+
     def _warnings(self, place: Place) -> list[str]:
         words = [self._word(grad) for grad in place.received if grad is not None]
         return list(dict.fromkeys(f"gradient {word}" for word in words if word in ("NOT FINITE", "VANISHING")))
@@ -127,7 +154,8 @@ class Flow(Graph):
             lines.append(f"‖{number(grad.norm)}‖ {_signs(grad)}".rstrip())
         lines += [] if found is None or found.product else [found.label]
         which, told = self.which(edge), found is not None and "summed to" in found.label
-        lines += filter(None, ["" if told else _summed(frame, key, edge), self._word(grad), which and f"for {which}"])
+        more = ["" if told else _summed(frame, key, edge), self._word(grad), which and f"for {which}", edge.lost]
+        lines += filter(None, more)
         return "\n".join(lines)
 
 

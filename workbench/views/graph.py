@@ -109,6 +109,10 @@ class Graph:
         """Nothing to add: the events say it all."""
         return []
 
+    def lost(self, frame: Frame, keys: Iterable[str]) -> list[str]:
+        """Nothing is said of what became of the gradients that these edges brought."""
+        return []
+
     def focus(self, frame: Frame) -> str | None:
         """The box that the last event was about."""
         key = frame.focus

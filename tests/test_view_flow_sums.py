@@ -1,0 +1,147 @@
+"""The flow view's legend holds: a leaf's grad is the sum of its arrows, without those that say why they are no part."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import workbench as torch
+from workbench.recording import Trace
+from workbench.views import storyboard, together
+
+LOST = ("handed to the caller", "cleared since", "mul_ changed grad since", "replaced since")
+
+
+def leaf(number: float) -> torch.Tensor:
+    return torch.tensor(number, requires_grad=True)
+
+
+def kept(trace: Trace) -> dict[str, float]:
+    """By leaf the sum of its arrows that are told to be part of its grad, and of what no arrow brought."""
+    board = storyboard(trace, "flow")
+    scene = board.at(len(board.steps) - 1)
+    sums = {}
+    for box in [box for box in scene.boxes.values() if box.kind == "leaf"]:
+        by_none = re.findall(r"of it (\S+) by no arrow", "\n".join(box.lines))
+        sums[box.title] = sum(map(float, by_none))
+        for arrow in [arrow for arrow in scene.arrows.values() if arrow.source == box.id]:
+            words = arrow.label.split("\n")
+            pale = arrow.weight == 1 and arrow.tone == "faint" and words[-1] != "zero"
+            gone = any(word in LOST for word in words)
+            assert pale == gone, "what is no part of grad is pale, and says why"
+            numbers = [word for word in words if re.fullmatch(r"-?[\d.]+", word)]
+            sums[box.title] += 0.0 if gone else sum(map(float, numbers))
+            sums[box.title] += sum(float(number) for number in re.findall(r"(-?[\d.]+) earlier", arrow.label))
+    return sums
+
+
+def said(trace: Trace) -> list[str]:
+    """What stands on the arrows from leaves at the end, in order."""
+    board = storyboard(trace, "flow")
+    scene = board.at(len(board.steps) - 1)
+    leaves = {box.id for box in scene.boxes.values() if box.kind == "leaf"}
+    return [arrow.label.replace("\n", ", ") for arrow in scene.arrows.values() if arrow.source in leaves]
+
+
+def test_what_grad_hands_to_the_caller_is_no_part_of_the_leafs_own():
+    x = leaf(2.0)
+    with torch.record() as trace:
+        y = x**3
+        (g,) = torch.autograd.grad(y, x, create_graph=True)
+        g.sum().backward()
+    assert said(trace) == ["12.0, handed to the caller", "12.0"]
+    assert kept(trace) == {"x": 12.0}
+
+
+def test_what_was_cleared_between_the_steps_says_so():
+    w = leaf(2.0)
+    with torch.record() as trace:
+        for k in range(3):
+            w.grad = None
+            (w * (k + 1.0) ** 2).backward()
+    assert said(trace) == ["1.0, cleared since", "4.0, cleared since", "9.0"]
+    assert kept(trace) == {"w": 9.0}
+
+
+def test_what_the_same_arrow_brought_before_is_told_until_it_is_cleared():
+    x = leaf(2.0)
+    with torch.record() as trace:
+        y = x * 3
+        y.backward(retain_graph=True)
+        y.backward(retain_graph=True)
+    assert said(trace) == ["3.0, + 3.0 earlier"]
+    with torch.record() as trace:
+        y = x * 3
+        y.backward(retain_graph=True)
+        x.grad = None
+        y.backward(retain_graph=True)
+        torch.autograd.grad(y, x)
+    assert said(trace) == ["3.0, handed to the caller, + 3.0 earlier"]
+
+
+def test_what_no_arrow_brought_is_told_at_the_leaf():
+    x = leaf(2.0)
+    x.grad = torch.tensor(4.0)
+    with torch.record() as trace:
+        (x * 7).backward()
+        with torch.no_grad():
+            x.grad.mul_(0.5)
+        (x * 2).backward()
+    assert said(trace) == ["7.0, mul_ changed grad since", "2.0"]
+    assert kept(trace) == {"x": 7.5}
+
+
+@pytest.mark.parametrize("opens", [True, False])
+def test_what_goes_into_a_closed_group_is_pale_too(opens, monkeypatch):
+    if not opens:  # as if so many groups came before that a reader cannot open these any more
+        monkeypatch.setattr(together, "_INSIDES", 0)
+    x = leaf(2.0)
+    with torch.record() as trace:
+        for _ in range(2):
+            x.grad = None
+            with torch.scope("twice"):
+                y = x * 2 + x * 3
+            (y.exp() * 2.0).backward()
+    board = storyboard(trace, "flow", open=[])
+    arrows = [each for each in board.at(len(board.steps) - 1).arrows.values() if "2 gradients" in each.label]
+    assert [arrow.tone for arrow in arrows] == ["faint", "plus"]
+    assert opens or [arrow.label.endswith("\ncleared since") for arrow in arrows] == [True, False]
+
+
+ACTIONS = ("forward", "again", "hand out", "second order", "clear", "zero", "halve", "set")
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.tuples(st.sampled_from(ACTIONS), st.integers(1, 4), st.booleans()), min_size=1, max_size=7))
+def test_the_arrows_that_are_kept_add_up_to_grad(actions):
+    a, b = leaf(2.0), leaf(4.0)
+    y = None
+    with torch.record() as trace:
+        for action, number, first in actions:
+            x, other = (a, b) if first else (b, a)
+            if action == "forward" or y is None:
+                y = x * number + x * other
+                y.backward(retain_graph=True)
+            elif action == "again":
+                y.backward(retain_graph=True)
+            elif action == "hand out":
+                torch.autograd.grad(y, x, retain_graph=True)
+            elif action == "second order":
+                (g,) = torch.autograd.grad(x**2 * number, x, create_graph=True)
+                (g * 2.0).backward()
+            elif action == "clear":
+                x.grad = None
+            elif x.grad is not None and action == "zero":
+                x.grad.zero_()
+            elif x.grad is not None and action == "halve":
+                with torch.no_grad():
+                    x.grad.mul_(0.5)
+            elif action == "set":
+                x.grad = torch.tensor(float(number))
+    grads = {"a": a, "b": b}
+    for name, total in kept(trace).items():
+        grad = grads[name].grad
+        assert total == (0.0 if grad is None else float(grad))
