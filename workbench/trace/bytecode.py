@@ -11,7 +11,6 @@ import ast
 import bisect
 import dis
 import io
-import linecache
 import re
 import tokenize
 from collections import Counter
@@ -19,7 +18,7 @@ from collections.abc import Iterator
 from functools import cached_property
 from types import CodeType
 
-from .caller import is_users
+from .caller import is_users, line_text
 
 Span = tuple[int, int, int, int]  # first and last line, first column, the column after the last
 
@@ -108,7 +107,7 @@ class Listing:
             if found is not None and found.title:
                 return found.title
         if span is None or name.startswith(_STATEMENTS):
-            return shortened(_without_comment(linecache.getline(self.code.co_filename, self.line(offset))).strip())
+            return shortened(_without_comment(line_text(self.code.co_filename, self.line(offset))).strip())
         return shortened(self._between(span))
 
     def calls_many(self, offset: int) -> bool:
@@ -123,7 +122,7 @@ class Listing:
 
     def _between(self, span: Span) -> str:
         first, last, begin, end = span
-        lines = [linecache.getline(self.code.co_filename, number).encode() for number in range(first, last + 1)]
+        lines = [line_text(self.code.co_filename, number).encode() for number in range(first, last + 1)]
         if not all(lines):
             return ""
         before = lines[0]
@@ -298,7 +297,7 @@ def _names(step: dis.Instruction) -> tuple[str, ...]:
 
 def _header(file: str, number: int) -> str:
     """The head of the loop that begins on a line, without its colon."""
-    lines = [linecache.getline(file, at) for at in range(number, number + _HEADER)]
+    lines = [line_text(file, at) for at in range(number, number + _HEADER)]
     if not lines[0].lstrip().startswith(("for ", "while ", "async for ")):
         return ""
     text = "".join(lines).lstrip()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import inspect
+import linecache
 import os
 import sys
 from collections.abc import Iterator
@@ -17,12 +18,30 @@ OWN = (os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep, "<w
 _LIBRARY = (os.path.dirname(os.path.abspath(contextlib.__file__)) + os.sep, "<frozen ")
 _INSTALLED = (f"{os.sep}site-packages{os.sep}", f"{os.sep}dist-packages{os.sep}")  # may lie in the library's folder
 
+# What Python calls the text of any exec() or `python -c`: a source of that name may be another one's.
+_NAMELESS = ("<string>", "<stdin>")
+
 
 @cache
 def is_users(file: str) -> bool:
     """Whether code is neither the workbench's own nor the standard library's."""
     library = file.startswith(_LIBRARY) and not any(folder in file for folder in _INSTALLED)
     return not library and not file.startswith(OWN)
+
+
+def line_text(file: str, number: int) -> str:
+    """A line of the source; empty where that is not known."""
+    return "" if file in _NAMELESS else linecache.getline(file, number)
+
+
+def source_lines(code: Any) -> tuple[list[str], int]:
+    """The lines of a function or its code, and the number of the first.
+
+    Errors: OSError where they are not known, TypeError for what is not written in Python.
+    """
+    if inspect.getfile(inspect.unwrap(code) if callable(code) else code) in _NAMELESS:
+        raise OSError("the source is not known")
+    return inspect.getsourcelines(code)
 
 
 def user_frame() -> FrameType | None:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import inspect
-import linecache
 import ntpath
 import textwrap
 from types import CodeType
 from typing import Any
 
+from .caller import line_text, source_lines
 from .facts import Code, SourceLine
 from .hooks import Hook, Hooked, HookRan, HooksFound
 from .methods import LineReached, MethodCalled, MethodEnded, Variable
@@ -26,7 +25,7 @@ class InsideReader:
         self, call: int, function: str, method: str, ctx: int | None, node: int | None, code: CodeType
     ) -> MethodCalled:
         try:
-            lines, first = inspect.getsourcelines(code)
+            lines, first = source_lines(code)
         except OSError:  # typed at a prompt, or made by exec
             lines, first = [], code.co_firstlineno
         return MethodCalled(
@@ -72,7 +71,7 @@ def source(line: tuple[str, int] | None) -> SourceLine | None:
     if line is None:
         return None
     path, number = line
-    text = linecache.getline(path, number).strip()
+    text = line_text(path, number).strip()
     return SourceLine(file_of(path), number, text)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import re
 import textwrap
 from collections.abc import Sequence
@@ -20,7 +19,7 @@ from .backward import (
     SavedFreed,
 )
 from .building import EventsLetGo, NodeCreated, NodesGone, TensorsFound, TensorShown, TensorWritten
-from .caller import Stack
+from .caller import Stack, source_lines
 from .facts import Argument, Attribute, Code, Edge, Packing, Record, Root, Saved, SourceLine, TensorSeen
 from .inside import METHODS, InsideReader, source
 from .keeping import CheckpointDropped, CheckpointKept
@@ -309,10 +308,10 @@ def methods_of(function: type) -> tuple[Code, ...]:
         if owner is object or owner.__module__.partition(".")[0] == __name__.partition(".")[0]:
             continue  # not written by the user
         try:
-            text = textwrap.dedent(inspect.getsource(getattr(owner, name))).rstrip()
+            lines, _ = source_lines(getattr(owner, name))
         except (OSError, TypeError):  # typed at a prompt, or made by exec
             continue
-        code.append(Code(name, text))
+        code.append(Code(name, textwrap.dedent("".join(lines)).rstrip()))
     return tuple(code)
 
 
