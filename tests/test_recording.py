@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import subprocess
 import sys
 
@@ -81,3 +82,10 @@ def test_a_shown_picture_saved_as_json_is_its_trace(tmp_path):
     again = torch.load(tmp_path / "x.json")
     assert again.to_dict() == trace.to_dict()
     assert repr(again.show()) == repr(trace.show())
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_checkpoint_that_is_refused_has_no_arguments_to_tell_of():
+    with torch.record(), pytest.raises(TypeError):
+        torch.utils.checkpoint.checkpoint(torch.sin, torch.ones(1), use_reentrant=False, context_fn=lambda: None)
+    gc.collect()

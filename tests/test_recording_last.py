@@ -154,7 +154,7 @@ def test_the_first_step_says_how_many_events_were_let_go(view):
 def test_a_large_graph_says_it_too():
     trace, *_ = descend(100, last=1500)
     assert len(of_kind(trace, "NodeCreated")) > 150  # so that parts of it are closed
-    assert " earlier events were let go. mul, sum, " in trace.show().storyboard.steps[0].caption
+    assert " earlier events were let go. mul, sum, " in trace.show().storyboard.stops[0][2]
 
 
 def test_the_memory_of_a_long_training_is_bounded():

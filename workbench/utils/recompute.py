@@ -87,6 +87,7 @@ class Region:
         early_stop: bool,
     ) -> None:
         self.function, self.kwargs, self.random_state = function, kwargs, random_state
+        self.arguments: Any = None  # until they are known: what follows may refuse them
         self.context, self.context_again = contexts
         self.describe, self.early_stop = describe, early_stop
         tensors, self.rest = apart(args)
@@ -107,7 +108,7 @@ class Region:
         return output
 
     def __del__(self) -> None:
-        if listeners:
+        if listeners and self.arguments is not None:
             emit(("drops", self.arguments, None))
 
     def _leave_slot(self, t: Tensor) -> _Slot:

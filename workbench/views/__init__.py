@@ -77,6 +77,10 @@ def storyboard(trace: Timeline, view: str = "graph", *, legend: bool = True, **o
         board = in_words(board.title, board.steps[0].caption)
     board.legend = board.legend if legend else ""
     for event in trace.events[:1]:
-        if isinstance(event, EventsLetGo) and not board.steps[0].caption.startswith(told := event.sentence(Frame())):
-            board.steps[0].caption = f"{told}. {board.steps[0].caption}"  # what is no graph, or a closed one
+        if isinstance(event, EventsLetGo):
+            told = event.sentence(Frame())
+            if not board.steps[0].caption.startswith(told):
+                board.steps[0].caption = f"{told}. {board.steps[0].caption}"  # what is no graph
+            for group, runs in board.runs.items():
+                board.runs[group] = [(first, last, said if first else f"{told}. {said}") for first, last, said in runs]
     return board
