@@ -111,6 +111,8 @@ def test_a_film_that_fails_half_way_leaves_the_old_file(tmp_path, monkeypatch):
 
 
 def test_a_long_export_shows_how_far_it_is(capsys, monkeypatch):
+    assert 1 <= film._PATIENCE <= 5  # s
+    monkeypatch.setattr(film, "_PATIENCE", 3600)
     to_gif(square())
     assert capsys.readouterr() == ("", "")
     monkeypatch.setattr(film, "_PATIENCE", 0)
