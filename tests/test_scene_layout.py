@@ -187,3 +187,14 @@ def test_a_thousand_boxes_take_seconds():
             arrows[f"{m}>{n}"] = Arrow(f"{m}>{n}", f"n{m}", f"n{n}")
     chain = {id: arrow for id, arrow in arrows.items() if int(id.split(">")[1]) - int(id.split(">")[0]) < 9}
     assert len(Storyboard(Scene("", boxes, chain)).layout.boxes) == 1000
+
+
+def test_rows_stand_close_and_leave_room_for_labels():
+    for label, most in (("", 28), ("1.0 × 2.0", 32), ("1.0\nnorm 2.0", 48)):
+        boxes = {name: Box(name, "op", name) for name in "abc"}
+        arrows = {a + b: Arrow(a + b, a, b, label=label) for a, b in ("ab", "bc")}
+        layout = Storyboard(Scene("", boxes, arrows)).layout
+        for a, b in ("ab", "bc"):
+            foot, head, said = layout.boxes[a].y + layout.boxes[a].h, layout.boxes[b].y, layout.arrows[a + b].label
+            assert head - foot <= most
+            assert not label or (foot + 5 <= said.y and said.y + said.h <= head - 5)

@@ -77,8 +77,8 @@ def drawn(storyboard: Storyboard, k: int | None = None) -> list[Group]:
     there = [each for each in scene.boxes.values() if each.state != "future"]
     regions = [_box(each, layout) for each in there if each.kind == "region"]
     boxes = [_box(each, layout) for each in there if each.kind != "region"]
-    arrows = [each for each in scene.arrows.values() if each.state != "future"]
-    # What joins boxes may lie far apart, and is led behind those between.
+    # Lines to the same memory are a player's: for what is selected. Here the words of what is saved name it.
+    arrows = [each for each in scene.arrows.values() if each.state != "future" and each.kind != "same"]
     behind = [_arrow(each, scene, layout) for each in arrows if each.kind in LOOSE]
     before = [_arrow(each, scene, layout) for each in arrows if each.kind not in LOOSE]
     # Arrows lead through regions, but not through their titles.

@@ -24,7 +24,7 @@ from .relations import related
 from .routes import GAP, Place, Point, Way, beside, joined, routed, swung
 from .sizes import STRIP, Size, bundle_size
 
-MARGIN = 26  # around the picture: room for the mark and the glow at a box's edge
+MARGIN = 18  # around the picture: room for the mark and the glow at a box's edge
 _LABEL_MARGIN = 12  # around the picture where only a label comes near its edge
 TIE = 22  # between a node and the saved tensors hanging on it
 CHIP_GAP = 8  # between two saved tensors of one node, or two levels
@@ -32,6 +32,9 @@ _BESIDE = 36  # between a box and its tangent
 _STRIP_TOP = 12.0  # above the strip of levels
 _PAD = 14  # between a frame and what lies in it
 _STRAIGHT = 8  # how much more the longest way through a part is kept straight than others
+_APART, _APART_LABELLED = 22, 8  # px between two rows; a label takes a row of its own
+_OVERLAP = 10  # px of a label's height in the room that Graphviz leaves above and below it: 8 px at least
+_ASIDE = 28  # px between what stands side by side
 _PORT = 4  # the width of the cell where an arrow goes through a frame
 _HEAD = "node [shape=plain]\nedge [dir=none]\n"
 
@@ -296,13 +299,14 @@ def level_of(
     for key, arrow in enumerate(told):
         w, h = size[arrow.id]
         weight = f", weight={_STRAIGHT}" if key in spine else ""
-        label = f", label={_table(_cell(w, h))}" if w else ""
+        label = f", label={_table(_cell(w, h - _OVERLAP))}" if w else ""
         tail, head = (
             ports.get((end, way, wires[int(arrow.id)].value)) or f"{number[of_block[end]]}{ports.get(end, '')}"
             for end, way in ((arrow.source, "out"), (arrow.target, "in"))
         )
         lines.append(f"{tail}:s -> {head}:n [key={key}, id={key}{weight}{label}]")
-    graph = f"graph [rankdir=TB, nodesep=0.5, ranksep=0.45, {settings}]\n"
+    apart = _APART_LABELLED if any(w for w, _ in size.values()) else _APART
+    graph = f"graph [rankdir=TB, nodesep={_ASIDE / 72:g}, ranksep={apart / 72:g}, {settings}]\n"
     found = placed("digraph {\n" + graph + _HEAD + "\n".join(lines) + "\n}")
     return _settled(parts, frame, found, inside, wires, told, (entries, exits), blocks, boxes, size, levels)
 

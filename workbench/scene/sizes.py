@@ -18,6 +18,7 @@ CHIP_PAD = 8  # left and right of a saved tensor's text
 STORY_PAD, STORY_LINE = 12, 20  # left and right of a story's text, and from one of its lines to the next
 LABEL_PAD = 6  # left and right of an arrow's label
 _PAD, _ROUND_PAD = 18, 22  # left and right of a node's text, and of a tensor's in its rounder box
+_OVER = 5  # and under a node's text
 _STRIP_PAD, STRIP = 12, 24  # beside, and the height of, the name of a level and the heading of a region
 _SMALLEST = 76  # px: a box with a single letter in it still looks like a box
 _ARGUMENT, _MOST_FOR_ARGUMENTS = 18, 720  # px of a box's upper edge for each arrow into it, at most for all
@@ -92,7 +93,7 @@ def _box_size(box: Box, arguments: int) -> Size:
     pad = _ROUND_PAD if box.kind in TENSORS else _PAD
     width = max(columns(shown["title"]) * TITLE_CHARACTER, text) + 2 * pad
     edge = min(_ARGUMENT * arguments, _MOST_FOR_ARGUMENTS)
-    return _even(max(width, edge, _SMALLEST)), TITLE_LINE + LINE * len(shown["lines"]) + 20
+    return _even(max(width, edge, _SMALLEST)), TITLE_LINE + LINE * len(shown["lines"]) + 2 * _OVER
 
 
 def _even(width: float) -> float:

@@ -11,7 +11,7 @@
 
 import { LOOSE, list } from "./drawing.js";
 
-const AROUND_ALL = 26, ABOVE_ALL = 36; // px around the picture, and for the levels above it, as in layout.py
+const AROUND_ALL = 18, ABOVE_ALL = 36; // px around the picture, and for the levels above it, as in layout.py
 
 /** The groups of a storyboard that can be opened, and those that are open at first. */
 export function groupsOf(story) {
