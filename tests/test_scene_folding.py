@@ -179,3 +179,30 @@ def test_steps_inside_one_closed_group_are_one_step() -> None:
     assert stops([]) == [
         (0, 2, "outer runs"), (3, 3, "step 3"), (4, 5, "step 5"), (6, 6, "step 6"), (7, 7, "step 7")
     ]  # fmt: skip
+
+
+def network() -> Scene:
+    """Layers whose weight comes first among their arguments, with something that leads past the second."""
+    boxes, arrows, value = {"x": Box("x", "leaf", "x")}, [], "x"
+    for n in range(4):
+        layer, mul, act = f"layer{n}", f"mul{n}", f"act{n}"
+        boxes |= {layer: Box(layer, "group", layer)}
+        for each, region in ((f"w{n}", layer), (f"t{n}", layer), (f"b{n}", layer), (mul, layer), (act, None)):
+            boxes[each] = Box(each, "leaf" if each[0] in "wb" else "op", each * (n + 1), region=region)
+        boxes[f"s{n}"] = Box(f"s{n}", "saved", "saved self", holder=mul)
+        arrows += [(f"w{n}", f"t{n}"), (f"b{n}", mul), (value, mul), (f"t{n}", mul), (mul, act)]
+        value = act
+    ends = [*arrows, ("act0", "act2")]
+    return Scene("", boxes, {f"{s}>{t}": Arrow(f"{s}>{t}", s, t) for s, t in ends})
+
+
+def test_the_way_of_values_leads_straight_down_through_all_frames() -> None:
+    for opened in openings(network()):
+        layout = Storyboard(network(), opened=opened).layout
+        middles = [layout.boxes[f"act{n}"].x + layout.boxes[f"act{n}"].w / 2 for n in range(4)]
+        assert max(middles) - min(middles) <= 2
+        if opened:
+            for n in range(3):
+                for way in (layout.arrows[f"mul{n}>act{n}"], layout.arrows[f"act{n}>mul{n + 1}"]):
+                    across = [x for x, _ in way.points]
+                    assert max(across) - min(across) <= 2

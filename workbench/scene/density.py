@@ -49,11 +49,31 @@ def thinned(arrows: Sequence[Arrow], blocks: Mapping[str, str], labels: Mapping[
 
 def rows(ends: Iterable[tuple[str, str]]) -> dict[str, int]:
     """The row of each block, about as Graphviz finds it: below all that lead to it, no higher than it need be."""
+    below, above = _neighbours(ends)
+    row = _fallen(below, above)
+    for block in reversed(row):
+        if len(below[block]) >= len(above[block]):
+            row[block] = max(row[block], min(row[to] for to in below[block]) - 1)
+    return row
+
+
+def depths(ends: Iterable[tuple[str, str]]) -> dict[str, int]:
+    """How many arrows the longest way to each block has."""
+    return _fallen(*_neighbours(ends))
+
+
+def _neighbours(ends: Iterable[tuple[str, str]]) -> tuple[dict[str, list[str]], dict[str, list[str]]]:
+    """The blocks that each block leads to, and those that lead to it."""
     below: dict[str, list[str]] = defaultdict(list)
     above: dict[str, list[str]] = defaultdict(list)
     for start, to in ends:
         below[start].append(to)
         above[to].append(start)
+    return below, above
+
+
+def _fallen(below: dict[str, list[str]], above: dict[str, list[str]]) -> dict[str, int]:
+    """The first row of each block that is below all that lead to it, each block after those."""
     blocks = dict.fromkeys([*below, *above])
     waiting = {block: len(above[block]) for block in blocks}
     row = dict.fromkeys(blocks, 0)
@@ -70,7 +90,4 @@ def rows(ends: Iterable[tuple[str, str]]) -> dict[str, int]:
                 if to not in done:
                     row[to] = max(row[to], row[block] + 1)
                     ready += [to] * (not waiting[to])
-    for block in reversed(done):
-        if len(below[block]) >= len(above[block]):
-            row[block] = max(row[block], min(row[to] for to in below[block]) - 1)
-    return row
+    return {block: row[block] for block in done}

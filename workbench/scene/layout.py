@@ -12,11 +12,11 @@ no text can mislead it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from .density import rows, thinned
+from .density import depths, thinned
 from .folding import paths
 from .graphviz import Placed, placed
 from .model import AROUND, LOOSE, Arrow, Scene
@@ -31,7 +31,7 @@ CHIP_GAP = 8  # between two saved tensors of one node, or two levels
 _BESIDE = 36  # between a box and its tangent
 _STRIP_TOP = 12.0  # above the strip of levels
 _PAD = 14  # between a frame and what lies in it
-_STRAIGHT = 8  # how much more the longest way through a part is kept straight than others
+_STRAIGHT = 100  # how much more the main way through a part is kept straight than others
 _APART, _APART_LABELLED = 22, 8  # px between two rows; a label takes a row of its own
 _OVERLAP = 10  # px of a label's height in the room that Graphviz leaves above and below it: 8 px at least
 _ASIDE = 28  # px between what stands side by side
@@ -234,6 +234,8 @@ class Parts:
         self.inside: dict[str | None, list[str]] = {None: []}
         self.wires: dict[str | None, dict[Wire, list[str]]] = {None: {}}  # with the arrows that they are a piece of
         self.pieces: dict[str, list[tuple[str | None, Wire]]] = {}
+        flowing = [arrow for arrow in scene.arrows.values() if arrow.kind not in LOOSE]
+        self.depth = dict.fromkeys(scene.boxes, 0) | depths((arrow.source, arrow.target) for arrow in flowing)
         path = paths(scene)
         holding = {box.region for box in scene.boxes.values() if box.region is not None}
         for id, box in scene.boxes.items():
@@ -242,9 +244,8 @@ class Parts:
         for id in sorted(holding, key=lambda id: len(path[id])):
             self.order.append(id)
             self.wires[id] = {}
-        for arrow in scene.arrows.values():
-            if arrow.kind not in LOOSE:
-                self._lead(arrow, [*path[arrow.source], arrow.source], [*path[arrow.target], arrow.target])
+        for arrow in flowing:
+            self._lead(arrow, [*path[arrow.source], arrow.source], [*path[arrow.target], arrow.target])
 
     def _lead(self, arrow: Arrow, upper: list[str], lower: list[str]) -> None:
         """Divide an arrow's way among the frames that it leads through."""
@@ -295,10 +296,11 @@ def level_of(
             number |= {f"{start} {value}": n for value, n in zip(values, numbers, strict=True)}
             port = f"label={_table(_cell(_PORT, 1))}"
             lines.append(f"{{rank={rank}; {' '.join(f'{n} [{port}];' for n in numbers)}}}")
-    spine = _spine([(of_block[arrow.source], of_block[arrow.target]) for arrow in told])
+    depth = {names[wire]: parts.depth[wire.value] for wire in wires}
+    spine = _spine({each.id: (of_block[each.source], of_block[each.target]) for each in told}, depth)
     for key, arrow in enumerate(told):
         w, h = size[arrow.id]
-        weight = f", weight={_STRAIGHT}" if key in spine else ""
+        weight = f", weight={_STRAIGHT}" if arrow.id in spine else ""
         label = f", label={_table(_cell(w, h - _OVERLAP))}" if w else ""
         tail, head = (
             ports.get((end, way, wires[int(arrow.id)].value)) or f"{number[of_block[end]]}{ports.get(end, '')}"
@@ -308,25 +310,31 @@ def level_of(
     apart = _APART_LABELLED if any(w for w, _ in size.values()) else _APART
     graph = f"graph [rankdir=TB, nodesep={_ASIDE / 72:g}, ranksep={apart / 72:g}, {settings}]\n"
     found = placed("digraph {\n" + graph + _HEAD + "\n".join(lines) + "\n}")
-    return _settled(parts, frame, found, inside, wires, told, (entries, exits), blocks, boxes, size, levels)
+    return _settled(parts, frame, found, inside, wires, told, spine, (entries, exits), blocks, boxes, size, levels)
 
 
-def _spine(ends: list[tuple[str, str]]) -> set[int]:
-    """The numbers of the arrows on the longest way through a part: it reads straight down."""
-    row = rows(ends)
-    into: dict[str, list[int]] = {}
-    for n, (_, to) in enumerate(ends):
-        into.setdefault(to, []).append(n)
-    spine: set[int] = set()
-    at = max(row, key=lambda block: row[block], default=None)
-    while at in into:
-        # An arrow that came up would lead round for ever.
-        down = [n for n in into[at] if row[ends[n][0]] < row[at]]
-        if not down:
-            break
-        n = max(down, key=lambda n: row[ends[n][0]])
-        spine.add(n)
-        at = ends[n][0]
+def _spine(ends: Mapping[str, tuple[str, str]], depth: Mapping[str, int]) -> set[str]:
+    """The arrows on the main way through a part, which reads straight down: that of what came the longest way.
+
+    It begins where a value enters, if it can, and ends at what leaves, or at the lowest. `ends` are an arrow's blocks,
+    and `depth` is how long the way to its value is.
+    """
+    into: dict[str, list[str]] = {}
+    reach = {start for start, _ in ends.values() if start.startswith("in ")}
+    for id, (start, to) in sorted(ends.items(), key=lambda each: depth[each[0]]):
+        into.setdefault(to, []).append(id)
+        if start in reach:
+            reach.add(to)
+
+    def rank(id: str) -> tuple[bool, int]:
+        return ends[id][0] in reach, depth[id]
+
+    leaving = [id for id, (_, to) in ends.items() if to.startswith("out ")]
+    last = max(leaving or ends, key=rank, default=None)
+    spine: set[str] = set()
+    while last is not None and last not in spine:  # a circle would lead round for ever
+        spine.add(last)
+        last = max(into.get(ends[last][0], ()), key=rank, default=None)
     return spine
 
 
@@ -345,6 +353,7 @@ def _settled(
     inside: list[str],
     wires: list[Wire],
     told: list[Arrow],
+    spine: Collection[str],
     values: tuple[list[str], list[str]],
     blocks: Mapping[str, Block],
     boxes: Mapping[str, Size],
@@ -404,10 +413,11 @@ def _settled(
             points[-1] = (places[wire.end].x + levels[wire.end].entries[wire.value], points[-1][1])
         elif wire.end is None:
             points[-1] = (leaves[wire.value], points[-1][1])
-    ways = routed(Scene("", {}, flowing), splines, around, tags, fixed)
-    return Level(
-        float(2 * -(-width // 2)), height, places, {wire: ways[str(n)] for n, wire in enumerate(wires)}, enters, leaves
-    )
+    found_ways = routed(Scene("", {}, flowing), splines, around, tags, fixed, spine)
+    # A page keeps the first way through a frame straight.
+    order = sorted(range(len(wires)), key=lambda n: str(n) not in spine)
+    ways = {wires[n]: found_ways[str(n)] for n in order}
+    return Level(float(2 * -(-width // 2)), height, places, ways, enters, leaves)
 
 
 def _height(id: str, blocks: Mapping[str, Block], levels: Mapping[Any, Level]) -> float:

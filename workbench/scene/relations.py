@@ -11,7 +11,7 @@ import numpy as np
 from .model import AROUND, Scene
 from .routes import Place, Point, Way
 
-_BENDS = ((70, 70), (30, 30), (130, 130), (20, 220), (24, 260))  # px straight away from each of its boxes before a line turns
+_BENDS = ((70, 70), (30, 30), (130, 130), (20, 220), (24, 260))  # px straight away from its boxes
 _FEW, _MANY = 40, 200  # lines: of more each has one bend to choose from, and then does not look at what it hides
 _EDGE = 6.0  # px from the picture's edge that a line keeps
 _HIDDEN, _STRUCK = 400.0, 20.0  # px of detour that not going behind a box is worth, or not through a label's place

@@ -90,17 +90,18 @@ def routed(
     places: dict[str, Place],
     labels: dict[str, Place],
     fixed: Collection[str] = (),
+    straight: Collection[str] = (),
 ) -> dict[str, Way]:
     """The way of every arrow, from the splines Graphviz laid around the boxes and labels.
 
-    At what is `fixed` they end where their splines do; at other boxes they are set apart.
+    At what is `fixed` they end where their splines do; at other boxes they are set apart, around what is `straight`.
     """
     twins = _twins(scene)
-    ways = _led(scene, splines, places, labels, twins, fixed)
+    ways = _led(scene, splines, places, labels, twins, fixed, straight)
     stuck = {id for id in twins if labels[id].w and ways[id].label == labels[id]}
     if stuck:  # there was no room for their labels beside them, so they go where Graphviz led them
         twins = {one: other for one, other in twins.items() if not {one, other} & stuck}
-        ways = _led(scene, splines, places, labels, twins, fixed)
+        ways = _led(scene, splines, places, labels, twins, fixed, straight)
     return ways
 
 
@@ -111,6 +112,7 @@ def _led(
     labels: dict[str, Place],
     twins: dict[str, str],
     fixed: Collection[str],
+    straight: Collection[str],
 ) -> dict[str, Way]:
     paths, few = {}, len(places) <= _MOST_EASED and len(splines) <= _MOST_LED
     for arrow in scene.arrows.values():
@@ -132,7 +134,7 @@ def _led(
                 paths[arrow.id] = calm
     if few:
         paths = {id: _falling(points, places) for id, points in paths.items()}
-    _spread(scene, paths, places, fixed)
+    _spread(scene, paths, places, fixed, {id for id in straight if id not in twins})
     labels, leftward = _brought_near(labels, paths, places, twins) if few and paths else (labels, set())
     rounded = {id: tuple((round(x, 1), round(y, 1)) for x, y in points) for id, points in paths.items()}
     return {id: Way(points, labels[id], id in leftward) for id, points in rounded.items()}
@@ -282,23 +284,32 @@ def _room(start: Point, end: Point) -> Place:
 
 
 def _spread(
-    scene: Scene, paths: dict[str, list[Point]], places: dict[str, Place], fixed: Collection[str]
+    scene: Scene,
+    paths: dict[str, list[Point]],
+    places: dict[str, Place],
+    fixed: Collection[str],
+    straight: Collection[str],
 ) -> None:
-    """Set the ends of the arrows that meet at one box side by side, in the order in which they come."""
+    """Set the ends of the arrows that meet at one box side by side, in the order in which they come.
+
+    One to keep straight stays where it is, and the others go to its sides.
+    """
+    still = {id(paths[arrow]) for arrow in straight}
     course = _course if len(paths) <= _MOST_JUDGED else _drift
     leaving, arriving = defaultdict(list), defaultdict(list)
     for arrow in scene.arrows.values():
         leaving[arrow.source].append(paths[arrow.id])
         arriving[arrow.target].append(paths[arrow.id])
     for ends, way in ((leaving, 1), (arriving, -1)):
-        for id, meeting in ends.items():
-            if id in fixed:
+        for box, meeting in ends.items():
+            if box in fixed:
                 continue
             meeting.sort(key=lambda points, way=way: course(points[::way]))
-            apart = min(_APART, (places[id].w - 2 * _CORNER) / max(1, len(meeting) - 1))
+            last = len(meeting) - 1
+            middle = next((n for n, points in enumerate(meeting) if id(points) in still), last / 2)
+            apart = min(_APART, (places[box].w / 2 - _CORNER) / max(0.5, middle, last - middle))
             for n, points in enumerate(meeting):
-                shift = (n - (len(meeting) - 1) / 2) * apart
-                _shift(points, shift, way)
+                _shift(points, (n - middle) * apart, way)
 
 
 def _shift(points: list[Point], by: float, way: int) -> None:
