@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import combinations
 
 import pytest
@@ -206,3 +207,17 @@ def test_the_way_of_values_leads_straight_down_through_all_frames() -> None:
                 for way in (layout.arrows[f"mul{n}>act{n}"], layout.arrows[f"act{n}>mul{n + 1}"]):
                     across = [x for x, _ in way.points]
                     assert max(across) - min(across) <= 2
+
+
+def test_what_is_used_after_a_frame_alone_stands_right_above_its_use() -> None:
+    scene = network()
+    new = Box("y", "constant", "y"), Box("loss", "op", "loss"), Box("net", "group", "net")
+    scene.boxes |= {box.id: box for box in new}
+    for id, box in scene.boxes.items():
+        if id not in ("x", "y", "loss", "net") and box.region is None and box.holder is None:
+            scene.boxes[id] = replace(box, region="net")
+    scene.arrows |= {"y>loss": Arrow("y>loss", "y", "loss"), "act3>loss": Arrow("act3>loss", "act3", "loss")}
+    layout = Storyboard(scene).layout
+    y, net, loss = (layout.boxes[id] for id in ("y", "net", "loss"))
+    assert net.y + net.h < y.y and loss.y - (y.y + y.h) < 40
+    assert net.x < y.x and y.x + y.w < net.x + net.w

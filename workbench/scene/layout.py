@@ -298,15 +298,17 @@ def level_of(
             lines.append(f"{{rank={rank}; {' '.join(f'{n} [{port}];' for n in numbers)}}}")
     depth = {names[wire]: parts.depth[wire.value] for wire in wires}
     spine = _spine({each.id: (of_block[each.source], of_block[each.target]) for each in told}, depth)
+    beside = _late(told, levels)
     for key, arrow in enumerate(told):
         w, h = size[arrow.id]
         weight = f", weight={_STRAIGHT}" if arrow.id in spine else ""
         label = f", label={_table(_cell(w, h - _OVERLAP))}" if w else ""
+        late = ", minlen=2" if arrow.source in levels and arrow.target in beside else ""
         tail, head = (
             ports.get((end, way, wires[int(arrow.id)].value)) or f"{number[of_block[end]]}{ports.get(end, '')}"
             for end, way in ((arrow.source, "out"), (arrow.target, "in"))
         )
-        lines.append(f"{tail}:s -> {head}:n [key={key}, id={key}{weight}{label}]")
+        lines.append(f"{tail}:s -> {head}:n [key={key}, id={key}{weight}{label}{late}]")
     apart = _APART_LABELLED if any(w for w, _ in size.values()) else _APART
     graph = f"graph [rankdir=TB, nodesep={_ASIDE / 72:g}, ranksep={apart / 72:g}, {settings}]\n"
     found = placed("digraph {\n" + graph + _HEAD + "\n".join(lines) + "\n}")
@@ -336,6 +338,17 @@ def _spine(ends: Mapping[str, tuple[str, str]], depth: Mapping[str, int]) -> set
         spine.add(last)
         last = max(into.get(ends[last][0], ()), key=rank, default=None)
     return spine
+
+
+def _late(told: Iterable[Arrow], levels: Mapping[Any, Level]) -> set[str]:
+    """What uses both what a frame makes and what stands there for it alone: that gets a row below the frame."""
+    into: dict[str, set[str]] = {}
+    out: dict[str, set[str]] = {}
+    for arrow in told:
+        into.setdefault(arrow.target, set()).add(arrow.source)
+        out.setdefault(arrow.source, set()).add(arrow.target)
+    alone = {id for id, targets in out.items() if len(targets) == 1 and id not in into and not id.startswith("in ")}
+    return {id for id, sources in into.items() if sources & alone - levels.keys() and sources & levels.keys()}
 
 
 def _label(wire: Wire, arrows: list[str], labels: Mapping[str, Size], levels: Mapping[Any, Level]) -> Size:
