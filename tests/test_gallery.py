@@ -22,7 +22,7 @@ TOLD = {
     "rnn": ("RNN", "head", "PowBackward0", "SumBackward0"),
     "training": ("w", "b", "MmBackward0", "loss"),
     "double": ("second order: recorded while backward ran", "grad 12.0", "slope", "y"),
-    "function": ("SquareBackward", "saved x", "[1. -2. 3.]"),
+    "function": ("SquareBackward", "saved x", "(3,)  [1. -2. 3.]"),
     "error": ("What happened", "written since it was saved"),
 }
 

@@ -45,7 +45,7 @@ def test_nodes_that_the_backward_records_appear_as_in_a_trace() -> None:
     assert storey(stage.scene.boxes) == storey(board.at(len(board.steps) - 1).boxes)
     assert stage.layout.boxes.keys() == stage.scene.boxes.keys()
     titles = {box.title: box for box in stage.scene.boxes.values()}
-    assert titles["a"].lines[-1] == "grad -1.746" and titles["CosBackward0"].lines == ("cos  () float32", "-0.1455")
+    assert titles["a"].lines[-1] == "grad -1.746" and titles["CosBackward0"].lines == ("cos  -0.1455",)
 
 
 def test_what_is_taken_back_is_no_longer_there_and_comes_again() -> None:

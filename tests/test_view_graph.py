@@ -51,16 +51,16 @@ def test_the_player_opens_where_the_graph_is_complete(line):
 def test_each_box_says_what_it_is(line):
     boxes = [(each.kind, each.title, each.lines, each.holder) for each in line.at().boxes.values()]
     assert boxes == [
-        ("leaf", "x", ("(3,) float64", "[1. 2. 3.]"), None),
-        ("function", "SquareBackward", ("y  (3,) float64", "[1. 4. 9.]"), None),
-        ("saved", "saved x", ("(3,) float64", "[1. 2. 3.]"), "n1"),
-        ("leaf", "w", ("(3,) float64", "[2. 2. 2.]"), None),
-        ("op", "MulBackward0", ("mul  (3,) float64", "[2. 8. 18.]"), None),
-        ("saved", "saved other (w)", ("(3,) float64", "[2. 2. 2.]"), "n2"),
-        ("saved", "saved self (y)", ("(3,) float64", "[1. 4. 9.]"), "n2"),
-        ("constant", "b", ("(3,) float64", "[1. 1. 1.]", "no gradient needed"), None),
-        ("op", "AddBackward0", ("z  (3,) float64", "[3. 9. 19.]"), None),
-        ("op", "SumBackward0", ("loss  () float64", "31.0"), None),
+        ("leaf", "x", ("(3,) float64  [1. 2. 3.]",), None),
+        ("function", "SquareBackward", ("y (3,) float64  [1. 4. 9.]",), None),
+        ("saved", "saved x", ("(3,) float64  [1. 2. 3.]",), "n1"),
+        ("leaf", "w", ("(3,) float64  [2. 2. 2.]",), None),
+        ("op", "MulBackward0", ("mul (3,) float64  [2. 8. 18.]",), None),
+        ("saved", "saved other (w)", ("(3,) float64  [2. 2. 2.]",), "n2"),
+        ("saved", "saved self (y)", ("(3,) float64  [1. 4. 9.]",), "n2"),
+        ("constant", "b", ("(3,) float64  [1. 1. 1.]", "no gradient"), None),
+        ("op", "AddBackward0", ("z (3,) float64  [3. 9. 19.]",), None),
+        ("op", "SumBackward0", ("loss float64  31.0",), None),
         ("output", "loss", (), None),
     ]
 
@@ -140,8 +140,8 @@ def test_saved_tensors_are_freed_when_their_node_has_run(line):
 
 def test_leaves_fill_up(line):
     lines = [line.at(k).boxes["t1"].lines for k in range(len(line.steps))]
-    assert lines[9] == ("(3,) float64", "[1. 2. 3.]")
-    assert lines[10] == ("(3,) float64", "[1. 2. 3.]", "grad [4. 8. 12.]")
+    assert lines[9] == ("(3,) float64  [1. 2. 3.]",)
+    assert lines[10] == ("(3,) float64  [1. 2. 3.]", "grad [4. 8. 12.]")
     assert box(last(line), "loss").lines == ("seed 1.0",)
 
 

@@ -123,8 +123,8 @@ def test_a_long_jvp_is_one_box_with_its_tangents():
     assert graph_lines(board.at()) == [
         "Levels: jvp (level 1), over",
         "mul, add, sin × 60 (group): 180 operations, mul 60, add 60, sin 60, with 180 tangents",
-        "└─ x (input): (2,) float64, [0.1 0.2]",
-        "   └╌ tangent of x: (2,) float64, [1. 2.]  ‖2.24‖",
+        "└─ x (input): (2,) float64  [0.1 0.2]",
+        "   └╌ tangent of x: (2,) float64  [1. 2.]  ‖2.24‖",
     ]
     arrows = [(arrow.kind, arrow.source, arrow.target) for arrow in board.at().arrows.values()]
     (group,) = [id for id, box in board.scene.boxes.items() if box.kind == "group"]

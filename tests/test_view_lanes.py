@@ -35,12 +35,12 @@ def test_a_jvp_has_a_lane_of_values_and_a_lane_of_tangents(pushed):
     scene = last(pushed)
     assert [(box.kind, box.title, box.lines) for box in scene.boxes.values()] == [
         ("level", "jvp (level 1), over", ()),
-        ("input", "x", ("(2,) float64", "[0. 1.]")),
-        ("plain", "sin", ("(2,) float64", "[0. 0.8415]")),
-        ("tangent", "tangent of x", ("(2,) float64", "[1. 2.]  ‖2.24‖")),
-        ("tangent", "tangent of sin", ("self_t * cos(self)", "(2,) float64", "[1. 1.081]  ‖1.47‖")),
-        ("plain", "mul", ("(2,) float64", "[0. 0.8415]")),
-        ("tangent", "tangent of mul", ("self_t * other + other_t * self", "(2,) float64", "[0. 2.764]  ‖2.76‖")),
+        ("input", "x", ("(2,) float64  [0. 1.]",)),
+        ("plain", "sin", ("(2,) float64  [0. 0.8415]",)),
+        ("tangent", "tangent of x", ("(2,) float64  [1. 2.]  ‖2.24‖",)),
+        ("tangent", "tangent of sin", ("self_t * cos(self)", "(2,) float64  [1. 1.081]  ‖1.47‖")),
+        ("plain", "mul", ("(2,) float64  [0. 0.8415]",)),
+        ("tangent", "tangent of mul", ("self_t * other + other_t * self", "(2,) float64  [0. 2.764]  ‖2.76‖")),
     ]
     arrows = {kind: [] for kind in ("edge", "beside", "tangent")}
     for arrow in scene.arrows.values():
@@ -157,12 +157,12 @@ def test_the_text_face_tells_tangents_under_their_values(pushed):
         "Autograd graph",
         VIEWS["graph"].legend,
         "Levels: jvp (level 1), over",
-        "mul (operation without a node): (2,) float64, [0. 0.8415]",
-        "├╌ tangent of mul: self_t * other + other_t * self, (2,) float64, [0. 2.764]  ‖2.76‖",
-        "├─ sin (operation without a node): (2,) float64, [0. 0.8415]",
-        "│  ├╌ tangent of sin: self_t * cos(self), (2,) float64, [1. 1.081]  ‖1.47‖",
-        "│  └─ x (input): (2,) float64, [0. 1.]",
-        "│     └╌ tangent of x: (2,) float64, [1. 2.]  ‖2.24‖",
+        "mul (operation without a node): (2,) float64  [0. 0.8415]",
+        "├╌ tangent of mul: self_t * other + other_t * self, (2,) float64  [0. 2.764]  ‖2.76‖",
+        "├─ sin (operation without a node): (2,) float64  [0. 0.8415]",
+        "│  ├╌ tangent of sin: self_t * cos(self), (2,) float64  [1. 1.081]  ‖1.47‖",
+        "│  └─ x (input): (2,) float64  [0. 1.]",
+        "│     └╌ tangent of x: (2,) float64  [1. 2.]  ‖2.24‖",
         "└─ x (input, see above)",
     ]
 

@@ -49,7 +49,7 @@ def test_an_arrow_from_a_node_of_several_outputs_says_which():
         labels[source].append(label)
     assert labels == {"x": [""], "UnbindBackward0": ["output 1", "output 2"], "MulBackward0": [""]}
     told = "\n".join(graph_lines(scene))
-    assert "UnbindBackward0: a () 1.0, b () 2.0, c () 3.0, views of x; gives output 1" in told
+    assert "UnbindBackward0: a  1.0, b  2.0, c  3.0, views of x; gives output 1" in told
     assert "UnbindBackward0 (see above); gives output 2" in told
     assert (
         "from UnbindBackward0 to MulBackward0: output 1; output_nr 1 of UnbindBackward0, whose gradient is its "
@@ -239,7 +239,7 @@ def test_a_view_says_what_it_is_a_view_of():
     assert [each.body for each in select.details if each.heading == "Memory"] == [
         "That of x: a write into one is a write into both, and they have one version."
     ]
-    assert told["d"][-2:] == ("shares the memory of x", "no gradient needed")
+    assert told["d"][-2:] == ("no gradient", "shares the memory of x")
 
 
 def test_a_view_of_what_it_does_not_come_from_is_joined_to_its_base():
@@ -256,7 +256,7 @@ def test_several_views_say_so_once():
         a, b = x.unbind()
         a + b
     unbind = next(each for each in storyboard(trace).at().boxes.values() if each.title == "UnbindBackward0")
-    assert unbind.lines == ("a () 1.0", "b () 2.0", "views of x")
+    assert unbind.lines == ("a  1.0", "b  2.0", "views of x")
 
 
 def test_a_view_that_an_operation_makes_keeps_the_name_of_what_it_views_and_counts_with_it():
@@ -266,7 +266,7 @@ def test_a_view_that_an_operation_makes_keeps_the_name_of_what_it_views_and_coun
         y = (x @ A).sum()
         y.backward()
     text = str(trace.show())
-    assert "saved self (view of x): (6, 4) float32" in text and "view of x (constant): (6, 4) float32" in text
+    assert "saved self (view of x): (6, 4)" in text and "view of x (constant): (6, 4)  [[1. … 1.]" in text
     assert "mm(a view of x, A) gives" in text and "MmBackward0 joins the graph and keeps view of x for backward" in text
     assert "a constant" not in text and "shares the memory of x" in text
     memory = str(trace.show("memory"))
@@ -303,7 +303,8 @@ def test_a_chip_never_shows_an_older_value_than_the_box_it_points_to():
         for line in [each for each in scene.arrows.values() if each.kind == "same" and each.state != "future"]:
             chip, box = scene.boxes[line.target], scene.boxes[line.source]
             if chip.holder is not None and chip.state not in ("freed", "future") and box.kind != "saved":
-                assert chip.lines[1] in box.lines, (k, chip, box)
+                held = chip.lines[0].rpartition("  ")[2]
+                assert any(line.endswith(held) for line in box.lines), (k, chip, box)
                 joined += 1
     assert joined > 8
 
@@ -314,5 +315,5 @@ def test_chips_name_the_dtype_that_is_saved():
         loss = ((x * 2.0) * 3 * True / 0.1).sum()
         loss.backward(retain_graph=True)
     chips = [box.lines[:2] for box in storyboard(trace).at().boxes.values() if box.kind == "saved"]
-    assert chips == [("() float64", "2.0"), ("() int64", "3"), ("() bool", "True"), ("() float64", "0.1")]
+    assert chips == [("float64  2.0",), ("int64  3",), ("bool  True",), ("float64  0.1",)]
     assert x.grad.dtype == torch.float32 and x.grad.tolist() == [60.0] * 3

@@ -35,7 +35,7 @@ def test_a_graph_that_died_is_drawn_as_gone_and_its_saved_tensors_with_it(tmp_pa
     trace.save(tmp_path / "trace.json")
     for each in (trace, load(tmp_path / "trace.json")):
         boxes = last(each)
-        assert of(boxes, "ExpBackward0") == [("over", GONE)] * 2 + [("idle", "[2.718 54.6]")]
+        assert of(boxes, "ExpBackward0") == [("over", GONE)] * 2 + [("idle", "y (2,) float64  [2.718 54.6]")]
         chips = [box.state for box in boxes.values() if box.kind == "saved"]
         assert chips == ["freed"] * 6 + ["idle"] * 3
         frame = each.frame(len(each.events))

@@ -89,6 +89,7 @@ class Box:
     A box of the kind "region" is drawn around those that name it as their `region`, and may lie in another. So is one
     of the kind "group", which can be closed: then it is one box, with its lines, and what it holds is not seen. Those
     of the kind "level" stand in a strip of their own above the picture, in order. A `note` is more for its words alone.
+    What is `unsaid` on its lines, who hovers over it reads, and who cannot see it hears.
 
     A box that `refers` to another stands for it, small, where it is used.
     """
@@ -106,6 +107,7 @@ class Box:
     details: tuple[Detail, ...] = ()
     goto: int | None = None
     note: str = ""
+    unsaid: str = ""
     refers: str | None = None
     plot: Plot | None = None
 

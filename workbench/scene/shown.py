@@ -126,7 +126,8 @@ def arrow_said(upper: str, lower: str, kind: str, label: str, note: str, state: 
 
 
 def _box_alt(box: Box) -> str:
-    return clean(box_said(box.title, box.kind, box.note, box.lines, box.state))
+    note = "; ".join(filter(None, (box.note, box.unsaid)))
+    return clean(box_said(box.title, box.kind, note, box.lines, box.state))
 
 
 def _arrow_alt(arrow: Arrow, scene: Scene) -> str:

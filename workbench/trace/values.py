@@ -16,6 +16,7 @@ ZEROS = "no gradient, given as zeros"  # to a Function, which by default need no
 
 _LINE = 42  # characters a value may take in a box or on an arrow
 _SHOWN = 6  # numbers shown there
+_NOISE = 1e-5  # of the distance between the least and the largest value: a smaller mean is rounding
 _TINY, _HUGE = 1e-200, 1e300  # between them a sum of squares has lost nothing
 _PART = 8192  # values that are multiplied by themselves at once
 _SMALL = 48  # values that take no more room than their summary
@@ -82,20 +83,35 @@ class Value:
 
     def text(self, shown: int = _SHOWN, line: int = _LINE) -> str:
         """The values on one line with 4 significant digits; `…` stands for those left out."""
-        if self.values is not None:
-            if not self.shape:
-                return number(self.values[0], ".0")
-            nested = np.array(self.values, dtype=object).reshape(self.shape)
-            if len(self.values) <= shown and len(whole := _rows(nested, shown)) <= line:
-                return whole
-            for edge in range(shown - 1, 0, -1):
-                count = math.prod([min(length, edge + 1) for length in self.shape])
-                if count <= shown and len(part := _rows(nested, edge)) <= line:
-                    return part
+        return self._listed(shown, line) or self._summed_up(line)
+
+    def brief(self, line: int, mean: bool = True) -> str:
+        """As `text`, but what sums up an array has 3 digits, and no mean that is zero but for rounding."""
+        return self._listed(_SHOWN, line) or self._summed_up(line, 3, _NOISE if mean else math.inf)
+
+    def _listed(self, shown: int, line: int) -> str:
+        """The values, or as many as fit; empty if none do."""
+        if self.values is None:
+            return ""
+        if not self.shape:
+            return number(self.values[0], ".0")
+        nested = np.array(self.values, dtype=object).reshape(self.shape)
+        if len(self.values) <= shown and len(whole := _rows(nested, shown)) <= line:
+            return whole
+        for edge in range(shown - 1, 0, -1):
+            count = math.prod([min(length, edge + 1) for length in self.shape])
+            if count <= shown and len(part := _rows(nested, edge)) <= line:
+                return part
+        return ""
+
+    def _summed_up(self, line: int, digits: int = 4, noise: float = 0.0) -> str:
+        """The least, the largest and the mean, unless that is smaller than this part of how far they are apart."""
         if self.min is None or self.max is None or self.mean is None:
             return "no finite value"
-        span, mean = f"from {number(self.min)} to {number(self.max)}", f", mean {number(self.mean)}"
-        return span + mean if len(span + mean) <= line else span
+        least, largest, middle = (number(each, digits=digits) for each in (self.min, self.max, self.mean))
+        span, mean = f"from {least} to {largest}", f", mean {middle}"
+        told = abs(self.mean) >= noise * (self.max - self.min) and len(span + mean) <= line
+        return span + mean if told else span
 
 
 def _summary(array: Any) -> tuple[float, float | None, float | None, float | None, int]:
@@ -149,11 +165,11 @@ def _name(dtype: np.dtype[Any]) -> str:
     return dtype.name
 
 
-def number(value: float, point: str = "") -> str:
-    """A number with 4 significant digits; `point` is put behind a float that has no fraction."""
+def number(value: float, point: str = "", digits: int = 4) -> str:
+    """A number with so many significant digits; `point` is put behind a float that has no fraction."""
     if not isinstance(value, float):
         return str(value)
-    text = f"{value:.4g}"
+    text = f"{value:.{digits}g}"
     return text + point if text.lstrip("-").isdigit() else text
 
 

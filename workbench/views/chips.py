@@ -10,7 +10,7 @@ from ..trace.states import NodeState
 from ..trace.values import Value
 from .guests import packed_details, packed_line
 from .relations import whose
-from .saying import Sayings, text_of, value_detail
+from .saying import Sayings, head_of, left_out, lines_of, value_detail
 
 
 def saved_name(frame: Frame, node: NodeState, index: int) -> str:
@@ -44,12 +44,13 @@ def chip(say: Sayings, frame: Frame, id: str, index: int) -> Box:
         what = "a slot, to be computed again" if is_slot(saved) else what
         state = "idle" if node.keeps else "freed"
         return Box(f"{id}.saved{index}", "saved", title, (what, *packed), state, holder=id, details=tuple(about))
-    lines: tuple[str, ...] = (value.kind, say(text_of, value, CHIP_COLUMNS), *packed)
+    lines, kind = (*say(lines_of, value, "", CHIP_COLUMNS, False), *packed), tuple(filter(None, (head_of(value),)))
+    unsaid = say(left_out, value, lines)
     state, note = "idle", f"Kept at version {saved.version} for the backward of {node.made.name}."
     if node.gone and not node.freed:
-        state, lines, note = "freed", (value.kind,), "Gone with its node, which nothing holds any more."
+        state, lines, note = "freed", kind, "Gone with its node, which nothing holds any more."
     elif node.freed:
-        state, lines = "freed", (value.kind,)
+        state, lines = "freed", kind
         ran = node.made.name if node.run_by is None else frame.called(node.run_by)
         note = f"Freed when {ran} had run: backward(retain_graph=True) would have kept it."
     elif frame.stale(id, index):
@@ -58,4 +59,4 @@ def chip(say: Sayings, frame: Frame, id: str, index: int) -> Box:
         note = f"Kept at version {saved.version}, but written since: it is at version {now} now."
     details = (say(value_detail, "Value", name, value), *about, Detail("What becomes of it", "text", note))
     who = whose(frame, id, saved) if node.keeps else ""
-    return Box(f"{id}.saved{index}", "saved", title, lines, state, holder=id, details=details, note=who)
+    return Box(f"{id}.saved{index}", "saved", title, lines, state, holder=id, details=details, note=who, unsaid=unsaid)

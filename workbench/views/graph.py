@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 
-from ..scene.metric import TEXT_COLUMNS
+from ..scene.metric import TEXT_COLUMNS, columns
 from ..scene.model import Arrow, Box, Detail
 from ..trace.backward import BackwardStarted
 from ..trace.building import NodeCreated, TensorsFound, TensorShown
@@ -18,7 +18,18 @@ from .chips import chip, held_now, saved_name
 from .guests import badges, hook_details
 from .lanes import Lanes
 from .relations import Relations, memory_details, shared_line, view_line
-from .saying import Sayings, beside, label_of, text_of, trouble_of, value_detail, values_of
+from .saying import (
+    BOX_COLUMNS,
+    Sayings,
+    beside,
+    brief_of,
+    label_of,
+    left_out,
+    lines_of,
+    text_of,
+    trouble_of,
+    value_detail,
+)
 from .slopes import Slopes
 from .standing import Standing
 from .telling import complete
@@ -26,6 +37,7 @@ from .telling import complete
 LEGEND = (
     "Boxes are operations, beside them what they saved; values go down the arrows, in backward gradients climb them."
 )
+_NEEDLESS = "no gradient"  # of a constant
 _HEADINGS = {"forward": "Forward", "backward": "Backward"}
 
 
@@ -151,7 +163,9 @@ class Graph:
         kind = "function" if node.made.custom else "op"
         region = region or self._standing.region(frame, id)
         inside, state, why = region.id if region else None, *self._standing.state(node)
-        box = Box(id, kind, node.made.name, (*lines, *why), state, region=inside, details=details)
+        results = [_result(frame, node, nr)[1] for nr in sorted(node.outputs)]
+        unsaid = "; ".join(filter(None, [self._say(left_out, value, lines) for value in results]))
+        box = Box(id, kind, node.made.name, (*lines, *why), state, region=inside, details=details, unsaid=unsaid)
         return [region, box] if region else [box]
 
     def _sent(self, frame: Frame, key: str) -> Detail | None:
@@ -195,11 +209,11 @@ def _node_lines(say: Sayings, frame: Frame, node: NodeState) -> tuple[str, ...]:
     results = [_result(frame, node, nr) for nr in sorted(node.outputs)]
     if len(results) == 1:
         ((name, value),) = results
-        return (f"{name}  {value.kind}", *say(values_of, value), *view_line(frame, node))
+        return (*say(lines_of, value, name), *view_line(frame, node))
     lines = []
     for name, value in results:
-        start = f"{name} {value.shape} "
-        lines.append(start + say(text_of, value, TEXT_COLUMNS - len(start)))
+        start = f"{name} {value.shape}  " if value.shape else f"{name}  "
+        lines.append(start + say(brief_of, value, TEXT_COLUMNS - len(start)))
     return (*lines, *view_line(frame, node))
 
 
@@ -253,11 +267,18 @@ def _node_details(say: Sayings, frame: Frame, node: NodeState, waiting: Iterable
 def _tensor(say: Sayings, frame: Frame, id: str) -> Box:
     tensor = frame.tensors[id]
     leaf = tensor.role == "leaf"
-    lines = [tensor.value.kind, *say(values_of, tensor.value), *shared_line(frame, id)]
-    if not leaf:
-        lines.append("no gradient needed")
-    elif tensor.grad is not None:
-        lines += [f"grad {say(text_of, tensor.grad, TEXT_COLUMNS - 5)}", *trouble_of(tensor.grad)]
+    told = say(lines_of, tensor.value)
+    first, *others = told
+    if not leaf and columns(first) + columns(_NEEDLESS) + 2 <= BOX_COLUMNS:
+        first = f"{first}, {_NEEDLESS}"
+    elif not leaf:
+        others.append(_NEEDLESS)
+    lines = [first, *others, *shared_line(frame, id)]
+    unsaid = say(left_out, tensor.value, tuple(told))
+    if leaf and tensor.grad is not None:
+        brief, whole = say(brief_of, tensor.grad, BOX_COLUMNS - 5), say(text_of, tensor.grad, TEXT_COLUMNS - 5)
+        lines += [f"grad {brief}", *trouble_of(tensor.grad)]
+        unsaid = "; ".join(filter(None, (unsaid, "" if brief == whole else f"grad {whole}")))
     lines += badges(frame, id)
     return Box(
         id,
@@ -266,6 +287,7 @@ def _tensor(say: Sayings, frame: Frame, id: str) -> Box:
         tuple(lines),
         tensor.state,
         details=(*_tensor_details(say, tensor, leaf), *memory_details(frame, id)),
+        unsaid=unsaid,
     )
 
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from ..scene.metric import TEXT_COLUMNS
+from ..scene.metric import columns
 from ..scene.model import Arrow, Box, Detail
 from ..trace.building import NodeCreated, TensorsFound
 from ..trace.facts import Record, TensorSeen
 from ..trace.frame import Frame
 from ..trace.levels import LevelEntered, OperationRan, TangentPushed, above
 from ..trace.states import NodeState, OperationState
-from .saying import Sayings, text_of, value_detail, values_of
+from .saying import BOX_COLUMNS, Sayings, brief_of, head_of, left_out, lines_of, value_detail
 
 TANGENT = ".tangent"  # behind a tensor's id
 _ORDERS = {2: "second", 3: "third", 4: "fourth", 5: "fifth"}
@@ -101,15 +101,17 @@ class Lanes:
             line = f"{made.source.file}, line {made.source.line}: {made.source.text}"
             details.append(Detail("Made at", "text", line))
         lines: list[str] = []
+        unsaid: list[str] = []
         for output in made.outputs:
             tensor = frame.tensors[output]
-            name = f"{tensor.name}  " if tensor.name else ""
-            lines += [f"{name}{tensor.value.kind}", *self._say(values_of, tensor.value)]
+            lines += self._say(lines_of, tensor.value, tensor.name or "")
+            unsaid.append(self._say(left_out, tensor.value, tuple(lines)))
             details.append(self._say(value_detail, "Output", tensor.name or made.name, tensor.value))
         details += self.level_details(frame, made.outputs[0])
         details.append(Detail("Graph", "text", "It has no node: nothing at its level asks for gradients."))
         kind = "function" if made.custom else "plain"
         box = Box(id, kind, made.name, tuple(lines), region=region.id if region else None, details=tuple(details))
+        box.unsaid = "; ".join(filter(None, unsaid))
         return [*boxes, box], ways
 
     def ways(self, frame: Frame, key: str) -> list[Arrow]:
@@ -135,10 +137,11 @@ class Lanes:
         if id not in frame.tensors or frame.tensors[id].role is not None:
             return []
         tensor = frame.tensors[id]
-        lines = (tensor.value.kind, *self._say(values_of, tensor.value))
+        lines = tuple(self._say(lines_of, tensor.value))
         details = (self._say(value_detail, "Value", tensor.name or "", tensor.value), *self.level_details(frame, id))
         kind = "constant" if tensor.level is None else "input"
-        return [Box(id, kind, frame.variable(id) or frame.viewed(id) or kind, lines, details=details)]
+        name, unsaid = frame.variable(id) or frame.viewed(id) or kind, self._say(left_out, tensor.value, lines)
+        return [Box(id, kind, name, lines, details=details, unsaid=unsaid)]
 
     def tangent(self, frame: Frame, id: str) -> tuple[list[Box], list[Arrow]]:
         """The tangents of one operation's results, beside the box of its values, and those they come from."""
@@ -153,12 +156,13 @@ class Lanes:
         details += self.level_details(frame, id, tangent=True)
         formula = [code.text for code in pushed.code if code.name == "tangent"] if pushed else []
         norm = f"‖{tangent.value.norm:.3g}‖"
-        text = self._say(text_of, tangent.value, TEXT_COLUMNS - len(norm) - 2)
-        lines = [*formula, tangent.value.kind, f"{text}  {norm}" if tangent.value.shape else text]
+        head, text = head_of(tangent.value), self._say(brief_of, tangent.value, BOX_COLUMNS - len(norm) - 2)
+        text = f"{text}  {norm}" if tangent.value.shape else text
+        line = f"{head}  {text}".lstrip()
+        lines = (*formula, *([line] if columns(line) <= BOX_COLUMNS else [head, text]))
         region = self._region_of(frame, own)
-        box = Box(
-            f"{id}{TANGENT}", "tangent", f"tangent of {what}", tuple(lines), region=region, details=tuple(details)
-        )
+        box = Box(f"{id}{TANGENT}", "tangent", f"tangent of {what}", lines, region=region, details=tuple(details))
+        box.unsaid = "" if tangent.value.kind == head else tangent.value.kind
         boxes = [*self.input(frame, own), box]
         for operand in pushed.operands if pushed else ():
             if frame.tangents[operand.tensor][1] is None:  # it was given

@@ -24,7 +24,7 @@ def roomy(scene: Scene, before: Storyboard | None = None) -> Storyboard:
     for id, box in scene.boxes.items():
         if box.kind != "constant":
             lines = [_NUMBER.sub(_LONGEST, line) for line in box.lines]
-            values[id] = next((line for line in lines if _LONGEST in line), "")
+            values[id] = next((line for line in lines if _LONGEST in line), "").rpartition("  ")[2]  # behind its shape
             if box.kind == "leaf" and not any(line.startswith("grad ") for line in lines):
                 lines.append(f"grad {values[id]}")
             boxes[id] = {"lines": tuple(lines), "state": "freed" if box.kind == "saved" else box.state}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import textwrap
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 from ..scene.metric import CHARACTER, LABEL_COLUMNS, TEXT_COLUMNS, columns
@@ -13,6 +13,8 @@ from ..scene.storyboard import Storyboard
 from ..trace.values import Value
 
 WORDS = 72  # columns of a sentence that stands alone
+BOX_COLUMNS = 32  # of what a box says of a value
+_USUAL = "float32"  # the dtype that a box need not tell
 _MOST = 20_000  # sayings kept
 _Said = TypeVar("_Said")
 
@@ -20,7 +22,7 @@ _Said = TypeVar("_Said")
 class Sayings:
     """What was said of values, each once: a box is drawn again whenever something about it changes.
 
-    `say(values_of, value)` is `values_of(value)`. A value is known by its identity: equal ones may read differently,
+    `say(lines_of, value)` is `lines_of(value)`. A value is known by its identity: equal ones may read differently,
     as 0.0 and -0.0 do.
     """
 
@@ -71,9 +73,30 @@ def text_of(value: Value, line: int) -> str:
     return value.text(line=line)
 
 
-def values_of(value: Value) -> list[str]:
-    """A value on the lines of a box."""
-    return [value.text(line=TEXT_COLUMNS), *trouble_of(value)]
+def brief_of(value: Value, line: int) -> str:
+    """A value on a line of a box of so many columns."""
+    return value.brief(line)
+
+
+def head_of(value: Value, name: str = "") -> str:
+    """`mul (2,)`, `mul int64`, `mul`: a name, the shape unless it is one number, the dtype unless it is the usual."""
+    if value.batch:
+        return f"{name}  {value.kind}".lstrip()
+    return " ".join(filter(None, (name, str(value.shape or ""), "" if value.dtype == _USUAL else value.dtype)))
+
+
+def lines_of(value: Value, name: str = "", room: int = BOX_COLUMNS, mean: bool = True) -> list[str]:
+    """A value on the lines of a box: on one if it fits, else below its shape; and what is wrong with it."""
+    head, text = head_of(value, name), value.brief(room, mean)
+    line = f"{head}  {text}".lstrip()
+    return [*([line] if columns(line) <= room else [head, text]), *trouble_of(value)]
+
+
+def left_out(value: Value, lines: Sequence[str]) -> str:
+    """What the lines of a box leave out of its value: shape and dtype, digits and the mean."""
+    whole = value.text(line=TEXT_COLUMNS)
+    kind = "" if any(value.kind in line for line in lines) else value.kind
+    return "; ".join(filter(None, (kind, "" if any(line.endswith(whole) for line in lines) else whole)))
 
 
 def trouble_of(value: Value) -> list[str]:

@@ -1,0 +1,131 @@
+"""What a box says of a value: its title and one line where that fits; what the line leaves out is not lost."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import workbench as torch
+from workbench.recording import record
+from workbench.scene.shown import box_fields
+from workbench.scene.text import graph_lines
+from workbench.trace.values import Value
+from workbench.views import storyboard
+from workbench.views.saying import lines_of
+from workbench.views.stepping import Stage
+
+
+def number(value):
+    return torch.tensor(value, requires_grad=True)
+
+
+def polynomial():
+    with record() as trace:
+        w, b, x = number(3.0), number(0.5), torch.tensor(2.0)
+        loss = ((w * x + b) - 7) ** 2
+        loss.backward()
+    return trace
+
+
+def told(trace, view="graph", at=None):
+    board = storyboard(trace, view)
+    scene = board.at(len(board.steps) - 1) if at is None else board.at(at)
+    return {box.title: box for box in scene.boxes.values()}
+
+
+def test_a_number_has_one_line_without_shape_and_dtype():
+    lines = {title: box.lines for title, box in told(polynomial()).items()}
+    assert lines == {
+        "w": ("3.0", "grad -2.0"),
+        "x": ("2.0, no gradient",),
+        "MulBackward0": ("mul  6.0",),
+        "saved other (x)": (),  # freed
+        "b": ("0.5", "grad -1.0"),
+        "AddBackward0": ("add  6.5",),
+        "SubBackward0": ("sub  -0.5",),
+        "PowBackward0": ("loss  0.25",),
+        "saved self": (),
+        "loss": ("seed 1.0",),
+    }
+    assert [box.lines for title, box in told(polynomial(), at=3).items() if "saved" in title] == [("2.0",), ("-0.5",)]
+
+
+@pytest.mark.parametrize("view", ["graph", "flow"])
+def test_shape_and_dtype_are_told_to_who_hovers_or_cannot_see_and_to_who_clicks(view):
+    boxes = told(polynomial(), view, at=3)
+    for title, box in boxes.items():
+        if box.kind != "output":
+            assert "; () float32; " in box_fields(box)["alt"], title
+        values = [detail.body for detail in box.details if detail.kind == "value"]
+        assert values and all((each["shape"], each["dtype"]) == ([], "float32") for each in values), title
+
+
+def test_shapes_and_dtypes_that_are_not_the_usual_ones_are_on_the_line():
+    with record() as trace:
+        x = torch.tensor([1.0, 3.0], requires_grad=True)
+        c, d = torch.tensor([4, 5]), torch.tensor(2, dtype=torch.int64)
+        y = (x * c).double() * d
+    lines = {title: box.lines for title, box in told(trace).items()}
+    assert (lines["x"], lines["c"], lines["d"]) == (
+        ("(2,)  [1. 3.]",),
+        ("(2,) int64  [4 5], no gradient",),
+        ("int64  2, no gradient",),
+    )
+    assert lines["ToCopyBackward0"] == ("to_copy (2,) float64  [4. 15.]",)
+    assert lines["saved other (c)"] == ("(2,) int64  [4 5]",) and lines["saved other (d)"] == ("int64  2",)
+    assert y.dtype == torch.float64
+
+
+def test_what_does_not_fit_beside_its_shape_stands_below_it():
+    with record() as trace:
+        x = torch.tensor(np.linspace(-1.23456, 1.61234, 40, dtype=np.float32).reshape(5, 8), requires_grad=True)
+        (x.exp() * torch.ones(5, 8)).sum().backward()
+    boxes = told(trace)
+    assert boxes["x"].lines[:2] == ("(5, 8)", "from -1.23 to 1.61, mean 0.189")
+    assert boxes["ExpBackward0"].lines == ("exp (5, 8)", "from 0.291 to 5.01, mean 1.68")
+    (saved,) = told(trace, at=1)["saved result"].lines
+    assert saved == "(5, 8)  from 0.291 to 5.01"
+    alt = {title: box_fields(box)["alt"] for title, box in boxes.items()}
+    assert "; (5, 8) float32; [[0.291 … 0.485] … [3.008 … 5.015]]; exp (5, 8); " in alt["ExpBackward0"]
+    assert "; (5, 8) float32; [[-1.235 … -0.7236] … [1.101 … 1.612]]; " in alt["x"]
+    assert "; grad from 0.291 to 5.015, mean 1.685; " in alt["x"]
+    (whole,) = [each.body["text"] for each in boxes["ExpBackward0"].details if each.heading == "Output"]
+    assert whole.count("0.291") == whole.count("5.015") == 1 and len(whole) > 200
+
+
+@pytest.mark.parametrize(
+    "shift, said", [(0.0, "from -1 to 1"), (1e-7, "from -1 to 1"), (0.01, "from -0.99 to 1.01, mean 0.01")]
+)
+def test_a_mean_that_is_zero_but_for_rounding_is_left_out(shift, said):
+    value = Value.of((np.linspace(-1, 1, 100) + shift).astype(np.float32), limit=0)
+    assert lines_of(value, "some") in (["some (100,)", said], [f"some (100,)  {said}"])
+
+
+def test_a_constant_says_on_its_first_line_that_it_needs_no_gradient():
+    with record() as trace:
+        x, c = torch.ones(5, 8, requires_grad=True), torch.tensor(np.arange(40.0, dtype=np.float32).reshape(5, 8))
+        x * c
+    assert told(trace)["c"].lines == ("(5, 8), no gradient", "[[0. … 7.] … [32. … 39.]]")
+
+
+def test_the_text_tells_what_the_boxes_tell():
+    board = storyboard(polynomial())
+    assert graph_lines(board.at(3)) == [
+        "loss (output)",
+        "└─ PowBackward0: loss  0.25",
+        "   ├╌ saved self (the result of sub): -0.5",
+        "   └─ SubBackward0: sub  -0.5",
+        "      └─ AddBackward0: add  6.5",
+        "         ├─ MulBackward0: mul  6.0",
+        "         │  ├╌ saved other (x): 2.0",
+        "         │  ├─ w (leaf): 3.0",
+        "         │  └─ x (constant): 2.0, no gradient",
+        "         └─ b (leaf): 0.5",
+    ]
+
+
+def test_the_stepper_tells_values_as_the_graph_does():
+    w, x = number(3.0), torch.tensor(2.0)
+    s = torch.step(w * x)
+    lines = {box.title: box.lines for box in Stage(s).scene.boxes.values()}
+    assert lines["w"] == ("3.0", "no gradient yet") and lines["saved other (x)"] == ("2.0",)
