@@ -26,7 +26,7 @@ def test_a_tensor_is_shown_as_its_graph():
     y = Square.apply(x)
     text = str(torch.show(y))
     assert text.startswith("Graph of y\n")
-    assert "saved x: (2,) float64, [1. 2.]" in text
+    assert "saved x: (2,) float64  [1. 2.]" in text
 
 
 @pytest.mark.parametrize(

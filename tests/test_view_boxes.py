@@ -86,9 +86,7 @@ def test_what_does_not_fit_beside_its_shape_stands_below_it():
     (saved,) = told(trace, at=1)["saved result"].lines
     assert saved == "(5, 8)  from 0.291 to 5.01"
     alt = {title: box_fields(box)["alt"] for title, box in boxes.items()}
-    assert "; (5, 8) float32; [[0.291 … 0.485] … [3.008 … 5.015]]; exp (5, 8); " in alt["ExpBackward0"]
-    assert "; (5, 8) float32; [[-1.235 … -0.7236] … [1.101 … 1.612]]; " in alt["x"]
-    assert "; grad from 0.291 to 5.015, mean 1.685; " in alt["x"]
+    assert "; (5, 8) float32; exp (5, 8); " in alt["ExpBackward0"] and "; (5, 8) float32; " in alt["x"]
     (whole,) = [each.body["text"] for each in boxes["ExpBackward0"].details if each.heading == "Output"]
     assert whole.count("0.291") == whole.count("5.015") == 1 and len(whole) > 200
 

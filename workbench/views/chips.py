@@ -45,7 +45,6 @@ def chip(say: Sayings, frame: Frame, id: str, index: int) -> Box:
         state = "idle" if node.keeps else "freed"
         return Box(f"{id}.saved{index}", "saved", title, (what, *packed), state, holder=id, details=tuple(about))
     lines, kind = (*say(lines_of, value, "", CHIP_COLUMNS, False), *packed), tuple(filter(None, (head_of(value),)))
-    unsaid = say(left_out, value, lines)
     state, note = "idle", f"Kept at version {saved.version} for the backward of {node.made.name}."
     if node.gone and not node.freed:
         state, lines, note = "freed", kind, "Gone with its node, which nothing holds any more."
@@ -58,5 +57,5 @@ def chip(say: Sayings, frame: Frame, id: str, index: int) -> Box:
         now = frame.version(saved.tensor)
         note = f"Kept at version {saved.version}, but written since: it is at version {now} now."
     details = (say(value_detail, "Value", name, value), *about, Detail("What becomes of it", "text", note))
-    who = whose(frame, id, saved) if node.keeps else ""
+    who, unsaid = whose(frame, id, saved) if node.keeps else "", left_out(value)
     return Box(f"{id}.saved{index}", "saved", title, lines, state, holder=id, details=details, note=who, unsaid=unsaid)

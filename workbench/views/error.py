@@ -19,7 +19,7 @@ from ..trace.reading import source
 from ..trace.timeline import Timeline
 from .advice import advice_for
 from .graph import Graph
-from .saying import left_out, lines_of, sentence_of
+from .saying import lines_of, sentence_of
 
 LEGEND = "The cross marks what the error is about; gradients had come as far as the arrows have numbers."
 _COLUMNS = 66  # of the story's lines
@@ -184,10 +184,10 @@ class _Story:
         stale = boxes[chip]
         before = self.frame.nodes[self.node].saved[index]
         fresh = lines_of(before, room=CHIP_COLUMNS, mean=False) if before else stale.lines[:-1]
-        boxes[chip] = replace(stale, lines=tuple(fresh), unsaid=left_out(before, fresh) if before else stale.unsaid)
+        boxes[chip] = replace(stale, lines=tuple(fresh))
         then = Step(sentence_of(rows[1]), self._during(write), _cursor(write.source if write else None), chip)
         lines = (*head, *_several(rows[:2]))
-        then.boxes = {chip: {"state": "error", "lines": stale.lines, "unsaid": stale.unsaid}, _STORY: {"lines": lines}}
+        then.boxes = {chip: {"state": "error", "lines": stale.lines}, _STORY: {"lines": lines}}
         if write is not None and (writer := self._writer(write)) in boxes and writer != self.node:
             then.boxes[writer] = {"lines": (*boxes[writer].lines, f"{write.name} wrote over it")}
         return [save, then]

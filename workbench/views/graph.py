@@ -26,7 +26,6 @@ from .saying import (
     label_of,
     left_out,
     lines_of,
-    text_of,
     trouble_of,
     value_detail,
 )
@@ -163,8 +162,7 @@ class Graph:
         kind = "function" if node.made.custom else "op"
         region = region or self._standing.region(frame, id)
         inside, state, why = region.id if region else None, *self._standing.state(node)
-        results = [_result(frame, node, nr)[1] for nr in sorted(node.outputs)]
-        unsaid = "; ".join(filter(None, [self._say(left_out, value, lines) for value in results]))
+        unsaid = left_out(*[_result(frame, node, nr)[1] for nr in sorted(node.outputs)])
         box = Box(id, kind, node.made.name, (*lines, *why), state, region=inside, details=details, unsaid=unsaid)
         return [region, box] if region else [box]
 
@@ -267,18 +265,14 @@ def _node_details(say: Sayings, frame: Frame, node: NodeState, waiting: Iterable
 def _tensor(say: Sayings, frame: Frame, id: str) -> Box:
     tensor = frame.tensors[id]
     leaf = tensor.role == "leaf"
-    told = say(lines_of, tensor.value)
-    first, *others = told
+    first, *others = say(lines_of, tensor.value)
     if not leaf and columns(first) + columns(_NEEDLESS) + 2 <= BOX_COLUMNS:
         first = f"{first}, {_NEEDLESS}"
     elif not leaf:
         others.append(_NEEDLESS)
     lines = [first, *others, *shared_line(frame, id)]
-    unsaid = say(left_out, tensor.value, tuple(told))
     if leaf and tensor.grad is not None:
-        brief, whole = say(brief_of, tensor.grad, BOX_COLUMNS - 5), say(text_of, tensor.grad, TEXT_COLUMNS - 5)
-        lines += [f"grad {brief}", *trouble_of(tensor.grad)]
-        unsaid = "; ".join(filter(None, (unsaid, "" if brief == whole else f"grad {whole}")))
+        lines += [f"grad {say(brief_of, tensor.grad, BOX_COLUMNS - 5)}", *trouble_of(tensor.grad)]
     lines += badges(frame, id)
     return Box(
         id,
@@ -287,7 +281,7 @@ def _tensor(say: Sayings, frame: Frame, id: str) -> Box:
         tuple(lines),
         tensor.state,
         details=(*_tensor_details(say, tensor, leaf), *memory_details(frame, id)),
-        unsaid=unsaid,
+        unsaid=left_out(tensor.value),
     )
 
 
@@ -315,7 +309,7 @@ def _output(say: Sayings, frame: Frame, id: str, nr: int) -> Box:
     lines: tuple[str, ...] = ()
     if seed is not None:
         details.append(say(value_detail, "Seed", "the gradient backward starts with", seed.grad))
-        lines = ("no seed" if seed.grad is None else f"seed {say(text_of, seed.grad, TEXT_COLUMNS - 5)}",)
+        lines = ("no seed" if seed.grad is None else f"seed {say(brief_of, seed.grad, BOX_COLUMNS - 5)}",)
     title = (frame.variable(node.outputs[nr][0]) if known else None) or "output"
     state = "done" if seed is not None else "idle"
     return Box(_output_id(id, nr), "output", title, lines, state, details=tuple(details))

@@ -101,17 +101,15 @@ class Lanes:
             line = f"{made.source.file}, line {made.source.line}: {made.source.text}"
             details.append(Detail("Made at", "text", line))
         lines: list[str] = []
-        unsaid: list[str] = []
         for output in made.outputs:
             tensor = frame.tensors[output]
             lines += self._say(lines_of, tensor.value, tensor.name or "")
-            unsaid.append(self._say(left_out, tensor.value, tuple(lines)))
             details.append(self._say(value_detail, "Output", tensor.name or made.name, tensor.value))
         details += self.level_details(frame, made.outputs[0])
         details.append(Detail("Graph", "text", "It has no node: nothing at its level asks for gradients."))
         kind = "function" if made.custom else "plain"
         box = Box(id, kind, made.name, tuple(lines), region=region.id if region else None, details=tuple(details))
-        box.unsaid = "; ".join(filter(None, unsaid))
+        box.unsaid = left_out(*[frame.tensors[output].value for output in made.outputs])
         return [*boxes, box], ways
 
     def ways(self, frame: Frame, key: str) -> list[Arrow]:
@@ -140,8 +138,8 @@ class Lanes:
         lines = tuple(self._say(lines_of, tensor.value))
         details = (self._say(value_detail, "Value", tensor.name or "", tensor.value), *self.level_details(frame, id))
         kind = "constant" if tensor.level is None else "input"
-        name, unsaid = frame.variable(id) or frame.viewed(id) or kind, self._say(left_out, tensor.value, lines)
-        return [Box(id, kind, name, lines, details=details, unsaid=unsaid)]
+        name = frame.variable(id) or frame.viewed(id) or kind
+        return [Box(id, kind, name, lines, details=details, unsaid=left_out(tensor.value))]
 
     def tangent(self, frame: Frame, id: str) -> tuple[list[Box], list[Arrow]]:
         """The tangents of one operation's results, beside the box of its values, and those they come from."""
@@ -162,7 +160,7 @@ class Lanes:
         lines = (*formula, *([line] if columns(line) <= BOX_COLUMNS else [head, text]))
         region = self._region_of(frame, own)
         box = Box(f"{id}{TANGENT}", "tangent", f"tangent of {what}", lines, region=region, details=tuple(details))
-        box.unsaid = "" if tangent.value.kind == head else tangent.value.kind
+        box.unsaid = left_out(tangent.value)
         boxes = [*self.input(frame, own), box]
         for operand in pushed.operands if pushed else ():
             if frame.tangents[operand.tensor][1] is None:  # it was given

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
+from ..scene.metric import CHIP_COLUMNS, columns
 from ..scene.model import Scene, Step
 from ..scene.sizes import largest
 from ..scene.storyboard import Storyboard
@@ -23,7 +24,7 @@ def roomy(scene: Scene, before: Storyboard | None = None) -> Storyboard:
     boxes, values = {}, {}
     for id, box in scene.boxes.items():
         if box.kind != "constant":
-            lines = [_NUMBER.sub(_LONGEST, line) for line in box.lines]
+            lines = [part for line in box.lines for part in _parts(_NUMBER.sub(_LONGEST, line))]
             values[id] = next((line for line in lines if _LONGEST in line), "").rpartition("  ")[2]  # behind its shape
             if box.kind == "leaf" and not any(line.startswith("grad ") for line in lines):
                 lines.append(f"grad {values[id]}")
@@ -32,13 +33,19 @@ def roomy(scene: Scene, before: Storyboard | None = None) -> Storyboard:
     for id, arrow in scene.arrows.items():
         label = _NUMBER.sub(_LONGEST, arrow.label)
         if not label and arrow.kind == "edge" and (value := values.get(arrow.source)):
-            label = f"{value} ‖0.000‖" if value.startswith("[") else value
+            label = f"{value} ‖0.000‖" if value.startswith(("[", "from ")) else value
         arrows[id] = {"label": label}
     steps = [Step("", boxes=boxes, arrows=arrows)]
     for step in before.steps[:_LAST] if before else ():
         kept = {id: change for id, change in step.boxes.items() if id in scene.boxes}
         steps.append(Step("", boxes=kept, arrows={id: new for id, new in step.arrows.items() if id in scene.arrows}))
     return Storyboard(scene, steps)
+
+
+def _parts(line: str) -> list[str]:
+    """The line; of a value that no longer fits beside its shape, both."""
+    head, gap, value = line.partition("  ")
+    return [head, value] if gap and columns(line) > CHIP_COLUMNS else [line]
 
 
 def within(scene: Scene, board: Storyboard) -> Scene | None:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 import textwrap
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, TypeVar
 
-from ..scene.metric import CHARACTER, LABEL_COLUMNS, TEXT_COLUMNS, columns
+from ..scene.metric import CHARACTER, LABEL_COLUMNS, columns
 from ..scene.model import Box, Detail, Scene, Step
 from ..scene.storyboard import Storyboard
 from ..trace.values import Value
@@ -92,11 +92,9 @@ def lines_of(value: Value, name: str = "", room: int = BOX_COLUMNS, mean: bool =
     return [*([line] if columns(line) <= room else [head, text]), *trouble_of(value)]
 
 
-def left_out(value: Value, lines: Sequence[str]) -> str:
-    """What the lines of a box leave out of its value: shape and dtype, digits and the mean."""
-    whole = value.text(line=TEXT_COLUMNS)
-    kind = "" if any(value.kind in line for line in lines) else value.kind
-    return "; ".join(filter(None, (kind, "" if any(line.endswith(whole) for line in lines) else whole)))
+def left_out(*values: Value) -> str:
+    """Shape and dtype of the values, where the lines of a box do not tell both."""
+    return "; ".join([value.kind for value in values if head_of(value) != value.kind])
 
 
 def trouble_of(value: Value) -> list[str]:
