@@ -97,13 +97,11 @@ def routed(
     At what is `fixed` they end where their splines do; at other boxes they are set apart, around what is `straight`.
     """
     twins = _twins(scene)
-    eased = {id for id, label in labels.items() if label.w and id not in twins}
-    ways = _led(scene, splines, places, labels, twins, eased, fixed, straight)
+    ways = _led(scene, splines, places, labels, twins, fixed, straight)
     stuck = {id for id in twins if labels[id].w and ways[id].label == labels[id]}
-    stuck |= {id for id in eased if ways[id].label == labels[id] and strikes(along(ways[id].points), [labels[id]], 0)}
     if stuck:  # there was no room for their labels beside them, so they go where Graphviz led them
         twins = {one: other for one, other in twins.items() if not {one, other} & stuck}
-        ways = _led(scene, splines, places, labels, twins, eased - stuck, fixed, straight)
+        ways = _led(scene, splines, places, labels, twins, fixed, straight)
     return ways
 
 
@@ -113,7 +111,6 @@ def _led(
     places: dict[str, Place],
     labels: dict[str, Place],
     twins: dict[str, str],
-    eased: Collection[str],
     fixed: Collection[str],
     straight: Collection[str],
 ) -> dict[str, Way]:
@@ -130,8 +127,6 @@ def _led(
             plain = arrow.id in twins or not labels[arrow.id].w
             joined = (way(points, *levels, join=True) for way in (_direct, _around))
             if plain and not any(map(_room(calm[0], calm[-1]).meets, others)):
-                paths[arrow.id] = _eased(calm)
-            elif arrow.id in eased and _is_steep(calm) and not strikes(along(_eased(calm)), others, 2):
                 paths[arrow.id] = _eased(calm)
             elif free := next((way for way in joined if _is_free(way, places, labels)), None):
                 paths[arrow.id] = free
@@ -237,11 +232,6 @@ def _eased(points: list[Point]) -> list[Point]:
     (x0, y0), (x1, y1) = points[0], points[-1]
     half = (y0 + y1) / 2
     return [(x0, y0), (x0, half), (x1, half), (x1, y1)]
-
-
-def _is_steep(points: list[Point]) -> bool:
-    """Whether a curve's ends are about one above the other, where no other arrow comes between."""
-    return abs(points[0][0] - points[-1][0]) <= 2 * _APART
 
 
 def _is_free(points: list[Point], places: dict[str, Place], labels: dict[str, Place]) -> bool:
