@@ -7,19 +7,40 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from ..scene.metric import TEXT_COLUMNS, columns
-from ..scene.model import Box, BoxState, Detail
+from ..scene.model import Arrow, Box, BoxState, Detail
 from ..trace.building import NodeCreated
-from ..trace.facts import Record
+from ..trace.facts import Record, TensorSeen
 from ..trace.frame import Frame
 from ..trace.levels import OperationRan
 from ..trace.states import NodeState
 from .bundles import Traffic
 from .grouping import Group
 from .holdings import bytes_said, size_of
-from .lanes import Lanes
+from .lanes import Lanes, wholes
 
 _APART = 12  # so many named tensors at most stand outside of all groups; more of them stand where they are used
 _SHARED = 4  # a tensor that is used in more places has a box beside each that refers to it
+
+
+@dataclass(slots=True)
+class Row:
+    """Several tensors of one list or one variable, which are used inside of groups: one box that they come from."""
+
+    name: str
+    items: list[TensorSeen] = field(default_factory=list)
+
+    @property
+    def box(self) -> Box:
+        """What is told of them all."""
+        kinds = list(dict.fromkeys(seen.value.kind for seen in self.items))
+        names = list(dict.fromkeys(seen.name or "" for seen in self.items))
+        title = names[0] if len(names) == 1 else f"{names[0]} to {names[-1]}"
+        lines = (f"{len(self.items):,} tensors", kinds[0] if len(kinds) == 1 else "of several shapes")
+        return Box(f"row.{self.name}", "constant", title, lines)
+
+    def arrow(self, item: str, at: str) -> Arrow:
+        """The way from it to the box `at` in which one of them stands."""
+        return Arrow(f"row.{self.name}>{item}", f"row.{self.name}", at, "constant")
 
 
 class Links:
@@ -31,17 +52,16 @@ class Links:
         for group in (whole, *self.groups.values()):
             self.group_of |= {item: group for item in group.items if isinstance(item, str)}
         self.users: dict[str, list[str]] = {}  # node or tensor -> the nodes that use it
-        names: dict[str, str | None] = {}
-        free: dict[str, None] = {}
+        events = list(events)
+        known = {seen.id: seen for event in events for seen in getattr(event, "tensors", ())}
+        names = {id: seen.name for id, seen in known.items()}
+        free = {seen.id for event in events for seen in getattr(event, "tensors", ()) if seen.node is None}
+        at = wholes(known.values())
         for event in events:
-            for seen in getattr(event, "tensors", ()):
-                names[seen.id] = seen.name
-                if seen.node is None:
-                    free[seen.id] = None
             if isinstance(event, NodeCreated):
                 used = [edge.target for edge in event.edges if edge.target is not None]
                 if lanes is None:
-                    used += [arg.tensor for arg in event.args if arg.tensor in free]
+                    used += [at.get(arg.tensor, arg.tensor) for arg in event.args if arg.tensor in free]
                 else:
                     used += [lanes.place(arg.tensor) for arg in event.args if arg.tensor is not None]
                 self._used(event.node, used)
@@ -50,17 +70,48 @@ class Links:
         self.homes: dict[str, Group] = {}  # tensor -> the innermost group that all its users lie in
         self._references: dict[tuple[str, str], str] = {}  # (tensor, user) -> the box that stands for it there
         tensors = [id for id in self.users if id not in self.group_of]
-        apart = [id for id in tensors if names.get(id) and "." not in (names[id] or "")]
+        # What a person named stands outside; the parameters of a module, with a dot in their names, do not.
+        apart = [id for id in tensors if (name := names.get(id)) and "." not in name]
+        self.rows = self._rows([known[id] for id in apart]) if len(apart) > _APART else {}
+        apart = [id for id in apart if id not in self.rows]
         for id in tensors:
-            # What a person named stands outside; the parameters of a module, with a dot in their names, do not.
-            plain = names.get(id) and "." not in (names.get(id) or "")
-            stays = plain and len(apart) <= _APART and not (lanes is not None and lanes.framed(id))
+            stays = id in apart and len(apart) <= _APART and not (lanes is not None and lanes.framed(id))
             self.homes[id] = whole if stays else self._common(self.users[id], whole)
             self._share(id, self.users[id], whole)
+        if lanes is None:
+            self._let_in(tensors, names, whole)
+        self.rows = {id: row for id, row in self.rows.items() if self.homes[id] is not whole}
         beside: dict[str, list[str]] = {}
         for (_, user), box in self._references.items():
             beside.setdefault(box, []).append(user)
         self.homes |= {box: self._common(users, whole) for box, users in beside.items()}
+
+    def _rows(self, named: Iterable[TensorSeen]) -> dict[str, Row]:
+        """The data that come in rows: `x[0]` to `x[19]`, or one variable in each round of a loop."""
+        rows: dict[str, Row] = {}
+        for seen in named:
+            stem = (seen.name or "").partition("[")[0]
+            if not seen.requires_grad:
+                rows.setdefault(stem, Row(stem)).items.append(seen)
+        return {seen.id: row for row in rows.values() if len(row.items) > _SHARED for seen in row.items}
+
+    def _let_in(self, tensors: Sequence[str], names: dict[str, str | None], whole: Group) -> None:
+        """The first tensor without a name that a group uses stands outside, if nothing else brings data into it."""
+        first: dict[str, str] = {}
+        fed: set[str] = set()
+        for id in [*tensors, *(id for id in self.users if id in self.group_of)]:
+            home = self.group_of.get(id) or self.homes[id]
+            outer = home.path[1].id if len(home.path) > 1 else ""
+            if outer and id in self.homes and names.get(id) is None:
+                first.setdefault(outer, id)
+            if id in self.rows:
+                fed.add(outer)
+            elif "." not in (names.get(id) or ""):
+                into = (self._way(user, whole)[1:2] for user in self.users[id])
+                fed |= {group.id for way in into for group in way if group.id != outer}
+        for outer, id in first.items():
+            if outer not in fed:
+                self.homes[id] = whole
 
     def _share(self, id: str, users: Sequence[str], whole: Group) -> None:
         """Note which of these users of a tensor have a box beside them: where they are many, one in each group."""

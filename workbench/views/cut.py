@@ -155,6 +155,10 @@ class Cut:
             arrows += [replace(arrow, source=self.stands(key)) for arrow in more[1]]
         for key in lifted:
             self._lift(frame, key, boxes, arrows, groups)
+        for key in [key for key in keys if key in self._links.rows]:
+            row = self._links.rows[key]
+            boxes.append(row.box)
+            arrows.append(row.arrow(key, self.stands(key)))
         for bundle in bundles:
             user = frame.edges[next(iter(self._bundles[bundle].keys))].target or ""
             arrows.append(self._referring(frame, self._merged(frame, bundle), user, boxes))

@@ -99,6 +99,8 @@ class Graph:
                 if role == "leaf" or (role == "constant" and self.lanes.place(key) == key):
                     boxes += self._tensor(frame, key)
                     arrows += self._relations.of_tensor(frame, key)
+                elif key in self.lanes.data:
+                    boxes += self.lanes.input(frame, key)
             elif key.endswith(".focus"):
                 arrows += self._relations.of_node(frame, key.removesuffix(".focus"))
             elif key == "levels":

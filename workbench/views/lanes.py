@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 
 from ..scene.metric import columns
@@ -15,6 +16,20 @@ from .saying import BOX_COLUMNS, Sayings, brief_of, head_of, left_out, lines_of,
 
 TANGENT = ".tangent"  # behind a tensor's id
 _ORDERS = {2: "second", 3: "third", 4: "fourth", 5: "fifth"}
+
+
+def wholes(seen: Iterable[TensorSeen]) -> dict[str, str]:
+    """Of data that a program reshaped without a name, the variable that they are of: view -> tensor."""
+    known = {each.id: each for each in seen}
+    found = {}
+    for view in known.values():
+        base = known.get(view.base or "")
+        if base is None or base.name is None or view.name is not None or view.level is not None:
+            continue
+        plain = not any(each.requires_grad or each.node for each in (view, base))
+        if plain and math.prod(view.value.shape) == math.prod(base.value.shape):
+            found[view.id] = base.id
+    return found
 
 
 class Lanes:
@@ -37,6 +52,8 @@ class Lanes:
                         self._leaf_above.setdefault(seen.below, seen.id)
             if isinstance(event, OperationRan):
                 self._maker.update(dict.fromkeys(event.outputs, event.op))
+        self.wholes = wholes(self._seen.values())
+        self.data = {*self.wholes.values()}  # what is drawn although no operation was given just this tensor
         number = {event.level: event.number for event in events if isinstance(event, LevelEntered)}
         recorded = {number.get(self._seen[id].level, 0) for id, made in self._maker.items() if made.startswith("n")}
         # Several levels may have a graph of the same function: the lowest stands free, the others are framed.
@@ -53,9 +70,9 @@ class Lanes:
                 return id
             if id in self._leaf_above:
                 return self._leaf_above[id]
-            if seen.below is None:
+            if seen.below is None and id not in self.wholes:
                 return id
-            id = seen.below
+            id = seen.below or self.wholes[id]
         return id
 
     def _highest(self, made: str) -> str:

@@ -67,6 +67,8 @@ class Relations:
         state = frame.tensors[tensor]
         if state.node is not None:
             return state.node
+        if state.role == "constant" and tensor in self._lanes.wholes:
+            return self._lanes.place(tensor)
         stands = state.role == "leaf" or (state.role == "constant" and self._lanes.place(tensor) == tensor)
         return tensor if stands else None
 

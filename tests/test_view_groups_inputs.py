@@ -1,0 +1,89 @@
+"""What enters a closed group from outside stands outside of it, with an arrow; its parameters stay inside."""
+
+from __future__ import annotations
+
+import net_samples as nets
+
+import workbench as torch
+from workbench import nn
+from workbench.views import storyboard
+
+
+def entering(board):
+    """By the title of each closed group that is seen: the titles of the data that an arrow brings into it."""
+    scene = board.at(len(board.steps) - 1)
+    found = {box.title: [] for box in scene.boxes.values() if box.kind == "group"}
+    for arrow in scene.arrows.values():
+        upper, lower = scene.boxes[arrow.source], scene.boxes[arrow.target]
+        if lower.kind == "group" and upper.kind == "constant":
+            found[lower.title].append(upper.title)
+    return found
+
+
+def test_the_input_of_attention_stands_once_and_goes_into_each_layer_that_reads_it():
+    board = storyboard(nets.attention(), open=["Attention"])
+    assert [box.title for box in board.scene.boxes.values() if box.kind == "constant"] == ["x"]
+    assert entering(board) == {"q": ["x"], "k": ["x"], "v": ["x"], "out": []}
+
+
+def test_the_inputs_of_a_recurrent_net_are_one_box_with_one_arrow_while_its_cell_is_closed():
+    board = storyboard(nets.rnn20(), open=["Recurrent"])
+    assert entering(board)["cell"] == ["x[0] to x[19]"]
+    (box,) = [box for box in board.scene.boxes.values() if box.title == "x[0] to x[19]"]
+    assert box.lines[0] == "20 tensors" and "(1, 3)" in box.lines[1] and box.region is None
+    x7 = next(box for box in board.scene.boxes.values() if box.title == "x[7]")
+    assert x7.region is not None
+    assert [arrow.source for arrow in board.scene.arrows.values() if arrow.target == x7.id] == [box.id]
+
+
+def test_batches_of_one_name_are_one_box_too():
+    w = torch.tensor(2.0, requires_grad=True)
+    with torch.record() as trace:
+        for k in range(14):
+            batch = torch.tensor(float(k))
+            with torch.scope("step"):
+                loss = (w * batch - 1.0) ** 2
+            loss.backward()
+    board = storyboard(trace, open=[])
+    (box,) = [box for box in board.scene.boxes.values() if box.title == "batch" and "14 tensors" in box.lines]
+    assert {titles[0] for titles in entering(board).values()} == {"batch"}
+    assert box.region is None
+
+
+def test_what_a_net_is_given_without_a_name_stands_outside_of_it():
+    net = nn.Sequential(nn.Linear(4, 3), nn.ReLU(), nn.Linear(3, 2))
+    with torch.record() as trace:
+        net(torch.randn(5, 4)).sum().backward()
+    assert entering(storyboard(trace, open=[])) == {"Sequential": ["constant"]}
+
+
+def test_a_constant_of_its_own_stays_in_a_group_that_is_given_data():
+    x = torch.randn(5, 4)
+    layer = nn.Linear(4, 3)
+    with torch.record() as trace:
+        with torch.scope("noisy"):
+            y = layer(x) * torch.full((5, 3), 0.5)
+        y.sum().backward()
+    assert entering(storyboard(trace, open=[])) == {"noisy": ["x"]}
+
+
+def test_data_that_only_part_of_is_used_keep_a_box_of_their_own():
+    x = torch.ones(2, 3)
+    w = torch.ones(3, requires_grad=True)
+    with torch.record() as trace:
+        (w * x[0]).sum().backward()
+    (box,) = [box for box in storyboard(trace).scene.boxes.values() if box.kind == "constant"]
+    assert box.title == "view of x" and "(3,)" in " ".join(box.lines)
+
+
+def test_data_that_were_reshaped_show_what_is_written_into_them():
+    x = torch.ones(2, 3)
+    w = torch.ones(6, requires_grad=True)
+    with torch.record() as trace:
+        y = w * x.reshape(6)
+        x.mul_(7.0)
+        with torch.no_grad():
+            y.sum()
+    board = storyboard(trace)
+    titles = {box.title: box for box in board.at(len(board.steps) - 1).boxes.values() if box.kind == "constant"}
+    assert "7" in " ".join(titles["x"].lines)
