@@ -83,7 +83,7 @@ class NodeCreated(Building):
             told = saved.value is not None or saved.tensor is None
             kept.append(saved.value if told else known[saved.tensor].value)
             if saved.tensor is not None:
-                inner = self.custom and bool(self.args) and saved.tensor not in given
+                inner = bool(self.args) and saved.tensor not in given
                 frame.hold(self.node, saved.tensor, saved.version, inner)
         node.saved = tuple(kept)
         if self.runs is not None:

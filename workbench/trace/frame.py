@@ -43,7 +43,7 @@ class Frame:
         self._owners: dict[str, str] = {}  # of memory whose own tensor nobody has seen: the first view of it
         self._keepers: dict[str, dict[str, int]] = {}  # tensor -> nodes that may still keep it, and from which version
         self._savers: dict[str, dict[str, int]] = {}  # the same for memory
-        self._inner: set[str] = set()  # tensors that a custom Function has saved and was not given
+        self._inner: set[str] = set()  # tensors that an operation has saved and was not given
         self._words: Counter[str] = Counter()  # how many nodes could be told by each
         self._running: str | None = None
         self._flowing: list[str] = []

@@ -89,6 +89,7 @@ class Hearer(Scribe):
         frame = user_frame()
         if frame is not None:
             self._learn(named_in(frame))
+        self._learn([("seed", seed) for seed in task.seeds if task.create_graph and hasattr(type(seed), "_array")])
         if found:
             self._raw.append(("found", tuple(found.values())))
         self._meet(getattr(task, "_waiting", ()))

@@ -11,6 +11,11 @@ from ..trace.frame import Frame
 from ..trace.states import NodeState
 from .lanes import Lanes
 
+# What operations compute beside their result and save, by the names of what is saved.
+_INNER = {
+    "native_layer_norm": {"result1": "its own mean", "result2": "its own rstd"},
+    "native_batch_norm": {"result1": "its own mean", "result2": "its own rstd"},
+}
 FEW = 8  # lines: more are drawn only where the step is, as they would cross
 _MANY = 600  # lines: of so large a graph none is drawn, as each takes time at every step; chips say what they are
 
@@ -81,7 +86,11 @@ def whose(frame: Frame, node: str, saved: Saved) -> str:
         return "" if packed is None or packed.tensor is None else f"in place of {frame.called(packed.tensor)}"
     if frame.tensors[tensor].node == node:
         return "its own output"
-    return "" if frame.variable(tensor) or frame.viewed(tensor) else frame.called(tensor)
+    if frame.variable(tensor) or frame.viewed(tensor):
+        return ""
+    made = frame.nodes[node].made
+    own = saved.name.startswith("result") and not made.custom
+    return _INNER.get(made.operation, {}).get(saved.name, "its own") if own else frame.called(tensor)
 
 
 def base_of(frame: Frame, node: NodeState) -> str | None:
