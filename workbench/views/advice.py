@@ -17,7 +17,10 @@ from ..trace.facts import Phase
 
 @dataclass(frozen=True, slots=True)
 class Advice:
-    """One sentence of what it means and one of what to do; `{node}` and `{tensor}` are what it is about."""
+    """One sentence of what it means and one of what to do; `{node}` and `{tensor}` are what it is about.
+
+    `{name}` is the user's variable that holds the tensor, or `y`.
+    """
 
     sentence: str
     means: str
@@ -37,8 +40,8 @@ ADVICE = (
     Advice(
         errors.MODIFIED_IN_PLACE,
         "{node} needs what it had saved in forward, but it was written over in the meantime.",
-        "Make a new tensor (y = y * 2) where an operation writes in place (y.mul_(2), y *= 2, y[0] = ...), or give the "
-        "write a copy: y.clone().",
+        "Make a new tensor ({name} = {name} * 2) where an operation writes in place ({name}.mul_(2), {name} *= 2, "
+        "{name}[0] = ...), or give the write a copy: {name}.clone().",
         "write",
     ),
     Advice(
@@ -77,7 +80,8 @@ ADVICE = (
     Advice(
         errors.ONLY_SCALAR_SEED,
         "{tensor} has more than one element, and a gradient is that of one number.",
-        "Make one number of it, as in y.sum().backward(), or say the gradient to begin with: y.backward(gradient).",
+        "Make one number of it, as in {name}.sum().backward(), or say the gradient to begin with: "
+        "{name}.backward(gradient).",
         "tensor",
     ),
     Advice(

@@ -20,9 +20,10 @@ from ..trace.timeline import Timeline
 from .advice import advice_for
 from .graph import Graph
 from .saying import lines_of, sentence_of
+from .standing import BESIDE
 
 LEGEND = "The cross marks what the error is about; gradients had come as far as the arrows have numbers."
-_COLUMNS = 66  # of the story's lines
+_COLUMNS, _MOST_LINES = 66, 8  # of the story's lines, and how many there are of PyTorch's own words
 _MOST, _HOPS = 24, 2  # nodes up to which all are shown, and how far from what matters where there are more
 _STORY = "story"
 
@@ -115,19 +116,20 @@ class _Story:
         """The picture, a step for the save, one for the write, and one for the error; it opens at that."""
         boxes, arrows, left = self._graph()
         says = self._says()
-        head = [*_wrapped(says[0]), ""]
+        message = f"{self.failed.error}: {self.failed.message}" if self.failed.message else self.failed.error
+        own = _wrapped(f"It says: {self.failed.message}", _MOST_LINES) if self.failed.message else []
+        head = [*own, *_wrapped(says[0]), ""]
         rows = [f"{who} {_place(at)}: {code}" if at else who for who, code, at in self._rows()]
         last = [*([""] if rows else []), *_wrapped(f"What to do: {says[1]}")]
         more = [f"({left} more nodes are not shown)"] if left else []
-        message = f"{self.failed.error}: {self.failed.message}" if self.failed.message else self.failed.error
-        words, note = Detail("Error", "text", message), f"It says: {self.failed.message}" if self.failed.message else ""
+        words = Detail("Error", "text", message)
         title = f"{self.failed.error} at {self.name}" if self.name else self.failed.error
         lines = (*head, *_several(rows), *last, *more)
-        story = Box(_STORY, "story", "What happened", lines, details=(words,), note=note)
+        story = Box(_STORY, "story", "What happened", lines, details=(words,))
         lights = self._lights(boxes)
         steps = self._before(boxes, rows, head)
         at = _cursor(self.raised or self.line)
-        final = Step(sentence_of(message), self.phase, at, next(iter(lights), None))
+        final = Step(f"{title}: what happened stands in the picture.", self.phase, at, next(iter(lights), None))
         final.boxes = {id: fields for id, fields in lights.items()} | {_STORY: {"lines": story.lines}}
         start = {id: replace(box) for id, box in boxes.items()} | {_STORY: replace(story, lines=tuple(head))}
         return Storyboard(Scene(title, start, arrows), [*steps, final], title, start=len(steps), legend=LEGEND)
@@ -151,7 +153,24 @@ class _Story:
             near -= {id for id, box in boxes.items() if box.kind in AROUND}
             boxes = {id: replace(box, region=None) for id, box in boxes.items() if id in near}
             arrows = {id: each for id, each in arrows.items() if {each.source, each.target} <= near}
-        return boxes, arrows, len(nodes) - len([id for id in nodes if id in boxes])
+        left = len(nodes) - len([id for id in nodes if id in boxes])
+        return *self._reduced(boxes, arrows), left
+
+    def _reduced(self, boxes: dict[str, Box], arrows: dict[str, Arrow]) -> tuple[dict[str, Box], dict[str, Arrow]]:
+        """What stands by is small: its first line, without what it saved; a write that broke something is no such."""
+        matters = [id for id in self._matters() if id in boxes]
+        if not matters:
+            return boxes, arrows
+        kept = {}
+        for id, box in boxes.items():
+            if box.holder is not None and box.holder not in matters and box.state != "error":
+                continue
+            if id in self.frame.nodes and id not in matters:
+                box = replace(box, lines=box.lines[:1])
+            elif id in matters and id != self.node and box.state == "over":
+                box = replace(box, state="idle", lines=tuple([line for line in box.lines if line != BESIDE]))
+            kept[id] = box
+        return kept, {id: each for id, each in arrows.items() if {each.source, each.target} <= kept.keys()}
 
     def _matters(self) -> list[str]:
         """The boxes that the error is about, the failed one first."""
@@ -222,7 +241,15 @@ class _Story:
         means = means.replace("{marked}", self.marked.removesuffix("Backward") or "a Function")
         if means.startswith(("the ", "an ", "a ", "backward ")):  # others begin with a variable's name
             means = means[:1].upper() + means[1:]
-        return means, self.advice.do
+        return means, self.advice.do.replace("{name}", self._variable())
+
+    def _variable(self) -> str:
+        """The user's own name of what was written, or of what the error is about."""
+        written = [self.broken[1].tensor] if self.broken is not None and self.broken[1] is not None else []
+        if self.broken is not None and self.node is not None:
+            written += filter(None, [self.frame.nodes[self.node].made.saved[self.broken[0]].tensor])
+        names = [self.frame.variable(id) for id in (*written, *self.tensors)]
+        return next((name for name in names if name), self.tensor or "y")
 
 
 def _calm(box: Box) -> Any:
@@ -241,8 +268,10 @@ def _several(rows: Sequence[str]) -> list[str]:
     return [line for row in rows for line in _wrapped(row)]
 
 
-def _wrapped(text: str) -> list[str]:
-    return textwrap.wrap(text, _COLUMNS, subsequent_indent="\u00a0\u00a0", max_lines=4, placeholder=" …")
+def _wrapped(text: str, most: int = 4) -> list[str]:
+    wrapper = textwrap.TextWrapper(_COLUMNS, subsequent_indent="\u00a0\u00a0", max_lines=most, placeholder=" …")
+    wrapper.break_on_hyphens = False
+    return wrapper.wrap(text)
 
 
 def _cursor(at: SourceLine | None) -> dict[str, Any] | None:
