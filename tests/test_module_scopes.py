@@ -207,13 +207,13 @@ def test_modules_of_a_large_model_are_boxes_that_open() -> None:
     trace = deep(60)
     assert {event.scope for event in trace.events if isinstance(event, NodeCreated)} >= {"Net/layers/59", "Net/act"}
     (whole,) = [box for box in trace.show("graph", open=[]).storyboard.at().boxes.values() if box.kind == "group"]
-    assert whole.title == "Net" and whole.lines[0] == "181 operations, 60 leaves"
+    assert whole.title == "Net" and whole.lines[:2] == ("(3, 2) → (3, 2)", "181 operations, 240 parameters")
     for board in (trace.show("graph", open=["Net"]).storyboard, trace.show().storyboard):
         boxes = board.at().boxes
         (frame,) = [id for id, box in boxes.items() if box.kind == "region"]
         assert boxes[frame].title == "Net"
-        inside = [(box.title, box.lines[0]) for box in boxes.values() if box.kind == "group" and box.region == frame]
-        assert inside == [("layers/0 to tanh × 60", "180 operations, 60 leaves")]
+        inside = [(box.title, box.lines[1]) for box in boxes.values() if box.kind == "group" and box.region == frame]
+        assert inside == [("layers/0 to tanh × 60", "180 operations, 240 parameters")]
     frames = [box.title for box in trace.show("graph", open=["Net/layers/7"]).storyboard.at().boxes.values()]
     assert {"layers/7", "layers/8"} <= set(frames)
 

@@ -3,10 +3,44 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
+from ..trace.frame import Frame
 from ..trace.states import EdgeState
 from ..trace.values import Value
+
+_FEW = 32  # edges whose gradients are added, value by value, whenever one has changed
+
+
+def total_of(grads: Sequence[Value]) -> Value | None:
+    """The sum, if all values are known."""
+    arrays = [np.array(grad.values).reshape(grad.shape) for grad in grads if grad.values is not None]
+    if len(arrays) < len(grads) or len({array.shape for array in arrays}) > 1:
+        return None
+    with np.errstate(all="ignore"):
+        return Value.of(np.sum(arrays, axis=0))
+
+
+def norms_of(frame: Frame, bundle: Bundle) -> str:
+    """The norm of all that goes along these edges: gradients for one value add up."""
+    traffic = bundle.total
+    together = f"{traffic.moved:,} gradients {traffic.norms}" if traffic.moved > 1 else traffic.norms
+    if len(bundle.keys) > _FEW:
+        return together
+    places: dict[tuple[str, int], list[Value]] = {}
+    for edge in [frame.edges[key] for key in bundle.keys]:
+        if edge.state != "idle" and edge.grad is not None:
+            places.setdefault((edge.source, edge.output_nr), []).append(edge.grad)
+    sums = [grads[0] if len(grads) == 1 else total_of(grads) for grads in places.values()]
+    known = [total for total in sums if total is not None]
+    if len(known) < len(sums):
+        return together
+    if len(known) == 1:
+        return known[0].text() if not known[0].shape else f"‖{known[0].norm:.3g}‖"
+    return f"‖{math.hypot(*[total.norm for total in known]):.3g}‖" if known else "none"
 
 
 @dataclass(slots=True)

@@ -13,7 +13,7 @@ from ..trace.facts import Record, TensorSeen
 from ..trace.frame import Frame
 from ..trace.levels import OperationRan
 from ..trace.states import NodeState
-from .bundles import Traffic
+from .bundles import Bundle, norms_of
 from .grouping import Group
 from .holdings import bytes_said, size_of
 from .lanes import Lanes, wholes
@@ -57,7 +57,11 @@ class Links:
         names = {id: seen.name for id, seen in known.items()}
         free = {seen.id for event in events for seen in getattr(event, "tensors", ()) if seen.node is None}
         at = wholes(known.values())
+        self._operations: dict[str, str] = {}
         for event in events:
+            if isinstance(event, NodeCreated | OperationRan):
+                own = event.node if isinstance(event, NodeCreated) else event.op
+                self._operations[own] = event.operation if isinstance(event, NodeCreated) else event.name
             if isinstance(event, NodeCreated):
                 used = [edge.target for edge in event.edges if edge.target is not None]
                 if lanes is None:
@@ -79,7 +83,7 @@ class Links:
             self.homes[id] = whole if stays else self._common(self.users[id], whole)
             self._share(id, self.users[id], whole)
         if lanes is None:
-            self._let_in(tensors, names, whole)
+            self._let_in([id for id in tensors if not known[id].requires_grad], names, whole)
         self.rows = {id: row for id, row in self.rows.items() if self.homes[id] is not whole}
         beside: dict[str, list[str]] = {}
         for (_, user), box in self._references.items():
@@ -96,13 +100,14 @@ class Links:
         return {seen.id: row for row in rows.values() if len(row.items) > _SHARED for seen in row.items}
 
     def _let_in(self, tensors: Sequence[str], names: dict[str, str | None], whole: Group) -> None:
-        """The first tensor without a name that a group uses stands outside, if nothing else brings data into it."""
+        """The first of these without a name that a group uses stands outside, if nothing else brings data into it."""
         first: dict[str, str] = {}
+        given = set(tensors)
         fed: set[str] = set()
-        for id in [*tensors, *(id for id in self.users if id in self.group_of)]:
+        for id in self.users:
             home = self.group_of.get(id) or self.homes[id]
             outer = home.path[1].id if len(home.path) > 1 else ""
-            if outer and id in self.homes and names.get(id) is None:
+            if outer and id in given and names.get(id) is None:
                 first.setdefault(outer, id)
             if id in self.rows:
                 fed.add(outer)
@@ -148,6 +153,13 @@ class Links:
             common = level[0]
         return common
 
+    def tally(self, group: Group) -> Tally:
+        """What is to be told of a group, of which nothing is there yet."""
+        row = [self._operations.get(id, "") for id in group.nodes()]
+        count = len(row)
+        times = next(n for n in range(count, 0, -1) if count % n == 0 and row[: count // n] * n == row)
+        return Tally(group, count, times)
+
     def place(self, id: str) -> Group | None:
         """The innermost group that a node or a tensor lies in."""
         return self.group_of.get(id) or self.homes.get(id)
@@ -155,15 +167,19 @@ class Links:
 
 @dataclass(slots=True)
 class Tally:
-    """What a closed group holds so far."""
+    """What a closed group holds so far, of as many operations in the end, which are the same ones so many times."""
 
     group: Group
+    count: int
+    times: int
     states: dict[str, str] = field(default_factory=dict)
     counts: Counter[str] = field(default_factory=Counter)  # of the states
     operations: Counter[str] = field(default_factory=Counter)
     keeping: dict[str, list[tuple[str, int]]] = field(default_factory=dict)  # node -> what it keeps, and the bytes
     holders: Counter[str] = field(default_factory=Counter)  # of what is kept
-    leaves: dict[str, None] = field(default_factory=dict)
+    leaves: dict[str, int] = field(default_factory=dict)  # and the numbers in those that are parameters of a module
+    entering: dict[tuple[int, ...], None] = field(default_factory=dict)  # the shapes of the data that come in
+    leaving: dict[tuple[int, ...], None] = field(default_factory=dict)
     saved: int = 0  # bytes
     most: int = 0
     error: str = ""
@@ -207,6 +223,26 @@ class Tally:
         if node.state == "error":
             self.error = f"{node.made.name}: {node.error}"
 
+    def meet(self, frame: Frame, source: str, nr: int, leaving: bool) -> None:
+        """Note the shape of what comes into the group from this place, unless it is a parameter, or goes out of it."""
+        value = None
+        if source in frame.nodes:
+            value = frame.nodes[source].outputs.get(nr, ("", None))[1]
+        elif source in frame.tensors and "." not in (frame.tensors[source].name or ""):
+            value = frame.tensors[source].value
+        if value is not None:
+            (self.leaving if leaving else self.entering)[value.shape] = None
+
+    def shapes(self, frame: Frame) -> str:
+        """`(3, 4) → (3, 2)`, or less where less is known; nothing for single numbers."""
+        leaving = self.leaving
+        if not leaving:  # nothing has used it
+            last = next((frame.nodes[id] for id in reversed(self.states) if id in frame.nodes), None)
+            leaving = {last.outputs[0][1].shape: None} if last is not None and 0 in last.outputs else {}
+        if not any((*self.entering, *leaving)):
+            return ""
+        return " → ".join(filter(None, [_several(self.entering), _several(leaving)]))
+
     @property
     def state(self) -> BoxState:
         """That of what is most urgent inside."""
@@ -239,30 +275,40 @@ def listed(counts: Counter[str]) -> str:
     return text
 
 
-def closed_box(frame: Frame, tally: Tally, came: Traffic, went: Traffic) -> Box:
+def closed_box(frame: Frame, tally: Tally, came: Bundle, went: Bundle) -> Box:
     """A closed group: what is in it, what that keeps, and the gradients that came and went."""
     group = tally.group
-    leaves = [counted(len(tally.leaves), "leaf")] if tally.leaves else []
-    lines = [", ".join([counted(len(tally.states), "operation"), *leaves]), listed(tally.operations)]
-    if tally.tangents:
-        lines.append(f"with {counted(len(tally.tangents), 'tangent')}")
-    if tally.most:
-        lines.append(f"saved {bytes_said(tally.saved)}" if tally.saved else f"saved {bytes_said(tally.most)}: freed")
-    if tally.gone:
-        few = f"{len(tally.gone):,} of them " if len(tally.gone) < len(tally.states) else ""
-        lines.append(f"{few}gone: nothing holds them")
-    if came.moved:
-        lines.append(f"gradient in {came.norms}")
-    if went.moved:
-        lines.append(f"gradient out {went.norms}")
-    if not (came.finite and went.finite):
-        lines.append("gradient NOT FINITE")
+    others = sum(not numbers for numbers in tally.leaves.values())
+    count = counted(len(tally.states), "operation")
+    if tally.times > 1 and len(tally.states) == tally.count and " × " not in group.title:
+        count = f"{counted(tally.count // tally.times, 'operation')} × {tally.times:,}"
+    more = [(sum(tally.leaves.values()), "parameter"), (others, "leaf"), (len(tally.tangents), "tangent")]
+    lines = [tally.shapes(frame), ", ".join([count, *(counted(n, what) for n, what in more if n)])]
+    kept = f"saved {bytes_said(tally.saved)}" if tally.saved else f"saved {bytes_said(tally.most)}: freed"
+    if len(tally.gone) == len(tally.states) > 0:
+        lines.append("gone: nothing holds them")
+    else:
+        gone = f"{counted(len(tally.gone), 'operation')} gone" if tally.gone else ""
+        lines.append("; ".join(filter(None, [kept if tally.most else "", gone])))
+    gradients = [f"{way} {norms_of(frame, each)}" for way, each in (("in", came), ("out", went)) if each.total.moved]
+    bad = "" if came.total.finite and went.total.finite else "NOT FINITE "
+    lines.append(f"gradient {bad}{', '.join(gradients)}" if gradients else "")
     details = [Detail("Error", "text", tally.error)] if tally.error else []
     inside = [item.title if isinstance(item, Group) else name_of(frame, item) for item in group.items]
     details.append(Detail("Inside", "text", ", ".join(inside)))
+    operations = [f"{name} {count:,}" for name, count in tally.operations.most_common()]
+    details.append(Detail("Operations", "text", ", ".join(operations)))
     name = (group.names or (group.id,))[0]
     details.append(Detail("To open it in place", "code", f'trace.show("graph", open=[{name!r}])'))
-    return Box(group.id, "group", group.title, tuple(lines), tally.state, details=tuple(details))
+    return Box(group.id, "group", group.title, tuple(filter(None, lines)), tally.state, details=tuple(details))
+
+
+def _several(shapes: Iterable[tuple[int, ...]]) -> str:
+    """`(3, 4), (3,)`, as far as half a line has room."""
+    first, *others = [*map(str, shapes)] or [""]
+    if others and columns(", ".join([first, *others])) > TEXT_COLUMNS // 2 - 2:
+        return f"{first}, …"
+    return ", ".join([first, *others])
 
 
 def name_of(frame: Frame, id: str) -> str:

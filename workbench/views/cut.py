@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 
@@ -97,7 +98,7 @@ class Cut:
 
     def _tally(self, id: str) -> Tally:
         if id not in self._tallies:
-            self._tallies[id] = Tally(self._links.groups[id])
+            self._tallies[id] = self._links.tally(self._links.groups[id])
         return self._tallies[id]
 
     def draw(self, frame: Frame, keys: Iterable[str]) -> tuple[list[Box], list[Arrow]]:
@@ -116,7 +117,10 @@ class Cut:
                     if key in frame.nodes:
                         tally.note(frame, key)
                     elif frame.tensors[key].role == "leaf":
-                        tally.leaves[key] = None
+                        own = frame.tensors[key]
+                        tally.leaves[key] = math.prod(own.value.shape) if "." in (own.name or "") else 0
+                    elif key in self._links.rows:
+                        tally.entering[frame.tensors[key].value.shape] = None
                     groups[group.id] = None
                 if at == key:
                     seen.append(key)
@@ -128,14 +132,14 @@ class Cut:
                 node = key.removesuffix(".focus")
                 seen += [key] * (node == key or self.stands(node) == node)
             elif (edge := frame.edges[key]).target is None:
-                groups |= dict.fromkeys(self._cross(key, edge, self.path(edge.source), ()))
+                groups |= dict.fromkeys(self._cross(frame, key, edge, self.path(edge.source), ()))
                 if self.stands(edge.source) != edge.source:
                     outputs.append(edge.source)
                 else:
                     seen.append(key)
             else:
                 own = self._view.source(edge)
-                groups |= dict.fromkeys(self._cross(key, edge, self.path(own), self.path(edge.target)))
+                groups |= dict.fromkeys(self._cross(frame, key, edge, self.path(own), self.path(edge.target)))
                 source = self._links.reference(own, edge.target)
                 upper, lower = self.stands(source), self.stands(edge.target)
                 if upper == lower:
@@ -183,12 +187,16 @@ class Cut:
         """Whether a group has a box: all that it lies in can be opened."""
         return all(group.id in self._told for group in self.path(id))
 
-    def _cross(self, key: str, edge: EdgeState, upper: Sequence[Group], lower: Sequence[Group]) -> list[str]:
+    def _cross(
+        self, frame: Frame, key: str, edge: EdgeState, upper: Sequence[Group], lower: Sequence[Group]
+    ) -> list[str]:
         """Note an edge at the groups that it leads out of and into."""
         out = [group.id for group in upper if group not in lower]
         into = [group.id for group in lower if group not in upper]
         for way, groups in enumerate((out, into)):
             for id in groups:
+                if edge.target is not None:
+                    self._tally(id).meet(frame, self._view.source(edge), edge.output_nr, leaving=way == 0)
                 if id not in self._crossing:
                     self._crossing[id] = Bundle(), Bundle()
                 self._crossing[id][way].note(key, edge)
@@ -273,7 +281,7 @@ class Cut:
 
     def _box(self, frame: Frame, id: str) -> Box:
         came, went = self._crossing.get(id, (Bundle(), Bundle()))
-        return closed_box(frame, self._tally(id), came.total, went.total)
+        return closed_box(frame, self._tally(id), came, went)
 
     def _placed(self, boxes: list[Box]) -> list[Box]:
         """Each box in the innermost group that it is part of; the frame of such a part is then not drawn."""

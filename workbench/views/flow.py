@@ -6,8 +6,6 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-import numpy as np
-
 from ..scene.metric import LABEL_COLUMNS, TEXT_COLUMNS, columns
 from ..scene.model import Arrow, ArrowTone, Box
 from ..trace.backward import BackwardStarted, NodeFinished
@@ -15,6 +13,7 @@ from ..trace.facts import Record
 from ..trace.frame import EdgeState, Frame, Place
 from ..trace.timeline import Timeline
 from ..trace.values import Value, number
+from .bundles import total_of
 from .graph import Graph
 from .saying import text_of
 from .telling import last_backward
@@ -109,7 +108,7 @@ class Flow(Graph):
         kept = edge.kept[: len(edge.kept) - own]
         if not kept:
             return ""
-        total = _total(kept)
+        total = total_of(kept)
         text = f"{len(kept)} gradients" if total is None else self._say(text_of, total, LABEL_COLUMNS - 10)
         return f"+ {text} earlier" if edge.state != "idle" else f"{text} earlier"
 
@@ -191,7 +190,7 @@ def _repeated(small: Sequence[int], large: Sequence[int]) -> bool:
 
 def _addition(start: str, *grads: Value) -> list[str]:
     """`arrived 1.0 + 3.0 = 4.0`, or one below the other where they are long."""
-    total = _total(grads)
+    total = total_of(grads)
     terms = [grad.text(line=TEXT_COLUMNS - 2) for grad in grads[:_TERMS]]
     if total is None or any(term.startswith(("from", "no")) for term in terms):
         norms = " and ".join([f"‖{number(grad.norm)}‖" for grad in grads[:_TERMS]])
@@ -202,12 +201,3 @@ def _addition(start: str, *grads: Value) -> list[str]:
         signed.append(f"+ {len(grads) - _TERMS} more")
     line = " ".join([start, terms[0], *signed, "=", result])
     return [line] if columns(line) <= TEXT_COLUMNS else [start, terms[0], *signed, f"= {result}"]
-
-
-def _total(grads: Sequence[Value]) -> Value | None:
-    """The sum, if all values are known."""
-    arrays = [np.array(grad.values).reshape(grad.shape) for grad in grads if grad.values is not None]
-    if len(arrays) < len(grads) or len({array.shape for array in arrays}) > 1:
-        return None
-    with np.errstate(all="ignore"):
-        return Value.of(np.sum(arrays, axis=0))
