@@ -34,6 +34,7 @@ class Plan:
 
 _DETAILS = [Plan(values) for values in (400, 200, 100, 50, 0)] + [Plan(0, texts) for texts in (400, 200, 100, 50, 0)]
 _PARTS = (0.75, 0.5, 0.4, 0.3, 0.25, 0.2, 0.15, 0.1, 0.06, 0.03, 0.0)
+_FEW = 20  # steps at each end: before there are no more, boxes that come in between go
 _ENDS = (400, 280, 200, 140, 100, 70, 50, 35, 24, 16, 11, 8, 5, 3)
 
 
@@ -50,7 +51,7 @@ def shortened(board: Storyboard, tell: Callable[[Storyboard], str], room: int) -
     for plans in (
         _DETAILS if light else [],
         [Plan(0, 0, inf, part) for part in _PARTS] if _weight(folded) <= _MANY else [],
-        [Plan(0, 0, ends, 0.0) for ends in _ENDS] if len(folded.scene.boxes) <= _CROWD else [],
+        [Plan(0, 0, ends, 0.0) for ends in _ENDS if ends > _FEW] if len(folded.scene.boxes) <= _CROWD else [],
         [Plan(0, 0, ends, 0.0, False) for ends in _ENDS],
     ):
         told: dict[int, str | None] = {}

@@ -234,14 +234,13 @@ class Tally:
             (self.leaving if leaving else self.entering)[value.shape] = None
 
     def shapes(self, frame: Frame) -> str:
-        """`(3, 4) → (3, 2)`, or less where less is known; nothing for single numbers."""
+        """`(3, 4) → (3, 2)`, if both are known; nothing for single numbers."""
         leaving = self.leaving
-        if not leaving:  # nothing has used it
+        if not leaving and len(self.states) == self.count:  # nothing has used what it gives
             last = next((frame.nodes[id] for id in reversed(self.states) if id in frame.nodes), None)
             leaving = {last.outputs[0][1].shape: None} if last is not None and 0 in last.outputs else {}
-        if not any((*self.entering, *leaving)):
-            return ""
-        return " → ".join(filter(None, [_several(self.entering), _several(leaving)]))
+        known = self.entering and leaving and any((*self.entering, *leaving))
+        return f"{_several(self.entering)} → {_several(leaving)}" if known else ""
 
     @property
     def state(self) -> BoxState:
@@ -296,8 +295,9 @@ def closed_box(frame: Frame, tally: Tally, came: Bundle, went: Bundle) -> Box:
     details = [Detail("Error", "text", tally.error)] if tally.error else []
     inside = [item.title if isinstance(item, Group) else name_of(frame, item) for item in group.items]
     details.append(Detail("Inside", "text", ", ".join(inside)))
-    operations = [f"{name} {count:,}" for name, count in tally.operations.most_common()]
-    details.append(Detail("Operations", "text", ", ".join(operations)))
+    if len(inside) < len(tally.states) == tally.count:  # else these are the nodes themselves, or there are more to come
+        operations = [f"{name} {count:,}" for name, count in tally.operations.most_common()]
+        details.append(Detail("Operations", "text", ", ".join(operations)))
     name = (group.names or (group.id,))[0]
     details.append(Detail("To open it in place", "code", f'trace.show("graph", open=[{name!r}])'))
     return Box(group.id, "group", group.title, tuple(filter(None, lines)), tally.state, details=tuple(details))
@@ -305,7 +305,7 @@ def closed_box(frame: Frame, tally: Tally, came: Bundle, went: Bundle) -> Box:
 
 def _several(shapes: Iterable[tuple[int, ...]]) -> str:
     """`(3, 4), (3,)`, as far as half a line has room."""
-    first, *others = [*map(str, shapes)] or [""]
+    first, *others = map(str, shapes)
     if others and columns(", ".join([first, *others])) > TEXT_COLUMNS // 2 - 2:
         return f"{first}, …"
     return ", ".join([first, *others])
