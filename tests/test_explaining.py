@@ -293,7 +293,8 @@ def test_a_notebook_shows_the_picture_under_the_traceback():
         "import ipykernel",
         "from IPython.core.interactiveshell import InteractiveShell",
         "shell = InteractiveShell.instance(colors='NoColor', ast_node_interactivity='none')",
-        "shell.kernel = shell.user_ns['w'] = w",
+        "from unittest.mock import Mock",
+        "shell.kernel, shell.user_ns['w'] = Mock(), w",
         "shell.user_ns['torch'] = torch",
         "for cell in ('w.add_(1)', 'w.add_(1)', '1 / 0'): shell.run_cell(cell)",
     )

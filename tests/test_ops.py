@@ -135,7 +135,8 @@ def test_arrays_and_tensors_give_one_gradient(op: Any, text: str) -> None:
         if a is not None:
             assert a.shape == b.shape == t.shape
             assert a.dtype is b.dtype is t.dtype
-            np.testing.assert_array_equal(a.numpy(), b.detach().numpy())
+            # NumPy's loops over arrays of another layout may round the last bit otherwise.
+            np.testing.assert_array_max_ulp(a.numpy(), b.detach().numpy(), 2)
 
 
 def anatomy(node: Any) -> dict[str, Any]:
