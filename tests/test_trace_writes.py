@@ -121,7 +121,7 @@ def test_the_steps_say_it_in_order():
     assert graph[1] == "relu(y) gives [2. 4.]; ReluBackward0 joins the graph and keeps y for backward."
     chip = next(box for box in storyboard(trace).at(1).boxes.values() if box.title == "saved result (y)")
     notes = [detail.body for detail in chip.details if detail.heading == "What becomes of it"]
-    assert (chip.state, chip.lines[1]) == ("idle", "[2. 4.]")
+    assert (chip.state, chip.lines) == ("idle", ("(2,)  [2. 4.]",))
     assert notes == ["Kept at version 1 for the backward of ReluBackward0."]
 
 

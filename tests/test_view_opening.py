@@ -164,12 +164,12 @@ def test_a_closed_group_tells_at_every_step_of_all_that_it_holds(name):
             outside = [each for each in gone if each.source not in inside]
             for way, arrows in (("in", came), ("out", outside)):
                 (said,) = [each for each in box.lines if each.startswith("gradient ")] or [""]
-                found = re.search(rf"\b{way} (?:([\d,]+) gradients )?‖?([^‖,]+)", said)
+                found = re.search(rf"\b{way} ‖?([^‖,]+?)‖?(?: in ([\d,]+))?(?:,|$)", said)
                 assert bool(found) == bool(arrows)
                 # Gradients for one value add up: what they give is not told by their norms.
-                if arrows and (found[1] or len({each.source for each in arrows}) == len(arrows)):
+                if arrows and (found[2] or len({each.source for each in arrows}) == len(arrows)):
                     total = math.hypot(*(norm(arrow.label) for arrow in arrows))
-                    assert math.isclose(abs(float(found[2])), total, rel_tol=0.02, abs_tol=1e-9)
+                    assert math.isclose(abs(float(found[1])), total, rel_tol=0.02, abs_tol=1e-9)
 
 
 def norm(label):

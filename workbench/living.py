@@ -16,6 +16,7 @@ from .scene.graphviz import LayoutUnavailable
 from .scene.html import img
 from .scene.model import Scene
 from .scene.storyboard import Storyboard
+from .trace.building import NodeCreated
 from .trace.caller import user_frame
 from .trace.naming import named_in
 from .trace.reading import Reader
@@ -24,6 +25,7 @@ from .trace.timeline import Ending
 from .trace.values import LIMIT
 from .views import stepping, storyboard
 from .views.room import roomy, within
+from .views.together import LARGE
 
 if TYPE_CHECKING:
     from .stepper import Stepper
@@ -92,6 +94,9 @@ class live(record):  # named as what a user writes: `with live() as trace:`
             painter.leave(trace)
 
 
+_ALL = 100  # levels of groups
+
+
 class _Painter:
     """Hears every event after the recorder, and shows what has come, not more often than the reader can see.
 
@@ -131,7 +136,10 @@ class _Painter:
         frame = user_frame()
         for name, thing in named_in(frame) if frame is not None else ():
             names.setdefault(tag(thing), name)
-        board = storyboard(Ending(Reader(names).read(self._round._raw)))
+        trace = Ending(Reader(names).read(self._round._raw))
+        # What is open may not depend on how much has come: a group would close over boxes that stood there.
+        small = sum(isinstance(event, NodeCreated) for event in trace.events) <= LARGE
+        board = storyboard(trace, depth=_ALL if small else None)
         now = board.at(len(board.steps) - 1)
         there = within(now, self._whole)
         if there is None:

@@ -27,7 +27,7 @@ def total_of(grads: Sequence[Value]) -> Value | None:
 def norms_of(frame: Frame, bundle: Bundle) -> str:
     """The norm of all that goes along these edges: gradients for one value add up."""
     traffic = bundle.total
-    together = f"{traffic.moved:,} gradients {traffic.norms}" if traffic.moved > 1 else traffic.norms
+    together = f"{traffic.norms} in {traffic.moved:,}" if traffic.moved > 1 else traffic.norms
     if len(bundle.keys) > _FEW:
         return together
     places: dict[tuple[str, int], list[Value]] = {}

@@ -28,6 +28,8 @@ def roomy(scene: Scene, before: Storyboard | None = None) -> Storyboard:
             values[id] = next((line for line in lines if _LONGEST in line), "").rpartition("  ")[2]  # behind its shape
             if box.kind == "leaf" and not any(line.startswith("grad ") for line in lines):
                 lines.append(f"grad {values[id]}")
+            if box.kind == "group" and not any(line.startswith("gradient ") for line in lines):
+                lines.append(f"gradient in {_LONGEST}, out {_LONGEST}")
             boxes[id] = {"lines": tuple(lines), "state": "freed" if box.kind == "saved" else box.state}
     arrows = {}
     for id, arrow in scene.arrows.items():

@@ -43,12 +43,12 @@ def tell_grouped(
     transformed = any(isinstance(event, LevelEntered | OperationRan | TangentPushed) for event in events)
     lanes = view.lanes if transformed else None
     asked = opened is not None or depth is not None
-    small = not asked and sum(isinstance(event, NodeCreated | OperationRan) for event in events) <= LARGE
+    small = opened is None and sum(isinstance(event, NodeCreated | OperationRan) for event in events) <= LARGE
     if small and transformed:  # its parts have frames of their own
         return tell(trace, view)
     whole = grouped(events, small, lanes)
     groups = list(whole.groups())
-    if not groups and not asked:
+    if not groups and opened is None:
         return tell(trace, view)
     links = Links(events, whole, lanes)
     parts: list[set[str]] = []
