@@ -123,9 +123,9 @@ def test_notebook_7_steps_the_live_backward(notebook: Page) -> None:
     s.press("ArrowRight")
     assert s.says("standing").startswith("2 of 3")
     s.press("ArrowLeft", "b")
-    assert s.root.locator(".wb-stop").count() == 1
+    assert s.root.locator(".wb-box .wb-breakpoint").count() == 1
     s.press("b")
-    assert s.root.locator(".wb-stop").count() == 0
+    assert s.root.locator(".wb-box .wb-breakpoint").count() == 0
     s.root.focus()
     notebook.keyboard.press("?")
     assert s.root.locator(".wb-keys").is_visible()
