@@ -186,15 +186,20 @@ def test_31_6_backward_runs_in_the_calling_thread(torch: Any) -> None:
 
         @staticmethod
         def backward(ctx, g):
-            names.append(threading.current_thread().name)
+            ran.append(threading.current_thread())
             return g
 
-    names: list[str] = []
-    thread = threading.Thread(target=lambda: Who.apply(leaf(torch)).sum().backward(), name="mine")
+    def work():
+        Who.apply(leaf(torch)).sum().backward()
+        calling.append(threading.current_thread())
+
+    ran: list[threading.Thread] = []
+    calling: list[threading.Thread] = []
+    thread = threading.Thread(target=work)
     thread.start()
     thread.join()
-    Who.apply(leaf(torch)).sum().backward()
-    return names
+    work()
+    return [one is other for one, other in zip(ran, calling, strict=True)]
 
 
 @same
