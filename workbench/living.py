@@ -16,7 +16,6 @@ from .scene.graphviz import LayoutUnavailable
 from .scene.html import img
 from .scene.model import Scene
 from .scene.storyboard import Storyboard
-from .trace.building import NodeCreated
 from .trace.caller import user_frame
 from .trace.naming import named_in
 from .trace.reading import Reader
@@ -25,7 +24,7 @@ from .trace.timeline import Ending
 from .trace.values import LIMIT
 from .views import stepping, storyboard
 from .views.room import roomy, within
-from .views.together import LARGE
+from .views.together import is_small
 
 if TYPE_CHECKING:
     from .stepper import Stepper
@@ -138,8 +137,7 @@ class _Painter:
             names.setdefault(tag(thing), name)
         trace = Ending(Reader(names).read(self._round._raw))
         # What is open may not depend on how much has come: a group would close over boxes that stood there.
-        small = sum(isinstance(event, NodeCreated) for event in trace.events) <= LARGE
-        board = storyboard(trace, depth=_ALL if small else None)
+        board = storyboard(trace, depth=_ALL if is_small(trace.events) else None)
         now = board.at(len(board.steps) - 1)
         there = within(now, self._whole)
         if there is None:

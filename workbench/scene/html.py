@@ -12,7 +12,7 @@ from typing import Any
 from .packing import packed_story
 from .script import asset, bare, bare_css, dense, packed, script
 from .shortening import HOW, Plan, cut, shortened
-from .shortnames import renamed, short_names
+from .shortnames import with_short_names
 from .storyboard import Storyboard
 from .svg import to_svg
 from .text import to_sentence
@@ -117,8 +117,7 @@ def _in_columns(storyboard: Storyboard) -> str:
 @cache
 def inline() -> str:
     """What plays a picture in the notebook's page: a function, as text."""
-    text = bare(asset("inline.js"))
-    return renamed(text, short_names(text))
+    return with_short_names(bare(asset("inline.js")))
 
 
 @cache

@@ -12,7 +12,7 @@ import re
 from functools import cache
 from importlib.resources import files
 
-from .shortnames import renamed, short_names
+from .shortnames import with_short_names
 
 _LEFT_OUT = re.compile(
     r"""^/\*\*.*?\*/[^\S\n]*$      # a comment that begins a line
@@ -50,9 +50,8 @@ def script(*names: str, without: str = "") -> str:
 
     One that they import may be left out `without` which they do.
     """
-    text = joined(*names, without=without)
     exported = " ".join(each for name in names for each in _EXPORTED.findall(asset(name)))
-    return renamed(text, short_names(text, re.findall(r"\w+", exported)))
+    return with_short_names(joined(*names, without=without), re.findall(r"\w+", exported))
 
 
 def joined(*names: str, without: str = "") -> str:

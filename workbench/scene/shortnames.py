@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Collection, Iterator
+from functools import lru_cache
 from itertools import product
 from string import ascii_letters
 
@@ -53,6 +54,11 @@ def short_names(script: str, kept: Collection[str] = ()) -> dict[str, str]:
     return dict(zip(ordered, unused, strict=False))
 
 
+def with_short_names(script: str, kept: Collection[str] = ()) -> str:
+    """A script whose variables have short names; those `kept` stay."""
+    return renamed(script, short_names(script, kept))
+
+
 def renamed(script: str, names: dict[str, str]) -> str:
     """A script with other names for its variables."""
     told = {
@@ -63,7 +69,13 @@ def renamed(script: str, names: dict[str, str]) -> str:
     return "".join(told[role](token) for role, token in _roles(script))
 
 
-def _roles(script: str) -> Iterator[tuple[str, str]]:
+@lru_cache(maxsize=1)
+def _roles(script: str) -> tuple[tuple[str, str], ...]:
+    """What `_read` gives, read once for finding the names and for writing them."""
+    return tuple(_read(script))
+
+
+def _read(script: str) -> Iterator[tuple[str, str]]:
     """Each token with its role: a "variable", "both" a property and a variable that is called as it is, or "other"."""
     tokens = [*_tokens(script), ("other", ";")]
     held: list[str] = []  # the brackets that are open; that of an object or a pattern is "object"

@@ -6,6 +6,7 @@ import textwrap
 from collections import Counter, defaultdict
 from collections.abc import Iterable
 
+from .folding import paths
 from .metric import clean, cut
 from .model import AROUND, PANELS, WITHIN, Arrow, Box, Scene
 from .shown import KIND_WORDS, state_words
@@ -88,11 +89,10 @@ def graph_lines(scene: Scene) -> list[str]:
             todo.append((there[arrow.source], arrow, *ends, level + 1))
     if left := len(standing) - len(told):
         lines.append(f"… and {left} more {'box' if left == 1 else 'boxes'}")
+    around = paths(scene)
     for region in [box for box in there.values() if box.kind == "region"]:
         inside = [box.title for box in standing if box.region == region.id]
-        titles, at = [region.title], region.region
-        while at is not None:
-            titles, at = [there[at].title, *titles], there[at].region
+        titles = [scene.boxes[id].title for id in (*around[region.id], region.id)]
         lines += [_line(f"{WITHIN.join(titles)}: {', '.join(inside)}")] if inside else []
     return lines or ["(nothing yet)"]
 

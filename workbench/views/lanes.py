@@ -5,14 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 
-from ..scene.metric import columns
 from ..scene.model import Arrow, Box, Detail
 from ..trace.building import NodeCreated, TensorsFound
 from ..trace.facts import Record, TensorSeen
 from ..trace.frame import Frame
 from ..trace.levels import LevelEntered, OperationRan, TangentPushed, above
 from ..trace.states import NodeState, OperationState
-from .saying import BOX_COLUMNS, Sayings, brief_of, head_of, left_out, lines_of, value_detail
+from .saying import BOX_COLUMNS, Sayings, brief_of, head_of, joined, left_out, lines_of, value_detail
 
 TANGENT = ".tangent"  # behind a tensor's id
 _ORDERS = {2: "second", 3: "third", 4: "fourth", 5: "fifth"}
@@ -171,10 +170,9 @@ class Lanes:
         details += self.level_details(frame, id, tangent=True)
         formula = [code.text for code in pushed.code if code.name == "tangent"] if pushed else []
         norm = f"‖{tangent.value.norm:.3g}‖"
-        head, text = head_of(tangent.value), self._say(brief_of, tangent.value, BOX_COLUMNS - len(norm) - 2)
+        text = self._say(brief_of, tangent.value, BOX_COLUMNS - len(norm) - 2)
         text = f"{text}  {norm}" if tangent.value.shape else text
-        line = f"{head}  {text}".lstrip()
-        lines = (*formula, *([line] if columns(line) <= BOX_COLUMNS else [head, text]))
+        lines = (*formula, *joined(head_of(tangent.value), text))
         region = self._region_of(frame, own)
         box = Box(f"{id}{TANGENT}", "tangent", f"tangent of {what}", lines, region=region, details=tuple(details))
         box.unsaid = left_out(tangent.value)

@@ -87,9 +87,13 @@ def head_of(value: Value, name: str = "") -> str:
 
 def lines_of(value: Value, name: str = "", room: int = BOX_COLUMNS, mean: bool = True) -> list[str]:
     """A value on the lines of a box: on one if it fits, else below its shape; and what is wrong with it."""
-    head, text = head_of(value, name), value.brief(room, mean)
+    return [*joined(head_of(value, name), value.brief(room, mean), room), *trouble_of(value)]
+
+
+def joined(head: str, text: str, room: int = BOX_COLUMNS) -> list[str]:
+    """A text behind its head on one line if it fits, else below it."""
     line = f"{head}  {text}".lstrip()
-    return [*([line] if columns(line) <= room else [head, text]), *trouble_of(value)]
+    return [line] if columns(line) <= room else [head, text]
 
 
 def left_out(*values: Value) -> str:

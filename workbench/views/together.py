@@ -24,7 +24,7 @@ from .lanes import Lanes
 from .telling import NOTHING, Effort, caption_of, cursor_of, differences, opening, tell
 from .where import place_of
 
-LARGE = 150  # nodes: of a graph of more, what repeats is in groups too
+_LARGE = 150  # nodes: of a graph of more, what repeats is in groups too
 _SCREEN = 1200, 1100  # px that a picture takes at first
 _FEW, _MOST = 25, 40  # boxes that are seen at first; so many if it would be a single group else
 _NAMED = 12  # groups that an error names
@@ -43,7 +43,7 @@ def tell_grouped(
     transformed = any(isinstance(event, LevelEntered | OperationRan | TangentPushed) for event in events)
     lanes = view.lanes if transformed else None
     asked = opened is not None or depth is not None
-    small = opened is None and sum(isinstance(event, NodeCreated | OperationRan) for event in events) <= LARGE
+    small = opened is None and is_small(events)
     if small and transformed:  # its parts have frames of their own
         return tell(trace, view)
     whole = grouped(events, small, lanes)
@@ -61,6 +61,11 @@ def tell_grouped(
     told = {*now, *(group.id for group in _told_along(groups, now, lanes is not None))}
     board = _tell(trace, _Teller(Cut(view, Drawn(view), links, told)), view, now)
     return _fitting(board, parts) if parts else board
+
+
+def is_small(events: Iterable[Record]) -> bool:
+    """Whether only scopes are groups of this graph, and not what repeats as well."""
+    return sum(isinstance(event, NodeCreated | OperationRan) for event in events) <= _LARGE
 
 
 def _fitting(board: Storyboard, parts: Sequence[Collection[str]]) -> Storyboard:
