@@ -12,6 +12,7 @@ import pytest
 import workbench as torch
 from workbench.recording import record
 from workbench.scene.folding import paths
+from workbench.scene.graphviz import LayoutUnavailable, placed
 from workbench.scene.storyboard import Storyboard
 from workbench.views import VIEWS
 from workbench.views.telling import tell
@@ -176,3 +177,13 @@ def norm(label):
     """The norm that stands at an arrow; one number is its own, and a slope may stand before it or below."""
     norms = re.findall(r"‖([^‖]+)‖", label) or re.findall(r"-?[\d.]+(?:e[-+]\d+)?", label.partition("\n")[0])
     return float(norms[-1])
+
+
+def test_where_nothing_can_be_laid_out_a_picture_is_told_in_words_all_the_same(monkeypatch):
+    def missing(dot):
+        raise LayoutUnavailable("Graphviz is missing")
+
+    trace, _ = told("two_blocks")
+    placed.cache_clear()
+    monkeypatch.setattr("workbench.scene.layout.placed", missing)
+    assert "Sequential" in str(trace.show())

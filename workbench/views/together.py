@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Any
 
 from ..scene.folding import paths
+from ..scene.graphviz import LayoutUnavailable
 from ..scene.model import Arrow, Box, Scene, Step
 from ..scene.storyboard import Storyboard
 from ..trace.backward import NodeFinished, NodeStarted
@@ -60,7 +61,10 @@ def tell_grouped(
         now |= {group.id for group in groups if depth is not None and len(group.path) <= depth}
     told = {*now, *(group.id for group in _told_along(groups, now, lanes is not None))}
     board = _tell(trace, _Teller(Cut(view, Drawn(view), links, told)), view, now)
-    return _fitting(board, parts) if parts else board
+    try:
+        return _fitting(board, parts) if parts else board
+    except LayoutUnavailable:  # it can still be told in words
+        return board
 
 
 def is_small(events: Iterable[Record]) -> bool:
