@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import re
+from html import unescape
 
 import pytest
-from scene_samples import loss
+from scene_samples import loss, square
 
 from workbench.scene.drawing import drawn
 from workbench.scene.model import Arrow, Box, Scene
 from workbench.scene.storyboard import Storyboard
 from workbench.scene.style import Stylesheet, flat_css
+from workbench.scene.svg import to_svg
 from workbench.scene.theme import DARK, LIGHT, THEMES, css_variables, live_css, picture_css, theme_named
 
 KINDS = ["function", "op", "leaf", "constant", "output", "saved"]
@@ -32,7 +34,7 @@ def _contrast(one: str, other: str) -> float:
 @pytest.mark.parametrize("state", STATES)
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_text_in_a_box_has_contrast(theme, kind, state):
-    sheet, group = Stylesheet(theme), f"wb-box wb-kind-{kind} wb-state-{state}"
+    sheet, group = Stylesheet(flat_css(theme)), f"wb-box wb-kind-{kind} wb-state-{state}"
     frame = sheet.of(group, "wb-frame")["fill"]
     for role in ("wb-title", "wb-text") + (("wb-word",) if state == "freed" else ()):
         assert _contrast(sheet.of(group, role)["fill"], frame) >= 4.5, role
@@ -41,7 +43,7 @@ def test_every_text_in_a_box_has_contrast(theme, kind, state):
 @pytest.mark.parametrize("theme", THEMES.values(), ids=THEMES)
 @pytest.mark.parametrize("state", ["idle", "flowing", "done"])
 def test_every_label_has_contrast(theme, state):
-    sheet, group = Stylesheet(theme), f"wb-arrow wb-kind-edge wb-state-{state}"
+    sheet, group = Stylesheet(flat_css(theme)), f"wb-arrow wb-kind-edge wb-state-{state}"
     behind = sheet.of(group, "wb-pill")["fill"] if state == "flowing" else theme.colours["canvas"]
     assert _contrast(sheet.of(group, "wb-label")["fill"], behind) >= 4.5
 
@@ -72,7 +74,7 @@ def test_the_words_of_a_page_have_contrast(theme):
 def test_no_state_is_told_by_colour_alone():
     def plain(kind: str, state: str) -> str:
         board = Storyboard(Scene("", {"n": Box("n", kind, "n", state=state)}))
-        sheet, (group,) = Stylesheet(LIGHT), drawn(board)
+        sheet, (group,) = Stylesheet(flat_css(LIGHT)), drawn(board)
         looks = [
             {k: v for k, v in sheet.of(group.classes, s.role).items() if "#" not in v} for s in group.shapes
         ]
@@ -86,7 +88,7 @@ def test_no_arrows_state_is_told_by_colour_alone():
     def plain(kind: str, state: str) -> str:
         boxes = {id: Box(id, "op", id) for id in "ab"}
         board = Storyboard(Scene("", boxes, {"e": Arrow("e", "a", "b", kind, "1", state)}))
-        sheet, group = Stylesheet(LIGHT), drawn(board)[-1]
+        sheet, group = Stylesheet(flat_css(LIGHT)), drawn(board)[-1]
         looks = [
             {k: v for k, v in sheet.of(group.classes, s.role).items() if "#" not in v} for s in group.shapes
         ]
@@ -122,7 +124,7 @@ def test_the_stylesheet_keeps_to_what_every_face_understands():
 
 
 def test_the_more_specific_and_then_the_later_rule_wins():
-    sheet = Stylesheet(LIGHT)
+    sheet = Stylesheet(flat_css(LIGHT))
     running = sheet.of("wb-box wb-kind-function wb-state-running", "wb-frame")
     assert running["stroke-width"] == "4" and running["fill"] == LIGHT.colours["function-fill"]
     dashed = sheet.of("wb-arrow wb-kind-constant wb-state-done", "wb-line")
@@ -130,7 +132,7 @@ def test_the_more_specific_and_then_the_later_rule_wins():
 
 
 def test_every_shape_drawn_has_a_colour():
-    sheet, board = Stylesheet(LIGHT), loss()
+    sheet, board = Stylesheet(flat_css(LIGHT)), loss()
     for k in range(len(board.steps)):
         for group in drawn(board, k):
             for shape in group.shapes:
@@ -142,3 +144,16 @@ def test_an_unknown_theme_is_refused_in_a_sentence():
     sentence = "There is no theme named 'pink'; choose one of dark, light, print, projector."
     with pytest.raises(ValueError, match=sentence):
         theme_named("pink")
+
+
+@pytest.mark.parametrize("theme", list(THEMES.values()), ids=list(THEMES))
+def test_an_image_has_the_rules_that_its_shapes_need_and_no_others(theme):
+    whole, light = Stylesheet(flat_css(theme)), ""
+    for board in (loss(), square()):
+        for k in range(-1, len(board.steps)):
+            (css,) = re.findall("<style>(.*)</style>", to_svg(board, k, theme), re.DOTALL)
+            sheet = Stylesheet(light := unescape(css))
+            for group in drawn(board, k):
+                for shape in group.shapes:
+                    assert sheet.of(group.classes, shape.role) == whole.of(group.classes, shape.role)
+    assert "wb-kind-saved" in light and "wb-kind-level" not in light and len(light) < len(flat_css(theme)) / 2

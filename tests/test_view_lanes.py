@@ -8,7 +8,7 @@ from test_scene_theme import _contrast
 
 from workbench.scene.dot import to_dot
 from workbench.scene.drawing import drawn
-from workbench.scene.style import Stylesheet
+from workbench.scene.style import Stylesheet, flat_css
 from workbench.scene.text import graph_lines, to_text
 from workbench.scene.theme import THEMES
 from workbench.views import VIEWS, storyboard
@@ -177,7 +177,7 @@ def test_every_face_draws_it(program):
 @pytest.mark.parametrize("kind", ["plain", "input", "tangent", "level", "region"])
 def test_the_new_kinds_can_be_read_in_every_theme(theme, kind):
     for state in ("idle", "over") if kind == "level" else ("idle", "running", "done", "error"):
-        sheet, group = Stylesheet(theme), f"wb-box wb-kind-{kind} wb-state-{state}"
+        sheet, group = Stylesheet(flat_css(theme)), f"wb-box wb-kind-{kind} wb-state-{state}"
         frame = sheet.of(group, "wb-frame")
         for role in ("wb-title", "wb-text"):
             assert _contrast(sheet.of(group, role)["fill"], frame["fill"]) >= 4.5, role

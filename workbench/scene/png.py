@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from .drawing import Shape, drawn, sheet
 from .storyboard import Storyboard
-from .style import Stylesheet
+from .style import Stylesheet, flat_css
 from .theme import Theme, theme_named
 
 if TYPE_CHECKING:
@@ -88,7 +88,7 @@ def _figure(
     """The picture in a figure whose points are its px, times `zoom`; under it a caption, or else its legend."""
     from matplotlib.figure import Figure
 
-    layout, paper, style = storyboard.layout, sheet(storyboard, k), Stylesheet(theme)
+    layout, paper, style = storyboard.layout, sheet(storyboard, k), Stylesheet(flat_css(theme))
     left, width, height, legend = paper.left, paper.width, paper.height, paper.legend
     if rows:
         width, height, legend = captioned_width(layout.width), layout.height + CAPTION_LINE * rows + CAPTION_PAD, []

@@ -6,9 +6,12 @@ It knows what `static/picture.css` uses: class selectors, descendants, and which
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from functools import cache
 
 from .theme import Theme, picture_css
+
+_RULE = re.compile(r"([^{}]+)\{([^{}]*)\}")
 
 Rule = tuple[int, tuple[frozenset[str], ...], dict[str, str]]
 
@@ -24,12 +27,22 @@ def flat_css(theme: Theme) -> str:
     return re.sub(r"var\(--wb-([\w-]+)\)", lambda found: values[found[1]], _bare_css())
 
 
-class Stylesheet:
-    """What each shape looks like in a theme."""
+def css_for(theme: Theme, classes: Collection[str]) -> str:
+    """Of the stylesheet what applies where there are no other classes than these."""
+    rules = []
+    for selectors, body in _RULE.findall(flat_css(theme)):
+        used = [each.strip() for each in selectors.split(",") if set(re.findall(r"\.([\w-]+)", each)) <= set(classes)]
+        if used:
+            rules.append(f"{', '.join(used)} {{{body}}}")
+    return "\n".join(rules)
 
-    def __init__(self, theme: Theme) -> None:
+
+class Stylesheet:
+    """What each shape looks like by a stylesheet without variables."""
+
+    def __init__(self, css: str) -> None:
         self._rules: list[Rule] = []
-        for selectors, body in re.findall(r"([^{}]+)\{([^{}]*)\}", flat_css(theme)):
+        for selectors, body in _RULE.findall(css):
             properties = dict(re.findall(r"([\w-]+)\s*:\s*([^;]+?)\s*(?:;|$)", body))
             for selector in selectors.split(","):
                 path = tuple(frozenset(part.strip(".").split(".")) for part in selector.split())

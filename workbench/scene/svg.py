@@ -8,10 +8,11 @@ from html import escape
 from .drawing import Group, Shape, drawn, sheet
 from .metric import clean
 from .storyboard import Storyboard
-from .style import flat_css
+from .style import css_for
 from .text import graph_lines
 from .theme import Theme, theme_named
 
+_CLASSES = re.compile('class="([^"]*)"')
 # What is written from the right, and would turn round what stands beside it.
 _RIGHTWARD = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]+")
 
@@ -24,16 +25,17 @@ def to_svg(storyboard: Storyboard, k: int | None = None, theme: str | Theme = "l
     said += [storyboard.legend] if storyboard.legend else []
     left, width, height = f"{paper.left:g}", f"{paper.width:g}", f"{paper.height:g}"
     size = f'width="{paper.width * theme.scale:g}" height="{paper.height * theme.scale:g}"'
+    shapes = [*map(_group, drawn(board, at)), *map(_shape, paper.legend)]
+    used = {"wb-picture", "wb-canvas", *" ".join(_CLASSES.findall("".join(shapes))).split()}
     return "\n".join(
         [
             f'<svg xmlns="http://www.w3.org/2000/svg" class="wb-picture" role="img" '
             f'aria-label="{_safe(title)}" {size} viewBox="{left} 0 {width} {height}">',
             f"<title>{_safe(title)}</title>",
             f"<desc>{_safe(chr(10).join(said + graph))}</desc>",
-            f"<style>{_safe(flat_css(theme))}</style>",
+            f"<style>{_safe(css_for(theme, used))}</style>",
             f'<rect class="wb-canvas" x="{left}" width="{width}" height="{height}"/>',
-            *map(_group, drawn(board, at)),
-            *map(_shape, paper.legend),
+            *shapes,
             "</svg>\n",
         ]
     )
