@@ -10,7 +10,7 @@ import pytest
 
 import workbench as w
 from workbench import events
-from workbench.autograd.differentiate import make_task
+from workbench.autograd.backward import make_task
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import workbench as w
-from workbench.autograd.differentiate import make_task
+from workbench.autograd.backward import make_task
 
 LONG = 200_000
 

@@ -9,7 +9,7 @@ import pytest
 from oracle import same
 
 import workbench as w
-from workbench.autograd.differentiate import make_task
+from workbench.autograd.backward import make_task
 from workbench.autograd.node import edge_of
 
 

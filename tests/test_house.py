@@ -40,22 +40,14 @@ ENGINE = {"absent", "autograd", "ops", "events", "errors", "func", "utils", "nn"
 # What a newcomer reads, in this order, to follow `Square.apply(x).sum().backward()` to the gradient of the leaf.
 READING_PATH = (
     "autograd/tensor.py",
-    "autograd/facts.py",
-    "autograd/storage.py",
-    "autograd/parameter.py",
     "autograd/node.py",
-    "autograd/saved.py",
+    "autograd/saved_tensors.py",
     "autograd/function.py",
-    "autograd/ctx.py",
-    "autograd/outputs.py",
-    "autograd/returned.py",
-    "autograd/differentiate.py",
-    "autograd/task.py",
-    "autograd/ready.py",
-    "autograd/reach.py",
+    "autograd/function_outputs.py",
+    "autograd/backward.py",
+    "autograd/engine.py",
     "ops/declare.py",
     "ops/door.py",
-    "ops/refitting.py",
 )
 LONGEST_PATH = 3_200  # lines, all of each file counted
 

@@ -58,9 +58,9 @@ def test_the_sweep_finds_what_is_left() -> None:
 
 
 def test_an_interrupt_while_a_deep_backward_runs_elsewhere_waits_for_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    from workbench.autograd import task
+    from workbench.autograd import engine
 
-    monkeypatch.setattr(task, "DEEPEST", 1)  # a backward inside another runs in a thread of its own
+    monkeypatch.setattr(engine, "DEEPEST", 1)  # a backward inside another runs in a thread of its own
     joined = threading.Thread.join
     waits = []
 

@@ -12,8 +12,8 @@ from test_ops import DIFFERENTIABLE, arguments, leaves, weights
 from test_ops_torch import EXPRESSIONS, flat
 
 import workbench as w
-from workbench.autograd import differentiate
 from workbench.autograd import forward_ad as fwAD
+from workbench.autograd.backward import gradients
 from workbench.autograd.forward_ad import set_tangent, tangent_of
 from workbench.autograd.levels import at, entered, lift, value_of
 from workbench.autograd.tensor import Tensor
@@ -141,7 +141,7 @@ def test_forward_over_reverse_and_reverse_over_forward_agree(op: Any, text: str)
         with entered("grad") as reverse:
             new = [lift(t, reverse, True) for t in lifted]
             out = number(outputs(op, replaced(args, new)))
-            grads = differentiate.gradients([out], new, [w.ones_like(out)], True, False)
+            grads = gradients([out], new, [w.ones_like(out)], True, False)
             grads = [None if g is None else at(value_of(g, reverse), forward) for g in grads]
         by_levels = [0 if g is None else array(tangent_of(g)) for g in grads]
     with fwAD.dual_level():  # the gradients of tangents

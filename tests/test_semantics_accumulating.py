@@ -8,7 +8,7 @@ import pytest
 from oracle import compare, entries, same
 
 import workbench
-from workbench.autograd import ownership
+from workbench.autograd import node
 
 RETURNED = {
     "fresh": lambda keep, ctx, g: (g * 2,),
@@ -238,11 +238,11 @@ def test_a_gradient_of_which_somebody_kept_a_part_is_copied() -> None:
 
 def test_what_is_counted_is_right_on_this_python() -> None:
     """A gradient that nobody holds is kept; one more reference, and it is copied."""
-    assert ownership.HANDED_ON <= 3
-    assert ownership.HELD_ONCE <= 3
-    probe = ownership._Probe()
-    assert probe.hand_on() == ownership.HANDED_ON
-    assert probe.hold() == ownership.HELD_ONCE
+    assert node.HANDED_ON <= 3
+    assert node.HELD_ONCE <= 3
+    probe = node._Probe()
+    assert probe.hand_on() == node.HANDED_ON
+    assert probe.hold() == node.HELD_ONCE
 
 
 # `x` requires grad; what is read is `seen`.

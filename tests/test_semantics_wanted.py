@@ -281,7 +281,7 @@ def test_a_gradient_that_nobody_asked_for_takes_no_memory() -> None:
 
 
 def test_where_every_path_ends_in_an_input_the_backward_keeps_no_set() -> None:
-    from workbench.autograd.differentiate import make_task
+    from workbench.autograd.backward import make_task
 
     x, y = workbench.ones(2, requires_grad=True), workbench.ones(2, requires_grad=True)
     out = (x * y).sum()

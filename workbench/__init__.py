@@ -12,7 +12,7 @@ from typing import Any as _Any
 from . import autograd
 from . import explaining as _explaining
 from .absent import refusal as _refusal
-from .autograd import quiet as _quiet
+from .autograd import warnings as _warnings
 from .autograd.anomaly_mode import is_anomaly_check_nan_enabled, is_anomaly_enabled
 from .autograd.dtypes import (
     bool_ as bool,
@@ -37,8 +37,7 @@ from .autograd.grad_mode import (
     no_grad,
     set_grad_enabled,
 )
-from .autograd.storage import Size
-from .autograd.tensor import Tensor
+from .autograd.tensor import Size, Tensor
 from .ops.aliases import *  # noqa: F403
 from .ops.arranging import flip, movedim, roll, tril, triu
 from .ops.casting import is_inference, is_nonzero
@@ -166,7 +165,7 @@ __version__ = "0.1.0"
 double, float, half, long, int = float64, float32, float16, int64, int32
 numel, is_floating_point = Tensor.numel, Tensor.is_floating_point
 
-_quiet.install()
+_warnings.install()
 _explaining.install()
 
 _on_first_use = {

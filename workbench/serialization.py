@@ -21,9 +21,7 @@ import numpy as np
 
 from .autograd import dtypes
 from .autograd.levels import Lifted
-from .autograd.parameter import Parameter
-from .autograd.storage import Size
-from .autograd.tensor import Tensor, wrap
+from .autograd.tensor import Parameter, Size, Tensor, wrap
 from .recording import load as load_trace
 from .scene.save import write_whole
 

@@ -8,8 +8,8 @@ from typing import Any as _Any
 from ..absent import refusal as _refusal
 from . import function, graph
 from .anomaly_mode import detect_anomaly, set_detect_anomaly
-from .differentiate import backward, grad
-from .function import Function, NestedIOFunction
+from .backward import backward, grad
+from .function import Function
 from .grad_mode import (
     enable_grad,
     inference_mode,
@@ -19,7 +19,8 @@ from .grad_mode import (
     set_grad_enabled,
     set_multithreading_enabled,
 )
-from .saved import SavedTensor
+from .legacy import NestedIOFunction
+from .saved_tensors import SavedTensor
 from .variable import Variable
 
 __all__ = [

@@ -9,7 +9,7 @@ import numpy as np
 from .. import errors
 from . import state
 from .node import Node
-from .quiet import users_frames, warn
+from .warnings import users_frames, warn
 
 TRACE, PARENT = "traceback_", "parent_"  # under which names a node's metadata has them
 

@@ -13,24 +13,63 @@ import numpy as np
 
 from .. import errors
 from ..events import failed
-from . import differentiate
-from .at_once import columns_at_once, rows_at_once
+from .backward import grad, unit_vectors
+from .forward_ad import dual_level, make_dual, unpack_dual
 from .grad_mode import enable_grad
-from .strict import (
-    DETACHED,
-    FLAT_HESSIAN,
-    FLAT_JACOBIAN,
-    IGNORES,
-    INDEPENDENT,
-    INNER_SEED_IGNORED,
-    LINEAR,
-    QUADRATIC,
-    SEED_ALONE,
-    SEED_IGNORED,
-    filled,
-    need_history,
-)
+from .levels import AUTOGRAD, entered, full, lift
 from .tensor import Tensor, wrap
+
+_STRICT = "This is not allowed in strict mode"
+DETACHED = (
+    "Output {} of the user-provided function does not require gradients. The outputs must be computed in a "
+    "differentiable manner from the input when running in strict mode."
+)
+IGNORES = f"Output {{}} of the user-provided function is independent of input {{}}. {_STRICT}."
+INDEPENDENT = f"The {{}} of the user-provided function is independent of input {{}}. {_STRICT}{{}}."
+FLAT_JACOBIAN = INDEPENDENT.format("jacobian", "{}", " when create_graph=True")
+FLAT_HESSIAN = INDEPENDENT.format("hessian", "{}", " when create_graph=True")
+SEED_IGNORED = (
+    "The gradient with respect to the input is independent of entry {} in the grad_outputs when using the double "
+    f"backward trick to compute forward mode gradients. {_STRICT}."
+)
+INNER_SEED_IGNORED = (
+    f"The hessian of the user-provided function is independent of entry {{}} in the grad_jacobian. {_STRICT} as it "
+    "prevents from using the double backward trick to replace forward mode AD."
+)
+LINEAR = (
+    "While computing the hessian, found that the jacobian of the user-provided function with respect to input {} is "
+    f"independent of the input. {_STRICT}. You should ensure that your function is twice differentiable and that the "
+    "jacobian depends on the inputs (this would be violated by a linear function for example)."
+)
+QUADRATIC = (
+    f"The hessian of the user-provided function with respect to input {{}} is independent of the input. {_STRICT}. You "
+    "should ensure that your function is thrice differentiable and that the hessian depends on the inputs."
+)
+SEED_ALONE = (
+    f"The gradient with respect to input {{}} is independent of the inputs of the user-provided function. {_STRICT}."
+)
+
+
+def need_history(tensors: Sequence[Tensor | None], refusal: str, strict: bool) -> None:
+    """RuntimeError for a tensor without history, in strict mode."""
+    for i, t in enumerate(tensors):
+        if strict and t is None:
+            raise RuntimeError(INDEPENDENT.format("output", i, ""))
+        if strict and not t.requires_grad:
+            raise RuntimeError(refusal.format(i))
+
+
+def filled(
+    grads: Sequence[Tensor | None], like: Sequence[Tensor], strict: bool, create_graph: bool, missing: str, flat: str
+) -> tuple[Tensor, ...]:
+    """Zeros where there is no gradient; `strict` refuses that (`missing`), and a gradient without history (`flat`)."""
+    for i, g in enumerate(grads):
+        if strict and g is None:
+            raise RuntimeError(missing.format(i))
+        if strict and create_graph and not g.requires_grad:
+            raise RuntimeError(flat.format(i))
+    return tuple(wrap(np.zeros_like(t._array)) if g is None else g for g, t in zip(grads, like, strict=True))
+
 
 __all__ = ["hessian", "hvp", "jacobian", "jvp", "vhp", "vjp"]
 
@@ -50,6 +89,48 @@ FORWARD_LOOP = (
     "Computing Jacobian using forward-AD or forward-over-reverse Hessian isonly implemented for `vectorize=True`."
 )
 NO_VECTOR = "The vector v can only be None if the {} a single Tensor with a single element."
+
+
+Parts = list[list[Tensor]]
+
+
+def rows_at_once(
+    outputs: Sequence[Tensor], inputs: Sequence[Tensor], pull: Callable[..., Sequence[Tensor | None]]
+) -> Parts:
+    """The Jacobian row by row; `pull(flat outputs, seeds)` runs a backward for a batch of seeds."""
+    if not outputs:
+        raise AssertionError("Expected at least one tensor")
+    flat = [out.reshape(-1) for out in outputs]
+    (seeds,) = unit_vectors(flat)
+    sizes = [t.numel() for t in flat]
+    found = [
+        wrap(np.zeros_like(t._array)).expand(sum(sizes), *t.shape) if g is None else g
+        for g, t in zip(pull(flat, seeds), inputs, strict=True)
+    ]
+    parts = zip(*[rows.split(sizes) for rows in found], strict=True)
+    return [
+        [rows.view(out.shape + t.shape) for rows, t in zip(row, inputs, strict=True)]
+        for row, out in zip(parts, outputs, strict=True)
+    ]
+
+
+def columns_at_once(run: Callable[..., tuple[Tensor, ...]], inputs: Sequence[Tensor]) -> Parts:
+    """The Jacobian column by column; `run` gives the outputs for dual tensors."""
+    (basis,) = unit_vectors(inputs)
+    sizes = [t.numel() for t in inputs]
+    with entered("vmap", sum(sizes), AUTOGRAD) as level:
+        with dual_level():
+            duals = [make_dual(t, lift(columns, level)) for t, columns in zip(inputs, basis, strict=True)]
+            pairs = [unpack_dual(out) for out in run(*duals)]
+            moved = [primal.new_zeros(primal.shape) if t is None else t for primal, t in pairs]
+        found = [full(t, level) for t in moved]
+    return [
+        [
+            columns.permute((*range(1, columns.ndim), 0)).reshape(out.primal.shape + t.shape)
+            for columns, t in zip(all_columns.split(sizes), inputs, strict=True)
+        ]
+        for all_columns, out in zip(found, pairs, strict=True)
+    ]
 
 
 def _tuple(value: Any, name: str, function: str) -> tuple[bool, tuple[Tensor, ...]]:
@@ -102,7 +183,7 @@ def _grads(
         return (None,) * len(inputs)
     outs, given = zip(*kept, strict=True)
     options = {"allow_unused": True, "is_grads_batched": batched}
-    return differentiate.grad(outs, inputs, given, retain_graph, create_graph, **options)
+    return grad(outs, inputs, given, retain_graph, create_graph, **options)
 
 
 def _seeds(like: Sequence[Tensor]) -> tuple[Tensor, ...]:
@@ -193,7 +274,7 @@ def _rows(i: int, out: Tensor, given: tuple[Tensor, ...], create_graph: bool, st
     for element in out.reshape(-1):
         row = _grads((element,), given, None, create_graph, retain_graph=True)
         rows.append(filled(row, given, strict, create_graph, missing, flat))
-    joined = [differentiate.stack([row[j] for row in rows]) for j in range(len(given))]
+    joined = [Tensor._stack([row[j] for row in rows]) for j in range(len(given))]
     return [rows.view((*out.shape, *t.shape)) for rows, t in zip(joined, given, strict=True)]
 
 

@@ -1,7 +1,8 @@
 """Checking derivatives against finite differences (torch.autograd.gradcheck).
 
-The slow mode compares whole Jacobians, element by element. The fast mode compares `u J v` for one random direction u of
-every input and one random weighting v of every output, which costs one backward instead of one per output element.
+The slow mode compares whole Jacobians, element by element: a row for each element of an input, a column for each
+element of an output. The fast mode compares `u J v` for one random direction u of every input and one random weighting
+v of every output, which costs one backward instead of one per output element.
 """
 
 from __future__ import annotations
@@ -13,20 +14,508 @@ from typing import Any
 import numpy as np
 
 from ..events import failed
-from .differentiate import grad, gradients
-from .gradcheck_batches import check_batched_backward, check_batched_forward
-from .gradcheck_forward import check_undefined_tangents, compare_forward, compare_forward_direction
-from .jacobians import CHANGES, GradcheckError, Jacobians, as_tuple
-from .old_jacobians import (
-    _get_numerical_jacobian as _get_numerical_jacobian,
-)
-from .old_jacobians import (
-    get_analytical_jacobian,
-    get_numerical_jacobian,
-    get_numerical_jacobian_wrt_specific_input,
-)
-from .quiet import warn
+from .backward import grad, gradients
+from .forward_ad import dual_level, make_dual, unpack_dual
+from .levels import AUTOGRAD, entered, full, lift
 from .tensor import Tensor, wrap
+from .warnings import warn
+
+PERTURBED = (
+    "Expected `func` to return outputs with the same {what} when inputs are perturbed {where}by {eps}, but got: "
+    "{what}s {one} and {other}."
+)
+MISMATCH = "Jacobian mismatch for output {} with respect to input {},\nnumerical:{}\nanalytical:{}\n"
+CHANGES = "Numerical gradient for function expected to be zero"
+FAST_FAILED = """
+The above quantities relating the numerical and analytical jacobians are computed \n\
+in fast mode. See: https://github.com/pytorch/pytorch/issues/53876 for more background \n\
+about fast mode. Below, we recompute numerical and analytical jacobians in slow mode:
+
+Numerical:
+ {}
+Analytical:
+{}
+
+The max per-element difference (slow mode) is: {}.
+"""
+SLOW_WOULD_PASS = """\
+Fast gradcheck failed but element-wise differences are small. This means that the
+test might've passed in slow_mode!
+
+If you are adding a new operator, please file an issue and then use one of the
+workarounds. The workaround depends on how your test invokes gradcheck/gradgradcheck:
+
+If the test
+- manually invokes gradcheck/gradgradcheck, then call gradcheck/gradgradcheck
+  with `fast_mode=False` as a keyword argument.
+- is OpInfo-based (e.g., in test_ops_gradients.py), then modify the OpInfo for the test
+  to have `gradcheck_fast_mode=False`
+- is a Module test (e.g., in common_nn.py), then modify the corresponding
+  module_test entry to have `gradcheck_fast_mode=False`"""
+NOT_REENTRANT = """\
+Backward is not reentrant, i.e., running backward with same input and grad_output multiple times gives different \
+values, although analytical gradient matches numerical gradient.The tolerance for nondeterminism was {}.
+
+NOTE: If your op relies on non-deterministic operations i.e., it is listed here:
+https://pytorch.org/docs/stable/generated/torch.use_deterministic_algorithms.html
+this failure might be expected.
+
+If you are adding a new operator, please file an issue and then use one of the
+workarounds. The workaround depends on how your test invokes gradcheck/gradgradcheck.
+If the test
+- manually invokes gradcheck/gradgradcheck, then call gradcheck/gradgradcheck
+  with `nondet_tol=<tol>` as a keyword argument.
+- is OpInfo-based (e.g., in test_ops_gradients.py), then modify the OpInfo for the test
+  to have `gradcheck_nondet_tol=<tol>`.
+- is a Module test (e.g., in common_nn.py), then modify the corresponding
+  module_test entry to have `gradcheck_nondet_tol=<tol>`
+"""
+
+
+class GradcheckError(RuntimeError):
+    """What gradcheck raises where a derivative is wrong."""
+
+    __module__ = f"{__package__}.gradcheck"  # where users find it
+
+
+def as_tuple(value: Any) -> tuple[Any, ...]:
+    """What a function takes or returns, as a tuple."""
+    return tuple(value) if isinstance(value, (tuple, list)) else (value,)
+
+
+class Jacobians:
+    """A function at one point: how its outputs change with those inputs that require grad.
+
+    The inputs are written in place, behind the engine's back, and have their values again afterwards, also if the
+    function raises.
+    """
+
+    def __init__(self, func: Callable[..., Any], inputs: tuple[Any, ...], eps: float, atol: float, rtol: float) -> None:
+        self.func, self.given, self.eps, self.atol, self.rtol = func, inputs, eps, atol, rtol
+        self._found: list[list[np.ndarray]] | None = None
+        self.inputs = [t for t in inputs if isinstance(t, Tensor) and t.requires_grad]
+        returned = as_tuple(func(*inputs))
+        self.positions = [k for k, o in enumerate(returned) if o.requires_grad]
+        self.outputs = [returned[k] for k in self.positions]
+        self.first = _values(returned)
+        self.floating = [k for k, value in enumerate(self.first) if value.dtype.kind == "f"]
+
+    @property
+    def numerical(self) -> list[list[np.ndarray]]:
+        """For each input the Jacobian of every output."""
+        if self._found is None:
+            self._found = [self._numerical(t) for t in self.inputs]
+        return self._found
+
+    def compare(self, nondet_tol: float) -> None:
+        """GradcheckError unless the Jacobians agree, output by output."""
+        for i, output in enumerate(self.outputs):
+            analytical = self._twice(lambda output=output: self._analytical(output), nondet_tol)
+            for j, a in enumerate(analytical):
+                n = self.numerical[j][self.positions[i]]
+                if not self.close(a, n):
+                    raise GradcheckError(MISMATCH.format(i, j, wrap(n), wrap(a)))
+
+    def compare_one_direction(self, nondet_tol: float) -> None:
+        """GradcheckError unless `u J v` agrees, u and v being random directions of each input and output."""
+        random = np.random.default_rng(0)
+        us, vs = ([direction(t, random) for t in tensors] for tensors in (self.inputs, self.outputs))
+        numerical = [self.slopes(t._array, u) for t, u in zip(self.inputs, us, strict=True)]
+        analytical = [
+            self._twice(lambda o=o, v=v: self._dots(us, o, v), nondet_tol)
+            for o, v in zip(self.outputs, vs, strict=True)
+        ]
+        for j, u in enumerate(us):
+            for i, v in enumerate(vs):
+                n, a = (numerical[j][self.positions[i]] * v).sum(), analytical[i][j]
+                if not self.close(a, n, float(u.sum()) * float(v.sum())):
+                    whole = wrap(self._analytical(self.outputs[i])[j])
+                    told = self.element_by_element(j, self.positions[i], whole)
+                    raise GradcheckError(MISMATCH.format(i, j, n.item(), a.item()) + told)
+
+    def element_by_element(self, j: int, place: int, analytical: Tensor) -> str:
+        """What the whole Jacobians of one output by one input have to say of a mismatch in one direction."""
+        numerical = self._numerical(self.inputs[j])[place]
+        worst = np.abs(numerical - analytical._array).max()
+        told = FAST_FAILED.format(wrap(numerical), analytical, worst.item())
+        return told + SLOW_WOULD_PASS if self.close(analytical._array, numerical) else told
+
+    def constant(self, fast: bool) -> bool:
+        """Whether no floating-point output changes at all."""
+        random = np.random.default_rng(0)
+        for t in self.inputs:
+            slopes = self.slopes(t._array, direction(t, random)) if fast else self._numerical(t)
+            if any((slope != 0).any() for slope in slopes):
+                return False
+        return True
+
+    def slopes(self, part: np.ndarray, direction: Any, where: str = "") -> list[np.ndarray]:
+        """The derivative of every output when part of an input moves in a direction; integers have none."""
+        before = part.copy()
+        change = self.eps * np.asarray(direction, np.float64)
+        try:
+            part[...] = before.astype(np.float64) - change
+            low = _values(self.func(*self.given))
+            part[...] = before.astype(np.float64) + change
+            high = _values(self.func(*self.given))
+        finally:
+            part[...] = before
+        for ones, others in ((low, high), (self.first, low)):
+            for one, other in zip(map(wrap, ones), map(wrap, others), strict=False):
+                for what, a, b in (("shape", one.shape, other.shape), ("dtype", one.dtype, other.dtype)):
+                    if a != b:
+                        raise AssertionError(PERTURBED.format(what=what, where=where, eps=self.eps, one=a, other=b))
+        with np.errstate(all="ignore"):
+            return [(b - a) / (2 * self.eps) if a.dtype.kind == "f" else 0 * a for a, b in zip(low, high, strict=False)]
+
+    def _numerical(self, t: Tensor) -> list[np.ndarray]:
+        """The Jacobian of every output by one input, element by element."""
+        rows = [self.slopes(t._array[(*at, ...)], 1, f"on index {at} ") for at in np.ndindex(t._array.shape)]
+        if not rows:
+            return [np.zeros((0, out.size), out.dtype) for out in self.first]
+        return [np.stack([slope.ravel() for slope in column]) for column in zip(*rows, strict=True)]
+
+    def _analytical(self, output: Tensor) -> list[np.ndarray]:
+        """The Jacobian of one output by every input: one backward for each element."""
+        columns = []
+        for at in np.ndindex(output._array.shape):
+            seed = np.zeros(output._array.shape, output._array.dtype)
+            seed[at] = 1
+            columns.append([g.ravel() for g in self._pulled(output, seed)])
+        if not columns:
+            return [np.zeros((t._array.size, 0), t._array.dtype) for t in self.inputs]
+        return [np.stack(column, axis=1) for column in zip(*columns, strict=True)]
+
+    def _pulled(self, output: Tensor, seed: np.ndarray) -> list[np.ndarray]:
+        """The gradients of the inputs, zero where none arrived."""
+        found = gradients((output,), self.inputs, [wrap(seed)], True, False)
+        for g, t in zip(found, self.inputs, strict=True):
+            if g is not None and g.dtype is not t.dtype:  # PyTorch says "size" of dtypes too
+                raise GradcheckError("Analytical gradient has incorrect size")
+        return [np.zeros_like(t._array) if g is None else g._array for g, t in zip(found, self.inputs, strict=True)]
+
+    def _dots(self, us: list[np.ndarray], output: Tensor, v: np.ndarray) -> list[Any]:
+        return [(u * g).sum() for u, g in zip(us, self._pulled(output, v), strict=True)]
+
+    @staticmethod
+    def _twice(backward: Callable[[], list[Any]], nondet_tol: float) -> list[Any]:
+        """What a backward gives, after a second run gave the same."""
+        once, again = backward(), backward()
+        for a, b in zip(once, again, strict=True):
+            if np.size(a) and np.abs(a - b).max() > nondet_tol:
+                raise GradcheckError(NOT_REENTRANT.format(nondet_tol))
+        return once
+
+    def close(self, a: Any, n: Any, times: float = 1.0) -> bool:
+        """Whether what a formula gives is near enough to what differences give."""
+        return nearly(a, n, self.rtol, self.atol * times)
+
+
+def nearly(a: Any, n: Any, rtol: float = 1e-5, atol: float = 1e-8) -> bool:
+    """Whether numbers are near those that they should be."""
+    with np.errstate(all="ignore"):
+        return bool(np.all((a == n) | (np.isfinite(n) & (np.abs(a - n) <= atol + rtol * np.abs(n)))))
+
+
+def _values(outputs: Any) -> list[np.ndarray]:
+    return [np.array(o._array) for o in as_tuple(outputs)]
+
+
+def direction(t: Tensor, random: np.random.Generator) -> np.ndarray:
+    """Random numbers of length 1 in a tensor's shape and dtype."""
+    numbers = np.asarray(random.random(t._array.shape))
+    return (numbers / (np.linalg.norm(numbers) or 1.0)).astype(t._array.dtype)
+
+
+FORWARD_MISMATCH = MISMATCH.replace("Jacobian", "Jacobian computed with forward mode", 1)
+
+Parts = list[list[Tensor]]  # for each input, of each output; with the history that tangents have
+
+
+def compare_forward(jacobians: Jacobians) -> None:
+    """GradcheckError unless dual tensors give the Jacobians that differences give, output by output."""
+    if not jacobians.outputs:
+        if not jacobians.constant(False):
+            raise GradcheckError(CHANGES)
+        return
+    pushed = columns(jacobians)
+    for i, place in enumerate(jacobians.positions):
+        for j, of_input in enumerate(jacobians.numerical):
+            n, a = of_input[place], pushed[j][place]
+            if not jacobians.close(a._array, n):
+                raise GradcheckError(FORWARD_MISMATCH.format(i, j, wrap(n), a))
+
+
+def compare_forward_direction(jacobians: Jacobians) -> None:
+    """GradcheckError unless `J u` agrees, u being a random direction of each input."""
+    random = np.random.default_rng(0)
+    us = [direction(t, random) for t in jacobians.inputs]
+    numerical = [jacobians.slopes(t._array, u) for t, u in zip(jacobians.inputs, us, strict=True)]
+    pushed = columns(jacobians, us)
+    for j, u in enumerate(us):
+        for i, place in enumerate(jacobians.floating):
+            n, a = numerical[j][place].ravel(), pushed[j][place]
+            if not jacobians.close(a._array, n, float(u.sum())):
+                whole = columns(jacobians)[j][place]
+                told = FORWARD_MISMATCH.format(i, j, wrap(n), a)
+                raise GradcheckError(told + jacobians.element_by_element(j, place, whole))
+
+
+def columns(jacobians: Jacobians, directions: list[np.ndarray] | None = None) -> Parts:
+    """How the outputs change along each element of each input, or along one direction of each."""
+    with dual_level():
+        duals, moved = _duals(jacobians.given)
+        found = []
+        for j, t in enumerate(moved):
+            whole = directions is not None
+            shape = () if whole else (t._array.size,)
+            parts = [wrap(np.zeros((*shape, first.size), first.dtype)) for first in jacobians.first]
+            for row, at in enumerate([...] if whole else np.ndindex(t._array.shape)):
+                t._array[at] = directions[j] if whole else 1
+                for part, out in zip(parts, as_tuple(jacobians.func(*duals)), strict=True):
+                    tangent = unpack_dual(out).tangent
+                    if tangent is not None:
+                        (part if whole else part[row]).copy_(tangent.reshape(-1))
+                t._array[at] = 0
+            found.append(parts)
+    return found
+
+
+def check_undefined_tangents(func: Callable[..., Any], given: tuple[Any, ...]) -> None:
+    """GradcheckError unless an input whose tangent is zero gives the same as one that has none."""
+    random = np.random.default_rng(0)
+    with dual_level():
+        duals, moved = _duals(given)
+        for t in moved:
+            t._array[...] = direction(t, random)
+        for place, t in enumerate(given):
+            if not (isinstance(t, Tensor) and t.requires_grad):
+                continue
+            results = []
+            for instead in (make_dual(t.detach(), wrap(np.zeros_like(t._array))), t.detach()):
+                outputs = as_tuple(func(*duals[:place], instead, *duals[place + 1 :]))
+                results.append([unpack_dual(o).tangent for o in outputs if o.is_floating_point()])
+            for i, (zero, none) in enumerate(zip(*results, strict=False)):
+                if zero is not None and none is not None and not nearly(zero._array, none._array):
+                    raise GradcheckError(
+                        "Mismatch in tangent values for output with index: ",
+                        i,
+                        " when input: ",
+                        t,
+                        " has an undefined tangent value. ",
+                        " Got: ",
+                        zero,
+                        " but expected: ",
+                        none,
+                    )
+
+
+def _duals(given: tuple[Any, ...]) -> tuple[list[Any], list[Tensor]]:
+    """The inputs, those that require grad as dual tensors, and the tangents of these: zeros, to be written."""
+    duals, moved = [], []
+    for t in given:
+        if isinstance(t, Tensor) and t.requires_grad:
+            t = make_dual(t.detach(), wrap(np.zeros_like(t._array)))
+            moved.append(unpack_dual(t).tangent)
+        duals.append(t)
+    return duals, moved
+
+
+RAISED = "While computing batched gradients, got: {}\n\n{}"
+DIFFERENT = """\
+For output {} and input {}:
+
+{}
+
+Got:
+{}
+
+Expected:
+{}"""
+BACKWARD = """\
+gradcheck or gradgradcheck failed while testing batched gradient computation.
+This could have been invoked in a number of ways (via a test that calls
+gradcheck/gradgradcheck directly or via an autogenerated test).
+
+If you are adding a new operator, please file an issue and then use one of the
+workarounds. The workaround depends on how your test invokes gradcheck/gradgradcheck.
+If the test
+- manually invokes gradcheck/gradgradcheck, then call gradcheck/gradgradcheck
+  with `check_batched_grad=False` as a keyword argument.
+- is OpInfo-based (e.g., in test_ops_gradients.py), then modify the OpInfo for the test
+  to have `check_batched_grad=False` and/or `check_batched_gradgrad=False`.
+
+If you're modifying an existing operator that supports batched grad computation,
+or wish to make a new operator work with batched grad computation, please read
+the following.
+
+To compute batched grads (e.g., jacobians, hessians), we vmap over the backward
+computation. The most common failure case is if there is a 'vmap-incompatible
+operation' in the backward pass. Please see
+NOTE: [How to write vmap-compatible backward formulas]
+in the codebase for an explanation of how to fix this."""
+FORWARD = """
+gradcheck failed while testing batched gradient computation with forward-mode AD.
+This test is enabled automatically when both `check_batched_grad=True`
+and `check_forward_ad=True`, but can be disabled in the following ways
+dependong on how the test was invoked (via a test that calls gradcheck
+directly or via an autogenerated test).
+
+If you are adding a new operator, please file an issue and then use one of the
+workarounds. The workaround depends on how your test invokes gradcheck/gradgradcheck.
+If the test
+- manually invokes gradcheck/gradgradcheck, then call gradcheck/gradgradcheck
+  with `check_batched_forward_grad=False` as a keyword argument.
+- is OpInfo-based (e.g., in test_ops_gradients.py), then modify the OpInfo for the test
+  to have `check_batched_forward_grad=False`
+"""
+
+
+def check_batched_backward(outputs: Sequence[Tensor], inputs: Sequence[Tensor]) -> None:
+    """GradcheckError unless one backward for two gradients of an output gives what two backwards give."""
+    for i, output in enumerate(outputs):
+
+        def pull(seed: Tensor, batched: bool = False, output: Tensor = output) -> list[np.ndarray]:
+            found = grad(output, inputs, seed, True, allow_unused=True, is_grads_batched=batched)
+            batch = (len(seed._array),) if batched else ()
+            pairs = zip(found, inputs, strict=True)
+            return [np.zeros((*batch, *t.shape), t._array.dtype) if g is None else g._array for g, t in pairs]
+
+        seeds = _two_like(output)
+        expected = [pull(wrap(seed)) for seed in seeds]
+        try:
+            found = pull(wrap(seeds), True)
+        except RuntimeError as error:
+            raise GradcheckError(RAISED.format(error, BACKWARD)) from error
+        for j, (got, *wanted) in enumerate(zip(found, *expected, strict=True)):
+            if not nearly(got, np.stack(wanted)):
+                raise GradcheckError(DIFFERENT.format(i, j, BACKWARD, wrap(got), wrap(np.stack(wanted))))
+
+
+def check_batched_forward(func: Callable[..., Any], given: tuple[Any, ...]) -> None:
+    """GradcheckError unless func, run once for two tangents of an input, gives what two runs give."""
+    for place, t in enumerate(given):
+        if not (isinstance(t, Tensor) and t.requires_grad and t.is_floating_point()):
+            continue
+        plain = [a.detach() if isinstance(a, Tensor) else a for a in given]
+
+        def push(tangent: Tensor, place: int = place, plain: list[Any] = plain) -> list[Tensor]:
+            with dual_level():
+                dual = make_dual(plain[place], tangent)
+                outputs = as_tuple(func(*plain[:place], dual, *plain[place + 1 :]))
+                pairs = [unpack_dual(o) for o in outputs if o is not None]
+            return [primal.new_zeros(primal.shape) if t is None else t for primal, t in pairs]
+
+        tangents = _two_like(t)
+        expected = [push(wrap(tangent)) for tangent in tangents]
+        try:
+            with entered("vmap", len(tangents), AUTOGRAD) as level:
+                found = [full(t, level) for t in push(lift(wrap(tangents), level))]
+        except RuntimeError as error:
+            raise GradcheckError(RAISED.format(error, FORWARD)) from error
+        for i, (got, *wanted) in enumerate(zip(found, *expected, strict=True)):
+            both = np.stack([t._array for t in wanted])
+            if not nearly(got._array, both):
+                raise GradcheckError(DIFFERENT.format(i, i, FORWARD, wrap(got._array), wrap(both)))
+
+
+def _two_like(t: Tensor) -> np.ndarray:
+    """Two arrays of random numbers in a tensor's shape and dtype."""
+    return np.random.default_rng(0).standard_normal((2, *t.shape)).astype(t._array.dtype)
+
+
+OLD = (
+    "`{}` was part of PyTorch's private API and not meant to be exposed. We are deprecating it and it will be removed "
+    "in a future version of PyTorch. If you have a specific use for this or feature request for this to be a stable "
+    "API, please file us an issue at https://github.com/pytorch/pytorch/issues/new"
+)
+SCALED = "Expected grad_out to be 1.0. {} no longer supports values of grad_out != 1.0."
+
+
+def _check_old(name: str, grad_out: float) -> None:
+    warn(OLD.format(name), FutureWarning)
+    if grad_out != 1.0:
+        raise ValueError(SCALED.format(name))
+
+
+def _requiring(tensors: Any) -> list[Tensor]:
+    several = tensors if isinstance(tensors, (tuple, list)) else (tensors,)
+    return [t for t in several if isinstance(t, Tensor) and t.requires_grad]
+
+
+def get_numerical_jacobian(
+    fn: Callable[[Any], Any], inputs: Sequence[Any], target: Any = None, eps: float = 1e-3, grad_out: float = 1.0
+) -> tuple[Tensor, ...]:
+    """The Jacobian of the first output by each input that requires grad, or by each target, from differences.
+
+    `fn` takes the inputs as one tuple; a target is perturbed in place, and may be anything that `fn` reads.
+    """
+    _check_old("get_numerical_jacobian", grad_out)
+    found = Jacobians(lambda *given: fn(given), tuple(inputs), eps, 0, 0)
+    return tuple([wrap(found._numerical(t)[0]) for t in _requiring(inputs if target is None else target)])
+
+
+def get_numerical_jacobian_wrt_specific_input(
+    fn: Callable[..., Any],
+    input_idx: int,
+    inputs: Sequence[Any],
+    outputs: Sequence[Tensor],
+    eps: float,
+    input: Tensor | None = None,
+    is_forward_ad: bool = False,
+) -> tuple[Tensor, ...]:
+    """The Jacobian of each output by one input, from differences."""
+    perturbed = inputs[input_idx] if input is None else input
+    if not perturbed.requires_grad:
+        raise AssertionError("Expected input to have requires_grad=True")
+    found = Jacobians(fn, tuple(inputs), eps, 0, 0)._numerical(perturbed)
+    return tuple([wrap(jacobian) for jacobian in found[: len(outputs)]])
+
+
+def _get_numerical_jacobian(
+    fn: Callable[..., Any],
+    inputs: Any,
+    outputs: Any = None,
+    target: Any = None,
+    eps: float = 1e-3,
+    is_forward_ad: bool = False,
+) -> list[tuple[Tensor, ...]]:
+    """The Jacobians of every output by each input that requires grad, or by each target, from differences."""
+    inputs = as_tuple(inputs)
+    outputs = as_tuple(fn(*inputs)) if outputs is None else outputs
+    return [
+        get_numerical_jacobian_wrt_specific_input(fn, 0, inputs, outputs, eps, t, is_forward_ad)
+        for t in _requiring(inputs if target is None else target)
+    ]
+
+
+def get_analytical_jacobian(
+    inputs: Any, output: Tensor, nondet_tol: float = 0.0, grad_out: float = 1.0
+) -> tuple[tuple[Tensor, ...], bool, bool, bool]:
+    """The Jacobian of an output by each input that requires grad, from its backward.
+
+    Beside it: whether a second run gave the same, and whether the gradients had the inputs' sizes and dtypes.
+    """
+    _check_old("get_analytical_jacobian", grad_out)
+    wanted = _requiring(inputs)
+    shape, kind = output._array.shape, output._array.dtype
+    runs: list[list[np.ndarray]] = []
+    sizes_fit = dtypes_fit = True
+    for _ in range(2):
+        jacobians = [np.zeros((t._array.size, output._array.size), t._array.dtype) for t in wanted]
+        for column, at in enumerate(np.ndindex(shape)):
+            seed = np.zeros(shape, kind)
+            seed[at] = 1
+            found = gradients((output,), wanted, [wrap(seed)], True, False)
+            for jacobian, g, t in zip(jacobians, found, wanted, strict=True):
+                if g is not None:
+                    sizes_fit &= g._array.shape == t._array.shape
+                    dtypes_fit &= g.dtype is t.dtype
+                    jacobian[:, column] = g._array.reshape(-1)
+        runs.append(jacobians)
+    same = all([not a.size or np.abs(a - b).max() <= nondet_tol for a, b in zip(*runs, strict=True)])
+    return tuple([wrap(jacobian) for jacobian in runs[0]]), same, sizes_fit, dtypes_fit
+
 
 __all__ = [
     "GradcheckError",

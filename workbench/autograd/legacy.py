@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from .. import errors
+from . import function
 from .function import Function
 from .hooks import RemovableHandle
 from .tensor import Tensor, wrap
@@ -160,3 +161,20 @@ class NestedIOFunction(Function):
     def backward_extended(self, *grad_output: Any) -> Any:
         """Compute the nested gradients; to be overridden."""
         raise NotImplementedError
+
+
+# PyTorch has these names in `function`, which they are built on.
+for _kept in (
+    "InplaceFunction",
+    "NestedIOFunction",
+    "_HookMixin",
+    "_iter_filter",
+    "_iter_None_tensors",
+    "_iter_tensors",
+    "_iter_tensors_permissive",
+    "_map_tensor_data",
+    "_nested_map",
+    "_unflatten",
+):
+    setattr(function, _kept, globals()[_kept])
+function.__all__ += ["InplaceFunction", "NestedIOFunction"]

@@ -1,4 +1,4 @@
-"""Nodes: what the graph is made of, and how saved tensors are read back.
+"""Nodes: what the graph is made of, and where a leaf's gradient arrives.
 
 Every node has a sequence number, an edge for each tensor it came from, and one method for each of the two worlds:
 `vjp` takes and gives plain arrays (no graph wanted), `vjp_tensors` takes and gives tensors (create_graph=True). Where
@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import copy
 import itertools
+import sys
 import threading
 import weakref
 from collections.abc import Callable, Container
@@ -19,9 +20,66 @@ import numpy as np
 from .. import errors
 from ..events import ask, listeners
 from . import dtypes, state
-from .ownership import HANDED_ON, count, is_dense, lies_like, owns_memory, room_like
 from .state import in_forked_children, local
 from .tensor import Tensor, bump, meta_of, storage_of, wrap
+
+count = sys.getrefcount
+
+
+class _Probe:
+    """Counts as AccumulateGrad does: how many references a call adds differs between Pythons."""
+
+    __slots__ = ("held",)
+
+    def vjp(self, grad: Any, needed: Any = None) -> int:
+        return count(grad)
+
+    def hand_on(self) -> int:
+        out: Any = np.empty(1)
+        grad, out = out, None
+        return self.vjp(grad)
+
+    def hold(self) -> int:
+        self.held = np.empty(1)
+        held = self.held
+        return count(held)
+
+
+# The references where nobody else has any; at most 3, because a debugger may have added some when this was counted.
+HANDED_ON = min(_Probe().hand_on(), 3)  # what a node is called with, by a caller who has it too
+HELD_ONCE = min(_Probe().hold(), 3)  # what was just read from the one place that has it
+
+
+def owns_memory(grad: np.ndarray) -> bool:
+    """Whether an array's memory is its own, or that of an array which is there for it alone."""
+    base = grad.base
+    return grad.flags.writeable and (base is None or (type(base) is np.ndarray and count(base) <= HELD_ONCE))
+
+
+def is_dense(array: np.ndarray) -> bool:
+    """Whether the elements lie one behind the other, in whatever order of the dimensions."""
+    if array.flags.forc:
+        return True
+    expected = array.itemsize
+    for step, n in sorted((s, n) for s, n in zip(array.strides, array.shape, strict=True) if n != 1):
+        if step != expected:
+            return False
+        expected *= n
+    return True
+
+
+def lies_like(grad: np.ndarray, leaf: np.ndarray) -> bool:
+    """Whether a gradient lies in memory as PyTorch wants it: like the leaf, or in rows if that has gaps."""
+    if not is_dense(leaf):
+        return grad.flags.c_contiguous
+    steps = zip(grad.strides, leaf.strides, leaf.shape, strict=True)
+    return grad.strides == leaf.strides or all([n == 1 or step == own for step, own, n in steps])
+
+
+def room_like(leaf: np.ndarray, dtype: Any) -> np.ndarray:
+    """An array for a leaf's gradient, which lies in memory as PyTorch wants it."""
+    return np.empty_like(leaf, dtype) if is_dense(leaf) else np.empty(leaf.shape, dtype)
+
 
 sequence = itertools.count()
 _accumulating = threading.Lock()  # two threads may bring gradients to one leaf

@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 
 from ..events import Event
-from .ctx import BackwardCFunction
+from .builtin_node import OpNode
+from .engine import GraphTask
+from .function import BackwardCFunction
 from .node import AccumulateGrad, Node, edge_of
-from .opnode import OpNode
 from .state import local
-from .task import GraphTask
 from .tensor import Tensor, meta_of
 from .views import CopySlices
 

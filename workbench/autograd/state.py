@@ -16,7 +16,7 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
-from .quiet import install_in_thread
+from .warnings import install_in_thread
 
 unusual: dict[Any, bool] = {}  # what is on that ops cannot go straight past: ("levels", modes of a thread), "dual" ...
 dual: Any = None  # the open level of forward-mode differentiation, which all threads share

@@ -13,14 +13,165 @@ import numpy as np
 
 from .. import errors
 from ..events import emit, failed, listeners
-from . import dtypes
-from .facts import Facts
-from .quiet import warn
+from . import dtypes, state
 from .state import inferring, local
-from .storage import Meta, Storage, Uncounted
+from .warnings import warn
 
 if TYPE_CHECKING:
     from .node import Node
+
+
+class Storage:
+    """The version counter of one piece of memory."""
+
+    __slots__ = ("version", "__weakref__")
+
+    def __init__(self) -> None:
+        self.version = 0
+
+
+class Uncounted(Storage):
+    """Stands for the version counter that inference tensors do not have: writing outside inference mode is refused."""
+
+    __slots__ = ()
+
+    def __init__(self) -> None:
+        pass
+
+    @property
+    def version(self) -> int:
+        """Nobody counts."""
+        return 0
+
+    @version.setter
+    def version(self, value: int) -> None:
+        if not state.local.modes.inference:
+            raise RuntimeError(errors.INFERENCE_WRITE)
+
+
+class Meta:
+    """What only some tensors have; the class attributes are what the others have."""
+
+    accumulator: Any = None  # weak reference to a leaf's AccumulateGrad
+    grad: Tensor | None = None
+    grad_dtype: Any = "own"  # what `grad` must have, if another dtype than the tensor's was set; None for any
+    extra: Any = None  # a leaf's hooks, shared with its accumulators
+    post_accumulate: dict[int, Any] | None = None  # a leaf's hooks that run after accumulation
+    retains_grad: bool = False
+    base: Tensor | None = None  # the tensor this one is a view of: always the root
+    view_fn: Node | None = None  # a differentiable view's node: asked for through `grad_fn` only
+    creation: str = "default"  # how a view came to be: "default", "no_grad", "custom", "multi_output"
+    attr_version: int = 0  # the version for which view_fn is right
+    tangent: Tensor | None = None  # of a dual tensor
+    view_tangent: bool = True  # whether the tangent of a view's base is also its own
+
+
+class Size(tuple):
+    """A shape: a tuple of ints that prints as torch.Size does; its parts and sums are shapes too."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return f"torch.Size({list(self)})"
+
+    def __add__(self, other: tuple[int, ...]) -> Size:
+        return Size(tuple.__add__(self, other))
+
+    def __getitem__(self, index: Any) -> Any:
+        part = tuple.__getitem__(self, index)
+        return Size(part) if isinstance(index, slice) else part
+
+    def numel(self) -> int:
+        """The number of elements of a tensor of this shape."""
+        return int(np.prod(self, dtype=np.int64))
+
+
+class Facts:
+    """The part of a tensor that knows nothing of the graph."""
+
+    __slots__ = ()
+
+    @property
+    def shape(self) -> Size:
+        """The size of each dimension."""
+        return Size(self._array.shape)
+
+    @property
+    def dtype(self) -> dtypes.dtype:
+        """The number type of the elements."""
+        return dtypes.of(self._array)
+
+    @property
+    def ndim(self) -> int:
+        """The number of dimensions."""
+        return self._array.ndim
+
+    def dim(self) -> int:
+        """The number of dimensions."""
+        return self._array.ndim
+
+    def size(self, dim: int | None = None) -> Size | int:
+        """The shape, or the size of one dimension."""
+        try:
+            return self.shape if dim is None else self._array.shape[dim]
+        except IndexError:
+            n = self._array.ndim
+            raise IndexError(errors.DIM_RANGE.format(-n, n - 1, dim) if n else errors.NO_DIMS.format(dim)) from None
+
+    def numel(self) -> int:
+        """The number of elements."""
+        return self._array.size
+
+    def is_floating_point(self) -> bool:
+        """Whether the dtype is a floating-point one."""
+        return self._array.dtype.kind == "f"
+
+    def __len__(self) -> int:
+        if not self._array.ndim:
+            raise TypeError("len() of a 0-d tensor")
+        return len(self._array)
+
+    def __bool__(self) -> bool:
+        if self._array.size != 1:
+            raise RuntimeError(errors.AMBIGUOUS_TRUTH.format("more than one value" if self.numel() else "no values"))
+        return bool(self._array.item())
+
+    def item(self) -> bool | int | float:
+        """The one element as a Python number; RuntimeError unless there is exactly one."""
+        if self._array.size != 1:
+            raise RuntimeError(f"a Tensor with {self._array.size} elements cannot be converted to Scalar")
+        return self._array.item()
+
+    def _number(self) -> bool | int | float:
+        if self._array.size != 1:
+            raise ValueError(errors.ONE_ELEMENT)
+        return self._array.item()
+
+    def __float__(self) -> float:
+        if self.requires_grad:
+            warn(errors.FLOAT_OF_GRAD)
+        return float(self._number())
+
+    def __int__(self) -> int:
+        return int(self._number())
+
+    def __index__(self) -> int:
+        if self._array.size != 1 or self._array.dtype.kind not in "iub":
+            raise TypeError("only integer tensors of a single element can be converted to an index")
+        return int(self._array.item())
+
+    def tolist(self) -> Any:
+        """The elements as nested lists of Python numbers."""
+        return self._array.tolist()
+
+    def numpy(self) -> np.ndarray:
+        """The array itself, sharing memory; RuntimeError if the tensor requires grad and gradients are on."""
+        if self.requires_grad and state.local.modes.grad:
+            raise failed(RuntimeError(errors.NUMPY_REQUIRES_GRAD), self)
+        return self._array
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        return np.array(self.numpy(), dtype=dtype, copy=copy)
 
 
 class Tensor(Facts):
@@ -211,7 +362,7 @@ class Tensor(Facts):
         inputs: Any = None,
     ) -> None:
         """Compute the gradient of this tensor and add it to the leaves' `.grad` (torch.Tensor.backward)."""
-        from .differentiate import backward
+        from .backward import backward
 
         if local.modes.levels:
             raise failed(RuntimeError(errors.BACKWARD_IN_TRANSFORM), self)
@@ -345,3 +496,48 @@ def link_view(out: Tensor, source: Tensor, creation: str = "default") -> None:
         creation = source._meta.creation
     meta.creation = creation
     meta.attr_version = out._storage.version
+
+
+class _Kind(type):
+    """Tensors of other kinds (of a running transform, or of inference mode) are parameters by a mark they bear."""
+
+    def __instancecheck__(cls, thing: Any) -> bool:
+        marked = cls is Parameter and isinstance(thing, Tensor) and "_is_param" in thing.__dict__
+        return marked or super().__instancecheck__(thing)
+
+
+class Parameter(Tensor, metaclass=_Kind):
+    """A leaf that becomes a module's parameter when it becomes its attribute (torch.nn.Parameter).
+
+    It shows the memory of `data`, without its history, and requires grad unless told not to, also under no_grad.
+    """
+
+    __slots__ = ()
+    __module__ = "workbench.nn.parameter"  # where users know it, as they know PyTorch's
+
+    def __new__(cls, data: Tensor | None = None, requires_grad: bool = True) -> Any:
+        """A leaf over the memory of `data`, or over none; RuntimeError where integers are to have a gradient."""
+        if not isinstance(requires_grad, bool):
+            raise TypeError(errors.PARAMETER_FLAG_KIND.format(type(requires_grad).__name__))
+        source = wrap(np.empty(0, dtypes.get_default_dtype().np)) if data is None else data.detach()
+        made = source
+        if type(source) is Tensor:
+            made = super().__new__(cls)
+            made._array, made._storage, made._nr = source._array, source._storage, 0
+            made._fn = made._meta = None
+        else:
+            made._is_param = True
+        made._rg = False
+        made._set_requires_grad(requires_grad, errors.ONLY_FLOATS_CONSTRUCTOR)
+        return made
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
+        """A parameter with its own memory, and no gradient yet."""
+        return memo.setdefault(id(self), type(self)(self.data.clone(), self.requires_grad))
+
+    def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
+        """What a pickle keeps: elements, attributes, whether it requires grad; neither gradient nor history."""
+        return type(self), (self.data, self.requires_grad), self.__dict__ or None
+
+    def __repr__(self) -> str:
+        return "Parameter containing:\n" + super().__repr__()

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from ..autograd.levels import Level, lift, value_of
+from ..autograd.pytree import mapped, rebuilt, taken_apart
 from ..autograd.tensor import Tensor
-from ..autograd.trees import mapped, rebuilt, taken_apart
 from . import refusals
 
 

@@ -7,11 +7,11 @@ from collections.abc import Callable
 from typing import Any
 
 from .. import errors
-from ..autograd.basis import bases
+from ..autograd.backward import unit_vectors
 from ..autograd.forward_ad import check_size, set_tangent, tangent_of
 from ..autograd.levels import at, below, entered, lift, value_of
+from ..autograd.pytree import mapped, rebuilt, taken_apart
 from ..autograd.tensor import Tensor
-from ..autograd.trees import mapped, rebuilt, taken_apart
 from ..ops.compile import TENSORS
 from ..ops.creation import zeros_like
 from . import refusals
@@ -143,7 +143,7 @@ def jacfwd(
     def wrapper(*args: Any) -> Any:
         places = range(len(args)) if argnums is None else chosen(args, argnums)
         primals, structure = taken_apart(tuple([args[i] for i in places]))
-        (basis,) = bases(primals)
+        (basis,) = unit_vectors(primals)
 
         def push(basis: Any) -> Any:
             _, *rest = _jvp(func, args, basis, argnums, False, has_aux)

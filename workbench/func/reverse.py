@@ -13,13 +13,12 @@ from typing import Any
 import numpy as np
 
 from .. import errors
-from ..autograd import differentiate
-from ..autograd.basis import bases
+from ..autograd.backward import gradients, seeds_of, unit_vectors
 from ..autograd.graph import disable_saved_tensors_hooks
 from ..autograd.levels import Level, Lifted, below, entered, lift
+from ..autograd.pytree import mapped, rebuilt, taken_apart
 from ..autograd.state import local, unusual
 from ..autograd.tensor import Tensor, wrap
-from ..autograd.trees import mapped, rebuilt, taken_apart
 from ..events import failed
 from ..ops.joining import cat
 from . import refusals
@@ -107,11 +106,11 @@ def pulled(outputs: list[Tensor], inputs: list[Tensor], seeds: Any, keep_graph: 
     found: list[Tensor | None] = [None] * len(inputs)
     if pairs and inputs:
         outs = [out for out, _ in pairs]
-        checked = differentiate.seeds_of(outs, [seed for _, seed in pairs])
+        checked = seeds_of(outs, [seed for _, seed in pairs])
         before = ("pulled", local.modes) in unusual
         unusual["pulled", local.modes] = True  # the graph holds tensors of a level that is over
         try:
-            found = differentiate.gradients(outs, inputs, checked, keep_graph, create_graph)
+            found = gradients(outs, inputs, checked, keep_graph, create_graph)
         finally:
             if not before:
                 del unusual["pulled", local.modes]
@@ -179,7 +178,7 @@ def jacrev(
         outputs, out_structure = taken_apart(output)
         primals, structure = taken_apart(_picked(args, argnums))
         runs = []
-        for basis in bases(outputs, chunk_size):
+        for basis in unit_vectors(outputs, chunk_size):
             if chunk_size == 1:
                 pulled_back = pull(rebuilt([b[0] for b in basis], out_structure))
                 runs.append([g.unsqueeze(0) for g in taken_apart(pulled_back)[0]])

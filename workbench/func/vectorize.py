@@ -7,8 +7,8 @@ from collections.abc import Callable
 from typing import Any
 
 from ..autograd.levels import Level, Lifted, as_given, at, batched, below, entered
+from ..autograd.pytree import LEAF, Structure, rebuilt, spread, taken_apart
 from ..autograd.tensor import Tensor
-from ..autograd.trees import LEAF, Structure, rebuilt, spread, taken_apart
 from ..ops.joining import cat
 from ..ops.random import get_rng_state, set_rng_state
 from ..ops.shapes import dim_index

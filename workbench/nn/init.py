@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from ..autograd.grad_mode import no_grad
-from ..autograd.quiet import warn
 from ..autograd.tensor import Tensor
+from ..autograd.warnings import warn
 from ..ops.creation import tensor as tensor_of
 from ..ops.random import generator as default_generator
 from . import refusals

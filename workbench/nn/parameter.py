@@ -3,7 +3,7 @@
 from typing import Any as _Any
 
 from ..absent import refusal as _refusal
-from ..autograd.parameter import Parameter
+from ..autograd.tensor import Parameter
 
 __path__: list[str] = []  # so that `from ... import` of an absent name is refused by a sentence (absent.py)
 __all__ = ["Parameter"]

@@ -9,8 +9,8 @@ import numpy as np
 
 from .. import errors
 from ..autograd import dtypes
-from ..autograd.quiet import warn
 from ..autograd.tensor import Tensor, wrap
+from ..autograd.warnings import warn
 from .arguments import number_of
 from .declare import define, in_formulas, method, operator
 from .looking import is_batched

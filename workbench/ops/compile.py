@@ -14,10 +14,18 @@ from typing import Any
 
 import numpy as np
 
-from ..autograd.opnode import Node1, Node2, Node3, NodeN, Unfit, as_given, read_array, read_tensor
-from ..autograd.parameter import Parameter
-from ..autograd.saved import FREED, Packed
-from ..autograd.tensor import Tensor
+from ..autograd.builtin_node import (
+    Node1,
+    Node2,
+    Node3,
+    NodeN,
+    Unfit,
+    as_given,
+    read_array,
+    read_tensor,
+)
+from ..autograd.saved_tensors import FREED, Packed
+from ..autograd.tensor import Parameter, Tensor
 
 # `__name__` is what a NumPy warning is filed under: the package's filter knows it
 ARRAYS: dict[str, Any] = {

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
-from ..autograd.quiet import warn
 from ..autograd.tensor import Tensor
+from ..autograd.warnings import warn
 from .declare import define, in_formulas
 from .refusals import tensors_only
 

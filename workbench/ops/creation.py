@@ -13,9 +13,9 @@ from .. import errors
 from ..autograd import dtypes
 from ..autograd.dtypes import dtype as Dtype
 from ..autograd.levels import made_for, risen
-from ..autograd.quiet import warn
 from ..autograd.state import local
 from ..autograd.tensor import Tensor, wrap
+from ..autograd.warnings import warn
 from .arguments import fitting, int_of, number_of, size_of
 from .declare import in_formulas
 from .devices import placed

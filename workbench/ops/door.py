@@ -14,7 +14,7 @@ from ..autograd import dtypes, state
 from ..autograd.anomaly_mode import remember
 from ..autograd.levels import Lifted
 from ..autograd.node import edge_of, sequence
-from ..autograd.saved import pack_saved
+from ..autograd.saved_tensors import pack_saved
 from ..autograd.state import local
 from ..autograd.tensor import InferenceTensor, Tensor, link_view, part_of, wrap
 from ..events import emit, listeners

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from ..autograd.levels import elements
-from ..autograd.quiet import warn
 from ..autograd.tensor import Tensor
+from ..autograd.warnings import warn
 from .looking import is_batched
 from .refusals import kind_of, not_a_tensor, word, wrong
 from .shapes import dim_index

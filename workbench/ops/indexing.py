@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from ..autograd.quiet import warn
 from ..autograd.tensor import Tensor, wrap
+from ..autograd.warnings import warn
 from .creation import index_array
 from .declare import define, in_formulas, method
 from .index_refusals import SEQUENCE, as_masks, check_lookup, check_mask, check_put

@@ -16,7 +16,7 @@ from ..autograd.anomaly_mode import remember
 from ..autograd.forward_ad import pushed_from, set_tangent, tangent_of
 from ..autograd.levels import Lifted, at, below, lift, made_for, place_of_write, same_level, value_of
 from ..autograd.node import sequence
-from ..autograd.saved import Packed, saved_as_result
+from ..autograd.saved_tensors import Packed, saved_as_result
 from ..autograd.state import local
 from ..autograd.tensor import Tensor, bump, meta_of, storage_of, wrap
 from ..autograd.views import check_write, rebase

@@ -9,8 +9,8 @@ import numpy as np
 
 from ..autograd import dtypes
 from ..autograd.dtypes import dtype as Dtype
-from ..autograd.quiet import warn
 from ..autograd.tensor import Tensor, bump, wrap
+from ..autograd.warnings import warn
 from ..events import failed
 from .casting import memory_of
 from .creation import full, tensor

@@ -10,7 +10,7 @@ from typing import Any
 
 from ..autograd.forward_ad import mark, set_tangent, tangent_of, unpushed
 from ..autograd.levels import Level, Lifted, as_given, at, batched, below, highest, lift, risen
-from ..autograd.saved import Packed, saved_as_result
+from ..autograd.saved_tensors import Packed, saved_as_result
 from ..autograd.state import local
 from ..autograd.tensor import Tensor, link_view
 from ..events import emit, listeners

@@ -8,9 +8,9 @@ import numpy as np
 
 from ..autograd import dtypes
 from ..autograd.levels import elements
-from ..autograd.quiet import warn
 from ..autograd.state import local
 from ..autograd.tensor import Tensor, wrap
+from ..autograd.warnings import warn
 from .choice import where_
 from .declare import define, in_formulas
 from .refusals import check_broadcast, only_floats, tensors_only

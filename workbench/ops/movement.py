@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from .. import errors
-from ..autograd.quiet import warn
 from ..autograd.state import local
 from ..autograd.tensor import DetachedTensor, Tensor, alias
+from ..autograd.warnings import warn
 from . import refusals
 from .arguments import ints_of
 from .declare import define, in_formulas, method

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from ..autograd.grad_mode import no_grad
-from ..autograd.quiet import warn
 from ..autograd.state import local
 from ..autograd.tensor import Tensor, bump
+from ..autograd.warnings import warn
 from .pairs import pair
 from .refusals import check_overlap, kind_of, word
 

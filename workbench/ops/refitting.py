@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from ..autograd.returned import fitted
-from ..autograd.saved import Packed
+from ..autograd.function_outputs import fitted
+from ..autograd.saved_tensors import Packed
 from ..autograd.state import with_grad
 from ..autograd.tensor import Tensor, wrap
 from .declare import in_formulas

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from ..autograd import dtypes
-from ..autograd.quiet import warn
 from ..autograd.tensor import Tensor
 from ..autograd.views import check_distinct
+from ..autograd.warnings import warn
 from .naming import ALIASES
 
 Shape = tuple[int, ...]

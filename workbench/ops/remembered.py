@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ..autograd.opnode import FURTHER, read_tensor
-from ..autograd.storage import Size
-from ..autograd.tensor import wrap
+from ..autograd.builtin_node import FURTHER, read_tensor
+from ..autograd.tensor import Size, wrap
 
 
 def _constant(value: Any) -> Callable[[Any], Any]:

@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..autograd import dtypes
-from ..autograd.storage import Size
-from ..autograd.tensor import Tensor
+from ..autograd.tensor import Size, Tensor
 from .arguments import ints_of
 from .declare import in_formulas, method
 

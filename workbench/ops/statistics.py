@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from ..autograd import dtypes
-from ..autograd.quiet import warn
 from ..autograd.tensor import Tensor
+from ..autograd.warnings import warn
 from .declare import abbreviation, define, in_formulas, method
 from .layout import in_rows
 from .naming import numpy_names

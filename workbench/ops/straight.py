@@ -12,9 +12,8 @@ from typing import Any
 import numpy as np
 
 from ..autograd.node import edge_of, sequence
-from ..autograd.parameter import Parameter
 from ..autograd.state import local, off, unusual
-from ..autograd.tensor import Tensor, link_view
+from ..autograd.tensor import Parameter, Tensor, link_view
 from ..events import emit, listeners
 from .compile import compiled
 from .out import into

@@ -25,7 +25,7 @@ from typing import Any
 
 import numpy as np
 
-from ..autograd.differentiate import gradients
+from ..autograd.backward import gradients
 from ..autograd.levels import Lifted, entered, lift, value_of
 from ..autograd.state import local
 from ..autograd.tensor import Tensor, wrap

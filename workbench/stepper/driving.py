@@ -8,10 +8,10 @@ from operator import index
 from typing import Any
 
 from .. import errors
+from ..autograd.engine import GraphTask
 from ..autograd.node import Node
 from ..autograd.scopes import scope_of
 from ..autograd.snapshot import Snapshot, hooks_of, runs_user_code
-from ..autograd.task import GraphTask
 from ..events import Event, failed, listeners, tag
 from ..trace.hooks import HookRan
 from ..trace.recorder import Recorder

@@ -8,11 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from ..autograd.engine import GraphTask, pop
 from ..autograd.node import AccumulateGrad, Node
-from ..autograd.ready import pop
 from ..autograd.scopes import scope_of
 from ..autograd.snapshot import Snapshot, place_of, runs_user_code
-from ..autograd.task import GraphTask
 from ..autograd.tensor import Tensor
 from ..events import tag
 from ..trace.recorder import Recorder

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from .. import errors
-from ..autograd.differentiate import make_task, seeds_of
+from ..autograd.backward import make_task, seeds_of
+from ..autograd.engine import GraphTask
 from ..autograd.node import Node
 from ..autograd.state import local
-from ..autograd.task import GraphTask
 from ..autograd.tensor import Tensor
 from ..events import failed
 from ..trace.recorder import Recorder

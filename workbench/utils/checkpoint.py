@@ -12,12 +12,12 @@ from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import AbstractContextManager
 from typing import Any
 
-from ..autograd.differentiate import backward
+from ..autograd.backward import backward
 from ..autograd.function import Function
 from ..autograd.grad_mode import enable_grad
-from ..autograd.quiet import warn
 from ..autograd.state import local
 from ..autograd.tensor import Tensor
+from ..autograd.warnings import warn
 from ..ops.random import get_rng_state
 from . import refusals
 from .operators import Operators

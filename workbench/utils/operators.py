@@ -5,9 +5,9 @@ from __future__ import annotations
 import weakref
 from typing import Any
 
-from ..autograd.quiet import users_frames
 from ..autograd.state import local
 from ..autograd.tensor import Tensor
+from ..autograd.warnings import users_frames
 from ..events import Event, listeners
 from . import refusals
 

@@ -8,9 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from ..autograd.gradcheck import check_inputs
-from ..autograd.gradcheck_forward import columns as pushed
-from ..autograd.jacobians import Jacobians, as_tuple, nearly
+from ..autograd.gradcheck import Jacobians, as_tuple, check_inputs, nearly
+from ..autograd.gradcheck import columns as pushed
 from ..autograd.tensor import Tensor
 from ..scene.metric import CHARACTER, clean, columns
 from ..scene.model import Box, Scene, Step

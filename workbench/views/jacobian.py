@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from ..autograd.differentiate import gradients
+from ..autograd.backward import gradients
 from ..autograd.forward_ad import dual_level, make_dual, unpack_dual
 from ..autograd.function import Function
 from ..autograd.tensor import Tensor, wrap

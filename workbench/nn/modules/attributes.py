@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ...absent import refusal
-from ...autograd.parameter import Parameter
-from ...autograd.tensor import Tensor
+from ...autograd.tensor import Parameter, Tensor
 from .. import refusals
 
 _HELD = ("_parameters", "_buffers", "_modules")

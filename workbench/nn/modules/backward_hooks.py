@@ -7,8 +7,8 @@ from typing import Any
 
 from ...autograd.function import Function
 from ...autograd.grad_mode import is_grad_enabled
-from ...autograd.quiet import warn
 from ...autograd.tensor import Tensor
+from ...autograd.warnings import warn
 from .. import refusals
 
 

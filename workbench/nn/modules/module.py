@@ -9,8 +9,8 @@ from typing import Any, NamedTuple, Self
 from ...autograd import scopes
 from ...autograd.grad_mode import no_grad
 from ...autograd.hooks import RemovableHandle
-from ...autograd.quiet import warn
 from ...autograd.tensor import Tensor
+from ...autograd.warnings import warn
 from ...events import listeners
 from ...ops.casting import meant
 from .. import refusals

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from ...autograd.parameter import Parameter
-from ...autograd.tensor import Tensor
+from ...autograd.tensor import Parameter, Tensor
 from . import attributes
 from .attributes import Held
 

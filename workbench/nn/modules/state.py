@@ -7,8 +7,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from ...autograd.grad_mode import no_grad
-from ...autograd.parameter import Parameter
-from ...autograd.tensor import Tensor
+from ...autograd.tensor import Parameter, Tensor
 from .. import refusals
 from .parts import Parts
 

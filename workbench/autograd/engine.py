@@ -18,11 +18,105 @@ from ..events import emit, failed, listeners
 from . import state
 from .anomaly_mode import refuse_nan, tell
 from .hooks import run_post_hooks, run_pre_hooks, run_tensor_hooks
-from .node import Extra, Node
-from .ownership import HELD_ONCE, count, is_dense, owns_memory
-from .reach import count_uses, nodes_towards
-from .ready import pop, push
+from .node import HELD_ONCE, Extra, Node, count, is_dense, owns_memory
 from .state import Modes, local, off, set_grad
+
+Roots = list[tuple[Node, int]]
+
+
+def count_uses(roots: Roots) -> dict[Node, int]:
+    """How many edges lead to each node that can be reached from the roots."""
+    uses: dict[Node, int] = {}
+    stack: list[Node] = []
+    for node, _ in roots:
+        if node not in uses:
+            uses[node] = 0
+            stack.append(node)
+    while stack:
+        node = stack.pop()
+        arity = node.arity
+        if arity == 1:
+            parents = (node.p0,)
+        elif arity == 2:
+            parents = (node.p0, node.p1)
+        else:
+            parents = [parent for parent, _ in node.edges()]
+        for parent in parents:
+            if parent in uses:
+                uses[parent] += 1
+            elif parent is not None:
+                uses[parent] = 1
+                stack.append(parent)
+    return uses
+
+
+def all_lead_to(targets: set[Node], uses: dict[Node, int]) -> bool:
+    """Whether every path ends in a target."""
+    for node in uses:
+        arity = node.arity
+        if arity == 1:
+            ends = node.p0 is None
+        elif arity == 2:
+            ends = node.p0 is None is node.p1
+        else:
+            ends = all([parent is None for parent, _ in node.edges()])
+        if ends and node not in targets:
+            return False
+    return True
+
+
+def nodes_towards(targets: set[Node], roots: Roots, uses: dict[Node, int]) -> set[Node] | None:
+    """The targets and the nodes with a path to one, of those that can be reached from the roots; None if all do."""
+    if all_lead_to(targets, uses):
+        return None
+    needed, left = set(targets), uses.copy()
+    order = [node for node in dict.fromkeys(node for node, _ in roots) if not left[node]]
+    for node in order:  # grows: a node comes after all its uses, whatever their sequence numbers
+        for parent, _ in node.edges():
+            if parent is not None:
+                left[parent] -= 1
+                if not left[parent]:
+                    order.append(parent)
+    for node in reversed(order):
+        for parent, _ in node.edges():
+            if parent in needed:
+                needed.add(node)
+                break
+    return needed
+
+
+def push(heap: list[Node], node: Node) -> None:
+    """Add a node."""
+    heap.append(node)
+    _sift_up(heap, len(heap) - 1, node)
+
+
+def pop(heap: list[Node]) -> Node:
+    """Take out the node to run next."""
+    first, last = heap[0], heap.pop()
+    size = len(heap)
+    if size:
+        hole = child = 0
+        while child < (size - 1) // 2:
+            child = 2 * (child + 1)
+            if heap[child].seq < heap[child - 1].seq:
+                child -= 1
+            heap[hole] = heap[child]
+            hole = child
+        if size % 2 == 0 and child == (size - 2) // 2:
+            child = 2 * (child + 1)
+            heap[hole] = heap[child - 1]
+            hole = child - 1
+        _sift_up(heap, hole, last)
+    return first
+
+
+def _sift_up(heap: list[Node], hole: int, node: Node) -> None:
+    while hole and heap[(hole - 1) // 2].seq < node.seq:
+        heap[hole] = heap[(hole - 1) // 2]
+        hole = (hole - 1) // 2
+    heap[hole] = node
+
 
 DEEPEST = 50  # backwards inside each other on one stack
 NOWHERE = ((None, -1), None)  # after the last edge

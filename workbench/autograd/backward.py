@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from .. import errors, events
 from . import dtypes
+from .engine import GraphTask, carries_tensors
 from .graph import GradientEdge
+from .levels import AUTOGRAD, entered, full, lift
 from .node import Node, edge_of, target_of
-from .quiet import warn
-from .task import GraphTask, carries_tensors
 from .tensor import Tensor, wrap
-
-stack: Callable[[Sequence[Tensor]], Tensor] | None = None  # joins tensors, recorded; the ops supply it
+from .warnings import warn
 
 _warned_create_graph = False
 
@@ -174,9 +173,7 @@ def grad(
     seeds = seeds_of(outs, (None,) * len(outs) if grad_outputs is None else _tuple(grad_outputs), is_grads_batched)
     keep = create_graph if retain_graph is None else retain_graph
     if is_grads_batched:
-        from .at_once import batch
-
-        results = batch(outs, wanted, seeds, keep, create_graph)
+        results = gradients_batched(outs, wanted, seeds, keep, create_graph)
     else:
         results = gradients(outs, wanted, seeds, keep, create_graph)
     for i, (t, g) in enumerate(zip(wanted, results, strict=True)):
@@ -202,3 +199,33 @@ def gradients(
         if g is not None and id(g) not in known:
             known[id(g)] = wrap(g)
     return [None if g is None else known[id(g)] for g in task.captured]
+
+
+def gradients_batched(
+    outputs: Sequence[Any], inputs: Sequence[Any], seeds: Sequence[Tensor], keep_graph: bool, create_graph: bool
+) -> list[Tensor | None]:
+    """The gradients for each row of the seeds, by one backward for them all; each has the rows in front."""
+    sizes = [len(seed._array) for seed in seeds]
+    if len(set(sizes)) > 1:
+        raise ValueError(errors.BATCH_SIZES.format(sizes))
+    if 0 in sizes:
+        raise IndexError(errors.BATCH_EMPTY)
+    with entered("vmap", sizes[0], AUTOGRAD) as level:
+        found = gradients(outputs, inputs, [lift(seed, level) for seed in seeds], keep_graph, create_graph)
+    return [None if g is None else full(g, level) for g in found]
+
+
+def unit_vectors(tensors: Sequence[Tensor], chunk_size: int | None = None) -> Iterator[list[Tensor]]:
+    """For the elements of all tensors together, the unit vectors: row k of each tensor's array is its part of the k-th.
+
+    At most `chunk_size` rows at a time.
+    """
+    sizes = [t.numel() for t in tensors]
+    total = sum(sizes)
+    step = total if chunk_size is None else min(chunk_size, total)
+    for first in range(0, total, step) if total else (0,):
+        count, start, chunk = min(step, total - first), 0, []
+        for t, size in zip(tensors, sizes, strict=True):
+            chunk.append(wrap(np.eye(count, size, first - start, t._array.dtype).reshape(count, *t._array.shape)))
+            start += size
+        yield chunk

@@ -9,7 +9,7 @@ import numpy as np
 
 from .. import errors
 from .node import AccumulateGrad, Node, run_by_hand
-from .saved import FREED, Packed, SavedTensor, packed, saved_output, stale
+from .saved_tensors import FREED, Packed, SavedTensor, packed, saved_output, stale
 from .tensor import DetachedTensor, Tensor, wrap
 
 FURTHER: dict[str, Callable[[Any], Any] | None] = {}  # "AddBackward0._saved_alpha": told by a function; None: hidden

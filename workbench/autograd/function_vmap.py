@@ -10,10 +10,10 @@ from typing import Any, NamedTuple
 
 from .. import errors
 from ..events import emit, listeners
-from .ctx import FunctionCtx, no_setup_context, user_backward
+from .function import Function, FunctionCtx, no_setup_context, user_backward
 from .levels import Level, Lifted, as_given, batched, below, entered, lift, value_of
+from .pytree import by_identity, mapped, rebuilt, spread, taken_apart
 from .tensor import Tensor
-from .trees import by_identity, mapped, rebuilt, spread, taken_apart
 
 Dims = tuple[Any, ...]  # for each thing its batch's dimension or None, or a tree of these
 
@@ -27,8 +27,6 @@ class VmapInfo(NamedTuple):
 
 def apply_batched(cls: Any, args: tuple[Any, ...], level: Level, kwargs: dict[str, Any]) -> Any:
     """Apply a Function for a whole batch; of what is given by name alone, only a user's rule is told."""
-    from .function import Function
-
     if any([isinstance(leaf, Tensor) for leaf in taken_apart(kwargs)[0]]):
         raise NotImplementedError(errors.VMAP_KEYWORD.format(kwargs))
     ruled = cls.vmap is not Function.vmap
@@ -161,8 +159,6 @@ def _several(found: Any) -> tuple[Any, ...]:
 
 def generated(cls: Any, in_dims: Dims, outer: Level) -> Any:
     """A Function that runs the methods of `cls` under vmap; `in_dims` says which inputs have the batch, and where."""
-    from .function import Function
-
     size, randomness = outer.size, outer.randomness
     shapes: list[Any] = []
 

@@ -13,12 +13,12 @@ from ..events import emit, listeners
 from . import state
 from .anomaly_mode import remember
 from .forward_ad import check_size, set_tangent, tangent_of, unpushed
+from .function_outputs import bind_outputs, tell
 from .levels import Level, Lifted, at, below, lift, value_of
 from .node import sequence
-from .outputs import bind_outputs, tell
+from .pytree import by_identity, mapped
 from .state import local, with_grad
 from .tensor import Tensor
-from .trees import by_identity, mapped
 
 
 def applied(cls: Any, args: tuple[Any, ...], two_steps: bool, kwargs: dict[str, Any]) -> Any:
@@ -33,7 +33,7 @@ def applied(cls: Any, args: tuple[Any, ...], two_steps: bool, kwargs: dict[str, 
         if not two_steps and not level.own:
             raise RuntimeError(errors.TRANSFORM_NEEDS_SETUP)
         if level.kind == "vmap":
-            from .batched_function import apply_batched
+            from .function_vmap import apply_batched
 
             return apply_batched(cls, args, level, kwargs)
         for name in kwargs:

@@ -9,7 +9,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from .storage import Size
+from .tensor import Size
 
 
 class Structure:
