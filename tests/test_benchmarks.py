@@ -10,7 +10,9 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent / "benchmarks"))
 
+from calls import CALLS, Call  # noqa: E402
 from contestant import CONTESTANTS, METERS, Missing, installed, measure  # noqa: E402
+from sweep import Contestant  # noqa: E402
 from works import WORKS, Work  # noqa: E402
 
 THERE = {name: make() for name, make in CONTESTANTS.items() if installed(name)}
@@ -49,3 +51,35 @@ def test_a_listening_work_counts_the_events_of_forward_and_backward(work: Work) 
     assert forward == ops
     assert backward >= 2 * ops
     assert THERE["workbench"].listeners == []
+
+
+def _result(module: str, before: str, source: str) -> list[np.ndarray]:
+    """What a call gives, or writes into `z`, and the gradients after its backward."""
+    names = Contestant(module).names
+    if module != "hand":
+        exec(before, names)
+        names["t"].manual_seed(0)
+    z = names["z"]
+    exec(source if " = " in source else f"z = {source}", names)
+    output = z if names["z"] is None else names["z"]
+    if not getattr(output, "requires_grad", False):
+        return [np.asarray(output.tolist() if hasattr(output, "tolist") else output)]
+    output.backward(names["t"].ones_like(output.detach()))
+    grads = [each.grad for each in names["leaves"] if each.grad is not None]
+    assert grads
+    return [np.asarray(each.tolist()) for each in (output.detach(), *grads)]
+
+
+@pytest.mark.parametrize("call", CALLS, ids=lambda call: call.name)
+def test_a_call_of_the_sweep_gives_the_same_under_all_modules(call: Call) -> None:
+    rivals = [name for name in ("torch", "hand") if name in THERE]
+    for source in {call.source, call.backward} - {"", None}:
+        ours = _result("workbench", call.before, source)
+        for name in rivals:
+            if name == "hand" and (source != call.source or not call.by_hand):
+                continue
+            theirs = _result(name, call.before, call.by_hand if name == "hand" else source)
+            for a, b in zip(ours, theirs, strict=name == "torch"):
+                assert a.shape == b.shape
+                if call.name != "dropout":  # its generators differ
+                    np.testing.assert_allclose(a, b, rtol=1e-6, atol=1e-12)
