@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from ..scene.folding import paths
@@ -40,18 +41,56 @@ def tell_grouped(
     `opened` names those to be open, or they are all down to a `depth`; all others are closed then. Errors: ValueError
     for a name of no group.
     """
-    events = trace.events
+    plan = planned(trace.events, view, opened, depth)
+    if plan is None:
+        return tell(trace, view)
+    return plan.fitting(plan.tell(trace, view))
+
+
+@dataclass(slots=True)
+class Plan:
+    """Which groups of a graph are told, and which of them are open."""
+
+    links: Links
+    opened: set[str]
+    told: set[str]
+    parts: list[set[str]]  # of groups that are open if there is room, else only the first of them
+
+    def tell(self, trace: Timeline, view: Graph) -> Storyboard:
+        """The storyboard of a trace of this graph."""
+        return _tell(trace, _Teller(Cut(view, Drawn(view), self.links, self.told)), view, self.opened)
+
+    def fitting(self, board: Storyboard) -> Storyboard:
+        """The same with as many groups open as there is room for."""
+        try:
+            return _fitting(board, self.parts) if self.parts else board
+        except LayoutUnavailable:  # it can still be told in words
+            return board
+
+
+def planned(
+    events: Iterable[Record],
+    view: Graph,
+    opened: Collection[str] | str | None = None,
+    depth: int | None = None,
+    uses: Iterable[Record] | None = None,
+) -> Plan | None:
+    """How a graph with groups is told, as `tell_grouped` says; None if it has no groups.
+
+    `uses` are events that know more ways to use its nodes.
+    """
+    events = list(events)
     transformed = any(isinstance(event, LevelEntered | OperationRan | TangentPushed) for event in events)
     lanes = view.lanes if transformed else None
     asked = opened is not None or depth is not None
     small = opened is None and is_small(events)
     if small and transformed:  # its parts have frames of their own
-        return tell(trace, view)
+        return None
     whole = grouped(events, small, lanes)
     groups = list(whole.groups())
     if not groups and opened is None:
-        return tell(trace, view)
-    links = Links(events, whole, lanes)
+        return None
+    links = Links(events if uses is None else uses, whole, lanes)
     parts: list[set[str]] = []
     if not asked:
         parts = [] if transformed else _opening(whole, links)
@@ -60,11 +99,7 @@ def tell_grouped(
         now = _opened(groups, [opened] if isinstance(opened, str) else opened or ())
         now |= {group.id for group in groups if depth is not None and len(group.path) <= depth}
     told = {*now, *(group.id for group in _told_along(groups, now, lanes is not None))}
-    board = _tell(trace, _Teller(Cut(view, Drawn(view), links, told)), view, now)
-    try:
-        return _fitting(board, parts) if parts else board
-    except LayoutUnavailable:  # it can still be told in words
-        return board
+    return Plan(links, now, told, parts)
 
 
 def is_small(events: Iterable[Record]) -> bool:
