@@ -1,5 +1,6 @@
-"""What a lesson needs beyond pictures: predictions, checked without giving the answer away."""
+"""What a lesson needs beyond pictures: predictions and exercises, checked without giving the answer away."""
 
-from .check import check
+from .check import check, grade
+from .progress import progress
 
-__all__ = ["check"]
+__all__ = ["check", "grade", "progress"]

@@ -1,0 +1,198 @@
+"""Every exercise of the course: its solution is right, and each misconception gets its own hint and no full points."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from typing import Any
+
+import numpy as np
+import pytest
+from lab import CHECKOUT
+
+import workbench as torch
+from workbench.classroom import check, grade
+from workbench.classroom.course import exercises, lessons
+from workbench.classroom.exercise import Exercise
+
+ALL = [pytest.param(exercise, id=exercise.name) for exercise in exercises().values()]
+WRONG = [
+    pytest.param(exercise, wrong, id=f"{exercise.name}: {wrong.name}")
+    for exercise in exercises().values()
+    for wrong in exercise.misconceptions
+]
+
+
+def test_a_name_is_used_once_and_looks_like_one() -> None:
+    names = [exercise.name for lesson in lessons().values() for exercise in lesson]
+    assert len(names) == len(set(names))
+    assert [name for name in names if not re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)+", name)] == []
+
+
+@pytest.mark.parametrize("number", lessons())
+def test_a_lesson_has_three_exercises_one_of_them_code_that_gradcheck_runs(number: int) -> None:
+    lesson = lessons()[number]
+    assert len(lesson) >= 3
+    assert any("gradcheck" in exercise.probes for exercise in lesson)
+
+
+@pytest.mark.parametrize("exercise", ALL)
+def test_the_solution_is_right_and_nothing_is_quiet(exercise: Exercise) -> None:
+    verdict = exercise.judge(exercise.solution)
+    assert (verdict.right, verdict.points, verdict.misconception) == (True, exercise.points, None), verdict
+    assert str(verdict).startswith("Right. (")
+    for nothing in (None, ...):
+        verdict = exercise.judge(nothing)
+        assert (verdict.points, verdict.answered) == (0, False)
+        assert re.fullmatch(r"Not answered yet \([\d.]+ points?\)\.", str(verdict))
+
+
+@pytest.mark.parametrize(("exercise", "wrong"), WRONG)
+def test_a_misconception_gets_its_own_hint(exercise: Exercise, wrong: object) -> None:
+    verdict = exercise.judge(wrong.answer)
+    assert verdict.misconception == wrong.name, verdict
+    assert verdict.says.endswith(wrong.hint) and verdict.points < exercise.points
+    assert [each.hint for each in exercise.misconceptions].count(wrong.hint) == 1
+
+
+@pytest.mark.parametrize("exercise", [each for each in ALL if not each.values[0].is_code])
+def test_no_hint_tells_the_answer(exercise: Exercise) -> None:
+    right = exercise.solution
+    said = " ".join(each.hint for each in exercise.misconceptions)
+    if isinstance(right, str):
+        assert right not in re.findall(r"[\w.]+", said)
+    elif not isinstance(right, bool) and np.ndim(right) == 0:
+        assert right not in [float(number) for number in re.findall(r"-?\d+(?:\.\d+)?", said)]
+    elif not isinstance(right, bool):
+        assert str(list(right)) not in said
+
+
+ODD = {
+    "a number": (7, "A class is asked for; yours is a value."),
+    "a function": (len, "A class is asked for; yours is a function."),
+    "another class": (int, "Not right: "),
+}
+
+
+@pytest.mark.parametrize("name", ODD)
+def test_an_answer_of_another_kind_is_told_in_a_sentence(name: str) -> None:
+    odd, said = ODD[name]
+    verdict = exercises()["cube-backward"].judge(odd)
+    assert said in str(verdict) and verdict.points == 0
+
+
+class Shouting(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, x: Any) -> Any:
+        while True:
+            print("on and on")
+
+
+class Rude(Exception):
+    def __str__(self) -> str:
+        raise ValueError
+
+
+def raising(error: BaseException) -> type:
+    """A Function whose backward raises."""
+
+    class Cube(exercises()["cube-backward"].solution):
+        @staticmethod
+        def backward(ctx: Any, grad_output: Any) -> Any:
+            raise error
+
+    return Cube
+
+
+def returning(value: Any) -> type:
+    """A Function whose forward returns this, whatever it is given."""
+
+    class Cube(exercises()["cube-backward"].solution):
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            return value(x)
+
+    return Cube
+
+
+def _itself() -> list[Any]:
+    found: list[Any] = []
+    found.append(found)
+    return found
+
+
+FAILING = {
+    "prints without an end": (Shouting, "RuntimeError: it prints without an end."),
+    "raises": (raising(NameError("name 'y' is not defined")), "raised NameError: name 'y' is not defined."),
+    "leaves Python": (raising(SystemExit(3)), "raised SystemExit: 3."),
+    "raises what cannot be told": (raising(Rude()), "raised Rude."),
+    "raises many lines": (raising(ValueError("one\ntwo" * 500)), "raised ValueError: one."),
+    "raises a long line": (raising(ValueError("x" * 5000)), f"raised ValueError: {'x' * 200}…."),
+    "returns itself": (returning(lambda x: _itself()), "raised "),
+    "returns a word": (returning(lambda x: "six"), "raised "),
+    "returns infinity": (returning(lambda x: x * float("inf")), "Not right: the value"),
+    "returns no tensor": (returning(lambda x: object()), "raised "),
+    "returns a long list": (returning(lambda x: range(10**9)), "raised "),
+}
+
+
+@pytest.mark.parametrize("name", FAILING)
+def test_a_failing_answer_is_told_in_a_sentence(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    answer, said = FAILING[name]
+    verdict = check("cube-backward", answer)
+    assert said in str(verdict) and str(verdict).startswith("Not yet (") and not verdict.right
+    assert capsys.readouterr() == ("", "")
+
+
+def test_an_answer_leaves_no_mode_and_no_random_number_behind() -> None:
+    class Meddling(exercises()["cube-backward"].solution):
+        @staticmethod
+        def backward(ctx: Any, grad_output: Any) -> Any:
+            torch.set_grad_enabled(False)
+            torch.manual_seed(1)
+            return grad_output
+
+    torch.manual_seed(7)
+    wanted = torch.rand(1).item()
+    torch.manual_seed(7)
+    check("cube-backward", Meddling)
+    assert torch.is_grad_enabled() and torch.rand(1).item() == wanted
+
+
+def test_a_function_without_a_body_is_not_answered_and_one_with_a_constant_is() -> None:
+    class Empty(exercises()["cube-backward"].solution):
+        @staticmethod
+        def backward(ctx: Any, grad_output: Any) -> Any:
+            """What is to be done."""
+            ...  # your code
+
+    assert str(check("cube-backward", Empty)) == "Not answered yet (2 points)."
+    exercise = Exercise("a-function", "", lambda: 2.5, {"the value": lambda answer: answer()})
+    assert exercise.judge(lambda: 2.5).right
+    assert not exercise.judge(lambda: None).answered
+
+
+def test_a_name_that_nobody_has_suggests_the_nearest_and_a_word_stays_a_prediction() -> None:
+    with pytest.raises(ValueError, match="There is no exercise called 'cube-bckward': did you mean 'cube-backward'"):
+        check("cube-bckward", Exercise)
+    assert check("upside-down", "upside-down") == "Right."
+    assert check("upside-down", "inside-out") == "Not yet: it is the other way round."
+
+
+def test_a_grader_gets_the_points_and_a_reader_the_reason(capsys: pytest.CaptureFixture[str]) -> None:
+    exercise = exercises()["scale-backward"]
+    assert grade("scale-backward", exercise.solution) == 1
+    assert grade("scale-backward", exercise.misconceptions[0].answer) == 0.5
+    said = capsys.readouterr().out.splitlines()
+    assert said[0] == "Right. (1 point)"
+    assert said[1].startswith("Not yet (0.5 of 1 point). Wrong number of gradients: ")
+
+
+def test_lessons_are_loaded_when_a_first_exercise_is_checked() -> None:
+    code = """import sys
+from workbench.classroom import check
+check(1, 2)
+print([name for name in sys.modules if name.startswith("workbench.classroom.lesson_")])"""
+    seen = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=CHECKOUT)
+    assert seen.stdout == "[]\n", seen.stderr

@@ -1,0 +1,236 @@
+"""The exercises of lesson 7, your own Function."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import workbench as torch
+
+from .exercise import Exercise, Misconception
+from .probes import checked, checked_twice, gradients, results
+
+Function = torch.autograd.Function
+
+
+class Cube(Function):
+    @staticmethod
+    def forward(ctx: Any, x: Any) -> Any:
+        ctx.save_for_backward(x)
+        return x * x * x
+
+    @staticmethod
+    def backward(ctx: Any, grad_output: Any) -> Any:
+        (x,) = ctx.saved_tensors
+        return 3 * x**2 * grad_output
+
+
+class LocalSlope(Cube):
+    @staticmethod
+    def backward(ctx: Any, grad_output: Any) -> Any:
+        (x,) = ctx.saved_tensors
+        return 3 * x**2
+
+
+class Forward(Cube):
+    @staticmethod
+    def backward(ctx: Any, grad_output: Any) -> Any:
+        (x,) = ctx.saved_tensors
+        return x**3 * grad_output
+
+
+class OnePowerTooFew(Cube):
+    @staticmethod
+    def backward(ctx: Any, grad_output: Any) -> Any:
+        (x,) = ctx.saved_tensors
+        return 3 * x * grad_output
+
+
+class Added(Cube):
+    @staticmethod
+    def backward(ctx: Any, grad_output: Any) -> Any:
+        (x,) = ctx.saved_tensors
+        return 3 * x**2 + grad_output
+
+
+class Detached(Cube):
+    @staticmethod
+    def backward(ctx: Any, grad_output: Any) -> Any:
+        (x,) = ctx.saved_tensors
+        return 3 * x.detach() ** 2 * grad_output
+
+
+class Scale(Function):
+    @staticmethod
+    def forward(ctx: Any, x: Any, factor: float) -> Any:
+        ctx.factor = factor
+        return x * factor
+
+    @staticmethod
+    def backward(ctx: Any, grad_output: Any) -> Any:
+        return grad_output * ctx.factor, None
+
+
+class OneTooFew(Scale):
+    @staticmethod
+    def backward(ctx: Any, grad_output: Any) -> Any:
+        return grad_output * ctx.factor
+
+
+class OtherOrder(Scale):
+    @staticmethod
+    def backward(ctx: Any, grad_output: Any) -> Any:
+        return None, grad_output * ctx.factor
+
+
+class FactorForgotten(Scale):
+    @staticmethod
+    def backward(ctx: Any, grad_output: Any) -> Any:
+        return grad_output, None
+
+
+class Sigmoid(Function):
+    @staticmethod
+    def forward(ctx: Any, x: Any) -> Any:
+        result = 1 / (1 + (-x).exp())
+        ctx.save_for_backward(result)
+        return result
+
+    @staticmethod
+    def backward(ctx: Any, grad_output: Any) -> Any:
+        (result,) = ctx.saved_tensors
+        return grad_output * result * (1 - result)
+
+
+class SavedAsAttribute(Sigmoid):
+    @staticmethod
+    def forward(ctx: Any, x: Any) -> Any:
+        ctx.result = 1 / (1 + (-x).exp())
+        return ctx.result
+
+    @staticmethod
+    def backward(ctx: Any, grad_output: Any) -> Any:
+        return grad_output * ctx.result * (1 - ctx.result)
+
+
+class SavedTheInput(Sigmoid):
+    @staticmethod
+    def forward(ctx: Any, x: Any) -> Any:
+        ctx.save_for_backward(x)
+        return 1 / (1 + (-x).exp())
+
+
+class LikeExp(Sigmoid):
+    @staticmethod
+    def backward(ctx: Any, grad_output: Any) -> Any:
+        (result,) = ctx.saved_tensors
+        return grad_output * result
+
+
+def _kept(answer: Any) -> list[bool]:
+    """Whether a node of this Function keeps one tensor, its output, in the engine's care."""
+    x = torch.tensor([0.5, -1.0], requires_grad=True)
+    out = answer.apply(x)
+    saved = out.grad_fn.saved_tensors
+    return [len(saved) == 1, all(torch.equal(each, out) for each in saved)]
+
+
+_CUBE = {
+    "the value": results([[2.0, -1.0]]),
+    "the gradient": gradients([[2.0, -1.0, 0.5]]),
+    "gradcheck": checked([[1.2, -0.7]]),
+    "the second derivative": checked_twice([[1.2, -0.7]]),
+}
+
+EXERCISES = (
+    Exercise(
+        "cube-backward",
+        "Repair the backward of x * x * x.",
+        Cube,
+        _CUBE,
+        (
+            Misconception(
+                "the local slope without the chain",
+                "backward gets the slope of the final result with respect to your output. The slope with respect to "
+                "the input is that one times the slope of your operation; what arrives takes no part in yours.",
+                LocalSlope,
+            ),
+            Misconception(
+                "forward in place of its slope",
+                "backward gives what the function itself gives, times grad_output. It needs how fast the function "
+                "changes when x moves.",
+                Forward,
+            ),
+            Misconception(
+                "one power too few",
+                "your slope grows in proportion to x. Nudge x at 2 and at 4: how much faster does the cube grow?",
+                OnePowerTooFew,
+            ),
+            Misconception(
+                "the chain adds",
+                "slopes multiply along a path; they add only where paths meet. grad_output is on the same path.",
+                Added,
+            ),
+            Misconception(
+                "backward's history is cut",
+                "the gradient is right, but it was computed from a detached tensor, so it has no slope of its own and "
+                "a second backward through it is wrong. Compute with the saved tensor as it is.",
+                Detached,
+            ),
+        ),
+        points=2,
+    ),
+    Exercise(
+        "scale-backward",
+        "Give Scale, which takes a tensor and a number, the number of gradients that it owes.",
+        Scale,
+        {"the value": results([[2.0, -1.0], 3]), "the gradient": gradients([[2.0, -1.0], 3])},
+        (
+            Misconception(
+                "wrong number of gradients",
+                "forward takes two arguments after ctx, and backward owes a value for each of them, also for one that "
+                "can have no slope.",
+                OneTooFew,
+            ),
+            Misconception(
+                "gradients in another order",
+                "what backward returns is matched with forward's arguments by position; the tensor is the first.",
+                OtherOrder,
+            ),
+            Misconception(
+                "the factor is forgotten",
+                "a nudge of x moves x * factor by more or less than the nudge itself: by how much?",
+                FactorForgotten,
+            ),
+        ),
+    ),
+    Exercise(
+        "sigmoid-function",
+        "Write the sigmoid 1 / (1 + exp(-x)) as a Function that saves its result and nothing else.",
+        Sigmoid,
+        {
+            "the value": results([[0.5, -1.0, 0.0]]),
+            "what is saved": _kept,
+            "the gradient": gradients([[0.5, -1.0, 0.0]]),
+            "gradcheck": checked([[0.3, -0.4]]),
+        },
+        (
+            Misconception(
+                "an output kept as an attribute of ctx",
+                "the numbers are right, but a tensor kept on ctx is never freed after backward and not checked against "
+                "writes: an output there holds its own node, and the memory leaks. Tensors belong elsewhere.",
+                SavedAsAttribute,
+            ),
+            Misconception(
+                "the input is saved, the formula wants the result",
+                "backward uses the saved tensor as if it were the sigmoid. Which tensor did forward hand to it?",
+                SavedTheInput,
+            ),
+            Misconception(
+                "the slope of exp",
+                "this function is not its own slope: it grows slowly near 0 and near 1, and fastest between.",
+                LikeExp,
+            ),
+        ),
+        points=2,
+    ),
+)

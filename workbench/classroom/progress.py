@@ -1,0 +1,156 @@
+"""`progress()`: which exercises are done, kept in a small file beside the notebook."""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import stat
+import sys
+from collections.abc import Mapping
+from contextlib import suppress
+from html import escape
+from pathlib import Path
+from typing import Any
+
+from ..scene.save import write_whole
+from .course import lessons
+from .exercise import Verdict, counted
+
+FILE = "workbench-progress.json"
+_LONGEST = 1_000_000  # bytes that are read
+_NAMED = 200  # characters of a name
+
+
+def note(verdict: Verdict) -> None:
+    """Keep what was reached in the file beside the notebook; outside of a notebook nothing is kept.
+
+    The best answer counts. Where the file cannot be written, it stays as it was, and one line says so.
+    """
+    if not verdict.answered or not _in_notebook():
+        return
+    try:
+        done = read(Path(FILE))
+        best = done.get(verdict.exercise, 0.0)
+        if verdict.points >= best:
+            done[verdict.exercise] = verdict.points
+            _write(Path(FILE), done)
+    except OSError as error:
+        print(f"(This is not kept for progress(): {FILE}: {error.strerror}.)")
+
+
+def progress() -> Progress:
+    """The exercises of the course, and how many points each has reached in this folder."""
+    return Progress(read(Path(FILE)))
+
+
+def read(path: Path) -> dict[str, float]:
+    """The points by exercise that a file holds; of a damaged one what can be read."""
+    try:
+        if not stat.S_ISREG(path.stat().st_mode):  # a pipe would wait for ever
+            return {}
+        with open(path, "rb") as file:
+            found = json.loads(file.read(_LONGEST))
+        done = found["exercises"]
+        return {name: float(points) for name, points in done.items() if _is_sound(name, points)}
+    except (OSError, ValueError, RecursionError, TypeError, KeyError, AttributeError):
+        return {}
+
+
+def _is_sound(name: Any, points: Any) -> bool:
+    number = isinstance(points, int | float) and not isinstance(points, bool)
+    return len(name) <= _NAMED and number and 0 <= points <= 1000
+
+
+def _write(path: Path, done: Mapping[str, float]) -> None:
+    if path.is_file() and not _is_whole(path):
+        with suppress(OSError):
+            os.replace(path, path.with_suffix(".damaged.json"))
+    write_whole(path, f"{json.dumps({'exercises': dict(sorted(done.items()))}, indent=1)}\n".encode())
+
+
+def _is_whole(path: Path) -> bool:
+    """Whether all of a file could be read, so that nothing is lost when it is written anew."""
+    try:
+        found = json.loads(path.read_bytes())
+        return found == {"exercises": read(path)}
+    except (OSError, ValueError, RecursionError):
+        return False
+
+
+def _in_notebook() -> bool:
+    shell = sys.modules["IPython"].get_ipython() if "IPython" in sys.modules else None
+    return getattr(shell, "kernel", None) is not None
+
+
+class Progress:
+    """What is done of the course, lesson by lesson: a list in text, and a picture of it in a notebook."""
+
+    def __init__(self, done: Mapping[str, float]) -> None:
+        self.done = dict(done)
+
+    @property
+    def points(self) -> float:
+        """All points that are reached; no exercise counts for more than it has."""
+        return sum(min(self.done.get(each.name, 0.0), each.points) for lesson in lessons().values() for each in lesson)
+
+    @property
+    def most(self) -> float:
+        """All points of the course."""
+        return sum(each.points for lesson in lessons().values() for each in lesson)
+
+    def __repr__(self) -> str:
+        lines = [f"{self.points:g} of {counted(self.most)}"]
+        for number, lesson in lessons().items():
+            lines.append(f"Lesson {number}")
+            lines += [f"  {_MARKS[state]} {name}: {said}" for name, state, said in self._rows(lesson)]
+        return "\n".join(lines)
+
+    def _rows(self, lesson: Any) -> list[tuple[str, str, str]]:
+        rows = []
+        for each in lesson:
+            points = min(self.done.get(each.name, -1.0), each.points)
+            state = "open" if points < 0 else "right" if points == each.points else "tried"
+            said = f"{max(points, 0):g} of {counted(each.points)}" + (", not answered" if points < 0 else "")
+            rows.append((each.name, state, said))
+        return rows
+
+    def _repr_html_(self) -> str:
+        # An image is what an untrusted notebook keeps.
+        image = base64.b64encode(self.to_svg().encode()).decode()
+        return f'<img alt="{escape(repr(self))}" src="data:image/svg+xml;base64,{image}">'
+
+    def to_svg(self) -> str:
+        """The picture: a bar for all points, and for each lesson a line of circles, full where an answer is right."""
+        parts, top = [], 64
+        for number, lesson in lessons().items():
+            rows = self._rows(lesson)
+            height = _LINE * len(rows)
+            parts.append(f'<text x="16" y="{top + 5}" font-weight="bold">Lesson {number}</text>')
+            for place, (name, state, said) in enumerate(rows):
+                y = top + _LINE * place
+                parts.append(_CIRCLES[state].format(y=y))
+                parts.append(f'<text x="128" y="{y + 5}">{escape(name)}</text>')
+                parts.append(f'<text x="{_WIDE - 16}" y="{y + 5}" text-anchor="end">{escape(said)}</text>')
+            top += height + 10
+        share = self.points / self.most if self.most else 0.0
+        said = escape(f"{self.points:g} of {counted(self.most)}")
+        return (
+            f'<svg xmlns="http://www.w3.org/2000/svg" width="{_WIDE}" height="{top}" viewBox="0 0 {_WIDE} {top}" '
+            'font-family="sans-serif" font-size="14" fill="#222">'
+            f'<rect width="{_WIDE}" height="{top}" rx="6" fill="#fff" stroke="#bbb"/>'
+            f'<rect x="16" y="20" width="{_BAR}" height="16" rx="8" fill="#ddd"/>'
+            f'<rect x="16" y="20" width="{_BAR * share:.1f}" height="16" rx="8" fill="#1b6e3c"/>'
+            f'<text x="{_WIDE - 16}" y="33" text-anchor="end" font-weight="bold">{said}</text>'
+            f"{''.join(parts)}</svg>"
+        )
+
+
+_WIDE, _LINE, _BAR = 560, 24, 400  # px
+_MARKS = {"right": "●", "tried": "◐", "open": "○"}
+_CIRCLES = {
+    "right": '<circle cx="108" cy="{y}" r="7" fill="#1b6e3c" stroke="#1b6e3c" stroke-width="2"/>',
+    "tried": '<circle cx="108" cy="{y}" r="7" fill="none" stroke="#8a5a00" stroke-width="2"/>'
+    '<path d="M108,{y} m0,-7 a7,7 0 0 1 0,14 z" fill="#8a5a00"/>',
+    "open": '<circle cx="108" cy="{y}" r="7" fill="none" stroke="#777" stroke-width="2"/>',
+}
