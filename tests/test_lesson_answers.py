@@ -16,6 +16,14 @@ ANSWERS = {
         ("lesson00-15", "w_grad, b_grad = -2, -1", "lesson00-17"),
         ("lesson00-21", "prediction = 7", "lesson00-23"),
     ],
+    "01-a-graph-appears": [
+        ("lesson01-03", "prediction = 4", "lesson01-05"),
+        ("lesson01-09", "prediction = 5", "lesson01-10"),
+        ("lesson01-14", "shared_count, repeated_count = 2, 3", "lesson01-15"),
+        ("lesson01-19", "prediction = 2", "lesson01-20"),
+        ("lesson01-26", "w_grad, b_grad = -2, -1", "lesson01-27"),
+        ("lesson01-31", "prediction = -1", "lesson01-32"),
+    ],
     "02-backward-one-node-at-a-time": [
         ("lesson02-07", 'first = "b"', "lesson02-08"),
         ("lesson02-12", "prediction = 7", "lesson02-14"),
