@@ -12,8 +12,8 @@ import pytest
 import workbench as w
 from workbench.autograd.tensor import Tensor
 from workbench.ops import REGISTRY
-from workbench.ops.compile import TENSORS
-from workbench.ops.door import door
+from workbench.ops.core.dispatch import dispatch
+from workbench.ops.core.registry import TENSORS
 
 STEP = 1e-6
 CASTS = ("to_copy", "strided", "_as(")  # whose arguments name a dtype
@@ -95,7 +95,7 @@ def test_gradient_is_the_slope(op: Any, text: str) -> None:
     v = weights(out)
     inputs = leaves(args)
     for t, g in zip(inputs, w.autograd.grad(out, inputs, v, allow_unused=True), strict=True):
-        expected = slopes(lambda: weighted(door(op, tuple(args)), v).item(), t)
+        expected = slopes(lambda: weighted(dispatch(op, tuple(args)), v).item(), t)
         np.testing.assert_allclose(0 if g is None else g.numpy(), expected, rtol=1e-5, atol=1e-7)
 
 
@@ -103,7 +103,7 @@ def test_gradient_is_the_slope(op: Any, text: str) -> None:
 def test_second_derivative_is_the_slope_of_the_gradient(op: Any, text: str) -> None:
     args = arguments(op, text)
     inputs = leaves(args)
-    v = weights(door(op, tuple(args)))
+    v = weights(dispatch(op, tuple(args)))
     v.requires_grad_()
 
     def first_order(create_graph: bool) -> Tensor:
@@ -148,7 +148,7 @@ def anatomy(node: Any) -> dict[str, Any]:
 @each_sample
 def test_the_straight_path_and_the_door_make_the_same_node(op: Any, text: str) -> None:
     args = arguments(op, text)
-    straight, through_door = TENSORS[op.name](*args), door(op, tuple(args))
+    straight, through_door = TENSORS[op.name](*args), dispatch(op, tuple(args))
     for out in (straight, through_door):
         assert out.requires_grad and out.output_nr == 0
     np.testing.assert_array_equal(straight._array, through_door._array, strict=True)
@@ -184,7 +184,7 @@ def test_narrow_floats_stay_narrow(op: Any, text: str, dtype: Any) -> None:
 
     args = [narrow(a) for a in arguments(op, text)]
     out = TENSORS[op.name](*args)
-    assert out.dtype is door(op, tuple(args)).dtype is dtype
+    assert out.dtype is dispatch(op, tuple(args)).dtype is dtype
     v = weights(out).to(dtype)
     for create_graph in (False, True):
         inputs = leaves(args)

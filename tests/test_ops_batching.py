@@ -13,8 +13,8 @@ import workbench as w
 from workbench.autograd.tensor import Tensor
 from workbench.func import grad, jvp, vmap
 from workbench.ops import REGISTRY, report
-from workbench.ops.declare import SEVERAL
-from workbench.ops.door import door
+from workbench.ops.core.dispatch import dispatch
+from workbench.ops.core.registry import SEVERAL
 
 SIZE = 3
 WITHOUT_SAMPLES = {  # each sample's result has a shape of its own, and PyTorch refuses; values in test_ops_vmap.py
@@ -46,7 +46,7 @@ def function_of(op: Any, args: list[Any]) -> Callable[..., tuple[Tensor, ...]]:
                 return type(arg)([put(a) for a in arg])
             return next(left) if isinstance(arg, Tensor) else arg
 
-        out = door(op, tuple([put(arg) for arg in args]))
+        out = dispatch(op, tuple([put(arg) for arg in args]))
         return out if isinstance(out, tuple) else (out,)
 
     return function

@@ -12,8 +12,7 @@ from test_ops import arguments, leaves, slopes, weighted, weights
 from test_ops_torch import flat, kept, told
 
 import workbench as w
-from workbench.ops.compile import TENSORS
-from workbench.ops.declare import SEVERAL
+from workbench.ops.core.registry import SEVERAL, TENSORS
 
 EXPRESSIONS = """
 p.rsqrt() | torch.rsqrt(q) | x.square() | torch.square(a) | p.log1p() | torch.log1p(q) | x.expm1() | x.tan()

@@ -8,7 +8,7 @@ import pytest
 from oracle import compare, entries
 
 import workbench
-from workbench.ops.out import TAKERS
+from workbench.ops.core.results import TAKERS
 
 # `o` and `d` are to be written, `n` holds integers, `g` requires grad.
 CALLS = """

@@ -17,8 +17,7 @@ from workbench.autograd.backward import gradients
 from workbench.autograd.forward_ad import set_tangent, tangent_of
 from workbench.autograd.levels import at, entered, lift, value_of
 from workbench.autograd.tensor import Tensor
-from workbench.ops.compile import TENSORS
-from workbench.ops.declare import SEVERAL
+from workbench.ops.core.registry import SEVERAL, TENSORS
 
 STEP = 1e-6
 OPS = [*DIFFERENTIABLE, *SEVERAL.values()]

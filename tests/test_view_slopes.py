@@ -299,8 +299,7 @@ def test_a_formula_of_a_file_cannot_harm(text):
 
 
 def test_what_a_formula_says_of_its_functions_is_what_they_compute():
-    from workbench.ops.compile import ARRAYS
-    from workbench.ops.declare import ABBREVIATIONS
+    from workbench.ops.core.registry import ABBREVIATIONS, ARRAYS
 
     x, y = np.array([-1.5, -0.2, 0.0, 0.3, 2.0]), np.array([0.5, -1.0, 2.0, 1.0, -3.0])
     for name in ("tanh_backward", "sigmoid_backward", "threshold_backward", "leaky_relu_backward"):

@@ -38,25 +38,39 @@ from .autograd.grad_mode import (
     set_grad_enabled,
 )
 from .autograd.tensor import Size, Tensor
+from .ops.activation import log_softmax, logsumexp, softmax
 from .ops.aliases import *  # noqa: F403
-from .ops.arranging import flip, movedim, roll, tril, triu
-from .ops.casting import is_inference, is_nonzero
-from .ops.choice import (
+from .ops.comparison import (
+    all,
+    allclose,
+    any,
     bitwise_and,
     bitwise_not,
     bitwise_or,
     bitwise_xor,
     clamp,
     eq,
+    equal,
     ge,
     gt,
+    isclose,
+    isfinite,
+    isinf,
+    isnan,
     le,
+    logical_and,
+    logical_not,
+    logical_or,
+    logical_xor,
     lt,
     maximum,
     minimum,
     ne,
+    nonzero,
     where,
 )
+from .ops.convert import as_tensor, asarray, from_numpy, is_inference, is_nonzero
+from .ops.core.checks import device
 from .ops.creation import (
     arange,
     empty,
@@ -72,76 +86,72 @@ from .ops.creation import (
     zeros,
     zeros_like,
 )
-from .ops.devices import device
-from .ops.division import div, floor_divide, fmod, remainder
-from .ops.elementary import (
-    acos,
-    asin,
-    atan,
-    ceil,
-    cosh,
-    erf,
-    expm1,
-    floor,
-    log1p,
-    round,
-    rsqrt,
-    sinh,
-    square,
-    tan,
-    trunc,
+from .ops.indexing import (
+    gather,
+    index_add,
+    index_put,
+    index_select,
+    masked_fill,
+    masked_select,
+    scatter,
+    scatter_add,
 )
-from .ops.gathering import gather, index_add, index_select, masked_fill, masked_select, scatter, scatter_add
-from .ops.indexing import index_put
 from .ops.inplace import *  # noqa: F403
-from .ops.interop import as_tensor, asarray, from_numpy
-from .ops.joining import (
+from .ops.join_split import (
     atleast_1d,
     atleast_2d,
     atleast_3d,
     cat,
+    chunk,
     column_stack,
+    diagonal,
     dstack,
     hstack,
+    narrow,
+    select,
+    split,
     stack,
+    unbind,
     vstack,
 )
-from .ops.linear import bmm, dot, matmul, mm, mv
-from .ops.logic import (
-    all,
-    allclose,
-    any,
-    equal,
-    isclose,
-    isfinite,
-    isinf,
-    isnan,
-    logical_and,
-    logical_not,
-    logical_or,
-    logical_xor,
-    nonzero,
-)
-from .ops.movement import clone, detach, detach_, permute, reshape, squeeze, t, transpose, unsqueeze
-from .ops.pointwise import (
+from .ops.linear import addmm, bmm, dot, einsum, matmul, mm, mv, outer
+from .ops.math import (
     abs,
+    acos,
     add,
+    asin,
+    atan,
+    ceil,
     cos,
+    cosh,
+    div,
+    erf,
     exp,
+    expm1,
+    floor,
+    floor_divide,
+    fmod,
     log,
+    log1p,
     mul,
     neg,
+    pow,
     reciprocal,
     relu,
+    remainder,
+    round,
+    rsqrt,
     sigmoid,
     sign,
     sin,
+    sinh,
     sqrt,
+    square,
     sub,
+    tan,
     tanh,
+    trunc,
 )
-from .ops.powers import pow
-from .ops.products import addmm, outer
 from .ops.random import (
     get_rng_state,
     manual_seed,
@@ -153,13 +163,28 @@ from .ops.random import (
     randperm,
     set_rng_state,
 )
-from .ops.reduction import argmax, argmin, max, mean, min, sum
-from .ops.reshaping import broadcast_to, flatten, ravel, unflatten
-from .ops.scan import cumprod, cumsum, prod
-from .ops.softmax import log_softmax, logsumexp, softmax
-from .ops.sorting import argsort, median, sort
-from .ops.splitting import chunk, diagonal, narrow, select, split, unbind
-from .ops.statistics import amax, amin, norm, std, topk, var
+from .ops.reduction import argmax, argmin, cumprod, cumsum, max, mean, min, prod, sum
+from .ops.shape import (
+    broadcast_to,
+    clone,
+    detach,
+    detach_,
+    flatten,
+    flip,
+    movedim,
+    permute,
+    ravel,
+    reshape,
+    roll,
+    squeeze,
+    t,
+    transpose,
+    tril,
+    triu,
+    unflatten,
+    unsqueeze,
+)
+from .ops.statistics import amax, amin, argsort, median, norm, sort, std, topk, var
 
 __version__ = "0.1.0"
 double, float, half, long, int = float64, float32, float16, int64, int32
@@ -182,7 +207,6 @@ _on_first_use = {
     "scope": "autograd.scopes",
     "vmap": "func",
     "conv2d": "ops.convolution",
-    "einsum": "ops.einsum",
     "layer_norm": "ops.normalization",
 }
 _parts_on_first_use = ["func", "nn", "utils"]

@@ -1,6 +1,6 @@
 """What is switched on, and for whom: the few flags that every operation looks at.
 
-The straight path of an op asks two questions only: is anything unusual going on (`unusual`: a level, saved-tensor
+The compiled function of an op asks two questions only: is anything unusual going on (`unusual`: a level, saved-tensor
 hooks, anomaly mode, in any thread), and has any thread switched gradients off (`off` is empty when none has, so the
 thread's own flag need not be read). Both may answer yes needlessly, never no wrongly.
 

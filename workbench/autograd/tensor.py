@@ -370,7 +370,7 @@ class Tensor(Facts):
 
 
 class InferenceTensor(Tensor):
-    """A tensor made in inference mode; being another class keeps it off the straight paths."""
+    """A tensor made in inference mode; of another class, which the compiled functions of ops leave to dispatch."""
 
     __slots__ = ()
     __class__ = Tensor  # what a program sees
@@ -398,7 +398,7 @@ class InferenceTensor(Tensor):
 
 
 class DetachedTensor(Tensor):
-    """A tensor that `detach_` cut out of its graph; off the straight paths, as nodes that saved it must refuse it."""
+    """A tensor that `detach_` cut out of its graph: of another class, as nodes that saved it must refuse it."""
 
     __slots__ = ()
     __class__ = Tensor

@@ -12,7 +12,7 @@ from ..autograd.forward_ad import check_size, set_tangent, tangent_of
 from ..autograd.levels import at, below, entered, lift, value_of
 from ..autograd.pytree import mapped, rebuilt, taken_apart
 from ..autograd.tensor import Tensor
-from ..ops.compile import TENSORS
+from ..ops.core.registry import TENSORS
 from ..ops.creation import zeros_like
 from . import refusals
 from .arguments import check_output, chosen, lifted, lowered, with_aux

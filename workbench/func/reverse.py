@@ -20,7 +20,7 @@ from ..autograd.pytree import mapped, rebuilt, taken_apart
 from ..autograd.state import local, unusual
 from ..autograd.tensor import Tensor, wrap
 from ..events import failed
-from ..ops.joining import cat
+from ..ops.join_split import cat
 from . import refusals
 from .arguments import check_output, chosen, lifted, lowered, with_aux
 from .vectorize import vmap

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..autograd.tensor import Tensor
-from ..ops.joining import stack
+from ..ops.join_split import stack
 from . import refusals
 
 

@@ -9,9 +9,9 @@ from typing import Any
 from ..autograd.levels import Level, Lifted, as_given, at, batched, below, entered
 from ..autograd.pytree import LEAF, Structure, rebuilt, spread, taken_apart
 from ..autograd.tensor import Tensor
-from ..ops.joining import cat
+from ..ops.core.broadcasting import dim_index
+from ..ops.join_split import cat
 from ..ops.random import get_rng_state, set_rng_state
-from ..ops.shapes import dim_index
 from . import refusals
 
 Dims = Any  # an int or None, or a tree of these

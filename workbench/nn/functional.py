@@ -8,16 +8,15 @@ from typing import Any
 from ..absent import refusal
 from ..autograd.dtypes import dtype as Dtype
 from ..autograd.tensor import Tensor
-from ..ops import activation, pointwise
-from ..ops import softmax as ratios
+from ..ops import activation, math
+from ..ops import activation as ratios
 from ..ops.activation import gelu, logsigmoid
 from ..ops.convolution import conv2d
-from ..ops.entropy import cross_entropy
 from ..ops.inplace import write
-from ..ops.losses import mse_loss, nll_loss
+from ..ops.linear import linear
+from ..ops.losses import cross_entropy, mse_loss, nll_loss
+from ..ops.math import sigmoid, tanh
 from ..ops.normalization import batch_norm, dropout, layer_norm
-from ..ops.pointwise import sigmoid, tanh
-from ..ops.products import linear
 
 __path__: list[str] = []  # so that `from ... import` of an absent name is refused by a sentence (absent.py)
 __all__ = [
@@ -45,7 +44,7 @@ __all__ = [
 
 def relu(input: Tensor, inplace: bool = False) -> Tensor:
     """The element, or 0 where it is negative."""
-    return input.relu_() if inplace else pointwise.relu(input)
+    return input.relu_() if inplace else math.relu(input)
 
 
 def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = False) -> Tensor:

@@ -8,40 +8,18 @@ from ..autograd.tensor import Tensor, refuse_writes
 from . import (
     activation,
     aliases,
-    arguments,
-    arranging,
-    casting,
-    choice,
+    comparison,
+    convert,
     creation,
-    devices,
-    division,
-    elementary,
-    gathering,
     indexing,
     inplace,
-    inplace_views,
-    interop,
-    joining,
+    join_split,
     linear,
-    logic,
-    looking,
-    movement,
-    naming,
-    pointwise,
-    powers,
-    products,
+    math,
     random,
     reduction,
-    refitting,
-    remembered,
-    reshaping,
-    scan,
-    shapes,
-    softmax,
-    sorting,
-    splitting,
+    shape,
     statistics,
-    strided,
 )
 
 aliases.finish_methods()
@@ -53,14 +31,14 @@ for _name in ABSENT:
 Tensor.__dir__ = lambda self: [name for name in object.__dir__(self) if name not in ABSENT]
 
 # Loaded on first use: they give Tensor no methods, and a small program needs none of them.
-_LATER = ("convolution", "einsum", "entropy", "losses", "normalization")
+_LATER = ("convolution", "losses", "normalization")
 
 
 def __getattr__(name: str) -> Any:
     if name in ("REGISTRY", "report"):  # these know of every operation
         for each in _LATER:
             import_module(f".{each}", __name__)
-        return getattr(import_module(".declare" if name == "REGISTRY" else ".families", __name__), name)
+        return getattr(import_module(".core.registry" if name == "REGISTRY" else ".core.interpreters", __name__), name)
     if name in _LATER:
         return import_module(f".{name}", __name__)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
@@ -69,39 +47,18 @@ def __getattr__(name: str) -> Any:
 __all__ = [
     "REGISTRY",
     "activation",
-    "arguments",
-    "arranging",
-    "casting",
-    "choice",
+    "aliases",
+    "comparison",
+    "convert",
     "creation",
-    "devices",
-    "division",
-    "elementary",
-    "gathering",
     "indexing",
     "inplace",
-    "inplace_views",
-    "interop",
-    "joining",
+    "join_split",
     "linear",
-    "logic",
-    "looking",
-    "movement",
-    "naming",
-    "pointwise",
-    "powers",
-    "products",
+    "math",
     "random",
     "reduction",
-    "refitting",
     "report",
-    "remembered",
-    "reshaping",
-    "scan",
-    "shapes",
-    "softmax",
-    "sorting",
-    "splitting",
+    "shape",
     "statistics",
-    "strided",
 ]

@@ -6,16 +6,16 @@ from types import FunctionType
 
 from ..absent import names
 from ..autograd.tensor import Tensor
-from . import arranging, choice, division, elementary, inplace, joining, movement, pointwise, products
-from .naming import ALIASES
-from .straight import face
+from . import comparison, inplace, join_split, linear, math, shape
+from .core.checks import ALIASES
+from .core.codegen import face
 
 __all__ = []
 for _alias, _name in ALIASES.items():
     for _end in ("", "_"):
-        for _room in (arranging, choice, division, elementary, inplace, joining, movement, pointwise, products):
-            if _name + _end in vars(_room) and _alias + _end in names()["torch"]:
-                globals()[_alias + _end] = face(vars(_room)[_name + _end], _alias + _end)
+        for _family in (shape, comparison, math, inplace, join_split, linear):
+            if _name + _end in vars(_family) and _alias + _end in names()["torch"]:
+                globals()[_alias + _end] = face(vars(_family)[_name + _end], _alias + _end)
                 __all__.append(_alias + _end)
                 break
 

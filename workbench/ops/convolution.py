@@ -14,8 +14,9 @@ from numpy.lib.stride_tricks import as_strided
 
 from ..autograd.tensor import Tensor
 from ..autograd.warnings import warn
-from .declare import define, in_formulas
-from .refusals import tensors_only
+from .core.checks import tensors_only
+from .core.op import define
+from .core.registry import in_formulas
 
 Ints = tuple[int, ...]
 

@@ -12,16 +12,13 @@ import numpy as np
 from .. import errors
 from ..autograd import dtypes
 from ..autograd.dtypes import dtype as Dtype
-from ..autograd.levels import made_for, risen
+from ..autograd.levels import is_batched, made_for, risen
 from ..autograd.state import local
 from ..autograd.tensor import Tensor, wrap
 from ..autograd.warnings import warn
-from .arguments import fitting, int_of, number_of, size_of
-from .declare import in_formulas
-from .devices import placed
-from .layout import lying_as
-from .looking import is_batched
-from .refusals import kind_of, not_a_tensor
+from .core.checks import fitting, int_of, kind_of, not_a_tensor, number_of, size_of
+from .core.registry import in_formulas
+from .core.results import lying_as, placed
 
 NESTED = (list, tuple, range, np.ndarray)
 

@@ -18,18 +18,30 @@ from ..autograd.levels import Lifted, at, below, lift, made_for, place_of_write,
 from ..autograd.node import sequence
 from ..autograd.saved_tensors import Packed, saved_as_result
 from ..autograd.state import local
-from ..autograd.tensor import Tensor, bump, meta_of, storage_of, wrap
+from ..autograd.tensor import Tensor, bump, made_by, meta_of, part_of, storage_of, wrap
 from ..autograd.views import check_write, rebase
 from ..events import emit, listeners
-from . import arranging, choice, division, elementary, gathering, pointwise, powers, scan
-from .arguments import fitting, number_of
-from .declare import define, method
-from .index_refusals import check_put
+from . import comparison, indexing, math, reduction, shape
+from .core.broadcasting import dim_index, dims_of
+from .core.checks import EXPANDED, FOLDED, check_broadcast, check_overlap, check_width, fitting, kind_of, number_of
+from .core.index_checks import check_put
+from .core.op import define, method
+from .core.results import lying_as
 from .indexing import located, put
-from .layout import lying_as
-from .movement import clone, expand, unsqueeze, view
 from .random import generator
-from .refusals import EXPANDED, FOLDED, check_broadcast, check_overlap, check_width, kind_of
+from .shape import (
+    _squeeze,
+    _squeeze_all,
+    _squeeze_dims,
+    _t,
+    _transpose,
+    _unsqueeze,
+    check_t,
+    clone,
+    expand,
+    unsqueeze,
+    view,
+)
 
 
 def write(t: Tensor, name: str, op: Callable[..., Tensor], *args: Any, **options: Any) -> Tensor:
@@ -52,7 +64,7 @@ def write(t: Tensor, name: str, op: Callable[..., Tensor], *args: Any, **options
     if tracked:
         check_write(t)
     if op not in (_fill_op, _zero) and not (op is _copy and args[0] is t):
-        value_read = op in (_fill_with, gathering.masked_fill, _put_one)  # before anything is written
+        value_read = op in (_fill_with, indexing.masked_fill, _put_one)  # before anything is written
         check_overlap(t, () if value_read else given[1:], name)
         if op is _put_one:
             check_overlap(t, args[0], "masked_fill_")  # as PyTorch then does: a mask may be the tensor itself
@@ -162,51 +174,51 @@ def _in_place(op: Callable[..., Tensor]) -> None:
 
 
 FUNCTIONS = (
-    pointwise.abs,
-    pointwise.cos,
-    pointwise.exp,
-    pointwise.log,
-    pointwise.neg,
-    pointwise.reciprocal,
-    pointwise.relu,
-    pointwise.sigmoid,
-    pointwise.sin,
-    pointwise.sqrt,
-    pointwise.tanh,
-    elementary.acos,
-    elementary.asin,
-    elementary.atan,
-    elementary.ceil,
-    elementary.cosh,
-    elementary.erf,
-    elementary.expm1,
-    elementary.floor,
-    elementary.log1p,
-    elementary.round,
-    elementary.rsqrt,
-    elementary.sinh,
-    elementary.square,
-    elementary.tan,
-    elementary.trunc,
-    choice.clamp,
+    math.abs,
+    math.cos,
+    math.exp,
+    math.log,
+    math.neg,
+    math.reciprocal,
+    math.relu,
+    math.sigmoid,
+    math.sin,
+    math.sqrt,
+    math.tanh,
+    math.acos,
+    math.asin,
+    math.atan,
+    math.ceil,
+    math.cosh,
+    math.erf,
+    math.expm1,
+    math.floor,
+    math.log1p,
+    math.round,
+    math.rsqrt,
+    math.sinh,
+    math.square,
+    math.tan,
+    math.trunc,
+    comparison.clamp,
 )
 METHODS = (
-    pointwise.add,
-    pointwise.sub,
-    pointwise.mul,
-    division.div,
-    division.remainder,
-    division.fmod,
-    powers.pow,
-    pointwise.sign,
-    scan.cumsum,
-    scan.cumprod,
-    arranging.tril,
-    arranging.triu,
-    gathering.masked_fill,
-    gathering.index_add,
-    gathering.scatter,
-    gathering.scatter_add,
+    math.add,
+    math.sub,
+    math.mul,
+    math.div,
+    math.remainder,
+    math.fmod,
+    math.pow,
+    math.sign,
+    reduction.cumsum,
+    reduction.cumprod,
+    shape.tril,
+    shape.triu,
+    indexing.masked_fill,
+    indexing.index_add,
+    indexing.scatter,
+    indexing.scatter_add,
 )
 for _op in FUNCTIONS + METHODS:
     _in_place(_op)
@@ -262,7 +274,7 @@ _copy = define(
 @method()
 def floor_divide_(self: Tensor, other: float | Tensor) -> Tensor:
     """Write each quotient, rounded down."""
-    return write(self, "floor_divide_", division.floor_divide_in_place, other)
+    return write(self, "floor_divide_", math.floor_divide_in_place, other)
 
 
 Tensor.__ifloordiv__ = floor_divide_
@@ -294,9 +306,7 @@ def uniform_(self: Tensor, a: float = 0, b: float = 1, *, generator: np.random.G
 
 
 @method()
-def normal_(
-    self: Tensor, mean: float = 0, std: float = 1, *, generator: np.random.Generator | None = None
-) -> Tensor:
+def normal_(self: Tensor, mean: float = 0, std: float = 1, *, generator: np.random.Generator | None = None) -> Tensor:
     """Write normal numbers of this mean and standard deviation."""
     if std < 0:
         raise RuntimeError(f"normal expects std >= 0.0, but found std {std:g}")
@@ -380,3 +390,107 @@ def setitem(self: Tensor, index: Any, value: Any) -> None:
 def _leading_ones(t: Tensor) -> int:
     """How many dimensions of size 1 come first."""
     return next((i for i, n in enumerate(t._array.shape) if n != 1), t._array.ndim)
+
+
+def reshaped(t: Tensor, name: str, op: Callable[..., Tensor], *args: Any) -> Tensor:
+    """Make `t` what `op(t, *args)` is, recorded if wanted, and return `t`; its version counts one more write."""
+    modes = local.modes
+    if modes.levels:
+        level = place_of_write(t, (t,), name)
+        height = level.number if level else 0
+        if height < len(modes.levels):
+            with below(modes.levels[height]):
+                return reshaped(t, name, op, *args)
+    tracked = t.requires_grad and modes.grad and not modes.inference
+    if tracked:
+        check_write(t)
+    seen = t._again() if type(t) is Lifted else part_of(t, t._array)
+    seen._rg, seen._fn, seen._nr = tracked, t.grad_fn if tracked else None, t._nr
+    tangent = tangent_of(t)
+    if tangent is not None:
+        meta_of(seen).tangent = tangent
+    new = op(seen, *args)
+    t._array = new._array
+    if type(t) is Lifted:
+        t._value = new._value
+    bump(t)
+    set_tangent(t, tangent_of(new))
+    node = made_by(new)
+    if tracked:
+        if t._base is None:
+            t._fn = node
+        else:
+            t._meta.view_fn, t._meta.attr_version = node, t._version
+        t._nr, t._rg = 0, True
+    if listeners:
+        emit(("wrote", t, name, node))
+    return t
+
+
+def _view_in_place(node_name: str, like: Callable[..., Any]) -> Callable[..., Any]:
+    """A view's op under the name that PyTorch gives the node of its in-place kind."""
+    op = like.op
+    name, _, variant = op.name.partition("_")
+    signature = f"{name}_{variant and '_' + variant}" + op.signature[len(op.name) :]
+    return define(node_name, signature, op.forward, kind="view", batch=op.batch, samples=op.samples, **op.formulas)
+
+
+_t_ = _view_in_place("TBackward1", _t)
+_transpose_ = _view_in_place("TransposeBackward1", _transpose)
+_unsqueeze_ = _view_in_place("UnsqueezeBackward1", _unsqueeze)
+_squeeze_all_ = _view_in_place("SqueezeBackward3", _squeeze_all)
+_squeeze_ = _view_in_place("SqueezeBackward4", _squeeze)
+_squeeze_dims_ = _view_in_place("SqueezeBackward5", _squeeze_dims)
+
+
+def _transposed(t: Tensor, dim0: int, dim1: int) -> Tensor:
+    return _transpose_(t, dim_index(dim0, t._array.ndim), dim_index(dim1, t._array.ndim))
+
+
+def _unsqueezed(t: Tensor, dim: int) -> Tensor:
+    return _unsqueeze_(t, dim_index(dim, t._array.ndim + 1))
+
+
+def _squeezed(t: Tensor, dim: Any) -> Tensor:
+    if dim is None:
+        return _squeeze_all_(t)
+    if isinstance(dim, (tuple, list)):
+        return _squeeze_dims_(t, dims_of(dim, t._array.ndim) if dim else ())
+    return _squeeze_(t, dim_index(dim, t._array.ndim))
+
+
+@method()
+def t_(self: Tensor) -> Tensor:
+    """Transpose a matrix in place; fewer dimensions stay as they are."""
+    check_t(self, "t_")
+    return reshaped(self, "t_", _t_)
+
+
+@method()
+def transpose_(self: Tensor, dim0: int, dim1: int) -> Tensor:
+    """Exchange two dimensions in place."""
+    return reshaped(self, "transpose_", _transposed, dim0, dim1)
+
+
+@method()
+def swapaxes_(self: Tensor, axis0: int, axis1: int) -> Tensor:
+    """Exchange two dimensions in place."""
+    return transpose_(self, axis0, axis1)
+
+
+@method()
+def swapdims_(self: Tensor, dim0: int, dim1: int) -> Tensor:
+    """Exchange two dimensions in place."""
+    return transpose_(self, dim0, dim1)
+
+
+@method()
+def unsqueeze_(self: Tensor, dim: int) -> Tensor:
+    """Put in a dimension of size 1 at `dim`, in place."""
+    return reshaped(self, "unsqueeze_", _unsqueezed, dim)
+
+
+@method()
+def squeeze_(self: Tensor, dim: Any = None) -> Tensor:
+    """Take out dimension `dim` (or several) where its size is 1, or all dimensions of size 1, in place."""
+    return reshaped(self, "squeeze_", _squeezed, dim)

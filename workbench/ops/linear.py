@@ -1,18 +1,22 @@
-"""Products of vectors and matrices."""
+"""Products of matrices and vectors, and Einstein's summation."""
 
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from ..autograd.tensor import Tensor
-from . import refusals
-from .declare import define, method
-from .movement import _unsafe_view
-from .out import into
+from .core import checks
+from .core.checks import kind_of
+from .core.op import define, method
+from .core.results import into
+from .join_split import diagonal
+from .math import mul
+from .shape import _unsafe_view, view
 
 MASK = np.dtype(bool)
 
@@ -31,7 +35,7 @@ def _product(ndim: tuple[int, int], last: int, check: Callable[..., None]) -> Ca
 mm = define(
     "MmBackward0",
     "mm(Tensor self, Tensor mat2)",
-    _product((2, 2), 0, refusals.check_mm),
+    _product((2, 2), 0, checks.check_mm),
     self="mm(grad, t(mat2))",
     mat2="mm(t(self), grad)",
     samples="r(2, 3), r(3, 4)",
@@ -39,7 +43,7 @@ mm = define(
 dot = define(
     "DotBackward0",
     "dot(Tensor self, Tensor tensor)",
-    _product((1, 1), 0, refusals.check_dot),
+    _product((1, 1), 0, checks.check_dot),
     self="grad * tensor",
     tensor="grad * self",
     samples="r(3), r(3)",
@@ -47,7 +51,7 @@ dot = define(
 mv = define(
     "MvBackward0",
     "mv(Tensor self, Tensor vec)",
-    _product((2, 1), 0, refusals.check_mv),
+    _product((2, 1), 0, checks.check_mv),
     self="unsqueeze(grad, 1) * vec",
     vec="mv(t(self), grad)",
     samples="r(2, 3), r(3)",
@@ -55,7 +59,7 @@ mv = define(
 bmm = define(
     "BmmBackward0",
     "bmm(Tensor self, Tensor mat2)",
-    _product((3, 3), 1, refusals.check_bmm),
+    _product((3, 3), 1, checks.check_bmm),
     self="bmm(grad, transpose(mat2, 1, 2))",
     mat2="bmm(transpose(self, 1, 2), grad)",
     samples="r(2, 2, 3), r(2, 3, 4)",
@@ -76,7 +80,7 @@ def matmul(self: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     if out is not None:
         return into("matmul", out, matmul, self, other)
     if not isinstance(other, Tensor):
-        raise TypeError(refusals.not_a_tensor("matmul", "other", 1, other))
+        raise TypeError(checks.not_a_tensor("matmul", "other", 1, other))
     a, b = self._array, other._array
     if not a.ndim or not b.ndim:
         raise RuntimeError(f"both arguments to matmul need to be at least 1D, but they are {a.ndim}D and {b.ndim}D")
@@ -123,7 +127,7 @@ def _folded(self: Tensor, other: Tensor) -> Tensor:
 def _in_batches(self: Tensor, other: Tensor) -> Tensor:
     """The product of two batches, which are repeated to one size; a vector is one row, or one column."""
     a, b = self._array.shape, other._array.shape
-    refusals.check_broadcast([a[:-2], b[:-2]])
+    checks.check_broadcast([a[:-2], b[:-2]])
     batch = np.broadcast_shapes(a[:-2], b[:-2])
     count = math.prod(batch)
     left = a[-2:] if len(a) > 1 else (1, *a)
@@ -135,3 +139,227 @@ def _in_batches(self: Tensor, other: Tensor) -> Tensor:
 
 
 Tensor.__matmul__ = lambda self, other: matmul(self, other) if isinstance(other, Tensor) else NotImplemented
+
+
+def _addmm_of(a: np.ndarray, mat1: np.ndarray, mat2: np.ndarray, beta: float, alpha: float) -> np.ndarray:
+    product = np.matmul(mat1, mat2)
+    return (product if alpha == 1 else alpha * product) + (a if beta == 1 else beta * a)
+
+
+_addmm = define(
+    "AddmmBackward0",
+    "addmm(Tensor self, Tensor mat1, Tensor mat2, beta, alpha)",
+    _addmm_of,
+    self="times(sum_to(grad, self.shape), beta)",
+    mat1="times(mm(grad, t(mat2)), alpha)",
+    mat2="times(mm(t(mat1), grad), alpha)",
+    tangent="times(mm(mat1_t, mat2), alpha) + times(mm(mat1, mat2_t), alpha) + times(self_t, beta)",
+    samples="r(4), r(2, 3), r(3, 4), 1, 1; r(2, 1), r(2, 3), r(3, 4), 0.5, 2",
+)
+
+
+@method()
+@checks.tensors_only()
+def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: float = 1, alpha: float = 1) -> Tensor:
+    """beta * input + alpha * (mat1 @ mat2), in one operation."""
+    for name, t in (("mat1", mat1), ("mat2", mat2)):
+        if t._array.ndim != 2:
+            raise RuntimeError(f"{name} must be a matrix, got {t._array.ndim}-D tensor")
+    for name, t in (("self", input), ("mat1", mat1)):
+        if t.dtype is not mat2.dtype:
+            raise RuntimeError(
+                f"{name} and mat2 must have the same dtype, but got {t.dtype.word} and {mat2.dtype.word}"
+            )
+    checks.check_mm(mat1._array, mat2._array)
+    checks.check_expand(input, (mat1._array.shape[0], mat2._array.shape[1]))
+    return _addmm(input, mat1, mat2, beta, alpha)
+
+
+@method()
+@checks.tensors_only()
+def outer(self: Tensor, vec2: Tensor) -> Tensor:
+    """Each element of one vector times each of another."""
+    for name, t in (("self", self), ("vec2", vec2)):
+        if t._array.ndim != 1:
+            raise RuntimeError(f"outer: Expected 1-D argument {name}, but got {t._array.ndim}-D")
+    return mul(self.reshape(-1, 1), vec2)
+
+
+@checks.tensors_only()
+def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+    """input @ weight.T + bias."""
+    try:
+        a, w = input._array, weight._array
+    except AttributeError:
+        name, position, t = ("weight", 1, weight) if isinstance(input, Tensor) else ("input", 0, input)
+        raise TypeError(checks.not_a_tensor("linear", name, position, t)) from None
+    if not a.ndim or not w.ndim:
+        raise RuntimeError(f"both arguments to linear need to be at least 1D, but they are {a.ndim}D and {w.ndim}D")
+    if bias is None:
+        return matmul(input, weight.t())
+    b = bias._array
+    if a.ndim == 2:
+        return addmm(bias, input, weight.t())
+    is_row = b.ndim == 1 or sum([n != 1 for n in b.shape]) == 1
+    if is_row and (a.ndim == 1 or a.flags.c_contiguous):
+        rows = input.view(-1, a.shape[-1])
+        return addmm(bias, rows, weight.t()).view(*a.shape[:-1], w.shape[0])
+    return matmul(input, weight.t()).add_(bias)
+
+
+Label = str | int  # a letter, or the number of a dimension that `...` stands for
+
+
+def einsum(equation: str, *operands: Any) -> Tensor:
+    """Products of elements summed over every label that the output does not have: `einsum("ij,jk->ik", a, b)`."""
+    given = list(operands[0]) if len(operands) == 1 and isinstance(operands[0], (list, tuple)) else list(operands)
+    for i, t in enumerate(given):
+        if not isinstance(t, Tensor):
+            raise TypeError(f"expected Tensor as element {i} in argument 1, but got {kind_of(t)}")
+    left, arrow, right = equation.replace(" ", "").partition("->")
+    terms = left.split(",")
+    if len(terms) != len(given):
+        which = "fewer" if len(terms) > len(given) else "more"
+        raise RuntimeError(f"einsum(): {which} operands were provided than specified in the equation")
+    named = [_parse(term, f"operand {i}", equation) for i, term in enumerate(terms)]
+    hidden = max([_hidden(labels, t, i) for i, (labels, t) in enumerate(zip(named, given, strict=True))], default=0)
+    count = Counter(label for labels in named for label in labels if label != "...")
+    if arrow:
+        output = _parse(right, "output", equation)
+        for label in output:
+            if label != "..." and (output.count(label) > 1 or not count[label]):
+                trouble = "appears more than once in the output"
+                if not count[label]:
+                    trouble = "does not appear in the equation for any input operand"
+                raise RuntimeError(f"einsum(): output subscript {label} {trouble}")
+    else:
+        output = ["...", *sorted(label for label, n in count.items() if n == 1)]
+    kept = _written_out(output, hidden, hidden)
+    rest: list[Label] = [] if "..." in output else list(range(hidden))
+    order = kept + rest + sorted(label for label in count if label not in kept)
+    sizes: dict[Label, int] = dict.fromkeys(order, 1)
+    aligned = []
+    for i, (labels, t) in enumerate(zip(named, given, strict=True)):
+        covered = t.ndim - len(labels) + 1
+        aligned.append(_aligned(t, _written_out(labels, covered, hidden), order, sizes, i))
+    return _contracted(aligned, len(kept))
+
+
+def _parse(term: str, where: str, equation: str) -> list[str]:
+    """The labels of one operand, `...` among them."""
+    before, dots, after = term.partition("...")
+    if "." in before + after:
+        if dots:
+            already = "but an ellipsis (...)" if where == "output" else "for which an ellipsis"
+            raise RuntimeError(f"einsum(): found '.' for {where} {already} was already found")
+        form = " (...)" if where == "output" else ""
+        raise RuntimeError(f"einsum(): found '.' for {where} that is not part of any ellipsis{form}")
+    for letter in before + after:
+        if not (letter.isascii() and letter.isalpha()):
+            raise RuntimeError(
+                f"einsum(): invalid subscript given at index {equation.index(letter)} in the equation string, "
+                "subscripts must be in [a-zA-Z]"
+            )
+    return [*before, *([dots] if dots else []), *after]
+
+
+def _hidden(labels: list[str], t: Tensor, i: int) -> int:
+    """How many dimensions of an operand `...` stands for."""
+    dots = "..." in labels
+    letters = len(labels) - dots
+    if letters > t.ndim if dots else letters != t.ndim:
+        amount = "is more than" if dots else "does not match"
+        end = "" if dots else " and no ellipsis was given"
+        raise RuntimeError(
+            f"einsum(): the number of subscripts in the equation ({letters}) {amount} the number of dimensions "
+            f"({t.ndim}) for operand {i}{end}"
+        )
+    return t.ndim - letters if dots else 0
+
+
+def _written_out(labels: list[str], covered: int, hidden: int) -> list[Label]:
+    """The labels with `...` replaced by the last `covered` of the hidden dimensions."""
+    out: list[Label] = []
+    for label in labels:
+        out += range(hidden - covered, hidden) if label == "..." else [label]
+    return out
+
+
+def _aligned(t: Tensor, labels: list[Label], order: list[Label], sizes: dict[Label, int], i: int) -> Tensor:
+    """The operand with its dimensions in the common order: diagonals for repeated labels, size 1 for missing ones."""
+    found: dict[Label, int] = {}
+    for label in labels:
+        dim = len(found)
+        size = t._array.shape[dim]
+        if label in found:
+            first = found[label]
+            if size != t._array.shape[first]:
+                raise RuntimeError(
+                    f"einsum(): subscript {label} is repeated for operand {i} but the sizes don't match, "
+                    f"{size} != {t._array.shape[first]}"
+                )
+            t = diagonal(t, 0, first, dim)
+            back = list(range(t.ndim - 1))
+            back.insert(first, t.ndim - 1)
+            t = t.permute(back)
+            continue
+        if size != 1 and sizes[label] not in (1, size):
+            raise RuntimeError(
+                f"einsum(): subscript {label} has size {size} for operand {i} which does not broadcast with "
+                f"previously seen size {sizes[label]}"
+            )
+        sizes[label] = size if size != 1 else sizes[label]
+        found[label] = dim
+    for label in order:
+        if label not in found:
+            found[label] = t.ndim
+            t = t.unsqueeze(t.ndim)
+    return t.permute([found[label] for label in order])
+
+
+def _contracted(operands: list[Tensor], kept: int) -> Tensor:
+    """The aligned operands multiplied from left to right, each dimension summed when its last operand comes."""
+    ndim, several = operands[0].ndim, len(operands) > 1
+    uses = [sum(t._array.shape[d] != 1 for t in operands) for d in range(ndim)]
+    while len(operands) > 1:
+        left, right, *others = operands
+        together: list[int] = []
+        alone: tuple[list[int], list[int]] = ([], [])
+        for d in range(kept, ndim):
+            wide = [t._array.shape[d] != 1 for t in (left, right)]
+            if all(wide):
+                uses[d] -= 1
+                if uses[d] == 1:
+                    together.append(d)
+                    uses[d] = 0
+            elif any(wide) and uses[d] == 1:
+                alone[wide.index(True)].append(d)
+                uses[d] = 0
+        left, right = (t.sum(dims, keepdim=True) if dims else t for t, dims in zip((left, right), alone, strict=True))
+        operands = [_pair(left, right, together), *others]
+    (out,) = operands
+    if ndim == kept:
+        return out
+    return view(out, out._array.shape[:kept]) if several else out.sum(list(range(kept, ndim)))
+
+
+def _pair(left: Tensor, right: Tensor, summed: list[int]) -> Tensor:
+    """left * right summed over dimensions that both have, as one batch of matrix products; those get size 1."""
+    if not summed:
+        return mul(left, right)
+    a, b = left._array.shape, right._array.shape
+    free = [d for d in range(len(a)) if d not in summed]
+    both = [d for d in free if a[d] != 1 and b[d] != 1]
+    rows = [d for d in free if a[d] != 1 and b[d] == 1]
+    columns = [d for d in free if a[d] == 1]
+    wide = [d for d in columns if b[d] != 1]
+    if rows and wide and wide[-1] < rows[0]:  # the result then lies in memory in order
+        return _pair(right, left, summed)
+    batch, n, k, m = (math.prod(s[d] for d in dims) for s, dims in ((a, both), (a, rows), (a, summed), (b, columns)))
+    product = bmm(
+        left.permute(both + rows + summed + columns).reshape(batch, n, k),
+        right.permute(both + summed + columns + rows).reshape(batch, k, m),
+    )
+    order = both + rows + summed + columns
+    sizes = [a[d] for d in both + rows] + [1] * len(summed) + [b[d] for d in columns]
+    return view(product, sizes).permute([order.index(d) for d in range(len(order))])

@@ -10,11 +10,11 @@ import numpy as np
 from .. import errors
 from ..autograd.tensor import Tensor
 from . import creation, random
-from .compile import TENSORS
-from .declare import abbreviation, define, in_formulas
-from .layout import in_rows
-from .pointwise import mul
-from .refusals import only_floats, tensors_only
+from .core.checks import only_floats, tensors_only
+from .core.op import define
+from .core.registry import TENSORS, abbreviation, in_formulas
+from .core.results import in_rows
+from .math import mul
 
 Shape = tuple[int, ...]
 

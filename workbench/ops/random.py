@@ -13,11 +13,9 @@ from ..autograd.dtypes import dtype as Dtype
 from ..autograd.levels import below, lift
 from ..autograd.state import in_forked_children, local
 from ..autograd.tensor import Tensor, wrap
-from .arguments import int_of, size_of
+from .core.checks import int_of, kind_of, not_a_tensor, size_of
+from .core.results import lying_as, placed
 from .creation import kind_for, leaf
-from .devices import placed
-from .layout import lying_as
-from .refusals import kind_of, not_a_tensor
 
 _generators: dict[str, np.random.Generator] = {}
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ..ops.telling import USUAL
+from ..ops.core.event_arguments import USUAL
 from ..scene.metric import LABEL_COLUMNS, columns
 from ..trace.frame import Frame
 from ..trace.states import NodeState

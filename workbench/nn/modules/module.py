@@ -12,7 +12,7 @@ from ...autograd.hooks import RemovableHandle
 from ...autograd.tensor import Tensor
 from ...autograd.warnings import warn
 from ...events import listeners
-from ...ops.casting import meant
+from ...ops.convert import meant
 from .. import refusals
 from .backward_hooks import BackwardHook
 from .parts import name_within

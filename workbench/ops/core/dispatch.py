@@ -1,6 +1,6 @@
-"""The door: the unhurried way through any op, which handles everything the straight path does not.
+"""The general way through any op, which handles everything that its compiled function does not.
 
-Numbers and mixed dtypes meet here, listeners are told here. It gives the same node as the straight path.
+Numbers and mixed dtypes meet here, listeners are told here. It gives the same node as the compiled function.
 """
 
 from __future__ import annotations
@@ -9,23 +9,25 @@ from typing import Any
 
 import numpy as np
 
-from .. import errors
-from ..autograd import dtypes, state
-from ..autograd.anomaly_mode import remember
-from ..autograd.levels import Lifted
-from ..autograd.node import edge_of, sequence
-from ..autograd.saved_tensors import pack_saved
-from ..autograd.state import local
-from ..autograd.tensor import InferenceTensor, Tensor, link_view, part_of, wrap
-from ..events import emit, listeners
-from . import refusals
-from .telling import told
+from ... import errors
+from ...autograd import dtypes, state
+from ...autograd.anomaly_mode import remember
+from ...autograd.function_outputs import fitted
+from ...autograd.levels import Lifted
+from ...autograd.node import edge_of, sequence
+from ...autograd.saved_tensors import Packed, pack_saved
+from ...autograd.state import local, with_grad
+from ...autograd.tensor import InferenceTensor, Tensor, link_view, part_of, wrap
+from ...events import emit, listeners
+from . import checks
+from .event_arguments import told_arguments
+from .registry import in_formulas
 
 FLOAT32, FLOAT64 = np.dtype("float32"), np.dtype("float64")
 NUMBER = (bool, int, float, np.number, np.bool_)
 
 
-def door(op: Any, args: tuple[Any, ...]) -> Any:
+def dispatch(op: Any, args: tuple[Any, ...]) -> Any:
     """Run an op on any arguments it takes and record it if wanted; `args` in the order of its signature."""
     outs, _ = perform(op, args)
     return outs if op.several else outs[0]
@@ -35,7 +37,7 @@ def perform(op: Any, args: tuple[Any, ...]) -> tuple[tuple[Tensor, ...], tuple[T
     """The same for the rules of transforms: all outputs, and what else the op's forward found out."""
     modes = local.modes
     if modes.levels or any([type(a) is Lifted for a in (*args, *(args[0] if op.variadic else ()))]):
-        from .lifting import interpret  # most programs run no transform
+        from .interpreters import interpret  # most programs run no transform
 
         return interpret(op, args)
     if op.simple:
@@ -60,7 +62,7 @@ def perform(op: Any, args: tuple[Any, ...]) -> tuple[tuple[Tensor, ...], tuple[T
     except ValueError:
         if op.fits:
             kept = [given[name]._array for name in op.kept if name not in op.lists]
-            refusals.check_broadcast([a.shape for a in kept + arrays])
+            checks.check_broadcast([a.shape for a in kept + arrays])
         raise
     extras: tuple[Tensor, ...] = ()
     if op.extras:
@@ -81,9 +83,9 @@ def perform(op: Any, args: tuple[Any, ...]) -> tuple[tuple[Tensor, ...], tuple[T
         if modes.saved_hooks:
             pack_saved(node, outs[0])
         if listeners:
-            emit(("created", node, told(op, tuple([given[name] for name in op.said])), outs))
+            emit(("created", node, told_arguments(op, tuple([given[name] for name in op.said])), outs))
     if modes.dual is not None and floating and op.formulas and not modes.inference:
-        from .lifting import push_duals
+        from .interpreters import push_duals
 
         push_duals(op, args, operands, outs, extras)
     return outs, extras
@@ -130,10 +132,10 @@ def _array_of(t: Any) -> Any:
     return None if t is None else t._array
 
 
-def operator_door(op: Any, args: tuple[Any, ...]) -> Any:
-    """The door for an operator's method, where an unknown operand means: ask the other side."""
+def dispatch_operator(op: Any, args: tuple[Any, ...]) -> Any:
+    """Dispatch for an operator's method, where an unknown operand means: ask the other side."""
     if all(_takes(op, operand) for operand in args[: len(op.tensors)]):
-        return door(op, args)
+        return dispatch(op, args)
     return NotImplemented
 
 
@@ -145,7 +147,7 @@ def _check_operand(op: Any, position: int, operand: Any, operands: list[Any]) ->
     if op.meets and op.kind != "tensors" and len(operands) > 1 and isinstance(operand, NUMBER):
         return
     words = {"self": "input"}.get(op.tensors[0], op.tensors[0]) if position == 0 else op.tensors[position]
-    raise TypeError(refusals.not_a_tensor(op.name, words, op.order.index(op.tensors[position]), operand))
+    raise TypeError(checks.not_a_tensor(op.name, words, op.order.index(op.tensors[position]), operand))
 
 
 def _meet(op: Any, operands: list[Any]) -> list[np.ndarray]:
@@ -230,3 +232,39 @@ def _fit(operands: list[Any], kept: list[Any], needs: list[bool], result: np.nda
     if len(shapes) == 1 and all([a.dtype is result.dtype for a in arrays]):
         return None
     return tuple([(t._array.shape, t._array.dtype) if need else None for t, need in zip(operands, needs, strict=True)])
+
+
+def refit(node: Any, grad: Any, needed: Any = None) -> Any:
+    """The gradients as arrays, by way of tensors, which check what they are given."""
+    given = [None if g is None else wrap(np.asarray(g)) for g in (grad if node.multi else [grad])]
+    out = with_grad(False, _found, node, given if node.multi else given[0], needed)
+    if node.arity == 1:
+        return None if out is None else out._array
+    return [None if t is None else t._array for t in out]
+
+
+def _found(node: Any, arrived: Any, needed: Any) -> Any:
+    return node.vjp_tensors(arrived) if needed is None else node.vjp_tensors_towards(arrived, needed)
+
+
+def fit_unpacked(node: Any, grad: Any, *found: Any) -> Any:
+    """The gradients as the inputs have them: summed down to their shapes, in their dtypes."""
+    first = grad[0] if node.multi else grad
+    outs = found[0] if node.op.variadic else found
+    outs = [None if t is None else fitted(node, i, t, *_kind(node, i, t, first)) for i, t in enumerate(outs)]
+    return outs[0] if node.arity == 1 else outs
+
+
+def _kind(node: Any, i: int, t: Tensor, grad: Tensor | None) -> tuple[tuple[int, ...], np.dtype]:
+    """What is known of an input's shape and dtype; of the gradient's, where nothing is."""
+    name = node.op.tensors[0 if node.op.variadic else i]
+    saved = getattr(node, f"s_{name}", None)
+    if node.op.fits:
+        return (node.fit and node.fit[i]) or (grad._array.shape, grad._array.dtype)
+    if type(saved) is Packed:
+        return saved.kind
+    return getattr(node, f"z_{name}", t._array.shape), (t if grad is None else grad)._array.dtype
+
+
+in_formulas("refit", refit, refit)
+in_formulas("fit_unpacked", fit_unpacked, fit_unpacked)

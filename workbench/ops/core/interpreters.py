@@ -6,17 +6,20 @@
 from __future__ import annotations
 
 from contextlib import nullcontext
-from typing import Any
+from typing import Any, NamedTuple
 
-from ..autograd.forward_ad import mark, set_tangent, tangent_of, unpushed
-from ..autograd.levels import Level, Lifted, as_given, at, batched, below, highest, lift, risen
-from ..autograd.saved_tensors import Packed, saved_as_result
-from ..autograd.state import local
-from ..autograd.tensor import Tensor, link_view
-from ..events import emit, listeners
-from . import batching, batchlayers, batchrules, tangents  # noqa: F401  (the rules register themselves)
-from .pushing import push_alone
-from .telling import told
+from ...autograd.forward_ad import mark, set_tangent, tangent_of, unpushed
+from ...autograd.levels import Level, Lifted, as_given, at, batched, below, highest, lift, risen
+from ...autograd.saved_tensors import Packed, saved_as_result
+from ...autograd.state import local
+from ...autograd.tensor import Tensor, link_view
+from ...events import emit, listeners
+from . import jvp, vmap, vmap_rules  # noqa: F401  (the rules register themselves)
+from .event_arguments import told_arguments
+from .jvp import family
+from .jvp_fast import push_alone
+from .registry import REGISTRY, SEVERAL
+from .vmap import OWN
 
 Tensors = tuple[Tensor, ...]
 
@@ -104,7 +107,7 @@ def _record(op: Any, args: tuple[Any, ...], level: Level) -> tuple[Tensors, Tens
         if node.keeps_result:
             node.s_result = saved_as_result(outs[0])
         if listeners:
-            emit(("created", node, told(op, tuple([given[name] for name in op.said])), outs))
+            emit(("created", node, told_arguments(op, tuple([given[name] for name in op.said])), outs))
     return outs, tuple([lift(extra, level) for extra in extras])
 
 
@@ -118,7 +121,7 @@ def _push(op: Any, args: tuple[Any, ...], level: Level) -> tuple[Tensors, Tensor
         if listeners:
             emit(("pushing", op, tuple([given[name] for name in op.said]), outs, level))
         with below(level):
-            found = tangents.push(op, _values(op, args, level), moved, values, extras)
+            found = jvp.push(op, _values(op, args, level), moved, values, extras)
         for out, tangent in zip(outs, found, strict=True):
             set_tangent(out, tangent)
         if listeners:
@@ -130,14 +133,14 @@ def _map_batch(op: Any, args: tuple[Any, ...], level: Level) -> tuple[Tensors, T
     given = dict(zip(op.order, args, strict=True))
     operands, extras = op.operands(given), ()
     first = operands[0]
-    if type(first) is Lifted and first._given is not None and batching.keeps_place(op, operands):
+    if type(first) is Lifted and first._given is not None and vmap.keeps_place(op, operands):
         value, dim = as_given(first)
         with below(level):
             values, _ = op.perform(_map(op, args, lambda t: value))
         outs = tuple([batched(t, dim, level) for t in values])
     else:
         with below(level):
-            values, extras = batching.batched(op, _map(op, args, lambda t: batching.Mapped.of(t, level)), level.size)
+            values, extras = vmap.batched(op, _map(op, args, lambda t: vmap.Mapped.of(t, level)), level.size)
         outs = _lifted(op, operands, values, level)
     if listeners:
         emit(("batched", op, tuple([given[name] for name in op.said]), outs, level))
@@ -165,7 +168,7 @@ def push_duals(op: Any, args: tuple[Any, ...], operands: list[Any], outs: Tensor
     if listeners:
         given = dict(zip(op.order, args, strict=True))
         emit(("pushing", op, tuple([given[name] for name in op.said]), outs, None))
-    found = unpushed(tangents.push, op, args, moved, outs, extras)
+    found = unpushed(jvp.push, op, args, moved, outs, extras)
     for out, tangent in zip(outs, found, strict=True):
         set_tangent(out, risen(tangent, local.modes.levels))
     node = outs[0]._fn
@@ -177,3 +180,51 @@ def push_duals(op: Any, args: tuple[Any, ...], operands: list[Any], outs: Tensor
 
 
 RULES = {"grad": _record, "jvp": _push, "vmap": _map_batch}
+
+FAMILIES = ("pointwise", "linear", "multilinear", "reduction", "transposed")
+
+
+class Row(NamedTuple):
+    """An op, how its tangent is found, and how a batch of it runs."""
+
+    op: str
+    tangent: str
+    batch: str
+
+
+class Report(tuple[Row, ...]):
+    """A row for each op; shown as a table."""
+
+    __slots__ = ()
+
+    @property
+    def loops(self) -> list[str]:
+        """The ops that run once for each sample of a batch."""
+        return [row.op for row in self if row.batch == "loop"]
+
+    def __repr__(self) -> str:
+        rows = [Row("operation", "tangent", "batch"), *self]
+        wide, wider = (max([len(row[i]) for row in rows]) for i in (0, 1))
+        lines = [f"{row.op:{wide}}  {row.tangent:{wider}}  {row.batch}" for row in rows]
+        return "\n".join([*lines, f"run sample by sample: {', '.join(self.loops) or 'none'}"])
+
+
+def report() -> Report:
+    """How every op finds its tangent and runs a batch: by which family, or by a rule of its own.
+
+    Along a dimension, ops whose samples have none beside others that have some still run one after the other.
+    """
+    return Report([Row(op.name, _tangent(op), _batch(op)) for op in (*REGISTRY.values(), *SEVERAL.values())])
+
+
+def _tangent(op: Any) -> str:
+    if not op.formulas:
+        return "none"
+    found = family(op)
+    return found if found in FAMILIES else "formula"
+
+
+def _batch(op: Any) -> str:
+    if op.name in OWN:
+        return "own rule"
+    return f"as {op.batch}" if op.batch in REGISTRY else op.batch

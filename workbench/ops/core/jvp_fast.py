@@ -1,6 +1,6 @@
 """The straight path of forward mode: one jvp alone, over plain tensors that nothing is recorded of.
 
-This is the usual case. Each op has code of its own for it, as it has for its straight path without transforms; that
+This is the usual case. Each op has code of its own for it, as it has for calls without transforms; that
 takes a third of the time of the way through the levels, which does everything else.
 """
 
@@ -10,13 +10,14 @@ from typing import Any
 
 import numpy as np
 
-from ..autograd.forward_ad import tangent_of
-from ..autograd.levels import Level, Lifted, lift
-from ..autograd.state import local
-from ..autograd.tensor import Tensor, link_view, meta_of, part_of, wrap
-from ..events import listeners
-from . import tangents
-from .compile import ARRAYS, compiled
+from ...autograd.forward_ad import tangent_of
+from ...autograd.levels import Level, Lifted, lift
+from ...autograd.state import local
+from ...autograd.tensor import Tensor, link_view, meta_of, part_of, wrap
+from ...events import listeners
+from . import jvp
+from .codegen import compiled
+from .registry import ARRAYS
 
 Tensors = tuple[Tensor, ...]
 
@@ -35,7 +36,7 @@ def push_alone(op: Any, args: tuple[Any, ...], level: Level) -> tuple[Tensors, T
 def _text(op: Any) -> str:
     """The code: values and tangents of the operands, the op on arrays, then its tangent."""
     head = "def alone(op, args, level, grad):"
-    if op.variadic or op.lists or op.several or (op.formulas and tangents.family(op) == "transposed"):
+    if op.variadic or op.lists or op.several or (op.formulas and jvp.family(op) == "transposed"):
         return f"{head}\n    return None\n"
     operands = [i for i in op.places if op.order[i] in op.tensors]
     lines = [f"{', '.join([f'a{i}' for i in range(len(op.order))])}, = args"]
@@ -141,8 +142,8 @@ NAMES: dict[str, Any] = {
     "lift": lift,
     "meta_of": meta_of,
     "ndarray": np.ndarray,
-    "fitted": tangents.fitted,
-    "formula": tangents.formula,
+    "fitted": jvp.fitted,
+    "formula": jvp.formula,
     "ARRAYS": ARRAYS,
     "tangent_of": tangent_of,
     "wrap": wrap,

@@ -1,18 +1,60 @@
-"""`out=`: a result written into a tensor that the caller has."""
+"""How results lie in memory, the pairs some operations return, and where results are written: `out=`, `device=`."""
 
 from __future__ import annotations
 
+import functools
+from collections import namedtuple
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 
-from ..autograd.grad_mode import no_grad
-from ..autograd.state import local
-from ..autograd.tensor import Tensor, bump
-from ..autograd.warnings import warn
-from .pairs import pair
-from .refusals import check_overlap, kind_of, word
+from ...autograd.grad_mode import no_grad
+from ...autograd.state import local
+from ...autograd.tensor import Tensor, bump
+from ...autograd.warnings import warn
+from .checks import check_device, check_overlap, kind_of, word
+
+
+def in_rows(forward: Callable[..., Any]) -> Callable[..., Any]:
+    """The forward with its result row by row in memory, where PyTorch's is so whatever the operands do."""
+
+    def laid_out(*args: Any) -> Any:
+        result = forward(*args)
+        return result if result.flags.c_contiguous else result.copy()
+
+    return laid_out
+
+
+def copied(a: np.ndarray) -> np.ndarray:
+    """A copy that lies in memory as `a` does; row by row where an element of `a` is many."""
+    return a.copy("C" if 0 in a.strides else "K")
+
+
+def lying_as(a: np.ndarray, result: np.ndarray) -> np.ndarray:
+    """The result, lying in memory as `a` of the same shape does; what are dimensions of a batch stay in front."""
+    lead = result.ndim - a.ndim
+    if a.flags.c_contiguous or 0 in a.strides or a.shape != result.shape[lead:]:
+        return result
+    order = [*range(lead), *[lead + d for d in sorted(range(a.ndim), key=lambda d: -abs(a.strides[d]))]]
+    out = np.empty([result.shape[d] for d in order], result.dtype).transpose(np.argsort(order))
+    out[...] = result
+    return out
+
+
+def pair(op: str) -> type:
+    """The type of an op's (values, indices)."""
+
+    class Pair(namedtuple(op, ["values", "indices"])):
+        __slots__ = ()
+
+        def __repr__(self) -> str:
+            return f"torch.return_types.{op}(\nvalues={self.values!r},\nindices={self.indices!r})"
+
+    Pair.__name__ = Pair.__qualname__ = op
+    Pair.__module__ = "torch.return_types"
+    return Pair
+
 
 # The ops that take it, of those that are one declared op; functions made of several say so themselves.
 TAKERS = frozenset(
@@ -104,3 +146,29 @@ def _tensors(args: tuple[Any, ...]) -> Iterator[Tensor]:
             yield arg
         elif isinstance(arg, (list, tuple)):
             yield from _tensors(tuple(arg))
+
+
+def placed(make: Callable[..., Any]) -> Callable[..., Any]:
+    """Decorator: let a function that makes tensors take `device`."""
+
+    @functools.wraps(make)
+    def made(*args: Any, device: Any = None, **options: Any) -> Any:
+        if device is not None:
+            check_device(device)
+        if "out" in options and make.__name__ in FILLERS:
+            return _filled(options.pop("out"), make, args, options)
+        return make(*args, **options)
+
+    return made
+
+
+def _filled(out: Any, make: Callable[..., Any], args: tuple[Any, ...], options: dict[str, Any]) -> Any:
+    """What is made, written into `out` where that is a tensor, in its dtype."""
+    if out is None:
+        return make(*args, **options)
+    if isinstance(out, Tensor):
+        options.setdefault("dtype", out.dtype)
+    return into(f"aten::{make.__name__}", out, make, *args, **options)
+
+
+FILLERS = ("arange", "empty", "eye", "full", "linspace", "ones", "rand", "randn", "zeros")

@@ -28,20 +28,16 @@ from typing import Any
 
 import numpy as np
 
-from ..autograd.state import local
-from ..autograd.tensor import Tensor
-from . import compile as compiling
-from .door import door, operator_door, perform, record
-from .out import TAKERS
-from .refusals import not_a_tensor
-from .straight import straight
+from ...autograd.state import local
+from ...autograd.tensor import Tensor
+from . import codegen
+from .checks import not_a_tensor
+from .codegen import op_function
+from .dispatch import dispatch, dispatch_operator, perform, record
+from .registry import ABBREVIATIONS, DIMS, REGISTRY, SEVERAL, SIZES, in_formulas
+from .results import TAKERS
 
-REGISTRY: dict[str, Op] = {}
-DIMS = ("dim", "dim0", "dim1", "dim2", "dims")  # what arguments are called that number dimensions
-SIZES = ("size", "input_sizes")  # and those that list the sizes of the result
 TANGENTS = {"pointwise": "pointwise", "float": "pointwise", "tensors": "pointwise", "view": "linear", "views": "linear"}
-SEVERAL: dict[str, Op] = {}  # the operations with several outputs
-ABBREVIATIONS: dict[str, tuple[str, str]] = {}  # by name: how it is called, and what it stands for
 
 
 class Numbers(dict):
@@ -184,13 +180,13 @@ class Op:
         return "\n".join(lines)
 
 
-def _reads(op: Op) -> dict[str, compiling.Reads]:
+def _reads(op: Op) -> dict[str, codegen.Reads]:
     known = op.tensors + op.kept + op.extras
-    return {name: compiling.Reads(text, known, op) for name, text in op.formulas.items()}
+    return {name: codegen.Reads(text, known, op) for name, text in op.formulas.items()}
 
 
 # Made when first asked for: what each formula reads, and the class of the op's nodes.
-MADE: dict[str, Callable[[Op], Any]] = {"reads": _reads, "node": compiling.node_class}
+MADE: dict[str, Callable[[Op], Any]] = {"reads": _reads, "node": codegen.node_class}
 
 
 def define(
@@ -207,49 +203,24 @@ def define(
 ) -> Callable[..., Any]:
     """Declare an op, put it in the registry and return its function; `formulas` has one text per tensor argument.
 
-    Where the kind and the arguments' names do not tell, `tangent` says how tangents are pushed (tangents.py), `batch`
-    how a batch is run at once (batching.py). `prepare` is given the arguments whenever they are not float32 or
+    Where the kind and the arguments' names do not tell, `tangent` says how tangents are pushed (jvp.py), `batch` how
+    a batch is run at once (vmap.py). `prepare` is given the arguments whenever they are not float32 or
     float64, and refuses or converts them.
     """
     op = Op(node_name, signature, forward, kind, samples, prepare, tangent, batch, formulas)
     (SEVERAL if op.several else REGISTRY)[op.name] = op
-    function = straight(op, door)
+    function = op_function(op, dispatch)
     function.op, op.function = op, function
     in_formulas(op.name, forward, function)
     if op.name in TAKERS:
-        function = straight(op, door, takes_out=True)
+        function = op_function(op, dispatch, takes_out=True)
         function.op = op
     return function
 
 
-def in_formulas(name: str, arrays: Callable[..., Any], tensors: Callable[..., Any]) -> None:
-    """Let formulas say `name`: one function for arrays and one for tensors."""
-    compiling.ARRAYS[name] = arrays
-    compiling.TENSORS[name] = tensors
-
-
-def explained(signature: str, text: str) -> str:
-    """Tell whoever reads a formula that `signature`, a function in it, computes `text`; returns the function's name."""
-    name = signature[: signature.index("(")]
-    ABBREVIATIONS[name] = signature, text
-    return name
-
-
-def abbreviation(signature: str, text: str) -> None:
-    """Let formulas say `signature` for `text`, on arrays and on tensors: `abbreviation("half(x)", "x / 2")`."""
-    name, parameters = explained(signature, text), signature[signature.index("(") + 1 : -1]
-    for words in (compiling.ARRAYS, compiling.TENSORS):
-
-        def first(*args: Any, words: dict[str, Any] = words) -> Any:
-            words[name] = eval(f"lambda {parameters}: {text}", words)
-            return words[name](*args)
-
-        words[name] = first
-
-
 def operator(function: Callable[..., Any]) -> Callable[..., Any]:
     """The function as an operator's method: NotImplemented for operands it has no rule for."""
-    return straight(function.op, operator_door)
+    return op_function(function.op, dispatch_operator)
 
 
 def method(*names: str) -> Callable[..., Any]:

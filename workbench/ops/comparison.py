@@ -1,7 +1,8 @@
-"""Operations that compare and choose: `==` and its kin, the larger and the smaller, where, clamp."""
+"""Operations that compare and choose: `==` and its kin, logic, the larger and the smaller, where, clamp."""
 
 from __future__ import annotations
 
+import builtins
 from collections.abc import Callable
 from typing import Any
 
@@ -9,13 +10,14 @@ import numpy as np
 
 from .. import errors
 from ..autograd import dtypes
+from ..autograd.levels import is_batched
 from ..autograd.tensor import Tensor, wrap
 from ..autograd.warnings import warn
-from .arguments import number_of
-from .declare import define, in_formulas, method, operator
-from .looking import is_batched
-from .out import into
-from .refusals import lift, not_a_tensor, only_floats
+from .core.broadcasting import dims_of
+from .core.checks import lift, not_a_tensor, number_of, numpy_names, only_floats
+from .core.op import define, method, operator
+from .core.registry import in_formulas
+from .core.results import into
 
 maximum = define(
     "MaximumBackward0",
@@ -182,3 +184,85 @@ for _name, _forward, _word in (
 Tensor.__rand__, Tensor.__ror__, Tensor.__rxor__ = Tensor.__and__, Tensor.__or__, Tensor.__xor__
 bitwise_not = define("bitwise_not", "bitwise_not(Tensor self)", _inverted, batch="pointwise")
 Tensor.bitwise_not = Tensor.__invert__ = bitwise_not
+
+logical_and = define("logical_and", "logical_and(Tensor self, Tensor other)", np.logical_and, batch="pointwise")
+logical_or = define("logical_or", "logical_or(Tensor self, Tensor other)", np.logical_or, batch="pointwise")
+logical_xor = define("logical_xor", "logical_xor(Tensor self, Tensor other)", np.logical_xor, batch="pointwise")
+logical_not = define("logical_not", "logical_not(Tensor self)", np.logical_not, batch="pointwise")
+isnan = define("isnan", "isnan(Tensor self)", np.isnan, batch="pointwise")
+isinf = define("isinf", "isinf(Tensor self)", np.isinf, batch="pointwise")
+isfinite = define("isfinite", "isfinite(Tensor self)", np.isfinite, batch="pointwise")
+
+for _function in (logical_and, logical_or, logical_xor, logical_not, isnan, isinf, isfinite):
+    setattr(Tensor, _function.op.name, _function)
+
+
+def _answer(ask: Any) -> Any:
+    """The answer as a mask; as bytes where the question was about bytes."""
+    return lambda a, dim, keepdim: np.asarray(
+        ask(a, axis=dim, keepdims=keepdim), np.uint8 if a.dtype == np.uint8 else bool
+    )
+
+
+_all, _any = (
+    define(name, f"{name}(Tensor self, dim, keepdim)", _answer(ask)) for name, ask in (("all", np.all), ("any", np.any))
+)
+_isclose = define("isclose", "isclose(Tensor self, Tensor other, rtol, atol, equal_nan)", np.isclose, batch="pointwise")
+
+
+def _refuse_batches(sentence: str, *tensors: Tensor) -> None:
+    """RuntimeError where the answer would be one for each sample, which Python cannot have."""
+    if builtins.any(is_batched(t) is not None for t in tensors):
+        raise RuntimeError(sentence)
+
+
+@method()
+@numpy_names
+def all(self: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
+    """Whether every element is true, or every one over `dim`."""
+    return _all(self, dims_of(dim, self._array.ndim), keepdim)
+
+
+@method()
+@numpy_names
+def any(self: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
+    """Whether any element is true, or any one over `dim`."""
+    return _any(self, dims_of(dim, self._array.ndim), keepdim)
+
+
+@method()
+def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
+    """The indices of the elements that are not zero: a row for each, or a vector for each dimension."""
+    _refuse_batches(errors.VMAP_DYNAMIC.format("nonzero"), input)
+    where = np.nonzero(np.atleast_1d(input._array))
+    if as_tuple:
+        return tuple(wrap(w) for w in where)
+    return wrap(np.stack(where, 1)[:, : input._array.ndim])
+
+
+@method()
+def equal(self: Tensor, other: Tensor) -> bool:
+    """Whether two tensors have the same shape and elements."""
+    if not isinstance(other, Tensor):
+        raise TypeError(not_a_tensor("equal", "other", 1, other))
+    _refuse_batches(errors.VMAP_EQUAL, self, other)
+    return bool(np.array_equal(self._array, other._array))
+
+
+@method()
+def isclose(self: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> Tensor:
+    """Whether elements differ by at most atol + rtol * |other|."""
+    if not isinstance(other, Tensor):
+        raise TypeError(not_a_tensor("isclose", "other", 1, other))
+    if self.dtype is not other.dtype:
+        raise RuntimeError(f"{self.dtype.word} did not match {other.dtype.word}")
+    return _isclose(self, other, rtol, atol, equal_nan)
+
+
+@method()
+def allclose(self: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> bool:
+    """Whether all elements differ by at most atol + rtol * |other|."""
+    if not isinstance(other, Tensor):
+        raise TypeError(not_a_tensor("allclose", "other", 1, other))
+    _refuse_batches(errors.VMAP_ALLCLOSE, self, other)
+    return bool(np.all(isclose(self, other, rtol, atol, equal_nan)._array))

@@ -25,12 +25,12 @@ from typing import Any
 
 import numpy as np
 
-from ..autograd.backward import gradients
-from ..autograd.levels import Lifted, entered, lift, value_of
-from ..autograd.state import local
-from ..autograd.tensor import Tensor, wrap
-from .compile import ARRAYS, TENSORS, Reads, compiled
-from .declare import in_formulas
+from ...autograd.backward import gradients
+from ...autograd.levels import Lifted, entered, lift, value_of
+from ...autograd.state import local
+from ...autograd.tensor import Tensor, wrap
+from .codegen import Reads, compiled
+from .registry import ARRAYS, TENSORS, in_formulas
 
 Tensors = tuple[Tensor, ...]
 Values = tuple[Any, ...]  # of arrays or of tensors

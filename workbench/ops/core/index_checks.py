@@ -6,12 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from ..autograd.levels import elements
-from ..autograd.tensor import Tensor
-from ..autograd.warnings import warn
-from .looking import is_batched
-from .refusals import kind_of, not_a_tensor, word, wrong
-from .shapes import dim_index
+from ...autograd.levels import elements, is_batched
+from ...autograd.tensor import Tensor
+from ...autograd.warnings import warn
+from .broadcasting import dim_index
+from .checks import kind_of, not_a_tensor, word, wrong
 
 Shape = tuple[int, ...]
 WHOLE = ("int32", "int64")

@@ -1,4 +1,4 @@
-"""Operations that move or copy elements without changing them."""
+"""Other shapes and arrangements: views of the same memory, and copies with the elements in another order."""
 
 from __future__ import annotations
 
@@ -7,15 +7,17 @@ from typing import Any
 import numpy as np
 
 from .. import errors
+from ..autograd import forward_ad, views
 from ..autograd.state import local
 from ..autograd.tensor import DetachedTensor, Tensor, alias
 from ..autograd.warnings import warn
-from . import refusals
-from .arguments import ints_of
-from .declare import define, in_formulas, method
-from .layout import copied
-from .naming import numpy_names
-from .shapes import dim_index, dims_of, sum_to_array
+from .core import checks
+from .core.broadcasting import dim_index, dims_of, shape_of, sum_to_array
+from .core.checks import int_of, ints_of, numpy_names, tensors_only
+from .core.dispatch import record
+from .core.op import define, method
+from .core.registry import REGISTRY, abbreviation, in_formulas
+from .core.results import copied, in_rows
 
 VIEW_ARGUMENTS = (
     "view() received an invalid combination of arguments - got (), but expected one of:\n * (torch.dtype dtype)\n "
@@ -155,7 +157,7 @@ def view(self: Tensor, *given: Any, size: Any = None) -> Tensor:
 def view_as(self: Tensor, other: Tensor) -> Tensor:
     """A view in the shape of another tensor."""
     if not isinstance(other, Tensor):
-        raise TypeError(refusals.not_a_tensor("view_as", "other", 1, other))
+        raise TypeError(checks.not_a_tensor("view_as", "other", 1, other))
     return view(self, other._array.shape)
 
 
@@ -198,7 +200,7 @@ def check_t(self: Tensor, name: str) -> None:
 def permute(self: Tensor, *given: Any, dims: Any = None) -> Tensor:
     """A view with the dimensions in the order given."""
     order = tuple(dim_index(d, self._array.ndim) for d in ints_of("permute", "dims", given, dims))
-    refusals.check_permute(self, order)
+    checks.check_permute(self, order)
     return _permute(self, order)
 
 
@@ -237,7 +239,7 @@ Tensor.mT = property(_transposed)
 def expand(self: Tensor, *given: Any, size: Any = None) -> Tensor:
     """A view in which dimensions of size 1 are repeated (-1 keeps a size)."""
     shape = ints_of("expand", "size", given, size)
-    refusals.check_expand(self, shape)
+    checks.check_expand(self, shape)
     lead = len(shape) - self._array.ndim
     return _expand(self, tuple(self._array.shape[i - lead] if s == -1 else s for i, s in enumerate(shape)))
 
@@ -283,3 +285,219 @@ def detach_(self: Tensor) -> Tensor:
 def contiguous(self: Tensor) -> Tensor:
     """The tensor itself if its elements lie in memory in order, else a copy."""
     return self if self._array.flags.c_contiguous else _in_rows(self)
+
+
+@method()
+def flatten(self: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
+    """The dimensions from `start_dim` to `end_dim` as one; the tensor itself if that is one already."""
+    shape = self._array.shape
+    start, end = dim_index(start_dim, len(shape)), dim_index(end_dim, len(shape))
+    if not shape:
+        return reshape(self, 1)
+    if start > end:
+        raise RuntimeError("flatten() has invalid args: start_dim cannot come after end_dim")
+    together = int(np.prod(shape[start : end + 1]))
+    return self if start == end else reshape(self, shape[:start] + (together,) + shape[end + 1 :])
+
+
+@method()
+def unflatten(self: Tensor, dim: int, sizes: Any) -> Tensor:
+    """One dimension as several of these sizes (one may be -1)."""
+    shape, sizes = self._array.shape, shape_of(sizes)
+    dim = dim_index(dim, len(shape))
+    known = int(np.prod([n for n in sizes if n != -1]))
+    if not sizes:
+        raise RuntimeError("unflatten: sizes must be non-empty")
+    if known != shape[dim] and (-1 not in sizes or not known or shape[dim] % known):
+        raise RuntimeError(
+            f"unflatten: Provided sizes {list(sizes)} don't multiply up to the size of dim {dim} ({shape[dim]}) in the "
+            "input tensor"
+        )
+    return view(self, shape[:dim] + tuple([shape[dim] // known if n == -1 else n for n in sizes]) + shape[dim + 1 :])
+
+
+@method()
+def ravel(self: Tensor) -> Tensor:
+    """All elements as a vector: a view where they lie in memory in order, else a copy."""
+    return view(self.contiguous(), -1)
+
+
+@method()
+def broadcast_to(self: Tensor, size: Any) -> Tensor:
+    """A view in which dimensions of size 1 are repeated."""
+    return expand(self, size)
+
+
+@method()
+@tensors_only()
+def expand_as(self: Tensor, other: Tensor) -> Tensor:
+    """The same in the shape of another tensor."""
+    return expand(self, other._array.shape)
+
+
+@method()
+@tensors_only()
+def reshape_as(self: Tensor, other: Tensor) -> Tensor:
+    """The elements in the shape of another tensor."""
+    return reshape(self, other._array.shape)
+
+
+Shape = tuple[int, ...]
+
+_flip = define(
+    "FlipBackward0",
+    "flip(Tensor self, dims)",
+    lambda a, dims: copied(np.flip(a, dims) if a.ndim else a),
+    self="flip(grad, dims)",
+    samples="r(2, 3), (0, 1); r(2, 3), (1,); r(), ()",
+)
+_roll = define(
+    "RollBackward0",
+    "roll(Tensor self, shifts, dims)",
+    in_rows(lambda a, shifts, dims: np.roll(a, shifts, dims) if dims else np.roll(a, shifts[0])),
+    self="roll(grad, backwards(shifts), dims)",
+    samples="r(4), (1,), (); r(2, 3), (1,), (); r(2, 3), (1, -2), (0, 1)",
+)
+in_formulas("backwards", *[lambda shifts: tuple(-s for s in shifts)] * 2)
+
+
+def _tiles(repeats: Shape, shape: Shape) -> Shape:
+    """A repeated tensor's shape with each dimension taken apart: how often, how many; and so on."""
+    full = (1,) * (len(repeats) - len(shape)) + tuple(shape)
+    return tuple(n for both in zip(repeats, full, strict=True) for n in both)
+
+
+in_formulas("tiles", _tiles, _tiles)
+in_formulas("every_other", *[lambda repeats: tuple(range(0, 2 * len(repeats), 2))] * 2)
+in_formulas("all_of", all, all)
+abbreviation("over_tiles(g, repeats, shape)", "sum_dim(reshape(g, tiles(repeats, shape)), every_other(repeats), False)")
+_repeat = define(
+    "RepeatBackward0",
+    "repeat(Tensor self, repeats)",
+    np.tile,
+    self="reshape(over_tiles(grad, repeats, self.shape), self.shape) if all_of(repeats) else zeros(self.shape, grad)",
+    samples="r(3), (2, 2); r(2, 3), (1, 2); r(), (3,)",
+)
+_tril = define(
+    "TrilBackward0",
+    "tril(Tensor self, diagonal)",
+    np.tril,
+    batch="pointwise",
+    self="tril(grad, diagonal)",
+    samples="r(3, 3), 0; r(2, 2, 3), 1",
+)
+_triu = define(
+    "TriuBackward0",
+    "triu(Tensor self, diagonal)",
+    np.triu,
+    batch="pointwise",
+    self="triu(grad, diagonal)",
+    samples="r(3, 3), 0; r(2, 2, 3), -1",
+)
+
+
+@method()
+def flip(self: Tensor, *given: Any, dims: Any = None) -> Tensor:
+    """The elements in reverse order along each of `dims`."""
+    dims = ints_of("flip", "dims", given, dims)
+    return _flip(self, dims_of(dims, self._array.ndim) if dims else ())
+
+
+@method()
+def roll(self: Tensor, shifts: Any, dims: Any = ()) -> Tensor:
+    """Elements moved on by `shifts` along `dims`, the last ones to the front; without `dims`, as one long row."""
+    shifts, dims = shape_of(shifts), shape_of(dims)
+    if dims and not self._array.ndim:
+        raise IndexError(f"Dimension specified as {dims[0]} but tensor has no dimensions")
+    if len(shifts) != len(dims) and (dims or len(shifts) != 1):
+        raise RuntimeError(f"shifts and dimensions must align. shifts: {len(shifts)}, dims:{len(dims)}")
+    return _roll(self, shifts, tuple(dim_index(d, self._array.ndim) for d in dims))
+
+
+@method()
+def repeat(self: Tensor, *given: Any, repeats: Any = None) -> Tensor:
+    """The tensor put next to itself so many times along each dimension; further dimensions come in front."""
+    times = ints_of("repeat", "repeats", given, repeats)
+    if len(times) < self._array.ndim:
+        raise RuntimeError("Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor")
+    size = [n * s for n, s in zip(times, (1,) * (len(times) - self._array.ndim) + self._array.shape, strict=True)]
+    if min(size, default=0) < 0:
+        wrong = next(n for n in size if n < 0)
+        raise RuntimeError(f"Trying to create tensor with negative dimension {wrong}: {size}")
+    return _repeat(self, times)
+
+
+def _triangle(name: str, op: Any, which: str) -> Any:
+    def triangle(self: Tensor, diagonal: int = 0) -> Tensor:
+        if self._array.ndim < 2:
+            raise RuntimeError(f"{name}: input tensor must have at least 2 dimensions")
+        return op(self, int_of(name, "diagonal", 1, diagonal))
+
+    triangle.__name__ = triangle.__qualname__ = name
+    triangle.__doc__ = f"The {which} triangle of each matrix, zeros elsewhere; `diagonal` is the last one it has."
+    return method()(triangle)
+
+
+tril = _triangle("tril", _tril, "lower")
+triu = _triangle("triu", _triu, "upper")
+
+
+@method()
+def movedim(input: Tensor, source: Any, destination: Any) -> Tensor:
+    """A view with the dimensions `source` where `destination` says, the others in their order."""
+    ndim = input._array.ndim
+    given = [[dims] if isinstance(dims, int) else list(dims) for dims in (source, destination)]
+    if len(given[0]) != len(given[1]):
+        raise RuntimeError(errors.MOVEDIM_COUNT.format(*given))
+    places = [[dim_index(d, ndim) for d in dims] for dims in given]
+    for name, dims, said in zip(("source", "destination"), places, given, strict=True):
+        if len(set(dims)) < len(dims):
+            raise RuntimeError(errors.MOVEDIM_TWICE.format(name, said))
+    if not ndim:
+        return _alias(input)
+    order = [d for d in range(ndim) if d not in places[0]]
+    for place, dim in sorted(zip(places[1], places[0], strict=True)):
+        order.insert(place, dim)
+    return permute(input, order)
+
+
+_as_strided = define(
+    "AsStridedBackward0",
+    "as_strided(Tensor self, geometry, layout)",
+    lambda a, geometry, layout: views.strided(a, geometry),
+    kind="view",
+    self="strided_scatter(grad, geometry, layout)",
+    samples="r(2, 3), ((2,), (24,), 8), ((2, 3), (24, 8), 0)",
+)
+Tensor.strided_copy = define(
+    "AsStridedCopyBackward0",
+    "strided_copy(Tensor self, geometry, layout)",
+    views.gather,
+    self="strided_scatter(grad, geometry, layout)",
+    samples="r(2, 3), ((2,), (24,), 8), ((2, 3), (24, 8), 0)",
+)
+Tensor.strided_scatter = define(
+    "AsStridedScatterBackward0",
+    "strided_scatter(Tensor self, geometry, layout)",
+    views.scatter,
+    self="strided_copy(grad, geometry, layout)",
+    samples="r(2), ((2,), (24,), 8), ((2, 3), (24, 8), 0)",
+)
+
+
+def _regenerate(base: Tensor, geometry: Any, layout: Any) -> Any:
+    op = REGISTRY["as_strided"]
+    return record(op, {"self": base, "geometry": geometry, "layout": layout}, [base], [True], base)
+
+
+views.regenerate = _regenerate
+forward_ad.part = _as_strided
+forward_ad.unpacked = define(
+    "torch::autograd::Identity",
+    "identity(Tensor self)",
+    lambda a: a[...],
+    kind="view",
+    self="grad",
+    samples="r(3)",
+)
+forward_ad.aliased = lambda t: REGISTRY["view"].function(t, t._array.shape)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from .. import events
-from ..events import listeners
+from ... import events
+from ...events import listeners
 
 USUAL = {
     "accumulate": (False,),
@@ -34,7 +34,7 @@ USUAL = {
 }
 
 
-def told(op: Any, values: tuple[Any, ...]) -> tuple[Any, ...]:
+def told_arguments(op: Any, values: tuple[Any, ...]) -> tuple[Any, ...]:
     """The arguments of a call that need saying; all, where only scopes listen, which read none."""
     if listeners[-1:] == [events.labels]:  # it is before all others
         return values

@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from ..autograd import dtypes
-from ..autograd.tensor import Size, Tensor
-from .arguments import ints_of
-from .declare import in_formulas, method
+from ...autograd import dtypes
+from ...autograd.tensor import Size, Tensor
+from .checks import ints_of
+from .op import method
+from .registry import in_formulas
 
 
 def shape_of(*size: Any) -> tuple[int, ...]:

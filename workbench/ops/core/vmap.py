@@ -11,8 +11,8 @@ Under vmap a tensor may have the batch as its first dimension, which the op does
 | the name of an op | what this one does to all dimensions, that one does to all but the first |
 | "loop" | the op runs once for each sample; `workbench.ops.report()` lists these |
 
-What an op is declared as mostly says which it is. Ops that fit none of these have rules of their own (batchrules.py,
-batchlayers.py), called with the op, the size of the batch, and the arguments by name, tensors as `Mapped`.
+What an op is declared as mostly says which it is. Ops that fit none of these have rules of their own
+(vmap_rules.py), called with the op, the size of the batch, and the arguments by name, tensors as `Mapped`.
 """
 
 from __future__ import annotations
@@ -23,11 +23,10 @@ from typing import Any
 
 import numpy as np
 
-from ..autograd import dtypes
-from ..autograd.levels import Level, Lifted, at
-from ..autograd.tensor import Tensor, wrap
-from .compile import TENSORS
-from .declare import DIMS, REGISTRY, SIZES
+from ...autograd import dtypes
+from ...autograd.levels import Level, Lifted, at
+from ...autograd.tensor import Tensor, wrap
+from .registry import DIMS, REGISTRY, SIZES, TENSORS
 
 Tensors = tuple[Tensor, ...]
 Results = tuple[Tensors, Tensors]

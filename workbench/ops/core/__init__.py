@@ -1,0 +1,1 @@
+"""What an op is: declared, compiled, dispatched, pushed forward (jvp) and run in batches (vmap)."""

@@ -1,0 +1,47 @@
+"""What every op adds to: the declared operations, and the words that formulas may say.
+
+A formula such as `grad * cos(self)` runs on plain arrays and on tensors, so that each word has a meaning for both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .op import Op
+
+REGISTRY: dict[str, Op] = {}
+SEVERAL: dict[str, Op] = {}  # the operations with several outputs
+DIMS = ("dim", "dim0", "dim1", "dim2", "dims")  # what arguments are called that number dimensions
+SIZES = ("size", "input_sizes")  # and those that list the sizes of the result
+ABBREVIATIONS: dict[str, tuple[str, str]] = {}  # by name: how it is called, and what it stands for
+# The words of formulas, for arrays and for tensors. `__name__` is what a NumPy warning is filed under: the package's
+# filter knows it.
+ARRAYS: dict[str, Any] = {"__name__": __name__}
+TENSORS: dict[str, Any] = {"__name__": __name__}
+
+
+def in_formulas(name: str, arrays: Callable[..., Any], tensors: Callable[..., Any]) -> None:
+    """Let formulas say `name`: one function for arrays and one for tensors."""
+    ARRAYS[name] = arrays
+    TENSORS[name] = tensors
+
+
+def explained(signature: str, text: str) -> str:
+    """Tell whoever reads a formula that `signature`, a function in it, computes `text`; returns the function's name."""
+    name = signature[: signature.index("(")]
+    ABBREVIATIONS[name] = signature, text
+    return name
+
+
+def abbreviation(signature: str, text: str) -> None:
+    """Let formulas say `signature` for `text`, on arrays and on tensors: `abbreviation("half(x)", "x / 2")`."""
+    name, parameters = explained(signature, text), signature[signature.index("(") + 1 : -1]
+    for words in (ARRAYS, TENSORS):
+
+        def first(*args: Any, words: dict[str, Any] = words) -> Any:
+            words[name] = eval(f"lambda {parameters}: {text}", words)
+            return words[name](*args)
+
+        words[name] = first

@@ -1,0 +1,651 @@
+"""Arithmetic and elementary functions, element by element."""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from .. import errors
+from ..autograd.tensor import Tensor
+from .comparison import where_
+from .core.broadcasting import python_number
+from .core.checks import fitting_scale, kind_of, lift, no_bools, no_mask, not_a_tensor, only_floats
+from .core.op import define, method, operator
+from .core.registry import explained, in_formulas
+from .core.results import in_rows, into
+
+_add = define(
+    "AddBackward0",
+    "add(Tensor self, Tensor other)",
+    np.add,
+    kind="pointwise",
+    self="grad",
+    other="grad",
+    samples="r(3), r(3); r(2, 3), r(3); r(2, 1), r(1, 3); r(3), 2.5; r(), r(2)",
+)
+_add_scaled = define(
+    "AddBackward0",
+    "add_scaled(Tensor self, Tensor other, alpha)",
+    lambda a, b, alpha: a + a.dtype.type(alpha) * b,
+    kind="pointwise",
+    prepare=lambda args: fitting_scale("add", args),
+    self="grad",
+    other="grad * alpha",
+    samples="r(3), r(3), 2.5; r(2, 3), r(3), -1; r(3), 2.0, 3",
+)
+
+
+_sub = define(
+    "SubBackward0",
+    "sub(Tensor self, Tensor other)",
+    np.subtract,
+    kind="pointwise",
+    prepare=no_bools,
+    self="grad",
+    other="-grad",
+    samples="r(3), r(3); r(2, 3), r(3); r(3), 2.5; r(3), r(2, 3)",
+)
+_sub_scaled = define(
+    "SubBackward0",
+    "sub_scaled(Tensor self, Tensor other, alpha)",
+    lambda a, b, alpha: a - a.dtype.type(alpha) * b,
+    kind="pointwise",
+    prepare=lambda args: fitting_scale("sub", no_bools(args)),
+    self="grad",
+    other="-grad * alpha",
+    samples="r(3), r(3), 2.5; r(2, 3), r(3), -1",
+)
+_rsub = define(
+    "RsubBackward1",
+    "rsub(Tensor self, number)",
+    lambda a, n: n - a,
+    batch="pointwise",
+    prepare=lambda args: lift(no_bools(args)),
+    self="-grad",
+    tangent="-self_t",
+    samples="r(3), 2.0; r(3), 1",
+)
+mul = define(
+    "MulBackward0",
+    "mul(Tensor self, Tensor other)",
+    np.multiply,
+    kind="pointwise",
+    self="grad * other",
+    other="grad * self",
+    samples="r(3), r(3); r(2, 3), r(3); r(2, 1), r(1, 3); r(3), 2.5; r(), r(2)",
+)
+true_div = define(
+    "DivBackward0",
+    "div(Tensor self, Tensor other)",
+    np.true_divide,
+    kind="float",
+    self="grad / other",
+    other="-grad * (self / other / other)",
+    samples="r(3), p(3); r(2, 3), p(3); r(3), 2.5; r(2, 1), p(1, 3)",
+)
+neg = define(
+    "NegBackward0",
+    "neg(Tensor self)",
+    np.negative,
+    batch="pointwise",
+    prepare=no_mask(errors.BOOL_NEG),
+    self="-grad",
+    samples="r(3)",
+)
+reciprocal = define(
+    "ReciprocalBackward0",
+    "reciprocal(Tensor self)",
+    np.reciprocal,
+    kind="float",
+    self="-grad * (result * result)",
+    samples="p(3)",
+)
+exp = define("ExpBackward0", "exp(Tensor self)", np.exp, kind="float", self="grad * result", samples="r(3); r(2, 3)")
+log = define("LogBackward0", "log(Tensor self)", np.log, kind="float", self="grad / self", samples="p(3)")
+sin = define("SinBackward0", "sin(Tensor self)", np.sin, kind="float", self="grad * cos(self)", samples="r(3); r()")
+cos = define("CosBackward0", "cos(Tensor self)", np.cos, kind="float", self="-grad * sin(self)", samples="r(3)")
+tanh = define(
+    "TanhBackward0",
+    "tanh(Tensor self)",
+    np.tanh,
+    kind="float",
+    self="tanh_backward(grad, result)",
+    samples="r(3)",
+)
+define(
+    "TanhBackwardBackward0",
+    "tanh_backward(Tensor grad_output, Tensor output)",
+    lambda g, y: g * (1 - y * y),
+    grad_output="tanh_backward(grad, output)",
+    output="grad * (-2 * output * grad_output)",
+    tangent="pointwise",
+    samples="r(3), r(3)",
+)
+explained("tanh_backward(grad_output, output)", "grad_output * (1 - output ** 2)")
+sqrt = define("SqrtBackward0", "sqrt(Tensor self)", np.sqrt, kind="float", self="grad / (2 * result)", samples="p(3)")
+sigmoid = define(
+    "SigmoidBackward0",
+    "sigmoid(Tensor self)",
+    lambda a: 0.5 * (np.tanh(0.5 * a) + 1),  # the same as 1 / (1 + exp(-a)), and cannot overflow
+    kind="float",
+    self="sigmoid_backward(grad, result)",
+    samples="r(3)",
+)
+define(
+    "SigmoidBackwardBackward0",
+    "sigmoid_backward(Tensor grad_output, Tensor output)",
+    lambda g, y: g * (1 - y) * y,
+    grad_output="sigmoid_backward(grad, output)",
+    output="grad * (grad_output * (1 - 2 * output))",
+    tangent="pointwise",
+    samples="r(3), r(3)",
+)
+explained("sigmoid_backward(grad_output, output)", "grad_output * (1 - output) * output")
+relu = define(
+    "ReluBackward0",
+    "relu(Tensor self)",
+    lambda a: np.maximum(a, a.dtype.type(0)),
+    prepare=no_mask(errors.BOOL_RELU),
+    self="threshold_backward(grad, result)",
+    tangent="pointwise",
+    samples="r(3); r(2, 3)",
+)
+
+
+def _threshold_backward(grad: np.ndarray, a: np.ndarray) -> np.ndarray:
+    """0 where a <= 0, else grad: np.where needs four times as long where the signs are mixed."""
+    bits = np.asarray(a <= 0).view(np.int8) - np.int8(1)  # none set, or all
+    return (grad.view(f"i{grad.itemsize}") & bits).view(grad.dtype)
+
+
+define(
+    "ThresholdBackwardBackward0",
+    "threshold_backward(Tensor grad_output, Tensor self)",
+    _threshold_backward,
+    grad_output="threshold_backward(grad, self)",
+    self="zeros_like(grad)",
+    tangent="pointwise",
+    samples="r(3), r(3)",
+)
+explained("threshold_backward(grad_output, self)", "where(self <= 0, 0, grad_output)")
+abs = define(
+    "AbsBackward0",
+    "abs(Tensor self)",
+    np.abs,
+    prepare=only_floats("abs_cpu", but="iu"),
+    self="grad * sign(self)",
+    tangent="pointwise",
+    samples="r(3)",
+)
+
+
+def _sign(a: np.ndarray) -> np.ndarray:
+    """-1, 0 or 1; 0 for nan, of which NumPy says nan."""
+    if a.dtype.kind == "b":
+        return a.copy()
+    out = np.sign(a)
+    return np.nan_to_num(out) if a.dtype.kind == "f" else out
+
+
+sign = define(
+    "SignBackward0",
+    "sign(Tensor self)",
+    _sign,
+    self="zeros_like(grad)",
+    tangent="pointwise",
+    samples="r(3)",
+)
+
+
+def add(input: Tensor, other: Any, *, alpha: float = 1, out: Tensor | None = None) -> Tensor:
+    """input + alpha * other."""
+    if out is not None:
+        return into("add", out, add, input, other, alpha=alpha)
+    return _add(input, other) if alpha == 1 else _add_scaled(input, other, alpha)
+
+
+def sub(input: Tensor, other: Any, *, alpha: float = 1, out: Tensor | None = None) -> Tensor:
+    """input - alpha * other; RuntimeError for two bool tensors."""
+    if out is not None:
+        return into("sub", out, sub, input, other, alpha=alpha)
+    return _sub(input, other) if alpha == 1 else _sub_scaled(input, other, alpha)
+
+
+Tensor.add, Tensor.sub = add, sub
+
+
+@method("__rsub__")
+def rsub(self: Tensor, other: Any) -> Tensor:
+    """other - self."""
+    other = python_number(other)
+    if isinstance(other, bool):
+        no_bools((other, self))
+    return _rsub(self, other) if isinstance(other, (int, float)) else NotImplemented
+
+
+@method("__rtruediv__")
+def _rdiv(self: Tensor, other: Any) -> Tensor:
+    other = python_number(other)
+    return mul(reciprocal(self), other) if isinstance(other, (int, float)) else NotImplemented
+
+
+for _function in (
+    mul,
+    neg,
+    reciprocal,
+    exp,
+    log,
+    sin,
+    cos,
+    tanh,
+    sqrt,
+    sigmoid,
+    relu,
+    abs,
+    sign,
+):
+    setattr(Tensor, _function.op.name, _function)
+
+Tensor.__add__ = Tensor.__radd__ = operator(_add)
+Tensor.__mul__ = Tensor.__rmul__ = operator(mul)
+Tensor.__sub__ = operator(_sub)
+Tensor.__truediv__ = operator(true_div)
+Tensor.__neg__ = neg
+Tensor.__abs__ = abs
+Tensor.__pos__ = lambda self: no_mask(errors.BOOL_POS)((self,))[0]
+
+
+def _powers(args: tuple[Any, ...]) -> tuple[Any, ...]:
+    t, exponent = lift(args)
+    if not t.dtype.is_floating_point and exponent < 0:
+        raise RuntimeError("Integers to negative integer powers are not allowed.")
+    return t, exponent
+
+
+def _power_of(base: Any, exponent: np.ndarray) -> np.ndarray:
+    """base ** exponent; among integers a negative exponent makes 0 of all but 1 and -1."""
+    if exponent.dtype.kind == "b":
+        raise NotImplementedError("\"pow\" not implemented for 'Bool'")
+    if exponent.dtype.kind != "i" or (exponent >= 0).all():
+        return np.power(base, exponent)
+    inverse = np.where(np.abs(base) == 1, np.power(base, exponent & 1), 0)
+    return np.where(exponent < 0, inverse, np.power(base, np.maximum(exponent, 0)))
+
+
+_pow_number = define(
+    "PowBackward0",
+    "pow_number(Tensor self, exponent)",
+    np.power,
+    prepare=_powers,
+    self="grad * (exponent * self ** (exponent - 1)) if exponent else zeros_like(grad)",
+    tangent="pointwise",
+    samples="p(3), 2; r(3), 3; p(3), 0.5; r(2), 0",
+)
+_pow_tensors = define(
+    "PowBackward1",
+    "pow(Tensor self, Tensor exponent)",
+    _power_of,
+    kind="pointwise",
+    self="where(exponent == 0, 0, grad * (exponent * self ** (exponent - 1)))",
+    exponent="grad * where((self == 0) & (exponent >= 0), 0, result * log(self))",
+    samples="p(3), r(3); p(2, 3), p(3)",
+)
+_pow_base = define(
+    "PowBackward2",
+    "pow_base(self, Tensor exponent)",
+    in_rows(lambda base, exponent: _power_of(exponent.dtype.type(base), exponent)),
+    prepare=lambda args: lift(args[::-1])[::-1],
+    exponent="grad * (result * log_number(self, exponent))",
+    tangent="pointwise",
+    samples="2.0, r(3); 3, r(3)",
+)
+in_formulas(
+    "log_number",
+    lambda base, exponent: float(np.log(base)) if base else np.where(exponent >= 0, 0.0, -np.inf),
+    lambda base, exponent: float(np.log(base)) if base else where_(exponent >= 0, 0.0, -np.inf),
+)
+
+
+@method("__pow__")
+def _power(self: Tensor, exponent: Any) -> Any:
+    if type(exponent) is int or type(exponent) is float:
+        return _pow_number(self, exponent)
+    if isinstance(exponent, Tensor):
+        return _pow_tensors(self, exponent)
+    exponent = python_number(exponent)
+    return _pow_number(self, exponent) if isinstance(exponent, (int, float)) else NotImplemented
+
+
+def pow(input: Any, exponent: Any, *, out: Tensor | None = None) -> Tensor:
+    """input to the power of exponent, either of which may be a number; TypeError unless one is a tensor."""
+    if out is not None:
+        return into("pow", out, pow, input, exponent)
+    if isinstance(input, Tensor):
+        out = _power(input, exponent)
+        if out is not NotImplemented:
+            return out
+    elif isinstance(exponent, Tensor):
+        return _pow_base(python_number(input), exponent)
+    raise TypeError(not_a_tensor("pow", "exponent", 1, exponent))
+
+
+Tensor.pow = pow
+
+
+@method("__rpow__")
+def _rpow(self: Tensor, base: Any) -> Tensor:
+    base = python_number(base)
+    return _pow_base(base, self) if isinstance(base, (int, float)) else NotImplemented
+
+
+in_formulas("pi", math.pi, math.pi)
+
+rsqrt = define(
+    "RsqrtBackward0",
+    "rsqrt(Tensor self)",
+    lambda a: 1 / np.sqrt(a),
+    kind="float",
+    self="-0.5 * grad * result ** 3",
+    samples="p(3)",
+)
+log1p = define("Log1PBackward0", "log1p(Tensor self)", np.log1p, kind="float", self="grad / (self + 1)", samples="p(3)")
+expm1 = define(
+    "Expm1Backward0", "expm1(Tensor self)", np.expm1, kind="float", self="grad * (result + 1)", samples="r(3)"
+)
+tan = define("TanBackward0", "tan(Tensor self)", np.tan, kind="float", self="grad * (1 + result ** 2)", samples="r(3)")
+asin = define(
+    "AsinBackward0",
+    "asin(Tensor self)",
+    np.arcsin,
+    kind="float",
+    self="grad * rsqrt(-self * self + 1)",
+    samples="p(3) / 2.5",
+)
+acos = define(
+    "AcosBackward0",
+    "acos(Tensor self)",
+    np.arccos,
+    kind="float",
+    self="grad * -rsqrt(-self * self + 1)",
+    samples="p(3) / 2.5",
+)
+atan = define(
+    "AtanBackward0", "atan(Tensor self)", np.arctan, kind="float", self="grad / (self * self + 1)", samples="r(3)"
+)
+sinh = define("SinhBackward0", "sinh(Tensor self)", np.sinh, kind="float", self="grad * cosh(self)", samples="r(3)")
+cosh = define("CoshBackward0", "cosh(Tensor self)", np.cosh, kind="float", self="grad * sinh(self)", samples="r(3)")
+
+STEPS, LAST, TERMS = 16, 6, 9  # erf's expansions: so many to a unit, none beyond 6 (where it is 1), so many terms
+
+
+@functools.cache
+def _taylor() -> list[np.ndarray]:
+    """The Taylor coefficients of erf around 0, 1/16, 2/16 ... 6, highest power first.
+
+    Its second derivative is -2 x times its first, which gives each coefficient from the two before.
+    """
+    x = np.arange(LAST * STEPS + 1) / STEPS
+    terms = [np.array([math.erf(v) for v in x]), 2 / math.sqrt(math.pi) * np.exp(-x * x)]
+    for n in range(TERMS - 1):
+        terms.append(-2 * (x * (n + 1) * terms[n + 1] + n * terms[n]) / ((n + 1) * (n + 2)))
+    return terms[::-1]
+
+
+def _erf(a: np.ndarray) -> np.ndarray:
+    """The error function, to the last bit or the one before: NumPy has none."""
+    size = np.minimum(np.abs(a.astype(np.float64)), LAST)
+    nearest = np.rint(np.fmin(size, LAST) * STEPS).astype(np.intp)  # fmin: an index for nan too
+    step = size - nearest / STEPS
+    out = np.zeros_like(step)
+    for coefficients in _taylor():
+        out = out * step + coefficients[nearest]
+    return np.copysign(out, a).astype(a.dtype)
+
+
+erf = define(
+    "ErfBackward0",
+    "erf(Tensor self)",
+    _erf,
+    kind="float",
+    self="2 / pi ** 0.5 * exp(-(self ** 2)) * grad",
+    samples="r(3); r()",
+)
+
+floor = define(
+    "FloorBackward0",
+    "floor(Tensor self)",
+    np.floor,
+    prepare=only_floats("floor_vml_cpu", but="iu"),
+    self="zeros_like(grad)",
+    tangent="pointwise",
+    samples="r(3)",
+)
+ceil = define(
+    "CeilBackward0",
+    "ceil(Tensor self)",
+    np.ceil,
+    prepare=only_floats("ceil_vml_cpu", but="iu"),
+    self="zeros_like(grad)",
+    tangent="pointwise",
+    samples="r(3)",
+)
+trunc = define(
+    "TruncBackward0",
+    "trunc(Tensor self)",
+    np.trunc,
+    prepare=only_floats("trunc_vml_cpu", but="iu"),
+    self="zeros_like(grad)",
+    tangent="pointwise",
+    samples="r(3)",
+)
+_round = define(
+    "RoundBackward0",
+    "round(Tensor self)",
+    np.round,
+    prepare=only_floats("round_vml_cpu", but="iu"),
+    self="zeros_like(grad)",
+    tangent="pointwise",
+    samples="r(3)",
+)
+_round_to = define(
+    "RoundBackward1",
+    "round_to(Tensor self, decimals)",
+    np.round,
+    prepare=lambda args: only_floats("round_cpu" if args[1] else "round_vml_cpu")(args),
+    self="zeros_like(grad)",
+    tangent="pointwise",
+    samples="r(3), 1",
+)
+
+
+@method()
+def square(self: Tensor) -> Tensor:
+    """Each element times itself."""
+    return pow(self, 2)
+
+
+@method()
+def round(self: Tensor, *, decimals: int | None = None) -> Tensor:
+    """The nearest number with so many decimals, halves going to the even neighbour."""
+    return _round(self) if decimals is None else _round_to(self, decimals)
+
+
+for _function in (rsqrt, log1p, expm1, tan, asin, acos, atan, sinh, cosh, erf, floor, ceil, trunc):
+    setattr(Tensor, _function.op.name, _function)
+
+Arrays = Callable[[np.ndarray, np.ndarray], np.ndarray]
+
+
+def _kernel(name: str, compute: Arrays) -> Arrays:
+    """The forward with what PyTorch refuses: masks, and whole numbers divided by zero."""
+
+    def divide(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+        if a.dtype.kind == "b":
+            raise NotImplementedError(f"\"{name}_cpu\" not implemented for 'Bool'")
+        if "f" not in (a.dtype.kind, b.dtype.kind) and not b.all():
+            raise RuntimeError("ZeroDivisionError")
+        return compute(a, b)
+
+    return divide
+
+
+def _remainder(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """What is left over, with the divisor's sign; a zero has the dividend's, which np.mod would change."""
+    left = np.fmod(a, b)
+    return np.where((left != 0) & ((left < 0) != (b < 0)), left + b, left)
+
+
+def _with_number(forward: Arrays) -> Callable[[np.ndarray, float], np.ndarray]:
+    return lambda a, number: forward(a, np.array(number).astype(a.dtype))
+
+
+remainder_of, fmod_of = _kernel("remainder", _remainder), _kernel("fmod", np.fmod)
+floored = _kernel("div_floor", np.floor_divide)
+truncated = _kernel("div_trunc", lambda a, b: np.trunc(a / b) if a.dtype.kind == "f" else (a - np.fmod(a, b)) // b)
+
+_remainder_tensors, _fmod_tensors = (
+    define(
+        f"{node}Backward1",
+        f"{name}_tensors(Tensor self, Tensor other)",
+        forward,
+        kind="pointwise",
+        self="grad",
+        other=f"-grad * {quotient}(self * 1, other * 1)",  # a mask is divided as numbers
+        tangent=f"self_t + other_t * -{quotient}(self, other)",
+        samples="r(3), p(3); r(2, 3), p(3)",
+    )
+    for node, name, forward, quotient in (
+        ("Remainder", "remainder", remainder_of, "div_to_floor"),
+        ("Fmod", "fmod", fmod_of, "div_to_zero"),
+    )
+)
+_remainder_number, _fmod_number = (
+    define(
+        f"{node}Backward0",
+        f"{name}_number(Tensor self, number)",
+        _with_number(forward),
+        batch="pointwise",
+        prepare=lift,
+        self="grad",
+        tangent="self_t",
+        samples="r(3), 0.7; r(3), -2",
+    )
+    for node, name, forward in (("Remainder", "remainder", remainder_of), ("Fmod", "fmod", fmod_of))
+)
+_to_floor, _to_zero = (
+    define(
+        "DivBackward2",
+        f"{name}(Tensor self, Tensor other)",
+        forward,
+        kind="pointwise",
+        self="zeros_like(grad)",
+        other="zeros_like(grad)",
+        samples="r(3), p(3); r(2, 3), p(3); r(3), 0.7",
+    )
+    for name, forward in (("div_to_floor", floored), ("div_to_zero", truncated))
+)
+
+
+def _refuse_gradient(name: str) -> Any:
+    raise RuntimeError(f"derivative for aten::{name} is not implemented")
+
+
+def _refuse_tangent(name: str, tangent: Any) -> Any:
+    raise NotImplementedError(f"Trying to use forward AD with aten::{name} that does not support it.")
+
+
+in_formulas("no_gradient", _refuse_gradient, _refuse_gradient)
+in_formulas("no_tangent", _refuse_tangent, _refuse_tangent)
+
+
+def _without_derivative(name: str, aten: str, forward: Arrays) -> Callable[..., Tensor]:
+    """An op that PyTorch records, but has no derivative of."""
+    return define(
+        "torch::autograd::NotImplemented",
+        f"{name}(Tensor self, Tensor other)",
+        forward,
+        kind="pointwise",
+        self=f"no_gradient({aten!r})",
+        other=f"no_gradient({aten!r})",
+        tangent=f"no_tangent({aten!r}, self_t) + no_tangent({aten!r}, other_t)",
+    )
+
+
+_floor_divide = _without_derivative("floor_divide", "floor_divide", floored)
+_floor_divide_in_place = _without_derivative("floor_divide_", "floor_divide_", floored)
+_remainder_of_number = _without_derivative("remainder_of_number", "remainder", remainder_of)
+
+
+def _operands(name: str, first: Any, second: Any) -> None:
+    for position, (argument, given) in enumerate((("input", first), ("other", second))):
+        if not isinstance(given, (Tensor, bool, int, float)):
+            raise TypeError(not_a_tensor(name, argument, position, given))
+
+
+_SIGN = {"remainder": "divisor", "fmod": "dividend"}
+
+
+def _left_over(name: str, tensors: Any, number: Any, of_number: Any) -> Any:
+    def left_over(input: Any, other: Any) -> Tensor:
+        input, other = python_number(input), python_number(other)
+        _operands(name, input, other)
+        if isinstance(input, Tensor):
+            return tensors(input, other) if isinstance(other, Tensor) else number(input, other)
+        if of_number is None or not isinstance(other, Tensor):
+            raise TypeError(
+                f"{name}() received an invalid combination of arguments - got ({kind_of(input)}, {kind_of(other)})"
+            )
+        return of_number(input, other)
+
+    left_over.__name__ = left_over.__qualname__ = name
+    left_over.__doc__ = f"What is left over in each division; it has the sign of the {_SIGN[name]}."
+    setattr(Tensor, name, left_over)
+    return left_over
+
+
+remainder = _left_over("remainder", _remainder_tensors, _remainder_number, _remainder_of_number)
+fmod = _left_over("fmod", _fmod_tensors, _fmod_number, None)
+
+
+def floor_divide(input: Any, other: Any) -> Tensor:
+    """Each quotient rounded down. PyTorch has no derivative of it: `div` with a rounding mode has one, of zeros."""
+    input, other = python_number(input), python_number(other)
+    _operands("floor_divide", input, other)
+    return _floor_divide(input, other)
+
+
+def floor_divide_in_place(input: Tensor, other: Any) -> Tensor:
+    """What `//=` writes."""
+    return _floor_divide_in_place(input, python_number(other))
+
+
+def div(input: Tensor, other: Any, *, rounding_mode: str | None = None, out: Tensor | None = None) -> Tensor:
+    """Each quotient, exact or rounded: towards zero ("trunc") or down ("floor")."""
+    if out is not None:
+        return into("div", out, div, input, other, rounding_mode=rounding_mode)
+    if rounding_mode is None:
+        return true_div(input, other)
+    if rounding_mode not in ("trunc", "floor"):
+        raise RuntimeError(
+            f"div expected rounding_mode to be one of None, 'trunc', or 'floor' but found '{rounding_mode}'"
+        )
+    return (_to_floor if rounding_mode == "floor" else _to_zero)(input, python_number(other))
+
+
+def _operator(function: Any, swapped: bool = False) -> Any:
+    def operate(self: Tensor, other: Any) -> Any:
+        other = python_number(other)
+        if not isinstance(other, (Tensor, bool, int, float)):
+            return NotImplemented
+        return function(other, self) if swapped else function(self, other)
+
+    return operate
+
+
+Tensor.div, Tensor.floor_divide = div, floor_divide
+Tensor.__mod__, Tensor.__rmod__ = _operator(remainder), _operator(remainder, swapped=True)
+Tensor.__floordiv__, Tensor.__rfloordiv__ = _operator(floor_divide), _operator(floor_divide, swapped=True)
