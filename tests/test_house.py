@@ -23,7 +23,7 @@ LAYERS = (
     ("bridges",),
     ("scene",),
     ("trace",),
-    ("func", "utils", "nn"),
+    ("func", "utils", "nn", "optim"),
     ("ops",),
     ("autograd",),
     ("events", "errors", "absent"),
@@ -37,7 +37,7 @@ WRITES_AS_A_USER = {"classroom"}
 LAZILY_UP = {("living", "widgets"), ("explaining", "widgets"), ("stepper", "living")}
 # Stricter than the layers: these know nothing of an engine.
 KNOWS_ONLY = {"trace": {"trace", "events", "errors"}, "scene": {"scene", "errors"}}
-ENGINE = {"absent", "autograd", "ops", "events", "errors", "func", "utils", "nn"}
+ENGINE = {"absent", "autograd", "ops", "events", "errors", "func", "utils", "nn", "optim"}
 
 # What a newcomer reads, in this order, to follow `Square.apply(x).sum().backward()` to the gradient of the leaf.
 READING_PATH = (

@@ -209,7 +209,7 @@ _on_first_use = {
     "conv2d": "ops.convolution",
     "layer_norm": "ops.normalization",
 }
-_parts_on_first_use = ["func", "nn", "utils"]
+_parts_on_first_use = ["func", "nn", "optim", "utils"]
 
 
 def __getattr__(name: str) -> _Any:

@@ -81,3 +81,10 @@ INIT_OLD = "`nn.init.{}` is now deprecated in favor of `nn.init.{}`."
 INIT_FAR_MEAN = (
     "mean is more than 2 std from [a, b] in nn.init.trunc_normal_. The distribution of values may be incorrect."
 )
+
+CLIP_NONFINITE = (
+    "The total norm of order {} for gradients from `parameters` is non-finite, so it cannot be clipped. To disable "
+    "this error and scale the gradients by the non-finite norm anyway, set `error_if_nonfinite=False`"
+)
+CLIP_NOTHING = "`parameters` is an empty generator, no gradient clipping will occur."
+VECTOR_KIND = "expected torch.Tensor, but got: {}"

@@ -3,9 +3,9 @@
 from typing import Any as _Any
 
 from ..absent import refusal as _refusal
-from . import checkpoint, hooks
+from . import checkpoint, data, hooks
 
-__all__ = ["checkpoint", "hooks"]
+__all__ = ["checkpoint", "data", "hooks"]
 
 
 def __getattr__(name: str) -> _Any:

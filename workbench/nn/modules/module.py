@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple, Self
 
 from ...autograd import scopes
@@ -170,16 +170,7 @@ class Module(Stateful):
 
     def zero_grad(self, set_to_none: bool = True) -> None:
         """Let the parameters' gradients go, or write zeros into them."""
-        for parameter in self.parameters():
-            grad = parameter.grad
-            if grad is not None and set_to_none:
-                parameter.grad = None
-            elif grad is not None:
-                if grad.grad_fn is None:
-                    grad.requires_grad_(False)
-                else:
-                    grad.detach_()
-                grad.zero_()
+        clear_grads(self.parameters(), set_to_none)
 
     def apply(self, fn: Callable[[Any], None]) -> Self:
         """Call `fn` with all modules in this one, then with itself."""
@@ -218,6 +209,16 @@ class Module(Stateful):
                         parameter.grad.data = fn(parameter.grad)
         self._buffers.update({name: buffer if buffer is None else fn(buffer) for name, buffer in self._buffers.items()})
         return self
+
+
+def clear_grads(parameters: Iterable[Tensor], set_to_none: bool) -> None:
+    """Set each tensor's gradient to None, or write zeros into it; the gradient has no history then."""
+    for parameter in parameters:
+        grad = parameter.grad
+        if grad is not None and set_to_none:
+            parameter.grad = None
+        elif grad is not None:
+            (grad.requires_grad_(False) if grad.grad_fn is None else grad.detach_()).zero_()
 
 
 def _registered(hooks: OrderedDict[int, Any], hook: Any, prepend: bool) -> RemovableHandle:

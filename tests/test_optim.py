@@ -1,0 +1,291 @@
+"""Optimisers beside PyTorch's: where parameters go over several steps, the state they keep, and what they refuse."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import pytest
+from module_samples import batch, mlp
+from oracle import compare, entries, raised, same, warned
+
+import workbench
+
+
+def quadratic(torch: Any) -> tuple[list[Any], Any]:
+    """Two parameters and a loss of them that is not the same in all directions; a third that has no gradient."""
+    w = torch.nn.Parameter(torch.tensor([[0.5, -1.0, 2.0], [3.0, 0.25, -0.75]], dtype=torch.float64))
+    b = torch.nn.Parameter(torch.tensor([0.5, -2.0], dtype=torch.float64))
+    idle = torch.nn.Parameter(torch.ones(2, dtype=torch.float64))
+
+    def loss() -> Any:
+        x = torch.tensor([1.0, -0.5, 0.25], dtype=torch.float64)
+        return ((w @ x + b - 1) ** 2 * torch.tensor([1.0, 3.0], dtype=torch.float64)).sum() + (w**4).sum() / 50
+
+    return [w, b, idle], loss
+
+
+def walked(torch: Any, optimizer: Any, params: list[Any], loss: Any, steps: int = 5) -> list[Any]:
+    """Where a few steps lead, what is kept by then, and how often the parameters were written."""
+    losses = []
+    for _ in range(steps):
+        optimizer.zero_grad()
+        value = loss()
+        value.backward()
+        optimizer.step()
+        losses.append(value.item())
+    return [losses, params, [p._version for p in params], optimizer.state_dict()]
+
+
+WALKS = """
+SGD(p, 0.05) | SGD(p, lr=0.05, momentum=0.9) | SGD(p, 0.05, 0.5, 0.25) | SGD(p, 0.05, 0.9, nesterov=True) | SGD(p)
+SGD(p, 0.05, weight_decay=0.1) | SGD(p, 0.05, 0.9, 0.1, 0.2, maximize=True) | SGD(p, torch.tensor(0.05), momentum=0.9)
+SGD(p, 0.05, 0.9, foreach=True) | SGD(p, 0.05, fused=True) | SGD(p, 0.05, weight_decay=torch.tensor(0.1)) | Adam(p)
+Adam(p, 0.1) | Adam(p, 0.1, (0.5, 0.75), 1e-3) | Adam(p, 0.1, weight_decay=0.5) | Adam(p, 0.1, amsgrad=True)
+Adam(p, 0.1, maximize=True) | Adam(p, 0.1, foreach=True, amsgrad=True, weight_decay=0.1) | Adam(p, torch.tensor(0.1))
+Adam(p, 0.1, weight_decay=0.5, decoupled_weight_decay=True) | AdamW(p) | AdamW(p, 0.1, weight_decay=0.5)
+AdamW(p, 0.1, (0.8, 0.9), 1e-2, 0.1, True, maximize=True) | Adam(p, 0.1, tuple(torch.tensor([0.9, 0.99]).double()))
+SGD(dict(params=x, lr=i / 10) for i, x in enumerate(p))
+Adam([dict(params=p[:2], betas=(0.5, 0.5)), dict(params=p[2])]) | SGD([("w", p[0]), ("b", p[1])], 0.05)
+SGD([dict(params=[("w", p[0])], lr=0.1), dict(params=[("b", p[1])])])
+"""
+
+
+@pytest.mark.parametrize("text", entries(WALKS))
+def test_a_walk(text: str) -> None:
+    def program(torch: Any) -> Any:
+        params, loss = quadratic(torch)
+        optimizer = eval(f"torch.optim.{text}", {"torch": torch, "p": params})
+        losses, params, versions, state = walked(torch, optimizer, params, loss)
+        return losses, params, versions if "fused" not in text else None, str(state["param_groups"]), state["state"]
+
+    compare(program)
+
+
+REFUSED = """
+SGD(p, -1) | SGD(p, momentum=-0.5) | SGD(p, weight_decay=-1.0) | SGD(p, nesterov=True) | SGD(p, 1, 1, 1, 0, True)
+SGD([]) | SGD(p[0]) | SGD([p[0] * 1]) | SGD([1]) | SGD([(p[0], "w")]) | SGD({p[0]}) | SGD([dict(params={p[0]})])
+SGD(p, torch.ones(2)) | SGD([dict(params=p), 3]) | SGD([dict(params=p), dict(params=p[:1])]) | SGD([("w", p[0]), p[1]])
+SGD(dict(w=p[0])) | SGD([dict(params=p[:1]), dict(params=[("b", p[1])])])
+SGD([dict(params=[("b", p[1])]), dict(params=p[:1])]) | SGD(p, fused=True, differentiable=True)
+SGD(p, fused=True, foreach=True) | Adam(p, -1.0) | Adam(p, eps=-1.0) | Adam(p, betas=(1.0, 0.5))
+Adam(p, betas=(0.5, -0.5)) | Adam(p, weight_decay=-1.0) | Adam(p, torch.ones(2)) | SGD([None])
+Adam(p, betas=(0.5, torch.tensor(0.5))) | Adam(p, betas=(0, 0.5)) | AdamW(p, fused=True, differentiable=True)
+AdamW(p, -2.0) | Optimizer(p, {}).step() | SGD(p).add_param_group(p) | SGD(p).add_param_group({})
+SGD(p).add_param_group(dict(params=p[0])) | SGD(p).add_param_group(dict(params=[])) | SGD([[]])
+SGD(p).load_state_dict(SGD(p[:1]).state_dict()) | SGD(p).load_state_dict(SGD([dict(params=x) for x in p]).state_dict())
+"""
+
+
+@pytest.mark.parametrize("text", entries(REFUSED))
+def test_what_is_refused(text: str) -> None:
+    def program(torch: Any) -> Any:
+        params, _ = quadratic(torch)
+        eval(f"torch.optim.{text}", {"p": params, "torch": torch} | vars(torch.optim))
+
+    compare(program)
+
+
+@same
+def test_how_optimisers_are_printed(torch):
+    params, _ = quadratic(torch)
+    two = [{"params": params[:1], "lr": 0.5}, {"params": params[1:], "note": "mine"}]
+    return [str(torch.optim.SGD(params)), repr(torch.optim.Adam(two)), str(torch.optim.AdamW(params))]
+
+
+@same
+def test_a_parameter_given_twice(torch):
+    params, _ = quadratic(torch)
+    return warned(lambda: torch.optim.SGD([params[0], params[0]]))
+
+
+@same
+def test_a_group_that_is_added_later(torch):
+    params, loss = quadratic(torch)
+    optimizer = torch.optim.Adam(params[:1], 0.1)
+    seen = [walked(torch, optimizer, params, loss, 2)[0]]
+    optimizer.add_param_group({"params": (p for p in params[1:2]), "lr": 0.2})
+    return [*seen, *walked(torch, optimizer, params, loss, 2)]
+
+
+@pytest.mark.parametrize("name", ["SGD(p, 0.1, 0.9)", "Adam(p, 0.1, amsgrad=True)", "AdamW(p, 0.1)"])
+def test_a_state_that_is_loaded_goes_on_as_the_first(name: str) -> None:
+    def program(torch: Any) -> Any:
+        params, loss = quadratic(torch)
+        optimizer = eval(f"torch.optim.{name}", {"torch": torch, "p": params})
+        walked(torch, optimizer, params, loss, 2)
+        state = copy.deepcopy(optimizer.state_dict())
+        others, other_loss = quadratic(torch)
+        with torch.no_grad():
+            for other, param in zip(others, params, strict=True):
+                other.copy_(param)
+        other = eval(f"torch.optim.{name.replace('0.1', '5.0')}", {"torch": torch, "p": others})
+        other.load_state_dict(state)
+        assert list(state) == ["state", "param_groups"]
+        first, second = walked(torch, optimizer, params, loss, 3), walked(torch, other, others, other_loss, 3)
+        assert first[0] == second[0]
+        return second[0], str(second[3]["param_groups"]), type(other.state).__name__
+
+    compare(program)
+
+
+@same
+def test_a_loaded_state_takes_the_dtype_of_its_parameter(torch):
+    p, q = torch.nn.Parameter(torch.ones(2)), torch.nn.Parameter(torch.ones(2, dtype=torch.float64))
+    p.grad, q.grad = torch.ones(2), torch.ones(2, dtype=torch.float64)
+    first, second = torch.optim.Adam([p]), torch.optim.AdamW([q])
+    first.step()
+    second.load_state_dict(first.state_dict())
+    seen = {name: value.dtype == torch.float64 for name, value in second.state[q].items()}
+    second.step()
+    return seen, q, second.param_groups[0]["decoupled_weight_decay"], second.param_groups[0]["params"][0] is q
+
+
+@same
+def test_gradients_are_cleared_or_zeroed(torch):
+    params, loss = quadratic(torch)
+    optimizer = torch.optim.SGD(params)
+    loss().backward(create_graph=True)
+    grads = [p.grad for p in params]
+    optimizer.zero_grad(set_to_none=False)
+    seen = [[p.grad is g for p, g in zip(params, grads, strict=True)], params[0].grad, params[0].grad.requires_grad]
+    optimizer.zero_grad()
+    return [*seen, [p.grad for p in params]]
+
+
+@same
+def test_a_closure_computes_the_loss_anew(torch):
+    params, loss = quadratic(torch)
+    optimizer, modes = torch.optim.SGD(params, 0.01), []
+
+    def closure():
+        optimizer.zero_grad()
+        value = loss()
+        value.backward()
+        modes.append((torch.is_grad_enabled(), value.requires_grad))
+        return value
+
+    with torch.no_grad():
+        losses = [optimizer.step(closure).item() for _ in range(3)]
+    return losses, modes, optimizer.step(), torch.is_grad_enabled()
+
+
+@same
+def test_a_graph_that_saved_a_parameter_refuses_a_backward_after_the_step(torch):
+    w = torch.nn.Parameter(torch.tensor([1.0, 2.0]))
+    loss = (w * w).sum()
+    loss.backward(retain_graph=True)
+    torch.optim.Adam([w]).step()
+    error = raised(loss.backward)
+    return "modified by an inplace operation" in str(error), "is at version 1; expected version 0" in str(error)
+
+
+@same
+def test_hooks_around_a_step(torch):
+    params, loss = quadratic(torch)
+    optimizer, seen = torch.optim.SGD(params, 0.01), []
+    first = optimizer.register_step_pre_hook(lambda o, args, kwargs: seen.append(("pre", o is optimizer, len(args))))
+    optimizer.register_step_post_hook(lambda o, args, kwargs: seen.append(("post", sorted(kwargs))))
+    optimizer.register_step_pre_hook(lambda o, args, kwargs: (args, {"closure": loss}))
+    value = optimizer.step(closure=None).item()
+    first.remove()
+    optimizer.step()
+    return value, seen
+
+
+@same
+def test_an_optimiser_of_ones_own(torch):
+    class Signs(torch.optim.Optimizer):
+        def __init__(self, params, lr=0.1):
+            super().__init__(params, {"lr": lr})
+
+        @torch.no_grad()
+        def step(self, closure=None):
+            for group in self.param_groups:
+                for p in group["params"]:
+                    if p.grad is not None:
+                        self.state[p]["count"] = self.state[p].get("count", 0) + 1
+                        p -= group["lr"] * p.grad.sign()
+
+    params, loss = quadratic(torch)
+    optimizer, seen = Signs(params), []
+    optimizer.register_step_post_hook(lambda o, args, kwargs: seen.append(1))
+    return walked(torch, optimizer, params, loss, 3), seen, str(optimizer)
+
+
+@pytest.mark.parametrize("name", ["SGD([w], lr, 0.9, nesterov=True", "Adam([w], lr", "AdamW([w], lr"])
+def test_a_step_can_be_differentiated(name: str) -> None:
+    def program(torch: Any) -> Any:
+        start = torch.tensor([1.0, -2.0], dtype=torch.float64, requires_grad=True)
+        w = start.clone()
+        optimizer = eval(f"torch.optim.{name}, differentiable=True)", {"torch": torch, "w": w, "lr": 0.1})
+        torch.set_default_dtype(torch.float64)  # that of the count of steps
+        try:
+            for _ in range(2):
+                (w.grad,) = torch.autograd.grad((w.clone() ** 4).sum(), w, create_graph=True)
+                optimizer.step()
+        finally:
+            torch.set_default_dtype(torch.float32)
+        (w * w).sum().backward()
+        return w.detach(), start.grad
+
+    compare(program)
+
+
+def test_a_learning_rate_that_is_learned() -> None:
+    torch = workbench
+    rate = torch.tensor(0.1, dtype=torch.float64, requires_grad=True)
+    start = torch.tensor([1.0, -2.0], dtype=torch.float64)
+    w = start.clone().requires_grad_() * 1
+    w.grad = 2 * w.detach()
+    torch.optim.SGD([w], rate, differentiable=True).step()
+    (w * w).sum().backward()
+    assert rate.grad.item() == pytest.approx((2 * (start - 0.1 * 2 * start) * -2 * start).sum().item())
+
+
+@same
+def test_a_model_learns_with_adam(torch):
+    model, loss_of = mlp(torch), torch.nn.MSELoss()
+    optimizer = torch.optim.Adam(model.parameters(), 0.05)
+    target = torch.tensor([[1.0, 0.0], [0.0, 1.0], [0.5, 0.5]])
+    return walked(torch, optimizer, list(model.parameters()), lambda: loss_of(model(batch(torch)), target), 4)[:3]
+
+
+SCHEDULES = """
+StepLR(o, 2) | StepLR(o, 3, 0.5) | ExponentialLR(o, 0.5) | LambdaLR(o, lambda e: 1 / (1 + e))
+LambdaLR(o, [lambda e: 0.5**e, lambda e: 2**e]) | LambdaLR(o, [abs]) | StepLR(3, 2)
+ExponentialLR(o, 0.5, last_epoch=2)
+"""
+
+
+@pytest.mark.parametrize("text", entries(SCHEDULES))
+def test_a_schedule(text: str) -> None:
+    def program(torch: Any) -> Any:
+        params, _ = quadratic(torch)
+        optimizer = torch.optim.SGD([{"params": params[0], "lr": 0.5}, {"params": params[1:], "lr": 2.0}])
+        schedule = eval(f"s.{text}", {"s": torch.optim.lr_scheduler, "o": optimizer})
+        rates = [schedule.get_last_lr()]
+        for _ in range(5):
+            optimizer.step()
+            schedule.step()
+            rates.append([group["lr"] for group in optimizer.param_groups])
+        rates += [schedule.get_last_lr(), sorted(schedule.state_dict()), schedule.last_epoch, str(optimizer)]
+        again = eval(f"s.{text}", {"s": torch.optim.lr_scheduler, "o": optimizer})
+        again.load_state_dict(schedule.state_dict())
+        optimizer.step()
+        again.step()
+        return [*rates, again.get_last_lr()]
+
+    compare(program)
+
+
+@same
+def test_what_a_schedule_warns_of(torch):
+    params, _ = quadratic(torch)
+    optimizer = torch.optim.SGD(params, 1.0)
+    optimizer.step()
+    schedule = torch.optim.lr_scheduler.StepLR(optimizer, 2)
+    seen = [warned(schedule.step), warned(schedule.step), warned(schedule.get_lr), warned(lambda: schedule.step(5))]
+    seen += [schedule.get_last_lr()]
+    optimizer.step()
+    return seen, warned(torch.optim.lr_scheduler.ExponentialLR(optimizer, 0.5).step), optimizer.param_groups[0]["lr"]

@@ -1,0 +1,102 @@
+"""What is done to all parameters of a model: clipping gradients, and parameters as one vector (torch.nn.utils)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from types import GeneratorType
+from typing import Any
+
+from ..absent import refusal
+from ..autograd.grad_mode import no_grad
+from ..autograd.tensor import Tensor
+from ..autograd.warnings import warn
+from ..ops.creation import tensor
+from ..ops.joining import cat, stack
+from ..ops.statistics import norm
+from . import refusals
+from .modules.attributes import typename
+
+__path__: list[str] = []  # so that `from ... import` of an absent name is refused by a sentence (absent.py)
+__all__ = [
+    "clip_grad_norm_",
+    "clip_grad_value_",
+    "clip_grads_with_norm_",
+    "get_total_norm",
+    "parameters_to_vector",
+    "vector_to_parameters",
+]
+Tensors = Tensor | Iterable[Tensor]
+
+
+def _listed(tensors: Tensors) -> list[Tensor]:
+    return [tensors] if isinstance(tensors, Tensor) else list(tensors)
+
+
+def _grads(parameters: Tensors) -> list[Tensor]:
+    return [p.grad for p in _listed(parameters) if p.grad is not None]
+
+
+def get_total_norm(
+    tensors: Tensors, norm_type: float = 2.0, error_if_nonfinite: bool = False, foreach: bool | None = None
+) -> Tensor:
+    """The norm of all tensors as one vector."""
+    order, listed = float(norm_type), _listed(tensors)
+    with no_grad():
+        total = norm(stack([norm(t, order) for t in listed]), order) if listed else tensor(0.0)
+    if error_if_nonfinite and not total.isfinite():
+        raise RuntimeError(refusals.CLIP_NONFINITE.format(order))
+    return total
+
+
+def clip_grads_with_norm_(
+    parameters: Tensors, max_norm: float, total_norm: Tensor, foreach: bool | None = None
+) -> None:
+    """Multiply all gradients by `max_norm / total_norm`, in place, unless that would make them longer."""
+    with no_grad():
+        factor = (float(max_norm) / (total_norm + 1e-6)).clamp(max=1.0)
+        for grad in _grads(parameters):
+            grad.mul_(factor)
+
+
+def clip_grad_norm_(
+    parameters: Tensors,
+    max_norm: float,
+    norm_type: float = 2.0,
+    error_if_nonfinite: bool = False,
+    foreach: bool | None = None,
+) -> Tensor:
+    """Shorten all gradients alike, in place, so that their norm together is at most `max_norm`; returns what it was."""
+    listed = _listed(parameters)
+    if not listed and isinstance(parameters, GeneratorType):
+        warn(refusals.CLIP_NOTHING)
+    total = get_total_norm(_grads(listed), norm_type, error_if_nonfinite)
+    clip_grads_with_norm_(listed, max_norm, total)
+    return total
+
+
+def clip_grad_value_(parameters: Tensors, clip_value: float, foreach: bool | None = None) -> None:
+    """Have no element of a gradient be larger than `clip_value` or smaller than minus that, in place."""
+    most = float(clip_value)
+    with no_grad():
+        for grad in _grads(parameters):
+            grad.clamp_(min=-most).clamp_(max=most)  # two writes, as PyTorch counts
+
+
+def parameters_to_vector(parameters: Iterable[Tensor]) -> Tensor:
+    """All parameters behind each other in one vector, through which gradients flow."""
+    return cat([parameter.view(-1) for parameter in parameters])
+
+
+def vector_to_parameters(vec: Tensor, parameters: Iterable[Tensor]) -> None:
+    """Have parameters lie in a vector, one behind the other, by their `data`."""
+    if not isinstance(vec, Tensor):
+        raise TypeError(refusals.VECTOR_KIND.format(typename(vec)))
+    start = 0
+    for parameter in parameters:
+        end = start + parameter.numel()
+        parameter.data = vec[start:end].view_as(parameter).data
+        start = end
+
+
+def __getattr__(name: str) -> Any:
+    raise refusal(f"module {__name__!r}", "torch.nn.utils", name)

@@ -1,0 +1,15 @@
+"""Ways to change parameters so that a loss gets smaller (torch.optim)."""
+
+from typing import Any as _Any
+
+from ..absent import refusal as _refusal
+from . import lr_scheduler
+from .adam import Adam, AdamW
+from .optimizer import Optimizer
+from .sgd import SGD
+
+__all__ = ["Adam", "AdamW", "Optimizer", "SGD", "lr_scheduler"]
+
+
+def __getattr__(name: str) -> _Any:
+    raise _refusal(f"module {__name__!r}", "torch.optim", name)

@@ -1,0 +1,141 @@
+"""Learning rates that change from step to step (torch.optim.lr_scheduler)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ..absent import refusal
+from ..autograd.warnings import warn
+from . import refusals
+from .optimizer import Optimizer
+
+__path__: list[str] = []  # so that `from ... import` of an absent name is refused by a sentence (absent.py)
+__all__ = ["ExponentialLR", "LRScheduler", "LambdaLR", "StepLR"]
+
+
+class LRScheduler:
+    """Sets the learning rate of each group at every `step()`; a subclass computes them all in `get_lr`."""
+
+    _get_lr_called_within_step = False
+    _is_initial = False
+
+    def __init__(self, optimizer: Optimizer, last_epoch: int = -1) -> None:
+        if not isinstance(optimizer, Optimizer):
+            raise TypeError(refusals.SCHEDULED_KIND.format(type(optimizer).__name__))
+        self.optimizer = optimizer
+        for i, group in enumerate(optimizer.param_groups):
+            if last_epoch == -1:
+                group.setdefault("initial_lr", group["lr"])
+            elif "initial_lr" not in group:
+                raise KeyError(refusals.NO_INITIAL_LR.format(i))
+        self.base_lrs = [group["initial_lr"] for group in optimizer.param_groups]
+        self.last_epoch = last_epoch
+        optimizer._opt_called = bool(optimizer._opt_called)
+        self._step_count = 0
+        self._is_initial = True
+        self.step()
+        self._is_initial = False
+
+    def state_dict(self) -> dict[str, Any]:
+        """All that the schedule knows but its optimiser."""
+        return {name: value for name, value in self.__dict__.items() if name != "optimizer"}
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Continue from what `state_dict` gave."""
+        self.__dict__.update(state_dict)
+
+    def get_last_lr(self) -> list[float]:
+        """The learning rates of the groups now."""
+        return self._last_lr
+
+    def get_lr(self) -> list[float]:
+        """The learning rates for `last_epoch`; to be overridden."""
+        raise NotImplementedError
+
+    def _rates(self) -> list[float]:
+        """The groups' own learning rates; a warning where `get_lr` is called otherwise than by a step."""
+        if not self._get_lr_called_within_step:
+            warn(refusals.LAST_LR)
+        return [group["lr"] for group in self.optimizer.param_groups]
+
+    def step(self, epoch: int | None = None) -> None:
+        """Set the learning rates of the next epoch."""
+        if self._step_count == 1 and not self.optimizer._opt_called:
+            warn(refusals.SCHEDULER_FIRST)
+        self._step_count += 1
+        if epoch is not None:
+            warn(refusals.EPOCH)
+        self.last_epoch = self.last_epoch + 1 if epoch is None else epoch
+        self._get_lr_called_within_step = True
+        try:
+            closed = None if epoch is None else getattr(self, "_get_closed_form_lr", None)
+            rates = self.get_lr() if closed is None else closed()
+        finally:
+            self._get_lr_called_within_step = False
+        for group, rate in zip(self.optimizer.param_groups, rates, strict=True):
+            group["lr"] = rate
+        self._last_lr = list(rates)
+
+
+class LambdaLR(LRScheduler):
+    """The first learning rate times what a function, or one for each group, says of the epoch."""
+
+    def __init__(self, optimizer: Optimizer, lr_lambda: Any, last_epoch: int = -1) -> None:
+        count = len(optimizer.param_groups)
+        self.lr_lambdas: list[Callable[[int], float]] = (
+            list(lr_lambda) if isinstance(lr_lambda, (list, tuple)) else [lr_lambda] * count
+        )
+        if len(self.lr_lambdas) != count:
+            raise ValueError(refusals.LAMBDAS.format(count, len(self.lr_lambdas)))
+        super().__init__(optimizer, last_epoch)
+
+    def state_dict(self) -> dict[str, Any]:
+        """All that the schedule knows but its optimiser and its functions."""
+        return super().state_dict() | {"lr_lambdas": [None] * len(self.lr_lambdas)}
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Continue from what `state_dict` gave, with the functions that are here."""
+        super().load_state_dict({**state_dict, "lr_lambdas": self.lr_lambdas})
+
+    def get_lr(self) -> list[float]:
+        """The first learning rates times what the functions say."""
+        self._rates()
+        return [base * of(self.last_epoch) for of, base in zip(self.lr_lambdas, self.base_lrs, strict=True)]
+
+
+class StepLR(LRScheduler):
+    """The learning rate times `gamma` after each `step_size` epochs."""
+
+    def __init__(self, optimizer: Optimizer, step_size: int, gamma: float = 0.1, last_epoch: int = -1) -> None:
+        self.step_size, self.gamma = step_size, gamma
+        super().__init__(optimizer, last_epoch)
+
+    def get_lr(self) -> list[float]:
+        """The learning rates now, smaller if it is time."""
+        rates = self._rates()
+        stays = self.last_epoch == 0 or self.last_epoch % self.step_size
+        return rates if stays else [rate * self.gamma for rate in rates]
+
+    def _get_closed_form_lr(self) -> list[float]:
+        return [base * self.gamma ** (self.last_epoch // self.step_size) for base in self.base_lrs]
+
+
+class ExponentialLR(LRScheduler):
+    """The learning rate times `gamma` after each epoch."""
+
+    def __init__(self, optimizer: Optimizer, gamma: float, last_epoch: int = -1) -> None:
+        self.gamma = gamma
+        super().__init__(optimizer, last_epoch)
+
+    def get_lr(self) -> list[float]:
+        """The learning rates now times `gamma`, but at the beginning."""
+        rates = self._rates()
+        return rates if self._is_initial else [rate * self.gamma for rate in rates]
+
+    def _get_closed_form_lr(self) -> list[float]:
+        return [base * self.gamma**self.last_epoch for base in self.base_lrs]
+
+
+def __getattr__(name: str) -> Any:
+    raise refusal(f"module {__name__!r}", "torch.optim.lr_scheduler", name)

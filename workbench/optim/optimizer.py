@@ -1,0 +1,210 @@
+"""What all optimisers share: groups of parameters, their state, and the step over all of them (torch.optim.optimizer).
+
+A step runs under no_grad and writes into the parameters in place, so that their versions count it and a graph that
+saved one of them refuses a later backward.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections import OrderedDict, defaultdict
+from collections.abc import Callable, Iterable, Iterator
+from copy import deepcopy
+from itertools import chain
+from typing import Any
+
+from ..autograd.grad_mode import enable_grad, set_grad_enabled
+from ..autograd.hooks import RemovableHandle
+from ..autograd.tensor import Tensor
+from ..autograd.warnings import warn
+from ..nn.modules.attributes import typename
+from ..nn.modules.module import clear_grads
+from . import refusals
+
+Group = dict[str, Any]
+
+
+def _hooked(step: Callable[..., Any]) -> Callable[..., Any]:
+    """A step with the optimiser's hooks around it."""
+
+    @functools.wraps(step)
+    def hooked(self: Optimizer, *args: Any, **kwargs: Any) -> Any:
+        given = (self, *args)
+        for hook in tuple(self._optimizer_step_pre_hooks.values()):
+            changed = hook(self, given, kwargs)
+            if changed is not None:
+                if not (isinstance(changed, tuple) and len(changed) == 2):
+                    raise RuntimeError(refusals.HOOK_RESULT.format(step, changed))
+                given, kwargs = changed
+        if self._opt_called is not None:
+            self._opt_called = True
+        result = step(*given, **kwargs)
+        for hook in tuple(self._optimizer_step_post_hooks.values()):
+            hook(self, given, kwargs)
+        return result
+
+    return hooked
+
+
+class Optimizer:
+    """Parameters in groups, each with its own options; a subclass says in `step` how they change."""
+
+    _opt_called: bool | None = None  # whether there was a step since a schedule of the learning rate first asked
+
+    def __init__(self, params: Iterable[Any], defaults: dict[str, Any]) -> None:
+        self.defaults = defaults
+        self._optimizer_step_pre_hooks: OrderedDict[int, Any] = OrderedDict()
+        self._optimizer_step_post_hooks: OrderedDict[int, Any] = OrderedDict()
+        if isinstance(params, Tensor):
+            raise TypeError(refusals.PARAMS_KIND.format(typename(params)))
+        self.state: defaultdict[Any, dict[str, Any]] = defaultdict(dict)
+        self.param_groups: list[Group] = []
+        groups = list(params)
+        if not groups:
+            raise ValueError(refusals.PARAMS_EMPTY)
+        for group in groups if isinstance(groups[0], dict) else [{"params": groups}]:
+            self.add_param_group(group)
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if "step" in cls.__dict__:
+            cls.step = _hooked(cls.step)  # type: ignore[method-assign]
+
+    def add_param_group(self, param_group: Group) -> None:
+        """Optimise more parameters, with options of their own; those not given are the optimiser's."""
+        if not isinstance(param_group, dict):
+            raise TypeError(refusals.GROUP_KIND.format(type(param_group)))
+        given = param_group["params"]
+        if isinstance(given, set):
+            raise TypeError(refusals.PARAMS_SET)
+        listed = [given] if isinstance(given, Tensor) else list(given)
+        names = [each[0] for each in listed if isinstance(each, tuple)]
+        params = param_group["params"] = [each[1] if isinstance(each, tuple) else each for each in listed]
+        if names:
+            if len(names) != len(params):
+                raise ValueError(refusals.SOME_NAMES)
+            param_group["param_names"] = names
+        for param in params:
+            if not isinstance(param, Tensor):
+                raise TypeError(refusals.PARAM_KIND.format(typename(param)))
+            if not (self.defaults.get("differentiable") or param.is_leaf or param.retains_grad):
+                raise ValueError(refusals.NON_LEAF)
+        for name, default in self.defaults.items():
+            param_group.setdefault(name, default)
+        if len(set(params)) < len(params):
+            warn(refusals.TWICE_IN_GROUP)
+        named = "param_names" in param_group
+        for group in self.param_groups:
+            if named != ("param_names" in group):
+                raise ValueError(refusals.GROUP_NAMES.format("with" if named else "without"))
+        if not set(params).isdisjoint(self._params()):
+            raise ValueError(refusals.TWICE)
+        self.param_groups.append(param_group)
+
+    def _params(self) -> Iterator[Tensor]:
+        return chain.from_iterable(group["params"] for group in self.param_groups)
+
+    def step(self, closure: Callable[[], Any] | None = None) -> Any:
+        """Change the parameters by their gradients; to be overridden."""
+        raise NotImplementedError
+
+    def zero_grad(self, set_to_none: bool = True) -> None:
+        """Set the parameters' gradients to None, or write zeros into them."""
+        clear_grads(self._params(), set_to_none)
+
+    def state_dict(self) -> dict[str, Any]:
+        """The state and the options of all groups, parameters by their numbers in the order of the groups."""
+        number = {param: i for i, param in enumerate(dict.fromkeys(self._params()))}
+        groups = [
+            {name: value for name, value in group.items() if name != "params"}
+            | {"params": [number[param] for param in group["params"]]}
+            for group in self.param_groups
+        ]
+        return {"state": {number.get(key, key): kept for key, kept in self.state.items()}, "param_groups": groups}
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Continue from what `state_dict` of an optimiser with groups of the same sizes gave."""
+        loaded = deepcopy(state_dict["param_groups"])
+        if len(loaded) != len(self.param_groups):
+            raise ValueError(refusals.STATE_GROUPS)
+        if any(len(a["params"]) != len(b["params"]) for a, b in zip(loaded, self.param_groups, strict=True)):
+            raise ValueError(refusals.STATE_GROUP)
+        meant = {}
+        for new, old in zip(loaded, self.param_groups, strict=True):
+            meant.update(zip(new["params"], old["params"], strict=True))
+            new["params"] = old["params"]
+            if "param_names" in old:
+                new.setdefault("param_names", old["param_names"])
+        self.state = defaultdict(dict)
+        for key, kept in state_dict["state"].items():
+            if key in meant:
+                kept = {name: _fitted(name, value, meant[key]) for name, value in kept.items()}
+            self.state[meant.get(key, key)] = kept
+        self.param_groups = loaded
+
+    def register_step_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
+        """Call `hook(optimizer, args, kwargs)` before each step; it may return other arguments and keywords."""
+        return _registered(self._optimizer_step_pre_hooks, hook)
+
+    def register_step_post_hook(self, hook: Callable[..., None]) -> RemovableHandle:
+        """Call `hook(optimizer, args, kwargs)` after each step."""
+        return _registered(self._optimizer_step_post_hooks, hook)
+
+    def __repr__(self) -> str:
+        text = f"{type(self).__name__} ("
+        for i, group in enumerate(self.param_groups):
+            lines = [f"    {name}: {group[name]}\n" for name in sorted(group) if name != "params"]
+            text += f"\nParameter Group {i}\n" + "".join(lines)
+        return text + ")"
+
+
+class OneByOne(Optimizer):
+    """An optimiser that changes each parameter by its own gradient; a subclass says how, in `_update`."""
+
+    def step(self, closure: Callable[[], Any] | None = None) -> Any:
+        """Change all parameters that have a gradient; returns the loss if `closure` computes it anew."""
+        loss = None
+        if closure is not None:
+            with enable_grad():
+                loss = closure()
+        with set_grad_enabled(self.defaults["differentiable"]):
+            for group in self.param_groups:
+                for param in group["params"]:
+                    if (grad := param.grad) is not None:
+                        self._update(param, -grad if group["maximize"] else grad, group)
+        return loss
+
+    def _update(self, param: Tensor, grad: Tensor, group: Group) -> None:
+        """Write a parameter's new value into it."""
+        raise NotImplementedError
+
+
+def _registered(hooks: OrderedDict[int, Any], hook: Callable[..., Any]) -> RemovableHandle:
+    handle = RemovableHandle(hooks)
+    hooks[handle.id] = hook
+    return handle
+
+
+def _fitted(name: str, value: Any, param: Tensor) -> Any:
+    """A part of a loaded state in the parameter's dtype; the count of steps keeps its own."""
+    casts = isinstance(value, Tensor) and name != "step" and param.is_floating_point()
+    return value.to(dtype=param.dtype) if casts else value
+
+
+def checked(name: str, value: Any, text: str, below: float = math.inf) -> Any:
+    """An option; ValueError if it is a tensor of several numbers, negative, or not below a limit."""
+    if isinstance(value, Tensor) and value.numel() != 1:
+        raise ValueError(refusals.TENSOR_NUMBER.format(name))
+    if not 0.0 <= value < below:
+        raise ValueError(refusals.INVALID.format(text, value))
+    return value
+
+
+def checked_ways(optimizer: Optimizer) -> None:
+    """RuntimeError where two ways to compute a step are asked for that exclude each other."""
+    ways = optimizer.defaults
+    if ways["fused"] and ways["differentiable"]:
+        raise RuntimeError(refusals.FUSED)
+    if ways["fused"] and ways["foreach"]:
+        raise RuntimeError(refusals.FUSED_FOREACH)

@@ -1,0 +1,210 @@
+"""Samples in batches (torch.utils.data)."""
+
+from __future__ import annotations
+
+import copy
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping, MutableSequence, Sequence
+from itertools import accumulate, islice
+from typing import Any
+
+import numpy as np
+
+from ..absent import refusal
+from ..autograd.dtypes import float64
+from ..autograd.tensor import Tensor
+from ..autograd.warnings import warn
+from ..ops.creation import tensor
+from ..ops.interop import as_tensor
+from ..ops.joining import stack
+from ..ops.random import generator as default_generator
+from . import refusals
+
+__path__: list[str] = []  # so that `from ... import` of an absent name is refused by a sentence (absent.py)
+__all__ = ["DataLoader", "Dataset", "Subset", "TensorDataset", "default_collate", "default_convert", "random_split"]
+Random = np.random.Generator | None
+
+
+class Dataset:
+    """Samples that can be asked for by number; a subclass defines `__getitem__` and `__len__`."""
+
+    def __class_getitem__(cls, _item: Any) -> type:
+        return cls
+
+    def __getitem__(self, index: Any) -> Any:
+        raise NotImplementedError(refusals.DATA_ITEM)
+
+
+class TensorDataset(Dataset):
+    """Tensors of equally many rows; sample i is the tuple of their rows i."""
+
+    def __init__(self, *tensors: Tensor) -> None:
+        if any(tensors[0].size(0) != tensor.size(0) for tensor in tensors):
+            raise AssertionError(refusals.DATA_SIZES)
+        self.tensors = tensors
+
+    def __getitem__(self, index: Any) -> tuple[Tensor, ...]:
+        return tuple([tensor[index] for tensor in self.tensors])
+
+    def __len__(self) -> int:
+        return self.tensors[0].size(0)
+
+
+class Subset(Dataset):
+    """Some samples of a dataset, by their numbers."""
+
+    def __init__(self, dataset: Any, indices: Sequence[int]) -> None:
+        self.dataset, self.indices = dataset, indices
+
+    def __getitem__(self, idx: Any) -> Any:
+        return self.dataset[[self.indices[i] for i in idx] if isinstance(idx, list) else self.indices[idx]]
+
+    def __len__(self) -> int:
+        return len(self.indices)
+
+
+def random_split(dataset: Any, lengths: Sequence[float], generator: Random = None) -> list[Subset]:
+    """The samples in random order, in parts of these lengths, or of these shares if they sum to 1."""
+    count = len(dataset)
+    if math.isclose(sum(lengths), 1) and sum(lengths) <= 1:
+        for i, share in enumerate(lengths):
+            if not 0 <= share <= 1:
+                raise ValueError(refusals.DATA_SHARE.format(i))
+        floors = [math.floor(count * share) for share in lengths]
+        rest, parts = count - sum(floors), len(floors)
+        lengths = [floor + (rest - i + parts - 1) // parts for i, floor in enumerate(floors)]
+        for i, length in enumerate(lengths):
+            if not length:
+                warn(refusals.DATA_EMPTY_PART.format(i))
+    if sum(lengths) != count:
+        raise ValueError(refusals.DATA_PARTS)
+    order = (generator or default_generator()).permutation(count).tolist()
+    return [Subset(dataset, order[end - n : end]) for end, n in zip(accumulate(lengths), lengths, strict=True)]
+
+
+def default_collate(batch: Sequence[Any]) -> Any:
+    """One tensor of the samples' numbers or tensors; of tuples, lists and dictionaries part by part."""
+    first = batch[0]
+    if isinstance(first, Tensor):
+        return stack(list(batch))
+    if isinstance(first, np.ndarray) and first.dtype.kind not in "SUO":
+        return stack([as_tensor(each) for each in batch])
+    if isinstance(first, float) and not isinstance(first, np.generic):
+        return tensor(batch, dtype=float64)
+    if isinstance(first, (int, np.bool_, np.number)):
+        return tensor(list(batch)) if isinstance(first, int) else as_tensor(np.array(batch))
+    if isinstance(first, (str, bytes)):
+        return batch
+    if isinstance(first, Mapping):
+        return _mapped(first, {key: default_collate([each[key] for each in batch]) for key in first})
+    if isinstance(first, Sequence):
+        if not hasattr(first, "_fields") and any(len(each) != len(first) for each in batch):
+            raise RuntimeError(refusals.DATA_LENGTHS)
+        return _listed(first, [default_collate(part) for part in zip(*batch, strict=False)])
+    raise TypeError(refusals.DATA_KIND.format(type(first)))
+
+
+def default_convert(data: Any) -> Any:
+    """NumPy's arrays and numbers as tensors, also inside tuples, lists and dictionaries."""
+    if isinstance(data, (np.ndarray, np.bool_, np.number)) and data.dtype.kind not in "SUO":
+        return as_tensor(data)
+    if isinstance(data, Mapping):
+        return _mapped(data, {key: default_convert(value) for key, value in data.items()})
+    if isinstance(data, Sequence) and not isinstance(data, (str, bytes)):
+        return _listed(data, [default_convert(each) for each in data])
+    return data
+
+
+def _mapped(like: Any, made: dict[Any, Any]) -> Any:
+    """A mapping of the kind of another, with these values."""
+    if not isinstance(like, MutableMapping):
+        return type(like)(made)
+    filled = copy.copy(like)
+    filled.update(made)
+    return filled
+
+
+def _listed(like: Any, parts: list[Any]) -> Any:
+    """A sequence of the kind of another, with these elements; a list in place of a plain tuple."""
+    if hasattr(like, "_fields"):
+        return type(like)(*parts)
+    if not isinstance(like, MutableSequence):
+        return parts
+    filled = copy.copy(like)
+    filled[:] = parts
+    return filled
+
+
+class DataLoader:
+    """Goes through a dataset in batches, in order or, with `shuffle`, in a new random order each time.
+
+    Samples are loaded by the caller itself: `num_workers` and `pin_memory` change nothing.
+    """
+
+    def __init__(
+        self,
+        dataset: Any,
+        batch_size: int | None = 1,
+        shuffle: bool | None = None,
+        sampler: Iterable[int] | None = None,
+        batch_sampler: Iterable[list[int]] | None = None,
+        num_workers: int = 0,
+        collate_fn: Callable[[list[Any]], Any] | None = None,
+        pin_memory: bool = False,
+        drop_last: bool = False,
+        *,
+        generator: Random = None,
+    ) -> None:
+        if sampler is not None and shuffle:
+            raise ValueError(refusals.DATA_SAMPLER)
+        if batch_sampler is not None:
+            if batch_size != 1 or shuffle or sampler is not None or drop_last:
+                raise ValueError(refusals.DATA_BATCH_SAMPLER)
+            batch_size = None
+        elif batch_size is None and drop_last:
+            raise ValueError(refusals.DATA_NO_BATCH)
+        elif batch_size is not None and (not isinstance(batch_size, int) or batch_size <= 0):
+            raise ValueError(refusals.DATA_BATCH_SIZE.format(batch_size))
+        if shuffle and not len(dataset):
+            raise ValueError(refusals.DATA_EMPTY)
+        self.dataset, self.batch_size, self.drop_last = dataset, batch_size, drop_last
+        self.shuffle, self.sampler, self.batch_sampler = bool(shuffle), sampler, batch_sampler
+        self.num_workers, self.pin_memory, self.generator = num_workers, pin_memory, generator
+        single = batch_size is None and batch_sampler is None
+        self.collate_fn = collate_fn or (default_convert if single else default_collate)
+
+    def _order(self) -> Iterable[int]:
+        """The samples' numbers as they come."""
+        if self.sampler is not None:
+            return self.sampler
+        count = len(self.dataset)
+        return (self.generator or default_generator()).permutation(count).tolist() if self.shuffle else range(count)
+
+    def _batches(self) -> Iterator[list[int]]:
+        """The numbers of each batch's samples."""
+        if self.batch_sampler is not None:
+            yield from self.batch_sampler
+            return
+        order = iter(self._order())
+        while numbers := list(islice(order, self.batch_size)):
+            if len(numbers) == self.batch_size or not self.drop_last:
+                yield numbers
+
+    def __iter__(self) -> Iterator[Any]:
+        if self.batch_size is None and self.batch_sampler is None:
+            yield from (self.collate_fn(self.dataset[i]) for i in self._order())
+            return
+        for numbers in self._batches():
+            yield self.collate_fn([self.dataset[i] for i in numbers])
+
+    def __len__(self) -> int:
+        if self.batch_sampler is not None:
+            return len(self.batch_sampler)  # type: ignore[arg-type]
+        count = len(self.dataset if self.sampler is None else self.sampler)  # type: ignore[arg-type]
+        if self.batch_size is None:
+            return count
+        return count // self.batch_size if self.drop_last else -(-count // self.batch_size)
+
+
+def __getattr__(name: str) -> Any:
+    raise refusal(f"module {__name__!r}", "torch.utils.data", name)
