@@ -30,6 +30,13 @@ ANSWERS = {
         ("lesson02-16", "shape, numbers = [3], [4, 4, 4]", "lesson02-18"),
         ("lesson02-24", "u_grad, v_grad = [10, 10, 10], 6", "lesson02-26"),
     ],
+    "03-leaves-and-grad": [
+        ("lesson03-03", "a_leaf, b_leaf, c_leaf, d_leaf = True, True, False, False", "lesson03-04"),
+        ("lesson03-06", "prediction = 11", "lesson03-07"),
+        ("lesson03-11", "grad_after, w_after = -25.6, 3.08", "lesson03-12"),
+        ("lesson03-22", "prediction = 12", "lesson03-23"),
+        ("lesson03-27", "p_reason, q_reason, r_reason, s_reason, t_reason = 0, 2, 3, 4, 0", "lesson03-28"),
+    ],
     "05-what-backward-remembers": [
         ("lesson05-03", "prediction = 3", "lesson05-05"),
         ("lesson05-13", "prediction = 12", "lesson05-14"),
