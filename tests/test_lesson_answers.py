@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import matplotlib
@@ -77,7 +78,7 @@ def test_right_answers_are_right_however_often_checked(lesson: str, capsys: pyte
     matplotlib.use("agg")
     notebook = nbformat.read(CHECKOUT / "notebooks" / f"{lesson}.ipynb", as_version=4)
     cells = {cell.id: cell.source for cell in notebook.cells if cell.cell_type == "code"}
-    asked = {id for id, source in cells.items() if "= None" in source}
+    asked = {id for id, source in cells.items() if re.search(r"^\w+ = None", source, re.MULTILINE)}
     assert asked == {id for id, _, _ in ANSWERS[lesson]}
     cells |= {id: typed for id, typed, _ in ANSWERS[lesson]}
     names: dict[str, Any] = {}
