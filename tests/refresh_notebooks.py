@@ -11,7 +11,7 @@ from nbformat import NotebookNode
 from nbval.plugin import get_sanitize_patterns
 
 from workbench.cli.command import CommandError
-from workbench.cli.execute import execute, read
+from workbench.cli.run import execute, read
 from workbench.scene.save import write_whole
 
 NOTEBOOKS = Path(__file__).resolve().parents[1] / "notebooks"

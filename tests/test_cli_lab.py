@@ -17,7 +17,7 @@ import pytest
 from jupyter_client import BlockingKernelClient
 from lab import CHECKOUT, Lab, serve
 
-from workbench.cli import lessons
+from workbench.cli import lab
 
 SHIPPED = sorted(path.name for path in (CHECKOUT / "notebooks").glob("*.ipynb"))
 
@@ -111,13 +111,13 @@ def test_ctrl_c_ends_the_server_and_its_kernels(tmp_path: Path) -> None:
 
 def test_a_checkout_is_worked_in_where_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    assert lessons.prepare(None) == CHECKOUT / "notebooks"
-    assert lessons.prepare(CHECKOUT / "notebooks") == CHECKOUT / "notebooks"
+    assert lab.prepare(None) == CHECKOUT / "notebooks"
+    assert lab.prepare(CHECKOUT / "notebooks") == CHECKOUT / "notebooks"
     assert list(tmp_path.iterdir()) == []
     # The package of a wheel, typed in a checkout: its notebooks, not a copy.
-    monkeypatch.setattr(lessons, "PACKAGE", tmp_path / "site" / "workbench")
+    monkeypatch.setattr(lab, "PACKAGE", tmp_path / "site" / "workbench")
     monkeypatch.chdir(CHECKOUT)
-    assert lessons.prepare(None).resolve() == CHECKOUT / "notebooks"
+    assert lab.prepare(None).resolve() == CHECKOUT / "notebooks"
 
 
 def test_outside_a_checkout_the_copy_is_made_where_one_stands(
@@ -127,17 +127,17 @@ def test_outside_a_checkout_the_copy_is_made_where_one_stands(
     shipped.mkdir(parents=True)
     for name in ("b.ipynb", "a.ipynb"):
         (shipped / name).write_text(name)
-    monkeypatch.setattr(lessons, "PACKAGE", shipped.parent)
-    monkeypatch.setattr(lessons, "SHIPPED", shipped)
+    monkeypatch.setattr(lab, "PACKAGE", shipped.parent)
+    monkeypatch.setattr(lab, "SHIPPED", shipped)
     monkeypatch.chdir(tmp_path)
-    assert lessons.prepare(None) == Path("workbench-lessons")
+    assert lab.prepare(None) == Path("workbench-lessons")
     assert capsys.readouterr().out == "Copied 2 lessons into workbench-lessons.\n"
-    assert lessons.first(tmp_path / "workbench-lessons") == "a.ipynb"
+    assert lab.first_lesson(tmp_path / "workbench-lessons") == "a.ipynb"
     (tmp_path / "workbench-lessons" / "a.ipynb").write_text("mine")
     (tmp_path / "workbench-lessons" / "b.ipynb").unlink()
-    lessons.prepare(None)
+    lab.prepare(None)
     assert capsys.readouterr().out == "Copied 1 lesson into workbench-lessons.\n"
     assert (tmp_path / "workbench-lessons" / "a.ipynb").read_text() == "mine"
     assert (tmp_path / "workbench-lessons" / "b.ipynb").read_text() == "b.ipynb"
-    lessons.prepare(None)
+    lab.prepare(None)
     assert capsys.readouterr().out == ""

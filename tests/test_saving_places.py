@@ -15,7 +15,7 @@ from lab import CHECKOUT, notebook
 from scene_samples import square
 
 import workbench as torch
-from workbench.cli import lessons, main
+from workbench.cli import lab, main
 from workbench.scene import save
 from workbench.scene.picture import Picture
 
@@ -174,7 +174,7 @@ def test_an_interrupt_leaves_no_half_of_a_lesson(tmp_path: Path, monkeypatch) ->
 
     monkeypatch.setattr("builtins.open", interrupted)
     with pytest.raises(KeyboardInterrupt):
-        lessons._copy(tmp_path / "from", tmp_path / "to")
+        lab._copy(tmp_path / "from", tmp_path / "to")
     assert list((tmp_path / "to").iterdir()) == []
 
 

@@ -2,14 +2,126 @@
 
 from __future__ import annotations
 
+import json
+import logging
 import os
+import subprocess
 from collections.abc import Sequence
+from html import escape
 from pathlib import Path
+from typing import Any
+
+import nbformat
+from jupyter_client.kernelspec import KernelSpecManager
+from jupyter_client.manager import AsyncKernelManager
+from jupyter_core.utils import ensure_event_loop
+from nbclient import NotebookClient
+from nbclient.exceptions import CellExecutionError, DeadKernelError
+from nbconvert import HTMLExporter
+from nbformat import NotebookNode
+from tqdm import tqdm
 
 from workbench.cli.command import CommandError, check_loopback
-from workbench.cli.execute import execute, read
-from workbench.cli.page import page
 from workbench.scene.save import check_place, write_whole
+
+
+def read(path: Path) -> NotebookNode:
+    """The notebook in a file."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise CommandError(f"there is no notebook {path}.") from None
+    except UnicodeDecodeError:
+        raise CommandError(f"{path} is not a notebook.") from None
+    except OSError as error:
+        raise CommandError(f"cannot read {path}: {error.strerror}.") from None
+    try:
+        notebook = nbformat.reads(text, as_version=4)
+        nbformat.validate(notebook)
+    except Exception:  # nbformat raises its own errors, but also AttributeError and KeyError on odd JSON
+        raise CommandError(f"{path} is not a notebook.") from None
+    return notebook
+
+
+def execute(notebook: NotebookNode, path: Path) -> None:
+    """Run all cells of `notebook`, read from `path`, in the folder it lies in, and fill in their outputs."""
+    # No kernel spec is looked up: whatever is installed on the machine, "python3" is this interpreter.
+    specs = KernelSpecManager(kernel_dirs=[], ensure_native_kernel=True)
+    client = NotebookClient(
+        notebook,
+        km=AsyncKernelManager(kernel_name="python3", kernel_spec_manager=specs),
+        resources={"metadata": {"path": str(path.resolve().parent)}},
+        # How a stream is cut into messages depends on timing.
+        coalesce_streams=True,
+        record_timing=False,
+    )
+    number = 0
+    try:
+        # What cells print comes by messages; the process itself only has notes about its own transport.
+        with client.setup_kernel(stderr=subprocess.DEVNULL):
+            # On a terminal only: a log needs no bar.
+            for index, cell in enumerate(tqdm(notebook.cells, desc=path.stem, unit="cell", disable=None)):
+                number += cell.cell_type == "code" and bool(cell.source.strip())
+                client.execute_cell(cell, index)
+            client.set_widgets_metadata()
+    except CellExecutionError as error:
+        raise CommandError(f"{path}, code cell {number}: {_first_line(error)}") from None
+    except DeadKernelError:
+        raise CommandError(f"{path}, code cell {number}: the kernel died.") from None
+    except KeyboardInterrupt:
+        # Some kernels fail the cell while they are shut down; nobody waits for it, and asyncio would say so.
+        ensure_event_loop().set_exception_handler(lambda loop, what: None)
+        raise
+    finally:
+        client._cleanup_kernel()
+
+
+def _first_line(error: CellExecutionError) -> str:
+    said = str(error.evalue).strip().partition("\n")[0]
+    return f"{error.ename}: {said}" if said else str(error.ename)
+
+
+STATIC = Path(__file__).parent / "static"
+WIDGET = "application/vnd.jupyter.widget-view+json"
+STATE = "application/vnd.jupyter.widget-state+json"
+
+
+def page(notebook: NotebookNode, path: Path) -> str:
+    """The executed `notebook`, read from `path`, as the text of a page."""
+    widgets = _take_widgets(notebook)
+    # It would complain about each picture without a text of its own.
+    logging.getLogger("traitlets").setLevel(logging.ERROR)
+    exporter = HTMLExporter(raw_template=(STATIC / "page.html.j2").read_text("utf-8"), embed_images=True)
+    resources: dict[str, Any] = {"metadata": {"name": path.stem, "path": str(path.resolve().parent)}}
+    if widgets["widgets"]:
+        # No text inside may end the script element it lies in.
+        resources["widgets"] = json.dumps(widgets, separators=(",", ":")).replace("<", "\\u003c")
+        resources["widgets_js"] = (STATIC / "widgets.js").read_text("utf-8")
+    text, _ = exporter.from_notebook_node(notebook, resources)
+    return text
+
+
+def _take_widgets(notebook: NotebookNode) -> dict[str, list[Any]]:
+    """Put a place for a widget over its still picture, and give what a page needs to bring it to life.
+
+    A widget whose front end is a module of its own lives on in a page; of any other the still picture stays.
+    """
+    models = notebook.metadata.pop("widgets", {}).get(STATE, {}).get("state", {})
+    modules: dict[str, int] = {}
+    styles: dict[str, None] = {}
+    widgets: list[Any] = []
+    for output in (output for cell in notebook.cells for output in cell.get("outputs", [])):
+        data = output.get("data", {})
+        view = data.pop(WIDGET, None)
+        state = dict(models.get(view["model_id"], {}).get("state", {})) if view else {}
+        if "_esm" not in state:
+            continue
+        module = modules.setdefault(state.pop("_esm"), len(modules))
+        styles[state.pop("_css", "")] = None
+        still = data.get("text/html", f"<pre>{escape(data.get('text/plain', ''))}</pre>")
+        data["text/html"] = f'<div data-widget="{len(widgets)}">{still}</div>'
+        widgets.append({"module": module, "state": state})
+    return {"modules": list(modules), "styles": list(styles), "widgets": widgets}
 
 
 def run(notebooks: Sequence[Path], out: Path) -> None:

@@ -7,25 +7,25 @@ from typing import Any
 from ..autograd.levels import Level, lift, value_of
 from ..autograd.pytree import mapped, rebuilt, taken_apart
 from ..autograd.tensor import Tensor
-from . import refusals
+from . import messages
 
 
 def chosen(args: tuple[Any, ...], argnums: Any) -> tuple[int, ...]:
     """The positions that `argnums` names, negative ones counted from the end; RuntimeError for what are none."""
     if not isinstance(argnums, (int, tuple)):
-        raise RuntimeError(refusals.ARGNUMS_KIND.format(type(argnums)))
+        raise RuntimeError(messages.ARGNUMS_KIND.format(type(argnums)))
     count = len(args)
     places = []
     for n in argnums if isinstance(argnums, tuple) else (argnums,):
         if not isinstance(n, int):
-            raise RuntimeError(refusals.ARGNUM_KIND.format(type(n)))
+            raise RuntimeError(messages.ARGNUM_KIND.format(type(n)))
         if not -count <= n < count:
-            raise RuntimeError(refusals.ARGNUM_RANGE.format(n, count))
+            raise RuntimeError(messages.ARGNUM_RANGE.format(n, count))
         places.append(n % count)
     if not places:
-        raise RuntimeError(refusals.ARGNUMS_EMPTY)
+        raise RuntimeError(messages.ARGNUMS_EMPTY)
     if len(set(places)) < len(places):
-        raise RuntimeError(refusals.ARGNUMS_TWICE.format(tuple(places)))
+        raise RuntimeError(messages.ARGNUMS_TWICE.format(tuple(places)))
     return tuple(places)
 
 
@@ -39,21 +39,21 @@ def lowered(tree: Any, level: Level) -> Any:
     leaves, structure = taken_apart(tree)
     for leaf in leaves:
         if not isinstance(leaf, Tensor):
-            raise RuntimeError(refusals.OUTPUT_KIND.format(type(leaf)))
+            raise RuntimeError(messages.OUTPUT_KIND.format(type(leaf)))
     return rebuilt([value_of(leaf, level) for leaf in leaves], structure)
 
 
 def with_aux(returned: Any, name: str) -> tuple[Any, Any]:
     """What a function returned that has auxiliary output as well; RuntimeError if it has none."""
     if not (isinstance(returned, tuple) and len(returned) == 2):
-        raise RuntimeError(refusals.AUX.format(name))
+        raise RuntimeError(messages.AUX.format(name))
     return returned
 
 
 def check_output(leaves: list[Any], name: str) -> None:
     """RuntimeError unless a function returned tensors, and at least one."""
     if not leaves or leaves == [None]:
-        raise RuntimeError(refusals.NOTHING.format(name, leaves))
+        raise RuntimeError(messages.NOTHING.format(name, leaves))
     for leaf in leaves:
         if not isinstance(leaf, Tensor):
-            raise RuntimeError(refusals.ONLY_TENSORS.format(name, type(leaf)))
+            raise RuntimeError(messages.ONLY_TENSORS.format(name, type(leaf)))

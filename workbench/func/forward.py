@@ -14,7 +14,7 @@ from ..autograd.pytree import mapped, rebuilt, taken_apart
 from ..autograd.tensor import Tensor
 from ..ops.core.registry import TENSORS
 from ..ops.creation import zeros_like
-from . import refusals
+from . import messages
 from .arguments import check_output, chosen, lifted, lowered, with_aux
 from .reverse import Argnums, jacrev, vjp
 from .vectorize import vmap
@@ -32,12 +32,12 @@ def jvp(func: Callable[..., Any], primals: Any, tangents: Any, *, strict: bool =
 
 def _jvp(func: Any, primals: Any, tangents: Any, argnums: Any, strict: bool, has_aux: bool) -> Any:
     if not isinstance(primals, tuple):
-        raise RuntimeError(refusals.PRIMALS_KIND)
+        raise RuntimeError(messages.PRIMALS_KIND)
     places = range(len(primals)) if argnums is None else chosen(primals, argnums)
     flat_primals, structure = taken_apart(tuple([primals[i] for i in places]))
     flat_tangents, got = taken_apart(tangents)
     if structure != got:
-        raise RuntimeError(refusals.STRUCTURES.format(structure, got))
+        raise RuntimeError(messages.STRUCTURES.format(structure, got))
     for name, leaves in (("primals", flat_primals), ("tangents", flat_tangents)):
         _check_tensors(name, leaves)
     with entered("jvp") as level:
@@ -46,10 +46,10 @@ def _jvp(func: Any, primals: Any, tangents: Any, argnums: Any, strict: bool, has
         returned = func(*[args[i] if i in args else lifted(p, level) for i, p in enumerate(primals)])
         aux = None
         if has_aux:
-            returned, aux = with_aux(returned, refusals.JVP)
+            returned, aux = with_aux(returned, messages.JVP)
             aux = lowered(aux, level)
         outputs, out_structure = taken_apart(returned)
-        check_output(outputs, refusals.JVP)
+        check_output(outputs, messages.JVP)
         moved = [_tangent_below(out, level, strict) for out in outputs]
         with below(level):  # never what was given
             results = [TENSORS["alias"](value_of(out, level)) for out in outputs]
@@ -59,10 +59,10 @@ def _jvp(func: Any, primals: Any, tangents: Any, argnums: Any, strict: bool, has
 
 def _check_tensors(name: str, leaves: list[Any]) -> None:
     if not leaves:
-        raise RuntimeError(refusals.NO_TENSOR.format(name))
+        raise RuntimeError(messages.NO_TENSOR.format(name))
     for leaf in leaves:
         if not isinstance(leaf, Tensor):
-            raise RuntimeError(refusals.NOT_ONLY_TENSORS.format(name, type(leaf)))
+            raise RuntimeError(messages.NOT_ONLY_TENSORS.format(name, type(leaf)))
 
 
 def _dual(primal: Tensor, tangent: Tensor, level: Any) -> Tensor:
@@ -81,7 +81,7 @@ def _tangent_below(out: Tensor, level: Any, strict: bool) -> Tensor:
     tangent = tangent_of(out) if getattr(out, "_level", None) is level else None
     if tangent is None:
         if strict:
-            raise RuntimeError(refusals.INDEPENDENT)
+            raise RuntimeError(messages.INDEPENDENT)
         with below(level):
             tangent = zeros_like(value_of(out, level))
     return tangent
@@ -113,12 +113,12 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
         """The tangent of the output."""
         flat, got = taken_apart(tangents)
         if got != structure:
-            raise RuntimeError(refusals.LINEAR_STRUCTURE.format(got, structure))
+            raise RuntimeError(messages.LINEAR_STRUCTURE.format(got, structure))
         for i, (t, p) in enumerate(zip(flat, leaves, strict=True)):
             for what in ("shape", "dtype"):
                 have, want = getattr(t, what), getattr(p, what)
                 if have != want:
-                    raise RuntimeError(refusals.LINEAR_FACT.format(i=i, what=what, got=have, want=want))
+                    raise RuntimeError(messages.LINEAR_FACT.format(i=i, what=what, got=have, want=want))
         found = iter(push(tuple(flat))[0] if any(moving) else ())
         still = [zeros_like(o) if isinstance(o, Tensor) else o for o in outputs]
         return rebuilt([next(found) if m else o for m, o in zip(moving, still, strict=True)], out_structure)

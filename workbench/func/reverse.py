@@ -21,7 +21,7 @@ from ..autograd.state import local, unusual
 from ..autograd.tensor import Tensor, wrap
 from ..events import failed
 from ..ops.join_split import cat
-from . import refusals
+from . import messages
 from .arguments import check_output, chosen, lifted, lowered, with_aux
 from .vectorize import vmap
 
@@ -58,16 +58,16 @@ def grad_and_value(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool
 
 
 def _grad_and_value(func: Any, argnums: Any, has_aux: bool, args: tuple[Any, ...], kwargs: Any) -> tuple[Any, Any]:
-    with disable_saved_tensors_hooks(refusals.SAVED_HOOKS), entered("grad") as level:
+    with disable_saved_tensors_hooks(messages.SAVED_HOOKS), entered("grad") as level:
         args, leaves, structure = _watched(args, argnums, level)
         output = func(*args, **lifted(kwargs, level))
         aux = None
         if has_aux:
-            output, aux = with_aux(output, refusals.GRAD)
+            output, aux = with_aux(output, messages.GRAD)
         if not isinstance(output, Tensor):
-            raise failed(RuntimeError(refusals.GRAD_KIND.format(type(output))))
+            raise failed(RuntimeError(messages.GRAD_KIND.format(type(output))))
         if output.ndim:
-            raise failed(RuntimeError(refusals.GRAD_SCALAR.format(output.ndim)))
+            raise failed(RuntimeError(messages.GRAD_SCALAR.format(output.ndim)))
         with below(level):
             seed = wrap(np.ones((), output._array.dtype))
             gradient = rebuilt(pulled([output], leaves, [seed], True, _looked_into([output], [seed])), structure)
@@ -94,7 +94,7 @@ def _picked(args: tuple[Any, ...], argnums: Any) -> Any:
 
 def _leaf(t: Any, level: Level) -> Tensor:
     if not isinstance(t, Tensor):
-        raise ValueError(refusals.INPUT_KIND.format(type(t)))
+        raise ValueError(messages.INPUT_KIND.format(type(t)))
     if not t.is_floating_point():
         raise RuntimeError(errors.ONLY_FLOATS_METHOD)
     return lift(t, level, requires_grad=True)
@@ -136,24 +136,24 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
 
 def _vjp(func: Callable[..., Any], primals: tuple[Any, ...], argnums: Any, has_aux: bool) -> Any:
     """The same with respect to some of the arguments."""
-    with disable_saved_tensors_hooks(refusals.SAVED_HOOKS), entered("grad") as level:
+    with disable_saved_tensors_hooks(messages.SAVED_HOOKS), entered("grad") as level:
         args, leaves, structure = _watched(primals, argnums, level)
         output = func(*args)
         aux = None
         if has_aux:
-            output, aux = with_aux(output, refusals.VJP)
+            output, aux = with_aux(output, messages.VJP)
             aux = lowered(aux, level)
         outputs, out_structure = taken_apart(output)
-        check_output(outputs, refusals.VJP)
+        check_output(outputs, messages.VJP)
         value = lowered(output, level)
         for out in outputs:
             if not out.is_floating_point():
-                raise RuntimeError(refusals.VJP_FLOATS.format(out.dtype))
+                raise RuntimeError(messages.VJP_FLOATS.format(out.dtype))
 
     def wrapper(cotangents: Any, retain_graph: bool = True, create_graph: bool | None = None) -> Any:
         seeds, got = taken_apart(cotangents)
         if got != out_structure:
-            raise RuntimeError(refusals.COTANGENTS.format(got.pretty(), out_structure.pretty()))
+            raise RuntimeError(messages.COTANGENTS.format(got.pretty(), out_structure.pretty()))
         if create_graph is None:
             create_graph = _looked_into(outputs, seeds) if level.outer_grad else local.modes.grad
         return rebuilt(pulled(outputs, leaves, seeds, retain_graph, create_graph), structure)
@@ -170,7 +170,7 @@ def jacrev(
     followed by the argument's. At most `chunk_size` rows are computed at once (torch.func.jacrev).
     """
     if not (chunk_size is None or chunk_size > 0):
-        raise ValueError(refusals.JACREV_CHUNK)
+        raise ValueError(messages.JACREV_CHUNK)
 
     @functools.wraps(func)
     def wrapper(*args: Any) -> Any:

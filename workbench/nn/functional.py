@@ -9,7 +9,6 @@ from ..absent import refusal
 from ..autograd.dtypes import dtype as Dtype
 from ..autograd.tensor import Tensor
 from ..ops import activation, math
-from ..ops import activation as ratios
 from ..ops.activation import gelu, logsigmoid
 from ..ops.convolution import conv2d
 from ..ops.inplace import write
@@ -73,12 +72,12 @@ def softplus(input: Tensor, beta: float = 1, threshold: float = 20) -> Tensor:
 
 def softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Dtype | None = None) -> Tensor:
     """Positive numbers that sum to one along `dim`, in the ratios of the elements' exponentials."""
-    return ratios.softmax(input, _chosen("softmax", dim, input.ndim, _stacklevel), dtype)
+    return activation.softmax(input, _chosen("softmax", dim, input.ndim, _stacklevel), dtype)
 
 
 def log_softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Dtype | None = None) -> Tensor:
     """The logarithm of softmax, computed without the detour."""
-    return ratios.log_softmax(input, _chosen("log_softmax", dim, input.ndim, _stacklevel), dtype)
+    return activation.log_softmax(input, _chosen("log_softmax", dim, input.ndim, _stacklevel), dtype)
 
 
 def _chosen(name: str, dim: int | None, ndim: int, stacklevel: int) -> int:

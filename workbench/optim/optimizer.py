@@ -18,8 +18,7 @@ from ..autograd.grad_mode import enable_grad, set_grad_enabled
 from ..autograd.hooks import RemovableHandle
 from ..autograd.tensor import Tensor
 from ..autograd.warnings import warn
-from ..nn.modules.attributes import typename
-from ..nn.modules.module import clear_grads
+from ..nn.modules.module import clear_grads, typename
 from . import refusals
 
 Group = dict[str, Any]

@@ -1,13 +1,16 @@
 """Trading time for memory: a function whose saved tensors are made again in backward (torch.utils.checkpoint).
 
 There are two kinds. The reentrant one is a Function: its backward runs the function again with recording, and then a
-whole backward inside the one that is going on. The other leaves the function's own nodes in the graph; it is told in
-recompute.py.
+whole backward inside the one that is going on. The other leaves the function's own nodes in the graph. While a
+region's function runs, every tensor that its nodes save leaves only a slot. The first slot read in a backward runs the
+function again, up to the last tensor it had saved, and fills all slots that are still in use; each may then be taken
+once in that backward.
 """
 
 from __future__ import annotations
 
 import contextlib
+import weakref
 from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import AbstractContextManager
 from typing import Any
@@ -15,13 +18,272 @@ from typing import Any
 from ..autograd.backward import backward
 from ..autograd.function import Function
 from ..autograd.grad_mode import enable_grad
+from ..autograd.graph import saved_tensors_hooks
 from ..autograd.state import local
 from ..autograd.tensor import Tensor
-from ..autograd.warnings import warn
-from ..ops.random import get_rng_state
-from . import refusals
-from .operators import Operators
-from .recompute import CheckpointError, Region, apart, random_numbers_from, shape_and_dtype, together
+from ..autograd.warnings import users_frames, warn
+from ..events import Event, emit, listeners
+from ..ops.random import get_rng_state, set_rng_state
+from . import messages
+
+
+class Operators:
+    """Logs the operators that this thread records inside, in the last of its `with` blocks.
+
+    Tensors are numbered in the order in which they are met. One that was written in place keeps its number.
+    """
+
+    def __enter__(self) -> None:
+        self.lines: list[str] = []
+        self._frames: list[str] = []
+        self._numbers: dict[int, tuple[weakref.ref[Tensor], int]] = {}
+        self._met = 0
+        self._last: tuple[Any, ...] | None = None  # not a line yet: a write may follow that makes it an in-place one
+        self._modes = local.modes
+        note = self._note
+        listeners[len(listeners) :] = [note]  # no call, after which an interrupt could come
+
+    def __exit__(self, *exc: object) -> None:
+        listeners.remove(self._note)
+        self._write_last()
+
+    def traces(self, run: str) -> str:
+        """Every line with the frames that led to it."""
+        several = enumerate(zip(self.lines, self._frames, strict=True), 1)
+        return "".join([messages.TRACED.format(line, i, len(self.lines), run, at) for i, (line, at) in several])
+
+    def _note(self, event: Event) -> None:
+        if local.modes is not self._modes:
+            return
+        if event[0] == "created":
+            self._write_last()
+            _, node, args, outputs = event
+            frames = [(f.f_code.co_filename, f.f_lineno, f.f_code.co_name) for f in users_frames()]
+            self._last = node, _name(node), args, outputs, "".join([messages.FRAME.format(*frame) for frame in frames])
+        elif event[0] == "wrote" and self._last is not None and event[3:] == (self._last[0],):
+            node, _, args, _, frames = self._last
+            self._last = node, _aten(event[2], node.op), (event[1], *args[1:]), (event[1],), frames
+
+    def _write_last(self) -> None:
+        if self._last is None:
+            return
+        _, name, args, outputs, frames = self._last
+        self._last = None
+        said = ", ".join([str(self._told(arg)) for arg in args])
+        made = [f"{self._told(t)}: {t._array.dtype.kind}{t._array.itemsize * 8}{list(t._array.shape)}" for t in outputs]
+        self.lines.append(messages.OPERATOR.format(made[0] if len(made) == 1 else made, name, said))
+        self._frames.append(frames)
+
+    def _told(self, value: Any) -> Any:
+        if isinstance(value, (list, tuple)):
+            return [self._told(each) for each in value]
+        return f"${self._number(value)}" if isinstance(value, Tensor) else repr(value)
+
+    def _number(self, t: Tensor) -> int:
+        known, number = self._numbers.get(id(t), (None, 0))
+        if known is None or known() is not t:
+            number = self._met
+            self._met += 1
+            self._numbers[id(t)] = weakref.ref(t), number
+        return number
+
+
+def _name(node: Any) -> str:
+    function = getattr(node, "_forward_cls", None)
+    if function is not None:
+        return f"{function.__name__}.apply"
+    return _aten(node.op.shown[: node.op.shown.index("(")], node.op)
+
+
+def _aten(name: str, op: Any) -> str:
+    return f"torch._ops.aten.{name}.{'default' if op.numbers is None else 'Tensor'}"
+
+
+class CheckpointError(RuntimeError):
+    """A recomputation that is not what it repeats, or that is asked for too much."""
+
+
+TENSOR = object()  # stands where a tensor was among arguments
+
+
+def apart(args: Sequence[Any]) -> tuple[list[Tensor], list[Any]]:
+    """The tensors among arguments, and the arguments with TENSOR in their places."""
+    return [a for a in args if isinstance(a, Tensor)], [TENSOR if isinstance(a, Tensor) else a for a in args]
+
+
+def together(tensors: Sequence[Any], rest: Sequence[Any]) -> list[Any]:
+    """What `apart` took apart."""
+    following = iter(tensors)
+    return [next(following) if a is TENSOR else a for a in rest]
+
+
+@contextlib.contextmanager
+def random_numbers_from(state: Tensor | None) -> Generator[None, None, None]:
+    """Draw random numbers from a state (from where they are if None), and go on outside as if none had been drawn."""
+    if state is None:
+        yield
+        return
+    outside = get_rng_state()
+    set_rng_state(state)
+    try:
+        yield
+    finally:
+        set_rng_state(outside)
+
+
+def shape_and_dtype(t: Tensor) -> str:
+    """What must be the same of a tensor and the one recomputed for it."""
+    return f"{{'shape': {t.shape}, 'dtype': {t.dtype}, 'device': device(type='cpu')}}"
+
+
+class _Arguments(Function):
+    """Its node, which belongs to no graph, keeps a region's tensor arguments as any node keeps what it saves."""
+
+
+class _Slot:
+    """Stands where a tensor would have been saved."""
+
+    __slots__ = ("number", "__weakref__")
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+
+
+class Region:
+    """One checkpointed call: its arguments, its slots, and how it is run again."""
+
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        args: Sequence[Any],
+        kwargs: dict[str, Any],
+        random_state: Tensor | None,
+        contexts: tuple[Any, Any],
+        describe: Callable[[Tensor], Any] | None,
+        early_stop: bool,
+    ) -> None:
+        self.function, self.kwargs, self.random_state = function, kwargs, random_state
+        self.arguments: Any = None  # until they are known: what follows may refuse them
+        self.context, self.context_again = contexts
+        self.describe, self.early_stop = describe, early_stop
+        tensors, self.rest = apart(args)
+        self.arguments = _Arguments._backward_cls()
+        self.arguments.saved_for_forward = None
+        self.arguments._pack(tuple(tensors))
+        self.slots: list[weakref.ref[_Slot]] = []
+        self.described: list[Any] = []
+        self.is_over = False  # the forward; until then a backward inside it may find fewer slots than there will be
+
+    def run(self, args: Sequence[Any]) -> Any:
+        """The forward: the function's result, in whose graph slots stand for saved tensors."""
+        if listeners:
+            emit(("keeps", self.arguments, self.arguments.saved_items()))
+        with saved_tensors_hooks(self._leave_slot, self._take), self.context:
+            output = self.function(*args, **self.kwargs)
+        self.is_over = True
+        return output
+
+    def __del__(self) -> None:
+        if listeners and self.arguments is not None:
+            emit(("drops", self.arguments, None))
+
+    def _leave_slot(self, t: Tensor) -> _Slot:
+        slot = _Slot(len(self.slots))
+        self.slots.append(weakref.ref(slot))
+        if self.describe is not None:
+            self.described.append(self.describe(t))
+        return slot
+
+    def _take(self, slot: _Slot) -> Tensor:
+        try:
+            return self._recomputed(slot)
+        except CheckpointError as error:
+            first, again = self.context, self.context_again
+            if not isinstance(first, Operators):
+                raise
+            lines = ["\n".join(run.lines) for run in (first, again)]
+            log = messages.LOG.format(first.traces("original"), again.traces("recompute"), *lines)
+            raise CheckpointError(log) from error
+
+    def _recomputed(self, slot: _Slot) -> Tensor:
+        task = local.modes.task
+        filling = None if task is None else task.kept.get(self)
+        if filling is None:
+            filling = _Recomputation(self).run()
+            if task is not None:
+                task.kept[self] = filling
+        if slot.number not in filling:
+            raise CheckpointError(messages.TWICE)
+        if listeners:
+            emit(("drops", self.arguments, slot.number))
+        return filling.pop(slot.number)
+
+
+class _Enough(BaseException):
+    """Ends a recomputation that has filled every slot; no `except Exception` on its way may hold it up."""
+
+
+@contextlib.contextmanager
+def _told(region: Region) -> Generator[None, None, None]:
+    if listeners:
+        emit(("repeats", region.arguments, True))
+    try:
+        yield
+    finally:
+        if listeners:
+            emit(("repeats", region.arguments, False))
+
+
+class _Recomputation:
+    """One run of a region again, which fills its slots."""
+
+    def __init__(self, region: Region) -> None:
+        self.region = region
+        self.count = 0
+        self.filling: dict[int, Tensor] = {}
+        self.different: list[str] = []
+        self.may_differ = False
+
+    def run(self) -> dict[int, Tensor]:
+        """The tensors by number of slot; CheckpointError where they are not what the forward had saved."""
+        region = self.region
+        args = together(region.arguments.saved_tensors, region.rest)
+        with contextlib.suppress(_Enough), _told(region), saved_tensors_hooks(self._fill, lambda t: t), enable_grad():
+            with random_numbers_from(region.random_state), region.context_again:
+                region.function(*args, **region.kwargs)
+        if self.count != len(region.slots) and not self.may_differ:
+            counts = messages.COUNTS.format(len(region.slots), self.count)
+            raise CheckpointError(counts + messages.TIP)
+        if self.different and not self.may_differ:
+            raise CheckpointError(messages.METADATA.format("".join(self.different)) + messages.TIP)
+        return self.filling
+
+    def _fill(self, t: Tensor) -> Tensor:
+        region, number = self.region, self.count
+        t = t.detach() if t.requires_grad else t
+        self.count += 1
+        if number < len(region.slots):
+            if region.slots[number]() is not None:
+                self.filling[number] = t
+                if listeners:
+                    emit(("keeps", region.arguments, [(number, t, 0)]))
+                self._compare(number, t)
+        elif region.is_over:
+            raise CheckpointError(messages.MORE + messages.TIP)
+        else:
+            self.may_differ = True
+        if region.early_stop and self.count == len(region.slots):
+            raise _Enough
+        return t
+
+    def _compare(self, number: int, t: Tensor) -> None:
+        describe = self.region.describe
+        if describe is None:
+            return
+        before, now = self.region.described[number], describe(t)
+        if before != now:
+            self.different.append(messages.DIFFERENT.format(number, before, now))
+
 
 __all__ = [
     "CheckpointError",
@@ -66,14 +328,14 @@ def set_checkpoint_debug_enabled(enabled: bool | None) -> AbstractContextManager
 def detach_variable(inputs: tuple[Any, ...]) -> tuple[Any, ...]:
     """The tensors of a tuple as leaves that require grad as before; the rest as it is."""
     if not isinstance(inputs, tuple):
-        raise RuntimeError(refusals.ONLY_TUPLE.format(type(inputs).__name__))
+        raise RuntimeError(messages.ONLY_TUPLE.format(type(inputs).__name__))
     return tuple([i.detach().requires_grad_(i.requires_grad) if isinstance(i, Tensor) else i for i in inputs])
 
 
 def check_backward_validity(inputs: Iterable[Any]) -> None:
     """Warn if no tensor among the inputs requires grad."""
     if not any(isinstance(i, Tensor) and i.requires_grad for i in inputs):
-        warn(refusals.WITHOUT_GRAD)
+        warn(messages.WITHOUT_GRAD)
 
 
 class CheckpointFunction(Function):
@@ -95,7 +357,7 @@ class CheckpointFunction(Function):
         task = local.modes.task
         while task is not None:
             if task.targets is not None:
-                raise RuntimeError(refusals.INCOMPATIBLE)
+                raise RuntimeError(messages.INCOMPATIBLE)
             task = task.outer
         inputs = detach_variable(tuple(together(ctx.saved_tensors, ctx.rest)))
         with random_numbers_from(ctx.random_state), enable_grad():
@@ -103,7 +365,7 @@ class CheckpointFunction(Function):
         several = outputs if isinstance(outputs, tuple) else (outputs,)
         wanted = [i for i, o in enumerate(several) if isinstance(o, Tensor) and o.requires_grad]
         if not wanted:
-            raise RuntimeError(refusals.NOT_NECESSARY)
+            raise RuntimeError(messages.NOT_NECESSARY)
         backward([several[i] for i in wanted], [grads[i] for i in wanted])
         return None, None, *[i.grad if isinstance(i, Tensor) else None for i in inputs]
 
@@ -126,22 +388,22 @@ def checkpoint(
     `debug` lists the operators of both runs where they differ, with the lines that called them.
     """
     if use_reentrant is None:
-        warn(refusals.KIND)
+        warn(messages.KIND)
         use_reentrant = True
     preserve = kwargs.pop("preserve_rng_state", True)
     if use_reentrant:
         _refuse(kwargs)
         if context_fn is not noop_context_fn or debug:
-            raise ValueError(refusals.ONLY_RECOMPUTED)
+            raise ValueError(messages.ONLY_RECOMPUTED)
         return CheckpointFunction.apply(function, preserve, *args)
     if determinism_check not in DETERMINISM_CHECKS:
-        raise ValueError(refusals.DETERMINISM.format(list(DETERMINISM_CHECKS), determinism_check))
+        raise ValueError(messages.DETERMINISM.format(list(DETERMINISM_CHECKS), determinism_check))
     debug, early_stop = [
         given if forced is None else forced
         for given, forced in ((debug, _overrides["debug"]), (early_stop, _overrides["early_stop"]))
     ]
     if debug and context_fn is not noop_context_fn:
-        raise ValueError(refusals.DEBUG_CONTEXT)
+        raise ValueError(messages.DEBUG_CONTEXT)
     contexts = (Operators(), Operators()) if debug else context_fn()
     if not local.modes.grad:
         return function(*args, **kwargs)
@@ -159,7 +421,7 @@ def checkpoint_sequential(
 ) -> Any:
     """Apply functions one after the other, in so many checkpointed segments; the last one is kept as it is."""
     if use_reentrant is None:
-        warn(refusals.SEQUENTIAL_KIND)
+        warn(messages.SEQUENTIAL_KIND)
         use_reentrant = True
     preserve = kwargs.pop("preserve_rng_state", True)
     _refuse(kwargs)
@@ -175,7 +437,7 @@ def checkpoint_sequential(
 
 def _refuse(kwargs: dict[str, Any]) -> None:
     if kwargs:
-        raise ValueError(refusals.KEYWORDS.format(",".join(kwargs)))
+        raise ValueError(messages.KEYWORDS.format(",".join(kwargs)))
 
 
 def _composed(functions: Sequence[Callable[[Any], Any]]) -> Callable[[Any], Any]:

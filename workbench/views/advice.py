@@ -9,7 +9,7 @@ from typing import Literal
 from .. import errors
 from ..autograd.functional import NOT_TENSORS
 from ..autograd.gradcheck import CHANGES, NO_INPUT, STRIDE_ZERO
-from ..func.refusals import GRAD_KIND, GRAD_SCALAR
+from ..func.messages import GRAD_KIND, GRAD_SCALAR
 from ..ops.convert import DEEPCOPY_NON_LEAF
 from ..trace.facts import Phase
 

@@ -9,7 +9,7 @@ from ...autograd.function import Function
 from ...autograd.grad_mode import is_grad_enabled
 from ...autograd.tensor import Tensor
 from ...autograd.warnings import warn
-from .. import refusals
+from .. import messages
 
 
 class BackwardHookFunction(Function):
@@ -42,7 +42,7 @@ class BackwardHook:
     def outputs(self, result: Any) -> Any:
         """The result, behind a node that takes note of its gradients."""
         if not isinstance(result, (Tensor, tuple)):
-            warn(refusals.BACKWARD_HOOK_OUTPUT.format(type(result)))
+            warn(messages.BACKWARD_HOOK_OUTPUT.format(type(result)))
         several = result if isinstance(result, tuple) else (result,)
         found, self.kept, self.results = *_behind_a_node(several, self._on_outputs), len(several)
         return found if isinstance(result, tuple) else found[0]
@@ -53,14 +53,14 @@ class BackwardHook:
             changed = hook(self.module, grads)
             if changed is not None:
                 if len(changed) != len(grads):
-                    raise RuntimeError(refusals.BACKWARD_PRE_HOOK_COUNT.format(len(changed), len(grads)))
+                    raise RuntimeError(messages.BACKWARD_PRE_HOOK_COUNT.format(len(changed), len(grads)))
                 grads = changed
         if self.places is None:  # no node around the inputs
-            warn(refusals.BACKWARD_HOOK_OUTPUTS_ALONE)
+            warn(messages.BACKWARD_HOOK_OUTPUTS_ALONE)
             for hook in self.after:
                 changed = hook(self.module, (None,) * self.count, grads)
                 if changed is not None and not (isinstance(changed, tuple) and all([c is None for c in changed])):
-                    raise RuntimeError(refusals.BACKWARD_HOOK_NO_INPUT)
+                    raise RuntimeError(messages.BACKWARD_HOOK_NO_INPUT)
         else:
             self.grads = grads
         return tuple([grads[i] for i in self.kept])
@@ -73,7 +73,7 @@ class BackwardHook:
             changed = hook(self.module, grads, self.grads)
             if changed is not None:
                 if len(changed) != len(grads):
-                    raise RuntimeError(refusals.BACKWARD_HOOK_COUNT.format(len(changed), len(grads)))
+                    raise RuntimeError(messages.BACKWARD_HOOK_COUNT.format(len(changed), len(grads)))
                 grads = changed
         self.grads = None
         return tuple([grads[i] for i in self.places])

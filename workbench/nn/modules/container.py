@@ -8,10 +8,8 @@ from collections.abc import Iterable, Iterator
 from itertools import chain
 from typing import Any, Self
 
-from .. import refusals
-from .attributes import changed
-from .module import Module
-from .parts import framed
+from .. import messages
+from .module import Module, changed, framed
 
 
 class _Row(Module):
@@ -21,7 +19,7 @@ class _Row(Module):
         """The name of the module at a place, counted from the end if negative."""
         index = operator.index(index)
         if not -len(self) <= index < len(self):
-            raise IndexError(refusals.INDEX_RANGE.format(index))
+            raise IndexError(messages.INDEX_RANGE.format(index))
         return list(self._modules)[index]
 
     def __getitem__(self, idx: int | slice) -> Any:
@@ -96,9 +94,9 @@ class Sequential(_Row):
     def insert(self, index: int, module: Module) -> Self:
         """Put a module at a place."""
         if not isinstance(module, Module):
-            raise AssertionError(refusals.INSERT_KIND)
+            raise AssertionError(messages.INSERT_KIND)
         if not -len(self) <= index <= len(self):
-            raise IndexError(refusals.INSERT_RANGE.format(index))
+            raise IndexError(messages.INSERT_RANGE.format(index))
         self._insert(index + len(self) if index < 0 else index, module)
         return self
 
@@ -121,7 +119,7 @@ class ModuleList(_Row):
     def extend(self, modules: Iterable[Any]) -> Self:
         """Put several modules at the end."""
         if not isinstance(modules, Iterable):
-            raise TypeError(refusals.EXTEND_KIND.format(type(modules).__name__))
+            raise TypeError(messages.EXTEND_KIND.format(type(modules).__name__))
         return super().extend(modules)
 
     __iadd__ = extend

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ...autograd.tensor import Tensor
 from .. import functional as F
-from .. import refusals
+from .. import messages
 from .module import Module
 
 
@@ -14,7 +14,7 @@ class Dropout(Module):
     def __init__(self, p: float = 0.5, inplace: bool = False) -> None:
         super().__init__()
         if p < 0 or p > 1:
-            raise ValueError(refusals.PROBABILITY.format(p))
+            raise ValueError(messages.PROBABILITY.format(p))
         self.p, self.inplace = p, inplace
 
     def forward(self, input: Tensor) -> Tensor:

@@ -12,7 +12,7 @@ from ...autograd.warnings import warn
 from ...ops.creation import empty
 from ...ops.random import rand
 from .. import functional as F
-from .. import refusals
+from .. import messages
 from .module import Module
 
 
@@ -50,7 +50,7 @@ class Linear(Module):
     def reset_parameters(self) -> None:
         """Draw weight and bias anew, evenly from ±1/√in_features."""
         if not self.weight.numel():
-            warn(refusals.EMPTY_INIT)
+            warn(messages.EMPTY_INIT)
         bound = 1 / math.sqrt(self.in_features) if self.in_features else 0.0
         with no_grad():
             for parameter in self._parameters.values():

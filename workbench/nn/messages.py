@@ -1,5 +1,7 @@
 """What modules refuse, word for word PyTorch's (PyTorch 2.13)."""
 
+from __future__ import annotations
+
 PARAMETERS_TOO_EARLY = "cannot assign parameters before Module.__init__() call"
 PARAMETER_TOO_EARLY = "cannot assign parameter before Module.__init__() call"
 MODULE_TOO_EARLY = "cannot assign module before Module.__init__() call"

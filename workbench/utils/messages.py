@@ -1,5 +1,7 @@
 """What checkpointing refuses and warns of, word for word PyTorch's (PyTorch 2.13)."""
 
+from __future__ import annotations
+
 KIND = (
     "torch.utils.checkpoint: the use_reentrant parameter should be passed explicitly. Starting in PyTorch 2.9, calling "
     "checkpoint without use_reentrant will raise an exception. use_reentrant=False is recommended, but if you need to "

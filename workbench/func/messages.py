@@ -1,5 +1,7 @@
 """What the transforms of functions refuse, word for word PyTorch's (PyTorch 2.13)."""
 
+from __future__ import annotations
+
 ARGNUMS_KIND = "argnums must be int or Tuple[int, ...], got: {}"
 ARGNUM_KIND = "argnum must be int, got: {}"
 ARGNUM_RANGE = "Got argnum={}, but only {} positional inputs"
