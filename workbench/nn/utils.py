@@ -11,7 +11,7 @@ from ..autograd.grad_mode import no_grad
 from ..autograd.tensor import Tensor
 from ..autograd.warnings import warn
 from ..ops.creation import tensor
-from ..ops.joining import cat, stack
+from ..ops.join_split import cat, stack
 from ..ops.statistics import norm
 from . import messages
 from .modules.module import typename

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from ..autograd.tensor import Tensor
-from ..ops.choice import maximum
+from ..ops.comparison import maximum
 from ..ops.creation import tensor, zeros_like
 from . import refusals
 from .optimizer import Group, OneByOne, checked, checked_ways

@@ -14,9 +14,9 @@ from ..absent import refusal
 from ..autograd.dtypes import float64
 from ..autograd.tensor import Tensor
 from ..autograd.warnings import warn
+from ..ops.convert import as_tensor
 from ..ops.creation import tensor
-from ..ops.interop import as_tensor
-from ..ops.joining import stack
+from ..ops.join_split import stack
 from ..ops.random import generator as default_generator
 from . import messages
 
