@@ -97,6 +97,30 @@ def test_it_is_no_higher_than_a_notebook_has_room_for(page, size, theme, most):
                 assert bar["y"] < box["y"] < bar["y"] + 20 and box["x"] + box["width"] <= bar["x"] + bar["width"]
 
 
+def test_on_a_small_projector_seven_boxes_are_in_sight_and_the_legend_can_be_asked_for(page):
+    w, x, b = (torch.tensor(value, requires_grad=True) for value in (2.0, 3.0, 1.0))
+    with torch.record() as trace:
+        loss = ((w * x + b) - 7) ** 2
+        loss.backward()
+    page.set_viewport_size({"width": 1024, "height": 768})
+    board = told(trace)
+    show(page, board.to_dict())
+    wear(page, "projector")
+    show(page, board.to_dict(), again=True)
+    drawn = page.locator(".wb-picture").bounding_box()
+    assert page.evaluate(HEIGHT) <= 620 and drawn["width"] == 1.5 * board.layout.width
+    there = page.locator(".wb-box:not(.wb-state-future)").evaluate_all("all => all.map((box) => box.dataset.id)")
+    assert len([id for id in there if in_sight(page, id)]) >= 7
+    legend = page.locator(".wb-legend")
+    assert not legend.is_visible()
+    press(page, "legend")
+    assert legend.is_visible() and page.evaluate(HEIGHT) <= 620
+    press(page, "menu")
+    assert page.locator('[data-action="legend"]').get_attribute("aria-checked") == "true"
+    press(page, "legend")
+    assert not legend.is_visible()
+
+
 @pytest.mark.parametrize("theme", ["light", "projector"])
 def test_what_runs_is_in_sight_and_the_gradients_that_it_sends(page, theme):
     page.set_viewport_size({"width": 1024, "height": 768})

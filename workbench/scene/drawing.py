@@ -17,7 +17,7 @@ from .model import AROUND, LOOSE, PLACED, Arrow, Box, Plot, Scene
 from .plots import plot_numbers, plot_paths
 from .routes import GAP, Place, Point, Way
 from .shown import FREED, arrow_fields, box_fields
-from .sizes import CHIP_PAD, LABEL_PAD, STORY_LINE, STORY_PAD
+from .sizes import CHIP_PAD, LABEL_PAD, STORY_LINE, STORY_PAD, stands_behind
 from .storyboard import Storyboard
 
 _HEADS = ((11, 11), (9, 9), (11, 11), (13, 17), (15, 23))  # length and width of an arrow's head, by its weight
@@ -196,12 +196,15 @@ def _plot(plot: Plot, place: Place, shown: dict) -> list[Shape]:
 
 
 def _chip_texts(box: Box, place: Place, shown: dict) -> list[Shape]:
-    x, y = place.x + CHIP_PAD, place.y + (place.h - LINE * (1 + len(shown["lines"]))) / 2 + _BASELINE
+    lines = [] if (behind := stands_behind(shown)) else shown["lines"]
+    x, y = place.x + CHIP_PAD, place.y + (place.h - LINE * (1 + len(lines))) / 2 + _BASELINE
     shapes = [_text("wb-title", x, y, shown["title"], "start")]
-    for n, line in enumerate(shown["lines"], 1):
+    if behind and box.state != "freed":
+        shapes.append(_text("wb-text", x + (columns(shown["title"]) + 2) * CHARACTER, y, shown["lines"][0], "start"))
+    for n, line in enumerate(lines, 1):
         shapes.append(_text("wb-text", x, y + LINE * n, line, "start"))
     if box.state == "freed":
-        for n, line in enumerate([shown["title"], *shown["lines"]]):
+        for n, line in enumerate([shown["title"], *lines]):
             end, middle = x + columns(line) * CHARACTER, y + LINE * n - 4
             shapes.append(_path("wb-strike", _line((x - 2, middle), (end + 2, middle))))
         shapes.append(_text("wb-word", place.x + place.w - CHIP_PAD, y, FREED, "end"))

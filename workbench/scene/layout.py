@@ -27,13 +27,13 @@ from .sizes import STRIP, Size, bundle_size
 MARGIN = 18  # around the picture: room for the mark and the glow at a box's edge
 _LABEL_MARGIN = 12  # around the picture where only a label comes near its edge
 TIE = 22  # between a node and the saved tensors hanging on it
-CHIP_GAP = 8  # between two saved tensors of one node, or two levels
+CHIP_GAP = 6  # between two saved tensors of one node, or two levels
 _BESIDE = 36  # between a box and its tangent
 _STRIP_TOP = 12.0  # above the strip of levels
 _PAD = 14  # between a frame and what lies in it
 _STRAIGHT = 100  # how much more the main way through a part is kept straight than others
-_APART, _APART_LABELLED = 22, 8  # px between two rows; a label takes a row of its own
-_OVERLAP = 10  # px of a label's height in the room that Graphviz leaves above and below it: 8 px at least
+_APART, _APART_LABELLED = 14, 4  # px between two rows; a label takes a row of its own
+_OVERLAP = 12  # px of a label's height in the room that Graphviz leaves above and below it: 5 px at least
 _ASIDE = 28  # px between what stands side by side
 _PORT = 4  # the width of the cell where an arrow goes through a frame
 _HEAD = "node [shape=plain]\nedge [dir=none]\n"

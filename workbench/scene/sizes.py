@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from .folding import count_of
-from .metric import CHARACTER, LINE, TITLE_CHARACTER, TITLE_LINE, columns
+from .metric import CHARACTER, CHIP_COLUMNS, LINE, TITLE_CHARACTER, TITLE_LINE, columns
 from .model import AROUND, LOOSE, Box, Scene, Step
 from .plots import PLOT
 from .shown import FREED, TENSORS, arrow_fields, box_fields
@@ -18,7 +18,7 @@ CHIP_PAD = 8  # left and right of a saved tensor's text
 STORY_PAD, STORY_LINE = 12, 20  # left and right of a story's text, and from one of its lines to the next
 LABEL_PAD = 6  # left and right of an arrow's label
 _PAD, _ROUND_PAD = 18, 22  # left and right of a node's text, and of a tensor's in its rounder box
-_OVER = 5  # and under a node's text
+_OVER = 4  # and under a node's text
 _STRIP_PAD, STRIP = 12, 24  # beside, and the height of, the name of a level and the heading of a region
 _SMALLEST = 76  # px: a box with a single letter in it still looks like a box
 _ARGUMENT, _MOST_FOR_ARGUMENTS = 18, 720  # px of a box's upper edge for each arrow into it, at most for all
@@ -42,6 +42,13 @@ def largest(scene: Scene, steps: Sequence[Step]) -> tuple[dict[str, Size], dict[
         shown = arrow_fields(arrow, scene)["label"]
         labels[arrow.id] = _larger(labels[arrow.id], label_size(shown))
     return boxes, labels
+
+
+def stands_behind(shown: dict[str, Any]) -> int:
+    """The columns of a saved tensor's name with its value behind it, if both fit into one line; else 0."""
+    lines = shown["lines"]
+    together = columns(shown["title"]) + 2 + columns(lines[0]) if len(lines) == 1 else 0
+    return together if together <= CHIP_COLUMNS else 0
 
 
 def label_size(label: str) -> Size:
@@ -83,8 +90,11 @@ def _box_size(box: Box, arguments: int) -> Size:
     shown = box_fields(box)
     text = max((columns(line) * CHARACTER for line in shown["lines"]), default=0.0)
     if box.kind == "saved":
+        at_once = stands_behind(shown)
         title = columns(shown["title"]) + (len(FREED) + 2 if box.state == "freed" else 0)
-        return _even(max(title * CHARACTER, text) + 2 * CHIP_PAD), LINE * (1 + len(shown["lines"])) + 10
+        title = max(title, at_once)
+        lines = 0 if at_once else len(shown["lines"])
+        return _even(max(title * CHARACTER, 0.0 if at_once else text) + 2 * CHIP_PAD), LINE * (1 + lines) + 8
     if box.kind in AROUND:
         return heading_size(shown["title"])
     if box.kind == "story":

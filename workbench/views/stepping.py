@@ -11,13 +11,13 @@ from ..autograd.node import AccumulateGrad, Node
 from ..autograd.scopes import scope_of
 from ..events import tag
 from ..scene.layout import Layout
-from ..scene.metric import LABEL_COLUMNS, TEXT_COLUMNS, clean, cut
+from ..scene.metric import LABEL_COLUMNS, TEXT_COLUMNS, clean, columns, cut
 from ..scene.model import Arrow, Box, Detail, Scene, Step
 from ..scene.shown import arrow_fields, box_fields, native
 from ..scene.storyboard import Storyboard
 from ..stepper.driving import Stepper
 from ..stepper.moments import Step as Taken
-from ..stepper.moments import Waiting, counted, operation_of
+from ..stepper.moments import Waiting, counted, numbers_of, operation_of
 from ..stepper.telling import ran_of
 from ..trace.backward import BackwardFinished, BackwardStarted
 from ..trace.building import NodeCreated
@@ -32,6 +32,8 @@ from .taking import records_of, value_of
 widget_factory: Callable[[Stepper, Stage], Any] | None = None
 
 _WIDE = -1.235e-05  # no number is longer with 4 significant digits, but for those with an exponent of three
+_ROOM = 30  # columns that what waits at a place takes, as a rule
+_SHORT = 16  # columns of a result, at most, that stands on one line with what waits, or makes room for it
 _MANY = 6  # values of an array that is wider than any box, whatever they are
 
 Changes = dict[str, dict[str, dict[str, Any]]]  # "boxes" and "arrows": by id the fields as shown that are new
@@ -68,7 +70,7 @@ class _Waits(Graph):
             room = (TEXT_COLUMNS - 4) // max(1, len(received)) - 2
             got = [_short(each, room) if each else frame.arrived(box.id, nr, each) for nr, each in enumerate(received)]
             line = f"got {', '.join(got)}" if received else "no gradient yet"
-        box.lines += (line,) if line else ()
+        box.lines = _with_last(box, line) if line else box.lines
         return drawn
 
 
@@ -165,8 +167,9 @@ class Stage:
         for (node, nr), (old, new) in {**self._changed, **s._edits}.items():
             told = f"changed to {_short(new)}, was {_short(old)}"
             changed.setdefault(self.ids[node], {})[nr] = told
-            fits = len(told) <= TEXT_COLUMNS
-            brief.setdefault(self.ids[node], {})[nr] = told if fits else f"changed to {_short(new, TEXT_COLUMNS - 11)}"
+            room = TEXT_COLUMNS if numbers_of(new).shape else _ROOM
+            fits = len(told) <= room
+            brief.setdefault(self.ids[node], {})[nr] = told if fits else f"changed to {_short(new, room - 11)}"
         waits: dict[str, list[str]] = {}
         for each in s.pending:
             id = self.ids[each.node]
@@ -222,8 +225,9 @@ class Stage:
             if id in self.nodes:
                 value = _longest(shapes[id, 0]) if (id, 0) in shapes else widest
                 text = value.text(line=TEXT_COLUMNS - 11)
-                line = cut(f"changed to {text}, was {text}", TEXT_COLUMNS)
-                boxes[id] = {"lines": (*box.lines[:-1], line, *([line] if box.kind == "leaf" else []))}
+                line = cut(f"changed to {text}, was {text}", TEXT_COLUMNS if value.shape else _ROOM)
+                twice = box.kind == "leaf" and value.shape
+                boxes[id] = {"lines": (*box.lines[:-1], line, *([line] if twice else []))}
             elif box.kind == "saved":
                 boxes[id] = {"state": "freed"}
         for id in self.scene.arrows:
@@ -274,6 +278,15 @@ def _line(waiting: Waiting) -> str:
     if waiting.missing:
         return f"so far {_short(waiting.grad, TEXT_COLUMNS - 19)}, {waiting.missing} to come"
     return f"waits: {_short(waiting.grad, TEXT_COLUMNS - 7)}"
+
+
+def _with_last(box: Box, line: str) -> tuple[str, ...]:
+    """A box's lines with one more, behind the number before it, or in the place of the first where that is too long."""
+    *before, last = box.lines or ("",)
+    if not last or columns(last) > _SHORT or len(before) != (box.kind == "leaf"):
+        return (*box.lines, line)
+    together = f"{last} · {line}"
+    return (*before, together) if columns(together) <= _ROOM else (*box.lines, line)[1:]
 
 
 def _short(gradient: Any, room: int | None = None) -> str:

@@ -103,7 +103,8 @@ function arrowParts(arrow) {
 
 /** The parts of a box, as picture.css names them. @param {Box} box @param {Box|undefined} holder */
 function boxParts(box, holder) {
-  const { x, y, w, h, kind, state } = box, saved = kind === "saved", lines = list(box.lines).map(words);
+  const { x, y, w, h, kind, state } = box, saved = kind === "saved", told = list(box.lines).map(words), name = words(box.title);
+  const behind = saved && told.length === 1 && columns(name) + columns(told[0]) <= 28, lines = behind ? [] : told;
   const round = kind in CHART ? CHART[kind][0] : ROUND[kind] ?? Math.min(h / 2, 24);
   const frame = (name, by) => {
     const place = { x: x - by, y: y - by, width: w + 2 * by, height: h + 2 * by };
@@ -116,8 +117,7 @@ function boxParts(box, holder) {
     parts.push(svg("path.wb-tie", { d }));
   }
   if (kind !== "line" && ["running", "differs", "error"].includes(state)) parts.push(frame("wb-glow", 5));
-  const behind = { x: x + 5, y: y + 5, width: w, height: h, rx: round };
-  if (kind === "group") parts.push(svg("rect.wb-back", { ...behind }));
+  if (kind === "group") parts.push(svg("rect.wb-back", { x: x + 5, y: y + 5, width: w, height: h, rx: round }));
   parts.push(frame("wb-frame", 0));
   if (kind === "output") parts.push(frame("wb-inner", -4));
   if (box.fold)
@@ -147,11 +147,13 @@ function boxParts(box, holder) {
   const high = saved ? 16 : 18, top = y + (h - high - 16 * lines.length) / 2; // high: the room of the title
   const place = saved ? { x: x + 8, "text-anchor": "start" } : { x: x + w / 2, "text-anchor": "middle" };
   const base = top + (saved ? 12 : 13.5);
-  parts.push(svg("text.wb-title", { ...place, y: base }, words(box.title)));
+  parts.push(svg("text.wb-title", { ...place, y: base }, name));
+  if (behind && state !== "freed")
+    parts.push(svg("text.wb-text", { x: x + 8 + (columns(name) + 2) * CHARACTER, y: base, "text-anchor": "start" }, told[0]));
   lines.forEach((line, i) =>
     parts.push(svg("text.wb-text", { ...place, y: top + high + 12 + 16 * i }, line)));
   if (state === "freed") {
-    [words(box.title), ...lines].forEach((line, i) => {
+    [name, ...lines].forEach((line, i) => {
       const d = `M${x + 6} ${base + 16 * i - 4}L${x + 10 + columns(line) * CHARACTER} ${base + 16 * i - 4}`;
       parts.push(svg("path.wb-strike", { d }));
     });

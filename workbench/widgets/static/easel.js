@@ -133,6 +133,9 @@ function finder(boxes, drawn, kinds, { see, leave, enter, inside = () => "" }) {
   return { element, open, again: () => element.hidden || search() };
 }
 
+/** A box, and what is saved there. */
+export const withHeld = (boxes, id) => [...boxes.values()].filter((box) => box.id === id || box.holder === id);
+
 /** The boxes that stand within one, in words. */
 function contents(box, boxes) {
   const within = ({ x, y, w, h }) => x >= box.x && y >= box.y && x + w <= box.x + box.w && y + h <= box.y + box.h;

@@ -7,7 +7,7 @@
  */
 
 import { LOOSE, html, list, words } from "./drawing.js";
-import { easel, findable } from "./easel.js";
+import { easel, findable, withHeld } from "./easel.js";
 import { folded } from "./fold.js";
 import { prediction } from "./predicting.js";
 import { button, icon } from "./window.js";
@@ -128,10 +128,13 @@ function stage(el, storyboard, options = {}) {
   let predicts = storyboard.predict === true;
   const predicting = { action: "predict", label: "Predict", key: "p", on: () => predicts, act: () => predict(!predicts) };
   const legend = html("p.wb-legend", {}, words(storyboard.legend)); // how to read the picture
-  const mute = () => (chosen.mute = legend.hidden = !legend.hidden);
+  const told = () => legend.offsetHeight > 0, mute = () => {
+    chosen.mute = legend.hidden = told();
+    legend.toggleAttribute("data-asked", !chosen.mute);
+  };
   const { root, drawn, view, redraw, point, chosen, menu, destroy } = easel(el, storyboard, story, {
     label: `Player: ${words(storyboard.title) || "Picture"}`, bar, below: [guess.element, caption, legend], keys: KEYS,
-    bound: { ...bound, p: () => last && predict(!predicts) }, choices: [last && predicting, storyboard.legend && { action: "legend", label: "Legend", act: mute, on: () => !legend.hidden }].filter(Boolean),
+    bound: { ...bound, p: () => last && predict(!predicts) }, choices: [last && predicting, storyboard.legend && { action: "legend", label: "Legend", act: mute, on: told }].filter(Boolean),
     typed({ key, target }) {
       if (target.name !== "guess") return;
       if (key === "Enter") guess.check();
@@ -162,7 +165,7 @@ function stage(el, storyboard, options = {}) {
     // Last: if this has to scroll, all that is new is laid out, once.
     const labels = moved.filter(({ label }) => label).map(({ lx, ly, lw, lh }) => ({ x: lx - lw / 2, y: ly - lh / 2, w: lw, h: lh }));
     const reached = moved.map(({ source }) => boxes.get(source)).filter(Boolean);
-    view.keep(current ? [boxes.get(step.focus), ...labels, ...reached, ...moved] : []);
+    view.keep(current ? [...withHeld(boxes, step.focus), ...labels, ...reached, ...moved] : []);
     if (before >= 0) options.moved?.(wanted);
   }
   function pause() {

@@ -5,7 +5,7 @@
  */
 
 import { html, list, svg, words } from "./drawing.js";
-import { easel } from "./easel.js";
+import { easel, withHeld } from "./easel.js";
 import { renderGrowing } from "./growing.js";
 import { BUSY, change, living, renewed, wire } from "./kernel.js";
 import { inhabit } from "./places.js";
@@ -54,7 +54,7 @@ function stepperControls(first, ask, chosen, see) {
   const group = (...parts) => html("span.wb-group", {}, ...parts), line = (name) => html("p", { class: name });
   const row = (name, ...parts) => html("div.wb-row", { role: "group", "aria-label": name }, ...parts);
   const node = html("span.wb-node"), waits = group(nr, value, buttons.edit);
-  const sentence = html("p.wb-sentence", { "aria-live": "polite" }), standing = line("wb-standing");
+  const sentence = html("p.wb-sentence", { "aria-live": "polite" }), standing = html("span.wb-standing");
   const said = html("p.wb-said", { role: "status" }), warnings = line("wb-warnings"), printed = line("wb-printed");
   const differs = html("p.wb-first", { role: "status" }), notes = html("div.wb-notes", { role: "status" }, warnings, printed);
   const questions = row("Prediction"), about = row("Chosen node", node, buttons.breakpoint, buttons.watch, waits);
@@ -85,7 +85,6 @@ function stepperControls(first, ask, chosen, see) {
     sentence.textContent = gone ?? now.sentence;
     standing.textContent = [`${now.ran} of ${now.count} nodes run`, now.called && `next: ${now.called}`,
       now.branches[1] && `on ${now.branches[now.branch][0]}`].filter(Boolean).join(" · ");
-    standing.title = standing.textContent;
     said.textContent = now.said;
     said.dataset.failed = now.failed;
     warnings.textContent = now.warnings.join("\n");
@@ -122,8 +121,8 @@ function stepperControls(first, ask, chosen, see) {
     if (node.textContent !== title) value.value = "";
     node.textContent = node.title = title;
   };
-  const told = html("div.wb-caption", { role: "group", "aria-label": "What happens" }, said, differs, sentence, notes);
-  return { bar, below: [html("div.wb-tell", {}, told, desk), html("div.wb-asks", {}, questions, about, standing)], buttons, held, until, value, standing, questions, show };
+  const told = html("div.wb-caption", { role: "group", "aria-label": "What happens" }, said, differs, html("div", {}, standing, sentence), notes);
+  return { bar, below: [html("div.wb-tell", {}, told, desk), html("div.wb-asks", {}, questions, about)], buttons, held, until, value, standing, questions, show };
 }
 
 /** A view of the stepper; where its backward adds to the graph it is made anew. */
@@ -215,7 +214,7 @@ function stepperView(view, again) {
     const running = [...boxes.values()].filter((box) => box.state === "running");
     const next = boxes.get(shown.status.next), found = first() && `${first()} ${shown.status.branch}`;
     point(next);
-    sight.keep([found !== view.differs && boxes.get(first()), ...running, next].filter(Boolean));
+    sight.keep([found !== view.differs && boxes.get(first()), ...running, ...withHeld(boxes, next?.id)].filter(Boolean));
     view.differs = found;
   }
   function hear(news) {

@@ -5,7 +5,7 @@ import { build, calm, extent, html, svg, upon } from "./drawing.js";
 const PADDING = 12; // px around the picture, as in player.css
 const LARGEST = 2; // times its own size: what fits is made no larger
 const LEAST = 11 / 12; // of its own size, at which its smallest text is 12 px high: what opens is made no smaller
-const MARGIN = 48; // px kept free around the box a step is about, when the picture scrolls to it
+const MARGIN = 8; // px kept free around the box a step is about, when the picture scrolls to it
 const MANY = 1.5; // a picture as many times as large as the window onto it has an overview
 const HEAVY = 600; // boxes and arrows: a picture of so many is not painted for every frame of a smooth scroll
 const DRAGGED = 4; // px that a pointer moves before it drags: less is a click
@@ -80,7 +80,9 @@ export function viewport(drawn, title, chosen) {
       }
       const margin = Math.max(0, Math.min(MARGIN, (room - (end - begin) * scale) / 2));
       [begin, end] = [begin * scale + PADDING - margin, end * scale + PADDING + margin];
-      const to = begin < from ? begin : end > from + room ? Math.min(end - room, begin) : from;
+      // To the middle, so that there is as much to see at its right as at its left; down no more than is needed.
+      const out = begin < from || end > from + room, near = begin < from ? begin : Math.min(end - room, begin);
+      const to = !out ? from : axis ? near : (begin + end - room) / 2;
       return Math.max(0, Math.min(to, whole * scale + 2 * PADDING - room));
     };
     const left = aim(0, port.left, port.wide, drawn.width), top = aim(1, port.top, port.high, drawn.height);
