@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import workbench as torch
 
 from .exercise import Exercise, Misconception
@@ -14,119 +12,125 @@ Function = torch.autograd.Function
 
 class Cube(Function):
     @staticmethod
-    def forward(ctx: Any, x: Any) -> Any:
+    def forward(ctx, x):
         ctx.save_for_backward(x)
         return x * x * x
 
     @staticmethod
-    def backward(ctx: Any, grad_output: Any) -> Any:
+    def backward(ctx, grad_output):
         (x,) = ctx.saved_tensors
         return 3 * x**2 * grad_output
 
 
 class LocalSlope(Cube):
     @staticmethod
-    def backward(ctx: Any, grad_output: Any) -> Any:
+    def backward(ctx, grad_output):
         (x,) = ctx.saved_tensors
         return 3 * x**2
 
 
 class Forward(Cube):
     @staticmethod
-    def backward(ctx: Any, grad_output: Any) -> Any:
+    def backward(ctx, grad_output):
         (x,) = ctx.saved_tensors
         return x**3 * grad_output
 
 
 class OnePowerTooFew(Cube):
     @staticmethod
-    def backward(ctx: Any, grad_output: Any) -> Any:
+    def backward(ctx, grad_output):
         (x,) = ctx.saved_tensors
         return 3 * x * grad_output
 
 
 class Added(Cube):
     @staticmethod
-    def backward(ctx: Any, grad_output: Any) -> Any:
+    def backward(ctx, grad_output):
         (x,) = ctx.saved_tensors
         return 3 * x**2 + grad_output
 
 
-class Detached(Cube):
+class IntermediateSaved(Cube):
     @staticmethod
-    def backward(ctx: Any, grad_output: Any) -> Any:
-        (x,) = ctx.saved_tensors
-        return 3 * x.detach() ** 2 * grad_output
+    def forward(ctx, x):
+        square = x * x
+        ctx.save_for_backward(square)
+        return square * x
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (square,) = ctx.saved_tensors
+        return 3 * square * grad_output
 
 
 class Scale(Function):
     @staticmethod
-    def forward(ctx: Any, x: Any, factor: float) -> Any:
+    def forward(ctx, x, factor: float):
         ctx.factor = factor
         return x * factor
 
     @staticmethod
-    def backward(ctx: Any, grad_output: Any) -> Any:
+    def backward(ctx, grad_output):
         return grad_output * ctx.factor, None
 
 
 class OneTooFew(Scale):
     @staticmethod
-    def backward(ctx: Any, grad_output: Any) -> Any:
+    def backward(ctx, grad_output):
         return grad_output * ctx.factor
 
 
 class OtherOrder(Scale):
     @staticmethod
-    def backward(ctx: Any, grad_output: Any) -> Any:
+    def backward(ctx, grad_output):
         return None, grad_output * ctx.factor
 
 
 class FactorForgotten(Scale):
     @staticmethod
-    def backward(ctx: Any, grad_output: Any) -> Any:
+    def backward(ctx, grad_output):
         return grad_output, None
 
 
 class Sigmoid(Function):
     @staticmethod
-    def forward(ctx: Any, x: Any) -> Any:
+    def forward(ctx, x):
         result = 1 / (1 + (-x).exp())
         ctx.save_for_backward(result)
         return result
 
     @staticmethod
-    def backward(ctx: Any, grad_output: Any) -> Any:
+    def backward(ctx, grad_output):
         (result,) = ctx.saved_tensors
         return grad_output * result * (1 - result)
 
 
 class SavedAsAttribute(Sigmoid):
     @staticmethod
-    def forward(ctx: Any, x: Any) -> Any:
+    def forward(ctx, x):
         ctx.result = 1 / (1 + (-x).exp())
         return ctx.result
 
     @staticmethod
-    def backward(ctx: Any, grad_output: Any) -> Any:
+    def backward(ctx, grad_output):
         return grad_output * ctx.result * (1 - ctx.result)
 
 
 class SavedTheInput(Sigmoid):
     @staticmethod
-    def forward(ctx: Any, x: Any) -> Any:
+    def forward(ctx, x):
         ctx.save_for_backward(x)
         return 1 / (1 + (-x).exp())
 
 
 class LikeExp(Sigmoid):
     @staticmethod
-    def backward(ctx: Any, grad_output: Any) -> Any:
+    def backward(ctx, grad_output):
         (result,) = ctx.saved_tensors
         return grad_output * result
 
 
-def _kept(answer: Any) -> list[bool]:
+def _kept(answer):
     """Whether a node of this Function keeps one tensor, its output, in the engine's care."""
     x = torch.tensor([0.5, -1.0], requires_grad=True)
     out = answer.apply(x)
@@ -171,10 +175,11 @@ EXERCISES = (
                 Added,
             ),
             Misconception(
-                "backward's history is cut",
-                "the gradient is right, but it was computed from a detached tensor, so it has no slope of its own and "
-                "a second backward through it is wrong. Compute with the saved tensor as it is.",
-                Detached,
+                "an intermediate breaks double backward",
+                "the gradient is right, but it does not know that it depends on x: what forward computed on the way, "
+                "or what you detached, looks like a constant. Save an input or an output, and compute the rest in "
+                "backward.",
+                IntermediateSaved,
             ),
         ),
         points=2,

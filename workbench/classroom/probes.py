@@ -57,3 +57,26 @@ def _gradients(answer: Any, arguments: list[Any]) -> list[Any]:
 
 def _agrees(check: Callable[..., bool], answer: Any, case: _Case) -> bool:
     return check(lambda *arguments: _call(answer, arguments), tuple(_leaves(case, True)), raise_exception=False)
+
+
+def slopes_of(function: Callable[..., Any], *cases: _Case) -> Probe:
+    """Whether `gradcheck` agrees that the answer is the backward of a function.
+
+    The answer is called with the gradient that arrives and then with the function's arguments, and returns one gradient
+    for each of them.
+    """
+
+    def probe(answer: Any) -> list[bool]:
+        class ByHand(torch.autograd.Function):
+            @staticmethod
+            def forward(ctx: Any, *arguments: Any) -> Any:
+                ctx.save_for_backward(*arguments)
+                return function(*arguments)
+
+            @staticmethod
+            def backward(ctx: Any, *grad_output: Any) -> Any:
+                return answer(*grad_output, *ctx.saved_tensors)
+
+        return [_agrees(torch.autograd.gradcheck, ByHand, case) for case in cases]
+
+    return probe

@@ -1,11 +1,11 @@
-"""The command `workbench`: open the lessons in JupyterLab, or run notebooks into pages."""
+"""The command `workbench`: open the lessons in JupyterLab, run notebooks into pages, hand them out."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
 
-from workbench.cli.command import CommandError, parser
+from workbench.cli.command import KINDS, CommandError, parser
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -20,6 +20,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
             from workbench.cli.run import run
 
             run(asked.notebooks, asked.html)
+        elif asked.command == "release":
+            from workbench.cli.release import release
+
+            release(asked.source, *next((kind, out) for kind, out in vars(asked).items() if kind in KINDS and out))
         else:
             from workbench.cli.lab import lab
 

@@ -10,6 +10,12 @@ from typing import NoReturn
 import workbench
 
 LOOPBACK = "127.0.0.1"
+# What `workbench release` writes.
+KINDS = {
+    "student": "copies to work in: exercises to fill in, no solutions",
+    "solutions": "solved copies",
+    "nbgrader": "a course folder for nbgrader: an assignment for each notebook, with points and hidden tests",
+}
 
 
 class CommandError(Exception):
@@ -71,4 +77,10 @@ def parser() -> Parser:
         metavar="OUT",
         help="a folder for the pages, or for one notebook a file ending in .html",
     )
+
+    release = commands.add_parser("release", help="write the copies of lessons that a teacher hands out")
+    release.add_argument("source", type=Path, metavar="NOTEBOOK|FOLDER")
+    kinds = release.add_mutually_exclusive_group(required=True)
+    for kind, what in KINDS.items():
+        kinds.add_argument(f"--{kind}", type=Path, metavar="DIR", help=what)
     return top

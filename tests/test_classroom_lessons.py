@@ -1,0 +1,88 @@
+"""The exercises in the lessons' notebooks: solved they score full, handed out they score nothing and raise nothing."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+from pathlib import Path
+from typing import Any
+
+import matplotlib
+import nbformat
+import pytest
+from lab import CHECKOUT
+
+import workbench.classroom
+from workbench.classroom.course import lessons
+from workbench.classroom.exercise import Verdict
+from workbench.classroom.releasing import YOUR_CODE, name_of, nbgrader, solved, student
+
+NOTEBOOKS = sorted((CHECKOUT / "notebooks").glob("*.ipynb"))
+
+
+@pytest.fixture(params=NOTEBOOKS, ids=lambda path: path.stem)
+def lesson(request: pytest.FixtureRequest) -> Path:
+    return request.param
+
+
+def verdicts(notebook: Any, monkeypatch: pytest.MonkeyPatch) -> list[Verdict]:
+    """What is said of each exercise's answer when all cells of a notebook are run."""
+    matplotlib.use("agg")
+    said: list[Verdict] = []
+    check = workbench.classroom.check
+
+    def hearing(*given: Any) -> Any:
+        verdict = check(*given)
+        if isinstance(verdict, Verdict):
+            said.append(verdict)
+        return verdict
+
+    monkeypatch.setattr(workbench.classroom, "check", hearing)
+    names: dict[str, Any] = {}
+    with contextlib.redirect_stdout(io.StringIO()):
+        for cell in notebook.cells:
+            if cell.cell_type == "code":
+                exec(compile(cell.source, cell.id, "exec"), names)
+    return said
+
+
+def test_a_lesson_asks_each_of_its_exercises_once(lesson: Path) -> None:
+    notebook = nbformat.read(lesson, as_version=4)
+    asked = [name for cell in notebook.cells if (name := name_of(cell)) is not None]
+    known = lessons().get(int(lesson.name[:2]), ())
+    assert sorted(asked) == sorted(exercise.name for exercise in known)
+    for cell in notebook.cells:
+        if name_of(cell):
+            assert f'check("{name_of(cell)}", ' in cell.source
+
+
+def test_the_solutions_score_full(lesson: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    notebook = nbformat.read(lesson, as_version=4)
+    said = verdicts(notebook, monkeypatch)
+    assert [verdict for verdict in said if not verdict.right] == []
+    assert {verdict.exercise for verdict in said} == {name_of(cell) for cell in notebook.cells} - {None}
+
+
+def test_the_students_copy_scores_nothing_and_raises_nothing(lesson: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    notebook = student(nbformat.read(lesson, as_version=4))
+    said = verdicts(notebook, monkeypatch)
+    assert [verdict for verdict in said if verdict.answered or verdict.points] == []
+    for cell in notebook.cells:
+        assert "SOLUTION" not in cell.source and "HIDDEN" not in cell.source
+        if name_of(cell):
+            assert YOUR_CODE in cell.source and cell.outputs == []
+
+
+def test_the_solved_copy_scores_full_and_shows_no_marker(lesson: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    notebook = solved(nbformat.read(lesson, as_version=4))
+    assert all(verdict.right for verdict in verdicts(notebook, monkeypatch))
+    assert not [cell for cell in notebook.cells if "###" in cell.source and name_of(cell)]
+
+
+def test_the_assignment_gives_the_points_of_the_course(lesson: Path) -> None:
+    notebook = nbgrader(nbformat.read(lesson, as_version=4))
+    nbformat.validate(notebook)
+    marked = [cell for cell in notebook.cells if "nbgrader" in cell.metadata]
+    points = [cell.metadata.nbgrader.points for cell in marked if cell.metadata.nbgrader.grade]
+    assert sum(points) == sum(exercise.points for exercise in lessons().get(int(lesson.name[:2]), ()))
+    assert len({cell.metadata.nbgrader.grade_id for cell in marked}) == len(marked) == 2 * len(points)

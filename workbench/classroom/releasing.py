@@ -1,0 +1,124 @@
+"""What a teacher hands out of a lesson: the student's copy, the solved copy, and the source of an nbgrader assignment.
+
+All three are derived from the markers in the lesson's exercise cells, and nothing is kept twice.
+"""
+
+from __future__ import annotations
+
+import copy
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from .course import exercises
+
+YOUR_CODE = "...  # your code"
+_EXERCISE = re.compile(r"^# exercise: ([a-z0-9]+(?:-[a-z0-9]+)*)(?: \((\d+(?:\.\d+)?) points?\))?[ \t]*$", re.M)
+_SOLUTION = re.compile(r"^([ \t]*)### BEGIN SOLUTION[ \t]*\n(.*?)^[ \t]*### END SOLUTION[ \t]*(?:\n|\Z)", re.S | re.M)
+_HIDDEN = re.compile(r"^[ \t]*### BEGIN HIDDEN TESTS[ \t]*\n.*?^[ \t]*### END HIDDEN TESTS[ \t]*(?:\n|\Z)", re.S | re.M)
+_MARKER = re.compile(r"^[ \t]*### ?(?:BEGIN|END) (?:SOLUTION|HIDDEN TESTS)\b", re.M)
+
+
+class MarkerError(Exception):
+    """An exercise's cell whose markers do not fit together; the text says which."""
+
+
+def name_of(cell: Any) -> str | None:
+    """The name of the exercise in a cell, if there is one."""
+    found = _EXERCISE.search(cell.source) if cell.cell_type == "code" else None
+    return found[1] if found else None
+
+
+def student(notebook: Any) -> Any:
+    """A copy to work in: no solutions, no hidden tests, and no outputs of either."""
+    made = copy.deepcopy(notebook)
+    for cell in _marked(made):
+        cell.source = _HIDDEN.sub("", _SOLUTION.sub(rf"\1{YOUR_CODE}\n", cell.source)).rstrip()
+        cell.outputs, cell.execution_count = [], None
+    return made
+
+
+def solved(notebook: Any) -> Any:
+    """A copy to read: with the solutions, without the markers and the hidden tests."""
+    made = copy.deepcopy(notebook)
+    for cell in _marked(made):
+        cell.source = _HIDDEN.sub("", _SOLUTION.sub(r"\2", cell.source)).rstrip()
+    return made
+
+
+def nbgrader(notebook: Any) -> Any:
+    """The source of an nbgrader assignment: each exercise as a cell to fill in and a locked cell that gives points.
+
+    Hidden tests are those of the exercise's own cell, or else the whole judgement with partial credit, which also says
+    why. No cell has an output: nbgrader runs them all.
+    """
+    made = copy.deepcopy(notebook)
+    list(_marked(made))
+    made.cells = [part for cell in made.cells for part in _for_nbgrader(cell)]
+    for cell in made.cells:
+        if cell.cell_type == "code":
+            cell.outputs, cell.execution_count = [], None
+    return made
+
+
+def _marked(notebook: Any) -> Iterator[Any]:
+    """The cells with markers, each of which fits together."""
+    names: set[str] = set()
+    for number, cell in enumerate(notebook.cells, 1):
+        if cell.cell_type != "code":
+            continue
+        name = name_of(cell)
+        rest = _HIDDEN.sub("", _SOLUTION.sub("", cell.source))
+        inside = [_MARKER.search(found[2]) for found in _SOLUTION.finditer(cell.source)]
+        if _MARKER.search(rest) or any(inside):
+            raise MarkerError(f"cell {number} has a BEGIN or an END without its other half.")
+        if name is None and rest != cell.source:
+            raise MarkerError(f"cell {number} has markers, but no line that begins with '# exercise: '.")
+        if name in names:
+            raise MarkerError(f"cell {number} is the second exercise called {name}.")
+        if name is not None:
+            names.add(name)
+            yield cell
+
+
+def _for_nbgrader(cell: Any) -> list[Any]:
+    name = name_of(cell)
+    if name is None:
+        return [cell]
+    answer, test = _halves(cell.source)
+    cell.source = answer
+    cell.metadata["nbgrader"] = _metadata(name, solution=True)
+    if not test:
+        return [cell]
+    known = exercises().get(name)
+    given = _EXERCISE.search(answer)
+    points = float(given[2]) if given and given[2] else known.points if known else 1
+    graded = copy.deepcopy(cell)
+    graded["id"] = f"{cell['id'][:50]}-points"
+    graded.source = test if known is None or _HIDDEN.search(test) else f"{test}\n{_graded(name, test)}"
+    graded.metadata["nbgrader"] = _metadata(f"{name}-points", points=points)
+    return [cell, graded]
+
+
+def _halves(source: str) -> tuple[str, str]:
+    """What a student fills in, and what comes after the last solution, which tests it."""
+    *_, last = [0, *(found.end() for found in _SOLUTION.finditer(source))]
+    begins = re.compile(r"^(?=[^\s])", re.M).search(source, last)
+    end = begins.start() if begins else len(source)
+    return source[:end].rstrip(), source[end:].strip()
+
+
+def _graded(name: str, test: str) -> str:
+    """A hidden test that gives the points of the answer that is checked here."""
+    checked = re.search(rf'check\(\s*["\']{re.escape(name)}["\']\s*,\s*(.*)\)\s*$', test, re.S | re.M)
+    if checked is None:
+        raise MarkerError(f"the exercise {name} is not checked by check({name!r}, ...) after its solution.")
+    lines = ["### BEGIN HIDDEN TESTS", "from workbench.classroom import grade", ""]
+    return "\n".join([*lines, f'grade("{name}", {checked[1].strip()})', "### END HIDDEN TESTS"])
+
+
+def _metadata(name: str, solution: bool = False, points: float | None = None) -> dict[str, Any]:
+    graded = points is not None
+    made: dict[str, Any] = {"schema_version": 3, "grade_id": name, "task": False, "cell_type": "code"}
+    made |= {"solution": solution, "grade": graded, "locked": graded}
+    return made | ({"points": points} if graded else {})
