@@ -40,6 +40,13 @@ ANSWERS = {
         ("lesson03-22", "prediction = 12", "lesson03-23"),
         ("lesson03-27", "p_reason, q_reason, r_reason, s_reason, t_reason = 0, 2, 3, 4, 0", "lesson03-28"),
     ],
+    "04-where-history-stops": [
+        ("lesson04-03", "prediction = 4", "lesson04-04"),
+        ("lesson04-08", "a_grad, b_grad, c_grad = 12, 6, 6", "lesson04-09"),
+        ("lesson04-13", "after_no_grad, after_inference = True, False", "lesson04-14"),
+        ("lesson04-16", "w1_gets_one, w2_gets_one = True, True", "lesson04-17"),
+        ("lesson04-23", "moving_goal, fixed_goal = 0.5, 1", "lesson04-24"),
+    ],
     "05-what-backward-remembers": [
         ("lesson05-03", "prediction = 3", "lesson05-05"),
         ("lesson05-13", "prediction = 12", "lesson05-14"),
