@@ -6,12 +6,13 @@ import threading
 import weakref
 from os import PathLike
 from pathlib import Path
-from types import TracebackType
+from types import ModuleType, TracebackType
 from typing import TYPE_CHECKING, Any
 
 from . import errors
 from .autograd.function import Function
 from .autograd.state import in_forked_children
+from .bridges import is_of_torch
 from .events import listeners
 from .trace.caller import user_frame
 from .trace.lines import LineRecorder
@@ -80,7 +81,15 @@ class record:  # named as what a user writes: `with record() as trace:`
     that is kept whole until it is over.
     """
 
-    def __init__(self, limit: int = LIMIT, lines: bool = False, last: int | None = None) -> None:
+    def __new__(cls, *args: Any, **options: Any) -> Any:
+        """`record(torch)` records a program of PyTorch's."""
+        if cls is record and args and isinstance(args[0], ModuleType) and args[0].__name__ != __package__:
+            return recording_of(*args, **options)
+        return super().__new__(cls)
+
+    def __init__(self, limit: int | ModuleType = LIMIT, lines: bool = False, last: int | None = None) -> None:
+        if isinstance(limit, ModuleType):  # this package itself, by whatever name
+            limit = LIMIT
         if last is not None:
             if not isinstance(last, int) or isinstance(last, bool):
                 raise TypeError(errors.LAST_KIND.format(type(last).__name__))
@@ -129,6 +138,15 @@ class record:  # named as what a user writes: `with record() as trace:`
         recorder.look_up(user_frame())
 
 
+def recording_of(engine: ModuleType, **options: Any) -> Any:
+    """What records the programs of another engine: of PyTorch; TypeError for any other."""
+    if engine.__name__ != "torch":
+        raise TypeError(errors.NO_ENGINE.format(engine.__name__))
+    from .bridges.torch.recording import TorchRecording
+
+    return TorchRecording(Trace, **options)
+
+
 _threads: weakref.WeakKeyDictionary[Recorder, int] = weakref.WeakKeyDictionary()  # which began it
 
 
@@ -153,9 +171,15 @@ def show(tensor: Any, view: str = "graph", **options: Any) -> Picture:
 
     `view` and its options are those of `Trace.show`.
     """
-    if not hasattr(type(tensor), "_array"):
+    recorder: Any
+    if hasattr(type(tensor), "_array"):
+        recorder = Recorder()
+    elif is_of_torch(tensor):
+        from .bridges.torch.recording import TorchRecorder
+
+        recorder = TorchRecorder()
+    else:
         raise TypeError(f"show() draws the graph of a Tensor, but got {type(tensor).__name__}.")
-    recorder = Recorder()
     recorder.show(tensor, user_frame())
     return Trace(recorder).show(view, **options)
 

@@ -51,8 +51,8 @@ class Stack:
         The frame that enters it is so many `up`.
         """
         outer = self.entry if self.open else None
-        place = _place(up + 1) if listeners and listeners[-1] is not label else _NOWHERE
-        entry = Entry(name if outer is None else f"{outer.path}/{name}", name, next_tag(), outer, *place)
+        where = place(up + 1) if listeners and listeners[-1] is not label else _NOWHERE
+        entry = Entry(name if outer is None else f"{outer.path}/{name}", name, next_tag(), outer, *where)
         if not self.open:
             listeners[:0] = [label]  # once for each thread with open scopes: the others then hear it in vain
         self.entry = entry
@@ -64,7 +64,7 @@ _NOWHERE = ((), 0)
 _FRAMES = 4  # a context manager of the user's may enter a scope, and what contextlib calls for it
 
 
-def _place(up: int) -> tuple[tuple[Any, ...], int]:
+def place(up: int) -> tuple[tuple[Any, ...], int]:
     """The code of some frames and the instruction they are at, and how many frames there are."""
     frame: FrameType | None = sys._getframe(up)
     frames: list[Any] = []

@@ -22,11 +22,22 @@ _INSTALLED = (f"{os.sep}site-packages{os.sep}", f"{os.sep}dist-packages{os.sep}"
 _NAMELESS = ("<string>", "<stdin>")
 
 
+_engines: tuple[str, ...] = ()  # the folders of other engines that are recorded
+
+
+def leave_out(folder: str) -> None:
+    """From now on what lies in this folder is no code of the user's."""
+    global _engines
+    if folder not in _engines:
+        _engines += (folder,)
+        is_users.cache_clear()
+
+
 @cache
 def is_users(file: str) -> bool:
-    """Whether code is neither the workbench's own nor the standard library's."""
+    """Whether code is neither the workbench's own, nor the standard library's, nor a recorded engine's."""
     library = file.startswith(_LIBRARY) and not any(folder in file for folder in _INSTALLED)
-    return not library and not file.startswith(OWN)
+    return not library and not file.startswith(OWN) and not file.startswith(_engines)
 
 
 def line_text(file: str, number: int) -> str:
@@ -85,9 +96,9 @@ class Outlook:
             frame = outer
             self._below += 1
 
-    def stack(self) -> Stack:
-        """The stack, without those of the listener who asks."""
-        frame: FrameType | None = sys._getframe(3)
+    def stack(self, up: int = 3) -> Stack:
+        """The stack, without those of the listener who asks: from the frame so many `up`."""
+        frame: FrameType | None = sys._getframe(up)
         outermost, address = self._code, self._address
         found: list[Any] = []
         add = found.append
@@ -100,10 +111,10 @@ class Outlook:
             frame = frame.f_back
         return 0, tuple(found)
 
-    def frames(self) -> list[FrameType]:
+    def frames(self, up: int = 3) -> list[FrameType]:
         """The same frames themselves, the outermost first: not to be kept, nor those of who asks among them."""
         found: list[FrameType] = []
-        frame: FrameType | None = sys._getframe(3)
+        frame: FrameType | None = sys._getframe(up)
         while frame is not None:
             found.append(frame)
             if frame.f_code is self._code and id(frame) == self._address:

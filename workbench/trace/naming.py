@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dis
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import lru_cache
 from itertools import islice
 from types import CodeType, FrameType
@@ -67,18 +67,26 @@ class Namer(Describer):
                 self._names.setdefault(tag(tensor), name)
 
 
-def named_in(frame: FrameType) -> list[tuple[str, Any]]:
+def _is_ours(thing: Any) -> bool:
+    return hasattr(type(thing), "_array")
+
+
+def _is_parameter(tensor: Any) -> bool:
+    return tensor.requires_grad and (maker_of(tensor) is None if _is_ours(tensor) else tensor.is_leaf)
+
+
+def named_in(frame: FrameType, is_tensor: Callable[[Any], bool] = _is_ours) -> list[tuple[str, Any]]:
     """The tensors that a frame's variables hold, each by its best name first.
 
     After variables come the parameters of modules, as these call them, then what lists and dicts hold. The variable of
     a loop comes last, and never names a parameter: it holds another in the next round.
     """
     held = [(name, thing) for name, thing in variables(frame) if not name.startswith("_")]
-    tensors = [(name, thing) for name, thing in held if hasattr(type(thing), "_array")]
+    tensors = [(name, thing) for name, thing in held if is_tensor(thing)]
     loops = _loop_variables(frame.f_code) | _loops_of_cells(held)
     named = [pair for pair in tensors if pair[0] not in loops]
-    passing = [(name, t) for name, t in tensors if name in loops and not (t.requires_grad and maker_of(t) is None)]
-    return [*named, *_parameters(held), *_items(held), *passing]
+    passing = [(name, t) for name, t in tensors if name in loops and not _is_parameter(t)]
+    return [*named, *_parameters(held), *_items(held, is_tensor), *passing]
 
 
 def loops_at(outlook: Outlook) -> tuple[tuple[int, dict[str, int]], ...]:
@@ -101,7 +109,7 @@ def _parameters(named: Iterable[tuple[str, Any]]) -> Iterator[tuple[str, Any]]:
             yield from ((f"{name}.{path}", parameter) for path, parameter in thing.named_parameters())
 
 
-def _items(held: Iterable[tuple[str, Any]]) -> Iterator[tuple[str, Any]]:
+def _items(held: Iterable[tuple[str, Any]], is_tensor: Callable[[Any], bool]) -> Iterator[tuple[str, Any]]:
     """The tensors in lists, tuples and dicts: "params[0]", "state['w']"."""
     for name, thing in held:
         if name in _OF_IPYTHON:
@@ -112,7 +120,7 @@ def _items(held: Iterable[tuple[str, Any]]) -> Iterator[tuple[str, Any]]:
             several = [pair for pair in islice(thing.items(), _ITEMS) if isinstance(pair[0], str | int)]
         else:
             continue
-        yield from ((f"{name}[{key!r}]", each) for key, each in several if hasattr(type(each), "_array"))
+        yield from ((f"{name}[{key!r}]", each) for key, each in several if is_tensor(each))
 
 
 @lru_cache(256)

@@ -18,7 +18,8 @@ from .caller import OWN, Stack, is_users
 from .facts import Part
 
 _MOST = 64  # parts of one path: of a deeper recursion the calls further in are left out
-_OURS = tuple([f"{OWN[0]}{name}" for name in ("events.py", "trace")])  # whose frames are those of the listening
+# Whose frames are those of the listening.
+_OURS = tuple([f"{OWN[0]}{name}" for name in ("events.py", "trace", "bridges")])
 
 
 class _Frame:
@@ -49,19 +50,24 @@ class Paths:
         self._path: tuple[Part, ...] = ()
         self._keys = self._numbers = 0
         self._backward: tuple[list[tuple[Listing, int]], Marks] = [], ()  # where the last one was
+        self._last: Stack | None = None  # of one operation all that it does has this same one
         self._turn: tuple[int, Loop] | None = None  # the frame and the loop that has another round by the next
 
     def path(self, stack: Stack | None, entry: Any) -> tuple[Part, ...]:
         """The path of a node that was made at this stack, in this entry of a scope."""
         if stack is None:
             return ()
+        if stack is self._last:
+            return self._path
         entered = self._entered(stack, entry)
         self._go(stack, entered)
+        self._last = stack
         return self._parts(entered)
 
     def see(self, stack: Stack) -> None:
         """Something else happened at this stack."""
-        self._go(stack, None)
+        if stack is not self._last:
+            self._go(stack, None)
 
     def expect(self, now: Marks, then: Marks | None) -> None:
         """At a backward: what the variables of loops hold, and what they hold at the next one, if that is known."""

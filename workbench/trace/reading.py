@@ -305,7 +305,7 @@ def methods_of(function: type) -> tuple[Code, ...]:
     code = []
     for name in METHODS:
         owner = next((each for each in function.__mro__ if name in vars(each)), object)
-        if owner is object or owner.__module__.partition(".")[0] == __name__.partition(".")[0]:
+        if owner is object or owner.__module__.partition(".")[0] in (__name__.partition(".")[0], "torch"):
             continue  # not written by the user
         try:
             lines, _ = source_lines(getattr(owner, name))

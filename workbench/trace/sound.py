@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import fields, is_dataclass
 from functools import cache
-from math import isnan
 from typing import Any
 
 from .backward import BackwardStarted, NodeFinished
@@ -74,7 +73,7 @@ def play(record: Record, frame: Frame) -> None:
                 raise ValueError(f"has a value of the shape {value.shape}")
             if len(value.dtype) > _LONGEST_DTYPE:
                 raise ValueError(f"has a dtype of {len(value.dtype):,} characters")
-            if value.norm < 0 or (isnan(value.norm) and not value.nonfinite):
+            if value.norm < 0 or (not value.is_known and (value.values, value.min, value.max) != (None,) * 3):
                 raise ValueError("has a value without a norm")
         elif name == "name" and isinstance(value, str) and len(value) > _LONGEST_NAME:
             raise ValueError(f"has a name of {len(value):,} characters")

@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from os import PathLike
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Protocol, Self
 
 from .backward import GradAccumulated, GradChanged, NodeFinished, NodeStarted, SavedFreed
 from .building import NodeCreated, NodesGone, TensorWritten
@@ -15,28 +15,34 @@ from .facts import Phase, Record
 from .frame import Frame
 from .hooks import HookRan, HooksFound
 from .levels import LevelEntered, LevelLeft, OperationRan, TangentPushed, above, outputs_of
-from .recorder import Recorder
 from .sound import Played
 
 FORMAT, VERSION = "workbench-trace", 1
 _WITHIN = NodeCreated | TensorWritten | GradChanged | OperationRan | TangentPushed | LevelEntered | LevelLeft
 
 
+class Recording(Protocol):
+    """What a trace is read from while it grows."""
+
+    def records(self) -> Sequence[Record]:
+        """Everything heard so far."""
+
+
 class Timeline:
     """What happened, event by event; it replays without the engine it was recorded from."""
 
-    def __init__(self, events: Sequence[Record] | Recorder = ()) -> None:
+    def __init__(self, events: Sequence[Record] | Recording = ()) -> None:
         self._source = events
 
     @property
     def events(self) -> Sequence[Record]:
         """Everything that happened so far."""
-        return self._source.records() if isinstance(self._source, Recorder) else self._source
+        return self._source if isinstance(self._source, Sequence) else self._source.records()
 
     @property
     def is_recorded(self) -> bool:
         """Whether it was recorded in this process, not read from a file."""
-        return isinstance(self._source, Recorder)
+        return not isinstance(self._source, Sequence)
 
     def frame(self, k: int) -> Frame:
         """The state after the first `k` events."""

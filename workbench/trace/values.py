@@ -30,6 +30,8 @@ class Value:
     `values` lists it row by row, or is None where it was larger than the limit. The first `batch` dimensions number
     the samples that a vmap runs at once. `norm` is the Euclidean norm;
     `min`, `max` and `mean` look at the finite values alone and are None where there is none.
+
+    Of an array that nobody could look at, only shape and dtype are known: its norm is nan, and no value is not finite.
     """
 
     shape: tuple[int, ...]
@@ -64,6 +66,16 @@ class Value:
             )
         values = tuple(array.ravel().tolist()) if array.size <= limit else None
         return cls(array.shape, _name(array.dtype), values, *_summary(array), batch)
+
+    @classmethod
+    def unknown(cls, shape: tuple[int, ...], dtype: str) -> Value:
+        """The value of an array of which only this is known."""
+        return cls(shape, dtype, None, math.nan, None, None, None, 0)
+
+    @property
+    def is_known(self) -> bool:
+        """Whether anybody has looked at the values."""
+        return bool(self.nonfinite) or not math.isnan(self.norm)
 
     @property
     def kind(self) -> str:
@@ -107,7 +119,7 @@ class Value:
     def _summed_up(self, line: int, digits: int = 4, noise: float = 0.0) -> str:
         """The least, the largest and the mean, unless that is smaller than this part of how far they are apart."""
         if self.min is None or self.max is None or self.mean is None:
-            return "no finite value"
+            return "no finite value" if self.is_known else "values unknown"
         least, largest, middle = (number(each, digits=digits) for each in (self.min, self.max, self.mean))
         span, mean = f"from {least} to {largest}", f", mean {middle}"
         told = abs(self.mean) >= noise * (self.max - self.min) and len(span + mean) <= line

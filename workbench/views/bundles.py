@@ -39,7 +39,7 @@ def norms_of(frame: Frame, bundle: Bundle) -> str:
     if len(known) < len(sums):
         return together
     if len(known) == 1:
-        return known[0].text() if not known[0].shape else f"‖{known[0].norm:.3g}‖"
+        return known[0].text() if not (known[0].shape and known[0].is_known) else f"‖{known[0].norm:.3g}‖"
     return f"‖{math.hypot(*[total.norm for total in known]):.3g}‖" if known else "none"
 
 

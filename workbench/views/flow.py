@@ -149,7 +149,7 @@ class Flow(Graph):
     def _label(self, frame: Frame, key: str, edge: EdgeState, grad: Value) -> str:
         found = self.slopes(frame, key) if edge.state == "flowing" else None
         lines = [found.label if found and found.product else self._say(text_of, grad, LABEL_COLUMNS)]
-        if grad.shape:
+        if grad.shape and grad.is_known:
             lines.append(f"‖{number(grad.norm)}‖ {_signs(grad)}".rstrip())
         lines += [] if found is None or found.product else [found.label]
         which, told = self.which(edge), found is not None and "summed to" in found.label

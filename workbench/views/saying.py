@@ -56,7 +56,7 @@ def label_of(grad: Value | None) -> str:
     if grad is None:
         return "no gradient"
     text = grad.text(line=LABEL_COLUMNS)
-    if grad.shape:
+    if grad.shape and grad.is_known:
         norm = f"‖{grad.norm:.3g}‖"
         text += f"  {norm}" if len(text) + len(norm) + 2 <= LABEL_COLUMNS else f"\n{norm}"
     return "\n".join([text, *trouble_of(grad)])

@@ -72,6 +72,8 @@ def pages_of(value: Value) -> list[tuple[str, str]]:
 
 def summary_of(value: Value) -> str:
     """That only a summary is there, and what it says."""
+    if not value.is_known:
+        return "The values are unknown: nobody could look at them."
     size = math.prod(value.shape)
     finite = value.min is not None and value.max is not None and value.mean is not None
     span = f"from {number(value.min)} to {number(value.max)}, mean {number(value.mean)}" if finite else "none is finite"

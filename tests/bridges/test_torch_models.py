@@ -1,0 +1,112 @@
+"""Recordings of what others wrote for PyTorch: everything is there, and the program does not notice."""
+
+from __future__ import annotations
+
+import threading
+import weakref
+from typing import Any
+
+import pytest
+from oracle import ABSENT, torch
+
+import workbench
+from workbench.trace.backward import NodeStarted
+from workbench.trace.building import NodeCreated
+
+if torch is None:
+    pytest.skip(ABSENT, allow_module_level=True)
+
+from torch_models import MODELS, made, nodes_behind  # noqa: E402
+
+SMALL = [name for name in MODELS if name != "resnet"]
+
+
+def gradients(parameters: list[Any]) -> list[Any]:
+    return [None if each.grad is None else each.grad.clone() for each in parameters]
+
+
+def are_equal(one: list[Any], other: list[Any]) -> bool:
+    """Bit by bit."""
+    return all((a is None and b is None) or torch.equal(a, b) for a, b in zip(one, other, strict=True))
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_a_recorded_program_computes_the_same_bits_and_every_node_is_told(name: str) -> None:
+    plain, recorded = made(name), made(name)
+    loss, parameters = plain()
+    with workbench.record(torch) as trace:
+        loss_recorded, parameters_recorded = recorded()
+    assert torch.equal(loss, loss_recorded)
+    assert are_equal(gradients(parameters), gradients(parameters_recorded))
+    created = {event.node: event for event in trace.events if isinstance(event, NodeCreated)}
+    assert all(event.source is not None and event.path for event in created.values())
+    assert [each.name() for each in nodes_behind(loss)] == [each.name() for each in nodes_behind(loss_recorded)]
+    ran = {event.node for event in trace.events if isinstance(event, NodeStarted)}
+    assert ran >= created.keys() or name == "gan"
+    if name != "gan":  # which has another graph within
+        assert len(created) == len(nodes_behind(loss_recorded))
+    assert len(trace.to_json()) < 20_000_000
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_the_order_of_a_backward_is_that_of_hooks(name: str) -> None:
+    order: list[str] = []
+    with workbench.record(torch) as trace:
+        loss, _ = made(name)()
+    told = [event.node for event in trace.events if isinstance(event, NodeStarted)]
+    names = {event.node: event.name for event in trace.events if isinstance(event, NodeCreated)}
+    torch.manual_seed(0)
+    program = MODELS[name]()
+    inner = torch.autograd.graph._engine_run_backward
+    handles: list[Any] = []
+
+    def listen(outputs, *args, **kwargs):
+        todo = [output.grad_fn for output in outputs]
+        met = set(todo)
+        while todo:
+            node = todo.pop()
+            handles.append(node.register_prehook(lambda grads, node=node: order.append(node.name())))
+            for to, _ in node.next_functions:
+                if to is not None and to not in met:
+                    met.add(to)
+                    todo.append(to)
+        try:
+            return inner(outputs, *args, **kwargs)
+        finally:
+            for handle in handles:
+                handle.remove()
+
+    torch.autograd._engine_run_backward = listen
+    try:
+        program()
+    finally:
+        torch.autograd._engine_run_backward = inner
+    assert [names[node] for node in told if node in names] == [
+        name.rpartition("::")[2] for name in order if not name.endswith("AccumulateGrad")
+    ]
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_nothing_is_left_behind(name: str) -> None:
+    apply, run = torch.autograd.Function.__dict__["apply"], torch.autograd._engine_run_backward
+    threads = threading.active_count()
+    program = made(name)
+    with workbench.record(torch):
+        loss, parameters = program()
+    assert torch.autograd.Function.__dict__["apply"] is apply
+    assert torch.autograd._engine_run_backward is run and torch.autograd.graph._engine_run_backward is run
+    assert not torch.nn.modules.module._global_forward_pre_hooks
+    assert not torch.nn.modules.module._global_forward_hooks
+    assert torch.overrides._get_current_function_mode_stack() == []
+    assert all(not each._backward_hooks and not each._post_accumulate_grad_hooks for each in parameters)
+    assert threading.active_count() == threads
+
+
+def test_a_recording_keeps_no_tensor_alive() -> None:
+    x = torch.ones(3, requires_grad=True)
+    with workbench.record(torch) as trace:
+        y = (x * 2).exp()
+        alive = weakref.ref(y)
+        y = None
+        assert alive() is None
+    assert trace.events

@@ -1,0 +1,80 @@
+"""The same small program under both engines gives the same trace, but for rounding and the text of formulas."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from oracle import ABSENT, torch
+from small_programs import PROGRAMS, expressions, leaves
+
+import workbench
+
+if torch is None:
+    pytest.skip(ABSENT, allow_module_level=True)
+
+# Where the workbench's node tells more than the call had: what an argument is by default, or which power a square is.
+TELLS_MORE = ("x.square()", "x.norm()", "torch.stack([x, y])", "torch.cat([x, y])")
+
+
+def facts(thing: Any) -> Any:
+    """A record as dicts and lists, without the formulas that the workbench alone has of its operations."""
+    if dataclasses.is_dataclass(thing):
+        fields = {each.name: facts(getattr(thing, each.name)) for each in dataclasses.fields(thing)}
+        if not fields.get("custom", True):
+            fields.pop("code", None)
+        return fields | {"kind": type(thing).__name__}
+    return [facts(each) for each in thing] if isinstance(thing, tuple | list) else thing
+
+
+def differences(one: Any, other: Any, place: str = "") -> Iterator[str]:
+    """Where two records differ by more than rounding."""
+    if isinstance(one, float) and isinstance(other, float):
+        if not math.isclose(one, other, rel_tol=1e-4, abs_tol=1e-6) and not (math.isnan(one) and math.isnan(other)):
+            yield f"{place}: {one} and {other}"
+    elif isinstance(one, dict) and isinstance(other, dict):
+        for key in one.keys() | other.keys():
+            yield from differences(one.get(key), other.get(key), f"{place}.{key}")
+    elif isinstance(one, list) and isinstance(other, list) and len(one) == len(other):
+        for index, (mine, its) in enumerate(zip(one, other, strict=True)):
+            yield from differences(mine, its, f"{place}[{index}]")
+    elif one != other:
+        yield f"{place}: {one} and {other}"
+
+
+def recorded(program: Callable[[Any], None], engine: Any) -> list[Any]:
+    with workbench.record(engine) as trace:
+        program(engine)
+    return facts(trace.events)
+
+
+def of_expression(text: str) -> Callable[[Any], None]:
+    """The program that sums up an expression and runs the backward."""
+
+    def run(torch: Any) -> None:
+        result = eval(text, {"torch": torch}, leaves(torch))
+        (result.sum() if result.dim() else result).backward()
+
+    return run
+
+
+def check(program: Callable[[Any], None], more: bool = False) -> None:
+    ours, theirs = recorded(program, workbench), recorded(program, torch)
+    assert [each["kind"] for each in ours] == [each["kind"] for each in theirs]
+    if more:
+        for event in (*ours, *theirs):
+            event.pop("args", None)
+    assert list(differences(ours, theirs)) == []
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_a_program_has_the_same_trace_under_both_engines(name: str) -> None:
+    check(PROGRAMS[name])
+
+
+@pytest.mark.parametrize("text", expressions())
+def test_an_expression_has_the_same_trace_under_both_engines(text: str) -> None:
+    check(of_expression(text), text in TELLS_MORE)

@@ -1,0 +1,415 @@
+"""What a recording hears while gradients travel through a PyTorch graph.
+
+The nodes that a backward will run get a hook each as it begins, and have none when it is over. A hook after a node
+tells what the node received and what it sent. Nodes that run code of a Function, in which anything may happen, have one
+before that, too.
+"""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+from weakref import ref
+
+import torch
+
+from ...events import next_tag
+from ...trace.caller import user_frame
+from ...trace.guests import name_of
+from ...trace.naming import loops_at
+from ...trace.values import Value, read
+from .describing import ACCUMULATE, _sequence, is_python
+from .hearing import TorchHearer, _level, lost
+
+_Deaf = torch._C.DisableTorchFunction  # while the recorder itself looks at tensors
+_task_id = torch._C._current_graph_task_id
+
+
+class Task:
+    """A backward that is going on."""
+
+    def __init__(self, serial: int, keeps: bool, creates: bool) -> None:
+        self.serial, self.keeps, self.creates = serial, keeps, creates
+        self.id = -1  # the engine's own number of it, once the first hook has run
+        self.waiting: dict[int, int] = {}  # place -> gradients still to come
+        self.ready: dict[int, int] = {}  # place -> its number in the order of creation
+        self.order: dict[int, int] = {}  # the same of all
+        self.next: dict[int, list[tuple[int, int]]] = {}  # node -> where its gradients go: place and output, or -1
+        self.came: dict[int, dict[int, Any]] = {}  # place -> by output what was put down of the gradients that came
+        self.captures: dict[tuple[int, int], list[int]] = {}  # place and output -> what is wanted of it, by index
+        self.captured: dict[int, int] = {}  # index -> where that is put down
+        self.running: int | None = None
+        self.last: int | None = None  # that has run
+
+
+class TorchListener(TorchHearer):
+    """Adds a raw tuple for each event of a backward."""
+
+    def __init__(self, limit: int) -> None:
+        super().__init__(limit)
+        self._going: list[Task] = []
+        self._sent: dict[int, tuple[Any, int, Any]] = {}  # what was put down of the gradients that a node has just sent
+        self._hooked: dict[int, Any] = {}  # tensors that hooks were registered on
+        self._guests: dict[int, tuple[Any, ...]] = {}
+
+    def run_backward(self, inner: Any, outputs: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Run a backward, and tell of it."""
+        task, handles = None, []
+        try:
+            with _Deaf():
+                task = self._start(outputs, *args)
+                handles = self._listen(task, outputs)
+        except Exception as error:
+            lost("the beginning of a backward", error)
+        if task is None:
+            return inner(outputs, *args, **kwargs)
+        self._going.append(task)
+        try:
+            found = inner(outputs, *args, **kwargs)
+        except BaseException as error:
+            self._end(task, handles)
+            try:
+                with _Deaf():
+                    self._failed(task, error)
+            except Exception as problem:
+                lost("an error", problem)
+            raise
+        self._end(task, handles)
+        try:
+            with _Deaf():
+                self._finish(task, found)
+        except Exception as problem:
+            lost("the end of a backward", problem)
+        return found
+
+    def _start(self, outputs: Any, grads: Any, keep: Any, create: Any, inputs: Any, *more: Any) -> Task:
+        self._bury()
+        self._sent = {}
+        found: dict[int, tuple[Any, ...]] = {}
+        roots = []
+        for output, seed in zip(outputs, grads, strict=True):
+            roots.append((*self._place_of(output, found), self._copy(seed)))
+        task = Task(next_tag(), bool(keep), bool(create))
+        for serial, nr, seed in roots:
+            task.came.setdefault(serial, {})[nr] = seed
+        targets = None
+        if inputs:
+            targets = []
+            for at, each in enumerate(inputs):
+                place, nr = self._place_of(each, found)
+                targets.append(place)
+                task.captures.setdefault((place, nr), []).append(at)
+        self.look_up(user_frame())
+        if found:
+            self._raw.append(("found", tuple(found.values())))
+        self._meet()
+        stack, loops = self.outlook.stack(3), loops_at(self.outlook)
+        wanted = None if targets is None else tuple(targets)
+        self._raw.append(("backward", task.serial, tuple(roots), wanted, task.keeps, task.creates, stack, loops))
+        return task
+
+    def _place_of(self, thing: Any, found: dict[int, Any]) -> tuple[int, int]:
+        """Where the gradient of a tensor, or of a graph's edge, arrives: a node or a leaf, and which output of it."""
+        if not isinstance(thing, torch.Tensor):
+            return self._place(thing.node, found), thing.output_nr
+        if thing.grad_fn is not None:
+            return self._place(thing.grad_fn, found), thing.output_nr
+        serial = self._tag(thing)
+        return (serial if serial in found else self._describe(thing, found)), 0
+
+    def _listen(self, task: Task, outputs: Any) -> list[Any]:
+        """Put a hook on every node that can run."""
+        handles = []
+        todo = [_node_of(each) for each in outputs]
+        met: set[int] = set()
+        for node in todo:
+            if (serial := self._serial(node)) is not None:
+                task.ready[serial] = 0
+        while todo:
+            node = todo.pop()
+            serial = self._serial(node)
+            if serial is None or serial in met:
+                continue
+            met.add(serial)
+            task.order[serial] = node._sequence_nr()
+            if node.name() == ACCUMULATE:
+                handles.append(node.register_hook(_Arrived(self, task, serial, node)))
+                continue
+            if is_python(node):
+                handles.append(node.register_prehook(_Before(self, task, serial)))
+            handles.append(node.register_hook(_After(self, task, serial, bool(raw_names(node)))))
+            task.next[serial] = goes = []
+            for to, nr in node.next_functions:
+                place = None if to is None else self._serial(to)
+                goes.append((-1 if place is None else place, nr))
+                if to is not None and place is not None:
+                    task.waiting[place] = task.waiting.get(place, 0) + 1
+                    todo.append(to)
+        task.ready = {serial: task.order[serial] for serial in task.ready if not task.waiting.get(serial)}
+        return handles
+
+    def _end(self, task: Task, handles: list[Any]) -> None:
+        for handle in handles:
+            handle.remove()
+        if task in self._going:
+            del self._going[self._going.index(task) :]
+
+    def _is_on(self, task: Task) -> bool:
+        """Whether a hook is called for this backward, and not for one inside of it."""
+        if task.id == -1:
+            if not self._going or self._going[-1] is not task:
+                return False
+            task.id = _task_id()
+        return task.id == _task_id()
+
+    # What hooks tell.
+
+    def starts(self, task: Task, serial: int, grads: Any) -> None:
+        """A node is about to run."""
+        self._bury()
+        task.running = serial
+        self._raw.append(("run", task.serial, serial, self._copies(grads)))
+
+    def ends(self, task: Task, serial: int, saves: bool, sent: Any, received: Any) -> None:
+        """A node has run."""
+        self._bury()
+        if task.creates:
+            self._born_for(received)
+        if task.running != serial:
+            self._raw.append(("run", task.serial, serial, self._copies(received)))
+        if task.creates:
+            self._born_for(sent)
+        task.running, task.last = None, serial
+        copies = self._copies(sent)
+        self._raw.append(("ran", task.serial, serial, copies))
+        self._sent = {
+            id(grad): (ref(grad), grad._version, copy)
+            for grad, copy in zip(sent, copies, strict=True)
+            if grad is not None
+        }
+        if saves and not task.keeps:
+            self._raw.append(("freed", serial))
+        self._deliver(task, serial, copies)
+
+    def _born_for(self, grads: Any) -> None:
+        """Put down the nodes that made gradients, which a backward records."""
+        for grad in grads:
+            if grad is not None and (made := grad.grad_fn) is not None and self._token(made) is None:
+                self._born(made, (), [grad], self.outlook.stack(4), 0, self._entry)
+
+    def arrives(self, task: Task, serial: int, leaf: torch.Tensor, received: Any) -> None:
+        """A leaf has a new gradient."""
+        self._bury()
+        copies = self._copies(received)
+        grad = leaf.grad
+        before = self._grads.get(serial)
+        self._grads[serial] = id(grad)
+        self._versions.pop(serial, None)
+        copy = None
+        if grad is not None:
+            self._hold(leaf, grad)
+            first = before == id(None) and received[0] is not None and grad.dtype is received[0].dtype
+            plain = not leaf._backward_hooks and not leaf._post_accumulate_grad_hooks
+            copy = copies[0] if first and plain else self._copy(grad)
+        self._raw.append(("run", task.serial, serial, copies))
+        self._raw.append(("accumulated", task.serial, serial, copy))
+        task.last = serial
+        task.ready.pop(serial, None)
+
+    def _copies(self, grads: Any) -> tuple[Any, ...]:
+        copies = []
+        for grad in grads:
+            if grad is None:
+                copies.append(None)
+                continue
+            known = self._sent.get(id(grad))
+            same = known is not None and known[0]() is grad and known[1] == grad._version
+            copies.append(known[2] if known is not None and same else self._copy(grad))
+        return tuple(copies)
+
+    def _deliver(self, task: Task, serial: int, copies: tuple[Any, ...]) -> None:
+        task.ready.pop(serial, None)
+        for (place, output), copy in zip(task.next.get(serial, ()), copies, strict=False):
+            if place < 0:
+                continue
+            came = task.came.setdefault(place, {})
+            if copy is not None:
+                came[output] = _sum_of(read(copy)) if output in came else copy
+            task.waiting[place] -= 1
+            if not task.waiting[place]:
+                task.ready[place] = task.order.get(place, 0)
+                for (at, nr), wanted in task.captures.items():
+                    if at == place:
+                        task.captured[wanted[0]] = len(self._raw)
+                        self._raw.append(("captured", task.serial, place, nr, None))
+
+    # The end.
+
+    def _finish(self, task: Task, found: Any) -> None:
+        self._bury()
+        for (place, nr), wanted in task.captures.items() if found else ():
+            told = ("captured", task.serial, place, nr, self._copy(found[wanted[0]]))
+            at, end = task.captured.get(wanted[0]), len(self._raw)
+            self._born_for([found[wanted[0]]])
+            self._raw.append(told)
+            if at is not None:  # the place where it was captured
+                news = self._raw[end:]
+                self._raw[end:] = []
+                self._raw[at : at + 1] = news
+                later = {index: where + len(news) - 1 for index, where in task.captured.items() if where > at}
+                task.captured.update(later)
+                self._changed(at)
+        self._raw.append(("finished", task.serial))
+
+    def _failed(self, task: Task, error: BaseException) -> None:
+        self._bury()
+        at = task.running
+        if at is None and "returned nan values in its" in str(error):
+            at = task.last
+        elif at is None and task.ready:  # the one that the engine takes next
+            at = max(task.ready, key=lambda place: task.ready[place])
+            came = task.came.get(at, {})
+            self._raw.append(("run", task.serial, at, tuple([came.get(nr) for nr in range(max(came, default=0) + 1)])))
+        self.look_up(user_frame())
+        self._raw.append(("failed", task.serial, at, type(error).__name__, str(error)))
+        self.failure = at
+
+    # The user's hooks.
+
+    def hooked(self, tensor: torch.Tensor) -> None:
+        """A hook was registered on a tensor."""
+        self._hooked[self._tag(tensor)] = ref(tensor)
+
+    def _meet(self) -> None:
+        """Put down which hooks are on tensors, where these are others than before."""
+        news = []
+        for serial, own in list(self._hooked.items()):
+            tensor = own()
+            if tensor is None:
+                del self._hooked[serial]
+                continue
+            nr, node = tensor.output_nr, tensor.grad_fn
+            place = serial if node is None else self._serial(node)
+            kinds = (("tensor", tensor._backward_hooks), ("accumulated", tensor._post_accumulate_grad_hooks))
+            hooks = [(kind, nr, *name_of(hook)) for kind, found in kinds for hook in (found or {}).values()]
+            if tensor.retains_grad and node is not None:
+                hooks.append(("retained", nr, "retain_grad", None))
+            if place is not None and tuple(hooks) != self._guests.get(place, ()):
+                self._guests[place] = tuple(hooks)
+                news.append((place, tuple(hooks)))
+        if news:
+            self._raw.append(("hooks", tuple(news)))
+
+
+def _sum_of(one: Value) -> Value:
+    """What is known of several gradients that are added."""
+    return Value.unknown(one.shape, one.dtype)
+
+
+def _node_of(thing: Any) -> Any:
+    """The node that a gradient of this arrives at."""
+    return (torch.autograd.graph.get_gradient_edge(thing) if isinstance(thing, torch.Tensor) else thing).node
+
+
+_saves: dict[type, bool] = {}
+
+
+def raw_names(node: Any) -> bool:
+    """Whether nodes of this kind save anything."""
+    kind = type(node)
+    found = _saves.get(kind)
+    if found is None:
+        found = _saves[kind] = any(name.startswith("_raw_saved_") for name in dir(kind))
+    return found
+
+
+class _Before:
+    """A hook before a node."""
+
+    __slots__ = ("_recorder", "_task", "_serial")
+
+    def __init__(self, recorder: TorchListener, task: Task, serial: int) -> None:
+        self._recorder, self._task, self._serial = recorder, task, serial
+
+    def __call__(self, grads: Any) -> None:
+        try:
+            if self._recorder._is_on(self._task):
+                with _Deaf():
+                    self._recorder.starts(self._task, self._serial, grads)
+        except Exception as error:
+            lost("the start of a node", error)
+
+
+class _After:
+    """A hook after a node."""
+
+    __slots__ = ("_recorder", "_task", "_serial", "_saves")
+
+    def __init__(self, recorder: TorchListener, task: Task, serial: int, saves: bool) -> None:
+        self._recorder, self._task, self._serial, self._saves = recorder, task, serial, saves
+
+    def __call__(self, sent: Any, received: Any) -> None:
+        try:
+            if self._recorder._is_on(self._task):
+                with _Deaf():
+                    self._recorder.ends(self._task, self._serial, self._saves, sent, received)
+        except Exception as error:
+            lost("the end of a node", error)
+
+
+class _Arrived:
+    """A hook after a gradient was added to a leaf's."""
+
+    __slots__ = ("_recorder", "_task", "_serial", "_leaf")
+
+    def __init__(self, recorder: TorchListener, task: Task, serial: int, node: Any) -> None:
+        self._recorder, self._task, self._serial, self._leaf = recorder, task, serial, ref(node.variable)
+
+    def __call__(self, sent: Any, received: Any) -> None:
+        try:
+            leaf = self._leaf()
+            if leaf is not None and self._recorder._is_on(self._task):
+                with _Deaf():
+                    self._recorder.arrives(self._task, self._serial, leaf, received)
+        except Exception as error:
+            lost("a leaf's gradient", error)
+
+
+class Wrapped:
+    """`Function.apply` and the start of every backward, which tell a recorder first; `remove` puts the others back."""
+
+    def __init__(self, recorder: TorchListener, mode: Any) -> None:
+        function, autograd, graph = torch.autograd.Function, torch.autograd, torch.autograd.graph
+        self._apply = function.__dict__["apply"]
+        self._run = graph._engine_run_backward
+        thread = recorder._thread
+
+        def apply(cls: Any, *args: Any, **kwargs: Any) -> Any:
+            if threading.get_ident() != thread or _level() is not None:
+                return self._apply.__get__(None, cls)(*args, **kwargs)
+            since = _sequence()
+            out = self._apply.__get__(None, cls)(*args, **kwargs)
+            try:
+                recorder.applied((*args, *kwargs.values()), out, since)
+            except Exception as error:
+                lost(f"a call of {cls.__name__}", error)
+            return out
+
+        def run(outputs: Any, *args: Any, **kwargs: Any) -> Any:
+            if threading.get_ident() != thread or _level() is not None:
+                return self._run(outputs, *args, **kwargs)
+            if mode in torch.overrides._get_current_function_mode_stack():
+                return recorder.run_backward(self._run, outputs, args, kwargs)
+            with mode:  # `loss.backward()` is an operation itself, inside of which nothing would be heard
+                return recorder.run_backward(self._run, outputs, args, kwargs)
+
+        function.apply = classmethod(apply)
+        self._own = run
+        autograd._engine_run_backward = graph._engine_run_backward = run
+
+    def remove(self) -> None:
+        """Put the others back, unless somebody has put others there since."""
+        torch.autograd.Function.apply = self._apply
+        for place in (torch.autograd, torch.autograd.graph):
+            if place._engine_run_backward is self._own:
+                place._engine_run_backward = self._run

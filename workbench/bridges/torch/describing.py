@@ -1,0 +1,460 @@
+"""What the records of a PyTorch program are made of: its tensors and nodes as they are at the moment.
+
+Nothing of the program is kept or changed. A tensor is known by a weak reference, a node by a token in its `metadata`,
+which goes with it.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Sequence
+from types import FrameType
+from typing import Any
+
+import torch
+
+from ...events import next_tag
+from ...trace.caller import Outlook, Stack
+from ...trace.describing import in_brackets
+from ...trace.naming import named_in
+from ...trace.reading import Reader
+from ...trace.records import Record
+from ...trace.values import Value
+from .values import kept_of, kind_of, name_of
+
+ACCUMULATE = "torch::autograd::AccumulateGrad"
+
+_PLAIN = (int, float, bool, str, type(None))
+_IN_TORCH = torch.__name__ + "."
+_sequence = torch._C._autograd._get_sequence_nr
+
+
+class Token:
+    """Stands for a node, and dies with it."""
+
+    __slots__ = ("serial", "__weakref__")
+
+    def __init__(self, serial: int) -> None:
+        self.serial = serial
+
+
+def is_tensor(thing: Any) -> bool:
+    """Whether it is a tensor of PyTorch's."""
+    return isinstance(thing, torch.Tensor)
+
+
+def is_python(node: Any) -> bool:
+    """Whether a node runs code of a Function."""
+    return hasattr(type(node), "_forward_cls")
+
+
+def version_of(tensor: torch.Tensor) -> int:
+    """How often a tensor was written; nobody counts that of one made in inference mode."""
+    return 0 if tensor.is_inference() else tensor._version
+
+
+class TorchDescriber:
+    """Puts down what it is shown, each thing under its serial number, in tuples that `trace.reading` makes facts of."""
+
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
+        self.outlook = Outlook()
+        self._raw: list[tuple[Any, ...]] = []
+        self._names: dict[int, str] = {}
+        self._reader, self._named = Reader(self._names), 0
+        self._key = f"workbench recording {next_tag()}"
+        self._begin = _sequence()  # nodes with a lower number were there before
+        # Of tensors, by their addresses: a weak reference, the serial number, and the version when last looked at.
+        self._known: dict[int, tuple[Any, int]] = {}
+        self._versions: dict[int, int] = {}
+        self._values: dict[int, tuple[int, Any]] = {}  # tensor -> its version, and what was kept of it
+        # Of tensors that an operation has just written, what they were: version, values, and where they came from.
+        self._before: dict[int, tuple[Any, ...]] = {}
+        self._tensors: set[int] = set()
+        self._grads: dict[int, int] = {}  # leaf -> the address of its gradient when last looked at
+        self._slots: dict[int, tuple[Any, Any]] = {}  # address of a gradient -> weak references: to it, and to its leaf
+        self._inner: dict[tuple[int, int], int] = {}  # outputs that nobody has seen: node and number -> tensor
+        self._detached: dict[int, int] = {}  # tensor -> the one that it was detached from
+        self._lives: dict[int, Any] = {}
+        self._dead: list[weakref.KeyedRef[int, Token]] = []
+        self._hooks: dict[int, tuple[Any, ...]] = {}
+
+    # What a trace asks for.
+
+    def records(self, count: int | None = None) -> list[Record]:
+        """Everything heard so far, or the first so many."""
+        self._bury()
+        if len(self._names) != self._named:  # a name belongs to its tensor from the beginning
+            self._reader, self._named = Reader(self._names), len(self._names)
+        records = self._reader.read(self._raw)
+        return records if count is None else records[:count]
+
+    @property
+    def count(self) -> int:
+        """How many records there are."""
+        return len(self._raw)
+
+    def id_of(self, serial: int) -> str | None:
+        """The id by which the records speak of a node or a tensor, if they do."""
+        self.records()
+        return self._reader.id_of(serial)
+
+    def _bury(self) -> None:
+        """Put down the nodes that were let go since the last event."""
+        if self._dead:
+            dead = [self._dead.pop(0).key for _ in range(len(self._dead))]
+            for serial in dead:
+                self._lives.pop(serial, None)
+            self._raw.append(("died", tuple(dead)))
+
+    def _changed(self, at: int) -> None:
+        """What was put down there is no longer what it was."""
+        if self._reader.read_already > at:
+            self._reader = Reader(self._names)
+
+    # Serial numbers.
+
+    def _have(self, tensor: torch.Tensor) -> int | None:
+        """The serial number of a tensor, if it has one."""
+        known = self._known.get(id(tensor))
+        return known[1] if known is not None and known[0]() is tensor else None
+
+    def _tag(self, tensor: torch.Tensor) -> int:
+        serial = self._have(tensor)
+        if serial is None:
+            serial = None
+            if self._inner and (made := tensor.grad_fn) is not None and (token := self._token(made)) is not None:
+                serial = self._inner.get((token.serial, tensor.output_nr))
+            serial = next_tag() if serial is None else serial
+            self._known[id(tensor)] = weakref.ref(tensor), serial
+        return serial
+
+    def _token(self, node: Any) -> Token | None:
+        token: Token | None = node.metadata.get(self._key)
+        return token
+
+    def _serial(self, node: Any) -> int | None:
+        """The serial number under which a node is known: the leaf's for its AccumulateGrad."""
+        token = self._token(node)
+        if token is not None:
+            return token.serial
+        return self._have(node.variable) if node.name() == ACCUMULATE else None
+
+    # Tensors.
+
+    def _copy(self, tensor: torch.Tensor | None) -> Any:
+        return None if tensor is None else kept_of(tensor, self._limit)
+
+    def _describe(self, tensor: torch.Tensor, found: dict[int, Any], node: int | None = None, nr: int = 0) -> int:
+        """Put down a tensor as it is now; one that takes no gradient does not know its `node`."""
+        serial = self._tag(tensor)
+        self._tensors.add(serial)
+        base = tensor._base
+        if base is not None and not self._is_told(base) and (base.is_leaf or self._token(base.grad_fn) is not None):
+            self._describe(base, found)
+        made, grad = tensor.grad_fn, None
+        if made is not None:
+            token = self._token(made)
+            node, nr = None if token is None else token.serial, tensor.output_nr
+        else:
+            own = tensor.grad if tensor.is_leaf else None
+            self._grads[serial] = id(own)
+            if own is not None:
+                self._hold(tensor, own)
+                grad = self._copy(own)
+        self._versions[serial] = version = version_of(tensor)
+        value = self._value(tensor, serial)
+        requires = tensor.requires_grad
+        found[serial] = serial, value, version, requires, node, nr, grad, None, None, self._base(tensor, serial)
+        return serial
+
+    def _value(self, tensor: torch.Tensor, serial: int) -> Any:
+        """What is kept of a tensor, once for each version."""
+        version = version_of(tensor)
+        known = self._values.get(serial)
+        if known is None or known[0] != version:
+            known = self._values[serial] = version, kept_of(tensor, self._limit)
+        return known[1]
+
+    def _is_told(self, tensor: torch.Tensor) -> bool:
+        return self._have(tensor) in self._tensors
+
+    def _base(self, tensor: torch.Tensor, serial: int) -> int | None:
+        """The number of the tensor whose memory this one shows, if that is another which is known."""
+        base = tensor._base
+        owner = serial if base is None else self._have(base)
+        owner = self._detached.get(owner, owner) if owner is not None else None
+        return owner if owner != serial and owner in self._tensors else None
+
+    def _hold(self, leaf: torch.Tensor, grad: torch.Tensor) -> None:
+        """Remember whose gradient this is: a write into it is told of the leaf."""
+        self._slots[id(grad)] = weakref.ref(grad), weakref.ref(leaf)
+
+    def _is_same(self, tensor: torch.Tensor, serial: int) -> bool:
+        """Whether a tensor that was told of is as it was then."""
+        if serial not in self._tensors:
+            return False
+        if version_of(tensor) != self._versions.get(serial):
+            return False
+        return not tensor.is_leaf or self._grads.get(serial) == id(tensor.grad)
+
+    def _note(self, arg: Any, given: list[Any], found: dict[int, Any]) -> None:
+        """Put down an argument: a tensor's serial number, or what can be said of anything else."""
+        if isinstance(arg, torch.Tensor):
+            serial = self._tag(arg)
+            if serial in self._before:
+                given.append((self._as_before(serial, found),))
+                return
+            if serial not in found and not self._is_same(arg, serial):
+                self._describe(arg, found)
+            given.append((serial,))
+        elif isinstance(arg, list | tuple):
+            several: list[Any] = []
+            for each in arg:
+                self._note(each, several, found)
+            given += several if len(several) < 2 else in_brackets(several)
+        elif isinstance(arg, torch.dtype):
+            given.append(str(arg))
+        else:
+            given.append(arg if isinstance(arg, _PLAIN) else type(arg))
+
+    def _as_before(self, serial: int, found: dict[int, Any]) -> int:
+        """Put down a tensor that was written as it was before that: what computed the new values was given this."""
+        copy = next_tag()
+        version, value, *rest = self._before[serial]
+        self._tensors.add(copy)
+        found[copy] = copy, value, version, *rest, None, None, None, None
+        return copy
+
+    # Nodes.
+
+    def _born(
+        self,
+        made: Any,
+        args: tuple[Any, ...],
+        outs: list[torch.Tensor],
+        stack: Stack | None,
+        since: int,
+        entry: Any,
+        taken: bool = True,
+        written: Sequence[torch.Tensor] = (),
+    ) -> None:
+        """Put down a node that nobody has told of, after all it came from: with `args` if these are its own.
+
+        What it has `written` is told by that; here a copy stands for it, as for what was there before.
+        """
+        order: list[Any] = []
+        todo = [(made, False)]
+        key = self._key
+        while todo:
+            node, after = todo.pop()
+            if after:
+                order.append(node)
+            elif key not in (about := node.metadata):
+                about[key] = token = Token(next_tag())
+                self._lives[token.serial] = weakref.KeyedRef(token, self._dead.append, token.serial)
+                todo.append((node, True))
+                todo += [
+                    (to, False)
+                    for to, _ in reversed(node.next_functions)
+                    if to is not None and key not in to.metadata and to.name() != ACCUMULATE
+                ]
+        several = len(order) > 1
+        saved = [raw_saved(node) for node in order]
+        inner: dict[tuple[int, int], torch.Tensor] = {}
+        if several:  # what one of them has saved is another's output
+            for items in saved:
+                for _, thing, hook in items:
+                    if hook is None and isinstance(thing, torch.Tensor) and (maker := thing.grad_fn) is not None:
+                        if (token := self._token(maker)) is not None:
+                            inner[token.serial, thing.output_nr] = thing
+        for node, items in zip(order, saved, strict=True):
+            number = node._sequence_nr()
+            old, now = number < self._begin, number >= since
+            own = node is made and taken
+            given = (args, outs) if own else ((), [])
+            self._put(node, items, *given, stack if now else None, entry, old, inner, written if own else ())
+
+    def _put(
+        self,
+        node: Any,
+        items: list[tuple[str, Any, Any]],
+        args: tuple[Any, ...],
+        outs: list[torch.Tensor],
+        stack: Stack | None,
+        entry: Any,
+        old: bool,
+        inner: dict[tuple[int, int], torch.Tensor],
+        written: Sequence[torch.Tensor],
+    ) -> None:
+        found: dict[int, tuple[Any, ...]] = {}
+        edges = self._edges(node, found)
+        given: list[Any] = []
+        for arg in args:
+            self._note(arg, given, found)
+        serial = node.metadata[self._key].serial
+        places = node._input_metadata
+        for nr, out in enumerate(outs):
+            made = out.grad_fn
+            if made is None or self._token(made) is None or made.metadata[self._key].serial == serial:
+                self._describe(out, found, serial, nr)
+        for each in written:
+            copy = next_tag()
+            self._tensors.add(copy)
+            value = self._value(each, self._tag(each))
+            found[copy] = copy, value, 0, True, serial, each.output_nr, None, None, None, None
+        if not outs and not written:
+            for nr, place in enumerate(places):
+                self._describe_output(serial, nr, place, inner.get((serial, nr)), found)
+        saved = self._saved(items, outs, found)
+        attributes = self._attributes(node, found) if is_python(node) else ()
+        self._raw.append(
+            (
+                "created",
+                serial,
+                node.name(),
+                type(node),
+                old,
+                edges,
+                tuple(given),
+                tuple(found.values()),
+                saved,
+                None if old else stack,
+                None,
+                attributes,
+                None if stack is None else entry,
+                len(places),
+                None,
+                zeros_of(node),
+            )
+        )
+
+    def _describe_output(
+        self, node: int, nr: int, place: Any, tensor: torch.Tensor | None, found: dict[int, Any]
+    ) -> None:
+        """Put down an output inside of an operation: its values if another node has saved it, else its kind alone."""
+        if tensor is not None:
+            self._describe(tensor, found)
+            return
+        if (node, nr) in self._inner:
+            return
+        self._inner[node, nr] = serial = next_tag()
+        self._tensors.add(serial)
+        try:
+            value = Value.unknown(tuple(place.shape), kind_of(place))
+        except RuntimeError:  # a nested tensor has no shape of its own
+            value = Value.unknown((), name_of(place.dtype))
+        found[serial] = serial, value, 0, True, node, nr, None, None, None, None
+
+    def _place(self, node: Any, found: dict[int, Any]) -> int:
+        """The serial number of where a gradient goes: the node's, or the leaf's for its AccumulateGrad."""
+        token = node.metadata.get(self._key)
+        if token is not None:
+            return int(token.serial)
+        if node.name() == ACCUMULATE:
+            leaf = node.variable
+            serial = self._tag(leaf)
+            return serial if serial in found or self._is_same(leaf, serial) else self._describe(leaf, found)
+        self._born(node, (), [], None, 1 << 64, None, False)
+        return self._place(node, found)
+
+    def _edges(self, node: Any, found: dict[int, Any]) -> tuple[Any, ...]:
+        return tuple([(None if to is None else self._place(to, found), nr) for to, nr in node.next_functions])
+
+    def _saved(self, items: list[tuple[str, Any, Any]], outs: list[Any], found: dict[int, Any]) -> tuple[Any, ...]:
+        """What a node has saved: a tensor that is known by its number, others by value, what a hook packed by both."""
+        told = []
+        for name, thing, hook in items:
+            if hook is not None:
+                copy = self._copy(thing) if isinstance(thing, torch.Tensor) else None
+                told.append((name, None, copy, 0, _packing(hook, thing)))
+                continue
+            if not isinstance(thing, torch.Tensor):
+                continue
+            tensor = thing
+            if self._have(thing) is None and thing.grad_fn is None:  # of an output the memory alone
+                own = [out for out in outs if out.data_ptr() == thing.data_ptr() and out.shape == thing.shape]
+                tensor = own[0] if own else thing
+            serial = self._have(tensor)
+            if serial is None and (made := tensor.grad_fn) is not None and self._token(made) is not None:
+                serial = self._tag(tensor)
+            if serial is not None and serial not in self._tensors:
+                self._describe(tensor, found)
+            told.append((name, serial, self._copy(tensor) if serial is None else None, version_of(tensor)))
+        return tuple(told)
+
+    def _attributes(self, node: Any, found: dict[int, Any]) -> tuple[Any, ...]:
+        """What forward put on `ctx`."""
+        if node._forward_cls.__module__.startswith(_IN_TORCH):
+            return ()
+        told: list[tuple[Any, ...]] = []
+        for name, thing in vars(node).items():
+            several = thing if isinstance(thing, list | tuple) else (thing,)
+            for index, each in enumerate(several):
+                called = name if each is thing else f"{name}[{index}]"
+                text = each if isinstance(each, _PLAIN) else type(each)
+                if isinstance(each, torch.Tensor):
+                    if not self._is_told(each):
+                        self._describe(each, found)
+                    told.append((called, text, self._tag(each), None))
+                else:
+                    told.append((called, text, None, None))
+        return tuple(told)
+
+    # Names.
+
+    def look_up(self, frame: FrameType | None) -> None:
+        """Learn which of a frame's variables hold tensors; one tensor keeps the first name found."""
+        found: dict[int, tuple[Any, ...]] = {}
+        for name, thing in () if frame is None else named_in(frame, is_tensor):
+            serial = self._tag(thing)
+            self._names.setdefault(serial, name)
+            if serial not in self._tensors and (made := thing.grad_fn) is not None and self._token(made) is not None:
+                self._describe(thing, found)
+        if found:
+            self._raw.append(("found", tuple(found.values())))
+
+
+_slots: dict[type, tuple[str, ...]] = {}
+
+
+def raw_saved(node: Any) -> list[tuple[str, Any, Any]]:
+    """What a node has saved as it is kept: the name, the tensor or what a hook packed, and the hook that unpacks it."""
+    kind = type(node)
+    names = _slots.get(kind)
+    if names is None:
+        start = "_raw_saved_"
+        found = [name[len(start) :] for name in dir(kind) if name.startswith(start)]
+        names = _slots[kind] = tuple(sorted(found, key=lambda name: (name.startswith("result"), name)))
+    kept = []
+    for name in names:
+        try:
+            raw = getattr(node, f"_raw_saved_{name}")
+        except RuntimeError:  # freed
+            continue
+        if isinstance(raw, tuple | list):
+            several = [(f"{'saved_tensors' if is_python(node) else name}[{at}]", each) for at, each in enumerate(raw)]
+        else:
+            several = [(name, raw)]
+        kept += [(slot, each.data, each.unpack_hook) for slot, each in several if each is not None]
+    return kept
+
+
+def _packing(hook: Any, kept: Any) -> tuple[Any, ...]:
+    """Of what a hook packed: what unpacks it, where that is defined, and the type of what is kept."""
+    code = getattr(hook, "__code__", None)
+    checkpoint = getattr(hook, "__module__", "") == "torch.utils.checkpoint"
+    line = None if code is None or checkpoint else (code.co_filename, code.co_firstlineno)
+    kind = "_Slot" if checkpoint and type(kept).__name__ == "_Holder" else type(kept).__name__
+    return getattr(hook, "__name__", type(hook).__name__), line, kind, None
+
+
+def zeros_of(node: Any) -> tuple[int, ...]:
+    """The outputs of a custom node for which it is given zeros where no gradient arrives."""
+    if not is_python(node):
+        return ()
+    try:
+        wanted = bool(node.materialize_grads)
+    except (AttributeError, RuntimeError):
+        wanted = True
+    return tuple(range(len(node._input_metadata))) if wanted else ()

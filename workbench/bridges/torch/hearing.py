@@ -1,0 +1,320 @@
+"""What a recording hears while a PyTorch program computes: operations, writes, modules and calls of Functions.
+
+By default it only listens. A TorchFunctionMode sees what is called from Python, and the graph behind each result is
+walked, so that what an operation made inside of itself is found too. Modules tell by their global hooks when they are
+called. Of `Function.apply`, which nothing tells of, a wrapper takes the place. All of it is gone after the `with`.
+"""
+
+from __future__ import annotations
+
+import threading
+import warnings
+from typing import Any
+from weakref import WeakKeyDictionary, WeakValueDictionary
+
+import torch
+from torch.nn.modules import module as modules
+from torch.overrides import TorchFunctionMode
+
+from ...autograd.scopes import Entry, place
+from ...events import next_tag
+from .describing import TorchDescriber, _sequence, is_python, version_of
+
+_level = torch._C._functorch.maybe_current_level
+
+_READ = frozenset(("T", "mT", "H", "mH", "real", "imag", "data"))  # attributes that are tensors of their own
+_SHARE = frozenset(("detach", "data", "detach_"))
+_QUIET = frozenset(  # they give no tensor of the graph and write none
+    "size dim item stride numel is_contiguous element_size data_ptr tolist numpy is_floating_point is_complex type "
+    "storage_offset untyped_storage register_hook register_post_accumulate_grad_hook __repr__ __len__ __hash__ "
+    "backward grad is_same_size _set_grad_enabled".split()
+)
+
+
+def lost(what: str, error: Exception) -> None:
+    """Say that an error of this package's cost an event; never raise."""
+    try:
+        text = f"The recording lost {what}: {type(error).__name__}: {error}"
+        warnings.warn(text, RuntimeWarning, stacklevel=2)
+    except Exception:  # where warnings are errors: the program is not to know
+        pass
+
+
+class TorchHearer(TorchDescriber):
+    """Adds a raw tuple for each operation, write and new gradient."""
+
+    def __init__(self, limit: int) -> None:
+        super().__init__(limit)
+        self._thread = threading.get_ident()
+        self._entry: Entry | None = None  # of the innermost module that is being called
+        self._calls: list[tuple[Any, Entry | None]] = []  # the modules being called, and the entry before each
+        self._module_names: WeakKeyDictionary[Any, dict[int, str]] = WeakKeyDictionary()
+        # What shares memory with others, which a write changes too.
+        self._alike: WeakValueDictionary[int, torch.Tensor] = WeakValueDictionary()
+        self.unseen = 0  # operations inside of function transforms
+
+    # Operations.
+
+    def _describe(self, tensor: torch.Tensor, found: dict[int, Any], node: int | None = None, nr: int = 0) -> int:
+        serial = super()._describe(tensor, found, node, nr)
+        base = tensor._base
+        if base is not None:
+            self._alike[serial], self._alike[self._tag(base)] = tensor, base
+        return serial
+
+    def before(self, tensor: torch.Tensor) -> tuple[Any, ...]:
+        """A tensor that may be written, its version, and where it comes from."""
+        version = version_of(tensor)
+        if not self._is_told(tensor):
+            return tensor, version
+        made = tensor.grad_fn
+        token = None if made is None else self._token(made)
+        return tensor, version, tensor.requires_grad, None if token is None else token.serial, tensor.output_nr
+
+    def ran(self, name: str, args: Any, kwargs: Any, out: Any, since: int, before: list[tuple[Any, ...]]) -> None:
+        """An operation was run: put down the nodes that it made, and what it wrote."""
+        outs = tensors_in(out)
+        if name in _SHARE and outs and isinstance(args[0], torch.Tensor):
+            self._share(outs[0], args[0])
+        written = [each for each in before if version_of(each[0]) != each[1]]
+        new = []
+        key = self._key
+        for each in outs:
+            made = each.grad_fn
+            if made is not None and made not in new and key not in made.metadata:
+                new.append(made)
+        if not new and not written:
+            return
+        self._bury()
+        stack = self.outlook.stack(3)
+        given = (*args, *[each for each in kwargs.values() if each is not None]) if kwargs else args
+        for tensor, was, *made in written:  # as it was told of before, it is an argument
+            serial = self._have(tensor)
+            known = self._values.get(serial or 0)
+            if new and serial in self._tensors and known is not None and known[0] == was:
+                self._before[serial] = was, known[1], *made
+        wrote = {id(tensor) for tensor, *_ in written}
+        results = [each for each in outs if id(each) not in wrote]
+        for made in new:
+            own = results if len(new) == 1 else [each for each in results if each.grad_fn is made]
+            wrote_into = [each for each in outs if id(each) in wrote and each.grad_fn is made]
+            self._born(made, given, own, stack, since, self._entry, written=wrote_into)
+        self._before = {}
+        for tensor, *_ in written:
+            self._wrote(tensor, name, stack)
+
+    def _share(self, tensor: torch.Tensor, source: torch.Tensor) -> None:
+        serial, of = self._tag(tensor), self._tag(source)
+        if serial != of:
+            base = source._base
+            self._alike[serial], self._alike[of] = tensor, source
+            self._detached[serial] = of if base is None or not self._is_told(base) else self._tag(base)
+
+    def _wrote(self, tensor: torch.Tensor, name: str, stack: Any) -> None:
+        """Put down a write into a tensor, and what shares its memory as it is now."""
+        self._put_grad_in(tensor, name, stack)
+        serial = self._tag(tensor)
+        found: dict[int, tuple[Any, ...]] = {}
+        if serial not in self._tensors:
+            others = self._sharing(tensor)
+            if tensor.grad_fn is None and self._base(tensor, serial) is None and not others:
+                return  # no part of the graph yet
+            self._describe(tensor, found)
+        base = tensor._base
+        slices = None
+        if base is not None and (made := base.grad_fn) is not None and made.name().endswith("CopySlices"):
+            token = self._token(made)
+            slices = None if token is None else token.serial
+        for other in self._sharing(tensor):
+            if (made := other.grad_fn) is not None and self._token(made) is None:
+                self._born(made, (), [], stack, 1 << 64, self._entry, False)
+            self._values.pop(self._tag(other), None)  # written through `.data`, it has the same version
+            self._describe(other, found)
+        if found:
+            self._raw.append(("found", tuple(found.values())))
+        made = tensor.grad_fn
+        token = None if made is None else self._token(made)
+        if tensor.is_leaf:
+            self._versions.pop(serial, None)  # it is told of again as an argument
+        else:
+            self._versions[serial] = version_of(tensor)
+        node = None if token is None else token.serial
+        now, nr = self._value(tensor, serial), tensor.output_nr
+        self._raw.append(("wrote", serial, name, version_of(tensor), now, node, nr, stack, slices))
+
+    def _sharing(self, written: torch.Tensor) -> list[torch.Tensor]:
+        """The other known tensors that show the memory of the one that was written."""
+        others = [t for t in list(self._alike.values()) if t is not written and self._is_told(t)]
+        if not others:
+            return []
+        memory = written.untyped_storage()._cdata
+        return [each for each in others if each.untyped_storage()._cdata == memory]
+
+    # Gradients.
+
+    def regraded(self, tensor: torch.Tensor) -> None:
+        """A tensor's `.grad` was set."""
+        if self._is_told(tensor):
+            self._bury()
+            self._put_grad(tensor, "", self.outlook.stack(3))
+
+    def _put_grad(self, leaf: torch.Tensor, name: str, stack: Any) -> None:
+        serial, grad = self._tag(leaf), leaf.grad
+        if self._grads.get(serial) == id(None) and grad is None:
+            return  # it had none: zero_grad() clears all
+        self._grads[serial] = id(grad)
+        self._versions.pop(serial, None)
+        if grad is not None:
+            self._hold(leaf, grad)
+        self._raw.append(("regraded", serial, self._copy(grad), name, stack))
+
+    def _put_grad_in(self, written: torch.Tensor, name: str, stack: Any) -> None:
+        """The same, if a gradient was written."""
+        grad, leaf = self._slots.get(id(written), (None, None))
+        if grad is not None and grad() is written and leaf is not None:
+            tensor = leaf()
+            if tensor is not None and tensor.grad is written:
+                self._put_grad(tensor, name, stack)
+
+    # Functions and modules.
+
+    def applied(self, args: tuple[Any, ...], out: Any, since: int) -> None:
+        """A Function was applied."""
+        outs = tensors_in(out)
+        new = [made for each in outs if (made := each.grad_fn) is not None and self._token(made) is None]
+        if not new:
+            return
+        self._bury()
+        stack = self.outlook.stack(3)
+        made = next((each for each in new if is_python(each)), new[0])
+        self._born(made, args, [each for each in outs if not _is_of_another(each, made)], stack, since, self._entry)
+        for each in new:
+            if self._token(each) is None:  # a view's, of what forward returned
+                self._born(each, (), [out for out in outs if out.grad_fn is each], stack, since, self._entry)
+
+    def enter(self, module: Any) -> None:
+        """A module is called."""
+        name = self._name_of(module)
+        outer = self._entry
+        self._calls.append((module, outer))
+        path = name if outer is None else f"{outer.path}/{name}"
+        self._entry = Entry(path, name, next_tag(), outer, *place(3))
+
+    def leave(self, module: Any) -> None:
+        """It has returned, or raised."""
+        if any(each is module for each, _ in self._calls):
+            while True:
+                last, self._entry = self._calls.pop()
+                if last is module:
+                    break
+
+    def _name_of(self, module: Any) -> str:
+        """What a module is called: as the one that calls it holds it, `layers/0`, or by its class."""
+        if self._calls:
+            caller = self._calls[-1][0]
+            names = self._module_names.get(caller)
+            if names is None or id(module) not in names:
+                names = {id(part): path.replace(".", "/") for path, part in caller.named_modules() if path}
+                self._module_names[caller] = names
+            if id(module) in names:
+                return names[id(module)]
+        return str(module._get_name())
+
+
+def _is_of_another(tensor: torch.Tensor, made: Any) -> bool:
+    return tensor.grad_fn is not None and tensor.grad_fn is not made
+
+
+def tensors_in(thing: Any) -> list[torch.Tensor]:
+    """The tensors that an operation returned or was given, in lists too."""
+    if isinstance(thing, torch.Tensor):
+        return [thing]
+    if isinstance(thing, tuple | list):
+        return [each for part in thing for each in tensors_in(part)]
+    return []
+
+
+_kinds: dict[Any, tuple[str, str, bool]] = {}  # of what is called: what it does, its name, whether it may write
+
+
+def _kind_of(func: Any) -> tuple[str, str, bool]:
+    try:
+        return _kinds[func]
+    except KeyError:
+        pass
+    name = getattr(func, "__name__", "")
+    kind, writes = "op", name.endswith("_") or name == "__setitem__" or name.startswith("__i")
+    if name in ("__get__", "__set__"):
+        attribute = getattr(getattr(func, "__self__", None), "__name__", "")
+        kind = "grad" if (name, attribute) == ("__set__", "grad") else "op" if attribute in _READ else "quiet"
+        kind, name = ("quiet" if name == "__set__" and kind == "op" else kind), attribute
+        writes = False
+    elif name in _QUIET or getattr(func, "__module__", "") in ("torch._ops.profiler", "torch._C"):
+        kind = "quiet"
+    elif hasattr(func, "__code__"):  # written in Python: it may call anything
+        writes = True
+    found = _kinds[func] = kind, name, writes
+    return found
+
+
+class Listening(TorchFunctionMode):
+    """Tells a recorder of every operation that is called from Python."""
+
+    def __init__(self, recorder: TorchHearer) -> None:
+        super().__init__()
+        self.recorder = recorder
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        """Run it, then tell."""
+        kind, name, writes = _kind_of(func)
+        recorder = self.recorder
+        kwargs = kwargs or {}
+        if kind == "quiet" or _level() is not None:
+            if kind != "quiet":
+                recorder.unseen += 1
+            return func(*args, **kwargs)
+        since, before = _sequence(), []
+        if writes or "out" in kwargs:
+            try:
+                before = [recorder.before(each) for each in tensors_in([args, kwargs.get("out")])]
+            except Exception as error:
+                lost(name, error)
+        out = func(*args, **kwargs)
+        try:
+            if kind == "grad":
+                recorder.regraded(args[0])
+            else:
+                recorder.ran(name, args, kwargs, out, since, before)
+        except Exception as error:
+            lost(name, error)
+        return out
+
+
+class ModuleHooks:
+    """Tells a recorder which modules are being called."""
+
+    def __init__(self, recorder: TorchHearer) -> None:
+        self._recorder = recorder
+        self._handles = [
+            modules.register_module_forward_pre_hook(self._enter),
+            modules.register_module_forward_hook(self._leave, always_call=True),
+        ]
+
+    def _enter(self, module: Any, args: Any) -> None:
+        if threading.get_ident() == self._recorder._thread:
+            try:
+                self._recorder.enter(module)
+            except Exception as error:
+                lost("a module's name", error)
+
+    def _leave(self, module: Any, args: Any, out: Any) -> None:
+        if threading.get_ident() == self._recorder._thread:
+            try:
+                self._recorder.leave(module)
+            except Exception as error:
+                lost("a module's end", error)
+
+    def remove(self) -> None:
+        """Tell no more."""
+        for handle in self._handles:
+            handle.remove()

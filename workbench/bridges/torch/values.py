@@ -1,0 +1,88 @@
+"""What a recording keeps of a PyTorch tensor: its numbers if they are few, else what sums them up.
+
+A tensor in memory is read through NumPy, which no mode of PyTorch's hears of. One on another device is summed up there,
+and never copied as a whole beyond the limit.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import cache
+from typing import Any
+
+import numpy as np
+import torch
+
+from ...trace.values import Value, kept
+
+LIMIT = 100  # values of one tensor that are kept unless the user says otherwise: a training step stays below 20 MB
+
+_LARGE = 1000  # values from which on they are summed up without a copy of 8 bytes for each
+_FLOATS = (torch.float32, torch.float64)
+_PLAIN = (*_FLOATS, torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8, torch.bool, torch.float16)
+_numpy, _detach = torch.Tensor.numpy, torch.Tensor.detach
+
+
+def kept_of(tensor: torch.Tensor, limit: int) -> Any:
+    """What is kept of a tensor: as `trace.values.kept`, or a Value of which only shape and dtype are known."""
+    dtype = tensor.dtype
+    try:
+        if dtype in _PLAIN and tensor.device.type == "cpu":
+            array = _numpy(_detach(tensor) if tensor.requires_grad else tensor)
+            if dtype in _FLOATS and array.size > max(limit, _LARGE):
+                summary = _summed_up(array)
+                if summary is not None:
+                    return array.shape, name_of(dtype), None, *summary
+            return kept(array, limit)
+        return _elsewhere(tensor, limit)
+    except (RuntimeError, TypeError, NotImplementedError):  # of a transform, sparse, fake, without storage
+        return Value.unknown(tuple(tensor.shape), kind_of(tensor))
+
+
+def _summed_up(array: Any) -> tuple[Any, ...] | None:
+    """Norm, least, largest, mean and no others, of an array whose values are all finite; else None."""
+    flat = array.reshape(-1)  # a view, or a copy of the same dtype
+    with np.errstate(all="ignore"):
+        squares = float(np.dot(flat, flat))
+        if not 1e-30 < squares < 1e30:
+            return None
+        return math.sqrt(squares), float(flat.min()), float(flat.max()), float(flat.mean(dtype=flat.dtype)), 0
+
+
+def _elsewhere(tensor: torch.Tensor, limit: int) -> Any:
+    """Of a tensor that NumPy has no kind for, or that is on another device."""
+    shape, kind = tuple(tensor.shape), kind_of(tensor)
+    if tensor.device.type == "meta" or tensor.layout is not torch.strided or tensor.is_quantized:
+        return Value.unknown(shape, kind)
+    with torch.no_grad():
+        plain = _detach(tensor)
+        if plain.is_complex():
+            kind += " (absolute values)"
+            plain = plain.abs()
+        plain = plain.double() if plain.device.type != "mps" else plain.float()
+        if plain.numel() <= max(limit, 8):
+            value = Value.of(plain.cpu().numpy(), limit)
+            return Value(shape, kind, value.values, *_facts(value))
+        finite = plain.isfinite()
+        others = int(plain.numel() - finite.sum())
+        norm = float(plain.norm())
+        some = plain[finite] if others else plain
+        if not some.numel():
+            return shape, kind, None, norm, None, None, None, others
+        return shape, kind, None, norm, float(some.min()), float(some.max()), float(some.mean()), others
+
+
+def _facts(value: Value) -> tuple[Any, ...]:
+    return value.norm, value.min, value.max, value.mean, value.nonfinite
+
+
+@cache
+def name_of(dtype: torch.dtype) -> str:
+    """`float32`."""
+    return str(dtype).rpartition(".")[2]
+
+
+def kind_of(tensor: Any) -> str:
+    """The dtype, and the device if it is not the usual one: `float32 on cuda:0`."""
+    name = name_of(tensor.dtype)
+    return name if tensor.device.type == "cpu" else f"{name} on {tensor.device}"
