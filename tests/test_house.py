@@ -1,4 +1,4 @@
-"""The two guards of the house: imports point down, and the path a newcomer reads stays short."""
+"""The guards of the house: imports point down and not in circles, and the path a newcomer reads stays short."""
 
 from __future__ import annotations
 
@@ -158,6 +158,68 @@ def test_importing_the_package_loads_nothing_of_jupyter_or_a_picture() -> None:
     code = f"import sys, workbench; print(sorted({heavy} & set(sys.modules)), 'numpy' in sys.modules)"
     seen = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=CHECKOUT)
     assert seen.stdout == "[] True\n", seen.stderr
+
+
+LARGEST_CIRCLE = 3  # files that import each other at the top
+
+
+def circles(known: dict[str, set[str]]) -> list[list[str]]:
+    """The groups of modules that all reach each other by imports, the largest first."""
+    reached: dict[str, set[str]] = {}
+    for module in known:
+        seen, left = set(), [module]
+        while left:
+            new = known.get(left.pop(), set()) - seen
+            seen |= new
+            left += new
+        reached[module] = seen
+    groups = {
+        frozenset(other for other in seen if module in reached.get(other, ())) for module, seen in reached.items()
+    }
+    return sorted((sorted(group) for group in groups if len(group) > 1), key=lambda group: (-len(group), group))
+
+
+def imported_files(lazily: bool) -> dict[str, set[str]]:
+    """Which modules of the package each one imports, at the top and, if asked for, inside functions.
+
+    What stands under `if TYPE_CHECKING:` is for type checkers alone and not counted.
+    """
+    names = {
+        path: ".".join(path.relative_to(CHECKOUT).with_suffix("").parts).removesuffix(".__init__") for path in FILES
+    }
+    modules = set(names.values())
+    found: dict[str, set[str]] = {}
+    for path, name in names.items():
+        package = name if path.stem == "__init__" else name.rpartition(".")[0]
+        seen = found[name] = set()
+        left: list[ast.AST] = [ast.parse(path.read_text(encoding="utf-8"))]
+        while left:
+            node = left.pop()
+            if isinstance(node, ast.If) and getattr(node.test, "id", "") == "TYPE_CHECKING":
+                continue
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) and not lazily:
+                continue
+            left += ast.iter_child_nodes(node)
+            if isinstance(node, ast.Import):
+                seen |= {alias.name for alias in node.names}
+            elif isinstance(node, ast.ImportFrom):
+                start = package.split(".")[: len(package.split(".")) - node.level + 1] if node.level else []
+                base = ".".join([*start, *([node.module] if node.module else [])])
+                seen |= {f"{base}.{a.name}" if f"{base}.{a.name}" in modules else base for a in node.names}
+        found[name] = (seen & modules) - {name}
+    return found
+
+
+def test_imports_make_no_large_circle() -> None:
+    for circle in circles(imported_files(lazily=True)):
+        print("with the imports inside functions:", len(circle), *circle)
+    large = [circle for circle in circles(imported_files(lazily=False)) if len(circle) > LARGEST_CIRCLE]
+    assert not large
+
+
+def test_the_guard_finds_circles() -> None:
+    known = {"a": {"b"}, "b": {"c", "d"}, "c": {"a"}, "d": {"e"}, "e": {"d"}, "f": {"a"}}
+    assert circles(known) == [["a", "b", "c"], ["d", "e"]]
 
 
 def lines(path: Path) -> int:

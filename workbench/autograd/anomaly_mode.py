@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .. import errors
 from . import state
-from .node import Node
 from .warnings import users_frames, warn
+
+if TYPE_CHECKING:
+    from .node import Node
 
 TRACE, PARENT = "traceback_", "parent_"  # under which names a node's metadata has them
 

@@ -13,7 +13,8 @@ from .engine import GraphTask, carries_tensors
 from .graph import GradientEdge
 from .levels import AUTOGRAD, entered, full, lift
 from .node import Node, edge_of, target_of
-from .tensor import Tensor, wrap
+from .state import local
+from .tensor import Tensor, tensor_method, wrap
 from .warnings import warn
 
 _warned_create_graph = False
@@ -144,6 +145,20 @@ def backward(
         warn(errors.BACKWARD_CREATE_GRAPH)
     keep = create_graph if retain_graph is None else retain_graph
     make_task(outputs, seeds, keep, create_graph, wanted, accumulate=wanted is not None).run()
+
+
+@tensor_method("backward")
+def _backward(
+    self: Tensor,
+    gradient: Tensor | None = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    inputs: Any = None,
+) -> None:
+    """Compute the gradient of this tensor and add it to the leaves' `.grad` (torch.Tensor.backward)."""
+    if local.modes.levels:
+        raise events.failed(RuntimeError(errors.BACKWARD_IN_TRANSFORM), self)
+    backward(self, gradient, retain_graph, create_graph, inputs=inputs)
 
 
 def grad(

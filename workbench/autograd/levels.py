@@ -36,6 +36,13 @@ class Level:
         """Whether autograd itself runs it, not the user."""
         return self.randomness == AUTOGRAD
 
+    def check_data(self, *tensors: Tensor) -> None:
+        """RuntimeError where one of the tensors that shall share memory is lifted, and so has none of its own."""
+        for t in tensors:
+            level = level_of(t)
+            if level is not None:
+                raise RuntimeError(errors.DATA_UNDER_VMAP if level.kind == "vmap" else errors.DATA_IN_TRANSFORM)
+
 
 Given = tuple[Tensor | None, int] | None
 
@@ -182,14 +189,6 @@ def place_of_write(t: Tensor, given: tuple[Any, ...], name: str) -> Level | None
             raise RuntimeError(errors.WRITE_OF_BATCH.format(f"aten::{name}", f"at level {wide.number}"))
         raise RuntimeError(errors.WRITE_OF_BATCH.format(name, "in a vmap"))
     return own
-
-
-def check_data(*tensors: Tensor) -> None:
-    """RuntimeError where one of the tensors that shall share memory is lifted, and so has none of its own."""
-    for t in tensors:
-        level = level_of(t)
-        if level is not None:
-            raise RuntimeError(errors.DATA_UNDER_VMAP if level.kind == "vmap" else errors.DATA_IN_TRANSFORM)
 
 
 def risen(t: Tensor, levels: tuple[Level, ...]) -> Tensor:

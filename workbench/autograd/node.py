@@ -20,8 +20,9 @@ import numpy as np
 from .. import errors
 from ..events import ask, listeners
 from . import dtypes, state
+from .anomaly_mode import remember
 from .state import in_forked_children, local
-from .tensor import Tensor, bump, meta_of, storage_of, wrap
+from .tensor import Tensor, bump, meta_of, storage_of, tensor_method, wrap
 
 count = sys.getrefcount
 
@@ -337,6 +338,7 @@ def target_of(t: Tensor) -> Node:
     return edge_of(t) or accumulator(t)
 
 
+@tensor_method("_keep_dtype")
 def keep_dtype(t: Tensor) -> None:
     """Let gradients of what was computed from `t` come in the dtype that it has, whatever its data will be.
 
@@ -353,6 +355,12 @@ def keep_dtype(t: Tensor) -> None:
     extra.cast = {t._nr: t.dtype, **(extra.cast or {})}
 
 
+@tensor_method("_cast_gradients")
+def cast_gradients(t: Tensor, kind: dtypes.dtype | None) -> None:
+    """Let gradients that arrive at a leaf be cast to a dtype; to none, if that is None."""
+    extra_of(target_of(t)).cast = None if kind is None else {0: kind}
+
+
 def accumulator(t: Tensor) -> AccumulateGrad:
     """A leaf's AccumulateGrad: one at a time, alive only while somebody holds it, so that no cycle is made."""
     meta = t._meta or meta_of(t)
@@ -367,7 +375,5 @@ def accumulator(t: Tensor) -> AccumulateGrad:
             return accumulator(t)
         meta.accumulator = made
         if state.anomaly:
-            from .anomaly_mode import remember  # which needs nodes itself
-
             remember(node)
     return node

@@ -8,7 +8,9 @@ from typing import Any
 import numpy as np
 
 from . import dtypes
+from .forward_ad import unpack_dual
 from .state import local
+from .tensor import Tensor, tensor_method
 
 PRECISION, THRESHOLD, EDGE, LINE = 4, 1000, 3, 80
 
@@ -80,15 +82,14 @@ def _notes(t: Any) -> list[str]:
     elif t.requires_grad:
         notes.append("requires_grad=True")
     if local.modes.dual is not None:
-        from .forward_ad import unpack_dual  # while a level is open, it is there
-
         tangent = unpack_dual(t).tangent
         if tangent is not None:
             notes.append(f"tangent={tangent}")
     return notes
 
 
-def tensor_text(t: Any) -> str:
+@tensor_method("__repr__")
+def tensor_text(t: Tensor) -> str:
     """`tensor([1., 2.], dtype=torch.float64, requires_grad=True)`."""
     array = t._array
     text, indent = "tensor(", len("tensor(")

@@ -7,6 +7,7 @@ when first needed.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -175,7 +176,11 @@ class Facts:
 
 
 class Tensor(Facts):
-    """A multi-dimensional array that remembers how it was computed (torch.Tensor)."""
+    """A multi-dimensional array that remembers how it was computed (torch.Tensor).
+
+    What needs the rest of the engine is added by the modules that know it: `grad_fn` by views.py, `backward` by
+    backward.py, `__repr__` by printing.py, the operations by the ops.
+    """
 
     # All but the last three slots are set where a tensor is born: calling an `__init__` costs more than all the rest.
     __slots__ = ("_array", "_rg", "_fn", "_nr", "_storage", "_meta", "_tag", "__weakref__", "__dict__")
@@ -218,15 +223,6 @@ class Tensor(Facts):
         self._rg = on
 
     @property
-    def grad_fn(self) -> Node | None:
-        """The node that made this tensor; None for leaves."""
-        if self._fn is None and self._meta is not None and self._meta.base is not None:
-            from .views import view_grad_fn
-
-            return view_grad_fn(self)
-        return self._fn
-
-    @property
     def output_nr(self) -> int:
         """Which output of its grad_fn this tensor is."""
         return self._nr
@@ -246,15 +242,11 @@ class Tensor(Facts):
         if not isinstance(new, Tensor):
             raise failed(TypeError(errors.DATA_KIND.format(type(new).__name__)), self)
         if local.modes.levels:
-            from .levels import check_data  # most programs run no transform
-
-            check_data(self, new)
+            local.modes.levels[-1].check_data(self, new)
         if self._rg and new._array.dtype.kind != "f":
             raise failed(RuntimeError(errors.DATA_INTEGERS), self)
         if self._rg and new._array.dtype is not self._array.dtype:
-            from .node import keep_dtype  # which needs tensors itself
-
-            keep_dtype(self)
+            self._keep_dtype()
         self._array = new._array
         if type(self) is Tensor and type(new) is InferenceTensor:
             storage_of(self)  # which goes on counting
@@ -321,8 +313,6 @@ class Tensor(Facts):
 
     @grad_dtype.setter
     def grad_dtype(self, kind: dtypes.dtype | None) -> None:
-        from .node import extra_of, target_of
-
         if kind is not None and not isinstance(kind, dtypes.dtype):
             raise failed(RuntimeError(errors.GRAD_DTYPE_KIND.format(type(kind).__name__)), self)
         grad = self.grad  # warns where it is no leaf's, as PyTorch does
@@ -330,8 +320,8 @@ class Tensor(Facts):
             raise failed(RuntimeError(errors.GRAD_DTYPE_LEAF.format("set")), self)
         if grad is not None and kind not in (None, grad.dtype):
             raise failed(RuntimeError(errors.GRAD_DTYPE_TAKEN.format(kind.word, grad.dtype.c_name)), self)
-        meta_of(self).grad_dtype, extra = kind, extra_of(target_of(self))
-        extra.cast = None if kind is None else {0: kind}
+        meta_of(self).grad_dtype = kind
+        self._cast_gradients(kind)
 
     def is_inference(self) -> bool:
         """Whether the tensor was made in inference mode."""
@@ -346,27 +336,8 @@ class Tensor(Facts):
     def __hash__(self) -> int:
         return id(self)
 
-    def __repr__(self) -> str:
-        from .printing import tensor_text
-
-        return tensor_text(self)
-
     def __format__(self, spec: str) -> str:
         return object.__format__(self, spec) if self._array.ndim else format(self.item(), spec)
-
-    def backward(
-        self,
-        gradient: Tensor | None = None,
-        retain_graph: bool | None = None,
-        create_graph: bool = False,
-        inputs: Any = None,
-    ) -> None:
-        """Compute the gradient of this tensor and add it to the leaves' `.grad` (torch.Tensor.backward)."""
-        from .backward import backward
-
-        if local.modes.levels:
-            raise failed(RuntimeError(errors.BACKWARD_IN_TRANSFORM), self)
-        backward(self, gradient, retain_graph, create_graph, inputs=inputs)
 
 
 class InferenceTensor(Tensor):
@@ -402,6 +373,17 @@ class DetachedTensor(Tensor):
 
     __slots__ = ()
     __class__ = Tensor
+
+
+def tensor_method(name: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Decorator: a method of Tensor that a module above this one defines."""
+
+    def add(function: Callable[..., Any]) -> Callable[..., Any]:
+        function.__name__, function.__qualname__ = name, f"Tensor.{name}"
+        setattr(Tensor, name, function)
+        return function
+
+    return add
 
 
 UNCOUNTED = Uncounted()

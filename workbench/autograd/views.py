@@ -212,6 +212,16 @@ def view_grad_fn(t: Tensor) -> Node | None:
     return meta.view_fn
 
 
+def grad_fn(t: Tensor) -> Node | None:
+    """The node that made this tensor; None for leaves."""
+    if t._fn is None and t._meta is not None and t._meta.base is not None:
+        return view_grad_fn(t)
+    return t._fn
+
+
+Tensor.grad_fn = property(grad_fn, doc=grad_fn.__doc__)
+
+
 def forbidden(t: Tensor, what: str) -> RuntimeError:
     """The error of a write that the history of view `t` could not survive."""
     meta = t._meta

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import difflib
+import os
 from functools import cache
 from importlib import import_module
 from pkgutil import iter_modules
 
-from . import __path__ as _here
 from .exercise import Exercise
 
 
 @cache
 def lessons() -> dict[int, tuple[Exercise, ...]]:
     """The exercises of each lesson, by the lesson's number."""
-    names = sorted(module.name for module in iter_modules(_here) if module.name.startswith("lesson_"))
+    modules = [module.name for module in iter_modules([os.path.dirname(__file__)])]
+    names = sorted(name for name in modules if name.startswith("lesson_"))
     return {int(name[7:]): import_module(f"{__package__}.{name}").EXERCISES for name in names}
 
 
