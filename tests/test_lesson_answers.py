@@ -64,6 +64,12 @@ ANSWERS = {
         ("lesson07-16a", "prediction = [0, 1, 0]", "lesson07-17"),
         ("lesson07-25", "prediction = 2", "lesson07-26"),
     ],
+    "08-differentiating-the-derivative": [
+        ("lesson08-05", "first, second, third = 27, 18, 6", "lesson08-06"),
+        ("lesson08-12", "prediction = [4, 12, 24, 24]", "lesson08-13"),
+        ("lesson08-17", "passes_gradcheck, passes_gradgradcheck = True, False", "lesson08-18"),
+        ("lesson08-26", "prediction = 24", "lesson08-27"),
+    ],
     "09-pushing-forward": [
         ("lesson09-05", "prediction = 7", "lesson09-06"),
         ("lesson09-10", "prediction = 0", "lesson09-11"),
