@@ -7,8 +7,8 @@ from typing import Any
 
 from .course import exercises, find
 from .exercise import Verdict
+from .points import note
 from .prediction import compared
-from .progress import note
 
 _EXERCISE = re.compile(r"[a-z0-9]+(-[a-z0-9]+)+")  # how the name of an exercise looks
 

@@ -8,18 +8,19 @@ import os
 import stat
 import sys
 from collections.abc import Mapping
-from contextlib import suppress
 from html import escape
+from itertools import count
 from pathlib import Path
 from typing import Any
 
-from ..scene.save import write_whole
+from ..scene.save import check_place, write_whole
 from .course import lessons
 from .exercise import Verdict, counted
 
 FILE = "workbench-progress.json"
 _LONGEST = 1_000_000  # bytes that are read
 _NAMED = 200  # characters of a name
+_MOST = 1000  # points of an exercise
 
 
 def note(verdict: Verdict) -> None:
@@ -27,16 +28,27 @@ def note(verdict: Verdict) -> None:
 
     The best answer counts. Where the file cannot be written, it stays as it was, and one line says so.
     """
-    if not verdict.answered or not _in_notebook():
+    if verdict.answered and _in_notebook():
+        try:
+            keep(Path(FILE), verdict.exercise, verdict.points)
+        except OSError as error:
+            print(f"This is not kept for progress(): {FILE}: {error.strerror}.")
+
+
+def keep(path: Path, name: str, points: float) -> None:
+    """Write into the file what an exercise has reached, if that is more than before; an OSError says why it cannot.
+
+    A file of which not everything can be read is kept beside the new one.
+    """
+    done = read(path)
+    if points <= done.get(name, -1.0):
         return
-    try:
-        done = read(Path(FILE))
-        best = done.get(verdict.exercise, 0.0)
-        if verdict.points >= best:
-            done[verdict.exercise] = verdict.points
-            _write(Path(FILE), done)
-    except OSError as error:
-        print(f"(This is not kept for progress(): {FILE}: {error.strerror}.)")
+    check_place(path)
+    text = json.dumps({"exercises": done | {name: points}}, indent=1, sort_keys=True)
+    if path.exists() and not _is_sound(path, done):
+        aside = next(place for n in count(1) if not (place := path.with_suffix(f".damaged-{n}.json")).exists())
+        os.replace(path, aside)
+    write_whole(path, f"{text}\n".encode())
 
 
 def progress() -> Progress:
@@ -46,36 +58,28 @@ def progress() -> Progress:
 
 def read(path: Path) -> dict[str, float]:
     """The points by exercise that a file holds; of a damaged one what can be read."""
+    found = _json(path)
+    done = found.get("exercises") if isinstance(found, dict) else None
+    return {name: points for name, points in done.items() if _is_entry(name, points)} if isinstance(done, dict) else {}
+
+
+def _json(path: Path) -> Any:
     try:
         if not stat.S_ISREG(path.stat().st_mode):  # a pipe would wait for ever
-            return {}
+            return None
         with open(path, "rb") as file:
-            found = json.loads(file.read(_LONGEST))
-        done = found["exercises"]
-        return {name: float(points) for name, points in done.items() if _is_sound(name, points)}
-    except (OSError, ValueError, RecursionError, TypeError, KeyError, AttributeError):
-        return {}
-
-
-def _is_sound(name: Any, points: Any) -> bool:
-    number = isinstance(points, int | float) and not isinstance(points, bool)
-    return len(name) <= _NAMED and number and 0 <= points <= 1000
-
-
-def _write(path: Path, done: Mapping[str, float]) -> None:
-    if path.is_file() and not _is_whole(path):
-        with suppress(OSError):
-            os.replace(path, path.with_suffix(".damaged.json"))
-    write_whole(path, f"{json.dumps({'exercises': dict(sorted(done.items()))}, indent=1)}\n".encode())
-
-
-def _is_whole(path: Path) -> bool:
-    """Whether all of a file could be read, so that nothing is lost when it is written anew."""
-    try:
-        found = json.loads(path.read_bytes())
-        return found == {"exercises": read(path)}
+            return json.loads(file.read(_LONGEST))
     except (OSError, ValueError, RecursionError):
-        return False
+        return None
+
+
+def _is_entry(name: str, points: Any) -> bool:
+    return len(name) <= _NAMED and type(points) in (int, float) and 0 <= points <= _MOST
+
+
+def _is_sound(path: Path, done: Mapping[str, float]) -> bool:
+    """Whether nothing is lost when the file is written anew with what was read of it."""
+    return _json(path) == {"exercises": done}
 
 
 def _in_notebook() -> bool:
@@ -129,7 +133,7 @@ class Progress:
             parts.append(f'<text x="16" y="{top + 5}" font-weight="bold">Lesson {number}</text>')
             for place, (name, state, said) in enumerate(rows):
                 y = top + _LINE * place
-                parts.append(_CIRCLES[state].format(y=y))
+                parts.append(_CIRCLES[state].format(y=y, top=y - 7))
                 parts.append(f'<text x="128" y="{y + 5}">{escape(name)}</text>')
                 parts.append(f'<text x="{_WIDE - 16}" y="{y + 5}" text-anchor="end">{escape(said)}</text>')
             top += height + 10
@@ -151,6 +155,6 @@ _MARKS = {"right": "●", "tried": "◐", "open": "○"}
 _CIRCLES = {
     "right": '<circle cx="108" cy="{y}" r="7" fill="#1b6e3c" stroke="#1b6e3c" stroke-width="2"/>',
     "tried": '<circle cx="108" cy="{y}" r="7" fill="none" stroke="#8a5a00" stroke-width="2"/>'
-    '<path d="M108,{y} m0,-7 a7,7 0 0 1 0,14 z" fill="#8a5a00"/>',
+    '<path d="M108,{top} a7,7 0 0 1 0,14 z" fill="#8a5a00"/>',
     "open": '<circle cx="108" cy="{y}" r="7" fill="none" stroke="#777" stroke-width="2"/>',
 }

@@ -1,0 +1,96 @@
+"""nbgrader itself on a lesson with players and steppers: three submissions, their scores, and pages of feedback."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import nbformat
+import pytest
+from lab import CHECKOUT
+
+from workbench.classroom.releasing import name_of
+from workbench.cli import main
+
+pytest.importorskip("nbgrader", reason="nbgrader is not installed: pip install 'autograd-workbench[nbgrader]'")
+
+LESSON = "02-backward-one-node-at-a-time"
+SUBMISSIONS = {
+    "right": {
+        "grad-at-a-fork": "answer = 9",
+        "three-backwards": "answer = 12",
+        "bias-backward": "def add_backward(grad_output, rows, bias):\n    return grad_output, grad_output.sum(0)",
+    },
+    "wrong": {
+        "grad-at-a-fork": "answer = 5",
+        "three-backwards": "answer = 1 / 0",
+        "bias-backward": "def add_backward(grad_output, rows, bias):\n    return grad_output, grad_output",
+    },
+    "empty": {},
+}
+SCORES = {"right": [1, 1, 2], "wrong": [0, 0, 1], "empty": [0, 0, 0]}
+
+
+def nbgrader(course: Path, command: str, *words: str) -> str:
+    """What nbgrader says while it carries out a command in the folder of the course."""
+    beside = str(Path(sys.executable).parent)  # where its own tools lie
+    places = {"PATH": f"{beside}{os.pathsep}{os.environ['PATH']}", "PYTHONPATH": str(CHECKOUT), "HOME": str(course)}
+    line = [sys.executable, "-m", "nbgrader", command, f"--course-dir={course}", *words]
+    done = subprocess.run(line, capture_output=True, text=True, cwd=course, env=os.environ | places)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout + done.stderr
+
+
+@pytest.fixture(scope="module")
+def course(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A course whose three submissions are graded, with feedback."""
+    course = tmp_path_factory.mktemp("course")
+    assert main(["release", str(CHECKOUT / "notebooks" / f"{LESSON}.ipynb"), "--nbgrader", str(course)]) == 0
+    nbgrader(course, "generate_assignment", LESSON)
+    for student, typed in SUBMISSIONS.items():
+        notebook = nbformat.read(course / "release" / LESSON / f"{LESSON}.ipynb", as_version=4)
+        for cell in notebook.cells:
+            if (name := name_of(cell)) in typed:
+                cell.source = f"# exercise: {name}\n{typed[name]}"
+        place = course / "submitted" / student / LESSON / f"{LESSON}.ipynb"
+        place.parent.mkdir(parents=True)
+        nbformat.write(notebook, place)
+    nbgrader(course, "autograde", LESSON)
+    nbgrader(course, "generate_feedback", LESSON)
+    yield course
+
+
+def test_what_is_released_has_neither_solutions_nor_hidden_tests_nor_outputs(course: Path) -> None:
+    text = (course / "release" / LESSON / f"{LESSON}.ipynb").read_text()
+    assert "...  # your code" in text and "NotImplementedError" not in text
+    hidden = ("SOLUTION", "HIDDEN", "import grade", '"output_type"', "grad_output.sum")
+    assert [words for words in hidden if words in text] == []
+
+
+def test_the_scores_are_as_they_should_be(course: Path) -> None:
+    from nbgrader.api import Gradebook
+
+    with Gradebook(f"sqlite:///{course / 'gradebook.db'}") as gradebook:
+        for student, scores in SCORES.items():
+            (submitted,) = gradebook.find_submission(LESSON, student).notebooks
+            grades = {grade.name.removesuffix("-points"): grade for grade in submitted.grades}
+            assert [grades[name].score for name in SUBMISSIONS["right"]] == scores, student
+            assert not any(grade.needs_manual_grade for grade in grades.values())
+
+
+@pytest.mark.parametrize("student", SUBMISSIONS)
+def test_the_feedback_has_the_pictures_and_the_reasons(course: Path, student: str) -> None:
+    page = (course / "feedback" / student / LESSON / f"{LESSON}.html").read_text()
+    lesson = nbformat.read(CHECKOUT / "notebooks" / f"{LESSON}.ipynb", as_version=4)
+    outputs = [output for cell in lesson.cells for output in cell.get("outputs", [])]
+    pictures = sum("data:image/svg" in output.get("data", {}).get("text/html", "") for output in outputs)
+    assert page.count("data:image/svg+xml;base64,") == pictures > 3
+    said = {
+        "right": ["Right. (2 points)"],
+        "wrong": ["A forgotten fork: ", "ZeroDivisionError", "Not yet (1 of 2 points). Broadcasting needs no sum: "],
+        "empty": ["Not answered yet (1 point).", "Not answered yet (2 points)."],
+    }
+    assert [words for words in said[student] if words not in page] == []
