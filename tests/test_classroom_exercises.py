@@ -41,11 +41,11 @@ def test_a_lesson_has_three_exercises_one_of_them_code_that_gradcheck_runs(numbe
 def test_the_solution_is_right_and_nothing_is_quiet(exercise: Exercise) -> None:
     verdict = exercise.judge(exercise.solution)
     assert (verdict.right, verdict.points, verdict.misconception) == (True, exercise.points, None), verdict
-    assert str(verdict).startswith("Right. (")
+    assert verdict.says.startswith("Right. (")
     for nothing in (None, ...):
         verdict = exercise.judge(nothing)
         assert (verdict.points, verdict.answered) == (0, False)
-        assert re.fullmatch(r"Not answered yet \([\d.]+ points?\)\.", str(verdict))
+        assert re.fullmatch(r"Not answered yet \([\d.]+ points?\)\.", verdict.says)
 
 
 @pytest.mark.parametrize(("exercise", "wrong"), WRONG)
@@ -79,7 +79,7 @@ ODD = {
 def test_an_answer_of_another_kind_is_told_in_a_sentence(name: str) -> None:
     odd, said = ODD[name]
     verdict = exercises()["cube-backward"].judge(odd)
-    assert said in str(verdict) and verdict.points == 0
+    assert said in verdict.says and verdict.points == 0
 
 
 class Shouting(torch.autograd.Function):
@@ -141,7 +141,7 @@ FAILING = {
 def test_a_failing_answer_is_told_in_a_sentence(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     answer, said = FAILING[name]
     verdict = check("cube-backward", answer)
-    assert said in str(verdict) and str(verdict).startswith("Not yet (") and not verdict.right
+    assert said in verdict.says and verdict.says.startswith("Not yet (") and not verdict.right
     assert capsys.readouterr() == ("", "")
 
 
@@ -167,7 +167,7 @@ def test_a_function_without_a_body_is_not_answered_and_one_with_a_constant_is() 
             """What is to be done."""
             ...  # your code
 
-    assert str(check("cube-backward", Empty)) == "Not answered yet (2 points)."
+    assert check("cube-backward", Empty).says == "Not answered yet (2 points)."
     exercise = Exercise("a-function", "", lambda: 2.5, {"the value": lambda answer: answer()})
     assert exercise.judge(lambda: 2.5).right
     assert not exercise.judge(lambda: None).answered
@@ -185,6 +185,7 @@ def test_a_grader_gets_the_points_and_a_reader_the_reason(capsys: pytest.Capture
     assert grade("scale-backward", exercise.solution) == 1
     assert grade("scale-backward", exercise.misconceptions[0].answer) == 0.5
     said = capsys.readouterr().out.splitlines()
+    assert max(map(len, said)) <= 100
     assert said[0] == "Right. (1 point)"
     assert said[1].startswith("Not yet (0.5 of 1 point). Wrong number of gradients: ")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import re
 from pathlib import Path
 from typing import Any
 
@@ -51,9 +52,11 @@ def test_a_lesson_asks_each_of_its_exercises_once(lesson: Path) -> None:
     asked = [name for cell in notebook.cells if (name := name_of(cell)) is not None]
     known = lessons().get(int(lesson.name[:2]), ())
     assert sorted(asked) == sorted(exercise.name for exercise in known)
-    for cell in notebook.cells:
-        if name_of(cell):
-            assert f'check("{name_of(cell)}", ' in cell.source
+    checked = [re.findall(r'check\("([\w-]+)", (\w+)\)$', cell.source) for cell in notebook.cells if name_of(cell)]
+    assert [name for ((name, _),) in checked] == asked
+    # After a cell that fails the answer of another exercise would be taken for its own.
+    answers = [answer for ((_, answer),) in checked]
+    assert len(set(answers)) == len(answers)
 
 
 def test_the_solutions_score_full(lesson: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -20,13 +20,13 @@ pytest.importorskip("nbgrader", reason="nbgrader is not installed: pip install '
 LESSON = "02-backward-one-node-at-a-time"
 SUBMISSIONS = {
     "right": {
-        "grad-at-a-fork": "answer = 9",
-        "three-backwards": "answer = 12",
+        "grad-at-a-fork": "a_grad = 9",
+        "three-backwards": "w_grad = 12",
         "bias-backward": "def add_backward(grad_output, rows, bias):\n    return grad_output, grad_output.sum(0)",
     },
     "wrong": {
-        "grad-at-a-fork": "answer = 5",
-        "three-backwards": "answer = 1 / 0",
+        "grad-at-a-fork": "a_grad = 5",
+        "three-backwards": "w_grad = 1 / 0",
         "bias-backward": "def add_backward(grad_output, rows, bias):\n    return grad_output, grad_output",
     },
     "empty": {},

@@ -30,7 +30,8 @@ with different weights, inputs of different signs. Without probes an exercise as
 
 In the notebook the exercise is one cell. The markers enclose whole bodies, or lines that give a name a value that it
 already has, so that the cell runs without them: an answer that is None or ..., or a function with an empty body, is
-"not answered yet".
+"not answered yet". A name that is checked belongs to one exercise alone: after a cell that fails the answer of another
+one would be taken for its own.
 
     # exercise: cube-backward
     class Cube(torch.autograd.Function):
@@ -49,16 +50,17 @@ already has, so that the cell runs without them: an answer that is None or ..., 
 
     check("cube-backward", Cube)
 
-    # exercise: fork
-    answer = None  # a number
+    # exercise: grad-at-a-fork
+    a_grad = None  # a number
     ### BEGIN SOLUTION
-    answer = 7
+    a_grad = 7
     ### END SOLUTION
-    check("fork", answer)
+    check("grad-at-a-fork", a_grad)
 """
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -69,6 +71,7 @@ from .evidence import Odd, Raised, alike, evidence
 from .prediction import compared
 
 Probe = Callable[[Any], Any]
+_LINE = 100  # characters of a line that a notebook shows
 _VALUE = "the value"  # what an exercise without probes asks for
 
 
@@ -98,7 +101,7 @@ class Verdict:
         return self.points == self.most
 
     def __repr__(self) -> str:
-        return self.says
+        return textwrap.fill(self.says, _LINE)
 
 
 @dataclass(frozen=True)
