@@ -12,11 +12,14 @@ from urllib.error import HTTPError
 from urllib.parse import quote
 from urllib.request import urlopen
 
+import nbformat
 import psutil
 import pytest
 from jupyter_client import BlockingKernelClient
 from lab import CHECKOUT, Lab, serve
+from nbformat.v4 import new_code_cell, new_notebook
 
+from workbench.classroom.releasing import student
 from workbench.cli import lab
 
 SHIPPED = sorted(path.name for path in (CHECKOUT / "notebooks").glob("*.ipynb"))
@@ -57,7 +60,8 @@ def test_missing_lessons_are_copied_and_the_readers_own_file_stays(reader: tuple
     assert sorted(path.name for path in folder.glob("*.ipynb")) == SHIPPED
     assert (folder / SHIPPED[0]).read_text() == "my own work"
     for name in SHIPPED[1:]:
-        assert (folder / name).read_bytes() == (CHECKOUT / "notebooks" / name).read_bytes()
+        lesson = nbformat.read(CHECKOUT / "notebooks" / name, as_version=4)
+        assert nbformat.read(folder / name, as_version=4) == student(lesson)
     assert f"Copied {len(SHIPPED) - 1} lesson" in lab.said
 
 
@@ -126,7 +130,8 @@ def test_outside_a_checkout_the_copy_is_made_where_one_stands(
     shipped = tmp_path / "site" / "workbench" / "lessons"
     shipped.mkdir(parents=True)
     for name in ("b.ipynb", "a.ipynb"):
-        (shipped / name).write_text(name)
+        exercise = f"# exercise: one\n### BEGIN SOLUTION\n{name!r}\n### END SOLUTION"
+        nbformat.write(new_notebook(cells=[new_code_cell(exercise)]), shipped / name)
     monkeypatch.setattr(lab, "PACKAGE", shipped.parent)
     monkeypatch.setattr(lab, "SHIPPED", shipped)
     monkeypatch.chdir(tmp_path)
@@ -138,6 +143,7 @@ def test_outside_a_checkout_the_copy_is_made_where_one_stands(
     lab.prepare(None)
     assert capsys.readouterr().out == "Copied 1 lesson into workbench-lessons.\n"
     assert (tmp_path / "workbench-lessons" / "a.ipynb").read_text() == "mine"
-    assert (tmp_path / "workbench-lessons" / "b.ipynb").read_text() == "b.ipynb"
+    copied = nbformat.read(tmp_path / "workbench-lessons" / "b.ipynb", as_version=4)
+    assert [cell.source for cell in copied.cells] == ["# exercise: one\n...  # your code"]
     lab.prepare(None)
     assert capsys.readouterr().out == ""

@@ -11,7 +11,10 @@ import tomllib
 from pathlib import Path
 from urllib.parse import quote
 
+import nbformat
+
 import workbench
+from workbench.classroom.releasing import student
 from workbench.cli.command import LOOPBACK, CommandError, check_loopback
 
 PACKAGE = Path(workbench.__file__).parent
@@ -54,11 +57,11 @@ def prepare(folder: Path | None) -> Path:
 
 
 def _copy(source: Path, target: Path) -> int:
-    """Copy the lessons that `target` does not have yet, and say how many."""
+    """Copy the lessons that `target` does not have yet, without their solutions, and say how many."""
     target.mkdir(parents=True, exist_ok=True)
     copied = 0
     for lesson in sorted(source.glob("*.ipynb")):
-        text = lesson.read_bytes()
+        text = f"{nbformat.writes(student(nbformat.read(lesson, as_version=4)))}\n".encode()
         try:
             # "x" creates the file or fails: a reader's own work is never opened for writing.
             file = open(target / lesson.name, "xb")
