@@ -33,8 +33,8 @@ ABSENT = {
     "torch.hub": "module 'workbench' has no attribute 'hub': PyTorch has torch.hub, the workbench has not.",
     "torch.compile": "module 'workbench' has no attribute 'compile': PyTorch has torch.compile, the workbench has not; "
     "call the function itself: there is nothing to compile.",
-    "torch.nn.LSTM": "module 'workbench.nn' has no attribute 'LSTM': PyTorch has torch.nn.LSTM, the workbench has not; "
-    "there is nn.Linear, and a loop in forward.",
+    "torch.nn.Conv3d": "module 'workbench.nn' has no attribute 'Conv3d': PyTorch has torch.nn.Conv3d, the workbench "
+    "has not; there is conv2d.",
     "torch.ones(1).lerp": "'Tensor' object has no attribute 'lerp': PyTorch has torch.Tensor.lerp, the workbench has "
     "not; write start + weight * (end - start).",
     "torch.ones(1).log2_": "'Tensor' object has no attribute 'log2_': PyTorch has torch.Tensor.log2_, the workbench "
@@ -85,13 +85,13 @@ IMPORTS = {
         "OneCycleLR",
         LACK.format("torch.optim.lr_scheduler.OneCycleLR"),
     ),
-    "from torch.nn import Linear, LSTM": ("LSTM", LACK.format("torch.nn.LSTM")),
+    "from torch.nn import Linear, Conv3d": ("Conv3d", LACK.format("torch.nn.Conv3d")),
     "from torch.nn.utils import weight_norm": ("weight_norm", LACK.format("torch.nn.utils.weight_norm")),
     "from torch.utils.data import IterableDataset": (
         "IterableDataset",
         LACK.format("torch.utils.data.IterableDataset"),
     ),
-    "from torch.nn.functional import one_hot": ("one_hot", LACK.format("torch.nn.functional.one_hot")),
+    "from torch.nn.functional import pad": ("pad", LACK.format("torch.nn.functional.pad")),
     "from torch.nn.parameter import is_lazy": ("is_lazy", LACK.format("torch.nn.parameter.is_lazy")),
     "from torch.autograd import profiler": ("profiler", LACK.format("torch.autograd.profiler")),
     "from torch import nonsense": ("nonsense", ""),
@@ -317,20 +317,17 @@ diff(x) | dist(a, b) | erfc(x) | exp2(x) | float_power(x, y): x=q | frac(x) | he
 is_same_size(a, b) | isneginf(x): x=h | isin(elements, tests): elements=n, tests=k | isposinf(x): x=h | ldexp(x, y)
 lerp(start, end, weight): start=x, end=y | log10(x): x=q | log2(x): x=q | logaddexp(a, b) | logcumsumexp(x, dim)
 logit(x): x=p | nan_to_num(x): x=g | nansum(x): x=g | nanmean(x): x=g | nanmedian(x): x=g
-logspace(start, end, steps, base): start=0.0, end=1.0 | rsub(x, y) | signbit(x) | repeat_interleave(x, n): n=2
-sinc(x) | take(x, index): x=M | trapezoid(y) | tril_indices(n, m): n=2, m=3 | xlogy(x, y): y=q
-triu_indices(n, m): n=2, m=3 | vander(x): n=3 | Tensor.trace(x): x=M | Tensor.unfold(x, 0, size, step)
-F.one_hot(indices, classes): indices=n | F.binary_cross_entropy(p, target) | F.huber_loss(x, target): d=x-target
-F.scaled_dot_product_attention(q, k, v): q=M, k=M, v=M | F.binary_cross_entropy_with_logits(x, target)
-F.l1_loss(x, target) | F.soft_margin_loss(x, target) | F.margin_ranking_loss(a, b, y, margin)
-F.triplet_margin_loss(a, p, n): a=M, p=A[0], n=A[1] | F.poisson_nll_loss(x, target)
-F.gaussian_nll_loss(x, target, var) | F.cosine_similarity(a, b): a=M, b=A[0] | F.pairwise_distance(a, b): a=M, b=A[1]
-F.normalize(x): x=M | F.rms_norm(x, (3,), eps=eps) | F.max_pool1d(x, k): x=I[0], k=2 | F.avg_pool1d(x, k): x=I[0], k=2
-F.max_pool2d(x, k): x=I, k=2 | F.avg_pool2d(x, k): x=I, k=2 | F.adaptive_avg_pool2d(x, 1): x=I | F.relu6(x): x=X
-F.adaptive_max_pool2d(x, 1): x=I | F.hardtanh(x): x=X | F.hardsigmoid(x): x=X | F.hardswish(x): x=X | F.hardshrink(x)
-F.softshrink(x) | F.mish(x) | F.softsign(x) | F.tanhshrink(x) | F.softmin(x, dim) | F.selu(x): x=X | F.celu(x): x=X
-F.prelu(x, weight) | F.threshold(x, threshold, value) | F.glu(x): x=I, a=I[..., :2], b=I[..., 2:]
-Tensor.put_(x, index, source) | Tensor.index_fill_(x, 0, index, value) | Tensor.index_copy_(x, 0, index, source)
+logspace(start, end, steps, base): start=0.0, end=1.0 | rsub(x, y) | signbit(x) | repeat_interleave(x, n): n=2 | sinc(x)
+take(x, index): x=M | trapezoid(y) | tril_indices(n, m): n=2, m=3 | xlogy(x, y): y=q | triu_indices(n, m): n=2, m=3
+vander(x): n=3 | Tensor.trace(x): x=M | Tensor.unfold(x, 0, size, step) | F.soft_margin_loss(x, target)
+F.margin_ranking_loss(a, b, y, margin) | F.triplet_margin_loss(a, p, n): a=M, p=A[0], n=A[1]
+F.poisson_nll_loss(x, target) | F.gaussian_nll_loss(x, target, var) | F.cosine_similarity(a, b): a=M, b=A[0]
+F.pairwise_distance(a, b): a=M, b=A[1] | F.rms_norm(x, (3,), eps=eps) | F.max_pool1d(x, k): x=I[0], k=2
+F.avg_pool1d(x, k): x=I[0], k=2 | F.adaptive_avg_pool2d(x, 1): x=I | F.relu6(x): x=X | F.adaptive_max_pool2d(x, 1): x=I
+F.hardtanh(x): x=X | F.hardsigmoid(x): x=X | F.hardswish(x): x=X | F.hardshrink(x) | F.softshrink(x) | F.mish(x)
+F.softsign(x) | F.tanhshrink(x) | F.softmin(x, dim) | F.selu(x): x=X | F.celu(x): x=X | F.prelu(x, weight)
+F.threshold(x, threshold, value) | F.glu(x): x=I, a=I[..., :2], b=I[..., 2:] | Tensor.put_(x, index, source)
+Tensor.index_fill_(x, 0, index, value) | Tensor.index_copy_(x, 0, index, source)
 Tensor.masked_scatter_(x, mask, source)
 """
 STAND_FOR = {

@@ -10,31 +10,54 @@ from ..autograd.dtypes import dtype as Dtype
 from ..autograd.tensor import Tensor
 from ..ops import activation, math
 from ..ops.activation import gelu, logsigmoid
+from ..ops.attention import scaled_dot_product_attention
 from ..ops.convolution import conv2d
 from ..ops.inplace import write
 from ..ops.linear import linear
-from ..ops.losses import cross_entropy, mse_loss, nll_loss
+from ..ops.lookup import embedding, one_hot
+from ..ops.losses import (
+    binary_cross_entropy,
+    binary_cross_entropy_with_logits,
+    cross_entropy,
+    huber_loss,
+    l1_loss,
+    mse_loss,
+    nll_loss,
+    smooth_l1_loss,
+)
 from ..ops.math import sigmoid, tanh
 from ..ops.normalization import batch_norm, dropout, layer_norm
+from ..ops.pooling import avg_pool2d, max_pool2d
 
 __path__: list[str] = []  # so that `from ... import` of an absent name is refused by a sentence (absent.py)
 __all__ = [
+    "avg_pool2d",
     "batch_norm",
+    "binary_cross_entropy",
+    "binary_cross_entropy_with_logits",
     "conv2d",
     "cross_entropy",
     "dropout",
     "elu",
+    "embedding",
     "gelu",
+    "huber_loss",
+    "l1_loss",
     "layer_norm",
     "leaky_relu",
     "linear",
     "log_softmax",
     "logsigmoid",
+    "max_pool2d",
     "mse_loss",
     "nll_loss",
+    "normalize",
+    "one_hot",
     "relu",
+    "scaled_dot_product_attention",
     "sigmoid",
     "silu",
+    "smooth_l1_loss",
     "softmax",
     "softplus",
     "tanh",
@@ -68,6 +91,11 @@ def silu(input: Tensor, inplace: bool = False) -> Tensor:
 def softplus(input: Tensor, beta: float = 1, threshold: float = 20) -> Tensor:
     """log(1 + exp(beta * element)) / beta; the element itself where beta times it is above the threshold."""
     return activation.softplus(input, beta, threshold)
+
+
+def normalize(input: Tensor, p: float = 2.0, dim: int = 1, eps: float = 1e-12) -> Tensor:
+    """The input divided by its p-norm along `dim`, or by `eps` where that is smaller."""
+    return input / input.norm(p, dim, keepdim=True).clamp(min=eps)
 
 
 def softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Dtype | None = None) -> Tensor:

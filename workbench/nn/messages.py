@@ -90,3 +90,53 @@ CLIP_NONFINITE = (
 )
 CLIP_NOTHING = "`parameters` is an empty generator, no gradient clipping will occur."
 VECTOR_KIND = "expected torch.Tensor, but got: {}"
+
+CONV_GROUPS = "groups must be a positive integer"
+CONV_CHANNELS = "{} must be divisible by groups"
+CONV_MODE = "the workbench pads convolutions with zeros; padding_mode must be 'zeros', but got '{}'"
+CONV_PADDING = "Invalid padding string {!r}, should be one of {}"
+CONV_SAME = "padding='same' is not supported for strided convolutions"
+EMBEDDING_PADDING = "Padding_idx must be within num_embeddings"
+EMBEDDING_WEIGHT = "Shape of weight does not match num_embeddings and embedding_dim"
+EMBEDDING_MATRIX = "Embeddings parameter is expected to be 2-dimensional"
+BATCH_NORM_DIMS = "expected {} input (got {}D input)"
+
+RNN_DROPOUT = "dropout should be a number in range [0, 1] representing the probability of an element being zeroed"
+RNN_LAST_DROPOUT = (
+    "dropout option adds dropout after all but last recurrent layer, so non-zero dropout expects num_layers greater "
+    "than 1, but got dropout={} and num_layers={}"
+)
+RNN_KIND = "{} should be of type {}, got: {}"
+RNN_POSITIVE = "{} must be greater than zero"
+RNN_PROJECTION = "proj_size should be a positive integer or zero to disable projections"
+RNN_LARGE_PROJECTION = "proj_size has to be smaller than hidden_size"
+RNN_NO_PROJECTION = "proj_size argument is only supported for LSTM, not RNN or GRU"
+RNN_NONLINEARITY = "Unknown nonlinearity '{}'. Select from 'tanh' or 'relu'."
+RNN_DIMS = "{}: Expected input to be 2D or 3D, got {}D{} instead"
+RNN_STATE_DIMS = "For {} input, {} should also be {} but got {}"
+RNN_DTYPE = (
+    "RNN input dtype ({0}) does not match weight dtype ({1}). Convert input: input.to({1}), or convert model: "
+    "model.to({0})"
+)
+RNN_WIDTH = "input.size(-1) must be equal to input_size. Expected {}, got {}"
+RNN_STATE_SIZE = "Expected {} size {}, got {}"
+CELL_DIMS = "{}: Expected {} to be 1D or 2D, got {}D instead"
+CELL_WIDTH = "input has inconsistent input_size: got {} expected {}"
+CELL_BATCH = "Input batch size {} doesn't match hidden{} batch size {}"
+CELL_STATE = "hidden{} has inconsistent hidden_size: got {}, expected {}"
+CELL_NONLINEARITY = "Unknown nonlinearity: {}"
+
+HEADS_POSITIVE = "embed_dim and num_heads must be greater than 0, got embed_dim={} and num_heads={} instead"
+HEADS_DIVIDE = "embed_dim must be divisible by num_heads"
+MASK_KIND = "only bool and floating types of {} are supported"
+MASKS_DIFFER = "Support for mismatched {} and {} is deprecated. Use same type for both instead."
+CAUSAL_MASK = (
+    "Need attn_mask if specifying the is_causal hint. You may use the Transformer module method "
+    "`generate_square_subsequent_mask` to create this mask."
+)
+QUERY_DIMS = "query should be unbatched 2D or batched 3D tensor but received {}-D query tensor"
+KEY_DIMS = "For {} `query`, expected `key` and `value` to be {}-D but found {}-D and {}-D tensors respectively"
+MASK_DIMS = "For {} `query`, expected `{}` to be `None`{} but found {}-D tensor instead"
+MASK_SHAPE = "The shape of the {}D attn_mask is {}, but should be {}."
+PADDING_SHAPE = "Expected key_padded_mask.shape[{}] to be {}, but got {}"
+ACTIVATION = "activation should be relu/gelu, not {}"

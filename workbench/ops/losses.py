@@ -15,7 +15,7 @@ from ..autograd.warnings import warn
 from .comparison import where_
 from .core.checks import check_broadcast, only_floats, tensors_only
 from .core.op import define
-from .core.registry import in_formulas
+from .core.registry import abbreviation, in_formulas
 
 NONE, MEAN, SUM = 0, 1, 2  # as PyTorch numbers the reductions
 
@@ -176,17 +176,190 @@ def mse_loss(
     reduction: str = "mean",
 ) -> Tensor:
     """The squares of the differences: their mean, their sum, or each."""
-    a, b = input.size(), target.size()
-    if a != b:
-        warn(
-            f"Using a target size ({b}) that is different to the input size ({a}). This will likely lead to incorrect "
-            "results due to broadcasting. Please ensure they have the same size.",
-        )
-        check_broadcast([a, b])
-        common = np.broadcast_shapes(a, b)
-        input, target = (t if t.shape == common else t.expand(common) for t in (input, target))
+    input, target = _alike(input, target)
     how = _reduction(size_average, reduce, reduction)
     return _mse_loss(input, target, how)
+
+
+def _alike(input: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
+    """Both in one shape; a warning where they were not."""
+    a, b = input.size(), target.size()
+    if a == b:
+        return input, target
+    warn(
+        f"Using a target size ({b}) that is different to the input size ({a}). This will likely lead to incorrect "
+        "results due to broadcasting. Please ensure they have the same size.",
+    )
+    check_broadcast([a, b])
+    common = np.broadcast_shapes(a, b)
+    return tuple([t if t.shape == common else t.expand(common) for t in (input, target)])
+
+
+def _share(reduction: int, shape: tuple[int, ...]) -> float:
+    """The part of each element in the loss."""
+    count = int(np.prod(shape)) if reduction == MEAN else 1
+    return 1 / count if count else np.nan
+
+
+in_formulas("share", _share, _share)
+abbreviation("of_ones(t, h, pos_weight)", "h if pos_weight is None else h * (1 + (pos_weight - 1) * t)")
+abbreviation("beyond(h, pos_weight)", "0 if pos_weight is None else (pos_weight - 1) * h")
+
+
+def _huber_of(a: np.ndarray, target: np.ndarray, reduction: int, delta: float) -> np.ndarray:
+    far = np.abs(a - target)
+    return _reduced(np.where(far < delta, far * far * 0.5, (far - 0.5 * delta) * delta), reduction)
+
+
+_huber_loss = define(
+    "HuberLossBackward0",
+    "huber_loss(Tensor self, Tensor target, reduction, delta)",
+    _huber_of,
+    kind="tensors",
+    prepare=only_floats("huber"),
+    self="grad * share(reduction, self.shape) * clamp(self - target, -delta, delta)",
+    target="grad * share(reduction, self.shape) * clamp(target - self, -delta, delta)",
+    tangent="reduction",
+    samples="r(3), r(3), 1, 0.5; r(2, 3), r(2, 3), 0, 2.0; r(2, 3), r(2, 3), 2, 0.25",
+)
+_smooth_l1_loss = define(
+    "SmoothL1LossBackward0",
+    "smooth_l1_loss(Tensor self, Tensor target, reduction, beta)",
+    lambda a, target, reduction, beta: _huber_of(a, target, reduction, beta) / beta,
+    kind="tensors",
+    prepare=only_floats("smooth_l1"),
+    self="grad * share(reduction, self.shape) * clamp((self - target) / beta, -1, 1)",
+    target="grad * share(reduction, self.shape) * clamp((target - self) / beta, -1, 1)",
+    tangent="reduction",
+    samples="r(3), r(3), 1, 0.5; r(2, 3), r(2, 3), 0, 2.0",
+)
+
+
+def _entropy_of(a: np.ndarray, target: np.ndarray, weight: Any, reduction: int) -> np.ndarray:
+    each = -(target * np.maximum(np.log(a), -100) + (1 - target) * np.maximum(np.log1p(-a), -100))
+    return _reduced(each if weight is None else each * weight, reduction)
+
+
+_binary_cross_entropy = define(
+    "BinaryCrossEntropyBackward0",
+    "binary_cross_entropy(Tensor self, Tensor target, Kept? weight, reduction)",
+    _entropy_of,
+    self="scaled(grad * share(reduction, self.shape), weight) * (self - target) "
+    "/ clamp(self * (1 - self), 1e-12, None)",
+    target="scaled(grad * share(reduction, self.shape), weight) * (clamp(log1p(-self), -100, None) "
+    "- clamp(log(self), -100, None))",
+    tangent="reduction",
+    samples="p(3) / 2.5, r(3), None, 1; p(2, 3) / 2.5, r(2, 3), p(3).detach(), 0",
+)
+
+
+def _entropy_of_logits(a: np.ndarray, target: np.ndarray, weight: Any, pos_weight: Any, reduction: int) -> np.ndarray:
+    ones = np.minimum(a, 0) - np.log1p(np.exp(-np.abs(a)))
+    each = (1 - target) * a - (ones if pos_weight is None else ones * (1 + (pos_weight - 1) * target))
+    return _reduced(each if weight is None else each * weight, reduction)
+
+
+_binary_cross_entropy_with_logits = define(
+    "BinaryCrossEntropyWithLogitsBackward0",
+    "binary_cross_entropy_with_logits(Tensor self, Tensor target, Kept? weight, Kept? pos_weight, reduction)",
+    _entropy_of_logits,
+    self="scaled(grad * share(reduction, self.shape), weight) "
+    "* (1 - target - of_ones(target, sigmoid(-self), pos_weight))",
+    target="scaled(grad * share(reduction, self.shape), weight) * (-self - beyond(logsigmoid(self), pos_weight))",
+    tangent="reduction",
+    samples="r(3), p(3), None, None, 1; r(2, 3), p(2, 3), p(3).detach(), p(3).detach(), 0; "
+    "r(3), p(3), None, p(3).detach(), 2",
+)
+
+
+def l1_loss(
+    input: Tensor,
+    target: Tensor,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
+    """The differences without their signs: their mean, their sum, or each."""
+    input, target = _alike(input, target)
+    how, each = _reduction(size_average, reduce, reduction), (input - target).abs()
+    return each if how == NONE else each.mean() if how == MEAN else each.sum()
+
+
+def huber_loss(input: Tensor, target: Tensor, reduction: str = "mean", delta: float = 1.0) -> Tensor:
+    """Half the squares of small differences, of those beyond `delta` the straight line that goes on from there."""
+    input, target = _alike(input, target)
+    how = _reduction(None, None, reduction)
+    if delta <= 0:
+        raise RuntimeError("huber_loss does not support non-positive values for delta.")
+    return _huber_loss(input, target, how, delta)
+
+
+def smooth_l1_loss(
+    input: Tensor,
+    target: Tensor,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+    beta: float = 1.0,
+) -> Tensor:
+    """huber_loss with `delta=beta`, divided by `beta`; l1_loss if `beta` is 0."""
+    if not beta:
+        return l1_loss(input, target, size_average, reduce, reduction)
+    input, target = _alike(input, target)
+    how = _reduction(size_average, reduce, reduction)
+    if beta < 0:
+        raise RuntimeError("smooth_l1_loss does not support negative values for beta.")
+    return _smooth_l1_loss(input, target, how, beta)
+
+
+def binary_cross_entropy(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
+    """Minus the log-probabilities of targets between 0 and 1: their mean, their sum, or each; none is above 100."""
+    how = _reduction(size_average, reduce, reduction)
+    if target.size() != input.size():
+        raise ValueError(
+            f"Using a target size ({target.size()}) that is different to the input size ({input.size()}) is "
+            "deprecated. Please ensure they have the same size."
+        )
+    _constant("binary_cross_entropy", weight=weight)
+    only_floats("binary_cross_entropy")((input,))
+    for name, t in (("input", input), ("target", target)):
+        if not ((elements(t) >= 0) & (elements(t) <= 1)).all():
+            raise RuntimeError(f"all elements of {name} should be between 0 and 1")
+    return _binary_cross_entropy(input, target, weight, how)
+
+
+def binary_cross_entropy_with_logits(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+    pos_weight: Tensor | None = None,
+) -> Tensor:
+    """The same of sigmoid(input), computed without the detour; `pos_weight` multiplies the part of the ones."""
+    how = _reduction(size_average, reduce, reduction)
+    if target.size() != input.size():
+        raise ValueError(f"Target size ({target.size()}) must be the same as input size ({input.size()})")
+    _constant("binary_cross_entropy_with_logits", weight=weight, pos_weight=pos_weight)
+    return _binary_cross_entropy_with_logits(input, target, weight, pos_weight, how)
+
+
+def _constant(function: str, **weights: Tensor | None) -> None:
+    """RuntimeError for a weight that requires grad."""
+    for name, weight in weights.items():
+        if weight is not None and weight.requires_grad:
+            raise RuntimeError(
+                f"The function '{function}' is not differentiable with respect to argument '{name}'. This input "
+                "cannot have requires_grad True."
+            )
 
 
 @tensors_only("nll_loss_nd")

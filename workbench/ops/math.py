@@ -15,7 +15,7 @@ from .comparison import where_
 from .core.broadcasting import python_number
 from .core.checks import fitting_scale, kind_of, lift, no_bools, no_mask, not_a_tensor, only_floats
 from .core.op import define, method, operator
-from .core.registry import explained, in_formulas
+from .core.registry import abbreviation, explained, in_formulas
 from .core.results import in_rows, into
 
 _add = define(
@@ -343,6 +343,7 @@ def _rpow(self: Tensor, base: Any) -> Tensor:
 
 
 in_formulas("pi", math.pi, math.pi)
+abbreviation("scaled(g, weight)", "g if weight is None else g * weight")
 
 rsqrt = define(
     "RsqrtBackward0",

@@ -39,7 +39,6 @@ abbreviation(
     "standard_slope(g, x, mean, rstd, dims, eps)",
     "rstd_of(x, rstd, dims, eps) * remainder(g, standard(x, mean, rstd, dims, eps), dims)",
 )
-abbreviation("scaled(g, weight)", "g if weight is None else g * weight")
 in_formulas("last_dims", *[lambda x, shape: tuple(range(x.ndim - len(shape), x.ndim))] * 2)
 
 

@@ -11,7 +11,7 @@ from typing import Any
 from ..autograd.tensor import Tensor
 from ..ops.comparison import maximum
 from ..ops.creation import tensor, zeros_like
-from . import refusals
+from . import messages
 from .optimizer import Group, OneByOne, checked, checked_ways
 
 
@@ -43,7 +43,7 @@ class Adam(OneByOne):
             checked(f"betas[{i}]", beta, f"beta parameter at index {i}", 1.0)
         checked("weight_decay", weight_decay, "weight_decay value")
         if {type(beta) for beta in betas} not in ({float}, {Tensor}):
-            raise ValueError(refusals.BETAS)
+            raise ValueError(messages.BETAS)
         defaults = {
             "lr": lr,
             "betas": tuple(betas),

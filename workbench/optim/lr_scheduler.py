@@ -7,7 +7,7 @@ from typing import Any
 
 from ..absent import refusal
 from ..autograd.warnings import warn
-from . import refusals
+from . import messages
 from .optimizer import Optimizer
 
 __path__: list[str] = []  # so that `from ... import` of an absent name is refused by a sentence (absent.py)
@@ -22,13 +22,13 @@ class LRScheduler:
 
     def __init__(self, optimizer: Optimizer, last_epoch: int = -1) -> None:
         if not isinstance(optimizer, Optimizer):
-            raise TypeError(refusals.SCHEDULED_KIND.format(type(optimizer).__name__))
+            raise TypeError(messages.SCHEDULED_KIND.format(type(optimizer).__name__))
         self.optimizer = optimizer
         for i, group in enumerate(optimizer.param_groups):
             if last_epoch == -1:
                 group.setdefault("initial_lr", group["lr"])
             elif "initial_lr" not in group:
-                raise KeyError(refusals.NO_INITIAL_LR.format(i))
+                raise KeyError(messages.NO_INITIAL_LR.format(i))
         self.base_lrs = [group["initial_lr"] for group in optimizer.param_groups]
         self.last_epoch = last_epoch
         optimizer._opt_called = bool(optimizer._opt_called)
@@ -56,16 +56,16 @@ class LRScheduler:
     def _rates(self) -> list[float]:
         """The groups' own learning rates; a warning where `get_lr` is called otherwise than by a step."""
         if not self._get_lr_called_within_step:
-            warn(refusals.LAST_LR)
+            warn(messages.LAST_LR)
         return [group["lr"] for group in self.optimizer.param_groups]
 
     def step(self, epoch: int | None = None) -> None:
         """Set the learning rates of the next epoch."""
         if self._step_count == 1 and not self.optimizer._opt_called:
-            warn(refusals.SCHEDULER_FIRST)
+            warn(messages.SCHEDULER_FIRST)
         self._step_count += 1
         if epoch is not None:
-            warn(refusals.EPOCH)
+            warn(messages.EPOCH)
         self.last_epoch = self.last_epoch + 1 if epoch is None else epoch
         self._get_lr_called_within_step = True
         try:
@@ -87,7 +87,7 @@ class LambdaLR(LRScheduler):
             list(lr_lambda) if isinstance(lr_lambda, (list, tuple)) else [lr_lambda] * count
         )
         if len(self.lr_lambdas) != count:
-            raise ValueError(refusals.LAMBDAS.format(count, len(self.lr_lambdas)))
+            raise ValueError(messages.LAMBDAS.format(count, len(self.lr_lambdas)))
         super().__init__(optimizer, last_epoch)
 
     def state_dict(self) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from ..autograd.hooks import RemovableHandle
 from ..autograd.tensor import Tensor
 from ..autograd.warnings import warn
 from ..nn.modules.module import clear_grads, typename
-from . import refusals
+from . import messages
 
 Group = dict[str, Any]
 
@@ -34,7 +34,7 @@ def _hooked(step: Callable[..., Any]) -> Callable[..., Any]:
             changed = hook(self, given, kwargs)
             if changed is not None:
                 if not (isinstance(changed, tuple) and len(changed) == 2):
-                    raise RuntimeError(refusals.HOOK_RESULT.format(step, changed))
+                    raise RuntimeError(messages.HOOK_RESULT.format(step, changed))
                 given, kwargs = changed
         if self._opt_called is not None:
             self._opt_called = True
@@ -56,12 +56,12 @@ class Optimizer:
         self._optimizer_step_pre_hooks: OrderedDict[int, Any] = OrderedDict()
         self._optimizer_step_post_hooks: OrderedDict[int, Any] = OrderedDict()
         if isinstance(params, Tensor):
-            raise TypeError(refusals.PARAMS_KIND.format(typename(params)))
+            raise TypeError(messages.PARAMS_KIND.format(typename(params)))
         self.state: defaultdict[Any, dict[str, Any]] = defaultdict(dict)
         self.param_groups: list[Group] = []
         groups = list(params)
         if not groups:
-            raise ValueError(refusals.PARAMS_EMPTY)
+            raise ValueError(messages.PARAMS_EMPTY)
         for group in groups if isinstance(groups[0], dict) else [{"params": groups}]:
             self.add_param_group(group)
 
@@ -73,32 +73,32 @@ class Optimizer:
     def add_param_group(self, param_group: Group) -> None:
         """Optimise more parameters, with options of their own; those not given are the optimiser's."""
         if not isinstance(param_group, dict):
-            raise TypeError(refusals.GROUP_KIND.format(type(param_group)))
+            raise TypeError(messages.GROUP_KIND.format(type(param_group)))
         given = param_group["params"]
         if isinstance(given, set):
-            raise TypeError(refusals.PARAMS_SET)
+            raise TypeError(messages.PARAMS_SET)
         listed = [given] if isinstance(given, Tensor) else list(given)
         names = [each[0] for each in listed if isinstance(each, tuple)]
         params = param_group["params"] = [each[1] if isinstance(each, tuple) else each for each in listed]
         if names:
             if len(names) != len(params):
-                raise ValueError(refusals.SOME_NAMES)
+                raise ValueError(messages.SOME_NAMES)
             param_group["param_names"] = names
         for param in params:
             if not isinstance(param, Tensor):
-                raise TypeError(refusals.PARAM_KIND.format(typename(param)))
+                raise TypeError(messages.PARAM_KIND.format(typename(param)))
             if not (self.defaults.get("differentiable") or param.is_leaf or param.retains_grad):
-                raise ValueError(refusals.NON_LEAF)
+                raise ValueError(messages.NON_LEAF)
         for name, default in self.defaults.items():
             param_group.setdefault(name, default)
         if len(set(params)) < len(params):
-            warn(refusals.TWICE_IN_GROUP)
+            warn(messages.TWICE_IN_GROUP)
         named = "param_names" in param_group
         for group in self.param_groups:
             if named != ("param_names" in group):
-                raise ValueError(refusals.GROUP_NAMES.format("with" if named else "without"))
+                raise ValueError(messages.GROUP_NAMES.format("with" if named else "without"))
         if not set(params).isdisjoint(self._params()):
-            raise ValueError(refusals.TWICE)
+            raise ValueError(messages.TWICE)
         self.param_groups.append(param_group)
 
     def _params(self) -> Iterator[Tensor]:
@@ -126,9 +126,9 @@ class Optimizer:
         """Continue from what `state_dict` of an optimiser with groups of the same sizes gave."""
         loaded = deepcopy(state_dict["param_groups"])
         if len(loaded) != len(self.param_groups):
-            raise ValueError(refusals.STATE_GROUPS)
+            raise ValueError(messages.STATE_GROUPS)
         if any(len(a["params"]) != len(b["params"]) for a, b in zip(loaded, self.param_groups, strict=True)):
-            raise ValueError(refusals.STATE_GROUP)
+            raise ValueError(messages.STATE_GROUP)
         meant = {}
         for new, old in zip(loaded, self.param_groups, strict=True):
             meant.update(zip(new["params"], old["params"], strict=True))
@@ -194,9 +194,9 @@ def _fitted(name: str, value: Any, param: Tensor) -> Any:
 def checked(name: str, value: Any, text: str, below: float = math.inf) -> Any:
     """An option; ValueError if it is a tensor of several numbers, negative, or not below a limit."""
     if isinstance(value, Tensor) and value.numel() != 1:
-        raise ValueError(refusals.TENSOR_NUMBER.format(name))
+        raise ValueError(messages.TENSOR_NUMBER.format(name))
     if not 0.0 <= value < below:
-        raise ValueError(refusals.INVALID.format(text, value))
+        raise ValueError(messages.INVALID.format(text, value))
     return value
 
 
@@ -204,6 +204,6 @@ def checked_ways(optimizer: Optimizer) -> None:
     """RuntimeError where two ways to compute a step are asked for that exclude each other."""
     ways = optimizer.defaults
     if ways["fused"] and ways["differentiable"]:
-        raise RuntimeError(refusals.FUSED)
+        raise RuntimeError(messages.FUSED)
     if ways["fused"] and ways["foreach"]:
-        raise RuntimeError(refusals.FUSED_FOREACH)
+        raise RuntimeError(messages.FUSED_FOREACH)

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from ..autograd.tensor import Tensor
-from . import refusals
+from . import messages
 from .optimizer import Group, OneByOne, checked, checked_ways
 
 
@@ -42,7 +42,7 @@ class SGD(OneByOne):
             "fused": fused,
         }
         if nesterov and (momentum <= 0 or dampening != 0):
-            raise ValueError(refusals.NESTEROV)
+            raise ValueError(messages.NESTEROV)
         super().__init__(params, defaults)
         checked_ways(self)
 

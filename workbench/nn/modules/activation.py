@@ -55,6 +55,62 @@ class Sigmoid(Module):
         return F.sigmoid(input)
 
 
+class LogSigmoid(Module):
+    """The logarithm of the sigmoid."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        """The logarithm of the sigmoid."""
+        return F.logsigmoid(input)
+
+
+class SiLU(Module):
+    """The element times its sigmoid."""
+
+    def __init__(self, inplace: bool = False) -> None:
+        super().__init__()
+        self.inplace = inplace
+
+    def forward(self, input: Tensor) -> Tensor:
+        """The element times its sigmoid."""
+        return F.silu(input, self.inplace)
+
+    def extra_repr(self) -> str:
+        """Whether it writes into its input."""
+        return "inplace=True" if self.inplace else ""
+
+
+class ELU(Module):
+    """The element, or alpha * (exp(element) - 1) where it is negative."""
+
+    def __init__(self, alpha: float = 1.0, inplace: bool = False) -> None:
+        super().__init__()
+        self.alpha, self.inplace = alpha, inplace
+
+    def forward(self, input: Tensor) -> Tensor:
+        """The element, or alpha * (exp(element) - 1) where it is negative."""
+        return F.elu(input, self.alpha, self.inplace)
+
+    def extra_repr(self) -> str:
+        """What the elements approach below zero, and whether it writes into its input."""
+        return f"alpha={self.alpha}" + (", inplace=True" if self.inplace else "")
+
+
+class Softplus(Module):
+    """log(1 + exp(beta * element)) / beta: ReLU with its corner rounded."""
+
+    def __init__(self, beta: float = 1.0, threshold: float = 20.0) -> None:
+        super().__init__()
+        self.beta, self.threshold = beta, threshold
+
+    def forward(self, input: Tensor) -> Tensor:
+        """log(1 + exp(beta * element)) / beta."""
+        return F.softplus(input, self.beta, self.threshold)
+
+    def extra_repr(self) -> str:
+        """How sharp the corner is, and from where on the element itself is given."""
+        return f"beta={self.beta}, threshold={self.threshold}"
+
+
 class GELU(Module):
     """The element times the chance that a normally distributed number is below it."""
 

@@ -15,7 +15,7 @@ from ... import errors
 from ...autograd.tensor import Tensor, wrap
 from ...autograd.views import layout_of
 from .registry import TENSORS
-from .vmap import Mapped, Results, alone, batches, dims_moved, flat, looped, run
+from .vmap import Mapped, Results, alone, batches, dims_moved, flat, looped, mapped, run
 
 Ints = tuple[int, ...]
 
@@ -317,9 +317,10 @@ def _batch_norm(op: Any, size: int, input: Mapped, training: bool, momentum: flo
     return (_out_of_channels(out, size),), tuple([e.reshape(size, e._array.size // size) for e in extras])
 
 
-@batches("mse_loss")
-def _mse_loss(op: Any, size: int, self: Mapped, target: Mapped, reduction: int) -> Results:
-    (out,), _ = run(op, self=self.full(size), target=target.full(size), reduction=NONE)
+@batches("mse_loss", "huber_loss", "smooth_l1_loss", "binary_cross_entropy", "binary_cross_entropy_with_logits")
+def _loss(op: Any, size: int, self: Mapped, target: Mapped, reduction: int, **rest: Any) -> Results:
+    rest = {name: mapped(each, lambda m: m.aligned(self.ndim)) for name, each in rest.items()}
+    (out,), _ = run(op, self=self.full(size), target=target.full(size), reduction=NONE, **rest)
     return alone(out if reduction == NONE else _reduced(out, reduction == MEAN))
 
 

@@ -1,0 +1,346 @@
+"""Recurrent networks: layers over sequences, and their single steps (torch.nn.modules.rnn).
+
+All are made of one step: what comes from the input (`i`) and from the state (`h`), both by a linear layer, is made the
+next state. A state is a tuple, whose first tensor is the output.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+from ...autograd.dtypes import dtype as Dtype
+from ...autograd.tensor import Parameter, Tensor
+from ...autograd.warnings import warn
+from ...ops.creation import empty, zeros
+from ...ops.join_split import cat, stack
+from .. import functional as F
+from .. import init, messages
+from .module import Module
+
+State = tuple[Tensor, ...]
+Kind = dict[str, Any]
+
+
+def _tanh_step(i: Tensor, h: Tensor, state: State) -> State:
+    return ((i + h).tanh(),)
+
+
+def _relu_step(i: Tensor, h: Tensor, state: State) -> State:
+    return ((i + h).relu(),)
+
+
+def _lstm_step(i: Tensor, h: Tensor, state: State) -> State:
+    let_in, keep, new, let_out = (i + h).chunk(4, -1)
+    cell = keep.sigmoid() * state[1] + let_in.sigmoid() * new.tanh()
+    return let_out.sigmoid() * cell.tanh(), cell
+
+
+def _gru_step(i: Tensor, h: Tensor, state: State) -> State:
+    (reset_i, keep_i, new_i), (reset_h, keep_h, new_h) = i.chunk(3, -1), h.chunk(3, -1)
+    new = (new_i + (reset_i + reset_h).sigmoid() * new_h).tanh()
+    return ((state[0] - new) * (keep_i + keep_h).sigmoid() + new,)
+
+
+Step = Callable[[Tensor, Tensor, State], State]
+STEPS: dict[str, tuple[Step, int]] = {  # and how many times the size of the state the linear layers give
+    "RNN_TANH": (_tanh_step, 1),
+    "RNN_RELU": (_relu_step, 1),
+    "LSTM": (_lstm_step, 4),
+    "GRU": (_gru_step, 3),
+}
+
+
+class _Recurrent(Module):
+    """What layers and steps share: parameters that begin evenly from ±1/√hidden_size."""
+
+    hidden_size: int
+
+    def reset_parameters(self) -> None:
+        """Draw all parameters anew, evenly from ±1/√hidden_size."""
+        bound = 1.0 / math.sqrt(self.hidden_size) if self.hidden_size > 0 else 0
+        for parameter in self.parameters():
+            init.uniform_(parameter, -bound, bound)
+
+
+class RNNBase(_Recurrent):
+    """Layers of steps over sequences of (length, batch, input_size), or with `batch_first` (batch, length, …)."""
+
+    def __init__(
+        self,
+        mode: str,
+        input_size: int,
+        hidden_size: int,
+        num_layers: int = 1,
+        bias: bool = True,
+        batch_first: bool = False,
+        dropout: float = 0.0,
+        bidirectional: bool = False,
+        proj_size: int = 0,
+        device: Any = None,
+        dtype: Dtype | None = None,
+    ) -> None:
+        super().__init__()
+        if not isinstance(dropout, (int, float)) or isinstance(dropout, bool) or not 0 <= dropout <= 1:
+            raise ValueError(messages.RNN_DROPOUT)
+        if dropout > 0 and num_layers == 1:
+            warn(messages.RNN_LAST_DROPOUT.format(dropout, num_layers))
+        for name, value, kind in (
+            ("bias", bias, bool),
+            ("batch_first", batch_first, bool),
+            ("input_size", input_size, int),
+            ("hidden_size", hidden_size, int),
+        ):
+            if not isinstance(value, kind):
+                raise TypeError(messages.RNN_KIND.format(name, kind.__name__, type(value).__name__))
+        for name, value in (("input_size", input_size), ("hidden_size", hidden_size), ("num_layers", num_layers)):
+            if value <= 0:
+                raise ValueError(messages.RNN_POSITIVE.format(name))
+        if proj_size < 0:
+            raise ValueError(messages.RNN_PROJECTION)
+        if proj_size >= hidden_size:
+            raise ValueError(messages.RNN_LARGE_PROJECTION)
+        self.mode, self.input_size, self.hidden_size, self.num_layers = mode, input_size, hidden_size, num_layers
+        self.bias, self.batch_first, self.dropout = bias, batch_first, float(dropout)
+        self.bidirectional, self.proj_size = bidirectional, proj_size
+        size, gates = proj_size or hidden_size, STEPS[mode][1] * hidden_size
+        for layer in range(num_layers):
+            width = size * (1 + bidirectional) if layer else input_size
+            for suffix in self._suffixes(layer):
+                shapes = {"weight_ih": (gates, width), "weight_hh": (gates, size)}
+                shapes |= {"bias_ih": (gates,), "bias_hh": (gates,)} if bias else {}
+                shapes |= {"weight_hr": (proj_size, hidden_size)} if proj_size else {}
+                for name, shape in shapes.items():
+                    setattr(self, name + suffix, Parameter(empty(shape, device=device, dtype=dtype)))
+        self.reset_parameters()
+
+    def _suffixes(self, layer: int) -> list[str]:
+        """What the names of a layer's parameters end with, for each direction."""
+        return [f"_l{layer}", f"_l{layer}_reverse"][: 1 + self.bidirectional]
+
+    @property
+    def all_weights(self) -> list[list[Parameter]]:
+        """The parameters of each layer and direction."""
+        suffixes = [suffix for layer in range(self.num_layers) for suffix in self._suffixes(layer)]
+        return [[p for name, p in self._parameters.items() if name[name.index("_l") :] == s] for s in suffixes]
+
+    def flatten_parameters(self) -> None:
+        """Nothing: memory of one piece is of use to GPUs alone."""
+
+    def _run(self, input: Tensor, states: State) -> tuple[Tensor, State]:
+        """The outputs of the last layer and the last states of all, for a sequence of (length, batch, …)."""
+        step, last = STEPS[self.mode][0], []
+        for layer in range(self.num_layers):
+            ways = []
+            for suffix in self._suffixes(layer):
+                w_ih, w_hh, b_ih, b_hh, w_hr = (
+                    self._parameters.get(name + suffix)
+                    for name in ("weight_ih", "weight_hh", "bias_ih", "bias_hh", "weight_hr")
+                )
+                turn = -1 if suffix.endswith("reverse") else 1
+                state, outputs = tuple([s[len(last)] for s in states]), []
+                for i in F.linear(input, w_ih, b_ih).unbind(0)[::turn]:
+                    state = step(i, F.linear(state[0], w_hh, b_hh), state)
+                    if w_hr is not None:
+                        state = F.linear(state[0], w_hr), *state[1:]
+                    outputs.append(state[0])
+                last.append(state)
+                ways.append(stack(outputs[::turn]))
+            input = ways[0] if len(ways) == 1 else cat(ways, -1)
+            if layer < self.num_layers - 1:
+                input = F.dropout(input, self.dropout, self.training)
+        return input, tuple([stack(each) for each in zip(*last, strict=True)])
+
+    def _over(self, input: Tensor, states: State | None, state_name: str) -> tuple[Tensor, State]:
+        """Check what is given, and run over a batch, also if it is a single sequence."""
+        name = type(self).__name__
+        if input.dim() not in (2, 3):
+            raise ValueError(messages.RNN_DIMS.format(name, input.dim(), " tensor" if name == "RNN" else ""))
+        batched = input.dim() == 3
+        if states is not None and any([s.dim() != input.dim() for s in states]):
+            kinds = ("batched 3-D", "3-D") if batched else ("unbatched 2-D", "2-D")
+            found = [f"{s.dim()}-D" for s in states]
+            got = f"({', '.join(found)}) tensors" if self.mode == "LSTM" else f"{found[0]} tensor"
+            raise RuntimeError(messages.RNN_STATE_DIMS.format(kinds[0], state_name, kinds[1], got))
+        if not batched:
+            input = input.unsqueeze(0 if self.batch_first else 1)
+            states = None if states is None else tuple([s.unsqueeze(1) for s in states])
+        if input.dtype != (own := self._parameters["weight_ih_l0"].dtype):
+            raise ValueError(messages.RNN_DTYPE.format(input.dtype, own))
+        if input.size(-1) != self.input_size:
+            raise RuntimeError(messages.RNN_WIDTH.format(self.input_size, input.size(-1)))
+        sequence = input.transpose(0, 1) if self.batch_first else input
+        rows = self.num_layers * (1 + self.bidirectional), sequence.size(1)
+        shapes = [(*rows, self.proj_size or self.hidden_size), (*rows, self.hidden_size)]
+        if states is None:
+            count = 2 if self.mode == "LSTM" else 1
+            states = tuple([zeros(shape, dtype=input.dtype) for shape in shapes[:count]])
+        for k, (s, shape) in enumerate(zip(states, shapes, strict=False)):
+            if tuple(s.shape) != shape:
+                which = f"hidden[{k}]" if self.mode == "LSTM" else "hidden"
+                raise RuntimeError(messages.RNN_STATE_SIZE.format(which, shape, list(s.shape)))
+        output, last = self._run(sequence, states)
+        output = output.transpose(0, 1) if self.batch_first else output
+        if not batched:
+            return output.squeeze(0 if self.batch_first else 1), tuple([s.squeeze(1) for s in last])
+        return output, last
+
+    def extra_repr(self) -> str:
+        """The two sizes, and what is not as usual."""
+        text = f"{self.input_size}, {self.hidden_size}"
+        usual = {"proj_size": 0, "num_layers": 1, "bias": True, "batch_first": False, "dropout": 0.0}
+        for name, value in {**usual, "bidirectional": False}.items():
+            text += "" if getattr(self, name) == value else f", {name}={getattr(self, name)}"
+        return text
+
+
+class _Single(RNNBase):
+    """Layers whose state is one tensor."""
+
+    def forward(self, input: Tensor, hx: Tensor | None = None) -> tuple[Tensor, Tensor]:
+        """All outputs of the last layer, and the last state of each layer and direction."""
+        output, (last,) = self._over(input, None if hx is None else (hx,), "hx")
+        return output, last
+
+
+class RNN(_Single):
+    """tanh, or relu, of a linear layer of the input plus one of the state."""
+
+    def __init__(
+        self,
+        input_size: int,
+        hidden_size: int,
+        num_layers: int = 1,
+        nonlinearity: str = "tanh",
+        *rest: Any,
+        **options: Any,
+    ) -> None:
+        _refuse_projection(options)
+        if nonlinearity not in ("tanh", "relu"):
+            raise ValueError(messages.RNN_NONLINEARITY.format(nonlinearity))
+        super().__init__(f"RNN_{nonlinearity.upper()}", input_size, hidden_size, num_layers, *rest, **options)
+        self.nonlinearity = nonlinearity
+
+
+class GRU(_Single):
+    """A state that gates keep, or replace (Cho et al., 2014)."""
+
+    def __init__(self, *sizes: Any, **options: Any) -> None:
+        _refuse_projection(options)
+        super().__init__("GRU", *sizes, **options)
+
+
+class LSTM(RNNBase):
+    """A state and a cell, in which gates keep what is old and let in what is new (Hochreiter, Schmidhuber, 1997)."""
+
+    def __init__(self, *sizes: Any, **options: Any) -> None:
+        super().__init__("LSTM", *sizes, **options)
+
+    def forward(self, input: Tensor, hx: tuple[Tensor, Tensor] | None = None) -> tuple[Tensor, State]:
+        """All outputs of the last layer, and the last state and cell of each layer and direction."""
+        return self._over(input, hx, "hx and cx")
+
+
+def _refuse_projection(options: Kind) -> None:
+    if "proj_size" in options:
+        raise ValueError(messages.RNN_NO_PROJECTION)
+
+
+class _Cell(_Recurrent):
+    """One step over a batch of (batch, input_size), or over one sample."""
+
+    def __init__(
+        self, mode: str, input_size: int, hidden_size: int, bias: bool, device: Any, dtype: Dtype | None
+    ) -> None:
+        super().__init__()
+        self.input_size, self.hidden_size, self.bias, self._mode = input_size, hidden_size, bias, mode
+        gates, kind = STEPS[mode][1] * hidden_size, {"device": device, "dtype": dtype}
+        self.weight_ih = Parameter(empty((gates, input_size), **kind))
+        self.weight_hh = Parameter(empty((gates, hidden_size), **kind))
+        for name in ("bias_ih", "bias_hh"):
+            self.register_parameter(name, Parameter(empty(gates, **kind)) if bias else None)
+        self.reset_parameters()
+
+    def _step(self, input: Tensor, state: State | None) -> State:
+        name = type(self).__name__
+        if input.dim() not in (1, 2):
+            raise ValueError(messages.CELL_DIMS.format(name, "input", input.dim()))
+        for k, s in enumerate(state or ()):
+            if s.dim() not in (1, 2):
+                which = f"hx[{k}]" if self._mode == "LSTM" else "hidden"
+                raise ValueError(messages.CELL_DIMS.format(name, which, s.dim()))
+        single = input.dim() == 1
+        if single:
+            input = input.unsqueeze(0)
+            state = None if state is None else tuple([s.unsqueeze(0) for s in state])
+        if state is None:
+            state = (zeros(input.size(0), self.hidden_size, dtype=input.dtype),) * (2 if self._mode == "LSTM" else 1)
+        self._check(input, state)
+        i = F.linear(input, self.weight_ih, self.bias_ih)
+        after = STEPS[self._mode][0](i, F.linear(state[0], self.weight_hh, self.bias_hh), state)
+        return tuple([s.squeeze(0) for s in after]) if single else after
+
+    def _check(self, input: Tensor, state: State) -> None:
+        if input.size(1) != self.input_size:
+            raise RuntimeError(messages.CELL_WIDTH.format(input.size(1), self.input_size))
+        for k, s in enumerate(state):
+            if s.size(0) != input.size(0):
+                raise RuntimeError(messages.CELL_BATCH.format(input.size(0), k, s.size(0)))
+            if s.size(1) != self.hidden_size:
+                raise RuntimeError(messages.CELL_STATE.format(k, s.size(1), self.hidden_size))
+
+    def extra_repr(self) -> str:
+        """The two sizes, and what is not as usual."""
+        text = f"{self.input_size}, {self.hidden_size}" + ("" if self.bias is True else f", bias={self.bias}")
+        chosen = getattr(self, "nonlinearity", "tanh")
+        return text + ("" if chosen == "tanh" else f", nonlinearity={chosen}")
+
+
+class RNNCell(_Cell):
+    """One step of RNN."""
+
+    def __init__(
+        self,
+        input_size: int,
+        hidden_size: int,
+        bias: bool = True,
+        nonlinearity: str = "tanh",
+        device: Any = None,
+        dtype: Dtype | None = None,
+    ) -> None:
+        mode = f"RNN_{nonlinearity.upper()}"
+        super().__init__(mode if mode in STEPS else "RNN_TANH", input_size, hidden_size, bias, device, dtype)
+        self.nonlinearity = nonlinearity
+
+    def forward(self, input: Tensor, hx: Tensor | None = None) -> Tensor:
+        """The next state."""
+        if self.nonlinearity not in ("tanh", "relu"):
+            raise RuntimeError(messages.CELL_NONLINEARITY.format(self.nonlinearity))
+        return self._step(input, None if hx is None else (hx,))[0]
+
+
+class LSTMCell(_Cell):
+    """One step of LSTM."""
+
+    def __init__(
+        self, input_size: int, hidden_size: int, bias: bool = True, device: Any = None, dtype: Dtype | None = None
+    ) -> None:
+        super().__init__("LSTM", input_size, hidden_size, bias, device, dtype)
+
+    def forward(self, input: Tensor, hx: tuple[Tensor, Tensor] | None = None) -> State:
+        """The next state and the next cell."""
+        return self._step(input, hx)
+
+
+class GRUCell(_Cell):
+    """One step of GRU."""
+
+    def __init__(
+        self, input_size: int, hidden_size: int, bias: bool = True, device: Any = None, dtype: Dtype | None = None
+    ) -> None:
+        super().__init__("GRU", input_size, hidden_size, bias, device, dtype)
+
+    def forward(self, input: Tensor, hx: Tensor | None = None) -> Tensor:
+        """The next state."""
+        return self._step(input, None if hx is None else (hx,))[0]
