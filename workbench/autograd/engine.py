@@ -119,7 +119,7 @@ def _sift_up(heap: list[Node], hole: int, node: Node) -> None:
 
 
 DEEPEST = 50  # backwards inside each other on one stack
-NOWHERE = ((None, -1), None)  # after the last edge
+NOTHING = object()  # what a node gives that did not run, or that is a leaf's
 
 
 def carries_tensors(create_graph: bool) -> bool:
@@ -129,6 +129,17 @@ def carries_tensors(create_graph: bool) -> bool:
 
 class GraphTask:
     """One backward in progress.
+
+    The life of a node in it::
+
+        _waiting    counts the gradients that are still to come; what came is added up in _buffers
+           |        the last one comes (_deliver)
+        _ready      the queue, or _alone if no other node is ready
+           |        its turn comes (_run)
+        _run_node   only if something is unusual: the hooks of its tensors, captures, pre-hooks; vjp; post-hooks
+        vjp         else at once
+           |        release: its saved tensors are freed, unless keep_graph
+        _deliver    the gradient of each input to the node that it is for; at a leaf, vjp has added it to `.grad`
 
     `roots` are (node, output_nr) pairs and `seeds` their gradients: arrays, or tensors if `tensors`. With
     `targets` (pairs again) only the nodes on a path to them run, and `captured` holds what arrived there; nothing if
@@ -149,6 +160,8 @@ class GraphTask:
         "_waiting",
         "_buffers",
         "_ready",
+        "_alone",
+        "_carried",
         "_begun",
         "_over",
         "callbacks",
@@ -178,6 +191,8 @@ class GraphTask:
         self._needed: set[Node] | None = None
         self._buffers: dict[Node, Any] = {}
         self._ready: list[Node] = []
+        self._alone: Node | None = None  # the next node, if it alone is ready: it need not go through the queue
+        self._carried: Any = None  # and its gradient
         self._begun = self._over = False
         self.node: Node | None = None  # the one that is running
         self.callbacks: list[Any] = []
@@ -272,21 +287,20 @@ class GraphTask:
         return results[0]
 
     def _run(self, modes: Modes, limit: int) -> bool:
+        """The loop, with the fast path: a node that no hook, listener or capture looks at."""
         if not self._begun:
             self.begin()
-        ready, buffers, waiting = self._ready, self._buffers, self._waiting
-        needed, captures = self._needed, self._captures
-        keep, tensors = self.keep_graph, self.tensors
+        ready, buffers, captures = self._ready, self._buffers, self._captures
+        keep, tensors, needed = self.keep_graph, self.tensors, self._needed
         before = modes.grad
         set_grad(self.create_graph)
         self.outer, modes.task = modes.task, self
         node: Node | None = None
-        following, carried = None, None  # the next node and its gradient, if it alone is ready: no way round the heap
         ran = False
         try:
             while limit:
-                if following is not None:
-                    node, grad, following, carried = following, carried, None, None
+                if self._alone is not None:
+                    node, grad, self._alone, self._carried = self._alone, self._carried, None, None
                 elif ready:
                     node = pop(ready)
                     grad = buffers.pop(node, None)
@@ -295,73 +309,35 @@ class GraphTask:
                 self.node = node
                 limit -= 1
                 ran = True
-                extra = node.extra
-                if extra is not None or captures:
-                    runs, grad = self._arrived(node, extra, grad)
-                    if not runs:
-                        continue
-                if listeners:
-                    emit(("run", self, node, grad if node.multi else (grad,)))
                 arity = node.arity
-                if grad is None and not node.takes_undefined:
-                    node.check_saved()
-                    out = None if 0 <= arity < 2 else (None,) * len(node.edges())
-                elif needed is None:
-                    out = node.vjp_tensors(grad) if tensors else node.vjp(grad)
-                elif tensors:
-                    out = node.vjp_tensors_towards(grad, needed)
+                if node.extra is not None or grad is None or listeners or state.anomaly or node in captures:
+                    buffers[node], grad = grad, None  # a leaf keeps a gradient that nobody else holds
+                    out = self._run_node(node)
+                    if out is NOTHING:
+                        continue
                 else:
-                    out = node.vjp_towards(grad, needed)
-                if extra is not None and extra.post_hooks:
-                    out = run_post_hooks(node, extra, out, grad, self)
-                if state.anomaly and state.check_nan and arity:
-                    refuse_nan(node, [out] if arity == 1 else out)
-                if arity == 0:
-                    if listeners:
-                        emit(("accumulated", self, node, node.variable))
-                    continue
-                if listeners:
-                    emit(("ran", self, node, (out,) if arity == 1 else out))
-                if not keep and node.release() and listeners:
-                    emit(("freed", node))
-                if arity == 1:
-                    parent, nr, grad, out = node.p0, node.n0, out, None  # a leaf keeps what nobody else holds
-                elif arity == 2:
-                    parent, nr = node.p0, node.n0
-                    (grad, second), out = out, None
-                else:
-                    edges, out = zip(node.edges(), out, strict=True), None
-                    (parent, nr), grad = next(edges, NOWHERE)
-                while True:  # deliver to each input
-                    if parent is not None and (needed is None or parent in needed):
-                        uses = waiting[parent]
-                        if uses > 1 or parent in buffers or parent.multi:
-                            self._add(parent, nr, grad)
-                        if uses > 1:
-                            waiting[parent] = uses - 1
-                        elif following is None and not ready:
-                            following, carried = parent, buffers.pop(parent, grad)
-                        else:
-                            if following is not None:  # no longer alone
-                                buffers[following] = carried
-                                push(ready, following)
-                                following = carried = None
-                            buffers.setdefault(parent, grad)
-                            push(ready, parent)
-                    if arity == 1:
-                        break
-                    if arity == 2:
-                        if second is NOWHERE:
-                            break
-                        parent, nr, grad, second = node.p1, node.n1, second, NOWHERE
+                    if needed is None:
+                        out = node.vjp_tensors(grad) if tensors else node.vjp(grad)
+                    elif tensors:
+                        out = node.vjp_tensors_towards(grad, needed)
                     else:
-                        (parent, nr), grad = next(edges, NOWHERE)
-                        if nr < 0:
-                            edges = None
-                            break
-            if following is not None:  # the limit is reached: it is the next one's turn at the next step
-                buffers[following] = carried
-                push(ready, following)
+                        out = node.vjp_towards(grad, needed)
+                    if not keep:
+                        node.release()
+                if arity == 1:
+                    grad, out = out, None
+                    self._deliver(node.p0, node.n0, grad)
+                elif arity == 2:
+                    (first, grad), out = out, None
+                    self._deliver(node.p0, node.n0, first)
+                    first = None
+                    self._deliver(node.p1, node.n1, grad)
+                elif arity:
+                    for (parent, nr), grad in zip(node.edges(), out, strict=True):
+                        self._deliver(parent, nr, grad)
+                    out = None
+            if self._alone is not None:  # the limit is reached: it is the next one's turn at the next step
+                self._queue_alone()
         except BaseException as error:
             if state.anomaly and node is not None:
                 tell(node)
@@ -380,6 +356,62 @@ class GraphTask:
             if listeners:
                 emit(("finished", self))
         return ran
+
+    def _run_node(self, node: Node) -> Any:
+        """Run a node, with everything unusual about it; what it gives its inputs, or NOTHING."""
+        grad = self._buffers.pop(node, None)
+        extra, needed, arity = node.extra, self._needed, node.arity
+        if extra is not None or self._captures:
+            runs, grad = self._arrived(node, extra, grad)
+            if not runs:
+                return NOTHING
+        if listeners:
+            emit(("run", self, node, grad if node.multi else (grad,)))
+        if grad is None and not node.takes_undefined:
+            node.check_saved()
+            out = None if 0 <= arity < 2 else (None,) * len(node.edges())
+        elif needed is None:
+            out = node.vjp_tensors(grad) if self.tensors else node.vjp(grad)
+        elif self.tensors:
+            out = node.vjp_tensors_towards(grad, needed)
+        else:
+            out = node.vjp_towards(grad, needed)
+        if extra is not None and extra.post_hooks:
+            out = run_post_hooks(node, extra, out, grad, self)
+        if state.anomaly and state.check_nan and arity:
+            refuse_nan(node, [out] if arity == 1 else out)
+        if arity == 0:
+            if listeners:
+                emit(("accumulated", self, node, node.variable))
+            return NOTHING
+        if listeners:
+            emit(("ran", self, node, (out,) if arity == 1 else out))
+        if not self.keep_graph and node.release() and listeners:
+            emit(("freed", node))
+        return out
+
+    def _deliver(self, parent: Node | None, nr: int, grad: Any) -> None:
+        """Hand a gradient to the node it is for, which is ready if that was the last it waited for."""
+        if parent is None or (self._needed is not None and parent not in self._needed):
+            return
+        uses, buffers = self._waiting[parent], self._buffers
+        if uses > 1 or parent in buffers or parent.multi:
+            self._add(parent, nr, grad)
+        if uses > 1:
+            self._waiting[parent] = uses - 1
+        elif self._alone is None and not self._ready:
+            self._alone, self._carried = parent, buffers.pop(parent, grad)
+        else:
+            if self._alone is not None:
+                self._queue_alone()
+            buffers.setdefault(parent, grad)
+            push(self._ready, parent)
+
+    def _queue_alone(self) -> None:
+        """Put the node that alone was ready into the queue."""
+        self._buffers[self._alone] = self._carried
+        push(self._ready, self._alone)
+        self._alone = self._carried = None
 
     def _call_back(self, modes: Modes) -> None:
         """Run what was to be called in the end, of which each may ask for more; an error drops the rest."""

@@ -463,6 +463,17 @@ class _SingleLevelFunction(FunctionCtx, metaclass=FunctionMeta):
 class Function(_SingleLevelFunction):
     """A differentiable operation of your own: a static forward and backward, run by `apply`.
 
+    What `apply` does, and what the engine does later with the node, which the methods see as `ctx`::
+
+        apply(*args)   ctx = cls._backward_cls()              a new node
+           |           ctx._connect(args)                     its edges: where each argument's gradient goes
+           |           forward(ctx, *args)                    recording is off; save_for_backward and marks are noted
+           |           bind_outputs(ctx, args, output)        each output gets this node as its grad_fn
+           |           ctx._pack(saved)                       the saved tensors and their versions
+        backward()     ctx.vjp(grads)                         zeros for what did not arrive, then backward(ctx, *grads)
+                       gradients_of(ctx, returned)            one for each argument, in its shape and dtype
+                       ctx.release()                          the saved tensors are freed
+
     `vjp` is another name for backward, `jvp` pushes tangents forward, `vmap` runs a whole batch. On purpose this is not
     as in PyTorch 2.13: a jvp of a jvp is right (there 0), the transforms of `func` see `vjp` (there they ask for
     backward), and a generated vmap rule takes what is marked dirty, and lists (there it is an error).
