@@ -7,6 +7,8 @@ import { button, icon, viewport } from "./window.js";
 /** @typedef {"auto"|"light"|"dark"|"projector"|"print"} Theme */
 /** @type {Theme[]} */
 const THEMES = ["auto", "light", "dark", "projector", "print"];
+const HELD_MS = 2000; // for how long the place of a picture that has gone is kept for the next one
+const holds = new WeakMap(); // the timers of these, by their cells
 const PANS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
 /** The keys that every picture has, after those of what plays it. */
 const COMMON_KEYS = [
@@ -33,6 +35,36 @@ function recalled(pictures, story, root) {
   chosen.root = new WeakRef(root);
   pictures.set(key, [...same.filter((each) => each !== chosen), chosen]);
   return chosen;
+}
+/** Keep a cell as high as it is when JupyterLab takes this picture away, for the one that comes if it was run again. */
+function hold(root) {
+  const cell = root.closest(".jp-Cell"), outputs = root.closest(".jp-OutputArea");
+  if (!cell || !outputs) return () => {};
+  let high;
+  const keep = (height) => {
+    cell.style.minHeight = height;
+    clearTimeout(holds.get(cell)); // that of the picture before
+    holds.set(cell, height && setTimeout(keep, HELD_MS, ""));
+  };
+  const leave = () => {
+    if (root.isConnected) return;
+    end();
+    if (cell.isConnected && high) keep(high); // else all of it is out of sight
+    high = "";
+  };
+  const size = new ResizeObserver(() => root.isConnected && (high = getComputedStyle(cell).height));
+  const watch = new MutationObserver(leave); // it hears of it before anything is painted
+  const end = () => {
+    size.disconnect();
+    watch.disconnect();
+  };
+  keep("");
+  size.observe(root);
+  watch.observe(outputs, { childList: true });
+  return () => {
+    leave();
+    end();
+  };
 }
 /** One section of the details panel. @param {Detail} detail */
 function section({ heading, kind, body }) {
@@ -311,12 +343,14 @@ export function easel(el, story, items, { label, name = "", bar, below = [], key
   dressed.dataset.wbTheme ??= chosen.theme ?? asked ?? (dressed === el ? choices.theme : history.state?.theme) ?? "auto";
   settleAt();
   view.settle();
+  const release = hold(root);
   if (habits.sought) find.open(habits.sought);
   return {
     root, drawn, view, draw, redraw, boxOf, chosen, menu: more,
     /** Tab comes to this box, unless the reader is at another. */
     point: (box) => settleAt(boxOf(document.activeElement) ?? box),
     destroy() {
+      release();
       hears.removeEventListener("keydown", press);
       drawn.still();
       view.destroy();
