@@ -29,6 +29,11 @@ def name_of(cell: Any) -> str | None:
     return found[1] if found else None
 
 
+def solution(cell: Any) -> str:
+    """The code of an exercise's cell with its solution, without the markers and what checks it."""
+    return _SOLUTION.sub(r"\2", _halves(cell.source)[0])
+
+
 def student(notebook: Any) -> Any:
     """A copy to work in: no solutions, no hidden tests, and no outputs of either."""
     made = copy.deepcopy(notebook)

@@ -20,6 +20,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
             from workbench.cli.run import run
 
             run(asked.notebooks, asked.html)
+        elif asked.command == "book":
+            from workbench.cli.book import book
+
+            book(asked.folder)
         elif asked.command == "release":
             from workbench.cli.release import release
 

@@ -83,4 +83,7 @@ def parser() -> Parser:
     kinds = release.add_mutually_exclusive_group(required=True)
     for kind, what in KINDS.items():
         kinds.add_argument(f"--{kind}", type=Path, metavar="DIR", help=what)
+
+    book = commands.add_parser("book", help="execute all lessons into a folder of linked pages, for a browser alone")
+    book.add_argument("folder", type=Path, metavar="DIR")
     return top

@@ -6,7 +6,7 @@ import json
 import logging
 import os
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -86,13 +86,13 @@ WIDGET = "application/vnd.jupyter.widget-view+json"
 STATE = "application/vnd.jupyter.widget-state+json"
 
 
-def page(notebook: NotebookNode, path: Path) -> str:
-    """The executed `notebook`, read from `path`, as the text of a page."""
+def page(notebook: NotebookNode, path: Path, book: Mapping[str, str] | None = None) -> str:
+    """The executed `notebook`, read from `path`, as the text of a page, in the frame of a book if one is given."""
     widgets = _take_widgets(notebook)
     # It would complain about each picture without a text of its own.
     logging.getLogger("traitlets").setLevel(logging.ERROR)
     exporter = HTMLExporter(raw_template=(STATIC / "page.html.j2").read_text("utf-8"), embed_images=True)
-    resources: dict[str, Any] = {"metadata": {"name": path.stem, "path": str(path.resolve().parent)}}
+    resources: dict[str, Any] = {"metadata": {"name": path.stem, "path": str(path.resolve().parent)}, "book": book}
     if widgets["widgets"]:
         # No text inside may end the script element it lies in.
         resources["widgets"] = json.dumps(widgets, separators=(",", ":")).replace("<", "\\u003c")

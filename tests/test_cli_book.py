@@ -1,0 +1,139 @@
+"""The command `workbench book`: linked pages with contents and search, live, dark and on paper, without a server."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import nbformat
+import pytest
+from browser_page import open_page, require_chromium, wait_until
+from lab import CHECKOUT
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
+
+from workbench.cli import main
+from workbench.cli.book import book
+
+EXERCISE = """# exercise: slope-of-a-line
+answer = None  # a number
+### BEGIN SOLUTION
+answer = 4 if 1 < 2 else None
+
+answer = answer
+### END SOLUTION
+check("slope-of-a-line", answer)"""
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A book of a lesson of the course, an exercise and a lesson with an odd name."""
+    lessons = tmp_path_factory.mktemp("lessons")
+    cells = [
+        new_markdown_cell("# 1 · Leaves & `.grad`\n\n**The question of this lesson:** what is a <leaf>?"),
+        new_markdown_cell("## 1 · A zebra\n\nSee [lesson 0](00-slopes-and-a-graph.ipynb#there) or [out](a:b.ipynb)."),
+        new_code_cell("from workbench.classroom import check"),
+        new_code_cell(EXERCISE),
+        new_code_cell("open('beside.txt', 'w').close()"),
+    ]
+    nbformat.write(new_notebook(cells=cells), lessons / "01-leaves.ipynb")
+    nbformat.write(new_notebook(cells=[new_code_cell("print('okapi </script>')")]), lessons / "02-no-title.ipynb")
+    first = nbformat.read(CHECKOUT / "notebooks" / "00-slopes-and-a-graph.ipynb", as_version=4)
+    nbformat.write(first, lessons / "00-slopes-and-a-graph.ipynb")
+    out = tmp_path_factory.mktemp("book") / "deep" / "site"
+    book(out, lessons)
+    assert sorted(path.suffix for path in lessons.iterdir()) == [".ipynb"] * 3
+    return out
+
+
+def test_a_book_is_a_page_for_each_lesson_and_its_contents(made: Path) -> None:
+    names = ["00-slopes-and-a-graph.html", "01-leaves.html", "02-no-title.html", "index.html"]
+    assert sorted(path.name for path in made.iterdir()) == names
+    assert all(path.stat().st_size < 1_000_000 for path in made.iterdir())
+    middle = (made / "01-leaves.html").read_text()
+    assert "<title>1 · Leaves &amp; .grad</title>" in middle
+    ways = re.findall(r'<a (?=[^>]*href="([^"]+)")(?=[^>]*rel="(\w+)")[^>]*>([^<]*)</a>', middle)
+    assert ways == [
+        ("00-slopes-and-a-graph.html", "prev", "← 0 · Slopes and a graph"),
+        ("02-no-title.html", "next", "02-no-title →"),
+    ]
+    assert 'href="00-slopes-and-a-graph.html#there"' in middle and 'href="a:b.ipynb"' in middle
+    assert 'rel="prev"' not in (made / "00-slopes-and-a-graph.html").read_text()
+    assert 'rel="next"' not in (made / "02-no-title.html").read_text()
+
+
+def test_an_exercise_is_open_and_its_solution_folded(made: Path) -> None:
+    require_chromium()
+    with open_page(offline=True) as page:
+        page.goto((made / "01-leaves.html").as_uri())
+        assert "Not answered yet (1 point)." in page.locator("main").inner_text()
+        folded = page.locator("details.solution")
+        assert folded.count() == 1 and not folded.locator("pre").is_visible()
+        folded.locator("summary").click()
+        shown = folded.locator("pre").inner_text()
+        assert "answer = 4 if 1 < 2 else None\n" in shown and "answer = answer" in shown
+        assert "check(" not in shown and "SOLUTION" not in shown
+
+
+@pytest.fixture
+def contents(made: Path) -> Iterator[object]:
+    require_chromium()
+    with open_page(offline=True) as page:
+        page.goto((made / "index.html").as_uri())
+        yield page
+        assert (page.requests_outside, page.console_errors) == ([], [])
+
+
+def test_the_contents_lead_to_lessons_and_their_sections(contents: object) -> None:
+    links = contents.locator("main .lessons > li > a")
+    assert links.all_inner_texts() == ["0 · Slopes and a graph", "1 · Leaves & .grad", "02-no-title"]
+    assert "what is a <leaf>?" in contents.locator("main").inner_text()
+    contents.get_by_role("link", name="1 · A zebra").click()
+    wait_until(contents, "document.querySelector(':target')?.textContent.startsWith('1 · A zebra')")
+    contents.get_by_role("link", name="0 · Slopes and a graph").click()
+    assert contents.title() == "0 · Slopes and a graph"
+
+
+def test_the_search_finds_words_in_any_lesson_and_from_any_page(contents: object, made: Path) -> None:
+    contents.get_by_role("searchbox").fill("ZEBRA")
+    assert contents.locator("#book-found a").all_inner_texts() == ["1 · Leaves & .grad › 1 · A zebra"]
+    contents.get_by_role("searchbox").fill("nudge okapi")
+    assert contents.locator("#book-said").inner_text() == "0 sections found"
+    contents.goto((made / "02-no-title.html").as_uri())
+    contents.get_by_role("searchbox").fill("chain rule")
+    contents.keyboard.press("Enter")
+    wait_until(contents, "document.querySelectorAll('#book-found mark').length > 0")
+    found = contents.locator("#book-found a").first
+    assert found.inner_text() == "0 · Slopes and a graph › 4 · The first backward, one node at a time"
+    found.click()
+    wait_until(contents, "document.querySelector(':target')?.textContent.includes('The first backward')")
+
+
+def test_a_player_steps_in_light_and_dark_and_paper_is_light(made: Path) -> None:
+    require_chromium()
+    paper = "getComputedStyle(document.body).backgroundColor"
+    with open_page(offline=True) as page:
+        page.emulate_media(color_scheme="dark")
+        page.goto((made / "00-slopes-and-a-graph.html").as_uri())
+        dark = page.evaluate(paper)
+        player = page.locator(".wb-player").first
+        opened = player.locator(".wb-position").inner_text()
+        player.locator("[data-action=back]").click()
+        assert player.locator(".wb-position").inner_text() != opened
+        page.get_by_role("button", name="Light or dark").click()
+        light = page.evaluate(paper)
+        assert sum(map(int, re.findall(r"\d+", light)[:3])) > 700 > 200 > sum(map(int, re.findall(r"\d+", dark)[:3]))
+        page.reload()
+        assert page.evaluate(paper) == light
+        page.get_by_role("button", name="Light or dark").click()
+        assert page.evaluate(paper) == dark
+        page.emulate_media(media="print")
+        page.evaluate("dispatchEvent(new Event('beforeprint'))")
+        assert page.evaluate(paper) == light and not page.locator("nav").first.is_visible()
+        assert (page.requests_outside, page.console_errors) == ([], [])
+
+
+def test_a_lesson_that_fails_is_told_in_a_sentence(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "file").write_text("")
+    assert main(["book", str(tmp_path / "file")]) == 1
+    assert capsys.readouterr().err == f"workbench: cannot write into {tmp_path / 'file'}: File exists.\n"
