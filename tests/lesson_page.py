@@ -18,6 +18,7 @@ from playwright.sync_api import Locator, Page
 _PARTS = """player => [...player.querySelectorAll("[data-id]")].map((part) => ({
   arrow: part.classList.contains("wb-arrow"), state: part.dataset.state, says: part.getAttribute("aria-label"),
   texts: [...part.querySelectorAll("text")].map((text) => text.textContent) }))"""
+_PLAYERS = ".wb-player:not(.wb-stepper):not(.wb-explore)"
 _STILL = "img[src^='data:image/svg']"
 _STILLS = f"""async () => Promise.all([...document.querySelectorAll("{_STILL}")].map(async (image) => {{
   await image.decode();
@@ -120,7 +121,7 @@ class Lesson:
             def __init__(self, page: Page, root: Locator) -> None:
                 self.page, self.root = page, root
 
-        return [Nth(self.page, root) for root in self.page.locator(".wb-player:not(.wb-stepper)").all()]
+        return [Nth(self.page, root) for root in self.page.locator(_PLAYERS).all()]
 
     def cells(self) -> int:
         """How many cells the notebook has."""
@@ -158,12 +159,12 @@ def study(name: str, lab: Lab) -> Iterator[Lesson]:
         lab.open(page, f"{folder.name}/{name}")
         # JupyterLab draws what is far down when it finds the time, and counts as open before.
         pictures = _pictures(folder / name)
-        wait_until(page, f"document.querySelectorAll(\"{_STILL}\").length === {pictures}")
+        wait_until(page, f'document.querySelectorAll("{_STILL}").length === {pictures}')
         stills = [tuple(still) for still in page.evaluate(_STILLS)]
         assert page.locator(".wb-player").count() == 0
         lab.run_all(page)
         wait_until(page, f"document.querySelectorAll('.wb-player').length === {pictures}")
-        players = page.locator(".wb-player:not(.wb-stepper)").all()
+        players = page.locator(_PLAYERS).all()
         titles = [player.get_attribute("aria-label").removeprefix("Player: ") for player in players]
         positions = [player.locator(".wb-position").text_content() for player in players]
         opened = dict(zip(titles, positions, strict=True))

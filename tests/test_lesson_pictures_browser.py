@@ -1,4 +1,4 @@
-"""Lessons 2, 5 and 6 in a real JupyterLab: every picture stepped through, the live stepper driven, errors explained."""
+"""Lessons in a real JupyterLab: every picture stepped through, sliders moved, the live stepper driven."""
 
 from __future__ import annotations
 
@@ -9,14 +9,17 @@ from browser_page import wait_until
 from lab import Lab
 from lesson_page import Lesson, study
 
-STEPPING, REMEMBERING, WRITING = (
-    "02-backward-one-node-at-a-time.ipynb",
-    "05-what-backward-remembers.ipynb",
-    "06-writing-over-history.ipynb",
-)
+STEPPING = "02-backward-one-node-at-a-time.ipynb"
+EXPLORING = [
+    "01-a-graph-appears.ipynb",
+    "03-leaves-and-grad.ipynb",
+    "04-where-history-stops.ipynb",
+    "08-differentiating-the-derivative.ipynb",
+]
+OTHERS = ["05-what-backward-remembers.ipynb", "06-writing-over-history.ipynb"]
 
 
-@pytest.fixture(scope="module", params=[STEPPING, REMEMBERING, WRITING])
+@pytest.fixture(scope="module", params=[STEPPING, *EXPLORING, *OTHERS])
 def lesson(request: pytest.FixtureRequest, lab: Lab) -> Iterator[Lesson]:
     with study(request.param, lab) as lesson:
         yield lesson
@@ -59,6 +62,24 @@ def test_the_live_stepper_of_lesson_2_drives_the_real_backward(lesson: Lesson) -
     press("step", "1 of 7")
     press("run", "7 of 7")
     press("back", "6 of 7")
+
+
+def test_a_slider_moves_the_slope_and_the_picture(lesson: Lesson) -> None:
+    explored = lesson.page.locator(".wb-explore")
+    if not any(name in lesson.page.url for name in EXPLORING):
+        assert explored.count() == 0
+        return
+    assert explored.count() == 1
+    slider = explored.get_by_role("slider")
+    sentence = explored.locator(".wb-sentence")
+    said = [sentence.text_content()]
+    for end in ("End", "Home"):
+        slider.press(end)
+        part = sentence.element_handle()
+        wait_until(lesson.page, "([part, before]) => part.textContent !== before", [part, said[-1]])
+        said.append(sentence.text_content())
+    assert len(set(said)) == 3
+    assert all("slope" in each for each in said)
 
 
 def test_axe_finds_nothing(lesson: Lesson) -> None:
