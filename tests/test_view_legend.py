@@ -17,6 +17,8 @@ from workbench.scene.storyboard import Storyboard
 from workbench.scene.svg import to_svg
 from workbench.scene.text import to_text
 from workbench.views import CHARTS, PAIRS, VIEWS, storyboard
+from workbench.views.checking import check
+from workbench.views.jacobian import jacobian
 
 EVERY = sorted([*VIEWS, *CHARTS, *PAIRS])
 
@@ -62,6 +64,14 @@ def test_it_can_be_switched_off(view):
     assert board.legend == "" and "legend" not in board.to_dict()
     assert "wb-legend" not in to_svg(board).partition("</style>")[2]
     assert {**board_of(view).to_dict(), "legend": None} == {**board.to_dict(), "legend": None}
+
+
+@pytest.mark.parametrize("draw", [jacobian, check])
+def test_pictures_of_jacobians_have_one_too(draw):
+    x = torch.tensor([1.0, 2.0], dtype=torch.float64, requires_grad=True)
+    board, without = draw(torch.exp, x).storyboard, draw(torch.exp, x, legend=False).storyboard
+    assert re.fullmatch(r"[A-Z][^.]{40,118}\.", board.legend) and to_text(board).splitlines()[1] == board.legend
+    assert without.legend == "" and {**without.to_dict(), "legend": board.legend} == board.to_dict()
 
 
 def test_it_stands_below_the_picture_and_inside_the_image():

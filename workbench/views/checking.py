@@ -19,6 +19,7 @@ from .jacobian import Mode, called, largest_of, pulled, variables_of
 from .matrix import MOST, ROW, Matrix, name_of, names_of, text_of
 
 _APART = 40  # px between the two of a pair, and below it
+LEGEND = "Orange is positive, blue negative, darker is larger; outlined entries are further apart than the tolerance."
 _WAYS = {"reverse": "a backward for each element of an output", "forward": "a tangent for each element of an input"}
 
 
@@ -30,17 +31,21 @@ def check(
     eps: float = 1e-6,
     atol: float = 1e-5,
     rtol: float = 1e-3,
+    legend: bool = True,
 ) -> Picture:
     """The Jacobians that gradcheck compares, side by side: by f's derivatives and by differences `eps` to either side.
 
     Entries further apart than `atol + rtol * abs(numeric)` are outlined. Inputs that require grad, best float64, are
-    checked; of others the picture says where rounding alone may take entries that far apart.
+    checked; of others the picture says where rounding alone may take entries that far apart. The `legend` is the
+    sentence that says how to read it.
     """
     if mode not in _WAYS:
         raise ValueError(f"There is no mode {mode!r}; choose 'reverse' or 'forward'.")
     given = as_tuple(inputs)
     check_inputs(given)
-    return Picture(_Checking(f, Jacobians(f, given, eps, atol, rtol), mode).board())
+    board = _Checking(f, Jacobians(f, given, eps, atol, rtol), mode).board()
+    board.legend = board.legend if legend else ""
+    return Picture(board)
 
 
 class _Pair:
@@ -169,7 +174,7 @@ class _Checking:
         steps.append(Step(self._result(), "checking"))
         for pair in self.pairs:
             steps[-1].boxes |= pair.outlined()
-        return Storyboard(Scene(title, {box.id: box for box in boxes}), steps)
+        return Storyboard(Scene(title, {box.id: box for box in boxes}), steps, legend=LEGEND)
 
     def _rounded(self) -> str:
         if not self.blur:

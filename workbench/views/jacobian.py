@@ -20,20 +20,24 @@ from .matrix import MOST, ROW, Matrix, names_of
 
 Mode = Literal["reverse", "forward"]
 
+LEGEND = "How much an output changes with an input: orange is positive, blue negative, and darker is larger."
 _WIDE = 460.0  # px of the lines above the matrix
 
 
-def jacobian(f: Callable[[Tensor], Tensor], x: Tensor, mode: Mode = "reverse") -> Picture:
+def jacobian(f: Callable[[Tensor], Tensor], x: Tensor, mode: Mode = "reverse", *, legend: bool = True) -> Picture:
     """The derivative of every element of f(x) by every element of x, as each pass of the engine finds it.
 
-    In the mode "reverse" a backward gives a row, in "forward" a pass with a tangent gives a column.
+    In the mode "reverse" a backward gives a row, in "forward" a pass with a tangent gives a column. The
+    `legend` is the sentence that says how to read it.
     """
     if mode not in ("reverse", "forward"):
         raise ValueError(f"There is no mode {mode!r}; choose 'reverse' or 'forward'.")
     if not isinstance(x, Tensor):
         raise TypeError(f"jacobian() differentiates by one Tensor, but got {type(x).__name__}.")
     shape, values = (by_rows if mode == "reverse" else by_columns)(f, x)
-    return Picture(_Painting(f, x.shape, shape, values, mode == "reverse").board())
+    board = _Painting(f, x.shape, shape, values, mode == "reverse").board()
+    board.legend = board.legend if legend else ""
+    return Picture(board)
 
 
 def by_rows(f: Callable[..., Any], x: Tensor) -> tuple[tuple[int, ...], np.ndarray]:
@@ -131,7 +135,7 @@ class _Painting:
             before = {id: {"state": "done"} | seeds.get(id, {}) for id in running}
         steps[-1].boxes |= {f"j.s{k}": {"title": "", "shade": 0, "state": "done"} for k in range(self.passes)}
         heading = Box("j", "heading", self.axes, place=(0, 0, max(matrix.width, _WIDE), ROW))
-        return Storyboard(Scene(title, {box.id: box for box in [heading, *matrix.boxes()]}), steps)
+        return Storyboard(Scene(title, {box.id: box for box in [heading, *matrix.boxes()]}), steps, legend=LEGEND)
 
     def _opening(self) -> Step:
         m, n = _counted(self.m, "number"), _counted(self.n, "number")
