@@ -203,6 +203,7 @@ _on_first_use = {
     "compare": "views.compare",
     "step": "stepper",
     "live": "living",
+    "explain": "explaining",
     "explore": "tools.explore",
     "scope": "autograd.scopes",
     "vmap": "func",

@@ -507,6 +507,8 @@ VMAP_RUNNING = (
     "resources on how to patch your module to work with vmap"
 )
 
+EXPLAIN_KIND = "explain() takes an error, but got {}."
+EXPLAIN_OTHER = "This {} was not raised by a backward, so there is no graph to explain it with."
 NO_ENGINE = "record() records the programs of this package, or record(torch) those of PyTorch, but not those of {}."
 LAST_KIND = "record(last=...) takes how many events to keep, a whole number, but got {}."
 LAST_FEW = "record(last=...) takes how many events to keep, at least 1, but got {}."

@@ -14,7 +14,7 @@ from contextlib import suppress
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any
 
-from . import events
+from . import errors, events
 
 if TYPE_CHECKING:
     from .scene.picture import Picture
@@ -102,6 +102,43 @@ class Explanation:
         frame = user_frame()
         self.line = line_of(frame)
         self._named += [(name, weakref.ref(thing)) for name, thing in (named_in(frame) if frame is not None else ())]
+
+
+class _OfTorch(Explanation):
+    """The same of an error that a backward of PyTorch's raised."""
+
+    def __init__(self, error: BaseException, failure: Any) -> None:
+        super().__init__(type(error).__name__, str(error), failure.node)
+        self.line, self.raised, self._records = failure.line, failure.raised, failure.records
+
+    def _found(self) -> tuple[Sequence[Any], list[str]]:
+        return self._records, []
+
+
+def explain(error: BaseException) -> Picture:
+    """The picture of an error of a backward, this package's or PyTorch's: what failed, and what to do.
+
+    Errors: TypeError for what is no exception, ValueError for one that no backward raised.
+    """
+    if not isinstance(error, BaseException):
+        raise TypeError(errors.EXPLAIN_KIND.format(type(error).__name__))
+    found = explanation_of(error)
+    if found is None:
+        raise ValueError(errors.EXPLAIN_OTHER.format(type(error).__name__))
+    return found()
+
+
+def explanation_of(error: BaseException | None) -> Explanation | None:
+    """What explains an error, if anything does."""
+    known = getattr(error, "explain", None)
+    if isinstance(known, Explanation) or error is None:
+        return known
+    if "torch" not in sys.modules:
+        return None
+    from .bridges.torch.failing import failure_of
+
+    failure = failure_of(error)
+    return None if failure is None else _OfTorch(error, failure)
 
 
 def _gone() -> None:

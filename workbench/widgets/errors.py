@@ -9,7 +9,7 @@ from typing import Any
 from IPython import get_ipython
 from IPython.display import display
 
-from ..explaining import Explanation
+from ..explaining import Explanation, explanation_of
 from ..trace.caller import OWN
 
 _MARK = "_workbench_shows_errors"
@@ -50,7 +50,6 @@ def users_part(way: TracebackType | None) -> TracebackType | None:
 
 
 def _show(result: Any) -> None:
-    explain = getattr(result.error_in_exec, "explain", None)
-    if isinstance(explain, Explanation):
-        with suppress(Exception):  # whatever is wrong with the picture, the error was told
+    with suppress(Exception):  # whatever is wrong with the picture, the error was told
+        if (explain := explanation_of(result.error_in_exec)) is not None:
             display(explain())

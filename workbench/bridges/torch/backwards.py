@@ -19,9 +19,8 @@ from ...trace.guests import name_of
 from ...trace.naming import loops_at
 from ...trace.values import Value, read
 from .describing import ACCUMULATE, _sequence, is_python
-from .hearing import TorchHearer, _level, lost
+from .hearing import TorchHearer, _level, looking, lost, not_compiled
 
-_Deaf = torch._C.DisableTorchFunction  # while the recorder itself looks at tensors
 _task_id = torch._C._current_graph_task_id
 
 
@@ -56,7 +55,7 @@ class TorchListener(TorchHearer):
         """Run a backward, and tell of it."""
         task, handles = None, []
         try:
-            with _Deaf():
+            with looking():
                 task = self._start(outputs, *args)
                 handles = self._listen(task, outputs)
         except Exception as error:
@@ -69,14 +68,14 @@ class TorchListener(TorchHearer):
         except BaseException as error:
             self._end(task, handles)
             try:
-                with _Deaf():
+                with looking():
                     self._failed(task, error)
             except Exception as problem:
                 lost("an error", problem)
             raise
         self._end(task, handles)
         try:
-            with _Deaf():
+            with looking():
                 self._finish(task, found)
         except Exception as problem:
             lost("the end of a backward", problem)
@@ -272,7 +271,9 @@ class TorchListener(TorchHearer):
             self._raw.append(("run", task.serial, at, tuple([came.get(nr) for nr in range(max(came, default=0) + 1)])))
         self.look_up(user_frame())
         self._raw.append(("failed", task.serial, at, type(error).__name__, str(error)))
-        self.failure = at
+        if not hasattr(error, "_workbench_failure"):  # else a backward inside of this one has failed
+            name = next((raw[2] for raw in self._raw if raw[0] == "created" and raw[1] == at), "")
+            error._workbench_failure = self, len(self._raw), name.rpartition("::")[2]  # type: ignore[attr-defined]
 
     # The user's hooks.
 
@@ -334,7 +335,7 @@ class _Before:
     def __call__(self, grads: Any) -> None:
         try:
             if self._recorder._is_on(self._task):
-                with _Deaf():
+                with looking():
                     self._recorder.starts(self._task, self._serial, grads)
         except Exception as error:
             lost("the start of a node", error)
@@ -351,7 +352,7 @@ class _After:
     def __call__(self, sent: Any, received: Any) -> None:
         try:
             if self._recorder._is_on(self._task):
-                with _Deaf():
+                with looking():
                     self._recorder.ends(self._task, self._serial, self._saves, sent, received)
         except Exception as error:
             lost("the end of a node", error)
@@ -369,7 +370,7 @@ class _Arrived:
         try:
             leaf = self._leaf()
             if leaf is not None and self._recorder._is_on(self._task):
-                with _Deaf():
+                with looking():
                     self._recorder.arrives(self._task, self._serial, leaf, received)
         except Exception as error:
             lost("a leaf's gradient", error)
@@ -390,7 +391,8 @@ class Wrapped:
             since = _sequence()
             out = self._apply.__get__(None, cls)(*args, **kwargs)
             try:
-                recorder.applied((*args, *kwargs.values()), out, since)
+                with looking():
+                    recorder.applied((*args, *kwargs.values()), out, since)
             except Exception as error:
                 lost(f"a call of {cls.__name__}", error)
             return out
@@ -403,6 +405,7 @@ class Wrapped:
             with mode:  # `loss.backward()` is an operation itself, inside of which nothing would be heard
                 return recorder.run_backward(self._run, outputs, args, kwargs)
 
+        not_compiled(run)
         function.apply = classmethod(apply)
         self._own = run
         autograd._engine_run_backward = graph._engine_run_backward = run

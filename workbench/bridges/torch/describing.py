@@ -19,8 +19,7 @@ from ...trace.describing import in_brackets
 from ...trace.naming import named_in
 from ...trace.reading import Reader
 from ...trace.records import Record
-from ...trace.values import Value
-from .values import kept_of, kind_of, name_of
+from .values import kept_of, unknown
 
 ACCUMULATE = "torch::autograd::AccumulateGrad"
 
@@ -340,11 +339,7 @@ class TorchDescriber:
             return
         self._inner[node, nr] = serial = next_tag()
         self._tensors.add(serial)
-        try:
-            value = Value.unknown(tuple(place.shape), kind_of(place))
-        except RuntimeError:  # a nested tensor has no shape of its own
-            value = Value.unknown((), name_of(place.dtype))
-        found[serial] = serial, value, 0, True, node, nr, None, None, None, None
+        found[serial] = serial, unknown(place), 0, True, node, nr, None, None, None, None
 
     def _place(self, node: Any, found: dict[int, Any]) -> int:
         """The serial number of where a gradient goes: the node's, or the leaf's for its AccumulateGrad."""

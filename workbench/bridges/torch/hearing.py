@@ -7,6 +7,7 @@ called. Of `Function.apply`, which nothing tells of, a wrapper takes the place. 
 
 from __future__ import annotations
 
+import sys
 import threading
 import warnings
 from typing import Any
@@ -20,6 +21,7 @@ from ...autograd.scopes import Entry, place
 from ...events import next_tag
 from .describing import TorchDescriber, _sequence, is_python, version_of
 
+_eval_frame = torch._C._dynamo.eval_frame
 _level = torch._C._functorch.maybe_current_level
 
 _READ = frozenset(("T", "mT", "H", "mH", "real", "imag", "data"))  # attributes that are tensors of their own
@@ -38,6 +40,37 @@ def lost(what: str, error: Exception) -> None:
         warnings.warn(text, RuntimeWarning, stacklevel=2)
     except Exception:  # where warnings are errors: the program is not to know
         pass
+
+
+class _Unseen:
+    """While the recorder itself looks at tensors: no mode hears of that, and it is not compiled."""
+
+    def __init__(self) -> None:
+        self._guards = torch._C.DisableTorchFunction(), torch._C._DisableTorchDispatch()
+
+    def __enter__(self) -> None:
+        self._compiler = _eval_frame.set_eval_frame(None)
+        for each in self._guards:
+            each.__enter__()
+
+    def __exit__(self, *exc: Any) -> None:
+        for each in reversed(self._guards):
+            each.__exit__(*exc)
+        _eval_frame.set_eval_frame(self._compiler)
+
+
+def looking() -> Any:
+    """The same; where there is neither a dispatch mode nor a compiler, the part of it that is needed."""
+    both = torch._C._len_torch_dispatch_stack() or "torch._dynamo" in sys.modules
+    return _Unseen() if both else torch._C.DisableTorchFunction()
+
+
+def not_compiled(*functions: Any) -> None:
+    """Have the compiler leave these functions alone, as `torch.compiler.disable` would, and load nothing for it."""
+    skip = _eval_frame._FrameExecStrategy(_eval_frame._FrameAction.SKIP, _eval_frame._FrameAction.DEFAULT)
+    for function in functions:
+        function._torchdynamo_disable = True
+        _eval_frame.set_code_exec_strategy(function.__code__, skip)
 
 
 class TorchHearer(TorchDescriber):
@@ -281,40 +314,71 @@ class Listening(TorchFunctionMode):
                 lost(name, error)
         out = func(*args, **kwargs)
         try:
-            if kind == "grad":
-                recorder.regraded(args[0])
-            else:
-                recorder.ran(name, args, kwargs, out, since, before)
+            with looking():
+                if kind == "grad":
+                    recorder.regraded(args[0])
+                else:
+                    recorder.ran(name, args, kwargs, out, since, before)
         except Exception as error:
             lost(name, error)
         return out
 
 
-class ModuleHooks:
-    """Tells a recorder which modules are being called."""
+not_compiled(Listening.__torch_function__)
 
-    def __init__(self, recorder: TorchHearer) -> None:
-        self._recorder = recorder
+# They take another way, which no gradient goes, unless somebody listens to each operation.
+_FAST = (torch.nn.MultiheadAttention, torch.nn.TransformerEncoderLayer, torch.nn.TransformerEncoder)
+
+
+def _is_left_alone(module: Any) -> bool:
+    """Whether a module does something else while a mode listens."""
+    return isinstance(module, _FAST) and not module.training and not torch.is_grad_enabled()
+
+
+class ModuleHooks:
+    """Tells a recorder which modules are being called; the mode does not listen inside of those left alone."""
+
+    def __init__(self, recorder: TorchHearer, mode: Listening) -> None:
+        self._recorder, self._mode = recorder, mode
+        self._alone: tuple[Any, int] | None = None  # the module, and the number that its first node has
         self._handles = [
             modules.register_module_forward_pre_hook(self._enter),
             modules.register_module_forward_hook(self._leave, always_call=True),
         ]
 
     def _enter(self, module: Any, args: Any) -> None:
-        if threading.get_ident() == self._recorder._thread:
-            try:
+        if threading.get_ident() != self._recorder._thread:
+            return
+        try:
+            with looking():
                 self._recorder.enter(module)
-            except Exception as error:
-                lost("a module's name", error)
+                stack = torch.overrides._get_current_function_mode_stack()
+                alone = bool(stack) and stack[-1] is self._mode and _is_left_alone(module)
+            if alone:
+                self._mode.__exit__(None, None, None)
+                self._alone = module, _sequence()
+        except Exception as error:
+            lost("a module's name", error)
 
     def _leave(self, module: Any, args: Any, out: Any) -> None:
-        if threading.get_ident() == self._recorder._thread:
-            try:
+        if threading.get_ident() != self._recorder._thread:
+            return
+        try:
+            alone = self._alone
+            if alone is not None and alone[0] is module:
+                self._alone = None
+                self._mode.__enter__()
+            with looking():
+                if alone is not None and alone[0] is module:
+                    self._recorder.ran(type(module).__name__, args, {}, out, alone[1], [])
                 self._recorder.leave(module)
-            except Exception as error:
-                lost("a module's end", error)
+        except Exception as error:
+            lost("a module's end", error)
 
     def remove(self) -> None:
         """Tell no more."""
         for handle in self._handles:
             handle.remove()
+
+
+not_compiled(ModuleHooks._enter, ModuleHooks._leave)

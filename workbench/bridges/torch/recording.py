@@ -25,20 +25,29 @@ class TorchRecorder(TorchListener):
         super().__init__(limit)
         self._parts: list[Any] = []  # what listens, to be taken off in the end
 
+    @property
+    def note(self) -> str:
+        """What there was that it could not see."""
+        if not self.unseen:
+            return ""
+        several = f"{self.unseen:,} operations" if self.unseen > 1 else "1 operation"
+        return f"{several} inside of function transforms (torch.func) could not be seen"
+
     def begin(self, frame: FrameType | None) -> None:
         """From now on listen to this thread."""
         if frame is not None:
             self.outlook.begin(frame)
         self._thread = threading.get_ident()
         mode = Listening(self)
-        self._parts = [ModuleHooks(self), Wrapped(self, mode)]
+        self._parts = [ModuleHooks(self, mode), Wrapped(self, mode)]
         mode.__enter__()
         self._mode = mode
 
     def end(self, frame: FrameType | None) -> None:
         """Listen no longer."""
         try:
-            self._mode.__exit__(None, None, None)
+            if self._mode in torch.overrides._get_current_function_mode_stack():
+                self._mode.__exit__(None, None, None)
         finally:
             for part in reversed(self._parts):
                 part.remove()
@@ -54,6 +63,7 @@ class TorchRecorder(TorchListener):
     def show(self, tensor: torch.Tensor, frame: FrameType | None) -> None:
         """Note the graph that made a tensor, as it is."""
         self._begin = 1 << 63
+        self.look_up(frame)
         found: dict[int, tuple[Any, ...]] = {}
         made = tensor.grad_fn
         if made is not None:

@@ -20,7 +20,8 @@ LIMIT = 100  # values of one tensor that are kept unless the user says otherwise
 _LARGE = 1000  # values from which on they are summed up without a copy of 8 bytes for each
 _FLOATS = (torch.float32, torch.float64)
 _PLAIN = (*_FLOATS, torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8, torch.bool, torch.float16)
-_numpy, _detach = torch.Tensor.numpy, torch.Tensor.detach
+_numpy = torch.Tensor.numpy
+_detach = torch.Tensor.data.__get__  # unlike `detach()`, no dispatch mode of the user's hears of it
 
 
 def kept_of(tensor: torch.Tensor, limit: int) -> Any:
@@ -36,7 +37,16 @@ def kept_of(tensor: torch.Tensor, limit: int) -> Any:
             return kept(array, limit)
         return _elsewhere(tensor, limit)
     except (RuntimeError, TypeError, NotImplementedError):  # of a transform, sparse, fake, without storage
-        return Value.unknown(tuple(tensor.shape), kind_of(tensor))
+        return unknown(tensor)
+
+
+def unknown(thing: Any) -> Value:
+    """What is known of a tensor, or of an output of a node, at which nobody can look; sizes that vary count as none."""
+    try:
+        shape = tuple([size if type(size) is int else 0 for size in thing.shape])
+    except RuntimeError:  # of a nested tensor
+        shape = ()
+    return Value.unknown(shape, kind_of(thing))
 
 
 def _summed_up(array: Any) -> tuple[Any, ...] | None:
@@ -53,7 +63,7 @@ def _elsewhere(tensor: torch.Tensor, limit: int) -> Any:
     """Of a tensor that NumPy has no kind for, or that is on another device."""
     shape, kind = tuple(tensor.shape), kind_of(tensor)
     if tensor.device.type == "meta" or tensor.layout is not torch.strided or tensor.is_quantized:
-        return Value.unknown(shape, kind)
+        return unknown(tensor)
     with torch.no_grad():
         plain = _detach(tensor)
         if plain.is_complex():

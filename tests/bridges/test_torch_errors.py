@@ -1,0 +1,121 @@
+"""Errors of PyTorch's backward, explained: recorded, and from the error alone."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from oracle import ABSENT, torch
+
+import workbench
+
+if torch is None:
+    pytest.skip(ABSENT, allow_module_level=True)
+
+
+def caught(program: Callable[[], Any]) -> BaseException:
+    with pytest.raises(Exception) as found, warnings.catch_warnings():  # noqa: PT011
+        warnings.simplefilter("ignore")
+        program()
+    return found.value
+
+
+def both(program: Callable[[], Any]) -> tuple[str, str]:
+    """The pictures in words: of the error alone, and of one that was recorded."""
+
+    def recorded() -> None:
+        with workbench.record(torch):
+            program()
+
+    plain, known = caught(program), caught(recorded)
+    assert type(plain) is type(known) and str(plain) == str(known)
+    told = repr(workbench.explain(plain)), repr(workbench.explain(known))
+    return " ".join(told[0].split()), " ".join(told[1].split())
+
+
+def written_over() -> None:
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    y = x * 2
+    z = y * y
+    y.add_(1)
+    z.sum().backward()
+
+
+def test_a_write_over_what_was_saved_names_the_node_and_where_recorded_both_lines() -> None:
+    alone, recorded = both(written_over)
+    for told in (alone, recorded):
+        assert "MulBackward0 (failed here)" in told and "saved other (y) (out of date)" in told
+        assert "What to do: Make a new tensor" in told
+    assert "MulBackward0 saved y at version 0 (test_torch_errors.py, line" in recorded
+    assert "add_ wrote into y: version 1 (test_torch_errors.py, line" in recorded
+    assert "y.add_(1)" in recorded and "z = y * y" in recorded
+
+
+def test_a_second_backward_names_the_node_that_is_freed() -> None:
+    def twice() -> None:
+        x = torch.tensor([1.0, 2.0], requires_grad=True)
+        loss = (x * x).sum()
+        loss.backward()
+        loss.backward()
+
+    for told in both(twice):
+        assert "MulBackward0 (failed here)" in told and "retain_graph=True" in told
+
+
+def test_an_error_of_the_users_own_backward_is_told_with_its_line() -> None:
+    class Bad(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x * 1
+
+        @staticmethod
+        def backward(ctx, grad):
+            raise ValueError("not today")
+
+    def program() -> None:
+        x = torch.tensor([1.0, 2.0], requires_grad=True)
+        Bad.apply(x.exp()).sum().backward()
+
+    for told in both(program):
+        assert "BadBackward (custom Function, failed here)" in told
+        assert 'raise ValueError("not today")' in told
+
+
+def test_the_first_nan_is_told_with_the_line_that_made_its_node() -> None:
+    def program() -> None:
+        x = torch.zeros(2, requires_grad=True)
+        with torch.autograd.set_detect_anomaly(True):
+            y = torch.sqrt(x * 0)
+            (y * 0).sum().backward()
+
+    alone, recorded = both(program)
+    for told in (alone, recorded):
+        assert "SqrtBackward0 (failed here)" in told
+    assert "SqrtBackward0 was made (test_torch_errors.py, line" in recorded
+    assert "y = torch.sqrt(x * 0)" in recorded
+
+
+def test_what_no_backward_raised_is_refused_in_a_sentence() -> None:
+    with pytest.raises(ValueError, match="was not raised by a backward"):
+        workbench.explain(caught(lambda: torch.ones(2) @ torch.ones(3)))
+    with pytest.raises(TypeError, match="takes an error, but got str"):
+        workbench.explain("an error")  # type: ignore[arg-type]
+
+
+def test_an_error_of_the_workbench_is_explained_too() -> None:
+    def program() -> None:
+        x = workbench.tensor([1.0, 2.0], requires_grad=True)
+        loss = (x * x).sum()
+        loss.backward()
+        loss.backward()
+
+    assert "MulBackward0 (failed here)" in repr(workbench.explain(caught(program)))
+
+
+def test_the_graph_of_a_tensor_is_shown_with_nothing_recorded() -> None:
+    net = torch.nn.Linear(2, 1)
+    out = net(torch.ones(1, 2)).sum()
+    told = repr(workbench.show(out))
+    assert "AddmmBackward0" in told and "net.weight (leaf)" in told and "net.bias (leaf)" in told
