@@ -9,6 +9,7 @@ import pytest
 
 import workbench as torch
 from workbench.autograd import gradcheck
+from workbench.views.checking import LEGEND
 
 
 class Crooked(torch.Function):
@@ -41,8 +42,9 @@ def test_wrong_entries_are_outlined_on_both_sides_and_the_largest_difference_is_
     picture = torch.check(Crooked.apply, (leaf(1.0, 3.0), leaf(4.0, 5.0)))
     assert wrong(picture) == ["p0.0a.1.1", "p0.0n.1.1"]
     told = repr(picture).splitlines()
-    assert told[:14] == [
+    assert told[:15] == [
         "Check of Crooked, backward against differences",
+        LEGEND,
         "y by x",
         "analytic y[0]: 2 0",
         "analytic y[1]: 0 3",
@@ -54,10 +56,10 @@ def test_wrong_entries_are_outlined_on_both_sides_and_the_largest_difference_is_
         "analytic y[1]: 1 1",
         "numeric y[0]: 1 1",
         "numeric y[1]: 1 1",
-        told[12],
+        told[13],
         "",
     ]
-    assert told[12].startswith("They agree: the largest difference is ")
+    assert told[13].startswith("They agree: the largest difference is ")
     assert told[-1].endswith(
         "1 of 8 entries is wrong, outlined; the largest difference is 3, at d y[1] / d x[1]: analytic 3, numeric 6."
     )

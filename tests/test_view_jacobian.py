@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import workbench as torch
+from workbench.views.jacobian import LEGEND
 
 
 def f(x):
@@ -60,6 +61,7 @@ def test_forward_mode_paints_a_column_at_a_time():
 def test_the_text_has_rows_columns_and_what_it_cost():
     assert repr(torch.jacobian(f, torch.tensor([1.0, 2.0]))).splitlines() == [
         "Jacobian of f, row by row",
+        LEGEND,
         "Rows: y (3,), columns: x (2,)",
         "y[0]: 2 1",
         "y[1]: 0 -12",
