@@ -70,7 +70,15 @@ def test_a_layer(text: str) -> None:
                 (first * numbers(torch, *first.shape)).sum(),
                 first.shape,
             ]
-        return seen, x.grad, [p.grad for p in layer.parameters()], list(layer.buffers()), list(layer.state_dict())
+        named = first.grad_fn and first.grad_fn.name()
+        return (
+            seen,
+            named,
+            x.grad,
+            [p.grad for p in layer.parameters()],
+            list(layer.buffers()),
+            list(layer.state_dict()),
+        )
 
     compare(program)
 
@@ -185,3 +193,19 @@ def test_gradients_of_each_sample_of_a_small_network() -> None:
     for k in range(3):
         for name, each in grad(loss)(params, x[k]).items():
             assert w.allclose(together[name][k], each), name
+
+
+@pytest.mark.parametrize("padding", [None, 1])
+@pytest.mark.parametrize("dims", [(0, None), (None, 0), (0, 0)])
+def test_gradients_of_embeddings_in_batches(padding: int | None, dims: tuple[int | None, int | None]) -> None:
+    weight, indices = numbers(w, 3, 4, 2), w.tensor([[0, 1, 3], [1, 1, 2], [3, 0, 1]])
+    given = [t if d == 0 else t[0] for t, d in zip((weight, indices), dims, strict=True)]
+
+    def loss(weight: w.Tensor, indices: w.Tensor) -> w.Tensor:
+        return w.nn.functional.embedding(indices, weight, padding).pow(3).sum()
+
+    for derivative in (grad(loss), lambda weight, indices: grad(lambda x: grad(loss)(x, indices).sum())(weight)):
+        together = vmap(derivative, dims)(*given)
+        for k in range(3):
+            one = [t[k] if d == 0 else t for t, d in zip(given, dims, strict=True)]
+            assert w.allclose(together[k], derivative(*one))

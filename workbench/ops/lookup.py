@@ -2,15 +2,51 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from ..autograd import dtypes
 from ..autograd.grad_mode import no_grad
 from ..autograd.levels import elements
 from ..autograd.tensor import Tensor
-from .comparison import where
 from .core.checks import not_a_tensor, tensors_only
+from .core.op import define
+from .core.registry import in_formulas
 from .creation import arange
+
+
+def _added_rows(grad: np.ndarray, indices: np.ndarray, num_weights: int, padding_idx: int | None) -> np.ndarray:
+    """Each row added where it was taken from, but for those that were taken as padding."""
+    out = np.zeros((num_weights, grad.shape[-1]), grad.dtype)
+    np.add.at(out, indices.reshape(-1), grad.reshape(-1, grad.shape[-1]))
+    if padding_idx is not None:
+        out[padding_idx] = 0
+    return out
+
+
+def _unpadded(rows: Any, indices: Any, padding_idx: int | None) -> Any:
+    """Rows with zeros in place of the padding."""
+    return rows if padding_idx is None else rows * (indices != padding_idx)[..., None]
+
+
+in_formulas("unpadded", _unpadded, _unpadded)
+_embedding = define(
+    "EmbeddingBackward0",
+    "embedding(Tensor weight, Kept indices, padding_idx)",
+    lambda a, indices, padding_idx: a[indices],
+    weight="embedding_backward(grad, indices, weight.shape[0], padding_idx)",
+    tangent="linear",
+    samples="r(3, 2), w.tensor([2, 0, 2]), None; r(3, 2), w.tensor([[2], [0]]), None; r(3, 1), w.tensor(1), None",
+)
+define(
+    "EmbeddingDenseBackwardBackward0",
+    "embedding_backward(Tensor grad_output, Kept indices, num_weights, padding_idx)",
+    _added_rows,
+    grad_output="unpadded(embedding(grad, indices, padding_idx), indices, padding_idx)",
+    tangent="linear",
+    samples="r(3, 2), w.tensor([2, 0, 2]), 3, None; r(2, 1, 2), w.tensor([[2], [0]]), 3, 2; r(2), w.tensor(1), 3, None",
+)
 
 
 def embedding(
@@ -45,10 +81,7 @@ def embedding(
                 length = weight[i].norm(norm_type)
                 if length > max_norm:
                     weight[i].mul_(max_norm / (length + 1e-7))
-    rows = weight[input]
-    if padding_idx is None:
-        return rows
-    return where((input == padding_idx % count).unsqueeze(-1), rows.detach(), rows)
+    return _embedding(weight, input, None if padding_idx is None else padding_idx % count)
 
 
 @tensors_only()

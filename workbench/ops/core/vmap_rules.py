@@ -225,6 +225,34 @@ def _for_each(index: Mapped, shape: Ints, dim: int, size: int) -> Tensor:
     return index.shaped(tuple(ones)).expand(size, *shape[:dim], *index.shape, *shape[dim + 1 :])
 
 
+def _in_own_rows(indices: Mapped, count: int, size: int) -> Tensor:
+    """Indices of each sample's rows, where the rows of all samples lie one after the other."""
+    first = wrap(np.arange(size).reshape(-1, *(1,) * indices.ndim) * count)
+    return indices.aligned(indices.ndim) + first
+
+
+@batches("embedding")
+def _embedding(op: Any, size: int, weight: Mapped, indices: Mapped, padding_idx: int | None) -> Results:
+    if not weight.batched:
+        return run(op, weight=weight.value, indices=indices.value, padding_idx=padding_idx)
+    where = _in_own_rows(indices, weight.shape[0], size)
+    (rows,), _ = run(op, weight=_folded(weight, size), indices=where, padding_idx=None)
+    if padding_idx is None:
+        return alone(rows)
+    return alone(TENSORS["where"]((indices.value == padding_idx).unsqueeze(-1), rows.detach(), rows))
+
+
+@batches("embedding_backward")
+def _embedding_backward(
+    op: Any, size: int, grad_output: Mapped, indices: Mapped, num_weights: int, padding_idx: int | None
+) -> Results:
+    grad, where = grad_output.full(size), _in_own_rows(indices, num_weights, size)
+    if padding_idx is not None:
+        grad = grad * (indices.value != padding_idx).unsqueeze(-1)
+    (out,), _ = run(op, grad_output=grad, indices=where, num_weights=num_weights * size, padding_idx=None)
+    return alone(_unfolded(out, size))
+
+
 @batches("masked_select")
 def _masked_select(op: Any, size: int, self: Mapped, mask: Mapped) -> Results:
     if mask.batched:  # each sample's result would have a length of its own
