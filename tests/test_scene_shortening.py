@@ -30,13 +30,16 @@ def six_layers():
 
 def rounds(count=400):
     w = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
+
+    def step(_):
+        loss = ((w * 2 - 1) ** 2).sum()
+        loss.backward()
+        with torch.no_grad():
+            w.sub_(0.01 * w.grad)
+        w.grad = None
+
     with record() as trace:
-        for _ in range(count):
-            loss = ((w * 2 - 1) ** 2).sum()
-            loss.backward()
-            with torch.no_grad():
-                w -= 0.01 * w.grad
-            w.grad = None
+        list(map(step, range(count)))  # no loop, whose steps would be a film
     return trace
 
 

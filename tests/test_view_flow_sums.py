@@ -24,10 +24,14 @@ def kept(trace: Trace) -> dict[str, float]:
     board = storyboard(trace, "flow")
     scene = board.at(len(board.steps) - 1)
     sums = {}
-    for box in [box for box in scene.boxes.values() if box.kind == "leaf"]:
-        by_none = re.findall(r"of it (\S+) by no arrow", "\n".join(box.lines))
+    for box in scene.boxes.values():
+        if box.kind != "leaf" or box.state == "future":  # it is of another step of a loop
+            continue
+        by_none = re.findall(r"of it (\S+) (?:by no arrow|of steps before)", "\n".join(box.lines))
         sums[box.title] = sum(map(float, by_none))
-        for arrow in [arrow for arrow in scene.arrows.values() if arrow.source == box.id]:
+        for arrow in scene.arrows.values():
+            if arrow.source != box.id or arrow.state == "future":
+                continue
             words = arrow.label.split("\n")
             pale = arrow.weight == 1 and arrow.tone == "faint" and words[-1] != "zero"
             gone = any(word in LOST for word in words)
@@ -58,10 +62,15 @@ def test_what_grad_hands_to_the_caller_is_no_part_of_the_leafs_own():
 
 def test_what_was_cleared_between_the_steps_says_so():
     w = leaf(2.0)
+
+    def step(number):
+        w.grad = None
+        (w * number**2).backward()
+
     with torch.record() as trace:
-        for k in range(3):
-            w.grad = None
-            (w * (k + 1.0) ** 2).backward()
+        step(1.0)
+        step(2.0)
+        step(3.0)
     assert said(trace) == ["1.0, cleared since", "4.0, cleared since", "9.0"]
     assert kept(trace) == {"w": 9.0}
 
@@ -99,12 +108,16 @@ def test_what_goes_into_a_closed_group_is_pale_too(opens, monkeypatch):
     if not opens:  # as if so many groups came before that a reader cannot open these any more
         monkeypatch.setattr(together, "_INSIDES", 0)
     x = leaf(2.0)
+
+    def step():
+        x.grad = None
+        with torch.scope("twice"):
+            y = x * 2 + x * 3
+        (y.exp() * 2.0).backward()
+
     with torch.record() as trace:
-        for _ in range(2):
-            x.grad = None
-            with torch.scope("twice"):
-                y = x * 2 + x * 3
-            (y.exp() * 2.0).backward()
+        step()
+        step()
     board = storyboard(trace, "flow", open=[])
     arrows = [each for each in board.at(len(board.steps) - 1).arrows.values() if "2 gradients" in each.label]
     assert [arrow.tone for arrow in arrows] == ["faint", "plus"]

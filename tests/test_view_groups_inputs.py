@@ -38,12 +38,15 @@ def test_the_inputs_of_a_recurrent_net_are_one_box_with_one_arrow_while_its_cell
 
 def test_batches_of_one_name_are_one_box_too():
     w = torch.tensor(2.0, requires_grad=True)
+
+    def step(k):
+        batch = torch.tensor(float(k))
+        with torch.scope("step"):
+            loss = (w * batch - 1.0) ** 2
+        loss.backward()
+
     with torch.record() as trace:
-        for k in range(14):
-            batch = torch.tensor(float(k))
-            with torch.scope("step"):
-                loss = (w * batch - 1.0) ** 2
-            loss.backward()
+        list(map(step, range(14)))  # no loop, whose steps would be a film
     board = storyboard(trace, open=[])
     (box,) = [box for box in board.scene.boxes.values() if box.title == "batch" and "14 tensors" in box.lines]
     assert {titles[0] for titles in entering(board).values()} == {"batch"}

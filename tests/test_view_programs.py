@@ -207,13 +207,17 @@ def test_only_tensors_can_be_shown():
 def written_when_it_is_over():
     """Inputs, saved tensors and views of what is written when the backward has run."""
     w, c = samples.leaf(1.0, 2.0), torch.tensor([1.0, 3.0], dtype=torch.float64)
+
+    def step():
+        loss = ((w + 1).exp() * w.view(2, 1).t() * c).sum()
+        loss.backward()
+        with torch.no_grad():
+            w.sub_(0.1)
+            c.add_(1)
+
     with record() as trace:
-        for _ in range(2):
-            loss = ((w + 1).exp() * w.view(2, 1).t() * c).sum()
-            loss.backward()
-            with torch.no_grad():
-                w -= 0.1
-                c += 1
+        step()
+        step()
     return trace
 
 

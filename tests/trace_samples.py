@@ -103,12 +103,16 @@ def descent() -> Trace:
     """Two steps of gradient descent, the gradient cleared between them."""
     with record() as trace:
         w = leaf(3.0)
-        for _ in range(2):
-            loss = w * w
-            loss.backward()
-            with torch.no_grad():
-                w -= 0.25 * w.grad
-            w.grad = None
+        loss = w * w
+        loss.backward()
+        with torch.no_grad():
+            w -= 0.25 * w.grad
+        w.grad = None
+        loss = w * w
+        loss.backward()
+        with torch.no_grad():
+            w -= 0.25 * w.grad
+        w.grad = None
     return trace
 
 

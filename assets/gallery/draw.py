@@ -157,7 +157,7 @@ GALLERY = {
     residual: {"view": "graph"},
     attention: {"view": "graph"},
     rnn: {"view": "graph", "open": "RNN"},
-    training: {"view": "flow"},
+    training: {"view": "flow", "step": 2},
     double: {"view": "flow"},
     function: {"view": "graph"},
     error: {"view": "error"},

@@ -60,11 +60,15 @@ class Sheet:
 
 
 def sheet(storyboard: Storyboard, k: int | None = None) -> Sheet:
-    """The sheet of the picture after step k; a legend makes it as broad as that needs, and higher."""
-    layout = storyboard.shown(k)[0].layout
-    width = max(layout.width, _LEAST_FOR_LEGEND) if storyboard.legend else layout.width
+    """The sheet of the picture after step k; what is told at its foot makes it as broad as that needs, and higher.
+
+    That is which part of a story is shown, and the legend.
+    """
+    layout, part = storyboard.shown(k)[0].layout, storyboard.chapter(k)
+    said = " ".join(filter(None, [f"{part[:1].upper()}{part[1:]}." if part else "", storyboard.legend]))
+    width = max(layout.width, _LEAST_FOR_LEGEND) if said else layout.width
     left = (layout.width - width) / 2
-    lines = textwrap.wrap(storyboard.legend, max(1, int((width - 2 * MARGIN) // CHARACTER)))
+    lines = textwrap.wrap(said, max(1, int((width - 2 * MARGIN) // CHARACTER)))
     feet = [layout.height + LINE * n + 2 for n in range(len(lines))]
     legend = [_text("wb-legend", left + MARGIN, y, line, "start") for y, line in zip(feet, lines, strict=True)]
     return Sheet(left, width, feet[-1] + _FOOT if feet else layout.height, legend)

@@ -85,7 +85,8 @@ def _captions(storyboard: Storyboard) -> list[list[str]]:
     room = int((captioned_width(storyboard.layout.width) - 2 * CAPTION_PAD) // CAPTION_COLUMN)
     stops, captions = storyboard.stops, []
     for number, (_, end, caption) in enumerate(stops, 1):
-        said = clean(f"{number} / {len(stops)}  {storyboard.steps[end].phase}: {caption}")
+        when = ", ".join(filter(None, [storyboard.chapter(end), storyboard.steps[end].phase]))
+        said = clean(f"{number} / {len(stops)}  {when}: {caption}")
         lines = textwrap.wrap(said, room, max_lines=_MOST_ROWS, placeholder=" …")
         captions.append([cut(line, room) for line in lines])
     return captions

@@ -105,7 +105,7 @@ def has_room(storyboard: Storyboard, most: int) -> bool:
 
 
 def _placed(storyboard: Storyboard, image: str, story: str) -> str:
-    name, (library, player) = f"wb-play-{_digest(story)}", _library(bool(storyboard.folding.groups))
+    name, (library, player) = f"wb-play-{_digest(story)}", _library(*_needed(storyboard))
     act = f"{inline()}({json.dumps(name)},{json.dumps(library)},"
     return f'<div class="{name}">{image}</div><script>{act}"{player}","{story}");</script>'
 
@@ -120,12 +120,15 @@ def inline() -> str:
     return with_short_names(bare(asset("inline.js")))
 
 
-@cache
-def _library(folds: bool) -> tuple[str, str]:
-    """The player as a script that sets itself as `mount` on its own element, packed, and the name that it goes by.
+def _needed(storyboard: Storyboard) -> tuple[bool, bool]:
+    """Whether the player needs the part that opens and closes groups, and the one for the parts of a film."""
+    return bool(storyboard.folding.groups), bool(storyboard.chapter())
 
-    Only what `folds` needs the part that opens and closes groups.
-    """
+
+@cache
+def _library(folds: bool, filmed: bool) -> tuple[str, str]:
+    """The player as a script that sets itself as `mount` on its own element, packed, and the name that it goes by."""
+    without = (*["fold.js"] * (not folds), *["rounds.js"] * (not filmed))
     # Each theme's values stand nine times in the stylesheet, and their names with them: here once.
     style = bare_css(live_css(".wb-player", lambda name: f"@{name}@") + asset("player.css"))
     names = list(THEMES["light"].values)
@@ -135,7 +138,7 @@ def _library(folds: bool) -> tuple[str, str]:
         "const style=document.createElement('style'),declared=(_,name)=>"
         "names.map((each,i)=>`--wb-${each}:${themes[name][i]}`).join(';');"
         f"style.textContent={json.dumps(style)}.replace(/@(\\w+)@/g,declared);document.head.append(style);"
-        f"{script('player.js', 'unpacking.js', without='' if folds else 'fold.js')}"
+        f"{script('player.js', 'unpacking.js', without=without)}"
         "document.currentScript.mount=(el,told)=>mount(el,unpacked(told));})()"
     )
     data = dense(text)

@@ -157,6 +157,7 @@ class Step:
     arrows: dict[str, dict[str, Any]] = field(default_factory=dict)
     place: str | None = None  # a box: steps in one closed group are one step
     stands: int = 1  # the steps that it stands for, all but itself left out
+    chapter: str = ""  # of the first step of a part: its title, as of one step of a training
     when: int = 0  # a number that grows from step to step: where the same moment is in the inside of a box
 
 

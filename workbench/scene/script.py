@@ -45,21 +45,21 @@ def asset(name: str) -> str:
 
 
 @cache
-def script(*names: str, without: str = "") -> str:
+def script(*names: str, without: tuple[str, ...] = ()) -> str:
     """Modules with those that they import, as one text without imports; what they themselves export keeps its name.
 
-    One that they import may be left out `without` which they do.
+    Those that they import may be left out `without` which they do.
     """
     exported = " ".join(each for name in names for each in _EXPORTED.findall(asset(name)))
     return with_short_names(joined(*names, without=without), re.findall(r"\w+", exported))
 
 
-def joined(*names: str, without: str = "") -> str:
+def joined(*names: str, without: tuple[str, ...] = ()) -> str:
     """Modules with those that they import, as one text without imports and exports."""
     found: dict[str, str] = {}
 
     def add(name: str) -> None:
-        if name not in found and name != without:
+        if name not in found and name not in without:
             text = asset(name)
             for each in _IMPORTED.findall(text):
                 add(each)

@@ -1,4 +1,5 @@
-"""A storyboard short enough for a notebook: what a click shows goes first, then what opens, then middle steps."""
+"""A storyboard short enough for a notebook: parts in the middle of a film go first, then what a click shows, then what
+opens, then middle steps."""
 
 from __future__ import annotations
 
@@ -15,6 +16,7 @@ from .storyboard import Storyboard, stops
 
 HOW = 'picture.save("picture.html") keeps all of it'
 LEFT_OUT = f"Left out of this notebook, to keep it small: {HOW}."
+_CHAPTERS = (10, 8, 6, 5, 4, 3)  # parts of a film
 _MANY = 20_000  # changes in all steps: a story of more is never told whole
 _CROWD = 1_000  # boxes: so many never fit
 
@@ -22,7 +24,8 @@ _CROWD = 1_000  # boxes: so many never fit
 @dataclass(frozen=True, slots=True)
 class Plan:
     """What is kept: values and other texts in details of so many characters, so many steps at each end and around the
-    one that a player opens at, this part of the groups that open, and boxes that come in steps which are left out.
+    one that a player opens at, this part of the groups that open, boxes that come in steps which are left out, and of
+    a film so many parts at both ends, with the one that a player opens at.
     """
 
     values: float = inf
@@ -30,6 +33,7 @@ class Plan:
     ends: float = inf
     groups: float = 1.0
     crowd: bool = True
+    parts: float = inf
 
 
 _DETAILS = [Plan(values) for values in (400, 200, 100, 50, 0)] + [Plan(0, texts) for texts in (400, 200, 100, 50, 0)]
@@ -41,14 +45,17 @@ _ENDS = (400, 280, 200, 140, 100, 70, 50, 35, 24, 16, 11, 8, 5, 3)
 def shortened(board: Storyboard, tell: Callable[[Storyboard], str], room: int) -> str | None:
     """The storyboard as `tell` tells it, or as much of it as there is room for; None if not even its ends fit.
 
-    Details go first, the longest values before the others; then what is in closed groups; then steps in the middle;
-    then boxes that only come in the steps left out. What is gone is said where it was.
+    Parts in the middle of a film go first; then details, the longest values before the others; then what is in closed
+    groups; then steps in the middle; then boxes that only come in the steps left out. What is gone is said where it
+    was.
     """
     light = _weight(board) <= _MANY
     if light and len(text := tell(board)) <= room:
         return text
     folded = cut(board, Plan(groups=0.0))
+    film = any(step.chapter for step in board.steps)
     for plans in (
+        [Plan(parts=parts) for parts in _CHAPTERS] if film and light else [],
         _DETAILS if light else [],
         [Plan(0, 0, inf, part) for part in _PARTS] if _weight(folded) <= _MANY else [],
         [Plan(0, 0, ends, 0.0) for ends in _ENDS if ends > _FEW] if len(folded.scene.boxes) <= _CROWD else [],
@@ -57,7 +64,8 @@ def shortened(board: Storyboard, tell: Callable[[Storyboard], str], room: int) -
         told: dict[int, str | None] = {}
 
         def fits(n: int, plans: Sequence[Plan] = plans, told: dict[int, str | None] = told) -> bool:
-            told[n] = text if len(text := tell(cut(board, plans[n]))) <= room else None
+            plan = plans[n] if plans[0].parts < inf else replace(plans[n], parts=_CHAPTERS[-1])
+            told[n] = text if len(text := tell(cut(board, plan))) <= room else None
             return told[n] is not None
 
         last = len(plans) - 1  # each keeps less than the one before
@@ -78,7 +86,7 @@ class _Cutting:
         closed = [id for id in board.scene.boxes if id in board.folding.groups and id not in board.opened]
         self._lost = set(closed[round(plan.groups * len(closed)) :])
         self._board, self._plan = board, plan = shut(board, self._lost) if self._lost else board, plan
-        self._runs = _runs(board, plan.ends)
+        self._runs = _runs(board, plan.ends, plan.parts)
         self._place = {old: new for new, run in enumerate(self._runs) for old in run}
         boxes, arrows = board.scene.boxes, board.scene.arrows
         crowd = set() if plan.crowd else _crowd(board, self._runs)
@@ -115,13 +123,29 @@ class _Cutting:
                 if id in self._arrows:
                     step.arrows[id] = step.arrows.get(id, {}) | fields
         if len(run) > 1:
-            step.caption, step.cursor, step.stands = _gap(run, len(self._hidden)), None, len(run)
-            step.place = None
+            step.caption, step.cursor, step.stands = self._gap(run), None, len(run)
+            step.place, step.chapter = None, self._begun(run)
         if len(run) > 1 or step.focus in self._hidden:
             step.focus = None
         if step.place in self._hidden:
             step.place = None
         return step
+
+    def _gap(self, run: range) -> str:
+        """What is left out: whole parts of a film, or steps."""
+        hidden = len(self._hidden)
+        begun = [chapter for old in run if (chapter := self._board.steps[old].chapter)]
+        which = f"{begun[0][:1].upper()}{begun[0][1:]}" if begun else f"Steps {run[0] + 1:,} to {run[-1] + 1:,} are"
+        which += f" to {begun[-1]} are" if len(begun) > 1 else " is" if begun else ""
+        few = "1 box that comes" if hidden == 1 else f"{hidden:,} boxes that come"
+        more = f", and {few} in between" if hidden else ""
+        return f"{which} left out of this notebook, to keep it small{more}: {HOW}."
+
+    def _begun(self, run: range) -> str:
+        """The part of a film that begins in these steps, if there is more of it after them."""
+        after = self._board.steps[run[-1] + 1 : run[-1] + 2]
+        begun = [chapter for old in run if (chapter := self._board.steps[old].chapter)]
+        return begun[-1] if begun and after and not after[0].chapter else ""
 
     def _fields(self, fields: dict[str, Any], owner: str) -> dict[str, Any]:
         """The fields of a box, as they are now."""
@@ -145,25 +169,30 @@ def _detail(detail: Detail, plan: Plan) -> Detail:
     return detail if len(str(body.get("text"))) <= plan.values else replace(detail, body={**body, "text": LEFT_OUT})
 
 
-def _gap(run: range, hidden: int) -> str:
-    few = "1 box that comes" if hidden == 1 else f"{hidden:,} boxes that come"
-    more = f", and {few} in between" if hidden else ""
-    return f"Steps {run[0] + 1:,} to {run[-1] + 1:,} are left out of this notebook, to keep it small{more}: {HOW}."
-
-
-def _runs(board: Storyboard, ends: float) -> list[range]:
+def _runs(board: Storyboard, ends: float, parts: float) -> list[range]:
     """The steps that are kept, and between them those that are left out as one."""
     count = len(board.steps)
-    if ends * 2 >= count:
-        return [range(n, n + 1) for n in range(count)]
-    near = int(ends)
-    kept = {*range(near), *range(count - near, count)}
-    kept |= {*range(max(0, board.start - near // 2), min(count, board.start + near // 2 + 1))}
+    kept = _of_parts(board, parts)
+    if ends * 2 < count:
+        near = int(ends)
+        around = {*range(max(0, board.start - near // 2), min(count, board.start + near // 2 + 1))}
+        kept &= {*range(near), *range(count - near, count)} | around
     marks = sorted(kept)
     runs = [range(marks[0], marks[0] + 1)]
     for before, mark in pairwise(marks):
         runs += [range(before + 1, mark)] * (mark > before + 1) + [range(mark, mark + 1)]
     return runs
+
+
+def _of_parts(board: Storyboard, parts: float) -> set[int]:
+    """The steps in so many parts of a film at both ends, and in the one that a player opens at."""
+    begins = [at for at, step in enumerate(board.steps) if step.chapter]
+    if len(begins) <= parts:
+        return {*range(len(board.steps))}
+    numbers = {*range(-(-int(parts) // 2)), *range(len(begins) - int(parts) // 2, len(begins))}
+    numbers |= {max([n for n, begin in enumerate(begins) if begin <= board.start], default=0)}
+    spans = list(zip(begins, [*begins[1:], len(board.steps)], strict=True))
+    return {at for n in numbers for at in range(*spans[n])}
 
 
 def _crowd(board: Storyboard, runs: Iterable[range]) -> set[str]:

@@ -94,6 +94,11 @@ class Storyboard:
             return self._still.shown()
         return self, self.still if k is None else k
 
+    def chapter(self, k: int | None = None) -> str:
+        """The title of the part that step k is in; empty if the story has no parts."""
+        board, k = self.shown(k)
+        return next((step.chapter for step in reversed(board.steps[: k + 1]) if step.chapter), "")
+
     @property
     def layout(self) -> Layout:
         """Where everything stands, with room for the largest text of every step."""
@@ -186,6 +191,7 @@ class Storyboard:
                     "arrows": _changes(arrows, {id: arrow_fields(scene.arrows[id], scene) for id in concerned}),
                 }
                 | ({"when": step.when} if step.when else {})
+                | ({"chapter": clean(step.chapter)} if step.chapter else {})
                 | ({"stands": step.stands} if step.stands > 1 else {})
                 | ({"place": step.place} if step.place is not None and self.folding.groups else {})
             )
@@ -224,7 +230,7 @@ def stops(
     last = None
     for number, step in enumerate(steps):
         group = folding.stands.get(step.place) if step.place is not None else None
-        if group is not None and group == last and group != step.place:
+        if group is not None and group == last and group != step.place and not step.chapter:
             first, _, _ = stops.pop()
             stops.append((first, number, told.get((group, first, number), step.caption)))
         else:

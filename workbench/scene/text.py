@@ -135,7 +135,8 @@ def _step_lines(storyboard: Storyboard) -> list[str]:
     parts = f", {', '.join(others)} and {last}" if others else ""
     board, k = storyboard.shown()
     after = sum(begin <= k for begin, _, _ in stops)
-    shown = f"; the graph is shown after step {after}" if board is storyboard else ""
+    part = f", in {storyboard.chapter()}" if storyboard.chapter() else ""
+    shown = f"; the graph is shown after step {after}{part}" if board is storyboard else ""
     lines = [f"{len(stops)} steps{parts}{shown}:"]
     room = len(str(len(stops)))
     told = [f"{n:>{room}}. {cut(clean(caption), _LONGEST_CAPTION)}" for n, (_, _, caption) in enumerate(stops, 1)]

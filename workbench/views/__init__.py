@@ -9,7 +9,7 @@ from typing import Any
 from ..scene.storyboard import Storyboard
 from ..trace.building import EventsLetGo
 from ..trace.frame import Frame
-from ..trace.timeline import Timeline
+from ..trace.timeline import Ending, Timeline
 from ..trace.values import series
 from .compare import compared
 from .error import error_story
@@ -20,6 +20,7 @@ from .memory import memory
 from .saved import saved
 from .saying import in_words
 from .together import tell_grouped
+from .training import film
 from .versions import versions
 
 VIEWS: dict[str, Callable[..., Graph]] = {"graph": Graph, "flow": Flow}
@@ -35,7 +36,7 @@ CHARTS: dict[str, Callable[..., Storyboard]] = {
 # Those that tell a trace beside another.
 PAIRS: dict[str, Callable[..., Storyboard]] = {"compare": compared}
 # What each view can be told, besides whether it has its legend.
-OPTIONS = {"graph": ("open", "depth"), "flow": ("open", "depth"), "memory": ("against",), "compare": ("against",)}
+OPTIONS = dict.fromkeys(VIEWS, ("open", "depth", "step")) | {"memory": ("against",), "compare": ("against",)}
 
 
 def storyboard(trace: Timeline, view: str = "graph", *, legend: bool = True, **options: Any) -> Storyboard:
@@ -69,7 +70,8 @@ def storyboard(trace: Timeline, view: str = "graph", *, legend: bool = True, **o
         if view not in VIEWS:
             board = (CHARTS | PAIRS)[view](trace, **options)
         else:
-            board = tell_grouped(trace, VIEWS[view](trace.events), opened, depth)
+            board = None if isinstance(trace, Ending) else film(trace, VIEWS[view], opened, depth, options.get("step"))
+            board = board or tell_grouped(trace, VIEWS[view](trace.events), opened, depth)
     finally:
         if collecting:
             gc.enable()

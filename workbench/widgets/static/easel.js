@@ -176,11 +176,11 @@ function contents(box, boxes) {
 }
 
 /**
- * What plays a picture: its bar, what stands below it, its keys and what they do, and its own choices in the menu.
+ * What plays a picture: its bar, what stands `under` that and below the picture, its keys and what they do, and its own choices in the menu.
  * `enter` may take a box that the reader opens (`sought` there), `inside` tells what can be found in it, `leave` goes
  * back to where it stands, `typed` hears what is pressed in a field, `adorn` adds to a picture's drawing of a box,
  * `dressed` wears the theme: the whole page, if it is not given. `chosen` is how the picture is looked at.
- * @typedef {{label: string, name?: string, bar: HTMLElement, below?: HTMLElement[], keys?: [string, string][],
+ * @typedef {{label: string, name?: string, bar: HTMLElement, under?: HTMLElement, below?: HTMLElement[], keys?: [string, string][],
  *            bound?: Record<string, () => void>, theme?: Theme, dressed?: HTMLElement, details?: Detail[], sought?: string,
  *            choices?: Choice[], chosen?: object,
  *            enter?: (box: Box, sought?: string) => boolean, inside?: (box: Box) => string,
@@ -208,7 +208,7 @@ export function easel(el, story, items, { label, name = "", bar, below = [], key
   bar.append(html("div.wb-zoom", {}, button("fit", "Fit", fit, "Fit"), button("own", "100 %", own, "100 %"),
     more.opener), more.element);
   const body = html("div.wb-body", {}, view.element, view.map.element, panel.element);
-  root.append(bar, find.element, body, html("div.wb-below", {}, ...below), help.element);
+  root.append(bar, ...(habits.under ? [habits.under] : []), find.element, body, html("div.wb-below", {}, ...below), help.element);
   const memory = [...arrows.values()].filter(({ kind }) => kind === "same");
   let selected = null, stop = null, pointed = null;
 
@@ -313,7 +313,7 @@ export function easel(el, story, items, { label, name = "", bar, below = [], key
     join();
   });
   function press(event) {
-    const { key, target } = event, box = boxOf(target), vertical = key === "ArrowUp" || key === "ArrowDown";
+    const { key, target } = event, box = boxOf(target), vertical = ["ArrowUp", "ArrowDown", "PageUp", "PageDown"].includes(key);
     const held = root.contains(target);
     if (event.ctrlKey || event.metaKey || event.altKey || !(held || target === document.body)) return;
     event.stopPropagation(); // or JupyterLab takes the key: `b` would insert a cell

@@ -200,7 +200,7 @@ export function folded(story, opened) {
   let last = null;
   list(story.steps).forEach((step, number) => {
     const place = step.place == null ? null : stands(step.place), group = place !== step.place ? place : null;
-    const again = group !== null && group === last;
+    const again = group !== null && group === last && !step.chapter;
     if (!again) steps.push({ ...step, boxes: {}, arrows: {}, first: number });
     const mine = steps.at(-1), changed = new Set();
     last = group;

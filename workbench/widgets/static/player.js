@@ -10,6 +10,7 @@ import { LOOSE, html, list, words } from "./drawing.js";
 import { easel, findable, withHeld } from "./easel.js";
 import { folded } from "./fold.js";
 import { prediction } from "./predicting.js";
+import { parts } from "./rounds.js";
 import { button, icon } from "./window.js";
 
 const FORMAT = "workbench-storyboard", VERSION = 1;
@@ -20,6 +21,7 @@ const KEYS = [
   ["→", "step"], ["←", "back"], ["Home", "first step"], ["End", "last step"], ["Space", "play or pause"],
   ["p", "predict, or not"],
 ];
+const PART_KEYS = [["PgUp PgDn", "step of the training"]];
 
 /** The storyboard's items as they are at a moment, and `go`, which is exact in both directions. */
 function timeline(storyboard) {
@@ -118,12 +120,15 @@ function stage(el, storyboard, options = {}) {
   let number = 0; // of a step among all, of which some may be left out
   const numbers = steps.map((step) => (number += step.stands ?? 1));
   const { bar, caption, show, playing } = controls(numbers, { visit, move, play });
+  const film = steps.some(({ chapter }) => chapter) ? parts(steps, visit) : null; // else rounds.js may be missing
   const guess = prediction(story, () => {
     root.focus({ preventScroll: true });
     arrive(seen + 1);
   });
+  const along = (by) => (film?.held() ? film.by(by) : move(by));
   const bound = {
-    ArrowRight: () => move(1), ArrowLeft: () => move(-1), Home: () => visit(0), End: () => visit(last), " ": play,
+    ArrowRight: () => along(1), ArrowLeft: () => along(-1), Home: () => along(-Infinity), End: () => along(Infinity), " ": play,
+    ...(film && { PageUp: () => film.by(-1), PageDown: () => film.by(1) }),
   };
   let predicts = storyboard.predict === true;
   const predicting = { action: "predict", label: "Predict", key: "p", on: () => predicts, act: () => predict(!predicts) };
@@ -133,7 +138,7 @@ function stage(el, storyboard, options = {}) {
     legend.toggleAttribute("data-asked", !chosen.mute);
   };
   const { root, drawn, view, redraw, point, chosen, menu, destroy } = easel(el, storyboard, story, {
-    label: `Player: ${words(storyboard.title) || "Picture"}`, bar, below: [guess.element, caption, legend], keys: KEYS,
+    label: `Player: ${words(storyboard.title) || "Picture"}`, bar, under: film?.element, below: [guess.element, caption, legend], keys: film ? [...KEYS, ...PART_KEYS] : KEYS,
     bound: { ...bound, p: () => last && predict(!predicts) }, choices: [last && predicting, storyboard.legend && { action: "legend", label: "Legend", act: mute, on: told }].filter(Boolean),
     typed({ key, target }) {
       if (target.name !== "guess") return;
@@ -155,6 +160,7 @@ function stage(el, storyboard, options = {}) {
     redraw(dirty);
     root.dataset.position = String(wanted);
     show(wanted, step);
+    film?.show(wanted);
     current?.removeAttribute("data-current");
     current = drawn.groups.get(boxes.get(step?.focus));
     current?.setAttribute("data-current", "");

@@ -1,0 +1,163 @@
+"""A film's second slider: it goes from step to step of a training, at the same moment of each."""
+
+from __future__ import annotations
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from browser_page import open_page, wait_until
+from player_page import position, press, show, states, wear
+
+import workbench as torch
+from workbench.scene.html import playing
+from workbench.scene.storyboard import Storyboard
+
+
+def trained(steps: int, scopes: bool = False) -> Storyboard:
+    w, x = torch.tensor(2.0, requires_grad=True), torch.tensor([1.0, 3.0])
+    with torch.record() as trace:
+        for _ in range(steps):
+            w.grad = None
+            with torch.scope("net"):
+                out = w * x + 1.0 if scopes else w * x
+            loss = (out**2).sum()
+            loss.backward()
+            with torch.no_grad():
+                w -= 0.01 * w.grad
+    return trace.show(**({"open": []} if scopes else {})).storyboard
+
+
+@pytest.fixture(scope="module")
+def film():
+    return trained(5)
+
+
+@pytest.fixture(scope="module")
+def browser_tab():
+    with open_page() as page:
+        yield page
+
+
+@pytest.fixture
+def page(browser_tab, film):
+    show(browser_tab, film.to_dict())
+    yield browser_tab
+    assert browser_tab.console_errors == []
+    assert browser_tab.requests_outside == []
+
+
+def part(page) -> str:
+    return page.locator(".wb-part").inner_text()
+
+
+def caption(page) -> str:
+    return page.locator(".wb-sentence").inner_text()
+
+
+def first(board: Storyboard, title: str) -> int:
+    return next(at for at, step in enumerate(board.steps) if step.chapter == title)
+
+
+def test_the_slider_goes_to_the_same_moment_of_another_step(page, film):
+    assert part(page) == "step 1 of 5"
+    slider = page.get_by_role("slider", name="Training step")
+    before = position(page)
+    for _ in range(3):
+        press(page, "step")  # into the backward
+    moved = caption(page)
+    slider.press("ArrowRight")
+    assert part(page) == "step 2 of 5"
+    assert slider.get_attribute("aria-valuetext") == "step 2 of 5, backward"
+    at = int(page.locator(".wb-player").get_attribute("data-position"))
+    assert states(page) == {id: each.state for id, each in (film.at(at).boxes | film.at(at).arrows).items()}
+    assert caption(page).split(" receives")[0] == moved.split(" receives")[0]
+    slider.press("End")
+    assert part(page) == "step 5 of 5"
+    slider.press("Home")
+    assert (part(page), caption(page)) == ("step 1 of 5", moved)
+    assert position(page) != before
+
+
+def test_keys_and_phases_lead_through_the_steps(page, film):
+    page.locator(".wb-player").focus()
+    page.keyboard.press("PageDown")
+    assert part(page) == "step 2 of 5"
+    page.keyboard.press("PageDown")
+    page.keyboard.press("PageUp")
+    page.keyboard.press("PageUp")
+    page.keyboard.press("PageUp")
+    assert part(page) == "step 1 of 5"
+    page.keyboard.press("PageDown")
+    press(page, "phase-update")
+    assert "sub_ writes into w" in caption(page)
+    assert page.locator('[data-action="phase-update"]').get_attribute("aria-current") == "true"
+    press(page, "phase-forward")
+    assert caption(page) == "Step 2 of 5. w.grad is cleared."
+    press(page, "phase-backward")
+    assert caption(page).startswith("Backward starts at loss")
+    assert "PgDn" in page.locator(".wb-keys").text_content()
+    assert page.evaluate("leaked") == []
+
+
+def test_the_first_slider_moves_the_second_along(page, film):
+    page.evaluate("k => player.go(k)", first(film, "step 4 of 5"))
+    assert part(page) == "step 4 of 5"
+    page.evaluate("k => player.go(k)", first(film, "step 4 of 5") - 1)
+    assert part(page) == "step 3 of 5"
+    assert page.get_by_role("slider", name="Training step").input_value() == "2"
+
+
+def test_a_story_without_parts_has_no_second_slider(page):
+    story = trained(1).to_dict()
+    show(page, story)
+    assert page.locator(".wb-part").count() == 0
+    assert page.locator(".wb-slider").count() == 1
+
+
+def test_a_closed_group_keeps_the_steps_apart(page):
+    board = trained(4, scopes=True)
+    show(page, board.to_dict())
+    count = len(board.stops)
+    assert position(page).endswith(f"/ {count}")
+    press(page, "first")
+    seen = []
+    for _ in range(4):
+        seen.append((part(page), caption(page)))
+        page.locator(".wb-player").focus()
+        page.keyboard.press("PageDown")
+    assert [each for each, _ in seen] == [f"step {n} of 4" for n in range(1, 5)]
+    assert seen[0][1].startswith("Step 1 of 4. net: 2 operations join the graph")
+    page.locator(".wb-kind-group").dispatch_event("click")
+    wait_until(page, "document.querySelectorAll('.wb-kind-group').length === 0")
+    assert part(page) == "step 4 of 4"  # still
+    assert position(page).endswith(f"/ {len(board.steps)}")
+
+
+def test_what_a_notebook_keeps_plays_the_steps_too(page, film):
+    page.set_content(f"<main>{playing(film)}</main>")
+    page.wait_for_selector(".wb-player")
+    page.get_by_role("slider", name="Training step").press("End")
+    assert part(page) == "step 5 of 5"
+    page.get_by_role("slider", name="Training step").press("Home")
+    assert part(page) == "step 1 of 5"
+
+
+@pytest.mark.parametrize("theme", ["light", "dark", "projector"])
+def test_it_can_be_read_and_used_by_everyone(page, theme):
+    wear(page, theme)
+    found = Axe().run(page)
+    assert found.violations_count == 0, found.generate_report()
+
+
+@pytest.mark.parametrize(("width", "height"), [(1440, 900), (1024, 768), (420, 700)])
+def test_the_row_fits(page, width, height):
+    page.set_viewport_size({"width": width, "height": height})
+    try:
+        wear(page, "projector")
+        row = page.locator(".wb-parts").bounding_box()
+        assert row["x"] + row["width"] <= width
+        for each in page.locator(".wb-parts .wb-button:visible").all():
+            box = each.bounding_box()
+            assert box["x"] + box["width"] <= row["x"] + row["width"] + 1
+        assert page.locator(".wb-player").bounding_box()["height"] <= 640
+    finally:
+        page.set_viewport_size({"width": 1280, "height": 720})

@@ -1,0 +1,418 @@
+"""A training loop is a film: its steps share the same places, and each says how it changes the parameters."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from trace_samples import leaf, of_kind
+
+import workbench as torch
+from workbench.recording import Trace, load, record
+from workbench.scene.html import playing, to_html
+from workbench.scene.model import Box
+from workbench.scene.shortening import Plan, cut
+from workbench.scene.storyboard import Storyboard
+from workbench.scene.text import to_text
+from workbench.trace.rounds import rounds_of
+from workbench.views import storyboard
+
+
+class Losing:
+    """A loop that counts what the parameter is after each of its steps."""
+
+    def __init__(self, steps: int, clear: str = "first") -> None:
+        w, x, self.after = leaf(2.0), torch.tensor([1.0, 3.0], dtype=torch.float64), []
+        with record() as self.trace:
+            for _ in range(steps):
+                if clear == "first":
+                    w.grad = None
+                loss = ((w * x) ** 2).sum()
+                loss.backward()
+                with torch.no_grad():
+                    w -= 0.01 * w.grad
+                self.after.append(w.item())
+                if clear == "last":
+                    w.grad = None
+
+
+def parts(board: Storyboard) -> list[tuple[str, range]]:
+    """The parts of a film: the title of each, and its steps."""
+    begins = [at for at, step in enumerate(board.steps) if step.chapter]
+    ends = [*begins[1:], len(board.steps)]
+    return [(board.steps[at].chapter, range(at, end)) for at, end in zip(begins, ends, strict=True)]
+
+
+def there(board: Storyboard, k: int) -> dict[str, Box]:
+    return {id: box for id, box in board.at(k).boxes.items() if box.state != "future"}
+
+
+def named(board: Storyboard, k: int, title: str) -> Box:
+    (box,) = [box for box in there(board, k).values() if box.title == title and box.kind in ("leaf", "constant")]
+    return box
+
+
+def number(box: Box) -> float:
+    """The value on the first line of a box."""
+    return float(box.lines[0].split()[-1])
+
+
+@pytest.mark.parametrize("view", ["graph", "flow"])
+def test_all_steps_stand_in_the_same_places(view):
+    board = storyboard(Losing(5).trace, view)
+    titles = [title for title, _ in parts(board)]
+    assert titles == [f"step {n} of 5" for n in range(1, 6)]
+    ends = [there(board, steps[-1]) for _, steps in parts(board)]
+    assert all(end.keys() == ends[0].keys() for end in ends)
+    assert len(ends[0]) == len(board.scene.boxes)  # there are no others
+    scenes = [board.at(steps[-1]) for _, steps in parts(board)]
+    ways = [{id for id, arrow in scene.arrows.items() if arrow.state != "future"} for scene in scenes]
+    assert all(way == ways[0] for way in ways)
+    assert board.layout.width < 700
+
+
+def test_what_is_cleared_written_and_changed_is_told():
+    board = storyboard(Losing(3).trace)
+    _, steps = parts(board)[1]
+    told = [board.steps[at].caption for at in steps]
+    phases = [board.steps[at].phase for at in steps]
+    assert told[0] == "Step 2 of 3. w.grad is cleared."
+    assert told[-1] == "sub_ writes into w: now 1.28, version 2; in this step w has changed from 1.6 by -0.32."
+    assert phases == sorted(phases, key=["forward", "backward", "update"].index)
+    assert "was 1.6, changed by -0.32" in named(board, steps[-1], "w").lines
+    assert not any("was" in line for line in named(board, steps[0], "w").lines)
+
+
+@pytest.mark.parametrize("clear", ["first", "last", "never"])
+def test_parameters_are_right_in_every_step(clear):
+    losing = Losing(6, clear)
+    board = storyboard(losing.trace)
+    before = [2.0, *losing.after]
+    for n, (_, steps) in enumerate(parts(board)):
+        begin, end = named(board, steps[2], "w"), named(board, steps[-1], "w")
+        assert number(begin) == pytest.approx(before[n], rel=1e-3)
+        assert number(end) == pytest.approx(before[n + 1], rel=1e-3)
+        grad = [line for line in begin.lines if line.startswith("grad")]
+        assert bool(grad) == (clear == "never" and n > 0)  # what is not cleared is carried on
+
+
+@pytest.mark.parametrize("clear", ["first", "last"])
+def test_a_step_begins_and_ends_where_the_loops_round_does(clear):
+    board = storyboard(Losing(4, clear).trace)
+    clears = [[at - steps[0] for at in steps if "is cleared" in board.steps[at].caption] for _, steps in parts(board)]
+    last = len(parts(board)[1][1]) - 1
+    assert clears == [[], [0], [0], [0]] if clear == "first" else clears == [[last - (n == 0) * 0] for n in range(4)]
+
+
+def test_a_helper_above_the_loop_updates_at_the_end_of_its_step():
+    w, b = leaf(2.0), leaf(1.0)
+
+    def update():
+        with torch.no_grad():
+            for p in (w, b):
+                p -= 0.1 * p.grad
+
+    with record() as trace:
+        for _ in range(3):
+            w.grad = b.grad = None
+            loss = (w * b) ** 2
+            loss.backward()
+            update()
+    board = storyboard(trace)
+    for n, (_, steps) in enumerate(parts(board)):
+        assert ["writes into" in board.steps[at].caption for at in steps][-2:] == [True, True]
+        assert ("w.grad and b.grad are cleared" in board.steps[steps[0]].caption) == (n > 0)
+
+
+def test_a_thousand_steps_open_like_ten():
+    ten, thousand = (storyboard(Losing(n).trace) for n in (10, 1000))
+    assert len(thousand.steps) <= 1.5 * len(ten.steps)
+    assert thousand.layout.width == pytest.approx(ten.layout.width, abs=40)
+    titles = [title for title, _ in parts(thousand)]
+    assert titles[:3] == ["step 1 of 1,000", "step 2 of 1,000", "step 3 of 1,000"]
+    assert titles[-1] == "step 1,000 of 1,000"
+    first = parts(thousand)[3][1][0]
+    assert re.search(r"\(steps 4 to \d+ are left out; show\(step=4\) tells step 4\)\.", thousand.steps[first].caption)
+
+
+def test_the_step_that_is_asked_is_told_and_shown():
+    losing = Losing(1000)
+    board = storyboard(losing.trace, step=500)
+    assert board.chapter(board.start) == board.chapter() == "step 500 of 1,000"
+    assert board.steps[board.start].phase == "forward"
+    assert board.steps[board.still].phase == "update"
+    assert number(named(board, board.still, "w")) == pytest.approx(losing.after[499], rel=1e-3)
+    with pytest.raises(ValueError, match=r"no training step 1001 in this trace, which has the steps 1 to 1,000"):
+        storyboard(losing.trace, step=1001)
+    with record() as trace:
+        leaf(1.0) * 2
+    with pytest.raises(ValueError, match="no training step 1 in this trace, which has no training loop"):
+        storyboard(trace, step=1)
+
+
+def test_the_text_says_the_step():
+    text = to_text(storyboard(Losing(3).trace))
+    assert re.search(r"^ ?\d+\. Step 2 of 3\. w\.grad is cleared\.$", text, re.MULTILINE)
+    assert re.search(r"the graph is shown after step \d+, in step 1 of 3:", text)
+
+
+def odd() -> tuple[Trace, list[float]]:
+    """Of eight steps the fifth has a penalty in its loss, and the last a smaller batch."""
+    w, x = leaf(0.5), torch.tensor([1.0, 2.0, 3.0], dtype=torch.float64)
+    losses = []
+    with record() as trace:
+        for n in range(8):
+            batch = x if n < 7 else x[:2]
+            loss = (w * batch).sin().sum()
+            if n == 4:
+                loss = loss + w.abs()
+            loss.backward()
+            losses.append(loss.item())
+            with torch.no_grad():
+                w -= 0.1 * w.grad
+            w.grad = None
+    return trace, losses
+
+
+def test_a_step_of_another_structure_has_what_only_it_has():
+    trace, losses = odd()
+    board = storyboard(trace)
+    ends = [there(board, steps[-1]).keys() for _, steps in parts(board)]
+    assert ends[0] == ends[1] == ends[7] < board.scene.boxes.keys()
+    assert ends[4] - ends[0]
+    titles = [[box.title for box in there(board, steps[-1]).values()] for _, steps in parts(board)]
+    assert "AbsBackward0" in titles[4]
+    assert not any("AbsBackward0" in each for n, each in enumerate(titles) if n != 4)
+    for loss, (_, steps) in zip(losses, parts(board), strict=True):  # the value of each is right
+        made = next(step.caption for step in board.steps[steps[0] : steps[-1]] if f"loss = {loss:.4g}" in step.caption)
+        assert made
+    assert "(2,)" in " ".join(line for box in there(board, parts(board)[7][1][-1]).values() for line in box.lines)
+
+
+def test_arrows_lead_from_what_was_used_in_each_step():
+    board = storyboard(odd()[0])
+    for n, (_, steps) in enumerate(parts(board)):
+        scene = board.at(steps[-1])
+        seen = {id for id, box in scene.boxes.items() if box.state != "future"}
+        ways = [arrow for arrow in scene.arrows.values() if arrow.state != "future"]
+        assert all({arrow.source, arrow.target} <= seen for arrow in ways)
+        output = next(box.id for box in scene.boxes.values() if box.kind == "output" and box.id in seen)
+        reached, stack = set(), [output]
+        while stack:
+            at = stack.pop()
+            reached.add(at)
+            stack += [arrow.source for arrow in ways if arrow.target == at and arrow.source not in reached]
+        hanging = {id for id in seen if scene.boxes[id].holder is not None}
+        assert reached == seen - hanging, n
+
+
+def test_gradients_of_two_backwards_add_up_in_one_step():
+    w = leaf(3.0)
+    with record() as trace:
+        for _ in range(3):
+            for part in (1.0, 2.0):
+                (w * part).backward()
+            with torch.no_grad():
+                w -= 0.1 * w.grad
+            w.grad = None
+    w = leaf(3.0)
+    with record() as straight:
+        for _ in range(3):
+            first = w * 1.0
+            first.backward()
+            second = w * 2.0
+            second.backward()
+            with torch.no_grad():
+                w -= 0.1 * w.grad
+            w.grad = None
+    board = storyboard(straight)
+    assert [title for title, _ in parts(board)] == ["step 1 of 3", "step 2 of 3", "step 3 of 3"]
+    for _, steps in parts(board):
+        told = " ".join(board.steps[at].caption for at in steps)
+        assert "w.grad was 1.0 and becomes 3.0" in told
+    inner = storyboard(trace)  # the innermost loop whose rounds run a backward
+    assert [title for title, _ in parts(inner)] == [f"step {n} of 6" for n in range(1, 7)]
+
+
+def test_what_is_no_training_loop_is_no_film():
+    w = leaf(1.0)
+    with record() as forward:
+        for _ in range(5):
+            y = w * 2
+    with record() as unrolled:
+        h = w
+        for _ in range(5):
+            h = h * 2
+        h.backward()
+    with record() as one:
+        for _ in range(1):
+            (w * 2).backward()
+    with record() as same:
+        y = w * 2
+        for _ in range(3):
+            y.backward(retain_graph=True)
+    for trace in (forward, unrolled, one, same):
+        assert rounds_of(trace.events) == []
+        assert not any(step.chapter for step in storyboard(trace).steps)
+
+
+def test_steps_that_hang_together_are_told_together():
+    w, total = leaf(1.0), torch.tensor(0.0, dtype=torch.float64)
+    with record() as trace:
+        for _ in range(4):
+            total = total + w * 2
+            total.backward(retain_graph=True)
+    board = storyboard(trace)
+    assert not any(step.chapter for step in board.steps)
+    assert sum(box.title == "AddBackward0" for box in board.scene.boxes.values()) == 4
+
+
+def test_what_was_made_before_the_loop_stands_in_every_step():
+    w, scale = leaf(1.0), leaf(2.0)
+    with record() as trace:
+        shared = scale.exp()
+        for _ in range(3):
+            (w * shared).backward(retain_graph=True)
+    board = storyboard(trace)
+    titles = [title for title, _ in parts(board)]
+    assert titles == ["before step 1", "step 1 of 3", "step 2 of 3", "step 3 of 3"]
+    ends = [there(board, steps[-1]) for _, steps in parts(board)]
+    assert all(sum(box.title == "ExpBackward0" for box in end.values()) == 1 for end in ends)
+    assert ends[1].keys() == ends[3].keys()
+
+
+def test_what_comes_after_the_loop_takes_the_places_of_the_same_model():
+    net, x = torch.nn.Linear(2, 1), torch.ones(3, 2)
+    with record() as trace:
+        for _ in range(3):
+            net.zero_grad()
+            loss = (net(x) ** 2).mean()
+            loss.backward()
+        out = net(x)
+    board = storyboard(trace)
+    assert [title for title, _ in parts(board)][-1] == "after step 3"
+    at = parts(board)
+    assert there(board, at[-1][1][-1]).keys() < there(board, at[2][1][-1]).keys()
+    assert out.requires_grad
+
+
+def test_nested_epochs_and_helpers_in_a_comprehension():
+    w = leaf(1.0)
+
+    def step(x):
+        w.grad = None
+        loss = (w * x) ** 2
+        loss.backward()
+        with torch.no_grad():
+            w.sub_(0.01 * w.grad)
+
+    with record() as epochs:
+        for _ in range(2):
+            for x in (1.0, 2.0, 3.0):
+                step(x)
+    with record() as listed:
+        [step(x) for x in (1.0, 2.0, 3.0)]
+    assert [title for title, _ in parts(storyboard(epochs))] == [f"step {n} of 6" for n in range(1, 7)]
+    board = storyboard(listed)
+    assert [title for title, _ in parts(board)] == [f"step {n} of 3" for n in range(1, 4)]
+    assert len(there(board, len(board.steps) - 1)) == len(board.scene.boxes)
+
+
+def test_an_unrolled_net_inside_a_training_loop_stands_once():
+    w = leaf(0.5)
+    with record() as trace:
+        for _ in range(4):
+            h = w
+            for _ in range(3):
+                h = (h * w).tanh()
+            h.backward()
+            with torch.no_grad():
+                w -= 0.1 * w.grad
+            w.grad = None
+    board = storyboard(trace, depth=9)
+    assert [title for title, _ in parts(board)] == [f"step {n} of 4" for n in range(1, 5)]
+    assert sum(box.title == "TanhBackward0" for box in board.scene.boxes.values()) == 3
+
+
+def test_a_leaf_that_each_step_makes_anew_keeps_its_place():
+    w = leaf(2.0)
+    with record() as trace:
+        for _ in range(3):
+            loss = w**2
+            loss.backward()
+            w = (w - 0.1 * w.grad).detach().requires_grad_()
+    board = storyboard(trace)
+    values = [number(named(board, steps[1], "w")) for _, steps in parts(board)]
+    assert values == [2.0, 1.6, 1.28]
+    assert sum(box.kind == "leaf" for box in board.scene.boxes.values()) == 1
+
+
+def test_of_the_last_events_the_steps_keep_their_numbers():
+    w = leaf(1.0)
+    with record(last=120) as trace:
+        for _ in range(60):
+            loss = (w * 2).sin()
+            loss.backward()
+            w.grad = None
+    titles = [title for title, _ in parts(storyboard(trace))]
+    assert titles[-1].startswith("step ")
+    number, total = (int(each) for each in re.findall(r"\d+", titles[-1]))
+    assert number == total
+    assert len(titles) > 3
+
+
+def test_a_step_that_fails_is_the_last():
+    w = leaf(1.0)
+    with pytest.raises(RuntimeError), record() as trace:
+        for n in range(3):
+            h = w.exp()
+            loss = h * h
+            if n == 2:
+                h.mul_(2)
+            loss.backward()
+    board = storyboard(trace)
+    assert [title for title, _ in parts(board)] == [f"step {n} of 3" for n in range(1, 4)]
+    assert "fails with RuntimeError" in board.steps[-1].caption
+    assert any(box.state == "error" for box in there(board, len(board.steps) - 1).values())
+
+
+def test_a_film_from_a_file_is_the_same(tmp_path):
+    trace = odd()[0]
+    trace.save(tmp_path / "trace.json")
+    assert storyboard(load(tmp_path / "trace.json")).to_dict() == storyboard(trace).to_dict()
+
+
+def test_titles_of_loops_are_no_markup(tmp_path):
+    trace = Losing(3).trace
+    trace.save(tmp_path / "trace.json")
+    text = (tmp_path / "trace.json").read_text()
+    assert "for _ in range(steps)" in text
+    (tmp_path / "trace.json").write_text(text.replace("for _ in range(steps)", "</script><b>{}`${1}"))
+    board = storyboard(load(tmp_path / "trace.json"))
+    assert len(parts(board)) == 3
+    assert "</script><b>" not in to_html(board)
+
+
+def test_events_of_transforms_in_a_loop_are_no_film():
+    with record() as trace:
+        for _ in range(2):
+            w = leaf(1.0)
+            torch.func.grad(lambda v: v * v)(w)
+            (w * 2).backward()
+    assert of_kind(trace, "LevelEntered")
+    assert not any(step.chapter for step in storyboard(trace).steps)
+
+
+def test_a_notebook_keeps_the_first_and_last_steps_of_a_long_film():
+    board = storyboard(Losing(12).trace)
+    short = cut(board, Plan(parts=4))
+    titles = [title for title, _ in parts(short)]
+    assert titles == [f"step {n} of 12" for n in (1, 2, 11, 12)]
+    gap = next(step for step in short.steps if step.stands > 1)
+    assert gap.caption.startswith("Step 3 of 12 to step 10 of 12 are left out of this notebook")
+    assert sum(step.stands for step in short.steps) == len(board.steps)
+    for k in (parts(short)[0][1][-1], len(short.steps) - 1):  # what is kept is as it was
+        old = sum(step.stands for step in short.steps[: k + 1]) - 1
+        kept, whole = ({id: box.lines for id, box in there(*at).items()} for at in ((short, k), (board, old)))
+        assert kept == whole
+    assert "too large" not in playing(board)

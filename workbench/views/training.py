@@ -1,0 +1,270 @@
+"""A training loop as a film: all its steps in the same places, one after the other.
+
+Each step is told for itself, beginning with the parameters as they are then. What is the same in two steps is drawn by
+the same boxes and arrows; what only one of them has is not there in the others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from ..scene.model import Arrow, Box, Scene, Step
+from ..scene.storyboard import Storyboard
+from ..trace.backward import BackwardFinished, Failed, GradChanged
+from ..trace.building import NodeCreated, TensorWritten
+from ..trace.casting import Cast
+from ..trace.facts import Record
+from ..trace.frame import Frame
+from ..trace.rounds import Round, rounds_of
+from ..trace.timeline import Timeline
+from ..trace.values import Value, said
+from .graph import Graph
+from .saying import BOX_COLUMNS
+from .telling import differences, tell
+from .together import planned
+
+_MOST, _LEAST = 12, 3  # steps of the training that are told of many
+_NODES = 4_000  # of all that are told, roughly
+_KINDS = 4  # of steps of different operations, each of which is told
+
+
+class Changing:
+    """A graph whose leaves say how they have changed since this step of the training began."""
+
+    began: Mapping[str, Value] = {}  # by leaf
+    _last: dict[str, Value]
+
+    def _tensor(self, frame: Frame, id: str) -> list[Box]:
+        drawn: list[Box] = super()._tensor(frame, id)  # type: ignore[misc]
+        if line := self._change(frame, id, "was {}, changed by {}", "changed by {}"):
+            drawn[-1].lines += (line,)
+        return drawn
+
+    def _rest(self, frame: Frame, id: str) -> list[str]:
+        """What a leaf's `.grad` holds that no arrow brought."""
+        rest: list[str] = super()._rest(frame, id)  # type: ignore[misc]
+        return [line.replace("by no arrow", "of steps before") for line in rest]
+
+    def remarks(self, frame: Frame) -> list[str]:
+        """What the view has to add, and how leaves have changed."""
+        told: list[str] = super().remarks(frame)  # type: ignore[misc]
+        for id in self.began:
+            value = frame.tensors[id].value if id in frame.tensors else None
+            if value is not None and value is not self._last.get(id, self.began[id]):
+                self._last[id] = value
+                name = frame.called(id)
+                words = self._change(frame, id, f"in this step {name} has changed from {{}} by {{}}", "", room=200)
+                told += [words] if words else []
+        return told
+
+    def _change(self, frame: Frame, id: str, full: str, brief: str, room: int = BOX_COLUMNS) -> str:
+        before, now = self.began.get(id), frame.tensors[id].value
+        if before is None or before is now or before == now or before.shape != now.shape:
+            return ""
+        if before.values is None or now.values is None:
+            return f"its norm was {before.norm:.3g}, is {now.norm:.3g}" if brief else ""
+        with np.errstate(all="ignore"):
+            change = Value.of(np.subtract(now.values, before.values, dtype=float).reshape(now.shape))
+        if not brief:
+            return full.format(said(before), said(change))
+        told = full.format(before.brief(room), change.brief(room))
+        return told if len(told) <= room else brief.format(change.brief(room - len(brief) + 2))
+
+    def still(self, trace: Timeline) -> int | None:
+        """Where the gradients have come to the leaves and these are written, before the gradients are cleared."""
+        begin, over, last, cleared, late = 0, None, None, False, False
+        for stop, end in enumerate(trace.steps):
+            for event in trace.events[begin:end]:
+                if isinstance(event, BackwardFinished | Failed):
+                    over, last, cleared, late = stop, stop, False, False
+                elif over is not None and isinstance(event, GradChanged) and event.clears:
+                    cleared = True
+                elif over is not None and isinstance(event, TensorWritten) and event.phase is not None:
+                    late |= cleared
+                    last = last if cleared else stop
+            begin = end
+        return over if late else last
+
+
+@dataclass(slots=True)
+class _Told:
+    """A step of the training, or what lies beside them, with its events in the places of all."""
+
+    round: Round
+    events: list[Record]
+    began: dict[str, Value]
+    title: str
+    words: str  # what its first caption begins with
+
+
+def film(
+    trace: Timeline,
+    kind: type[Graph],
+    opened: Collection[str] | str | None = None,
+    depth: int | None = None,
+    step: int | None = None,
+) -> Storyboard | None:
+    """The steps of a trace's training loop one after the other, as this kind of view draws them; None without a loop.
+
+    Of many only some are told, among them the asked `step`, which is shown at first. Errors: ValueError for a number
+    that no step has.
+    """
+    rounds = rounds_of(trace.events)
+    numbers = [each.number for each in rounds if each.number]
+    if step is not None and step not in numbers:
+        last = f"has the steps {numbers[0]:,} to {numbers[-1]:,}" if numbers else "has no training loop"
+        raise ValueError(f"There is no training step {step!r} in this trace, which {last}.")
+    cast = Cast()
+    told = _cast(trace.events, rounds, _chosen(trace.events, rounds, step), cast) if rounds else None
+    if told is None:
+        return None
+    plan_view = kind(cast.plan)
+    plan = planned(cast.plan, plan_view, opened, depth, cast.uses)
+    boards: list[tuple[_Told, Storyboard]] = []
+    for each in told:
+        part = Timeline(each.events)
+        if part.steps:
+            view = _changing(kind)(each.events)
+            view.began, view._last = each.began, {}
+            boards.append((each, tell(part, view) if plan is None else plan.tell(part, view)))
+    board = _joined(boards, step)
+    return board if plan is None else plan.fitting(board)
+
+
+def _changing(kind: type[Graph]) -> Any:
+    return type(kind.__name__, (Changing, kind), {})
+
+
+def _chosen(events: Sequence[Record], rounds: Sequence[Round], step: int | None) -> list[Round]:
+    """The rounds to be told: the first and the last, some between them, the first of each kind, and what is asked."""
+    numbered = [each for each in rounds if each.number]
+    kinds: dict[tuple[str, ...], Round] = {}
+    nodes = 0
+    for each in numbered:
+        made = tuple([event.name for event in events[each.begin : each.end] if isinstance(event, NodeCreated)])
+        nodes = max(nodes, len(made))
+        kinds.setdefault(made, each)
+    count = max(_LEAST, min(_MOST, _NODES // max(1, nodes)))
+    if len(numbered) <= count:
+        return list(rounds)
+    last = len(numbered) - 1
+    few = min(3, count // 3)  # at each end
+    places = {*range(few), *range(len(numbered) - few, len(numbered))}
+    between = count - 2 * few
+    places |= {few + round((last - 2 * few) * n / (between + 1)) for n in range(1, between + 1)}
+    chosen = [numbered[at] for at in places] + list(kinds.values())[:_KINDS]
+    chosen += [each for each in numbered if each.number == step]
+    beside = {id(each) for each in rounds if not each.number and each in (rounds[0], rounds[-1])}
+    wanted = {each.begin for each in chosen}
+    return [each for each in rounds if (each.number and each.begin in wanted) or id(each) in beside]
+
+
+def _cast(
+    events: Sequence[Record], rounds: Sequence[Round], chosen: Collection[Round], cast: Cast
+) -> list[_Told] | None:
+    """The chosen rounds for themselves; None if one needs nodes of another."""
+    frame, told = Frame(), []
+    others: set[str] = set()
+    total = max(each.number for each in rounds)
+    wanted = {each.begin for each in chosen}
+    left: list[int] = []
+    for each in rounds:
+        part = events[each.begin : each.end]
+        if each.begin in wanted:
+            taken = cast.take(part, frame, each.depth, others)
+            if taken is None:
+                return None
+            seen = [each for event in taken for each in getattr(event, "tensors", ())]
+            began = {each.id: each.value for each in reversed(seen) if each.node is None and each.requires_grad}
+            title = f"step {each.number:,} of {total:,}" if each.number else _beside(each, rounds, total)
+            words = f"{title[:1].upper()}{title[1:]}"
+            words += f" ({_left(left)})." if left and each.number else "."
+            left = [] if each.number else left
+            told.append(_Told(each, taken, began, title, words))
+        elif each.number:
+            left.append(each.number)
+        for event in part:
+            event.apply(frame)
+            if each.number and isinstance(event, NodeCreated) and not event.found:
+                others.add(event.node)
+        frame.touched = {}
+    return told
+
+
+def _left(numbers: Sequence[int]) -> str:
+    """`steps 4 to 499 are left out; show(step=4) shows step 4`."""
+    first, last = numbers[0], numbers[-1]
+    which = f"step {first:,} is" if first == last else f"steps {first:,} to {last:,} are"
+    return f"{which} left out; show(step={first}) tells step {first:,}"
+
+
+def _beside(each: Round, rounds: Sequence[Round], total: int) -> str:
+    """Where something lies that is in no step."""
+    before = [other.number for other in rounds if other.number and other.begin < each.begin]
+    after = [other.number for other in rounds if other.number and other.begin > each.begin]
+    if before and after:
+        return f"between steps {before[-1]:,} and {after[0]:,}"
+    return f"before step {after[0]:,}" if after else f"after step {before[-1]:,}"
+
+
+# One storyboard of several.
+
+
+def _joined(boards: Sequence[tuple[_Told, Storyboard]], step: int | None) -> Storyboard:
+    """The steps of all, each beginning with what is not there yet."""
+    boxes: dict[str, Box] = {}
+    arrows: dict[str, Arrow] = {}
+    now: dict[str, Any] = {}
+    steps: list[Step] = []
+    runs: dict[str, list[tuple[int, int, str]]] = {}
+    still = start = None
+    for told, board in boards:
+        begin = len(steps)
+        names = {id: _name(arrow, arrows) for id, arrow in board.scene.arrows.items()}
+        here = dict(board.scene.boxes)
+        ways = {names[id]: replace(arrow, id=names[id]) for id, arrow in board.scene.arrows.items()}
+        for number, one in enumerate(board.steps):
+            mine = replace(one)
+            ended = {names[id]: fields for id, fields in one.arrows.items()}
+            mine.boxes = _told_again(here, one.boxes, now, boxes, number == 0)
+            mine.arrows = _told_again(ways, ended, now, arrows, number == 0)
+            if number == 0:
+                mine.chapter, mine.caption = told.title, f"{told.words} {one.caption}"
+            steps.append(mine)
+        for group, several in board.runs.items():
+            for first, last, words in several:
+                words = words if first else f"{told.words} {words}"
+                runs.setdefault(group, []).append((first + begin, last + begin, words))
+        shown = told.round.number == step if step is not None else told.round.number and still is None
+        if shown:
+            still = begin + board.still
+            start = begin + board.start if step is not None else None
+    first = boards[0][1]
+    scene = Scene(next(board for told, board in boards if told.round.number).title, boxes, arrows)
+    return Storyboard(scene, steps, scene.title, start, still, boards[0][1].opened, runs=runs, legend=first.legend)
+
+
+def _name(arrow: Arrow, known: Mapping[str, Arrow]) -> str:
+    """An arrow's id, or a new one, if that is the id of an arrow between other boxes."""
+    id, ends = arrow.id, (arrow.source, arrow.target, arrow.kind)
+    while id in known and (known[id].source, known[id].target, known[id].kind) != ends:
+        id += "~"
+    return id
+
+
+def _told_again(
+    here: dict[str, Any], changes: Mapping[str, dict[str, Any]], now: dict[str, Any], union: dict[str, Any], first: bool
+) -> dict[str, dict[str, Any]]:
+    """What a step of one storyboard changes in all of them."""
+    for id, fields in changes.items():
+        here[id] = replace(here[id], **fields)
+    if not first:
+        return differences([here[id] for id in changes], now, union)
+    # What comes later, or not at all, is not there, whatever it was.
+    gone = {id for id in union if id not in here or here[id].state == "future"}
+    drawn = [each for id, each in here.items() if id not in gone]
+    return differences([*drawn, *(replace(now[id], state="future") for id in gone)], now, union)
