@@ -40,8 +40,9 @@ class Trace(Timeline):
 
         `view` is one of workbench.views; `show("memory", against=other)` draws another trace over this one. A graph
         opens as many of its groups (scopes, and what repeats) as a screen has room for; `show(open=["layer1"])` opens
-        these, `show(depth=2)` all of the two outermost levels. `legend=False` leaves out the sentence that says how to
-        read the picture.
+        these, `show(depth=2)` all of the two outermost levels. The steps of a training loop take turns in the same
+        places: a few of many, with the one that is asked, as by `show(step=500)`, which is shown first.
+        `legend=False` leaves out the sentence that says how to read the picture.
         """
         from .views import storyboard
 

@@ -119,12 +119,12 @@ def training() -> None:
     b = torch.zeros(1, requires_grad=True)
     x, y = torch.randn(16, 4), torch.randn(16, 1)
     for _ in range(3):
+        w.grad = b.grad = None
         loss = ((x @ w + b - y) ** 2).mean()
         loss.backward()
         with torch.no_grad():
             for p in (w, b):
                 p -= 0.1 * p.grad
-                p.grad = None
 
 
 def double() -> None:

@@ -42,9 +42,10 @@ OPTIONS = dict.fromkeys(VIEWS, ("open", "depth", "step")) | {"memory": ("against
 def storyboard(trace: Timeline, view: str = "graph", *, legend: bool = True, **options: Any) -> Storyboard:
     """A trace as the named view tells it: a graph with the groups `open`, another trace to hold memory `against`.
 
-    A graph may have all groups open down to a `depth`: at 0 all are closed, at 1 the outermost are open. The `legend`
-    is the sentence that says how to read it. To compare takes `against` too. Errors: ValueError for a view
-    that is not there, TypeError for an option that it does not have, or lacks.
+    A graph may have all groups open down to a `depth`: at 0 all are closed, at 1 the outermost are open. Of a training
+    loop it shows the `step` of this number first. The `legend` is the sentence that says how to read it. To compare
+    takes `against` too. Errors: ValueError for a view, a group or a step that is not there, TypeError for an option
+    that the view does not have, or lacks.
     """
     *names, last = sorted([*VIEWS, *CHARTS, *PAIRS])
     if view not in (*names, last):
@@ -54,7 +55,7 @@ def storyboard(trace: Timeline, view: str = "graph", *, legend: bool = True, **o
         if name not in own:
             known = f"options are {series([*map(repr, own), repr('legend')])}" if own else "option is 'legend'"
             raise TypeError(f"The view {view!r} has no option {name!r}; its {known}.")
-    against, opened, depth = options.get("against"), options.get("open"), options.get("depth")
+    against, opened, depth, step = (options.get(name) for name in ("against", "open", "depth", "step"))
     if not isinstance(against, Timeline | None):
         raise TypeError(f"`against` is another trace, of record() or load(), but got {type(against).__name__}.")
     if view in PAIRS and against is None:
@@ -63,6 +64,8 @@ def storyboard(trace: Timeline, view: str = "graph", *, legend: bool = True, **o
         raise TypeError(f"`open` names the groups of a graph to be open, but got {type(opened).__name__}.")
     if depth is not None and (not isinstance(depth, int) or isinstance(depth, bool) or depth < 0):
         raise TypeError(f"`depth` says how deep groups are open: a whole number from 0 up, but got {depth!r}.")
+    if not isinstance(step, int | None) or isinstance(step, bool):
+        raise TypeError(f"`step` is the number of a training step, from 1 up, but got {step!r}.")
     # No cycles are looked for: of a large graph nearly all that is made lives on, and is gone through in vain.
     collecting = gc.isenabled()
     try:
@@ -70,7 +73,7 @@ def storyboard(trace: Timeline, view: str = "graph", *, legend: bool = True, **o
         if view not in VIEWS:
             board = (CHARTS | PAIRS)[view](trace, **options)
         else:
-            board = None if isinstance(trace, Ending) else film(trace, VIEWS[view], opened, depth, options.get("step"))
+            board = None if isinstance(trace, Ending) else film(trace, VIEWS[view], opened, depth, step)
             board = board or tell_grouped(trace, VIEWS[view](trace.events), opened, depth)
     finally:
         if collecting:

@@ -40,7 +40,15 @@ class Changing:
 
     def _tensor(self, frame: Frame, id: str) -> list[Box]:
         drawn: list[Box] = super()._tensor(frame, id)  # type: ignore[misc]
-        if line := self._change(frame, id, "was {}, changed by {}", "changed by {}"):
+        if changed := self._change(frame, id):
+            before, change = changed
+            if change is None:
+                line = f"changed: its norm was {before.norm:.3g}"
+            else:
+                by = change.brief(BOX_COLUMNS - 11)
+                by = f"‖{change.norm:.3g}‖" if by.startswith("from ") else by
+                line = f"was {before.brief(BOX_COLUMNS)}, changed by {by}"
+                line = line if len(line) <= BOX_COLUMNS else f"changed by {by}"
             drawn[-1].lines += (line,)
         return drawn
 
@@ -56,23 +64,21 @@ class Changing:
             value = frame.tensors[id].value if id in frame.tensors else None
             if value is not None and value is not self._last.get(id, self.began[id]):
                 self._last[id] = value
-                name = frame.called(id)
-                words = self._change(frame, id, f"in this step {name} has changed from {{}} by {{}}", "", room=200)
-                told += [words] if words else []
+                if changed := self._change(frame, id):
+                    before, change = changed
+                    by = f" by {said(change)}" if change is not None else ""
+                    told.append(f"in this step {frame.called(id)} has changed from {said(before)}{by}")
         return told
 
-    def _change(self, frame: Frame, id: str, full: str, brief: str, room: int = BOX_COLUMNS) -> str:
+    def _change(self, frame: Frame, id: str) -> tuple[Value, Value | None] | None:
+        """What a leaf was when the step began, and by how much it has changed, as far as that is known; if it has."""
         before, now = self.began.get(id), frame.tensors[id].value
-        if before is None or before is now or before == now or before.shape != now.shape:
-            return ""
+        if before is None or before == now or before.shape != now.shape:
+            return None
         if before.values is None or now.values is None:
-            return f"its norm was {before.norm:.3g}, is {now.norm:.3g}" if brief else ""
+            return before, None
         with np.errstate(all="ignore"):
-            change = Value.of(np.subtract(now.values, before.values, dtype=float).reshape(now.shape))
-        if not brief:
-            return full.format(said(before), said(change))
-        told = full.format(before.brief(room), change.brief(room))
-        return told if len(told) <= room else brief.format(change.brief(room - len(brief) + 2))
+            return before, Value.of(np.subtract(now.values, before.values, dtype=float).reshape(now.shape))
 
     def still(self, trace: Timeline) -> int | None:
         """Where the gradients have come to the leaves and these are written, before the gradients are cleared."""
@@ -83,7 +89,7 @@ class Changing:
                     over, last, cleared, late = stop, stop, False, False
                 elif over is not None and isinstance(event, GradChanged) and event.clears:
                     cleared = True
-                elif over is not None and isinstance(event, TensorWritten) and event.phase is not None:
+                elif over is not None and isinstance(event, TensorWritten) and event.tensor in self.began:
                     late |= cleared
                     last = last if cleared else stop
             begin = end
