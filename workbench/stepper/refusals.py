@@ -27,4 +27,8 @@ NO_NUMBERS = "Type a number such as 0.5, -2e-3 or 1/3, or a list of numbers such
 
 GRAD_REPLACED = "{}.grad was not what step {} had left there: what other code made of it is gone, now it is {} again."
 RECORDED = "The recording that is on keeps the steps taken back: in its pictures, what runs again runs a second time."
+NO_RECORDING = "A stepped backward of PyTorch's records no graph of its own: leave create_graph away."
+RUN_AGAIN = (
+    "Going back, PyTorch's backward was stopped and run again up to here: hooks and Functions' backward ran again."
+)
 HOOK_STAYS = "Step {} ran a {} of {}: what it did besides changing gradients could not be undone."

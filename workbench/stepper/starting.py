@@ -10,6 +10,7 @@ from ..autograd.engine import GraphTask
 from ..autograd.node import Node
 from ..autograd.state import local
 from ..autograd.tensor import Tensor
+from ..bridges import is_of_torch
 from ..events import failed
 from ..trace.recorder import Recorder
 from . import refusals
@@ -31,6 +32,11 @@ def step(
     gradients are in `.grads`. Errors are those of these two; that one of the `inputs` is not used (unless
     `allow_unused`) is raised when no node is left to run.
     """
+    first = loss[0] if isinstance(loss, tuple | list) and loss else loss
+    if is_of_torch(first):
+        from .of_torch import step_torch
+
+        return step_torch(loss, inputs, grad, create_graph, retain_graph, allow_unused)
     if local.modes.levels:
         raise RuntimeError(errors.BACKWARD_IN_TRANSFORM)
     outputs = (loss,) if isinstance(loss, Tensor) else loss

@@ -86,7 +86,7 @@ def named_in(frame: FrameType, is_tensor: Callable[[Any], bool] = _is_ours) -> l
     loops = _loop_variables(frame.f_code) | _loops_of_cells(held)
     named = [pair for pair in tensors if pair[0] not in loops]
     passing = [(name, t) for name, t in tensors if name in loops and not _is_parameter(t)]
-    return [*named, *_parameters(held), *_items(held, is_tensor), *passing]
+    return [*named, *_parameters(held, is_tensor), *_items(held, is_tensor), *passing]
 
 
 def loops_at(outlook: Outlook) -> tuple[tuple[int, dict[str, int]], ...]:
@@ -102,11 +102,12 @@ def loops_at(outlook: Outlook) -> tuple[tuple[int, dict[str, int]], ...]:
     return tuple(told)
 
 
-def _parameters(named: Iterable[tuple[str, Any]]) -> Iterator[tuple[str, Any]]:
+def _parameters(named: Iterable[tuple[str, Any]], is_tensor: Callable[[Any], bool]) -> Iterator[tuple[str, Any]]:
     """What modules that are variables call their parameters: "net.layers.0.weight"."""
     for name, thing in named:
         if hasattr(type(thing), "named_parameters") and "_parameters" in getattr(thing, "__dict__", ()):
-            yield from ((f"{name}.{path}", parameter) for path, parameter in thing.named_parameters())
+            own = ((f"{name}.{path}", parameter) for path, parameter in thing.named_parameters())
+            yield from (pair for pair in own if is_tensor(pair[1]))  # those of another engine's module are its own
 
 
 def _items(held: Iterable[tuple[str, Any]], is_tensor: Callable[[Any], bool]) -> Iterator[tuple[str, Any]]:

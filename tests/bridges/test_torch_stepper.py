@@ -1,0 +1,231 @@
+"""PyTorch's own engine, stepped: forwards, back, and sideways."""
+
+from __future__ import annotations
+
+import gc
+import threading
+import time
+from typing import Any
+
+import pytest
+from oracle import ABSENT, torch
+
+import workbench
+
+if torch is None:
+    pytest.skip(ABSENT, allow_module_level=True)
+
+from torch_models import MODELS, made, nodes_behind  # noqa: E402
+
+
+def net_and_loss() -> tuple[Any, Any]:
+    torch.manual_seed(0)
+    net = torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.Tanh(), torch.nn.Linear(4, 2))
+    return net, net(torch.randn(5, 3)).pow(2).mean()
+
+
+def grads(net: Any) -> list[Any]:
+    return [None if each.grad is None else each.grad.clone() for each in net.parameters()]
+
+
+def threads() -> int:
+    return len([each for each in threading.enumerate() if each.name == "a stepped backward"])
+
+
+def test_all_steps_are_the_backward_bit_by_bit_and_in_its_order() -> None:
+    net, loss = net_and_loss()
+    order: list[str] = []
+    for node in nodes_behind(loss):
+        node.register_prehook(lambda grads, node=node: order.append(node.name()))
+    loss.backward(retain_graph=True)
+    plain, hooked = grads(net), list(order)
+    net.zero_grad()
+    s = workbench.step(loss)
+    while not s.done:
+        s.step()
+    assert [step.node.name() for step in s.steps if step.leaf is None] == hooked
+    assert all(torch.equal(a, b) for a, b in zip(plain, grads(net), strict=True))
+    assert threads() == 0
+
+
+@pytest.mark.parametrize("name", ["encoder", "cells", "lstm", "attention", "autocast"])
+def test_what_others_wrote_is_stepped_to_the_same_bits(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    loss, parameters = made(name)()
+    plain = [each.grad.clone() for each in parameters]
+    stepped: list[Any] = []
+
+    def step(self: Any) -> None:
+        stepped.append(workbench.step(self).run())
+
+    monkeypatch.setattr(torch.Tensor, "backward", step)
+    torch.manual_seed(0)
+    _, parameters = MODELS[name]()()
+    assert stepped[0].done
+    assert all(torch.equal(a, b.grad) for a, b in zip(plain, parameters, strict=True))
+
+
+def test_between_steps_all_is_as_the_engine_has_it() -> None:
+    net, loss = net_and_loss()
+    s = workbench.step(loss)
+    s.run(until=net[0].weight)
+    assert net[0].weight.grad is None and net[0].bias.grad is not None
+    assert s.current.name() == "torch::autograd::AccumulateGrad" and s.grads[net[0].weight] is None
+    s.step()
+    assert torch.equal(s.grads[net[0].weight], net[0].weight.grad)
+
+
+def test_an_edited_gradient_is_what_the_engine_goes_on_with() -> None:
+    net, loss = net_and_loss()
+    s = workbench.step(loss).run(until="tanh").edit("tanh", 0, 0.0).run()
+    assert [float(each.grad.abs().sum()) > 0 for each in net.parameters()] == [False, False, True, True]
+    s.back(s.position)
+    assert [each.grad for each in net.parameters()] == [None] * 4
+    s.run()
+    assert [float(each.grad.abs().sum()) > 0 for each in net.parameters()] == [True] * 4
+    assert len(s.branches) == 2 and "TanhBackward0" in repr(s.compare("main"))
+
+
+def test_back_runs_again_up_to_there_and_says_so() -> None:
+    net, loss = net_and_loss()
+    loss.backward(retain_graph=True)
+    before = grads(net)
+    s = workbench.step(loss).run()
+    s.back(3)
+    assert torch.equal(net[0].weight.grad, before[0]) and torch.equal(net[2].bias.grad, 2 * before[3])
+    assert "PyTorch's backward was stopped and run again up to here" in repr(s)
+    s.run()
+    assert all(torch.equal(each.grad, 2 * old) for each, old in zip(net.parameters(), before, strict=True))
+
+
+def test_breakpoints_watch_and_conditions_take_tensors_and_nodes_of_torch() -> None:
+    w = torch.tensor([1.0, 2.0], requires_grad=True)
+    y = w * 3
+    loss = (y * y + y).sum()
+    s = workbench.step(loss)
+    s.breakpoint(y)
+    s.run()
+    assert s.current.name() == y.grad_fn.name() and s.reason is not None
+    assert [number for number, _ in s.watch(y)] == [2, 3]
+    s = workbench.step(loss).run(until=lambda step: any(norm > 10 for norm in step.norms))
+    assert 0 < s.position and not s.done
+    s.run()
+
+
+def test_gradients_are_handed_to_the_caller_as_grad_does() -> None:
+    net, loss = net_and_loss()
+    (plain,) = torch.autograd.grad(loss, net[0].weight, retain_graph=True)
+    s = workbench.step(loss, inputs=[net[0].weight]).run()
+    assert torch.equal(s.grads[net[0].weight], plain) and net[0].weight.grad is None
+
+
+def test_hooks_run_and_what_they_make_of_gradients_is_told() -> None:
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    y = x * 2
+    y.register_hook(lambda grad: grad * 10)
+    x.register_hook(lambda grad: grad + 1)
+    loss = y.sum()
+    s = workbench.step(loss).run()
+    assert x.grad.tolist() == [21.0, 21.0]
+    assert [step.incoming[0].tolist() for step in s.steps[1:]] == [[10.0, 10.0], [21.0, 21.0]]
+    assert "[21. 21.]" in repr(s)
+
+
+def test_an_error_in_a_node_is_the_users_and_back_goes_on() -> None:
+    class Bad(torch.autograd.Function):
+        fails = True
+
+        @staticmethod
+        def forward(ctx, x):
+            return x * 1
+
+        @staticmethod
+        def backward(ctx, grad):
+            if Bad.fails:
+                raise ValueError("not today")
+            return grad
+
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    s = workbench.step(Bad.apply(x * 2).sum())
+    with pytest.raises(ValueError, match="not today"):
+        s.run()
+    assert isinstance(s.error, ValueError)
+    Bad.fails = False
+    s.back().run()
+    assert s.done and x.grad.tolist() == [2.0, 2.0]
+
+
+def test_another_backward_meanwhile_works_even_through_the_same_graph() -> None:
+    net, loss = net_and_loss()
+    s = workbench.step(loss).step(2)
+    other = torch.ones(3, requires_grad=True)
+    (other * other).sum().backward()
+    assert other.grad.tolist() == [2.0, 2.0, 2.0]
+    (grad,) = torch.autograd.grad(loss, net[0].bias, retain_graph=True)
+    s.run()
+    assert torch.equal(net[0].bias.grad, grad)
+
+
+def test_leaving_a_stepper_ends_its_thread_and_keeps_what_has_come() -> None:
+    net, loss = net_and_loss()
+    s = workbench.step(loss).run(until="tanh")
+    assert threads() == 1
+    del s
+    gc.collect()
+    assert threads() == 0
+    assert net[2].bias.grad is not None and net[0].bias.grad is None
+    loss.backward()  # the graph is still good
+
+
+def test_an_interrupt_while_a_node_runs_leaves_the_stepper_usable(monkeypatch: pytest.MonkeyPatch) -> None:
+    net, loss = net_and_loss()
+    loss.backward(retain_graph=True)
+    plain = grads(net)
+    net.zero_grad()
+    s = workbench.step(loss).step(3)
+    here = s._driver._here
+
+    class Interrupted:
+        release = here.release
+
+        def acquire(self) -> None:
+            monkeypatch.setattr(s._driver, "_here", here)
+            raise KeyboardInterrupt
+
+    s._driver._here = Interrupted()
+    with pytest.raises(KeyboardInterrupt):
+        s.step()
+    s.run()
+    assert s.done and all(torch.equal(a, b) for a, b in zip(plain, grads(net), strict=True))
+
+
+def test_the_widget_drives_it_and_a_guess_is_judged() -> None:
+    from workbench.views.stepping import Stage
+    from workbench.widgets.stepper import StepperView
+
+    net, loss = net_and_loss()
+    s = workbench.step(loss)
+    view = StepperView(s, Stage(s))
+    view._do(s, {"do": "step"})
+    assert s.position == 1
+    assert "text/html" in s._repr_mimebundle_()
+
+
+def test_a_step_takes_less_than_a_millisecond() -> None:
+    _, loss = net_and_loss()
+    times = []
+    for _ in range(5):
+        s = workbench.step(loss)
+        begin = time.perf_counter()
+        s.run()
+        times.append((time.perf_counter() - begin) / s.position)
+    assert min(times) < 0.001
+
+
+def test_what_cannot_be_stepped_is_refused_in_a_sentence() -> None:
+    with pytest.raises(ValueError, match="leave create_graph away"):
+        workbench.step(net_and_loss()[1], create_graph=True)
+    with pytest.raises(RuntimeError, match="does not require grad"):
+        workbench.step(torch.ones(1))
+    x = torch.ones(2, dtype=torch.complex64, requires_grad=True)
+    with pytest.raises(TypeError, match="real floating-point gradients"):
+        workbench.step((x * x).abs().sum())

@@ -1,0 +1,260 @@
+"""A backward of PyTorch's own engine that stops before each node, and its graph as nodes of the workbench's.
+
+The real backward runs in a thread of its own, held before each node by a hook. A mirror of its graph lets all that
+looks at a backward of the workbench look at this one: a mirror's gradients are those that the real node sent.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable, Sequence
+from functools import cache
+from typing import Any
+
+import numpy as np
+import torch
+
+from ...autograd.node import AccumulateGrad, Node, accumulator, meta_of
+from ...autograd.tensor import Tensor, wrap
+from .describing import ACCUMULATE, is_python, raw_saved, version_of
+from .failing import nodes_behind
+from .hearing import looking
+
+NO_NUMBERS = "The stepper has no numbers for a tensor of {}: it steps through real floating-point gradients."
+_PLAIN = (torch.float16, torch.float32, torch.float64)
+
+
+class _Stopped(Exception):
+    """Ends a backward that nobody steps any more."""
+
+
+class Mirror(Node):
+    """Stands for a node of PyTorch's: what it gives is what that gave."""
+
+    __slots__ = ("real", "parents", "outputs", "multi", "driver", "seq", "__weakref__")
+
+    arity = -1
+    takes_undefined = True
+    outputs: int
+    multi: bool
+    __call__ = None  # type: ignore[assignment]
+
+    def name(self) -> str:
+        """The node's name, as PyTorch says it."""
+        return str(self.real.name())
+
+    def edges(self) -> tuple[tuple[Node | None, int], ...]:
+        """The mirrors of where it leads."""
+        found: tuple[tuple[Node | None, int], ...] = self.parents
+        return found
+
+    def vjp(self, grad: Any) -> Any:
+        """What the real node sent; its error, if it failed."""
+        return self.driver.sent(self)
+
+    def vjp_towards(self, grad: Any, needed: Any) -> Any:
+        """The same."""
+        return self.driver.sent(self)
+
+    def saved_items(self) -> list[tuple[str, Any, int]]:
+        """What is saved: what a hook packed is left out."""
+        found = []
+        for name, thing, hook in raw_saved(self.real):
+            if hook is None and isinstance(thing, torch.Tensor) and thing.dtype in _PLAIN:
+                found.append((name, array_of(thing), version_of(thing)))
+        return found
+
+
+del Mirror.__call__
+
+
+@cache
+def _mirror_of_function(function: type) -> type[Mirror]:
+    return type(function.__name__ + "Backward", (Mirror,), {"__slots__": (), "_forward_cls": function})
+
+
+def array_of(tensor: torch.Tensor) -> Any:
+    """A tensor's numbers; TypeError for those that NumPy cannot hold."""
+    if not tensor.is_floating_point() or tensor.layout is not torch.strided or tensor.device.type == "meta":
+        raise TypeError(NO_NUMBERS.format(tensor.dtype))
+    with looking():
+        plain = tensor.detach()
+        return (plain if plain.dtype in _PLAIN else plain.float()).cpu().numpy()
+
+
+class Driver:
+    """One backward of PyTorch's, node by node; `begin` starts it, again if need be."""
+
+    def __init__(self, outputs: Sequence[Any], run: Callable[[], Any]) -> None:
+        self._run = run  # runs the whole backward
+        self._leaves: list[tuple[torch.Tensor, torch.Tensor | None, torch.Tensor | None]] = []
+        self.mirrors: dict[Any, Node] = {}
+        self.tensors: dict[int, tuple[torch.Tensor, Tensor]] = {}  # leaves and outputs, with what stands for them
+        reals = nodes_behind([node_of(each) for each in outputs])
+        self._reals = reals
+        for real in reals:
+            self.mirrors[real] = self._leaf(real) if real.name() == ACCUMULATE else self._mirror(real)
+        for real in reals:
+            mirror = self.mirrors[real]
+            if isinstance(mirror, Mirror):
+                mirror.parents = tuple(
+                    [(None if to is None else self.mirrors[to], nr) for to, nr in real.next_functions]
+                )
+        self._thread: threading.Thread | None = None
+        self._go, self._here = threading.Semaphore(0), threading.Semaphore(0)
+        self._stopping = self._let = self._over = False
+        self._at: Any = None  # the real node it is held before, and what came to that
+        self._came: tuple[Any, ...] = ()
+        self._edited: tuple[Any, ...] | None = None
+        self._sent: dict[Any, tuple[Any, ...]] = {}
+        self._error: BaseException | None = None
+
+    # The mirror of the graph.
+
+    def _mirror(self, real: Any) -> Mirror:
+        mirror = (_mirror_of_function(real._forward_cls) if is_python(real) else Mirror)()
+        mirror.real, mirror.driver, mirror.seq, mirror.extra = real, self, real._sequence_nr(), None
+        mirror.outputs = max(1, len(real._input_metadata))
+        mirror.multi = mirror.outputs > 1
+        return mirror
+
+    def _leaf(self, real: Any) -> AccumulateGrad:
+        leaf = real.variable
+        grad = leaf.grad
+        self._leaves.append((leaf, grad, None if grad is None else grad.detach().clone()))
+        tensor = wrap(array_of(leaf), True)
+        if grad is not None:
+            meta_of(tensor).grad = wrap(array_of(grad).copy())
+        self.tensors[id(leaf)] = leaf, tensor
+        return accumulator(tensor)
+
+    def tensor(self, real: torch.Tensor) -> Tensor | None:
+        """What stands for a tensor of this graph; None for any other."""
+        known = self.tensors.get(id(real))
+        if known is None and real.grad_fn in self.mirrors:
+            made = wrap(array_of(real), True)
+            made._fn, made._nr = self.mirrors[real.grad_fn], real.output_nr
+            known = self.tensors[id(real)] = real, made
+        return None if known is None else known[1]
+
+    # The real backward.
+
+    def begin(self) -> None:
+        """Run up to the first node."""
+        self._stopping = self._let = self._over = False
+        self._error, self._edited, self._sent, self._at = None, None, {}, None
+        self._go, self._here = threading.Semaphore(0), threading.Semaphore(0)
+        self._thread = threading.Thread(target=self._backward, name="a stepped backward", daemon=True)
+        self._thread.start()
+        self._here.acquire()
+
+    def _backward(self) -> None:
+        handles: list[Any] = []
+        try:
+            for real in self._reals:
+                handles.append(real.register_prehook(lambda grads, real=real: self._hold(real, grads)))
+                if real.name() != ACCUMULATE:
+                    handles.append(real.register_hook(lambda sent, came, real=real: self._note(real, sent)))
+            self._run()
+        except BaseException as error:
+            if not self._stopping:
+                self._error = error
+        finally:
+            for handle in handles:
+                handle.remove()
+            self._at, self._over = None, True
+            self._here.release()
+
+    def _is_own(self) -> bool:
+        return threading.current_thread() is self._thread
+
+    def _hold(self, real: Any, grads: Any) -> Any:
+        if not self._is_own():
+            return None  # another backward through the same nodes
+        self._at, self._came = real, grads
+        self._here.release()
+        self._go.acquire()
+        if self._stopping:
+            raise _Stopped
+        edited, self._edited = self._edited, None
+        return edited
+
+    def _note(self, real: Any, sent: Any) -> None:
+        if self._is_own():
+            self._sent[real] = sent
+
+    @property
+    def leaves(self) -> list[torch.Tensor]:
+        """The leaves that get gradients."""
+        return [leaf for leaf, _, _ in self._leaves]
+
+    def came(self, node: Node) -> tuple[Any, ...]:
+        """The gradients that the real node of this mirror is about to run with, if it is held before that."""
+        if self._let or self._real(node) is not self._at:
+            return ()
+        return tuple([None if each is None else array_of(each) for each in self._came])
+
+    def settle(self, node: Node) -> None:
+        """What stands for a leaf has the gradient that the leaf has: hooks may have changed that."""
+        if type(node) is AccumulateGrad:
+            real, own = self._real(node).variable.grad, node.variable.grad
+            if real is not None and own is not None and not np.array_equal(array_of(real), own._array, equal_nan=True):
+                own._array[...] = array_of(real)
+
+    def take(self, node: Node, edits: dict[int, Any]) -> None:
+        """Run the real node of this mirror, with other gradients for some outputs; its error is for `sent`."""
+        real = self._real(node)
+        if not self._let:
+            if real is not self._at:
+                return  # its gradient is handed to the caller, and it does not run
+            if edits:
+                new = list(self._came)
+                for nr, value in edits.items():
+                    old = new[nr]
+                    numbers = torch.from_numpy(np.array(getattr(value, "_array", value)))
+                    new[nr] = numbers.to(old.dtype).to(old.device) if old is not None else numbers
+                self._edited = tuple(new)
+            self._at = None
+            self._let = True
+            self._go.release()
+        self._here.acquire()  # an interrupt may come here: whoever asks again waits for the same
+        self._let = False
+
+    def sent(self, mirror: Mirror) -> tuple[Any, ...]:
+        """What a node that was let run has sent; the error it raised, if it did."""
+        sent = self._sent.get(mirror.real)
+        if sent is None:
+            error, self._error = self._error, None
+            raise error if error is not None else RuntimeError(f"PyTorch has not run {mirror.name()}.")
+        return tuple([None if each is None else array_of(each).copy() for each in sent])
+
+    def _real(self, node: Node) -> Any:
+        if isinstance(node, Mirror):
+            return node.real
+        return next(real for real, mirror in self.mirrors.items() if mirror is node)
+
+    def again(self, steps: Iterable[tuple[Node, dict[int, Any]]]) -> None:
+        """Stop, put the leaves' gradients back, and run these steps again."""
+        self.stop()
+        for leaf, grad, values in self._leaves:
+            if grad is not None and values is not None:
+                with torch.no_grad():
+                    grad.copy_(values)
+            leaf.grad = grad
+        self.begin()
+        for node, edits in steps:
+            self.take(node, edits)
+
+    def stop(self) -> None:
+        """End the thread; the leaves keep the gradients that have come so far."""
+        thread = self._thread
+        if thread is not None and not self._over:
+            self._stopping = True
+            self._go.release()
+            if threading.current_thread() is not thread:
+                thread.join(timeout=5)
+
+
+def node_of(output: Any) -> Any:
+    """The node that a tensor's gradient arrives at."""
+    return (torch.autograd.graph.get_gradient_edge(output) if isinstance(output, torch.Tensor) else output).node
