@@ -11,7 +11,7 @@ from .. import errors, events
 from . import dtypes
 from .engine import GraphTask, carries_tensors
 from .graph import GradientEdge
-from .levels import AUTOGRAD, entered, full, lift
+from .levels import AUTOGRAD, entered, lift, with_batch
 from .node import Node, edge_of, target_of
 from .state import local
 from .tensor import Tensor, tensor_method, wrap
@@ -227,7 +227,7 @@ def gradients_batched(
         raise IndexError(errors.BATCH_EMPTY)
     with entered("vmap", sizes[0], AUTOGRAD) as level:
         found = gradients(outputs, inputs, [lift(seed, level) for seed in seeds], keep_graph, create_graph)
-    return [None if g is None else full(g, level) for g in found]
+    return [None if g is None else with_batch(g, level) for g in found]
 
 
 def unit_vectors(tensors: Sequence[Tensor], chunk_size: int | None = None) -> Iterator[list[Tensor]]:

@@ -51,7 +51,7 @@ def read_tensor(node: Any, name: str) -> Any:
     return wrap(saved)
 
 
-def as_given(saved: Any, version: Any) -> tuple[Any, int]:
+def number_as_given(saved: Any, version: Any) -> tuple[Any, int]:
     """A saved operand and its version; a Python number, computed with in the tensor's dtype, as PyTorch keeps it."""
     return (np.asarray(version), 0) if type(saved) is np.ndarray else (saved, version)
 
@@ -100,7 +100,7 @@ class OpNode(Node):
             if saved in self.saved_names:
                 kept = getattr(self, f"s_{saved}")
                 if type(kept) is np.ndarray and saved in self.op.tensors:
-                    return wrap(as_given(kept, getattr(self, f"v_{saved}"))[0])
+                    return wrap(number_as_given(kept, getattr(self, f"v_{saved}"))[0])
                 return read_tensor(self, saved)
             shape = saved.removesuffix("_sym_sizes")
             if shape != saved and shape in self.shape_names:

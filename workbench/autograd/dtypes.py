@@ -64,7 +64,7 @@ def of(array: np.ndarray) -> dtype:
 _python = {bool: bool_, int: int64, float: float64}
 
 
-def chosen(function: str, given: Any, default: dtype) -> dtype:
+def chosen_dtype(function: str, given: Any, default: dtype) -> dtype:
     """The dtype that was asked for, by a dtype or by a Python type, else the default."""
     if given is None or isinstance(given, dtype):
         return given or default

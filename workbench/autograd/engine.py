@@ -16,7 +16,7 @@ import numpy as np
 from .. import errors
 from ..events import emit, failed, listeners
 from . import state
-from .anomaly_mode import refuse_nan, tell
+from .anomaly_mode import refuse_nan, warn_of_forward
 from .hooks import run_post_hooks, run_pre_hooks, run_tensor_hooks
 from .node import HELD_ONCE, Extra, Node, count, is_dense, owns_memory
 from .state import Modes, local, off, set_grad
@@ -85,13 +85,13 @@ def nodes_towards(targets: set[Node], roots: Roots, uses: dict[Node, int]) -> se
     return needed
 
 
-def push(heap: list[Node], node: Node) -> None:
+def push_ready(heap: list[Node], node: Node) -> None:
     """Add a node."""
     heap.append(node)
     _sift_up(heap, len(heap) - 1, node)
 
 
-def pop(heap: list[Node]) -> Node:
+def pop_ready(heap: list[Node]) -> Node:
     """Take out the node to run next."""
     first, last = heap[0], heap.pop()
     size = len(heap)
@@ -215,7 +215,7 @@ class GraphTask:
         for node in roots:  # a lone root's tensor hooks run even if it leads to no target
             hooked = len(self.roots) == 1 and node.extra is not None
             if not self._waiting[node] and (self._needed is None or node in self._needed or hooked):
-                push(self._ready, node)
+                push_ready(self._ready, node)
 
     def _add(self, node: Node, nr: int, grad: Any) -> None:
         """Add a gradient to those waiting at a node.
@@ -302,7 +302,7 @@ class GraphTask:
                 if self._alone is not None:
                     node, grad, self._alone, self._carried = self._alone, self._carried, None, None
                 elif ready:
-                    node = pop(ready)
+                    node = pop_ready(ready)
                     grad = buffers.pop(node, None)
                 else:
                     break
@@ -340,7 +340,7 @@ class GraphTask:
                 self._queue_alone()
         except BaseException as error:
             if state.anomaly and node is not None:
-                tell(node)
+                warn_of_forward(node)
             failed(error, task=self, node=node)
             raise
         finally:
@@ -405,12 +405,12 @@ class GraphTask:
             if self._alone is not None:
                 self._queue_alone()
             buffers.setdefault(parent, grad)
-            push(self._ready, parent)
+            push_ready(self._ready, parent)
 
     def _queue_alone(self) -> None:
         """Put the node that alone was ready into the queue."""
         self._buffers[self._alone] = self._carried
-        push(self._ready, self._alone)
+        push_ready(self._ready, self._alone)
         self._alone = self._carried = None
 
     def _call_back(self, modes: Modes) -> None:

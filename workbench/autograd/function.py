@@ -15,7 +15,7 @@ from ..events import listeners
 from . import state
 from .anomaly_mode import remember
 from .function_levels import applied
-from .function_outputs import bind_output, bind_outputs, gradients_of, tell
+from .function_outputs import bind_output, bind_outputs, emit_created, gradients_of
 from .levels import Lifted
 from .node import Metadata, Node, accumulator, edge_of, read_only, sequence
 from .saved_tensors import FREED, Packed, SavedOutput, SavedTensor, packed, saved_output, stale
@@ -455,7 +455,7 @@ class _SingleLevelFunction(FunctionCtx, metaclass=FunctionMeta):
             if state.anomaly:
                 remember(ctx)
         if listeners:
-            tell(ctx, args, outputs, recorded)
+            emit_created(ctx, args, outputs, recorded)
         ctx.to_save = ctx.dirty_tensors = ctx.non_differentiable = ctx.saved_for_forward = None
         return result
 

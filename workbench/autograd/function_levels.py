@@ -13,10 +13,10 @@ from ..events import emit, listeners
 from . import state
 from .anomaly_mode import remember
 from .forward_ad import check_size, set_tangent, tangent_of, unpushed
-from .function_outputs import bind_outputs, tell
-from .levels import Level, Lifted, at, below, lift, value_of
+from .function_outputs import bind_outputs, emit_created
+from .levels import Level, Lifted, at, below, lift, value_below
 from .node import sequence
-from .pytree import by_identity, mapped
+from .pytree import by_identity, tree_map
 from .state import local, with_grad
 from .tensor import Tensor
 
@@ -61,7 +61,7 @@ def applied(cls: Any, args: tuple[Any, ...], two_steps: bool, kwargs: dict[str, 
         if state.anomaly:
             remember(ctx)
     if listeners:
-        tell(ctx, args, outputs, recorded)
+        emit_created(ctx, args, outputs, recorded)
     if pushing or (level is not None and level.kind == "jvp"):
         _push(ctx, args, outputs, fixed, dirty, None if pushing else level)
     ctx.to_save = ctx.dirty_tensors = ctx.non_differentiable = ctx.saved_for_forward = None
@@ -93,7 +93,7 @@ def _forward_here(cls: Any, ctx: Any, args: tuple[Any, ...], two_steps: bool) ->
 
 def _forward_below(cls: Any, args: tuple[Any, ...], level: Level) -> Any:
     """The outputs, computed one level below; an input that is returned, or written, stays the same tensor."""
-    values = mapped(lambda a: value_of(a, level) if isinstance(a, Tensor) else a, args)
+    values = tree_map(lambda a: value_below(a, level) if isinstance(a, Tensor) else a, args)
     with below(level):
         output = cls.apply(*values)
     inputs = by_identity(values, args)
@@ -103,7 +103,7 @@ def _forward_below(cls: Any, args: tuple[Any, ...], level: Level) -> Any:
             return inputs.get(id(o), o)
         return lift(o, level)
 
-    return mapped(lifted, output)
+    return tree_map(lifted, output)
 
 
 def _push(
@@ -168,7 +168,7 @@ def _run_jvp(ctx: Any, args: tuple[Any, ...], tangents: list[Any], level: Level 
 def _zeros(ctx: Any, a: Any, level: Level | None) -> Tensor | None:
     if not ctx._materialize or not isinstance(a, Tensor) or a._array.dtype.kind != "f":
         return None
-    value = a if level is None else value_of(a, level)
+    value = a if level is None else value_below(a, level)
     return value.new_zeros(value.shape)
 
 

@@ -40,7 +40,7 @@ def gradients_of(ctx: Any, returned: Any) -> Any:
             raise RuntimeError(errors.EXPECTED_VARIABLE.format(_kind(grad)))
         kept.append((grad, shape, dtype))
     fit = [
-        grad if grad is None or parent is None else fitted(ctx, i, grad, shape, _wanted(parent, grad, dtype))
+        grad if grad is None or parent is None else fitted_gradient(ctx, i, grad, shape, _wanted(parent, grad, dtype))
         for i, ((grad, shape, dtype), (parent, _)) in enumerate(zip(kept, ctx.edges(), strict=True))
     ]
     return fit[0] if ctx.arity == 1 else fit
@@ -57,7 +57,7 @@ def _wanted(parent: Node, grad: Tensor, dtype: Any) -> Any:
     return dtype if meta is None or meta.grad_dtype == "own" else grad._array.dtype
 
 
-def fitted(ctx: Any, index: int, grad: Tensor, shape: tuple[int, ...], dtype: Any) -> Tensor:
+def fitted_gradient(ctx: Any, index: int, grad: Tensor, shape: tuple[int, ...], dtype: Any) -> Tensor:
     """Summed down to the input's shape and cast to its dtype."""
     got = grad._array.shape
     if got != shape:
@@ -105,7 +105,7 @@ def bind_outputs(ctx: Any, args: tuple[Any, ...], output: Any, recorded: bool) -
     return (tuple(bound) if isinstance(output, tuple) else bound[0]), tuple(bound)
 
 
-def tell(ctx: Any, args: tuple[Any, ...], outputs: tuple[Any, ...], recorded: bool) -> None:
+def emit_created(ctx: Any, args: tuple[Any, ...], outputs: tuple[Any, ...], recorded: bool) -> None:
     """Tell listeners of a new node, and of what forward says it wrote, which no operation may have told of."""
     if recorded:
         events.emit(("created", ctx, args, tuple([o for o in outputs if isinstance(o, Tensor)])))

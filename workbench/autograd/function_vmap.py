@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 from .. import errors
 from ..events import emit, listeners
 from .function import Function, FunctionCtx, no_setup_context, user_backward
-from .levels import Level, Lifted, as_given, batched, below, entered, lift, value_of
-from .pytree import by_identity, mapped, rebuilt, spread, taken_apart
+from .levels import Level, Lifted, as_given, batched, below, entered, lift, value_below
+from .pytree import broadcast_prefix, by_identity, tree_flatten, tree_map, tree_unflatten
 from .tensor import Tensor
 
 Dims = tuple[Any, ...]  # for each thing its batch's dimension or None, or a tree of these
@@ -27,7 +27,7 @@ class VmapInfo(NamedTuple):
 
 def apply_batched(cls: Any, args: tuple[Any, ...], level: Level, kwargs: dict[str, Any]) -> Any:
     """Apply a Function for a whole batch; of what is given by name alone, only a user's rule is told."""
-    if any([isinstance(leaf, Tensor) for leaf in taken_apart(kwargs)[0]]):
+    if any([isinstance(leaf, Tensor) for leaf in tree_flatten(kwargs)[0]]):
         raise NotImplementedError(errors.VMAP_KEYWORD.format(kwargs))
     ruled = cls.vmap is not Function.vmap
     if level.own:
@@ -38,10 +38,10 @@ def apply_batched(cls: Any, args: tuple[Any, ...], level: Level, kwargs: dict[st
         raise RuntimeError(errors.VMAP_NO_RULE.format(cls.__name__))
     dims = _dims(args, level)
     with below(level):
-        if (ruled or level.own) and all([d is None for d in taken_apart(dims)[0]]):
-            return cls.apply(*mapped(lambda t: value_of(t, level) if isinstance(t, Tensor) else t, args))
+        if (ruled or level.own) and all([d is None for d in tree_flatten(dims)[0]]):
+            return cls.apply(*tree_map(lambda t: value_below(t, level) if isinstance(t, Tensor) else t, args))
         if ruled:
-            values = mapped(lambda t: as_given(t)[0] if _is_at(t, level) else t, args)
+            values = tree_map(lambda t: as_given(t)[0] if _is_at(t, level) else t, args)
             found = cls.vmap(VmapInfo(level.size, level.randomness), dims, *values, **kwargs)
             (output, out_dims), make = _checked(found), batched
         else:
@@ -63,17 +63,17 @@ def _checked(found: Any) -> tuple[Any, Any]:
 
 def _relifted(output: Any, out_dims: Any, level: Level, inputs: dict[int, Tensor], make: Callable[..., Tensor]) -> Any:
     """The outputs as the level sees them; an input that was returned stays the same tensor."""
-    outputs, structure = taken_apart(output)
-    dims = spread(out_dims, structure)
+    outputs, structure = tree_flatten(output)
+    dims = broadcast_prefix(out_dims, structure)
     if dims is None:
-        raise RuntimeError(errors.VMAP_INCOMPATIBLE.format(out_dims, taken_apart(out_dims)[1], structure))
+        raise RuntimeError(errors.VMAP_INCOMPATIBLE.format(out_dims, tree_flatten(out_dims)[1], structure))
 
     def lifted(o: Any, dim: int | None) -> Any:
         if id(o) in inputs or not isinstance(o, Tensor) or dim is None:
             return inputs.get(id(o), o)
         return make(o, dim, level)
 
-    return rebuilt([lifted(o, dim) for o, dim in zip(outputs, dims, strict=True)], structure)
+    return tree_unflatten([lifted(o, dim) for o, dim in zip(outputs, dims, strict=True)], structure)
 
 
 class _Kept(NamedTuple):
@@ -128,12 +128,12 @@ def _is_at(t: Any, level: Level) -> bool:
 
 def _dims(things: Any, level: Level) -> Any:
     """Which dimension of each is the batch; None for what has none."""
-    return mapped(lambda t: (t._given[1] if t._given else 0) if _is_at(t, level) else None, things)
+    return tree_map(lambda t: (t._given[1] if t._given else 0) if _is_at(t, level) else None, things)
 
 
 def _values(things: Any, level: Level) -> Any:
     """The same one level below, with the batch in front."""
-    return mapped(lambda t: value_of(t, level) if isinstance(t, Tensor) else t, things)
+    return tree_map(lambda t: value_below(t, level) if isinstance(t, Tensor) else t, things)
 
 
 def _in_front(value: Tensor, dim: int, level: Level) -> Lifted:
@@ -143,9 +143,9 @@ def _in_front(value: Tensor, dim: int, level: Level) -> Lifted:
 
 def _lifted(things: Any, dims: Dims, level: Level) -> Any:
     """What `_values` and `_dims` tell, as the level sees it."""
-    leaves, structure = taken_apart(things)
-    pairs = [(t, d if isinstance(t, Tensor) else None) for t, d in zip(leaves, taken_apart(dims)[0], strict=True)]
-    return rebuilt([t if d is None else _in_front(t, d, level) for t, d in pairs], structure)
+    leaves, structure = tree_flatten(things)
+    pairs = [(t, d if isinstance(t, Tensor) else None) for t, d in zip(leaves, tree_flatten(dims)[0], strict=True)]
+    return tree_unflatten([t if d is None else _in_front(t, d, level) for t, d in pairs], structure)
 
 
 def _dims_of(gradients: tuple[Any, ...], dims: Dims) -> Dims:

@@ -16,7 +16,7 @@ from ..events import failed
 from .backward import grad, unit_vectors
 from .forward_ad import dual_level, make_dual, unpack_dual
 from .grad_mode import enable_grad
-from .levels import AUTOGRAD, entered, full, lift
+from .levels import AUTOGRAD, entered, lift, with_batch
 from .tensor import Tensor, wrap
 
 _STRICT = "This is not allowed in strict mode"
@@ -123,7 +123,7 @@ def columns_at_once(run: Callable[..., tuple[Tensor, ...]], inputs: Sequence[Ten
             duals = [make_dual(t, lift(columns, level)) for t, columns in zip(inputs, basis, strict=True)]
             pairs = [unpack_dual(out) for out in run(*duals)]
             moved = [primal.new_zeros(primal.shape) if t is None else t for primal, t in pairs]
-        found = [full(t, level) for t in moved]
+        found = [with_batch(t, level) for t in moved]
     return [
         [
             columns.permute((*range(1, columns.ndim), 0)).reshape(out.primal.shape + t.shape)

@@ -16,7 +16,7 @@ import numpy as np
 from ..events import failed
 from .backward import grad, gradients
 from .forward_ad import dual_level, make_dual, unpack_dual
-from .levels import AUTOGRAD, entered, full, lift
+from .levels import AUTOGRAD, entered, lift, with_batch
 from .tensor import Tensor, wrap
 from .warnings import warn
 
@@ -410,7 +410,7 @@ def check_batched_forward(func: Callable[..., Any], given: tuple[Any, ...]) -> N
         expected = [push(wrap(tangent)) for tangent in tangents]
         try:
             with entered("vmap", len(tangents), AUTOGRAD) as level:
-                found = [full(t, level) for t in push(lift(wrap(tangents), level))]
+                found = [with_batch(t, level) for t in push(lift(wrap(tangents), level))]
         except RuntimeError as error:
             raise GradcheckError(RAISED.format(error, FORWARD)) from error
         for i, (got, *wanted) in enumerate(zip(found, *expected, strict=True)):

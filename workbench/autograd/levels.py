@@ -136,13 +136,13 @@ def same_level(a: Tensor, t: Tensor) -> bool:
     return a._level is t._level if type(a) is type(t) is Lifted else type(a) is not Lifted is not type(t)
 
 
-def value_of(t: Tensor, level: Level) -> Tensor:
+def value_below(t: Tensor, level: Level) -> Tensor:
     """What a tensor is one level below."""
     t = at(t, level)
     return t._value if type(t) is Lifted and t._level is level else t
 
 
-def full(t: Tensor, level: Level) -> Tensor:
+def with_batch(t: Tensor, level: Level) -> Tensor:
     """What a tensor is below a batch, with the batch in front in any case."""
     t = at(t, level)
     if type(t) is Lifted and t._level is level:

@@ -12,18 +12,18 @@ from typing import Any
 from .tensor import Size
 
 
-class Structure:
+class TreeSpec:
     """What is left of a tree when its leaves are taken away; `kind` is None for a single leaf."""
 
     __slots__ = ("kind", "facts", "parts", "leaves")
 
-    def __init__(self, kind: type | None, facts: Any, parts: list[Structure]) -> None:
+    def __init__(self, kind: type | None, facts: Any, parts: list[TreeSpec]) -> None:
         self.kind, self.facts, self.parts = kind, facts, parts
         self.leaves = 1 if kind is None else sum([part.leaves for part in parts])
 
     def __eq__(self, other: object) -> bool:
         mine = (self.kind, self.facts, self.parts)
-        return isinstance(other, Structure) and mine == (other.kind, other.facts, other.parts)
+        return isinstance(other, TreeSpec) and mine == (other.kind, other.facts, other.parts)
 
     def __repr__(self) -> str:
         return self._text(0)
@@ -40,7 +40,7 @@ class Structure:
 
     def pretty(self) -> str:
         """The tree with a star for every leaf."""
-        return repr(rebuilt([_STAR] * self.leaves, self))
+        return repr(tree_unflatten([_STAR] * self.leaves, self))
 
 
 class _Star:
@@ -49,35 +49,35 @@ class _Star:
 
 
 _STAR = _Star()
-LEAF = Structure(None, None, [])
+LEAF = TreeSpec(None, None, [])
 
 
 def _is_named(kind: type) -> bool:
     return issubclass(kind, tuple) and hasattr(kind, "_fields")
 
 
-def taken_apart(tree: Any) -> tuple[list[Any], Structure]:
+def tree_flatten(tree: Any) -> tuple[list[Any], TreeSpec]:
     """The leaves of a tree from left to right, and its structure."""
     leaves: list[Any] = []
     return leaves, _take_apart(tree, leaves)
 
 
-def _take_apart(tree: Any, leaves: list[Any]) -> Structure:
+def _take_apart(tree: Any, leaves: list[Any]) -> TreeSpec:
     kind = type(tree)
     if kind in (dict, OrderedDict):
-        return Structure(kind, list(tree), [_take_apart(part, leaves) for part in tree.values()])
+        return TreeSpec(kind, list(tree), [_take_apart(part, leaves) for part in tree.values()])
     if kind in (tuple, list, Size) or _is_named(kind):
-        return Structure(kind, None, [_take_apart(part, leaves) for part in tree])
+        return TreeSpec(kind, None, [_take_apart(part, leaves) for part in tree])
     leaves.append(tree)
     return LEAF
 
 
-def rebuilt(leaves: Iterable[Any], structure: Structure) -> Any:
+def tree_unflatten(leaves: Iterable[Any], structure: TreeSpec) -> Any:
     """The tree of a structure with other leaves."""
     return _rebuild(iter(leaves), structure)
 
 
-def _rebuild(leaves: Iterator[Any], structure: Structure) -> Any:
+def _rebuild(leaves: Iterator[Any], structure: TreeSpec) -> Any:
     kind = structure.kind
     if kind is None:
         return next(leaves)
@@ -87,13 +87,13 @@ def _rebuild(leaves: Iterator[Any], structure: Structure) -> Any:
     return kind(*parts) if _is_named(kind) else kind(parts)
 
 
-def mapped(function: Callable[[Any], Any], tree: Any) -> Any:
+def tree_map(function: Callable[[Any], Any], tree: Any) -> Any:
     """The tree with a function run over its leaves."""
-    leaves, structure = taken_apart(tree)
-    return rebuilt([function(leaf) for leaf in leaves], structure)
+    leaves, structure = tree_flatten(tree)
+    return tree_unflatten([function(leaf) for leaf in leaves], structure)
 
 
-def spread(prefix: Any, structure: Structure) -> list[Any] | None:
+def broadcast_prefix(prefix: Any, structure: TreeSpec) -> list[Any] | None:
     """A leaf for every leaf of a structure, where one leaf of `prefix` may stand for a whole part; None if none fits.
 
     This is how `in_dims=0` is said of a dict of tensors. A dict's parts meet by their keys; PyTorch 2.13 mixes them up
@@ -110,7 +110,7 @@ def spread(prefix: Any, structure: Structure) -> list[Any] | None:
         prefix = [prefix[key] for key in structure.facts]
     found: list[Any] = []
     for each, part in zip(prefix, structure.parts, strict=True):
-        inner = spread(each, part)
+        inner = broadcast_prefix(each, part)
         if inner is None:
             return None
         found += inner
@@ -119,4 +119,4 @@ def spread(prefix: Any, structure: Structure) -> list[Any] | None:
 
 def by_identity(values: Any, args: Any) -> dict[int, Any]:
     """The leaves of `args` by the identity of what stands in their places in `values`."""
-    return {id(value): arg for value, arg in zip(taken_apart(values)[0], taken_apart(args)[0], strict=True)}
+    return {id(value): arg for value, arg in zip(tree_flatten(values)[0], tree_flatten(args)[0], strict=True)}

@@ -58,7 +58,7 @@ def strided(array: np.ndarray, geometry: Geometry) -> np.ndarray:
     return as_strided(flat, shape, strides)
 
 
-def scatter(grad: np.ndarray, geometry: Geometry, layout: Geometry) -> np.ndarray:
+def scatter_strided(grad: np.ndarray, geometry: Geometry, layout: Geometry) -> np.ndarray:
     """Zeros laid out as the base, with a view's gradient in its place; repeated elements add up."""
     out = blank(layout, grad.dtype)
     repeated = tuple(i for i, (n, s) in enumerate(zip(*geometry[:2], strict=True)) if s == 0 and n > 1)
@@ -69,7 +69,7 @@ def scatter(grad: np.ndarray, geometry: Geometry, layout: Geometry) -> np.ndarra
     return out
 
 
-def gather(array: np.ndarray, geometry: Geometry, layout: Geometry) -> np.ndarray:
+def gather_strided(array: np.ndarray, geometry: Geometry, layout: Geometry) -> np.ndarray:
     """The elements a view with this geometry would show of a base with this layout, as a copy."""
     out = blank(layout, array.dtype)
     out[...] = array

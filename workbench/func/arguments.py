@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..autograd.levels import Level, lift, value_of
-from ..autograd.pytree import mapped, rebuilt, taken_apart
+from ..autograd.levels import Level, lift, value_below
+from ..autograd.pytree import tree_flatten, tree_map, tree_unflatten
 from ..autograd.tensor import Tensor
 from . import messages
 
 
-def chosen(args: tuple[Any, ...], argnums: Any) -> tuple[int, ...]:
+def chosen_arguments(args: tuple[Any, ...], argnums: Any) -> tuple[int, ...]:
     """The positions that `argnums` names, negative ones counted from the end; RuntimeError for what are none."""
     if not isinstance(argnums, (int, tuple)):
         raise RuntimeError(messages.ARGNUMS_KIND.format(type(argnums)))
@@ -31,16 +31,16 @@ def chosen(args: tuple[Any, ...], argnums: Any) -> tuple[int, ...]:
 
 def lifted(tree: Any, level: Level) -> Any:
     """A tree whose tensors were lifted to a level."""
-    return mapped(lambda leaf: lift(leaf, level) if isinstance(leaf, Tensor) else leaf, tree)
+    return tree_map(lambda leaf: lift(leaf, level) if isinstance(leaf, Tensor) else leaf, tree)
 
 
 def lowered(tree: Any, level: Level) -> Any:
     """A tree of tensors as they are one level below; RuntimeError for anything else in it."""
-    leaves, structure = taken_apart(tree)
+    leaves, structure = tree_flatten(tree)
     for leaf in leaves:
         if not isinstance(leaf, Tensor):
             raise RuntimeError(messages.OUTPUT_KIND.format(type(leaf)))
-    return rebuilt([value_of(leaf, level) for leaf in leaves], structure)
+    return tree_unflatten([value_below(leaf, level) for leaf in leaves], structure)
 
 
 def with_aux(returned: Any, name: str) -> tuple[Any, Any]:

@@ -9,13 +9,13 @@ from typing import Any
 from .. import errors
 from ..autograd.backward import unit_vectors
 from ..autograd.forward_ad import check_size, set_tangent, tangent_of
-from ..autograd.levels import at, below, entered, lift, value_of
-from ..autograd.pytree import mapped, rebuilt, taken_apart
+from ..autograd.levels import at, below, entered, lift, value_below
+from ..autograd.pytree import tree_flatten, tree_map, tree_unflatten
 from ..autograd.tensor import Tensor
 from ..ops.core.registry import TENSORS
 from ..ops.creation import zeros_like
 from . import messages
-from .arguments import check_output, chosen, lifted, lowered, with_aux
+from .arguments import check_output, chosen_arguments, lifted, lowered, with_aux
 from .reverse import Argnums, jacrev, vjp
 from .vectorize import vmap
 
@@ -33,27 +33,29 @@ def jvp(func: Callable[..., Any], primals: Any, tangents: Any, *, strict: bool =
 def _jvp(func: Any, primals: Any, tangents: Any, argnums: Any, strict: bool, has_aux: bool) -> Any:
     if not isinstance(primals, tuple):
         raise RuntimeError(messages.PRIMALS_KIND)
-    places = range(len(primals)) if argnums is None else chosen(primals, argnums)
-    flat_primals, structure = taken_apart(tuple([primals[i] for i in places]))
-    flat_tangents, got = taken_apart(tangents)
+    places = range(len(primals)) if argnums is None else chosen_arguments(primals, argnums)
+    flat_primals, structure = tree_flatten(tuple([primals[i] for i in places]))
+    flat_tangents, got = tree_flatten(tangents)
     if structure != got:
         raise RuntimeError(messages.STRUCTURES.format(structure, got))
     for name, leaves in (("primals", flat_primals), ("tangents", flat_tangents)):
         _check_tensors(name, leaves)
     with entered("jvp") as level:
-        duals = rebuilt([_dual(p, t, level) for p, t in zip(flat_primals, flat_tangents, strict=True)], structure)
+        duals = tree_unflatten(
+            [_dual(p, t, level) for p, t in zip(flat_primals, flat_tangents, strict=True)], structure
+        )
         args = dict(zip(places, duals, strict=True))
         returned = func(*[args[i] if i in args else lifted(p, level) for i, p in enumerate(primals)])
         aux = None
         if has_aux:
             returned, aux = with_aux(returned, messages.JVP)
             aux = lowered(aux, level)
-        outputs, out_structure = taken_apart(returned)
+        outputs, out_structure = tree_flatten(returned)
         check_output(outputs, messages.JVP)
         moved = [_tangent_below(out, level, strict) for out in outputs]
         with below(level):  # never what was given
-            results = [TENSORS["alias"](value_of(out, level)) for out in outputs]
-    pair = rebuilt(results, out_structure), rebuilt(moved, out_structure)
+            results = [TENSORS["alias"](value_below(out, level)) for out in outputs]
+    pair = tree_unflatten(results, out_structure), tree_unflatten(moved, out_structure)
     return (*pair, aux) if has_aux else pair
 
 
@@ -83,7 +85,7 @@ def _tangent_below(out: Tensor, level: Any, strict: bool) -> Tensor:
         if strict:
             raise RuntimeError(messages.INDEPENDENT)
         with below(level):
-            tangent = zeros_like(value_of(out, level))
+            tangent = zeros_like(value_below(out, level))
     return tangent
 
 
@@ -94,15 +96,15 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
     through it, and a linear function transposed twice is itself (torch.func.linearize).
     """
     output = func(*primals)
-    leaves, structure = taken_apart(primals)
-    outputs, out_structure = taken_apart(output)
+    leaves, structure = tree_flatten(primals)
+    outputs, out_structure = tree_flatten(output)
     moving = [_moves(o) for o in outputs]
 
     def moved(*tangents: Tensor) -> list[Tensor]:
         """The tangents of those outputs that have any."""
         with entered("jvp") as level:
             duals = [_dual(p, t, level) for p, t in zip(leaves, tangents, strict=True)]
-            again, _ = taken_apart(func(*rebuilt(duals, structure)))
+            again, _ = tree_flatten(func(*tree_unflatten(duals, structure)))
             return [_tangent_below(o, level, False) for o in again if _moves(o)]
 
     if any(moving):
@@ -111,7 +113,7 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
 
     def jvp_fn(*tangents: Any) -> Any:
         """The tangent of the output."""
-        flat, got = taken_apart(tangents)
+        flat, got = tree_flatten(tangents)
         if got != structure:
             raise RuntimeError(messages.LINEAR_STRUCTURE.format(got, structure))
         for i, (t, p) in enumerate(zip(flat, leaves, strict=True)):
@@ -121,7 +123,7 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
                     raise RuntimeError(messages.LINEAR_FACT.format(i=i, what=what, got=have, want=want))
         found = iter(push(tuple(flat))[0] if any(moving) else ())
         still = [zeros_like(o) if isinstance(o, Tensor) else o for o in outputs]
-        return rebuilt([next(found) if m else o for m, o in zip(moving, still, strict=True)], out_structure)
+        return tree_unflatten([next(found) if m else o for m, o in zip(moving, still, strict=True)], out_structure)
 
     return output, jvp_fn
 
@@ -141,29 +143,29 @@ def jacfwd(
 
     @functools.wraps(func)
     def wrapper(*args: Any) -> Any:
-        places = range(len(args)) if argnums is None else chosen(args, argnums)
-        primals, structure = taken_apart(tuple([args[i] for i in places]))
+        places = range(len(args)) if argnums is None else chosen_arguments(args, argnums)
+        primals, structure = tree_flatten(tuple([args[i] for i in places]))
         (basis,) = unit_vectors(primals)
 
         def push(basis: Any) -> Any:
             _, *rest = _jvp(func, args, basis, argnums, False, has_aux)
             return tuple(rest) if has_aux else rest[0]
 
-        pushed = vmap(push, randomness=randomness)(rebuilt(basis, structure))
+        pushed = vmap(push, randomness=randomness)(tree_unflatten(basis, structure))
         aux = None
         if has_aux:
             pushed, aux = pushed
-        outputs, out_structure = taken_apart(pushed)
+        outputs, out_structure = tree_flatten(pushed)
         sizes = [t._array.size for t in primals]
         jacobian = []
         for out in outputs:
             columns = out.permute(*range(1, out.ndim), 0).split(sizes, -1)
             blocks = [c.reshape(c.shape[:-1] + p.shape) for c, p in zip(columns, primals, strict=True)]
-            jacobian.append(rebuilt(blocks, structure))
+            jacobian.append(tree_unflatten(blocks, structure))
         if isinstance(argnums, int):
             jacobian = [block[0] for block in jacobian]
-        whole = rebuilt(jacobian, out_structure)
-        return (whole, mapped(lambda t: t[0], aux)) if has_aux else whole
+        whole = tree_unflatten(jacobian, out_structure)
+        return (whole, tree_map(lambda t: t[0], aux)) if has_aux else whole
 
     return wrapper
 

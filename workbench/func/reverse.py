@@ -16,13 +16,13 @@ from .. import errors
 from ..autograd.backward import gradients, seeds_of, unit_vectors
 from ..autograd.graph import disable_saved_tensors_hooks
 from ..autograd.levels import Level, Lifted, below, entered, lift
-from ..autograd.pytree import mapped, rebuilt, taken_apart
+from ..autograd.pytree import tree_flatten, tree_map, tree_unflatten
 from ..autograd.state import local, unusual
 from ..autograd.tensor import Tensor, wrap
 from ..events import failed
 from ..ops.join_split import cat
 from . import messages
-from .arguments import check_output, chosen, lifted, lowered, with_aux
+from .arguments import check_output, chosen_arguments, lifted, lowered, with_aux
 from .vectorize import vmap
 
 Argnums = int | tuple[int, ...]
@@ -70,7 +70,7 @@ def _grad_and_value(func: Any, argnums: Any, has_aux: bool, args: tuple[Any, ...
             raise failed(RuntimeError(messages.GRAD_SCALAR.format(output.ndim)))
         with below(level):
             seed = wrap(np.ones((), output._array.dtype))
-            gradient = rebuilt(pulled([output], leaves, [seed], True, _looked_into([output], [seed])), structure)
+            gradient = tree_unflatten(pulled([output], leaves, [seed], True, _looked_into([output], [seed])), structure)
         value = lowered(output, level)
         return gradient, (value, lowered(aux, level)) if has_aux else value
 
@@ -80,15 +80,15 @@ def _watched(args: tuple[Any, ...], argnums: Any, level: Level) -> tuple[tuple[A
 
     An argument that is not to be differentiated by may be anything.
     """
-    places = range(len(args)) if argnums is ALL else chosen(args, argnums)
+    places = range(len(args)) if argnums is ALL else chosen_arguments(args, argnums)
     watch = functools.partial(_leaf, level=level)
-    args = tuple([mapped(watch, a) if i in places else lifted(a, level) for i, a in enumerate(args)])
-    return args, *taken_apart(args if argnums is ALL else _picked(args, argnums))
+    args = tuple([tree_map(watch, a) if i in places else lifted(a, level) for i, a in enumerate(args)])
+    return args, *tree_flatten(args if argnums is ALL else _picked(args, argnums))
 
 
 def _picked(args: tuple[Any, ...], argnums: Any) -> Any:
     """The argument that `argnums` names, or a tuple of those that it does."""
-    places = chosen(args, argnums)
+    places = chosen_arguments(args, argnums)
     return args[places[0]] if isinstance(argnums, int) else tuple([args[i] for i in places])
 
 
@@ -143,7 +143,7 @@ def _vjp(func: Callable[..., Any], primals: tuple[Any, ...], argnums: Any, has_a
         if has_aux:
             output, aux = with_aux(output, messages.VJP)
             aux = lowered(aux, level)
-        outputs, out_structure = taken_apart(output)
+        outputs, out_structure = tree_flatten(output)
         check_output(outputs, messages.VJP)
         value = lowered(output, level)
         for out in outputs:
@@ -151,12 +151,12 @@ def _vjp(func: Callable[..., Any], primals: tuple[Any, ...], argnums: Any, has_a
                 raise RuntimeError(messages.VJP_FLOATS.format(out.dtype))
 
     def wrapper(cotangents: Any, retain_graph: bool = True, create_graph: bool | None = None) -> Any:
-        seeds, got = taken_apart(cotangents)
+        seeds, got = tree_flatten(cotangents)
         if got != out_structure:
             raise RuntimeError(messages.COTANGENTS.format(got.pretty(), out_structure.pretty()))
         if create_graph is None:
             create_graph = _looked_into(outputs, seeds) if level.outer_grad else local.modes.grad
-        return rebuilt(pulled(outputs, leaves, seeds, retain_graph, create_graph), structure)
+        return tree_unflatten(pulled(outputs, leaves, seeds, retain_graph, create_graph), structure)
 
     return (value, wrapper, aux) if has_aux else (value, wrapper)
 
@@ -175,23 +175,25 @@ def jacrev(
     @functools.wraps(func)
     def wrapper(*args: Any) -> Any:
         output, pull, *aux = _vjp(func, args, argnums, has_aux)
-        outputs, out_structure = taken_apart(output)
-        primals, structure = taken_apart(_picked(args, argnums))
+        outputs, out_structure = tree_flatten(output)
+        primals, structure = tree_flatten(_picked(args, argnums))
         runs = []
         for basis in unit_vectors(outputs, chunk_size):
             if chunk_size == 1:
-                pulled_back = pull(rebuilt([b[0] for b in basis], out_structure))
-                runs.append([g.unsqueeze(0) for g in taken_apart(pulled_back)[0]])
+                pulled_back = pull(tree_unflatten([b[0] for b in basis], out_structure))
+                runs.append([g.unsqueeze(0) for g in tree_flatten(pulled_back)[0]])
             else:
-                runs.append(taken_apart(vmap(pull)(rebuilt(basis, out_structure)))[0])
+                runs.append(tree_flatten(vmap(pull)(tree_unflatten(basis, out_structure)))[0])
         columns = [run[0] if len(run) == 1 else cat(run, 0) for run in zip(*runs, strict=True)]
         sizes = [out._array.size for out in outputs]
         rows = [column.split(sizes, 0) for column in columns]
         blocks = [
-            rebuilt([row[k].reshape(out.shape + t.shape) for row, t in zip(rows, primals, strict=True)], structure)
+            tree_unflatten(
+                [row[k].reshape(out.shape + t.shape) for row, t in zip(rows, primals, strict=True)], structure
+            )
             for k, out in enumerate(outputs)
         ]
-        jacobian = rebuilt(blocks, out_structure)
+        jacobian = tree_unflatten(blocks, out_structure)
         return (jacobian, *aux) if has_aux else jacobian
 
     return wrapper

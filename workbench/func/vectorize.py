@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..autograd.levels import Level, Lifted, as_given, at, batched, below, entered
-from ..autograd.pytree import LEAF, Structure, rebuilt, spread, taken_apart
+from ..autograd.pytree import LEAF, TreeSpec, broadcast_prefix, tree_flatten, tree_unflatten
 from ..autograd.tensor import Tensor
 from ..ops.core.broadcasting import dim_index
 from ..ops.join_split import cat
@@ -41,14 +41,14 @@ def vmap(
     @functools.wraps(func)
     def wrapped(*args: Any, **kwargs: Any) -> Any:
         _check_out_dims(out_dims, func)
-        leaves, structure = taken_apart(args)
+        leaves, structure = tree_flatten(args)
         dims, size = _placed(func, in_dims, args, leaves, structure)
 
         def run(leaves: list[Any], size: int) -> Any:
             with entered("vmap", size, randomness) as level:
                 pairs = zip(leaves, dims, strict=True)
                 lifted = [t if d is None else batched(t, d, level) for t, d in pairs]
-                return _lowered(func(*rebuilt(lifted, structure), **kwargs), out_dims, level, func)
+                return _lowered(func(*tree_unflatten(lifted, structure), **kwargs), out_dims, level, func)
 
         if chunk_size is None:
             return run(leaves, size)
@@ -60,13 +60,15 @@ def vmap(
             if before is not None:
                 set_rng_state(before)
             parts = [t if d is None else t.narrow(d, first, count) for t, d in zip(leaves, dims, strict=True)]
-            runs.append(taken_apart(run(parts, count)))
+            runs.append(tree_flatten(run(parts, count)))
             first += count
         if not runs:
             raise AssertionError(messages.NO_CHUNKS)
         structure = runs[0][1]
         columns = zip(*[outputs for outputs, _ in runs], strict=True)
-        return rebuilt([cat(list(c), d) for c, d in zip(columns, spread(out_dims, structure), strict=True)], structure)
+        return tree_unflatten(
+            [cat(list(c), d) for c, d in zip(columns, broadcast_prefix(out_dims, structure), strict=True)], structure
+        )
 
     return wrapped
 
@@ -78,13 +80,13 @@ def _name(func: Any) -> str:
 
 
 def _check_out_dims(out_dims: Dims, func: Any) -> None:
-    for dim in taken_apart(out_dims)[0]:
+    for dim in tree_flatten(out_dims)[0]:
         if not (dim is None or isinstance(dim, int)):
             raise ValueError(messages.OUT_DIMS_KIND.format(_name(func), out_dims))
 
 
 def _placed(
-    func: Any, in_dims: Dims, args: tuple[Any, ...], leaves: list[Any], structure: Structure
+    func: Any, in_dims: Dims, args: tuple[Any, ...], leaves: list[Any], structure: TreeSpec
 ) -> tuple[list[int | None], int]:
     """Which dimension of each leaf is the batch, and its size; ValueError where `in_dims` does not fit."""
     said = _name(func), in_dims
@@ -92,9 +94,9 @@ def _placed(
         raise ValueError(messages.IN_DIMS_KIND.format(*said, type(in_dims)))
     if not args:
         raise ValueError(messages.NO_INPUTS.format(said[0]))
-    dims = spread(in_dims, structure)
+    dims = broadcast_prefix(in_dims, structure)
     if dims is None:
-        raise ValueError(messages.IN_DIMS_STRUCTURE.format(*said, taken_apart(in_dims)[1], structure))
+        raise ValueError(messages.IN_DIMS_STRUCTURE.format(*said, tree_flatten(in_dims)[1], structure))
     for i, (t, dim) in enumerate(zip(leaves, dims, strict=True)):
         if dim is None:
             continue
@@ -116,13 +118,15 @@ def _placed(
 
 def _lowered(returned: Any, out_dims: Dims, level: Level, func: Any) -> Any:
     """What the function returned as it is one level below, with the batch where `out_dims` puts it."""
-    outputs, structure = taken_apart(returned)
+    outputs, structure = tree_flatten(returned)
     if structure == LEAF and isinstance(out_dims, tuple) and len(out_dims) == 1:
         out_dims = out_dims[0]
-    dims = spread(out_dims, structure)
+    dims = broadcast_prefix(out_dims, structure)
     if dims is None:
-        raise ValueError(messages.OUT_DIMS_STRUCTURE.format(_name(func), out_dims, taken_apart(out_dims)[1], structure))
-    return rebuilt([_placed_back(t, dim, level, func) for t, dim in zip(outputs, dims, strict=True)], structure)
+        raise ValueError(
+            messages.OUT_DIMS_STRUCTURE.format(_name(func), out_dims, tree_flatten(out_dims)[1], structure)
+        )
+    return tree_unflatten([_placed_back(t, dim, level, func) for t, dim in zip(outputs, dims, strict=True)], structure)
 
 
 def _placed_back(t: Any, dim: int | None, level: Level, func: Any) -> Any:

@@ -14,7 +14,7 @@ from ..autograd.levels import is_batched
 from ..autograd.tensor import Tensor, wrap
 from ..autograd.warnings import warn
 from .core.broadcasting import dims_of
-from .core.checks import lift, not_a_tensor, number_of, numpy_names, only_floats
+from .core.checks import not_a_tensor, number_of, numpy_names, only_floats, promoted
 from .core.op import define, method, operator
 from .core.registry import in_formulas
 from .core.results import into
@@ -58,7 +58,7 @@ _clamp = define(
     "ClampBackward1",
     "clamp(Tensor self, min, max)",
     lambda a, low, high: np.clip(a, low, high),
-    prepare=lambda args: _no_masks(lift(args)),
+    prepare=lambda args: _no_masks(promoted(args)),
     self="where(in_range(self, min, max), grad, 0)",
     tangent="pointwise",
     samples="r(3), -0.5, 0.5; r(3), None, 0.5; r(3), 0, None",

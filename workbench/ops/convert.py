@@ -56,7 +56,7 @@ def meant(
 
 
 def _cast(self: Tensor, dtype: Any, copy: bool = False) -> Tensor:
-    dtype = dtypes.chosen("to", dtype, self.dtype)
+    dtype = dtypes.chosen_dtype("to", dtype, self.dtype)
     if self._array.dtype is dtype.np and not copy:
         return self
     recorded = dtype.is_floating_point or local.modes.levels
@@ -78,7 +78,7 @@ def in_dtype(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
     )
 
     def computed(self: Tensor, *args: Any, dtype: Any, of: str) -> Tensor:
-        kind = dtypes.chosen(of, dtype, self.dtype)
+        kind = dtypes.chosen_dtype(of, dtype, self.dtype)
         if kind is self.dtype and kind.is_floating_point:
             return function(self, *args)
         if self.requires_grad and local.modes.grad and not kind.is_floating_point:

@@ -33,7 +33,7 @@ def leaf(array: np.ndarray, requires_grad: bool) -> Tensor:
 
 def kind_for(function: str, dtype: Any) -> np.dtype:
     """The kind of number that was asked for, else the default."""
-    return dtypes.chosen(function, dtype, dtypes.get_default_dtype()).np
+    return dtypes.chosen_dtype(function, dtype, dtypes.get_default_dtype()).np
 
 
 @placed
@@ -49,11 +49,11 @@ def tensor(data: Any, *, dtype: Dtype | None = None, requires_grad: bool = False
         kind = dtypes.of(array)
     else:
         array, kind = _array_of(data)
-        wanted = dtypes.chosen("tensor", dtype, kind)
+        wanted = dtypes.chosen_dtype("tensor", dtype, kind)
         if wanted.rank == 1 and wanted is not kind and array.size:
             for end in (array.min(), array.max()):
                 fitting(end, wanted, wanted.name)
-    return leaf(array.astype(dtypes.chosen("tensor", dtype, kind).np, copy=False), requires_grad)
+    return leaf(array.astype(dtypes.chosen_dtype("tensor", dtype, kind).np, copy=False), requires_grad)
 
 
 def _array_of(data: Any) -> tuple[np.ndarray, Dtype]:
@@ -120,7 +120,7 @@ def full(size: Any, fill_value: float, *, dtype: Dtype | None = None, requires_g
         raise TypeError(f"full(): argument 'size' (position 1) must be tuple of ints, not {kind_of(size)}")
     shape = size_of("full", (size,))
     number = number_of("full", "fill_value", 1, fill_value)
-    kind = dtypes.chosen("full", dtype, dtypes.of_number(number))
+    kind = dtypes.chosen_dtype("full", dtype, dtypes.of_number(number))
     return leaf(np.full(shape, fitting(number, kind), kind.np), requires_grad)
 
 
@@ -139,7 +139,7 @@ def ones(*given: Any, size: Any = None, dtype: Dtype | None = None, requires_gra
 def like(name: str, make: Callable[..., Any], input: Any, dtype: Dtype | None, requires_grad: bool) -> Tensor:
     if not isinstance(input, Tensor):
         raise TypeError(not_a_tensor(name, "input", 0, input))
-    a, kind = input._array, dtypes.chosen(name, dtype, input.dtype).np
+    a, kind = input._array, dtypes.chosen_dtype(name, dtype, input.dtype).np
     return made_for(input, lambda batch: leaf(lying_as(a, make((*batch, *a.shape), kind)), requires_grad), True)
 
 
@@ -247,7 +247,7 @@ def _new(name: str, make: Callable[..., Any], what: str) -> None:
     def new(
         self: Tensor, *given: Any, size: Any = None, dtype: Dtype | None = None, requires_grad: bool = False
     ) -> Tensor:
-        shape, kind = size_of(name, given, size, 1), dtypes.chosen(name, dtype, self.dtype).np
+        shape, kind = size_of(name, given, size, 1), dtypes.chosen_dtype(name, dtype, self.dtype).np
         return made_for(self, lambda batch: leaf(make((*batch, *shape), kind), requires_grad))
 
     new.__name__ = new.__qualname__ = name

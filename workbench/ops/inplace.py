@@ -14,7 +14,7 @@ import numpy as np
 from ..autograd import state
 from ..autograd.anomaly_mode import remember
 from ..autograd.forward_ad import pushed_from, set_tangent, tangent_of
-from ..autograd.levels import Lifted, at, below, lift, made_for, place_of_write, same_level, value_of
+from ..autograd.levels import Lifted, at, below, lift, made_for, place_of_write, same_level, value_below
 from ..autograd.node import sequence
 from ..autograd.saved_tensors import Packed, saved_as_result
 from ..autograd.state import local
@@ -132,7 +132,7 @@ def _fill(t: Tensor, r: Tensor, name: str) -> None:
         raise RuntimeError(f"result type {got} can't be cast to the desired output type {want}")
     if type(t) is Lifted:
         with below(t._level):
-            t._value.copy_(value_of(r, t._level))
+            t._value.copy_(value_below(r, t._level))
     elif name in (*EXPANDED, *FOLDED) and 0 in t._array.strides:  # what is not written must not overwrite what is
         changed = r._array != t._array
         t._array[changed] = r._array[changed]

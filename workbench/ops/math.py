@@ -13,7 +13,7 @@ from .. import errors
 from ..autograd.tensor import Tensor
 from .comparison import where_
 from .core.broadcasting import python_number
-from .core.checks import fitting_scale, kind_of, lift, no_bools, no_mask, not_a_tensor, only_floats
+from .core.checks import fitting_scale, kind_of, no_bools, no_mask, not_a_tensor, only_floats, promoted
 from .core.op import define, method, operator
 from .core.registry import abbreviation, explained, in_formulas
 from .core.results import in_rows, into
@@ -64,7 +64,7 @@ _rsub = define(
     "rsub(Tensor self, number)",
     lambda a, n: n - a,
     batch="pointwise",
-    prepare=lambda args: lift(no_bools(args)),
+    prepare=lambda args: promoted(no_bools(args)),
     self="-grad",
     tangent="-self_t",
     samples="r(3), 2.0; r(3), 1",
@@ -260,7 +260,7 @@ Tensor.__pos__ = lambda self: no_mask(errors.BOOL_POS)((self,))[0]
 
 
 def _powers(args: tuple[Any, ...]) -> tuple[Any, ...]:
-    t, exponent = lift(args)
+    t, exponent = promoted(args)
     if not t.dtype.is_floating_point and exponent < 0:
         raise RuntimeError("Integers to negative integer powers are not allowed.")
     return t, exponent
@@ -298,7 +298,7 @@ _pow_base = define(
     "PowBackward2",
     "pow_base(self, Tensor exponent)",
     in_rows(lambda base, exponent: _power_of(exponent.dtype.type(base), exponent)),
-    prepare=lambda args: lift(args[::-1])[::-1],
+    prepare=lambda args: promoted(args[::-1])[::-1],
     exponent="grad * (result * log_number(self, exponent))",
     tangent="pointwise",
     samples="2.0, r(3); 3, r(3)",
@@ -530,7 +530,7 @@ _remainder_number, _fmod_number = (
         f"{name}_number(Tensor self, number)",
         _with_number(forward),
         batch="pointwise",
-        prepare=lift,
+        prepare=promoted,
         self="grad",
         tangent="self_t",
         samples="r(3), 0.7; r(3), -2",

@@ -107,7 +107,7 @@ def _drawn(draw: Callable[[tuple[int, ...]], np.ndarray], kind: np.dtype, requir
 def _like(name: str, distribution: str, input: Tensor, dtype: Dtype | None, requires_grad: bool) -> Tensor:
     if not isinstance(input, Tensor):
         raise TypeError(not_a_tensor(name, "input", 0, input))
-    kind = dtypes.chosen(name, dtype, input.dtype).np
+    kind = dtypes.chosen_dtype(name, dtype, input.dtype).np
     return _random(distribution, input._array.shape, kind, requires_grad, input._array)
 
 
@@ -140,14 +140,14 @@ def randint(
     low, high = int_of("randint", "low", 0, low), int_of("randint", "high", 0, high)
     if low >= high:
         raise RuntimeError(f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}")
-    kind, shape = dtypes.chosen("randint", dtype, dtypes.int64).np, size_of("randint", (size,))
+    kind, shape = dtypes.chosen_dtype("randint", dtype, dtypes.int64).np, size_of("randint", (size,))
     return _drawn(lambda batch: np.asarray(generator().integers(low, high, (*batch, *shape))), kind, requires_grad)
 
 
 @placed
 def randperm(n: int, *, dtype: Dtype | None = None, requires_grad: bool = False) -> Tensor:
     """The integers below `n` in random order."""
-    kind = dtypes.chosen("randperm", dtype, dtypes.int64).np
+    kind = dtypes.chosen_dtype("randperm", dtype, dtypes.int64).np
     (n,) = size_of("randperm", (int_of("randperm", "n", 0, n),))
 
     def orders(batch: tuple[int, ...]) -> np.ndarray:

@@ -156,7 +156,7 @@ def mean(
     """The mean of all elements, or over `dim`; RuntimeError for integers."""
     if out is not None:
         return into_as("mean", out, mean, self, dim, keepdim, dtype=dtype)
-    wanted = dtypes.chosen("mean", dtype, self.dtype)
+    wanted = dtypes.chosen_dtype("mean", dtype, self.dtype)
     if not wanted.is_floating_point:
         raise RuntimeError(
             f"mean(): could not infer output dtype. {'Input' if dtype is None else 'Optional'} dtype must be either a "

@@ -14,7 +14,7 @@ from ..autograd.warnings import warn
 from .core import checks
 from .core.broadcasting import dim_index, dims_of, shape_of, sum_to_array
 from .core.checks import int_of, ints_of, numpy_names, tensors_only
-from .core.dispatch import record
+from .core.dispatch import record_node
 from .core.op import define, method
 from .core.registry import REGISTRY, abbreviation, in_formulas
 from .core.results import copied, in_rows
@@ -472,14 +472,14 @@ _as_strided = define(
 Tensor.strided_copy = define(
     "AsStridedCopyBackward0",
     "strided_copy(Tensor self, geometry, layout)",
-    views.gather,
+    views.gather_strided,
     self="strided_scatter(grad, geometry, layout)",
     samples="r(2, 3), ((2,), (24,), 8), ((2, 3), (24, 8), 0)",
 )
 Tensor.strided_scatter = define(
     "AsStridedScatterBackward0",
     "strided_scatter(Tensor self, geometry, layout)",
-    views.scatter,
+    views.scatter_strided,
     self="strided_copy(grad, geometry, layout)",
     samples="r(2), ((2,), (24,), 8), ((2, 3), (24, 8), 0)",
 )
@@ -487,7 +487,7 @@ Tensor.strided_scatter = define(
 
 def _regenerate(base: Tensor, geometry: Any, layout: Any) -> Any:
     op = REGISTRY["as_strided"]
-    return record(op, {"self": base, "geometry": geometry, "layout": layout}, [base], [True], base)
+    return record_node(op, {"self": base, "geometry": geometry, "layout": layout}, [base], [True], base)
 
 
 views.regenerate = _regenerate

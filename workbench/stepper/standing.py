@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..autograd.engine import GraphTask, pop
+from ..autograd.engine import GraphTask, pop_ready
 from ..autograd.node import AccumulateGrad, Node
 from ..autograd.scopes import scope_of
 from ..autograd.snapshot import Snapshot, place_of, runs_user_code
@@ -98,7 +98,7 @@ class Standing:
     def ready(self) -> list[Node]:
         """The nodes that may run now, in the order in which the engine will take them."""
         heap = self._task._ready.copy()
-        return [pop(heap) for _ in range(len(heap))]
+        return [pop_ready(heap) for _ in range(len(heap))]
 
     @property
     def pending(self) -> list[Waiting]:

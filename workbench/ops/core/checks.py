@@ -181,7 +181,7 @@ def check_overlap(t: Tensor, args: tuple[Any, ...], name: str) -> None:
             raise RuntimeError(OVERLAP)
 
 
-def lift(args: tuple[Any, ...]) -> tuple[Any, ...]:
+def promoted(args: tuple[Any, ...]) -> tuple[Any, ...]:
     """A tensor and numbers: the tensor in the dtype in which they meet."""
     t, *numbers = args
     standing = [(dtypes.of_number(n), 0) for n in numbers if n is not None]

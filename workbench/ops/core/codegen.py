@@ -25,7 +25,7 @@ from ...autograd.builtin_node import (
     Node3,
     NodeN,
     Unfit,
-    as_given,
+    number_as_given,
     read_array,
     read_tensor,
 )
@@ -40,7 +40,7 @@ from .results import into
 
 ARRAYS |= {
     "FREED": FREED,
-    **{thing.__name__: thing for thing in (Tensor, Parameter, np.ndarray, as_given, read_array, Unfit)},
+    **{thing.__name__: thing for thing in (Tensor, Parameter, np.ndarray, number_as_given, read_array, Unfit)},
 }
 TENSORS |= {"read_tensor": read_tensor, "Packed": Packed}
 BACKWARDS = ("vjp", "vjp_tensors", "vjp_towards", "vjp_tensors_towards")
@@ -175,7 +175,7 @@ def _saved_text(op: Any, method: str) -> str:
         lines += [f"    if node.s_{name} is not None and node.s_{name} is not FREED:"]
         free, tell = f"node.s_{name} = FREED", f"items.append(({name!r}, node.s_{name}, node.v_{name}))"
         if op.numbers is not None and name in op.tensors:
-            tell = f"items.append(({name!r}, *as_given(node.s_{name}, node.v_{name})))"
+            tell = f"items.append(({name!r}, *number_as_given(node.s_{name}, node.v_{name})))"
         if name in op.lists:
             each = f"({name!r} + f'[{{i}}]', t, v) for i, (t, v) in enumerate(zip(node.s_{name}, node.v_{name}))"
             tell = f"items += [{each} if t is not None]"

@@ -12,7 +12,7 @@ import numpy as np
 from ... import errors
 from ...autograd import dtypes, state
 from ...autograd.anomaly_mode import remember
-from ...autograd.function_outputs import fitted
+from ...autograd.function_outputs import fitted_gradient
 from ...autograd.levels import Lifted
 from ...autograd.node import edge_of, sequence
 from ...autograd.saved_tensors import Packed, pack_saved
@@ -171,7 +171,7 @@ def _meet(op: Any, operands: list[Any]) -> list[np.ndarray]:
     ]
 
 
-def record(op: Any, given: dict[str, Any], operands: list[Any], needs: list[bool], out: Tensor) -> Any:
+def record_node(op: Any, given: dict[str, Any], operands: list[Any], needs: list[bool], out: Tensor) -> Any:
     """The node of one application: its edges and what its formulas read."""
     node = op.node()
     node.seq = next(sequence)  # before the edges, as in PyTorch: a view's may be made anew just now
@@ -251,7 +251,7 @@ def fit_unpacked(node: Any, grad: Any, *found: Any) -> Any:
     """The gradients as the inputs have them: summed down to their shapes, in their dtypes."""
     first = grad[0] if node.multi else grad
     outs = found[0] if node.op.variadic else found
-    outs = [None if t is None else fitted(node, i, t, *_kind(node, i, t, first)) for i, t in enumerate(outs)]
+    outs = [None if t is None else fitted_gradient(node, i, t, *_kind(node, i, t, first)) for i, t in enumerate(outs)]
     return outs[0] if node.arity == 1 else outs
 
 

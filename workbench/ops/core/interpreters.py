@@ -121,7 +121,7 @@ def _push(op: Any, args: tuple[Any, ...], level: Level) -> tuple[Tensors, Tensor
         if listeners:
             emit(("pushing", op, tuple([given[name] for name in op.said]), outs, level))
         with below(level):
-            found = jvp.push(op, _values(op, args, level), moved, values, extras)
+            found = jvp.push_tangents(op, _values(op, args, level), moved, values, extras)
         for out, tangent in zip(outs, found, strict=True):
             set_tangent(out, tangent)
         if listeners:
@@ -140,7 +140,7 @@ def _map_batch(op: Any, args: tuple[Any, ...], level: Level) -> tuple[Tensors, T
         outs = tuple([batched(t, dim, level) for t in values])
     else:
         with below(level):
-            values, extras = vmap.batched(op, _map(op, args, lambda t: vmap.Mapped.of(t, level)), level.size)
+            values, extras = vmap.run_batched(op, _map(op, args, lambda t: vmap.Mapped.of(t, level)), level.size)
         outs = _lifted(op, operands, values, level)
     if listeners:
         emit(("batched", op, tuple([given[name] for name in op.said]), outs, level))
@@ -168,7 +168,7 @@ def push_duals(op: Any, args: tuple[Any, ...], operands: list[Any], outs: Tensor
     if listeners:
         given = dict(zip(op.order, args, strict=True))
         emit(("pushing", op, tuple([given[name] for name in op.said]), outs, None))
-    found = unpushed(jvp.push, op, args, moved, outs, extras)
+    found = unpushed(jvp.push_tangents, op, args, moved, outs, extras)
     for out, tangent in zip(outs, found, strict=True):
         set_tangent(out, risen(tangent, local.modes.levels))
     node = outs[0]._fn

@@ -26,7 +26,7 @@ from typing import Any
 import numpy as np
 
 from ...autograd.backward import gradients
-from ...autograd.levels import Lifted, entered, lift, value_of
+from ...autograd.levels import Lifted, entered, lift, value_below
 from ...autograd.state import local
 from ...autograd.tensor import Tensor, wrap
 from .codegen import Reads, compiled
@@ -36,7 +36,9 @@ Tensors = tuple[Tensor, ...]
 Values = tuple[Any, ...]  # of arrays or of tensors
 
 
-def push(op: Any, args: tuple[Any, ...], moved: list[Tensor | None], outs: Tensors, extras: Tensors) -> Tensors:
+def push_tangents(
+    op: Any, args: tuple[Any, ...], moved: list[Tensor | None], outs: Tensors, extras: Tensors
+) -> Tensors:
     """The tangents of an op's outputs, from the primal arguments and each operand's tangent, None for zero."""
     if family(op) == "transposed":
         found = _transposed(op, args, moved, outs)
@@ -46,19 +48,19 @@ def push(op: Any, args: tuple[Any, ...], moved: list[Tensor | None], outs: Tenso
     elif _recorded(op, args, moved):
         found = (formula(op, moved, TENSORS)(args, _filled(op, args, moved, TENSORS), outs, extras),)
     else:
-        found = pushed(op, *[_arrays(things) for things in (args, moved, outs, extras)])
+        found = push_arrays(op, *[_arrays(things) for things in (args, moved, outs, extras)])
         return tuple([wrap(a) for a in found])
     mixed = _mixed(op.operands(dict(zip(op.order, args, strict=True))), moved)
     return tuple([_fitting(t, out, moved, mixed) for t, out in zip(found, outs, strict=True)])
 
 
-def pushed(op: Any, args: Any, moved: list[Any], outs: Any, extras: Any) -> Values:
+def push_arrays(op: Any, args: Any, moved: list[Any], outs: Any, extras: Any) -> Values:
     """The same on arrays, for an op with one output."""
     t = formula(op, moved, ARRAYS)(args, _filled(op, args, moved, ARRAYS), outs, extras)
-    return (fitted(op, t, args, moved, outs[0]),)
+    return (fitted_tangent(op, t, args, moved, outs[0]),)
 
 
-def fitted(op: Any, t: Any, args: Any, moved: list[Any], out: np.ndarray) -> np.ndarray:
+def fitted_tangent(op: Any, t: Any, args: Any, moved: list[Any], out: np.ndarray) -> np.ndarray:
     """A tangent's array in the result's shape and dtype, and in memory of its own: the result may be written to."""
     if t is None:
         return np.zeros_like(out)
@@ -205,7 +207,7 @@ def _transposed(op: Any, args: tuple[Any, ...], moved: list[Tensor | None], outs
         pairs = [(g, m) for g, (_, m) in zip(back, moving, strict=True) if type(g) is Lifted and g.requires_grad]
         if pairs:
             grads = gradients([g for g, _ in pairs], w, [m for _, m in pairs], True, True)
-            return tuple([None if g is None else value_of(g, level) for g in grads])
+            return tuple([None if g is None else value_below(g, level) for g in grads])
     return (None,) * len(outs)
 
 

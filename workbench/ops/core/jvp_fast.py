@@ -142,7 +142,7 @@ NAMES: dict[str, Any] = {
     "lift": lift,
     "meta_of": meta_of,
     "ndarray": np.ndarray,
-    "fitted": jvp.fitted,
+    "fitted": jvp.fitted_tangent,
     "formula": jvp.formula,
     "ARRAYS": ARRAYS,
     "tangent_of": tangent_of,

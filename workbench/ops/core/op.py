@@ -33,7 +33,7 @@ from ...autograd.tensor import Tensor
 from . import codegen
 from .checks import not_a_tensor
 from .codegen import op_function
-from .dispatch import dispatch, dispatch_operator, perform, record
+from .dispatch import dispatch, dispatch_operator, perform, record_node
 from .registry import ABBREVIATIONS, DIMS, REGISTRY, SEVERAL, SIZES, in_formulas
 from .results import TAKERS
 
@@ -156,7 +156,7 @@ class Op:
 
     def bind(self, given: dict[str, Any], operands: list[Any], needs: list[bool], outs: tuple[Tensor, ...]) -> Any:
         """Record one application: the node, and the outputs as what the node made."""
-        node = record(self, given, operands, needs, outs[0])
+        node = record_node(self, given, operands, needs, outs[0])
         for nr, out in enumerate(outs):
             out._rg, out._nr = True, nr
             if self.kind in ("view", "views"):

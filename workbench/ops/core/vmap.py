@@ -77,12 +77,12 @@ class Mapped:
         return self.value.select(0, i) if self.batched else self.value
 
 
-def mapped(thing: Any, function: Callable[[Mapped], Any]) -> Any:
+def map_tensors(thing: Any, function: Callable[[Mapped], Any]) -> Any:
     """An argument with a function run over the tensors in it."""
     if isinstance(thing, Mapped):
         return function(thing)
     if isinstance(thing, (list, tuple)) and any(isinstance(each, Mapped) for each in thing):
-        return type(thing)([mapped(each, function) for each in thing])
+        return type(thing)([map_tensors(each, function) for each in thing])
     return thing
 
 
@@ -102,7 +102,7 @@ def batches(*names: str) -> Callable[..., Any]:
     return known
 
 
-def run(op: Any, **given: Any) -> Results:
+def run_op(op: Any, **given: Any) -> Results:
     """Run an op on arguments given by name."""
     return op.perform(tuple([given[name] for name in op.order]))
 
@@ -112,7 +112,7 @@ def alone(t: Tensor) -> Results:
     return (t,), ()
 
 
-def batched(op: Any, args: tuple[Any, ...], size: int) -> Results:
+def run_batched(op: Any, args: tuple[Any, ...], size: int) -> Results:
     """Run an op for the whole batch; every result has the batch in front."""
     if not size:
         return _for_none(op, args)
@@ -132,7 +132,7 @@ def keeps_place(op: Any, operands: list[Any]) -> bool:
 
 def _for_none(op: Any, args: tuple[Any, ...]) -> Results:
     """What a batch of no samples makes: nothing, of the shape that a sample would make."""
-    one = [mapped(a, lambda m: wrap(np.zeros(m.shape, m.value._array.dtype))) for a in args]
+    one = [map_tensors(a, lambda m: wrap(np.zeros(m.shape, m.value._array.dtype))) for a in args]
     outs, extras = op.perform(tuple(one))
     shapes = [[(t._array.shape, t._array.dtype) for t in part] for part in (outs, extras)]
     outs, extras = (tuple([wrap(np.zeros((0, *shape), kind)) for shape, kind in part]) for part in shapes)
@@ -173,7 +173,7 @@ def _meeting(op: Any, args: tuple[Any, ...]) -> dtypes.dtype | None:
 def _assign(op: Any, args: tuple[Any, ...], size: int) -> Results:
     ndim = max([m.ndim for m in tensors_in(args)])
     first = Mapped(args[0].full(size), True)  # also where the op's first argument is all that is not batched
-    return op.perform(tuple([mapped(a, lambda m: m.aligned(ndim)) for a in (first, *args[1:])]))
+    return op.perform(tuple([map_tensors(a, lambda m: m.aligned(ndim)) for a in (first, *args[1:])]))
 
 
 def dims_moved(op: Any, args: tuple[Any, ...], size: int) -> Results:
@@ -185,7 +185,9 @@ def dims_moved(op: Any, args: tuple[Any, ...], size: int) -> Results:
         return looped(op, args, size)
     # one dimension, which a tensor without any is said to have, and which is kept
     args = tuple([name == "keepdim" or a for name, a in zip(op.order, args, strict=True)])
-    outs, extras = new_dims(op, tuple([mapped(a, lambda m: Mapped(m.shaped((1,)), m.batched)) for a in args]), size)
+    outs, extras = new_dims(
+        op, tuple([map_tensors(a, lambda m: Mapped(m.shaped((1,)), m.batched)) for a in args]), size
+    )
     return tuple([t.reshape(size) for t in outs]), extras
 
 
@@ -198,7 +200,7 @@ def new_dims(op: Any, args: tuple[Any, ...], size: int) -> Results:
             a = shifted(a, ndim)
         elif name in SIZES:
             a = (size, *a)
-        moved.append(mapped(a, lambda m: m.full(size)))
+        moved.append(map_tensors(a, lambda m: m.full(size)))
     return op.perform(tuple(moved))
 
 
@@ -227,7 +229,7 @@ def _over_all(op: Any, args: tuple[Any, ...], size: int) -> Results:
 
 def looped(op: Any, args: tuple[Any, ...], size: int) -> Results:
     """One sample after another."""
-    runs = [op.perform(tuple([mapped(a, lambda m, i=i: m.sample(i)) for a in args])) for i in range(size)]
+    runs = [op.perform(tuple([map_tensors(a, lambda m, i=i: m.sample(i)) for a in args])) for i in range(size)]
     stack = TENSORS["stack"]
     outs, extras = (
         tuple([stack(list(column), 0) for column in zip(*part, strict=True)]) for part in zip(*runs, strict=True)

@@ -15,7 +15,7 @@ from ... import errors
 from ...autograd.tensor import Tensor, wrap
 from ...autograd.views import layout_of
 from .registry import TENSORS
-from .vmap import Mapped, Results, alone, batches, dims_moved, flat, looped, mapped, run
+from .vmap import Mapped, Results, alone, batches, dims_moved, flat, looped, map_tensors, run_op
 
 Ints = tuple[int, ...]
 
@@ -69,7 +69,7 @@ def _addmm(op: Any, size: int, self: Mapped, mat1: Mapped, mat2: Mapped, beta: f
 
 @batches("permute")
 def _permute(op: Any, size: int, self: Mapped, dims: Ints) -> Results:
-    return run(op, self=self.value, dims=(0, *(d % self.ndim + 1 for d in dims)))
+    return run_op(op, self=self.value, dims=(0, *(d % self.ndim + 1 for d in dims)))
 
 
 @batches("t", "t_")
@@ -87,24 +87,24 @@ def _squeeze_all(op: Any, size: int, self: Mapped) -> Results:
 
 @batches("expand")
 def _expand(op: Any, size: int, /, self: Mapped, **given: Ints) -> Results:
-    return run(op, self=self.aligned(len(given["size"])), size=(size, *given["size"]))
+    return run_op(op, self=self.aligned(len(given["size"])), size=(size, *given["size"]))
 
 
 @batches("repeat")
 def _repeat(op: Any, size: int, self: Mapped, repeats: Ints) -> Results:
-    return run(op, self=self.aligned(len(repeats)), repeats=(1, *repeats))
+    return run_op(op, self=self.aligned(len(repeats)), repeats=(1, *repeats))
 
 
 @batches("flip", "squeeze_dims", "squeeze__dims")
 def _turned(op: Any, size: int, /, self: Mapped, **dims: Ints) -> Results:
-    return run(op, self=self.value, **{name: tuple([d + 1 for d in which]) for name, which in dims.items()})
+    return run_op(op, self=self.value, **{name: tuple([d + 1 for d in which]) for name, which in dims.items()})
 
 
 @batches("roll")
 def _roll(op: Any, size: int, self: Mapped, shifts: Ints, dims: Ints) -> Results:
     if dims:
-        return run(op, self=self.value, shifts=shifts, dims=tuple([d + 1 for d in dims]))
-    (out,), _ = run(op, self=flat(self.value), shifts=shifts, dims=(1,))  # the elements are one row
+        return run_op(op, self=self.value, shifts=shifts, dims=tuple([d + 1 for d in dims]))
+    (out,), _ = run_op(op, self=flat(self.value), shifts=shifts, dims=(1,))  # the elements are one row
     return alone(out.reshape(self.value.shape))
 
 
@@ -116,7 +116,7 @@ def _strided(op: Any, size: int, self: Mapped, geometry: Any, layout: Any) -> Re
     whole = (size, *layout[0]), (step, *layout[1]), 0
     if op.kind == "view":  # the memory is there already
         step, whole = array.strides[0], layout_of(array)
-    return run(op, self=self.value, geometry=((size, *shape), (step, *strides), offset), layout=whole)
+    return run_op(op, self=self.value, geometry=((size, *shape), (step, *strides), offset), layout=whole)
 
 
 @batches("median_all")
@@ -128,7 +128,7 @@ def _median_all(op: Any, size: int, self: Mapped) -> Results:
 def _where_extreme(op: Any, size: int, self: Mapped, dim: int | None, keepdim: bool) -> Results:
     if dim is not None:
         return dims_moved(op, (self, dim, keepdim), size)
-    (out,), _ = run(op, self=flat(self.value), dim=1, keepdim=False)
+    (out,), _ = run_op(op, self=flat(self.value), dim=1, keepdim=False)
     return alone(out.reshape(size, *(1,) * self.ndim) if keepdim else out)
 
 
@@ -179,7 +179,7 @@ def _arranged(t: Tensor, dims: Any, batch: bool = True) -> Tensor:
 def _index(op: Any, size: int, self: Mapped, indices: Any) -> Results:
     look = _Lookup(self.ndim, indices, size)
     found = look.with_batch if self.batched else look.indices
-    (out,), _ = run(op, self=_arranged(self.value, look.dims, self.batched), indices=found)
+    (out,), _ = run_op(op, self=_arranged(self.value, look.dims, self.batched), indices=found)
     return alone(_arranged(out, look.order()))
 
 
@@ -189,7 +189,7 @@ def _index_put(op: Any, size: int, self: Mapped, indices: Any, values: Mapped, a
     order = np.argsort(look.order())
     given = _arranged(values.shaped((1,) * (len(order) - values.ndim) + values.shape), order, values.batched)
     target = _arranged(self.full(size), look.dims)
-    (out,), _ = run(op, self=target, indices=look.with_batch, values=given, accumulate=accumulate)
+    (out,), _ = run_op(op, self=target, indices=look.with_batch, values=given, accumulate=accumulate)
     return alone(_arranged(out, np.argsort(look.dims)))
 
 
@@ -198,10 +198,10 @@ def _index_select(op: Any, size: int, self: Mapped, dim: int, index: Mapped) -> 
     if not self.ndim or index.ndim != 1:
         return looped(op, (self, dim, index), size)
     if not index.batched:
-        return run(op, self=self.value, dim=dim + 1, index=index.value)
+        return run_op(op, self=self.value, dim=dim + 1, index=index.value)
     if self.batched:
         return alone(TENSORS["gather"](self.value, dim + 1, _for_each(index, self.shape, dim, size)))
-    (out,), _ = run(op, self=self.value, dim=dim, index=index.value.reshape(-1))
+    (out,), _ = run_op(op, self=self.value, dim=dim, index=index.value.reshape(-1))
     out = out.reshape(self.shape[:dim] + (size, *index.shape) + self.shape[dim + 1 :])
     return alone(out.permute(dim, *(d for d in range(out.ndim) if d != dim)))
 
@@ -213,7 +213,7 @@ def _index_add(op: Any, size: int, self: Mapped, dim: int, index: Mapped, source
         return looped(op, tuple([given[name] for name in op.order]), size)
     target, source_ = self.full(size), source.full(size)
     if not index.batched:
-        return run(op, self=target, source=source_, dim=dim + 1, index=index.value, alpha=alpha)
+        return run_op(op, self=target, source=source_, dim=dim + 1, index=index.value, alpha=alpha)
     where = _for_each(index, self.shape, dim, size)
     added = (source_ if alpha == 1 else source_ * alpha).expand(where.shape)
     return alone(TENSORS["scatter_add"](target, dim + 1, where, added))
@@ -234,9 +234,9 @@ def _in_own_rows(indices: Mapped, count: int, size: int) -> Tensor:
 @batches("embedding")
 def _embedding(op: Any, size: int, weight: Mapped, indices: Mapped, padding_idx: int | None) -> Results:
     if not weight.batched:
-        return run(op, weight=weight.value, indices=indices.value, padding_idx=padding_idx)
+        return run_op(op, weight=weight.value, indices=indices.value, padding_idx=padding_idx)
     where = _in_own_rows(indices, weight.shape[0], size)
-    (rows,), _ = run(op, weight=_folded(weight, size), indices=where, padding_idx=None)
+    (rows,), _ = run_op(op, weight=_folded(weight, size), indices=where, padding_idx=None)
     if padding_idx is None:
         return alone(rows)
     return alone(TENSORS["where"]((indices.value == padding_idx).unsqueeze(-1), rows.detach(), rows))
@@ -249,7 +249,7 @@ def _embedding_backward(
     grad, where = grad_output.full(size), _in_own_rows(indices, num_weights, size)
     if padding_idx is not None:
         grad = grad * (indices.value != padding_idx).unsqueeze(-1)
-    (out,), _ = run(op, grad_output=grad, indices=where, num_weights=num_weights * size, padding_idx=None)
+    (out,), _ = run_op(op, grad_output=grad, indices=where, num_weights=num_weights * size, padding_idx=None)
     return alone(_unfolded(out, size))
 
 
@@ -292,11 +292,11 @@ def _convolution(op: Any, size: int, input: Mapped, weight: Mapped, bias: Mapped
     added = None if bias is None or not bias.batched else bias
     if weight.batched:  # each sample's channels are groups of their own
         how["groups"] *= size
-        (out,), _ = run(op, input=_in_channels(input, size), weight=_folded(weight, size), bias=None, **how)
+        (out,), _ = run_op(op, input=_in_channels(input, size), weight=_folded(weight, size), bias=None, **how)
         out, added = _out_of_channels(out, size), bias
     else:
         own = None if added is not None or bias is None else bias.value
-        (out,), _ = run(op, input=_folded(input, size), weight=weight.value, bias=own, **how)
+        (out,), _ = run_op(op, input=_folded(input, size), weight=weight.value, bias=own, **how)
         out = _unfolded(out, size)
     return alone(out if added is None else out + added.shaped((1, *added.shape, *(1,) * (out.ndim - 3))))
 
@@ -306,11 +306,11 @@ def _conv_input(op: Any, size: int, grad_output: Mapped, weight: Mapped, shape: 
     count, channels, *rest = shape
     if not weight.batched:
         grad, shape = _folded(grad_output, size), (count * size, channels, *rest)
-        (out,), _ = run(op, grad_output=grad, weight=weight.value, shape=shape, **how)
+        (out,), _ = run_op(op, grad_output=grad, weight=weight.value, shape=shape, **how)
         return alone(_unfolded(out, size))
     how["groups"] *= size
     grad, shape = _in_channels(grad_output, size), (count, channels * size, *rest)
-    (out,), _ = run(op, grad_output=grad, weight=_folded(weight, size), shape=shape, **how)
+    (out,), _ = run_op(op, grad_output=grad, weight=_folded(weight, size), shape=shape, **how)
     return alone(_out_of_channels(out, size))
 
 
@@ -318,7 +318,7 @@ def _conv_input(op: Any, size: int, grad_output: Mapped, weight: Mapped, shape: 
 def _conv_weight(op: Any, size: int, grad_output: Mapped, input: Mapped, shape: Ints, **how: Any) -> Results:
     how["groups"] *= size
     grad, a = (_in_channels(m, size) for m in (grad_output, input))
-    (out,), _ = run(op, grad_output=grad, input=a, shape=(shape[0] * size, *shape[1:]), **how)
+    (out,), _ = run_op(op, grad_output=grad, input=a, shape=(shape[0] * size, *shape[1:]), **how)
     return alone(_unfolded(out, size))
 
 
@@ -330,7 +330,7 @@ def _layer_norm(op: Any, size: int, input: Mapped, weight: Mapped | None, bias: 
         own[name] = None if m is None or apart else m.value
         if apart:
             later[name] = m.aligned(input.ndim)
-    (out,), extras = run(op, input=input.full(size), **own, **how)
+    (out,), extras = run_op(op, input=input.full(size), **own, **how)
     out = out * later["weight"] if "weight" in later else out
     return (out + later["bias"] if "bias" in later else out,), extras
 
@@ -341,14 +341,14 @@ def _batch_norm(op: Any, size: int, input: Mapped, training: bool, momentum: flo
     if training and running is not None and not running.batched:
         raise RuntimeError(errors.VMAP_RUNNING)
     of = {name: None if m is None else _folded(m, size) for name, m in of.items()}
-    (out,), extras = run(op, input=_in_channels(input, size), training=training, momentum=momentum, eps=eps, **of)
+    (out,), extras = run_op(op, input=_in_channels(input, size), training=training, momentum=momentum, eps=eps, **of)
     return (_out_of_channels(out, size),), tuple([e.reshape(size, e._array.size // size) for e in extras])
 
 
 @batches("mse_loss", "huber_loss", "smooth_l1_loss", "binary_cross_entropy", "binary_cross_entropy_with_logits")
 def _loss(op: Any, size: int, self: Mapped, target: Mapped, reduction: int, **rest: Any) -> Results:
-    rest = {name: mapped(each, lambda m: m.aligned(self.ndim)) for name, each in rest.items()}
-    (out,), _ = run(op, self=self.full(size), target=target.full(size), reduction=NONE, **rest)
+    rest = {name: map_tensors(each, lambda m: m.aligned(self.ndim)) for name, each in rest.items()}
+    (out,), _ = run_op(op, self=self.full(size), target=target.full(size), reduction=NONE, **rest)
     return alone(out if reduction == NONE else _reduced(out, reduction == MEAN))
 
 
@@ -389,7 +389,7 @@ def _nll(
     ignore_index: int,
 ) -> Results:
     scores = Mapped(_weighted(self.full(size), weight, self.ndim), True)
-    (out,), _ = run(op, **_unweighted(scores, target, size), reduction=NONE, ignore_index=ignore_index)
+    (out,), _ = run_op(op, **_unweighted(scores, target, size), reduction=NONE, ignore_index=ignore_index)
     out = out if self.ndim == 1 else _unfolded(out, size)
     out = out if reduction == NONE else _reduced(out, mean=False)
     return alone(out / total_weight.value if reduction == MEAN else out)
@@ -417,5 +417,5 @@ def _nll_backward(
         grad = Mapped(grad.shaped(ones).expand((*grad.value.shape[: grad.batched], *target.shape)), grad.batched)
     given = _unweighted(self, target, size)
     grads = _rows(grad, size, self.ndim)
-    (out,), _ = run(op, grad_output=grads, **given, reduction=NONE, ignore_index=ignore_index)
+    (out,), _ = run_op(op, grad_output=grads, **given, reduction=NONE, ignore_index=ignore_index)
     return alone(_weighted(out if self.ndim == 1 else _unfolded(out, size), weight, self.ndim))
