@@ -14,8 +14,10 @@ from workbench.scene.model import Box
 from workbench.scene.shortening import Plan, cut
 from workbench.scene.storyboard import Storyboard
 from workbench.scene.text import to_text
+from workbench.trace.frame import Frame
 from workbench.trace.rounds import rounds_of
-from workbench.views import storyboard
+from workbench.views import VIEWS, storyboard
+from workbench.views.telling import tell
 
 
 class Losing:
@@ -433,3 +435,71 @@ def test_a_notebook_keeps_the_first_and_last_steps_of_a_long_film():
         kept, whole = ({id: box.lines for id, box in there(*at).items()} for at in ((short, k), (board, old)))
         assert kept == whole
     assert "too large" not in playing(board)
+
+
+def plain(caption: str) -> str:
+    """What a step says, without what only a film says and without the place that tells equal names apart."""
+    told = re.sub(r"^Step [\d,]+ of [\d,]+( \([^)]*\(step=\d+\)[^)]*\))?\. ", "", caption)
+    told = re.sub(r"; in this step .* has changed from .*?(?=\.$)", "", told)
+    told = re.sub(r"( of `[^`]*`)?( in round \d+)?", "", told)
+    return re.sub(r"\d+ nodes? (is|are) gone, as nothing holds (it|them) any more; ", "", told)
+
+
+def accumulating() -> Trace:
+    w, b = leaf(1.0, 2.0), leaf(0.5)
+    with record() as trace:
+        for n in range(6):
+            loss = ((w * b).tanh() * (n + 1.0)).sum()
+            loss.backward()
+            if n % 2:
+                with torch.no_grad():
+                    for p in (w, b):
+                        p -= 0.1 * p.grad
+                        p.grad.zero_()
+    return trace
+
+
+def penalized() -> Trace:
+    w = leaf(1.0, 2.0)
+    with record() as trace:
+        for _ in range(3):
+            w.grad = None
+            loss = (w**3).sum()
+            (slope,) = torch.autograd.grad(loss, w, create_graph=True)
+            (loss + (slope * slope).sum()).backward()
+            with torch.no_grad():
+                w -= 0.001 * w.grad
+    return trace
+
+
+@pytest.mark.parametrize("view", ["graph", "flow"])
+@pytest.mark.parametrize(
+    "program",
+    [lambda: odd()[0], accumulating, penalized, lambda: Losing(5, "last").trace],
+    ids=["odd", "add", "grad", "plain"],
+)
+def test_a_film_says_what_is_said_of_all_steps_together(program, view):
+    trace = program()
+    film, together = storyboard(trace, view, depth=9), tell(trace, VIEWS[view](trace.events))
+    assert film.steps[0].chapter
+    assert [plain(step.caption) for step in film.steps] == [plain(step.caption) for step in together.steps]
+    assert [step.cursor for step in film.steps] == [step.cursor for step in together.steps]
+
+
+@pytest.mark.parametrize("program", [lambda: odd()[0], accumulating, penalized], ids=["odd", "add", "grad"])
+def test_boxes_hold_the_values_of_their_step(program):
+    trace = program()
+    film = storyboard(trace, depth=9)
+    frame, begin = Frame(), 0
+    for k, end in enumerate(trace.steps):
+        for event in trace.events[begin:end]:
+            event.apply(frame)
+        begin = end
+        for name in ("w", "b"):
+            known = [each for each in frame.tensors.values() if each.name == name and each.role == "leaf"]
+            boxes = [box for box in there(film, k).values() if box.title == name and box.kind == "leaf"]
+            for box in boxes:
+                assert known[-1].value.brief(32) in " ".join(box.lines)
+                grad = [line for line in box.lines if line.startswith("grad ")]
+                assert bool(grad) == (known[-1].grad is not None)
+                assert not grad or grad[0] == f"grad {known[-1].grad.brief(27)}"
