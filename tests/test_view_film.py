@@ -503,3 +503,15 @@ def test_boxes_hold_the_values_of_their_step(program):
                 grad = [line for line in box.lines if line.startswith("grad ")]
                 assert bool(grad) == (known[-1].grad is not None)
                 assert not grad or grad[0] == f"grad {known[-1].grad.brief(27)}"
+
+
+def test_what_is_saved_has_the_steps_of_the_loop_too():
+    trace = Losing(4).trace
+    board = storyboard(trace, "saved")
+    assert [title for title, _ in parts(board)] == [f"step {n} of 4" for n in range(1, 5)]
+    nodes = [board.at(steps[0]).boxes["chosen"].title for _, steps in parts(board)]
+    assert nodes == ["MulBackward0"] * 4
+    asked = storyboard(trace, "saved", step=3)
+    assert asked.chapter(asked.start) == "step 3 of 4"
+    with pytest.raises(ValueError, match="no training step 9"):
+        storyboard(trace, "saved", step=9)

@@ -36,7 +36,8 @@ CHARTS: dict[str, Callable[..., Storyboard]] = {
 # Those that tell a trace beside another.
 PAIRS: dict[str, Callable[..., Storyboard]] = {"compare": compared}
 # What each view can be told, besides whether it has its legend.
-OPTIONS = dict.fromkeys(VIEWS, ("open", "depth", "step")) | {"memory": ("against",), "compare": ("against",)}
+OPTIONS = dict.fromkeys(VIEWS, ("open", "depth", "step"))
+OPTIONS |= {"saved": ("step",), "memory": ("against",), "compare": ("against",)}
 
 
 def storyboard(trace: Timeline, view: str = "graph", *, legend: bool = True, **options: Any) -> Storyboard:

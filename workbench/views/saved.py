@@ -18,6 +18,7 @@ from .kept import kept_at_a_glance
 from .saying import sentence_of
 from .tables import exact, grid_of, pages_of
 from .telling import NOTHING, opening
+from .training import mark_steps
 
 LEGEND = (
     "What each operation keeps until its backward has run, and how many bytes; dashed are those that live anyway."
@@ -28,13 +29,17 @@ _HIGH = 24  # px of a row of a heat map
 _MARKS = {"running": "→ ", "error": "× ", "idle": "\u00a0\u00a0"}  # before a line: not by colour alone
 
 
-def saved(trace: Timeline) -> Storyboard:
-    """What each node has saved; a step chooses the node, following the trace, and so does a click in the list."""
+def saved(trace: Timeline, step: int | None = None) -> Storyboard:
+    """What each node has saved; a step chooses the node, following the trace, and so does a click in the list.
+
+    Of a training loop it opens at the asked `step`.
+    """
     board = _Inspector(trace)
     title = "Saved tensors"
     if not board.steps:
         return Storyboard(Scene(title), [Step(NOTHING)], title)
-    start = opening(board.steps, board.dies)
+    asked = mark_steps(trace, board.steps, board.ends, step)
+    start = opening(board.steps, board.dies) if asked is None else asked
     still = kept_at_a_glance(trace, title)
     return Storyboard(Scene(title, board.union), board.steps, title, start=start, still=still, legend=LEGEND)
 
@@ -44,7 +49,7 @@ class _Inspector:
 
     def __init__(self, trace: Timeline) -> None:
         self._survey = survey = Survey(trace)
-        self.dies = survey.dies
+        self.dies, self.ends = survey.dies, [choice.end for choice in survey.choices]
         self._order = {made.node: n for n, made in enumerate(survey.made)}
         self._frame = Frame()
         self._there = 0  # nodes

@@ -6,6 +6,7 @@ the same boxes and arrows; what only one of them has is not there in the others.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -119,12 +120,7 @@ def film(
     Of many only some are told, among them the asked `step`, which is shown at first. Errors: ValueError for a number
     that no step has.
     """
-    rounds = rounds_of(trace.events)
-    numbers = [each.number for each in rounds if each.number]
-    if step is not None and step not in numbers:
-        last = f"has the steps {numbers[0]:,} to {numbers[-1]:,}" if numbers else "has no training loop"
-        raise ValueError(f"There is no training step {step!r} in this trace, which {last}.")
-    cast = Cast()
+    rounds, cast = _rounds(trace, step), Cast()
     told = _cast(trace.events, rounds, _chosen(trace.events, rounds, step), cast) if rounds else None
     if told is None:
         return None
@@ -139,6 +135,42 @@ def film(
             boards.append((each, tell(part, view) if plan is None else plan.tell(part, view)))
     board = _joined(boards, step)
     return board if plan is None else plan.fitting(board)
+
+
+def mark_steps(trace: Timeline, steps: Sequence[Step], ends: Sequence[int], asked: int | None) -> int | None:
+    """Note where the training's steps begin in a story whose own end after so many events; where the asked one does."""
+    rounds = _rounds(trace, asked)
+    start = None
+    for each, title in zip(rounds, _titles(rounds), strict=True):
+        at = bisect_right(ends, each.begin)
+        if at < len(steps) and not steps[at].chapter and ends[at] <= each.end:
+            steps[at].chapter = title
+            start = at if each.number and each.number == asked else start
+    return start
+
+
+def _rounds(trace: Timeline, asked: int | None) -> list[Round]:
+    """All of a trace in rounds; ValueError if it has not the one that is asked."""
+    rounds = rounds_of(trace.events)
+    numbers = [each.number for each in rounds if each.number]
+    if asked is not None and asked not in numbers:
+        last = f"has the steps {numbers[0]:,} to {numbers[-1]:,}" if numbers else "has no training loop"
+        raise ValueError(f"There is no training step {asked!r} in this trace, which {last}.")
+    return rounds
+
+
+def _titles(rounds: Sequence[Round]) -> list[str]:
+    """`step 3 of 10`, or where something lies that is in no step."""
+    total = max((each.number for each in rounds), default=0)
+    numbers = [each.number for each in rounds]
+    titles = []
+    for at, number in enumerate(numbers):
+        before = next((each for each in reversed(numbers[:at]) if each), 0)
+        after = next((each for each in numbers[at + 1 :] if each), 0)
+        beside = f"before step {after:,}" if not before else f"after step {before:,}"
+        beside = f"between steps {before:,} and {after:,}" if before and after else beside
+        titles.append(f"step {number:,} of {total:,}" if number else beside)
+    return titles
 
 
 def _changing(kind: type[Graph]) -> Any:
@@ -175,10 +207,9 @@ def _cast(
     """The chosen rounds for themselves; None if one needs nodes of another."""
     frame, told = Frame(), []
     others: set[str] = set()
-    total = max(each.number for each in rounds)
     wanted = {each.begin for each in chosen}
     left: list[int] = []
-    for each in rounds:
+    for each, title in zip(rounds, _titles(rounds), strict=True):
         part = events[each.begin : each.end]
         if each.begin in wanted:
             taken = cast.take(part, frame, each.depth, others)
@@ -186,7 +217,6 @@ def _cast(
                 return None
             seen = [each for event in taken for each in getattr(event, "tensors", ())]
             began = {each.id: each.value for each in reversed(seen) if each.node is None and each.requires_grad}
-            title = f"step {each.number:,} of {total:,}" if each.number else _beside(each, rounds, total)
             words = f"{title[:1].upper()}{title[1:]}"
             words += f" ({_left(left)})." if left and each.number else "."
             left = [] if each.number else left
@@ -206,15 +236,6 @@ def _left(numbers: Sequence[int]) -> str:
     first, last = numbers[0], numbers[-1]
     which = f"step {first:,} is" if first == last else f"steps {first:,} to {last:,} are"
     return f"{which} left out; show(step={first}) tells step {first:,}"
-
-
-def _beside(each: Round, rounds: Sequence[Round], total: int) -> str:
-    """Where something lies that is in no step."""
-    before = [other.number for other in rounds if other.number and other.begin < each.begin]
-    after = [other.number for other in rounds if other.number and other.begin > each.begin]
-    if before and after:
-        return f"between steps {before[-1]:,} and {after[0]:,}"
-    return f"before step {after[0]:,}" if after else f"after step {before[-1]:,}"
 
 
 # One storyboard of several.
