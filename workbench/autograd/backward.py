@@ -133,7 +133,7 @@ def backward(
     """
     global _warned_create_graph
     if grad_variables is not None:
-        warn("`grad_variables` is deprecated. Use `grad_tensors` instead.", FutureWarning)
+        warn(errors.GRAD_VARIABLES_OLD, FutureWarning)
         if grad_tensors is not None:
             raise RuntimeError(errors.SEED_TWICE)
         grad_tensors = grad_variables

@@ -9,7 +9,7 @@ import numpy as np
 
 from .. import errors
 from .node import AccumulateGrad, Node, run_by_hand
-from .saved_tensors import FREED, Packed, SavedTensor, packed, saved_output, stale
+from .saved_tensors import FREED, Packed, SavedTensor, packed, saved_output, stale, unpacked
 from .tensor import DetachedTensor, Size, Tensor, wrap
 
 FURTHER: dict[str, Callable[[Any], Any] | None] = {}  # "AddBackward0._saved_alpha": told by a function; None: hidden
@@ -57,14 +57,10 @@ def number_as_given(saved: Any, version: Any) -> tuple[Any, int]:
 
 
 def _checked(node: Any, name: str, saved: Tensor | Packed, version: int) -> Tensor:
-    if type(saved) is Packed:
-        return saved.tensor(node)
-    storage = saved._storage
-    if storage is not None and storage.version != version:
-        raise stale(node, saved, storage, version)
+    found = unpacked(node, saved, version)
     if type(saved) is DetachedTensor and saved.grad_fn is None and _came_from_a_node(node, name):
         raise RuntimeError(errors.SAVED_DETACHED)
-    return saved
+    return found
 
 
 def _came_from_a_node(node: Any, name: str) -> bool:
@@ -107,7 +103,7 @@ class OpNode(Node):
                 return getattr(self, f"z_{shape}")
             if saved in self.argument_names and saved not in self.op.found:
                 return getattr(self, f"a_{saved}")
-        raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
+        raise AttributeError(errors.NO_ATTRIBUTE.format(type(self).__name__, name))
 
     def _raw(self, name: str) -> SavedTensor | tuple[SavedTensor, ...]:
         """Handles on what is saved under a name."""
@@ -205,7 +201,7 @@ def _of_saved(name: str, fact: Callable[[Any], Any]) -> Callable[[Any], Any]:
     def tell(node: Any) -> Any:
         saved = read_tensor(node, name)
         if saved is None:
-            raise AttributeError(f"'{type(node).__name__}' object has not saved {name!r}, which nothing reads here")
+            raise AttributeError(errors.NOT_SAVED.format(type(node).__name__, name))
         return fact(saved)
 
     return tell

@@ -70,7 +70,7 @@ def chosen_dtype(function: str, given: Any, default: dtype) -> dtype:
         return given or default
     if given in (bool, int, float):
         return _python[given]
-    raise TypeError(f"{function}(): argument 'dtype' must be torch.dtype, not {type(given).__name__}")
+    raise TypeError(errors.DTYPE_KIND.format(function, type(given).__name__))
 
 
 def get_default_dtype() -> dtype:
@@ -82,7 +82,7 @@ def set_default_dtype(d: dtype) -> None:
     """Let tensors made from Python floats have dtype `d`; TypeError unless it is floating point."""
     global _default
     if not isinstance(d, dtype) or not d.is_floating_point:
-        raise TypeError("only floating-point types are supported as the default type")
+        raise TypeError(errors.DEFAULT_DTYPE)
     _default = d
 
 

@@ -18,7 +18,7 @@ from .function_levels import applied
 from .function_outputs import bind_output, bind_outputs, emit_created, gradients_of
 from .levels import Lifted
 from .node import Metadata, Node, accumulator, edge_of, read_only, sequence
-from .saved_tensors import FREED, Packed, SavedOutput, SavedTensor, packed, saved_output, stale
+from .saved_tensors import FREED, SavedOutput, SavedTensor, packed, unpacked
 from .state import local, off, unusual, with_grad
 from .tensor import InferenceTensor, Tensor, alias, wrap
 from .warnings import warn
@@ -116,7 +116,7 @@ class BackwardCFunction(Node, FunctionCtx):
     @property
     def materialize_grads(self) -> Any:
         """Write-only: set_materialize_grads sets it."""
-        raise AttributeError("attribute 'materialize_grads' of 'torch._C._FunctionBase' objects is not readable")
+        raise AttributeError(errors.MATERIALIZE_NOT_READABLE)
 
     @materialize_grads.setter
     def materialize_grads(self, value: bool) -> None:
@@ -137,8 +137,8 @@ class BackwardCFunction(Node, FunctionCtx):
         if len(pairs) == 2:
             saved, version = pairs
             unwritten = type(saved) is Tensor and saved._storage is None
-            return (saved if unwritten else self._unpack(saved, version),)
-        return tuple([self._unpack(pairs[i], pairs[i + 1]) for i in range(0, len(pairs), 2)])
+            return (saved if unwritten else unpacked(self, saved, version),)
+        return tuple([unpacked(self, pairs[i], pairs[i + 1]) for i in range(0, len(pairs), 2)])
 
     saved_tensors = saved_tensors.setter(read_only("saved_tensors"))
 
@@ -153,21 +153,8 @@ class BackwardCFunction(Node, FunctionCtx):
     @property
     def saved_variables(self) -> tuple[Tensor | None, ...]:
         """The old name of saved_tensors."""
-        warn("'saved_variables' is deprecated; use 'saved_tensors'", DeprecationWarning)
+        warn(errors.SAVED_VARIABLES_OLD, DeprecationWarning)
         return self.saved_tensors
-
-    def _unpack(self, saved: Any, version: int) -> Tensor | None:
-        if type(saved) is Packed:
-            return saved.tensor(self)
-        if type(saved) is SavedOutput:
-            if saved.storage.version != version:
-                raise stale(self, saved.array, saved.storage, version, saved.nr)
-            return saved_output(self, saved.array, saved.storage, saved.nr)
-        if saved is not None:
-            storage = saved._storage
-            if storage is not None and storage.version != version:
-                raise stale(self, saved, storage, version)
-        return saved
 
     def _pack(self, tensors: tuple[Any, ...]) -> None:
         """Save what save_for_backward was given: inputs and others as themselves, own outputs by their array."""
@@ -207,11 +194,11 @@ class BackwardCFunction(Node, FunctionCtx):
     def _raw(self, i: int) -> SavedTensor:
         def put(hooks: Any) -> None:
             pairs = list(self._saved)
-            pairs[i] = packed(self._unpack(*pairs[i : i + 2]), self, hooks)
+            pairs[i] = packed(unpacked(self, *pairs[i : i + 2]), self, hooks)
             self._saved = tuple(pairs)
 
         def read() -> Any:
-            return self._unpack(*self._saved[i : i + 2])
+            return unpacked(self, *self._saved[i : i + 2])
 
         return SavedTensor(lambda: self._saved if self._saved is FREED else self._saved[i], put, read)
 
@@ -499,7 +486,7 @@ def _with_defaults(cls: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> t
     bound = signature.bind(*args, **kwargs)
     bound.apply_defaults()
     for name in bound.kwargs if not local.modes.levels else ():
-        raise TypeError(f"forward() got an unexpected keyword argument '{name}'")
+        raise TypeError(errors.FORWARD_UNEXPECTED.format(name))
     return bound.args, bound.kwargs
 
 
@@ -514,13 +501,13 @@ def _positional(forward: Callable[..., Any], args: tuple[Any, ...], kwargs: dict
     places = dict(zip(names, args, strict=False))
     for name, value in kwargs.items():
         if name in places:
-            raise TypeError(f"forward() got multiple values for argument '{name}'")
+            raise TypeError(errors.FORWARD_MULTIPLE.format(name))
         if name not in names:
-            raise TypeError(f"forward() got an unexpected keyword argument '{name}'")
+            raise TypeError(errors.FORWARD_UNEXPECTED.format(name))
         places[name] = value
     for position, name in enumerate(names[: max(names.index(n) for n in places) + 1]):
         if name not in places:
-            raise TypeError(f"forward() missing required argument: '{name}' (position {position})")
+            raise TypeError(errors.FORWARD_MISSING.format(name, position))
     return tuple([places[name] for name in names if name in places])
 
 

@@ -37,7 +37,7 @@ def applied(cls: Any, args: tuple[Any, ...], two_steps: bool, kwargs: dict[str, 
 
             return apply_batched(cls, args, level, kwargs)
         for name in kwargs:
-            raise TypeError(f"custom_function_call_grad() got an unexpected keyword argument '{name}'")
+            raise TypeError(errors.TRANSFORM_UNEXPECTED.format(name))
     ctx = (cls._backward_cls if level is None else _node_class(cls))()
     ctx.extra = ctx.to_save = ctx.dirty_tensors = ctx.non_differentiable = ctx.saved_for_forward = None
     ctx._saved = ()

@@ -19,6 +19,13 @@ from .grad_mode import enable_grad
 from .levels import AUTOGRAD, entered, lift, with_batch
 from .tensor import Tensor, wrap
 
+NO_OUTPUTS = "Expected at least one tensor"
+VECTOR_COUNT = "v is a tuple of invalid length: should be {} but got {}."
+VECTOR_ALONE = "The given v should contain a single Tensor."
+NOT_ONE_TENSOR = "The function given to {} should return a single Tensor"
+NOT_ONE_ELEMENT = "The Tensor returned by the function given to {} should contain a single element"
+VECTOR_SIZE = "{}v has invalid size: should be {} but got {}."
+
 _STRICT = "This is not allowed in strict mode"
 DETACHED = (
     "Output {} of the user-provided function does not require gradients. The outputs must be computed in a "
@@ -99,7 +106,7 @@ def rows_at_once(
 ) -> Parts:
     """The Jacobian row by row; `pull(flat outputs, seeds)` runs a backward for a batch of seeds."""
     if not outputs:
-        raise AssertionError("Expected at least one tensor")
+        raise AssertionError(NO_OUTPUTS)
     flat = [out.reshape(-1) for out in outputs]
     (seeds,) = unit_vectors(flat)
     sizes = [t.numel() for t in flat]
@@ -158,13 +165,13 @@ def _vector(
         return None
     _, vs = _tuple(v, "v", function)
     if several and len(vs) != len(like):
-        raise RuntimeError(f"v is a tuple of invalid length: should be {len(like)} but got {len(vs)}.")
+        raise RuntimeError(VECTOR_COUNT.format(len(like), len(vs)))
     if not several and len(vs) != 1:
-        raise RuntimeError("The given v should contain a single Tensor.")
+        raise RuntimeError(VECTOR_ALONE)
     for i, (have, want) in enumerate(zip(vs, like, strict=True)):
         if have.shape != want.shape:
             entry = f"Entry {i} in " if several else ""
-            raise RuntimeError(f"{entry}v has invalid size: should be {want.shape} but got {have.shape}.")
+            raise RuntimeError(VECTOR_SIZE.format(entry, want.shape, have.shape))
     return tuple(t.view_as(t) if create_graph and t.requires_grad else t.detach() for t in vs)
 
 
@@ -305,9 +312,9 @@ def _single(func: Callable[..., Any], given: tuple[Tensor, ...], function: str, 
     many, outputs = _tuple(func(*given), OUTPUTS, function)
     need_history(outputs, DETACHED, strict)
     if many:
-        raise RuntimeError(f"The function given to {function} should return a single Tensor")
+        raise RuntimeError(NOT_ONE_TENSOR.format(function))
     if outputs[0].numel() != 1:
-        raise RuntimeError(f"The Tensor returned by the function given to {function} should contain a single element")
+        raise RuntimeError(NOT_ONE_ELEMENT.format(function))
     return outputs[0]
 
 

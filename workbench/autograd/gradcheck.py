@@ -20,6 +20,16 @@ from .levels import AUTOGRAD, entered, lift, with_batch
 from .tensor import Tensor, wrap
 from .warnings import warn
 
+INPUT_FLAG = "Expected input to have requires_grad=True"
+NOTHING_CHECKED = "Expected at least one of check_forward_ad or check_backward_ad to be True"
+BATCHED_NEEDS_BACKWARD = "Setting check_batched_grad=True requires check_backward_ad to be True"
+BATCHED_NEEDS_FORWARD = "Setting check_batched_forward_grad=True requires check_forward_ad to be True"
+NOTHING_CHECKED_TWICE = "Expected at least one of check_fwd_over_rev or check_rev_over_rev to be True"
+UNDEFINED_NEEDS_REVERSE = "Setting check_undefined_grad=True requires check_rev_over_rev to be True"
+BATCHED_NEEDS_REVERSE = "Setting check_batched_grad=True requires check_rev_over_rev to be True"
+NOT_MULTIPLIED = "backward not multiplied by grad_output"
+GRADIENT_SIZE = "Analytical gradient has incorrect size"
+
 PERTURBED = (
     "Expected `func` to return outputs with the same {what} when inputs are perturbed {where}by {eps}, but got: "
     "{what}s {one} and {other}."
@@ -191,7 +201,7 @@ class Jacobians:
         found = gradients((output,), self.inputs, [wrap(seed)], True, False)
         for g, t in zip(found, self.inputs, strict=True):
             if g is not None and g.dtype is not t.dtype:  # PyTorch says "size" of dtypes too
-                raise GradcheckError("Analytical gradient has incorrect size")
+                raise GradcheckError(GRADIENT_SIZE)
         return [np.zeros_like(t._array) if g is None else g._array for g, t in zip(found, self.inputs, strict=True)]
 
     def _dots(self, us: list[np.ndarray], output: Tensor, v: np.ndarray) -> list[Any]:
@@ -467,7 +477,7 @@ def get_numerical_jacobian_wrt_specific_input(
     """The Jacobian of each output by one input, from differences."""
     perturbed = inputs[input_idx] if input is None else input
     if not perturbed.requires_grad:
-        raise AssertionError("Expected input to have requires_grad=True")
+        raise AssertionError(INPUT_FLAG)
     found = Jacobians(fn, tuple(inputs), eps, 0, 0)._numerical(perturbed)
     return tuple([wrap(jacobian) for jacobian in found[: len(outputs)]])
 
@@ -575,11 +585,11 @@ def gradcheck(
     `check_grad_dtypes` and `masked` change nothing.
     """
     if not (check_forward_ad or check_backward_ad):
-        raise AssertionError("Expected at least one of check_forward_ad or check_backward_ad to be True")
+        raise AssertionError(NOTHING_CHECKED)
     if check_batched_grad and not check_backward_ad:
-        raise AssertionError("Setting check_batched_grad=True requires check_backward_ad to be True")
+        raise AssertionError(BATCHED_NEEDS_BACKWARD)
     if check_batched_forward_grad and not check_forward_ad:
-        raise AssertionError("Setting check_batched_forward_grad=True requires check_forward_ad to be True")
+        raise AssertionError(BATCHED_NEEDS_FORWARD)
     try:
         given = as_tuple(inputs)
         check_inputs(given)
@@ -643,11 +653,11 @@ def gradgradcheck(
     through backward (`check_fwd_over_rev`), or both (torch.autograd.gradgradcheck).
     """
     if not (check_fwd_over_rev or check_rev_over_rev):
-        raise AssertionError("Expected at least one of check_fwd_over_rev or check_rev_over_rev to be True")
+        raise AssertionError(NOTHING_CHECKED_TWICE)
     if check_undefined_grad and not check_rev_over_rev:
-        raise AssertionError("Setting check_undefined_grad=True requires check_rev_over_rev to be True")
+        raise AssertionError(UNDEFINED_NEEDS_REVERSE)
     if check_batched_grad and not check_rev_over_rev:
-        raise AssertionError("Setting check_batched_grad=True requires check_rev_over_rev to be True")
+        raise AssertionError(BATCHED_NEEDS_REVERSE)
     given = as_tuple(inputs)
     if grad_outputs is None:
         random = np.random.default_rng(0)
@@ -715,7 +725,7 @@ def _check_multiplied(outputs: Sequence[Tensor], inputs: Sequence[Tensor]) -> No
     """Gradients of zero come out as zero."""
     seeds = [wrap(np.zeros_like(o._array)) for o in outputs]
     if not _all_zero(gradients(outputs, inputs, seeds, False, False)):
-        raise GradcheckError("backward not multiplied by grad_output")
+        raise GradcheckError(NOT_MULTIPLIED)
 
 
 def _check_undefined(outputs: Sequence[Tensor], inputs: Sequence[Tensor]) -> None:

@@ -111,7 +111,7 @@ def read_only(name: str) -> Callable[[Any, Any], None]:
     """The setter of a property that cannot be set."""
 
     def refuse(node: Any, value: Any) -> None:
-        raise AttributeError(f"attribute '{name}' of 'torch._C._FunctionBase' objects is not writable")
+        raise AttributeError(errors.NODE_NOT_WRITABLE.format(name))
 
     return refuse
 
@@ -223,10 +223,10 @@ def run_by_hand(node: Node, *grads: Tensor | None) -> Tensor | tuple[Tensor | No
     Inside a backward that was asked for some gradients alone, PyTorch computes only those here too.
     """
     if len(grads) != node.outputs:
-        raise TypeError(f"expected {node.outputs} arguments, got {len(grads)} instead")
+        raise TypeError(errors.NODE_CALL_COUNT.format(node.outputs, len(grads)))
     for i, grad in enumerate(grads):
         if grad is not None and not isinstance(grad, Tensor):
-            raise TypeError(f"argument {i} is not a Variable")
+            raise TypeError(errors.NODE_CALL_KIND.format(i))
     if grads == (None,) and not node.takes_undefined:
         node.check_saved()
         out = (None,) * len(node.edges())

@@ -154,6 +154,21 @@ class SavedOutput:
         self.array, self.storage, self.nr = saved_as_result(output), storage_of(output), output._nr
 
 
+def unpacked(node: Node, saved: Any, version: int) -> Tensor | None:
+    """A saved tensor as backward reads it: through its hook, or as it is if nobody wrote to it since."""
+    if type(saved) is Packed:
+        return saved.tensor(node)
+    if type(saved) is SavedOutput:
+        if saved.storage.version != version:
+            raise stale(node, saved.array, saved.storage, version, saved.nr)
+        return saved_output(node, saved.array, saved.storage, saved.nr)
+    if saved is not None:
+        storage = saved._storage
+        if storage is not None and storage.version != version:
+            raise stale(node, saved, storage, version)
+    return saved
+
+
 class SavedTensor:
     """One saved tensor of a node, where hooks can be put on it alone (`grad_fn._raw_saved_self`)."""
 
@@ -185,7 +200,7 @@ class SavedTensor:
         if saved is FREED:
             raise RuntimeError(errors.HOOKS_ON_FREED)
         if saved is None:
-            raise RuntimeError("Calling register_hooks on a saved tensor with value None is forbidden")
+            raise RuntimeError(errors.HOOKS_ON_NONE)
         if type(saved) is Packed:
             raise RuntimeError(errors.HOOKS_ALREADY_SET)
         self._put((pack_hook, unpack_hook))

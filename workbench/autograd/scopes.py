@@ -12,7 +12,7 @@ import threading
 from types import FrameType
 from typing import Any, NamedTuple
 
-from .. import events
+from .. import errors, events
 from ..events import Event, listeners, next_tag
 from .node import AccumulateGrad, Extra, Node, extra_of
 from .state import in_forked_children
@@ -100,9 +100,9 @@ class scope:  # named as what a user writes: `with scope("layer1"):`
 
     def __init__(self, name: str) -> None:
         if not isinstance(name, str):
-            raise TypeError(f"A scope's name must be a string, but got {type(name).__name__}.")
+            raise TypeError(errors.SCOPE_KIND.format(type(name).__name__))
         if not name.strip("/"):
-            raise ValueError("A scope needs a name that is not empty.")
+            raise ValueError(errors.SCOPE_EMPTY)
         self.name = name
         self._before: Any = None  # whose stack, what was open before, and what had been before that
 

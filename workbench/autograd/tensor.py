@@ -129,7 +129,7 @@ class Facts:
 
     def __len__(self) -> int:
         if not self._array.ndim:
-            raise TypeError("len() of a 0-d tensor")
+            raise TypeError(errors.LEN_0D)
         return len(self._array)
 
     def __bool__(self) -> bool:
@@ -140,7 +140,7 @@ class Facts:
     def item(self) -> bool | int | float:
         """The one element as a Python number; RuntimeError unless there is exactly one."""
         if self._array.size != 1:
-            raise RuntimeError(f"a Tensor with {self._array.size} elements cannot be converted to Scalar")
+            raise RuntimeError(errors.NOT_A_SCALAR.format(self._array.size))
         return self._array.item()
 
     def _number(self) -> bool | int | float:
@@ -158,7 +158,7 @@ class Facts:
 
     def __index__(self) -> int:
         if self._array.size != 1 or self._array.dtype.kind not in "iub":
-            raise TypeError("only integer tensors of a single element can be converted to an index")
+            raise TypeError(errors.INDEX_KIND)
         return int(self._array.item())
 
     def tolist(self) -> Any:

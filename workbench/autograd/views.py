@@ -53,7 +53,7 @@ def strided(array: np.ndarray, geometry: Geometry) -> np.ndarray:
     shape, strides, offset = geometry
     outside = offset < 0 or offset + _reach(shape, strides) > max(0, _reach(array.shape, array.strides))
     if (outside and 0 not in shape) or offset % array.itemsize:
-        raise RuntimeError("A view's gradient has another dtype than the view, or the view has left its base's memory.")
+        raise RuntimeError(errors.VIEW_OUTSIDE)
     flat = as_strided(array, (1 + offset // array.itemsize,), (array.itemsize,))[offset // array.itemsize :]
     return as_strided(flat, shape, strides)
 
