@@ -24,6 +24,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
             from workbench.cli.book import book
 
             book(asked.folder)
+        elif asked.command == "present":
+            from workbench.cli.present import present
+
+            present(asked.notebook, asked.handout)
         elif asked.command == "release":
             from workbench.cli.release import release
 

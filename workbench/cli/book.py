@@ -72,7 +72,7 @@ def book(out: Path, folder: Path | None = None) -> None:
     """Execute the lessons, or the notebooks of a folder, and write them as a book into `out`."""
     home = checkout()
     source = folder or (SHIPPED if home is None else home / "notebooks")
-    lessons = [Lesson(path, _readable(read(path))) for path in sorted(source.glob("*.ipynb"))]
+    lessons = [Lesson(path, readable(read(path))) for path in sorted(source.glob("*.ipynb"))]
     if not lessons:
         raise CommandError(f"there is no notebook in {source}.")
     check_loopback()
@@ -96,7 +96,7 @@ def _write(path: Path, text: str) -> None:
     print(f"Wrote {path}.", flush=True)
 
 
-def _readable(notebook: NotebookNode) -> NotebookNode:
+def readable(notebook: NotebookNode) -> NotebookNode:
     """The student's copy with each solution folded below its exercise, and links to pages in place of notebooks."""
     solutions = {name_of(cell): solution(cell) for cell in notebook.cells if name_of(cell)}
     made = student(notebook)
@@ -119,7 +119,7 @@ def _page(lesson: Lesson, before: Sequence[Lesson], after: Sequence[Lesson]) -> 
     ways += [f'<a class="next" rel="next" href="{each.file}">{escape(each.title)} →</a>' for each in after]
     header = f'<nav class="book" aria-label="The book"><a href="index.html">Contents</a>{_SEARCH}{_BUTTON}</nav>'
     footer = f'<nav class="book below" aria-label="Other lessons">{"".join(ways)}</nav>{_script()}'
-    frame = {"css": _static("book.css"), "header": header, "footer": footer}
+    frame = {"css": static("book.css"), "header": header, "footer": footer}
     lesson.notebook.metadata.title = lesson.title
     return page(lesson.notebook, lesson.path, book=frame)
 
@@ -134,10 +134,10 @@ _SEARCH = (
 
 
 def _script() -> str:
-    return f'<script type="module">{_static("book.js")}</script>'
+    return f'<script type="module">{static("book.js")}</script>'
 
 
-def _static(name: str) -> str:
+def static(name: str) -> str:
     return (STATIC / name).read_text("utf-8")
 
 
@@ -160,7 +160,7 @@ def _contents(lessons: Sequence[Lesson], sections: Sequence[Section]) -> str:
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta http-equiv="Content-Security-Policy" content="{_POLICY}">
 <title>{TITLE}</title>
-<style>{_static("book.css")}</style>
+<style>{static("book.css")}</style>
 </head>
 <body>
 <nav class="book" aria-label="The book">{_SEARCH}{_BUTTON}</nav>

@@ -1,0 +1,175 @@
+"""The command `workbench present`: slides with keys, predictions to uncover, an overview; and a handout for paper."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from browser_page import open_page, require_chromium, wait_until
+from lab import CHECKOUT
+
+import workbench as torch
+from workbench.classroom.presenting import tell
+from workbench.cli import main
+
+NAME = "00-slopes-and-a-graph"
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the slides and the handout of a lesson."""
+    folder = tmp_path_factory.mktemp("talk")
+    shutil.copy(CHECKOUT / "notebooks" / f"{NAME}.ipynb", folder)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        assert main(["present", f"{NAME}.ipynb", "--handout", "paper.html"]) == 0
+    assert sorted(path.name for path in folder.iterdir()) == [f"{NAME}-slides.html", f"{NAME}.ipynb", "paper.html"]
+    return folder
+
+
+@pytest.fixture
+def talk(made: Path) -> Iterator[Any]:
+    """The slides in a browser without a network, at the first."""
+    require_chromium()
+    with open_page((1280, 800), offline=True) as page:
+        page.goto((made / f"{NAME}-slides.html").as_uri())
+        wait_until(page, "document.querySelectorAll('.wb-player').length === 3")
+        yield page
+        assert (page.requests_outside, page.console_errors) == ([], [])
+
+
+def where(page: Any) -> int:
+    return int(page.locator("#talk-bar .where").inner_text().split(" / ")[0])
+
+
+def shown(page: Any) -> str:
+    return page.locator("main").inner_text()
+
+
+def go_to(page: Any, words: str, key: str = "ArrowRight") -> None:
+    """On, until the slide shows these words."""
+    for _ in range(40):
+        if words in shown(page):
+            return
+        page.keyboard.press(key)
+    raise AssertionError(f"no slide shows {words!r}")
+
+
+def test_a_slide_begins_at_each_heading_and_a_question_ends_one(talk: Any) -> None:
+    assert "0 · Slopes and a graph" in shown(talk) and "1 · What is a slope?" not in shown(talk)
+    talk.keyboard.press("ArrowRight")
+    assert "which number do these quotients approach?" in shown(talk) and "for h in" not in shown(talk)
+    talk.keyboard.press("ArrowLeft")
+    assert where(talk) == 1
+    talk.keyboard.press("End")
+    last = where(talk)
+    talk.keyboard.press("ArrowRight")
+    assert where(talk) == last > 12
+    assert "prediction = None" not in talk.locator("main").evaluate("main => main.textContent")
+
+
+def test_an_answer_is_covered_until_the_room_has_guessed(talk: Any) -> None:
+    go_to(talk, "print(check(prediction, x.grad))")
+    assert "The answer" not in shown(talk)
+    number = where(talk)
+    talk.keyboard.press("ArrowRight")
+    assert "The answer: 7" in shown(talk) and where(talk) == number
+    talk.keyboard.press("ArrowRight")
+    assert where(talk) == number + 1
+
+
+def test_a_solution_opens_before_the_next_slide(talk: Any) -> None:
+    go_to(talk, "slope-of-a-line")
+    number = where(talk)
+    assert "answer = 4" not in shown(talk)
+    talk.keyboard.press("ArrowRight")
+    assert "answer = 4" in shown(talk) and where(talk) == number
+
+
+def test_a_picture_fills_the_screen_and_keys_step_it(talk: Any) -> None:
+    for _ in range(40):
+        if talk.locator("main.picture .on .wb-player").is_visible():
+            break
+        talk.keyboard.press("ArrowRight")
+    player = talk.locator("main.picture .on .wb-player")
+    box = player.bounding_box()
+    assert box["width"] > 1200 and box["height"] > 600
+    before = player.locator(".wb-position").inner_text()
+    talk.keyboard.press("ArrowUp")
+    assert player.locator(".wb-position").inner_text() != before
+    talk.keyboard.press("ArrowDown")
+    assert player.locator(".wb-position").inner_text() == before
+    assert talk.locator("main .on [data-wb-theme=projector]").count() == 1
+    # A key that moves the slides does so also from within a player.
+    number = where(talk)
+    player.click()
+    talk.keyboard.press("PageDown")
+    assert where(talk) == number + 1
+
+
+def test_text_is_as_large_as_fits_the_screen(talk: Any) -> None:
+    talk.keyboard.press("ArrowRight")
+    size = "document.querySelector('main .on p').getBoundingClientRect().height"
+    assert talk.evaluate("parseFloat(document.querySelector('main').style.zoom)") >= 1.6
+    assert talk.evaluate(size) > 20
+    assert talk.evaluate(
+        "document.querySelector('main').scrollHeight <= document.querySelector('main').clientHeight + 1"
+    )
+
+
+def test_the_overview_shows_all_slides_and_leads_to_each(talk: Any) -> None:
+    talk.keyboard.press("o")
+    slides = talk.locator("#talk-all li button")
+    assert slides.count() == int(talk.locator("#talk-bar .where").inner_text().split(" / ")[1])
+    assert "The answer" not in talk.locator("#talk-all").inner_text()
+    assert "next: 1 · What is a slope?" in talk.locator("#talk-all").inner_text()
+    slides.nth(4).click()
+    assert where(talk) == 5 and not talk.locator("#talk-all").is_visible()
+    talk.reload()
+    assert where(talk) == 5
+    talk.keyboard.press("o")
+    talk.keyboard.press("o")
+    assert not talk.locator("#talk-all").is_visible()
+
+
+def test_the_handout_has_stills_room_to_write_and_all_answers_at_its_end(made: Path) -> None:
+    require_chromium()
+    with open_page(offline=True) as page:
+        page.goto((made / "paper.html").as_uri())
+        text = page.locator("main").inner_text()
+        lesson, answers = re.split(r"\nAnswers\n", text)
+        assert "The answer: " not in lesson and "return 2 * (w * x + b - 7) * x" not in lesson
+        assert "The answer: 7" in answers and "return 2 * (w * x + b - 7) * x" in answers
+        assert lesson.count("Your prediction (") == 4 and page.locator(".room.code").count() == 3
+        assert page.locator("img[src^='data:image/svg']").count() == 3 and page.locator(".wb-player").count() == 0
+        assert len(re.findall(rb"/Type\s*/Page\b", page.pdf(prefer_css_page_size=True))) > 3
+        assert (page.requests_outside, page.console_errors) == ([], [])
+
+
+def test_a_handout_that_is_no_page_is_refused(made: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["present", str(made / f"{NAME}.ipynb"), "--handout", "paper.pdf"]) == 1
+    assert capsys.readouterr().err.startswith("workbench: paper.pdf does not end in .html: ")
+
+
+@pytest.mark.parametrize(
+    ("truth", "said"),
+    [
+        (6.0, "6"),
+        (torch.tensor([1.0, -0.25]), "[1, -0.25]"),
+        ([[1, 2.5], [3, 4]], "[[1, 2.5], [3, 4]]"),
+        (True, "True"),
+        ("b", "b"),
+        (torch.tensor(1 / 3), "0.3333"),
+    ],
+)
+def test_an_answer_is_told_as_a_person_would(truth: Any, said: str) -> None:
+    assert tell(None, truth) == f"The answer: {said}"
+
+
+def test_what_nobody_knows_yet_is_not_told() -> None:
+    assert tell(None, None) == "There is nothing to compare with yet: run the cells above first."
+    assert str(tell("slope-of-a-line", 29)).startswith("Not yet")
