@@ -37,8 +37,8 @@ ANSWERS = {
         ("lesson03-03", "a_leaf, b_leaf, c_leaf, d_leaf = True, True, False, False", "lesson03-04"),
         ("lesson03-06", "prediction = 11", "lesson03-07"),
         ("lesson03-11", "grad_after, w_after = -25.6, 3.08", "lesson03-12"),
-        ("lesson03-22", "prediction = 12", "lesson03-23"),
-        ("lesson03-27", "p_reason, q_reason, r_reason, s_reason, t_reason = 0, 2, 3, 4, 0", "lesson03-28"),
+        ("lesson03-24", "prediction = 12", "lesson03-25"),
+        ("lesson03-29", "p_reason, q_reason, r_reason, s_reason, t_reason = 0, 2, 3, 4, 0", "lesson03-30"),
     ],
     "04-where-history-stops": [
         ("lesson04-03", "prediction = 4", "lesson04-04"),

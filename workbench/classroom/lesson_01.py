@@ -158,8 +158,8 @@ EXERCISES = (
                 _made_of(lambda a, b: (0.5, 0.5)),
             ),
             Misconception(
-                "the wrong one is asked",
-                "the gradient goes to the one that lost. Which of the two does the result move with?",
+                "the smaller one gets the gradient",
+                "the gradient goes to the smaller one. Which of the two does the result move with?",
                 _made_of(lambda a, b: (float(a.data < b.data), float(b.data <= a.data))),
             ),
             Misconception(

@@ -113,7 +113,7 @@ EXERCISES = (
         {"the answer": lambda names: sorted(set(names))},
         (
             Misconception(
-                "a frozen weight is a wall",
+                "a frozen weight stops the gradient",
                 "the gradient goes through the product on its way to the other factor, whether or not the weight gets "
                 "one itself.",
                 ["w3"],

@@ -173,7 +173,7 @@ EXERCISES = (
                 Detached,
             ),
             Misconception(
-                "an honest no where a yes is asked",
+                "refused in place of computed",
                 "once_differentiable refuses the second derivative. Better than a wrong one, but here it should exist.",
                 Once,
             ),
