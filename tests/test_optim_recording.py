@@ -37,3 +37,13 @@ def test_a_step_with_adam() -> None:
     stepped = [("TensorWritten", f"sub_ writes into {n}:", "optimizer.step()") for n in names]
     cleared = [("GradChanged", f"{n}.grad is cleared", "optimizer.zero_grad()") for n in names]
     assert told(trace) == clipped + stepped + cleared + clipped + stepped
+
+
+def test_running_statistics_are_named_as_the_module_holds_them() -> None:
+    net = torch.nn.Sequential(torch.nn.Linear(2, 3), torch.nn.BatchNorm1d(3))
+    x = torch.tensor([[1.0, 2.0], [0.5, -1.0], [2.0, 0.25]])
+    with torch.record() as trace:
+        loss = net(x).square().sum()
+        loss.backward()
+    names = {tensor.name for tensor in trace.frame(len(trace.events)).tensors.values()}
+    assert {"net.1.weight", "net.1.running_mean", "net.1.running_var"} <= names

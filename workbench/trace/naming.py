@@ -78,8 +78,8 @@ def _is_parameter(tensor: Any) -> bool:
 def named_in(frame: FrameType, is_tensor: Callable[[Any], bool] = _is_ours) -> list[tuple[str, Any]]:
     """The tensors that a frame's variables hold, each by its best name first.
 
-    After variables come the parameters of modules, as these call them, then what lists and dicts hold. The variable of
-    a loop comes last, and never names a parameter: it holds another in the next round.
+    After variables come the parameters and buffers of modules, as these call them, then what lists and dicts hold. The
+    variable of a loop comes last, and never names a parameter: it holds another in the next round.
     """
     held = [(name, thing) for name, thing in variables(frame) if not name.startswith("_")]
     tensors = [(name, thing) for name, thing in held if is_tensor(thing)]
@@ -103,11 +103,12 @@ def loops_at(outlook: Outlook) -> tuple[tuple[int, dict[str, int]], ...]:
 
 
 def _parameters(named: Iterable[tuple[str, Any]], is_tensor: Callable[[Any], bool]) -> Iterator[tuple[str, Any]]:
-    """What modules that are variables call their parameters: "net.layers.0.weight"."""
+    """What modules that are variables call their parameters and buffers: "net.layers.0.weight"."""
     for name, thing in named:
         if hasattr(type(thing), "named_parameters") and "_parameters" in getattr(thing, "__dict__", ()):
-            own = ((f"{name}.{path}", parameter) for path, parameter in thing.named_parameters())
-            yield from (pair for pair in own if is_tensor(pair[1]))  # those of another engine's module are its own
+            for path, module in thing.named_modules(prefix=name):
+                for held in (module._parameters, module._buffers):  # those of another engine's module are its own
+                    yield from ((f"{path}.{own}", tensor) for own, tensor in held.items() if is_tensor(tensor))
 
 
 def _items(held: Iterable[tuple[str, Any]], is_tensor: Callable[[Any], bool]) -> Iterator[tuple[str, Any]]:
