@@ -107,7 +107,7 @@ class record:  # named as what a user writes: `with record() as trace:`
 
     def __enter__(self) -> Trace:
         limit, last = self._limit, self._last
-        recorder = LineRecorder(limit, Function, last) if self._lines else Recorder(limit, last)
+        recorder = LineRecorder(Function, limit, last) if self._lines else Recorder(limit, last)
         frame = user_frame()
         if frame is not None:
             recorder.outlook.begin(frame)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import weakref
+from collections.abc import Callable
 from types import CodeType, FrameType
 from typing import Any
 
@@ -19,11 +20,14 @@ _LONGEST = 60  # characters of a text that a variable holds
 _MOST = 6  # items told of a list
 
 
-class LineRecorder(Recorder):
-    """A recorder that also watches the methods of all subclasses of `function`."""
+class LineWatcher:
+    """The part of a recorder that watches the methods of all subclasses of `function`, of whatever engine it is."""
 
-    def __init__(self, limit: int, function: type, last: int | None = None) -> None:
-        super().__init__(limit, last)
+    _raw: list[tuple[Any, ...]]
+    _copy: Callable[[Any], Any]
+
+    def __init__(self, function: type, *args: Any) -> None:
+        super().__init__(*args)
         self._function = function
         self._codes: dict[CodeType, tuple[type, str] | None] = {}  # None: no method of a Function
         self._calls: dict[FrameType, _Call] = {}
@@ -53,16 +57,13 @@ class LineRecorder(Recorder):
 
     def called(self, frame: FrameType) -> None:
         """Note which method begins."""
-        if len(self._raw) >= self._room:
-            self._turn("called")
         cls, method = self._codes[frame.f_code] or (object, "")
         call = self._calls[frame] = _Call(next_tag(), _ctx(frame))
         number = node = None
         if call.ctx is not None:
             cls = getattr(type(call.ctx), "_forward_cls", cls)
-            number, _ = self._known(call.ctx)
-            node = getattr(call.ctx, "_tag", None)
-        node = node if node in self._nodes else None
+            number, _ = self._known_ctx(call.ctx)
+            node = self._number_of(call.ctx)
         self._raw.append(("called", call.serial, cls.__name__, method, number, node, frame.f_code))
 
     def reached(self, frame: FrameType) -> None:
@@ -79,10 +80,25 @@ class LineRecorder(Recorder):
         words = "" if error is None else f"{type(error).__name__}: {error}"
         self._raw.append(("ended", call.serial, variables, ctx, returned, words))
 
-    def _is_at_rest(self) -> bool:
-        return not self._calls and super()._is_at_rest()
+    # What differs from engine to engine.
 
-    def _known(self, ctx: Any) -> tuple[int, dict[int, str]]:
+    def _is_tensor(self, thing: Any) -> bool:
+        return hasattr(type(thing), "_array")
+
+    def _version(self, tensor: Any) -> int:
+        return version_of(tensor)
+
+    def _number_of(self, ctx: Any) -> int | None:
+        """The serial number of the node that a ctx is, if that is known."""
+        raise NotImplementedError
+
+    def _saved_by(self, ctx: Any) -> list[Any]:
+        """The tensors that a ctx has saved, or is to save."""
+        raise NotImplementedError
+
+    # What methods do.
+
+    def _known_ctx(self, ctx: Any) -> tuple[int, dict[int, str]]:
         if ctx not in self._ctxs:
             self._ctxs[ctx] = next_tag(), {}
         return self._ctxs[ctx]
@@ -91,7 +107,7 @@ class LineRecorder(Recorder):
         here = {name: thing for name, thing in frame.f_locals.items() if thing is not call.ctx}
         variables = []
         for name, thing in here.items():
-            look = _look(thing)
+            look = self._look(thing)
             if name not in call.looks or not _same(call.looks[name], look):
                 call.looks[name] = look
                 variables.append(self._held(name, thing))
@@ -100,8 +116,8 @@ class LineRecorder(Recorder):
             del call.looks[name]
         ctx = None
         if call.ctx is not None:
-            held = _contents(call.ctx, here, self._known(call.ctx)[1])
-            looks = [(name, _look(thing)) for name, thing in held]
+            held = self._contents(call.ctx, here, self._known_ctx(call.ctx)[1])
+            looks = [(name, self._look(thing)) for name, thing in held]
             if call.held is None or len(looks) != len(call.held) or not all(map(_same, looks, call.held)):
                 call.held = looks
                 ctx = tuple([self._held(name, thing) for name, thing in held])
@@ -109,9 +125,59 @@ class LineRecorder(Recorder):
 
     def _held(self, name: str, thing: Any) -> tuple[str, Any, str]:
         """A variable's name, the copy of the array it holds, or a text."""
-        if isinstance(thing, np.ndarray) or hasattr(type(thing), "_array"):
+        if isinstance(thing, np.ndarray) or self._is_tensor(thing):
             return name, self._copy(thing), ""
         return name, None, _text(thing)
+
+    def _look(self, thing: Any) -> Any:
+        """What tells that a variable holds something else now, without keeping a tensor alive."""
+        if isinstance(thing, np.ndarray):
+            return thing.copy()
+        if self._is_tensor(thing):
+            return weakref.ref(thing), self._version(thing)
+        return _text(thing)
+
+    def _contents(self, ctx: Any, variables: dict[str, Any], names: dict[int, str]) -> list[tuple[str, Any]]:
+        """What ctx holds: the tensors it was given to save, what it was told of others, and its attributes."""
+        held: list[tuple[str, Any]] = []
+        for nr, thing in enumerate(self._saved_by(ctx)):
+            if self._is_tensor(thing):
+                own = next((name for name, other in variables.items() if other is thing), None)
+                names.setdefault(nr, own or "")
+            held.append((f"saved {names[nr]}" if names.get(nr) else f"saved_tensors[{nr}]", thing))
+        told = {"saved_for_forward": "save_for_forward", "dirty_tensors": "mark_dirty"}
+        told |= {"non_differentiable": "mark_non_differentiable"}
+        for attribute, word in told.items():
+            marked = getattr(ctx, attribute, None)
+            if marked:
+                held.append((word, tuple(marked)))
+        own = [pair for pair in getattr(ctx, "__dict__", {}).items() if not pair[0].startswith("_")]
+        held += [pair for pair in own if pair[0] not in ("to_save", *told)]
+        needs = getattr(ctx, "needs_input_grad", None)
+        return held if needs is None else [*held, ("needs_input_grad", needs)]
+
+
+class LineRecorder(LineWatcher, Recorder):
+    """A recorder that also watches the methods of Functions."""
+
+    def called(self, frame: FrameType) -> None:
+        """Note which method begins."""
+        if len(self._raw) >= self._room:
+            self._turn("called")
+        super().called(frame)
+
+    def _is_at_rest(self) -> bool:
+        return not self._calls and super()._is_at_rest()
+
+    def _number_of(self, ctx: Any) -> int | None:
+        node = getattr(ctx, "_tag", None)
+        return node if node in self._nodes else None
+
+    def _saved_by(self, ctx: Any) -> list[Any]:
+        waiting = getattr(ctx, "to_save", None)
+        if waiting is not None:
+            return list(waiting)
+        return [thing for _, thing, _ in ctx.saved_items()] if hasattr(ctx, "saved_items") else []
 
 
 class _Call:
@@ -130,15 +196,6 @@ def _ctx(frame: FrameType) -> Any:
     return first if hasattr(type(first), "save_for_backward") else None
 
 
-def _look(thing: Any) -> Any:
-    """What tells that a variable holds something else now, without keeping a tensor alive."""
-    if isinstance(thing, np.ndarray):
-        return thing.copy()
-    if hasattr(type(thing), "_array"):
-        return weakref.ref(thing), version_of(thing)
-    return _text(thing)
-
-
 def _same(one: Any, other: Any) -> bool:
     if isinstance(one, tuple) and isinstance(other, tuple):
         return len(one) == len(other) and all(map(_same, one, other))
@@ -149,30 +206,6 @@ def _same(one: Any, other: Any) -> bool:
     return type(one) is type(other) and not isinstance(one, np.ndarray) and one == other
 
 
-def _contents(ctx: Any, variables: dict[str, Any], names: dict[int, str]) -> list[tuple[str, Any]]:
-    """What ctx holds: the tensors it was given to save, what it was told of others, and its attributes."""
-    waiting = getattr(ctx, "to_save", None)
-    if waiting is None:
-        items = ctx.saved_items() if hasattr(ctx, "saved_items") else []
-        waiting = [thing for _, thing, _ in items]
-    held: list[tuple[str, Any]] = []
-    for nr, thing in enumerate(waiting):
-        if hasattr(type(thing), "_array"):
-            own = next((name for name, other in variables.items() if other is thing), None)
-            names.setdefault(nr, own or "")
-        held.append((f"saved {names[nr]}" if names.get(nr) else f"saved_tensors[{nr}]", thing))
-    told = {"saved_for_forward": "save_for_forward", "dirty_tensors": "mark_dirty"}
-    told |= {"non_differentiable": "mark_non_differentiable"}
-    for attribute, word in told.items():
-        marked = getattr(ctx, attribute, None)
-        if marked:
-            held.append((word, tuple(marked)))
-    own = [pair for pair in getattr(ctx, "__dict__", {}).items() if not pair[0].startswith("_")]
-    held += [pair for pair in own if pair[0] not in ("to_save", *told)]
-    needs = getattr(ctx, "needs_input_grad", None)
-    return held if needs is None else [*held, ("needs_input_grad", needs)]
-
-
 def _text(thing: Any) -> str:
     """A plain thing as it is written; of anything else the type, because asking it might run the user's code."""
     kind = type(thing)
@@ -180,8 +213,8 @@ def _text(thing: Any) -> str:
         return repr(thing)
     if kind is str:
         return repr(thing if len(thing) <= _LONGEST else thing[: _LONGEST - 1] + "…")
-    if hasattr(kind, "_array"):
-        return f"tensor {tuple(thing._array.shape)}"
+    if hasattr(kind, "_array") or hasattr(kind, "grad_fn"):
+        return f"tensor {tuple(thing.shape)}"
     if kind in (tuple, list):
         told = [_text(each) for each in thing[:_MOST]] + ["…"] * (len(thing) > _MOST)
         return f"[{', '.join(told)}]" if kind is list else f"({', '.join(told)}{',' * (len(told) == 1)})"

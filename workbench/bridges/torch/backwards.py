@@ -8,6 +8,7 @@ before that, too.
 from __future__ import annotations
 
 import threading
+from contextlib import suppress
 from typing import Any
 from weakref import ref
 
@@ -273,7 +274,8 @@ class TorchListener(TorchHearer):
         self._raw.append(("failed", task.serial, at, type(error).__name__, str(error)))
         if not hasattr(error, "_workbench_failure"):  # else a backward inside of this one has failed
             name = next((raw[2] for raw in self._raw if raw[0] == "created" and raw[1] == at), "")
-            error._workbench_failure = self, len(self._raw), name.rpartition("::")[2]  # type: ignore[attr-defined]
+            with suppress(AttributeError):  # of a type that has no room for it
+                error._workbench_failure = self, len(self._raw), name.rpartition("::")[2]  # type: ignore[attr-defined]
 
     # The user's hooks.
 

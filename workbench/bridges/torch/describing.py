@@ -62,6 +62,9 @@ class TorchDescriber:
         self._names: dict[int, str] = {}
         self._reader, self._named = Reader(self._names), 0
         self._key = f"workbench recording {next_tag()}"
+        self.inside: list[torch.Tensor] = []  # results inside of the operation that runs, where somebody shows them
+        self._birth = f"{self._key}: birth"
+        self._entry: Any = None  # of the innermost module that is being called
         self._begin = _sequence()  # nodes with a lower number were there before
         # Of tensors, by their addresses: a weak reference, the serial number, and the version when last looked at.
         self._known: dict[int, tuple[Any, int]] = {}
@@ -267,12 +270,20 @@ class TorchDescriber:
                     if hook is None and isinstance(thing, torch.Tensor) and (maker := thing.grad_fn) is not None:
                         if (token := self._token(maker)) is not None:
                             inner[token.serial, thing.output_nr] = thing
+            for thing in self.inside:
+                if (maker := thing.grad_fn) is not None and (token := self._token(maker)) is not None:
+                    inner[token.serial, thing.output_nr] = thing
         for node, items in zip(order, saved, strict=True):
             number = node._sequence_nr()
             old, now = number < self._begin, number >= since
             own = node is made and taken
             given = (args, outs) if own else ((), [])
-            self._put(node, items, *given, stack if now else None, entry, old, inner, written if own else ())
+            place = (stack, entry) if now else node.metadata.get(self._birth, (None, None))
+            self._put(node, items, *given, *place, old, inner, written if own else ())
+
+    def heard(self, node: Any) -> None:
+        """A node was made: remember where, for what is put down of it once something leads to it."""
+        node.metadata[self._birth] = self.outlook.stack(3), self._entry
 
     def _put(
         self,

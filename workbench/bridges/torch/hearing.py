@@ -16,6 +16,7 @@ from weakref import WeakKeyDictionary, WeakValueDictionary
 import torch
 from torch.nn.modules import module as modules
 from torch.overrides import TorchFunctionMode
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from ...autograd.scopes import Entry, place
 from ...events import next_tag
@@ -79,7 +80,6 @@ class TorchHearer(TorchDescriber):
     def __init__(self, limit: int) -> None:
         super().__init__(limit)
         self._thread = threading.get_ident()
-        self._entry: Entry | None = None  # of the innermost module that is being called
         self._calls: list[tuple[Any, Entry | None]] = []  # the modules being called, and the entry before each
         self._module_names: WeakKeyDictionary[Any, dict[int, str]] = WeakKeyDictionary()
         # What shares memory with others, which a write changes too.
@@ -307,6 +307,7 @@ class Listening(TorchFunctionMode):
                 recorder.unseen += 1
             return func(*args, **kwargs)
         since, before = _sequence(), []
+        recorder.inside.clear()
         if writes or "out" in kwargs:
             try:
                 before = [recorder.before(each) for each in tensors_in([args, kwargs.get("out")])]
@@ -333,6 +334,48 @@ _FAST = (torch.nn.MultiheadAttention, torch.nn.TransformerEncoderLayer, torch.nn
 def _is_left_alone(module: Any) -> bool:
     """Whether a module does something else while a mode listens."""
     return isinstance(module, _FAST) and not module.training and not torch.is_grad_enabled()
+
+
+class InnerValues(TorchDispatchMode):
+    """Shows a recorder the results inside of an operation, until that is over; PyTorch makes other nodes under it."""
+
+    def __init__(self, recorder: TorchHearer) -> None:
+        super().__init__()
+        self._recorder = recorder
+        self.__enter__()
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        """Run it, and show what comes of it."""
+        out = func(*args, **(kwargs or {}))
+        if func is not torch.ops.aten.detach.default:
+            self._recorder.inside += tensors_in(out)
+        return out
+
+    def remove(self) -> None:
+        """Show no more."""
+        self.__exit__(None, None, None)
+
+
+class BirthHook:
+    """Tells a recorder of each node as it is made, where PyTorch can tell of that: from 2.14 on."""
+
+    def __init__(self, recorder: TorchHearer) -> None:
+        self._recorder = recorder
+        hook = getattr(torch.autograd.graph, "node_creation_hook", None)
+        self._hook = None if hook is None else hook(self._heard)
+        if self._hook is not None:
+            self._hook.__enter__()
+
+    def _heard(self, node: Any) -> None:
+        try:
+            self._recorder.heard(node)
+        except Exception as error:
+            lost("where a node was made", error)
+
+    def remove(self) -> None:
+        """Tell no more."""
+        if self._hook is not None:
+            self._hook.__exit__(None, None, None)
 
 
 class ModuleHooks:
@@ -381,4 +424,4 @@ class ModuleHooks:
             handle.remove()
 
 
-not_compiled(ModuleHooks._enter, ModuleHooks._leave)
+not_compiled(ModuleHooks._enter, ModuleHooks._leave, BirthHook._heard)

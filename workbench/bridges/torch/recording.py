@@ -11,8 +11,11 @@ from typing import Any
 import torch
 
 from ...trace.caller import leave_out, line_of, user_frame
+from ...trace.lines import LineWatcher
+from ...trace.tracing import unwatch, watch
 from .backwards import TorchListener, Wrapped
-from .hearing import Listening, ModuleHooks
+from .describing import is_python, raw_saved, version_of
+from .hearing import BirthHook, InnerValues, Listening, ModuleHooks, looking
 from .values import LIMIT
 
 leave_out(os.path.dirname(torch.__file__) + os.sep)
@@ -23,6 +26,7 @@ class TorchRecorder(TorchListener):
 
     def __init__(self, limit: int = LIMIT) -> None:
         super().__init__(limit)
+        self.all = False  # whether results inside of operations are looked at too
         self._parts: list[Any] = []  # what listens, to be taken off in the end
 
     @property
@@ -39,7 +43,9 @@ class TorchRecorder(TorchListener):
             self.outlook.begin(frame)
         self._thread = threading.get_ident()
         mode = Listening(self)
-        self._parts = [ModuleHooks(self, mode), Wrapped(self, mode)]
+        self._parts = [BirthHook(self), ModuleHooks(self, mode), Wrapped(self, mode)]
+        if self.all:
+            self._parts.append(InnerValues(self))
         mode.__enter__()
         self._mode = mode
 
@@ -56,6 +62,7 @@ class TorchRecorder(TorchListener):
         self.look_up(frame)
         self._bury()
         self._hooked.clear()
+        self.inside.clear()
         self._slots.clear()
         self._sent = {}
         self._calls.clear()
@@ -74,20 +81,65 @@ class TorchRecorder(TorchListener):
         self._raw.append(("shown", self._tag(tensor), line_of(frame)))
 
 
+class TorchLineRecorder(LineWatcher, TorchRecorder):
+    """A recorder that also watches the methods of Functions."""
+
+    def _is_tensor(self, thing: Any) -> bool:
+        return isinstance(thing, torch.Tensor)
+
+    def _version(self, tensor: Any) -> int:
+        return version_of(tensor)
+
+    def _number_of(self, ctx: Any) -> int | None:
+        token = self._token(ctx) if is_python(ctx) else None
+        return None if token is None else token.serial
+
+    def _saved_by(self, ctx: Any) -> list[Any]:
+        waiting = getattr(ctx, "to_save", None)
+        if waiting:
+            return list(waiting)
+        return [thing for _, thing, _ in raw_saved(ctx)] if is_python(ctx) else []
+
+    def called(self, frame: FrameType) -> None:
+        """Note which method begins."""
+        with looking():
+            super().called(frame)
+
+    def reached(self, frame: FrameType) -> None:
+        """Note what is new since the line before."""
+        with looking():
+            super().reached(frame)
+
+    def ended(self, frame: FrameType, value: Any, error: BaseException | None) -> None:
+        """Note what it returns, or which error leaves it."""
+        with looking():
+            super().ended(frame, value, error)
+
+
 class TorchRecording:
     """Records what PyTorch does in a `with` block, and gives the trace; the program is left as it is.
 
-    Tensors of more than `limit` values are kept as a summary.
+    Tensors of more than `limit` values are kept as a summary. With `lines` the lines of Functions' methods are recorded
+    too. With `values="all"` results inside of operations are looked at as well: a dispatch mode does that, under which
+    PyTorch itself makes other nodes of some reshapes (ViewBackward0 where it is else ReshapeAliasBackward0).
     """
 
-    def __init__(self, trace: Callable[[TorchRecorder], Any], limit: int = LIMIT) -> None:
-        self._trace, self._limit = trace, limit
+    def __init__(
+        self, trace: Callable[[TorchRecorder], Any], limit: int = LIMIT, lines: bool = False, values: str = "seen"
+    ) -> None:
+        if values not in ("seen", "all"):
+            raise ValueError(f'values= is "seen" (what operations return) or "all", and not {values!r}.')
+        self._trace, self._limit, self._lines, self._all = trace, limit, lines, values == "all"
         self._open: list[TorchRecorder] = []
 
     def __enter__(self) -> Any:
-        recorder = TorchRecorder(self._limit)
+        lines = self._lines
+        recorder = TorchLineRecorder(torch.autograd.Function, self._limit) if lines else TorchRecorder(self._limit)
+        recorder.all = self._all
         trace = self._trace(recorder)
         recorder.begin(user_frame())
+        if isinstance(recorder, TorchLineRecorder):
+            watch(recorder)
         self._open.append(recorder)
         return trace
 
@@ -97,4 +149,7 @@ class TorchRecording:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        self._open.pop().end(user_frame())
+        recorder = self._open.pop()
+        if isinstance(recorder, TorchLineRecorder):
+            unwatch(recorder)
+        recorder.end(user_frame())

@@ -17,7 +17,7 @@ from ...trace.values import Value, kept
 
 LIMIT = 100  # values of one tensor that are kept unless the user says otherwise: a training step stays below 20 MB
 
-_LARGE = 1000  # values from which on they are summed up without a copy of 8 bytes for each
+_LARGE = 1000  # values up to which a copy takes less time than what sums them up
 _FLOATS = (torch.float32, torch.float64)
 _PLAIN = (*_FLOATS, torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8, torch.bool, torch.float16)
 _numpy = torch.Tensor.numpy
@@ -30,11 +30,13 @@ def kept_of(tensor: torch.Tensor, limit: int) -> Any:
     try:
         if dtype in _PLAIN and tensor.device.type == "cpu":
             array = _numpy(_detach(tensor) if tensor.requires_grad else tensor)
-            if dtype in _FLOATS and array.size > max(limit, _LARGE):
-                summary = _summed_up(array)
-                if summary is not None:
-                    return array.shape, name_of(dtype), None, *summary
-            return kept(array, limit)
+            size = array.size
+            if size <= limit:
+                return array.copy()
+            if size <= _LARGE:
+                return (array.copy(),)  # summed up when it is read
+            summary = _summed_up(array) if dtype in _FLOATS else None
+            return kept(array, limit) if summary is None else (array.shape, name_of(dtype), None, *summary)
         return _elsewhere(tensor, limit)
     except (RuntimeError, TypeError, NotImplementedError):  # of a transform, sparse, fake, without storage
         return unknown(tensor)

@@ -1,0 +1,143 @@
+"""What a recording of a PyTorch program can be asked for besides: lines of Functions, values within, limits."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+from oracle import ABSENT, torch
+
+import workbench
+from workbench.trace.building import NodeCreated
+from workbench.trace.methods import LineReached
+
+if torch is None:
+    pytest.skip(ABSENT, allow_module_level=True)
+
+from torch_models import made  # noqa: E402
+
+
+def square(torch: Any) -> Any:
+    class Square(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x)
+            ctx.factor = 2
+            y = x * x
+            return y
+
+        @staticmethod
+        def backward(ctx, grad):
+            (x,) = ctx.saved_tensors
+            slope = ctx.factor * x
+            return slope * grad
+
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    Square.apply(x).sum().backward()
+
+
+def test_the_lines_of_a_function_are_told_as_the_workbench_tells_its_own() -> None:
+    pictures = []
+    for engine in (workbench, torch):
+        with workbench.record(engine, lines=True) as trace:
+            square(engine)
+        assert [event for event in trace.events if isinstance(event, LineReached)]
+        pictures.append(repr(trace.show("function")))
+    assert pictures[0] == pictures[1]
+
+
+def test_the_card_of_a_function_has_its_code_what_it_saved_and_its_attributes() -> None:
+    with workbench.record(torch) as trace:
+        square(torch)
+    (made,) = [event for event in trace.events if isinstance(event, NodeCreated) and event.custom]
+    assert [code.name for code in made.code] == ["forward", "backward"] and "ctx.factor = 2" in made.code[0].text
+    assert [saved.name for saved in made.saved] == ["saved_tensors[0]"]
+    assert [(each.name, each.text) for each in made.attributes] == [("factor", "2")]
+
+
+def known(values: str) -> tuple[int, int]:
+    """How many outputs of nodes there are, and of how many the values are known."""
+    with workbench.record(torch, values=values) as trace:
+        made("encoder")()
+    nodes = trace.frame(len(trace.events)).nodes.values()
+    outputs = [value for node in nodes for _, value in node.outputs.values()]
+    return len(outputs), sum(value.is_known for value in outputs)
+
+
+def test_values_inside_of_operations_are_told_as_unknown_or_looked_at_where_asked_for() -> None:
+    count, seen = known("seen")
+    assert 0 < seen < count
+    assert known("all") == (count, count)
+    with workbench.record(torch) as trace:
+        torch.nn.Linear(2, 1)(torch.ones(1, 2)).sum()
+    assert "values unknown" in repr(trace.show())
+    with pytest.raises(ValueError, match="values= is"):
+        workbench.record(torch, values="some")
+
+
+def test_large_tensors_are_summed_up_and_what_has_no_numbers_is_told_by_its_kind() -> None:
+    with workbench.record(torch, limit=4) as trace:
+        (torch.arange(6.0, requires_grad=True) * 2).sum().backward()
+        (torch.ones(3, dtype=torch.bfloat16, requires_grad=True) * 2).sum()
+        (torch.ones(2, dtype=torch.complex64, requires_grad=True) * 3j).abs().sum()
+        (torch.ones(2, device="meta", requires_grad=True) * 2).sum()
+    values = {seen.value for event in trace.events if isinstance(event, NodeCreated) for seen in event.tensors}
+    told = {(value.dtype, value.values, value.max) for value in values}
+    assert ("float32", None, 10.0) in told
+    assert ("bfloat16", (2.0, 2.0, 2.0), 2.0) in told
+    assert ("complex64 (absolute values)", (3.0, 3.0), 3.0) in told
+    assert ("float32 on meta", None, None) in told
+
+
+def test_where_torch_tells_of_births_the_line_of_a_node_that_nobody_saw_made_is_known(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    heard: list[Any] = []
+
+    @contextmanager
+    def stand_in(callback: Any) -> Any:
+        heard.append(callback)
+        yield
+        heard.append("over")
+
+    monkeypatch.setattr(torch.autograd.graph, "node_creation_hook", stand_in, raising=False)
+    x = torch.ones(2, requires_grad=True)
+    with workbench.record(torch) as trace:
+        with torch._C.DisableTorchFunction():
+            y = x * 2
+            heard[0](y.grad_fn)
+        y.sum()
+    assert heard[1:] == ["over"]
+    made = next(event for event in trace.events if isinstance(event, NodeCreated) and event.name == "MulBackward0")
+    assert made.source is not None and made.source.text == "heard[0](y.grad_fn)"
+
+
+def test_a_recording_of_the_workbench_does_not_mind_a_module_of_torch_beside_it() -> None:
+    layer = torch.nn.Linear(1, 1)  # whose parameters are no tensors of the workbench's
+    with workbench.record() as trace:
+        x = workbench.tensor([1.0], requires_grad=True)
+        (x * 2).backward()
+    assert x.grad is not None and layer is not None
+    assert [type(event).__name__ for event in trace.events][1:2] == ["BackwardStarted"]
+
+
+def test_another_engine_is_refused_and_torch_is_loaded_only_by_the_user() -> None:
+    with pytest.raises(TypeError, match="but not those of sys"):
+        workbench.record(sys)
+    with workbench.record(workbench) as trace:
+        workbench.ones(1, requires_grad=True) * 2
+    assert len(trace.events) > 0
+    loads = "import workbench, sys; workbench.record(); workbench.show(workbench.ones(1))"
+    code = f"{loads}; assert 'torch' not in sys.modules"
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_without_torch_a_sentence_says_what_to_install() -> None:
+    code = "import sys; sys.modules['torch'] = None; import workbench.bridges.torch"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.stderr.splitlines()[-1] == (
+        'ImportError: PyTorch is not installed: pip install "autograd-workbench[torch]" brings it.'
+    )
