@@ -24,9 +24,11 @@ from ..trace.building import NodeCreated
 from ..trace.facts import Record
 from ..trace.frame import Frame
 from ..trace.values import LIMIT, Value, said, series
+from .cut import Cut, Drawn
 from .graph import Graph
 from .saying import label_of
 from .taking import records_of, value_of
+from .together import planned
 
 # The layer above sets this to what makes a live view of a stepper, whose `faces(text, image)` a notebook is given.
 widget_factory: Callable[[Stepper, Stage], Any] | None = None
@@ -34,6 +36,7 @@ widget_factory: Callable[[Stepper, Stage], Any] | None = None
 _WIDE = -1.235e-05  # no number is longer with 4 significant digits, but for those with an exponent of three
 _ROOM = 30  # columns that what waits at a place takes, as a rule
 _SHORT = 16  # columns of a result, at most, that stands on one line with what waits, or makes room for it
+_THROUGH = f"gradient in {_WIDE}, out {_WIDE}"  # a group tells
 _MANY = 6  # values of an array that is wider than any box, whatever they are
 
 Changes = dict[str, dict[str, dict[str, Any]]]  # "boxes" and "arrows": by id the fields as shown that are new
@@ -83,6 +86,7 @@ class Stage:
         self.nodes = {graph.id_of(_serial(node)): node for node in s._task._waiting}
         self.ids = {node: id for id, node in self.nodes.items()}
         self._view = _Waits(self._events, self.nodes)
+        self._plan = planned(self._events, self._view)
         self.title = self._view.title
         self._start = next(event for event in self._events if isinstance(event, BackwardStarted))
         self._taken: list[Taken] = []
@@ -96,14 +100,25 @@ class Stage:
         self._redraw(self._frame.touched)
         # Told of all that changes, whoever made it follow; where the graph is another, of the whole picture.
         self.audience: list[Callable[[Changes], None]] = []
-        self.layout: Layout = Storyboard(self.scene, [self._widest()]).layout
+        self._place()
         self.follow(s)
 
     def board(self) -> Storyboard:
         """How things stand, as a still picture whose boxes have their places for good."""
-        board = Storyboard(Scene(self.title, dict(self.scene.boxes), dict(self.scene.arrows)))
-        board.layout = self.layout
+        scene = Scene(self.title, dict(self.scene.boxes), dict(self.scene.arrows))
+        board = Storyboard(scene, opened=self._widest.opened)
+        board.layout, board.sizes = self._widest.layout, self._widest.sizes
         return board
+
+    @property
+    def layout(self) -> Layout:
+        """Where everything stands."""
+        return self._widest.layout
+
+    def _place(self) -> None:
+        """Give everything its place, with as many groups open as there is room for."""
+        board = Storyboard(self.scene, [self._longest_texts()])
+        self._widest = self._plan.fitting(board) if self._plan is not None else board
 
     def follow(self, s: Stepper) -> None:
         """Bring the picture up to where the stepper is, and tell what changed by that."""
@@ -115,6 +130,7 @@ class Stage:
             lines, self._made = self._view.lines, made
             self._view = _Waits([*self._events, *made], self.nodes)
             self._view.lines = lines
+            self._plan = planned([*self._events, *made], self._view)
             self.scene = Scene(self.title)
         if grown or self._finished or before != steps[: len(before)]:
             self._begin()
@@ -133,7 +149,7 @@ class Stage:
         self._say(s, before, clauses)
         changes = self._redraw({**self._frame.touched, **self._wait(s)})
         if grown:
-            self.layout = Storyboard(self.scene, [self._widest()]).layout
+            self._place()
             changes = story_of(self.board())
         for each in self.audience:
             each(changes)
@@ -144,6 +160,8 @@ class Stage:
 
     def _begin(self) -> None:
         self._frame = Frame()
+        plan = self._plan
+        self._cut = None if plan is None else Cut(self._view, Drawn(self._view), plan.links, plan.told)
         self._changed: dict[Any, tuple[Any, Any]] = {}
         for event in self._events:
             event.apply(self._frame)
@@ -207,14 +225,16 @@ class Stage:
             self.sentence += f" Stopped: {s.reason}."
 
     def _redraw(self, keys: Iterable[str]) -> Changes:
-        boxes, arrows = self._view.draw(self._frame, keys)
+        if self._cut is not None:
+            self._cut.forget()
+        boxes, arrows = (self._cut or self._view).draw(self._frame, list(keys))
         scene = self.scene
         return {
             "boxes": _renewed(scene.boxes, boxes, _fields),
             "arrows": _renewed(scene.arrows, arrows, lambda arrow: arrow_fields(arrow, scene)),
         }
 
-    def _widest(self) -> Step:
+    def _longest_texts(self) -> Step:
         """Every box and arrow with the longest text it may come to have, so that nothing moves when it does."""
         shapes: dict[tuple[str, int], tuple[int, ...]] = {}
         for id, state in self._frame.tensors.items():
@@ -228,6 +248,9 @@ class Stage:
                 line = cut(f"changed to {text}, was {text}", TEXT_COLUMNS if value.shape else _ROOM)
                 twice = box.kind == "leaf" and value.shape
                 boxes[id] = {"lines": (*box.lines[:-1], line, *([line] if twice else []))}
+            elif box.kind == "group":
+                told = any(line.startswith("gradient ") for line in box.lines)
+                boxes[id] = {"lines": box.lines if told else (*box.lines, _THROUGH)}
             elif box.kind == "saved":
                 boxes[id] = {"state": "freed"}
         for id in self.scene.arrows:

@@ -91,7 +91,8 @@ function measured(story, boxes, frame, opened) {
     way[1] = [way[1][0] + begin[0] - way[0][0], Math.max(way[1][1] + begin[1] - way[0][1], begin[1] + room)];
     way[last - 1] = [way[last - 1][0] + stop[0] - way[last][0], Math.min(way[last - 1][1] + stop[1] - way[last][1], stop[1] - room)];
     [way[0], way[last]] = [begin, stop];
-    const label = w ? { x: f(x + w / 2), y: g(y + h / 2), w, h, left } : null;
+    // Where it begins beside its arrow, or ends.
+    const label = w ? { x: left ? f(x + w) - w / 2 : f(x) + w / 2, y: g(y + h / 2), w, h, left } : null;
     result.wires.set(nameOf(start, end, value, arrow), { way, label });
   }
   return result;

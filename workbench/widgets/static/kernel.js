@@ -26,6 +26,11 @@ export function living(story) {
 export const change = (items, news) => new Set(["boxes", "arrows"].flatMap((part) => Object.entries(news[part] ?? {})
   .map(([id, fields]) => Object.assign(items[part].get(id), fields))));
 
+/** The items as they are in this picture of them: those that differ from before. */
+export const refreshed = ({ boxes, arrows }, story) => new Set([[boxes, story.boxes], [arrows, story.arrows]].flatMap(
+  ([known, now]) => now.filter((thing) => Object.keys(thing).some((name) => thing[name] !== known.get(thing.id)[name]))
+    .map((thing) => Object.assign(known.get(thing.id), thing))));
+
 /**
  * A line to a model's kernel: `hear` is given what it sends, `busy` called when an answer takes long, `cut` when there
  * will be none: `gone` then says why, of the thing that is called `what`.

@@ -7,7 +7,8 @@
 import { html, list, svg, words } from "./drawing.js";
 import { easel, withHeld } from "./easel.js";
 import { renderGrowing } from "./growing.js";
-import { BUSY, change, living, renewed, wire } from "./kernel.js";
+import { folded } from "./fold.js";
+import { BUSY, change, living, refreshed, renewed, wire } from "./kernel.js";
 import { inhabit } from "./places.js";
 import { button, icon } from "./window.js";
 
@@ -130,7 +131,7 @@ function renderStepper(view) {
   let leave = stepperView(view, again);
   function again() {
     const { el } = view, { activeElement: held } = document, action = held?.dataset.action;
-    const inside = el.contains(held);
+    const inside = el.contains(held) && !view.held;
     leave();
     leave = stepperView(view, again);
     if (inside) (el.querySelector(`[data-action="${action}"]`) ?? el.firstElementChild).focus({ preventScroll: true });
@@ -142,9 +143,13 @@ function renderStepper(view) {
 function stepperView(view, again) {
   const { model, el } = view;
   let shown = model.get("shown"), chosen = null, marks = {};
-  const items = living(shown.picture), { boxes } = items;
+  const folds = Boolean(shown.picture.levels), opened = (view.opened ??= new Set(list(shown.picture.opened)));
+  const seen = () => (folds ? folded(shown.picture, opened) : shown.picture), story = seen();
+  const items = living(story), { boxes } = items, homes = new Map(list(shown.picture.boxes).map(({ id, region }) => [id, region]));
+  /** The box that stands for one: the closed group that it lies in, or itself. */
+  const standing = (id) => boxes.get(id) ?? (homes.has(id) ? standing(homes.get(id)) : undefined);
   const place = () => {
-    const box = chosen ?? boxes.get(shown.status.next);
+    const box = chosen ?? list(shown.picture.boxes).find(({ id }) => id === shown.status.next);
     return ["op", "function", "leaf"].includes(box?.kind) ? box : undefined;
   };
   const kernel = wire(model, "stepper", {
@@ -163,8 +168,8 @@ function stepperView(view, again) {
     x: () => controls.held()[0]?.focus(), d: () => see(first()),
     n: () => ask({ do: "switch", text: (shown.status.branch + 1) % shown.status.branches.length }),
   };
-  const { root, drawn, view: sight, draw, redraw, boxOf, point, menu, destroy } = easel(el, shown.picture, items, {
-    label: `Stepper: ${shown.picture.title}`, name: "wb-stepper", bar, below, keys: ACTS, bound, adorn,
+  const { root, drawn, view: sight, chosen: look, draw, redraw, boxOf, point, menu, destroy } = easel(el, story, items, {
+    label: `Stepper: ${story.title}`, name: "wb-stepper", bar, below, keys: ACTS, bound, adorn, enter: fold, chosen: view.chosen,
     choices: [{ action: "predict", label: "Predict", key: "p", act: predict, on: () => shown.status.predicts, off },
       { action: "over", label: "Run over a scope", key: "o", act: over, off }],
     typed(event) {
@@ -195,7 +200,17 @@ function stepperView(view, again) {
     return shown.status.differs.rows[0]?.[0];
   }
   function see(id) {
-    if (boxes.has(id)) sight.see(boxes.get(id));
+    if (standing(id)) sight.see(standing(id));
+  }
+  const frameOf = (box) => drawn.groups.get(box).querySelector(".wb-frame").getBoundingClientRect();
+  /** Open a group, or close it, where it stands. */
+  function fold(box) {
+    if (!box.fold) return false;
+    if (!opened.delete(box.id)) opened.add(box.id);
+    view.chosen = { ...look, zoom: look.zoom === "fit" ? "fit" : sight.scale() };
+    view.held = [box.id, frameOf(box)];
+    again();
+    return true;
   }
   function predict() {
     ask({ do: "predict" });
@@ -203,7 +218,10 @@ function stepperView(view, again) {
   function show() {
     const before = marks;
     marks = {};
-    for (const [mark, ids] of Object.entries(shown.status.marks)) for (const id of ids) (marks[id] ??= []).push(mark);
+    for (const [mark, ids] of Object.entries(shown.status.marks)) for (const id of ids) {
+      const at = standing(id)?.id;
+      if (at && !marks[at]?.includes(mark)) (marks[at] ??= []).push(mark);
+    }
     for (const id of Object.keys({ ...before, ...marks })) if (words(before[id]) !== words(marks[id])) draw(boxes.get(id));
     controls.show(shown.status, place(), kernel.gone);
     menu.update();
@@ -212,15 +230,19 @@ function stepperView(view, again) {
   /** Keep in sight what runs, and what is next; before these, what two branches are found to differ in first. */
   function follow() {
     const running = [...boxes.values()].filter((box) => box.state === "running");
-    const next = boxes.get(shown.status.next), found = first() && `${first()} ${shown.status.branch}`;
+    const next = standing(shown.status.next), found = first() && `${first()} ${shown.status.branch}`;
     point(next);
-    sight.keep([found !== view.differs && boxes.get(first()), ...running, ...withHeld(boxes, next?.id)].filter(Boolean));
+    sight.keep([found !== view.differs && standing(first()), ...running, ...withHeld(boxes, next?.id)].filter(Boolean));
     view.differs = found;
   }
   function hear(news) {
-    if (Array.isArray(news.picture.boxes)) return again();
-    const { position: before, branch } = shown.status, changed = change(items, news.picture);
+    if (Array.isArray(news.picture.boxes)) {
+      view.opened = undefined; // of another graph
+      return again();
+    }
+    const { position: before, branch } = shown.status;
     shown = model.get("shown"); // initialize() heard it first
+    const changed = folds ? refreshed(items, seen()) : change(items, news.picture);
     const { position } = shown.status;
     redraw(changed);
     const flowing = [...changed].filter((item) => "d" in item && item.state === "flowing");
@@ -231,6 +253,13 @@ function stepperView(view, again) {
   }
   show();
   follow();
+  if (view.held) {
+    const [id, { left, top }] = view.held, box = boxes.get(id), now = frameOf(box);
+    sight.keep([]); // what runs may lie elsewhere
+    sight.element.scrollBy({ left: now.left - left, top: now.top - top, behavior: "instant" });
+    drawn.groups.get(box).focus({ preventScroll: true });
+    view.held = null;
+  }
   return () => {
     kernel.destroy();
     destroy();

@@ -1,0 +1,54 @@
+"""The stepper's picture of a graph with parts: closed ones are one box, which tells what runs inside."""
+
+from __future__ import annotations
+
+import workbench as torch
+from workbench.stepper import Stepper
+from workbench.views.stepping import Stage
+
+
+def network() -> Stepper:
+    """A backward through two layers in their scopes."""
+    torch.manual_seed(0)
+    net = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.Tanh(), torch.nn.Linear(8, 1))
+    return torch.step(((net(torch.ones(5, 4)) - 1) ** 2).mean())
+
+
+def loop(rounds: int) -> Stepper:
+    h, w = torch.ones(3), torch.ones(3, requires_grad=True)
+    for _ in range(rounds):
+        with torch.scope("cell"):
+            h = (h * w).tanh() + 1
+    return torch.step(h.sum())
+
+
+def test_parts_are_boxes_that_open_and_the_backward_is_told_on_those_that_are_closed():
+    s = network()
+    stage = Stage(s)
+    part = next(id for id, box in stage.scene.boxes.items() if box.title == "Sequential")
+
+    def told() -> tuple[str, tuple[str, ...]]:
+        box = stage.board().with_open(()).at().boxes[part]
+        return box.state, box.lines
+
+    assert {"Sequential", "0", "2"} <= {box.title for box in stage.scene.boxes.values() if box.kind == "group"}
+    assert told() == ("idle", ("5 operations, 49 parameters", "saved 432 bytes"))
+    stage.follow(s.run("addmm"))
+    assert told()[0] == "ready" and told()[1][-1].startswith("gradient in ‖")
+    stage.follow(s.step())
+    assert told()[0] == "running"
+    stage.follow(s.run())
+    assert told()[0] == "done" and "out ‖" not in told()[1][-1]
+    stage.follow(s.back(len(s.steps)))
+    assert told() == ("idle", ("5 operations, 49 parameters", "saved 432 bytes"))
+
+
+def test_a_long_loop_opens_on_one_screen_and_what_is_open_has_its_place_for_good():
+    s = loop(60)
+    stage = Stage(s)
+    board = stage.board()
+    assert board.layout.width <= 1200 and board.layout.height <= 1200 and len(board.at().boxes) <= 40
+    places = board.layout
+    stage.follow(s.run())
+    assert stage.board().layout is places
+    assert stage.board().to_dict()["opened"] == board.to_dict()["opened"]

@@ -1,0 +1,52 @@
+"""The parts of a stepped graph in a real JupyterLab: they open and close in place, and are stepped into and over."""
+
+from __future__ import annotations
+
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Page, expect
+from test_stepper_browser import Stepper, opened, page, run
+
+__all__ = ["opened", "page"]
+
+NETWORK = """torch.manual_seed(0)
+net = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.Tanh(), torch.nn.Linear(8, 1))
+error = ((net(torch.ones(5, 4)) - 1) ** 2).mean()
+n = workbench.step(error)
+n"""
+
+
+def test_a_closed_part_opens_where_it_stands_and_closes_again(page: Page) -> None:
+    run(page, NETWORK)
+    s = Stepper(page, "Graph of error")
+    closed = s.root.locator(".wb-kind-group", has=page.get_by_text("2", exact=True))
+    assert closed.get_attribute("data-state") == "idle" and s.root.locator(".wb-kind-leaf").count() == 0
+    before = s.root.locator(".wb-box").count()
+    s.root.locator('[data-action="own"]').click()
+    closed.focus()
+    place = closed.locator(".wb-frame").bounding_box()
+    page.keyboard.press("Enter")
+    frame = s.root.locator('[aria-label^="2 ("]')
+    assert "wb-kind-region" in frame.get_attribute("class")
+    assert s.box("net.2.bias").count() == 1 and s.root.locator(".wb-box").count() > before
+    now = frame.locator(".wb-frame").bounding_box()
+    assert abs(now["y"] - place["y"]) < 2
+    found = Axe().run(page, context=".wb-stepper")
+    assert found.response["violations"] == []
+    page.keyboard.press("Enter")  # the focus stays at it
+    expect(s.root.locator(".wb-box")).to_have_count(before)
+
+
+def test_what_runs_in_a_closed_part_is_told_on_it_and_a_run_goes_over_it(page: Page) -> None:
+    run(page, NETWORK)
+    s = Stepper(page, "Graph of error")
+    closed = s.root.locator(".wb-kind-group", has=page.get_by_text("2", exact=True))
+    s.press("s", "s", "s", "s")
+    assert closed.get_attribute("data-state") == "running"
+    assert s.says("sentence").startswith("AddmmBackward0 receives the gradient")
+    s.press("b")  # at what is next, inside
+    expect(closed.locator(".wb-badge")).to_have_count(1)
+    s.press("b", "o")
+    assert s.says("standing").startswith("6 of 12")
+    assert run(page, "print(n.position)") == "6"
+    s.press("ArrowLeft")
+    assert s.says("standing").startswith("5 of 12") and closed.get_attribute("data-state") == "ready"
