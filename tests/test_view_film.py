@@ -284,6 +284,8 @@ def test_steps_that_hang_together_are_told_together():
     board = storyboard(trace)
     assert not any(step.chapter for step in board.steps)
     assert sum(box.title == "AddBackward0" for box in board.scene.boxes.values()) == 4
+    with pytest.raises(ValueError, match="each goes on with the graph of others"):
+        storyboard(trace, step=2)
 
 
 def test_what_was_made_before_the_loop_stands_in_every_step():

@@ -178,7 +178,7 @@ def _runs(board: Storyboard, ends: float, parts: float) -> list[range]:
         around = {*range(max(0, board.start - near // 2), min(count, board.start + near // 2 + 1))}
         kept &= {*range(near), *range(count - near, count)} | around
     marks = sorted(kept)
-    runs = [range(marks[0], marks[0] + 1)]
+    runs = [range(mark, mark + 1) for mark in marks[:1]]
     for before, mark in pairwise(marks):
         runs += [range(before + 1, mark)] * (mark > before + 1) + [range(mark, mark + 1)]
     return runs

@@ -117,11 +117,13 @@ def film(
 ) -> Storyboard | None:
     """The steps of a trace's training loop one after the other, as this kind of view draws them; None without a loop.
 
-    Of many only some are told, among them the asked `step`, which is shown at first. Errors: ValueError for a number
-    that no step has.
+    So it is if one step goes on with the graph of another. Of many only some are told, among them the asked `step`,
+    which is shown at first. Errors: ValueError for a number that no step has, or where they are not told so.
     """
     rounds, cast = _rounds(trace, step), Cast()
     told = _cast(trace.events, rounds, _chosen(trace.events, rounds, step), cast) if rounds else None
+    if told is None and step is not None:
+        raise ValueError("The steps of this training cannot be shown alone: each goes on with the graph of others.")
     if told is None:
         return None
     plan_view = kind(cast.plan)
@@ -161,15 +163,16 @@ def _rounds(trace: Timeline, asked: int | None) -> list[Round]:
 
 def _titles(rounds: Sequence[Round]) -> list[str]:
     """`step 3 of 10`, or where something lies that is in no step."""
-    total = max((each.number for each in rounds), default=0)
     numbers = [each.number for each in rounds]
+    total = max(numbers, default=0)
     titles = []
     for at, number in enumerate(numbers):
-        before = next((each for each in reversed(numbers[:at]) if each), 0)
-        after = next((each for each in numbers[at + 1 :] if each), 0)
-        beside = f"before step {after:,}" if not before else f"after step {before:,}"
-        beside = f"between steps {before:,} and {after:,}" if before and after else beside
-        titles.append(f"step {number:,} of {total:,}" if number else beside)
+        if number:
+            titles.append(f"step {number:,} of {total:,}")
+            continue
+        before, after = numbers[at - 1] if at else 0, numbers[at + 1] if at + 1 < len(numbers) else 0
+        beside = f"after step {before:,}" if before else f"before step {after:,}"
+        titles.append(f"between steps {before:,} and {after:,}" if before and after else beside)
     return titles
 
 
