@@ -16,7 +16,7 @@ from lab import CHECKOUT
 import workbench.classroom
 from workbench.classroom.course import lessons
 from workbench.classroom.exercise import Verdict
-from workbench.classroom.releasing import YOUR_CODE, name_of, nbgrader, solved, student
+from workbench.classroom.releasing import YOUR_CODE, name_of, nbgrader, otter, solved, student
 
 NOTEBOOKS = sorted((CHECKOUT / "notebooks").glob("*.ipynb"))
 
@@ -89,3 +89,16 @@ def test_the_assignment_gives_the_points_of_the_course(lesson: Path) -> None:
     points = [cell.metadata.nbgrader.points for cell in marked if cell.metadata.nbgrader.grade]
     assert sum(points) == sum(exercise.points for exercise in lessons().get(int(lesson.name[:2]), ()))
     assert len({cell.metadata.nbgrader.grade_id for cell in marked}) == len(marked) == 2 * len(points)
+
+
+def test_the_master_notebook_of_otter_gives_the_points_of_the_course(lesson: Path) -> None:
+    notebook = otter(nbformat.read(lesson, as_version=4))
+    nbformat.validate(notebook)
+    raw = "\n".join(cell.source for cell in notebook.cells if cell.cell_type == "raw")
+    known = lessons().get(int(lesson.name[:2]), ())
+    assert re.findall(r"^name: (\S+)\npoints: (\S+)$", raw, re.M) == [
+        (name, f"{next(each.points for each in known if each.name == name):g}")
+        for name in map(name_of, nbformat.read(lesson, as_version=4).cells)
+        if name
+    ]
+    assert "###" not in "".join(cell.source for cell in notebook.cells if name_of(cell))

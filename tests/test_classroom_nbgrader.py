@@ -10,28 +10,12 @@ from pathlib import Path
 
 import nbformat
 import pytest
+from classroom_submissions import LESSON, SCORES, SUBMISSIONS, submit
 from lab import CHECKOUT
 
-from workbench.classroom.releasing import name_of
 from workbench.cli import main
 
 pytest.importorskip("nbgrader", reason="nbgrader is not installed: pip install 'autograd-workbench[nbgrader]'")
-
-LESSON = "02-backward-one-node-at-a-time"
-SUBMISSIONS = {
-    "right": {
-        "grad-at-a-fork": "a_grad = 9",
-        "three-backwards": "w_grad = 12",
-        "bias-backward": "def add_backward(grad_output, rows, bias):\n    return grad_output, grad_output.sum(0)",
-    },
-    "wrong": {
-        "grad-at-a-fork": "a_grad = 5",
-        "three-backwards": "w_grad = 1 / 0",
-        "bias-backward": "def add_backward(grad_output, rows, bias):\n    return grad_output, grad_output",
-    },
-    "empty": {},
-}
-SCORES = {"right": [1, 1, 2], "wrong": [0, 0, 1], "empty": [0, 0, 0]}
 
 
 def nbgrader(course: Path, command: str, *words: str) -> str:
@@ -50,14 +34,9 @@ def course(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     course = tmp_path_factory.mktemp("course")
     assert main(["release", str(CHECKOUT / "notebooks" / f"{LESSON}.ipynb"), "--nbgrader", str(course)]) == 0
     nbgrader(course, "generate_assignment", LESSON)
-    for student, typed in SUBMISSIONS.items():
-        notebook = nbformat.read(course / "release" / LESSON / f"{LESSON}.ipynb", as_version=4)
-        for cell in notebook.cells:
-            if (name := name_of(cell)) in typed:
-                cell.source = f"# exercise: {name}\n{typed[name]}"
-        place = course / "submitted" / student / LESSON / f"{LESSON}.ipynb"
-        place.parent.mkdir(parents=True)
-        nbformat.write(notebook, place)
+    for student in SUBMISSIONS:
+        released = course / "release" / LESSON / f"{LESSON}.ipynb"
+        submit(released, student, course / "submitted" / student / LESSON / f"{LESSON}.ipynb")
     nbgrader(course, "autograde", LESSON)
     nbgrader(course, "generate_feedback", LESSON)
     yield course

@@ -66,6 +66,57 @@ def nbgrader(notebook: Any) -> Any:
     return made
 
 
+def otter(notebook: Any) -> Any:
+    """The master notebook of an otter assignment: each exercise as a question, with hidden tests of equal points.
+
+    An answer passes as many of its tests as it has shares of the points, so that partial credit is given.
+    """
+    made = copy.deepcopy(notebook)
+    list(_marked(made))
+    made.cells = [_raw(made, "# ASSIGNMENT CONFIG", "export_cell: false", "check_all_cell: false")] + [
+        part for cell in made.cells for part in _for_otter(made, cell)
+    ]
+    for number, cell in enumerate(made.cells):
+        cell["id"] = f"cell-{number}"
+    return made
+
+
+def _for_otter(notebook: Any, cell: Any) -> list[Any]:
+    if cell.cell_type == "code":
+        cell.outputs, cell.execution_count = [], None
+    name = name_of(cell)
+    if name is None:
+        return [cell]
+    cell.source = re.sub(
+        r"^([ \t]*)### ?(BEGIN|END) SOLUTION", r"\1# \2 SOLUTION", _HIDDEN.sub("", cell.source), flags=re.M
+    )
+    known = exercises().get(name)
+    if known is None:
+        return [cell]
+    answer = _checked(name, cell.source)
+    shares = len(known.probes) or 1
+    tests = []
+    for passed in range(1, shares + 1):
+        test = copy.deepcopy(cell)
+        least = known.points * passed / shares - 0.01
+        test.source = (
+            f"# HIDDEN\nfrom workbench.classroom.course import find\nfind({name!r}).judge({answer}).points > {least:g}"
+        )
+        told = {"output_type": "execute_result", "execution_count": 1, "metadata": {}, "data": {"text/plain": "True"}}
+        test.outputs, test.execution_count = [type(cell)(told)], 1
+        tests.append(test)
+    config = ("# BEGIN QUESTION", f"name: {name}", f"points: {known.points:g}", "check_cell: false")
+    begin, solution, end = _raw(notebook, *config), _raw(notebook, "# BEGIN SOLUTION"), _raw(notebook, "# END SOLUTION")
+    return [
+        *(begin, solution, cell, end, _raw(notebook, "# BEGIN TESTS"), *tests),
+        *(_raw(notebook, "# END TESTS"), _raw(notebook, "# END QUESTION")),
+    ]
+
+
+def _raw(notebook: Any, *lines: str) -> Any:
+    return type(notebook)({"id": "", "cell_type": "raw", "metadata": {}, "source": "\n".join(lines)})
+
+
 def _marked(notebook: Any) -> Iterator[Any]:
     """The cells with markers, each of which fits together."""
     names: set[str] = set()
@@ -115,11 +166,16 @@ def _halves(source: str) -> tuple[str, str]:
 
 def _graded(name: str, test: str) -> str:
     """A hidden test that gives the points of the answer that is checked here."""
-    checked = re.search(rf'check\(\s*["\']{re.escape(name)}["\']\s*,\s*(.*)\)\s*$', test, re.S | re.M)
-    if checked is None:
-        raise MarkerError(f"the exercise {name} is not checked by check({name!r}, ...) after its solution.")
     lines = ["### BEGIN HIDDEN TESTS", "from workbench.classroom import grade", ""]
-    return "\n".join([*lines, f'grade("{name}", {checked[1].strip()})', "### END HIDDEN TESTS"])
+    return "\n".join([*lines, f'grade("{name}", {_checked(name, test)})', "### END HIDDEN TESTS"])
+
+
+def _checked(name: str, code: str) -> str:
+    """What `check` is given for this exercise."""
+    found = re.search(rf'check\(\s*["\']{re.escape(name)}["\']\s*,\s*(.*)\)\s*$', code, re.S | re.M)
+    if found is None:
+        raise MarkerError(f"the exercise {name} is not checked by check({name!r}, ...) after its solution.")
+    return found[1].strip()
 
 
 def _metadata(name: str, solution: bool = False, points: float | None = None) -> dict[str, Any]:

@@ -15,6 +15,7 @@ KINDS = {
     "student": "copies to work in: exercises to fill in, no solutions",
     "solutions": "solved copies",
     "nbgrader": "a course folder for nbgrader: an assignment for each notebook, with points and hidden tests",
+    "otter": "master notebooks for otter assign, with points and hidden tests",
 }
 
 

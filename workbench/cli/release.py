@@ -19,11 +19,16 @@ c.NbConvertBase.display_data_priority = [
     "text/html", "image/svg+xml", "image/png", "image/jpeg", "text/markdown", "text/latex", "text/plain",
 ]
 '''
-_COPIES = {"student": releasing.student, "solutions": releasing.solved, "nbgrader": releasing.nbgrader}
+_COPIES = {
+    "student": releasing.student,
+    "solutions": releasing.solved,
+    "nbgrader": releasing.nbgrader,
+    "otter": releasing.otter,
+}
 
 
 def release(source: Path, kind: str, out: Path) -> None:
-    """Write the copies of one kind ("student", "solutions" or "nbgrader") of a notebook or of a folder's notebooks."""
+    """Write the copies of one kind (a name in `command.KINDS`) of a notebook or of a folder's notebooks."""
     found = sorted(source.glob("*.ipynb")) if source.is_dir() else [source]
     if not found:
         raise CommandError(f"there is no notebook in {source}.")

@@ -4,6 +4,9 @@ const cells = [...main.children].filter((cell) => cell.matches(".jp-Cell"));
 const isPicture = (cell) => cell.querySelector("[data-widget], .wb-player, .jp-OutputArea-output img");
 const said = (element) => element.innerText.replace(/¶/g, "").replace(/In\s*\[\d+\]:/g, "").trim().replace(/\s+/g, " ");
 
+const answers = (place) =>
+  [...place.querySelectorAll(".jp-OutputArea-output")].filter((output) => output.textContent.includes("The answer: "));
+
 const slides = [];
 let title = document.title, open = null;
 const begin = (kind) => slides.push((open = { kind, title, parts: [] }));
@@ -19,11 +22,10 @@ for (const cell of cells) {
   } else open.parts.push([cell, "", words]);
   // The room guesses before it sees more.
   if (cell.matches(".jp-MarkdownCell") && /\bPredict\b/.test(cell.textContent)) open = null;
-  if (cell.querySelector(".solution")) open = null;
+  if (cell.querySelector(".solution") || answers(cell).length) open = null; // what comes next explains it
 }
 const shown = slides.filter((slide) => slide.parts.length);
-for (const output of main.querySelectorAll(".jp-OutputArea-output")) {
-  if (!output.textContent.includes("The answer: ")) continue;
+for (const output of answers(main)) {
   output.classList.add("covered");
   output.addEventListener("click", () => output.classList.remove("covered"));
 }
@@ -63,7 +65,8 @@ function show() {
     for (const zoom of [2.2, 2, 1.8, 1.6, 1.4, 1.2]) {
       main.style.zoom = zoom;
       main.style.height = `${100 / zoom}vh`;
-      if (main.scrollHeight <= main.clientHeight + 1) break;
+      const wide = [...main.querySelectorAll(".on pre")].some((code) => code.scrollWidth > code.clientWidth + 1);
+      if (!wide && main.scrollHeight <= main.clientHeight + 1) break;
     }
   }
   if (kind === "picture") main.style.height = "";
