@@ -10,6 +10,7 @@ import numpy as np
 
 from ...autograd import dtypes
 from ...autograd.tensor import Size, Tensor
+from .. import messages
 from .checks import ints_of
 from .op import method
 from .registry import in_formulas
@@ -26,7 +27,7 @@ def dim_index(dim: int, ndim: int) -> int:
     """A dimension counted from the front; IndexError out of range."""
     span = max(ndim, 1)
     if not -span <= dim < span:
-        raise IndexError(f"Dimension out of range (expected to be in range of [{-span}, {span - 1}], but got {dim})")
+        raise IndexError(messages.DIM_RANGE.format(-span, span - 1, dim))
     return dim % span
 
 
@@ -43,7 +44,7 @@ def dims_of(dim: Any, ndim: int) -> tuple[int, ...]:
     dims = tuple(dim_index(d, ndim) for d in ((dim,) if isinstance(dim, int) else dim))
     for d in dims:
         if dims.count(d) > 1:
-            raise RuntimeError(f"dim {d} appears multiple times in the list of dims")
+            raise RuntimeError(messages.DIM_TWICE.format(d))
     return dims if ndim else ()
 
 
@@ -81,7 +82,7 @@ def sum_to_size(self: Tensor, *given: Any, size: Any = None) -> Tensor:
     """Sum over the dimensions that broadcasting from `size` would repeat; the tensor itself if there are none."""
     wanted, have = ints_of("sum_to_size", "size", given, size), self._array.shape
     if len(wanted) > len(have) or any([n not in (1, m) for n, m in zip(wanted[::-1], have[::-1], strict=False)]):
-        raise RuntimeError(f"size {{{list(wanted)}}} is not expandable to size {{{list(have)}}}.")
+        raise RuntimeError(messages.NOT_EXPANDABLE.format(list(wanted), list(have)))
     return summed_to(self, wanted) if wanted else self.sum()
 
 

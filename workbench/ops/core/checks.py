@@ -16,6 +16,7 @@ from ...autograd import dtypes
 from ...autograd.tensor import Tensor
 from ...autograd.views import check_distinct
 from ...autograd.warnings import warn
+from .. import messages
 
 ALIASES = {
     "absolute": "abs",
@@ -129,10 +130,7 @@ def check_broadcast(shapes: list[Shape]) -> None:
         for back in range(1, min(len(common), len(shape)) + 1):
             a, b = common[-back], shape[-back]
             if a != b and 1 not in (a, b):
-                raise RuntimeError(
-                    f"The size of tensor a ({a}) must match the size of tensor b ({b}) at non-singleton dimension "
-                    f"{ndim - back}"
-                ) from None
+                raise RuntimeError(messages.BROADCAST.format(a, b, ndim - back)) from None
         common = np.broadcast_shapes(common, shape)
 
 
@@ -148,7 +146,7 @@ FOLDED = ("tril_", "triu_")  # PyTorch does not look whether they write an eleme
 def check_width(have: tuple[int, ...], got: tuple[int, ...]) -> None:
     """RuntimeError where what is to be written into a shape has another."""
     if have != got:
-        raise RuntimeError(f"output with shape {list(have)} doesn't match the broadcast shape {list(got)}")
+        raise RuntimeError(messages.WRITE_SHAPE.format(list(have), list(got)))
 
 
 def _steps(a: np.ndarray) -> list[int]:
@@ -192,10 +190,10 @@ def fitting_scale(function: str, args: tuple[Any, ...]) -> tuple[Any, ...]:
     """TypeError unless `alpha` is a number, RuntimeError if it is a fraction and all that it scales are integers."""
     *operands, alpha = args
     if not isinstance(alpha, (bool, int, float)):
-        raise TypeError(f"{function}(): argument 'alpha' must be Number, not {kind_of(alpha)}")
+        raise TypeError(messages.ALPHA_KIND.format(function, kind_of(alpha)))
     floats = [a.dtype.is_floating_point if isinstance(a, Tensor) else isinstance(a, float) for a in operands]
     if isinstance(alpha, float) and not any(floats):
-        raise RuntimeError("For integral input tensors, argument alpha must not be a floating point number.")
+        raise RuntimeError(messages.ALPHA_FRACTION)
     return args
 
 
@@ -203,15 +201,9 @@ def no_bools(args: tuple[Any, ...]) -> tuple[Any, ...]:
     """RuntimeError for a subtraction of or from a mask."""
     bools = [a.dtype is dtypes.bool_ if isinstance(a, Tensor) else isinstance(a, bool) for a in args[:2]]
     if all(bools):
-        raise RuntimeError(
-            "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or `logical_xor()` "
-            "operator instead."
-        )
+        raise RuntimeError(messages.SUBTRACT_MASKS)
     if any(bools):
-        raise RuntimeError(
-            "Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying to invert a mask, "
-            "use the `~` or `logical_not()` operator instead."
-        )
+        raise RuntimeError(messages.SUBTRACT_MASK)
     return args
 
 
@@ -232,7 +224,7 @@ def only_floats(kernel: str, but: str = "") -> Callable[[tuple[Any, ...]], tuple
     def check(args: tuple[Any, ...]) -> tuple[Any, ...]:
         t = args[0]
         if isinstance(t, Tensor) and t._array.dtype.kind not in "f" + but:
-            raise NotImplementedError(f"\"{kernel}\" not implemented for '{t.dtype.word}'")
+            raise NotImplementedError(messages.NO_KERNEL.format(kernel, t.dtype.word))
         return args
 
     return check
@@ -244,7 +236,7 @@ def check_tensors(function: str, tensors: Any) -> None:
         raise TypeError(wrong(function, "tensors", 0, f"tuple of Tensors, not {type(tensors).__name__}"))
     for i, t in enumerate(tensors):
         if not isinstance(t, Tensor):
-            raise TypeError(f"expected Tensor as element {i} in argument 0, but got {type(t).__name__}")
+            raise TypeError(messages.LIST_KIND.format(i, type(t).__name__))
 
 
 def check_cat(tensors: list[Tensor], dim: int) -> None:
@@ -253,13 +245,10 @@ def check_cat(tensors: list[Tensor], dim: int) -> None:
     for i, shape in shapes:
         first = shapes[0][1]
         if len(shape) != len(first):
-            raise RuntimeError(f"Tensors must have same number of dimensions: got {len(first)} and {len(shape)}")
+            raise RuntimeError(messages.CAT_NDIM.format(len(first), len(shape)))
         for d, (want, got) in enumerate(zip(first, shape, strict=True)):
             if d != dim and want != got:
-                raise RuntimeError(
-                    f"Sizes of tensors must match except in dimension {dim}. Expected size {want} but got size {got} "
-                    f"for tensor number {i} in the list."
-                )
+                raise RuntimeError(messages.CAT_SIZE.format(dim, want, got, i))
 
 
 def check_expand(t: Tensor, size: Shape) -> None:
@@ -268,31 +257,22 @@ def check_expand(t: Tensor, size: Shape) -> None:
     lead = len(size) - len(shape)
     if lead < 0:
         raise RuntimeError(
-            f"expand({t.dtype.type_name}{{{list(shape)}}}, size={list(size)}): the number of sizes provided "
-            f"({len(size)}) must be greater or equal to the number of dimensions in the tensor ({len(shape)})"
+            messages.EXPAND_COUNT.format(t.dtype.type_name, list(shape), list(size), len(size), len(shape))
         )
     for dim in range(len(size) - 1, -1, -1):
         want, have = size[dim], shape[dim - lead] if dim >= lead else 1
         if dim < lead and want < 0:
-            raise RuntimeError(
-                f"The expanded size of the tensor ({want}) isn't allowed in a leading, non-existing dimension {dim}"
-            )
+            raise RuntimeError(messages.EXPAND_LEADING.format(want, dim))
         if want not in (-1, have) and have != 1:
-            raise RuntimeError(
-                f"The expanded size of the tensor ({want}) must match the existing size ({have}) at non-singleton "
-                f"dimension {dim}.  Target sizes: {list(size)}.  Tensor sizes: {list(shape)}"
-            )
+            raise RuntimeError(messages.EXPAND_SIZE.format(want, have, dim, list(size), list(shape)))
 
 
 def check_permute(t: Tensor, dims: Shape) -> None:
     """RuntimeError where `dims` does not name every dimension once."""
     if len(dims) != t._array.ndim:
-        raise RuntimeError(
-            "permute(sparse_coo): number of dimensions in the tensor input does not match the length of the desired "
-            f"ordering of dimensions i.e. input.dim() = {t._array.ndim} is not equal to len(dims) = {len(dims)}"
-        )
+        raise RuntimeError(messages.PERMUTE_COUNT.format(t._array.ndim, len(dims)))
     if len(set(dims)) != len(dims):
-        raise RuntimeError("permute(): duplicate dims are not allowed.")
+        raise RuntimeError(messages.PERMUTE_TWICE)
 
 
 def word(dtype: Any) -> str:
@@ -304,21 +284,18 @@ def word(dtype: Any) -> str:
 
 def _no_kernel(kernel: str, a: np.ndarray) -> None:
     if a.dtype.kind == "b":
-        raise NotImplementedError(f"\"{kernel}\" not implemented for 'Bool'")
+        raise NotImplementedError(messages.NO_KERNEL.format(kernel, "Bool"))
 
 
 def check_dot(a: np.ndarray, b: np.ndarray) -> None:
     """RuntimeError unless both are vectors of one size and dtype."""
     if a.ndim != 1 or b.ndim != 1:
-        raise RuntimeError(f"1D tensors expected, but got {a.ndim}D and {b.ndim}D tensors")
+        raise RuntimeError(messages.DOT_NDIM.format(a.ndim, b.ndim))
     if a.dtype is not b.dtype:
         found = f"{dtypes.of(a).word} and {dtypes.of(b).word}"
-        raise RuntimeError(f"dot : expected both vectors to have same dtype, but found {found}")
+        raise RuntimeError(messages.DOT_DTYPE.format(found))
     if a.size != b.size:
-        raise RuntimeError(
-            f"inconsistent tensor size, expected tensor [{a.size}] and src [{b.size}] to have the same number of "
-            f"elements, but got {a.size} and {b.size} elements respectively"
-        )
+        raise RuntimeError(messages.DOT_SIZE.format(a.size, b.size, a.size, b.size))
     _no_kernel("dot", a)
 
 
@@ -326,25 +303,25 @@ def check_mm(a: np.ndarray, b: np.ndarray) -> None:
     """RuntimeError unless both are matrices of one dtype that can be multiplied."""
     for name, array in (("self", a), ("mat2", b)):
         if array.ndim != 2:
-            raise RuntimeError(f"{name} must be a matrix")
+            raise RuntimeError(messages.MATRIX.format(name))
     if a.shape[1] != b.shape[0]:
         (m, k), (n, p) = a.shape, b.shape
-        raise RuntimeError(f"mat1 and mat2 shapes cannot be multiplied ({m}x{k} and {n}x{p})")
+        raise RuntimeError(messages.MM_SHAPES.format(m, k, n, p))
     if a.dtype is not b.dtype:
-        raise RuntimeError(f"expected m1 and m2 to have the same dtype, but got: {word(a.dtype)} != {word(b.dtype)}")
+        raise RuntimeError(messages.MM_DTYPE.format(word(a.dtype), word(b.dtype)))
     _no_kernel("addmm_impl_cpu_", a)
 
 
 def check_mv(a: np.ndarray, b: np.ndarray) -> None:
     """RuntimeError unless they are a matrix and a vector of one dtype that can be multiplied."""
     if a.ndim != 2 or b.ndim != 1:
-        raise RuntimeError(f"vector + matrix @ vector expected, got 1, {a.ndim}, {b.ndim}")
+        raise RuntimeError(messages.MV_NDIM.format(a.ndim, b.ndim))
     if a.dtype is not b.dtype:
         matrix, vector = dtypes.of(a).word, dtypes.of(b).word
-        raise RuntimeError(f"addmv input tensors must have the same dtype, but got {vector}, {matrix}, and {vector}")
+        raise RuntimeError(messages.MV_DTYPE.format(vector, matrix, vector))
     if a.shape[1] != b.size:
         m, k = a.shape
-        raise RuntimeError(f"size mismatch, got input ({m}), mat ({m}x{k}), vec ({b.size})")
+        raise RuntimeError(messages.MV_SIZE.format(m, m, k, b.size))
     _no_kernel("addmv_impl_cpu", a)
 
 
@@ -352,12 +329,12 @@ def check_bmm(a: np.ndarray, b: np.ndarray) -> None:
     """RuntimeError unless both are batches of matrices of one dtype that can be multiplied."""
     for name, array in (("batch1", a), ("batch2", b)):
         if array.ndim != 3:
-            raise RuntimeError(f"{name} must be a 3D tensor")
+            raise RuntimeError(messages.BATCH_OF_MATRICES.format(name))
     want, got = [a.shape[0], a.shape[2]], list(b.shape[:2])
     if want != got:
-        raise RuntimeError(f"Expected size for first two dimensions of batch2 tensor to be: {want} but got: {got}.")
+        raise RuntimeError(messages.BMM_SIZE.format(want, got))
     if a.dtype is not b.dtype:
-        raise RuntimeError(f"expected scalar type {dtypes.of(a).word} but found {dtypes.of(b).word}")
+        raise RuntimeError(messages.BMM_DTYPE.format(dtypes.of(a).word, dtypes.of(b).word))
     _no_kernel("bmm", a)
 
 
@@ -374,9 +351,9 @@ def size_of(function: str, given: tuple[Any, ...], size: Any = None, position: i
     shape = ints_of(function, "size", given, size, position)
     if shape and min(shape) < 0:
         if function == "zeros":
-            raise RuntimeError("zeros: Dimension size must be non-negative.")
+            raise RuntimeError(messages.ZEROS_SIZE)
         negative = next(n for n in shape if n < 0)
-        raise RuntimeError(f"Trying to create tensor with negative dimension {negative}: {list(shape)}")
+        raise RuntimeError(messages.NEGATIVE_SIZE.format(negative, list(shape)))
     return shape
 
 
@@ -391,11 +368,11 @@ def ints_of(
     if given and named is None and type(many) is tuple and all([type(n) is int for n in many]):
         return many
     if not given and named is None:
-        raise TypeError(f'{function}() missing 1 required positional arguments: "{argument}"')
+        raise TypeError(messages.MISSING_ARGUMENT.format(function, argument))
     if given and named is not None:
-        raise TypeError(f"{function}() got multiple values for argument '{argument}'")
+        raise TypeError(messages.ARGUMENT_TWICE.format(function, argument))
     if len(given) > 1 and not _is_int(given[0]):
-        raise TypeError(f"{function}() takes 1 positional argument but {len(given)} were given")
+        raise TypeError(messages.TOO_MANY_ARGUMENTS.format(function, len(given)))
     if given:
         named = given if len(given) > 1 or _is_int(given[0]) else given[0]
     found = "" if isinstance(named, (list, tuple)) else f"not {kind_of(named)}"
@@ -410,10 +387,7 @@ def ints_of(
         try:
             shape.append(index(n))
         except TypeError:
-            raise TypeError(
-                f"{function}(): argument '{argument}' failed to unpack the object at pos {i + 1} with error "
-                f'"type must be tuple of ints,but got {kind_of(n)}"'
-            ) from None
+            raise TypeError(messages.UNPACK_SIZE.format(function, argument, i + 1, kind_of(n))) from None
     return tuple(shape)
 
 
@@ -444,7 +418,7 @@ def fitting(value: float, dtype: dtypes.dtype, word: str = "") -> Any:
         return value
     if not (-limits.max if kind.kind == "u" else limits.min) <= value <= limits.max:
         word = word or {"uint8": "uint8_t", "int64": "int64_t"}.get(dtype.name, dtype.c_name)
-        raise RuntimeError(f"value cannot be converted to type {word} without overflow")
+        raise RuntimeError(messages.OVERFLOW.format(word))
     return int(value) % (limits.max + 1) if kind.kind == "u" else value
 
 
@@ -464,7 +438,7 @@ class device:
             type, index = type.type, type.index
         kind, _, number = type.partition(":")
         if kind not in TYPES.split(", "):
-            raise RuntimeError(f"Expected one of {TYPES} device type at start of device string: {type}")
+            raise RuntimeError(messages.DEVICE_TYPE.format(TYPES, type))
         self.type, self.index = kind, int(number) if number else index
 
     def __eq__(self, other: object) -> bool:
@@ -487,6 +461,6 @@ def check_device(given: Any) -> None:
     """AssertionError for another device than the one there is."""
     kind = device(given).type
     if kind == "cuda":
-        raise AssertionError("Torch not compiled with CUDA enabled")
+        raise AssertionError(messages.NO_CUDA)
     if kind != "cpu":
-        raise AssertionError(f"the workbench computes on the cpu alone: leave device={kind!r} out")
+        raise AssertionError(messages.ONLY_CPU.format(kind))

@@ -9,6 +9,7 @@ import numpy as np
 from ...autograd.levels import elements, is_batched
 from ...autograd.tensor import Tensor
 from ...autograd.warnings import warn
+from .. import messages
 from .broadcasting import dim_index
 from .checks import kind_of, not_a_tensor, word, wrong
 
@@ -43,34 +44,31 @@ def check_places(function: str, t: Tensor, dim: int, index: Tensor, src: Tensor 
     dim = dim_index(dim, len(shape))
     empty = not index._array.size
     if not empty and index._array.dtype.name not in WHOLE:
-        raise RuntimeError(f"{function}(): Expected dtype int32/int64 for index")
+        raise RuntimeError(messages.GATHER_INDEX_DTYPE.format(function))
     if src is not None and src.dtype is not t.dtype:
-        raise RuntimeError(f"{function}(): Expected self.dtype to be equal to src.dtype")
+        raise RuntimeError(messages.SCATTER_DTYPE.format(function))
     if empty:  # and all else is overlooked
         return dim
     whom = "input" if function == "gather" else "self"
     if len(places) != len(shape):
-        raise RuntimeError(f"Index tensor must have the same number of dimensions as {whom} tensor")
+        raise RuntimeError(messages.INDEX_NDIM.format(whom))
     if src is not None and 0 < src._array.ndim < len(places):
         dim_index(src._array.ndim, src._array.ndim)
     if src is not None and len(places) != (src._array.ndim or 1):
-        raise RuntimeError("Index tensor must have the same number of dimensions as src tensor")
+        raise RuntimeError(messages.INDEX_NDIM_OF_SOURCE)
     too_large = next((d for d, n in enumerate(places) if d != dim and n > shape[d]), None)
     if function == "gather" and too_large is not None:
-        raise RuntimeError(
-            f"Size does not match at dimension {too_large} expected index {list(places)} to be no larger than self "
-            f"{list(shape)} apart from dimension {dim}"
-        )
+        raise RuntimeError(messages.GATHER_SIZE.format(too_large, list(places), list(shape), dim))
     beyond = src is not None and any(n > m for n, m in zip(places, src._array.shape or (1,), strict=True))
     if too_large is not None or beyond:
         wanted = f"no larger than self {list(shape)} apart from dimension {dim}"
         if src is not None:
             wanted += f" and to be no larger size than src {list(src._array.shape)}"
-        raise RuntimeError(f"Expected index {list(places)} to be {wanted}")
+        raise RuntimeError(messages.SCATTER_SIZE.format(list(places), wanted))
     outside = _outside(index, shape[dim])
     if outside is not None:
         place = dim + max(elements(x).ndim - x._array.ndim for x in (t, index))
-        raise RuntimeError(f"index {outside} is out of bounds for dimension {place} with size {shape[dim]}")
+        raise RuntimeError(messages.INDEX_RANGE.format(outside, place, shape[dim]))
     return dim
 
 
@@ -80,20 +78,20 @@ def check_selected(t: Tensor, dim: int, index: Tensor) -> int:
     a = t._array
     dim = dim_index(dim, a.ndim)
     if index._array.ndim > 1:
-        raise IndexError("index_select(): Index is supposed to be a vector")
+        raise IndexError(messages.SELECT_VECTOR)
     if not a.ndim and index._array.size != 1:
-        raise RuntimeError(f"index_select(): Index to scalar can have only 1 value, got {index._array.size} value(s)")
+        raise RuntimeError(messages.SELECT_OF_SCALAR.format(index._array.size))
     if index._array.dtype.name not in WHOLE:
-        raise RuntimeError("index_select(): Expected dtype int32 or int64 for index")
+        raise RuntimeError(messages.SELECT_DTYPE)
     size = a.shape[dim] if a.ndim else 1
     outside = _outside(index, size)
     if outside is not None:
         if is_batched(t) is not None or is_batched(index) is not None:
-            raise RuntimeError(f"index {outside} is out of bounds for dimension {dim + 1} with size {size}")
+            raise RuntimeError(messages.INDEX_RANGE.format(outside, dim + 1, size))
         if a.ndim > 1 and not size:
-            raise RuntimeError("index_select(): self indexing axis dim should be positive")
+            raise RuntimeError(messages.SELECT_NO_DIM)
         if a.ndim > 1 and (dim == 1 or not a.size):
-            raise RuntimeError(f"INDICES element is out of DATA bounds, id={outside} axis_dim={size}")
+            raise RuntimeError(messages.ADD_RANGE.format(outside, size))
         raise IndexError(OUT_OF_RANGE)
     return dim
 
@@ -105,39 +103,28 @@ def check_added(t: Tensor, dim: int, index: Tensor, source: Tensor, alpha: Any) 
     if isinstance(alpha, Tensor):
         alpha = alpha.item()
     if not isinstance(alpha, (bool, int, float, np.number)):
-        raise TypeError(f"index_add(): argument 'alpha' must be Number, not {kind_of(alpha)}")
+        raise TypeError(messages.ADD_ALPHA.format(kind_of(alpha)))
     a, b, i = t._array, source._array, index._array
     dim = dim_index(dim, a.ndim)
     if i.ndim > 1:
-        raise IndexError(
-            f"index_add_(): Index is supposed to be a vector, but got dim: {i.ndim} with type: {index.dtype.word} and "
-            f"size: {list(i.shape)}"
-        )
+        raise IndexError(messages.ADD_VECTOR.format(i.ndim, index.dtype.word, list(i.shape)))
     if i.dtype.name not in WHOLE:
-        raise RuntimeError(f"index_add_(): Expected dtype int32/int64 for index but got: {index.dtype.word}")
+        raise RuntimeError(messages.ADD_INDEX_DTYPE.format(index.dtype.word))
     if source.dtype is not t.dtype:
-        raise RuntimeError(
-            f"index_add_(): self ({t.dtype.word}) and source ({source.dtype.word}) must have the same scalar type"
-        )
+        raise RuntimeError(messages.ADD_DTYPE.format(t.dtype.word, source.dtype.word))
     if dim and dim >= b.ndim:
-        raise RuntimeError(f"index_add_(): Indexing dim {dim} is out of bounds of the source tensor with dim {b.ndim}")
+        raise RuntimeError(messages.ADD_DIM.format(dim, b.ndim))
     slices = b.shape[dim] if b.ndim else 1
     if i.size != slices:
-        raise RuntimeError(
-            f"index_add_(): Number of indices ({i.size}) should be equal to source.size(dim): ({slices}), for dim: "
-            f"{dim}"
-        )
+        raise RuntimeError(messages.ADD_COUNT.format(i.size, slices, dim))
     apart = int(a.ndim > 0 and b.ndim > 0)  # shapes are compared without this dimension
     if a.shape[:dim] + a.shape[dim + apart :] != b.shape[:dim] + b.shape[dim + apart :]:
-        raise RuntimeError(
-            "source tensor shape must match self tensor shape, excluding the specified dimension. Got self.shape = "
-            f"{list(a.shape)} source.shape = {list(b.shape)}"
-        )
+        raise RuntimeError(messages.ADD_SHAPE.format(list(a.shape), list(b.shape)))
     size = a.shape[dim] if a.ndim else 1
     outside = _outside(index, size)
     if outside is not None and (a.size or a.ndim < 2):
         if a.ndim > 1 and alpha == 1 and dim in (0, a.ndim - 1):
-            raise RuntimeError(f"index {outside} is out of bounds for dimension {dim} with size {size}")
+            raise RuntimeError(messages.INDEX_RANGE.format(outside, dim, size))
         raise IndexError(OUT_OF_RANGE)
     return dim, index, source, alpha
 
@@ -145,7 +132,7 @@ def check_added(t: Tensor, dim: int, index: Tensor, source: Tensor, alpha: Any) 
 def check_mask(mask: Tensor) -> None:
     """RuntimeError for what is no mask."""
     if mask._array.dtype.kind != "b":
-        raise RuntimeError(f"masked_fill_ only supports boolean masks, but got mask with dtype {word(mask.dtype)}")
+        raise RuntimeError(messages.MASK_DTYPE.format(word(mask.dtype)))
 
 
 def check_put(function: str, indices: Any, values: Any) -> None:
@@ -154,7 +141,7 @@ def check_put(function: str, indices: Any, values: Any) -> None:
         raise TypeError(wrong(function, "indices", 1, f"tuple of Tensors, not {kind_of(indices)}"))
     for i, each in enumerate(indices):
         if not isinstance(each, Tensor):
-            raise TypeError(f"expected Tensor as element {i} in argument 0, but got {kind_of(each)}")
+            raise TypeError(messages.LIST_KIND.format(i, kind_of(each)))
     check_tensor(function, "values", 2, values)
 
 
@@ -172,30 +159,25 @@ def as_masks(indices: tuple[Any, ...]) -> tuple[Any, ...]:
 def check_lookup(shape: Shape, places: tuple[Any, ...], values: Any = None) -> None:
     """Say in PyTorch's words why NumPy refused `places`, or to put `values` there; nothing for what else it refused."""
     if len(places) > len(shape):
-        raise IndexError(f"too many indices for tensor of dimension {len(shape)} (got {len(places)})")
+        raise IndexError(messages.TOO_MANY_INDICES.format(len(shape), len(places)))
     arrays, dim = [], 0
     for each in places:
         if isinstance(each, slice):
             dim += 1
             continue
         if each.dtype.kind not in "ib":
-            raise IndexError("tensors used as indices must be long, int, byte or bool tensors")
+            raise IndexError(messages.INDEX_DTYPE)
         if each.dtype.kind == "b":
             for i, size in enumerate(each.shape):
                 if shape[dim + i : dim + i + 1] != (size,):
-                    raise IndexError(
-                        f"The shape of the mask {list(each.shape)} at index {i} does not match the shape of the "
-                        f"indexed tensor {list(shape)} at index {dim + i}"
-                    )
+                    raise IndexError(messages.MASK_SHAPE.format(list(each.shape), i, list(shape), dim + i))
         arrays += each.nonzero() if each.dtype.kind == "b" else [each]
         dim += each.ndim if each.dtype.kind == "b" else 1
     try:
         np.broadcast_shapes(*[a.shape for a in arrays])
     except ValueError:
         shapes = ", ".join(str(list(a.shape)) for a in arrays)
-        raise IndexError(
-            f"shape mismatch: indexing tensors could not be broadcast together with shapes {shapes}"
-        ) from None
+        raise IndexError(messages.INDEX_SHAPES.format(shapes)) from None
     if values is None:
         return
     first = [
@@ -204,7 +186,4 @@ def check_lookup(shape: Shape, places: tuple[Any, ...], values: Any = None) -> N
     found = np.broadcast_to(False, [max(n, 1) for n in shape] if 0 in shape else shape)[tuple(first)].shape
     given = np.shape(values)
     if len(given) > len(found) or any(n not in (1, m) for n, m in zip(given[::-1], found[::-1], strict=False)):
-        raise RuntimeError(
-            f"shape mismatch: value tensor of shape {list(given)} cannot be broadcast to indexing result of shape "
-            f"{list(found)}"
-        )
+        raise RuntimeError(messages.PUT_SHAPE.format(list(given), list(found)))

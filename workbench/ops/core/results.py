@@ -13,6 +13,7 @@ from ...autograd.grad_mode import no_grad
 from ...autograd.state import local
 from ...autograd.tensor import Tensor, bump
 from ...autograd.warnings import warn
+from .. import messages
 from .checks import check_device, check_overlap, kind_of, word
 
 
@@ -83,7 +84,7 @@ def into(
     `exact` is the sentence that refuses another dtype than the result's, where numbers are not cast.
     """
     if not isinstance(out, Tensor):
-        raise TypeError(f"{name.removeprefix('aten::')}(): argument 'out' must be Tensor, not {kind_of(out)}")
+        raise TypeError(messages.OUT_KIND.format(name.removeprefix("aten::"), kind_of(out)))
     given = list(_tensors(args))
     _check_no_gradient(name, [out, *given])
     with no_grad():
@@ -104,12 +105,12 @@ def into_as(name: str, out: Tensor, function: Callable[..., Tensor], *args: Any,
 def into_both(name: str, outs: Any, function: Callable[..., tuple[Tensor, Tensor]], *args: Any) -> Any:
     """The same for values and indices: a tuple of two tensors of just their dtypes."""
     if not isinstance(outs, (list, tuple)):
-        raise TypeError(f"{name}(): argument 'out' must be tuple of Tensors, not {kind_of(outs)}")
+        raise TypeError(messages.OUTS_KIND.format(name, kind_of(outs)))
     if len(outs) != 2:
-        raise TypeError(f"expected tuple of 2 elements but got {len(outs)}")
+        raise TypeError(messages.OUTS_COUNT.format(len(outs)))
     for i, out in enumerate(outs):
         if not isinstance(out, Tensor):
-            raise TypeError(f"expected Tensor as element {i} in argument 3, but got {kind_of(out)}")
+            raise TypeError(messages.OUT_ELEMENT_KIND.format(i, kind_of(out)))
     given = list(_tensors(args))
     _check_no_gradient(name, [*outs, *given])
     with no_grad():
@@ -128,7 +129,7 @@ def _check_no_gradient(name: str, tensors: list[Tensor]) -> None:
 def _write(name: str, out: Tensor, result: Tensor, given: list[Tensor]) -> Tensor:
     have, want = out._array, result._array
     if result.dtype.rank > out.dtype.rank:
-        raise RuntimeError(f"result type {result.dtype.word} can't be cast to the desired output type {out.dtype.word}")
+        raise RuntimeError(messages.OUT_CAST.format(result.dtype.word, out.dtype.word))
     if have.shape == want.shape:
         check_overlap(out, tuple(given), name)
         have[...] = want
