@@ -37,7 +37,7 @@ function recalled(pictures, story, root) {
   return chosen;
 }
 /** Keep a cell as high as it is when JupyterLab takes this picture away, for the one that comes if it was run again. */
-function hold(root) {
+function keepRoom(root) {
   const cell = root.closest(".jp-Cell"), outputs = root.closest(".jp-OutputArea");
   if (!cell || !outputs) return () => {};
   let high;
@@ -343,10 +343,20 @@ export function easel(el, story, items, { label, name = "", bar, below = [], key
   dressed.dataset.wbTheme ??= chosen.theme ?? asked ?? (dressed === el ? choices.theme : history.state?.theme) ?? "auto";
   settleAt();
   view.settle();
-  const release = hold(root);
+  const release = keepRoom(root);
   if (habits.sought) find.open(habits.sought);
+  const placeOf = (id) => drawn.groups.get(boxes.get(id)).querySelector(".wb-frame").getBoundingClientRect();
   return {
-    root, drawn, view, draw, redraw, boxOf, chosen, menu: more,
+    root, drawn, view, draw, redraw, boxOf, chosen, menu: more, placeOf,
+    /** Scroll so that a box stands where it stood, and give it the keys. */
+    hold(id, { left, top }) {
+      view.keep([]); // what the step is about may lie elsewhere
+      const now = placeOf(id);
+      view.element.scrollBy({ left: now.left - left, top: now.top - top, behavior: "instant" });
+      if (!habits.sought) drawn.groups.get(boxes.get(id)).focus({ preventScroll: true });
+    },
+    /** How the picture is looked at: as large as it is now, unless all of it is to be seen. */
+    look: () => ({ ...chosen, position: undefined, zoom: chosen.zoom === "fit" ? "fit" : view.scale() }),
     /** Tab comes to this box, unless the reader is at another. */
     point: (box) => settleAt(boxOf(document.activeElement) ?? box),
     destroy() {

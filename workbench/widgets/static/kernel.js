@@ -3,6 +3,7 @@
 import { list } from "./drawing.js";
 
 export const BUSY = "The kernel is busy; this waits for its turn.";
+export const AGAIN = ": run the cell again to have a new one.", lostWith = (what) => `The kernel that this ${what} ran in is gone`;
 const BUSY_MS = 1000, LOOK_MS = 1000;
 const OVER = ["dead", "restarting", "autorestarting"];
 
@@ -36,18 +37,18 @@ export const refreshed = ({ boxes, arrows }, story) => new Set([[boxes, story.bo
  * will be none: `gone` then says why, of the thing that is called `what`.
  */
 export function wire(model, what, { hear, busy, cut }) {
-  const host = model.widget_manager ?? {}, again = "run the cell again to have a new one.";
+  const host = model.widget_manager ?? {};
   let waiting = 0;
   const end = (why) => {
     if (line.gone) return;
-    line.gone = `${why}: ${again}`;
+    line.gone = why + AGAIN;
     clearInterval(timer);
     clearTimeout(waiting);
     cut();
   };
   const look = () => {
     const over = "kernel" in host && (!host.kernel || host.kernel.isDisposed || OVER.includes(host.kernel.status));
-    if (over) end(`The kernel that this ${what} ran in is gone`);
+    if (over) end(lostWith(what));
   };
   const lost = () => {
     look();

@@ -137,7 +137,7 @@ function stage(el, storyboard, options = {}) {
     chosen.mute = legend.hidden = told();
     legend.toggleAttribute("data-asked", !chosen.mute);
   };
-  const { root, drawn, view, redraw, point, chosen, menu, destroy } = easel(el, storyboard, story, {
+  const { root, drawn, view, redraw, point, chosen, menu, placeOf, hold, look, destroy } = easel(el, storyboard, story, {
     label: `Player: ${words(storyboard.title) || "Picture"}`, bar, under: film?.element, below: [guess.element, caption, legend], keys: film ? [...KEYS, ...PART_KEYS] : KEYS,
     bound: { ...bound, p: () => last && predict(!predicts) }, choices: [last && predicting, storyboard.legend && { action: "legend", label: "Legend", act: mute, on: told }].filter(Boolean),
     typed({ key, target }) {
@@ -223,16 +223,7 @@ function stage(el, storyboard, options = {}) {
   legend.hidden = chosen.mute || !storyboard.legend;
   return {
     root,
-    placeOf: (id) => drawn.groups.get(boxes.get(id)).querySelector(".wb-frame").getBoundingClientRect(),
-    /** Scroll so that a box stands where it stood, and give it the keys. */
-    hold(id, left, top) {
-      view.keep([]); // what the step is about may lie elsewhere
-      const group = drawn.groups.get(boxes.get(id)), now = group.querySelector(".wb-frame").getBoundingClientRect();
-      view.element.scrollBy({ left: now.left - left, top: now.top - top, behavior: "instant" });
-      if (!options.sought) group.focus({ preventScroll: true });
-    },
-    /** How the picture is looked at: as large as it is now, unless all of it is to be seen. */
-    look: () => ({ ...chosen, position: undefined, zoom: chosen.zoom === "fit" ? "fit" : view.scale() }),
+    placeOf, hold, look,
     go: arrive,
     destroy() {
       pause();
@@ -270,10 +261,10 @@ export function mount(el, storyboard, options = {}) {
     if (!box.fold) return false;
     if (box.fold === "close") opened.delete(box.id);
     else opened.add(box.id);
-    const { left, top } = player.placeOf(box.id);
+    const place = player.placeOf(box.id);
     chosen = player.look();
     show(whole(position), sought);
-    player.hold(box.id, left, top);
+    player.hold(box.id, place);
     return true;
   }
   show(options.position);

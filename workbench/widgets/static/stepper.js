@@ -8,7 +8,7 @@ import { html, list, svg, words } from "./drawing.js";
 import { easel, withHeld } from "./easel.js";
 import { renderGrowing } from "./growing.js";
 import { folded } from "./fold.js";
-import { BUSY, change, living, refreshed, renewed, wire } from "./kernel.js";
+import { AGAIN, BUSY, change, living, lostWith, refreshed, renewed, wire } from "./kernel.js";
 import { inhabit } from "./places.js";
 import { button, icon } from "./window.js";
 
@@ -145,11 +145,11 @@ function stepperView(view, again) {
   let shown = model.get("shown"), chosen = null, marks = {};
   const folds = Boolean(shown.picture.levels), opened = (view.opened ??= new Set(list(shown.picture.opened)));
   const seen = () => (folds ? folded(shown.picture, opened) : shown.picture), story = seen();
-  const items = living(story), { boxes } = items, homes = new Map(list(shown.picture.boxes).map(({ id, region }) => [id, region]));
+  const items = living(story), { boxes } = items, told = (wanted) => shown.picture.boxes.find(({ id }) => id === wanted);
   /** The box that stands for one: the closed group that it lies in, or itself. */
-  const standing = (id) => boxes.get(id) ?? (homes.has(id) ? standing(homes.get(id)) : undefined);
+  const standing = (id) => boxes.get(id) ?? (told(id) && standing(told(id).region));
   const place = () => {
-    const box = chosen ?? list(shown.picture.boxes).find(({ id }) => id === shown.status.next);
+    const box = chosen ?? told(shown.status.next);
     return ["op", "function", "leaf"].includes(box?.kind) ? box : undefined;
   };
   const kernel = wire(model, "stepper", {
@@ -168,7 +168,7 @@ function stepperView(view, again) {
     x: () => controls.held()[0]?.focus(), d: () => see(first()),
     n: () => ask({ do: "switch", text: (shown.status.branch + 1) % shown.status.branches.length }),
   };
-  const { root, drawn, view: sight, chosen: look, draw, redraw, boxOf, point, menu, destroy } = easel(el, story, items, {
+  const { root, drawn, view: sight, placeOf, hold, look, draw, redraw, boxOf, point, menu, destroy } = easel(el, story, items, {
     label: `Stepper: ${story.title}`, name: "wb-stepper", bar, below, keys: ACTS, bound, adorn, enter: fold, chosen: view.chosen,
     choices: [{ action: "predict", label: "Predict", key: "p", act: predict, on: () => shown.status.predicts, off },
       { action: "over", label: "Run over a scope", key: "o", act: over, off }],
@@ -202,13 +202,12 @@ function stepperView(view, again) {
   function see(id) {
     if (standing(id)) sight.see(standing(id));
   }
-  const frameOf = (box) => drawn.groups.get(box).querySelector(".wb-frame").getBoundingClientRect();
   /** Open a group, or close it, where it stands. */
   function fold(box) {
     if (!box.fold) return false;
     if (!opened.delete(box.id)) opened.add(box.id);
-    view.chosen = { ...look, zoom: look.zoom === "fit" ? "fit" : sight.scale() };
-    view.held = [box.id, frameOf(box)];
+    view.chosen = look();
+    view.held = [box.id, placeOf(box.id)];
     again();
     return true;
   }
@@ -236,10 +235,7 @@ function stepperView(view, again) {
     view.differs = found;
   }
   function hear(news) {
-    if (Array.isArray(news.picture.boxes)) {
-      view.opened = undefined; // of another graph
-      return again();
-    }
+    if (Array.isArray(news.picture.boxes)) return again();
     const { position: before, branch } = shown.status;
     shown = model.get("shown"); // initialize() heard it first
     const changed = folds ? refreshed(items, seen()) : change(items, news.picture);
@@ -254,10 +250,7 @@ function stepperView(view, again) {
   show();
   follow();
   if (view.held) {
-    const [id, { left, top }] = view.held, box = boxes.get(id), now = frameOf(box);
-    sight.keep([]); // what runs may lie elsewhere
-    sight.element.scrollBy({ left: now.left - left, top: now.top - top, behavior: "instant" });
-    drawn.groups.get(box).focus({ preventScroll: true });
+    hold(...view.held);
     view.held = null;
   }
   return () => {
@@ -274,8 +267,7 @@ export function initialize({ model }) {
 export function render(view) {
   const { picture, status } = view.model.get("shown");
   if (picture) return status?.scopes ? renderStepper(view) : renderGrowing(view);
-  const gone = "The kernel that this picture ran in is gone: run the cell again to have a new one.";
-  view.el.replaceChildren(html("p", { class: "wb-player wb-problem" }, gone));
+  view.el.replaceChildren(html("p", { class: "wb-player wb-problem" }, lostWith("picture") + AGAIN));
 }
 
 export default { initialize, render };
