@@ -93,7 +93,7 @@ def node_class(op: Any) -> type:
         "keeps_result": "result" in saved,
         "multi": op.several,
         "forward_text": op.shown,
-        "backward_text": op.told,
+        "backward_text": op.formula_text,
         "op": op,
         **{method: _late(op, method) for method in BACKWARDS},
     }
@@ -233,20 +233,20 @@ def op_function(op: Any, dispatch: Any, takes_out: bool = False) -> Any:
         built = compiled(_text(op, takes_out), op.name, namespace, op)
         # PyTorch's functions call `input` what its formulas, and so ours, call `self`
         names = tuple(["input" if name == "self" else name for name in built.__code__.co_varnames])
-        for face in faces:
-            face.__kwdefaults__ = built.__kwdefaults__
-            face.__defaults__ = built.__defaults__  # first: the code needs them, and another thread may be calling
-            face.__code__ = built.__code__.replace(co_varnames=names, co_qualname=face.__qualname__)
+        for each in copies:
+            each.__kwdefaults__ = built.__kwdefaults__
+            each.__defaults__ = built.__defaults__  # first: the code needs them, and another thread may be calling
+            each.__code__ = built.__code__.replace(co_varnames=names, co_qualname=each.__qualname__)
         return function(*args, **kwargs)
 
     namespace["first"] = first
     function = types.FunctionType(_stub.__code__, namespace, op.name)
     function.__qualname__, function.__doc__ = op.name, op.doc
-    faces = namespace["faces"] = [function]
+    copies = namespace["copies"] = [function]
     return function
 
 
-def face(function: Any, name: str, owner: str = "") -> Any:
+def under_name(function: Any, name: str, owner: str = "") -> Any:
     """The same function under another name, as a method or an alias: it says that name where it refuses arguments."""
     qualname = f"{owner}.{name}" if owner else name
     if owner and hasattr(function, "op"):
@@ -257,7 +257,7 @@ def face(function: Any, name: str, owner: str = "") -> Any:
     other.__annotations__, other.__module__ = function.__annotations__, function.__module__
     other.__dict__.update(function.__dict__)
     if hasattr(function, "op") and function.__globals__.get("OP") is function.op:
-        function.__globals__["faces"].append(other)
+        function.__globals__["copies"].append(other)
     return other
 
 

@@ -168,7 +168,7 @@ class Op:
         return node
 
     @property
-    def told(self) -> str:
+    def formula_text(self) -> str:
         """The formulas, one a line, and what the abbreviations in them stand for."""
         lines = [f"{name}: {text}" for name, text in self.formulas.items()]
         known: dict[str, None] = {}
