@@ -269,7 +269,7 @@ def _text(op: Any, takes_out: bool) -> str:
     """The function's source: `a0`, `a1` are the operands' arrays, `rg0`, `rg1` whether they require grad."""
     refuse = f"return dispatch(OP, ({op.names},))"
     if not op.simple:
-        return _function(op, takes_out, [refuse])
+        return _function(op, takes_out, _wide(op, refuse))
     first, second = (*op.tensors, None)[:2]
     out = [f"if unusual or type({first}) is not Tensor and type({first}) is not Parameter:", f"    {refuse}"]
     for name in op.kept:
@@ -310,6 +310,117 @@ def _text(op: Any, takes_out: bool) -> str:
         said = f"told_arguments(OP, {said})"
     out += ["if listeners:", f"    emit(('created', node, {said}, (t,)))", "return t"]
     return _function(op, takes_out, out)
+
+
+def _wide(op: Any, refuse: str) -> list[str]:
+    """The body for an op with lists of tensors, several outputs, more than two operands or some that may be None."""
+    refuse = f"    {refuse}"
+    out = ["if unusual:", refuse]
+    for name in op.kept:
+        out += [
+            f"for t in {name if name in op.lists else f'({name},)'}:",
+            f"    if {_odd('t', True)}:",
+            f"    {refuse}",
+        ]
+    # A view need not know yet that its base requires grad since somebody wrote into it.
+    late = "{0}._meta is not None and {0}.requires_grad"
+    if op.variadic:
+        arrays, wanted = "arrays", ["wanted"]
+        out += ["arrays, wanted = [], False", f"for t in {op.tensors[0]}:", f"    if {_odd('t')}:", f"    {refuse}"]
+        out += ["    if t._rg:", "        wanted = True", f"    elif {late.format('t')}:", f"    {refuse}"]
+        out += ["    arrays.append(t._array)"]
+    else:
+        wanted = [f"rg{i}" for i in range(len(op.tensors))]
+        for i, name in enumerate(op.tensors):
+            out += [f"if {name} is None:", f"    a{i}, rg{i} = None, False", "else:"] if name in op.optional else []
+            load = [f"if {_odd(name)}:", refuse, f"a{i}, rg{i} = {name}._array, {name}._rg"]
+            load += [f"if not rg{i} and {late.format(name)}:", refuse]
+            out += _indented(load) if name in op.optional else load
+    if op.meets:
+        kinds = [f"a0.dtype is not a{i}.dtype" for i in range(1, len(op.tensors))]
+        out += [f"if {' or '.join([*kinds, '(a0.dtype is not f64 and a0.dtype is not f32)'])}:", refuse]
+    elif op.prepare is not None:
+        out += ["if a0.dtype is not f64 and a0.dtype is not f32:", refuse]
+    given = [f"a{op.tensors.index(name)}" if name in op.tensors else name for name in op.order]
+    for i, name in enumerate(op.order):
+        if name in op.lists:
+            given[i] = f"tuple([None if t is None else t._array for t in {name}])"
+        elif name in op.kept:
+            given[i] = f"None if {name} is None else {name}._array" if name in op.optional else f"{name}._array"
+        elif op.variadic and name == op.tensors[0]:
+            given[i] = arrays
+    results = ", ".join(["r", *(f"r_{name}" for name in op.extras)])
+    out += ["try:", f"    {results} = forward({', '.join(given)})", "except ValueError:", refuse]
+    out += [f"recorded = ({' or '.join(wanted)}) and not (off and not local.modes.grad)"]
+    birth = ["t = Tensor()", "t._array = r", "t._rg = recorded", "t._fn = t._storage = t._meta = None"]
+    if op.several:
+        out += ["outs, nr, kind = [], 0, 'no_grad' if off and not local.modes.grad else 'multi_output'", "for r in r:"]
+        out += _indented([*birth, "t._nr = nr", f"link_view(t, {op.tensors[0]}, kind)", "outs.append(t)", "nr += 1"])
+        out += ["outs = tuple(outs)", "if not outs:", refuse]
+    else:
+        out += ["if type(r) is not ndarray:", "    r = asarray(r)", *birth, "t._nr = 0"]
+    result = "outs" if op.several else "t"
+    out += ["if not recorded:", f"    return {result}"] if op.formulas else [f"return {result}"]
+    if not op.formulas:
+        return out
+    out += ["if r.dtype is not f64 and r.dtype is not f32:", refuse]
+    for name in op.extras:
+        out += [f"{name} = Tensor()", f"{name}._array = asarray(r_{name})", f"{name}._rg = False", f"{name}._nr = 0"]
+        out += [f"{name}._fn = {name}._storage = {name}._meta = None"]
+    out += ["node = NODE()", "node.extra = None", "node.seq = next(sequence)  # before the edges, as PyTorch does"]
+    if op.variadic:
+        edges = "(edge_of(t) if t._fn is None else t._fn, t._nr) if t._rg else (None, 0)"
+        out += [f"node.parents = tuple([{edges} for t in {op.tensors[0]}])"]
+    else:
+        for i, name in enumerate(op.tensors):
+            out += _edge(f"rg{i}", i, name if name in op.reads else None)
+    for name in op.node.saved_names:
+        out += _save_wide(op, name)
+    out += [f"node.z_{name} = {name}._array.shape" for name in op.node.shape_names]
+    out += [f"node.a_{name} = {name}" for name in op.node.argument_names]
+    if op.fits:
+        arrays = [f"a{i}" for i in range(len(op.tensors))]
+        shapes = [*arrays[1:], *(f"{name}._array" for name in op.kept if name not in op.lists)]
+        same = [f"a0.shape == {each}.shape" for each in shapes] + [f"{each}.dtype is r.dtype" for each in arrays]
+        if op.lists:
+            same.append(
+                " and ".join([f"all([t is None or t._array.shape == a0.shape for t in {n}])" for n in op.lists])
+            )
+        fit = ", ".join([f"({each}.shape, {each}.dtype) if rg{i} else None" for i, each in enumerate(arrays)])
+        out += [f"node.fit = None if {' and '.join(same)} else ({fit},)"]
+    if op.several:
+        out += ["node.outputs = len(outs)", "for t in outs:", "    t._meta.view_fn = node"]
+    else:
+        out += ["t._fn = node"]
+    said = f"told_arguments(OP, ({', '.join(op.said)},))"
+    return out + [
+        "if listeners:",
+        f"    emit(('created', node, {said}, {'outs' if op.several else '(t,)'}))",
+        f"return {result}",
+    ]
+
+
+def _odd(name: str, optional: bool = False) -> str:
+    """Whether a compiled function leaves an argument to dispatch: what is no plain tensor."""
+    return (
+        f"type({name}) is not Tensor and type({name}) is not Parameter{f' and {name} is not None' if optional else ''}"
+    )
+
+
+def _save_wide(op: Any, name: str) -> list[str]:
+    """What the formulas read of `name`, if one that reads it is wanted; what leads nowhere is not, as in PyTorch."""
+    if name == "result":
+        return ["node.s_result = r", "node.c_result = None", "node.v_result = 0"]
+    version = "0 if {0} is None or {0}._storage is None else {0}._storage.version"
+    save = [f"node.s_{name} = {name}", f"node.v_{name} = {version.format(name)}"]
+    if name in op.lists:
+        save = [f"node.s_{name} = tuple({name})"]
+        save += [f"node.v_{name} = tuple([{version.format('t')} for t in {name}])"]
+    readers = [i for i, t in enumerate(op.tensors) if t in op.reads and name in op.reads[t].tensors]
+    if len(readers) != 1 or op.variadic:
+        return save
+    wanted = f"node.p{readers[0]} is not None" if len(op.reads) > 1 else f"rg{readers[0]}"
+    return [f"if {wanted}:", *_indented(save), "else:", f"    node.s_{name} = None"]
 
 
 def _function(op: Any, takes_out: bool, body: list[str]) -> str:
