@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -35,16 +36,21 @@ Places = tuple[np.ndarray, ...]
 
 def _places(index: np.ndarray, dim: int) -> Places:
     """NumPy's indices of what an index tensor names: its own places, but along `dim` the elements it holds."""
-    index = np.atleast_1d(index)
-    places = [np.arange(n).reshape((-1,) + (1,) * (index.ndim - i - 1)) for i, n in enumerate(index.shape)]
-    places[dim] = index
-    return tuple(places)
+    index = index if index.ndim else index.reshape(1)
+    places = _grid(index.shape)
+    return (*places[:dim], index, *places[dim + 1 :])
+
+
+@lru_cache(100)
+def _grid(shape: tuple[int, ...]) -> Places:
+    """For each dimension the places along it, in an array that broadcasts with those of the others."""
+    return tuple([np.arange(n).reshape((-1,) + (1,) * (len(shape) - i - 1)) for i, n in enumerate(shape)])
 
 
 def _gather_of(a: np.ndarray, dim: int, index: np.ndarray) -> np.ndarray:
     if not index.size:
         return np.empty(index.shape, a.dtype)
-    return np.atleast_1d(a)[_places(index, dim)].reshape(index.shape)
+    return (a if a.ndim else a.reshape(1))[_places(index, dim)].reshape(index.shape)
 
 
 def _put_at(a: np.ndarray, dim: int, index: np.ndarray, src: Any, add: bool) -> np.ndarray:
@@ -126,14 +132,14 @@ _index_add = define(
 _index_select = define(
     "IndexSelectBackward0",
     "index_select(Tensor self, dim, Kept index)",
-    lambda a, dim, index: np.take(a, np.atleast_1d(index), dim) if a.ndim else a.copy(),
+    lambda a, dim, index: a.take(index if index.ndim else index.reshape(1), dim) if a.ndim else a.copy(),
     self="index_add(zeros(self.shape, grad), dim, index, grad, 1)",
     samples="r(3), 0, w.tensor([2, 0, 2]); r(2, 3), 1, w.tensor([1])",
 )
 
 
 def _filled(a: np.ndarray, mask: np.ndarray, value: Any) -> np.ndarray:
-    out = np.broadcast_to(a, np.broadcast_shapes(a.shape, mask.shape)).copy()
+    out = a.copy() if a.shape == mask.shape else np.broadcast_to(a, np.broadcast_shapes(a.shape, mask.shape)).copy()
     np.copyto(out, value, casting="unsafe", where=mask)
     return out
 
@@ -391,6 +397,10 @@ in_formulas(
 @method("__getitem__")
 def getitem(self: Tensor, index: Any) -> Tensor:
     """Part of the tensor: a view for ints, slices, None and ..., a copy for index tensors, masks and lists."""
+    if type(index) is int and self._array.ndim:
+        return _select_at(self, 0, index, 0)
+    if type(index) is slice and self._array.ndim:
+        return _sliced(self, 0, index, True)
     view, where = located(self, index)
     if where is not None:
         return _index(view, where)

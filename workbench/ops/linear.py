@@ -27,7 +27,7 @@ def _product(ndim: tuple[int, int], last: int, check: Callable[..., None]) -> Ca
     def product(a: np.ndarray, b: np.ndarray) -> np.ndarray:
         if (a.ndim, b.ndim) != ndim or a.dtype is not b.dtype or a.shape[-1] != b.shape[last] or a.dtype is MASK:
             check(a, b)
-        return np.matmul(a, b)
+        return np.matmul(a, b) if a.ndim == 3 else a.dot(b)  # the same, in half the time
 
     return product
 
@@ -142,7 +142,7 @@ Tensor.__matmul__ = lambda self, other: matmul(self, other) if isinstance(other,
 
 
 def _addmm_of(a: np.ndarray, mat1: np.ndarray, mat2: np.ndarray, beta: float, alpha: float) -> np.ndarray:
-    product = np.matmul(mat1, mat2)
+    product = mat1.dot(mat2)
     return (product if alpha == 1 else alpha * product) + (a if beta == 1 else beta * a)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -69,7 +70,7 @@ _permute = define(
     samples="r(2, 3, 4), (2, 0, 1)",
 )
 Tensor.clone = clone
-in_formulas("inverse", lambda dims: tuple(np.argsort(dims)), lambda dims: tuple(np.argsort(dims).tolist()))
+in_formulas("inverse", *[lambda dims: tuple(sorted(range(len(dims)), key=dims.__getitem__))] * 2)
 
 
 def _spread(a: np.ndarray, size: tuple[int, ...]) -> np.ndarray:
@@ -94,7 +95,7 @@ _expand = define(
 _unsqueeze = define(
     "UnsqueezeBackward0",
     "unsqueeze(Tensor self, dim)",
-    np.expand_dims,
+    lambda a, dim: a[(slice(None),) * (dim % (a.ndim + 1)) + (None,)],
     batch="new dims",
     kind="view",
     self="squeeze(grad, dim)",
@@ -126,17 +127,19 @@ _squeeze_all = define(
 )
 _alias = define("AliasBackward0", "alias(Tensor self)", lambda a: a[...], kind="view", self="grad", samples="r(3)")
 in_formulas("sum_to", sum_to_array, lambda grad, shape: grad.sum_to_size(shape))
-in_formulas("reshape", np.reshape, lambda grad, shape: reshape(grad, shape))
+in_formulas("reshape", lambda a, shape: a.reshape(shape), lambda grad, shape: reshape(grad, shape))
 
 
 @method()
 def reshape(self: Tensor, *given: Any, shape: Any = None) -> Tensor:
     """The same elements in another shape (one size may be -1): a view where that is possible, else a copy."""
     size = _full_shape(self, ints_of("reshape", "shape", given, shape))
+    if self._array.flags.c_contiguous:
+        return _view(self, size)
     moved = self._array.reshape(size)
     if moved.size and not np.may_share_memory(moved, self._array):
         return _unsafe_view(_in_rows(self), size)
-    return _view(self, size) if self._array.flags.c_contiguous else _reshape_alias(self, size)
+    return _reshape_alias(self, size)
 
 
 @method()
@@ -145,7 +148,8 @@ def view(self: Tensor, *given: Any, size: Any = None) -> Tensor:
     if not given and size is None:
         raise TypeError(VIEW_ARGUMENTS)
     size = _full_shape(self, ints_of("view", "size", given, size))
-    if self._array.size and not np.may_share_memory(self._array.reshape(size), self._array):
+    a = self._array
+    if not a.flags.c_contiguous and a.size and not np.may_share_memory(a.reshape(size), a):
         raise RuntimeError(
             "view size is not compatible with input tensor's size and stride (at least one dimension spans across two "
             "contiguous subspaces). Use .reshape(...) instead."
@@ -162,16 +166,18 @@ def view_as(self: Tensor, other: Tensor) -> Tensor:
 
 
 def _full_shape(t: Tensor, size: tuple[int, ...]) -> tuple[int, ...]:
+    if prod(size) == t._array.size and min(size, default=0) >= 0:
+        return size
     if size.count(-1) > 1:
         raise RuntimeError("only one dimension can be inferred")
-    known = int(np.prod([s for s in size if s != -1], dtype=np.int64))
+    known = prod([s for s in size if s != -1])
     if not known and not t._array.size and -1 in size:
         raise RuntimeError(
             f"cannot reshape tensor of 0 elements into shape {list(size)} because the unspecified dimension size -1 "
             "can be any value and is ambiguous"
         )
     full = tuple(t._array.size // known if s == -1 and known else s for s in size)
-    if int(np.prod(full, dtype=np.int64)) != t._array.size:
+    if prod(full) != t._array.size:
         raise RuntimeError(f"shape '{list(size)}' is invalid for input of size {t._array.size}")
     return full
 
@@ -296,7 +302,7 @@ def flatten(self: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
         return reshape(self, 1)
     if start > end:
         raise RuntimeError("flatten() has invalid args: start_dim cannot come after end_dim")
-    together = int(np.prod(shape[start : end + 1]))
+    together = prod(shape[start : end + 1])
     return self if start == end else reshape(self, shape[:start] + (together,) + shape[end + 1 :])
 
 
@@ -305,7 +311,7 @@ def unflatten(self: Tensor, dim: int, sizes: Any) -> Tensor:
     """One dimension as several of these sizes (one may be -1)."""
     shape, sizes = self._array.shape, shape_of(sizes)
     dim = dim_index(dim, len(shape))
-    known = int(np.prod([n for n in sizes if n != -1]))
+    known = prod([n for n in sizes if n != -1])
     if not sizes:
         raise RuntimeError("unflatten: sizes must be non-empty")
     if known != shape[dim] and (-1 not in sizes or not known or shape[dim] % known):

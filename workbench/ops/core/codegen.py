@@ -285,9 +285,14 @@ def _text(op: Any, takes_out: bool) -> str:
     # Views remember how they were made, and one may not know yet that its base requires grad since it was written.
     odd = f"{first}._meta is not None" + (f" or (a1 is not saved and {second}._meta is not None)" if second else "")
     wanted = "(rg0 or rg1)" if second else "rg0"
-    out += [f"if not {wanted} and ({odd} or {unmeasured}):", f"    {refuse}"]
+    late = f"{first}._meta is not None and {first}.requires_grad" if op.kind == "view" else odd
+    out += [f"if not {wanted} and ({late} or {unmeasured}):", f"    {refuse}"]
     out += [f"if not {wanted} or (off and not local.modes.grad):"]
-    out += _indented([refuse] if op.kind == "view" else _result(op, refuse) + UNRECORDED)
+    unrecorded = _result(op, refuse) + UNRECORDED
+    if op.kind == "view":
+        kind = "'no_grad' if off and not local.modes.grad else 'default'"
+        unrecorded[-1:] = [f"link_view(t, {first}, {kind})", "return t"]
+    out += _indented(unrecorded)
     out += ["node = NODE()", *_result(op, refuse)]
     out += ["t._rg = True", "t._fn = node", "node.extra = None"]
     out += ["node.seq = next(sequence)  # before the edges, as PyTorch does: a view's may only now be made anew"]
@@ -349,9 +354,11 @@ def _wide(op: Any, refuse: str) -> list[str]:
             given[i] = f"None if {name} is None else {name}._array" if name in op.optional else f"{name}._array"
         elif op.variadic and name == op.tensors[0]:
             given[i] = arrays
+    out += [f"recorded = ({' or '.join(wanted)}) and not (off and not local.modes.grad)"]
+    if not op.variadic:  # what some forwards write must not be written twice
+        out += ["if recorded and a0.dtype is not f64 and a0.dtype is not f32:", refuse]
     results = ", ".join(["r", *(f"r_{name}" for name in op.extras)])
     out += ["try:", f"    {results} = forward({', '.join(given)})", "except ValueError:", refuse]
-    out += [f"recorded = ({' or '.join(wanted)}) and not (off and not local.modes.grad)"]
     birth = ["t = Tensor()", "t._array = r", "t._rg = recorded", "t._fn = t._storage = t._meta = None"]
     if op.several:
         out += ["outs, nr, kind = [], 0, 'no_grad' if off and not local.modes.grad else 'multi_output'", "for r in r:"]
@@ -363,7 +370,6 @@ def _wide(op: Any, refuse: str) -> list[str]:
     out += ["if not recorded:", f"    return {result}"] if op.formulas else [f"return {result}"]
     if not op.formulas:
         return out
-    out += ["if r.dtype is not f64 and r.dtype is not f32:", refuse]
     for name in op.extras:
         out += [f"{name} = Tensor()", f"{name}._array = asarray(r_{name})", f"{name}._rg = False", f"{name}._nr = 0"]
         out += [f"{name}._fn = {name}._storage = {name}._meta = None"]
