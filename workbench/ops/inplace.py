@@ -17,8 +17,8 @@ from ..autograd.forward_ad import pushed_from, set_tangent, tangent_of
 from ..autograd.levels import Lifted, at, below, lift, made_for, place_of_write, same_level, value_below
 from ..autograd.node import sequence
 from ..autograd.saved_tensors import Packed, saved_as_result
-from ..autograd.state import local
-from ..autograd.tensor import Tensor, bump, made_by, meta_of, part_of, storage_of, wrap
+from ..autograd.state import local, off, unusual
+from ..autograd.tensor import Parameter, Tensor, bump, made_by, meta_of, part_of, storage_of, wrap
 from ..autograd.views import check_write, rebase
 from ..events import emit, listeners
 from . import comparison, indexing, math, reduction, shape
@@ -42,6 +42,9 @@ from .shape import (
     unsqueeze,
     view,
 )
+
+BOOL, FLOAT32, FLOAT64 = np.dtype(bool), np.dtype("float32"), np.dtype("float64")
+LARGE = 3e38  # numbers of which every float dtype but half has one
 
 
 def write(t: Tensor, name: str, op: Callable[..., Tensor], *args: Any, **options: Any) -> Tensor:
@@ -86,6 +89,44 @@ def write(t: Tensor, name: str, op: Callable[..., Tensor], *args: Any, **options
         rebase(t, node, r._nr)
     if listeners:
         emit(("wrote", t, name, node))
+    return t
+
+
+# A write that nobody records or hears of, into elements that lie row by row: nothing is to be checked or kept then.
+
+
+def _is_quiet(t: Tensor) -> bool:
+    """Whether to write into the array is all there is to do."""
+    if unusual or listeners or (type(t) is not Tensor and type(t) is not Parameter):
+        return False
+    if (t._rg or (t._meta is not None and t.requires_grad)) and not (off and not local.modes.grad):
+        return False
+    a = t._array
+    return (a.dtype is FLOAT64 or a.dtype is FLOAT32) and a.flags.c_contiguous
+
+
+def _quiet_operand(t: Tensor, other: Any) -> Any:
+    """What to write into such a tensor as NumPy takes it; None where a write has more to look at."""
+    kind = type(other)
+    if kind is float or kind is int:
+        return other
+    if kind is not Tensor and kind is not Parameter:
+        return None
+    if (other._rg or (other._meta is not None and other.requires_grad)) and not (off and not local.modes.grad):
+        return None
+    a, b = t._array, other._array
+    if b.dtype is not a.dtype or (
+        b is not a and (a if a.base is None else a.base) is (b if b.base is None else b.base)
+    ):
+        return None
+    return b
+
+
+def _counted(t: Tensor) -> Tensor:
+    """The tensor, one write later."""
+    if t._storage is None:
+        storage_of(t)
+    t._storage.version += 1
     return t
 
 
@@ -163,8 +204,19 @@ def _write_tangent(t: Tensor, tangent: Tensor | None) -> None:
 def _in_place(op: Callable[..., Tensor]) -> None:
     """Give Tensor the method that writes what `op` gives; where PyTorch has it, the function too."""
     name = f"{op.__name__}_"
+    ufunc = UFUNCS.get(op) or getattr(getattr(op, "op", None), "forward", None)
+    operands = ufunc.nin if isinstance(ufunc, np.ufunc) else 0
 
     def writing(self: Tensor, *args: Any, **options: Any) -> Tensor:
+        if len(args) == operands - 1 and not options and _is_quiet(self):
+            given = [_quiet_operand(self, other) for other in args]
+            if not given or given[0] is not None:
+                try:
+                    ufunc(self._array, *given, self._array)
+                except ValueError:
+                    pass  # the general way says what does not fit
+                else:
+                    return _counted(self)
         return write(self, name, op, *args, **options)
 
     writing.__name__ = writing.__qualname__ = name
@@ -220,6 +272,7 @@ METHODS = (
     indexing.scatter,
     indexing.scatter_add,
 )
+UFUNCS = {math.add: np.add, math.sub: np.subtract, math.div: np.divide}
 for _op in FUNCTIONS + METHODS:
     _in_place(_op)
 __all__ = [f"{_op.__name__}_" for _op in FUNCTIONS] + ["fill_", "index_put_", "zero_"]
@@ -317,6 +370,9 @@ def normal_(self: Tensor, mean: float = 0, std: float = 1, *, generator: np.rand
 def fill_(self: Tensor, value: float | Tensor) -> Tensor:
     """Write one number into every element; the tensor no longer depends on what it was."""
     if not isinstance(value, Tensor):
+        if type(value) in (float, int) and -LARGE < value < LARGE and _is_quiet(self):
+            self._array.fill(value)
+            return _counted(self)
         return write(self, "fill_", _fill_op, fitting(number_of("fill_", "value", 1, value), self.dtype))
     if value._array.ndim:
         raise RuntimeError(
@@ -328,6 +384,9 @@ def fill_(self: Tensor, value: float | Tensor) -> Tensor:
 @method()
 def zero_(self: Tensor) -> Tensor:
     """Write zeros into every element."""
+    if _is_quiet(self):
+        self._array.fill(0)
+        return _counted(self)
     return write(self, "zero_", _zero)
 
 
@@ -336,6 +395,13 @@ def copy_(self: Tensor, src: Tensor) -> Tensor:
     """Write another tensor's values, broadcast and cast, into this one."""
     if isinstance(src, (bool, int, float)):
         src = wrap(np.array(src))
+    if _is_quiet(self) and (given := _quiet_operand(self, src)) is not None:
+        try:
+            np.copyto(self._array, given)
+        except ValueError:
+            pass  # the general way says what does not fit
+        else:
+            return _counted(self)
     return write(self, "copy_", _copy, src)
 
 
@@ -367,6 +433,8 @@ def setitem(self: Tensor, index: Any, value: Any) -> None:
     """Write into part of the tensor: through a view of it, and element by element where index tensors are used."""
     if index is False:
         return
+    if _is_quiet(self) and _set_quietly(self, index, value):
+        return
     if index is True:
         part, where = unsqueeze(self, 0), None
     else:
@@ -385,6 +453,32 @@ def setitem(self: Tensor, index: Any, value: Any) -> None:
     else:
         value = view(value, value._array.shape[_leading_ones(value) :])
         part.copy_(value if value._array.shape == part._array.shape else expand(value, part._array.shape))
+
+
+def _set_quietly(t: Tensor, index: Any, value: Any) -> bool:
+    """Write what fits a part that an int, a slice or a mask names; False where there is more to do."""
+    a, given, kind = t._array, _quiet_operand(t, value), type(index)
+    if given is None:
+        return False
+    if kind is int:
+        if not a.ndim or not -len(a) <= index < len(a):
+            return False
+        where: Any = (index, ...)
+    elif kind is slice:
+        if not a.ndim or (index.step is not None and not (type(index.step) is int and index.step > 0)):
+            return False
+        where = index
+    elif kind is Tensor and index._array.dtype is BOOL and index._array.shape == a.shape and a.ndim:
+        where = index._array
+        if type(given) is np.ndarray:
+            return False
+    else:
+        return False
+    if type(given) is np.ndarray and a[where].shape != given.shape:
+        return False
+    a[where] = given
+    _counted(t)
+    return True
 
 
 def _leading_ones(t: Tensor) -> int:
