@@ -362,7 +362,15 @@ def _wide(op: Any, refuse: str) -> list[str]:
     birth = ["t = Tensor()", "t._array = r", "t._rg = recorded", "t._fn = t._storage = t._meta = None"]
     if op.several:
         out += ["outs, nr, kind = [], 0, 'no_grad' if off and not local.modes.grad else 'multi_output'", "for r in r:"]
-        out += _indented([*birth, "t._nr = nr if recorded else 0", f"link_view(t, {op.tensors[0]}, kind)", "outs.append(t)", "nr += 1"])
+        out += _indented(
+            [
+                *birth,
+                "t._nr = nr if recorded else 0",
+                f"link_view(t, {op.tensors[0]}, kind)",
+                "outs.append(t)",
+                "nr += 1",
+            ]
+        )
         out += ["outs = tuple(outs)", "if not outs:", refuse]
     else:
         out += ["if type(r) is not ndarray:", "    r = asarray(r)", *birth, "t._nr = 0"]
