@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 import weakref
 from typing import Any
@@ -110,3 +111,22 @@ def test_a_recording_keeps_no_tensor_alive() -> None:
         y = None
         assert alive() is None
     assert trace.events
+
+
+@pytest.mark.parametrize("name", ["encoder", "attention", "lstm", "cells", "training", "resnet"])
+def test_the_memory_views_peak_is_what_pack_hooks_count(name: str) -> None:
+    held: dict[int, int] = {}
+    kept: list[Any] = []  # so that no storage is another's successor at the same place
+
+    def pack(tensor: Any) -> Any:
+        kept.append(tensor)
+        held[tensor.untyped_storage()._cdata] = tensor.untyped_storage().nbytes()
+        return tensor
+
+    with torch.autograd.graph.saved_tensors_hooks(pack, lambda tensor: tensor):
+        made(name)()
+    with workbench.record(torch) as trace:
+        made(name)()
+    size, unit = re.search(r"Peak ([\d.]+) (\w+)", repr(trace.show("memory"))).groups()
+    peak = float(size) * {"bytes": 1, "KiB": 2**10, "MiB": 2**20}[unit]
+    assert peak == pytest.approx(sum(held.values()), rel=0.05)

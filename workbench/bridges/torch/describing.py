@@ -23,6 +23,7 @@ from .values import kept_of, unknown
 
 ACCUMULATE = "torch::autograd::AccumulateGrad"
 
+_RESULTS = ("result", "output")  # what a node calls its own output where it has saved that
 _PLAIN = (int, float, bool, str, type(None))
 _IN_TORCH = torch.__name__ + "."
 _sequence = torch._C._autograd._get_sequence_nr
@@ -314,8 +315,12 @@ class TorchDescriber:
             value = self._value(each, self._tag(each))
             found[copy] = copy, value, 0, True, serial, each.output_nr, None, None, None, None
         if not outs and not written:
+            result = next((thing for name, thing, hook in items if name in _RESULTS and hook is None), None)
             for nr, place in enumerate(places):
-                self._describe_output(serial, nr, place, inner.get((serial, nr)), found)
+                known = inner.get((serial, nr))
+                own = self._describe_output(serial, nr, place, known, result if nr == 0 else None, found)
+                if nr == 0 and isinstance(result, torch.Tensor) and self._have(result) is None:
+                    self._known[id(result)] = weakref.ref(result), own  # for as long as it is looked at here
         saved = self._saved(items, outs, found)
         attributes = self._attributes(node, found) if is_python(node) else ()
         self._raw.append(
@@ -340,17 +345,24 @@ class TorchDescriber:
         )
 
     def _describe_output(
-        self, node: int, nr: int, place: Any, tensor: torch.Tensor | None, found: dict[int, Any]
-    ) -> None:
-        """Put down an output inside of an operation: its values if another node has saved it, else its kind alone."""
+        self,
+        node: int,
+        nr: int,
+        place: Any,
+        tensor: torch.Tensor | None,
+        result: torch.Tensor | None,
+        found: dict[int, Any],
+    ) -> int:
+        """Put down an output inside of an operation: its values if a node has saved it, else its kind alone."""
         if tensor is not None:
-            self._describe(tensor, found)
-            return
+            return self._describe(tensor, found)
         if (node, nr) in self._inner:
-            return
+            return self._inner[node, nr]
         self._inner[node, nr] = serial = next_tag()
         self._tensors.add(serial)
-        found[serial] = serial, unknown(place), 0, True, node, nr, None, None, None, None
+        value = unknown(place) if result is None else kept_of(result, self._limit)
+        found[serial] = serial, value, 0, True, node, nr, None, None, None, None
+        return serial
 
     def _place(self, node: Any, found: dict[int, Any]) -> int:
         """The serial number of where a gradient goes: the node's, or the leaf's for its AccumulateGrad."""

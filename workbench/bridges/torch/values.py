@@ -38,7 +38,7 @@ def kept_of(tensor: torch.Tensor, limit: int) -> Any:
             summary = _summed_up(array) if dtype in _FLOATS else None
             return kept(array, limit) if summary is None else (array.shape, name_of(dtype), None, *summary)
         return _elsewhere(tensor, limit)
-    except (RuntimeError, TypeError, NotImplementedError):  # of a transform, sparse, fake, without storage
+    except (RuntimeError, TypeError, NotImplementedError, AttributeError):  # fake, sparse, of a transform
         return unknown(tensor)
 
 
@@ -46,7 +46,7 @@ def unknown(thing: Any) -> Value:
     """What is known of a tensor, or of an output of a node, at which nobody can look; sizes that vary count as none."""
     try:
         shape = tuple([size if type(size) is int else 0 for size in thing.shape])
-    except RuntimeError:  # of a nested tensor
+    except (RuntimeError, AttributeError):  # of a nested tensor
         shape = ()
     return Value.unknown(shape, kind_of(thing))
 
