@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+from dataclasses import fields
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from lab import CHECKOUT
 import workbench as torch
 from workbench.classroom import check, grade
 from workbench.classroom.course import exercises, lessons
+from workbench.classroom.evidence import Raised
 from workbench.classroom.exercise import Exercise
 
 ALL = [pytest.param(exercise, id=exercise.name) for exercise in exercises().values()]
@@ -28,6 +30,26 @@ def test_a_name_is_used_once_and_looks_like_one() -> None:
     names = [exercise.name for lesson in lessons().values() for exercise in lesson]
     assert len(names) == len(set(names))
     assert [name for name in names if not re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)+", name)] == []
+
+
+WELL_KNOWN = {
+    "gradients overwrite instead of add",
+    "retain_graph everywhere",
+    ".grad of a non-leaf",
+    "detach against no_grad",
+    "the operation that is named has written",  # how the in-place error is misread
+    "writing through a view",
+    "an output kept as an attribute of ctx",
+    "wrong number of gradients",
+    "broadcasting needs no sum",
+    "an intermediate breaks double backward",
+    "the local slope without the chain",
+    "a forgotten fork",
+}
+
+
+def test_the_well_known_misconceptions_are_caught_somewhere() -> None:
+    assert WELL_KNOWN <= {wrong.name for exercise in exercises().values() for wrong in exercise.misconceptions}
 
 
 @pytest.mark.parametrize("number", lessons())
@@ -145,6 +167,37 @@ def test_a_failing_answer_is_told_in_a_sentence(name: str, capsys: pytest.Captur
     assert capsys.readouterr() == ("", "")
 
 
+@pytest.mark.parametrize("mode", [torch.no_grad, torch.inference_mode])
+def test_an_answer_is_judged_alike_in_every_mode(mode: Any) -> None:
+    class Wrong(exercises()["cube-backward"].solution):
+        @staticmethod
+        def backward(ctx: Any, grad_output: Any) -> Any:
+            return grad_output
+
+    said = Exercise(**vars_of("cube-backward")).judge(Wrong).says
+    with mode():
+        exercise = Exercise(**vars_of("cube-backward"))  # which has not been judged before
+        assert exercise.judge(Wrong).says == said
+        assert exercise.judge(exercise.solution).right
+    torch.set_default_dtype(torch.float64)
+    try:
+        assert Exercise(**vars_of("train-without-retaining")).judge(Wrong).answered
+        assert torch.get_default_dtype() is torch.float64
+    finally:
+        torch.set_default_dtype(torch.float32)
+
+
+def vars_of(name: str) -> dict[str, Any]:
+    """What an exercise is made from."""
+    exercise = exercises()[name]
+    return {each.name: getattr(exercise, each.name) for each in fields(exercise)}
+
+
+@pytest.mark.parametrize("exercise", ALL)
+def test_no_solution_raises_in_a_probe(exercise: Exercise) -> None:
+    assert [found for found in exercise._expected.values() if isinstance(found, Raised)] == []
+
+
 def test_an_answer_leaves_no_mode_and_no_random_number_behind() -> None:
     class Meddling(exercises()["cube-backward"].solution):
         @staticmethod
@@ -156,7 +209,7 @@ def test_an_answer_leaves_no_mode_and_no_random_number_behind() -> None:
     torch.manual_seed(7)
     wanted = torch.rand(1).item()
     torch.manual_seed(7)
-    check("cube-backward", Meddling)
+    exercises()["cube-backward"].judge(Meddling)
     assert torch.is_grad_enabled() and torch.rand(1).item() == wanted
 
 

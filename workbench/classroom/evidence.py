@@ -84,14 +84,16 @@ class _Sink(StringIO):
 
 @contextmanager
 def _aside() -> Iterator[None]:
-    """What a probe runs leaves nothing behind."""
-    enabled, random, deepest = torch.is_grad_enabled(), torch.get_rng_state(), sys.getrecursionlimit()
+    """What a probe runs finds the modes as they are at first, and leaves nothing behind."""
+    dtype, random, deepest = torch.get_default_dtype(), torch.get_rng_state(), sys.getrecursionlimit()
     try:
-        with redirect_stdout(_Sink()), redirect_stderr(_Sink()), warnings.catch_warnings(), np.errstate(all="ignore"):
+        torch.set_default_dtype(torch.float32)
+        with torch.inference_mode(False), torch.enable_grad(), warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.simplefilter("ignore")
-            yield
+            with redirect_stdout(_Sink()), redirect_stderr(_Sink()):
+                yield
     finally:
-        torch.set_grad_enabled(enabled)
+        torch.set_default_dtype(dtype)
         torch.set_rng_state(random)
         sys.setrecursionlimit(deepest)
 

@@ -1,0 +1,161 @@
+"""What the markers of an exercise become in each copy, and how markers that do not fit are refused."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import nbformat
+import pytest
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
+
+from workbench.classroom.releasing import MarkerError, nbgrader, otter, solved, student
+from workbench.cli import main
+
+COURSE = """# exercise: cube-backward
+class Cube(Function):
+    def backward(ctx, grad_output):
+        ### BEGIN SOLUTION
+        return 3
+        ### END SOLUTION
+
+    def forward(ctx, x):
+        # given
+        ### BEGIN SOLUTION
+        return x
+        ### END SOLUTION
+
+
+check("cube-backward", Cube)"""
+OWN = """# exercise: my-own (2.5 points)
+def double(x):
+    ### BEGIN SOLUTION
+    return 2 * x
+    ### END SOLUTION
+assert double(1) == 2
+### BEGIN HIDDEN TESTS
+assert double(3) == 6
+### END HIDDEN TESTS"""
+
+
+def notebook(*sources: str) -> nbformat.NotebookNode:
+    """A notebook of cells that were run, after one that is no exercise."""
+    shown = [new_output("stream", text="seen")]
+    cells = [new_code_cell(text, outputs=shown, execution_count=1) for text in ("x = 1", *sources)]
+    return new_notebook(cells=[new_markdown_cell("words"), *cells])
+
+
+def test_the_students_copy_has_neither_solutions_nor_what_they_showed() -> None:
+    lesson = notebook(COURSE, OWN)
+    _, plain, course, own = student(lesson).cells
+    assert plain.outputs and not course.outputs and course.execution_count is None
+    assert course.source.count("        ...  # your code\n") == 2 and "return" not in course.source
+    assert own.source == (
+        "# exercise: my-own (2.5 points)\ndef double(x):\n    ...  # your code\nassert double(1) == 2"
+    )
+    assert [cell.source for cell in lesson.cells[2:]] == [COURSE, OWN]  # the lesson itself stays as it is
+
+
+def test_the_solved_copy_has_no_marker() -> None:
+    *_, course, own = solved(notebook(COURSE, OWN)).cells
+    assert own.source == "# exercise: my-own (2.5 points)\ndef double(x):\n    return 2 * x\nassert double(1) == 2"
+    assert "###" not in course.source and "return 3" in course.source and course.outputs
+
+
+def test_nbgraders_copy_splits_the_answer_from_what_gives_its_points() -> None:
+    _, plain, course, points, own, own_points = nbgrader(notebook(COURSE, OWN)).cells
+    assert "nbgrader" not in plain.metadata and not plain.outputs
+    assert course.source.endswith("### END SOLUTION") and course.metadata.nbgrader.solution
+    assert points.source == (
+        'check("cube-backward", Cube)\n### BEGIN HIDDEN TESTS\nfrom workbench.classroom import grade\n\n'
+        'grade("cube-backward", Cube)\n### END HIDDEN TESTS'
+    )
+    assert (points.metadata.nbgrader.points, points.metadata.nbgrader.locked) == (2, True)
+    assert own.source.endswith("### END SOLUTION")
+    assert own_points.source.startswith("assert double(1) == 2\n### BEGIN HIDDEN TESTS\n")
+    assert own_points.metadata.nbgrader.points == 2.5
+
+
+def test_ones_own_tests_take_the_place_of_the_courses() -> None:
+    hidden = "### BEGIN HIDDEN TESTS\nassert Cube\n### END HIDDEN TESTS"
+    *_, points = nbgrader(notebook(f"{COURSE}\n{hidden}")).cells
+    assert points.source == f'check("cube-backward", Cube)\n{hidden}'
+
+
+def test_otters_copy_has_a_question_for_each_exercise_of_the_course() -> None:
+    made = otter(notebook(COURSE, OWN))
+    nbformat.validate(made)
+    assert [cell.source.splitlines()[0] for cell in made.cells if cell.cell_type == "raw"] == [
+        *("# ASSIGNMENT CONFIG", "# BEGIN QUESTION", "# BEGIN SOLUTION", "# END SOLUTION"),
+        *("# BEGIN TESTS", "# END TESTS", "# END QUESTION"),
+    ]
+    tests = [cell for cell in made.cells if cell.source.startswith("# HIDDEN")]
+    assert len(tests) == 4 and all(test.outputs[0].data["text/plain"] == "True" for test in tests)
+
+
+WRONG = {
+    "no end": ("# exercise: a-b\n### BEGIN SOLUTION\n1", "cell 2 has a BEGIN or an END without its other half."),
+    "no begin": ("# exercise: a-b\n1\n### END SOLUTION", "cell 2 has a BEGIN or an END without its other half."),
+    "one in another": (
+        "# exercise: a-b\n### BEGIN SOLUTION\n### BEGIN SOLUTION\n1\n### END SOLUTION",
+        "cell 2 has a BEGIN or an END without its other half.",
+    ),
+    "no name": (
+        "### BEGIN SOLUTION\n1\n### END SOLUTION",
+        "cell 2 has markers, but no line that begins with '# exercise: '.",
+    ),
+    "twice": ("# exercise: a-b\n1", "cell 3 is the second exercise called a-b."),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_markers_that_do_not_fit_are_refused_and_nothing_is_written(
+    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    source, said = WRONG[name]
+    sources = ["1", source, source] if name == "twice" else ["1", source]
+    lesson = new_notebook(cells=[new_code_cell(text) for text in sources])
+    for make in (student, solved, nbgrader, otter):
+        with pytest.raises(MarkerError, match=".* ".join(said.split()[:2])):
+            make(lesson)
+    nbformat.write(lesson, tmp_path / "lesson.ipynb")
+    assert main(["release", str(tmp_path), "--student", str(tmp_path / "out")]) == 1
+    assert capsys.readouterr().err == f"workbench: {tmp_path / 'lesson.ipynb'}: {said}\n"
+    assert not (tmp_path / "out").exists()
+
+
+def test_an_exercise_of_the_course_that_is_not_checked_is_refused() -> None:
+    with pytest.raises(MarkerError, match="cube-backward is not checked by check"):
+        nbgrader(notebook(COURSE.replace('check("cube-backward", Cube)', "Cube")))
+
+
+def test_a_course_folders_own_settings_stay(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    nbformat.write(notebook(OWN), tmp_path / "lesson.ipynb")
+    (tmp_path / "course").mkdir()
+    (tmp_path / "course" / "nbgrader_config.py").write_text("mine")
+    for _ in range(2):
+        assert main(["release", str(tmp_path / "lesson.ipynb"), "--nbgrader", str(tmp_path / "course")]) == 0
+    assert (tmp_path / "course" / "nbgrader_config.py").read_text() == "mine"
+    assert (tmp_path / "course" / "source" / "lesson" / "lesson.ipynb").is_file()
+
+
+REFUSED = {
+    "release . --student .": "lesson.ipynb would be written over itself: give another folder.",
+    "release empty --student out": "there is no notebook in empty.",
+    "release none.ipynb --student out": "there is no notebook none.ipynb.",
+    "release . --student lesson.ipynb": "cannot write into lesson.ipynb: File exists.",
+    "release .": "one of the arguments --student --solutions --nbgrader --otter is required",
+}
+
+
+@pytest.mark.parametrize("words", REFUSED)
+def test_what_cannot_be_released_is_refused_in_a_sentence(
+    words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "empty").mkdir()
+    nbformat.write(notebook(OWN), tmp_path / "lesson.ipynb")
+    before = (tmp_path / "lesson.ipynb").read_bytes()
+    assert main(words.split()) in (1, 2)
+    said = capsys.readouterr()
+    assert said.out == "" and said.err.startswith("workbench: ") and REFUSED[words] in said.err
+    assert (tmp_path / "lesson.ipynb").read_bytes() == before
