@@ -288,3 +288,28 @@ def test_a_hook_that_fails_after_the_accumulation_leaves_the_gradient(answer):
     (told,) = [each for each in trace.frame(len(trace.events)).tensors.values() if each.name == "x"]
     assert x.grad.tolist() == [0.5, 0.5] and told.grad.values == (0.5, 0.5)
     assert "x.grad becomes" in captions(trace)[-2] and captions(trace)[-1].startswith("x fails with")
+
+
+def test_the_flow_says_at_a_leaf_what_a_hook_made_of_the_gradients_that_its_grad_holds():
+    w, v = (torch.tensor(1.0, requires_grad=True) for _ in "wv")
+    w.register_hook(lambda grad: grad * 2)
+    v.register_post_accumulate_grad_hook(lambda leaf: setattr(leaf, "grad", leaf.grad * 10))
+
+    def told(trace):
+        boxes = storyboard(trace, "flow").at().boxes.values()
+        return {box.title: [line for line in box.lines if "hook made" in line] for box in boxes if box.kind == "leaf"}
+
+    with torch.record() as trace:
+        (w * 3 + w + v * 3).backward()
+    assert told(trace) == {"w": ["a hook made 8.0 of 4.0"], "v": ["a hook made 30.0 of 3.0"]}
+    with torch.record() as trace:
+        w.grad = None
+        (w * 3).backward()
+        torch.autograd.grad(w * 5, w)  # which is no part of w.grad
+        (w * 4).backward()
+    assert told(trace) == {"w": ["a hook made 6.0 of 3.0", "a hook made 8.0 of 4.0"]} and w.grad == 14
+    with torch.record() as trace:
+        (w * 3).backward()
+        w.grad = None
+        (w * 4).backward()
+    assert told(trace) == {"w": ["a hook made 8.0 of 4.0"]}

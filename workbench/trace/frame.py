@@ -336,14 +336,16 @@ class Frame:
             edge = self.edges[key]
             edge.kept, edge.lost = (), edge.lost or why
         self.touch(*tensor.brought)
-        tensor.brought = {}
+        tensor.brought, tensor.remade = {}, ()
         tensor.grad_before, tensor.grad = tensor.grad, grad
         self.touch_tensor(leaf)
 
     def hand_out(self, task: str, id: str) -> None:
         """What came to a leaf in this backward goes to the caller, not to its `.grad`."""
         if id in self.tensors:
-            came = self.tensors[id].came.get(task, {})
+            tensor = self.tensors[id]
+            tensor.remade = tuple([each for each in tensor.remade if each[0] != task])
+            came = tensor.came.get(task, {})
             for key in came:
                 self.edges[key].lost = "handed to the caller"
             self.touch(*came)

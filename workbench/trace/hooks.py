@@ -90,6 +90,9 @@ class HookRan(Record):
         if self.hook.kind == "accumulated" and self.node in frame.tensors:
             frame.tensors[self.node].grad = self.after[0] if self.after else None
             frame.touch_tensor(self.node)
+        if self.changed and self.node in frame.tensors:
+            made = zip(self.before[:1], self.after[:1], strict=False)
+            frame.tensors[self.node].remade += tuple([(self.task, *each) for each in made])
         place.hooked += (self.sentence(frame),)
         frame.touch(self.node)
 

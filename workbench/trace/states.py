@@ -73,6 +73,8 @@ class TensorState(Place):
     grad_before: Value | None = None  # what the last accumulation was added to
     brought: dict[str, None] = field(default_factory=dict)  # the edges whose gradients `grad` is the sum of
     rest: Value | None = None  # what `grad` was before the first of these, if that is known
+    # Of the gradients in `grad` those that a hook changed: in which backward, and what it made of what.
+    remade: tuple[tuple[str, Value | None, Value | None], ...] = ()
     cleared: bool = False  # whether a gradient that it had was ever taken away
     role: Literal["leaf", "constant"] | None = None
 

@@ -50,7 +50,7 @@ class Flow(Graph):
         boxes, arrows = [box for box in boxes if box.kind != "saved"], [a for a in arrows if a.kind != "same"]
         for box in boxes:
             if box.id in frame.nodes or (box.id in frame.tensors and box.kind == "leaf"):
-                box.lines += (*self._rest(frame, box.id), *self._added(frame, box.id))
+                box.lines += (*self._rest(frame, box.id), *self._added(frame, box.id), *self._remade(frame, box.id))
                 box.lines += tuple(self._warnings(frame.place(box.id)))
         for arrow in arrows:
             edge = frame.edges.get(arrow.id)
@@ -119,6 +119,13 @@ class Flow(Graph):
         rest = frame.tensors[id].rest if frame.tensors[id].brought else grad
         return [f"of it {self._say(text_of, rest, TEXT_COLUMNS - 16)} by no arrow"] if rest and rest.norm else []
 
+    def _remade(self, frame: Frame, id: str) -> list[str]:
+        """What hooks made of the gradients that a leaf's `.grad` holds."""
+        if id in frame.nodes or frame.tensors[id].grad is None:
+            return []
+        made = [self._say(_made_of, before, after) for _, before, after in frame.tensors[id].remade]
+        return made if len(made) <= _TERMS else [*made[:_TERMS], f"and {len(made) - _TERMS} more by hooks"]
+
     def _warnings(self, place: Place) -> list[str]:
         words = [self._word(grad) for grad in place.received if grad is not None]
         return list(dict.fromkeys(f"gradient {word}" for word in words if word in ("NOT FINITE", "VANISHING")))
@@ -186,6 +193,15 @@ def _repeated(small: Sequence[int], large: Sequence[int]) -> bool:
     """Whether an array of the one shape can be repeated to the other."""
     pairs = zip(reversed(small), reversed(large), strict=False)
     return len(small) <= len(large) and all(one in (1, other) for one, other in pairs)
+
+
+def _made_of(before: Value | None, after: Value | None) -> str:
+    """`a hook made 8.0 of 4.0`."""
+    room = (TEXT_COLUMNS - 16) // 2
+    told = [each.text(line=room) if each is not None else "nothing" for each in (after, before)]
+    if max(map(len, told)) > room:
+        told = [f"‖{number(each.norm)}‖" if each is not None else "nothing" for each in (after, before)]
+    return f"a hook made {told[0]} of {told[1]}"
 
 
 def _addition(start: str, *grads: Value) -> list[str]:
