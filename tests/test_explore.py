@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from boxes import name_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -140,7 +141,7 @@ def test_nothing_moves_in_the_picture_unless_the_graph_is_another() -> None:
         assert all(board.to_dict()["boxes"])
     assert len({id(layout) for layout in there[True]}) == 1 == len({id(layout) for layout in there[False]})
     titles = [
-        {box.title for box in found.storyboard.at(k).boxes.values() if box.state != "future" and box.kind == "op"}
+        {name_of(box) for box in found.storyboard.at(k).boxes.values() if box.state != "future" and box.kind == "op"}
         for k in range(21)
     ]
     assert titles == [{"NegBackward0"}] * 11 + [{"MulBackward0"}] * 10

@@ -16,13 +16,13 @@ LARGEST = 200_000  # bytes
 NUMBER = re.compile(r"-?\d+\.?\d*(?:e[+-]\d+)?")
 # What the program is about, in the words of its picture.
 TOLD = {
-    "mlp": ("MLP", "loss", "SubBackward0", "PowBackward0", "seed 1.0"),
-    "residual": ("Block", "AddBackward0", "NativeLayerNormBackward0", "SumBackward0", "x"),
-    "attention": ("Attention", "SoftmaxBackward0", "MeanBackward0"),
-    "rnn": ("RNN", "head", "PowBackward0", "SumBackward0"),
-    "training": ("w", "b", "MmBackward0", "loss"),
+    "mlp": ("MLP", "fc1", "torch.relu(fc1)", "net(x) - y", "… ** 2", "loss = ….mean()", "seed 1.0"),
+    "residual": ("Block", "fc1", "F.layer_norm(fc1, x.shape[-1:])", "out + x", "loss = net(x).sum()", "x"),
+    "attention": ("Attention", "self.split(q)", "q @ …", "torch.softmax(scores, -1)", "weights @ v", "net(x) ** 2"),
+    "rnn": ("RNN", "for x in xs × 20", "head", "net(xs) ** 2", "loss = ….sum()"),
+    "training": ("w", "b", "x @ w", "x @ w + b - y", "loss = ….mean()"),
     "double": ("second order: recorded while backward ran", "grad 12.0", "slope", "y"),
-    "function": ("SquareBackward", "saved x", "(3,)  [1. -2. 3.]"),
+    "function": ("y = Square.apply(x)", "SquareBackward (3,)  [1. 4. 9.]", "saved x", "(3,)  [1. -2. 3.]"),
     "error": ("What happened", "written since it was saved"),
 }
 

@@ -12,6 +12,7 @@ from lab import Lab
 from lesson_page import Lesson, Player, study
 
 NAME = "07-your-own-function.ipynb"
+APPLIED, CALLED = "y = Square.apply(x)", "c = Func.apply(a, b, 4)"
 SQUARE = ("y (3,)  [1. 4. 9.]",)
 X = ("(3,)  [1. -2. 3.]",)
 
@@ -72,8 +73,8 @@ def test_a_click_shows_both_recipes_and_what_went_in_and_out_as_it_comes(lesson:
         ("Output", "y float32 (3,) norm 9.899 [1. 4. 9.]"),
     ]
     kept, freed = "x float32 (3,) norm 3.742 [1. -2. 3.]", "What was saved is freed: this node cannot run again."
-    player.open("SquareBackward")
-    assert player.says("panel-title") == "SquareBackward"
+    player.open(APPLIED)
+    assert player.says("panel-title") == APPLIED
     assert player.details() == [*recipes, *made, ("Saved", kept)]
     player.press("ArrowRight", "ArrowRight")
     assert player.says("panel-kind") == "custom Function · ready to run"
@@ -88,9 +89,9 @@ def test_a_click_shows_both_recipes_and_what_went_in_and_out_as_it_comes(lesson:
 
 def test_a_gradient_of_several_numbers_travels_with_its_norm(player: Player) -> None:
     for moment in [
-        ([], [("loss to SumBackward0", "1.0")], [], {}),
-        (["SumBackward0"], [("SumBackward0 to SquareBackward", "[1. 1. 1.]  ‖1.73‖, grad, repeated to (3,)")], [], {}),
-        (["SquareBackward"], [("SquareBackward to x", "[2. -4. 6.]  ‖7.48‖")], ["saved x"], {}),
+        ([], [("loss to loss = y.sum()", "1.0")], [], {}),
+        (["loss = y.sum()"], [(f"loss = y.sum() to {APPLIED}", "[1. 1. 1.]  ‖1.73‖, grad, repeated to (3,)")], [], {}),
+        ([APPLIED], [(f"{APPLIED} to x", "[2. -4. 6.]  ‖7.48‖")], ["saved x"], {}),
         (["x"], [], ["saved x"], {"x": "[2. -4. 6.]"}),
         ([], [], ["saved x"], {"x": "[2. -4. 6.]"}),
     ]:
@@ -106,8 +107,8 @@ def test_a_function_of_several_arguments_keeps_and_frees_all_it_saved(lesson: Le
         ("idle", [value]) for value in ("2.0", "5.0", "8.0", "70.0")
     ]
     player.press("ArrowRight", "ArrowRight")
-    sent = [("FuncBackward to a", "1.0 × 25.0 = 25.0"), ("FuncBackward to b", "1.0 × 14.0 = 14.0")]
-    assert player.now() == (["FuncBackward"], sent, saved, {})
+    sent = [(f"{CALLED} to a", "1.0 × 25.0 = 25.0"), (f"{CALLED} to b", "1.0 × 14.0 = 14.0")]
+    assert player.now() == ([CALLED], sent, saved, {})
     player.press("End")
     assert player.now() == ([], [], saved, {"a": "25.0", "b": "14.0"})
 
@@ -115,7 +116,7 @@ def test_a_function_of_several_arguments_keeps_and_frees_all_it_saved(lesson: Le
 @pytest.mark.parametrize("theme", ["Dark", "Light"])
 def test_axe_finds_no_violation(lesson: Lesson, player: Player, theme: str) -> None:
     lesson.put_on(theme)
-    player.open("SquareBackward")
+    player.open(APPLIED)
     player.press("ArrowRight", "ArrowRight", "ArrowRight")
     lesson.assert_accessible()
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from boxes import name_of
 
 import workbench as torch
 from workbench import living
@@ -35,7 +36,7 @@ def test_a_growing_graph_sends_what_is_new() -> None:
     assert any("title" in fields for fields in sent[1]["picture"]["boxes"].values())
     whole = growing.get_state()["shown"]["picture"]
     titles = {box["title"]: box["state"] for box in whole["boxes"] if box["kind"] == "op"}
-    assert titles == {"MulBackward0": "done", "SinBackward0": "done"}
+    assert titles == {"y = w * 2": "done", "z = y.sin()": "done"}
 
 
 class Display:
@@ -46,7 +47,7 @@ class Display:
         self.final: Any = None
         monkeypatch.setattr(living, "PAUSE", 0)
         monkeypatch.setattr(living, "SHARE", 0)
-        monkeypatch.setattr(living, "_painter_for", lambda recorder: living._Painter(recorder._limit, self, self))
+        monkeypatch.setattr(living, "_painter_for", lambda recorder: living._Painter(recorder, self, self))
 
     def __call__(self, growing: Any, display_id: bool) -> Display:
         return self
@@ -63,7 +64,7 @@ class Display:
     def titles(self, nth: int) -> list[str]:
         """What is seen in one of the pictures, without what is saved."""
         boxes = self.pictures[nth].scene.boxes.values()
-        return [box.title for box in boxes if box.state != "future" and box.kind != "saved"]
+        return [name_of(box) for box in boxes if box.state != "future" and box.kind != "saved"]
 
 
 def test_each_round_of_a_training_loop_stands_where_the_last_one_did(monkeypatch: pytest.MonkeyPatch) -> None:

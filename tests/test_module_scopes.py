@@ -208,14 +208,17 @@ def test_modules_of_a_large_model_are_boxes_that_open() -> None:
     assert {event.scope for event in trace.events if isinstance(event, NodeCreated)} >= {"Net/layers/59", "Net/act"}
     (whole,) = [box for box in trace.show("graph", open=[]).storyboard.at().boxes.values() if box.kind == "group"]
     assert whole.title == "Net" and whole.lines[:2] == ("(3, 2) → (3, 2)", "181 operations, 240 parameters")
-    for board in (trace.show("graph", open=["Net"]).storyboard, trace.show().storyboard):
-        boxes = board.at().boxes
-        (frame,) = [id for id, box in boxes.items() if box.kind == "region"]
-        assert boxes[frame].title == "Net"
-        inside = [(box.title, box.lines[1]) for box in boxes.values() if box.kind == "group" and box.region == frame]
-        assert inside == [("layers/0 to tanh × 60", "180 operations, 240 parameters")]
+    loop = ("for layer in self.layers × 60", "180 operations, 240 parameters")
+    few = [("layers/0", "2 operations, 4 parameters")]
+    for options, layers in (({"open": ["Net"]}, [loop]), ({}, few)):
+        boxes = trace.show("graph", **options).storyboard.at().boxes
+        frames = [id for id, box in boxes.items() if box.kind == "region"]
+        assert boxes[frames[0]].title == "Net"
+        groups = [box for box in boxes.values() if box.kind == "group" and box.region == frames[-1]]
+        inside = [(box.title, box.lines[1]) for box in groups]
+        assert inside == layers
     frames = [box.title for box in trace.show("graph", open=["Net/layers/7"]).storyboard.at().boxes.values()]
-    assert {"layers/7", "layers/8"} <= set(frames)
+    assert {"layers/7", "round 9"} <= set(frames)
 
 
 def test_the_stepper_runs_over_a_module_and_stops_before_one() -> None:

@@ -663,3 +663,15 @@ def test_reading_while_it_is_recorded_changes_nothing() -> None:
         return told(trace)
 
     assert run(True) == run(False)
+
+
+def test_a_write_into_a_view_is_no_other_round():
+    x = torch.ones(2, requires_grad=True)
+    for _ in range(2):
+        with record() as trace:
+            z = torch.zeros(3)
+            z[:2].mul_(x)
+            z[1:].mul_(x)
+            z.sum()
+        made = [event for event in trace.events if isinstance(event, NodeCreated) and event.path]
+        assert {part.title for event in made for part in event.path if part.kind == "round"} == {"round 1"}

@@ -30,7 +30,7 @@ def test_the_picture_is_what_its_command_draws(tmp_path: Path) -> None:
     drawn, kept = (
         re.findall(r">([^<>\n]+)</t", path.read_text(encoding="utf-8")) for path in (tmp_path / "square.svg", committed)
     )
-    assert drawn == kept and "SquareBackward" in drawn
+    assert drawn == kept and "y = Square.apply(x)" in drawn
 
 
 def test_links_and_paths_lead_somewhere() -> None:

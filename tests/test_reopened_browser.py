@@ -78,7 +78,7 @@ def assert_plays(page: Page, steppers: int) -> None:
     player.click("Step")
     assert player.says("position") == "2 / 7"
     player.press("ArrowRight", "ArrowRight")
-    assert player.boxes()["PowBackward0"][0] == "running"
+    assert player.boxes()["loss = (w * 2.0) ** 2"][0] == "running"
     player.open("w")
     assert player.details()
     for nth in range(2):  # of live(), and the one that Python follows

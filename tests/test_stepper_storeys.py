@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from boxes import name_of
 from stepped import Browser
 
 import workbench as torch
@@ -20,7 +21,7 @@ def program() -> tuple[torch.Tensor, torch.Tensor]:
 def storey(boxes: dict[str, Box]) -> list[str]:
     """The nodes in the frame of the second order."""
     regions = [box.id for box in boxes.values() if box.kind == "region" and box.title == SECOND]
-    return [box.title for box in boxes.values() if box.region in regions]
+    return [name_of(box) for box in boxes.values() if box.region in regions]
 
 
 @pytest.mark.filterwarnings("ignore:Using backward")

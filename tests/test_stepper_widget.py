@@ -70,11 +70,12 @@ def test_each_step_says_what_happened_and_marks_it() -> None:
         "y": "done",
         "AddBackward0": "ready",
         "MulBackward0": "idle",
+        "MulBackward0, 2nd": "idle",
         "a": "idle",
     }
     browser.ask("step")
     assert browser.status["sentence"] == (
-        "AddBackward0 receives the gradient 1.0; it sends 1.0 to MulBackward0 and 1.0 to MulBackward0."
+        "AddBackward0 receives the gradient 1.0; it sends 1.0 to MulBackward0 and 1.0 to MulBackward0, 2nd."
     )
     browser.ask("step")
     assert browser.lines("a")[-1] == "so far 3.0, 2 to come"

@@ -153,7 +153,7 @@ def test_phases_are_right_in_every_iteration():
     trace = training(3)
     once = ["forward"] * 3 + ["backward"] * 6 + ["update"] * 3
     assert [step.phase for step in storyboard(trace).steps] == once * 3 == trace.phases
-    assert "36 steps, 9 forward, 18 backward and 9 update; " in str(trace.show())
+    assert "36 steps, 9 forward, 18 backward and 9 update; " in str(trace.show(depth=9))
     board = storyboard(trace, "versions")
     labels = [box.title for id, box in board.scene.boxes.items() if id.startswith("phase")]
     assert labels == ["forward", "backward", "update"] * 3

@@ -201,7 +201,7 @@ def test_a_written_tensor_has_new_values_in_all_that_show_its_memory():
     assert (values["h"], values["view"]) == (tuple(detached.tolist()), (view.item(),))
     assert (values["before"], values["after"]) == ((before.item(),), (after.item(),)) == ((1.0,), (15.0,))
     text = to_text(storyboard(trace))
-    assert "SelectBackward0: view float64  1.0" in text, "what it was when this node made it"
+    assert "view = h[0]: SelectBackward0 float64  1.0" in text, "what it was when this node made it"
     assert "AsStridedBackward0: view float64  3.0" in text
 
 

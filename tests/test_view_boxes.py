@@ -38,12 +38,12 @@ def test_a_number_has_one_line_without_shape_and_dtype():
     assert lines == {
         "w": ("3.0", "grad -2.0"),
         "x": ("2.0, no gradient",),
-        "MulBackward0": ("mul  6.0",),
+        "w * x": ("MulBackward0  6.0",),
         "saved other (x)": (),  # freed
         "b": ("0.5", "grad -1.0"),
-        "AddBackward0": ("add  6.5",),
-        "SubBackward0": ("sub  -0.5",),
-        "PowBackward0": ("loss  0.25",),
+        "w * x + b": ("AddBackward0  6.5",),
+        "(w * x + b) - 7": ("SubBackward0  -0.5",),
+        "loss = … ** 2": ("PowBackward0  0.25",),
         "saved self": (),
         "loss": ("seed 1.0",),
     }
@@ -71,7 +71,7 @@ def test_shapes_and_dtypes_that_are_not_the_usual_ones_are_on_the_line():
         ("(2,) int64  [4 5], no gradient",),
         ("int64  2, no gradient",),
     )
-    assert lines["ToCopyBackward0"] == ("to_copy (2,) float64  [4. 15.]",)
+    assert lines["(x * c).double()"] == ("ToCopyBackward0 (2,) float64  [4. 15.]",)
     assert lines["saved other (c)"] == ("(2,) int64  [4 5]",) and lines["saved other (d)"] == ("int64  2",)
     assert y.dtype == torch.float64
 
@@ -82,12 +82,12 @@ def test_what_does_not_fit_beside_its_shape_stands_below_it():
         (x.exp() * torch.ones(5, 8)).sum().backward()
     boxes = told(trace)
     assert boxes["x"].lines[:2] == ("(5, 8)", "from -1.23 to 1.61, mean 0.189")
-    assert boxes["ExpBackward0"].lines == ("exp (5, 8)", "from 0.291 to 5.01, mean 1.68")
+    assert boxes["x.exp()"].lines == ("ExpBackward0 (5, 8)", "from 0.291 to 5.01, mean 1.68")
     (saved,) = told(trace, at=1)["saved result"].lines
     assert saved == "(5, 8)  from 0.291 to 5.01"
     alt = {title: box_fields(box)["alt"] for title, box in boxes.items()}
-    assert "; (5, 8) float32; exp (5, 8); " in alt["ExpBackward0"] and "; (5, 8) float32; " in alt["x"]
-    (whole,) = [each.body["text"] for each in boxes["ExpBackward0"].details if each.heading == "Output"]
+    assert "; (5, 8) float32; ExpBackward0 (5, 8); " in alt["x.exp()"] and "; (5, 8) float32; " in alt["x"]
+    (whole,) = [each.body["text"] for each in boxes["x.exp()"].details if each.heading == "Output"]
     assert whole.count("0.291") == whole.count("5.015") == 1 and len(whole) > 200
 
 
@@ -110,11 +110,11 @@ def test_the_text_tells_what_the_boxes_tell():
     board = storyboard(polynomial())
     assert graph_lines(board.at(3)) == [
         "loss (output)",
-        "└─ PowBackward0: loss  0.25",
+        "└─ loss = … ** 2: PowBackward0  0.25",
         "   ├╌ saved self (the result of sub): -0.5",
-        "   └─ SubBackward0: sub  -0.5",
-        "      └─ AddBackward0: add  6.5",
-        "         ├─ MulBackward0: mul  6.0",
+        "   └─ (w * x + b) - 7: SubBackward0  -0.5",
+        "      └─ w * x + b: AddBackward0  6.5",
+        "         ├─ w * x: MulBackward0  6.0",
         "         │  ├╌ saved other (x): 2.0",
         "         │  ├─ w (leaf): 3.0",
         "         │  └─ x (constant): 2.0, no gradient",

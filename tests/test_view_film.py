@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
+from boxes import name_of
 from trace_samples import leaf, of_kind
 
 import workbench as torch
@@ -14,6 +15,7 @@ from workbench.scene.model import Box
 from workbench.scene.shortening import Plan, cut
 from workbench.scene.storyboard import Storyboard
 from workbench.scene.text import to_text
+from workbench.trace.building import NodeCreated
 from workbench.trace.frame import Frame
 from workbench.trace.rounds import rounds_of
 from workbench.views import VIEWS, storyboard
@@ -199,7 +201,7 @@ def test_a_step_of_another_structure_has_what_only_it_has():
     ends = [there(board, steps[-1]).keys() for _, steps in parts(board)]
     assert ends[0] == ends[1] == ends[7] < board.scene.boxes.keys()
     assert ends[4] - ends[0]
-    titles = [[box.title for box in there(board, steps[-1]).values()] for _, steps in parts(board)]
+    titles = [[name_of(box) for box in there(board, steps[-1]).values()] for _, steps in parts(board)]
     assert "AbsBackward0" in titles[4]
     assert not any("AbsBackward0" in each for n, each in enumerate(titles) if n != 4)
     for loss, (_, steps) in zip(losses, parts(board), strict=True):  # the value of each is right
@@ -283,7 +285,7 @@ def test_steps_that_hang_together_are_told_together():
             total.backward(retain_graph=True)
     board = storyboard(trace)
     assert not any(step.chapter for step in board.steps)
-    assert sum(box.title == "AddBackward0" for box in board.scene.boxes.values()) == 4
+    assert sum(name_of(box) == "AddBackward0" for box in board.scene.boxes.values()) == 4
     with pytest.raises(ValueError, match="each goes on with the graph of others"):
         storyboard(trace, step=2)
 
@@ -298,7 +300,7 @@ def test_what_was_made_before_the_loop_stands_in_every_step():
     titles = [title for title, _ in parts(board)]
     assert titles == ["before step 1", "step 1 of 3", "step 2 of 3", "step 3 of 3"]
     ends = [there(board, steps[-1]) for _, steps in parts(board)]
-    assert all(sum(box.title == "ExpBackward0" for box in end.values()) == 1 for end in ends)
+    assert all(sum(name_of(box) == "ExpBackward0" for box in end.values()) == 1 for end in ends)
     assert ends[1].keys() == ends[3].keys()
 
 
@@ -352,7 +354,7 @@ def test_an_unrolled_net_inside_a_training_loop_stands_once():
             w.grad = None
     board = storyboard(trace, depth=9)
     assert [title for title, _ in parts(board)] == [f"step {n} of 4" for n in range(1, 5)]
-    assert sum(box.title == "TanhBackward0" for box in board.scene.boxes.values()) == 3
+    assert sum(name_of(box) == "TanhBackward0" for box in board.scene.boxes.values()) == 3
 
 
 def test_a_leaf_that_each_step_makes_anew_keeps_its_place():
@@ -439,11 +441,13 @@ def test_a_notebook_keeps_the_first_and_last_steps_of_a_long_film():
     assert "too large" not in playing(board)
 
 
-def plain(caption: str) -> str:
-    """What a step says, without what only a film says and without the place that tells equal names apart."""
+def plain(caption: str, words: dict[str, str]) -> str:
+    """What a step says, without what only a film says, and each node by its name."""
     told = re.sub(r"^Step [\d,]+ of [\d,]+( \([^)]*\(step=\d+\)[^)]*\))?\. ", "", caption)
     told = re.sub(r"; in this step .* has changed from .*?(?=\.$)", "", told)
-    told = re.sub(r"( of `[^`]*`)?( in round \d+)?", "", told)
+    for each in sorted(words, key=len, reverse=True):
+        told = told.replace(each, words[each])
+    told = re.sub(r"(Backward\w*)(, \d+\w\w)?( in round \d+)?", r"\1", told)
     return re.sub(r"\d+ nodes? (is|are) gone, as nothing holds (it|them) any more; ", "", told)
 
 
@@ -484,7 +488,11 @@ def test_a_film_says_what_is_said_of_all_steps_together(program, view):
     trace = program()
     film, together = storyboard(trace, view, depth=9), tell(trace, VIEWS[view](trace.events))
     assert film.steps[0].chapter
-    assert [plain(step.caption) for step in film.steps] == [plain(step.caption) for step in together.steps]
+    names = {event.node: event.name for event in trace.events if isinstance(event, NodeCreated)}
+    known = VIEWS[view](trace.events).program.words
+    words = {each: names[node] for node, several in known.items() for each in several if "`" in each}
+    one, other = ([plain(step.caption, words) for step in board.steps] for board in (film, together))
+    assert one == other
     assert [step.cursor for step in film.steps] == [step.cursor for step in together.steps]
 
 

@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 import pytest
+from boxes import name_of
 
 import workbench as torch
 from workbench.recording import Trace
@@ -66,7 +67,7 @@ def test_a_node_with_two_outputs_adds_for_each():
         one, two = (2 * a).unbind()
         (one * 3 + two * 4 + two * 5).backward()
     board = storyboard(trace, "flow")
-    (box,) = [box for box in board.at(len(board.steps) - 1).boxes.values() if box.title == "UnbindBackward0"]
+    (box,) = [box for box in board.at(len(board.steps) - 1).boxes.values() if name_of(box) == "UnbindBackward0"]
     assert box.lines[-1] == "output 1 5.0 + 4.0 = 9.0"
 
 

@@ -21,16 +21,16 @@ def leaf(number: float) -> torch.Tensor:
 
 def kept(trace: Trace) -> dict[str, float]:
     """By leaf the sum of its arrows that are told to be part of its grad, and of what no arrow brought."""
-    board = storyboard(trace, "flow")
+    board = storyboard(trace, "flow", depth=9)
     scene = board.at(len(board.steps) - 1)
     sums = {}
     for box in scene.boxes.values():
-        if box.kind != "leaf" or box.state == "future":  # it is of another step of a loop
+        if box.kind != "leaf" or box.state == "future" or box.refers:  # it is of another step of a loop
             continue
         by_none = re.findall(r"of it (\S+) (?:by no arrow|of steps before)", "\n".join(box.lines))
         sums[box.title] = sum(map(float, by_none))
         for arrow in scene.arrows.values():
-            if arrow.source != box.id or arrow.state == "future":
+            if box.id not in (arrow.source, scene.boxes[arrow.source].refers) or arrow.state == "future":
                 continue
             words = arrow.label.split("\n")
             pale = arrow.weight == 1 and arrow.tone == "faint" and words[-1] != "zero"
@@ -44,7 +44,7 @@ def kept(trace: Trace) -> dict[str, float]:
 
 def said(trace: Trace) -> list[str]:
     """What stands on the arrows from leaves at the end, in order."""
-    board = storyboard(trace, "flow")
+    board = storyboard(trace, "flow", depth=9)
     scene = board.at(len(board.steps) - 1)
     leaves = {box.id for box in scene.boxes.values() if box.kind == "leaf"}
     return [arrow.label.replace("\n", ", ") for arrow in scene.arrows.values() if arrow.source in leaves]

@@ -6,6 +6,7 @@ import sys
 
 import pytest
 import trace_samples as samples
+from boxes import name_of
 from trace_samples import leaf
 
 import workbench as torch
@@ -19,7 +20,7 @@ def last(board):
 
 
 def box(scene, title):
-    (found,) = [each for each in scene.boxes.values() if each.title == title]
+    (found,) = [each for each in scene.boxes.values() if name_of(each) == title]
     return found
 
 
@@ -52,15 +53,15 @@ def test_each_box_says_what_it_is(line):
     boxes = [(each.kind, each.title, each.lines, each.holder) for each in line.at().boxes.values()]
     assert boxes == [
         ("leaf", "x", ("(3,) float64  [1. 2. 3.]",), None),
-        ("function", "SquareBackward", ("y (3,) float64  [1. 4. 9.]",), None),
+        ("function", "y = Square.apply(x)", ("SquareBackward (3,) float64", "[1. 4. 9.]"), None),
         ("saved", "saved x", ("(3,) float64  [1. 2. 3.]",), "n1"),
         ("leaf", "w", ("(3,) float64  [2. 2. 2.]",), None),
-        ("op", "MulBackward0", ("mul (3,) float64  [2. 8. 18.]",), None),
+        ("op", "y * w", ("MulBackward0 (3,) float64  [2. 8. 18.]",), None),
         ("saved", "saved other (w)", ("(3,) float64  [2. 2. 2.]",), "n2"),
         ("saved", "saved self (y)", ("(3,) float64  [1. 4. 9.]",), "n2"),
         ("constant", "b", ("(3,) float64  [1. 1. 1.]", "no gradient"), None),
-        ("op", "AddBackward0", ("z (3,) float64  [3. 9. 19.]",), None),
-        ("op", "SumBackward0", ("loss float64  31.0",), None),
+        ("op", "z = y * w + b", ("AddBackward0 (3,) float64  [3. 9. 19.]",), None),
+        ("op", "loss = z.sum()", ("SumBackward0 float64  31.0",), None),
         ("output", "loss", (), None),
     ]
 
@@ -68,7 +69,7 @@ def test_each_box_says_what_it_is(line):
 def test_arrows_lead_from_what_made_a_value_to_what_used_it_in_the_order_of_arguments(line):
     scene = line.at()
     arrows = [
-        (scene.boxes[each.source].title, scene.boxes[each.target].title, each.kind, each.label)
+        (name_of(scene.boxes[each.source]), name_of(scene.boxes[each.target]), each.kind, each.label)
         for each in scene.arrows.values()
         if each.kind != "same"
     ]
@@ -219,7 +220,7 @@ def waiting_at(board, title):
     """What has arrived at a node while it waits, step by step, without repetitions."""
     told = []
     for k in range(len(board.steps)):
-        found = [each for each in board.at(k).boxes.values() if each.title == title]
+        found = [each for each in board.at(k).boxes.values() if name_of(each) == title]
         told += [said for each in found if (said := [b["text"] for b in details(each, "Gradient waiting")])]
     return [now for before, now in zip([None, *told], told, strict=False) if now != before]
 

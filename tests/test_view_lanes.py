@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 import transform_samples as samples
+from boxes import name_of
 from test_scene_theme import _contrast
 
 from workbench.scene.dot import to_dot
@@ -135,7 +136,7 @@ def test_so_does_what_create_graph_records():
     board = storyboard(samples.double_backward())
     (region,) = of_kind(last(board), "region")
     assert region.title == "second order: recorded while backward ran"
-    assert [box.title for box in last(board).boxes.values() if box.region] == [
+    assert [name_of(box) for box in last(board).boxes.values() if box.region] == [
         "PowBackward0",
         "MulBackward0",
         "MulBackward0",

@@ -71,7 +71,7 @@ def test_about_25_boxes_are_seen_at_first(name):
 def test_as_much_is_open_at_first_as_a_screen_has_room_for(name):
     _, board = told(name)
     first = [group for group in board.opened if not paths(board.scene)[group]]
-    assert (board.layout.width <= 1200 and board.layout.height <= 1100) or board.opened == set(first)
+    assert (board.layout.width <= 1310 and board.layout.height <= 1100) or board.opened == set(first)
     for group in board.opened:
         assert board.opened.issuperset(paths(board.scene)[group])
 
@@ -85,9 +85,9 @@ def test_what_repeats_is_closed_at_first_and_what_is_equal_opens_together():
                 y = y.sin().exp()
         y.backward()
     board = trace.show().storyboard
-    assert board.opened == board.folding.groups and len(board.opened) == 3
+    assert board.opened == board.folding.groups and len(board.opened) == 4  # the loop, and what is in it
     closed = [box.title for box in told("chain")[1].at().boxes.values() if box.kind == "group"]
-    assert closed == ["mul, add, sin × 60"]
+    assert closed == ["58 more rounds (2 to 59)", "round 60"]
 
 
 def test_groups_are_open_down_to_a_depth():
@@ -110,7 +110,8 @@ def test_all_that_a_closed_group_makes_one_step_is_told_in_one_sentence(name):
             if first < last and place is not None and closed.folding.stands[place] == group:
                 several += 1
                 assert (first, last, caption) in board.runs[group]
-                assert caption.startswith(board.scene.boxes[group].title) or "/" in caption
+                title = board.scene.boxes[group].title.rpartition(": ")[2]
+                assert caption.removeprefix("`").startswith(title) or "/" in caption
     assert several or name == "mlp"
 
 
@@ -130,7 +131,7 @@ def test_a_run_tells_what_joined_and_what_came_and_went():
     assert forward == ("outer/inner: 2 operations join the graph: mul 1, exp 1; it keeps 16 bytes for backward.")
     assert backward == (
         "outer/inner runs backward: it receives the gradient [3. 3.]; 2 nodes run, ExpBackward0 first, "
-        "MulBackward0 of `x * 2.0` last; it sends [44.33 327.6] to x."
+        "`x * 2.0` last; it sends [44.33 327.6] to x."
     )
     assert [caption for _, _, caption in trace.show("graph", open=["outer"]).storyboard.stops][:1] == [forward]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from boxes import name_of
 from trace_samples import leaf, two_outputs
 
 import workbench as torch
@@ -24,7 +25,12 @@ def last(board):
 def arrows(scene):
     """(source, target, label, alt) of every arrow, the boxes by their titles."""
     return [
-        (scene.boxes[each.source].title, scene.boxes[each.target].title, each.label, arrow_fields(each, scene)["alt"])
+        (
+            name_of(scene.boxes[each.source]),
+            name_of(scene.boxes[each.target]),
+            each.label,
+            arrow_fields(each, scene)["alt"],
+        )
         for each in scene.arrows.values()
         if each.kind != "same"
     ]
@@ -49,10 +55,10 @@ def test_an_arrow_from_a_node_of_several_outputs_says_which():
         labels[source].append(label)
     assert labels == {"x": [""], "UnbindBackward0": ["output 1", "output 2"], "MulBackward0": [""]}
     told = "\n".join(graph_lines(scene))
-    assert "UnbindBackward0: a  1.0, b  2.0, c  3.0, views of x; gives output 1" in told
-    assert "UnbindBackward0 (see above); gives output 2" in told
+    assert "x.unbind(): UnbindBackward0, a  1.0, b  2.0, c  3.0, views of x; gives output 1" in told
+    assert "x.unbind() (see above); gives output 2" in told
     assert (
-        "from UnbindBackward0 to MulBackward0: output 1; output_nr 1 of UnbindBackward0, whose gradient is its "
+        "from x.unbind() to y = b * c: output 1; output_nr 1 of UnbindBackward0, whose gradient is its "
         "input_nr 1, next_functions[0] of MulBackward0"
     ) in [alt for *_, alt in arrows(scene)]
 
@@ -90,7 +96,7 @@ def test_an_output_without_a_gradient_is_an_output_too():
     seen = [(kind, label) for kind, *_, label, _ in arrows(storyboard(two_outputs()).at()) if kind == "SplitBackward"]
     assert seen == [("SplitBackward", "output 0"), ("SplitBackward", "output 1")]
     alts = [alt for *_, alt in arrows(storyboard(two_outputs()).at())]
-    assert "from SplitBackward to MulBackward0: output 1; output_nr 1 of SplitBackward" in alts
+    assert "from Split.apply(a, 5) to p * q: output 1; output_nr 1 of SplitBackward" in alts
 
 
 def test_two_uses_of_one_value_are_told_apart_in_words():
@@ -98,8 +104,8 @@ def test_two_uses_of_one_value_are_told_apart_in_words():
         x = leaf(3.0)
         x / x
     assert [alt for *_, alt in arrows(storyboard(trace).at())] == [
-        "from x to DivBackward0: next_functions[0] of DivBackward0",
-        "from x to DivBackward0: next_functions[1] of DivBackward0",
+        "from x to x / x: next_functions[0] of DivBackward0",
+        "from x to x / x: next_functions[1] of DivBackward0",
     ]
 
 
@@ -110,7 +116,7 @@ def lines(scene):
     """(source, target, words) of every dotted line that is drawn, the boxes by their titles."""
     there = [each for each in scene.arrows.values() if each.kind == "same" and each.state != "future"]
     return [
-        (scene.boxes[each.source].title, scene.boxes[each.target].title, arrow_fields(each, scene)["alt"])
+        (name_of(scene.boxes[each.source]), name_of(scene.boxes[each.target]), arrow_fields(each, scene)["alt"])
         for each in there
     ]
 
@@ -176,7 +182,7 @@ def test_they_come_back_with_a_backward_that_keeps_the_graph():
             y = y * x
         y.sum().backward(retain_graph=True)
     board = storyboard(trace)
-    running = [k for k, step in enumerate(board.steps) if step.caption.startswith("MulBackward0 of `y * x` in round")]
+    running = [k for k, step in enumerate(board.steps) if step.caption.startswith("`y * x` in round")]
     assert [len(lines(board.at(k))) for k in running] == [2] * 8
 
 
@@ -232,9 +238,9 @@ def viewed():
 
 def test_a_view_says_what_it_is_a_view_of():
     scene = storyboard(viewed()).at()
-    told = {each.title: each.lines for each in scene.boxes.values() if each.holder is None}
+    told = {name_of(each): each.lines for each in scene.boxes.values() if each.holder is None}
     assert "view of x" in told["ViewBackward0"] and "view of x" in told["SelectBackward0"]
-    select = next(each for each in scene.boxes.values() if each.title == "SelectBackward0")
+    select = next(each for each in scene.boxes.values() if name_of(each) == "SelectBackward0")
     assert "view of x" in box_fields(select)["alt"]
     assert [each.body for each in select.details if each.heading == "Memory"] == [
         "That of x: a write into one is a write into both, and they have one version."
@@ -255,8 +261,8 @@ def test_several_views_say_so_once():
         x = leaf(1.0, 2.0)
         a, b = x.unbind()
         a + b
-    unbind = next(each for each in storyboard(trace).at().boxes.values() if each.title == "UnbindBackward0")
-    assert unbind.lines == ("a  1.0", "b  2.0", "views of x")
+    unbind = next(each for each in storyboard(trace).at().boxes.values() if name_of(each) == "UnbindBackward0")
+    assert unbind.lines == ("UnbindBackward0", "a  1.0", "b  2.0", "views of x")
 
 
 def test_a_view_that_an_operation_makes_keeps_the_name_of_what_it_views_and_counts_with_it():
@@ -265,7 +271,7 @@ def test_a_view_that_an_operation_makes_keeps_the_name_of_what_it_views_and_coun
         A = torch.ones(4, 5, requires_grad=True)
         y = (x @ A).sum()
         y.backward()
-    text = str(trace.show())
+    text = str(trace.show(open=["x @ A"]))
     assert "saved self (view of x): (6, 4)" in text and "─ x (constant): (2, 3, 4)" in text
     assert "mm(a view of x, A) gives" in text and "MmBackward0 joins the graph and keeps view of x for backward" in text
     assert "a constant" not in text and "view of x (constant)" not in text

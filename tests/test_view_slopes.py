@@ -9,6 +9,7 @@ import warnings
 
 import numpy as np
 import pytest
+from boxes import name_of
 from test_ops import SAMPLES, arguments, weights
 from trace_samples import leaf
 
@@ -136,7 +137,7 @@ def labels(trace, view="graph"):
     for k in range(len(board.steps)):
         scene = board.at(k)
         flowing = [arrow for arrow in scene.arrows.values() if arrow.state == "flowing" and ".seed" not in arrow.id]
-        found += [(scene.boxes[arrow.source].title, arrow.label) for arrow in flowing]
+        found += [(name_of(scene.boxes[arrow.source]), arrow.label) for arrow in flowing]
     return found
 
 
@@ -168,7 +169,7 @@ def test_numbers_are_multiplied_where_they_run_and_nowhere_else(view):
 def test_the_details_fill_in_names_and_numbers():
     board = storyboard(line())
     last = board.at(len(board.steps) - 1)
-    told = {box.title: [d.body for d in box.details if d.heading == "Local slope"] for box in last.boxes.values()}
+    told = {name_of(box): [d.body for d in box.details if d.heading == "Local slope"] for box in last.boxes.values()}
     assert told["MulBackward0"] == ["to w: grad × x = -1.0 × 2.0 = -2.0"]
     assert told["PowBackward0"] == ["to SubBackward0: grad × (2 · (out − 7)) = 1.0 × (2 · -0.5) = 1.0 × -1.0 = -1.0"]
     assert told["w"] == []

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from contextlib import nullcontext
 
 import pytest
+from boxes import name_of
 from trace_samples import leaf, of_kind
 
 import workbench as torch
@@ -20,7 +22,7 @@ def last(trace, view="graph", **options):
 
 def of(boxes, name):
     """The boxes of the nodes of this name, by state and the line that says why."""
-    return [(box.state, box.lines[-1]) for box in boxes.values() if box.title == name]
+    return [(box.state, box.lines[-1]) for box in boxes.values() if name_of(box) == name]
 
 
 GONE, BESIDE = "gone: nothing holds it any more", "no backward comes here"
@@ -34,8 +36,8 @@ def test_a_graph_that_died_is_drawn_as_gone_and_its_saved_tensors_with_it(tmp_pa
         y.sum()
     trace.save(tmp_path / "trace.json")
     for each in (trace, load(tmp_path / "trace.json")):
-        boxes = last(each)
-        assert of(boxes, "ExpBackward0") == [("over", GONE)] * 2 + [("idle", "y (2,) float64  [2.718 54.6]")]
+        boxes = last(each, depth=2)
+        assert of(boxes, "ExpBackward0") == [("over", GONE)] * 2 + [("idle", "[2.718 54.6]")]
         chips = [box.state for box in boxes.values() if box.kind == "saved"]
         assert chips == ["freed"] * 6 + ["idle"] * 3
         frame = each.frame(len(each.events))
@@ -171,7 +173,7 @@ def test_what_lies_inside_copyslices_lies_inside_its_box():
     boxes = storyboard(trace).at().boxes
     regions = {box.title: box.id for box in boxes.values() if box.kind == "region" and box.title != "late"}
     assert list(regions) == ["CopySlices", "late › CopySlices"]
-    inside = {title: [box.title for box in boxes.values() if box.region == id] for title, id in regions.items()}
+    inside = {title: [name_of(box) for box in boxes.values() if box.region == id] for title, id in regions.items()}
     assert inside == {"CopySlices": ["MulBackward0", "CopySlices"], "late › CopySlices": ["MulBackward0", "CopySlices"]}
     layout = storyboard(trace).layout
     for region in regions.values():
@@ -203,11 +205,11 @@ def test_what_lies_inside_copyslices_does_so_whether_or_not_the_base_required_gr
         regions = [box.id for box in boxes.values() if box.kind == "region"]
         assert len(regions) == write.count("_(") + write.count("= x.sum")
         for region in regions:
-            assert [box.title for box in boxes.values() if box.region == region] == [inner, "CopySlices"]
+            assert [name_of(box) for box in boxes.values() if box.region == region] == [inner, "CopySlices"]
         assert not [box.title for box in boxes.values() if BESIDE in box.lines]
         written = [step.caption for step in storyboard(each).steps if " writes into " in step.caption]
         assert len(written) == len(regions) and all(
-            caption.endswith("; z now comes from CopySlices.") for caption in written
+            re.search(r"; z now comes from CopySlices(, 2nd)?\.$", caption) for caption in written
         )
 
 
@@ -220,5 +222,5 @@ def test_a_closed_group_says_what_of_it_is_gone():
         y.sum()
     boxes = last(trace, open=[])
     (box,) = [box for box in boxes.values() if box.kind == "group"]
-    assert box.lines[1:] == ("3 operations × 2", "saved 32 bytes; 3 operations gone")  # x, and the last exponential
+    assert box.lines[1:] == ("6 operations", "saved 32 bytes; 3 operations gone")  # x, and the last exponential
     assert box.state == "idle" and y.requires_grad

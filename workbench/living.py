@@ -103,12 +103,17 @@ class _Painter:
     What a round has in common with the one before stands in the same places.
     """
 
-    def __init__(self, limit: int, growing: Any, display: Any) -> None:
-        self._limit, self._growing, self._next = limit, growing, 0.0
-        self._round, self._over = Recorder(limit), False
+    def __init__(self, recorder: Recorder, growing: Any, display: Any) -> None:
+        self._limit, self._growing, self._next = recorder._limit, growing, 0.0
+        self._outlook = recorder.outlook  # where the recording began
+        self._begin()
         self._going: list[Any] = []  # backwards, each within the one before
         self._whole = Storyboard(Scene())  # with the places
         self._handle = display(growing, display_id=True)
+
+    def _begin(self) -> None:
+        self._round, self._over = Recorder(self._limit), False
+        self._round.outlook = self._outlook
 
     def __call__(self, event: Event) -> None:
         begin = time.monotonic()
@@ -121,7 +126,7 @@ class _Painter:
     def _hear(self, event: Event) -> None:
         kind = event[0]
         if self._over and kind in ("created", "entered", "pushing"):
-            self._round, self._over = Recorder(self._limit), False
+            self._begin()
         self._round(event)
         if kind == "backward":
             self._going.append(event[1])
@@ -167,4 +172,4 @@ def _painter_for(recorder: Recorder) -> _Painter | None:
     ipython = sys.modules["IPython"].get_ipython() if "IPython" in sys.modules else None
     if growing_factory is None or getattr(ipython, "kernel", None) is None:
         return None
-    return _Painter(recorder._limit, growing_factory(), sys.modules["IPython"].display.display)
+    return _Painter(recorder, growing_factory(), sys.modules["IPython"].display.display)

@@ -156,7 +156,7 @@ GALLERY = {
     mlp: {"view": "flow"},
     residual: {"view": "graph"},
     attention: {"view": "graph"},
-    rnn: {"view": "graph", "open": "RNN"},
+    rnn: {"view": "graph"},
     training: {"view": "flow", "step": 2},
     double: {"view": "flow"},
     function: {"view": "graph"},

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import io
 import math
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, redirect_stdout, suppress
 from dataclasses import dataclass, replace
@@ -38,6 +39,7 @@ widget_factory: Callable[[Exploration], Any] | None = None
 
 POSITIONS = 21  # of the first input in a saved picture
 # What a notebook keeps of them, as far as it has room: each, each second and so on, and whether a click tells more.
+_ALL = 100  # levels of groups, all of them open: the picture is of one moment, and changes in place
 _KEPT = ((1, True), (1, False), (2, False), (5, False), (10, False))
 _LEFT_OUT = (Detail("Details", "text", LEFT_OUT),)
 _FINE = 2 * POSITIONS - 1  # points of a curve
@@ -218,6 +220,7 @@ class Exploration(Picture):
     def _ran(self, values: Mapping[str, float]) -> Run:
         """Run f and its backward, and draw how that ends; what it prints was seen the first time."""
         recorder = Recorder()
+        recorder.outlook.begin(sys._getframe())
         listeners.append(recorder)
         try:
             result, leaves = self._called(values)
@@ -230,7 +233,7 @@ class Exploration(Picture):
         recorder.name({tag(result): self.name} | self._names | {tag(leaf): name for name, leaf in leaves.items()})
         scene = Scene(self.name)  # of a constant there is no graph
         if result.requires_grad:
-            scene = _slopes_alone(storyboard(Ending(recorder)).at(0))
+            scene = _slopes_alone(storyboard(Ending(recorder), depth=_ALL).at(0))
         slopes = {name: leaves[name].grad for name in values}
         told = {name: None if slope is None else float(slope.item()) for name, slope in slopes.items()}
         return Run(float(result.item()), told, scene)

@@ -196,7 +196,8 @@ class Listing:
                 return "", variables
             if (end[0], end[2]) <= (span[0], span[2]):  # all of the comprehension, with its bracket
                 end = (*end[:3], end[3] - 1)
-        return shortened("for " + self._between((span[0], end[1], span[2], end[3])).strip()), variables
+        text = self._between((span[0], end[1], span[2], end[3])).strip()
+        return shortened(f"for {text}") if text else "", variables
 
     def _header(self, number: int) -> str:
         """The head of a compound statement that begins on a line: `for x in xs`."""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal
 
 from .states import EdgeState, NodeState, OperationState, Place, TensorState
@@ -15,15 +16,20 @@ if TYPE_CHECKING:
     from .levels import LevelEntered, Tangent, TangentPushed
 
 
+NONE: Mapping[str, tuple[str, ...]] = MappingProxyType({})
+
+
 class Frame:
     """Nodes, tensors, edges and where the engine stands; `touched` is what changed since last emptied.
 
     Its keys are the ids of nodes (`n1`), of operations without one (`o1`), of tensors (`t1`), of their tangents
     (`t1.tangent`) and of edges: `n1.0` is the first edge of node n1, `n1.c0` brings it the constant that is its first
     argument, `n1.seed0` a seed to its first output; and `levels`. `n1.focus` is whether node n1 is in focus.
+
+    Sentences tell a node by its name, or by the first of its `words` that no other node has.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, words: Mapping[str, tuple[str, ...]] = NONE) -> None:
         self.nodes: dict[str, NodeState] = {}
         self.tensors: dict[str, TensorState] = {}
         self.edges: dict[str, EdgeState] = {}
@@ -44,6 +50,7 @@ class Frame:
         self._keepers: dict[str, dict[str, int]] = {}  # tensor -> nodes that may still keep it, and from which version
         self._savers: dict[str, dict[str, int]] = {}  # the same for memory
         self._inner: set[str] = set()  # tensors that an operation has saved and was not given
+        self._told = words
         self._words: Counter[str] = Counter()  # how many nodes could be told by each
         self._running: str | None = None
         self._flowing: list[str] = []
@@ -122,10 +129,10 @@ class Frame:
         return "a constant" if tensor.level is None else "an input"
 
     def told(self, id: str) -> str:
-        """The same for a sentence: of a node that is not the only one of its name so far with the expression."""
+        """The same for a sentence: a node that is not the only one of its name so far by its expression."""
         if id not in self.nodes:
             return self.called(id)
-        own = self.nodes[id].made.words
+        own = self._words_of(self.nodes[id].made)
         return next((words for words in own if self._words[words] == 1), own[-1])
 
     def arrived(self, id: str, nr: int, grad: Value | None) -> str:
@@ -175,7 +182,12 @@ class Frame:
 
     def count_words(self, made: NodeCreated) -> None:
         """There is another node that words may be about."""
-        self._words.update(made.words)
+        self._words.update(self._words_of(made))
+
+    def _words_of(self, made: NodeCreated) -> tuple[str, ...]:
+        """What a node may be told by, the shortest first."""
+        own = self._told.get(made.node)
+        return made.words if own is None else tuple(dict.fromkeys([made.name, *own]))
 
     def see(self, seen: TensorSeen) -> None:
         """A tensor as it is now, new or known."""

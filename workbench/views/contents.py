@@ -57,6 +57,7 @@ class Links:
         names = {id: seen.name for id, seen in known.items()}
         free = {seen.id for event in events for seen in getattr(event, "tensors", ()) if seen.node is None}
         at = wholes(known.values())
+        self._titles = whole.titles
         self._operations: dict[str, str] = {}
         for event in events:
             if isinstance(event, NodeCreated | OperationRan):
@@ -158,7 +159,7 @@ class Links:
         row = [self._operations.get(id, "") for id in group.nodes()]
         count = len(row)
         times = next(n for n in range(count, 0, -1) if count % n == 0 and row[: count // n] * n == row)
-        return Tally(group, count, times)
+        return Tally(group, count, times, self._titles)
 
     def place(self, id: str) -> Group | None:
         """The innermost group that a node or a tensor lies in."""
@@ -172,6 +173,7 @@ class Tally:
     group: Group
     count: int
     times: int
+    titles: dict[str, str]  # of nodes
     states: dict[str, str] = field(default_factory=dict)
     counts: Counter[str] = field(default_factory=Counter)  # of the states
     operations: Counter[str] = field(default_factory=Counter)
@@ -293,7 +295,10 @@ def closed_box(frame: Frame, tally: Tally, came: Bundle, went: Bundle) -> Box:
     bad = "" if came.total.finite and went.total.finite else "NOT FINITE "
     lines.append(f"gradient {bad}{', '.join(gradients)}" if gradients else "")
     details = [Detail("Error", "text", tally.error)] if tally.error else []
-    inside = [item.title if isinstance(item, Group) else name_of(frame, item) for item in group.items]
+    known = tally.titles
+    inside = [
+        item.title if isinstance(item, Group) else known.get(item) or name_of(frame, item) for item in group.items
+    ]
     details.append(Detail("Inside", "text", ", ".join(inside)))
     if len(inside) < len(tally.states) == tally.count:  # else these are the nodes themselves, or there are more to come
         operations = [f"{name} {count:,}" for name, count in tally.operations.most_common()]

@@ -253,13 +253,16 @@ class Cut:
     def receiver(self, frame: Frame, edge: EdgeState) -> str:
         """Where a gradient goes, and in which group that is, if it leads into one."""
         entered = [group for group in self.path(edge.source) if not self._holds(group.id, edge.target or "")]
-        return frame.receiver(edge) + (f" in {entered[0].called}" if entered else "")
+        receiver, within = frame.receiver(edge), f" in {entered[0].called}" if entered else ""
+        return receiver if within in receiver else receiver + within
 
     def _name(self, frame: Frame, sender: str, id: str) -> str:
         """What receives a gradient from a group: the group beside it that has it inside, or the place itself."""
         common = len([group for group in self.path(id) if self._holds(group.id, sender) or group.id == sender])
         beside = self.path(id)[common:]
-        return beside[0].title if beside else frame.told(id)
+        if not beside:
+            return frame.told(id)
+        return beside[0].title if beside[0].kind in ("", "scope") else beside[0].called
 
     def _merged(self, frame: Frame, bundle: str) -> Arrow:
         """One arrow for all edges that lead from one box to another."""

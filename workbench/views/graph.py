@@ -11,18 +11,23 @@ from ..trace.backward import BackwardStarted
 from ..trace.building import NodeCreated, TensorsFound, TensorShown
 from ..trace.facts import Record
 from ..trace.frame import Frame
+from ..trace.levels import LevelEntered, OperationRan, TangentPushed
 from ..trace.states import EdgeState, NodeState, Place, TensorState
 from ..trace.timeline import Timeline
 from ..trace.values import Value, series
 from .chips import chip, held_now, saved_name
+from .grouping import Group
 from .guests import badges, hook_details
 from .lanes import Lanes
+from .program import program_tree
 from .relations import Relations, memory_details, shared_line, view_line
 from .saying import (
     BOX_COLUMNS,
     Sayings,
     beside,
     brief_of,
+    head_of,
+    joined,
     label_of,
     left_out,
     lines_of,
@@ -59,6 +64,8 @@ class Graph:
         self._several: set[str] = set()  # nodes of more than one output
         self._twice: set[tuple[str, str]] = set()  # of two boxes that several edges join: (source, target)
         last: dict[int, str] = {}  # expression -> the node that gave it its value
+        self.transformed = any(isinstance(event, LevelEntered | OperationRan | TangentPushed) for event in events)
+        self.program = Group("graph", []) if self.transformed else program_tree(events)
         for event in events:
             if isinstance(event, NodeCreated | TensorsFound):
                 for seen in event.tensors:
@@ -158,14 +165,15 @@ class Graph:
         waiting = frame.arrivals(id) if node.state in ("pending", "ready") else []
         gone = [found for key, edge in frame.edges_of(id) if edge.state != "idle" and (found := self._sent(frame, key))]
         details = (*_node_details(self._say, frame, node, waiting), *gone, *self.lanes.level_details(frame, output))
-        lines = (*_node_lines(self._say, frame, node), *badges(frame, id))
+        title = self.program.titles.get(id, node.made.name)
+        lines = (*_node_lines(self._say, frame, node, title), *badges(frame, id))
         if node.tangent_of is not None:
             lines = (f"the tangent of {frame.called(node.tangent_of)}", *lines)
         kind = "function" if node.made.custom else "op"
         region = region or self._standing.region(frame, id)
         inside, state, why = region.id if region else None, *self._standing.state(node)
         unsaid = left_out(*[_result(frame, node, nr)[1] for nr in sorted(node.outputs)])
-        box = Box(id, kind, node.made.name, (*lines, *why), state, region=inside, details=details, unsaid=unsaid)
+        box = Box(id, kind, title, (*lines, *why), state, region=inside, details=details, unsaid=unsaid)
         return [region, box] if region else [box]
 
     def _sent(self, frame: Frame, key: str) -> Detail | None:
@@ -205,16 +213,24 @@ class Graph:
         return f"output {edge.output_nr}" if edge.source in self._several else ""
 
 
-def _node_lines(say: Sayings, frame: Frame, node: NodeState) -> tuple[str, ...]:
+def _node_lines(say: Sayings, frame: Frame, node: NodeState, title: str) -> tuple[str, ...]:
+    """The node's name, if the title is another, and its results."""
     results = [_result(frame, node, nr) for nr in sorted(node.outputs)]
+    entitled = not title.startswith(node.made.name)
     if len(results) == 1:
         ((name, value),) = results
-        return (*say(lines_of, value, name), *view_line(frame, node))
-    lines = []
+        own = say(_below, value, node.made.name) if entitled else say(lines_of, value, name)
+        return (*own, *view_line(frame, node))
+    lines = [node.made.name] if entitled else []
     for name, value in results:
         start = f"{name} {value.shape}  " if value.shape else f"{name}  "
         lines.append(start + say(brief_of, value, TEXT_COLUMNS - len(start)))
     return (*lines, *view_line(frame, node))
+
+
+def _below(value: Value, name: str) -> list[str]:
+    """A value behind the name of its node, which takes more room than a variable."""
+    return [*joined(head_of(value, name), value.brief(BOX_COLUMNS), TEXT_COLUMNS), *trouble_of(value)]
 
 
 def _result(frame: Frame, node: NodeState, nr: int) -> tuple[str, Value]:

@@ -1,4 +1,4 @@
-"""Which nodes of a graph may stand as one box: those of a scope, repeated patterns, and stretches of a long row."""
+"""What may stand as one box, and of function transforms what does: a scope, what repeats, stretches of a long row."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from itertools import groupby
 import numpy as np
 
 from ..scene.model import Box
-from ..trace.backward import BackwardFinished, BackwardStarted
 from ..trace.building import NodeCreated
 from ..trace.facts import Record
 from .lanes import Lanes
@@ -19,7 +18,6 @@ _STRETCH, _PARTS = 20, 20  # how long such a stretch is, or how many there are o
 _TIMES, _COVERED = 3, 12  # what repeats so often and is so long in all stands as one box
 _LONGEST_PATTERN, _WORK = 256, 4_000_000  # nodes of a pattern; comparisons made to find one, roughly
 _NAMED = 3  # operations of a pattern that its name tells
-RAN = "recorded while a backward ran"
 
 
 @dataclass(slots=True)
@@ -28,7 +26,8 @@ class Group:
 
     Its `kind` is that of the part of the program ("scope", "loop", "round", "call", "expression"), "more" for those
     between the first and the last of what repeats, and "stretch" for a stretch of a long row; a round has a `number`.
-    Groups of the same structure have the same `symbol`. `titles` of the whole graph are the words for each node.
+    Groups of the same structure have the same `symbol`. Sentences tell of a group by what it is `told` by. Of the whole
+    graph `titles` are the words on each node's box, and `words` those that sentences have for it, the shortest first.
 
     What function transforms add stands in parts of the picture of their own: a group in one has that as its `part`.
     """
@@ -42,7 +41,9 @@ class Group:
     kind: str = ""
     number: int = 0
     symbol: int = 0
+    told: str = ""
     titles: dict[str, str] = field(default_factory=dict, repr=False)
+    words: dict[str, tuple[str, ...]] = field(default_factory=dict, repr=False)
 
     @property
     def path(self) -> list[Group]:
@@ -52,7 +53,7 @@ class Group:
     @property
     def called(self) -> str:
         """The title of what repeats or is a stretch, else the scope with all it lies in."""
-        return self.title if " × " in self.title or not self.names else self.names[0]
+        return self.told or (self.title if " × " in self.title or not self.names else self.names[0])
 
     def nodes(self) -> Iterator[str]:
         """All nodes inside, in order."""
@@ -77,12 +78,12 @@ class _Node:
     path: tuple[str, ...]
 
 
-def grouped(events: Iterable[Record], scopes_only: bool = False, lanes: Lanes | None = None) -> Group:
-    """All nodes of a trace in groups within groups, in the order they were made; or in those of scopes alone.
+def grouped(events: Iterable[Record], lanes: Lanes) -> Group:
+    """All nodes of a trace with function transforms, and operations without one, in groups within groups.
 
-    With `lanes` so are the operations without a node; each part of the picture is a group then.
+    They are in the order in which they were made; each part of the picture is a group.
     """
-    whole = Group("graph", _made(events, scopes_only) if lanes is None else _lifted(events, lanes))
+    whole = Group("graph", _lifted(events, lanes))
     for number, group in enumerate(whole.groups(), 1):
         group.id = f"g{number}"
         for item in group.items:
@@ -120,23 +121,6 @@ def _lifted(events: Iterable[Record], lanes: Lanes) -> list[str | Group]:
     return [*items, *divided(_folded(storeys, operations))]
 
 
-def _made(events: Iterable[Record], scopes_only: bool) -> list[str | Group]:
-    """All nodes in the groups of their scopes, and of what repeats."""
-    nodes = []
-    running = 0
-    for event in events:
-        if isinstance(event, NodeCreated):
-            path = tuple(event.scope.split("/")) if event.scope else ()
-            nodes.append(
-                _Node(
-                    event.node, event.operation, (RAN, *path) if running and not (event.found or scopes_only) else path
-                )
-            )
-        else:
-            running += isinstance(event, BackwardStarted) - isinstance(event, BackwardFinished)
-    return _arranged(nodes, 0, {} if scopes_only else {node.id: node.operation for node in nodes})
-
-
 def _arranged(nodes: Sequence[_Node], depth: int, operations: dict[str, str]) -> list[str | Group]:
     """Nodes whose scopes agree up to `depth`: those of one scope further down as a group, then what repeats as one."""
     items: list[str | Group] = []
@@ -153,7 +137,7 @@ def _arranged(nodes: Sequence[_Node], depth: int, operations: dict[str, str]) ->
             items.append(Group(f"{name}/{only.title}" if outer else name, only.items, (*names, *only.names)))
         else:
             items.append(Group(name, inner, names))
-    return divided(_folded(items, operations)) if operations else items
+    return divided(_folded(items, operations))
 
 
 def _folded(items: list[str | Group], operations: dict[str, str]) -> list[str | Group]:

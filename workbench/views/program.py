@@ -13,13 +13,18 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 
-from ..trace.backward import BackwardFinished, BackwardStarted
+from ..trace.backward import BackwardFinished, BackwardStarted, Failed
 from ..trace.building import NodeCreated
 from ..trace.facts import Part, Record
-from .grouping import MOST, RAN, Group, divided, repetitions
+from .grouping import MOST, Group, divided, repetitions
 
-_TIMES = 4  # what repeats so often is told by its first and its last
+_TIMES = 5  # what repeats so often is told by its first and its last
+_FEW = 20  # things in a frame that need no group
 _LONG, _LONGEST = 16, 40  # characters of an expression: of longer ones the inner ones are left out; at most
+_WRITES = re.compile(r"\s*(\*\*|//|<<|>>|[-+*/@%&|^])=[^=]|\.\w+_\(")  # after the name of what is written into
+_FOLDED = 8  # nodes between the first and the last of what repeats that are worth a group
+_PLACES = 4  # that a sentence has for a node
+RAN = "recorded while a backward ran"
 _NUMBERED = {"scope": " call", "call": " call"}
 
 
@@ -34,7 +39,10 @@ class _Item:
     node: str = ""
     items: list[_Item] = field(default_factory=list)
     text: str = ""  # of an expression or a call, in full
+    variable: str = ""  # which holds its result
+    turn: str = ""  # the round of a loop that it is all of
     scope: str = ""  # its name; of several inside each other the names joined by "/"
+    framed: int = 0  # so many things or more in it are in a frame anyway: a backward recorded them, or it is CopySlices
     which: str = ""  # ", 2nd call" of those at one place with the same title
     symbol: int = 0  # equal for what repeats: the same structure, with the same titles but for digits
 
@@ -42,7 +50,8 @@ class _Item:
 def program_tree(events: Iterable[Record]) -> Group:
     """All nodes of a trace in groups of the parts of the program that made them; `titles` has the words for each node.
 
-    A group around one thing is that thing. What repeats is its first, one group for those between, and its last.
+    A group around one thing is that thing. What repeats is its first, one group for those between, and its last. An
+    expression that several nodes compute is a group; where a backward recorded them, it is a group only of many.
     """
     whole = _made(events)
     _shorten(whole)
@@ -51,10 +60,8 @@ def program_tree(events: Iterable[Record]) -> Group:
         items = items[0].items
     whole.items = items
     _mark(whole, {})
-    titles: dict[str, str] = {}
-    root = _grouped(whole, "", titles)
-    assert isinstance(root, Group)
-    root.titles = titles
+    root = Group("graph", [])
+    root.items = _grouped(whole, "", root, []).items
     for number, group in enumerate(root.groups(), 1):
         group.id = f"g{number}"
         for item in group.items:
@@ -66,22 +73,47 @@ def program_tree(events: Iterable[Record]) -> Group:
 def _made(events: Iterable[Record]) -> _Item:
     """All nodes in the parts that they were made in."""
     whole = _Item("graph", "graph")
-    running = 0
+    there: set[str] = set()
+    going: list[str] = []  # backwards
+    before = known = 0  # the last part that there was when the outermost of them began, and that there is
     for event in events:
-        if not isinstance(event, NodeCreated):
-            running += isinstance(event, BackwardStarted) - isinstance(event, BackwardFinished)
+        if isinstance(event, BackwardStarted):
+            before = before if going else known
+            going.append(event.task)
+        elif isinstance(event, BackwardFinished | Failed) and event.task in going:
+            going.remove(event.task)
+        if not isinstance(event, NodeCreated) or event.node in there:  # it is told again of what was there before
             continue
-        at = whole
-        for part in event.path or _from_scope(event, running > 0):
+        there.add(event.node)
+        at, ran, outermost = whole, bool(going) and not event.found, True
+        for part in event.path or _from_scope(event, bool(going)):
             last = at.items[-1] if at.items else None
             if last is None or last.key != part.key:
                 last = _Item(part.kind, part.title, part.key, part.number)
                 last.scope = part.title if part.kind == "scope" else ""
                 last.text = part.title if part.kind in ("expression", "call") else ""
+                if ran and part.kind == "expression":
+                    last.kind = "call"
+                known = max(known, part.key) if event.path else known
+                if ran and (part.title == RAN if not event.path else last.text and part.key > before):
+                    last.framed = 1 if outermost else 2  # a part inside has its own words if it is one
                 at.items.append(last)
+            outermost = outermost and not last.framed
             at = last
-        at.items.append(_Item("", event.name, node=event.node))
+        while at is whole or at.kind in ("loop", "round", "call"):
+            inner = at.items[-1] if at.items else at
+            if not event.found or event.path or event.scope or inner.kind not in ("loop", "round", "call"):
+                break
+            at = inner  # one that was there before stands where it is first seen
+        at.framed = 1 if event.runs is not None else at.framed
+        at.items.append(_Item("", event.name, node=event.node, variable=_variable(event)))
     return whole
+
+
+def _variable(event: NodeCreated) -> str:
+    """The variable that holds the only output of a node."""
+    made = [seen.name for seen in event.tensors if seen.node == event.node]
+    return made[0] or "" if len(made) == 1 and event.output_count == 1 else ""
 
 
 def _from_scope(event: NodeCreated, running: bool) -> list[Part]:
@@ -100,9 +132,11 @@ def _shorten(item: _Item) -> None:
     for each in item.items:
         _shorten(each)
         if each.text:
-            each.title = _without(each.text, own) if len(each.text) > _LONG else each.text
-            if len(each.title) > _LONGEST:
-                each.title = f"{each.title[: _LONGEST - 1]}…"
+            each.title = _cut(_without(each.text, own) if len(each.text) > _LONG else each.text)
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
 
 
 def _own(item: _Item) -> list[tuple[str, str]]:
@@ -150,7 +184,9 @@ def _simplified(item: _Item) -> list[_Item]:
     item.items = [each for inner in item.items for each in _simplified(inner)]
     if item.kind == "loop":
         return _loop(item)
-    if item.kind == "expression" and not item.title:  # without a source
+    if item.kind in ("expression", "call") and not item.title:  # without a source
+        return item.items
+    if 0 < item.framed <= len(item.items) <= _FEW:
         return item.items
     if len(item.items) > 1 or item.kind == "round":
         return [item]
@@ -158,7 +194,7 @@ def _simplified(item: _Item) -> list[_Item]:
     if item.kind == "scope":
         only.title = f"{item.title} › {only.title}" if only.scope else item.title
         only.scope = f"{item.scope}/{only.scope}" if only.scope else item.scope
-        only.kind = only.kind and "scope"
+        only.kind = "scope" if only.kind == "call" else only.kind
     elif item.kind in ("expression", "call") and only.kind in ("", "expression", "call"):
         only.title, only.text = item.title, item.text
     return [only]
@@ -173,8 +209,8 @@ def _loop(loop: _Item) -> list[_Item]:
     for at, turn in enumerate(loop.items):
         if len(turn.items) == 1:
             only = turn.items[0]
-            only.title = f"{turn.title}: {only.title}"
-            only.kind, only.number = only.kind and "round", turn.number
+            only.turn, only.number = turn.title, turn.number
+            only.kind = only.kind if only.kind in ("", "expression") else "round"
             loop.items[at] = only
     loop.title = f"{loop.title or 'loop'} × {len(loop.items):,}"
     return [loop]
@@ -189,9 +225,10 @@ def _mark(item: _Item, symbols: dict[object, int]) -> None:
     item.symbol = symbols.setdefault(symbol, len(symbols))
     seen: Counter[str] = Counter()
     for each in item.items:
-        seen[each.title] += 1
-        if seen[each.title] > 1:
-            each.which = f", {_ordinal(seen[each.title])}{_NUMBERED.get(each.kind, '')}"
+        seen[each.title] += not each.turn
+        if seen[each.title] > 1 and not each.turn:
+            kind = "scope" if each.kind and each.scope else each.kind
+            each.which = f", {_ordinal(seen[each.title])}{_NUMBERED.get(kind, '')}"
 
 
 def _ordinal(number: int) -> str:
@@ -203,19 +240,53 @@ def _ordinal(number: int) -> str:
 # Groups.
 
 
-def _grouped(item: _Item, around: str, titles: dict[str, str]) -> str | Group:
-    """An item as a group, what repeats in it as the first, those between and the last, and long rows divided."""
-    title = item.title + item.which
-    if not item.kind:
-        titles[item.node] = title
-        return item.node
+def _grouped(item: _Item, around: str, root: Group, places: Sequence[str]) -> Group:
+    """An item as a group, what repeats in it as the first, those between and the last, and long rows divided.
+
+    It lies in the scope `around`, and in groups that sentences tell of as `places`, the innermost first.
+    """
     path = f"{around}/{item.scope}".strip("/") if item.scope else around
-    inner = [_grouped(each, path, titles) for each in item.items]
-    rounds = item.kind == "loop" and bool(item.items[0].number)
-    names = [path + item.which, path] if item.scope else [item.text + item.which, item.text] if item.text else []
-    row = _row(item.items, inner, rounds)
-    names = list(dict.fromkeys([*names, title]))
-    return Group(title, row, tuple(names), kind=item.kind, number=item.number, symbol=item.symbol)
+    own = item.title + item.which
+    told, names = own if item.kind == "round" and not item.turn else f"`{item.title}`{item.which}", [own]
+    if item.scope:
+        told, names = path + item.which, [path + item.which, path, *names]
+    elif item.text:
+        names = [item.text + item.which, item.text, *names]
+    turn = [item.turn] if item.turn else []
+    if item.kind not in ("graph", "loop"):
+        outer = [place for place in places if not path.startswith(f"{place}/")]  # scopes that its own tells
+        places = [told, *turn, *outer][:_PLACES]
+    if item.kind == "expression":
+        item.variable = item.items[-1].variable
+    inner: list[str | Group] = []
+    for each in item.items:
+        if each.kind:
+            inner.append(_grouped(each, path, root, places))
+        else:
+            root.titles[each.node], root.words[each.node] = _title(each), tuple(_words(each, places))
+            inner.append(each.node)
+    row = _row(item.items, inner, item.kind == "loop" and bool(item.items[0].number))
+    group = Group(_title(item), row, kind=item.kind, number=item.number, symbol=item.symbol)
+    group.names, group.told = tuple(dict.fromkeys([*names, group.title])), " in ".join([told, *turn])
+    return group
+
+
+def _title(item: _Item) -> str:
+    """The words on a box: `round 2: y = x @ w`."""
+    title = item.title + item.which
+    written = item.title.startswith(item.variable) and _WRITES.match(item.title[len(item.variable) :])
+    if item.variable and (item.text or item.scope) and item.title != item.variable and not written:
+        title = f"{item.variable} = {title}"
+    return f"{item.turn}: {title}" if item.turn else title
+
+
+def _words(item: _Item, places: Sequence[str]) -> list[str]:
+    """What a sentence may tell a node by: `x @ w`, that in its round, in the call that this is in, and so on."""
+    title = item.text if item.scope else item.title
+    told = [f"`{_cut(title)}`{item.which}" if item.text else item.title + item.which]
+    for place in [*([item.scope] if item.scope else []), *([item.turn] if item.turn else []), *places]:
+        told.append(f"{told[-1]} in {place}")
+    return told
 
 
 def _row(items: Sequence[_Item], groups: list[str | Group], rounds: bool) -> list[str | Group]:
@@ -226,9 +297,13 @@ def _row(items: Sequence[_Item], groups: list[str | Group], rounds: bool) -> lis
         row += groups[at:start]
         at = start + period * times
         between = groups[start + period : at - period]
+        if sum(1 if isinstance(each, str) else len([*each.nodes()]) for each in between) < _FOLDED:
+            row += groups[start:at]
+            continue
         words = _between(items[start + period : at - period], period, rounds)
         row += groups[start : start + period]
-        row.append(Group(f"⋮ {words}", _stretches(between, rounds, start + period), (words,), kind="more"))
+        inner = _stretches(between, rounds, start + period)
+        row.append(Group(words, inner, (words,), kind="more", told=f"`{words}`"))
         row += groups[at - period : at]
     row += groups[at:]
     return _stretches(row, rounds, 0) if rounds else divided(row)

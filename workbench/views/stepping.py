@@ -159,7 +159,7 @@ class Stage:
         return self._frame.called(self.ids[node])
 
     def _begin(self) -> None:
-        self._frame = Frame()
+        self._frame = Frame(self._view.program.words)
         plan = self._plan
         self._cut = None if plan is None else Cut(self._view, Drawn(self._view), plan.links, plan.told)
         self._changed: dict[Any, tuple[Any, Any]] = {}

@@ -17,6 +17,7 @@ from ..trace.keeping import CheckpointKept
 from ..trace.levels import LevelEntered, LevelLeft, OperationRan, TangentPushed, above, outputs_of
 from ..trace.timeline import Timeline, phase_of
 from ..trace.values import series
+from .grouping import Group
 from .saying import sentence_of
 
 _DRAWN, _EACH = 800_000, 10  # times that boxes and arrows are drawn in all steps, and so many more for each event
@@ -33,6 +34,7 @@ class View(Protocol):
 
     title: str
     legend: str
+    program: Group
 
     def draw(self, frame: Frame, keys: Iterable[str]) -> tuple[list[Box], list[Arrow]]:
         """The boxes and arrows that the frame's `keys` concern, as they are now."""
@@ -49,7 +51,7 @@ class View(Protocol):
 
 def tell(trace: Timeline, view: View) -> Storyboard:
     """The storyboard of a trace; each step holds only what the events since the step before have changed."""
-    frame = Frame()
+    frame = Frame(view.program.words)
     boxes: dict[str, Box] = {}
     arrows: dict[str, Arrow] = {}
     now: dict[str, Any] = {}

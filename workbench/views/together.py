@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ..scene.folding import paths
+from ..scene.folding import Folding, paths
 from ..scene.graphviz import LayoutUnavailable
 from ..scene.model import Arrow, Box, Scene, Step
 from ..scene.storyboard import Storyboard
@@ -15,7 +15,7 @@ from ..trace.backward import NodeFinished, NodeStarted
 from ..trace.building import NodeCreated
 from ..trace.facts import Phase, Record
 from ..trace.frame import Frame
-from ..trace.levels import LevelEntered, OperationRan, TangentPushed, above
+from ..trace.levels import OperationRan, TangentPushed, above
 from ..trace.timeline import Timeline, phase_of
 from ..trace.values import said, series
 from .contents import Links, counted
@@ -26,9 +26,11 @@ from .lanes import Lanes
 from .telling import NOTHING, Effort, caption_of, cursor_of, differences, opening, tell
 from .where import place_of
 
-_LARGE = 150  # nodes: of a graph of more, what repeats is in groups too
-_SCREEN = 1200, 1100  # px that a picture takes at first
+_LARGE = 150  # nodes and operations of a graph that opens whole, if it must
+_WINDOW = 1310, 610  # px of a picture whose text is 11 px high in a window of 1,200 × 560
+_SEVERAL, _HIGHER = 6, 1100  # boxes that say what a program does; px that a picture of fewer may be high
 _FEW, _MOST = 25, 40  # boxes that are seen at first; so many if it would be a single group else
+_CLOSED = ("expression", "more", "stretch")  # kinds of groups that stay closed at first
 _NAMED = 12  # groups that an error names
 _INSIDES = 300  # boxes in all the closed groups that a reader can open
 
@@ -80,20 +82,18 @@ def planned(
     `uses` are events that know more ways to use its nodes.
     """
     events = list(events)
-    transformed = any(isinstance(event, LevelEntered | OperationRan | TangentPushed) for event in events)
-    lanes = view.lanes if transformed else None
+    lanes = view.lanes if view.transformed else None
     asked = opened is not None or depth is not None
-    small = opened is None and is_small(events)
-    if small and transformed:  # its parts have frames of their own
+    if lanes is not None and opened is None and is_small(events):  # its parts have frames of their own
         return None
-    whole = grouped(events, small, lanes)
+    whole = view.program if lanes is None else grouped(events, lanes)
     groups = list(whole.groups())
     if not groups and opened is None:
         return None
     links = Links(events if uses is None else uses, whole, lanes)
     parts: list[set[str]] = []
     if not asked:
-        parts = [] if transformed else _opening(whole, links)
+        parts = [] if lanes is not None else _opening(whole, links)
         now = set().union(*parts)
     else:
         now = _opened(groups, [opened] if isinstance(opened, str) else opened or ())
@@ -103,22 +103,34 @@ def planned(
 
 
 def is_small(events: Iterable[Record]) -> bool:
-    """Whether only scopes are groups of this graph, and not what repeats as well."""
+    """Whether there is so little in a graph that all of it may stand open."""
     return sum(isinstance(event, NodeCreated | OperationRan) for event in events) <= _LARGE
 
 
 def _fitting(board: Storyboard, parts: Sequence[Collection[str]]) -> Storyboard:
-    """The picture with as many of these parts open as a screen has room for, the first of them in any case."""
+    """The picture with as many of these parts open as a window has room for, the first of them in any case.
+
+    A window with hardly a box in it shows too little of a program: then a picture may be as high as two.
+    """
     opened = set(parts[0])
     fitting = board.with_open(opened)
     around = paths(board.scene)
     for part in parts[1:]:
         if all(opened.issuperset(around[group]) for group in part):
             more = board.with_open(opened.union(part))
-            if more.layout.width <= _SCREEN[0] and more.layout.height <= _SCREEN[1]:
+            high = _HIGHER if _program_boxes(fitting) < _SEVERAL else _WINDOW[1]
+            wide = max(_WINDOW[0], fitting.layout.width)
+            if more.layout.width <= wide and more.layout.height <= high:
                 opened.update(part)
                 fitting = more
     return fitting
+
+
+def _program_boxes(board: Storyboard) -> int:
+    """How many boxes are seen that stand for nodes."""
+    stands = Folding(board.scene, board.opened).stands
+    seen = [box for id, box in board.scene.boxes.items() if stands[id] == id and id not in board.opened]
+    return sum(box.kind in ("op", "function", "group") for box in seen)
 
 
 def _opened(groups: Sequence[Group], names: Iterable[str]) -> set[str]:
@@ -138,7 +150,8 @@ def _opened(groups: Sequence[Group], names: Iterable[str]) -> set[str]:
 def _opening(whole: Group, links: Links) -> list[set[str]]:
     """The groups to open at first: outer ones first, those that are equal together, while there are not too many boxes.
 
-    What repeats stays closed, and so do the stretches of a long row.
+    The first round of a loop comes before the others. Single expressions stay closed, and so do stretches of a long row
+    and those between the first and the last of what repeats.
     """
     leaves = Counter(id(group) for group in links.homes.values())
     opened: list[set[str]] = []
@@ -148,8 +161,8 @@ def _opening(whole: Group, links: Links) -> list[set[str]]:
         alike: dict[tuple[str, ...], list[Group]] = {}
         for group in level:
             for inner in group.items:
-                if isinstance(inner, Group) and inner.names and " × " not in inner.title:
-                    alike.setdefault(tuple(_shape(inner)), []).append(inner)
+                if isinstance(inner, Group) and inner.kind not in _CLOSED:
+                    alike.setdefault((str(inner.number == 1), *_shape(inner)), []).append(inner)
         level = []
         for several in sorted(alike.values(), key=lambda several: sum(len(group.items) for group in several)):
             more = sum(len(group.items) + leaves[id(group)] - 1 for group in several)
@@ -254,7 +267,7 @@ def _tell(trace: Timeline, teller: _Teller, view: Graph, opened: Collection[str]
     number = {}  # stop -> the step that it is part of
     for step, (first, last) in enumerate(teller.runs):
         number |= dict.fromkeys(range(first, last + 1), step)
-    frame, higher, effort = Frame(), above(events), Effort(trace)
+    frame, higher, effort = Frame(view.program.words), above(events), Effort(trace)
     phases: list[Phase] = []
     for stop, part in enumerate(parts):
         frame.touched = {}
