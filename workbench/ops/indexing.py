@@ -12,10 +12,10 @@ from .. import errors
 from ..autograd.levels import is_batched
 from ..autograd.tensor import Tensor, wrap
 from ..autograd.warnings import warn
+from . import messages
 from .core.broadcasting import sum_to_array
 from .core.checks import check_broadcast, numpy_names, tensors_only
 from .core.index_checks import (
-    SEQUENCE,
     as_masks,
     check_added,
     check_lookup,
@@ -449,7 +449,7 @@ def _parts_of(index: Any) -> tuple[Any, ...]:
     if _is_sequence(index) and type(index) is not np.ndarray and len(index) < MANY:
         for part in index:
             if part is None or part is Ellipsis or isinstance(part, (slice, Tensor)) or _is_sequence(part):
-                warn(SEQUENCE)
+                warn(messages.SEQUENCE)
                 return tuple(index)
     return (index,)
 

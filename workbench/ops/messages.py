@@ -98,3 +98,25 @@ OUTS_COUNT = "expected tuple of 2 elements but got {}"
 OUT_CAST = "result type {} can't be cast to the desired output type {}"
 OUT_ELEMENT_KIND = "expected Tensor as element {} in argument 3, but got {}"
 NO_KERNEL = "\"{}\" not implemented for '{}'"
+EXACTLY = "Expected out tensor to have dtype {}, but got {} instead"
+NO_GRADIENT = (
+    "{}(): functions with out=... arguments don't support automatic differentiation, but one of the arguments requires "
+    "grad."
+)
+RESIZED = (
+    "An output with one or more elements was resized since it had shape {}, which does not match the required output "
+    "shape {}. This behavior is deprecated, and in a future PyTorch release outputs will not be resized unless they "
+    "have zero elements. You can explicitly reuse an out tensor t by resizing it, inplace, to zero elements with "
+    "t.resize_(0)."
+)
+OUT_OF_RANGE = "index out of range in self"
+SEQUENCE = (
+    "Using a non-tuple sequence for multidimensional indexing is deprecated and will be changed in pytorch 2.9; use "
+    "x[tuple(seq)] instead of x[seq]. In pytorch 2.9 this will be interpreted as tensor index, x[torch.tensor(seq)], "
+    "which will result either in an error or a different result"
+)
+BYTES = "indexing with dtype torch.uint8 is now deprecated, please use a dtype torch.bool instead."
+OVERLAP = (
+    "unsupported operation: some elements of the input tensor and the written-to tensor refer to a single memory "
+    "location. Please clone() the tensor before performing the operation."
+)

@@ -136,10 +136,6 @@ def check_broadcast(shapes: list[Shape]) -> None:
 
 EXPANDED = {"index_put_": "indices] = tensor", "masked_fill_": "mask] = scalar"}  # may write elements that are one
 BY_INDEX = ("index_add_", "index_put_", "scatter_", "scatter_add_")  # read one element after others are written
-OVERLAP = (
-    "unsupported operation: some elements of the input tensor and the written-to tensor refer to a single memory "
-    "location. Please clone() the tensor before performing the operation."
-)
 FOLDED = ("tril_", "triu_")  # PyTorch does not look whether they write an element twice
 
 
@@ -169,14 +165,14 @@ def check_overlap(t: Tensor, args: tuple[Any, ...], name: str) -> None:
         )
     for arg in [one for given in args for one in (given if isinstance(given, tuple) else (given,))]:
         if arg is t and name in ("index_add_", "scatter_", "scatter_add_"):  # of no elements too
-            raise RuntimeError(OVERLAP)
+            raise RuntimeError(messages.OVERLAP)
         if not isinstance(arg, Tensor) or not np.may_share_memory(a, arg._array):
             continue
         b = arg._array
         ends = [(x.__array_interface__["data"][0], x.nbytes, _steps(x)) for x in (a, b)]
         whole = all(x.size and (x.flags.c_contiguous or x.flags.f_contiguous) for x in (a, b))
         if whole and (ends[0] != ends[1] or name in BY_INDEX):
-            raise RuntimeError(OVERLAP)
+            raise RuntimeError(messages.OVERLAP)
 
 
 def promoted(args: tuple[Any, ...]) -> tuple[Any, ...]:

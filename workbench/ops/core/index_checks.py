@@ -15,13 +15,6 @@ from .checks import kind_of, not_a_tensor, word, wrong
 
 Shape = tuple[int, ...]
 WHOLE = ("int32", "int64")
-OUT_OF_RANGE = "index out of range in self"
-SEQUENCE = (
-    "Using a non-tuple sequence for multidimensional indexing is deprecated and will be changed in pytorch 2.9; use "
-    "x[tuple(seq)] instead of x[seq]. In pytorch 2.9 this will be interpreted as tensor index, x[torch.tensor(seq)], "
-    "which will result either in an error or a different result"
-)
-BYTES = "indexing with dtype torch.uint8 is now deprecated, please use a dtype torch.bool instead."
 
 
 def check_tensor(function: str, argument: str, position: int, given: Any) -> None:
@@ -92,7 +85,7 @@ def check_selected(t: Tensor, dim: int, index: Tensor) -> int:
             raise RuntimeError(messages.SELECT_NO_DIM)
         if a.ndim > 1 and (dim == 1 or not a.size):
             raise RuntimeError(messages.ADD_RANGE.format(outside, size))
-        raise IndexError(OUT_OF_RANGE)
+        raise IndexError(messages.OUT_OF_RANGE)
     return dim
 
 
@@ -125,7 +118,7 @@ def check_added(t: Tensor, dim: int, index: Tensor, source: Tensor, alpha: Any) 
     if outside is not None and (a.size or a.ndim < 2):
         if a.ndim > 1 and alpha == 1 and dim in (0, a.ndim - 1):
             raise RuntimeError(messages.INDEX_RANGE.format(outside, dim, size))
-        raise IndexError(OUT_OF_RANGE)
+        raise IndexError(messages.OUT_OF_RANGE)
     return dim, index, source, alpha
 
 
@@ -150,7 +143,7 @@ def as_masks(indices: tuple[Any, ...]) -> tuple[Any, ...]:
     places: list[Any] = []
     for each in indices:
         if each is not None and each.dtype.kind == "u":
-            warn(BYTES)
+            warn(messages.BYTES)
             each = each.astype(bool)
         places.append(slice(None) if each is None else each)
     return tuple(places)

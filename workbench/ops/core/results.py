@@ -63,17 +63,6 @@ TAKERS = frozenset(
     "ne neg reciprocal rsqrt sigmoid sign sin sinh sqrt tan tanh trunc".split()
 )
 PRODUCTS = frozenset("bmm dot matmul mm mv".split())  # which want the result's very dtype
-EXACTLY = "Expected out tensor to have dtype {}, but got {} instead"
-NO_GRADIENT = (
-    "{}(): functions with out=... arguments don't support automatic differentiation, but one of the arguments requires "
-    "grad."
-)
-RESIZED = (
-    "An output with one or more elements was resized since it had shape {}, which does not match the required output "
-    "shape {}. This behavior is deprecated, and in a future PyTorch release outputs will not be resized unless they "
-    "have zero elements. You can explicitly reuse an out tensor t by resizing it, inplace, to zero elements with "
-    "t.resize_(0)."
-)
 
 
 def into(
@@ -91,14 +80,14 @@ def into(
         result = function(*args, **options)
     if result.dtype is not out.dtype and (exact or name in PRODUCTS):
         sentence = exact.format(out.dtype.word, result.dtype.word)
-        raise RuntimeError(sentence or EXACTLY.format(word(result.dtype), word(out.dtype)))
+        raise RuntimeError(sentence or messages.EXACTLY.format(word(result.dtype), word(out.dtype)))
     return _write(name, out, result, given)
 
 
 def into_as(name: str, out: Tensor, function: Callable[..., Tensor], *args: Any, dtype: Any) -> Tensor:
     """The same for a function that computes in a dtype: that of `out`, which no other may be asked for."""
     if isinstance(out, Tensor) and dtype not in (None, out.dtype):
-        raise RuntimeError(EXACTLY.format(word(dtype), word(out.dtype)))
+        raise RuntimeError(messages.EXACTLY.format(word(dtype), word(out.dtype)))
     return into(name, out, function, *args, dtype=getattr(out, "dtype", dtype))
 
 
@@ -117,13 +106,13 @@ def into_both(name: str, outs: Any, function: Callable[..., tuple[Tensor, Tensor
         results = function(*args)
     for out, result in zip(outs, results, strict=True):
         if result.dtype is not out.dtype:
-            raise RuntimeError(EXACTLY.format(word(result.dtype), word(out.dtype)))
+            raise RuntimeError(messages.EXACTLY.format(word(result.dtype), word(out.dtype)))
     return pair(f"{name}_out")(*[_write(name, out, r, given) for out, r in zip(outs, results, strict=True)])
 
 
 def _check_no_gradient(name: str, tensors: list[Tensor]) -> None:
     if local.modes.grad and any([t.requires_grad for t in tensors]):
-        raise RuntimeError(NO_GRADIENT.format(name))
+        raise RuntimeError(messages.NO_GRADIENT.format(name))
 
 
 def _write(name: str, out: Tensor, result: Tensor, given: list[Tensor]) -> Tensor:
@@ -135,7 +124,7 @@ def _write(name: str, out: Tensor, result: Tensor, given: list[Tensor]) -> Tenso
         have[...] = want
     else:
         if have.size:
-            warn(RESIZED.format(list(have.shape), list(want.shape)))
+            warn(messages.RESIZED.format(list(have.shape), list(want.shape)))
         out._array = np.array(want, have.dtype)
     bump(out)
     return out
