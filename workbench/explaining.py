@@ -157,6 +157,11 @@ def _attach(error: BaseException, task: Any, node: Any, tensors: tuple[Any, ...]
     elif not isinstance(known, Explanation) or known.node:
         return  # a name of the user's own; or a backward around the one that failed
     known._about(task, node, tensors)
+    in_notebook()
+
+
+def in_notebook() -> None:
+    """From now on a notebook shows the picture of an error under its traceback."""
     if "ipykernel" in sys.modules:
         with suppress(ImportError):
             from . import widgets

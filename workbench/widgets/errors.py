@@ -30,7 +30,7 @@ def show_errors() -> None:
 
 def _show_traceback(shell: Any, kind: Any, error: Any, way: Any, tb_offset: int | None = None) -> Any:
     """Show an error as the notebook does; of one that can be explained without the engine's frames."""
-    if isinstance(getattr(error, "explain", None), Explanation):
+    if isinstance(getattr(error, "explain", None), Explanation) or hasattr(error, "_workbench_failure"):
         way = users_part(way) or way
     told = shell.InteractiveTB.structured_traceback(kind, error, way, tb_offset=tb_offset)
     shell._showtraceback(kind, error, told)

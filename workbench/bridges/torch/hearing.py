@@ -339,7 +339,7 @@ def _is_left_alone(module: Any) -> bool:
 class InnerValues(TorchDispatchMode):
     """Shows a recorder the results inside of an operation, until that is over; PyTorch makes other nodes under it."""
 
-    def __init__(self, recorder: TorchHearer) -> None:
+    def __init__(self, recorder: TorchHearer, mode: Listening) -> None:
         super().__init__()
         self._recorder = recorder
         self.__enter__()
@@ -356,10 +356,25 @@ class InnerValues(TorchDispatchMode):
         self.__exit__(None, None, None)
 
 
+class Uncompiled:
+    """Has what `torch.compile` made run as it was written: a compiled part would be one node, and compile the hooks."""
+
+    def __init__(self, recorder: TorchHearer, mode: Listening) -> None:
+        self._stance = None
+        if "torch._dynamo" in sys.modules:  # else nothing is compiled yet
+            self._stance = torch.compiler.set_stance("force_eager")
+            self._stance.__enter__()
+
+    def remove(self) -> None:
+        """As before."""
+        if self._stance is not None:
+            self._stance.__exit__(None, None, None)
+
+
 class BirthHook:
     """Tells a recorder of each node as it is made, where PyTorch can tell of that: from 2.14 on."""
 
-    def __init__(self, recorder: TorchHearer) -> None:
+    def __init__(self, recorder: TorchHearer, mode: Listening) -> None:
         self._recorder = recorder
         hook = getattr(torch.autograd.graph, "node_creation_hook", None)
         self._hook = None if hook is None else hook(self._heard)

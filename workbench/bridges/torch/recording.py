@@ -15,7 +15,7 @@ from ...trace.lines import LineWatcher
 from ...trace.tracing import unwatch, watch
 from .backwards import TorchListener, Wrapped
 from .describing import is_python, raw_saved, version_of
-from .hearing import BirthHook, InnerValues, Listening, ModuleHooks, looking
+from .hearing import BirthHook, InnerValues, Listening, ModuleHooks, Uncompiled, looking
 from .values import LIMIT
 
 leave_out(os.path.dirname(torch.__file__) + os.sep)
@@ -43,10 +43,14 @@ class TorchRecorder(TorchListener):
             self.outlook.begin(frame)
         self._thread = threading.get_ident()
         mode = Listening(self)
-        self._parts = [BirthHook(self), ModuleHooks(self, mode), Wrapped(self, mode)]
-        if self.all:
-            self._parts.append(InnerValues(self))
-        mode.__enter__()
+        try:
+            for part in (Uncompiled, BirthHook, ModuleHooks, Wrapped, *[InnerValues] * self.all):
+                self._parts.append(part(self, mode))
+            mode.__enter__()
+        except BaseException:
+            for each in reversed(self._parts):
+                each.remove()
+            raise
         self._mode = mode
 
     def end(self, frame: FrameType | None) -> None:
