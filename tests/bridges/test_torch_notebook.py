@@ -11,7 +11,7 @@ if torch is None:
     pytest.skip(ABSENT, allow_module_level=True)
 
 CELLS = (
-    "import torch, workbench\nx = torch.tensor([1.0, 2.0], requires_grad=True)\ny = x * 2\nz = y * y\nworkbench.show(z)",
+    "import torch, workbench\nx = torch.ones(2, requires_grad=True)\ny = x * 2\nz = y * y\nworkbench.show(z)",
     "y.add_(1)\nz.sum().backward()",
     "with workbench.record(torch):\n    y = x * 2\n    z = y * y\n    y.add_(1)\n    z.sum().backward()",
     "torch.ones(2) @ torch.ones(3)",
