@@ -525,3 +525,19 @@ def test_what_is_saved_has_the_steps_of_the_loop_too():
     assert asked.chapter(asked.start) == "step 3 of 4"
     with pytest.raises(ValueError, match="no training step 9"):
         storyboard(trace, "saved", step=9)
+
+
+@pytest.mark.parametrize("view", ["graph", "flow"])
+def test_what_a_backward_records_lies_in_one_region_in_every_step(view):
+    a = leaf(2.0)
+    with record() as trace:
+        for n in range(3):
+            if n == 1:
+                (a * 2).backward()
+            (slope,) = torch.autograd.grad(a**3, a, create_graph=True)
+            slope.backward()
+    board = storyboard(trace, view)
+    told = board.to_dict()
+    regions = [box["id"] for box in told["boxes"] if box["kind"] == "region"]
+    assert len(regions) <= 1
+    assert [title for title, _ in parts(board)] == ["step 1 of 3", "step 2 of 3", "step 3 of 3"]

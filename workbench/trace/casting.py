@@ -19,7 +19,8 @@ from .frame import Frame
 from .hooks import HooksFound
 from .values import Value
 
-_IDS = frozenset("base id node nodes runs slices target targets tensor".split())  # fields that name a node or a tensor
+# The fields that name a node, a tensor or a backward.
+_IDS = frozenset("base id node nodes runs slices target targets task tensor".split())
 _MOST = 250_000  # pairs of nodes that are compared where two rounds differ
 _Fact = TypeVar("_Fact")
 
@@ -103,6 +104,8 @@ class Cast:
         """
         own = {event.node for event in events if isinstance(event, NodeCreated)}
         events = [_only(event, own, before) for event in events]
+        tasks = [event.task for event in events if isinstance(event, BackwardStarted)]
+        self._names |= {task: f"b{number}" for number, task in enumerate(tasks, 1)}
         used = _referred(events)
         old = _reached([id for id in used if id in before.nodes and id not in own], before)
         if any(id in others for id in old):

@@ -273,6 +273,10 @@ def _joined(boards: Sequence[tuple[_Told, Storyboard]], step: int | None) -> Sto
         if shown:
             still = begin + board.still
             start = begin + board.start if step is not None else None
+    used = {box.region for box in boxes.values()}
+    for id in [id for id, box in boxes.items() if box.kind == "region" and id not in used]:
+        for one in (boxes, *(each.boxes for each in steps)):
+            one.pop(id, None)
     first = boards[0][1]
     scene = Scene(next(board for told, board in boards if told.round.number).title, boxes, arrows)
     return Storyboard(scene, steps, scene.title, start, still, boards[0][1].opened, runs=runs, legend=first.legend)
@@ -292,6 +296,9 @@ def _told_again(
     """What a step of one storyboard changes in all of them."""
     for id, fields in changes.items():
         here[id] = replace(here[id], **fields)
+    for id in here if first else changes:  # a box lies in one region, though more backwards may come before its own
+        if getattr(here[id], "region", None) != getattr(union.get(id, here[id]), "region", None):
+            here[id] = replace(here[id], region=union[id].region)
     if not first:
         return differences([here[id] for id in changes], now, union)
     # What comes later, or not at all, is not there, whatever it was.
