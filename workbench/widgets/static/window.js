@@ -5,7 +5,7 @@ import { build, calm, extent, html, svg, upon } from "./drawing.js";
 const PADDING = 12; // px around the picture, as in player.css
 const LARGEST = 2; // times its own size: what fits is made no larger
 const LEAST = 11 / 12; // of its own size, at which its smallest text is 12 px high: what opens is made no smaller
-const MARGIN = 8; // px kept free around the box a step is about, when the picture scrolls to it
+const MARGIN = [24, 8]; // px kept free beside what the picture scrolls to, where a box has its mark, and above it
 const MANY = 1.5; // a picture as many times as large as the window onto it has an overview
 const HEAVY = 600; // boxes and arrows: a picture of so many is not painted for every frame of a smooth scroll
 const DRAGGED = 4; // px that a pointer moves before it drags: less is a click
@@ -69,19 +69,19 @@ export function viewport(drawn, title, chosen) {
   const light = drawn.groups.size < HEAVY;
   const scroll = (left, top) => element.scrollBy({ left, top, behavior: "instant" });
   /** Scroll until these items are in sight; where they do not fit together, as many as do, the first before all. */
-  const reveal = (items = kept, smooth = false) => {
+  const reveal = (items = kept, smooth = false, anew = false) => {
     if (!items.length || !scale) return;
     const spans = items.map(extent);
     const aim = (axis, from, room, whole) => {
       let [begin, end] = [spans[0][axis], spans[0][axis + 2]];
       for (const span of spans) {
         const low = Math.min(begin, span[axis]), high = Math.max(end, span[axis + 2]);
-        if ((high - low) * scale <= room) [begin, end] = [low, high];
+        if ((high - low) * scale <= room - 2 * MARGIN[axis]) [begin, end] = [low, high];
       }
-      const margin = Math.max(0, Math.min(MARGIN, (room - (end - begin) * scale) / 2));
+      const margin = Math.max(0, Math.min(MARGIN[axis], (room - (end - begin) * scale) / 2));
       [begin, end] = [begin * scale + PADDING - margin, end * scale + PADDING + margin];
       // To the middle, so that there is as much to see at its right as at its left; down no more than is needed.
-      const out = begin < from || end > from + room, near = begin < from ? begin : Math.min(end - room, begin);
+      const out = (anew && !axis) || begin < from || end > from + room, near = begin < from ? begin : Math.min(end - room, begin);
       const to = !out ? from : axis ? near : (begin + end - room) / 2;
       return Math.max(0, Math.min(to, whole * scale + 2 * PADDING - room));
     };
@@ -105,6 +105,7 @@ export function viewport(drawn, title, chosen) {
   const settle = () => {
     const style = getComputedStyle(element);
     size = parseFloat(style.getPropertyValue("--wb-scale")) || 1;
+    const before = scale;
     map.element.hidden = true; // the room without it
     const across = element.offsetWidth - 2 * PADDING, down = (parseFloat(style.maxHeight) || Infinity) - 2 * PADDING - 1;
     if (across <= 0) return; // it is on no page yet
@@ -115,7 +116,7 @@ export function viewport(drawn, title, chosen) {
     drawn.root.setAttribute("height", String(drawn.height * scale));
     map.element.hidden = drawn.width * scale <= MANY * across && drawn.height * scale <= MANY * down;
     survey();
-    reveal();
+    reveal(kept, false, scale !== before);
   };
   const sized = (zoom) => {
     chosen.zoom = zoom;
