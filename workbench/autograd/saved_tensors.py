@@ -88,8 +88,10 @@ class Packed:
     """What a pack hook returned, with the history that the unpacked tensor gets back."""
 
     __slots__ = ("value", "hook", "unpack", "fn", "nr", "requires_grad", "leaf", "kind")
+    exist = False  # whether there ever were any: to read one runs a user's hook
 
     def __init__(self, t: Tensor, hooks: Hooks) -> None:
+        Packed.exist = True
         pack, self.unpack = hooks
         self.hook = getattr(pack, "__code__", type(pack).__name__)  # the function itself may hold what it packed
         self.kind = t._array.shape, t._array.dtype
