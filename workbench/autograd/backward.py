@@ -186,7 +186,8 @@ def _ran(output: Any, seed: Tensor | None, keep_graph: bool) -> bool:
             return True
         node.vjp(grad)
     except BaseException as error:
-        events.failed(error, task=make_task([output], [seed], keep_graph, False), node=node)
+        task = make_task([output], [seed], keep_graph, False)  # alive in this frame for whoever explains the error
+        events.failed(error, task=task, node=node)
         raise
     return True
 
