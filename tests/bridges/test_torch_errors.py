@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -35,6 +36,11 @@ def both(program: Callable[[], Any]) -> tuple[str, str]:
     return " ".join(told[0].split()), " ".join(told[1].split())
 
 
+def failed_at(told: str, node: str) -> bool:
+    """Whether the picture marks a node of this name."""
+    return any("failed here)" in part and node in part for part in re.split("[├└]", told))
+
+
 def written_over() -> None:
     x = torch.tensor([1.0, 2.0], requires_grad=True)
     y = x * 2
@@ -46,7 +52,7 @@ def written_over() -> None:
 def test_a_write_over_what_was_saved_names_the_node_and_where_recorded_both_lines() -> None:
     alone, recorded = both(written_over)
     for told in (alone, recorded):
-        assert "MulBackward0 (failed here)" in told and "saved other (y) (out of date)" in told
+        assert failed_at(told, "MulBackward0") and "saved other (y) (out of date)" in told
         assert "What to do: Make a new tensor" in told
     assert "MulBackward0 saved y at version 0 (test_torch_errors.py, line" in recorded
     assert "add_ wrote into y: version 1 (test_torch_errors.py, line" in recorded
@@ -61,7 +67,7 @@ def test_a_second_backward_names_the_node_that_is_freed() -> None:
         loss.backward()
 
     for told in both(twice):
-        assert "MulBackward0 (failed here)" in told and "retain_graph=True" in told
+        assert failed_at(told, "MulBackward0") and "retain_graph=True" in told
 
 
 def test_an_error_of_the_users_own_backward_is_told_with_its_line() -> None:
@@ -79,7 +85,7 @@ def test_an_error_of_the_users_own_backward_is_told_with_its_line() -> None:
         Bad.apply(x.exp()).sum().backward()
 
     for told in both(program):
-        assert "BadBackward (custom Function, failed here)" in told
+        assert failed_at(told, "BadBackward")
         assert 'raise ValueError("not today")' in told
 
 
@@ -92,7 +98,7 @@ def test_the_first_nan_is_told_with_the_line_that_made_its_node() -> None:
 
     alone, recorded = both(program)
     for told in (alone, recorded):
-        assert "SqrtBackward0 (failed here)" in told
+        assert failed_at(told, "SqrtBackward0")
     assert "SqrtBackward0 was made (test_torch_errors.py, line" in recorded
     assert "y = torch.sqrt(x * 0)" in recorded
 
@@ -111,7 +117,7 @@ def test_an_error_of_the_workbench_is_explained_too() -> None:
         loss.backward()
         loss.backward()
 
-    assert "MulBackward0 (failed here)" in repr(workbench.explain(caught(program)))
+    assert failed_at(repr(workbench.explain(caught(program))), "MulBackward0")
 
 
 def test_the_graph_of_a_tensor_is_shown_with_nothing_recorded() -> None:
