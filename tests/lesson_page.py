@@ -24,7 +24,7 @@ _STILLS = f"""async () => Promise.all([...document.querySelectorAll("{_STILL}")]
   await image.decode();
   return [image.alt, image.naturalWidth, image.naturalHeight];
 }}))"""
-_GRADIENT = re.compile(r"gradient (?:going|went) from (\S+) back to (\S+): (.+)")
+_GRADIENT = re.compile(r"gradient (?:going|went) from (.+?) back to (.+?): (.+)")
 _CELLS = "() => window.jupyterapp.shell.currentWidget.content.model.cells.length"
 _RUN = """async (code) => {
   const app = window.jupyterapp, notebook = app.shell.currentWidget.content;
