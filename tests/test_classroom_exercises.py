@@ -250,3 +250,56 @@ check(1, 2)
 print([name for name in sys.modules if name.startswith("workbench.classroom.lesson_")])"""
     seen = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=CHECKOUT)
     assert seen.stdout == "[]\n", seen.stderr
+
+
+class _Quarrelsome:
+    def __eq__(self, other: object) -> bool:
+        raise RuntimeError
+
+    def __array__(self, *given: Any) -> Any:
+        raise KeyError("no")
+
+
+def _odd_answers() -> list[Any]:
+    made = [
+        _itself(),
+        10**400,
+        1 + 2j,
+        "six",
+        "",
+        b"6",
+        {},
+        {"a": 1},
+        {1, 2},
+        object(),
+        _Quarrelsome(),
+        float("nan"),
+        -1,
+    ]
+    made += [
+        True,
+        np.float32(2.5),
+        np.array("x"),
+        np.array([object()]),
+        torch.ones(0),
+        torch.ones(2, 3),
+        iter([1]),
+        [[1], 2],
+    ]
+    return [
+        *made,
+        _Quarrelsome,
+        Exception,
+        print,
+        lambda: 1,
+        lambda *given: given,
+        lambda *given: object(),
+    ]
+
+
+@pytest.mark.parametrize("exercise", ALL)
+def test_no_odd_answer_is_right_and_none_raises(exercise: Exercise) -> None:
+    for odd in _odd_answers():
+        verdict = exercise.judge(odd)
+        assert not verdict.right and verdict.says.startswith("Not yet ("), odd
+        assert len(verdict.says) < 800 and "\n" not in verdict.says
