@@ -70,7 +70,7 @@ def board(text) -> Storyboard:
     boxes = {
         "x": Box("x", "leaf", text, (text, text), details=details),
         "n:p": Box("n:p", "function", text, (text,), "error", alt=text),
-        "s": Box("s", "saved", text, (text,), "freed", holder="n:p"),
+        "s": Box("s", "saved", text, (text, text), "freed", holder="n:p"),
     }
     arrows = {"a": Arrow("a", "x", "n:p", label=text, state="flowing")}
     cursor = {"file": text, "line": 1, "text": text}
@@ -96,7 +96,7 @@ def _structure(html: str) -> tuple[list[str], list[str]]:
 
 def _plain() -> Storyboard:
     boxes = {"x": Box("x", "leaf", "x", ("1", "2")), "n": Box("n", "function", "n", ("1",), "error")}
-    boxes["s"] = Box("s", "saved", "s", ("1",), "freed", holder="n")
+    boxes["s"] = Box("s", "saved", "s", ("1", "2"), "freed", holder="n")
     arrow = Arrow("a", "x", "n", label="1", state="flowing")
     return Storyboard(Scene("plain", boxes, {"a": arrow}), [Step("one"), Step("two", "backward")])
 

@@ -33,6 +33,13 @@ class Timeline:
 
     def __init__(self, events: Sequence[Record] | Recording = ()) -> None:
         self._source = events
+        self._recorded = not isinstance(events, Sequence)
+
+    def part(self, events: Sequence[Record]) -> Timeline:
+        """Some of its events, or what they are elsewhere, as a timeline of its own."""
+        part = Timeline(events)
+        part._recorded = self._recorded
+        return part
 
     @property
     def events(self) -> Sequence[Record]:
@@ -42,7 +49,7 @@ class Timeline:
     @property
     def is_recorded(self) -> bool:
         """Whether it was recorded in this process, not read from a file."""
-        return not isinstance(self._source, Sequence)
+        return self._recorded
 
     def frame(self, k: int) -> Frame:
         """The state after the first `k` events."""

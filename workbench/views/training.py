@@ -130,7 +130,7 @@ def film(
     plan = planned(cast.plan, plan_view, opened, depth, cast.uses)
     boards: list[tuple[_Told, Storyboard]] = []
     for each in told:
-        part = Timeline(each.events)
+        part = trace.part(each.events)
         if part.steps:
             view = _changing(kind)(each.events)
             view.began, view._last = each.began, {}
