@@ -12,6 +12,7 @@ from oracle import ABSENT, torch
 
 import workbench
 from workbench.trace.building import NodeCreated
+from workbench.trace.hooks import HooksFound
 from workbench.trace.methods import LineReached
 
 if torch is None:
@@ -124,6 +125,27 @@ def test_a_recording_of_the_workbench_does_not_mind_a_module_of_torch_beside_it(
         (x * 2).backward()
     assert x.grad is not None and layer is not None
     assert [type(event).__name__ for event in trace.events][1:2] == ["BackwardStarted"]
+
+
+def test_hooks_on_tensors_are_told_as_the_workbench_tells_them() -> None:
+    def hooked(torch: Any) -> Any:
+        def double(grad: Any) -> Any:
+            return grad * 2
+
+        x = torch.tensor([1.0, 2.0], requires_grad=True)
+        y = x * 3
+        y.register_hook(double)
+        y.retain_grad()
+        y.sum().backward()
+
+    found = []
+    for engine in (workbench, torch):
+        with workbench.record(engine) as trace:
+            hooked(engine)
+        places = [place for event in trace.events if isinstance(event, HooksFound) for place in event.places]
+        hooks = [hook for place in places for hook in place.hooks if hook.source is not None]
+        found.append([(hook.kind, hook.name, hook.source.text) for hook in hooks])
+    assert found[0] == found[1] == [("tensor", "double", "def double(grad: Any) -> Any:")]
 
 
 def test_another_engine_is_refused_and_torch_is_loaded_only_by_the_user() -> None:

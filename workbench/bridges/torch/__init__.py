@@ -1,6 +1,15 @@
 """Real PyTorch in the workbench's pictures.
 
-`workbench.record(torch)` and `workbench.show(tensor)` need no import of this package.
+`workbench.record(torch)`, `workbench.show(tensor)`, `workbench.step(loss)` and `workbench.explain(error)` need no import
+of this package. The trace of a program is that of the same program under the workbench, where PyTorch lets it be seen:
+
+- Of nodes inside of one operation (of `nn.functional.linear`, or made by `create_graph`) the arguments are unknown, and
+  their values unless a node has saved them or `values="all"` asks for them.
+- A write through a view is told by its CopySlices node alone: PyTorch shows nobody the node that this runs.
+- Hooks on tensors are told, not what each made of its gradient; those on nodes are not known. A hook that packs what is
+  saved is known by the function that unpacks it.
+- What runs in another thread, or inside of a function transform (torch.func), is not recorded; a trace says of how many
+  operations that is so. What `torch.compile` made runs uncompiled meanwhile.
 """
 
 from __future__ import annotations

@@ -49,7 +49,6 @@ class TorchListener(TorchHearer):
         super().__init__(limit)
         self._going: list[Task] = []
         self._sent: dict[int, tuple[Any, int, Any]] = {}  # what was put down of the gradients that a node has just sent
-        self._hooked: dict[int, Any] = {}  # tensors that hooks were registered on
         self._guests: dict[int, tuple[Any, ...]] = {}
 
     def run_backward(self, inner: Any, outputs: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -279,10 +278,6 @@ class TorchListener(TorchHearer):
 
     # The user's hooks.
 
-    def hooked(self, tensor: torch.Tensor) -> None:
-        """A hook was registered on a tensor."""
-        self._hooked[self._tag(tensor)] = ref(tensor)
-
     def _meet(self) -> None:
         """Put down which hooks are on tensors, where these are others than before."""
         news = []
@@ -297,7 +292,8 @@ class TorchListener(TorchHearer):
             hooks = [(kind, nr, *name_of(hook)) for kind, found in kinds for hook in (found or {}).values()]
             if tensor.retains_grad and node is not None:
                 hooks.append(("retained", nr, "retain_grad", None))
-            if place is not None and tuple(hooks) != self._guests.get(place, ()):
+            told = place is not None and (node is not None or place in self._tensors)
+            if place is not None and told and tuple(hooks) != self._guests.get(place, ()):
                 self._guests[place] = tuple(hooks)
                 news.append((place, tuple(hooks)))
         if news:

@@ -11,7 +11,7 @@ import sys
 import threading
 import warnings
 from typing import Any
-from weakref import WeakKeyDictionary, WeakValueDictionary
+from weakref import WeakKeyDictionary, WeakValueDictionary, ref
 
 import torch
 from torch.nn.modules import module as modules
@@ -27,9 +27,10 @@ _level = torch._C._functorch.maybe_current_level
 
 _READ = frozenset(("T", "mT", "H", "mH", "real", "imag", "data"))  # attributes that are tensors of their own
 _SHARE = frozenset(("detach", "data", "detach_"))
+_HOOKS = frozenset(("register_hook", "register_post_accumulate_grad_hook", "retain_grad"))
 _QUIET = frozenset(  # they give no tensor of the graph and write none
     "size dim item stride numel is_contiguous element_size data_ptr tolist numpy is_floating_point is_complex type "
-    "storage_offset untyped_storage register_hook register_post_accumulate_grad_hook __repr__ __len__ __hash__ "
+    "storage_offset untyped_storage __repr__ __len__ __hash__ "
     "backward grad is_same_size _set_grad_enabled".split()
 )
 
@@ -84,6 +85,7 @@ class TorchHearer(TorchDescriber):
         self._module_names: WeakKeyDictionary[Any, dict[int, str]] = WeakKeyDictionary()
         # What shares memory with others, which a write changes too.
         self._alike: WeakValueDictionary[int, torch.Tensor] = WeakValueDictionary()
+        self._hooked: dict[int, ref[torch.Tensor]] = {}  # tensors that hooks were registered on
         self.unseen = 0  # operations inside of function transforms
 
     # Operations.
@@ -185,6 +187,10 @@ class TorchHearer(TorchDescriber):
 
     # Gradients.
 
+    def hooked(self, tensor: torch.Tensor) -> None:
+        """A hook was registered on a tensor."""
+        self._hooked[self._tag(tensor)] = ref(tensor)
+
     def regraded(self, tensor: torch.Tensor) -> None:
         """A tensor's `.grad` was set."""
         if self._is_told(tensor):
@@ -282,6 +288,8 @@ def _kind_of(func: Any) -> tuple[str, str, bool]:
         kind = "grad" if (name, attribute) == ("__set__", "grad") else "op" if attribute in _READ else "quiet"
         kind, name = ("quiet" if name == "__set__" and kind == "op" else kind), attribute
         writes = False
+    elif name in _HOOKS:
+        kind = "hook"
     elif name in _QUIET or getattr(func, "__module__", "") in ("torch._ops.profiler", "torch._C"):
         kind = "quiet"
     elif hasattr(func, "__code__"):  # written in Python: it may call anything
@@ -318,6 +326,8 @@ class Listening(TorchFunctionMode):
             with looking():
                 if kind == "grad":
                     recorder.regraded(args[0])
+                elif kind == "hook":
+                    recorder.hooked(args[0])
                 else:
                     recorder.ran(name, args, kwargs, out, since, before)
         except Exception as error:
