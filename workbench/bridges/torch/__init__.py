@@ -1,7 +1,8 @@
 """Real PyTorch in the workbench's pictures.
 
-`workbench.record(torch)`, `workbench.show(tensor)`, `workbench.step(loss)` and `workbench.explain(error)` need no import
-of this package. The trace of a program is that of the same program under the workbench, where PyTorch lets it be seen:
+`workbench.record(torch)`, `workbench.show(tensor)`, `workbench.step(loss)` and `workbench.explain(error)` need no
+import of this package. The trace of a program is that of the same program under the workbench, as far as PyTorch lets
+anybody see:
 
 - Of nodes inside of one operation (of `nn.functional.linear`, or made by `create_graph`) the arguments are unknown, and
   their values unless a node has saved them or `values="all"` asks for them.
