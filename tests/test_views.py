@@ -26,7 +26,12 @@ from workbench.views import CHARTS, VIEWS, storyboard
         ("graph", {"depth": -1}, TypeError, "`depth` says how deep groups are open: a whole number from 0 up, but"),
         ("flow", {"against": 3}, TypeError, "The view 'flow' has no option 'against'; its options are 'open', 'dep"),
         ("memory", {"open": []}, TypeError, "The view 'memory' has no option 'open'; its options are 'against' and"),
-        ("saved", {"node": "n1"}, TypeError, "The view 'saved' has no option 'node'; its options are 'step' and"),
+        (
+            "saved",
+            {"node": "n1"},
+            TypeError,
+            "The view 'saved' has no option 'node'; its options are 'step' and 'legend'.",
+        ),
         ("error", {"line": ("f", 1)}, TypeError, "The view 'error' has no option 'line'; its option is 'legend'."),
         ("memory", {"against": 3}, TypeError, "`against` is another trace, of record() or load(), but got int."),
         ("graph", {"open": 3}, TypeError, "`open` names the groups of a graph to be open, but got int."),
