@@ -152,7 +152,7 @@ def test_an_interrupt_at_any_line_leaves_the_file_whole_and_alone(tmp_path: Path
 
 def test_an_interrupt_leaves_no_half_of_a_lesson(tmp_path: Path, monkeypatch) -> None:
     (tmp_path / "from").mkdir()
-    (tmp_path / "from" / "a.ipynb").write_text("whole")
+    (tmp_path / "from" / "a.ipynb").write_text(nbformat.writes(nbformat.v4.new_notebook()))
     whole = open
 
     def interrupted(*args):

@@ -61,7 +61,8 @@ def _copy(source: Path, target: Path) -> int:
     target.mkdir(parents=True, exist_ok=True)
     copied = 0
     for lesson in sorted(source.glob("*.ipynb")):
-        text = f"{nbformat.writes(student(nbformat.read(lesson, as_version=4)))}\n".encode()
+        given = student(nbformat.reads(lesson.read_text(encoding="utf-8"), as_version=4))
+        text = f"{nbformat.writes(given)}\n".encode()
         try:
             # "x" creates the file or fails: a reader's own work is never opened for writing.
             file = open(target / lesson.name, "xb")
