@@ -509,6 +509,7 @@ VMAP_RUNNING = (
 
 EXPLAIN_KIND = "explain() takes an error, but got {}."
 EXPLAIN_OTHER = "This {} was not raised by a backward, so there is no graph to explain it with."
+OWN_ALONE = "{}() records the programs of this package alone, and none of {}."
 NO_ENGINE = "record() records the programs of this package, or record(torch) those of PyTorch, but not those of {}."
 LAST_KIND = "record(last=...) takes how many events to keep, a whole number, but got {}."
 LAST_FEW = "record(last=...) takes how many events to keep, at least 1, but got {}."

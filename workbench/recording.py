@@ -92,6 +92,8 @@ class record:  # named as what a user writes: `with record() as trace:`
 
     def __init__(self, limit: int | ModuleType = LIMIT, lines: bool = False, last: int | None = None) -> None:
         if isinstance(limit, ModuleType):  # this package itself, by whatever name
+            if limit.__name__ != __package__:
+                raise TypeError(errors.OWN_ALONE.format(type(self).__name__, limit.__name__))
             limit = LIMIT
         if last is not None:
             if not isinstance(last, int) or isinstance(last, bool):

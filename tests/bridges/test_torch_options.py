@@ -151,6 +151,8 @@ def test_hooks_on_tensors_are_told_as_the_workbench_tells_them() -> None:
 def test_another_engine_is_refused_and_torch_is_loaded_only_by_the_user() -> None:
     with pytest.raises(TypeError, match="but not those of sys"):
         workbench.record(sys)
+    with pytest.raises(TypeError, match="live\\(\\) records the programs of this package alone, and none of torch"):
+        workbench.live(torch)
     with workbench.record(workbench) as trace:
         workbench.ones(1, requires_grad=True) * 2
     assert len(trace.events) > 0
