@@ -36,8 +36,8 @@ import trace_samples as samples
 
 import workbench as torch
 from workbench.recording import Trace, record
-from workbench.trace.facts import Record
-from workbench.trace.records import RECORDS
+from workbench.trace.json import RECORDS
+from workbench.trace.schema import Record
 from workbench.utils.checkpoint import checkpoint
 from workbench.views import CHARTS, PAIRS, VIEWS
 

@@ -102,7 +102,7 @@ CHANGING = {
 @pytest.mark.parametrize("events", CHANGING.values(), ids=CHANGING)
 def test_events_that_change_too_much_are_refused(monkeypatch, events) -> None:
     assert of(events)
-    monkeypatch.setattr("workbench.trace.sound._CHANGES", 10_000)  # of which a file may have many more
+    monkeypatch.setattr("workbench.trace.json._CHANGES", 10_000)  # of which a file may have many more
     with pytest.raises(ValueError, match="makes more changes, with those before it, than a recording does"):
         of(events)
 

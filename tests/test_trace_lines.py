@@ -135,7 +135,7 @@ x.sum().backward()
 
 @pytest.mark.parametrize("folder", ["site-packages", "dist-packages"])
 def test_an_installed_package_is_not_the_library(folder):
-    from workbench.trace.caller import is_users
+    from workbench.trace.source import is_users
 
     library = Path(copy.__file__).parent
     assert not is_users(copy.__file__) and is_users(str(library / folder / "package" / "module.py"))

@@ -15,8 +15,8 @@ from workbench.scene.model import Box
 from workbench.scene.shortening import Plan, cut
 from workbench.scene.storyboard import Storyboard
 from workbench.scene.text import to_text
-from workbench.trace.building import NodeCreated
 from workbench.trace.frame import Frame
+from workbench.trace.json import NodeCreated
 from workbench.trace.rounds import rounds_of
 from workbench.views import VIEWS, storyboard
 from workbench.views.telling import tell

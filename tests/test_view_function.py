@@ -12,7 +12,7 @@ import pytest
 
 import workbench as torch
 from workbench.autograd.function import once_differentiable
-from workbench.trace.methods import LineReached, MethodCalled, MethodEnded
+from workbench.trace.call_records import LineReached, MethodCalled, MethodEnded
 
 
 class Scaled(torch.Function):

@@ -15,9 +15,9 @@ from trace_samples import leaf
 
 import workbench as torch
 from workbench.recording import Trace, load, record
-from workbench.trace.backward import NodeFinished
-from workbench.trace.facts import Code
 from workbench.trace.frame import Frame
+from workbench.trace.json import NodeFinished
+from workbench.trace.schema import Code
 from workbench.views import storyboard
 from workbench.views.formulas import read, settled, simple, slope, text_of, value_of
 from workbench.views.graph import Graph

@@ -13,8 +13,7 @@ from trace_samples import leaf
 
 import workbench as torch
 from workbench.recording import Trace, record
-from workbench.trace.frame import Frame
-from workbench.trace.states import EdgeState
+from workbench.trace.frame import EdgeState, Frame
 from workbench.trace.values import Value
 from workbench.views import storyboard
 from workbench.views.bundles import Bundle, Traffic

@@ -54,7 +54,7 @@ class Explanation:
 
     def _found(self) -> tuple[Sequence[Any], list[str]]:
         """The records up to the error, and the ids of the tensors it is about."""
-        from .trace.failing import Finder
+        from .trace.recorder import Finder
 
         numbers = self._serials if self._serial is None else [self._serial, *self._serials]
         recorder, count = self._recorder, self._count
@@ -71,8 +71,7 @@ class Explanation:
         return recorder.records(count), list(takewhile(bool, ids))
 
     def _about(self, task: Any, node: Any, tensors: tuple[Any, ...]) -> None:
-        from .trace.failing import number_of
-        from .trace.recorder import Recorder
+        from .trace.recorder import Recorder, number_of
 
         if node is not None:
             self.node, self._serial = node.name(), number_of(node)
@@ -90,8 +89,8 @@ class Explanation:
                 break
 
     def _at(self, error: BaseException) -> None:
-        from .trace.caller import is_users, line_of, user_frame
-        from .trace.naming import named_in
+        from .trace.names import named_in
+        from .trace.source import is_users, line_of, user_frame
 
         way = error.__traceback__
         while way is not None:

@@ -16,10 +16,10 @@ from .scene.graphviz import LayoutUnavailable
 from .scene.html import img
 from .scene.model import Scene
 from .scene.storyboard import Storyboard
-from .trace.caller import user_frame
-from .trace.naming import named_in
-from .trace.reading import Reader
+from .trace.names import named_in
+from .trace.reader import Reader
 from .trace.recorder import Recorder
+from .trace.source import user_frame
 from .trace.timeline import Ending
 from .trace.values import LIMIT
 from .views import stepping, storyboard

@@ -14,11 +14,10 @@ from .autograd.function import Function
 from .autograd.state import in_forked_children
 from .bridges import is_of_torch
 from .events import listeners
-from .trace.caller import user_frame
-from .trace.lines import LineRecorder
+from .trace.line_recorder import LineRecorder, unwatch, watch
 from .trace.recorder import Recorder
+from .trace.source import user_frame
 from .trace.timeline import Timeline
-from .trace.tracing import unwatch, watch
 from .trace.values import LIMIT
 
 if TYPE_CHECKING:

@@ -11,8 +11,7 @@ import pytest
 from oracle import ABSENT, torch
 
 import workbench
-from workbench.trace.backward import NodeStarted
-from workbench.trace.building import NodeCreated
+from workbench.trace.json import NodeCreated, NodeStarted
 
 if torch is None:
     pytest.skip(ABSENT, allow_module_level=True)

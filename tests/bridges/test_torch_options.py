@@ -11,9 +11,8 @@ import pytest
 from oracle import ABSENT, torch
 
 import workbench
-from workbench.trace.building import NodeCreated
-from workbench.trace.hooks import HooksFound
-from workbench.trace.methods import LineReached
+from workbench.trace.call_records import HooksFound, LineReached
+from workbench.trace.json import NodeCreated
 
 if torch is None:
     pytest.skip(ABSENT, allow_module_level=True)

@@ -13,7 +13,7 @@ from ..autograd.node import Node
 from ..autograd.scopes import scope_of
 from ..autograd.snapshot import Snapshot, hooks_of, runs_user_code
 from ..events import Event, failed, listeners, tag
-from ..trace.hooks import HookRan
+from ..trace.call_records import HookRan
 from ..trace.recorder import Recorder
 from . import refusals
 from .edits import are_same, in_place_of

@@ -12,8 +12,8 @@ import numpy as np
 from ..autograd.node import AccumulateGrad, Node
 from ..autograd.scopes import scope_of
 from ..autograd.tensor import Tensor, wrap
-from ..trace.facts import Record
-from ..trace.hooks import HookRan
+from ..trace.call_records import HookRan
+from ..trace.schema import Record
 from ..trace.values import Value, said
 
 Place = tuple[Node, int]  # where a gradient arrives: a node, and which output of it

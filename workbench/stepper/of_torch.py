@@ -14,9 +14,9 @@ from ..autograd.tensor import wrap
 from ..bridges.torch.driving import Driver, array_of
 from ..bridges.torch.hearing import looking
 from ..events import tag
-from ..trace.caller import user_frame
-from ..trace.naming import named_in
+from ..trace.names import named_in
 from ..trace.recorder import Recorder
+from ..trace.source import user_frame
 from . import refusals
 from .driving import Stepper
 from .moments import are_equal, numbers_of

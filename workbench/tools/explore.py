@@ -25,9 +25,9 @@ from ..scene.model import Box, Detail, Plot, Scene, Step, changed
 from ..scene.picture import Picture
 from ..scene.shortening import LEFT_OUT
 from ..scene.storyboard import Storyboard
-from ..trace.caller import user_frame
-from ..trace.naming import named_in
+from ..trace.names import named_in
 from ..trace.recorder import Recorder
+from ..trace.source import user_frame
 from ..trace.timeline import Ending
 from ..trace.values import number, series
 from ..views import storyboard

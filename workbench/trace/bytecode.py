@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from functools import cached_property
 from types import CodeType
 
-from .caller import is_users, line_text
+from .source import is_users, line_text
 
 Span = tuple[int, int, int, int]  # first and last line, first column, the column after the last
 

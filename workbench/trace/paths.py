@@ -14,8 +14,8 @@ from types import CodeType
 from typing import Any
 
 from .bytecode import Listing, Loop, listing
-from .caller import OWN, Stack, is_users
-from .facts import Part
+from .schema import Part
+from .source import OWN, Stack, is_users
 
 _MOST = 64  # parts of one path: of a deeper recursion the calls further in are left out
 # Whose frames are those of the listening.

@@ -1,23 +1,306 @@
-"""The listener: keeps what the engine says as small raw tuples, which `reading` makes records of.
+"""The recorder: what it puts down of each event, its chapters, and the graph behind an error that nobody recorded.
 
-Tuples, because a readable record would cost ten times as much meanwhile.
+It keeps small tuples, of which `reader` makes records: a record for each would cost ten times as much meanwhile.
 """
 
 from __future__ import annotations
 
 import sys
+import weakref
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from types import FrameType
 from typing import Any
 
-from ..events import Event, next_tag
-from .asking import maker_of
-from .caller import line_of
-from .guests import reached_from
-from .hearing import HEAR, Hearer
-from .reading import Reader
-from .records import Record
+import numpy as np
+
+from ..events import Event, listeners, next_tag, tag
+from .describe import entry_of, maker_of, version_of, zeros_of
+from .hooks_seen import reached_from
+from .inplace import Scribe
+from .json import Record
+from .names import loops_at, named_in
+from .reader import Reader
+from .source import line_of, user_frame
 from .values import LIMIT
+
+
+class Hearer(Scribe):
+    """Hears the engine's events, and adds a raw tuple for each to what it has put down."""
+
+    def __init__(self, limit: int = LIMIT) -> None:
+        super().__init__(limit)
+        self._tasks: set[int] = set()
+        self._going: list[weakref.ref[Any]] = []  # the tasks that are not over
+        self._open: list[int] = []  # the levels in force, as far as they were heard to begin
+        self._pushing: list[tuple[int, int | None]] = []  # the numbers of levels where tangents are being computed
+        self._running = False  # whether a node is
+        # What was put down of the arrays that a node has just sent: none of the user's code comes between that and
+        # their arrival, so they need not be summed up again. And of what is about to be a leaf's gradient.
+        self._sent: dict[int, tuple[weakref.ref[Any], Any]] = {}
+        self._arrived: Any = None
+
+    # One method for each event.
+
+    def _created(self, node: Any, args: tuple[Any, ...], outputs: tuple[Any, ...]) -> None:
+        if self._repeating:  # it is in no graph: what it saves is taken from it
+            return
+        if self._open:
+            self._learn_names()
+        found: dict[int, tuple[Any, ...]] = {}
+        edges = self._edges(node, found)
+        given: list[Any] = []
+        tensors: list[Any] = []
+        for arg in args:
+            self._note(arg, given, tensors, found)
+        if len(listeners) == 1:  # nobody else can have given it a number: finding that out takes longer than all else
+            node._tag = next_tag()
+        self._know(node)
+        for nr, output in enumerate(outputs):
+            if maker_of(output) is not node:
+                self._unlinked[tag(output)] = (node._tag, nr)
+            self._describe(output, found)
+        saved = self._saved(node, [*tensors, *outputs], found)
+        attributes = self._attributes(node, found) if hasattr(type(node), "_forward_cls") else ()
+        self._raw.append(
+            (
+                "created",
+                node._tag,
+                node.name(),
+                type(node),
+                False,
+                edges,
+                tuple(given),
+                tuple(found.values()),
+                saved,
+                self.outlook.stack(),
+                self._pushing[-1][1] if self._pushing else None,
+                attributes,
+                entry_of(node),
+                1,
+                None,
+                zeros_of(node),
+            )
+        )
+
+    def _backward(self, task: Any) -> None:
+        self._sent, self._arrived = {}, None
+        self._tasks.add(tag(task))
+        self._going.append(weakref.ref(task))
+        found: dict[int, tuple[Any, ...]] = {}
+        roots = tuple(
+            (self._place(node, found), nr, self._copy(seed))
+            for (node, nr), seed in zip(task.roots, task.seeds, strict=True)
+        )
+        targets = getattr(task, "targets", None)
+        if targets is not None:
+            targets = tuple(self._place(node, found) for node, _ in targets)
+        frame = user_frame()
+        if frame is not None:
+            self._learn(named_in(frame))
+        self._learn([("seed", seed) for seed in task.seeds if task.create_graph and hasattr(type(seed), "_array")])
+        if found:
+            self._raw.append(("found", tuple(found.values())))
+        self._meet(getattr(task, "_waiting", ()))
+        keep, create, stack = task.keep_graph, task.create_graph, self.outlook.stack()
+        self._raw.append(("backward", tag(task), roots, targets, keep, create, stack, loops_at(self.outlook)))
+
+    def _run(self, task: Any, node: Any, grads: Any) -> None:
+        self._running = True
+        extra = node.extra
+        if extra is not None:
+            self._retain(task, node)
+            self._retaining = None
+        if extra is not None and (extra.tensor_hooks or extra.pre_hooks):
+            self._sent = {}
+        copies = self._copies(grads or (), self._sent)
+        serial = tag(node)
+        if serial not in self._nodes and hasattr(node, "variable"):
+            serial = tag(node.variable)
+            self._arrive(node.variable, grads, copies)
+        self._raw.append(("run", task._tag, serial, copies))
+
+    def _ran(self, task: Any, node: Any, grads: Any) -> None:
+        self._running = False
+        copies = self._copies(grads)
+        self._sent = {
+            id(grad): (weakref.ref(grad), copy)
+            for grad, copy in zip(grads, copies, strict=True)
+            if type(copy) is tuple and type(grad) is np.ndarray
+        }
+        self._raw.append(("ran", task._tag, node._tag, copies))
+
+    def _arrive(self, leaf: Any, grads: Any, copies: tuple[Any, ...]) -> None:
+        """What arrives at a leaf is its `.grad` afterwards, if it has none yet."""
+        meta = leaf._meta
+        if leaf.grad is not None or meta is not None and meta.post_accumulate:
+            self._sent = {}  # written in place, or by a hook
+        elif copies and type(copies[0]) is tuple and grads[0].dtype == leaf._array.dtype:
+            self._arrived = copies[0]
+
+    def _freed(self, node: Any) -> None:
+        if tag(node) in self._nodes:
+            self._raw.append(("freed", node._tag))
+
+    def _accumulated(self, task: Any, node: Any, variable: Any) -> None:
+        grad = variable.grad
+        self._hold(variable)
+        copy = self._arrived if self._arrived is not None and grad is not None else self._copy(grad)
+        self._arrived = None
+        after = self._take_after(variable._tag) if self._after else ()
+        self._raw += [("accumulated", tag(task), variable._tag, after[0][4][0] if after else copy), *after]
+
+    def _regraded(self, tensor: Any) -> None:
+        self._put_grad(tensor)
+
+    def _captured(self, task: Any, node: Any, output_nr: int, grad: Any) -> None:
+        self._raw.append(("captured", tag(task), self._serial(node), output_nr, self._copy(grad)))
+
+    def _finished(self, task: Any) -> None:
+        self._end(task)
+        self._raw.append(("finished", tag(task)))
+
+    def _end(self, task: Any) -> None:
+        self._running = False
+        self._going = [each for each in self._going if each() not in (task, None)]
+        if task is not None:
+            self.forget(task)
+
+    def _wrote(self, tensor: Any, name: str, node: Any = None) -> None:
+        self._put_grad_in(tensor, name)
+        if node is not None:
+            self._correct(tensor, node)
+        found: dict[int, tuple[Any, ...]] = {}
+        if tag(tensor) not in self._tensors:
+            if self._base(tensor) is None and not self._is_known(tensor._tag) and not self._sharing(tensor):
+                return  # no part of the graph yet
+            self._describe(tensor, found)
+        stack = self.outlook.stack()
+        slices = self._put_slices(tensor, found, stack)
+        self._describe_others(tensor, found)
+        if found:
+            self._raw.append(("found", tuple(found.values())))
+        maker = maker_of(tensor)
+        serial = tag(maker) if maker is not None and tag(maker) in self._nodes else None
+        now = self._copy(tensor)
+        self._raw.append(("wrote", tensor._tag, name, version_of(tensor), now, serial, tensor.output_nr, stack, slices))
+
+    def _failed(self, task: Any, node: Any, error: BaseException) -> None:
+        if hasattr(node, "variable") and self._is_after(task, node):
+            self._accumulated(task, node, node.variable)
+        self._end(task)
+        self.look_up(user_frame())
+        serial = None if node is None else self._serial(node)
+        if serial not in self._nodes and serial not in self._tensors:
+            serial = None
+        # The words alone: the exception's traceback would keep every tensor of the failed call.
+        words = (type(error).__name__, str(error))
+        heard = task is not None and tag(task) in self._tasks
+        self._raw.append(("failed", task._tag if heard else None, serial, *words))
+
+    # Function transforms.
+
+    def _entered(self, level: Any) -> None:
+        if not self._pushing:
+            self._open.append(self._level(level, True, line_of(user_frame())))
+
+    def _left(self, level: Any) -> None:
+        serial = tag(level)
+        if serial in self._open:
+            self._open.remove(serial)
+            self._raw.append(("left", serial))
+        while self._pushing and self._pushing[-1][0] >= level.number:  # an error may have ended that
+            self._pushing.pop()
+
+    def _pushing_begins(self, op: Any, args: tuple[Any, ...], outputs: tuple[Any, ...], level: Any) -> None:
+        number = 0 if level is None else level.number
+        while self._pushing and self._pushing[-1][0] <= number:  # an error ended it: within it, all is further down
+            self._pushing.pop()
+        if not self._pushing:
+            self._operation(op, args, outputs)
+        self._pushing.append((number, 0 if level is None else self._level(level)))
+
+    def _pushed(self, op: Any, outputs: tuple[Any, ...], tangents: Any, operands: Any, moved: Any, level: Any) -> None:
+        if self._pushing:
+            self._pushing.pop()
+        if self._pushing:  # tangents of what computes tangents
+            return
+        found: dict[int, tuple[Any, ...]] = {}
+        pushed = []
+        for output, tangent in zip(outputs, tangents, strict=True):
+            if tangent is not None and hasattr(type(output), "_array"):
+                maker = tangent.grad_fn
+                maker = None if maker is None or tag(maker) not in self._nodes else tag(maker)
+                if tag(output) not in self._tensors:
+                    self._describe(output, found)
+                pushed.append((tag(output), self._copy(tangent), maker))
+        taken = []
+        for operand, tangent in zip(operands, moved, strict=True):
+            if tangent is not None:
+                if tag(operand) not in self._tensors:
+                    self._describe(operand, found)
+                taken.append((tag(operand), self._copy(tangent)))
+        if pushed:
+            own = None if level is None else self._level(level)
+            self._raw.append(("pushed", op, own, tuple(found.values()), tuple(pushed), tuple(taken)))
+
+    def _batched(self, op: Any, args: tuple[Any, ...], outputs: tuple[Any, ...], level: Any) -> None:
+        self._level(level)
+        if not self._pushing and not self._running:
+            self._operation(op, args, outputs)
+
+    def _operation(self, op: Any, args: tuple[Any, ...], outputs: tuple[Any, ...]) -> None:
+        """Put down an operation, unless a node tells of it."""
+        outputs = tuple([output for output in outputs if hasattr(type(output), "_array")])
+        self._learn_names()
+        if not outputs or any(self._has_node(output) for output in outputs):
+            return
+        found: dict[int, tuple[Any, ...]] = {}
+        given: list[Any] = []
+        for arg in args:
+            self._note(arg, given, [], found)
+        serial = next_tag()
+        for output in outputs:
+            self._describe(output, found)
+        tensors, results = tuple(found.values()), tuple(output._tag for output in outputs)
+        self._raw.append(("operated", serial, op, tuple(given), tensors, results, line_of(user_frame())))
+
+    def _has_node(self, tensor: Any) -> bool:
+        """Whether a tensor, or what it stands for, is the output of a node."""
+        while tensor is not None:
+            maker = maker_of(tensor)
+            if maker is not None and tag(maker) in self._nodes:
+                return True
+            tensor = getattr(tensor, "_value", None)
+        return False
+
+
+# Of the class, not of each recorder: that would hold itself by them, and stay until the collector comes.
+HEAR: dict[str, Callable[..., None]] = {
+    "created": Hearer._created,
+    "backward": Hearer._backward,
+    "run": Hearer._run,
+    "ran": Hearer._ran,
+    "asks": Hearer._asks,
+    "asked": Hearer._asked,
+    "freed": Hearer._freed,
+    "accumulated": Hearer._accumulated,
+    "regraded": Hearer._regraded,
+    "captured": Hearer._captured,
+    "finished": Hearer._finished,
+    "wrote": Hearer._wrote,
+    "shares": Hearer._shares,
+    "keeps": Hearer._keeps,
+    "drops": Hearer._drops,
+    "repeats": Hearer._repeats,
+    "failed": Hearer._failed,
+    "entered": Hearer._entered,
+    "left": Hearer._left,
+    "pushing": Hearer._pushing_begins,
+    "pushed": Hearer._pushed,
+    "batched": Hearer._batched,
+}
+
 
 _OF_A_TASK = frozenset(("run", "ran", "asks", "asked", "accumulated", "captured", "finished"))
 _BEGINS = ("created", "entered", "called", "pushing")
@@ -187,3 +470,49 @@ class Recorder(Hearer):
                     del facts[old]
             self._before = [chapter.tensors for chapter in chapters[:-1]]
             self._reader, self._named = Reader(self._names), len(self._names)
+
+
+class Finder(Recorder):
+    """Puts down what was there when an error left the engine, and then the error."""
+
+    _held: Sequence[Any] = ()  # what the user's variables hold
+
+    def find(
+        self,
+        roots: Iterable[Any],
+        tensors: Iterable[Any],
+        named: Iterable[tuple[str, Any]],
+        failure: tuple[int | None, str, str],
+    ) -> None:
+        """The graph behind `roots` and `tensors`, names of variables, and (the failing node's tag, type, words)."""
+        named = list(named)
+        self._held = [tensor for _, tensor in named]
+        found: dict[int, tuple[Any, ...]] = {}
+        for root in roots:
+            self._place(root, found)
+        for tensor in tensors:
+            if (maker := maker_of(tensor)) is not None:
+                self._place(maker, found)
+            self._describe(tensor, found)
+        for tensor in self._held:
+            maker = maker_of(tensor)
+            if tag(tensor) in self._tensors and (maker is None or tag(maker) in self._nodes):
+                self._describe(tensor, found)
+        self._raw.append(("found", tuple(found.values())))
+        self._learn(named)
+        node, *words = failure
+        self._raw.append(("failed", None, node if node in self._nodes or node in self._tensors else None, *words))
+
+    def _saved(self, node: Any, tensors: list[Any], found: dict[int, Any]) -> tuple[Any, ...]:
+        """A node keeps the array of its own output, which the user may hold as a tensor."""
+        items = [getattr(thing, "_array", thing) for _, thing, _ in node.saved_items()]
+        for tensor in self._held:
+            if any(tensor._array is item for item in items):
+                self._describe(tensor, found)
+                tensors = [*tensors, tensor]
+        return super()._saved(node, tensors, found)
+
+
+def number_of(node: Any) -> int:
+    """The number under which a node stands in records: of a leaf's AccumulateGrad, the leaf's."""
+    return tag(getattr(node, "variable", node))

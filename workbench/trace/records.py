@@ -1,53 +1,577 @@
-"""Every kind of record by name: the events as they are read."""
+"""The records of a graph and its backward: nodes, tensors and writes; what is saved; gradients and failures."""
 
 from __future__ import annotations
 
-from .backward import (
-    BackwardFinished,
-    BackwardStarted,
-    Failed,
-    GradAccumulated,
-    GradCaptured,
-    GradChanged,
-    NodeFinished,
-    NodeStarted,
-    SavedFreed,
-)
-from .building import EventsLetGo, NodeCreated, NodesGone, TensorsFound, TensorShown, TensorWritten
-from .facts import Record
-from .hooks import HookRan, HooksFound
-from .keeping import CheckpointDropped, CheckpointKept
-from .levels import LevelEntered, LevelLeft, OperationRan, TangentPushed
-from .methods import LineReached, MethodCalled, MethodEnded
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
 
-RECORDS: dict[str, type[Record]] = {
-    each.__name__: each
-    for each in (
-        NodeCreated,
-        TensorsFound,
-        TensorShown,
-        EventsLetGo,
-        NodesGone,
-        BackwardStarted,
-        NodeStarted,
-        NodeFinished,
-        SavedFreed,
-        GradAccumulated,
-        GradCaptured,
-        GradChanged,
-        BackwardFinished,
-        TensorWritten,
-        Failed,
-        LevelEntered,
-        LevelLeft,
-        OperationRan,
-        TangentPushed,
-        MethodCalled,
-        LineReached,
-        MethodEnded,
-        HooksFound,
-        HookRan,
-        CheckpointKept,
-        CheckpointDropped,
-    )
-}
+from .frame import EdgeState, Frame, NodeState
+from .schema import Argument, Attribute, Building, Code, Edge, Part, Phase, Record, Root, Saved, SourceLine, TensorSeen
+from .values import Value, said, series
+
+
+def is_slot(saved: Saved) -> bool:
+    """Whether nothing is kept, as a checkpoint will compute it again."""
+    return saved.packed is not None and saved.packed.kept == "_Slot"
+
+
+def tensor_of(saved: Saved) -> str | None:
+    """The tensor that was to be saved, whatever is kept in its place, if the trace knows it."""
+    return saved.tensor or (saved.packed.tensor if saved.packed else None)
+
+
+def as_kept(saved: Saved, name: str) -> str:
+    """What is kept of what has this name: `x`, `a slot for x`, or `x packed by pack`."""
+    if saved.packed is None:
+        return name
+    return f"a slot for {name}" if is_slot(saved) else f"{name} packed by {saved.packed.hook}"
+
+
+@dataclass(frozen=True, slots=True)
+class CheckpointKept(Record):
+    """A checkpoint keeps tensors that no node has saved: its arguments, or what it computed `again`."""
+
+    checkpoint: str
+    tensors: tuple[TensorSeen, ...]
+    saved: tuple[Saved, ...]
+    again: bool
+
+    @property
+    def repeated(self) -> bool:
+        """Whether it is what was computed again; else it is arguments, maybe those of a checkpoint in such a run."""
+        return self.again and all(saved.name.isdigit() for saved in self.saved)
+
+    @property
+    def quiet(self) -> bool:
+        """Whether a player does not stop for it: it belongs to the step of a node."""
+        return True
+
+    def apply(self, frame: Frame) -> None:
+        """Note the tensors."""
+        for seen in self.tensors:
+            frame.see(seen)
+
+    def sentence(self, frame: Frame) -> str:
+        """What it does; several tensors of one run are told in the same words."""
+        who = checkpoint_said(self.checkpoint)
+        if self.again:
+            return f"{who} runs its part again" if self.repeated else f"inside of that, {who} keeps its arguments"
+        names = [(saved, tensor_of(saved)) for saved in self.saved]
+        kept = series([as_kept(saved, frame.called(known) if known else "a tensor") for saved, known in names])
+        return f"{who.capitalize()} keeps its arguments: {kept}" if kept else ""
+
+
+@dataclass(frozen=True, slots=True)
+class CheckpointDropped(Record):
+    """A checkpoint lets go of one of the tensors it kept, or of everything."""
+
+    checkpoint: str
+    name: str | None
+
+    @property
+    def quiet(self) -> bool:
+        """Whether a player does not stop for it: it belongs to the step of a node."""
+        return True
+
+    def apply(self, frame: Frame) -> None:
+        """Nothing in the graph changes."""
+
+    def sentence(self, frame: Frame) -> str:
+        """That a node has what it needs; the end of a checkpoint belongs to no step."""
+        return "" if self.name is None else f"{checkpoint_said(self.checkpoint)} hands out what it computed again"
+
+
+def checkpoint_said(id: str) -> str:
+    """`checkpoint 1`."""
+    return f"checkpoint {id.removeprefix('k')}"
+
+
+_NAMED = 8  # nodes that a sentence names
+_LONGEST = 40  # characters of an expression in a sentence
+
+
+@dataclass(frozen=True, slots=True)
+class NodeCreated(Building):
+    """A node joined the graph; `found` if it was there before anybody listened, its arguments unknown.
+
+    A found one says its `output_count`: not all outputs may be known. A custom one is given zeros where no gradient
+    arrives for one of the outputs `zeros`.
+
+    One that stands for a write through a view `runs` the node that recorded it, in its stead; it was not found then.
+
+    One that computes with tangents tells the level that is `pushing` them, or "dual". What was made inside
+    `with scope("a"), scope("b"):` has the scope "a/b". Its `path` are the parts of the program that it was made in, the
+    outermost first; the last is the expression.
+    """
+
+    node: str
+    name: str
+    custom: bool
+    found: bool
+    edges: tuple[Edge, ...]
+    args: tuple[Argument, ...]
+    tensors: tuple[TensorSeen, ...]
+    saved: tuple[Saved, ...]
+    code: tuple[Code, ...]
+    source: SourceLine | None
+    pushing: str | None = None
+    attributes: tuple[Attribute, ...] = ()
+    scope: str | None = None
+    output_count: int = 1
+    runs: str | None = None
+    zeros: tuple[int, ...] = ()
+    path: tuple[Part, ...] = ()
+
+    @property
+    def quiet(self) -> bool:
+        """Whether a player does not stop for it."""
+        return self.found
+
+    @property
+    def operation(self) -> str:
+        """What the node is the backward of: `Square` for SquareBackward, `mul` for MulBackward0."""
+        return _operation(self.name, self.custom)
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """What it may be told by, the shortest first: its name, with the user's expression, with its place."""
+        text = self.path[-1].title if self.path and self.path[-1].kind == "expression" else ""
+        if not text:
+            return (self.name,)
+        told = f"`{text if len(text) <= _LONGEST else text[: _LONGEST - 1] + '…'}`"
+        rounds = [part.title for part in self.path if part.kind == "round"][-1:]
+        placed = " in ".join([told, *[where for where in (self.scope, *rounds) if where]])
+        return tuple(dict.fromkeys([self.name, told, placed, f"{self.name} of {placed}"]))
+
+    def apply(self, frame: Frame) -> None:
+        """Add the node, its tensors and its edges, in the order of its arguments."""
+        node = frame.nodes[self.node] = NodeState(made=self, during=None if self.found else frame.working)
+        frame.count_words(self)
+        for seen in self.tensors:
+            frame.see(seen)
+        frame.touch(self.node)
+        known, given = frame.tensors, {arg.tensor for arg in self.args}
+        node.given = tuple([None if arg.tensor is None else known[arg.tensor].value for arg in self.args])
+        kept = []
+        for saved in self.saved:
+            told = saved.value is not None or saved.tensor is None
+            kept.append(saved.value if told else known[saved.tensor].value)
+            if saved.tensor is not None:
+                inner = bool(self.args) and saved.tensor not in given
+                frame.hold(self.node, saved.tensor, saved.version, inner)
+        node.saved = tuple(kept)
+        if self.runs is not None:
+            frame.nodes[self.runs].run_by = self.node
+        waiting = {index: edge for index, edge in enumerate(self.edges) if edge.target is not None}
+        leading: dict[str | None, list[int]] = {}  # to each place, the last edge first
+        for index, edge in reversed(waiting.items()):
+            leading.setdefault(edge.target, []).append(index)
+        for position, arg in enumerate(self.args):
+            if arg.tensor is None:
+                continue
+            tensor = known[arg.tensor]
+            maker = tensor.node or tensor.id
+            if leading.get(maker) and tensor.requires_grad:
+                index = leading[maker].pop()
+                self._connect(frame, index, waiting.pop(index))
+            elif not tensor.requires_grad:
+                if tensor.node is None:
+                    frame.play_part(tensor.id, "constant")
+                constant = EdgeState(maker, self.node, tensor.output_nr, differentiable=False)
+                frame.add_edge(f"{self.node}.c{position}", constant)
+        for index, edge in waiting.items():
+            self._connect(frame, index, edge)
+        frame.focus = self.node
+        frame.cursor = self.source or frame.cursor
+
+    def _connect(self, frame: Frame, index: int, edge: Edge) -> None:
+        assert edge.target is not None
+        if edge.target not in frame.nodes:
+            frame.play_part(edge.target, "leaf")
+        frame.add_edge(f"{self.node}.{index}", EdgeState(edge.target, self.node, edge.output_nr))
+
+    def sentence(self, frame: Frame) -> str:
+        """What was computed from what, and what is kept for backward."""
+        if self.found:
+            return ""
+        made = [seen for seen in self.tensors if seen.node == self.node]
+        results = series([f"{seen.name} = " * bool(seen.name) + said(seen.value) for seen in made])
+        known = [frame.variable(tensor_of(saved)) or frame.viewed(tensor_of(saved)) for saved in self.saved]
+        names = [as_kept(saved, name or saved.name) for saved, name in zip(self.saved, known, strict=True)]
+        kept = series(list(dict.fromkeys(names)))
+        gives = f"{frame.call(self.operation, self.args)} gives {results or 'its result'}"
+        level = next((frame.levels[seen.level].number for seen in made if seen.level is not None), None)
+        graph = "the graph" if level is None else f"the graph of level {level}"
+        return f"{gives}; {self.name} joins {graph} and keeps {kept or 'nothing'} for backward"
+
+
+@cache
+def _operation(name: str, custom: bool) -> str:
+    if custom:
+        return re.sub("(?<=.)(Generated)?Backward$", "", name)
+    words = re.findall("[A-Z][a-z0-9]*", re.sub(r"Backward(s|\d*)$", "", name))
+    return "_".join(words).lower() or name
+
+
+@dataclass(frozen=True, slots=True)
+class NodesGone(Building):
+    """Nodes that nothing holds any more, and with them what they had saved: a variable had another value, say."""
+
+    nodes: tuple[str, ...]
+
+    @property
+    def quiet(self) -> bool:
+        """Whether a player does not stop for it."""
+        return True
+
+    def apply(self, frame: Frame) -> None:
+        """They are no part of any graph."""
+        for node in self.nodes:
+            frame.nodes[node].gone = True
+            frame.touch(node)
+
+    def sentence(self, frame: Frame) -> str:
+        """How many they are, or which."""
+        if len(self.nodes) < 2:
+            return "" if not self.nodes else f"{frame.told(self.nodes[0])} is gone, as nothing holds it any more"
+        return f"{len(self.nodes):,} nodes are gone, as nothing holds them any more"
+
+
+@dataclass(frozen=True, slots=True)
+class EventsLetGo(Building):
+    """The first event of a recording of only the last ones: so many came before it."""
+
+    count: int
+
+    @property
+    def quiet(self) -> bool:
+        """Whether a player does not stop for it."""
+        return True
+
+    def apply(self, frame: Frame) -> None:
+        """Nothing of them is known."""
+
+    def sentence(self, frame: Frame) -> str:
+        """How many."""
+        return f"{self.count:,} earlier event{' was' if self.count == 1 else 's were'} let go"
+
+
+@dataclass(frozen=True, slots=True)
+class TensorsFound(Building):
+    """Tensors that were there before anybody listened, held by the user's variables."""
+
+    tensors: tuple[TensorSeen, ...]
+
+    @property
+    def quiet(self) -> bool:
+        """Whether a player does not stop for it."""
+        return True
+
+    def apply(self, frame: Frame) -> None:
+        """Note them as they are."""
+        for seen in self.tensors:
+            frame.see(seen)
+
+
+@dataclass(frozen=True, slots=True)
+class TensorShown(Building):
+    """The user asked to see the graph of this tensor."""
+
+    tensor: str
+    source: SourceLine | None
+
+    def apply(self, frame: Frame) -> None:
+        """A tensor without a node is the whole graph."""
+        tensor = frame.tensors[self.tensor]
+        if tensor.node is None:
+            frame.play_part(self.tensor, "leaf" if tensor.requires_grad else "constant")
+        frame.focus = tensor.node or self.tensor
+        frame.cursor = self.source or frame.cursor
+
+    def sentence(self, frame: Frame) -> str:
+        """What is shown."""
+        tensor = frame.tensors[self.tensor]
+        if tensor.node is None:
+            kind = "a leaf: gradients end here" if tensor.requires_grad else "a constant: it gets no gradient"
+            return f"{tensor.name or 'This tensor'} = {said(tensor.value)} is {kind}"
+        named = f"{tensor.name} = " if tensor.name else ""
+        return f"The graph that made {named}{said(tensor.value)}, from the leaves down"
+
+
+@dataclass(frozen=True, slots=True)
+class TensorWritten(Building):
+    """An in-place operation wrote into a tensor; through a view, its base may come from another node: `slices`."""
+
+    tensor: str
+    name: str
+    version: int
+    value: Value
+    node: str | None
+    output_nr: int
+    source: SourceLine | None = None
+    slices: str | None = None
+
+    def phase(self, frame: Frame) -> Phase:
+        """An update, if it writes unrecorded into a leaf that a backward can have given a gradient."""
+        owner = frame.tensors[frame.owner(self.tensor)]
+        leaf = owner.node is None and owner.requires_grad
+        return frame.between if self.node is None and leaf else Building.phase(self, frame)
+
+    def apply(self, frame: Frame) -> None:
+        """The tensor has a new value and version, and may have come from another node by that.
+
+        What shares its memory has the same version.
+        """
+        tensor = frame.tensors[self.tensor]
+        tensor.value = self.value
+        frame.count_write(self.tensor, self.version)
+        frame.cursor = self.source or frame.cursor
+        if self.node is not None and self.node != tensor.node:
+            tensor.node, tensor.output_nr, tensor.requires_grad = self.node, self.output_nr, True
+            frame.nodes[self.node].outputs[self.output_nr] = (self.tensor, self.value)
+            frame.touch(self.node)
+        frame.focus = self.slices or self.tensor
+
+    def sentence(self, frame: Frame) -> str:
+        """What it is now, and which nodes had saved what it was."""
+        what = frame.called(self.tensor)
+        written = f"{self.name} writes into {what}: now {said(self.value)}, version {self.version}"
+        if late := frame.stale_holders(self.tensor):
+            few = len(late) <= _NAMED
+            who = series([frame.told(node) for node in late]) if few else f"{len(late):,} nodes"
+            written += f"; but {who} had saved it before that"
+        if self.slices is not None:
+            written += f"; {frame.output(self.slices, 0)} now comes from {frame.told(self.slices)}"
+        return written
+
+
+@dataclass(frozen=True, slots=True)
+class BackwardStarted(Record):
+    """A backward begins; with `targets`, only what lies on a way to them will run."""
+
+    task: str
+    roots: tuple[Root, ...]
+    targets: tuple[str, ...] | None
+    keep_graph: bool
+    create_graph: bool
+    source: SourceLine | None
+
+    def apply(self, frame: Frame) -> None:
+        """Deliver the seeds."""
+        for root in self.roots:
+            if root.node not in frame.nodes:
+                frame.play_part(root.node, "leaf")
+        frame.begin(self.task, [root.node for root in self.roots], self.targets)
+        for root in self.roots:
+            key = f"{root.node}.seed{root.output_nr}"
+            frame.add_edge(key, EdgeState(root.node, None, root.output_nr))
+            frame.flow(self.task, key, root.seed)
+            frame.focus = key
+        frame.cursor = self.source or frame.cursor
+
+    def sentence(self, frame: Frame) -> str:
+        """Where it starts and with what."""
+        starts = []
+        for root in self.roots:
+            starts.append(f"{frame.output(root.node, root.output_nr)} with the gradient {said(root.seed)}")
+        own = self.create_graph and not frame.levels  # a transform records for the levels below, if there are any
+        recorded = "; what it computes is recorded as a graph of its own" if own else ""
+        return f"Backward starts at {series(starts)}{recorded}"
+
+
+@dataclass(frozen=True, slots=True)
+class NodeStarted(Record):
+    """A node (or a leaf's AccumulateGrad) is taken from the ready queue: one gradient per output."""
+
+    task: str
+    node: str
+    grads: tuple[Value | None, ...]
+
+    def apply(self, frame: Frame) -> None:
+        """It runs, and what ran before is done."""
+        frame.start(self.node)
+        frame.place(self.node).received = self.grads
+
+    def sentence(self, frame: Frame) -> str:
+        """What came in."""
+        grads = series([frame.arrived(self.node, nr, each) for nr, each in enumerate(self.grads)])
+        plural = "s" if len(self.grads) > 1 else ""
+        article = f"the gradient{plural} " if any(each is not None for each in self.grads) else ""
+        return f"{frame.told(self.node)} receives {article}{grads or 'no gradient'}"
+
+
+@dataclass(frozen=True, slots=True)
+class NodeFinished(Record):
+    """A node returned: one gradient per edge."""
+
+    task: str
+    node: str
+    grads: tuple[Value | None, ...]
+
+    def apply(self, frame: Frame) -> None:
+        """Its gradients travel the edges."""
+        for index, grad in enumerate(self.grads):
+            if (key := f"{self.node}.{index}") in frame.edges:
+                frame.flow(self.task, key, grad)
+
+    def sentence(self, frame: Frame) -> str:
+        """What went out, and where to."""
+        return self.told(frame, frame.receiver)
+
+    def told(self, frame: Frame, receiver: Callable[[EdgeState], str]) -> str:
+        """The same in other words for where it goes to."""
+        edges = [edge for _, edge in frame.edges_of(self.node) if edge.state == "flowing"]
+        sent = [f"{said(edge.grad)} to {receiver(edge)}" for edge in edges]
+        return f"it sends {series(sent)}" if sent else "it sends nothing on"
+
+
+@dataclass(frozen=True, slots=True)
+class SavedFreed(Record):
+    """What a node had saved was let go."""
+
+    node: str
+
+    def apply(self, frame: Frame) -> None:
+        """Its saved tensors are gone."""
+        inner = frame.nodes[self.node].made.runs
+        for node in (self.node, *[inner] * (inner is not None)):
+            frame.nodes[node].freed = True
+            frame.touch(node)
+
+    def sentence(self, frame: Frame) -> str:
+        """That it is gone, or the slots that a checkpoint had left in its place."""
+        saved = frame.nodes[self.node].made.saved
+        if saved and all(map(is_slot, saved)):
+            return f"its slot{'s are' if len(saved) > 1 else ' is'} freed"
+        return "what it had saved is freed"
+
+
+@dataclass(frozen=True, slots=True)
+class GradAccumulated(Record):
+    """A leaf's `.grad` is new."""
+
+    task: str
+    tensor: str
+    grad: Value | None
+
+    def apply(self, frame: Frame) -> None:
+        """Note the new gradient and the one it was added to."""
+        frame.add_up(self.task, self.tensor, self.grad)
+
+    def sentence(self, frame: Frame) -> str:
+        """The leaf's gradient, and what it was before."""
+        tensor = frame.tensors[self.tensor]
+        slot = f"{tensor.name}.grad" if tensor.name else "its grad"
+        if self.grad is None:
+            return f"{slot} stays None"
+        if tensor.grad_before is None:
+            return f"{slot} becomes {said(self.grad)}"
+        return f"{slot} was {said(tensor.grad_before)} and becomes {said(self.grad)}"
+
+
+@dataclass(frozen=True, slots=True)
+class GradChanged(Record):
+    """A tensor's `.grad` was set, to None if it was cleared, or an in-place operation of this name wrote into it."""
+
+    tensor: str
+    grad: Value | None
+    name: str
+    source: SourceLine | None
+
+    def phase(self, frame: Frame) -> Phase:
+        """An update, unless a hook or a node's own backward does it."""
+        return frame.between
+
+    @property
+    def clears(self) -> bool:
+        """Whether nothing is left of it."""
+        return self.grad is None or self.name == "zero_"
+
+    def apply(self, frame: Frame) -> None:
+        """The leaf has another gradient, or none."""
+        tensor = frame.tensors[self.tensor]
+        tensor.cleared |= tensor.grad is not None and self.grad is None
+        why = "cleared since" if self.clears else f"{self.name} changed grad since" if self.name else "replaced since"
+        frame.replace_grad(self.tensor, self.grad, why)
+        frame.cursor = self.source or frame.cursor
+        frame.focus = self.tensor
+
+    def sentence(self, frame: Frame) -> str:
+        """What it is now."""
+        slot = f"{frame.called(self.tensor)}.grad"
+        if self.grad is None:
+            return f"{slot} is cleared"
+        if self.name == "zero_":
+            return f"{slot} is cleared: zero_ makes it {said(self.grad)}"
+        if self.name:
+            return f"{self.name} writes into {slot}: now {said(self.grad)}"
+        return f"{slot} is set to {said(self.grad)}"
+
+
+@dataclass(frozen=True, slots=True)
+class GradCaptured(Record):
+    """A gradient was handed to the caller of `grad()` or `backward(inputs=...)`."""
+
+    task: str
+    node: str
+    output_nr: int
+    grad: Value | None
+
+    def apply(self, frame: Frame) -> None:
+        """The place has what it was waiting for."""
+        frame.start(self.node)
+        frame.hand_out(self.task, self.node)
+        place = frame.place(self.node)
+        if not place.received:
+            place.received = (None,) * self.output_nr + (self.grad,)
+
+    def sentence(self, frame: Frame) -> str:
+        """Whose gradient it is."""
+        what = frame.output(self.node, self.output_nr)
+        return f"The gradient of {what}, {said(self.grad)}, is handed to the caller"
+
+
+@dataclass(frozen=True, slots=True)
+class BackwardFinished(Record):
+    """A backward is over."""
+
+    task: str
+
+    def apply(self, frame: Frame) -> None:
+        """Nothing runs or travels any more."""
+        frame.finish(self.task)
+        frame.focus = None
+
+    def sentence(self, frame: Frame) -> str:
+        """That it is over."""
+        return "The backward pass is over"
+
+
+@dataclass(frozen=True, slots=True)
+class Failed(Record):
+    """An error left the engine, at a node or before there was one."""
+
+    task: str | None
+    node: str | None
+    error: str
+    message: str
+
+    def phase(self, frame: Frame) -> Phase:
+        """Whether it came while gradients travelled."""
+        return "forward" if self.task is None else "backward"
+
+    def apply(self, frame: Frame) -> None:
+        """The backward ends here."""
+        frame.finish(self.task)
+        if self.node is not None:
+            place = frame.place(self.node)
+            place.state, place.error = "error", f"{self.error}: {self.message}"
+            frame.touch(self.node)
+        frame.focus = self.node
+
+    def sentence(self, frame: Frame) -> str:
+        """Who failed, and with which words."""
+        who = f"{frame.told(self.node)} fails with" if self.node is not None else "An error stops the work:"
+        return f"{who} {self.error}: {self.message}"

@@ -8,14 +8,21 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, Protocol, Self
 
-from .backward import GradAccumulated, GradChanged, NodeFinished, NodeStarted, SavedFreed
-from .building import NodeCreated, NodesGone, TensorWritten
-from .codec import PartsRead, PartsWritten, brief, decode, encode
-from .facts import Phase, Record
+from .call_records import HookRan, HooksFound
 from .frame import Frame
-from .hooks import HookRan, HooksFound
-from .levels import LevelEntered, LevelLeft, OperationRan, TangentPushed, above, outputs_of
-from .sound import Played
+from .json import PartsRead, PartsWritten, Played, brief, decode, encode
+from .records import (
+    GradAccumulated,
+    GradChanged,
+    NodeCreated,
+    NodeFinished,
+    NodesGone,
+    NodeStarted,
+    SavedFreed,
+    TensorWritten,
+)
+from .schema import Phase, Record
+from .transform_records import LevelEntered, LevelLeft, OperationRan, TangentPushed, above, outputs_of
 
 FORMAT, VERSION = "workbench-trace", 1
 _WITHIN = NodeCreated | TensorWritten | GradChanged | OperationRan | TangentPushed | LevelEntered | LevelLeft

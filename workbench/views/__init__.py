@@ -7,8 +7,8 @@ from collections.abc import Callable, Collection
 from typing import Any
 
 from ..scene.storyboard import Storyboard
-from ..trace.building import EventsLetGo
 from ..trace.frame import Frame
+from ..trace.records import EventsLetGo
 from ..trace.timeline import Ending, Timeline
 from ..trace.values import series
 from .compare import compared

@@ -11,7 +11,7 @@ from ..autograd.functional import NOT_TENSORS
 from ..autograd.gradcheck import CHANGES, NO_INPUT, STRIDE_ZERO
 from ..func.messages import GRAD_KIND, GRAD_SCALAR
 from ..ops.convert import DEEPCOPY_NON_LEAF
-from ..trace.facts import Phase
+from ..trace.schema import Phase
 
 
 @dataclass(frozen=True, slots=True)

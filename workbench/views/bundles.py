@@ -8,8 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..trace.frame import Frame
-from ..trace.states import EdgeState
+from ..trace.frame import EdgeState, Frame
 from ..trace.values import Value
 
 _FEW = 32  # edges whose gradients are added, value by value, whenever one has changed

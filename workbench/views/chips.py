@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from ..scene.metric import CHIP_COLUMNS
 from ..scene.model import Box, Detail
-from ..trace.frame import Frame
-from ..trace.keeping import is_slot
-from ..trace.states import NodeState
+from ..trace.frame import Frame, NodeState
+from ..trace.records import is_slot
 from ..trace.values import Value
 from .guests import packed_details, packed_line
 from .relations import whose

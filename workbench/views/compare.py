@@ -7,10 +7,10 @@ from dataclasses import replace
 from ..scene.model import Arrow, Box, Scene, Step
 from ..scene.picture import Picture
 from ..scene.storyboard import Storyboard
-from ..trace.building import NodeCreated
-from ..trace.differing import Differences
-from ..trace.levels import OperationRan
+from ..trace.diff import Differences
+from ..trace.records import NodeCreated
 from ..trace.timeline import Timeline
+from ..trace.transform_records import OperationRan
 from .graph import Graph
 from .telling import tell
 

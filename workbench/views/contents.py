@@ -8,11 +8,10 @@ from dataclasses import dataclass, field
 
 from ..scene.metric import TEXT_COLUMNS, columns
 from ..scene.model import Arrow, Box, BoxState, Detail
-from ..trace.building import NodeCreated
-from ..trace.facts import Record, TensorSeen
-from ..trace.frame import Frame
-from ..trace.levels import OperationRan
-from ..trace.states import NodeState
+from ..trace.frame import Frame, NodeState
+from ..trace.records import NodeCreated
+from ..trace.schema import Record, TensorSeen
+from ..trace.transform_records import OperationRan
 from .bundles import Bundle, norms_of
 from .grouping import Group
 from .holdings import bytes_said, size_of
@@ -327,4 +326,3 @@ def counted(count: int, what: str) -> str:
     """`3 leaves`."""
     several = "leaves" if what == "leaf" else f"{what}s"
     return f"{count:,} {what if count == 1 else several}"
-

@@ -7,8 +7,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 
 from ..scene.model import Arrow, Box
-from ..trace.frame import Frame
-from ..trace.states import EdgeState
+from ..trace.frame import EdgeState, Frame
 from ..trace.values import said
 from .bundles import Bundle
 from .contents import Links, Tally, closed_box, listed

@@ -10,12 +10,11 @@ from typing import Any
 from ..scene.metric import CHIP_COLUMNS
 from ..scene.model import AROUND, Arrow, Box, Detail, Scene, Step
 from ..scene.storyboard import Storyboard
-from ..trace.backward import BackwardFinished, BackwardStarted, Failed, NodeStarted
-from ..trace.building import NodeCreated, TensorWritten
-from ..trace.facts import Phase, Record, SourceLine
+from ..trace.call_records import MethodCalled
 from ..trace.frame import Frame
-from ..trace.methods import MethodCalled
-from ..trace.reading import source
+from ..trace.reader import source
+from ..trace.records import BackwardFinished, BackwardStarted, Failed, NodeCreated, NodeStarted, TensorWritten
+from ..trace.schema import Phase, Record, SourceLine
 from ..trace.timeline import Timeline
 from .advice import advice_for
 from .graph import Graph

@@ -8,9 +8,9 @@ from collections.abc import Iterable, Sequence
 
 from ..scene.metric import LABEL_COLUMNS, TEXT_COLUMNS, columns
 from ..scene.model import Arrow, ArrowTone, Box
-from ..trace.backward import BackwardStarted, NodeFinished
-from ..trace.facts import Record
 from ..trace.frame import EdgeState, Frame, Place
+from ..trace.records import BackwardStarted, NodeFinished
+from ..trace.schema import Record
 from ..trace.timeline import Timeline
 from ..trace.values import Value, number
 from .bundles import total_of

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ..trace.facts import Code
+from ..trace.schema import Code
 from ..trace.values import number
 
 _RAISED = "⁰¹²³⁴⁵⁶⁷⁸⁹"

@@ -12,10 +12,9 @@ from typing import Any
 from ..scene.metric import CHARACTER, clean, columns, cut
 from ..scene.model import Box, Detail, Scene, Step, changed
 from ..scene.storyboard import Storyboard
-from ..trace.backward import NodeStarted, SavedFreed
-from ..trace.building import NodeCreated
-from ..trace.facts import Record
-from ..trace.methods import LineReached, MethodCalled, MethodEnded, Variable
+from ..trace.call_records import LineReached, MethodCalled, MethodEnded, Variable
+from ..trace.records import NodeCreated, NodeStarted, SavedFreed
+from ..trace.schema import Record
 from ..trace.timeline import Timeline
 from ..trace.values import ZEROS, said, series
 from .saying import value_detail

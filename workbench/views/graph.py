@@ -7,13 +7,11 @@ from collections.abc import Iterable
 
 from ..scene.metric import TEXT_COLUMNS, columns
 from ..scene.model import Arrow, Box, Detail
-from ..trace.backward import BackwardStarted
-from ..trace.building import NodeCreated, TensorsFound, TensorShown
-from ..trace.facts import Record
-from ..trace.frame import Frame
-from ..trace.levels import LevelEntered, OperationRan, TangentPushed
-from ..trace.states import EdgeState, NodeState, Place, TensorState
+from ..trace.frame import EdgeState, Frame, NodeState, Place, TensorState
+from ..trace.records import BackwardStarted, NodeCreated, TensorsFound, TensorShown
+from ..trace.schema import Record
 from ..trace.timeline import Timeline
+from ..trace.transform_records import LevelEntered, OperationRan, TangentPushed
 from ..trace.values import Value, series
 from .chips import chip, held_now, saved_name
 from .grouping import Group

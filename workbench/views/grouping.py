@@ -9,8 +9,8 @@ from itertools import groupby
 import numpy as np
 
 from ..scene.model import Box
-from ..trace.building import NodeCreated
-from ..trace.facts import Record
+from ..trace.records import NodeCreated
+from ..trace.schema import Record
 from .lanes import Lanes
 
 MOST = 40  # things side by side: more are divided into stretches

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from ..scene.metric import TEXT_COLUMNS, cut
 from ..scene.model import Detail
-from ..trace.facts import Saved
-from ..trace.frame import Frame
-from ..trace.hooks import Hook
-from ..trace.keeping import is_slot
-from ..trace.states import Place
+from ..trace.call_records import Hook
+from ..trace.frame import Frame, Place
+from ..trace.records import is_slot
+from ..trace.schema import Saved
 
 SIGN = "↪"  # before the name of a hook
 AGAIN = "not kept: a checkpoint will compute it again from its arguments"

@@ -6,10 +6,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Literal
 
-from ..trace.backward import Failed, NodeStarted
-from ..trace.building import NodeCreated, TensorWritten
-from ..trace.facts import Phase, Record, Saved, SourceLine
 from ..trace.frame import Frame
+from ..trace.records import Failed, NodeCreated, NodeStarted, TensorWritten
+from ..trace.schema import Phase, Record, Saved, SourceLine
 from ..trace.values import series
 
 

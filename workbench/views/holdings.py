@@ -6,11 +6,20 @@ import math
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from ..trace.backward import BackwardStarted, NodeFinished, SavedFreed
-from ..trace.building import NodeCreated, NodesGone
-from ..trace.facts import Attribute, Phase, Record, Saved, SourceLine
 from ..trace.frame import Frame
-from ..trace.keeping import CheckpointDropped, CheckpointKept, as_kept, checkpoint_said, tensor_of
+from ..trace.records import (
+    BackwardStarted,
+    CheckpointDropped,
+    CheckpointKept,
+    NodeCreated,
+    NodeFinished,
+    NodesGone,
+    SavedFreed,
+    as_kept,
+    checkpoint_said,
+    tensor_of,
+)
+from ..trace.schema import Attribute, Phase, Record, Saved, SourceLine
 from ..trace.timeline import Timeline
 from ..trace.values import Value, series
 

@@ -8,11 +8,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from ..scene.metric import CHARACTER, clean, columns
-from ..trace.backward import Failed, NodeStarted, SavedFreed
-from ..trace.building import NodeCreated, NodesGone, TensorWritten
-from ..trace.facts import Phase, Record, SourceLine
 from ..trace.frame import Frame
-from ..trace.keeping import CheckpointDropped, CheckpointKept, is_slot
+from ..trace.records import (
+    CheckpointDropped,
+    CheckpointKept,
+    Failed,
+    NodeCreated,
+    NodesGone,
+    NodeStarted,
+    SavedFreed,
+    TensorWritten,
+    is_slot,
+)
+from ..trace.schema import Phase, Record, SourceLine
 from ..trace.timeline import Timeline
 from ..trace.values import Value
 from .keeping import attribute_rows, kept_by, slot_rows

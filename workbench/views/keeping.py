@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 
-from ..trace.building import NodeCreated
-from ..trace.facts import Attribute
 from ..trace.frame import Frame
-from ..trace.keeping import as_kept, is_slot, tensor_of
+from ..trace.records import NodeCreated, as_kept, is_slot, tensor_of
+from ..trace.schema import Attribute
 from ..trace.values import series
 from .guests import AGAIN
 from .tables import COLUMNS, summary_of

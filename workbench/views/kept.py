@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from ..scene.metric import CHARACTER, TITLE_CHARACTER, clean, columns, cut
 from ..scene.model import Box, BoxKind, Scene
 from ..scene.storyboard import Storyboard
-from ..trace.building import NodeCreated
 from ..trace.frame import Frame
+from ..trace.records import NodeCreated
 from ..trace.timeline import Timeline
 from ..trace.values import series
 from .holdings import bytes_said, memory_of, size_of

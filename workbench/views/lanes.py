@@ -6,11 +6,10 @@ import math
 from collections.abc import Iterable
 
 from ..scene.model import Arrow, Box, Detail
-from ..trace.building import NodeCreated, TensorsFound
-from ..trace.facts import Record, TensorSeen
-from ..trace.frame import Frame
-from ..trace.levels import LevelEntered, OperationRan, TangentPushed, above
-from ..trace.states import NodeState, OperationState
+from ..trace.frame import Frame, NodeState, OperationState
+from ..trace.records import NodeCreated, TensorsFound
+from ..trace.schema import Record, TensorSeen
+from ..trace.transform_records import LevelEntered, OperationRan, TangentPushed, above
 from .saying import BOX_COLUMNS, Sayings, brief_of, head_of, joined, left_out, lines_of, value_detail
 
 TANGENT = ".tangent"  # behind a tensor's id

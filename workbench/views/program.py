@@ -13,9 +13,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 
-from ..trace.backward import BackwardFinished, BackwardStarted, Failed
-from ..trace.building import NodeCreated
-from ..trace.facts import Part, Record
+from ..trace.records import BackwardFinished, BackwardStarted, Failed, NodeCreated
+from ..trace.schema import Part, Record
 from .grouping import MOST, Group, divided, repetitions
 
 _TIMES = 5  # what repeats so often is told by its first and its last

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from ..scene.model import Arrow, Detail
-from ..trace.building import NodeCreated, TensorsFound
-from ..trace.facts import Record, Saved
-from ..trace.frame import Frame
-from ..trace.states import NodeState
+from ..trace.frame import Frame, NodeState
+from ..trace.records import NodeCreated, TensorsFound
+from ..trace.schema import Record, Saved
 from .lanes import Lanes
 
 # What operations compute beside their result and save, by the names of what is saved.

@@ -13,8 +13,7 @@ import numpy as np
 
 from ..ops.core.event_arguments import USUAL
 from ..scene.metric import LABEL_COLUMNS, columns
-from ..trace.frame import Frame
-from ..trace.states import NodeState
+from ..trace.frame import Frame, NodeState
 from ..trace.values import Value, number
 from .formulas import chosen, factor_of, is_plain, read, replaced, settled, simple, slope, text_of, value_of
 

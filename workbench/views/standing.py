@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from ..scene.model import WITHIN, Box, BoxState, Detail
-from ..trace.backward import BackwardFinished, BackwardStarted, Failed
-from ..trace.building import NodeCreated
-from ..trace.facts import Record
-from ..trace.frame import Frame
-from ..trace.states import NodeState
+from ..trace.frame import Frame, NodeState
+from ..trace.records import BackwardFinished, BackwardStarted, Failed, NodeCreated
+from ..trace.schema import Record
 
 GONE, BESIDE = "gone: nothing holds it any more", "no backward comes here"
 _RUNS = "It runs the node of the operation that wrote through the view, on the gradient of what was written."

@@ -19,10 +19,9 @@ from ..stepper.driving import Stepper
 from ..stepper.moments import Step as Taken
 from ..stepper.moments import Waiting, counted, numbers_of, operation_of
 from ..stepper.telling import ran_of
-from ..trace.backward import BackwardFinished, BackwardStarted
-from ..trace.building import NodeCreated
-from ..trace.facts import Record
 from ..trace.frame import Frame
+from ..trace.records import BackwardFinished, BackwardStarted, NodeCreated
+from ..trace.schema import Record
 from ..trace.values import LIMIT, Value, said, series
 from .cut import Cut, Drawn
 from .graph import Graph

@@ -7,9 +7,9 @@ from typing import Any
 
 from ..stepper.driving import Stepper
 from ..stepper.moments import Step, numbers_of
-from ..trace.backward import Failed, GradAccumulated, GradCaptured, NodeFinished, NodeStarted, SavedFreed
-from ..trace.facts import Record
 from ..trace.frame import Frame
+from ..trace.records import Failed, GradAccumulated, GradCaptured, NodeFinished, NodeStarted, SavedFreed
+from ..trace.schema import Record
 from ..trace.values import LIMIT, Value
 
 

@@ -9,13 +9,19 @@ from typing import Any, Protocol
 
 from ..scene.model import Arrow, Box, Scene, Step, changed
 from ..scene.storyboard import Storyboard
-from ..trace.backward import BackwardFinished, BackwardStarted, Failed, GradChanged, NodeStarted
-from ..trace.building import NodeCreated
-from ..trace.facts import Phase, Record
 from ..trace.frame import Frame
-from ..trace.keeping import CheckpointKept
-from ..trace.levels import LevelEntered, LevelLeft, OperationRan, TangentPushed, above, outputs_of
+from ..trace.records import (
+    BackwardFinished,
+    BackwardStarted,
+    CheckpointKept,
+    Failed,
+    GradChanged,
+    NodeCreated,
+    NodeStarted,
+)
+from ..trace.schema import Phase, Record
 from ..trace.timeline import Timeline, phase_of
+from ..trace.transform_records import LevelEntered, LevelLeft, OperationRan, TangentPushed, above, outputs_of
 from ..trace.values import series
 from .grouping import Group
 from .saying import sentence_of

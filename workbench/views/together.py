@@ -11,12 +11,11 @@ from ..scene.folding import Folding, paths
 from ..scene.graphviz import LayoutUnavailable
 from ..scene.model import Arrow, Box, Scene, Step
 from ..scene.storyboard import Storyboard
-from ..trace.backward import NodeFinished, NodeStarted
-from ..trace.building import NodeCreated
-from ..trace.facts import Phase, Record
 from ..trace.frame import Frame
-from ..trace.levels import OperationRan, TangentPushed, above
+from ..trace.records import NodeCreated, NodeFinished, NodeStarted
+from ..trace.schema import Phase, Record
 from ..trace.timeline import Timeline, phase_of
+from ..trace.transform_records import OperationRan, TangentPushed, above
 from ..trace.values import said, series
 from .contents import Links, counted
 from .cut import Cut, Drawn
@@ -243,8 +242,7 @@ class _Teller:
         drawn = self.cut.draw(frame, self.touched)
         self.touched = {}
         boxes, arrows = (
-            differences(each, self._now, union)
-            for each, union in zip(drawn, (self.boxes, self.arrows), strict=True)
+            differences(each, self._now, union) for each, union in zip(drawn, (self.boxes, self.arrows), strict=True)
         )
         focus, cursor = self.cut.focus(frame), cursor_of(frame)
         step = Step("", phase, cursor, focus, boxes, arrows, place if place in self.boxes else None)

@@ -15,12 +15,11 @@ import numpy as np
 
 from ..scene.model import Arrow, Box, Scene, Step
 from ..scene.storyboard import Storyboard
-from ..trace.backward import BackwardFinished, Failed, GradChanged
-from ..trace.building import NodeCreated, TensorWritten
-from ..trace.casting import Cast
-from ..trace.facts import Record
 from ..trace.frame import Frame
+from ..trace.records import BackwardFinished, Failed, GradChanged, NodeCreated, TensorWritten
+from ..trace.roles import Cast
 from ..trace.rounds import Round, rounds_of
+from ..trace.schema import Record
 from ..trace.timeline import Timeline
 from ..trace.values import Value, said
 from .graph import Graph

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..trace.backward import BackwardStarted, Failed, GradCaptured, NodeFinished, NodeStarted
-from ..trace.building import NodeCreated, TensorWritten
-from ..trace.facts import Record
 from ..trace.frame import Frame
-from ..trace.levels import OperationRan, TangentPushed
+from ..trace.records import BackwardStarted, Failed, GradCaptured, NodeCreated, NodeFinished, NodeStarted, TensorWritten
+from ..trace.schema import Record
+from ..trace.transform_records import OperationRan, TangentPushed
 from .lanes import TANGENT, Lanes
 
 

@@ -10,7 +10,7 @@ from IPython import get_ipython
 from IPython.display import display
 
 from ..explaining import Explanation, explanation_of
-from ..trace.caller import OWN
+from ..trace.source import OWN
 
 _MARK = "_workbench_shows_errors"
 

@@ -15,9 +15,9 @@ from weakref import ref
 import torch
 
 from ...events import next_tag
-from ...trace.caller import user_frame
-from ...trace.guests import name_of
-from ...trace.naming import loops_at
+from ...trace.hooks_seen import name_of
+from ...trace.names import loops_at
+from ...trace.source import user_frame
 from ...trace.values import Value, read
 from .describing import ACCUMULATE, _sequence, is_python
 from .hearing import TorchHearer, _level, looking, lost, not_compiled

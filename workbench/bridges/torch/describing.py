@@ -14,11 +14,11 @@ from typing import Any
 import torch
 
 from ...events import next_tag
-from ...trace.caller import Outlook, Stack
-from ...trace.describing import in_brackets
-from ...trace.naming import named_in
-from ...trace.reading import Reader
-from ...trace.records import Record
+from ...trace.describe import in_brackets
+from ...trace.json import Record
+from ...trace.names import named_in
+from ...trace.reader import Reader
+from ...trace.source import Outlook, Stack
 from .values import kept_of, unknown
 
 ACCUMULATE = "torch::autograd::AccumulateGrad"
@@ -54,7 +54,7 @@ def version_of(tensor: torch.Tensor) -> int:
 
 
 class TorchDescriber:
-    """Puts down what it is shown, each thing under its serial number, in tuples that `trace.reading` makes facts of."""
+    """Describes what it is shown in tuples, each under its serial number; `trace.reader` makes records of them."""
 
     def __init__(self, limit: int) -> None:
         self._limit = limit

@@ -9,9 +9,9 @@ from typing import Any
 
 import torch
 
-from ...trace.caller import is_users
-from ...trace.reading import methods_of
-from ...trace.records import Record
+from ...trace.json import Record
+from ...trace.reader import methods_of
+from ...trace.source import is_users
 from .describing import is_python
 from .hearing import looking
 from .recording import TorchRecorder
@@ -147,4 +147,3 @@ def expected_version(error: BaseException) -> int | None:
     """The version that a tensor had when it was saved, as the message of a write says it."""
     found = _WRITTEN.search(str(error))
     return None if found is None else int(found[2])
-

@@ -10,9 +10,8 @@ from typing import Any
 
 import torch
 
-from ...trace.caller import leave_out, line_of, user_frame
-from ...trace.lines import LineWatcher
-from ...trace.tracing import unwatch, watch
+from ...trace.line_recorder import LineWatcher, unwatch, watch
+from ...trace.source import leave_out, line_of, user_frame
 from .backwards import TorchListener, Wrapped
 from .describing import is_python, raw_saved, version_of
 from .hearing import BirthHook, InnerValues, Listening, ModuleHooks, Uncompiled, looking

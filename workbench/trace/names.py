@@ -11,9 +11,8 @@ from types import CodeType, FrameType
 from typing import Any
 
 from ..events import tag
-from .asking import maker_of
-from .caller import Outlook, is_users, local_variables, user_frames, variables
-from .describing import Describer
+from .describe import Describer, maker_of
+from .source import Outlook, is_users, local_variables, user_frames, variables
 from .values import LIMIT
 
 _ITEMS = 100  # of a list or a dict that are looked at

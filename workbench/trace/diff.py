@@ -9,9 +9,8 @@ from difflib import SequenceMatcher
 
 import numpy as np
 
-from .backward import NodeStarted
-from .frame import Frame
-from .states import NodeState
+from .frame import Frame, NodeState
+from .records import NodeStarted
 from .timeline import Timeline
 from .values import Value, said, series
 

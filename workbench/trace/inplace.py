@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from ..events import tag
-from .asking import entry_of, grad_of, maker_of, memory_of, version_of
-from .caller import Stack
-from .guests import Host
+from .describe import entry_of, grad_of, maker_of, memory_of, version_of
+from .hooks_seen import Host
+from .source import Stack
 
 _GIVEN, _SEEN, _SAVED = 6, 7, 8  # of a raw "created": its arguments, tensors and what is saved
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from .building import NodeCreated
-from .facts import Argument, Building, Code, Record, SourceLine, TensorSeen
-from .frame import Frame
-from .states import OperationState
+from .frame import Frame, OperationState
+from .records import NodeCreated
+from .schema import Argument, Building, Code, Record, SourceLine, TensorSeen
 from .values import Value, said, series
 
 

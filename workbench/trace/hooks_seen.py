@@ -7,10 +7,9 @@ from types import FrameType
 from typing import Any
 
 from ..events import tag
-from .asking import maker_of
-from .caller import OWN, variables
-from .describing import ACCUMULATE
-from .naming import Namer
+from .describe import ACCUMULATE, maker_of
+from .names import Namer
+from .source import OWN, variables
 
 Hooks = tuple[tuple[Any, ...], ...]  # of each its kind, which output it is on, its name and line
 

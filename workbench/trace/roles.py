@@ -12,11 +12,10 @@ from difflib import SequenceMatcher
 from functools import cache
 from typing import Any, TypeVar
 
-from .backward import BackwardFinished, BackwardStarted
-from .building import NodeCreated, NodesGone, TensorsFound
-from .facts import Part, Record, TensorSeen
+from .call_records import HooksFound
 from .frame import Frame
-from .hooks import HooksFound
+from .records import BackwardFinished, BackwardStarted, NodeCreated, NodesGone, TensorsFound
+from .schema import Part, Record, TensorSeen
 from .values import Value
 
 # The fields that name a node, a tensor or a backward.
