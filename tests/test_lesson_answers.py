@@ -85,6 +85,13 @@ ANSWERS = {
         ("lesson10-28", "prediction = [[10, 6], [6, 0]]", "lesson10-29"),
         ("lesson10-33", "prediction = 1", "lesson10-34"),
     ],
+    "11-fuse-it": [
+        ("lesson11-03", "prediction = 3", "lesson11-04"),
+        ("lesson11-08", "prediction = [-0.5, 0.5]", "lesson11-09"),
+        ("lesson11-17", "prediction = 384", "lesson11-18"),
+        ("lesson11-26", "in_steps_count, fused_count = 8, 2", "lesson11-27"),
+        ("lesson11-31", "prediction = 6", "lesson11-32"),
+    ],
 }
 
 
