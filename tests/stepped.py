@@ -6,7 +6,7 @@ from copy import deepcopy
 from typing import Any
 
 import workbench as torch
-from workbench.living import shown
+from workbench.live_recording import shown
 from workbench.widgets.stepper import StepperView
 
 

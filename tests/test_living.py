@@ -8,12 +8,12 @@ import pytest
 from boxes import name_of
 
 import workbench as torch
-from workbench import living
+from workbench import live_recording
 from workbench.events import listeners
 from workbench.scene.storyboard import Storyboard
 from workbench.trace.timeline import Ending
 from workbench.views import storyboard
-from workbench.widgets.growing import Growing
+from workbench.widgets.live import Growing
 
 
 def end_of(trace: torch.Trace) -> Storyboard:
@@ -45,9 +45,11 @@ class Display:
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.pictures: list[Storyboard] = []
         self.final: Any = None
-        monkeypatch.setattr(living, "PAUSE", 0)
-        monkeypatch.setattr(living, "SHARE", 0)
-        monkeypatch.setattr(living, "_painter_for", lambda recorder: living._Painter(recorder, self, self))
+        monkeypatch.setattr(live_recording, "PAUSE", 0)
+        monkeypatch.setattr(live_recording, "SHARE", 0)
+        monkeypatch.setattr(
+            live_recording, "_painter_for", lambda recorder: live_recording._Painter(recorder, self, self)
+        )
 
     def __call__(self, growing: Any, display_id: bool) -> Display:
         return self

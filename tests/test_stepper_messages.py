@@ -8,7 +8,7 @@ import pytest
 from stepped import Browser, fork, line
 
 import workbench as torch
-from workbench.living import shown
+from workbench.live_recording import shown
 from workbench.views.stepping import Stage
 
 

@@ -10,7 +10,7 @@ from math import e, inf, nan, pi
 from typing import Any as _Any
 
 from . import autograd
-from . import explaining as _explaining
+from . import explanation as _explanation
 from .absent import refusal as _refusal
 from .autograd import warnings as _warnings
 from .autograd.anomaly_mode import is_anomaly_check_nan_enabled, is_anomaly_enabled
@@ -191,7 +191,7 @@ double, float, half, long, int = float64, float32, float16, int64, int32
 numel, is_floating_point = Tensor.numel, Tensor.is_floating_point
 
 _warnings.install()
-_explaining.install()
+_explanation.install()
 
 _on_first_use = {
     "record": "recording",
@@ -202,8 +202,8 @@ _on_first_use = {
     "check": "views.checking",
     "compare": "views.compare",
     "step": "stepper",
-    "live": "living",
-    "explain": "explaining",
+    "live": "live_recording",
+    "explain": "explanation",
     "explore": "tools.explore",
     "scope": "autograd.scopes",
     "vmap": "func",

@@ -147,7 +147,7 @@ def recording_of(engine: ModuleType, **options: Any) -> Any:
     if engine.__name__ != "torch":
         raise TypeError(errors.NO_ENGINE.format(engine.__name__))
     from .bridges.torch.recording import TorchRecording
-    from .explaining import in_notebook
+    from .explanation import in_notebook
 
     in_notebook()
     return TorchRecording(Trace, **options)
@@ -182,7 +182,7 @@ def show(tensor: Any, view: str = "graph", **options: Any) -> Picture:
         recorder = Recorder()
     elif is_of_torch(tensor):
         from .bridges.torch.recording import TorchRecorder
-        from .explaining import in_notebook
+        from .explanation import in_notebook
 
         in_notebook()
         recorder = TorchRecorder()

@@ -3,9 +3,9 @@
 `step(loss)` returns a Stepper over the engine's own graph task, of which every `step()` runs exactly one node.
 """
 
-from .driving import Stepper
-from .moments import Branch, Difference, Step, Waiting
-from .starting import step
-from .stops import Breakpoint
+from .breakpoints import Breakpoint
+from .start import step
+from .stepper import Stepper
+from .steps import Branch, Difference, Step, Waiting
 
 __all__ = ["Branch", "Breakpoint", "Difference", "Step", "Stepper", "Waiting", "step"]

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from . import refusals
+from . import messages
 
 RIGHT = 0.005  # a guess this close, relative to the gradient's norm, is right: nobody types more than 3 digits
 _MOST = 10_000  # characters
@@ -25,7 +25,7 @@ def typed(text: str) -> Any:
         np.array(found, dtype=np.float64)  # as many numbers in each row
     except (ValueError, SyntaxError, ArithmeticError, RecursionError, MemoryError, TypeError):
         short = text if len(text) <= 40 else f"{text[:39]}…"
-        raise ValueError(refusals.NO_NUMBERS.format(short)) from None
+        raise ValueError(messages.NO_NUMBERS.format(short)) from None
     return found
 
 

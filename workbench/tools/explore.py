@@ -17,7 +17,7 @@ import numpy as np
 from ..autograd.grad_mode import enable_grad
 from ..autograd.tensor import Tensor
 from ..events import listeners, tag
-from ..living import bring_widgets
+from ..live_recording import bring_widgets
 from ..ops.creation import tensor
 from ..ops.random import get_rng_state, set_rng_state
 from ..scene.html import MOST, has_room, playing

@@ -15,10 +15,10 @@ from ..scene.metric import LABEL_COLUMNS, TEXT_COLUMNS, clean, columns, cut
 from ..scene.model import Arrow, Box, Detail, Scene, Step
 from ..scene.shown import arrow_fields, box_fields, native
 from ..scene.storyboard import Storyboard
-from ..stepper.driving import Stepper
-from ..stepper.moments import Step as Taken
-from ..stepper.moments import Waiting, counted, numbers_of, operation_of
-from ..stepper.telling import ran_of
+from ..stepper.stepper import Stepper
+from ..stepper.steps import Step as Taken
+from ..stepper.steps import Waiting, counted, numbers_of, operation_of
+from ..stepper.text import ran_of
 from ..trace.frame import Frame
 from ..trace.records import BackwardFinished, BackwardStarted, NodeCreated
 from ..trace.schema import Record

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from ..stepper.driving import Stepper
-from ..stepper.moments import Step, numbers_of
+from ..stepper.stepper import Stepper
+from ..stepper.steps import Step, numbers_of
 from ..trace.frame import Frame
 from ..trace.records import Failed, GradAccumulated, GradCaptured, NodeFinished, NodeStarted, SavedFreed
 from ..trace.schema import Record

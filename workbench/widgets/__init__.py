@@ -1,16 +1,15 @@
 """Live pictures for notebooks, the only part that knows of Jupyter's widgets: once imported, every stepper is live."""
 
-from .. import living
+from .. import live_recording
 from ..tools import explore
 from ..views import stepping
-from .errors import show_errors
-from .exploring import ExplorationView
-from .growing import Growing
+from .live import ExplorationView, Growing
 from .player import Player
 from .stepper import view_of
+from .tracebacks import show_errors
 
 stepping.widget_factory = view_of
-living.growing_factory = Growing
+live_recording.growing_factory = Growing
 explore.widget_factory = ExplorationView
 
 __all__ = ["Player", "show_errors"]

@@ -1,4 +1,4 @@
-"""What every picture that needs the kernel has in common: its place in the page, and what is saved of it."""
+"""Live pictures: what all that need the kernel have in common, those that change while shown, and an exploration."""
 
 from __future__ import annotations
 
@@ -9,6 +9,15 @@ from typing import Any
 
 import anywidget
 import traitlets
+
+from ..scene.html import img
+from ..scene.model import Scene
+from ..scene.script import asset, script
+from ..scene.storyboard import Storyboard
+from ..scene.text import to_text
+from ..scene.theme import live_css
+from ..tools.explore import Exploration
+from ..views.stepping import story_of
 
 
 class Live(anywidget.AnyWidget):
@@ -46,3 +55,74 @@ def _is_only_viewed() -> bool:
     shell = sys.modules["IPython"].get_ipython() if "IPython" in sys.modules else None
     in_code = "VSCODE_PID" in os.environ or "__vsc_ipynb_file__" in getattr(shell, "user_ns", {})
     return in_code or "google.colab" in sys.modules
+
+
+SCRIPT = script("stepper.js") + "export default { initialize, render };"
+STYLE = live_css(".wb-player") + asset("player.css") + asset("stepper.css")
+
+
+class Growing(Live):
+    """One still picture after the other, as of a graph that a cell builds."""
+
+    _esm, _css = SCRIPT, STYLE
+
+    # The browser keeps what it was given up to date by the changes that it is sent.
+    shown = traitlets.Dict().tag(sync=True, to_json=lambda _, self: {"picture": self._story, "status": self._status})
+
+    def __init__(self, begin: Storyboard | None = None, **status: Any) -> None:
+        self._begin = begin or Storyboard(Scene("A recording under way"))
+        self._story, self._status = story_of(self._begin), status
+        super().__init__()
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, Any]:
+        return self.faces(to_text(self._begin), img(self._begin))
+
+    def follow(self, still: Storyboard, **status: Any) -> None:
+        """Show a picture in place of the last one, and what stands around it."""
+        story = story_of(still)
+        news: dict[str, Any] = {name: story[name] for name in ("title", "width", "height")}
+        for part in ("boxes", "arrows"):
+            before = {thing["id"]: thing for thing in self._story[part]}
+            news[part] = {each["id"]: new for each in story[part] if (new := _new(each, before.get(each["id"], {})))}
+        self._story, self._status = story, status
+        self.send({"picture": news, "status": status})
+
+
+def _new(thing: dict[str, Any], before: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in thing.items() if before.get(name, before) != value}
+
+
+class ExplorationView(Growing):
+    """An exploration in a notebook, in as many places as are wanted."""
+
+    def __init__(self, exploration: Exploration) -> None:
+        self._exploration = exploration
+        self._said, self._answered = "", 0
+        super().__init__(exploration.board(), **self._now())
+        exploration.audience.append(self._update)
+        self.on_msg(self._asked)
+
+    def _asked(self, _: Any, message: dict[str, Any], buffers: Any) -> None:
+        self._answered += 1
+        self._said = ""
+        try:
+            self._exploration.move(**message["move"])
+        except Exception as error:  # of the user's code too: the picture says it, and stays
+            self._said = str(error)
+            self._update()
+
+    def _update(self) -> None:
+        self.follow(self._exploration.board(), **self._now())
+
+    def _now(self) -> dict[str, Any]:
+        found = self._exploration
+        return {
+            "inputs": [
+                {"name": each.name, "low": each.low, "high": each.high, "step": each.step}
+                for each in found.inputs.values()
+            ],
+            "values": found.values,
+            "sentence": found.sentence,
+            "said": self._said,
+            "answered": self._answered,
+        }

@@ -17,15 +17,14 @@ import traitlets
 
 from ..autograd.node import AccumulateGrad, Node
 from ..autograd.scopes import scope_of
-from ..stepper.driving import Stepper
+from ..stepper.breakpoints import Breakpoint
 from ..stepper.guesses import closeness, typed
-from ..stepper.moments import Difference, Step, at_output, counted, numbers_of, value_of
-from ..stepper.stops import Breakpoint
-from ..stepper.telling import against, beside, differing, ran_of
+from ..stepper.stepper import Stepper
+from ..stepper.steps import Difference, Step, at_output, counted, numbers_of, value_of
+from ..stepper.text import against, beside, differing, ran_of
 from ..trace.values import Value
 from ..views.stepping import Changes, Stage, places_of, story_of
-from .growing import SCRIPT, STYLE
-from .live import Live
+from .live import SCRIPT, STYLE, Live
 
 CONDITIONS = ["not finite", "norm > 100", "norm < 1e-6"]  # what a run can stop at besides places
 COLUMNS = 24  # of a gradient's text where two are told beside each other

@@ -1,4 +1,4 @@
-"""What a stepper tells of a backward: the steps taken, the gradients that wait, branches and how they differ."""
+"""What a stepper says of a backward: its steps, what waits and what replaces it, branches and how they differ."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from ..autograd.tensor import Tensor, wrap
 from ..trace.call_records import HookRan
 from ..trace.schema import Record
 from ..trace.values import Value, said
+from . import messages
 
 Place = tuple[Node, int]  # where a gradient arrives: a node, and which output of it
 
@@ -206,3 +207,41 @@ def differences(first: Branch, second: Branch, called: Callable[[Node], str] = n
 
 def counted(count: int, word: str) -> str:
     return f"{count} {word}{'s' * (count != 1)}"
+
+
+def in_place_of(have: Any, value: Any, name: str) -> Any:
+    """A number, array or tensor as the engine would carry it instead of the gradient it has at the node of that name.
+
+    Errors: TypeError for anything else and for a tensor of another dtype, ValueError for another shape.
+    """
+    want = numbers_of(have)
+    if isinstance(value, Tensor):
+        if (mine := value.dtype) != (its := as_tensor(have).dtype):
+            raise TypeError(messages.EDIT_DTYPE.format(name, its, mine, its))
+        new = value if isinstance(have, Tensor) else numbers_of(value).copy()  # recorded: with its history
+    elif isinstance(value, int | float | list | tuple | np.ndarray | np.generic):
+        array = _array_of(value).astype(want.dtype)
+        array = np.full(want.shape, array) if isinstance(value, int | float | np.generic) else array
+        new = wrap(array) if isinstance(have, Tensor) else array
+    else:
+        raise TypeError(messages.EDIT_KIND.format(type(value).__name__))
+    got = numbers_of(new).shape
+    if got != want.shape:
+        raise ValueError(messages.EDIT_SHAPE.format(name, list(want.shape), list(got)))
+    return new
+
+
+def _array_of(value: Any) -> np.ndarray:
+    try:
+        array = np.asarray(value)
+    except (ValueError, TypeError):
+        array = None
+    if array is None or array.dtype.kind not in "biuf":
+        text = repr(value)
+        raise ValueError(messages.EDIT_NUMBERS.format(text if len(text) <= 60 else f"{text[:59]}…"))
+    return array
+
+
+def are_same(a: dict[Place, Any], b: dict[Place, Any]) -> bool:
+    """Whether the same gradients were changed to the same numbers."""
+    return a.keys() == b.keys() and all(are_equal(a[place], b[place]) for place in a)

@@ -13,8 +13,8 @@ from ..autograd.tensor import Tensor
 from ..bridges import is_of_torch
 from ..events import failed
 from ..trace.recorder import Recorder
-from . import refusals
-from .driving import Stepper
+from . import messages
+from .stepper import Stepper
 
 
 def step(
@@ -34,14 +34,14 @@ def step(
     """
     first = loss[0] if isinstance(loss, tuple | list) and loss else loss
     if is_of_torch(first):
-        from .of_torch import step_torch
+        from .torch_stepper import step_torch
 
         return step_torch(loss, inputs, grad, create_graph, retain_graph, allow_unused)
     if local.modes.levels:
         raise RuntimeError(errors.BACKWARD_IN_TRANSFORM)
     outputs = (loss,) if isinstance(loss, Tensor) else loss
     if not isinstance(outputs, tuple | list) or not outputs:
-        raise TypeError(refusals.NOT_A_TENSOR.format(type(loss).__name__))
+        raise TypeError(messages.NOT_A_TENSOR.format(type(loss).__name__))
     given = (grad,) if isinstance(grad, Tensor) else grad
     seeds = seeds_of(outputs, (None,) * len(outputs) if given is None else given)
     wanted = None

@@ -9,7 +9,7 @@ from typing import Any
 from IPython import get_ipython
 from IPython.display import display
 
-from ..explaining import Explanation, explanation_of
+from ..explanation import Explanation, explanation_of
 from ..trace.source import OWN
 
 _MARK = "_workbench_shows_errors"

@@ -10,8 +10,8 @@ from typing import Any
 from ..autograd.node import Node
 from ..autograd.snapshot import place_of
 from ..autograd.tensor import Tensor
-from . import refusals
-from .moments import Step, is_called, name_of
+from . import messages
+from .steps import Step, is_called, name_of
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -73,16 +73,16 @@ def breakpoint_at(place: Any, **about: Any) -> Breakpoint:
     if isinstance(place, Tensor):
         place = place_of(place)[0]
         if place is None:
-            raise ValueError(refusals.NO_HISTORY)
+            raise ValueError(messages.NO_HISTORY)
     for bound in (about.get("over"), about.get("under")):
         if bound is not None and not isinstance(bound, Real):
-            raise TypeError(refusals.BOUND.format(bound))
+            raise TypeError(messages.BOUND.format(bound))
     if place is None or isinstance(place, str | Node):
         found = Breakpoint(place, **about)
     elif callable(place):
         found = Breakpoint(when=place, **about)
     else:
-        raise TypeError(refusals.NOT_A_STOP.format(type(place).__name__))
+        raise TypeError(messages.NOT_A_STOP.format(type(place).__name__))
     if found.place is None and not found.is_about_gradients:
-        raise ValueError(refusals.EMPTY_STOP)
+        raise ValueError(messages.EMPTY_STOP)
     return found

@@ -17,10 +17,10 @@ from ..events import tag
 from ..trace.names import named_in
 from ..trace.recorder import Recorder
 from ..trace.source import user_frame
-from . import refusals
-from .driving import Stepper
-from .moments import are_equal, numbers_of
-from .stops import Breakpoint
+from . import messages
+from .breakpoints import Breakpoint
+from .stepper import Stepper
+from .steps import are_equal, numbers_of
 
 
 class TorchStepper(Stepper):
@@ -65,8 +65,8 @@ class TorchStepper(Stepper):
         super().back(n)
         if n:
             self._driver.again([(step.node, _of(step.node, step.edits)) for step in self.steps])
-            if refusals.RUN_AGAIN not in self.warnings:
-                self.warnings.append(refusals.RUN_AGAIN)
+            if messages.RUN_AGAIN not in self.warnings:
+                self.warnings.append(messages.RUN_AGAIN)
             self._tell()
         return self
 
@@ -92,10 +92,10 @@ class TorchStepper(Stepper):
         """What stands here for a tensor or a node of PyTorch's."""
         if isinstance(place, torch.Tensor):
             if not place.requires_grad:
-                raise ValueError(refusals.NO_HISTORY)
+                raise ValueError(messages.NO_HISTORY)
             found = self._driver.tensor(place)
             if found is None:
-                raise ValueError(refusals.NOT_IN_TASK.format("This tensor's node"))
+                raise ValueError(messages.NOT_IN_TASK.format("This tensor's node"))
             return found
         if isinstance(place, torch.autograd.graph.Node):
             return self._driver.mirrors.get(place, place)
@@ -111,7 +111,7 @@ def step_torch(
 ) -> TorchStepper:
     """As `step`, for tensors of PyTorch's."""
     if create_graph:
-        raise ValueError(refusals.NO_RECORDING)
+        raise ValueError(messages.NO_RECORDING)
     outputs = (loss,) if isinstance(loss, torch.Tensor) else tuple(loss)
     grads = (grad,) if grad is None or isinstance(grad, torch.Tensor) else tuple(grad)
     grads = (None,) * len(outputs) if grads == (None,) else grads

@@ -9,10 +9,10 @@ import numpy as np
 
 from ..autograd.node import AccumulateGrad, Node
 from ..autograd.scopes import scope_of
-from .moments import Branch, Difference, Step, counted, differences, name_of, norm_of, numbers_of, value_of
+from .steps import Branch, Difference, Step, counted, differences, name_of, norm_of, numbers_of, value_of
 
 if TYPE_CHECKING:
-    from .standing import Standing
+    from .stepper import Standing
 
 FEW = 5  # items named on one line, and differences told
 
