@@ -220,6 +220,9 @@ def arange(
     requires_grad: bool = False,
 ) -> Tensor:
     """The numbers from `start` (0 if only one bound is given) up to, not including, `end`."""
+    if len(bounds) == 1 and type(bounds[0]) is int and 0 <= bounds[0] and step == 1:
+        if start is end is dtype is None and not requires_grad:
+            return leaf(np.arange(bounds[0]), False)
     given = dict(zip(("end",) if len(bounds) == 1 and end is None else ("start", "end", "step"), bounds, strict=False))
     if len(bounds) > 3 or any(named is not None and name in given for name, named in (("start", start), ("end", end))):
         raise TypeError("arange() received an invalid combination of arguments")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import operator
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -27,37 +26,22 @@ from .core.index_checks import (
 )
 from .core.op import define, method
 from .core.registry import TENSORS, in_formulas
-from .core.results import copied
+from .core.results import copied, places_along
 from .creation import index_array
 from .shape import _alias, unsqueeze
-
-Places = tuple[np.ndarray, ...]
-
-
-def _places(index: np.ndarray, dim: int) -> Places:
-    """NumPy's indices of what an index tensor names: its own places, but along `dim` the elements it holds."""
-    index = index if index.ndim else index.reshape(1)
-    places = _grid(index.shape)
-    return (*places[:dim], index, *places[dim + 1 :])
-
-
-@lru_cache(100)
-def _grid(shape: tuple[int, ...]) -> Places:
-    """For each dimension the places along it, in an array that broadcasts with those of the others."""
-    return tuple([np.arange(n).reshape((-1,) + (1,) * (len(shape) - i - 1)) for i, n in enumerate(shape)])
 
 
 def _gather_of(a: np.ndarray, dim: int, index: np.ndarray) -> np.ndarray:
     if not index.size:
         return np.empty(index.shape, a.dtype)
-    return (a if a.ndim else a.reshape(1))[_places(index, dim)].reshape(index.shape)
+    return (a if a.ndim else a.reshape(1))[places_along(index, dim)].reshape(index.shape)
 
 
 def _put_at(a: np.ndarray, dim: int, index: np.ndarray, src: Any, add: bool) -> np.ndarray:
     out = a.copy()
     if not index.size:
         return out
-    places, values = _places(index, dim), src
+    places, values = places_along(index, dim), src
     if isinstance(src, np.ndarray) and src.ndim:
         values = src[tuple(slice(n) for n in index.shape)]
     if add:
@@ -401,6 +385,14 @@ def getitem(self: Tensor, index: Any) -> Tensor:
         return _select_at(self, 0, index, 0)
     if type(index) is slice and self._array.ndim:
         return _sliced(self, 0, index, True)
+    if type(index) is tuple and len(index) <= self._array.ndim and all([type(p) in (int, slice) for p in index]):
+        out, dim = self, 0
+        for place, part in enumerate(index):
+            if type(part) is int:
+                out = _select_at(out, dim, part, place)
+            else:
+                out, dim = _sliced(out, dim, part, False), dim + 1
+        return _alias(out) if out is self else out
     view, where = located(self, index)
     if where is not None:
         return _index(view, where)

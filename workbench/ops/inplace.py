@@ -205,7 +205,7 @@ def _in_place(op: Callable[..., Tensor]) -> None:
     """Give Tensor the method that writes what `op` gives; where PyTorch has it, the function too."""
     name = f"{op.__name__}_"
     ufunc = UFUNCS.get(op) or getattr(getattr(op, "op", None), "forward", None)
-    operands = ufunc.nin if isinstance(ufunc, np.ufunc) else 0
+    operands = ufunc.nin if isinstance(ufunc, np.ufunc) else 1 if op is math.relu else 0
 
     def writing(self: Tensor, *args: Any, **options: Any) -> Tensor:
         if len(args) == operands - 1 and not options and _is_quiet(self):
@@ -272,7 +272,12 @@ METHODS = (
     indexing.scatter,
     indexing.scatter_add,
 )
-UFUNCS = {math.add: np.add, math.sub: np.subtract, math.div: np.divide}
+UFUNCS = {
+    math.add: np.add,
+    math.sub: np.subtract,
+    math.div: np.divide,
+    math.relu: lambda a, out: np.maximum(a, 0.0, out=out),
+}
 for _op in FUNCTIONS + METHODS:
     _in_place(_op)
 __all__ = [f"{_op.__name__}_" for _op in FUNCTIONS] + ["fill_", "index_put_", "zero_"]

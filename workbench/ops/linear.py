@@ -127,8 +127,11 @@ def _folded(self: Tensor, other: Tensor) -> Tensor:
 def _in_batches(self: Tensor, other: Tensor) -> Tensor:
     """The product of two batches, which are repeated to one size; a vector is one row, or one column."""
     a, b = self._array.shape, other._array.shape
-    checks.check_broadcast([a[:-2], b[:-2]])
-    batch = np.broadcast_shapes(a[:-2], b[:-2])
+    if a[:-2] == b[:-2]:
+        batch = a[:-2]
+    else:
+        checks.check_broadcast([a[:-2], b[:-2]])
+        batch = np.broadcast_shapes(a[:-2], b[:-2])
     count = math.prod(batch)
     left = a[-2:] if len(a) > 1 else (1, *a)
     rows = self.expand(*batch, *left).reshape(count, *left)

@@ -17,6 +17,7 @@ from .core.checks import check_broadcast, only_floats, tensors_only
 from .core.op import define
 from .core.registry import abbreviation, in_formulas
 
+INT64, UINT64 = np.dtype(np.int64), np.dtype(np.uint64)
 NONE, MEAN, SUM = 0, 1, 2  # as PyTorch numbers the reductions
 
 
@@ -394,9 +395,11 @@ def _nll(input: Tensor, target: Tensor, weight: Tensor | None, how: int, ignore_
 
 def _total(input: Tensor, target: Tensor, weight: Tensor | None, ignore_index: int) -> Tensor:
     """The weights of all targets together, in the input's dtype."""
-    if not any([level.kind == "vmap" for level in local.modes.levels]):
-        where = target._array[target._array != ignore_index]
-        return wrap(np.asarray(where.size if weight is None else weight._array[where].sum(), input._array.dtype))
+    if not local.modes.levels or not any([level.kind == "vmap" for level in local.modes.levels]):
+        counted = target._array != ignore_index
+        if weight is None:
+            return wrap(np.array(np.count_nonzero(counted), input._array.dtype))
+        return wrap(np.asarray(weight._array[target._array[counted]].sum(), input._array.dtype))
     counted = target != ignore_index
     if weight is None:
         return counted.sum().to(input.dtype)
@@ -434,6 +437,8 @@ def _check_target(input: Tensor, target: Tensor, weight: Tensor | None, ignore_i
     if weight is not None and weight.dtype is not input.dtype:
         raise RuntimeError(f"expected scalar type {input.dtype.word} but found {weight.dtype.word}")
     t = elements(target)
+    if t.dtype is INT64 and not (t.view(UINT64) >= classes).any():  # below 0 is very large then
+        return
     outside = t[(t != ignore_index) & ((t < 0) | (t >= classes))]
     if outside.size:
         raise IndexError(f"Target {outside.flat[0]} is out of bounds.")

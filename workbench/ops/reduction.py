@@ -18,7 +18,7 @@ from .core.broadcasting import dim_index, dims_of
 from .core.checks import numpy_names
 from .core.op import define, method
 from .core.registry import ARRAYS, TENSORS, abbreviation, in_formulas
-from .core.results import in_rows, into, into_as, into_both, pair
+from .core.results import in_rows, into, into_as, into_both, pair, places_along, take_along
 
 ALL = "all dimensions"  # None says the same, but PyTorch then gives another node
 max_result, min_result = pair("max"), pair("min")
@@ -86,7 +86,7 @@ def pick(a: np.ndarray, dim: int, keepdim: bool, indices: np.ndarray) -> np.ndar
     if not a.ndim:
         return a.copy()
     places = indices if keepdim else np.expand_dims(indices, dim)
-    values = np.take_along_axis(a, places, dim)
+    values = take_along(a, places, dim)
     return values if keepdim else np.squeeze(values, dim)
 
 
@@ -96,8 +96,8 @@ def _put(grad: np.ndarray, shape: tuple[int, ...], dim: int, keepdim: bool, indi
     if not shape:
         out[...] = grad
     else:
-        lift = (lambda x: x) if keepdim else (lambda x: np.expand_dims(x, dim))
-        np.put_along_axis(out, lift(indices), lift(grad), dim)
+        lift = (lambda x: x) if keepdim else (lambda x: x[(slice(None),) * (dim % len(shape)) + (None,)])
+        out[places_along(lift(indices), dim)] = lift(grad)
     return out
 
 

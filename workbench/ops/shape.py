@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from math import prod
 from typing import Any
 
@@ -303,6 +304,8 @@ def flatten(self: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
     if start > end:
         raise RuntimeError("flatten() has invalid args: start_dim cannot come after end_dim")
     together = prod(shape[start : end + 1])
+    if start != end and self._array.flags.c_contiguous:
+        return _view(self, (*shape[:start], together, *shape[end + 1 :]))
     return self if start == end else reshape(self, shape[:start] + (together,) + shape[end + 1 :])
 
 
@@ -384,10 +387,27 @@ _repeat = define(
     self="reshape(over_tiles(grad, repeats, self.shape), self.shape) if all_of(repeats) else zeros(self.shape, grad)",
     samples="r(3), (2, 2); r(2, 3), (1, 2); r(), (3,)",
 )
+
+
+def _kept(a: np.ndarray, diagonal: int, lower: bool) -> np.ndarray:
+    """The lower triangle of each matrix up to a diagonal, or what is not in it; zeros elsewhere."""
+    mask = _triangle_mask(a.shape[-2:], diagonal)
+    return np.where(mask if lower else ~mask, a, a.dtype.type(0))
+
+
+def _triangle_mask(shape: tuple[int, ...], diagonal: int) -> np.ndarray:
+    return _small_mask(shape, diagonal) if prod(shape) <= 10_000 else np.tri(*shape, diagonal, bool)
+
+
+@lru_cache(100)
+def _small_mask(shape: tuple[int, ...], diagonal: int) -> np.ndarray:
+    return np.tri(*shape, diagonal, bool)
+
+
 _tril = define(
     "TrilBackward0",
     "tril(Tensor self, diagonal)",
-    np.tril,
+    lambda a, diagonal: _kept(a, diagonal, True),
     batch="pointwise",
     self="tril(grad, diagonal)",
     samples="r(3, 3), 0; r(2, 2, 3), 1",
@@ -395,7 +415,7 @@ _tril = define(
 _triu = define(
     "TriuBackward0",
     "triu(Tensor self, diagonal)",
-    np.triu,
+    lambda a, diagonal: _kept(a, diagonal - 1, False),
     batch="pointwise",
     self="triu(grad, diagonal)",
     samples="r(3, 3), 0; r(2, 2, 3), -1",

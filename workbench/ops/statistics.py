@@ -15,12 +15,12 @@ from .core.broadcasting import dim_index, dims_of
 from .core.checks import numpy_names
 from .core.op import define, method
 from .core.registry import abbreviation, in_formulas
-from .core.results import in_rows, lying_as, pair
+from .core.results import in_rows, lying_as, pair, take_along
 from .reduction import pick
 
 
 def _taken(a: np.ndarray, dim: int, indices: np.ndarray) -> np.ndarray:
-    return lying_as(a, np.take_along_axis(a, indices, dim)) if a.ndim else a.copy()
+    return lying_as(a, take_along(a, indices, dim)) if a.ndim else a.copy()
 
 
 _sort = define(
@@ -228,14 +228,18 @@ _amax, _amin = (
 _topk = define(
     "TopkBackward0",
     "top_values(Tensor self, k, dim; Kept indices)",
-    lambda a, k, dim, indices: np.take_along_axis(a, indices, dim) if a.ndim else a.copy(),
+    lambda a, k, dim, indices: take_along(a, indices, dim) if a.ndim else a.copy(),
     self="put(grad, self.shape, dim, True, indices)",
     samples="r(4), 2, 0, w.tensor([2, 0]); r(2, 3), 2, 1, w.tensor([[0, 2], [2, 1]])",
 )
 _foremost = define(
     "foremost",
     "foremost(Tensor self, k, dim, largest)",
-    lambda a, k, dim, largest: np.take(_order(a, dim, largest), range(k), dim) if a.ndim else np.zeros((), np.int64),
+    lambda a, k, dim, largest: (
+        _order(a, dim, largest)[(slice(None),) * (dim % a.ndim) + (slice(k),)].copy()
+        if a.ndim
+        else np.zeros((), np.int64)
+    ),
 )
 topk_result = pair("topk")
 

@@ -14,6 +14,7 @@ from .broadcasting import dim_index
 from .checks import kind_of, not_a_tensor, word, wrong
 
 Shape = tuple[int, ...]
+INT64, UINT64 = np.dtype(np.int64), np.dtype(np.uint64)
 WHOLE = ("int32", "int64")
 
 
@@ -26,6 +27,8 @@ def check_tensor(function: str, argument: str, position: int, given: Any) -> Non
 def _outside(index: Tensor, size: int) -> int | None:
     """The first index that names no element."""
     every = elements(index)
+    if every.dtype is INT64 and not (every.view(UINT64) >= size).any():  # below 0 is very large then
+        return None
     outside = every[(every < 0) | (every >= size)]
     return outside.flat[0] if outside.size else None
 
