@@ -218,3 +218,30 @@ def test_what_does_not_fit_at_all_stays_an_image_and_says_so(page):
     )
     assert page.locator("img").count() == 1 and page.locator("script").count() == 0
     wait_until(page, "document.querySelector('img').complete")
+
+
+def test_a_part_of_a_picture_is_not_laid_out_anew():
+    board = made("six layers")
+    for plan in (Plan(0, 0), Plan(0, 0, ends=20)):
+        short = cut(board, plan)
+        assert short.levels and all(level is board.levels[frame] for frame, level in short.levels.items())
+    lost = cut(board, Plan(0, 0, groups=0.5))
+    kept = [frame for frame, level in lost.levels.items() if level is board.levels[frame]]
+    assert len(board.levels) > len(lost.levels) > 2 and len(kept) > len(lost.levels) // 2
+
+
+@pytest.mark.parametrize(("name", "most"), [("six layers", 5), ("1,000 steps", 6), ("400 rounds", 6)])
+def test_a_picture_is_shortened_with_few_trials(name, most):
+    tries = []
+
+    def tell(short):
+        told = repr([step.caption for step in short.steps] + [*short.scene.boxes])
+        tries.append(len(told))
+        return told
+
+    board = made(name)
+    for part in (0.9, 0.7, 0.5, 0.3):
+        del tries[:]
+        room = int(part * len(tell(board)))
+        text = shortened(board, tell, room)
+        assert text is not None and len(text) <= room and len(tries) <= most + 1

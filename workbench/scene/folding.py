@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import replace
 
-from .model import LOOSE, Arrow, Scene
+from .model import LOOSE, Arrow, Scene, with_changes
 
 
 def groups_of(scene: Scene) -> set[str]:
@@ -74,7 +74,8 @@ class Folding:
     def arrow(self, scene: Scene, id: str) -> Arrow:
         """One of the arrows that are seen, at a moment."""
         arrow = _one_of([scene.arrows[member] for member in self.members[id]])
-        return replace(arrow, id=id, source=self.stands[arrow.source], target=self.stands[arrow.target])
+        ends = {"source": self.stands[arrow.source], "target": self.stands[arrow.target]}
+        return with_changes(arrow, {"id": id, **ends})
 
 
 def _one_of(arrows: list[Arrow]) -> Arrow:

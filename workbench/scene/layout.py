@@ -142,17 +142,45 @@ def laid_out(scene: Scene, boxes: dict[str, Size], labels: dict[str, Size]) -> L
     )
 
 
-def levels_of(scene: Scene, boxes: dict[str, Size], labels: dict[str, Size]) -> dict[str | None, Level]:
+def levels_of(
+    scene: Scene, boxes: dict[str, Size], labels: dict[str, Size], whole: Mapping[str | None, Level]
+) -> dict[str | None, Level]:
     """Each group of a scene, and the whole (None), laid out by itself with all groups in it closed.
 
-    A page stretches them when a group is opened.
+    A page stretches them when a group is opened. Those stay as they are in the levels of the `whole`, of which the
+    scene is a part, that hold the same.
     """
     parts, blocks = Parts(scene), _blocks(scene, boxes)
     levels: dict[str | None, Level] = {}
+    regions: dict[str | None, Level] = {}
     for frame in reversed(parts.order):
-        regions = {id: level for id, level in levels.items() if id is not None and scene.boxes[id].kind == "region"}
-        levels[frame] = level_of(parts, frame, blocks, boxes, labels, regions)
+        level = whole.get(frame)
+        if level is None or not _holds_the_same(level, parts, frame, blocks, regions, whole):
+            level = level_of(parts, frame, blocks, boxes, labels, regions)
+        levels[frame] = level
+        if frame is not None and scene.boxes[frame].kind == "region":
+            regions[frame] = level
     return levels
+
+
+def _holds_the_same(
+    level: Level,
+    parts: Parts,
+    frame: str | None,
+    blocks: Mapping[str, Block],
+    regions: Mapping[str | None, Level],
+    whole: Mapping[str | None, Level],
+) -> bool:
+    """Whether a level of the whole holds what a part of it has in this frame."""
+    inside = [id for id in parts.inside[frame] if id in blocks or id in regions]
+    held = {each for id in inside if id in blocks for each, _ in blocks[id].cells if each is not None}
+    held.update(*(blocks[id].chips for id in inside if id in blocks))
+    inner = [id for id in inside if id in regions]
+    return (
+        level.ways.keys() == parts.wires[frame].keys()
+        and level.places.keys() == held.union(inner)
+        and all(regions[id] is whole.get(id) for id in inner)
+    )
 
 
 def _chart(scene: Scene) -> Layout:

@@ -11,7 +11,8 @@ from math import inf
 from typing import Any
 
 from .folding import Folding
-from .model import Detail, Scene, Step, changed
+from .model import Detail, Scene, Step, changed, with_changes
+from .sizes import bundle_size
 from .storyboard import Storyboard, stops
 
 HOW = 'picture.save("picture.html") keeps all of it'
@@ -19,6 +20,8 @@ LEFT_OUT = f"Left out of this notebook, to keep it small: {HOW}."
 _CHAPTERS = (10, 8, 6, 5, 4, 3)  # parts of a film
 _MANY = 20_000  # changes in all steps: a story of more is never told whole
 _CROWD = 1_000  # boxes: so many never fit
+_NEARLY = 0.9  # of the room: then no more is tried
+_CHANGE = 50  # characters that are as long, once they are compressed, as a change
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,8 +53,12 @@ def shortened(board: Storyboard, tell: Callable[[Storyboard], str], room: int) -
     was.
     """
     light = _weight(board) <= _MANY
-    if light and len(text := tell(board)) <= room:
-        return text
+    over = _bulk(board), inf
+    if light:
+        text = tell(board)
+        if len(text) <= room:
+            return text
+        over = over[0], len(text)
     folded = cut(board, Plan(groups=0.0))
     film = any(step.chapter for step in board.steps)
     for plans in (
@@ -61,17 +68,51 @@ def shortened(board: Storyboard, tell: Callable[[Storyboard], str], room: int) -
         [Plan(0, 0, ends, 0.0) for ends in _ENDS if ends > _FEW] if len(folded.scene.boxes) <= _CROWD else [],
         [Plan(0, 0, ends, 0.0, False) for ends in _ENDS],
     ):
-        told: dict[int, str | None] = {}
-
-        def fits(n: int, plans: Sequence[Plan] = plans, told: dict[int, str | None] = told) -> bool:
-            plan = plans[n] if plans[0].parts < inf else replace(plans[n], parts=_CHAPTERS[-1])
-            told[n] = text if len(text := tell(cut(board, plan))) <= room else None
-            return told[n] is not None
-
-        last = len(plans) - 1  # each keeps less than the one before
-        if plans and fits(last):
-            return told[bisect_left(range(last), True, key=fits)]
+        if not plans:
+            continue
+        if plans[0].parts == inf:
+            plans = [replace(plan, parts=_CHAPTERS[-1]) for plan in plans]
+        least = cut(board, plans[-1])
+        text = tell(least)
+        if len(text) <= room:
+            return _most(board, plans, tell, room, over, (_bulk(least), text))
+        over = _bulk(least), len(text)
     return None
+
+
+def _most(
+    board: Storyboard,
+    plans: Sequence[Plan],
+    tell: Callable[[Storyboard], str],
+    room: int,
+    over: tuple[int, int],
+    best: tuple[int, str],
+) -> str:
+    """What these plans keep, each less than the one before, as far as there is room for it.
+
+    `over` are the bulk and the length of what is too long, `best` the bulk and the text of what the last plan keeps. It
+    takes long to tell: the plan to try is found by bulk, and a text that nearly fills the room is taken.
+    """
+    low, high = 0, len(plans) - 1
+    while low < high:
+        slope = (over[0] - best[0]) / (over[1] - len(best[1]))
+        expected = best[0] + slope * (room - len(best[1]))
+        tried = {}
+
+        def fits(n: int, expected: float = expected, tried: dict[int, Storyboard] = tried) -> bool:
+            tried[n] = cut(board, plans[n])
+            return _bulk(tried[n]) <= expected
+
+        n = bisect_left(range(high - 1), True, low, key=fits)
+        short = tried[n] if n in tried else cut(board, plans[n])
+        text = tell(short)
+        if len(text) <= room:
+            high, best = n, (_bulk(short), text)
+            if len(text) > _NEARLY * room:
+                break
+        else:
+            low, over = n + 1, (_bulk(short), len(text))
+    return best[1]
 
 
 def cut(board: Storyboard, plan: Plan) -> Storyboard:
@@ -99,7 +140,7 @@ class _Cutting:
         for id, box in board.scene.boxes.items():
             if id not in self._hidden:
                 fields = self._fields({"details": box.details, "goto": box.goto}, id)
-                boxes[id] = replace(box, region=None if box.region in self._hidden else box.region, **fields)
+                boxes[id] = with_changes(box, {"region": None if box.region in self._hidden else box.region, **fields})
         steps = [self._step(run) for run in self._runs]
         scene, start = Scene(board.title, boxes, self._arrows), self._place.get(board.start)
         runs = {
@@ -109,7 +150,7 @@ class _Cutting:
         }
         opened = board.opened - self._hidden
         short = Storyboard(scene, steps, board.title, start, legend=board.legend, opened=opened, runs=runs)
-        short.layout = board.layout
+        short.stand_as_in(board)
         return short
 
     def _step(self, run: range) -> Step:
@@ -211,7 +252,19 @@ def _crowd(board: Storyboard, runs: Iterable[range]) -> set[str]:
 
 
 def _weight(board: Storyboard) -> int:
+    """How many changes there are in all steps."""
     return sum(len(step.boxes) + len(step.arrows) for step in board.steps)
+
+
+def _bulk(board: Storyboard) -> int:
+    """About in proportion to the length of the storyboard as it is told: what is told of all steps."""
+    details = {id(each): each.body for box in board.scene.boxes.values() for each in box.details}
+    for step in board.steps:
+        for fields in step.boxes.values():
+            details |= {id(each): each.body for each in fields.get("details", ())}
+    texts = [body.get("text") if isinstance(body, dict) else body for body in details.values()]
+    size = sum(len(str(text)) for text in texts if text != LEFT_OUT)
+    return size + sum(len(step.caption) for step in board.steps) + _CHANGE * _weight(board)
 
 
 def shut(board: Storyboard, groups: Collection[str]) -> Storyboard:
@@ -232,7 +285,7 @@ def shut(board: Storyboard, groups: Collection[str]) -> Storyboard:
                 if id in boxes:
                     step.boxes[id] = step.boxes.get(id, {}) | fields
             for id, fields in board.steps[old].arrows.items():
-                now.arrows[id] = replace(now.arrows[id], **fields)
+                now.arrows[id] = with_changes(now.arrows[id], fields)
         moved = {members[old] for n in range(first, last + 1) for old in board.steps[n].arrows if old in members}
         for id in [id for id in scene.arrows if id in moved]:
             looks = folding.arrow(now, id)
@@ -249,5 +302,8 @@ def shut(board: Storyboard, groups: Collection[str]) -> Storyboard:
     }
     start = place.get(board.start)
     short = Storyboard(scene, steps, board.title, start, legend=board.legend, opened=board.opened, runs=runs)
-    short.layout = board.layout
+    labels = board.sizes[1]
+    several = {id: ids for id, ids in folding.members.items() if len(ids) > 1}
+    sizes = {id: bundle_size(max(labels[each] for each in ids), len(ids)) for id, ids in several.items()}
+    short.stand_as_in(board, sizes)
     return short

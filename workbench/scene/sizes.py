@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 from typing import Any
 
 from .folding import count_of
 from .metric import CHARACTER, CHIP_COLUMNS, LINE, TITLE_CHARACTER, TITLE_LINE, columns
-from .model import AROUND, LOOSE, Box, Scene, Step
+from .model import AROUND, LOOSE, Box, Scene, Step, with_changes
 from .plots import PLOT
 from .shown import FREED, TENSORS, arrow_fields, box_fields
 
@@ -21,6 +20,7 @@ _PAD, _ROUND_PAD = 18, 22  # left and right of a node's text, and of a tensor's 
 _OVER = 4  # and under a node's text
 _STRIP_PAD, STRIP = 12, 24  # beside, and the height of, the name of a level and the heading of a region
 _SMALLEST = 76  # px: a box with a single letter in it still looks like a box
+_SAME_SIZE = {"details", "goto", "alt", "note", "unsaid", "shade", "weight", "tone"}  # may change: no room is taken
 _ARGUMENT, _MOST_FOR_ARGUMENTS = 18, 720  # px of a box's upper edge for each arrow into it, at most for all
 
 
@@ -74,8 +74,9 @@ def _versions(things: dict[str, Any], changes: Iterable[dict[str, dict[str, Any]
     now = dict(things)
     for change in changes:
         for id, fields in change.items():
-            now[id] = replace(now[id], **fields)
-            yield now[id]
+            now[id] = with_changes(now[id], fields)
+            if not fields.keys() <= _SAME_SIZE:
+                yield now[id]
 
 
 def _larger(one: Size, other: Size) -> Size:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from copy import copy
-from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
 from .folding import Folding, groups_of
-from .layout import Layout, laid_out, levels_of
+from .layout import Layout, Level, laid_out, levels_of
 from .metric import clean
-from .model import AROUND, FORMAT, VERSION, Box, Detail, Scene, Step
+from .model import AROUND, FORMAT, VERSION, Box, Detail, Scene, Step, with_changes
 from .shown import KIND_WORDS, STALE, STATE_WORDS, arrow_fields, box_fields, native
 from .sizes import Size, bundle_size, heading_size, largest
 
@@ -44,6 +43,7 @@ class Storyboard:
         self.runs = {group: list(told) for group, told in (runs or {}).items()}
         self._start, self._still, self.legend = start, still, clean(legend) if scene.boxes else ""
         self._layout: Layout | None = None
+        self._whole: Storyboard | None = None
         self.title = clean(title or scene.title)
         standing = {id for id, box in scene.boxes.items() if box.holder is None and box.kind not in AROUND}
         for box in scene.boxes.values():
@@ -68,6 +68,7 @@ class Storyboard:
 
     def with_open(self, opened: Collection[str]) -> Storyboard:
         """The same picture with these groups open at first."""
+        self.sizes  # noqa: B018  (found once for all of them)
         other = copy(self)
         other.opened, other._layout = frozenset(opened), None
         other.__dict__.pop("folding", None)
@@ -116,6 +117,11 @@ class Storyboard:
         """Of every box, closed, and of every arrow's label the size that holds its largest text."""
         return largest(self.scene, self.steps)
 
+    @cached_property
+    def levels(self) -> dict[str | None, Level]:
+        """Each group, and the whole, laid out by itself with all groups in it closed."""
+        return levels_of(self.scene, *self.sizes, self._whole.levels if self._whole is not None else {})
+
     @property
     def stops(self) -> list[tuple[int, int, str]]:
         """The steps as they are seen: the first and the last that are one, and what is told of them."""
@@ -124,6 +130,10 @@ class Storyboard:
     @layout.setter
     def layout(self, layout: Layout) -> None:
         self._layout = layout
+
+    def stand_as_in(self, whole: Storyboard, labels: Mapping[str, Size] | None = None) -> None:
+        """Have everything stand where it does in one of which this is a part; `labels` have another size here."""
+        self.layout, self.sizes, self._whole = whole.layout, (whole.sizes[0], whole.sizes[1] | (labels or {})), whole
 
     def at(self, k: int | None = None) -> Scene:
         """The scene as it is seen after steps 0 to k; -1 is before anything, None is what a still picture shows."""
@@ -199,8 +209,7 @@ class Storyboard:
         told |= {} if self._start is None else {"start": self._start}
         told |= {"legend": self.legend} if self.legend else {}
         if self.folding.groups:
-            levels = levels_of(self.scene, *self.sizes)
-            told["levels"] = {frame or "": level.to_dict() for frame, level in levels.items()}
+            told["levels"] = {frame or "": level.to_dict() for frame, level in self.levels.items()}
             told["opened"] = [id for id in self.scene.boxes if id in self.opened]
             told["runs"] = self.runs
         return told
@@ -265,9 +274,9 @@ class _Details:
 
 def _apply(scene: Scene, step: Step) -> None:
     for id, change in step.boxes.items():
-        scene.boxes[id] = replace(scene.boxes[id], **change)
+        scene.boxes[id] = with_changes(scene.boxes[id], change)
     for id, change in step.arrows.items():
-        scene.arrows[id] = replace(scene.arrows[id], **change)
+        scene.arrows[id] = with_changes(scene.arrows[id], change)
 
 
 def _changes(shown: dict[str, dict[str, Any]], now: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:

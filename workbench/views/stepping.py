@@ -106,7 +106,7 @@ class Stage:
         """How things stand, as a still picture whose boxes have their places for good."""
         scene = Scene(self.title, dict(self.scene.boxes), dict(self.scene.arrows))
         board = Storyboard(scene, opened=self._widest.opened)
-        board.layout, board.sizes = self._widest.layout, self._widest.sizes
+        board.stand_as_in(self._widest)
         return board
 
     @property
