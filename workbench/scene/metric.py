@@ -20,12 +20,13 @@ _REORDERING = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 def clean(text: object, keep_lines: bool = False) -> str:
     """The text without characters that break a file or reorder what is around them; one line unless asked."""
     text = str(text)
-    if text.isascii() and text.isprintable():  # as most are
+    if text.isprintable():  # as most are
         return text
     printable = _UNPRINTABLE.sub("\ufffd", _REORDERING.sub("", text))
     return printable if keep_lines else " ".join(printable.splitlines()).replace("\t", " ")
 
 
+@lru_cache(10_000)
 def columns(text: str) -> int:
     """How many columns of a monospace font the text fills: a wide character two, a combining one none."""
     if text.isascii():

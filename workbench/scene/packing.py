@@ -6,7 +6,6 @@ follows from something else is left out, and numbers are told as differences.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
@@ -202,7 +201,7 @@ def _table(rows: Iterable[Told]) -> list[Any]:
 
 def _column(values: list[Any]) -> dict[str, Any]:
     """The values; or, where they are often the same, those that there are, and which of them each is."""
-    texts = [json.dumps(value) for value in values]
+    texts = [repr(value) for value in values]  # in a tenth of the time of JSON
     kinds = {text: value for text, value in zip(texts, values, strict=True)}
     if 2 * len(kinds) > len(values) or all(len(text) < 3 for text in kinds):
         return {"is": values}

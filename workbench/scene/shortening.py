@@ -6,6 +6,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from itertools import pairwise
 from math import inf
 from typing import Any
@@ -93,25 +94,25 @@ def _most(
     `over` are the bulk and the length of what is too long, `best` the bulk and the text of what the last plan keeps. It
     takes long to tell: the plan to try is found by bulk, and a text that nearly fills the room is taken.
     """
+
+    @cache
+    def tried(n: int) -> tuple[int, Storyboard]:
+        short = cut(board, plans[n])
+        return _bulk(short), short
+
     low, high = 0, len(plans) - 1
     while low < high:
         slope = (over[0] - best[0]) / (over[1] - len(best[1]))
         expected = best[0] + slope * (room - len(best[1]))
-        tried = {}
-
-        def fits(n: int, expected: float = expected, tried: dict[int, Storyboard] = tried) -> bool:
-            tried[n] = cut(board, plans[n])
-            return _bulk(tried[n]) <= expected
-
-        n = bisect_left(range(high - 1), True, low, key=fits)
-        short = tried[n] if n in tried else cut(board, plans[n])
+        n = bisect_left(range(high - 1), -expected, low, key=lambda n: -tried(n)[0])
+        bulk, short = tried(n)
         text = tell(short)
         if len(text) <= room:
-            high, best = n, (_bulk(short), text)
+            high, best = n, (bulk, text)
             if len(text) > _NEARLY * room:
                 break
         else:
-            low, over = n + 1, (_bulk(short), len(text))
+            low, over = n + 1, (bulk, len(text))
     return best[1]
 
 
@@ -192,11 +193,18 @@ class _Cutting:
         """The fields of a box, as they are now."""
         told = dict(fields)
         if "details" in told:
-            details = [self._details.setdefault(id(each), _detail(each, self._plan)) for each in told["details"]]
-            told["details"] = (*details, _INSIDE) if owner in self._lost else tuple(details)
+            details = tuple([self._detail(each) for each in told["details"]])
+            told["details"] = (*details, _INSIDE) if owner in self._lost else details
         if told.get("goto") is not None:
             told["goto"] = self._place[told["goto"]]
         return told
+
+    def _detail(self, detail: Detail) -> Detail:
+        """A section of what a click shows, as it is now."""
+        key = id(detail)
+        if key not in self._details:
+            self._details[key] = _detail(detail, self._plan)
+        return self._details[key]
 
 
 _INSIDE = Detail("Inside", "text", LEFT_OUT)
