@@ -186,6 +186,19 @@ def test_a_checkpoint_holds_its_argument_and_fills_up_again_in_backward(runs):
     ]
 
 
+def test_what_two_nodes_save_of_a_part_that_runs_again_counts_once():
+    def part(x, w):
+        h = x * w
+        return h * h.sigmoid()  # the sigmoid and the product save the same tensor
+
+    x, w = leaf(1.0, 2.0, 3.0), leaf(1.0, 2.0, 3.0)
+    with record() as trace:
+        checkpoint(part, x, w, use_reentrant=False).sum().backward()
+    board = storyboard(trace, "memory")
+    assert board.scene.boxes["peak"].title == "Peak 96 bytes, in backward"  # x, w, h and the sigmoid
+    assert bars(board)[-1] == "0 bytes held"
+
+
 def test_two_runs_lie_over_each_other_with_backward_at_the_same_place(runs):
     plain, checkpointed = runs
     picture = plain.show("memory", against=checkpointed)

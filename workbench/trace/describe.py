@@ -71,6 +71,7 @@ class Describer:
         self._dead: list[KeyedRef[int, Any]] = []
         self._slots: dict[int, ref[Any]] = {}  # memory -> the tensor whose gradient lies there
         self._repeating = 0  # checkpoints that are run again
+        self._again: list[Any] = []  # what they have kept: two nodes may save the same, which no node of the graph made
 
     def _copy(self, thing: Any) -> Any:
         if type(thing) is np.ndarray:
@@ -302,7 +303,9 @@ class Describer:
 
     def _keeps(self, node: Any, items: list[Any]) -> None:
         found: dict[int, tuple[Any, ...]] = {}
-        saved = self._kept(node, items, [], found)
+        saved = self._kept(node, items, self._again, found)
+        if self._repeating:
+            self._again += [thing for _, thing, _ in items if hasattr(type(thing), "_array")]
         self._raw.append(("keeps", tag(node), saved, tuple(found.values()), bool(self._repeating)))
 
     def _drops(self, node: Any, name: Any) -> None:
@@ -311,6 +314,8 @@ class Describer:
 
     def _repeats(self, node: Any, begins: bool) -> None:
         self._repeating = max(0, self._repeating + (1 if begins else -1))
+        if not self._repeating:
+            self._again = []
 
 
 def _nothing() -> None:
