@@ -10,6 +10,7 @@ from importlib.resources import files
 import pytest
 
 from workbench.scene.script import bare, dense
+from workbench.scene.shortnames import tight
 
 # What is written, and what is sent.
 SCRIPTS = {
@@ -26,6 +27,23 @@ SCRIPTS = {
 @pytest.mark.parametrize("source", SCRIPTS)
 def test_only_what_a_browser_needs_not_is_left_out(source):
     assert bare(source).strip() == SCRIPTS[source]
+
+
+# What a browser is sent, as short names leave it.
+TIGHT = {
+    "const a=1;const b=2;b();const c=3;": "const a=1,b=2;b();const c=3;",
+    "const a=1;[x,y]=[y,x];const b=2;(x)();const c=3;": "const a=1;[x,y]=[y,x];const b=2;(x)();const c=3;",
+    "const f=()=>{const a=1;const[b]=a;return b};const{g}=f;": "const f=()=>{const a=1,[b]=a;return b},{g}=f;",
+    "for(const a of b)c(a);const d=1;for(const e of[d])e();": "for(const a of b)c(a);const d=1;for(const e of[d])e();",
+    "const a=1\nb();const c=2;let d=1;const e=2;": "const a=1\nb();const c=2;let d=1;const e=2;",
+    'x=a / b- -c+ +d;if("e" in x)return "f g";': 'x=a/b- -c+ +d;if("e"in x)return"f g";',
+    "y=`a  / ${ b + c } ${ typeof d } e;const f`;": "y=`a  / ${b+c} ${typeof d} e;const f`;",
+}
+
+
+@pytest.mark.parametrize("source", TIGHT)
+def test_spaces_and_words_that_part_nothing_are_left_out(source):
+    assert tight(source) == TIGHT[source]
 
 
 def test_no_template_of_ours_holds_another():

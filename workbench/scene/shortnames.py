@@ -10,7 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterator
 from functools import lru_cache
-from itertools import product
+from itertools import pairwise, product
 from string import ascii_letters
 
 # Names of the page and of JavaScript; a script may not declare them.
@@ -55,8 +55,42 @@ def short_names(script: str, kept: Collection[str] = ()) -> dict[str, str]:
 
 
 def with_short_names(script: str, kept: Collection[str] = ()) -> str:
-    """A script whose variables have short names; those `kept` stay."""
-    return renamed(script, short_names(script, kept))
+    """A script whose variables have short names, and no more signs than it needs; those names that are `kept` stay."""
+    return tight(renamed(script, short_names(script, kept)))
+
+
+def tight(script: str) -> str:
+    """A script without the spaces that part no words, constants declared in a row declared together.
+
+    Each of its statements ends with a semicolon, a brace or a line.
+    """
+    told = [";"]
+    declares = [False]  # of each bracket that is open: whether the statement in it declares constants
+    tokens = [*_tokens(script), ("other", ";")]
+    for (kind, token), (_, after) in pairwise(tokens):
+        if kind == "other" and token.isspace():
+            declares[-1] = declares[-1] and "\n" not in token
+            if "\n" in token or _parts(told[-1][-1], after[0]):
+                told.append(token)
+            continue
+        if token == "const" and told[-1][-1] in ";{}\n":
+            if declares[-1] and told[-1] == ";":
+                told[-1] = ","
+                continue
+            declares[-1] = True
+        elif told[-1] == ";":
+            declares[-1] = False
+        if kind == "other" and token in ("{", "${", "(", "["):
+            declares.append(False)
+        elif kind == "other" and token in ("}", ")", "]"):
+            declares.pop()
+        told.append(token)
+    return "".join(told[1:])
+
+
+def _parts(before: str, after: str) -> bool:
+    """Whether a space between these signs keeps two words or operators apart."""
+    return before + after in ("++", "--", "//", "/*") or all(each.isalnum() or each in "$_" for each in (before, after))
 
 
 def renamed(script: str, names: dict[str, str]) -> str:
