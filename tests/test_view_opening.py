@@ -188,3 +188,22 @@ def test_where_nothing_can_be_laid_out_a_picture_is_told_in_words_all_the_same(m
     placed.cache_clear()
     monkeypatch.setattr("workbench.scene.layout.placed", missing)
     assert "Sequential" in str(trace.show())
+
+
+def test_a_layer_opens_where_its_parameters_have_room():
+    net = torch.nn.Linear(2, 1)
+    with record() as trace:
+        net(torch.ones(1, 2)).sum().backward()
+    board = trace.show().storyboard
+    (group,) = board.opened
+    assert board.scene.boxes[group].title == "Linear"
+    assert {"net.weight", "net.bias"} <= {box.title for box in board.scene.boxes.values() if box.region == group}
+
+
+def test_layers_that_would_not_fit_stay_closed():
+    net = torch.nn.Sequential(*[torch.nn.Linear(3, 3) for _ in range(5)])
+    with record() as trace:
+        net(torch.ones(1, 3)).sum().backward()
+    board = trace.show().storyboard
+    assert not [id for id in board.opened if "Linear" in board.scene.boxes[id].title]
+    assert board.layout.height <= 1100

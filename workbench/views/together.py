@@ -150,18 +150,26 @@ def _opening(whole: Group, links: Links) -> list[set[str]]:
     """The groups to open at first: outer ones first, those that are equal together, while there are not too many boxes.
 
     The first round of a loop comes before the others. Single expressions stay closed, and so do stretches of a long row
-    and those between the first and the last of what repeats.
+    and those between the first and the last of what repeats. Where there is room in the end, expressions open that hide
+    leaves: what a layer's parameters are, and how they change, is then seen.
     """
     leaves = Counter(id(group) for group in links.homes.values())
     opened: list[set[str]] = []
     count = len(whole.items) + leaves[id(whole)]
-    level = [whole]
-    while level:
+    level, hiding = [whole], []
+    while level or hiding:
         alike: dict[tuple[str, ...], list[Group]] = {}
         for group in level:
             for inner in group.items:
                 if isinstance(inner, Group) and inner.kind not in _CLOSED:
                     alike.setdefault((str(inner.number == 1), *_shape(inner)), []).append(inner)
+                elif isinstance(inner, Group) and inner.kind == "expression" and leaves[id(inner)]:
+                    hiding.append(inner)
+        if not level:
+            opened += [] if opened else [set()]  # these open only if they fit
+            for inner in hiding:
+                alike.setdefault(tuple(_shape(inner)), []).append(inner)
+            hiding = []
         level = []
         for several in sorted(alike.values(), key=lambda several: sum(len(group.items) for group in several)):
             more = sum(len(group.items) + leaves[id(group)] - 1 for group in several)
