@@ -92,6 +92,13 @@ ANSWERS = {
         ("lesson11-26", "in_steps_count, fused_count = 8, 2", "lesson11-27"),
         ("lesson11-31", "prediction = 6", "lesson11-32"),
     ],
+    "12-a-model-that-learns": [
+        ("lesson12-03", "prediction = 0.4", "lesson12-04"),
+        ("lesson12-10", "prediction = 105", "lesson12-11"),
+        ("lesson12-15", "gradient_of_bias, alive_afterwards = 0, False", "lesson12-16"),
+        ("lesson12-20", "prediction = 0.0009766", "lesson12-21"),
+        ("lesson12-29", "returned, a_clipped, b_clipped = 5, 0.6, 0.8", "lesson12-30"),
+    ],
 }
 
 
