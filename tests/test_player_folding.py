@@ -9,11 +9,11 @@ from browser_page import open_page
 from hypothesis import HealthCheck, Phase, assume, given, settings
 from player_page import show
 from playwright.sync_api import Page
-from test_scene_folding import assert_in_order, openings, scenes
+from test_scene_folding import PALE, assert_in_order, nested, openings, scenes
 
 from workbench.scene.curves import Place
 from workbench.scene.layout import Layout
-from workbench.scene.model import Scene
+from workbench.scene.model import Scene, Step
 from workbench.scene.routes import Way
 from workbench.scene.storyboard import Storyboard
 
@@ -51,3 +51,12 @@ def test_a_page_lays_out_what_python_was_not_asked_for(page: Page, scene: Scene)
             _, layout = laid_out(page, board, opened)
             assert layout.boxes.keys() == seen.at(-1).boxes.keys() and layout.arrows.keys() == seen.at(-1).arrows.keys()
             assert_in_order(seen.at(-1), layout)
+
+
+@pytest.mark.parametrize(("labels", "tones", "told"), PALE)
+def test_a_page_says_of_several_why_all_of_them_are_pale(page: Page, labels, tones, told) -> None:
+    moves = [{"state": "done", "label": label, "tone": tone} for label, tone in zip(labels, tones, strict=True)]
+    board = Storyboard(nested(), [Step("", arrows=dict(zip(("n1>n3", "n1>n2"), moves, strict=True)))])
+    show(page, board.to_dict())
+    made = "(story) => folded(story, new Set(['outer'])).steps[0].arrows"
+    assert [each["label"] for each in page.evaluate(made, board.to_dict()).values()] == [told]

@@ -167,6 +167,22 @@ def test_an_arrow_for_several_says_how_many_gradients_went() -> None:
     assert told == [("", "idle"), ("1.0", "flowing"), ("2 gradients", "flowing")]
 
 
+# The labels and tones of two arrows, and what one arrow says that stands for both.
+PALE = [
+    (["1.0\ncleared", "2.0\ncleared"], ["faint", "faint"], "2 gradients\ncleared"),
+    (["1.0\ncleared", "2.0\nhanded to the caller"], ["faint", "faint"], "2 gradients"),
+    (["1.0\nall +", "2.0\nall +"], ["plus", "plus"], "2 gradients"),
+    (["1.0\ncleared", "2.0\ncleared"], ["faint", "plus"], "2 gradients"),
+]
+
+
+@pytest.mark.parametrize(("labels", "tones", "told"), PALE)
+def test_an_arrow_for_several_says_why_all_of_them_are_pale(labels, tones, told) -> None:
+    moves = [{"state": "done", "label": label, "tone": tone} for label, tone in zip(labels, tones, strict=True)]
+    board = Storyboard(nested(), [Step("", arrows=dict(zip(("n1>n3", "n1>n2"), moves, strict=True)))], opened=["outer"])
+    assert [each.label for each in board.at(0).arrows.values()][2] == told
+
+
 def test_steps_inside_one_closed_group_are_one_step() -> None:
     places = ["n1", "n2", "n3", "n4", "n3", "n2", None, "n1"]
     steps = [Step(f"step {n}", place=place) for n, place in enumerate(places)]

@@ -90,11 +90,14 @@ def _one_of(arrows: list[Arrow]) -> Arrow:
     if len(moved) == 1:
         return moved[0]
     tones = {arrow.tone for arrow in moved}
+    tone = tones.pop() if len(tones) == 1 else "mixed"
+    # An arrow says last why it is pale.
+    why = {arrow.label.split("\n")[-1] for arrow in moved} if tone == "faint" else set()
     return replace(
         (flowing or moved)[0],
-        label=count_of(len(moved)),
+        label="\n".join([count_of(len(moved)), *(why if len(why) == 1 else ())]),
         weight=max(arrow.weight for arrow in moved),
-        tone=tones.pop() if len(tones) == 1 else "mixed",
+        tone=tone,
     )
 
 

@@ -149,8 +149,9 @@ function bundled(arrows) {
   if (arrows.length === 1 || !there.length) return arrows[0];
   if (moved.length < 2) return moved[0] ?? there[0];
   const tones = new Set(moved.map(({ tone }) => tone)), first = moved.find(({ state }) => state === "flowing") ?? moved[0];
-  const said = { label: `${moved.length} gradients`, weight: Math.max(...moved.map(({ weight }) => weight ?? 0)) };
-  return { ...first, ...said, tone: tones.size === 1 ? first.tone : "mixed" };
+  const tone = tones.size === 1 ? first.tone : "mixed", why = new Set(moved.map(({ label }) => label?.split("\n").at(-1)));
+  const label = [`${moved.length} gradients`, ...(tone === "faint" && why.size === 1 ? why : [])].join("\n"); // said last
+  return { ...first, label, weight: Math.max(...moved.map(({ weight }) => weight ?? 0)), tone };
 }
 
 /**
