@@ -10,8 +10,8 @@ from player_page import show
 from player_story import storyboard
 from playwright.sync_api import Page
 
-from workbench.scene.drawing import drawn
 from workbench.scene.model import Box, Plot, Scene, Step
+from workbench.scene.shapes import drawn
 from workbench.scene.storyboard import Storyboard
 
 SHAPES = """(keys) => Object.fromEntries([...document.querySelectorAll(".wb-box, .wb-arrow, .wb-over")]

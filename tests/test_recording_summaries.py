@@ -114,8 +114,8 @@ def test_a_summary_is_that_of_the_values_at_the_moment(program):
 
 
 def test_a_long_training_is_drawn_whatever_a_file_of_it_would_be_allowed(monkeypatch, tmp_path) -> None:
-    monkeypatch.setattr("workbench.views.telling._DRAWN", 0)
-    monkeypatch.setattr("workbench.views.telling._EACH", 0)
+    monkeypatch.setattr("workbench.views.player_steps._DRAWN", 0)
+    monkeypatch.setattr("workbench.views.player_steps._EACH", 0)
     with record() as trace:
         w = torch.tensor([1.0, 2.0], requires_grad=True)
         for _ in range(3):

@@ -16,7 +16,7 @@ from workbench.scene.dot import to_digraph, to_dot
 from workbench.scene.html import to_html
 from workbench.scene.metric import clean, columns, cut
 from workbench.scene.model import Arrow, Box, Detail, Scene, Step
-from workbench.scene.packing import packed_story
+from workbench.scene.packed_story import packed_story
 from workbench.scene.picture import Picture
 from workbench.scene.png import to_png
 from workbench.scene.storyboard import Storyboard

@@ -15,7 +15,7 @@ from workbench.recording import record
 from workbench.scene.html import MOST, img, playing, to_html
 from workbench.scene.model import Box, Detail, Scene, Step
 from workbench.scene.picture import Picture
-from workbench.scene.shortening import LEFT_OUT, Plan, cut, shortened
+from workbench.scene.shortened_story import LEFT_OUT, Plan, cut, shortened
 from workbench.scene.storyboard import Storyboard
 from workbench.views import storyboard
 

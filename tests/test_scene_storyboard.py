@@ -7,8 +7,8 @@ import json
 import pytest
 from scene_samples import deep, loss, square
 
+from workbench.scene.descriptions import arrow_fields, box_fields
 from workbench.scene.model import Arrow, Box, Detail, Scene, Step, changed
-from workbench.scene.shown import arrow_fields, box_fields
 from workbench.scene.storyboard import Storyboard
 
 BOX = {"id", "kind", "holder", "x", "y", "w", "h", "title", "lines", "state", "alt", "details"}

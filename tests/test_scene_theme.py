@@ -8,8 +8,8 @@ from html import unescape
 import pytest
 from scene_samples import loss, square
 
-from workbench.scene.drawing import drawn
 from workbench.scene.model import Arrow, Box, Scene
+from workbench.scene.shapes import drawn
 from workbench.scene.storyboard import Storyboard
 from workbench.scene.style import Stylesheet, flat_css
 from workbench.scene.svg import to_svg
@@ -75,9 +75,7 @@ def test_no_state_is_told_by_colour_alone():
     def plain(kind: str, state: str) -> str:
         board = Storyboard(Scene("", {"n": Box("n", kind, "n", state=state)}))
         sheet, (group,) = Stylesheet(flat_css(LIGHT)), drawn(board)
-        looks = [
-            {k: v for k, v in sheet.of(group.classes, s.role).items() if "#" not in v} for s in group.shapes
-        ]
+        looks = [{k: v for k, v in sheet.of(group.classes, s.role).items() if "#" not in v} for s in group.shapes]
         return repr((group.shapes, looks))
 
     assert len({plain("op", state) for state in STATES}) == len(STATES)
@@ -89,9 +87,7 @@ def test_no_arrows_state_is_told_by_colour_alone():
         boxes = {id: Box(id, "op", id) for id in "ab"}
         board = Storyboard(Scene("", boxes, {"e": Arrow("e", "a", "b", kind, "1", state)}))
         sheet, group = Stylesheet(flat_css(LIGHT)), drawn(board)[-1]
-        looks = [
-            {k: v for k, v in sheet.of(group.classes, s.role).items() if "#" not in v} for s in group.shapes
-        ]
+        looks = [{k: v for k, v in sheet.of(group.classes, s.role).items() if "#" not in v} for s in group.shapes]
         return repr((group.shapes, looks))
 
     every = [plain(kind, state) for kind in ("edge", "constant") for state in ("idle", "flowing", "done")]

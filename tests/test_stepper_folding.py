@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import workbench as torch
 from workbench.stepper import Stepper
-from workbench.views.stepping import Stage
+from workbench.views.stepper_picture import Stage
 
 
 def network() -> Stepper:

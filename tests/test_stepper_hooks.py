@@ -7,7 +7,7 @@ from test_view_hooks import details, double, look
 from trace_samples import leaf
 
 import workbench as torch
-from workbench.views.stepping import Stage
+from workbench.views.stepper_picture import Stage
 
 
 def stepped(*set_up):

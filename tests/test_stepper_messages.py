@@ -9,7 +9,7 @@ from stepped import Browser, fork, line
 
 import workbench as torch
 from workbench.live_recording import shown
-from workbench.views.stepping import Stage
+from workbench.views.stepper_picture import Stage
 
 
 def test_a_warning_is_sent_when_it_comes() -> None:

@@ -8,7 +8,7 @@ from stepped import Browser
 
 import workbench as torch
 from workbench.scene.model import Box
-from workbench.views.stepping import Stage
+from workbench.views.stepper_picture import Stage
 
 SECOND = "second order: recorded while backward ran"
 

@@ -15,7 +15,7 @@ from stepped import Browser, fork, line
 
 import workbench as torch
 from workbench.scene.text import graph_lines
-from workbench.views.stepping import Stage
+from workbench.views.stepper_picture import Stage
 
 VIEW = "application/vnd.jupyter.widget-view+json"
 
@@ -54,7 +54,7 @@ def test_where_a_page_knows_only_widgets_that_are_viewed_the_view_is_given_too(
 
 
 def test_where_no_widget_is_an_image_stands_in(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("workbench.views.stepping.widget_factory", None)
+    monkeypatch.setattr("workbench.views.stepper_picture.widget_factory", None)
     _, s = fork()
     s.step()
     bundle = s._repr_mimebundle_()

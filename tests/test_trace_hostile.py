@@ -186,7 +186,7 @@ def test_a_method_of_which_no_line_is_known_is_said_in_words() -> None:
 def test_a_function_that_holds_too_much_at_each_line_is_not_played(monkeypatch) -> None:
     trace = of([called(1), *(reached(1, 2, f"x{i}") for i in range(200))])
     assert trace.show("function")
-    monkeypatch.setattr("workbench.views.telling._DRAWN", 5_000)  # of which there may be many more
+    monkeypatch.setattr("workbench.views.player_steps._DRAWN", 5_000)  # of which there may be many more
     with pytest.raises(ValueError, match="too large to be played line by line") as refusal:
         trace.show("function")
     assert len(str(refusal.value)) <= 400
@@ -196,9 +196,9 @@ def test_arguments_and_code_count_in_what_is_drawn(monkeypatch) -> None:
     code = [{"name": "forward", "text": "x" * 200_000}]
     for more in ({"args": [ARGUMENT] * 800}, {"code": code}):
         trace = of([FOUND, made(saved=[SAVED], **more), *(written(i) for i in range(1, 200))])
-        monkeypatch.setattr("workbench.views.telling._DRAWN", 20_000)
+        monkeypatch.setattr("workbench.views.player_steps._DRAWN", 20_000)
         assert trace.show("graph")
-        monkeypatch.setattr("workbench.views.telling._DRAWN", 5_000)
+        monkeypatch.setattr("workbench.views.player_steps._DRAWN", 5_000)
         with pytest.raises(ValueError, match="too large to be drawn as a graph"):
             trace.show("graph")
 
@@ -222,7 +222,7 @@ def test_two_traces_are_drawn_side_by_side_only_if_they_are_small() -> None:
 def test_a_graph_that_is_new_at_every_step_is_not_drawn(monkeypatch, view) -> None:
     trace = of([FOUND, made(saved=[SAVED] * 40), *(written(i) for i in range(1, 300))])
     assert trace.show(view)
-    monkeypatch.setattr("workbench.views.telling._DRAWN", 8_000)  # of which there may be many more
+    monkeypatch.setattr("workbench.views.player_steps._DRAWN", 8_000)  # of which there may be many more
     with pytest.raises(ValueError, match="too large to be drawn as a graph") as refusal:
         trace.show(view)
     assert len(str(refusal.value)) <= 400

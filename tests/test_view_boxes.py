@@ -7,12 +7,12 @@ import pytest
 
 import workbench as torch
 from workbench.recording import record
-from workbench.scene.shown import box_fields
+from workbench.scene.descriptions import box_fields
 from workbench.scene.text import graph_lines
 from workbench.trace.values import Value
 from workbench.views import storyboard
-from workbench.views.saying import lines_of
-from workbench.views.stepping import Stage
+from workbench.views.stepper_picture import Stage
+from workbench.views.value_text import lines_of
 
 
 def number(value):

@@ -9,7 +9,7 @@ import pytest
 
 import workbench as torch
 from workbench.autograd import gradcheck
-from workbench.views.checking import LEGEND
+from workbench.tools.check import LEGEND
 
 
 class Crooked(torch.Function):

@@ -12,14 +12,14 @@ import workbench as torch
 from workbench.recording import Trace, load, record
 from workbench.scene.html import playing, to_html
 from workbench.scene.model import Box
-from workbench.scene.shortening import Plan, cut
+from workbench.scene.shortened_story import Plan, cut
 from workbench.scene.storyboard import Storyboard
 from workbench.scene.text import to_text
 from workbench.trace.frame import Frame
 from workbench.trace.json import NodeCreated
 from workbench.trace.rounds import rounds_of
 from workbench.views import VIEWS, storyboard
-from workbench.views.telling import tell
+from workbench.views.player_steps import tell
 
 
 class Losing:

@@ -16,8 +16,8 @@ from workbench.scene.text import graph_lines, to_text
 from workbench.trace.json import NodeCreated
 from workbench.trace.transform_records import LevelEntered, OperationRan, TangentPushed
 from workbench.views import VIEWS
-from workbench.views.grouping import grouped
-from workbench.views.telling import tell
+from workbench.views.groups import grouped
+from workbench.views.player_steps import tell
 
 
 def values(*numbers: float):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import workbench as torch
-from workbench.views.jacobian import LEGEND
+from workbench.tools.jacobian import LEGEND
 
 
 def f(x):

@@ -8,7 +8,7 @@ from boxes import name_of
 from test_scene_theme import _contrast
 
 from workbench.scene.dot import to_dot
-from workbench.scene.drawing import drawn
+from workbench.scene.shapes import drawn
 from workbench.scene.style import Stylesheet, flat_css
 from workbench.scene.text import graph_lines, to_text
 from workbench.scene.theme import THEMES

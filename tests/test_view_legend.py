@@ -16,9 +16,9 @@ from workbench.scene.png import to_pdf, to_png
 from workbench.scene.storyboard import Storyboard
 from workbench.scene.svg import to_svg
 from workbench.scene.text import to_text
+from workbench.tools.check import check
+from workbench.tools.jacobian import jacobian
 from workbench.views import CHARTS, PAIRS, VIEWS, storyboard
-from workbench.views.checking import check
-from workbench.views.jacobian import jacobian
 
 EVERY = sorted([*VIEWS, *CHARTS, *PAIRS])
 

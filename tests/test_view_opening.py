@@ -11,11 +11,11 @@ import pytest
 
 import workbench as torch
 from workbench.recording import record
-from workbench.scene.folding import paths
 from workbench.scene.graphviz import LayoutUnavailable, placed
+from workbench.scene.open_groups import paths
 from workbench.scene.storyboard import Storyboard
 from workbench.views import VIEWS
-from workbench.views.telling import tell
+from workbench.views.player_steps import tell
 
 _COUNT = r"^([\d,]+) operations?(?: × ([\d,]+))?(?!.* gone)"
 _URGENT = ("error", "running", "ready", "pending")  # of what is inside, the first of these is told

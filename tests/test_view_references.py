@@ -9,7 +9,7 @@ import pytest
 import workbench as torch
 from workbench.recording import record
 from workbench.views import VIEWS
-from workbench.views.telling import tell
+from workbench.views.player_steps import tell
 
 NAMES = "abcdefgh"  # of steps: those that only differ by their numbers are told together
 

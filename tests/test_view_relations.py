@@ -10,9 +10,9 @@ from trace_samples import leaf, two_outputs
 import workbench as torch
 from workbench.recording import record
 from workbench.scene.curves import along
-from workbench.scene.drawing import drawn
+from workbench.scene.descriptions import arrow_fields, box_fields
 from workbench.scene.model import Scene
-from workbench.scene.shown import arrow_fields, box_fields
+from workbench.scene.shapes import drawn
 from workbench.scene.storyboard import Storyboard
 from workbench.scene.text import graph_lines
 from workbench.views import storyboard

@@ -21,7 +21,7 @@ from workbench.trace.schema import Code
 from workbench.views import storyboard
 from workbench.views.formulas import read, settled, simple, slope, text_of, value_of
 from workbench.views.graph import Graph
-from workbench.views.stepping import Stage
+from workbench.views.stepper_picture import Stage
 
 NUMBER = r"-?[\d.]+(?:e[+-]\d+)?"
 WORDS = {"·": "*", "−": "-", "≤": "<=", "≥": ">=", "×": "*", "ᵀ": ".swapaxes(-2, -1)"}

@@ -22,9 +22,9 @@ from .trace.recorder import Recorder
 from .trace.source import user_frame
 from .trace.timeline import Ending
 from .trace.values import LIMIT
-from .views import stepping, storyboard
-from .views.room import roomy, within
-from .views.together import is_small
+from .views import stepper_picture, storyboard
+from .views.grouped_steps import is_small
+from .views.reserved_space import roomy, within
 
 if TYPE_CHECKING:
     from .stepper import Stepper
@@ -35,7 +35,7 @@ growing_factory: Callable[[], Any] | None = None
 PAUSE = 0.05  # s between two pictures of a cell that runs, at least
 SHARE = 4  # times as long as a picture took the cell has for itself before the next
 
-_stages: WeakKeyDictionary[Stepper, stepping.Stage] = WeakKeyDictionary()
+_stages: WeakKeyDictionary[Stepper, stepper_picture.Stage] = WeakKeyDictionary()
 
 
 def shown(stepper: Stepper) -> dict[str, Any]:
@@ -45,14 +45,14 @@ def shown(stepper: Stepper) -> dict[str, Any]:
     try:
         stage = _stages.get(stepper)
         if stage is None:
-            stage = _stages[stepper] = stepping.Stage(stepper)
+            stage = _stages[stepper] = stepper_picture.Stage(stepper)
         stage.follow(stepper)
         still = img(stage.board())
     except LayoutUnavailable as problem:
         return {"text/plain": f"{text}\n\n{problem}"}
-    if stepping.widget_factory is None:
+    if stepper_picture.widget_factory is None:
         return {"text/plain": text, "text/html": still}
-    return dict(stepping.widget_factory(stepper, stage).faces(text, still))
+    return dict(stepper_picture.widget_factory(stepper, stage).faces(text, still))
 
 
 class live(record):  # named as what a user writes: `with live() as trace:`

@@ -199,7 +199,7 @@ def test_an_interrupt_while_a_node_runs_leaves_the_stepper_usable(monkeypatch: p
 
 
 def test_the_widget_drives_it_and_a_guess_is_judged() -> None:
-    from workbench.views.stepping import Stage
+    from workbench.views.stepper_picture import Stage
     from workbench.widgets.stepper import StepperView
 
     net, loss = net_and_loss()

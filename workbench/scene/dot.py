@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from itertools import count
 from typing import TYPE_CHECKING
 
-from .folding import paths
+from .descriptions import FREED, TENSORS, arrow_fields, box_fields
 from .model import AROUND, PLACED, Arrow, Box, Scene
-from .shown import FREED, TENSORS, arrow_fields, box_fields
+from .open_groups import paths
 from .storyboard import Storyboard
 from .theme import Theme, theme_named
 

@@ -9,9 +9,9 @@ from functools import cache
 from html import escape
 from typing import Any
 
-from .packing import packed_story
+from .packed_story import packed_story
 from .script import asset, bare, bare_css, dense, packed, script
-from .shortening import HOW, Plan, cut, shortened
+from .shortened_story import HOW, Plan, cut, shortened
 from .shortnames import with_short_names
 from .storyboard import Storyboard
 from .svg import to_svg

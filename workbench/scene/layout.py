@@ -17,10 +17,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from .density import depths, thinned
-from .folding import paths
 from .graphviz import Placed, placed
+from .memory_lines import related
 from .model import AROUND, LOOSE, Arrow, Scene
-from .relations import related
+from .open_groups import paths
 from .routes import GAP, Place, Point, Way, beside, joined, routed, swung
 from .sizes import STRIP, Size, bundle_size
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 import re
 
+from .descriptions import FREED, TENSORS, arrow_fields, box_fields, state_words
 from .metric import clean
 from .model import AROUND, LOOSE, Arrow, Box, Scene
-from .shown import FREED, TENSORS, arrow_fields, box_fields, state_words
 from .storyboard import Storyboard
 from .theme import Theme, theme_named
 

@@ -12,7 +12,7 @@ from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from .drawing import Shape, drawn, sheet
+from .shapes import Shape, drawn, sheet
 from .storyboard import Storyboard
 from .style import Stylesheet, flat_css
 from .theme import Theme, theme_named

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from .folding import count_of
+from .descriptions import FREED, TENSORS, arrow_fields, box_fields
 from .metric import CHARACTER, CHIP_COLUMNS, LINE, TITLE_CHARACTER, TITLE_LINE, columns
 from .model import AROUND, LOOSE, Box, Scene, Step, with_changes
+from .open_groups import count_of
 from .plots import PLOT
-from .shown import FREED, TENSORS, arrow_fields, box_fields
 
 Size = tuple[float, float]
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from html import escape
 
-from .drawing import Group, Shape, drawn, sheet
 from .metric import clean
+from .shapes import Group, Shape, drawn, sheet
 from .storyboard import Storyboard
 from .style import css_for
 from .text import graph_lines

@@ -6,10 +6,10 @@ import textwrap
 from collections import Counter, defaultdict
 from collections.abc import Iterable
 
-from .folding import paths
+from .descriptions import KIND_WORDS, state_words
 from .metric import clean, cut
 from .model import AROUND, PANELS, WITHIN, Arrow, Box, Scene
-from .shown import KIND_WORDS, state_words
+from .open_groups import paths
 from .storyboard import Storyboard
 
 _WIDEST = 120  # columns of one line of the graph

@@ -23,7 +23,7 @@ from ..ops.random import get_rng_state, set_rng_state
 from ..scene.html import MOST, has_room, playing
 from ..scene.model import Box, Detail, Plot, Scene, Step, changed
 from ..scene.picture import Picture
-from ..scene.shortening import LEFT_OUT
+from ..scene.shortened_story import LEFT_OUT
 from ..scene.storyboard import Storyboard
 from ..trace.names import named_in
 from ..trace.recorder import Recorder
@@ -31,8 +31,8 @@ from ..trace.source import user_frame
 from ..trace.timeline import Ending
 from ..trace.values import number, series
 from ..views import storyboard
-from ..views.jacobian import called
-from ..views.room import roomy
+from ..views.reserved_space import roomy
+from .jacobian import called
 
 # The layer above sets this to what makes a live view of an exploration, whose `faces(text)` a notebook is given.
 widget_factory: Callable[[Exploration], Any] | None = None

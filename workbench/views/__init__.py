@@ -16,11 +16,11 @@ from .error import error_story
 from .flow import Flow
 from .function import function_card
 from .graph import Graph
+from .grouped_steps import tell_grouped
 from .memory import memory
 from .saved import saved
-from .saying import in_words
-from .together import tell_grouped
 from .training import film
+from .value_text import in_words
 from .versions import versions
 
 VIEWS: dict[str, Callable[..., Graph]] = {"graph": Graph, "flow": Flow}

@@ -7,9 +7,9 @@ from ..scene.model import Box, Detail
 from ..trace.frame import Frame, NodeState
 from ..trace.records import is_slot
 from ..trace.values import Value
-from .guests import packed_details, packed_line
+from .hook_badges import packed_details, packed_line
 from .relations import whose
-from .saying import Sayings, head_of, left_out, lines_of, value_detail
+from .value_text import Sayings, head_of, left_out, lines_of, value_detail
 
 
 def saved_name(frame: Frame, node: NodeState, index: int) -> str:

@@ -12,7 +12,7 @@ from ..trace.records import NodeCreated
 from ..trace.timeline import Timeline
 from ..trace.transform_records import OperationRan
 from .graph import Graph
-from .telling import tell
+from .player_steps import tell
 
 LEGEND = "Two recordings as they ended, side by side; a box marked ≠ differs, and its line says in what."
 _MOST = 200  # differences shown

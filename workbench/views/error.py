@@ -18,8 +18,8 @@ from ..trace.schema import Phase, Record, SourceLine
 from ..trace.timeline import Timeline
 from .advice import advice_for
 from .graph import Graph
-from .saying import lines_of, sentence_of
-from .standing import BESIDE
+from .reachability import BESIDE
+from .value_text import lines_of, sentence_of
 
 LEGEND = "The cross marks what the error is about; gradients had come as far as the arrows have numbers."
 _COLUMNS, _MOST_LINES = 66, 8  # of the story's lines, and how many there are of PyTorch's own words

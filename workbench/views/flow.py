@@ -15,8 +15,8 @@ from ..trace.timeline import Timeline
 from ..trace.values import Value, number
 from .bundles import total_of
 from .graph import Graph
-from .saying import text_of
-from .telling import last_backward
+from .player_steps import last_backward
+from .value_text import text_of
 
 LEGEND = "The broader an arrow, the larger its gradient; a leaf's grad is the sum of its arrows without the pale ones."
 _VANISHING = 1e-4  # of the seed: less is said to vanish

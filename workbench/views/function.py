@@ -17,8 +17,8 @@ from ..trace.records import NodeCreated, NodeStarted, SavedFreed
 from ..trace.schema import Record
 from ..trace.timeline import Timeline
 from ..trace.values import ZEROS, said, series
-from .saying import value_detail
-from .telling import Effort
+from .player_steps import Effort
+from .value_text import value_detail
 
 LEGEND = (
     "The Function line by line: what its variables hold after each line, and what ctx takes from forward to backward."

@@ -14,12 +14,15 @@ from ..trace.timeline import Timeline
 from ..trace.transform_records import LevelEntered, OperationRan, TangentPushed
 from ..trace.values import Value, series
 from .chips import chip, held_now, saved_name
-from .grouping import Group
-from .guests import badges, hook_details
-from .lanes import Lanes
+from .groups import Group
+from .hook_badges import badges, hook_details
+from .player_steps import complete
 from .program import program_tree
+from .reachability import Standing
 from .relations import Relations, memory_details, shared_line, view_line
-from .saying import (
+from .slopes import Slopes
+from .transform_lanes import Lanes
+from .value_text import (
     BOX_COLUMNS,
     Sayings,
     beside,
@@ -32,9 +35,6 @@ from .saying import (
     trouble_of,
     value_detail,
 )
-from .slopes import Slopes
-from .standing import Standing
-from .telling import complete
 
 LEGEND = (
     "Boxes are operations, beside them what they saved; values go down the arrows, in backward gradients climb them."

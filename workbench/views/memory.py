@@ -11,8 +11,8 @@ from ..scene.metric import CHARACTER, TITLE_CHARACTER, clean, columns, cut
 from ..scene.model import Box, BoxState, Detail, Scene, Step
 from ..scene.storyboard import Storyboard
 from ..trace.timeline import Timeline
-from .holdings import Holder, Ledger, Point, bytes_said
-from .telling import NOTHING
+from .memory_ledger import Holder, Ledger, Point, bytes_said
+from .player_steps import NOTHING
 
 LEGEND = "A bar is what is held for the backward after an event; dashed is what lives anyway, pale is still to come."
 _LEFT, _TOP, _HIGH = 236, 64, 200  # px: the room of the names, the curve's upper edge and its height

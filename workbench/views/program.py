@@ -15,7 +15,7 @@ from functools import lru_cache
 
 from ..trace.records import BackwardFinished, BackwardStarted, Failed, NodeCreated
 from ..trace.schema import Part, Record
-from .grouping import MOST, Group, divided, repetitions
+from .groups import MOST, Group, divided, repetitions
 
 _TIMES = 5  # what repeats so often is told by its first and its last
 _FEW = 20  # things in a frame that need no group

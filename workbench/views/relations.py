@@ -8,7 +8,7 @@ from ..scene.model import Arrow, Detail
 from ..trace.frame import Frame, NodeState
 from ..trace.records import NodeCreated, TensorsFound
 from ..trace.schema import Record, Saved
-from .lanes import Lanes
+from .transform_lanes import Lanes
 
 # What operations compute beside their result and save, by the names of what is saved.
 _INNER = {

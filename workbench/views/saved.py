@@ -12,17 +12,15 @@ from ..scene.storyboard import Storyboard
 from ..trace.frame import Frame
 from ..trace.timeline import Timeline
 from ..trace.values import Value
-from .inspecting import ATTRIBUTES, GAP, PAD, SLOTS, WIDE, Choice, Life, Survey, wrapped
-from .keeping import attribute_rows, counted_by_kind, slot_name, slot_rows
-from .kept import kept_at_a_glance
-from .saying import sentence_of
+from .player_steps import NOTHING, opening
+from .saved_rows import attribute_rows, counted_by_kind, slot_name, slot_rows
+from .saved_survey import ATTRIBUTES, GAP, PAD, SLOTS, WIDE, Choice, Life, Survey, wrapped
+from .saved_table import kept_at_a_glance
 from .tables import exact, grid_of, pages_of
-from .telling import NOTHING, opening
 from .training import mark_steps
+from .value_text import sentence_of
 
-LEGEND = (
-    "What each operation keeps until its backward has run, and how many bytes; dashed are those that live anyway."
-)
+LEGEND = "What each operation keeps until its backward has run, and how many bytes; dashed are those that live anyway."
 _LIST, _ROW = 250, 20  # px of the list of nodes, and the height of its lines
 _NODES, _AROUND = 16, 2  # its lines, and how many there are before and behind the chosen one
 _HIGH = 24  # px of a row of a heat map

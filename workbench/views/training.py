@@ -23,9 +23,9 @@ from ..trace.schema import Record
 from ..trace.timeline import Timeline
 from ..trace.values import Value, said
 from .graph import Graph
-from .saying import BOX_COLUMNS
-from .telling import differences, tell
-from .together import planned
+from .grouped_steps import planned
+from .player_steps import differences, tell
+from .value_text import BOX_COLUMNS
 
 _MOST, _LEAST = 12, 3  # steps of the training that are told of many
 _NODES = 4_000  # of all that are told, roughly

@@ -10,8 +10,8 @@ from ..scene.metric import CHARACTER, clean, columns, cut
 from ..scene.model import Arrow, Box, Detail, Scene, Step
 from ..scene.storyboard import Storyboard
 from ..trace.timeline import Timeline
-from .histories import Histories, Mark, Memory, Moment, line_said
-from .saying import sentence_of
+from .storage_history import Histories, Mark, Memory, Moment, line_said
+from .value_text import sentence_of
 
 LEGEND = (
     "One row a tensor, left to right; the number is its version: a write makes a new one, a read needs the saved one."

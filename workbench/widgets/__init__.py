@@ -2,13 +2,13 @@
 
 from .. import live_recording
 from ..tools import explore
-from ..views import stepping
+from ..views import stepper_picture
 from .live import ExplorationView, Growing
 from .player import Player
 from .stepper import view_of
 from .tracebacks import show_errors
 
-stepping.widget_factory = view_of
+stepper_picture.widget_factory = view_of
 live_recording.growing_factory = Growing
 explore.widget_factory = ExplorationView
 

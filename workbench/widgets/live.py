@@ -17,7 +17,7 @@ from ..scene.storyboard import Storyboard
 from ..scene.text import to_text
 from ..scene.theme import live_css
 from ..tools.explore import Exploration
-from ..views.stepping import story_of
+from ..views.stepper_picture import story_of
 
 
 class Live(anywidget.AnyWidget):

@@ -23,7 +23,7 @@ from ..stepper.stepper import Stepper
 from ..stepper.steps import Difference, Step, at_output, counted, numbers_of, value_of
 from ..stepper.text import against, beside, differing, ran_of
 from ..trace.values import Value
-from ..views.stepping import Changes, Stage, places_of, story_of
+from ..views.stepper_picture import Changes, Stage, places_of, story_of
 from .live import SCRIPT, STYLE, Live
 
 CONDITIONS = ["not finite", "norm > 100", "norm < 1e-6"]  # what a run can stop at besides places

@@ -23,7 +23,7 @@ from ..trace.records import (
 from ..trace.schema import Phase, Record, SourceLine
 from ..trace.timeline import Timeline
 from ..trace.values import Value
-from .keeping import attribute_rows, kept_by, slot_rows
+from .saved_rows import attribute_rows, kept_by, slot_rows
 from .tables import COLUMNS, ROWS, grid_of
 
 SLOTS, ATTRIBUTES = 3, 6  # saved tensors and attributes that are shown of one node

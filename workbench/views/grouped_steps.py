@@ -7,9 +7,9 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ..scene.folding import Folding, paths
 from ..scene.graphviz import LayoutUnavailable
 from ..scene.model import Arrow, Box, Scene, Step
+from ..scene.open_groups import Folding, paths
 from ..scene.storyboard import Storyboard
 from ..trace.frame import Frame
 from ..trace.records import NodeCreated, NodeFinished, NodeStarted
@@ -17,13 +17,13 @@ from ..trace.schema import Phase, Record
 from ..trace.timeline import Timeline, phase_of
 from ..trace.transform_records import OperationRan, TangentPushed, above
 from ..trace.values import said, series
-from .contents import Links, counted
-from .cut import Cut, Drawn
+from .event_places import place_of
 from .graph import Graph
-from .grouping import MOST, Group, grouped
-from .lanes import Lanes
-from .telling import NOTHING, Effort, caption_of, cursor_of, differences, opening, tell
-from .where import place_of
+from .group_contents import Links, counted
+from .grouped_graph import Cut, Drawn
+from .groups import MOST, Group, grouped
+from .player_steps import NOTHING, Effort, caption_of, cursor_of, differences, opening, tell
+from .transform_lanes import Lanes
 
 _LARGE = 150  # nodes and operations of a graph that opens whole, if it must
 _WINDOW = 1310, 610  # px of a picture whose text is 11 px high in a window of 1,200 × 560

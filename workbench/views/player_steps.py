@@ -23,8 +23,8 @@ from ..trace.schema import Phase, Record
 from ..trace.timeline import Timeline, phase_of
 from ..trace.transform_records import LevelEntered, LevelLeft, OperationRan, TangentPushed, above, outputs_of
 from ..trace.values import series
-from .grouping import Group
-from .saying import sentence_of
+from .groups import Group
+from .value_text import sentence_of
 
 _DRAWN, _EACH = 800_000, 10  # times that boxes and arrows are drawn in all steps, and so many more for each event
 _CLEARED = 6  # gradients cleared in one step that its caption names

@@ -13,9 +13,9 @@ from ..trace.records import NodeCreated
 from ..trace.schema import Record, TensorSeen
 from ..trace.transform_records import OperationRan
 from .bundles import Bundle, norms_of
-from .grouping import Group
-from .holdings import bytes_said, size_of
-from .lanes import Lanes, wholes
+from .groups import Group
+from .memory_ledger import bytes_said, size_of
+from .transform_lanes import Lanes, wholes
 
 _APART = 12  # so many named tensors at most stand outside of all groups; more of them stand where they are used
 _SHARED = 4  # a tensor that is used in more places has a box beside each that refers to it

@@ -11,8 +11,8 @@ from ..trace.frame import Frame
 from ..trace.records import NodeCreated
 from ..trace.timeline import Timeline
 from ..trace.values import series
-from .holdings import bytes_said, memory_of, size_of
-from .keeping import slot_name
+from .memory_ledger import bytes_said, memory_of, size_of
+from .saved_rows import slot_name
 
 _ROWS, _ROW, _TOP = 24, 22, 58  # nodes shown; px of a node's line, and of what stands above the first
 _NAME, _CODE, _KEPT = 28, 34, 46  # columns at most

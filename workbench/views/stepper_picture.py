@@ -10,10 +10,10 @@ import numpy as np
 from ..autograd.node import AccumulateGrad, Node
 from ..autograd.scopes import scope_of
 from ..events import tag
+from ..scene.descriptions import arrow_fields, box_fields, native
 from ..scene.layout import Layout
 from ..scene.metric import LABEL_COLUMNS, TEXT_COLUMNS, clean, columns, cut
 from ..scene.model import Arrow, Box, Detail, Scene, Step
-from ..scene.shown import arrow_fields, box_fields, native
 from ..scene.storyboard import Storyboard
 from ..stepper.stepper import Stepper
 from ..stepper.steps import Step as Taken
@@ -23,11 +23,11 @@ from ..trace.frame import Frame
 from ..trace.records import BackwardFinished, BackwardStarted, NodeCreated
 from ..trace.schema import Record
 from ..trace.values import LIMIT, Value, said, series
-from .cut import Cut, Drawn
 from .graph import Graph
-from .saying import label_of
-from .taking import records_of, value_of
-from .together import planned
+from .grouped_graph import Cut, Drawn
+from .grouped_steps import planned
+from .stepper_records import records_of, value_of
+from .value_text import label_of
 
 # The layer above sets this to what makes a live view of a stepper, whose `faces(text, image)` a notebook is given.
 widget_factory: Callable[[Stepper, Stage], Any] | None = None

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from .shown import WAYS, arrow_said, box_said
+from .descriptions import WAYS, arrow_said, box_said
 
 _PARTS = ("boxes", "arrows", "steps", "details", "levels")
 _HOLE = "\0"  # no cleaned text has it

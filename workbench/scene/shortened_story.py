@@ -11,8 +11,8 @@ from itertools import pairwise
 from math import inf
 from typing import Any
 
-from .folding import Folding
 from .model import Detail, Scene, Step, changed, with_changes
+from .open_groups import Folding
 from .sizes import bundle_size
 from .storyboard import Storyboard, stops
 

@@ -10,11 +10,11 @@ from ..scene.model import Arrow, Box
 from ..trace.frame import EdgeState, Frame
 from ..trace.values import said
 from .bundles import Bundle
-from .contents import Links, Tally, closed_box, listed
 from .graph import Graph
-from .grouping import Group
-from .holdings import bytes_said
-from .lanes import TANGENT
+from .group_contents import Links, Tally, closed_box, listed
+from .groups import Group
+from .memory_ledger import bytes_said
+from .transform_lanes import TANGENT
 
 
 class Drawn:

@@ -15,8 +15,8 @@ from ..scene.metric import CHARACTER, clean, columns
 from ..scene.model import Box, Scene, Step
 from ..scene.picture import Picture
 from ..scene.storyboard import Storyboard
+from ..views.matrix import MOST, ROW, Matrix, name_of, names_of, text_of
 from .jacobian import Mode, called, largest_of, pulled, variables_of
-from .matrix import MOST, ROW, Matrix, name_of, names_of, text_of
 
 _APART = 40  # px between the two of a pair, and below it
 LEGEND = "Orange is positive, blue negative, darker is larger; outlined entries are further apart than the tolerance."

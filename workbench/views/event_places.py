@@ -8,7 +8,7 @@ from ..trace.frame import Frame
 from ..trace.records import BackwardStarted, Failed, GradCaptured, NodeCreated, NodeFinished, NodeStarted, TensorWritten
 from ..trace.schema import Record
 from ..trace.transform_records import OperationRan, TangentPushed
-from .lanes import TANGENT, Lanes
+from .transform_lanes import TANGENT, Lanes
 
 
 def place_of(part: Sequence[Record], lanes: Lanes) -> str | None:

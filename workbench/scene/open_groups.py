@@ -47,9 +47,7 @@ class Folding:
         self.groups = groups_of(scene)
         closed = self.groups.difference(opened)
         # The box that stands for each: the outermost closed group that it lies in, or itself.
-        self.stands = {
-            id: next((group for group in path if group in closed), id) for id, path in paths(scene).items()
-        }
+        self.stands = {id: next((group for group in path if group in closed), id) for id, path in paths(scene).items()}
         self.frames = {group for group in self.groups.difference(closed) if self.stands[group] == group}
         self.members: dict[str, list[str]] = {}
         together: dict[tuple[str, str, str], str] = {}

@@ -16,7 +16,7 @@ from ..autograd.tensor import Tensor, wrap
 from ..scene.model import Box, Scene, Step
 from ..scene.picture import Picture
 from ..scene.storyboard import Storyboard
-from .matrix import MOST, ROW, Matrix, names_of
+from ..views.matrix import MOST, ROW, Matrix, names_of
 
 Mode = Literal["reverse", "forward"]
 

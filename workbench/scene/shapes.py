@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from math import hypot
 from typing import Literal
 
+from .descriptions import FREED, arrow_fields, box_fields
 from .layout import MARGIN, TIE, Layout
 from .metric import CHARACTER, LINE, TITLE_LINE, columns
 from .model import AROUND, LOOSE, PLACED, Arrow, Box, Plot, Scene
 from .plots import plot_numbers, plot_paths
 from .routes import GAP, Place, Point, Way
-from .shown import FREED, arrow_fields, box_fields
 from .sizes import CHIP_PAD, LABEL_PAD, STORY_LINE, STORY_PAD, stands_behind
 from .storyboard import Storyboard
 

@@ -11,7 +11,7 @@ import numpy as np
 from ..scene.model import Box
 from ..trace.records import NodeCreated
 from ..trace.schema import Record
-from .lanes import Lanes
+from .transform_lanes import Lanes
 
 MOST = 40  # things side by side: more are divided into stretches
 _STRETCH, _PARTS = 20, 20  # how long such a stretch is, or how many there are of a very long row

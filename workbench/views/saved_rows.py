@@ -8,7 +8,7 @@ from ..trace.frame import Frame
 from ..trace.records import NodeCreated, as_kept, is_slot, tensor_of
 from ..trace.schema import Attribute
 from ..trace.values import series
-from .guests import AGAIN
+from .hook_badges import AGAIN
 from .tables import COLUMNS, summary_of
 
 _INPUT = (
