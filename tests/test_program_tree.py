@@ -418,7 +418,7 @@ def test_what_is_around_one_thing_is_that_thing() -> None:
         for x in (1.0, 2.0):
             w * x
     assert outline(trace) == tree("""
-        Sequential › 0
+        Sequential › 0 › Tanh
         once(w):
           x * 2.0
           y * 2.0

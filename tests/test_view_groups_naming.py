@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 import workbench as torch
+from workbench import nn
 from workbench.recording import record
 
 
@@ -33,3 +34,12 @@ def test_of_many_groups_an_error_names_some_and_counts_the_rest():
         ValueError, match=r"named 'nope'; there are 'for name in .* × 20', 'a', .*'k' and 9 more\."
     ):
         trace.show(open=["nope"])
+
+
+def test_a_numbered_layer_of_one_node_says_what_it_is():
+    net = nn.Sequential(nn.Linear(2, 4), nn.ReLU(), nn.Linear(4, 1), nn.Tanh())
+    with record() as trace:
+        loss = net(torch.ones(3, 2)).mean()
+        loss.backward()
+    shown = str(trace.show(open=["Sequential"]))
+    assert "1 › Relu: ReluBackward0" in shown and "3 › Tanh: TanhBackward0" in shown

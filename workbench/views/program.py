@@ -36,6 +36,7 @@ class _Item:
     key: object = None
     number: int = 0
     node: str = ""
+    name: str = ""  # of the node's operation
     items: list[_Item] = field(default_factory=list)
     text: str = ""  # of an expression or a call, in full
     variable: str = ""  # which holds its result
@@ -105,7 +106,8 @@ def _made(events: Iterable[Record]) -> _Item:
                 break
             at = inner  # one that was there before stands where it is first seen
         at.framed = 1 if event.runs is not None else at.framed
-        at.items.append(_Item("", event.name, node=event.node, variable=_variable(event)))
+        name = event.name.removesuffix("Backward0")
+        at.items.append(_Item("", event.name, node=event.node, name=name, variable=_variable(event)))
     return whole
 
 
@@ -191,7 +193,11 @@ def _simplified(item: _Item) -> list[_Item]:
         return [item]
     only = item.items[0]
     if item.kind == "scope":
-        only.title = f"{item.title} › {only.title}" if only.scope else item.title
+        if only.scope:
+            only.title = f"{item.title} › {only.title}"
+        else:  # a number alone does not say what a layer is
+            numbered = item.title.isdigit() and only.name
+            only.title = f"{item.title} › {only.name}" if numbered else item.title
         only.scope = f"{item.scope}/{only.scope}" if only.scope else item.scope
         only.kind = "scope" if only.kind == "call" else only.kind
     elif item.kind in ("expression", "call") and only.kind in ("", "expression", "call"):
