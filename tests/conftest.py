@@ -7,6 +7,7 @@ import hashlib
 import os
 import re
 from collections.abc import Iterator
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -24,6 +25,9 @@ pytest.register_assert_rewrite("browser_page", "lab", "lesson_page")
 # and PyTorch is not, those that need PyTorch itself are skipped, and they alone.
 REQUIRED = {name for name in ("BROWSER", "ORACLE") if os.environ.get(f"WORKBENCH_REQUIRE_{name}") == "1"}
 
+
+# The tests that run the cells of a lesson, whose name is in brackets.
+RUNS_LESSONS = re.compile(r"test_(right_answers_are|the_solutions_score|the_students_copy|the_solved_copy).*")
 
 # Where the whole is checked, every machine tries the same examples; elsewhere each run tries others.
 settings.register_profile("same", derandomize=True)
@@ -73,10 +77,21 @@ def pytest_make_parametrize_id(val: object) -> str | None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    comparing = {path for path in {item.path for item in items if item.path.suffix == ".py"} if _compares(path)}
+    paths = {item.path for item in items}
+    comparing = {path for path in paths if path.suffix == ".py" and _compares(path)}
+    lessons = {path.stem for path in (Path(__file__).parents[1] / "notebooks").glob("*.ipynb") if _needs_torch(path)}
+    absent = find_spec("torch") is None
     for item in items:
-        if item.path in comparing:
+        needing = item.path.stem in lessons or RUNS_LESSONS.fullmatch(item.name) and any(map(item.name.count, lessons))
+        if item.path in comparing or needing:
             item.add_marker("oracle")
+        if needing and absent:
+            item.add_marker(pytest.mark.skip(reason=recorded.ABSENT))
+
+
+def _needs_torch(lesson: Path) -> bool:
+    """Whether a lesson imports PyTorch itself."""
+    return '"import torch' in lesson.read_text(encoding="utf-8")
 
 
 def _compares(path: Path) -> bool:

@@ -21,6 +21,8 @@ from player_page import position, press
 
 import workbench
 from workbench.cli import main
+from workbench.cli.command import CommandError
+from workbench.cli.run import execute
 
 
 def write(path: Path, *sources: str, **metadata: object) -> Path:
@@ -266,3 +268,20 @@ def test_a_page_cannot_fetch_what_a_cell_asks_for(tmp_path: Path) -> None:
         elsewhere.settimeout(0.5)
         with pytest.raises(TimeoutError):
             elsewhere.accept()
+
+
+def test_a_lesson_on_pytorch_keeps_its_outputs_where_pytorch_is_not_installed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    saved = nbformat.v4.new_output("stream", name="stdout", text="as it was saved")
+    cell = new_code_cell("import torch\n1 / 0", outputs=[saved])
+    notebook = new_notebook(cells=[cell])
+    monkeypatch.setattr("workbench.cli.run.find_spec", lambda name: None)
+    execute(notebook, tmp_path / "lesson.ipynb")
+    assert notebook.cells[0].outputs == [saved]
+    assert capsys.readouterr().out == (
+        "lesson.ipynb needs PyTorch, which is not installed: it is shown as it was saved.\n"
+    )
+    cell.outputs = []  # nothing to show
+    with pytest.raises(CommandError, match="code cell 1: "):
+        execute(notebook, tmp_path / "lesson.ipynb")

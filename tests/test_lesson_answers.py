@@ -99,6 +99,12 @@ ANSWERS = {
         ("lesson12-20", "prediction = 0.0009766", "lesson12-21"),
         ("lesson12-29", "returned, a_clipped, b_clipped = 5, 0.6, 0.8", "lesson12-30"),
     ],
+    "13-the-same-in-pytorch": [
+        ("lesson13-04", "prediction_a, prediction_b = 8, 7", "lesson13-05"),
+        ("lesson13-09", "prediction = 4", "lesson13-10"),
+        ("lesson13-16", 'bias_after, grad_after = 0.8, "None"', "lesson13-17"),
+        ("lesson13-23", "prediction = False", "lesson13-24"),
+    ],
 }
 
 

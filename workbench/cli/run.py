@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 import logging
 import os
+import re
 import subprocess
 from collections.abc import Mapping, Sequence
 from html import escape
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -44,7 +46,13 @@ def read(path: Path) -> NotebookNode:
 
 
 def execute(notebook: NotebookNode, path: Path) -> None:
-    """Run all cells of `notebook`, read from `path`, in the folder it lies in, and fill in their outputs."""
+    """Run all cells of `notebook`, read from `path`, in the folder it lies in, and fill in their outputs.
+
+    One that needs PyTorch keeps the outputs that it was saved with where PyTorch is not installed.
+    """
+    if _was_run(notebook) and needs_torch(notebook) and find_spec("torch") is None:
+        print(f"{path.name} needs PyTorch, which is not installed: it is shown as it was saved.", flush=True)
+        return
     # No kernel spec is looked up: whatever is installed on the machine, "python3" is this interpreter.
     specs = KernelSpecManager(kernel_dirs=[], ensure_native_kernel=True)
     client = NotebookClient(
@@ -74,6 +82,15 @@ def execute(notebook: NotebookNode, path: Path) -> None:
         raise
     finally:
         client._cleanup_kernel()
+
+
+def needs_torch(notebook: NotebookNode) -> bool:
+    """Whether a cell imports PyTorch itself."""
+    return any(re.search(r"^import torch\b", cell.source, re.M) for cell in notebook.cells if cell.cell_type == "code")
+
+
+def _was_run(notebook: NotebookNode) -> bool:
+    return any(cell.get("outputs") for cell in notebook.cells)
 
 
 def _first_line(error: CellExecutionError) -> str:
