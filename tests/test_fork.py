@@ -17,7 +17,7 @@ BEGINNING = """
     from workbench import events
     from workbench.autograd import node, scopes, state
     from workbench.ops import random
-    from workbench.trace import tracing
+    from workbench.trace import line_recorder
 
     warnings.simplefilter("ignore", DeprecationWarning)
 
@@ -68,7 +68,7 @@ def test_no_lock_is_held_in_the_child() -> None:
     torch.randn(1)
 
     def hold(inside):
-        with node._accumulating, tracing._lock, random.generator().bit_generator.lock:
+        with node._accumulating, line_recorder._lock, random.generator().bit_generator.lock:
             inside()
 
     finish = beside(hold)

@@ -182,7 +182,7 @@ def run_import(table: Table, rounds: int) -> None:
 def copy_without_guards(root: Path) -> None:
     """Copy the package to where nobody can listen to the engine: `if listeners:` and what it guards are gone."""
     shutil.copytree(CHECKOUT / "workbench", root / "workbench", ignore=shutil.ignore_patterns("__pycache__"))
-    for path in (*(root / "workbench" / "autograd").glob("*.py"), *(root / "workbench" / "ops").glob("*.py")):
+    for path in (*(root / "workbench" / "autograd").rglob("*.py"), *(root / "workbench" / "ops").rglob("*.py")):
         text = path.read_text()
         text = re.sub(r"^( *)if listeners:\n(?:\1    .*\n)+", "", text, flags=re.MULTILINE)
         text = text.replace(" or listeners", "")
