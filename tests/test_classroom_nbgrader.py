@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
+from importlib.util import find_spec
 from pathlib import Path
 
 import nbformat
@@ -15,7 +16,8 @@ from lab import CHECKOUT
 
 from workbench.cli import main
 
-pytest.importorskip("nbgrader", reason="nbgrader is not installed: pip install 'autograd-workbench[nbgrader]'")
+ABSENT = "nbgrader is not installed: pip install 'autograd-workbench[nbgrader]'"
+pytestmark = pytest.mark.skipif(find_spec("nbgrader") is None, reason=ABSENT)
 
 
 def nbgrader(course: Path, command: str, *words: str) -> str:

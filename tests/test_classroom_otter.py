@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,8 @@ from lab import CHECKOUT
 
 from workbench.cli import main
 
-pytest.importorskip("otter", reason="otter is not installed: pip install 'autograd-workbench[otter]'")
+ABSENT = "otter is not installed: pip install 'autograd-workbench[otter]'"
+pytestmark = pytest.mark.skipif(find_spec("otter") is None, reason=ABSENT)
 
 
 def otter(folder: Path, *words: str) -> None:

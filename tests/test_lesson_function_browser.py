@@ -43,7 +43,7 @@ def typed(lesson: Lesson, method: str) -> str:
 def test_before_its_cell_runs_a_picture_stands_still_and_says_what_it_shows(lesson: Lesson) -> None:
     for (alt, width, height), title in zip(lesson.stills, lesson.opened, strict=True):
         assert alt.startswith(f"{title}: ")
-        assert "Backward (custom Function): " in alt and "; saved " in alt
+        assert " (custom Function): " in alt and "Backward" in alt and "; saved " in alt
         assert width > 200 and height > 200
 
 

@@ -17,6 +17,8 @@ OWN = (os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep, "<w
 # Those of the standard library: of it the user's code is called, a `with` block or a repr goes through it.
 _LIBRARY = (os.path.dirname(os.path.abspath(contextlib.__file__)) + os.sep, "<frozen ")
 _INSTALLED = (f"{os.sep}site-packages{os.sep}", f"{os.sep}dist-packages{os.sep}")  # may lie in the library's folder
+# What calls a widget's handlers: a button that is pressed is no part of the program.
+_HOSTS = frozenset("IPython anywidget comm ipykernel ipywidgets jupyter_client psygnal tornado traitlets zmq".split())
 
 # What Python calls the text of any exec() or `python -c`: a source of that name may be another one's.
 _NAMELESS = ("<string>", "<stdin>")
@@ -35,8 +37,9 @@ def leave_out(folder: str) -> None:
 
 @cache
 def is_users(file: str) -> bool:
-    """Whether code is neither the workbench's own, nor the standard library's, nor a recorded engine's."""
-    library = file.startswith(_LIBRARY) and not any(folder in file for folder in _INSTALLED)
+    """Whether code is neither the workbench's own, nor the standard library's, Jupyter's or a recorded engine's."""
+    installed = next((file.partition(folder)[2] for folder in _INSTALLED if folder in file), None)
+    library = file.startswith(_LIBRARY) if installed is None else installed.partition(os.sep)[0] in _HOSTS
     return not library and not file.startswith(OWN) and not file.startswith(_engines)
 
 
