@@ -236,7 +236,7 @@ class Paths:
         waiting = list(entered)
         told = [("scope", serial, 0, name, 0) for name, serial, place, _ in waiting if not users or place < users[0]]
         waiting = waiting[len(told) :]
-        for place, after in zip(users, [*users[1:], len(frames)], strict=True):
+        for place, after in zip(users, [*users[1:], len(frames)], strict=False):
             frame = frames[place]
             source, number = frame.listing, frame.number
             loops = [loop for loop in source.loops if loop.has(frame.at)]

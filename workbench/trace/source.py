@@ -18,7 +18,10 @@ OWN = (os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep, "<w
 _LIBRARY = (os.path.dirname(os.path.abspath(contextlib.__file__)) + os.sep, "<frozen ")
 _INSTALLED = (f"{os.sep}site-packages{os.sep}", f"{os.sep}dist-packages{os.sep}")  # may lie in the library's folder
 # What calls a widget's handlers: a button that is pressed is no part of the program.
-_HOSTS = frozenset("IPython anywidget comm ipykernel ipywidgets jupyter_client psygnal tornado traitlets zmq".split())
+_HOSTS = frozenset(
+    "IPython anywidget comm ipykernel ipykernel_launcher.py ipywidgets jupyter_client psygnal tornado "
+    "traitlets zmq".split()
+)
 
 # What Python calls the text of any exec() or `python -c`: a source of that name may be another one's.
 _NAMELESS = ("<string>", "<stdin>")
