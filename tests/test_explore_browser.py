@@ -80,13 +80,15 @@ def slide(page: Page, name: str, *keys: str, nth: int = 0) -> None:
 
 
 def told(page: Page, nth: int = 0) -> dict[str, list[str]]:
-    """The lines of each box by its title."""
+    """The lines of each box by its title; of those of one title the first, which the others refer to."""
     boxes = (
         page.locator(".wb-explore").nth(nth).locator(".wb-box:not(.wb-kind-saved):not(.wb-state-future):has(.wb-title)")
     )
     return dict(
-        boxes.evaluate_all("""boxes => boxes.map((box) => [box.querySelector(".wb-title").textContent,
+        reversed(
+            boxes.evaluate_all("""boxes => boxes.map((box) => [box.querySelector(".wb-title").textContent,
         [...box.querySelectorAll(".wb-text")].map((line) => line.textContent)])""")
+        )
     )
 
 
