@@ -313,3 +313,21 @@ def test_the_version_of_a_numbers_gradient(text: str) -> None:
         return versions, x.grad
 
     compare(program)
+
+
+@same
+def test_a_hook_after_accumulation_runs_without_gradients(torch):
+    x = torch.ones(2, requires_grad=True)
+    seen = []
+
+    def step(leaf):
+        torch.autograd.Variable._execution_engine.queue_callback(lambda: seen.append("over"))
+        seen.append(torch.is_grad_enabled())
+        leaf.sub_(leaf.grad)
+        leaf.grad = None
+
+    x.register_post_accumulate_grad_hook(step)
+    (x * 2).sum().backward()
+    with torch.no_grad():
+        y = x.detach().clone()
+    return seen, x, x.grad, y

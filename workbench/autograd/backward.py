@@ -204,6 +204,8 @@ def _ends_of_chain(root: Node | None) -> list[AccumulateGrad] | None:
         for each in after:
             if type(each) is not AccumulateGrad or each.extra is not None or each in leaves:
                 return None
+            if each.variable._meta.post_accumulate:  # a user's hook sees the task and its modes
+                return None
             leaves.append(each)
         return leaves
     return None
