@@ -99,10 +99,15 @@ def _is_quiet(t: Tensor) -> bool:
     """Whether to write into the array is all there is to do."""
     if unusual or listeners or (type(t) is not Tensor and type(t) is not Parameter):
         return False
-    if (t._rg or (t._meta is not None and t.requires_grad)) and not (off and not local.modes.grad):
+    if _is_recorded(t):
         return False
     a = t._array
     return (a.dtype is FLOAT64 or a.dtype is FLOAT32) and a.flags.c_contiguous
+
+
+def _is_recorded(t: Tensor) -> bool:
+    """Whether an operation on the tensor is recorded now."""
+    return (t._rg or (t._meta is not None and t.requires_grad)) and not (off and not local.modes.grad)
 
 
 def _quiet_operand(t: Tensor, other: Any) -> Any:
@@ -112,7 +117,7 @@ def _quiet_operand(t: Tensor, other: Any) -> Any:
         return other
     if kind is not Tensor and kind is not Parameter:
         return None
-    if (other._rg or (other._meta is not None and other.requires_grad)) and not (off and not local.modes.grad):
+    if _is_recorded(other):
         return None
     a, b = t._array, other._array
     if b.dtype is not a.dtype or (
@@ -120,14 +125,6 @@ def _quiet_operand(t: Tensor, other: Any) -> Any:
     ):
         return None
     return b
-
-
-def _counted(t: Tensor) -> Tensor:
-    """The tensor, one write later."""
-    if t._storage is None:
-        storage_of(t)
-    t._storage.version += 1
-    return t
 
 
 def _now(t: Tensor) -> Tensor:
@@ -216,7 +213,8 @@ def _in_place(op: Callable[..., Tensor]) -> None:
                 except ValueError:
                     pass  # the general way says what does not fit
                 else:
-                    return _counted(self)
+                    bump(self)
+                    return self
         return write(self, name, op, *args, **options)
 
     writing.__name__ = writing.__qualname__ = name
@@ -377,7 +375,8 @@ def fill_(self: Tensor, value: float | Tensor) -> Tensor:
     if not isinstance(value, Tensor):
         if type(value) in (float, int) and -LARGE < value < LARGE and _is_quiet(self):
             self._array.fill(value)
-            return _counted(self)
+            bump(self)
+            return self
         return write(self, "fill_", _fill_op, fitting(number_of("fill_", "value", 1, value), self.dtype))
     if value._array.ndim:
         raise RuntimeError(
@@ -391,7 +390,8 @@ def zero_(self: Tensor) -> Tensor:
     """Write zeros into every element."""
     if _is_quiet(self):
         self._array.fill(0)
-        return _counted(self)
+        bump(self)
+        return self
     return write(self, "zero_", _zero)
 
 
@@ -406,7 +406,8 @@ def copy_(self: Tensor, src: Tensor) -> Tensor:
         except ValueError:
             pass  # the general way says what does not fit
         else:
-            return _counted(self)
+            bump(self)
+            return self
     return write(self, "copy_", _copy, src)
 
 
@@ -482,7 +483,7 @@ def _set_quietly(t: Tensor, index: Any, value: Any) -> bool:
     if type(given) is np.ndarray and a[where].shape != given.shape:
         return False
     a[where] = given
-    _counted(t)
+    bump(t)
     return True
 
 

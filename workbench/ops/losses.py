@@ -14,10 +14,10 @@ from ..autograd.tensor import Tensor, wrap
 from ..autograd.warnings import warn
 from .comparison import where_
 from .core.checks import check_broadcast, only_floats, tensors_only
+from .core.index_checks import all_within
 from .core.op import define
 from .core.registry import abbreviation, in_formulas
 
-INT64, UINT64 = np.dtype(np.int64), np.dtype(np.uint64)
 NONE, MEAN, SUM = 0, 1, 2  # as PyTorch numbers the reductions
 
 
@@ -437,7 +437,7 @@ def _check_target(input: Tensor, target: Tensor, weight: Tensor | None, ignore_i
     if weight is not None and weight.dtype is not input.dtype:
         raise RuntimeError(f"expected scalar type {input.dtype.word} but found {weight.dtype.word}")
     t = elements(target)
-    if t.dtype is INT64 and not (t.view(UINT64) >= classes).any():  # below 0 is very large then
+    if all_within(t, classes):
         return
     outside = t[(t != ignore_index) & ((t < 0) | (t >= classes))]
     if outside.size:

@@ -271,11 +271,7 @@ def _text(op: Any, takes_out: bool) -> str:
     if not op.simple:
         return _function(op, takes_out, _wide(op, refuse))
     first, second = (*op.tensors, None)[:2]
-    out = [f"if unusual or type({first}) is not Tensor and type({first}) is not Parameter:", f"    {refuse}"]
-    for name in op.kept:
-        given = name if name in op.lists else f"({name},)"
-        odd = "type(kept) is not Tensor and kept is not None and type(kept) is not Parameter"
-        out += [f"for kept in {given}:", f"    if {odd}:", f"        {refuse}"]
+    out = [f"if unusual or {_odd(first)}:", f"    {refuse}", *_check_kept(op, refuse)]
     out += [f"a0 = {first}._array", f"rg0 = {first}._rg"]
     if second is not None:
         out += _second_operand(op, first, second, refuse)
@@ -319,14 +315,8 @@ def _text(op: Any, takes_out: bool) -> str:
 
 def _wide(op: Any, refuse: str) -> list[str]:
     """The body for an op with lists of tensors, several outputs, more than two operands or some that may be None."""
+    out = ["if unusual:", f"    {refuse}", *_check_kept(op, refuse)]
     refuse = f"    {refuse}"
-    out = ["if unusual:", refuse]
-    for name in op.kept:
-        out += [
-            f"for t in {name if name in op.lists else f'({name},)'}:",
-            f"    if {_odd('t', True)}:",
-            f"    {refuse}",
-        ]
     # A view need not know yet that its base requires grad since somebody wrote into it.
     late = "{0}._meta is not None and {0}.requires_grad"
     if op.variadic:
@@ -414,6 +404,15 @@ def _wide(op: Any, refuse: str) -> list[str]:
     ]
 
 
+def _check_kept(op: Any, refuse: str) -> list[str]:
+    """Leave the call to dispatch where what has no edge is neither None nor a plain tensor."""
+    out: list[str] = []
+    for name in op.kept:
+        given = name if name in op.lists else f"({name},)"
+        out += [f"for kept in {given}:", f"    if {_odd('kept', True)}:", f"        {refuse}"]
+    return out
+
+
 def _odd(name: str, optional: bool = False) -> str:
     """Whether a compiled function leaves an argument to dispatch: what is no plain tensor."""
     return (
@@ -456,7 +455,7 @@ def _second_operand(op: Any, first: str, second: str, refuse: str) -> list[str]:
     differ = f"a0.dtype is not a1.dtype or (rg0 is not rg1 and {other}._meta is not None and {other}.requires_grad)"
     tensor = [f"a1 = {second}._array", f"rg1 = {second}._rg", f"saved = {second}", f"if {differ}:", f"    {refuse}"]
     if op.numbers is None:
-        return [f"if type({second}) is not Tensor and type({second}) is not Parameter:", f"    {refuse}", *tensor]
+        return [f"if {_odd(second)}:", f"    {refuse}", *tensor]
     number = ["a1 = saved = NUMBERS.get(other)", "if a1 is None:", "    a1 = saved = NUMBERS.add(other)", "rg1 = False"]
     return [
         f"if type({second}) is Tensor:",

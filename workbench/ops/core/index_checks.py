@@ -24,10 +24,18 @@ def check_tensor(function: str, argument: str, position: int, given: Any) -> Non
         raise TypeError(not_a_tensor(function, argument, position, given))
 
 
+def all_within(places: np.ndarray, size: int) -> bool:
+    """Whether 64-bit places all lie from 0 up to `size`, which one comparison tells: below 0 is very large then.
+
+    Of other dtypes it says no.
+    """
+    return places.dtype is INT64 and not (places.view(UINT64) >= size).any()
+
+
 def _outside(index: Tensor, size: int) -> int | None:
     """The first index that names no element."""
     every = elements(index)
-    if every.dtype is INT64 and not (every.view(UINT64) >= size).any():  # below 0 is very large then
+    if all_within(every, size):
         return None
     outside = every[(every < 0) | (every >= size)]
     return outside.flat[0] if outside.size else None
