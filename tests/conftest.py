@@ -11,6 +11,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import absent
 import pytest
 import recorded
 from hypothesis import settings
@@ -21,9 +22,10 @@ if TYPE_CHECKING:
 # Shared asserts say what differed, as those in test files do.
 pytest.register_assert_rewrite("browser_page", "lab", "lesson_page")
 
-# Where everything a test can need is there, a test that skips itself is a test that is lost. Where a browser is there
-# and PyTorch is not, those that need PyTorch itself are skipped, and they alone.
-REQUIRED = {name for name in ("BROWSER", "ORACLE") if os.environ.get(f"WORKBENCH_REQUIRE_{name}") == "1"}
+# Where everything a test can need is there, a test that skips itself is a test that is lost. Where a browser is there,
+# those that need PyTorch itself or a program that grades are skipped where that is not required, and they alone.
+REQUIRED = {name for name in ("BROWSER", "ORACLE", "GRADERS") if os.environ.get(f"WORKBENCH_REQUIRE_{name}") == "1"}
+MAY_BE_ABSENT = [why for name, why in (("ORACLE", absent.TORCH), ("GRADERS", absent.GRADER)) if name not in REQUIRED]
 
 
 # The tests that run the cells of a lesson, whose name is in brackets.
@@ -49,7 +51,7 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
 def _refuse_skip(report: pytest.TestReport | pytest.CollectReport) -> None:
     if REQUIRED and report.skipped and not hasattr(report, "wasxfail"):
         reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else report.longrepr
-        if recorded.ABSENT not in str(reason) or "ORACLE" in REQUIRED:
+        if not any(why in str(reason) for why in MAY_BE_ABSENT):
             report.outcome = "failed"
             report.longrepr = f"a skip counts as a failure here: {reason}"
 
@@ -80,13 +82,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     paths = {item.path for item in items}
     comparing = {path for path in paths if path.suffix == ".py" and _compares(path)}
     lessons = {path.stem for path in (Path(__file__).parents[1] / "notebooks").glob("*.ipynb") if _needs_torch(path)}
-    absent = find_spec("torch") is None
+    no_torch = find_spec("torch") is None
     for item in items:
         needing = item.path.stem in lessons or RUNS_LESSONS.fullmatch(item.name) and any(map(item.name.count, lessons))
         if item.path in comparing or needing:
             item.add_marker("oracle")
-        if needing and absent:
-            item.add_marker(pytest.mark.skip(reason=recorded.ABSENT))
+        if needing and no_torch:
+            item.add_marker(pytest.mark.skip(reason=absent.TORCH))
 
 
 def _needs_torch(lesson: Path) -> bool:

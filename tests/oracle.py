@@ -20,7 +20,6 @@ from typing import Any
 import numpy as np
 import recorded
 from differences import difference as difference
-from recorded import ABSENT as ABSENT
 
 import workbench
 

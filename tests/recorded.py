@@ -18,9 +18,6 @@ from differences import difference, dtype_of
 
 FOLDER = Path(__file__).with_name("recorded")
 WRITING = os.environ.get("WORKBENCH_RECORD_ORACLE") == "1"
-ABSENT = (
-    'torch is not installed, so the workbench has nothing to be compared with: pip install -e ".[oracle]" brings it.'
-)
 
 MOST = 40  # questions of one test; one that asks more draws them, and where torch is absent it is skipped
 LONGEST = 1200  # characters of one part of an answer; of a longer part its numbers are kept, and a digest of the rest

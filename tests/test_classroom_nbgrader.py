@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
 
+import absent
 import nbformat
 import pytest
 from classroom_submissions import LESSON, SCORES, SUBMISSIONS, submit
@@ -16,8 +17,7 @@ from lab import CHECKOUT
 
 from workbench.cli import main
 
-ABSENT = "nbgrader is not installed: pip install 'autograd-workbench[nbgrader]'"
-pytestmark = pytest.mark.skipif(find_spec("nbgrader") is None, reason=ABSENT)
+pytestmark = pytest.mark.skipif(find_spec("nbgrader") is None, reason=absent.GRADER)
 
 
 def nbgrader(course: Path, command: str, *words: str) -> str:

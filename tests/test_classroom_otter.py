@@ -9,14 +9,14 @@ import sys
 from importlib.util import find_spec
 from pathlib import Path
 
+import absent
 import pytest
 from classroom_submissions import LESSON, SCORES, SUBMISSIONS, submit
 from lab import CHECKOUT
 
 from workbench.cli import main
 
-ABSENT = "otter is not installed: pip install 'autograd-workbench[otter]'"
-pytestmark = pytest.mark.skipif(find_spec("otter") is None, reason=ABSENT)
+pytestmark = pytest.mark.skipif(find_spec("otter") is None, reason=absent.GRADER)
 
 
 def otter(folder: Path, *words: str) -> None:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+import absent
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from oracle import ABSENT, compare, torch
+from oracle import compare, torch
 
 LINES = (
     *("x * x", "x.sin()", "x.tanh()", "x * c", "c - x", "x / (x * x + 2.0)", "x.exp() * 0.1", "x * x.sum()", "x ** 3"),
@@ -69,7 +70,7 @@ def result(torch: Any, lines: list[str], nests: list[str]) -> Any:
     return out.detach().to(torch.float32), gradient.detach().to(torch.float32)  # high derivatives lose many digits
 
 
-@pytest.mark.skipif(torch is None, reason=ABSENT)
+@pytest.mark.skipif(torch is None, reason=absent.TORCH)
 @settings(max_examples=800, deadline=None, derandomize=True, database=None)
 @given(
     st.lists(st.sampled_from(LINES), min_size=1, max_size=4),

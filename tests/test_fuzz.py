@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import absent
 import pytest
 from fuzz import KNOWN, compared, draw, row_of
 from lab import CHECKOUT
-from recorded import ABSENT
 
 try:
     import torch
@@ -16,7 +16,7 @@ PROGRAMS = range(500_000, 500_120)
 
 
 @pytest.mark.oracle
-@pytest.mark.skipif(torch is None, reason=ABSENT)
+@pytest.mark.skipif(torch is None, reason=absent.TORCH)
 def test_drawn_programs_differ_in_no_new_way() -> None:
     for seed in PROGRAMS:
         lines = draw(seed)

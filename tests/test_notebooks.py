@@ -197,19 +197,20 @@ def test_refreshing_leaves_a_notebook_whose_cell_fails(
 @pytest.mark.parametrize(
     ("browser", "oracle", "ending", "refused"),
     [
-        ("0", "0", "3 skipped, 1 xfailed", set()),
-        ("1", "0", "1 failed, 1 skipped, 1 xfailed, 1 error", {"no tool", "no module"}),
-        ("0", "1", "1 failed, 1 xfailed, 2 errors", {"no tool", "no module", "torch is not installed"}),
+        ("0", "0", "4 skipped, 1 xfailed", set()),
+        ("1", "0", "1 failed, 2 skipped, 1 xfailed, 1 error", {"no tool", "no module"}),
+        ("0", "1", "1 failed, 1 skipped, 1 xfailed, 2 errors", {"no tool", "no module", "torch is not installed"}),
     ],
 )
 def test_a_skip_fails_where_nothing_may_be_skipped(
     tmp_path: Path, browser: str, oracle: str, ending: str, refused: set[str]
 ) -> None:
-    for name in ("conftest.py", "differences.py", "recorded.py"):
+    for name in ("absent.py", "conftest.py", "differences.py", "recorded.py"):
         (tmp_path / name).write_text((CHECKOUT / "tests" / name).read_text())
     (tmp_path / "test_one.py").write_text(
-        "import pytest\nfrom recorded import ABSENT\ndef test_it():\n    pytest.skip('no tool')\n"
-        "@pytest.mark.skipif(True, reason=ABSENT)\ndef test_compared(): pass\n"
+        "import pytest\nimport absent\ndef test_it():\n    pytest.skip('no tool')\n"
+        "@pytest.mark.skipif(True, reason=absent.TORCH)\ndef test_compared(): pass\n"
+        "@pytest.mark.skipif(True, reason=absent.GRADER)\ndef test_graded(): pass\n"
     )
     (tmp_path / "test_two.py").write_text("import pytest\npytest.skip('no module', allow_module_level=True)\n")
     (tmp_path / "test_three.py").write_text("import pytest\n@pytest.mark.xfail\ndef test_it():\n    assert 0\n")

@@ -10,10 +10,11 @@ from __future__ import annotations
 import re
 from typing import Any
 
+import absent
 import pytest
 import recorded
 from hypothesis import HealthCheck, given, settings
-from oracle import ABSENT, difference, torch
+from oracle import difference, torch
 from program_runs import executed
 from programs import programs
 
@@ -27,7 +28,7 @@ NAME = re.compile(r"\b[a-z]\d*\b")  # of a tensor
 _shown: set[str] = set()
 
 
-@pytest.mark.skipif(torch is None, reason=ABSENT)
+@pytest.mark.skipif(torch is None, reason=absent.TORCH)
 @settings(max_examples=400, derandomize=True, deadline=None, database=None, suppress_health_check=list(HealthCheck))
 @given(programs())
 def test_drawn_programs(program: list[str]) -> None:

@@ -37,7 +37,7 @@ def test_clusters_hold_their_nodes_nested_as_the_scopes_are(tmp_path, recwarn):
     nothing, inside = parts["Sequential"]
     assert nothing == [] and list(inside) == ["0", "1"]
     relu, linear = inside["0"]
-    assert relu == ["1", "saved result"]
+    assert relu == ["1 › Relu", "saved result"]
     assert list(linear) == ["0"] and {"AddmmBackward0", "saved mat1 (x)"} <= {*linear["0"][0]}
     assert {"AddmmBackward0", "TBackward0"} <= {*inside["1"][0]}
     boxes = {part.graph_attr["bb"] for part in graph.subgraphs() if part.name}  # Graphviz drew them

@@ -7,13 +7,14 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
+import absent
 import pytest
-from oracle import ABSENT, torch
+from oracle import torch
 
 import workbench
 
 if torch is None:
-    pytest.skip(ABSENT, allow_module_level=True)
+    pytest.skip(absent.TORCH, allow_module_level=True)
 
 
 def caught(program: Callable[[], Any]) -> BaseException:

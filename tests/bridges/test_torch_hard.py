@@ -6,14 +6,15 @@ import json
 import warnings
 from typing import Any
 
+import absent
 import pytest
-from oracle import ABSENT, torch
+from oracle import torch
 
 import workbench
 from workbench.trace.json import NodeCreated
 
 if torch is None:
-    pytest.skip(ABSENT, allow_module_level=True)
+    pytest.skip(absent.TORCH, allow_module_level=True)
 
 from torch_hard import HARD  # noqa: E402
 

@@ -7,14 +7,15 @@ import threading
 import weakref
 from typing import Any
 
+import absent
 import pytest
-from oracle import ABSENT, torch
+from oracle import torch
 
 import workbench
 from workbench.trace.json import NodeCreated, NodeStarted
 
 if torch is None:
-    pytest.skip(ABSENT, allow_module_level=True)
+    pytest.skip(absent.TORCH, allow_module_level=True)
 
 from torch_models import MODELS, made, nodes_behind  # noqa: E402
 

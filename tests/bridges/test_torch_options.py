@@ -7,15 +7,16 @@ import sys
 from contextlib import contextmanager
 from typing import Any
 
+import absent
 import pytest
-from oracle import ABSENT, torch
+from oracle import torch
 
 import workbench
 from workbench.trace.call_records import HooksFound, LineReached
 from workbench.trace.json import NodeCreated
 
 if torch is None:
-    pytest.skip(ABSENT, allow_module_level=True)
+    pytest.skip(absent.TORCH, allow_module_level=True)
 
 from torch_models import made  # noqa: E402
 

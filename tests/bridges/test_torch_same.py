@@ -7,14 +7,15 @@ import math
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import absent
 import pytest
-from oracle import ABSENT, torch
+from oracle import torch
 from small_programs import PROGRAMS, expressions, leaves
 
 import workbench
 
 if torch is None:
-    pytest.skip(ABSENT, allow_module_level=True)
+    pytest.skip(absent.TORCH, allow_module_level=True)
 
 # Where the workbench's node tells more than the call had: what an argument is by default, or which power a square is.
 TELLS_MORE = ("x.square()", "x.norm()", "torch.stack([x, y])", "torch.cat([x, y])")

@@ -1,0 +1,6 @@
+"""Why a test is skipped where what it runs is not installed: what conftest.py lets pass where that is not required."""
+
+TORCH = (
+    'torch is not installed, so the workbench has nothing to be compared with: pip install -e ".[oracle]" brings it.'
+)
+GRADER = 'the program that grades is not installed: pip install -e ".[nbgrader,otter]" brings it.'
