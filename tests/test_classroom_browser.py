@@ -11,7 +11,7 @@ import pytest
 from browser_page import open_page, wait_until
 from lab import CHECKOUT, Lab, assert_clean
 
-from workbench.classroom.releasing import name_of, solution, student
+from workbench.classroom.assignment import name_of, solution, student
 
 NAME = "06-writing-over-history"
 WRONG = {

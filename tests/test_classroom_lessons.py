@@ -5,18 +5,19 @@ from __future__ import annotations
 import contextlib
 import io
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import matplotlib
+import matplotlib.pyplot as plt
 import nbformat
 import pytest
 from lab import CHECKOUT
 
 import workbench.classroom
+from workbench.classroom.assignment import YOUR_CODE, name_of, nbgrader, otter, solved, student
 from workbench.classroom.course import lessons
 from workbench.classroom.exercise import Verdict
-from workbench.classroom.releasing import YOUR_CODE, name_of, nbgrader, otter, solved, student
 
 NOTEBOOKS = sorted((CHECKOUT / "notebooks").glob("*.ipynb"))
 
@@ -26,9 +27,15 @@ def lesson(request: pytest.FixtureRequest) -> Path:
     return request.param
 
 
+@pytest.fixture(autouse=True)
+def figures_closed() -> Iterator[None]:
+    plt.switch_backend("agg")
+    yield
+    plt.close("all")
+
+
 def verdicts(notebook: Any, monkeypatch: pytest.MonkeyPatch) -> list[Verdict]:
     """What is said of each exercise's answer when all cells of a notebook are run."""
-    matplotlib.use("agg")
     said: list[Verdict] = []
     check = workbench.classroom.check
 

@@ -13,7 +13,7 @@ from browser_page import open_page, require_chromium, wait_until
 from lab import CHECKOUT
 
 import workbench as torch
-from workbench.classroom.presenting import tell
+from workbench.classroom.checks import tell
 from workbench.cli import main
 
 NAME = "00-slopes-and-a-graph"

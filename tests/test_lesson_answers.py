@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import Any
 
-import matplotlib
+import matplotlib.pyplot as plt
 import nbformat
 import pytest
 from lab import CHECKOUT
 
-from workbench.classroom.releasing import name_of
+from workbench.classroom.assignment import name_of
 
 # Where a prediction is made, what a reader types there, and the cell that checks it.
 ANSWERS = {
@@ -108,9 +109,15 @@ ANSWERS = {
 }
 
 
+@pytest.fixture(autouse=True)
+def figures_closed() -> Iterator[None]:
+    plt.switch_backend("agg")
+    yield
+    plt.close("all")
+
+
 @pytest.mark.parametrize("lesson", ANSWERS)
 def test_right_answers_are_right_however_often_checked(lesson: str, capsys: pytest.CaptureFixture[str]) -> None:
-    matplotlib.use("agg")
     notebook = nbformat.read(CHECKOUT / "notebooks" / f"{lesson}.ipynb", as_version=4)
     cells = {cell.id: cell.source for cell in notebook.cells if cell.cell_type == "code" and name_of(cell) is None}
     asked = {id for id, source in cells.items() if re.search(r"^\w+ = None", source, re.MULTILINE)}

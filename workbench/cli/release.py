@@ -7,23 +7,23 @@ from typing import Any
 
 import nbformat
 
-from workbench.classroom import releasing
+from workbench.classroom import assignment
 from workbench.cli.command import CommandError
 from workbench.cli.run import read
 from workbench.scene.save import write_whole
 
 # A gentle stub, and pictures in the feedback: nbconvert would take a widget's place, which is empty without a kernel.
 _CONFIG = f'''c = get_config()  # noqa: F821
-c.ClearSolutions.code_stub = {{"python": "{releasing.YOUR_CODE}"}}
+c.ClearSolutions.code_stub = {{"python": "{assignment.YOUR_CODE}"}}
 c.NbConvertBase.display_data_priority = [
     "text/html", "image/svg+xml", "image/png", "image/jpeg", "text/markdown", "text/latex", "text/plain",
 ]
 '''
 _COPIES = {
-    "student": releasing.student,
-    "solutions": releasing.solved,
-    "nbgrader": releasing.nbgrader,
-    "otter": releasing.otter,
+    "student": assignment.student,
+    "solutions": assignment.solved,
+    "nbgrader": assignment.nbgrader,
+    "otter": assignment.otter,
 }
 
 
@@ -53,7 +53,7 @@ def _made(path: Path, kind: str) -> str:
     notebook: Any = read(path)
     try:
         return f"{nbformat.writes(_COPIES[kind](notebook))}\n"
-    except releasing.MarkerError as error:
+    except assignment.MarkerError as error:
         raise CommandError(f"{path}: {error}") from None
 
 

@@ -1,9 +1,11 @@
-"""`check`: of a prediction whether it is right, of an exercise's answer also why it is not."""
+"""Checks of predictions and exercises' answers: in a lesson, by a grader, and in front of a room."""
 
 from __future__ import annotations
 
 import re
 from typing import Any
+
+import numpy as np
 
 from .course import exercises, find
 from .exercise import Verdict
@@ -11,6 +13,9 @@ from .points import note
 from .prediction import compared
 
 _EXERCISE = re.compile(r"[a-z0-9]+(-[a-z0-9]+)+")  # how the name of an exercise looks
+ANSWER = "The answer: "
+# Run before the cells of a lesson that is presented, so that the check which they import tells the answers.
+HOOK = "import workbench.classroom\nfrom workbench.classroom.checks import tell\nworkbench.classroom.check = tell"
 
 
 def check(prediction: Any, truth: Any, tolerance: float = 1e-3) -> str | Verdict:
@@ -34,3 +39,18 @@ def grade(name: str, answer: Any) -> float:
     verdict = find(name).judge(answer)
     print(verdict)
     return verdict.points
+
+
+def tell(prediction: Any, truth: Any, tolerance: float = 1e-3) -> str | Verdict:
+    """In place of `check`, for a room: what is right, if a prediction is asked for; an exercise is judged as ever."""
+    verdict = check(prediction, truth, tolerance)
+    return verdict if isinstance(verdict, Verdict) or truth is None else f"{ANSWER}{_said(truth)}"
+
+
+def _said(truth: Any) -> str:
+    plain = truth.detach().numpy() if hasattr(type(truth), "detach") else truth
+    if isinstance(plain, np.ndarray):
+        plain = plain.tolist()
+    if isinstance(plain, list | tuple):
+        return f"[{', '.join(map(_said, plain))}]"
+    return f"{plain:.4g}" if isinstance(plain, float) else str(plain)
