@@ -19,7 +19,7 @@ from ...trace.hooks_seen import name_of
 from ...trace.names import loops_at
 from ...trace.source import user_frame
 from ...trace.values import Value, read
-from .describing import ACCUMULATE, _sequence, is_python
+from .describing import ACCUMULATE, _sequence, kind_of_node
 from .hearing import TorchHearer, _level, looking, lost, not_compiled
 
 _task_id = torch._C._current_graph_task_id
@@ -31,15 +31,56 @@ class Task:
     def __init__(self, serial: int, keeps: bool, creates: bool) -> None:
         self.serial, self.keeps, self.creates = serial, keeps, creates
         self.id = -1  # the engine's own number of it, once the first hook has run
-        self.waiting: dict[int, int] = {}  # place -> gradients still to come
-        self.ready: dict[int, int] = {}  # place -> its number in the order of creation
-        self.order: dict[int, int] = {}  # the same of all
-        self.next: dict[int, list[tuple[int, int]]] = {}  # node -> where its gradients go: place and output, or -1
-        self.came: dict[int, dict[int, Any]] = {}  # place -> by output what was put down of the gradients that came
+        self.roots: list[tuple[int, int, Any]] = []  # place, output, and what was put down of the gradient
+        self.queue: Queue | None = None  # where it matters when all gradients of a place have come
         self.captures: dict[tuple[int, int], list[int]] = {}  # place and output -> what is wanted of it, by index
         self.captured: dict[int, int] = {}  # index -> where that is put down
         self.running: int | None = None
         self.last: int | None = None  # that has run
+
+
+class Queue:
+    """What a backward has still to run, as the nodes that have run let one conclude."""
+
+    def __init__(self, roots: list[tuple[int, int, Any]]) -> None:
+        self.waiting: dict[int, int] = {}  # place -> gradients still to come
+        self.order: dict[int, int] = {}  # place -> its number in the order of creation
+        self.next: dict[int, list[tuple[int, int]]] = {}  # node -> where its gradients go: place and output, or -1
+        self.came: dict[int, dict[int, Any]] = {}  # place -> by output what was put down of the gradients that came
+        for place, nr, seed in roots:
+            self.came.setdefault(place, {})[nr] = seed
+        self.ready: dict[int, None] = {}
+
+    def add(self, place: int, number: int, goes: list[tuple[int, int]]) -> None:
+        """A node or a leaf that can run."""
+        self.order[place], self.next[place] = number, goes
+        for to, _ in goes:
+            if to >= 0:
+                self.waiting[to] = self.waiting.get(to, 0) + 1
+
+    def begin(self) -> None:
+        """All that can run is known."""
+        self.ready = dict.fromkeys([place for place in self.came if not self.waiting.get(place)])
+
+    def ran(self, node: int, copies: tuple[Any, ...]) -> list[int]:
+        """A node or a leaf has run and sent these: the places for which all has come now."""
+        self.ready.pop(node, None)
+        complete = []
+        for (place, output), copy in zip(self.next.get(node, ()), copies, strict=False):
+            if place < 0:
+                continue
+            came = self.came.setdefault(place, {})
+            if copy is not None:
+                came[output] = _sum_of(read(came[output])) if came.get(output) is not None else copy
+            self.waiting[place] -= 1
+            if not self.waiting[place]:
+                self.ready[place] = None
+                complete.append(place)
+        return complete
+
+    def first(self) -> int | None:
+        """The one that the engine takes next."""
+        return max(self.ready, key=lambda place: self.order.get(place, 0), default=None)
 
 
 class TorchListener(TorchHearer):
@@ -58,6 +99,8 @@ class TorchListener(TorchHearer):
             with looking():
                 task = self._start(outputs, *args)
                 handles = self._listen(task, outputs)
+                if task.captures:
+                    task.queue = self._queue(task, outputs)
         except Exception as error:
             lost("the beginning of a backward", error)
         if task is None:
@@ -69,7 +112,7 @@ class TorchListener(TorchHearer):
             self._end(task, handles)
             try:
                 with looking():
-                    self._failed(task, error)
+                    self._failed(task, outputs, error)
             except Exception as problem:
                 lost("an error", problem)
             raise
@@ -89,8 +132,7 @@ class TorchListener(TorchHearer):
         for output, seed in zip(outputs, grads, strict=True):
             roots.append((*self._place_of(output, found), self._copy(seed)))
         task = Task(next_tag(), bool(keep), bool(create))
-        for serial, nr, seed in roots:
-            task.came.setdefault(serial, {})[nr] = seed
+        task.roots = roots
         targets = None
         if inputs:
             targets = []
@@ -119,33 +161,42 @@ class TorchListener(TorchHearer):
     def _listen(self, task: Task, outputs: Any) -> list[Any]:
         """Put a hook on every node that can run."""
         handles = []
-        todo = [_node_of(each) for each in outputs]
-        met: set[int] = set()
-        for node in todo:
-            if (serial := self._serial(node)) is not None:
-                task.ready[serial] = 0
-        while todo:
-            node = todo.pop()
-            serial = self._serial(node)
-            if serial is None or serial in met:
-                continue
-            met.add(serial)
-            task.order[serial] = node._sequence_nr()
+        for node, serial in self._can_run(outputs):
             if node.name() == ACCUMULATE:
                 handles.append(node.register_hook(_Arrived(self, task, serial, node)))
                 continue
-            if is_python(node):
+            kind = kind_of_node(type(node))
+            if kind.is_python:
                 handles.append(node.register_prehook(_Before(self, task, serial)))
-            handles.append(node.register_hook(_After(self, task, serial, bool(raw_names(node)))))
-            task.next[serial] = goes = []
-            for to, nr in node.next_functions:
-                place = None if to is None else self._serial(to)
-                goes.append((-1 if place is None else place, nr))
-                if to is not None and place is not None:
-                    task.waiting[place] = task.waiting.get(place, 0) + 1
-                    todo.append(to)
-        task.ready = {serial: task.order[serial] for serial in task.ready if not task.waiting.get(serial)}
+            handles.append(node.register_hook(_After(self, task, serial, bool(kind.saves))))
         return handles
+
+    def _can_run(self, outputs: Any) -> list[tuple[Any, int]]:
+        """The nodes that a backward from these can run, and their numbers."""
+        found: dict[Any, int] = {}
+        todo = [_node_of(each) for each in outputs]
+        key = self._key
+        while todo:
+            node = todo.pop()
+            if node is None or node in found:
+                continue
+            token = node.metadata.get(key)
+            serial = self._serial(node) if token is None else token.serial
+            if serial is not None:
+                found[node] = serial
+                todo += [to for to, _ in node.next_functions]
+        return list(found.items())
+
+    def _queue(self, task: Task, outputs: Any) -> Queue:
+        """All that a backward from these has to run, before it begins."""
+        queue = Queue(task.roots)
+        known = self._can_run(outputs)
+        numbers = dict(known)
+        for node, serial in known:
+            goes = [(-1 if to is None else numbers.get(to, -1), nr) for to, nr in node.next_functions]
+            queue.add(serial, node._sequence_nr(), goes)
+        queue.begin()
+        return queue
 
     def _end(self, task: Task, handles: list[Any]) -> None:
         for handle in handles:
@@ -188,7 +239,9 @@ class TorchListener(TorchHearer):
         }
         if saves and not task.keeps:
             self._raw.append(("freed", serial))
-        self._deliver(task, serial, copies)
+        if task.queue is not None:
+            for place in task.queue.ran(serial, copies):
+                self._put_captured(task, place)
 
     def _born_for(self, grads: Any) -> None:
         """Put down the nodes that made gradients, which a backward records."""
@@ -213,7 +266,6 @@ class TorchListener(TorchHearer):
         self._raw.append(("run", task.serial, serial, copies))
         self._raw.append(("accumulated", task.serial, serial, copy))
         task.last = serial
-        task.ready.pop(serial, None)
 
     def _copies(self, grads: Any) -> tuple[Any, ...]:
         copies = []
@@ -226,21 +278,12 @@ class TorchListener(TorchHearer):
             copies.append(known[2] if known is not None and same else self._copy(grad))
         return tuple(copies)
 
-    def _deliver(self, task: Task, serial: int, copies: tuple[Any, ...]) -> None:
-        task.ready.pop(serial, None)
-        for (place, output), copy in zip(task.next.get(serial, ()), copies, strict=False):
-            if place < 0:
-                continue
-            came = task.came.setdefault(place, {})
-            if copy is not None:
-                came[output] = _sum_of(read(copy)) if output in came else copy
-            task.waiting[place] -= 1
-            if not task.waiting[place]:
-                task.ready[place] = task.order.get(place, 0)
-                for (at, nr), wanted in task.captures.items():
-                    if at == place:
-                        task.captured[wanted[0]] = len(self._raw)
-                        self._raw.append(("captured", task.serial, place, nr, None))
+    def _put_captured(self, task: Task, place: int) -> None:
+        """All gradients of a place have come, of which some are handed to the caller."""
+        for (at, nr), wanted in task.captures.items():
+            if at == place:
+                task.captured[wanted[0]] = len(self._raw)
+                self._raw.append(("captured", task.serial, place, nr, None))
 
     # The end.
 
@@ -260,15 +303,21 @@ class TorchListener(TorchHearer):
                 self._changed(at)
         self._raw.append(("finished", task.serial))
 
-    def _failed(self, task: Task, error: BaseException) -> None:
+    def _failed(self, task: Task, outputs: Any, error: BaseException) -> None:
         self._bury()
         at = task.running
         if at is None and "returned nan values in its" in str(error):
             at = task.last
-        elif at is None and task.ready:  # the one that the engine takes next
-            at = max(task.ready, key=lambda place: task.ready[place])
-            came = task.came.get(at, {})
-            self._raw.append(("run", task.serial, at, tuple([came.get(nr) for nr in range(max(came, default=0) + 1)])))
+        elif at is None:
+            queue = self._queue(task, outputs)
+            for raw in self._raw:
+                if raw[0] in ("ran", "accumulated") and raw[1] == task.serial:
+                    queue.ran(raw[2], raw[3] if raw[0] == "ran" else ())
+            at = queue.first()
+            if at is not None:
+                came = queue.came.get(at, {})
+                copies = tuple([came.get(nr) for nr in range(max(came, default=0) + 1)])
+                self._raw.append(("run", task.serial, at, copies))
         self.look_up(user_frame())
         self._raw.append(("failed", task.serial, at, type(error).__name__, str(error)))
         if not hasattr(error, "_workbench_failure"):  # else a backward inside of this one has failed
@@ -308,18 +357,6 @@ def _sum_of(one: Value) -> Value:
 def _node_of(thing: Any) -> Any:
     """The node that a gradient of this arrives at."""
     return (torch.autograd.graph.get_gradient_edge(thing) if isinstance(thing, torch.Tensor) else thing).node
-
-
-_saves: dict[type, bool] = {}
-
-
-def raw_names(node: Any) -> bool:
-    """Whether nodes of this kind save anything."""
-    kind = type(node)
-    found = _saves.get(kind)
-    if found is None:
-        found = _saves[kind] = any(name.startswith("_raw_saved_") for name in dir(kind))
-    return found
 
 
 class _Before:

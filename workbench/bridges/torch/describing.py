@@ -9,7 +9,7 @@ from __future__ import annotations
 import weakref
 from collections.abc import Sequence
 from types import FrameType
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 
@@ -38,6 +38,13 @@ class Token:
         self.serial = serial
 
 
+class Life(weakref.ref[Token]):
+    """Tells that a node has died, and which."""
+
+    __slots__ = ("serial",)
+    serial: int
+
+
 def is_tensor(thing: Any) -> bool:
     """Whether it is a tensor of PyTorch's."""
     return isinstance(thing, torch.Tensor)
@@ -45,7 +52,30 @@ def is_tensor(thing: Any) -> bool:
 
 def is_python(node: Any) -> bool:
     """Whether a node runs code of a Function."""
-    return hasattr(type(node), "_forward_cls")
+    return kind_of_node(type(node)).is_python
+
+
+class NodeKind(NamedTuple):
+    """What all nodes of one type have in common."""
+
+    is_python: bool  # they run code of a Function
+    saves: tuple[tuple[str, str], ...]  # what they save: the attribute with what is kept, and the name
+
+
+_kinds: dict[type, NodeKind] = {}
+
+
+def kind_of_node(type_: type) -> NodeKind:
+    """What nodes of this type have in common."""
+    found = _kinds.get(type_)
+    if found is None:
+        start = "_raw_saved_"
+        names = [name[len(start) :] for name in dir(type_) if name.startswith(start)]
+        names.sort(key=lambda name: (name.startswith("result"), name))
+        found = NodeKind(hasattr(type_, "_forward_cls"), tuple([(start + name, name) for name in names]))
+        if not found.is_python:  # a class of the user's is not kept
+            _kinds[type_] = found
+    return found
 
 
 def version_of(tensor: torch.Tensor) -> int:
@@ -79,7 +109,7 @@ class TorchDescriber:
         self._inner: dict[tuple[int, int], int] = {}  # outputs that nobody has seen: node and number -> tensor
         self._detached: dict[int, int] = {}  # tensor -> the one that it was detached from
         self._lives: dict[int, Any] = {}
-        self._dead: list[weakref.KeyedRef[int, Token]] = []
+        self._dead: list[Any] = []
         self._hooks: dict[int, tuple[Any, ...]] = {}
 
     # What a trace asks for.
@@ -105,7 +135,7 @@ class TorchDescriber:
     def _bury(self) -> None:
         """Put down the nodes that were let go since the last event."""
         if self._dead:
-            dead = [self._dead.pop(0).key for _ in range(len(self._dead))]
+            dead = [self._dead.pop(0).serial for _ in range(len(self._dead))]
             for serial in dead:
                 self._lives.pop(serial, None)
             self._raw.append(("died", tuple(dead)))
@@ -246,41 +276,40 @@ class TorchDescriber:
 
         What it has `written` is told by that; here a copy stands for it, as for what was there before.
         """
-        order: list[Any] = []
-        todo = [(made, False)]
-        key = self._key
+        order: list[tuple[Any, int, Any, list[tuple[str, Any, Any]]]] = []
+        todo = [made]
+        key, lives, died = self._key, self._lives, self._dead.append
         while todo:
-            node, after = todo.pop()
-            if after:
+            node = todo.pop()
+            if type(node) is tuple:
                 order.append(node)
-            elif key not in (about := node.metadata):
-                about[key] = token = Token(next_tag())
-                self._lives[token.serial] = weakref.KeyedRef(token, self._dead.append, token.serial)
-                todo.append((node, True))
-                todo += [
-                    (to, False)
-                    for to, _ in reversed(node.next_functions)
-                    if to is not None and key not in to.metadata and to.name() != ACCUMULATE
-                ]
-        several = len(order) > 1
-        saved = [raw_saved(node) for node in order]
+                continue
+            about = node.metadata
+            if key in about:
+                continue
+            about[key] = token = Token(next_tag())
+            lives[token.serial] = life = Life(token, died)
+            life.serial = token.serial
+            goes = node.next_functions
+            todo.append((node, token.serial, goes, raw_saved(node)))
+            for to, _ in reversed(goes):
+                if to is not None and key not in to.metadata and to.name() != ACCUMULATE:
+                    todo.append(to)
         inner: dict[tuple[int, int], torch.Tensor] = {}
-        if several:  # what one of them has saved is another's output
-            for items in saved:
-                for _, thing, hook in items:
-                    if hook is None and isinstance(thing, torch.Tensor) and (maker := thing.grad_fn) is not None:
-                        if (token := self._token(maker)) is not None:
-                            inner[token.serial, thing.output_nr] = thing
-            for thing in self.inside:
-                if (maker := thing.grad_fn) is not None and (token := self._token(maker)) is not None:
-                    inner[token.serial, thing.output_nr] = thing
-        for node, items in zip(order, saved, strict=True):
+        if len(order) > 1:  # what one of them has saved is another's output
+            kept = [thing for _, _, _, items in order for _, thing, hook in items if hook is None]
+            for thing in (*kept, *self.inside):
+                if isinstance(thing, torch.Tensor) and (maker := thing.grad_fn) is not None:
+                    if (token := maker.metadata.get(key)) is not None:
+                        inner[token.serial, thing.output_nr] = thing
+        for node, serial, goes, items in order:
             number = node._sequence_nr()
-            old, now = number < self._begin, number >= since
-            own = node is made and taken
-            given = (args, outs) if own else ((), [])
-            place = (stack, entry) if now else node.metadata.get(self._birth, (None, None))
-            self._put(node, items, *given, *place, old, inner, written if own else ())
+            place = (stack, entry) if number >= since else node.metadata.get(self._birth, (None, None))
+            old = number < self._begin
+            if node is made and taken:
+                self._put(node, serial, goes, items, args, outs, *place, old, inner, written)
+            else:
+                self._put(node, serial, goes, items, (), (), *place, old, inner, ())
 
     def heard(self, node: Any) -> None:
         """A node was made: remember where, for what is put down of it once something leads to it."""
@@ -289,9 +318,11 @@ class TorchDescriber:
     def _put(
         self,
         node: Any,
+        serial: int,
+        goes: Any,
         items: list[tuple[str, Any, Any]],
         args: tuple[Any, ...],
-        outs: list[torch.Tensor],
+        outs: Sequence[torch.Tensor],
         stack: Stack | None,
         entry: Any,
         old: bool,
@@ -299,11 +330,10 @@ class TorchDescriber:
         written: Sequence[torch.Tensor],
     ) -> None:
         found: dict[int, tuple[Any, ...]] = {}
-        edges = self._edges(node, found)
+        edges = tuple([(None if to is None else self._place(to, found), nr) for to, nr in goes])
         given: list[Any] = []
         for arg in args:
             self._note(arg, given, found)
-        serial = node.metadata[self._key].serial
         places = node._input_metadata
         for nr, out in enumerate(outs):
             made = out.grad_fn
@@ -315,14 +345,18 @@ class TorchDescriber:
             value = self._value(each, self._tag(each))
             found[copy] = copy, value, 0, True, serial, each.output_nr, None, None, None, None
         if not outs and not written:
-            result = next((thing for name, thing, hook in items if name in _RESULTS and hook is None), None)
+            result = None
+            for name, thing, hook in items:
+                if hook is None and name in _RESULTS and isinstance(thing, torch.Tensor):
+                    result = thing
             for nr, place in enumerate(places):
                 known = inner.get((serial, nr))
                 own = self._describe_output(serial, nr, place, known, result if nr == 0 else None, found)
-                if nr == 0 and isinstance(result, torch.Tensor) and self._have(result) is None:
+                if nr == 0 and result is not None and self._have(result) is None:
                     self._known[id(result)] = weakref.ref(result), own  # for as long as it is looked at here
-        saved = self._saved(items, outs, found)
-        attributes = self._attributes(node, found) if is_python(node) else ()
+        saved = self._saved(items, outs, found) if items else ()
+        python = is_python(node)
+        attributes = self._attributes(node, found) if python else ()
         self._raw.append(
             (
                 "created",
@@ -340,7 +374,7 @@ class TorchDescriber:
                 None if stack is None else entry,
                 len(places),
                 None,
-                zeros_of(node),
+                zeros_of(node) if python else (),
             )
         )
 
@@ -356,8 +390,9 @@ class TorchDescriber:
         """Put down an output inside of an operation: its values if a node has saved it, else its kind alone."""
         if tensor is not None:
             return self._describe(tensor, found)
-        if (node, nr) in self._inner:
-            return self._inner[node, nr]
+        known = self._inner.get((node, nr))
+        if known is not None:
+            return known
         self._inner[node, nr] = serial = next_tag()
         self._tensors.add(serial)
         value = unknown(place) if result is None else kept_of(result, self._limit)
@@ -366,9 +401,9 @@ class TorchDescriber:
 
     def _place(self, node: Any, found: dict[int, Any]) -> int:
         """The serial number of where a gradient goes: the node's, or the leaf's for its AccumulateGrad."""
-        token = node.metadata.get(self._key)
+        token: Token | None = node.metadata.get(self._key)
         if token is not None:
-            return int(token.serial)
+            return token.serial
         if node.name() == ACCUMULATE:
             leaf = node.variable
             serial = self._tag(leaf)
@@ -376,10 +411,7 @@ class TorchDescriber:
         self._born(node, (), [], None, 1 << 64, None, False)
         return self._place(node, found)
 
-    def _edges(self, node: Any, found: dict[int, Any]) -> tuple[Any, ...]:
-        return tuple([(None if to is None else self._place(to, found), nr) for to, nr in node.next_functions])
-
-    def _saved(self, items: list[tuple[str, Any, Any]], outs: list[Any], found: dict[int, Any]) -> tuple[Any, ...]:
+    def _saved(self, items: list[tuple[str, Any, Any]], outs: Sequence[Any], found: dict[int, Any]) -> tuple[Any, ...]:
         """What a node has saved: a tensor that is known by its number, others by value, what a hook packed by both."""
         told = []
         for name, thing, hook in items:
@@ -433,28 +465,20 @@ class TorchDescriber:
             self._raw.append(("found", tuple(found.values())))
 
 
-_slots: dict[type, tuple[str, ...]] = {}
-
-
 def raw_saved(node: Any) -> list[tuple[str, Any, Any]]:
     """What a node has saved as it is kept: the name, the tensor or what a hook packed, and the hook that unpacks it."""
-    kind = type(node)
-    names = _slots.get(kind)
-    if names is None:
-        start = "_raw_saved_"
-        found = [name[len(start) :] for name in dir(kind) if name.startswith(start)]
-        names = _slots[kind] = tuple(sorted(found, key=lambda name: (name.startswith("result"), name)))
+    kind = kind_of_node(type(node))
     kept = []
-    for name in names:
+    for attribute, name in kind.saves:
         try:
-            raw = getattr(node, f"_raw_saved_{name}")
+            raw = getattr(node, attribute)
         except RuntimeError:  # freed
             continue
         if isinstance(raw, tuple | list):
-            several = [(f"{'saved_tensors' if is_python(node) else name}[{at}]", each) for at, each in enumerate(raw)]
-        else:
-            several = [(name, raw)]
-        kept += [(slot, each.data, each.unpack_hook) for slot, each in several if each is not None]
+            name = "saved_tensors" if kind.is_python else name
+            kept += [(f"{name}[{at}]", each.data, each.unpack_hook) for at, each in enumerate(raw) if each is not None]
+        elif raw is not None:
+            kept.append((name, raw.data, raw.unpack_hook))
     return kept
 
 
@@ -469,8 +493,6 @@ def _packing(hook: Any, kept: Any) -> tuple[Any, ...]:
 
 def zeros_of(node: Any) -> tuple[int, ...]:
     """The outputs of a custom node for which it is given zeros where no gradient arrives."""
-    if not is_python(node):
-        return ()
     try:
         wanted = bool(node.materialize_grads)
     except (AttributeError, RuntimeError):

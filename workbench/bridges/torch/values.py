@@ -28,7 +28,7 @@ def kept_of(tensor: torch.Tensor, limit: int) -> Any:
     """What is kept of a tensor: as `trace.values.kept`, or a Value of which only shape and dtype are known."""
     dtype = tensor.dtype
     try:
-        if dtype in _PLAIN and tensor.device.type == "cpu":
+        if dtype in _PLAIN and tensor.is_cpu:
             array = _numpy(_detach(tensor) if tensor.requires_grad else tensor)
             size = array.size
             if size <= limit:
@@ -42,13 +42,13 @@ def kept_of(tensor: torch.Tensor, limit: int) -> Any:
         return unknown(tensor)
 
 
-def unknown(thing: Any) -> Value:
+def unknown(thing: Any) -> tuple[Any, ...]:
     """What is known of a tensor, or of an output of a node, at which nobody can look; sizes that vary count as none."""
     try:
         shape = tuple([size if type(size) is int else 0 for size in thing.shape])
     except (RuntimeError, AttributeError):  # of a nested tensor
         shape = ()
-    return Value.unknown(shape, kind_of(thing))
+    return shape, kind_of(thing), None, math.nan, None, None, None, 0
 
 
 def _summed_up(array: Any) -> tuple[Any, ...] | None:
@@ -96,5 +96,10 @@ def name_of(dtype: torch.dtype) -> str:
 
 def kind_of(tensor: Any) -> str:
     """The dtype, and the device if it is not the usual one: `float32 on cuda:0`."""
-    name = name_of(tensor.dtype)
-    return name if tensor.device.type == "cpu" else f"{name} on {tensor.device}"
+    return _kind(tensor.dtype, tensor.device)
+
+
+@cache
+def _kind(dtype: torch.dtype, device: torch.device) -> str:
+    name = name_of(dtype)
+    return name if device.type == "cpu" else f"{name} on {device}"
