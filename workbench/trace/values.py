@@ -107,12 +107,11 @@ class Value:
             return ""
         if not self.shape:
             return number(self.values[0], ".0")
-        nested = np.array(self.values, dtype=object).reshape(self.shape)
-        if len(self.values) <= shown and len(whole := _rows(nested, shown)) <= line:
+        if len(self.values) <= shown and len(whole := _rows(self.values, self.shape, shown)) <= line:
             return whole
-        for edge in range(shown - 1, 0, -1):
+        for edge in range(min(shown, max(self.shape) - 1) - 1, 0, -1):
             count = math.prod([min(length, edge + 1) for length in self.shape])
-            if count <= shown and len(part := _rows(nested, edge)) <= line:
+            if count <= shown and len(part := _rows(self.values, self.shape, edge)) <= line:
                 return part
         return ""
 
@@ -181,7 +180,7 @@ def number(value: float, point: str = "", digits: int = 4) -> str:
     """A number with so many significant digits; `point` is put behind a float that has no fraction."""
     if not isinstance(value, float):
         return str(value)
-    text = f"{value:.{digits}g}"
+    text = f"{value:.4g}" if digits == 4 else f"{value:.{digits}g}"  # a fixed format takes a fifth of the time
     return text + point if text.lstrip("-").isdigit() else text
 
 
@@ -200,9 +199,19 @@ def series(words: Sequence[str]) -> str:
     return " and ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
 
 
-def _rows(array: Any, edge: int) -> str:
-    """An object array in brackets, with `edge` items at the start of each axis and one at the end."""
-    if not isinstance(array, np.ndarray):
-        return number(array, ".")
-    items = list(array) if len(array) <= edge + 1 else [*array[:edge], None, array[-1]]
-    return "[" + " ".join("…" if item is None else _rows(item, edge) for item in items) + "]"
+def _rows(values: Sequence[float | bool], shape: Sequence[int], edge: int) -> str:
+    """An array's values in brackets, with `edge` items at the start of each axis and one at the end."""
+    length, *inner = shape
+    if inner:
+        size = math.prod(inner)
+        items = [_rows(values[n * size : (n + 1) * size], inner, edge) for n in _ends(length, edge)]
+    else:
+        items = [number(values[n], ".") for n in _ends(length, edge)]
+    if length > edge + 1:
+        items.insert(edge, "…")
+    return f"[{' '.join(items)}]"
+
+
+def _ends(length: int, edge: int) -> Sequence[int]:
+    """The places of so many items at the start of an axis and of one at the end."""
+    return range(length) if length <= edge + 1 else [*range(edge), length - 1]
