@@ -24,8 +24,7 @@ from error_samples import (
 
 import workbench as torch
 from workbench import events
-from workbench.views.advice import ADVICE
-from workbench.views.error import LEGEND
+from workbench.views.error import ADVICE, LEGEND
 
 
 def error_of(program, record=True):

@@ -14,8 +14,7 @@ import workbench.nn.functional as F
 from workbench import nn
 from workbench.recording import Trace, record
 from workbench.trace.json import NodeCreated
-from workbench.views.groups import MOST, Group
-from workbench.views.program import program_tree
+from workbench.views.groups import MOST, Group, program_tree
 
 
 def outline(trace: Trace, closed: tuple[str, ...] = ()) -> str:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import workbench as torch
 from workbench.recording import Trace
-from workbench.views import grouped_steps, storyboard
+from workbench.views import grouped_graph, storyboard
 
 LOST = ("handed to the caller", "cleared since", "mul_ changed grad since", "replaced since")
 
@@ -106,7 +106,7 @@ def test_what_no_arrow_brought_is_told_at_the_leaf():
 @pytest.mark.parametrize("opens", [True, False])
 def test_what_goes_into_a_closed_group_is_pale_too(opens, monkeypatch):
     if not opens:  # as if so many groups came before that a reader cannot open these any more
-        monkeypatch.setattr(grouped_steps, "_INSIDES", 0)
+        monkeypatch.setattr(grouped_graph, "_INSIDES", 0)
     x = leaf(2.0)
 
     def step():

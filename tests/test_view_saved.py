@@ -13,7 +13,7 @@ from workbench.recording import Trace, load, record
 from workbench.scene.descriptions import box_fields
 from workbench.utils.checkpoint import checkpoint
 from workbench.views import storyboard
-from workbench.views.tables import grid_of, pages_of
+from workbench.views.matrix import grid_of, pages_of
 
 
 class Careless(torch.Function):

@@ -19,8 +19,8 @@ from workbench.trace.frame import Frame
 from workbench.trace.json import NodeFinished
 from workbench.trace.schema import Code
 from workbench.views import storyboard
-from workbench.views.formulas import read, settled, simple, slope, text_of, value_of
 from workbench.views.graph import Graph
+from workbench.views.slopes import read, settled, simple, slope, text_of, value_of
 from workbench.views.stepper_picture import Stage
 
 NUMBER = r"-?[\d.]+(?:e[+-]\d+)?"

@@ -16,7 +16,7 @@ from workbench.recording import Trace, record
 from workbench.trace.frame import EdgeState, Frame
 from workbench.trace.values import Value
 from workbench.views import storyboard
-from workbench.views.bundles import Bundle, Traffic
+from workbench.views.group_contents import Bundle, Traffic
 
 
 def trained(steps: int, keep: bool = False, retain: bool = False) -> Trace:

@@ -23,8 +23,8 @@ from .trace.source import user_frame
 from .trace.timeline import Ending
 from .trace.values import LIMIT
 from .views import stepper_picture, storyboard
-from .views.grouped_steps import is_small
-from .views.reserved_space import roomy, within
+from .views.grouped_graph import is_small
+from .views.player_steps import roomy, within
 
 if TYPE_CHECKING:
     from .stepper import Stepper

@@ -36,7 +36,7 @@ from player_page import show  # noqa: E402
 from playwright.sync_api import Page  # noqa: E402
 
 import workbench as torch  # noqa: E402
-from workbench.views.program import program_tree  # noqa: E402
+from workbench.views.groups import program_tree  # noqa: E402
 
 FIRST = {10: 0.15, 100: 0.25, 1000: 1.0}  # seconds, by nodes
 LARGE, OPENS = 10_000, 2.0

@@ -31,7 +31,7 @@ from ..trace.source import user_frame
 from ..trace.timeline import Ending
 from ..trace.values import number, series
 from ..views import storyboard
-from ..views.reserved_space import roomy
+from ..views.player_steps import roomy
 from .jacobian import called
 
 # The layer above sets this to what makes a live view of an exploration, whose `faces(text)` a notebook is given.

@@ -16,7 +16,7 @@ from .error import error_story
 from .flow import Flow
 from .function import function_card
 from .graph import Graph
-from .grouped_steps import tell_grouped
+from .grouped_graph import tell_grouped
 from .memory import memory
 from .saved import saved
 from .training import film

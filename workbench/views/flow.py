@@ -13,8 +13,8 @@ from ..trace.records import BackwardStarted, NodeFinished
 from ..trace.schema import Record
 from ..trace.timeline import Timeline
 from ..trace.values import Value, number
-from .bundles import total_of
 from .graph import Graph
+from .group_contents import total_of
 from .player_steps import last_backward
 from .value_text import text_of
 

@@ -1,25 +1,23 @@
-"""The graph as it stands: nodes with what they saved, leaves with their gradients, and what travels."""
+"""The graph as it stands: nodes with what they saved, leaves with their gradients, and what travels.
+
+A saved tensor hangs on its node's box as a chip. Hooks are badges. Dotted lines join what is the same memory."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
 
-from ..scene.metric import TEXT_COLUMNS, columns
-from ..scene.model import Arrow, Box, Detail
+from ..scene.metric import CHIP_COLUMNS, TEXT_COLUMNS, columns, cut
+from ..scene.model import WITHIN, Arrow, Box, BoxState, Detail
+from ..trace.call_records import Hook
 from ..trace.frame import EdgeState, Frame, NodeState, Place, TensorState
-from ..trace.records import BackwardStarted, NodeCreated, TensorsFound, TensorShown
-from ..trace.schema import Record
+from ..trace.records import BackwardFinished, BackwardStarted, Failed, NodeCreated, TensorsFound, TensorShown, is_slot
+from ..trace.schema import Record, Saved
 from ..trace.timeline import Timeline
 from ..trace.transform_records import LevelEntered, OperationRan, TangentPushed
 from ..trace.values import Value, series
-from .chips import chip, held_now, saved_name
-from .groups import Group
-from .hook_badges import badges, hook_details
+from .groups import Group, program_tree
 from .player_steps import complete
-from .program import program_tree
-from .reachability import Standing
-from .relations import Relations, memory_details, shared_line, view_line
 from .slopes import Slopes
 from .transform_lanes import Lanes
 from .value_text import (
@@ -333,3 +331,277 @@ def _output(say: Sayings, frame: Frame, id: str, nr: int) -> Box:
 
 def _error(place: Place) -> list[Detail]:
     return [Detail("Error", "text", place.error)] if place.error else []
+
+
+def saved_name(frame: Frame, node: NodeState, index: int) -> str:
+    """`x` where a Function saved the variable x, else `saved[0]`; `self (x)` where an operation saved x."""
+    saved = node.made.saved[index]
+    variable = frame.variable(saved.tensor) or frame.viewed(saved.tensor)
+    if node.made.custom:
+        return variable or f"saved[{index}]"
+    return f"{saved.name} ({variable})" if variable not in (None, saved.name) else saved.name
+
+
+def held_now(frame: Frame, node: NodeState, index: int) -> Value | None:
+    """What is saved as it is now: it is the tensor's own memory, which somebody may have written since.
+
+    Of what is freed it is not followed any more: there it is what was saved.
+    """
+    saved = node.made.saved[index]
+    tensor = None if saved.tensor is None or not node.keeps else frame.tensors[saved.tensor]
+    return node.saved[index] if tensor is None or frame.version(saved.tensor) < saved.version else tensor.value
+
+
+def chip(say: Sayings, frame: Frame, id: str, index: int) -> Box:
+    """What a node saved, as it hangs on the node."""
+    node = frame.nodes[id]
+    saved, value = node.made.saved[index], held_now(frame, node, index)
+    name = saved_name(frame, node, index)
+    title = name if name.startswith("saved") else f"saved {name}"
+    packed, about = packed_line(saved), packed_details(frame, saved)
+    if value is None:  # what a hook made of it is no tensor
+        what = f"a hook keeps a {saved.packed.kept}" if saved.packed else "not recorded"
+        what = "a slot, to be computed again" if is_slot(saved) else what
+        state = "idle" if node.keeps else "freed"
+        return Box(f"{id}.saved{index}", "saved", title, (what, *packed), state, holder=id, details=tuple(about))
+    lines, kind = (*say(lines_of, value, "", CHIP_COLUMNS, False), *packed), tuple(filter(None, (head_of(value),)))
+    state, note = "idle", f"Kept at version {saved.version} for the backward of {node.made.name}."
+    if node.gone and not node.freed:
+        state, lines, note = "freed", kind, "Gone with its node, which nothing holds any more."
+    elif node.freed:
+        state, lines = "freed", kind
+        ran = node.made.name if node.run_by is None else frame.called(node.run_by)
+        note = f"Freed when {ran} had run: backward(retain_graph=True) would have kept it."
+    elif frame.stale(id, index):
+        state, lines = "error", (*lines, "written since it was saved")
+        now = frame.version(saved.tensor)
+        note = f"Kept at version {saved.version}, but written since: it is at version {now} now."
+    details = (say(value_detail, "Value", name, value), *about, Detail("What becomes of it", "text", note))
+    who, unsaid = whose(frame, id, saved) if node.keeps else "", left_out(value)
+    return Box(f"{id}.saved{index}", "saved", title, lines, state, holder=id, details=details, note=who, unsaid=unsaid)
+
+
+SIGN = "↪"  # before the name of a hook
+AGAIN = "not kept: a checkpoint will compute it again from its arguments"
+_BADGES = {
+    "tensor": "hook",
+    "retained": "retains its grad",
+    "before": "pre-hook",
+    "after": "post-hook",
+    "accumulated": "after accumulating",
+}
+
+
+def badges(frame: Frame, id: str) -> list[str]:
+    """A line for each kind of hook at a node or leaf, and for each output that has some."""
+    place = frame.place(id)
+    several = len({hook.output_nr for hook in place.hooks if hook.kind in ("tensor", "retained")}) > 1
+    several |= len(getattr(place, "outputs", ())) > 1
+    lines: dict[str, list[str]] = {}
+    for hook in place.hooks:
+        on = f" on {frame.output(id, hook.output_nr)}" if several and hook.kind == "tensor" else ""
+        if hook.kind == "retained":
+            whose = f"{frame.output(id, hook.output_nr)} " if several else ""
+            lines.setdefault(whose + _BADGES[hook.kind], [])
+        else:
+            lines.setdefault(_BADGES.get(hook.kind, hook.kind) + on, []).append(hook.name)
+    texts = [f"{SIGN} {head}: {', '.join(names)}" if names else f"{SIGN} {head}" for head, names in lines.items()]
+    return [cut(text, TEXT_COLUMNS) for text in texts]
+
+
+def hook_details(place: Place) -> list[Detail]:
+    """Each hook with the line it is defined in, and what hooks did in this backward."""
+    return [
+        *[Detail("Hook", "text", _defined(hook)) for hook in place.hooks],
+        *[Detail("What a hook did", "text", f"{text}.") for text in place.hooked],
+    ]
+
+
+def _defined(hook: Hook) -> str:
+    line = hook.source
+    if line is None:
+        return hook.title
+    return f"{hook.title}, {line.file}, line {line.line}: {line.text}".removesuffix(": ")
+
+
+def packed_line(saved: Saved) -> list[str]:
+    """A line on what is saved, where a hook made something else of it."""
+    return [] if saved.packed is None or is_slot(saved) else [f"{SIGN} packed by {saved.packed.hook}"]
+
+
+def packed_details(frame: Frame, saved: Saved) -> list[Detail]:
+    """Which hook packed it, where it is defined, and what it made of what."""
+    packed = saved.packed
+    if packed is None:
+        return []
+    if is_slot(saved):
+        return [Detail("Checkpoint", "text", f"{AGAIN[:1].upper()}{AGAIN[1:]}.")]
+    line = packed.source
+    at = "" if line is None else f", {line.file}, line {line.line}: {line.text}".removesuffix(": ")
+    of = "" if packed.tensor is None else f" in place of {frame.called(packed.tensor)}"
+    return [Detail("Hook", "text", f"pack hook {packed.hook}{at}; it keeps a {packed.kept}{of}.")]
+
+
+# What operations compute beside their result and save, by the names of what is saved.
+_INNER = {
+    "native_layer_norm": {"result1": "its own mean", "result2": "its own rstd"},
+    "native_batch_norm": {"result1": "its own mean", "result2": "its own rstd"},
+}
+FEW = 8  # lines: more are drawn only where the step is, as they would cross
+_MANY = 600  # lines: of so large a graph none is drawn, as each takes time at every step; chips say what they are
+
+
+class Relations:
+    """Dotted lines between boxes that show the same memory."""
+
+    def __init__(self, events: Iterable[Record], lanes: Lanes) -> None:
+        self._lanes = lanes
+        made: dict[str, str] = {}
+        count = 0
+        for event in events:
+            if isinstance(event, NodeCreated | TensorsFound):
+                made |= {seen.id: seen.node for seen in event.tensors if seen.node is not None}
+                count += sum(seen.base is not None for seen in event.tensors)
+            if isinstance(event, NodeCreated):
+                kept = [saved.tensor for saved in event.saved if saved.tensor is not None and saved.value is None]
+                count += sum(made.get(tensor) != event.node for tensor in kept)
+        self._all, self.are_drawn = count <= FEW, count <= _MANY
+
+    def of_node(self, frame: Frame, id: str) -> list[Arrow]:
+        """The lines to what a node saved, and from what its outputs are views of."""
+        if not self.are_drawn:
+            return []
+        node = frame.nodes[id]
+        drawn = self._all or frame.focus == id
+        lines = []
+        for index, saved in enumerate(node.made.saved):
+            if saved.tensor is None or saved.version > frame.version(saved.tensor):
+                continue  # it becomes its own output by the write that comes next
+            if (home := self._home(frame, saved.tensor)) not in (None, id):
+                state = "idle" if drawn and node.keeps else "future"
+                note = f"what {node.made.name} saved is {frame.called(saved.tensor)} itself"
+                lines.append(Arrow(f"{id}.saved{index}.same", home, f"{id}.saved{index}", "same", "", state, alt=note))
+        if (base := base_of(frame, node)) is not None:
+            home = self._home(frame, base)
+            if home not in (None, id, *(edge.source for _, edge in frame.edges_of(id))):
+                state = "idle" if drawn else "future"
+                note = f"what {node.made.name} gives is a view of {frame.called(base)}: the same memory"
+                lines.append(Arrow(f"{id}.base", home, id, "same", "", state, alt=note))
+        return lines
+
+    def of_tensor(self, frame: Frame, id: str) -> list[Arrow]:
+        """The line to a leaf or constant from what it shares the memory of."""
+        base = frame.tensors[id].base
+        home = None if base is None else self._home(frame, base)
+        if base is None or home in (None, id) or not self._all:
+            return []
+        note = f"{frame.called(id)} shares the memory of {frame.called(base)}"
+        return [Arrow(f"{id}.base", home, id, "same", alt=note)]
+
+    def _home(self, frame: Frame, tensor: str) -> str | None:
+        """The box that stands for a tensor, if one is drawn."""
+        state = frame.tensors[tensor]
+        if state.node is not None:
+            return state.node
+        if state.role == "constant" and tensor in self._lanes.wholes:
+            return self._lanes.place(tensor)
+        stands = state.role == "leaf" or (state.role == "constant" and self._lanes.place(tensor) == tensor)
+        return tensor if stands else None
+
+
+def whose(frame: Frame, node: str, saved: Saved) -> str:
+    """Which tensor a node saved, where its name does not say so."""
+    tensor = saved.tensor
+    if tensor is None:
+        packed = saved.packed
+        return "" if packed is None or packed.tensor is None else f"in place of {frame.called(packed.tensor)}"
+    if frame.tensors[tensor].node == node:
+        return "its own output"
+    if frame.variable(tensor) or frame.viewed(tensor):
+        return ""
+    made = frame.nodes[node].made
+    own = saved.name.startswith("result") and not made.custom
+    return _INNER.get(made.operation, {}).get(saved.name, "its own") if own else frame.called(tensor)
+
+
+def base_of(frame: Frame, node: NodeState) -> str | None:
+    """The tensor that a node's outputs are views of."""
+    for id, _ in node.outputs.values():
+        if (base := frame.tensors[id].base) is not None:
+            return base
+    return None
+
+
+def view_line(frame: Frame, node: NodeState) -> list[str]:
+    """A line that says what a node's outputs are views of."""
+    base = base_of(frame, node)
+    return [] if base is None else [f"view{'s' * (len(node.outputs) > 1)} of {frame.called(base)}"]
+
+
+def shared_line(frame: Frame, tensor: str) -> list[str]:
+    """A line that says whose memory a leaf or constant shares."""
+    base = frame.tensors[tensor].base
+    return [] if base is None else [f"shares the memory of {frame.called(base)}"]
+
+
+def memory_details(frame: Frame, tensor: str) -> list[Detail]:
+    """Whose memory a tensor shows, if it is another's."""
+    base = frame.tensors[tensor].base
+    if base is None:
+        return []
+    text = f"That of {frame.called(base)}: a write into one is a write into both, and they have one version."
+    return [Detail("Memory", "text", text)]
+
+
+GONE, BESIDE = "gone: nothing holds it any more", "no backward comes here"
+_RUNS = "It runs the node of the operation that wrote through the view, on the gradient of what was written."
+
+
+class Standing:
+    """What is known of a trace's nodes before it is told."""
+
+    def __init__(self, events: Iterable[Record]) -> None:
+        self._runs: dict[str, str] = {}  # the node of an operation that wrote through a view -> the one that runs it
+        self._beside: set[str] = set()  # nodes that no backward reaches, although one began after they were made
+        edges: dict[str, list[str]] = {}
+        waiting: set[str] = set()
+        going = 0
+        for event in events:
+            if isinstance(event, NodeCreated):
+                edges[event.node] = [edge.target for edge in event.edges if edge.target is not None]
+                if event.runs is not None:
+                    self._runs[event.runs] = event.node
+                    edges[event.node].append(event.runs)
+                plain = not going and event.pushing is None and all(seen.level is None for seen in event.tensors)
+                waiting |= {event.node} if plain else set()
+            elif isinstance(event, BackwardStarted):
+                reached = [root.node for root in event.roots]
+                while reached:
+                    node = reached.pop()
+                    reached += edges.pop(node, ())
+                    waiting.discard(node)
+                    self._beside.discard(node)
+                self._beside |= waiting
+                waiting = set()
+                going += 1
+            elif isinstance(event, BackwardFinished) or (isinstance(event, Failed) and event.task is not None):
+                going -= 1
+
+    def region(self, frame: Frame, id: str) -> Box | None:
+        """The box of the node that runs another, around both."""
+        outer = self._runs.get(id, id if frame.nodes[id].made.runs is not None else None)
+        if outer is None:
+            return None
+        scope = frame.nodes[id].made.scope
+        title = WITHIN.join([*(scope.split("/") if scope else ()), "CopySlices"])
+        state: BoxState = "idle" if outer in frame.nodes else "future"
+        return Box(f"{outer}.runs", "region", title, state=state, details=(Detail("What it is", "text", _RUNS),))
+
+    def state(self, node: NodeState) -> tuple[BoxState, tuple[str, ...]]:
+        """How a node is drawn, and a line that says why, if it takes no part."""
+        calm = node.state in ("idle", "done")
+        if node.gone and calm:
+            return "over", (GONE,)
+        if node.made.node in self._beside and calm:
+            return "over", (BESIDE,)
+        return node.state, ()

@@ -1,20 +1,25 @@
-"""What is inside a graph's groups: which tensors, how many operations, how much they keep for backward."""
+"""What is inside a graph's groups: which tensors, how many operations, how much they keep for backward.
+
+`Bundle` sums up what goes along the edges that one arrow stands for, however many they are."""
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
+import numpy as np
+
 from ..scene.metric import TEXT_COLUMNS, columns
 from ..scene.model import Arrow, Box, BoxState, Detail
-from ..trace.frame import Frame, NodeState
+from ..trace.frame import EdgeState, Frame, NodeState
 from ..trace.records import NodeCreated
 from ..trace.schema import Record, TensorSeen
 from ..trace.transform_records import OperationRan
-from .bundles import Bundle, norms_of
+from ..trace.values import Value
 from .groups import Group
-from .memory_ledger import bytes_said, size_of
+from .memory import bytes_said, size_of
 from .transform_lanes import Lanes, wholes
 
 _APART = 12  # so many named tensors at most stand outside of all groups; more of them stand where they are used
@@ -326,3 +331,111 @@ def counted(count: int, what: str) -> str:
     """`3 leaves`."""
     several = "leaves" if what == "leaf" else f"{what}s"
     return f"{count:,} {what if count == 1 else several}"
+
+
+_FEW = 32  # edges whose gradients are added, value by value, whenever one has changed
+
+
+def total_of(grads: Sequence[Value]) -> Value | None:
+    """The sum, if all values are known."""
+    arrays = [np.array(grad.values).reshape(grad.shape) for grad in grads if grad.values is not None]
+    if len(arrays) < len(grads) or len({array.shape for array in arrays}) > 1:
+        return None
+    with np.errstate(all="ignore"):
+        return Value.of(np.sum(arrays, axis=0))
+
+
+def norms_of(frame: Frame, bundle: Bundle) -> str:
+    """The norm of all that goes along these edges: gradients for one value add up."""
+    traffic = bundle.total
+    together = f"{traffic.norms} in {traffic.moved:,}" if traffic.moved > 1 else traffic.norms
+    if len(bundle.keys) > _FEW:
+        return together
+    places: dict[tuple[str, int], list[Value]] = {}
+    for edge in [frame.edges[key] for key in bundle.keys]:
+        if edge.state != "idle" and edge.grad is not None:
+            places.setdefault((edge.source, edge.output_nr), []).append(edge.grad)
+    sums = [grads[0] if len(grads) == 1 else total_of(grads) for grads in places.values()]
+    known = [total for total in sums if total is not None]
+    if len(known) < len(sums):
+        return together
+    if len(known) == 1:
+        return known[0].text() if not (known[0].shape and known[0].is_known) else f"‖{known[0].norm:.3g}‖"
+    return f"‖{math.hypot(*[total.norm for total in known]):.3g}‖" if known else "none"
+
+
+@dataclass(slots=True)
+class Traffic:
+    """What has gone along some edges, and the edge with the largest gradient."""
+
+    moved: int = 0  # edges
+    grads: int = 0  # that were not None
+    norm: float = 0.0  # of all together
+    finite: bool = True
+    largest: str | None = None
+    grad: Value | None = None  # the largest
+
+    def __add__(self, other: Traffic) -> Traffic:
+        if not other.moved:
+            return self
+        if not self.moved:
+            return other
+        first = self if _rank(self.grad) >= _rank(other.grad) else other
+        return Traffic(
+            self.moved + other.moved,
+            self.grads + other.grads,
+            math.hypot(self.norm, other.norm),
+            self.finite and other.finite,
+            first.largest,
+            first.grad,
+        )
+
+    @property
+    def norms(self) -> str:
+        """The norm of all gradients together."""
+        if self.grad is None:
+            return "none"
+        if self.grads == 1 and not self.grad.shape:
+            return self.grad.text()
+        return f"‖{self.norm:.3g}‖"
+
+
+def _rank(grad: Value | None) -> float:
+    if grad is None:
+        return -1.0
+    return math.inf if math.isnan(grad.norm) else grad.norm
+
+
+class Bundle:
+    """The edges that one arrow stands for; a change of one costs no more than the depth of a tree of their sums."""
+
+    def __init__(self) -> None:
+        self.keys: dict[str, int] = {}  # and their places
+        self.flowing: dict[str, None] = {}
+        self._rows: list[list[Traffic]] = [[]]  # of the edges, of pairs of them, of pairs of these …
+
+    @property
+    def total(self) -> Traffic:
+        """That of all edges."""
+        return self._rows[-1][0] if self.keys else Traffic()
+
+    def note(self, key: str, edge: EdgeState) -> None:
+        """An edge is there, or has changed."""
+        place = self.keys.setdefault(key, len(self.keys))
+        if edge.state == "flowing":
+            self.flowing[key] = None
+        else:
+            self.flowing.pop(key, None)
+        grad = edge.grad
+        if edge.state == "idle":
+            part = Traffic()
+        elif grad is None:
+            part = Traffic(1, largest=key)
+        else:
+            part = Traffic(1, 1, grad.norm, not grad.nonfinite, key, grad)
+        for row in self._rows:
+            row[place : place + 1] = [part]
+            pair = row[place & ~1 : (place | 1) + 1]
+            part, place = sum(pair[1:], pair[0]), place >> 1
+        if len(self._rows[-1]) > 1:
+            self._rows.append([part])

@@ -1,16 +1,24 @@
-"""What may stand as one box, and of function transforms what does: a scope, what repeats, stretches of a long row."""
+"""What may stand as one box: a scope, a loop, its rounds, a call, an expression, what repeats, stretches of a long row.
+
+`program_tree` groups nodes as the program made them. Neighbours in order of creation that were made in the same part of
+the program stand in one group: a module that is called twice is two groups, and no arrow goes back from a later group
+to an earlier one. `grouped` groups what function transforms do, which have no such parts."""
 
 from __future__ import annotations
 
+import ast
+import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from itertools import groupby
 
 import numpy as np
 
 from ..scene.model import Box
-from ..trace.records import NodeCreated
-from ..trace.schema import Record
+from ..trace.records import BackwardFinished, BackwardStarted, Failed, NodeCreated
+from ..trace.schema import Part, Record
 from .transform_lanes import Lanes
 
 MOST = 40  # things side by side: more are divided into stretches
@@ -226,4 +234,329 @@ def divided(items: list[str | Group]) -> list[str | Group]:
             end = start + len(part)
             title = f"part {start // each + 1} ({start + 1:,} to {end:,})"
             parts.append(Group(title, divided(part), kind="stretch"))
+    return parts
+
+
+_ROUNDS = 5  # what repeats so often is told by its first and its last
+_FEW = 20  # things in a frame that need no group
+_LONG, _LONGEST = 16, 40  # characters of an expression: of longer ones the inner ones are left out; at most
+_WRITES = re.compile(r"\s*(\*\*|//|<<|>>|[-+*/@%&|^])=[^=]|\.\w+_\(")  # after the name of what is written into
+_FOLDED = 8  # nodes between the first and the last of what repeats that are worth a group
+_PLACES = 4  # that a sentence has for a node
+RAN = "recorded while a backward ran"
+_NUMBERED = {"scope": " call", "call": " call"}
+
+
+@dataclass(slots=True)
+class _Item:
+    """A part of the program with what was made in it, or (without a kind) a node."""
+
+    kind: str
+    title: str
+    key: object = None
+    number: int = 0
+    node: str = ""
+    name: str = ""  # of the node's operation
+    items: list[_Item] = field(default_factory=list)
+    text: str = ""  # of an expression or a call, in full
+    variable: str = ""  # which holds its result
+    turn: str = ""  # the round of a loop that it is all of
+    scope: str = ""  # its name; of several inside each other the names joined by "/"
+    framed: int = 0  # so many things or more in it are in a frame anyway: a backward recorded them, or it is CopySlices
+    which: str = ""  # ", 2nd call" of those at one place with the same title
+    symbol: int = 0  # equal for what repeats: the same structure, with the same titles but for digits
+
+
+def program_tree(events: Iterable[Record]) -> Group:
+    """All nodes of a trace in groups of the parts of the program that made them; `titles` has the words for each node.
+
+    A group around one thing is that thing. What repeats is its first, one group for those between, and its last. An
+    expression that several nodes compute is a group; where a backward recorded them, it is a group only of many.
+    """
+    whole = _made(events)
+    _shorten(whole)
+    items = [each for item in whole.items for each in _simplified(item)]
+    while len(items) == 1 and items[0].kind == "call":  # the program's own beginning
+        items = items[0].items
+    whole.items = items
+    _mark(whole, {})
+    root = Group("graph", [])
+    root.items = _grouped(whole, "", root, []).items
+    for number, group in enumerate(root.groups(), 1):
+        group.id = f"g{number}"
+        for item in group.items:
+            if isinstance(item, Group):
+                item.parent = group
+    return root
+
+
+def _made(events: Iterable[Record]) -> _Item:
+    """All nodes in the parts that they were made in."""
+    whole = _Item("graph", "graph")
+    there: set[str] = set()
+    going: list[str] = []  # backwards
+    before = known = 0  # the last part that there was when the outermost of them began, and that there is
+    for event in events:
+        if isinstance(event, BackwardStarted):
+            before = before if going else known
+            going.append(event.task)
+        elif isinstance(event, BackwardFinished | Failed) and event.task in going:
+            going.remove(event.task)
+        if not isinstance(event, NodeCreated) or event.node in there:  # it is told again of what was there before
+            continue
+        there.add(event.node)
+        at, ran, outermost = whole, bool(going) and not event.found, True
+        for part in event.path or _from_scope(event, bool(going)):
+            last = at.items[-1] if at.items else None
+            if last is None or last.key != part.key:
+                last = _Item(part.kind, part.title, part.key, part.number)
+                last.scope = part.title if part.kind == "scope" else ""
+                last.text = part.title if part.kind in ("expression", "call") else ""
+                if ran and part.kind == "expression":
+                    last.kind = "call"
+                known = max(known, part.key) if event.path else known
+                if ran and (part.title == RAN if not event.path else last.text and part.key > before):
+                    last.framed = 1 if outermost else 2  # a part inside has its own words if it is one
+                at.items.append(last)
+            outermost = outermost and not last.framed
+            at = last
+        while at is whole or at.kind in ("loop", "round", "call"):
+            inner = at.items[-1] if at.items else at
+            if not event.found or event.path or event.scope or inner.kind not in ("loop", "round", "call"):
+                break
+            at = inner  # one that was there before stands where it is first seen
+        at.framed = 1 if event.runs is not None else at.framed
+        name = event.name.removesuffix("Backward0")
+        at.items.append(_Item("", event.name, node=event.node, name=name, variable=_variable(event)))
+    return whole
+
+
+def _variable(event: NodeCreated) -> str:
+    """The variable that holds the only output of a node."""
+    made = [seen.name for seen in event.tensors if seen.node == event.node]
+    return made[0] or "" if len(made) == 1 and event.output_count == 1 else ""
+
+
+def _from_scope(event: NodeCreated, running: bool) -> list[Part]:
+    """Parts for a node of which no more than its scope is known."""
+    names = [RAN] if running and not event.found else []
+    names += event.scope.split("/") if event.scope else []
+    return [Part("scope", "/".join(names[: at + 1]), name) for at, name in enumerate(names)]  # type: ignore[arg-type]
+
+
+# The words.
+
+
+def _shorten(item: _Item) -> None:
+    """In long expressions leave out those inside that have a box of their own; one that calls a scope has its name."""
+    own = frozenset([pair for each in item.items for pair in _own(each)])
+    for each in item.items:
+        _shorten(each)
+        if each.text:
+            each.title = _cut(_without(each.text, own) if len(each.text) > _LONG else each.text)
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
+
+
+def _own(item: _Item) -> list[tuple[str, str]]:
+    """The text of an expression or a call, and what stands for it in others; of a scope the text that called it."""
+    inner = item
+    while inner.kind == "scope":
+        inner = inner.items[0]
+    return [(inner.text, item.scope or "…")] if inner.text else []
+
+
+@lru_cache(10_000)
+def _without(text: str, own: frozenset[tuple[str, str]]) -> str:
+    """An expression with what stands for them in place of the expressions inside it that are among these."""
+    inner = dict(own)
+    if "\\" in text:  # what is no escape sequence would be warned of
+        return text
+    try:
+        tree = ast.parse(text)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return text
+    source = text.encode()
+    cuts: list[tuple[int, int, str]] = []
+    todo: list[ast.AST] = list(tree.body)
+    while todo:
+        node = todo.pop()
+        if isinstance(node, ast.expr) and node.end_col_offset is not None:
+            begin, end = node.col_offset, node.end_col_offset
+            told = source[begin:end].decode(errors="replace")
+            if told != text and told in inner:
+                cuts.append((begin, end, inner[told]))
+                continue
+        todo += ast.iter_child_nodes(node)
+    for begin, end, words in sorted(cuts, reverse=True):
+        source = source[:begin] + words.encode() + source[end:]
+    return re.sub(r"(?<![\w)\]])\(…\)", "…", source.decode(errors="replace"))
+
+
+# What is one thing.
+
+
+def _simplified(item: _Item) -> list[_Item]:
+    """The item without groups of one thing in it, or what it is the only one around; nothing, if it has no words."""
+    if not item.kind:
+        return [item]
+    item.items = [each for inner in item.items for each in _simplified(inner)]
+    if item.kind == "loop":
+        return _loop(item)
+    if item.kind in ("expression", "call") and not item.title:  # without a source
+        return item.items
+    if 0 < item.framed <= len(item.items) <= _FEW:
+        return item.items
+    if len(item.items) > 1 or item.kind == "round":
+        return [item]
+    only = item.items[0]
+    if item.kind == "scope":
+        if only.scope:
+            only.title = f"{item.title} › {only.title}"
+        else:  # a number alone does not say what a layer is
+            numbered = item.title.isdigit() and only.name
+            only.title = f"{item.title} › {only.name}" if numbered else item.title
+        only.scope = f"{item.scope}/{only.scope}" if only.scope else item.scope
+        only.kind = "scope" if only.kind == "call" else only.kind
+    elif item.kind in ("expression", "call") and only.kind in ("", "expression", "call"):
+        only.title, only.text = item.title, item.text
+    return [only]
+
+
+def _loop(loop: _Item) -> list[_Item]:
+    """A loop and its rounds; one with a single round is what happened in that."""
+    if len(loop.items) == 1:
+        loop.items = loop.items[0].items
+        loop.title = loop.title or "loop"
+        return [loop] if len(loop.items) > 1 else loop.items
+    for at, turn in enumerate(loop.items):
+        if len(turn.items) == 1:
+            only = turn.items[0]
+            only.turn, only.number = turn.title, turn.number
+            only.kind = only.kind if only.kind in ("", "expression") else "round"
+            loop.items[at] = only
+    loop.title = f"{loop.title or 'loop'} × {len(loop.items):,}"
+    return [loop]
+
+
+def _mark(item: _Item, symbols: dict[object, int]) -> None:
+    """Give the item and all in it their symbols, and number those at one place that have the same words."""
+    for each in item.items:
+        _mark(each, symbols)
+    words = re.sub(r"\d+(,\d{3})*", "#", item.title) if item.kind != "loop" else ""
+    symbol = item.kind, words, *[each.symbol for each in item.items]
+    item.symbol = symbols.setdefault(symbol, len(symbols))
+    seen: Counter[str] = Counter()
+    for each in item.items:
+        seen[each.title] += not each.turn
+        if seen[each.title] > 1 and not each.turn:
+            kind = "scope" if each.kind and each.scope else each.kind
+            each.which = f", {_ordinal(seen[each.title])}{_NUMBERED.get(kind, '')}"
+
+
+def _ordinal(number: int) -> str:
+    """2nd, 3rd, 4th …"""
+    last = number % 10 if number % 100 not in (11, 12, 13) else 0
+    return f"{number:,}{ {1: 'st', 2: 'nd', 3: 'rd'}.get(last, 'th') }"
+
+
+# Groups.
+
+
+def _grouped(item: _Item, around: str, root: Group, places: Sequence[str]) -> Group:
+    """An item as a group, what repeats in it as the first, those between and the last, and long rows divided.
+
+    It lies in the scope `around`, and in groups that sentences tell of as `places`, the innermost first.
+    """
+    path = f"{around}/{item.scope}".strip("/") if item.scope else around
+    own = item.title + item.which
+    told, names = own if item.kind == "round" and not item.turn else f"`{item.title}`{item.which}", [own]
+    if item.scope:
+        told, names = path + item.which, [path + item.which, path, *names]
+    elif item.text:
+        names = [item.text + item.which, item.text, *names]
+    turn = [item.turn] if item.turn else []
+    if item.kind not in ("graph", "loop"):
+        outer = [place for place in places if not path.startswith(f"{place}/")]  # scopes that its own tells
+        places = [told, *turn, *outer][:_PLACES]
+    if item.kind == "expression":
+        item.variable = item.items[-1].variable
+    inner: list[str | Group] = []
+    for each in item.items:
+        if each.kind:
+            inner.append(_grouped(each, path, root, places))
+        else:
+            root.titles[each.node], root.words[each.node] = _title(each), tuple(_words(each, places))
+            inner.append(each.node)
+    row = _row(item.items, inner, item.kind == "loop" and bool(item.items[0].number))
+    group = Group(_title(item), row, kind=item.kind, number=item.number, symbol=item.symbol)
+    group.names, group.told = tuple(dict.fromkeys([*names, group.title])), " in ".join([told, *turn])
+    return group
+
+
+def _title(item: _Item) -> str:
+    """The words on a box: `round 2: y = x @ w`."""
+    title = item.title + item.which
+    written = item.title.startswith(item.variable) and _WRITES.match(item.title[len(item.variable) :])
+    if item.variable and (item.text or item.scope) and item.title != item.variable and not written:
+        title = f"{item.variable} = {title}"
+    return f"{item.turn}: {title}" if item.turn else title
+
+
+def _words(item: _Item, places: Sequence[str]) -> list[str]:
+    """What a sentence may tell a node by: `x @ w`, that in its round, in the call that this is in, and so on."""
+    title = item.text if item.scope else item.title
+    told = [f"`{_cut(title)}`{item.which}" if item.text else item.title + item.which]
+    for place in [*([item.scope] if item.scope else []), *([item.turn] if item.turn else []), *places]:
+        told.append(f"{told[-1]} in {place}")
+    return told
+
+
+def _row(items: Sequence[_Item], groups: list[str | Group], rounds: bool) -> list[str | Group]:
+    """A row in which what repeats stands as the first, those between, and the last."""
+    row: list[str | Group] = []
+    at = 0
+    for start, period, times in repetitions([item.symbol for item in items], _ROUNDS, _ROUNDS):
+        row += groups[at:start]
+        at = start + period * times
+        between = groups[start + period : at - period]
+        if sum(1 if isinstance(each, str) else len([*each.nodes()]) for each in between) < _FOLDED:
+            row += groups[start:at]
+            continue
+        words = _between(items[start + period : at - period], period, rounds)
+        row += groups[start : start + period]
+        inner = _stretches(between, rounds, start + period)
+        row.append(Group(words, inner, (words,), kind="more", told=f"`{words}`"))
+        row += groups[at - period : at]
+    row += groups[at:]
+    return _stretches(row, rounds, 0) if rounds else divided(row)
+
+
+def _between(items: Sequence[_Item], period: int, rounds: bool) -> str:
+    """How many there are between the first and the last of what repeats, and which."""
+    count = len(items) // period
+    if rounds:
+        return f"{len(items):,} more rounds ({items[0].number:,} to {items[-1].number:,})"
+    first, last = items[0].title, items[-1].title
+    if period == 1 and first != last and items[0].kind:
+        return f"{count:,} more ({first} to {last})"
+    return f"{count:,} more{' of these ' + str(period) if period > 1 else ''}"
+
+
+def _stretches(row: list[str | Group], rounds: bool, before: int) -> list[str | Group]:
+    """A row that is not too long, or groups of ten, a hundred … of it."""
+    if len(row) <= MOST:
+        return row
+    each = 10
+    while len(row) > each * MOST:
+        each *= 10
+    parts: list[str | Group] = []
+    for start in range(0, len(row), each):
+        part = row[start : start + each]
+        first, last = before + start + 1, before + start + len(part)
+        title = f"{'rounds' if rounds else 'items'} {first:,} to {last:,}"
+        inner = _stretches(part, rounds, before + start)
+        parts += [Group(title, inner, (title,), kind="stretch")] if len(part) > 1 else part
     return parts

@@ -1,13 +1,18 @@
-"""From a trace to a storyboard: at each stop of the player, what of the picture has changed."""
+"""From a trace to a storyboard: at each stop of the player, where something happens and what has changed.
+
+A picture that is told while it grows has room for what it may come to say (`roomy`): nothing moves later."""
 
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Protocol
 
+from ..scene.metric import CHIP_COLUMNS, columns
 from ..scene.model import Arrow, Box, Scene, Step, changed
+from ..scene.sizes import largest
 from ..scene.storyboard import Storyboard
 from ..trace.frame import Frame
 from ..trace.records import (
@@ -15,15 +20,19 @@ from ..trace.records import (
     BackwardStarted,
     CheckpointKept,
     Failed,
+    GradCaptured,
     GradChanged,
     NodeCreated,
+    NodeFinished,
     NodeStarted,
+    TensorWritten,
 )
 from ..trace.schema import Phase, Record
 from ..trace.timeline import Timeline, phase_of
 from ..trace.transform_records import LevelEntered, LevelLeft, OperationRan, TangentPushed, above, outputs_of
 from ..trace.values import series
 from .groups import Group
+from .transform_lanes import TANGENT, Lanes
 from .value_text import sentence_of
 
 _DRAWN, _EACH = 800_000, 10  # times that boxes and arrows are drawn in all steps, and so many more for each event
@@ -219,3 +228,117 @@ def differences(drawn: Iterable[Box | Arrow], now: dict[str, Any], union: dict[s
             changes[thing.id] = fields
         now[thing.id] = thing
     return changes
+
+
+def place_of(part: Sequence[Record], lanes: Lanes) -> str | None:
+    """Where the events of a stop happen, if they may be told together with those of the same group."""
+    if any(isinstance(event, Failed | GradCaptured | BackwardStarted) for event in part):
+        return next((event.node for event in part if isinstance(event, NodeStarted)), None)
+    for event in part:
+        if isinstance(event, NodeCreated | NodeStarted | TensorWritten) and not event.quiet and event.node is not None:
+            return event.node
+        if isinstance(event, OperationRan):
+            return lanes.place(event.outputs[0])
+        if isinstance(event, TangentPushed):
+            return lanes.place(event.outputs[0].tensor)
+    return None
+
+
+def reached_by(part: Sequence[Record], edges: dict[str, list[str | None]], lanes: Lanes) -> list[str]:
+    """What the events of a stop use, or send a gradient to."""
+    reached: list[str] = []
+    for event in part:
+        if isinstance(event, BackwardStarted):
+            reached += [root.node for root in event.roots]
+        elif isinstance(event, NodeFinished | NodeCreated):
+            reached += [id for id in edges.get(event.node, ()) if id in edges]  # a leaf has steps of its own
+        elif isinstance(event, OperationRan):
+            given = [lanes.place(arg.tensor) for arg in event.args if arg.tensor is not None]
+            reached += [id for id in (lanes.place(event.outputs[0]), *given) if id[0] in "no"]
+        elif isinstance(event, TangentPushed):
+            given = [lanes.place(each.tensor) for each in (*event.outputs, *event.operands)]
+            reached += [id for id in given if id[0] in "no"]
+        elif isinstance(event, GradCaptured) or (isinstance(event, Failed) and event.node is not None):
+            reached.append(event.node or "")
+    return reached
+
+
+def ends_of(frame: Frame, key: str, lanes: Lanes) -> tuple[str, ...]:
+    """The places that what has changed is drawn at."""
+    if key in frame.operations:
+        made = frame.operations[key].made
+        return (key, *[lanes.place(arg.tensor) for arg in made.args if arg.tensor is not None])
+    if key.endswith(TANGENT):
+        pushed = frame.tangents[key.removesuffix(TANGENT)][1]
+        operands = [operand.tensor for operand in pushed.operands] if pushed else []
+        return tuple([lanes.place(id) for id in (key.removesuffix(TANGENT), *operands)])
+    edge = frame.edges.get(key)
+    if edge is None:
+        return (key.removesuffix(".focus"),)
+    source = edge.source if edge.differentiable else lanes.place(edge.source)
+    return (source,) if edge.target is None else (source, edge.target)
+
+
+_NUMBER = re.compile(r"(?<![\w.(])-?\d+(?:\.\d*)?(?:e[+-]?\d+)?(?![\w),])")  # of a value, not of a shape or a dtype
+_LONGEST = "-1.235e-05"
+_LAST = 3  # pictures before that are looked at
+_SPARE = 24  # px that a text may be wider than its place: it then comes a little nearer to the edges
+
+
+def roomy(scene: Scene, before: Storyboard | None = None) -> Storyboard:
+    """A picture with room for the longest numbers, but for those of constants, and for gradients still to come.
+
+    What the picture before had room for last, this one has room for too.
+    """
+    boxes, values = {}, {}
+    for id, box in scene.boxes.items():
+        if box.kind != "constant":
+            lines = [part for line in box.lines for part in _parts(_NUMBER.sub(_LONGEST, line))]
+            values[id] = next((line for line in lines if _LONGEST in line), "").rpartition("  ")[2]  # behind its shape
+            if box.kind == "leaf" and not any(line.startswith("grad ") for line in lines):
+                lines.append(f"grad {values[id]}")
+            if box.kind == "group" and not any(line.startswith("gradient ") for line in lines):
+                lines.append(f"gradient in {_LONGEST}, out {_LONGEST}")
+            boxes[id] = {"lines": tuple(lines), "state": "freed" if box.kind == "saved" else box.state}
+    arrows = {}
+    for id, arrow in scene.arrows.items():
+        label = _NUMBER.sub(_LONGEST, arrow.label)
+        if not label and arrow.kind == "edge" and (value := values.get(arrow.source)):
+            label = f"{value} ‖0.000‖" if value.startswith(("[", "from ")) else value
+        arrows[id] = {"label": label}
+    steps = [Step("", boxes=boxes, arrows=arrows)]
+    for step in before.steps[:_LAST] if before else ():
+        kept = {id: change for id, change in step.boxes.items() if id in scene.boxes}
+        steps.append(Step("", boxes=kept, arrows={id: new for id, new in step.arrows.items() if id in scene.arrows}))
+    return Storyboard(scene, steps)
+
+
+def _parts(line: str) -> list[str]:
+    """The line; of a value that no longer fits beside its shape, both."""
+    head, gap, value = line.partition("  ")
+    return [head, value] if gap and columns(line) > CHIP_COLUMNS else [line]
+
+
+def within(scene: Scene, board: Storyboard) -> Scene | None:
+    """A scene as part of a picture that has a place for all of it, and room for what it says; else None.
+
+    What the picture has besides is not there yet, but for its regions, which take the place of the scene's own.
+    """
+    boxes = {id: box for id, box in scene.boxes.items() if box.kind != "region"}
+    known, places, ways = board.scene, board.layout.boxes, board.layout.arrows
+    for id, box in boxes.items():
+        other = known.boxes.get(id)
+        if other is None or (other.kind, other.holder) != (box.kind, box.holder):
+            return None
+        boxes[id] = replace(box, region=other.region)
+    for id, arrow in scene.arrows.items():
+        ends = known.arrows.get(id)
+        if ends is None or (ends.source, ends.target) != (arrow.source, arrow.target):
+            return None
+    hidden = {id: box if box.kind == "region" else replace(box, state="future") for id, box in known.boxes.items()}
+    arrows = {id: replace(arrow, state="future") for id, arrow in known.arrows.items()} | scene.arrows
+    there = Scene(scene.title, hidden | boxes, arrows)
+    sizes, labels = largest(there, [])
+    if any(sizes[id][0] > places[id].w + _SPARE or sizes[id][1] > places[id].h for id in boxes):
+        return None
+    return None if any(labels[id][0] > ways[id].label.w + _SPARE for id in scene.arrows) else there

@@ -1,22 +1,42 @@
-"""The saved-tensor inspector: for one node after the other what it keeps for backward, and what becomes of it."""
+"""The saved-tensor inspector: for one node after the other what it keeps for backward, and what becomes of it.
+
+`Survey` goes through the trace first: whom the inspector chooses at each step, and how much room all of it takes.
+`kept_at_a_glance` shows all that is saved as one table."""
 
 from __future__ import annotations
 
+import math
+import textwrap
 from bisect import bisect_right
-from dataclasses import asdict, replace
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
-from ..scene.metric import CHARACTER, clean, columns, cut
-from ..scene.model import Box, BoxState, Detail, Scene, Step, changed
+from ..scene.metric import CHARACTER, TITLE_CHARACTER, clean, columns, cut
+from ..scene.model import Box, BoxKind, BoxState, Detail, Scene, Step, changed
 from ..scene.storyboard import Storyboard
 from ..trace.frame import Frame
+from ..trace.records import (
+    CheckpointDropped,
+    CheckpointKept,
+    Failed,
+    NodeCreated,
+    NodesGone,
+    NodeStarted,
+    SavedFreed,
+    TensorWritten,
+    as_kept,
+    is_slot,
+    tensor_of,
+)
+from ..trace.schema import Attribute, Phase, Record, SourceLine
 from ..trace.timeline import Timeline
-from ..trace.values import Value
+from ..trace.values import Value, series
+from .graph import AGAIN
+from .matrix import COLUMNS, ROWS, exact, grid_of, pages_of, summary_of
+from .memory import bytes_said, memory_of, size_of
 from .player_steps import NOTHING, opening
-from .saved_rows import attribute_rows, counted_by_kind, slot_name, slot_rows
-from .saved_survey import ATTRIBUTES, GAP, PAD, SLOTS, WIDE, Choice, Life, Survey, wrapped
-from .saved_table import kept_at_a_glance
-from .tables import exact, grid_of, pages_of
 from .training import mark_steps
 from .value_text import sentence_of
 
@@ -200,3 +220,324 @@ class _Inspector:
         if key not in self._numbers:
             self._numbers[key] = (Detail(name, "text", exact(value, n)),)
         return self._numbers[key]
+
+
+_INPUT = (
+    "An input as an attribute: nobody checks whether it was written since, so that the gradient may be wrong "
+    "without an error, and it is not freed after backward. Use ctx.save_for_backward."
+)
+_OUTPUT = (
+    "An output as an attribute: it holds this node, which holds it. That circle is not freed after backward, "
+    "and when the graph goes only the garbage collector finds it. Use ctx.save_for_backward."
+)
+_OTHER = (
+    "A tensor as an attribute: it is not freed after backward, nobody checks whether it was written since, "
+    "and no hook or checkpoint sees it. Use ctx.save_for_backward."
+)
+_ARRAY = "An array as an attribute: it is kept until the whole graph goes, and nobody notices if it is written."
+_PLAIN = "This is the right place for it: it is no tensor."
+
+
+def kept_by(frame: Frame, made: NodeCreated) -> str:
+    """What a new node keeps: `keeps x and y`."""
+    names = [as_kept(saved, slot_name(frame, made.node, n)) for n, saved in enumerate(made.saved)]
+    wrong = [f"ctx.{each.name}" for each in made.attributes if each.tensor is not None]
+    on_ctx = f", and has {series(wrong)} as an attribute, which is unsafe" if wrong else ""
+    return f"keeps {series(list(dict.fromkeys(names))) or 'nothing'}{on_ctx}"
+
+
+def counted_by_kind(made: NodeCreated) -> str:
+    """How many saved tensors are kept, packed, or left to be computed again: `2 kept + 1 slot`."""
+    kinds = Counter("slot" if is_slot(each) else "packed" if each.packed else "kept" for each in made.saved)
+    kinds["slots"] = kinds.pop("slot") if kinds["slot"] > 1 else 0
+    return " + ".join(f"{count} {kind}" for kind, count in kinds.items() if count)
+
+
+def slot_name(frame: Frame, node: str, n: int) -> str:
+    """A saved tensor by the formula's name and the variable's: `self (x)`, `saved[0] (x)`."""
+    saved = frame.nodes[node].made.saved[n]
+    known = tensor_of(saved)
+    name = saved.name.replace("saved_tensors", "saved")
+    variable = frame.called(known) if known else None
+    return f"{name} ({variable})" if variable not in (None, name) else name
+
+
+def slot_rows(frame: Frame, node: str, n: int, wide: int = COLUMNS) -> list[str]:
+    """What is to be said of a saved tensor: who saved it, its versions, its hook, and what is not drawn of it.
+
+    `wide` is how many columns are.
+    """
+    state = frame.nodes[node]
+    saved, value = state.made.saved[n], state.saved[n]
+    rows = []
+    if state.made.custom and (line := _saving_line(state.made)):
+        rows.append(f"saved by {line}")
+    if saved.tensor is not None:
+        now = frame.version(saved.tensor)
+        since = " and now" if now == saved.version else f", at version {now} now"
+        since = ", which the write to come makes it" if now < saved.version else since
+        rows.append(f"at version {saved.version} when saved{since}")
+    elif saved.packed is None:
+        rows.append("a number or a copy that nobody else can write")
+    if is_slot(saved):
+        rows.append(AGAIN)
+    elif saved.packed is not None:
+        source = saved.packed.source
+        where = f" ({source.file}, line {source.line})" if source else ""
+        kept = "what it returned is kept" if value else f"it returned a {saved.packed.kept}, which is kept"
+        rows.append(f"packed by the hook {saved.packed.hook}{where}: {kept}")
+    if value is not None and value.values is None:
+        rows.append(summary_of(value))
+    elif value is not None and len(value.shape) > 1 and value.shape[-1] > wide:
+        rows.append(f"{wide} of {value.shape[-1]} columns are drawn; the whole table is in the details")
+    return rows
+
+
+def attribute_rows(frame: Frame, made: NodeCreated) -> list[tuple[str, str, bool]]:
+    """Each attribute: what it is, what is to be said of it, and whether something is wrong."""
+    return [_attribute(frame, made, each) for each in made.attributes]
+
+
+def _attribute(frame: Frame, made: NodeCreated, each: Attribute) -> tuple[str, str, bool]:
+    if each.tensor is None:
+        if each.value is None:
+            return f"ctx.{each.name} = {each.text}", _PLAIN, False
+        return f"ctx.{each.name} = an array, {each.value.kind}", _ARRAY, True
+    tensor = frame.tensors[each.tensor]
+    said = _OTHER
+    if tensor.node == made.node:
+        said = _OUTPUT
+    elif any(arg.tensor == each.tensor for arg in made.args):
+        said = _INPUT
+    title = f"! ctx.{each.name} = {frame.called(each.tensor)}, {tensor.value.kind}"
+    return title, said, True
+
+
+def _saving_line(made: NodeCreated) -> str:
+    """The line of a Function that calls save_for_backward."""
+    lines = [line.strip() for code in made.code for line in code.text.splitlines()]
+    return next((line for line in lines if "save_for_backward(" in line), "")
+
+
+SLOTS, ATTRIBUTES = 3, 6  # saved tensors and attributes that are shown of one node
+WIDE = 534  # px of the panel beside the list: with it a picture fits into a notebook's page
+PAD, GAP = 8, 2  # px around a heat map, and between its cells
+_LEAST = 56  # px of a heat map's cell: room for -0.1234
+TEXT = int((WIDE - 2 * PAD) // CHARACTER)  # columns of the panel
+
+
+def wrapped(texts: Sequence[str]) -> tuple[str, ...]:
+    """Texts on lines that the panel has room for."""
+    return tuple(line for text in texts for line in textwrap.wrap(clean(text), TEXT))
+
+
+@dataclass(slots=True)
+class Life:
+    """At which steps (from 1) a node read what it had saved, freed it and failed; at which (from 0) it is chosen."""
+
+    read: int | None = None
+    freed: int | None = None
+    failed: int | None = None
+    chosen: list[int] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class Choice:
+    """A step of the inspector: the events up to it, the chosen node, and what is said."""
+
+    end: int
+    node: str
+    captions: list[str]
+    phase: Phase
+    source: SourceLine | None
+
+
+class Survey:
+    """The nodes in order, the steps, and for each place in the panel the most that will stand there."""
+
+    def __init__(self, trace: Timeline) -> None:
+        events = list(trace.events)
+        self.made = [event for event in events if isinstance(event, NodeCreated)]
+        self.lives = {node.node: Life() for node in self.made}
+        self.choices: list[Choice] = []
+        self.facts, self.attributes = [0] * SLOTS, [0] * ATTRIBUTES  # lines of text
+        self._values: list[list[Value]] = [[] for _ in range(SLOTS)]
+        self._frame = Frame()
+        begin = 0
+        for end in trace.steps:
+            self._step(events[begin:end], end)
+            begin = end
+        self.dies = self._end(events)
+        self._measure()
+
+    def _step(self, events: Sequence[Record], end: int) -> None:
+        frame, number = self._frame, len(self.choices) + 1
+        chosen: str | None = None
+        captions: list[str] = []
+        phase: Phase = "forward"
+        source: SourceLine | None = None
+        for event in events:
+            event.apply(frame)
+            said = ""
+            if isinstance(event, NodeCreated):
+                self._see(event)
+                if not event.found:
+                    said, chosen, source = f"{event.name} {kept_by(frame, event)}", event.node, event.source
+            elif isinstance(event, TensorWritten) and (late := frame.stale_holders(event.tensor)):
+                said, chosen, source = event.sentence(frame), late[0], event.source
+            elif isinstance(event, NodeStarted) and event.node in self.lives:
+                chosen, phase, source = event.node, "backward", frame.cursor
+                life, state = self.lives[chosen], frame.nodes[chosen]
+                reads = any(not is_slot(saved) for saved in state.made.saved)
+                if state.made.saved and not state.freed:
+                    life.read = number
+                said = f"{state.made.name} runs{' and reads what it had saved' if reads else ''}"
+            elif isinstance(event, CheckpointKept | CheckpointDropped) and frame.working is not None:
+                said = event.sentence(frame)
+            elif isinstance(event, SavedFreed) and event.node in self.lives:
+                self.lives[event.node].freed = number
+                said = "it frees that" if chosen == event.node else f"{frame.called(event.node)} frees it"
+            elif isinstance(event, Failed) and event.node in self.lives:
+                self.lives[event.node].failed = number
+                chosen, phase, said = event.node, "backward", event.sentence(frame)
+            captions += [said] if said and said not in captions else []
+        if chosen is not None:
+            self.lives[chosen].chosen.append(number - 1)
+            self.choices.append(Choice(end, chosen, captions, phase, source))
+
+    def _end(self, events: Sequence[Record]) -> bool:
+        """Add one more step, and say so, if nodes are gone after the last one with what they had saved."""
+        begin = self.choices[-1].end if self.choices else 0
+        gone = [event for event in events[begin:] if isinstance(event, NodesGone)]
+        nodes = [self._frame.nodes[node] for event in gone for node in event.nodes]
+        late = [node.made.node for node in nodes if node.made.saved and not node.freed]
+        if late:
+            chosen, phase = late[-1], self.choices[-1].phase
+            said = NodesGone(tuple(late)).sentence(self._frame)
+            self.lives[chosen].chosen.append(len(self.choices))
+            self.choices.append(Choice(len(events), chosen, [said], phase, None))
+        return bool(late)
+
+    def _see(self, made: NodeCreated) -> None:
+        """A new node, and how many lines of text it needs."""
+        for n, value in enumerate(self._frame.nodes[made.node].saved[:SLOTS]):
+            if value is not None:
+                self._values[n].append(value)
+            lines = 2 + len(wrapped(slot_rows(self._frame, made.node, n)))  # with its kind, and with what became of it
+            self.facts[n] = max(self.facts[n], lines)
+        for n, (_, said, _) in enumerate(attribute_rows(self._frame, made)[:ATTRIBUTES]):
+            self.attributes[n] = max(self.attributes[n], len(wrapped([said])))
+
+    def _measure(self) -> None:
+        """The sizes of heat maps: px of a cell and of what rows are called, columns, and the rows in each place."""
+        grids = [row for values in self._values for value in values for row in grid_of(value)]
+        texts = [columns(text) for row in grids for text, _ in row.cells]
+        names = max((columns(row.label) for row in grids), default=0)
+        self.label = names * CHARACTER + 8 if names else 0.0
+        self.cell = max(_LEAST, math.ceil(max(texts, default=0) * CHARACTER) + 5)
+        self.wide = min(COLUMNS, int((WIDE - 2 * PAD - self.label) // (self.cell + GAP)))
+        self.tall = [max((_height(value, self.wide) for value in values), default=0) for values in self._values]
+
+
+def _height(value: Value, wide: int) -> int:
+    """The rows of a value's heat map."""
+    if not value.values:
+        return 0
+    rows = -(-len(value.values) // wide) if len(value.shape) < 2 else math.prod(value.shape[:-1])
+    return min(ROWS, rows)
+
+
+_ROWS, _LINE, _TOP = 24, 22, 58  # nodes shown; px of a node's line, and of what stands above the first
+_NAME, _CODE, _KEPT = 28, 34, 46  # columns at most
+_GAP, _BAR = 8, 150  # px before the bars, and of the largest
+_EACH = "Each node with its line, what it keeps, and how many bytes that is:"
+
+
+@dataclass(slots=True)
+class _Row:
+    """A node: what it keeps, and the bytes of that which nobody has kept before and which do not live anyway."""
+
+    made: NodeCreated
+    names: list[str]
+    size: int
+    own: int
+
+
+def kept_at_a_glance(trace: Timeline, title: str) -> Storyboard:
+    """The table of all nodes of a trace."""
+    frame, rows = Frame(), []
+    counted: dict[str, tuple[int, bool]] = {}  # memory -> its bytes, and whether it lives anyway
+    for event in trace.events:
+        event.apply(frame)
+        if isinstance(event, NodeCreated) and event.runs is None:
+            rows.append(_row(frame, event, counted))
+    return Storyboard(Scene(title, {box.id: box for box in _boxes(rows, counted)}))
+
+
+def _row(frame: Frame, made: NodeCreated, counted: dict[str, tuple[int, bool]]) -> _Row:
+    row, mine = _Row(made, [], 0, 0), set()
+    for n, (saved, value) in enumerate(zip(made.saved, frame.nodes[made.node].saved, strict=True)):
+        memory, size, anyway = f"{made.node}.{n}", 0 if value is None else size_of(value), False
+        if saved.tensor is not None:
+            memory, size, anyway = memory_of(frame, saved.tensor)
+        also = ", kept above" if memory in counted and not anyway else ", lives anyway" if anyway else ""
+        kind = f" {value.shape}" if value is not None else ""
+        row.names.append(f"{slot_name(frame, made.node, n)}{kind}{also}")
+        row.size += size * (memory not in mine)
+        row.own += size * (memory not in counted and not anyway)
+        mine.add(memory)
+        counted[memory] = size, anyway
+    return row
+
+
+def _boxes(rows: list[_Row], counted: dict[str, tuple[int, bool]]) -> list[Box]:
+    total, anyway = sum(size for size, _ in counted.values()), sum(size for size, lives in counted.values() if lives)
+    keeping = sum(bool(row.names) for row in rows)
+    head = f"{keeping} of {len(rows)} nodes keep{'s' * (keeping == 1)} {bytes_said(total)} for the backward"
+    boxes = [Box("total", "heading", head, place=(0, 0, columns(head) * TITLE_CHARACTER + 8, 24))]
+    top = _TOP + _LINE * bool(anyway)
+    if anyway:
+        said = f"{bytes_said(anyway)} of that {'is' if anyway == 1 else 'are'} parameters and inputs, which live anyway"
+        boxes.append(_text("anyway", "text", said, 0, 24))
+    most = sorted(range(len(rows)), key=lambda n: -rows[n].size)[: _ROWS - (len(rows) > _ROWS)]
+    shown = [rows[n] for n in sorted(most)]
+    table = [
+        ["node", *[cut(clean(row.made.name), _NAME) for row in shown]],
+        ["line", *[cut(clean(row.made.source.text), _CODE) if row.made.source else "" for row in shown]],
+        ["keeps", *[cut(clean(series(row.names) or "nothing"), _KEPT) for row in shown]],
+        ["bytes", *[bytes_said(row.size) if row.names else "" for row in shown]],
+    ]
+    wide = [max(map(columns, texts)) for texts in table]
+    lines = ["\u00a0\u00a0".join(map(_padded, texts, wide)) for texts in zip(*table, strict=True)]
+    boxes.append(_text("head", "text", lines[0], 0, top - _LINE, _EACH))
+    x = (sum(wide) + 2 * len(wide)) * CHARACTER + _GAP
+    largest = max([row.size for row in shown], default=0)
+    for n, (row, line) in enumerate(zip(shown, lines[1:], strict=True)):
+        y = float(top + _LINE * n)
+        boxes.append(_text(f"node{n}", "line", line, 0, y, _said(row)))
+        if row.size:
+            own, whole = _BAR * row.own / largest, _BAR * row.size / largest
+            place = (x + own, y + 3, max(2.0, whole - own), _LINE - 6.0)
+            boxes += [Box(f"rest{n}", "cell", "", place=place, state="over")] if whole > own else []
+            place = (x, y + 3, max(2.0, own), _LINE - 6.0)
+            boxes += [Box(f"own{n}", "bar", "", place=place)] if own else []
+    if left := len(rows) - len(shown):
+        size = max(row.size for n, row in enumerate(rows) if n not in most)
+        said = f"… and {left} more, each with at most {bytes_said(size)}"
+        boxes.append(_text("more", "text", said, 0, top + _LINE * len(shown)))
+    return boxes
+
+
+def _padded(text: str, wide: int) -> str:
+    return text.replace(" ", "\u00a0") + "\u00a0" * (wide - columns(text))
+
+
+def _text(id: str, kind: BoxKind, text: str, x: float, y: float, alt: str = "") -> Box:
+    return Box(id, kind, text, place=(x, y, columns(text) * CHARACTER + 8, 20), alt=alt)
+
+
+def _said(row: _Row) -> str:
+    source = row.made.source
+    line = f" (line {source.line}: {source.text})" if source else ""
+    size = f": {bytes_said(row.size)}" if row.names else ""
+    return f"{row.made.name}{line} keeps {series(row.names) or 'nothing'}{size}"

@@ -1,8 +1,10 @@
-"""A stepper as a picture: the graph of its backward, what waits where, and where it stands."""
+"""A stepper as a picture: the graph of its backward, what waits where, and where it stands.
+
+A step that a stepper took, in the records of a trace."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -20,13 +22,21 @@ from ..stepper.steps import Step as Taken
 from ..stepper.steps import Waiting, counted, numbers_of, operation_of
 from ..stepper.text import ran_of
 from ..trace.frame import Frame
-from ..trace.records import BackwardFinished, BackwardStarted, NodeCreated
+from ..trace.records import (
+    BackwardFinished,
+    BackwardStarted,
+    Failed,
+    GradAccumulated,
+    GradCaptured,
+    NodeCreated,
+    NodeFinished,
+    NodeStarted,
+    SavedFreed,
+)
 from ..trace.schema import Record
 from ..trace.values import LIMIT, Value, said, series
 from .graph import Graph
-from .grouped_graph import Cut, Drawn
-from .grouped_steps import planned
-from .stepper_records import records_of, value_of
+from .grouped_graph import Cut, Drawn, planned
 from .value_text import label_of
 
 # The layer above sets this to what makes a live view of a stepper, whose `faces(text, image)` a notebook is given.
@@ -313,7 +323,7 @@ def _with_last(box: Box, line: str) -> tuple[str, ...]:
 
 def _short(gradient: Any, room: int | None = None) -> str:
     """A gradient in words; in so many columns its values alone, of which some are left out rather than cut."""
-    value = gradient if isinstance(gradient, Value) or gradient is None else value_of(gradient)
+    value = gradient if isinstance(gradient, Value) or gradient is None else _recorded(gradient)
     told = said(value)
     return told if value is None or room is None or len(told) <= room else value.text(line=room)
 
@@ -331,3 +341,33 @@ def _renewed(there: dict[str, Any], drawn: Iterable[Box | Arrow], fields: Callab
         if different := {name: value for name, value in now.items() if was.get(name) != value}:
             changes[thing.id] = different
     return changes
+
+
+def records_of(s: Stepper, step: Taken, frame: Frame, task: str, id: str) -> Iterator[Record]:
+    """What the engine said during the step, by the ids that the frame has for the task and the node's place."""
+    node = step.node
+    given = tuple(map(_recorded, step.incoming))
+    yield from [each for each in step.hooked if not each.late]
+    for nr, _ in s._task._captures.get(node, ()) if step.captured else ():
+        yield GradCaptured(task, id, nr, given[nr] if nr < len(given) else None)
+    if step.captured and not step.outgoing and step.error is None:
+        return
+    yield NodeStarted(task, id, given)
+    yield from step.made
+    after = [each for each in step.hooked if each.late]
+    if step.error is not None:
+        yield Failed(task, id, type(step.error).__name__, str(step.error))
+    elif step.leaf is not None:
+        now = [each.before[0] for each in after if each.hook.kind == "accumulated"]
+        yield GradAccumulated(task, id, now[0] if now else _recorded(step.leaf.grad))
+        yield from after
+    else:
+        yield from after
+        yield NodeFinished(task, id, tuple(map(_recorded, step.outgoing)))
+        if frame.nodes[id].made.saved and not s._task.keep_graph:
+            yield SavedFreed(id)
+
+
+def _recorded(gradient: Any) -> Value | None:
+    """A gradient that the engine carries, as a trace tells it."""
+    return None if gradient is None else Value.of(numbers_of(gradient), LIMIT)

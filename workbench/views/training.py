@@ -23,7 +23,7 @@ from ..trace.schema import Record
 from ..trace.timeline import Timeline
 from ..trace.values import Value, said
 from .graph import Graph
-from .grouped_steps import planned
+from .grouped_graph import planned
 from .player_steps import differences, tell
 from .value_text import BOX_COLUMNS
 

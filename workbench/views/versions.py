@@ -1,16 +1,22 @@
 """Versions: a line for every storage with its writes, and what was saved of it and read back; a write that spoiled a
-read is joined to it."""
+read is joined to it.
+
+`Histories` follows each storage through a trace; `versions` draws that."""
 
 from __future__ import annotations
 
-from dataclasses import asdict
-from typing import Any
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, field
+from typing import Any, Literal
 
 from ..scene.metric import CHARACTER, clean, columns, cut
 from ..scene.model import Arrow, Box, Detail, Scene, Step
 from ..scene.storyboard import Storyboard
+from ..trace.frame import Frame
+from ..trace.records import Failed, NodeCreated, NodeStarted, TensorWritten
+from ..trace.schema import Phase, Record, Saved, SourceLine
 from ..trace.timeline import Timeline
-from .storage_history import Histories, Mark, Memory, Moment, line_said
+from ..trace.values import series
 from .value_text import sentence_of
 
 LEGEND = (
@@ -237,3 +243,199 @@ def _storages(count: int) -> str:
 def _wide(text: str) -> float:
     """The px of a text, so that it begins or ends where it is told."""
     return columns(clean(text)) * CHARACTER + 6
+
+
+@dataclass(slots=True)
+class Mark:
+    """One write, save or read; a write's version is the one it makes, the others' the one that was saved."""
+
+    kind: Literal["write", "save", "read"]
+    version: int
+    moment: int  # which column it stands in
+    who: str
+    sentence: str
+    cause: Mark | None = None  # of a read that fails: the write
+    spoiled: list[str] = field(default_factory=list)  # of a write: who fails for it
+
+
+@dataclass(slots=True)
+class Memory:
+    """One storage: its tensor, the other tensors over it, and its marks."""
+
+    id: str
+    name: str
+    kind: str
+    before: int  # the version it had when it was first seen
+    others: list[str] = field(default_factory=list)
+    marks: list[Mark] = field(default_factory=list)
+
+    @property
+    def failed(self) -> bool:
+        """Whether a read of it failed."""
+        return any(mark.cause for mark in self.marks)
+
+    @property
+    def written(self) -> bool:
+        """Whether it was written while somebody listened."""
+        return any(mark.kind == "write" for mark in self.marks)
+
+
+@dataclass(slots=True)
+class Moment:
+    """An event with marks."""
+
+    phase: Phase
+    source: SourceLine | None
+    sentences: list[str] = field(default_factory=list)
+
+
+class Histories:
+    """Goes through the events of a trace and puts down what concerns versions."""
+
+    def __init__(self, events: Iterable[Record]) -> None:
+        self.moments: list[Moment] = []
+        self.memories: dict[str, Memory] = {}
+        self._frame = Frame()
+        self._open: Moment | None = None
+        self._late: list[NodeCreated] = []  # what they save they have only by a write that is still to come
+        for event in events:
+            event.apply(self._frame)
+            self._open = None
+            if isinstance(event, NodeCreated):
+                self._saves(event)
+            elif isinstance(event, TensorWritten):
+                self._writes(event)
+                self._save_late(event)
+            elif isinstance(event, NodeStarted) and event.node in self._frame.nodes:
+                self._reads(event.node)
+            elif isinstance(event, Failed) and event.node in self._frame.nodes:
+                self._fails(event.node)
+        others: dict[str, dict[str, None]] = {}
+        for id, tensor in self._frame.tensors.items():
+            if tensor.name and (owner := self._frame.owner(id)) != id:
+                others.setdefault(owner, {})[tensor.name] = None
+        for memory in self.memories.values():
+            memory.others = list(others.get(memory.id, ()))
+
+    def unwritable(self) -> str:
+        """Of nodes that keep only what nobody else can write: that they do; else nothing."""
+        kept = [node.made for node in self._frame.nodes.values() if node.made.saved and node.run_by is None]
+        if not kept:
+            return ""
+        packed = all(saved.packed for made in kept for saved in made.saved)
+        told = [f"{made.name} saved {series(list(dict.fromkeys(_bare(made.saved))))}" for made in kept[:2]]
+        told += [f"{len(kept) - 2} more nodes did so"] if len(kept) > 2 else []
+        how = "as hooks packed it" if packed else "a number or a copy of its own"
+        return f"{series(told)}, {how}: nothing that somebody else could write into, so there is no version to follow."
+
+    def _put(self, tensor: str, mark: Mark, phase: Phase, source: SourceLine | None) -> None:
+        frame = self._frame
+        owner = frame.owner(tensor)
+        memory = self.memories.get(owner)
+        if memory is None:
+            state = frame.tensors[owner]
+            before = frame.version(owner) - (mark.kind == "write")
+            memory = self.memories[owner] = Memory(owner, self._name(owner), state.value.kind, before)
+        if self._open is None:
+            self._open = Moment(phase, source)
+            self.moments.append(self._open)
+        mark.moment = len(self.moments) - 1
+        self._open.sentences.append(mark.sentence)
+        memory.marks.append(mark)
+
+    def _name(self, id: str) -> str:
+        """What a tensor is called; an in-place operation computes with a copy of what it writes over."""
+        state = self._frame.tensors[id]
+        if state.node is not None and state.name is None:
+            first = self._frame.nodes[state.node].outputs.get(state.output_nr)
+            if first is not None and first[0] != id:
+                return f"{self._frame.called(id)} before a write"
+        return self._frame.called(id)
+
+    def _saved(self, node: str) -> dict[str, tuple[str, int, int]]:
+        """What a node has saved, each storage once: its owner -> (tensor, version, position)."""
+        made = self._frame.nodes[node].made
+        found: dict[str, tuple[str, int, int]] = {}
+        for index, saved in enumerate(made.saved):
+            if saved.tensor is not None:
+                found.setdefault(self._frame.owner(saved.tensor), (saved.tensor, saved.version, index))
+        return found
+
+    def _saves(self, made: NodeCreated) -> None:
+        if made.runs is not None:  # the one that it runs has saved it
+            return
+        saved = self._saved(made.node)
+        late = {owner for owner, (_, version, _) in saved.items() if self._frame.version(owner) < version}
+        self._late += [made] * bool(late)
+        for owner in [owner for owner in saved if owner not in late]:
+            self._save(made, owner)
+
+    def _save(self, made: NodeCreated, owner: str) -> None:
+        tensor, version, _ = self._saved(made.node)[owner]
+        said = f"{made.name} saves {self._name(owner)} at version {version}"
+        self._put(tensor, Mark("save", version, 0, made.name, said), made.phase(self._frame), made.source)
+
+    def _save_late(self, event: TensorWritten) -> None:
+        """What was saved is there now."""
+        owner = self._frame.owner(event.tensor)
+        for made in [made for made in self._late if owner in self._saved(made.node)]:
+            if event.version >= self._saved(made.node)[owner][1]:
+                self._open = None
+                self._save(made, owner)
+                self._late.remove(made)
+
+    def _writes(self, event: TensorWritten) -> None:
+        frame = self._frame
+        owner = frame.owner(event.tensor)
+        through = "" if owner == event.tensor else f", through {frame.variable(event.tensor) or 'a view of it'}"
+        said = f"{event.name} writes into {self._name(owner)}{through}: it is at version {event.version} now"
+        if late := frame.stale_holders(event.tensor):
+            who = series([frame.called(node) for node in late]) if len(late) < 3 else f"{len(late)} nodes"
+            said += f", but {who} had saved it before that"
+        mark = Mark("write", event.version, 0, event.name, said)
+        self._put(event.tensor, mark, event.phase(frame), event.source)
+
+    def _who(self, node: str) -> tuple[str, str]:
+        """By which name a node has saved what it has, and how it is called where it runs."""
+        made = self._frame.nodes[node].made
+        if made.runs is None:
+            return made.name, made.name
+        name = self._frame.called(made.runs)
+        return name, f"{name}, which {made.name} runs,"
+
+    def _reads(self, node: str) -> None:
+        state, (who, called) = self._frame.nodes[node], self._who(node)
+        if state.freed:
+            return
+        for owner, (tensor, version, index) in self._saved(node).items():
+            if not self._frame.stale(node, index):  # of one that is out of date it is not known yet whether it is read
+                said = f"{called} reads {self._name(owner)}, saved at version {version}: nothing has changed"
+                self._put(tensor, Mark("read", version, 0, who, said), "backward", self._frame.cursor)
+
+    def _fails(self, node: str) -> None:
+        name, called = self._who(node)
+        for owner, (tensor, version, index) in self._saved(node).items():
+            if self._frame.nodes[node].freed or not self._frame.stale(node, index):
+                continue
+            marks = self.memories[owner].marks if owner in self.memories else ()
+            writes = [mark for mark in marks if mark.kind == "write" and mark.version > version]
+            cause = min(writes, key=lambda mark: mark.version, default=None)
+            said = f"{called} wants {self._name(owner)} as it was at version {version}"
+            if cause is None:  # nobody heard it
+                said += f", but it is at version {self._frame.version(owner)}: backward is refused"
+            else:
+                source = self.moments[cause.moment].source
+                line = f" ({line_said(source)})" if source else ""
+                said += f", but {cause.who}{line} has made it version {cause.version}: backward is refused"
+                cause.spoiled.append(name)
+            self._put(tensor, Mark("read", version, 0, name, said, cause), "backward", self._frame.cursor)
+
+
+def _bare(saved: Iterable[Saved]) -> list[str]:
+    return [each.name.replace("saved_tensors", "saved") for each in saved]
+
+
+def line_said(source: SourceLine) -> str:
+    """A line of code in a sentence, without its comment."""
+    code = source.text.partition("  #")[0]
+    return f"line {source.line}: {code}" if code else f"line {source.line}"
