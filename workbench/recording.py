@@ -146,7 +146,7 @@ def recording_of(engine: ModuleType, **options: Any) -> Any:
     """What records the programs of another engine: of PyTorch; TypeError for any other."""
     if engine.__name__ != "torch":
         raise TypeError(errors.NO_ENGINE.format(engine.__name__))
-    from .bridges.torch.recording import TorchRecording
+    from .bridges.torch.recorder import TorchRecording
     from .explanation import in_notebook
 
     in_notebook()
@@ -181,7 +181,7 @@ def show(tensor: Any, view: str = "graph", **options: Any) -> Picture:
     if hasattr(type(tensor), "_array"):
         recorder = Recorder()
     elif is_of_torch(tensor):
-        from .bridges.torch.recording import TorchRecorder
+        from .bridges.torch.recorder import TorchRecorder
         from .explanation import in_notebook
 
         in_notebook()

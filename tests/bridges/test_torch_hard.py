@@ -58,12 +58,12 @@ def test_what_a_transform_hides_is_said() -> None:
 
 
 def test_an_error_of_the_recording_never_reaches_the_program(monkeypatch: pytest.MonkeyPatch) -> None:
-    from workbench.bridges.torch.recording import TorchRecorder
+    from workbench.bridges.torch.recorder import TorchRecorder
 
     def broken(*args: Any, **kwargs: Any) -> Any:
         raise KeyError("mine")
 
-    for name in ("_put", "_copies", "_name_of", "_place_of"):
+    for name in ("_note_node", "_copies", "_name_of", "_place_of"):
         with monkeypatch.context() as patch:
             patch.setattr(TorchRecorder, name, broken)
             layer, x = torch.nn.Linear(2, 1), torch.ones(1, 2)

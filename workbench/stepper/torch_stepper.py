@@ -11,8 +11,8 @@ import torch
 from ..autograd.backward import make_task, seeds_of
 from ..autograd.engine import GraphTask
 from ..autograd.tensor import wrap
-from ..bridges.torch.driving import Driver, array_of
-from ..bridges.torch.hearing import looking
+from ..bridges.torch.driver import Driver, array_of
+from ..bridges.torch.operations import unobserved
 from ..events import tag
 from ..trace.names import named_in
 from ..trace.recorder import Recorder
@@ -127,7 +127,7 @@ def step_torch(
     for each in outputs:
         if not each.requires_grad:
             torch.autograd.backward(outputs, grads)  # raises what it has to say
-    with looking():
+    with unobserved():
         driver = Driver(outputs, whole)
         mirrored = [driver.tensor(each) for each in outputs]
         targets = None if wanted is None else [_target(driver, each) for each in wanted]

@@ -1,6 +1,6 @@
 """What a recording keeps of a PyTorch tensor: its numbers if they are few, else what sums them up.
 
-A tensor in memory is read through NumPy, which no mode of PyTorch's hears of. One on another device is summed up there,
+A tensor in memory is read through NumPy, which no mode of PyTorch's sees. One on another device is summed up there,
 and never copied as a whole beyond the limit.
 """
 
@@ -21,7 +21,7 @@ _LARGE = 1000  # values up to which a copy takes less time than what sums them u
 _FLOATS = (torch.float32, torch.float64)
 _PLAIN = (*_FLOATS, torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8, torch.bool, torch.float16)
 _numpy = torch.Tensor.numpy
-_detach = torch.Tensor.data.__get__  # unlike `detach()`, no dispatch mode of the user's hears of it
+_detach = torch.Tensor.data.__get__  # unlike `detach()`, no dispatch mode of the user's sees it
 
 
 def kept_of(tensor: torch.Tensor, limit: int) -> Any:

@@ -16,9 +16,9 @@ import torch
 
 from ...autograd.node import AccumulateGrad, Node, accumulator, meta_of
 from ...autograd.tensor import Tensor, wrap
-from .describing import ACCUMULATE, is_python, raw_saved, version_of
-from .failing import nodes_behind
-from .hearing import looking
+from .describe import ACCUMULATE, is_python, raw_saved, version_of
+from .failure import nodes_behind
+from .operations import unobserved
 
 NO_NUMBERS = "The stepper has no numbers for a tensor of {}: it steps through real floating-point gradients."
 _PLAIN = (torch.float16, torch.float32, torch.float64)
@@ -77,7 +77,7 @@ def array_of(tensor: torch.Tensor) -> Any:
     """A tensor's numbers; TypeError for those that NumPy cannot hold."""
     if not tensor.is_floating_point() or tensor.layout is not torch.strided or tensor.device.type == "meta":
         raise TypeError(NO_NUMBERS.format(tensor.dtype))
-    with looking():
+    with unobserved():
         plain = tensor.detach()
         return (plain if plain.dtype in _PLAIN else plain.float()).cpu().numpy()
 

@@ -105,18 +105,17 @@ class TorchDescriber:
         self._before: dict[int, tuple[Any, ...]] = {}
         self._tensors: set[int] = set()
         self._grads: dict[int, int] = {}  # leaf -> the address of its gradient when last looked at
-        self._slots: dict[int, tuple[Any, Any]] = {}  # address of a gradient -> weak references: to it, and to its leaf
+        self._grad_owners: dict[int, tuple[Any, Any]] = {}  # address of a gradient -> weak: itself, its leaf
         self._inner: dict[tuple[int, int], int] = {}  # outputs that nobody has seen: node and number -> tensor
         self._detached: dict[int, int] = {}  # tensor -> the one that it was detached from
-        self._lives: dict[int, Any] = {}
-        self._dead: list[Any] = []
-        self._hooks: dict[int, tuple[Any, ...]] = {}
+        self._lives: dict[int, Life] = {}  # node -> what tells that it has died
+        self._dead: list[Any] = []  # those that have, since the last event
 
     # What a trace asks for.
 
     def records(self, count: int | None = None) -> list[Record]:
-        """Everything heard so far, or the first so many."""
-        self._bury()
+        """Everything recorded so far, or the first so many."""
+        self._note_deaths()
         if len(self._names) != self._named:  # a name belongs to its tensor from the beginning
             self._reader, self._named = Reader(self._names), len(self._names)
         records = self._reader.read(self._raw)
@@ -132,8 +131,8 @@ class TorchDescriber:
         self.records()
         return self._reader.id_of(serial)
 
-    def _bury(self) -> None:
-        """Put down the nodes that were let go since the last event."""
+    def _note_deaths(self) -> None:
+        """Record the nodes that have died since the last event."""
         if self._dead:
             dead = [self._dead.pop(0).serial for _ in range(len(self._dead))]
             for serial in dead:
@@ -141,7 +140,7 @@ class TorchDescriber:
             self._raw.append(("died", tuple(dead)))
 
     def _changed(self, at: int) -> None:
-        """What was put down there is no longer what it was."""
+        """What was recorded there is no longer what it was."""
         if self._reader.read_already > at:
             self._reader = Reader(self._names)
 
@@ -179,7 +178,7 @@ class TorchDescriber:
         return None if tensor is None else kept_of(tensor, self._limit)
 
     def _describe(self, tensor: torch.Tensor, found: dict[int, Any], node: int | None = None, nr: int = 0) -> int:
-        """Put down a tensor as it is now; one that takes no gradient does not know its `node`."""
+        """Record a tensor as it is now; one that takes no gradient does not know its `node`."""
         serial = self._tag(tensor)
         self._tensors.add(serial)
         base = tensor._base
@@ -221,7 +220,7 @@ class TorchDescriber:
 
     def _hold(self, leaf: torch.Tensor, grad: torch.Tensor) -> None:
         """Remember whose gradient this is: a write into it is told of the leaf."""
-        self._slots[id(grad)] = weakref.ref(grad), weakref.ref(leaf)
+        self._grad_owners[id(grad)] = weakref.ref(grad), weakref.ref(leaf)
 
     def _is_same(self, tensor: torch.Tensor, serial: int) -> bool:
         """Whether a tensor that was told of is as it was then."""
@@ -232,7 +231,7 @@ class TorchDescriber:
         return not tensor.is_leaf or self._grads.get(serial) == id(tensor.grad)
 
     def _note(self, arg: Any, given: list[Any], found: dict[int, Any]) -> None:
-        """Put down an argument: a tensor's serial number, or what can be said of anything else."""
+        """Record an argument: a tensor's serial number, or what can be said of anything else."""
         if isinstance(arg, torch.Tensor):
             serial = self._tag(arg)
             if serial in self._before:
@@ -252,7 +251,7 @@ class TorchDescriber:
             given.append(arg if isinstance(arg, _PLAIN) else type(arg))
 
     def _as_before(self, serial: int, found: dict[int, Any]) -> int:
-        """Put down a tensor that was written as it was before that: what computed the new values was given this."""
+        """Record a tensor that was written as it was before that: what computed the new values was given this."""
         copy = next_tag()
         version, value, *rest = self._before[serial]
         self._tensors.add(copy)
@@ -261,7 +260,7 @@ class TorchDescriber:
 
     # Nodes.
 
-    def _born(
+    def _note_nodes(
         self,
         made: Any,
         args: tuple[Any, ...],
@@ -272,7 +271,7 @@ class TorchDescriber:
         taken: bool = True,
         written: Sequence[torch.Tensor] = (),
     ) -> None:
-        """Put down a node that nobody has told of, after all it came from: with `args` if these are its own.
+        """Record a node that is not known yet, after all it came from: with `args` if these are its own.
 
         What it has `written` is told by that; here a copy stands for it, as for what was there before.
         """
@@ -307,15 +306,15 @@ class TorchDescriber:
             place = (stack, entry) if number >= since else node.metadata.get(self._birth, (None, None))
             old = number < self._begin
             if node is made and taken:
-                self._put(node, serial, goes, items, args, outs, *place, old, inner, written)
+                self._note_node(node, serial, goes, items, args, outs, *place, old, inner, written)
             else:
-                self._put(node, serial, goes, items, (), (), *place, old, inner, ())
+                self._note_node(node, serial, goes, items, (), (), *place, old, inner, ())
 
-    def heard(self, node: Any) -> None:
-        """A node was made: remember where, for what is put down of it once something leads to it."""
+    def node_made(self, node: Any) -> None:
+        """A node was made: remember where, for what is recorded of it once something leads to it."""
         node.metadata[self._birth] = self.outlook.stack(3), self._entry
 
-    def _put(
+    def _note_node(
         self,
         node: Any,
         serial: int,
@@ -387,7 +386,7 @@ class TorchDescriber:
         result: torch.Tensor | None,
         found: dict[int, Any],
     ) -> int:
-        """Put down an output inside of an operation: its values if a node has saved it, else its kind alone."""
+        """Record an output inside of an operation: its values if a node has saved it, else its kind alone."""
         if tensor is not None:
             return self._describe(tensor, found)
         known = self._inner.get((node, nr))
@@ -408,7 +407,7 @@ class TorchDescriber:
             leaf = node.variable
             serial = self._tag(leaf)
             return serial if serial in found or self._is_same(leaf, serial) else self._describe(leaf, found)
-        self._born(node, (), [], None, 1 << 64, None, False)
+        self._note_nodes(node, (), [], None, 1 << 64, None, False)
         return self._place(node, found)
 
     def _saved(self, items: list[tuple[str, Any, Any]], outs: Sequence[Any], found: dict[int, Any]) -> tuple[Any, ...]:

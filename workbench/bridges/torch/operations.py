@@ -1,6 +1,6 @@
-"""What a recording hears while a PyTorch program computes: operations, writes, modules and calls of Functions.
+"""Records what a PyTorch program computes: operations, writes, calls of modules and of Functions.
 
-By default it only listens. A TorchFunctionMode sees what is called from Python, and the graph behind each result is
+By default it only observes. A TorchFunctionMode sees what is called from Python, and the graph behind each result is
 walked, so that what an operation made inside of itself is found too. Modules tell by their global hooks when they are
 called. Of `Function.apply`, which nothing tells of, a wrapper takes the place. All of it is gone after the `with`.
 """
@@ -20,7 +20,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from ...autograd.scopes import Entry, place
 from ...events import next_tag
-from .describing import TorchDescriber, _sequence, is_python, version_of
+from .describe import TorchDescriber, _sequence, is_python, version_of
 
 _eval_frame = torch._C._dynamo.eval_frame
 _level = torch._C._functorch.maybe_current_level
@@ -35,7 +35,7 @@ _QUIET = frozenset(  # they give no tensor of the graph and write none
 )
 
 
-def lost(what: str, error: Exception) -> None:
+def warn_lost(what: str, error: Exception) -> None:
     """Say that an error of this package's cost an event; never raise."""
     try:
         text = f"The recording lost {what}: {type(error).__name__}: {error}"
@@ -44,8 +44,8 @@ def lost(what: str, error: Exception) -> None:
         pass
 
 
-class _Unseen:
-    """While the recorder itself looks at tensors: no mode hears of that, and it is not compiled."""
+class _Unobserved:
+    """While the recorder itself looks at tensors: no mode sees that, and it is not compiled."""
 
     def __init__(self) -> None:
         self._guards = torch._C.DisableTorchFunction(), torch._C._DisableTorchDispatch()
@@ -61,10 +61,10 @@ class _Unseen:
         _eval_frame.set_eval_frame(self._compiler)
 
 
-def looking() -> Any:
+def unobserved() -> Any:
     """The same; where there is neither a dispatch mode nor a compiler, the part of it that is needed."""
     both = torch._C._len_torch_dispatch_stack() or "torch._dynamo" in sys.modules
-    return _Unseen() if both else torch._C.DisableTorchFunction()
+    return _Unobserved() if both else torch._C.DisableTorchFunction()
 
 
 def not_compiled(*functions: Any) -> None:
@@ -75,7 +75,7 @@ def not_compiled(*functions: Any) -> None:
         _eval_frame.set_code_exec_strategy(function.__code__, skip)
 
 
-class TorchHearer(TorchDescriber):
+class OperationRecorder(TorchDescriber):
     """Adds a raw tuple for each operation, write and new gradient."""
 
     def __init__(self, limit: int) -> None:
@@ -84,7 +84,7 @@ class TorchHearer(TorchDescriber):
         self._calls: list[tuple[Any, Entry | None]] = []  # the modules being called, and the entry before each
         self._module_names: WeakKeyDictionary[Any, dict[int, str]] = WeakKeyDictionary()
         # What shares memory with others, which a write changes too.
-        self._alike: WeakValueDictionary[int, torch.Tensor] = WeakValueDictionary()
+        self._sharers: WeakValueDictionary[int, torch.Tensor] = WeakValueDictionary()
         self._hooked: dict[int, ref[torch.Tensor]] = {}  # tensors that hooks were registered on
         self.unseen = 0  # operations inside of function transforms
 
@@ -94,7 +94,7 @@ class TorchHearer(TorchDescriber):
         serial = super()._describe(tensor, found, node, nr)
         base = tensor._base
         if base is not None:
-            self._alike[serial], self._alike[self._tag(base)] = tensor, base
+            self._sharers[serial], self._sharers[self._tag(base)] = tensor, base
         return serial
 
     def before(self, tensor: torch.Tensor) -> tuple[Any, ...]:
@@ -107,7 +107,7 @@ class TorchHearer(TorchDescriber):
         return tensor, version, tensor.requires_grad, None if token is None else token.serial, tensor.output_nr
 
     def ran(self, name: str, args: Any, kwargs: Any, out: Any, since: int, before: list[tuple[Any, ...]]) -> None:
-        """An operation was run: put down the nodes that it made, and what it wrote."""
+        """An operation was run: record the nodes that it made, and what it wrote."""
         outs = tensors_in(out)
         if name in _SHARE and outs and isinstance(args[0], torch.Tensor):
             self._share(outs[0], args[0])
@@ -120,7 +120,7 @@ class TorchHearer(TorchDescriber):
                 new.append(made)
         if not new and not written:
             return
-        self._bury()
+        self._note_deaths()
         stack = self.outlook.stack(3)
         given = (*args, *[each for each in kwargs.values() if each is not None]) if kwargs else args
         for tensor, was, *made in written:  # as it was told of before, it is an argument
@@ -133,7 +133,7 @@ class TorchHearer(TorchDescriber):
         for made in new:
             own = results if len(new) == 1 else [each for each in results if each.grad_fn is made]
             wrote_into = [each for each in outs if id(each) in wrote and each.grad_fn is made]
-            self._born(made, given, own, stack, since, self._entry, written=wrote_into)
+            self._note_nodes(made, given, own, stack, since, self._entry, written=wrote_into)
         self._before = {}
         for tensor, *_ in written:
             self._wrote(tensor, name, stack)
@@ -142,12 +142,12 @@ class TorchHearer(TorchDescriber):
         serial, of = self._tag(tensor), self._tag(source)
         if serial != of:
             base = source._base
-            self._alike[serial], self._alike[of] = tensor, source
+            self._sharers[serial], self._sharers[of] = tensor, source
             self._detached[serial] = of if base is None or not self._is_told(base) else self._tag(base)
 
     def _wrote(self, tensor: torch.Tensor, name: str, stack: Any) -> None:
-        """Put down a write into a tensor, and what shares its memory as it is now."""
-        self._put_grad_in(tensor, name, stack)
+        """Record a write into a tensor, and what shares its memory as it is now."""
+        self._note_grad_in(tensor, name, stack)
         serial = self._tag(tensor)
         found: dict[int, tuple[Any, ...]] = {}
         if serial not in self._tensors:
@@ -162,7 +162,7 @@ class TorchHearer(TorchDescriber):
             slices = None if token is None else token.serial
         for other in self._sharing(tensor):
             if (made := other.grad_fn) is not None and self._token(made) is None:
-                self._born(made, (), [], stack, 1 << 64, self._entry, False)
+                self._note_nodes(made, (), [], stack, 1 << 64, self._entry, False)
             self._values.pop(self._tag(other), None)  # written through `.data`, it has the same version
             self._describe(other, found)
         if found:
@@ -179,7 +179,7 @@ class TorchHearer(TorchDescriber):
 
     def _sharing(self, written: torch.Tensor) -> list[torch.Tensor]:
         """The other known tensors that show the memory of the one that was written."""
-        others = [t for t in list(self._alike.values()) if t is not written and self._is_told(t)]
+        others = [t for t in list(self._sharers.values()) if t is not written and self._is_told(t)]
         if not others:
             return []
         memory = written.untyped_storage()._cdata
@@ -191,13 +191,13 @@ class TorchHearer(TorchDescriber):
         """A hook was registered on a tensor."""
         self._hooked[self._tag(tensor)] = ref(tensor)
 
-    def regraded(self, tensor: torch.Tensor) -> None:
+    def grad_set(self, tensor: torch.Tensor) -> None:
         """A tensor's `.grad` was set."""
         if self._is_told(tensor):
-            self._bury()
-            self._put_grad(tensor, "", self.outlook.stack(3))
+            self._note_deaths()
+            self._note_grad(tensor, "", self.outlook.stack(3))
 
-    def _put_grad(self, leaf: torch.Tensor, name: str, stack: Any) -> None:
+    def _note_grad(self, leaf: torch.Tensor, name: str, stack: Any) -> None:
         serial, grad = self._tag(leaf), leaf.grad
         if self._grads.get(serial) == id(None) and grad is None:
             return  # it had none: zero_grad() clears all
@@ -207,13 +207,13 @@ class TorchHearer(TorchDescriber):
             self._hold(leaf, grad)
         self._raw.append(("regraded", serial, self._copy(grad), name, stack))
 
-    def _put_grad_in(self, written: torch.Tensor, name: str, stack: Any) -> None:
+    def _note_grad_in(self, written: torch.Tensor, name: str, stack: Any) -> None:
         """The same, if a gradient was written."""
-        grad, leaf = self._slots.get(id(written), (None, None))
+        grad, leaf = self._grad_owners.get(id(written), (None, None))
         if grad is not None and grad() is written and leaf is not None:
             tensor = leaf()
             if tensor is not None and tensor.grad is written:
-                self._put_grad(tensor, name, stack)
+                self._note_grad(tensor, name, stack)
 
     # Functions and modules.
 
@@ -223,13 +223,14 @@ class TorchHearer(TorchDescriber):
         new = [made for each in outs if (made := each.grad_fn) is not None and self._token(made) is None]
         if not new:
             return
-        self._bury()
+        self._note_deaths()
         stack = self.outlook.stack(3)
         made = next((each for each in new if is_python(each)), new[0])
-        self._born(made, args, [each for each in outs if not _is_of_another(each, made)], stack, since, self._entry)
+        own = [each for each in outs if not _is_of_another(each, made)]
+        self._note_nodes(made, args, own, stack, since, self._entry)
         for each in new:
             if self._token(each) is None:  # a view's, of what forward returned
-                self._born(each, (), [out for out in outs if out.grad_fn is each], stack, since, self._entry)
+                self._note_nodes(each, (), [out for out in outs if out.grad_fn is each], stack, since, self._entry)
 
     def enter(self, module: Any) -> None:
         """A module is called."""
@@ -298,10 +299,10 @@ def _kind_of(func: Any) -> tuple[str, str, bool]:
     return found
 
 
-class Listening(TorchFunctionMode):
+class OperationMode(TorchFunctionMode):
     """Tells a recorder of every operation that is called from Python."""
 
-    def __init__(self, recorder: TorchHearer) -> None:
+    def __init__(self, recorder: OperationRecorder) -> None:
         super().__init__()
         self.recorder = recorder
 
@@ -320,36 +321,36 @@ class Listening(TorchFunctionMode):
             try:
                 before = [recorder.before(each) for each in tensors_in([args, kwargs.get("out")])]
             except Exception as error:
-                lost(name, error)
+                warn_lost(name, error)
         out = func(*args, **kwargs)
         try:
-            with looking():
+            with unobserved():
                 if kind == "grad":
-                    recorder.regraded(args[0])
+                    recorder.grad_set(args[0])
                 elif kind == "hook":
                     recorder.hooked(args[0])
                 else:
                     recorder.ran(name, args, kwargs, out, since, before)
         except Exception as error:
-            lost(name, error)
+            warn_lost(name, error)
         return out
 
 
-not_compiled(Listening.__torch_function__)
+not_compiled(OperationMode.__torch_function__)
 
-# They take another way, which no gradient goes, unless somebody listens to each operation.
+# Without gradients they run one fused operation, unless a mode observes every operation.
 _FAST = (torch.nn.MultiheadAttention, torch.nn.TransformerEncoderLayer, torch.nn.TransformerEncoder)
 
 
 def _is_left_alone(module: Any) -> bool:
-    """Whether a module does something else while a mode listens."""
+    """Whether a module does something else while a mode is active."""
     return isinstance(module, _FAST) and not module.training and not torch.is_grad_enabled()
 
 
 class InnerValues(TorchDispatchMode):
     """Shows a recorder the results inside of an operation, until that is over; PyTorch makes other nodes under it."""
 
-    def __init__(self, recorder: TorchHearer, mode: Listening) -> None:
+    def __init__(self, recorder: OperationRecorder, mode: OperationMode) -> None:
         super().__init__()
         self._recorder = recorder
         self.__enter__()
@@ -369,7 +370,7 @@ class InnerValues(TorchDispatchMode):
 class Uncompiled:
     """Has what `torch.compile` made run as it was written: a compiled part would be one node, and compile the hooks."""
 
-    def __init__(self, recorder: TorchHearer, mode: Listening) -> None:
+    def __init__(self, recorder: OperationRecorder, mode: OperationMode) -> None:
         self._stance = None
         if "torch._dynamo" in sys.modules:  # else nothing is compiled yet
             self._stance = torch.compiler.set_stance("force_eager")
@@ -384,18 +385,18 @@ class Uncompiled:
 class BirthHook:
     """Tells a recorder of each node as it is made, where PyTorch can tell of that: from 2.14 on."""
 
-    def __init__(self, recorder: TorchHearer, mode: Listening) -> None:
+    def __init__(self, recorder: OperationRecorder, mode: OperationMode) -> None:
         self._recorder = recorder
         hook = getattr(torch.autograd.graph, "node_creation_hook", None)
-        self._hook = None if hook is None else hook(self._heard)
+        self._hook = None if hook is None else hook(self._node_made)
         if self._hook is not None:
             self._hook.__enter__()
 
-    def _heard(self, node: Any) -> None:
+    def _node_made(self, node: Any) -> None:
         try:
-            self._recorder.heard(node)
+            self._recorder.node_made(node)
         except Exception as error:
-            lost("where a node was made", error)
+            warn_lost("where a node was made", error)
 
     def remove(self) -> None:
         """Tell no more."""
@@ -404,9 +405,9 @@ class BirthHook:
 
 
 class ModuleHooks:
-    """Tells a recorder which modules are being called; the mode does not listen inside of those left alone."""
+    """Tells a recorder which modules are being called; the mode is off inside of those left alone."""
 
-    def __init__(self, recorder: TorchHearer, mode: Listening) -> None:
+    def __init__(self, recorder: OperationRecorder, mode: OperationMode) -> None:
         self._recorder, self._mode = recorder, mode
         self._alone: tuple[Any, int] | None = None  # the module, and the number that its first node has
         self._handles = [
@@ -418,7 +419,7 @@ class ModuleHooks:
         if threading.get_ident() != self._recorder._thread:
             return
         try:
-            with looking():
+            with unobserved():
                 self._recorder.enter(module)
                 stack = torch.overrides._get_current_function_mode_stack()
                 alone = bool(stack) and stack[-1] is self._mode and _is_left_alone(module)
@@ -426,7 +427,7 @@ class ModuleHooks:
                 self._mode.__exit__(None, None, None)
                 self._alone = module, _sequence()
         except Exception as error:
-            lost("a module's name", error)
+            warn_lost("a module's name", error)
 
     def _leave(self, module: Any, args: Any, out: Any) -> None:
         if threading.get_ident() != self._recorder._thread:
@@ -436,12 +437,12 @@ class ModuleHooks:
             if alone is not None and alone[0] is module:
                 self._alone = None
                 self._mode.__enter__()
-            with looking():
+            with unobserved():
                 if alone is not None and alone[0] is module:
                     self._recorder.ran(type(module).__name__, args, {}, out, alone[1], [])
                 self._recorder.leave(module)
         except Exception as error:
-            lost("a module's end", error)
+            warn_lost("a module's end", error)
 
     def remove(self) -> None:
         """Tell no more."""
@@ -449,4 +450,4 @@ class ModuleHooks:
             handle.remove()
 
 
-not_compiled(ModuleHooks._enter, ModuleHooks._leave, BirthHook._heard)
+not_compiled(ModuleHooks._enter, ModuleHooks._leave, BirthHook._node_made)

@@ -12,9 +12,9 @@ import torch
 from ...trace.json import Record
 from ...trace.reader import methods_of
 from ...trace.source import is_users
-from .describing import is_python
-from .hearing import looking
-from .recording import TorchRecorder
+from .describe import is_python
+from .operations import unobserved
+from .recorder import TorchRecorder
 
 _WRITTEN = re.compile(r"is at version (\d+); expected version (\d+)")
 _NAN = re.compile(r"Function '(\w+)' returned nan values")
@@ -48,7 +48,7 @@ def failure_of(error: BaseException) -> Failure | None:
         return None
     outputs = frames[engine][0].f_locals.get("t_outputs", ())
     finder = _Finder()
-    with looking():
+    with unobserved():
         node = finder.find(error, outputs, called[-1] if called else None)
     return Failure(finder.records(), node, line, raised)
 

@@ -12,21 +12,21 @@ import torch
 
 from ...trace.line_recorder import LineWatcher, unwatch, watch
 from ...trace.source import leave_out, line_of, user_frame
-from .backwards import TorchListener, Wrapped
-from .describing import is_python, raw_saved, version_of
-from .hearing import BirthHook, InnerValues, Listening, ModuleHooks, Uncompiled, looking
+from .backward import BackwardRecorder, Wrappers
+from .describe import is_python, raw_saved, version_of
+from .operations import BirthHook, InnerValues, ModuleHooks, OperationMode, Uncompiled, unobserved
 from .values import LIMIT
 
 leave_out(os.path.dirname(torch.__file__) + os.sep)
 
 
-class TorchRecorder(TorchListener):
-    """Keeps what a PyTorch program does as raw tuples; `records()` gives what it heard."""
+class TorchRecorder(BackwardRecorder):
+    """Keeps what a PyTorch program does as raw tuples; `records()` makes records of them."""
 
     def __init__(self, limit: int = LIMIT) -> None:
         super().__init__(limit)
         self.all = False  # whether results inside of operations are looked at too
-        self._parts: list[Any] = []  # what listens, to be taken off in the end
+        self._parts: list[Any] = []  # hooks, modes and wrappers, to be removed in the end
 
     @property
     def note(self) -> str:
@@ -37,13 +37,13 @@ class TorchRecorder(TorchListener):
         return f"{several} inside of function transforms (torch.func) could not be seen"
 
     def begin(self, frame: FrameType | None) -> None:
-        """From now on listen to this thread."""
+        """From now on record this thread."""
         if frame is not None:
             self.outlook.begin(frame)
         self._thread = threading.get_ident()
-        mode = Listening(self)
+        mode = OperationMode(self)
         try:
-            for part in (Uncompiled, BirthHook, ModuleHooks, Wrapped, *[InnerValues] * self.all):
+            for part in (Uncompiled, BirthHook, ModuleHooks, Wrappers, *[InnerValues] * self.all):
                 self._parts.append(part(self, mode))
             mode.__enter__()
         except BaseException:
@@ -53,7 +53,7 @@ class TorchRecorder(TorchListener):
         self._mode = mode
 
     def end(self, frame: FrameType | None) -> None:
-        """Listen no longer."""
+        """Record no longer."""
         try:
             if self._mode in torch.overrides._get_current_function_mode_stack():
                 self._mode.__exit__(None, None, None)
@@ -63,10 +63,10 @@ class TorchRecorder(TorchListener):
             self._parts = []
             del self._mode
         self.look_up(frame)
-        self._bury()
+        self._note_deaths()
         self._hooked.clear()
         self.inside.clear()
-        self._slots.clear()
+        self._grad_owners.clear()
         self._sent = {}
         self._calls.clear()
 
@@ -105,17 +105,17 @@ class TorchLineRecorder(LineWatcher, TorchRecorder):
 
     def called(self, frame: FrameType) -> None:
         """Note which method begins."""
-        with looking():
+        with unobserved():
             super().called(frame)
 
     def reached(self, frame: FrameType) -> None:
         """Note what is new since the line before."""
-        with looking():
+        with unobserved():
             super().reached(frame)
 
     def ended(self, frame: FrameType, value: Any, error: BaseException | None) -> None:
         """Note what it returns, or which error leaves it."""
-        with looking():
+        with unobserved():
             super().ended(frame, value, error)
 
 

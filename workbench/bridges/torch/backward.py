@@ -1,4 +1,4 @@
-"""What a recording hears while gradients travel through a PyTorch graph.
+"""Records what a backward of PyTorch's does, node by node.
 
 The nodes that a backward will run get a hook each as it begins, and have none when it is over. A hook after a node
 tells what the node received and what it sent. Nodes that run code of a Function, in which anything may happen, have one
@@ -19,8 +19,8 @@ from ...trace.hooks_seen import name_of
 from ...trace.names import loops_at
 from ...trace.source import user_frame
 from ...trace.values import Value, read
-from .describing import ACCUMULATE, _sequence, kind_of_node
-from .hearing import TorchHearer, _level, looking, lost, not_compiled
+from .describe import ACCUMULATE, _sequence, kind_of_node
+from .operations import OperationRecorder, _level, not_compiled, unobserved, warn_lost
 
 _task_id = torch._C._current_graph_task_id
 
@@ -31,10 +31,10 @@ class Task:
     def __init__(self, serial: int, keeps: bool, creates: bool) -> None:
         self.serial, self.keeps, self.creates = serial, keeps, creates
         self.id = -1  # the engine's own number of it, once the first hook has run
-        self.roots: list[tuple[int, int, Any]] = []  # place, output, and what was put down of the gradient
+        self.roots: list[tuple[int, int, Any]] = []  # place, output, and what was recorded of the gradient
         self.queue: Queue | None = None  # where it matters when all gradients of a place have come
         self.captures: dict[tuple[int, int], list[int]] = {}  # place and output -> what is wanted of it, by index
-        self.captured: dict[int, int] = {}  # index -> where that is put down
+        self.captured: dict[int, int] = {}  # index -> where that is recorded
         self.running: int | None = None
         self.last: int | None = None  # that has run
 
@@ -46,7 +46,7 @@ class Queue:
         self.waiting: dict[int, int] = {}  # place -> gradients still to come
         self.order: dict[int, int] = {}  # place -> its number in the order of creation
         self.next: dict[int, list[tuple[int, int]]] = {}  # node -> where its gradients go: place and output, or -1
-        self.came: dict[int, dict[int, Any]] = {}  # place -> by output what was put down of the gradients that came
+        self.came: dict[int, dict[int, Any]] = {}  # place -> by output what was recorded of the gradients that came
         for place, nr, seed in roots:
             self.came.setdefault(place, {})[nr] = seed
         self.ready: dict[int, None] = {}
@@ -83,26 +83,26 @@ class Queue:
         return max(self.ready, key=lambda place: self.order.get(place, 0), default=None)
 
 
-class TorchListener(TorchHearer):
+class BackwardRecorder(OperationRecorder):
     """Adds a raw tuple for each event of a backward."""
 
     def __init__(self, limit: int) -> None:
         super().__init__(limit)
         self._going: list[Task] = []
-        self._sent: dict[int, tuple[Any, int, Any]] = {}  # what was put down of the gradients that a node has just sent
-        self._guests: dict[int, tuple[Any, ...]] = {}
+        self._sent: dict[int, tuple[Any, int, Any]] = {}  # what was recorded of the gradients that a node has just sent
+        self._hooks: dict[int, tuple[Any, ...]] = {}
 
     def run_backward(self, inner: Any, outputs: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Run a backward, and tell of it."""
         task, handles = None, []
         try:
-            with looking():
+            with unobserved():
                 task = self._start(outputs, *args)
-                handles = self._listen(task, outputs)
+                handles = self._register_hooks(task, outputs)
                 if task.captures:
                     task.queue = self._queue(task, outputs)
         except Exception as error:
-            lost("the beginning of a backward", error)
+            warn_lost("the beginning of a backward", error)
         if task is None:
             return inner(outputs, *args, **kwargs)
         self._going.append(task)
@@ -111,21 +111,21 @@ class TorchListener(TorchHearer):
         except BaseException as error:
             self._end(task, handles)
             try:
-                with looking():
+                with unobserved():
                     self._failed(task, outputs, error)
             except Exception as problem:
-                lost("an error", problem)
+                warn_lost("an error", problem)
             raise
         self._end(task, handles)
         try:
-            with looking():
+            with unobserved():
                 self._finish(task, found)
         except Exception as problem:
-            lost("the end of a backward", problem)
+            warn_lost("the end of a backward", problem)
         return found
 
     def _start(self, outputs: Any, grads: Any, keep: Any, create: Any, inputs: Any, *more: Any) -> Task:
-        self._bury()
+        self._note_deaths()
         self._sent = {}
         found: dict[int, tuple[Any, ...]] = {}
         roots = []
@@ -143,7 +143,7 @@ class TorchListener(TorchHearer):
         self.look_up(user_frame())
         if found:
             self._raw.append(("found", tuple(found.values())))
-        self._meet()
+        self._note_hooks()
         stack, loops = self.outlook.stack(3), loops_at(self.outlook)
         wanted = None if targets is None else tuple(targets)
         self._raw.append(("backward", task.serial, tuple(roots), wanted, task.keeps, task.creates, stack, loops))
@@ -158,7 +158,7 @@ class TorchListener(TorchHearer):
         serial = self._tag(thing)
         return (serial if serial in found else self._describe(thing, found)), 0
 
-    def _listen(self, task: Task, outputs: Any) -> list[Any]:
+    def _register_hooks(self, task: Task, outputs: Any) -> list[Any]:
         """Put a hook on every node that can run."""
         handles = []
         for node, serial in self._can_run(outputs):
@@ -216,19 +216,19 @@ class TorchListener(TorchHearer):
 
     def starts(self, task: Task, serial: int, grads: Any) -> None:
         """A node is about to run."""
-        self._bury()
+        self._note_deaths()
         task.running = serial
         self._raw.append(("run", task.serial, serial, self._copies(grads)))
 
     def ends(self, task: Task, serial: int, saves: bool, sent: Any, received: Any) -> None:
         """A node has run."""
-        self._bury()
+        self._note_deaths()
         if task.creates:
-            self._born_for(received)
+            self._note_nodes_of(received)
         if task.running != serial:
             self._raw.append(("run", task.serial, serial, self._copies(received)))
         if task.creates:
-            self._born_for(sent)
+            self._note_nodes_of(sent)
         task.running, task.last = None, serial
         copies = self._copies(sent)
         self._raw.append(("ran", task.serial, serial, copies))
@@ -243,15 +243,15 @@ class TorchListener(TorchHearer):
             for place in task.queue.ran(serial, copies):
                 self._put_captured(task, place)
 
-    def _born_for(self, grads: Any) -> None:
-        """Put down the nodes that made gradients, which a backward records."""
+    def _note_nodes_of(self, grads: Any) -> None:
+        """Record the nodes that made gradients, which a backward records."""
         for grad in grads:
             if grad is not None and (made := grad.grad_fn) is not None and self._token(made) is None:
-                self._born(made, (), [grad], self.outlook.stack(4), 0, self._entry)
+                self._note_nodes(made, (), [grad], self.outlook.stack(4), 0, self._entry)
 
     def arrives(self, task: Task, serial: int, leaf: torch.Tensor, received: Any) -> None:
         """A leaf has a new gradient."""
-        self._bury()
+        self._note_deaths()
         copies = self._copies(received)
         grad = leaf.grad
         before = self._grads.get(serial)
@@ -288,11 +288,11 @@ class TorchListener(TorchHearer):
     # The end.
 
     def _finish(self, task: Task, found: Any) -> None:
-        self._bury()
+        self._note_deaths()
         for (place, nr), wanted in task.captures.items() if found else ():
             told = ("captured", task.serial, place, nr, self._copy(found[wanted[0]]))
             at, end = task.captured.get(wanted[0]), len(self._raw)
-            self._born_for([found[wanted[0]]])
+            self._note_nodes_of([found[wanted[0]]])
             self._raw.append(told)
             if at is not None:  # the place where it was captured
                 news = self._raw[end:]
@@ -304,7 +304,7 @@ class TorchListener(TorchHearer):
         self._raw.append(("finished", task.serial))
 
     def _failed(self, task: Task, outputs: Any, error: BaseException) -> None:
-        self._bury()
+        self._note_deaths()
         at = task.running
         if at is None and "returned nan values in its" in str(error):
             at = task.last
@@ -327,8 +327,8 @@ class TorchListener(TorchHearer):
 
     # The user's hooks.
 
-    def _meet(self) -> None:
-        """Put down which hooks are on tensors, where these are others than before."""
+    def _note_hooks(self) -> None:
+        """Record which hooks are on tensors, where these are others than before."""
         news = []
         for serial, own in list(self._hooked.items()):
             tensor = own()
@@ -342,8 +342,8 @@ class TorchListener(TorchHearer):
             if tensor.retains_grad and node is not None:
                 hooks.append(("retained", nr, "retain_grad", None))
             told = place is not None and (node is not None or place in self._tensors)
-            if place is not None and told and tuple(hooks) != self._guests.get(place, ()):
-                self._guests[place] = tuple(hooks)
+            if place is not None and told and tuple(hooks) != self._hooks.get(place, ()):
+                self._hooks[place] = tuple(hooks)
                 news.append((place, tuple(hooks)))
         if news:
             self._raw.append(("hooks", tuple(news)))
@@ -364,16 +364,16 @@ class _Before:
 
     __slots__ = ("_recorder", "_task", "_serial")
 
-    def __init__(self, recorder: TorchListener, task: Task, serial: int) -> None:
+    def __init__(self, recorder: BackwardRecorder, task: Task, serial: int) -> None:
         self._recorder, self._task, self._serial = recorder, task, serial
 
     def __call__(self, grads: Any) -> None:
         try:
             if self._recorder._is_on(self._task):
-                with looking():
+                with unobserved():
                     self._recorder.starts(self._task, self._serial, grads)
         except Exception as error:
-            lost("the start of a node", error)
+            warn_lost("the start of a node", error)
 
 
 class _After:
@@ -381,16 +381,16 @@ class _After:
 
     __slots__ = ("_recorder", "_task", "_serial", "_saves")
 
-    def __init__(self, recorder: TorchListener, task: Task, serial: int, saves: bool) -> None:
+    def __init__(self, recorder: BackwardRecorder, task: Task, serial: int, saves: bool) -> None:
         self._recorder, self._task, self._serial, self._saves = recorder, task, serial, saves
 
     def __call__(self, sent: Any, received: Any) -> None:
         try:
             if self._recorder._is_on(self._task):
-                with looking():
+                with unobserved():
                     self._recorder.ends(self._task, self._serial, self._saves, sent, received)
         except Exception as error:
-            lost("the end of a node", error)
+            warn_lost("the end of a node", error)
 
 
 class _Arrived:
@@ -398,23 +398,23 @@ class _Arrived:
 
     __slots__ = ("_recorder", "_task", "_serial", "_leaf")
 
-    def __init__(self, recorder: TorchListener, task: Task, serial: int, node: Any) -> None:
+    def __init__(self, recorder: BackwardRecorder, task: Task, serial: int, node: Any) -> None:
         self._recorder, self._task, self._serial, self._leaf = recorder, task, serial, ref(node.variable)
 
     def __call__(self, sent: Any, received: Any) -> None:
         try:
             leaf = self._leaf()
             if leaf is not None and self._recorder._is_on(self._task):
-                with looking():
+                with unobserved():
                     self._recorder.arrives(self._task, self._serial, leaf, received)
         except Exception as error:
-            lost("a leaf's gradient", error)
+            warn_lost("a leaf's gradient", error)
 
 
-class Wrapped:
+class Wrappers:
     """`Function.apply` and the start of every backward, which tell a recorder first; `remove` puts the others back."""
 
-    def __init__(self, recorder: TorchListener, mode: Any) -> None:
+    def __init__(self, recorder: BackwardRecorder, mode: Any) -> None:
         function, autograd, graph = torch.autograd.Function, torch.autograd, torch.autograd.graph
         self._apply = function.__dict__["apply"]
         self._run = graph._engine_run_backward
@@ -426,10 +426,10 @@ class Wrapped:
             since = _sequence()
             out = self._apply.__get__(None, cls)(*args, **kwargs)
             try:
-                with looking():
+                with unobserved():
                     recorder.applied((*args, *kwargs.values()), out, since)
             except Exception as error:
-                lost(f"a call of {cls.__name__}", error)
+                warn_lost(f"a call of {cls.__name__}", error)
             return out
 
         def run(outputs: Any, *args: Any, **kwargs: Any) -> Any:
@@ -437,7 +437,7 @@ class Wrapped:
                 return self._run(outputs, *args, **kwargs)
             if mode in torch.overrides._get_current_function_mode_stack():
                 return recorder.run_backward(self._run, outputs, args, kwargs)
-            with mode:  # `loss.backward()` is an operation itself, inside of which nothing would be heard
+            with mode:  # `loss.backward()` is an operation itself, inside of which nothing would be recorded
                 return recorder.run_backward(self._run, outputs, args, kwargs)
 
         not_compiled(run)
