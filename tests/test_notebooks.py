@@ -215,7 +215,8 @@ def test_a_skip_fails_where_nothing_may_be_skipped(
     (tmp_path / "test_two.py").write_text("import pytest\npytest.skip('no module', allow_module_level=True)\n")
     (tmp_path / "test_three.py").write_text("import pytest\n@pytest.mark.xfail\ndef test_it():\n    assert 0\n")
     command = [sys.executable, "-m", "pytest", "-q", "--continue-on-collection-errors", str(tmp_path)]
-    environment = os.environ | {"WORKBENCH_REQUIRE_BROWSER": browser, "WORKBENCH_REQUIRE_ORACLE": oracle}
+    asked = {"WORKBENCH_REQUIRE_BROWSER": browser, "WORKBENCH_REQUIRE_ORACLE": oracle, "PYTEST_ADDOPTS": ""}
+    environment = os.environ | asked
     seen = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, env=environment)
     assert seen.stdout.splitlines()[-1].startswith(ending)
     assert set(re.findall(r"a skip counts as a failure here: (?:Skipped: )?([a-z ]+)", seen.stdout)) == refused
