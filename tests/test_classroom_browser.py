@@ -20,7 +20,7 @@ WRONG = {
     "repair-the-write": (
         "def program(x):\n    y = x.exp()\n    y.data.add_(1)\n    return y * x",
         "program",
-        "Behind the engine's back: ",
+        "A write that the engine does not see: ",
     ),
     "update-a-weight": (
         "def step(w, rate):\n    w = w.detach() - rate * w.grad",

@@ -32,31 +32,98 @@ def test_a_name_is_used_once_and_looks_like_one() -> None:
     assert [name for name in names if not re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)+", name)] == []
 
 
+# The best-known misconceptions, each as a learner writes it: where, and what the hint must speak of.
 WELL_KNOWN = {
-    "gradients overwrite instead of add",
-    "retain_graph everywhere",
-    ".grad of a non-leaf",
-    "detach against no_grad",
-    "the operation that is named has written",  # how the in-place error is misread
-    "writing through a view",
-    "an output kept as an attribute of ctx",
-    "wrong number of gradients",
-    "broadcasting needs no sum",
-    "an intermediate breaks double backward",
-    "the local slope without the chain",
-    "a forgotten fork",
+    "gradients overwrite instead of add": ("three-backwards", "4", "does not replace what is in .grad"),
+    "retain_graph everywhere": (
+        "train-without-retaining",
+        """def train(w, x, steps):
+    loss = ((w * x - 1) ** 2).sum()
+    for _ in range(steps):
+        loss.backward(retain_graph=True)
+        with torch.no_grad():
+            w -= 0.1 * w.grad
+            w.grad = None
+    return loss""",
+        "A step needs the loss of the weights as they are now",
+    ),
+    ".grad of a non-leaf": ("who-has-a-grad", '["out", "a", "b", "w"]', "it is not kept there"),
+    "detach against no_grad": (
+        "update-a-weight",
+        "def step(w, rate):\n    w = w.detach() - w.grad.detach() * rate",
+        "the caller's weight has not moved",
+    ),
+    "the operation that is named has written": ("read-the-error", '"a"', "Who wrote into it is not said"),
+    "writing through a view": ("version-of-a-view", "(1, 1)", "one memory, and have one counter"),
+    "an output kept as an attribute of ctx": (
+        "sigmoid-function",
+        """class Sigmoid(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.out = 1 / (1 + torch.exp(-x))
+        return ctx.out
+
+    @staticmethod
+    def backward(ctx, g):
+        return g * ctx.out * (1 - ctx.out)""",
+        "the memory leaks",
+    ),
+    "wrong number of gradients": (
+        "scale-backward",
+        """class Scale(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, factor):
+        ctx.factor = factor
+        return factor * x
+
+    @staticmethod
+    def backward(ctx, g):
+        return ctx.factor * g""",
+        "backward owes a value for each of them",
+    ),
+    "broadcasting needs no sum": ("bias-backward", "lambda g, rows, bias: (g, g)", "repeated for each row"),
+    "an intermediate breaks double backward": (
+        "tanh-twice",
+        """class Tanh(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        e = torch.exp(2 * x)
+        out = (e - 1) / (e + 1)
+        ctx.save_for_backward(1 - out**2)
+        return out
+
+    @staticmethod
+    def backward(ctx, g):
+        return ctx.saved_tensors[0] * g""",
+        "inside forward, where nothing is recorded",
+    ),
+    "the local slope without the chain": (
+        "cube-backward",
+        """class Cube(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x * x * x
+
+    @staticmethod
+    def backward(ctx, g):
+        (x,) = ctx.saved_tensors
+        return 3 * x * x""",
+        "what arrives takes no part in yours",
+    ),
+    "a forgotten fork": ("grad-at-a-fork", "5.0", "what comes back by either way adds"),
 }
 
 
-def test_the_well_known_misconceptions_are_caught_somewhere() -> None:
-    assert WELL_KNOWN <= {wrong.name for exercise in exercises().values() for wrong in exercise.misconceptions}
-
-
-@pytest.mark.parametrize("number", lessons())
-def test_a_lesson_has_three_exercises_one_of_them_code_that_gradcheck_runs(number: int) -> None:
-    lesson = lessons()[number]
-    assert len(lesson) >= 3
-    assert any("gradcheck" in exercise.probes for exercise in lesson)
+@pytest.mark.parametrize("name", WELL_KNOWN)
+def test_a_well_known_misconception_is_recognised_in_what_a_learner_writes(name: str) -> None:
+    exercise, written, hint = WELL_KNOWN[name]
+    names: dict[str, Any] = {"torch": torch}
+    lines = f"answer = {written}" if "\n" not in written else written
+    exec(lines, names)
+    verdict = check(exercise, names.get("answer", list(names.values())[-1]))
+    assert (verdict.misconception, verdict.right) == (name, False), verdict
+    assert hint in verdict.says
 
 
 @pytest.mark.parametrize("exercise", ALL)

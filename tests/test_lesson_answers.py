@@ -79,7 +79,7 @@ ANSWERS = {
         ("lesson09-31", "prediction = [10, 6]", "lesson09-32"),
     ],
     "10-functions-of-functions": [
-        ("lesson10-05", "second, third = 12, 6", "lesson10-06"),
+        ("lesson10-05", "second, third = 24, 6", "lesson10-06"),
         ("lesson10-12", "prediction = [1, 2]", "lesson10-13"),
         ("lesson10-17", "shape = [5]", "lesson10-18"),
         ("lesson10-22", "shape = [5, 3]", "lesson10-23"),
@@ -133,3 +133,34 @@ def test_right_answers_are_right_however_often_checked(lesson: str, capsys: pyte
             exec(compile(cells[id], id, "exec"), names)
         said = capsys.readouterr().out
         assert said.count("Right.") == cells[last].count("check(")
+
+
+@pytest.mark.parametrize("lesson", ANSWERS)
+def test_no_output_of_a_section_shows_a_number_that_is_asked_for_later_in_it(lesson: str) -> None:
+    cells = nbformat.read(CHECKOUT / "notebooks" / f"{lesson}.ipynb", as_version=4).cells
+    places = {cell.id: place for place, cell in enumerate(cells)}
+    for first, typed, last in ANSWERS[lesson]:
+        names: dict[str, Any] = {}
+        exec(typed, {}, names)
+        section = next(place for place in range(places[first], -1, -1) if is_heading(cells[place]))
+        seen = " ".join(shown(cell) for cell in cells[section : places[last]])
+        assert [value for value in names.values() if as_shown(value).search(seen)] == [], typed
+
+
+def is_heading(cell: Any) -> bool:
+    return cell.cell_type == "markdown" and re.search("^## ", cell.source, re.M) is not None
+
+
+def shown(cell: Any) -> str:
+    """What stands below a cell when a lesson is opened: what it printed, and its pictures without their next steps."""
+    said = [output.get("text") or output.get("data", {}).get("text/plain", "") for output in cell.get("outputs", [])]
+    return " ".join(re.split(r"^\d+ steps", each, flags=re.M)[0] for each in said)
+
+
+def as_shown(value: Any) -> re.Pattern[str]:
+    """How an answer looks in an output; truth values and words stand anywhere, and so do counts of bytes and rounds."""
+    if isinstance(value, bool | str):
+        return re.compile("(?!)")
+    numbers = [re.escape(f"{float(number):g}") for number in re.findall(r"-?[\d.]+", str(value))]
+    begin, between, end = r"(?<![\w.-])(?<!round )", r"(?:\.0*)?[\s,\[\]]+", r"(?:\.0*)?(?![\w.]| bytes| KiB)"
+    return re.compile(begin + between.join(numbers) + end)

@@ -173,7 +173,7 @@ EXERCISES = (
             ),
             Misconception(
                 "detach against no_grad",
-                "the result has no history, but first it had one: the tensors for a backward were saved all the same. "
+                "the result has no history, but first it had one: the tensors for a backward were saved. "
                 "Nothing should be recorded in the first place.",
                 _predict_detached,
             ),
@@ -184,7 +184,7 @@ EXERCISES = (
                 _predict_promised,
             ),
             Misconception(
-                "the weight is frozen for good",
+                "the weight stays frozen",
                 "the weight that you were given does not require a gradient any more: the next training step will not "
                 "change it.",
                 _predict_frozen,

@@ -131,7 +131,7 @@ EXERCISES = (
         },
         (
             Misconception(
-                "behind the engine's back",
+                "a write that the engine does not see",
                 "there is no error any more, and the gradient is wrong: .data writes without counting, so exp walks "
                 "back with numbers that are not its own.",
                 _through_data,

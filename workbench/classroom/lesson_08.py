@@ -162,7 +162,7 @@ EXERCISES = (
         },
         (
             Misconception(
-                "intermediates break double backward",
+                "an intermediate breaks double backward",
                 "what is saved was computed inside forward, where nothing is recorded: to the second derivative it is "
                 "a constant. What does the engine know the history of?",
                 IntermediateSaved,

@@ -93,35 +93,6 @@ EXERCISES = (
         ),
     ),
     Exercise(
-        "dual-quotient",
-        "The quotient of two dual numbers, each a pair (value, tangent).",
-        _quotient,
-        {"the value": lambda f: [f(*pair)[0] for pair in _PAIRS], "the tangent": lambda f: [f(*p)[1] for p in _PAIRS]},
-        (
-            Misconception(
-                "the quotient of the tangents",
-                "values divide, tangents do not: ask for each of the two numbers how the quotient moves if it alone "
-                "moves, and add.",
-                lambda a, b: (a[0] / b[0], a[1] / (b[1] or 1.0)),
-            ),
-            Misconception(
-                "the divisor stands still",
-                "if the divisor moves, the quotient moves as well, even if the number above stays.",
-                lambda a, b: (a[0] / b[0], a[1] / b[0]),
-            ),
-            Misconception(
-                "a larger divisor makes more",
-                "if the divisor grows, does the quotient grow or shrink? Look at the sign between your two terms.",
-                lambda a, b: (a[0] / b[0], (a[1] * b[0] + a[0] * b[1]) / (b[0] * b[0])),
-            ),
-            Misconception(
-                "divided once",
-                "the two terms are right. By what are they divided? Try 6 / 2 with a divisor that stands still.",
-                lambda a, b: (a[0] / b[0], (a[1] * b[0] - a[0] * b[1]) / b[0]),
-            ),
-        ),
-    ),
-    Exercise(
         "pushes-and-walks",
         "[pushes, walks back] for the whole Jacobian of a program with 3 inputs and 100 outputs.",
         [3, 100],
@@ -165,5 +136,34 @@ EXERCISES = (
             Misconception("the sign of the slope", "sin grows at 0: its slope there is positive.", WrongSign),
         ),
         points=2,
+    ),
+    Exercise(
+        "dual-quotient",
+        "The quotient of two dual numbers, each a pair (value, tangent).",
+        _quotient,
+        {"the value": lambda f: [f(*pair)[0] for pair in _PAIRS], "the tangent": lambda f: [f(*p)[1] for p in _PAIRS]},
+        (
+            Misconception(
+                "the quotient of the tangents",
+                "values divide, tangents do not: ask for each of the two numbers how the quotient moves if it alone "
+                "moves, and add.",
+                lambda a, b: (a[0] / b[0], a[1] / (b[1] or 1.0)),
+            ),
+            Misconception(
+                "the divisor stands still",
+                "if the divisor moves, the quotient moves as well, even if the number above stays.",
+                lambda a, b: (a[0] / b[0], a[1] / b[0]),
+            ),
+            Misconception(
+                "a larger divisor makes more",
+                "if the divisor grows, does the quotient grow or shrink? Look at the sign between your two terms.",
+                lambda a, b: (a[0] / b[0], (a[1] * b[0] + a[0] * b[1]) / (b[0] * b[0])),
+            ),
+            Misconception(
+                "divided once",
+                "the two terms are right. By what are they divided? Try 6 / 2 with a divisor that stands still.",
+                lambda a, b: (a[0] / b[0], (a[1] * b[0] - a[0] * b[1]) / b[0]),
+            ),
+        ),
     ),
 )

@@ -105,7 +105,7 @@ EXERCISES = (
     ),
     Exercise(
         "hessian-times-vector",
-        "The Hessian of f at x times v, for the price of about two gradients.",
+        "The Hessian of f at x times v, by about as much work as two gradients.",
         lambda f, x, v: jvp(grad(f), (x,), (v,))[1],
         {"the product": _product, "gradcheck": _product_checked},
         (

@@ -1,0 +1,104 @@
+"""What holds for every lesson: its frame, length, language and exercises, and that no picture answers its questions."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import nbformat
+import pytest
+from lab import CHECKOUT
+
+from workbench.classroom.assignment import name_of
+from workbench.classroom.course import exercises, lessons
+
+NOTEBOOKS = sorted((CHECKOUT / "notebooks").glob("*.ipynb"))
+MOST_CODE_CELLS = 25
+LEAST_EXERCISES = 3
+# What a reader whose first language is another one may not know, or takes literally.
+IDIOMS = """
+    all the same, at a glance, at one glance, at the price of, behind the scenes, big picture, blink, boils down,
+    by heart, comes down to, end up, ends up, engine's back, even so, far and wide, figure out, figures out,
+    for ever, for free, for good, for the price of, from scratch, get away with, gets rid, hand in hand, hence,
+    in a nutshell, in disguise, in its stead, in the head, in the wild, in vain, keep an eye, let go, lets go, lest,
+    make do, none the wiser, on its sleeve, on the fly, out of the blue, out of the box, piece of cake, rule of thumb,
+    settle down, settles down, shall, so to speak, the hard way, the trick, the very, thereby, tip of the iceberg,
+    turns out, under the hood, upon, whence, wherein, whilst, works like a charm
+"""
+IDIOM = re.compile(r"\b(?:" + "|".join(re.escape(" ".join(each.split())) for each in IDIOMS.split(",")) + r")\b", re.I)
+
+
+@pytest.fixture(params=NOTEBOOKS, ids=lambda path: path.stem)
+def path(request: pytest.FixtureRequest) -> Path:
+    return request.param
+
+
+@pytest.fixture
+def cells(path: Path) -> list[Any]:
+    return nbformat.read(path, as_version=4).cells
+
+
+def code(cells: list[Any]) -> list[Any]:
+    """The code cells that hold code."""
+    return [cell for cell in cells if cell.cell_type == "code" and cell.source.strip()]
+
+
+def test_numbers_are_contiguous_and_each_lesson_has_its_exercises() -> None:
+    assert [int(path.name.partition("-")[0]) for path in NOTEBOOKS] == list(range(len(NOTEBOOKS))) == list(lessons())
+    assert all(re.fullmatch(r"\d\d(-[a-z0-9]+)+\.ipynb", path.name) for path in NOTEBOOKS)
+
+
+def test_a_lesson_says_what_it_needs_and_leads_to_the_lessons_beside_it(path: Path, cells: list[Any]) -> None:
+    def link(lesson: Path) -> str:
+        title = nbformat.read(lesson, as_version=4).cells[0].source.splitlines()[0]
+        return f"[{title.removeprefix('# ')}]({lesson.name})"
+
+    place = NOTEBOOKS.index(path)
+    title, _, header = cells[0].source.splitlines()[:3]
+    assert title.startswith(f"# {int(path.stem[:2])} · ")
+    before = f"**Before:** {link(NOTEBOOKS[place - 1])} · " if place else ""
+    assert header.startswith(f"{before}**You need:** ") and re.search(r"· \*\*Time:\*\* about \d\d minutes$", header)
+    assert all(int(number) < place for number in re.findall(r"lessons? (\d+)", header))
+    assert [f"**Next:** {link(lesson)}" in cells[-1].source for lesson in NOTEBOOKS[place + 1 :][:1]] in ([], [True])
+
+
+def test_a_lesson_asks_a_question_and_says_what_one_can_do_afterwards(cells: list[Any]) -> None:
+    first, last = cells[0].source, cells[-1].source
+    assert re.search(r"^\*\*The question of this lesson:\*\* .*\?", first, re.M)
+    promised = first.partition("\nYou will\n\n")[2].partition("\n\n")[0].splitlines()
+    assert len(promised) >= 3 and all(line.startswith("- ") for line in promised)
+    assert last.startswith("**You saw:** ")
+
+
+def test_a_lesson_is_short(cells: list[Any]) -> None:
+    assert len(code(cells)) <= MOST_CODE_CELLS
+
+
+def test_a_lesson_has_three_exercises_one_of_them_code_that_gradcheck_runs(path: Path, cells: list[Any]) -> None:
+    asked = [exercises()[name] for cell in cells if (name := name_of(cell))]
+    assert asked == sorted(asked, key=lessons()[int(path.name[:2])].index) and len(asked) >= LEAST_EXERCISES
+    assert [exercise for exercise in asked if exercise.is_code and "gradcheck" in exercise.probes]
+    assert all(len(exercise.misconceptions) >= 2 for exercise in asked)
+
+
+def test_a_lesson_uses_no_idiom(path: Path, cells: list[Any]) -> None:
+    said = [cell.source for cell in cells if cell.cell_type == "markdown"]
+    said += [line.partition("#")[2] for cell in code(cells) for line in cell.source.splitlines()]
+    for exercise in lessons()[int(path.name[:2])]:
+        said += [exercise.asks, *(text for wrong in exercise.misconceptions for text in (wrong.name, wrong.hint))]
+    around = [text[max(0, found.start() - 40) : found.end() + 20] for text in said for found in IDIOM.finditer(text)]
+    assert around == []
+
+
+def test_no_picture_gives_a_prediction_away(cells: list[Any]) -> None:
+    awaited = False
+    for cell in code(cells):
+        awaited = awaited or bool(re.search(r"^\w+ = None", cell.source, re.MULTILINE))
+        if awaited:
+            for output in cell.outputs:
+                said = output.get("data", {}).get("text/plain", "")
+                # A graph that opens before its story ends does not show how it ends.
+                shown = re.search(r"^(\d+) steps.*; the graph is shown after step (\d+):$", said, re.MULTILINE)
+                assert "image/svg" not in str(output) or (shown and int(shown[2]) < int(shown[1])), cell.source
+        awaited = awaited and "check(" not in cell.source
