@@ -12,7 +12,7 @@ from nbval.plugin import get_sanitize_patterns
 
 from workbench.cli.command import CommandError
 from workbench.cli.run import execute, read
-from workbench.scene.save import write_whole
+from workbench.scene.picture import write_whole
 
 NOTEBOOKS = Path(__file__).resolve().parents[1] / "notebooks"
 # What a picture has beside its image is compared by nbval as little as it is kept.

@@ -11,8 +11,8 @@ from player_story import storyboard
 from playwright.sync_api import Page
 
 from workbench.scene.model import Box, Plot, Scene, Step
-from workbench.scene.shapes import drawn
 from workbench.scene.storyboard import Storyboard
+from workbench.scene.svg import drawn
 
 SHAPES = """(keys) => Object.fromEntries([...document.querySelectorAll(".wb-box, .wb-arrow, .wb-over")]
   .filter((group) => getComputedStyle(group).visibility !== "hidden")

@@ -11,7 +11,7 @@ from player_page import show
 from playwright.sync_api import Page
 from test_scene_folding import PALE, assert_in_order, nested, openings, scenes
 
-from workbench.scene.curves import Place
+from workbench.scene.geometry import Place
 from workbench.scene.layout import Layout
 from workbench.scene.model import Scene, Step
 from workbench.scene.routes import Way

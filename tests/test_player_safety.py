@@ -14,8 +14,7 @@ from player_story import storyboard
 from workbench.scene import script as scripts
 from workbench.scene.html import inline
 from workbench.scene.model import Arrow, Box, Detail, Scene, Step
-from workbench.scene.script import asset, bare, joined, script
-from workbench.scene.shortnames import GIVEN, renamed, short_names
+from workbench.scene.script import GIVEN, asset, bare, joined, renamed, script, short_names
 from workbench.scene.storyboard import Storyboard
 from workbench.scene.svg import to_svg
 

@@ -16,7 +16,7 @@ from scene_samples import square
 
 import workbench as torch
 from workbench.cli import lab, main
-from workbench.scene import save
+from workbench.scene import picture
 from workbench.scene.picture import Picture
 
 FACES = [".html", ".svg", ".png", ".pdf", ".dot", ".mmd", ".gif", ".mp4", ".json"]
@@ -121,7 +121,7 @@ def test_a_disk_that_is_full_is_told_by_the_name_of_the_file(tmp_path: Path, mon
 
 @pytest.mark.parametrize("old", [None, b"old"])
 def test_an_interrupt_at_any_line_leaves_the_file_whole_and_alone(tmp_path: Path, old: bytes | None) -> None:
-    path, code = tmp_path / "x.svg", save.write_whole.__code__
+    path, code = tmp_path / "x.svg", picture.write_whole.__code__
     before = sys.gettrace()
     for line in sorted({line for *_, line in code.co_lines() if line is not None} - {code.co_firstlineno}):
         path.unlink(missing_ok=True)
@@ -139,7 +139,7 @@ def test_an_interrupt_at_any_line_leaves_the_file_whole_and_alone(tmp_path: Path
 
         sys.settrace(trace)
         try:
-            save.write_whole(path, b"new")
+            picture.write_whole(path, b"new")
             interrupted = False
         except KeyboardInterrupt:
             interrupted = True

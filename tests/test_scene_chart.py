@@ -6,10 +6,10 @@ import json
 
 import pytest
 
-from workbench.scene.metric import CHARACTER, columns
+from workbench.scene.geometry import CHARACTER, columns
+from workbench.scene.images import to_png
 from workbench.scene.model import PLACED, Arrow, Box, Scene, Step
 from workbench.scene.picture import Picture
-from workbench.scene.png import to_png
 from workbench.scene.storyboard import Storyboard
 from workbench.scene.svg import to_svg
 from workbench.scene.text import to_text

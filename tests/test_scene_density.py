@@ -7,10 +7,10 @@ import time
 
 import pytest
 
-from workbench.scene.density import thinned
+from workbench.scene.graphviz import thinned
+from workbench.scene.labels import largest
 from workbench.scene.layout import laid_out
 from workbench.scene.model import Arrow, Box, Scene
-from workbench.scene.sizes import largest
 from workbench.scene.storyboard import Storyboard
 from workbench.scene.svg import to_svg
 

@@ -12,9 +12,9 @@ import pygraphviz
 import pytest
 from scene_samples import deep, loss, square
 
-from workbench.scene.dot import to_digraph, to_dot
+from workbench.scene.diagrams import to_digraph, to_dot
+from workbench.scene.images import to_png
 from workbench.scene.model import Arrow, Box, Scene, Step
-from workbench.scene.png import to_png
 from workbench.scene.storyboard import Storyboard
 from workbench.scene.svg import to_svg
 from workbench.scene.text import to_sentence, to_text

@@ -15,13 +15,11 @@ from PIL import Image
 from scene_samples import loss, square
 from test_scene_hostile import HOSTILE
 
-from workbench.scene import film
-from workbench.scene.dot import to_dot
-from workbench.scene.film import to_gif, to_mp4
-from workbench.scene.mermaid import to_mermaid
+from workbench.scene import images
+from workbench.scene.diagrams import to_dot, to_mermaid
+from workbench.scene.images import to_gif, to_mp4, to_pdf, to_png
 from workbench.scene.model import Arrow, Box, Scene, Step
 from workbench.scene.picture import Picture
-from workbench.scene.png import to_pdf, to_png
 from workbench.scene.storyboard import Storyboard
 from workbench.scene.svg import to_svg
 from workbench.scene.theme import THEMES
@@ -104,18 +102,18 @@ def test_a_film_that_fails_half_way_leaves_the_old_file(tmp_path, monkeypatch):
         raise RuntimeError("half way")
 
     (tmp_path / "x.gif").write_text("old")
-    monkeypatch.setattr(film, "_frames", half)
+    monkeypatch.setattr(images, "_frames", half)
     with pytest.raises(RuntimeError, match="half way"):
         Picture(square()).save(tmp_path / "x.gif")
     assert (tmp_path / "x.gif").read_text() == "old" and os.listdir(tmp_path) == ["x.gif"]
 
 
 def test_a_long_export_shows_how_far_it_is(capsys, monkeypatch):
-    assert 1 <= film._PATIENCE <= 5  # s
-    monkeypatch.setattr(film, "_PATIENCE", 3600)
+    assert 1 <= images._PATIENCE <= 5  # s
+    monkeypatch.setattr(images, "_PATIENCE", 3600)
     to_gif(square())
     assert capsys.readouterr() == ("", "")
-    monkeypatch.setattr(film, "_PATIENCE", 0)
+    monkeypatch.setattr(images, "_PATIENCE", 0)
     to_gif(square())
     out, err = capsys.readouterr()
     assert out == "" and "Drawing the .gif" in err and f"/{len(square().steps)} " in err

@@ -12,13 +12,13 @@ from xml.etree import ElementTree
 import pygraphviz
 import pytest
 
-from workbench.scene.dot import to_digraph, to_dot
+from workbench.scene.diagrams import to_digraph, to_dot
+from workbench.scene.geometry import clean, columns, cut
 from workbench.scene.html import to_html
-from workbench.scene.metric import clean, columns, cut
+from workbench.scene.images import to_png
 from workbench.scene.model import Arrow, Box, Detail, Scene, Step
-from workbench.scene.packed_story import packed_story
+from workbench.scene.notebook_story import packed_story
 from workbench.scene.picture import Picture
-from workbench.scene.png import to_png
 from workbench.scene.storyboard import Storyboard
 from workbench.scene.svg import to_svg
 from workbench.scene.text import to_text

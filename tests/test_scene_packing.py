@@ -15,7 +15,7 @@ from scene_samples import deep, loss, square
 import workbench as torch
 from workbench.recording import record
 from workbench.scene.model import Arrow, Box, Detail, Scene, Step
-from workbench.scene.packed_story import packed_story
+from workbench.scene.notebook_story import packed_story
 from workbench.scene.script import asset, bare, packed
 from workbench.scene.storyboard import Storyboard
 from workbench.views import storyboard

@@ -11,7 +11,7 @@ import sys
 import pytest
 from scene_samples import square
 
-from workbench.scene import save
+from workbench.scene import picture
 from workbench.scene.graphviz import placed
 from workbench.scene.picture import Picture
 from workbench.scene.text import to_sentence, to_text
@@ -54,7 +54,7 @@ def test_a_face_that_fails_leaves_the_old_file(tmp_path, monkeypatch):
         raise RuntimeError("half way")
 
     (tmp_path / "x.svg").write_text("old")
-    monkeypatch.setitem(save._FACES, ".svg", fails)
+    monkeypatch.setitem(picture._FACES, ".svg", fails)
     with pytest.raises(RuntimeError):
         Picture(square()).save(tmp_path / "x.svg")
     assert (tmp_path / "x.svg").read_text() == "old" and os.listdir(tmp_path) == ["x.svg"]

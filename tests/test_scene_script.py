@@ -9,8 +9,7 @@ from importlib.resources import files
 
 import pytest
 
-from workbench.scene.script import bare, dense
-from workbench.scene.shortnames import tight
+from workbench.scene.script import bare, dense, tight
 
 # What is written, and what is sent.
 SCRIPTS = {

@@ -14,8 +14,8 @@ from workbench import nn
 from workbench.recording import record
 from workbench.scene.html import MOST, img, playing, to_html
 from workbench.scene.model import Box, Detail, Scene, Step
+from workbench.scene.notebook_story import LEFT_OUT, Plan, cut, shortened
 from workbench.scene.picture import Picture
-from workbench.scene.shortened_story import LEFT_OUT, Plan, cut, shortened
 from workbench.scene.storyboard import Storyboard
 from workbench.views import storyboard
 

@@ -7,7 +7,7 @@ import json
 import pytest
 from scene_samples import deep, loss, square
 
-from workbench.scene.descriptions import arrow_fields, box_fields
+from workbench.scene.labels import arrow_fields, box_fields
 from workbench.scene.model import Arrow, Box, Detail, Scene, Step, changed
 from workbench.scene.storyboard import Storyboard
 

@@ -9,11 +9,19 @@ import pytest
 from scene_samples import loss, square
 
 from workbench.scene.model import Arrow, Box, Scene
-from workbench.scene.shapes import drawn
 from workbench.scene.storyboard import Storyboard
-from workbench.scene.style import Stylesheet, flat_css
-from workbench.scene.svg import to_svg
-from workbench.scene.theme import DARK, LIGHT, THEMES, css_variables, live_css, picture_css, theme_named
+from workbench.scene.svg import drawn, to_svg
+from workbench.scene.theme import (
+    DARK,
+    LIGHT,
+    THEMES,
+    Stylesheet,
+    css_variables,
+    flat_css,
+    live_css,
+    picture_css,
+    theme_named,
+)
 
 KINDS = ["function", "op", "leaf", "constant", "output", "saved"]
 STATES = ["idle", "pending", "ready", "running", "done", "freed", "error"]

@@ -7,7 +7,7 @@ import pytest
 
 import workbench as torch
 from workbench.recording import record
-from workbench.scene.descriptions import box_fields
+from workbench.scene.labels import box_fields
 from workbench.scene.text import graph_lines
 from workbench.trace.values import Value
 from workbench.views import storyboard

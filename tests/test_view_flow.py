@@ -10,7 +10,7 @@ from boxes import name_of
 
 import workbench as torch
 from workbench.recording import Trace
-from workbench.scene.dot import to_dot
+from workbench.scene.diagrams import to_dot
 from workbench.scene.svg import to_svg
 from workbench.utils.checkpoint import checkpoint
 from workbench.views import storyboard

@@ -11,8 +11,7 @@ from trace_samples import leaf
 
 import workbench as torch
 from workbench.recording import Trace, record
-from workbench.scene.film import to_gif
-from workbench.scene.png import to_pdf, to_png
+from workbench.scene.images import to_gif, to_pdf, to_png
 from workbench.scene.storyboard import Storyboard
 from workbench.scene.svg import to_svg
 from workbench.scene.text import to_text

@@ -12,7 +12,7 @@ import pytest
 import workbench as torch
 from workbench.recording import record
 from workbench.scene.graphviz import LayoutUnavailable, placed
-from workbench.scene.open_groups import paths
+from workbench.scene.model import paths
 from workbench.scene.storyboard import Storyboard
 from workbench.views import VIEWS
 from workbench.views.player_steps import tell

@@ -9,11 +9,11 @@ from trace_samples import leaf, two_outputs
 
 import workbench as torch
 from workbench.recording import record
-from workbench.scene.curves import along
-from workbench.scene.descriptions import arrow_fields, box_fields
+from workbench.scene.geometry import along
+from workbench.scene.labels import arrow_fields, box_fields
 from workbench.scene.model import Scene
-from workbench.scene.shapes import drawn
 from workbench.scene.storyboard import Storyboard
+from workbench.scene.svg import drawn
 from workbench.scene.text import graph_lines
 from workbench.views import storyboard
 

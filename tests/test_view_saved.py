@@ -10,7 +10,7 @@ from trace_samples import leaf
 
 import workbench as torch
 from workbench.recording import Trace, load, record
-from workbench.scene.descriptions import box_fields
+from workbench.scene.labels import box_fields
 from workbench.utils.checkpoint import checkpoint
 from workbench.views import storyboard
 from workbench.views.matrix import grid_of, pages_of

@@ -57,8 +57,7 @@ class Trace(Timeline):
 
 def picture_of(trace: Trace, board: Storyboard) -> Picture:
     """A picture whose data, saved as .json, are its trace, which `load` reads again."""
-    from .scene.picture import Picture
-    from .scene.save import write_whole
+    from .scene.picture import Picture, write_whole
 
     class TracePicture(Picture):
         def save(self, path: str | PathLike[str], step: int | None = None, theme: str | Theme | None = None) -> None:

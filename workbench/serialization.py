@@ -23,7 +23,7 @@ from .autograd import dtypes
 from .autograd.levels import Lifted
 from .autograd.tensor import Parameter, Size, Tensor, wrap
 from .recording import load as load_trace
-from .scene.save import write_whole
+from .scene.picture import write_whole
 
 NOT_SAVED = (
     "torch.save cannot keep {}: a file holds tensors, numbers, text, dtypes, and dictionaries, lists and tuples of "

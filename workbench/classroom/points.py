@@ -13,7 +13,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-from ..scene.save import check_place, write_whole
+from ..scene.picture import check_place, write_whole
 from .course import lessons
 from .exercise import Verdict, counted
 

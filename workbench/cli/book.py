@@ -19,7 +19,7 @@ from workbench.classroom.assignment import name_of, solution, student
 from workbench.cli.command import CommandError, check_loopback
 from workbench.cli.lab import SHIPPED, checkout
 from workbench.cli.run import STATIC, execute, page, read
-from workbench.scene.save import write_whole
+from workbench.scene.picture import write_whole
 
 TITLE = "The Autograd Workbench"
 _POLICY = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:"

@@ -15,7 +15,7 @@ from workbench.classroom.checks import ANSWER, HOOK
 from workbench.cli.book import readable, static
 from workbench.cli.command import CommandError, check_loopback
 from workbench.cli.run import STATE, WIDGET, execute, page, read
-from workbench.scene.save import check_place, write_whole
+from workbench.scene.picture import check_place, write_whole
 
 _GUESS = re.compile(r"^(\w+) = None\b[ \t]*(?:#[ \t]*(.*))?$", re.M)
 _STILL = re.compile(r'<img [^>]*src="data:image/svg\+xml;base64,[^"]+"[^>]*>')

@@ -10,7 +10,7 @@ import nbformat
 from workbench.classroom import assignment
 from workbench.cli.command import CommandError
 from workbench.cli.run import read
-from workbench.scene.save import write_whole
+from workbench.scene.picture import write_whole
 
 # A gentle stub, and pictures in the feedback: nbconvert would take a widget's place, which is empty without a kernel.
 _CONFIG = f'''c = get_config()  # noqa: F821

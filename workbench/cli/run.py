@@ -24,7 +24,7 @@ from nbformat import NotebookNode
 from tqdm import tqdm
 
 from workbench.cli.command import CommandError, check_loopback
-from workbench.scene.save import check_place, write_whole
+from workbench.scene.picture import check_place, write_whole
 
 
 def read(path: Path) -> NotebookNode:

@@ -1,16 +1,21 @@
-"""Graphviz, in this process or as a program on the path: all that is told of it is numbers, no text of a picture."""
+"""Graphviz, in this process or as a program on the path: all that is told of it is numbers, no text of a picture.
+
+Of a dense graph it is not told all: arrows that lead past many boxes cost it minutes and show nothing (`thinned`)."""
 
 from __future__ import annotations
 
 import json
 import os
 import threading
-from collections.abc import Callable
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from .curves import Point
+from .geometry import Point
+from .labels import Size
+from .model import Arrow
 
 _MISSING = (
     "No picture can be drawn because Graphviz is missing: run `pip install pygraphviz`, which brings it "
@@ -107,3 +112,88 @@ def _quietly(function: Callable[..., Any], *args: Any) -> Any:
         os.dup2(kept, 2)
         os.close(kept)
         os.close(nowhere)
+
+
+_CALM, _HURRIED, _MOST = 4_000, 8_000, 12_000  # rows that all arrows together lead through
+_ARROWS, _EACH = 2_000, 4  # told of in any case, or for each box
+# The limits stop the network simplex where more of it takes minutes for a thousand boxes and shows nowhere.
+_SETTINGS = "splines=true, nslimit=2, nslimit1=2"
+_FEWER_ROUNDS = "nslimit=0.1, nslimit1=0.1, mclimit=0.1"
+
+
+def thinned(arrows: Sequence[Arrow], blocks: Mapping[str, str], labels: Mapping[str, Size]) -> tuple[list[Arrow], str]:
+    """The arrows that decide where blocks stand, and with what settings: all of them, unless there are too many.
+
+    `blocks` has the block of each box. Of very many arrows those into the row just below stay, the shortest of each
+    box, and other short ones.
+    """
+    ends = {arrow.id: (blocks[arrow.source], blocks[arrow.target]) for arrow in arrows}
+    row = rows(ends.values())
+    # A label takes a row of its own.
+    through = {id: max(1, row[to] - row[start]) * (2 if labels[id][0] else 1) for id, (start, to) in ends.items()}
+    work, most = sum(through.values()), max(_ARROWS, _EACH * len(row))
+    if work <= _CALM and len(arrows) <= most:
+        return list(arrows), _SETTINGS
+    if work <= _HURRIED and len(arrows) <= most:
+        return list(arrows), f"splines=true, {_FEWER_ROUNDS}"
+    from_above: dict[str, str] = {}
+    shortest: dict[str, str] = {}
+    order = sorted(ends, key=lambda id: through[id])
+    for id in order:
+        start, to = ends[id]
+        from_above.setdefault(to, id)
+        shortest.setdefault(start, id)
+    kept = {*from_above.values(), *shortest.values()}
+    room = _MOST - sum(through[id] for id in kept)
+    for id in order:
+        room -= 0 if id in kept else through[id]
+        if room < 0 or len(kept) >= most:
+            break
+        kept.add(id)
+    return [arrow for arrow in arrows if arrow.id in kept], f"splines=line, {_FEWER_ROUNDS}"
+
+
+def rows(ends: Iterable[tuple[str, str]]) -> dict[str, int]:
+    """The row of each block, about as Graphviz finds it: below all that lead to it, no higher than it need be."""
+    below, above = _neighbours(ends)
+    row = _fallen(below, above)
+    for block in reversed(row):
+        if len(below[block]) >= len(above[block]):
+            row[block] = max(row[block], min(row[to] for to in below[block]) - 1)
+    return row
+
+
+def depths(ends: Iterable[tuple[str, str]]) -> dict[str, int]:
+    """How many arrows the longest way to each block has."""
+    return _fallen(*_neighbours(ends))
+
+
+def _neighbours(ends: Iterable[tuple[str, str]]) -> tuple[dict[str, list[str]], dict[str, list[str]]]:
+    """The blocks that each block leads to, and those that lead to it."""
+    below: dict[str, list[str]] = defaultdict(list)
+    above: dict[str, list[str]] = defaultdict(list)
+    for start, to in ends:
+        below[start].append(to)
+        above[to].append(start)
+    return below, above
+
+
+def _fallen(below: dict[str, list[str]], above: dict[str, list[str]]) -> dict[str, int]:
+    """The first row of each block that is below all that lead to it, each block after those."""
+    blocks = dict.fromkeys([*below, *above])
+    waiting = {block: len(above[block]) for block in blocks}
+    row = dict.fromkeys(blocks, 0)
+    done: dict[str, None] = {}
+    for first in sorted(blocks, key=lambda block: waiting[block]):  # those in a circle come last
+        ready = [] if first in done else [first]
+        while ready:
+            block = ready.pop()
+            if block in done:
+                continue
+            done[block] = None
+            for to in below[block]:
+                waiting[to] -= 1
+                if to not in done:
+                    row[to] = max(row[to], row[block] + 1)
+                    ready += [to] * (not waiting[to])
+    return {block: row[block] for block in done}

@@ -9,10 +9,8 @@ from functools import cache
 from html import escape
 from typing import Any
 
-from .packed_story import packed_story
-from .script import asset, bare, bare_css, dense, packed, script
-from .shortened_story import HOW, Plan, cut, shortened
-from .shortnames import with_short_names
+from .notebook_story import HOW, Plan, cut, packed_story, shortened
+from .script import asset, bare, bare_css, dense, packed, script, with_short_names
 from .storyboard import Storyboard
 from .svg import to_svg
 from .text import to_sentence

@@ -16,13 +16,10 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from .density import depths, thinned
-from .graphviz import Placed, placed
-from .memory_lines import related
-from .model import AROUND, LOOSE, Arrow, Scene
-from .open_groups import paths
-from .routes import GAP, Place, Point, Way, beside, joined, routed, swung
-from .sizes import STRIP, Size, bundle_size
+from .graphviz import Placed, depths, placed, thinned
+from .labels import STRIP, Size, bundle_size
+from .model import AROUND, LOOSE, Arrow, Scene, paths
+from .routes import GAP, Place, Point, Way, beside, joined, related, routed, swung
 
 MARGIN = 18  # around the picture: room for the mark and the glow at a box's edge
 _LABEL_MARGIN = 12  # around the picture where only a label comes near its edge

@@ -1,17 +1,20 @@
-"""The ways of arrows: Graphviz's splines, led up to the boxes, set apart there and eased where room is."""
+"""The ways of arrows: Graphviz's splines, led up to the boxes, set apart there and eased where room is.
+
+Dotted lines that join what is the same memory take, of some curves, that which hides the least (`related`)."""
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from .curves import PACE, Place, Point, along, strikes
-from .model import Scene
-from .sizes import Size
+from .geometry import PACE, Place, Point, along, strikes
+from .labels import Size
+from .model import AROUND, Scene
 
 GAP = 3  # px between a box and the end of an arrow's line; an arrow's head bridges it
 _APART = 22  # between the ends of arrows that meet at one box, if there is room
@@ -336,3 +339,101 @@ def _course(points: list[Point]) -> float:
         if far.size:
             return float(curve[far[0], 0]) - x
     return _drift(points)
+
+
+_BENDS = ((70, 70), (30, 30), (130, 130), (20, 220), (24, 260))  # px straight away from its boxes
+_FEW, _MANY = 40, 200  # lines: of more each has one bend to choose from, and then does not look at what it hides
+_EDGE = 6.0  # px from the picture's edge that a line keeps
+_HIDDEN, _STRUCK = 400.0, 20.0  # px of detour that not going behind a box is worth, or not through a label's place
+_ASIDE = 0.78  # of a box's width, where a line meets it: in the middle its arrows do
+_PAST, _FANNED = 12, 6  # px right of saved tensors, where a line passes those above its own, and between two such
+_FAR = max(map(max, _BENDS))
+_ALONG = np.linspace(0.0, 1.0, 25)[:, None]  # where a curve is looked at
+_WEIGHTS = (1, 3, 3, 1) * _ALONG ** (0, 1, 2, 3) * (1 - _ALONG) ** (3, 2, 1, 0)  # of its four points there
+
+
+@dataclass(frozen=True, slots=True)
+class _End:
+    """Where a curve ends, which way it goes from there, and the points of what leads on from it to the box."""
+
+    at: Point
+    way: Point
+    rest: tuple[Point, ...] = ()
+
+
+def related(scene: Scene, places: Mapping[str, Place], labels: Sequence[Place], width: float) -> dict[str, Way]:
+    """The way of every arrow of the kind "same", with the boxes and labels as they stand."""
+    lines = [arrow for arrow in scene.arrows.values() if arrow.kind == "same"]
+    stacks: dict[str, list[Place]] = {}  # what hangs on one box
+    for box in scene.boxes.values():
+        if box.holder is not None:
+            stacks.setdefault(box.holder, []).append(places[box.id])
+    standing = [(places[box.id], _HIDDEN) for box in scene.boxes.values() if box.kind not in AROUND]
+    standing += [(label, _STRUCK) for label in labels]
+    standing = sorted(standing, key=lambda each: each[0].y) if len(lines) <= _MANY else []
+    walls = np.array([(place.x, place.y, place.x + place.w, place.y + place.h, cost) for place, cost in standing])
+    levels = [place.y for place, _ in standing]
+    tallest = max((place.h for place, _ in standing), default=0.0)
+    bends = _BENDS if len(lines) <= _FEW else _BENDS[:1]
+    ways = {}
+    for arrow in lines:
+        one, other = places[arrow.source], places[arrow.target]
+        stack = stacks.get(scene.boxes[arrow.target].holder or "")
+        down = 1 if one.y <= other.y else -1
+        first = bisect_left(levels, min(one.y, other.y) - tallest - _FAR)
+        last = bisect_left(levels, max(one.y + one.h, other.y + other.h) + _FAR)
+        curves = [
+            _curve(start, end, bend, width)
+            for start in _ends(one, down)
+            for end in (_hanging(other, stack) if stack else _ends(other, -down))
+            for bend in bends
+        ]
+        points = curves[int(np.argmin(_costs(curves, walls[first:last])))]
+        rounded = tuple((round(x, 1), round(y, 1)) for x, y in points)
+        ways[arrow.id] = Way(rounded, Place(one.x, one.y, 0.0, 0.0))
+    return ways
+
+
+def _ends(place: Place, way: int) -> list[_End]:
+    """Where a line may meet a box: at its sides, or at its foot, or at its head if `way` is -1."""
+    level, middle = place.y + (place.h if way > 0 else 0.0), place.y + place.h / 2
+    return [
+        _End((place.x + place.w * _ASIDE, level), (0.0, way)),
+        _End((place.x + place.w, middle), (1.0, 0.0)),
+        _End((place.x + place.w * (1 - _ASIDE), level), (0.0, way)),
+        _End((place.x, middle), (-1.0, 0.0)),
+    ]
+
+
+def _hanging(place: Place, stack: list[Place]) -> list[_End]:
+    """Where one may meet what hangs on a box: at its head, its foot or its right, there also past those above it."""
+    x, left, middle = place.x + place.w * _ASIDE, place.x + place.w * (1 - _ASIDE), place.y + place.h / 2
+    right = (place.x + place.w, middle)
+    aside = right[0] + _PAST + _FANNED * stack.index(place)
+    above, corner = (aside, stack[0].y - _PAST), (aside, middle)
+    return [
+        _End((x, place.y), (0.0, -1.0)),
+        _End((left, place.y), (0.0, -1.0)),
+        _End(right, (1.0, 0.0)),
+        _End((x, place.y + place.h), (0.0, 1.0)),
+        _End(above, (0.0, -1.0), (corner, corner, right)),
+    ]
+
+
+def _curve(start: _End, end: _End, bends: tuple[int, int], width: float) -> tuple[Point, ...]:
+    ((x, y), (dx, dy)), ((u, v), (du, dv)) = (start.at, start.way), (end.at, end.way)
+    a, b = (min(max(at, _EDGE), width - _EDGE) for at in (x + dx * bends[0], u + du * bends[1]))
+    return (x, y), (a, y + dy * bends[0]), (b, v + dv * bends[1]), (u, v), *end.rest
+
+
+def _costs(curves: Sequence[tuple[Point, ...]], walls: np.ndarray) -> np.ndarray:
+    """How long each way is, and a detour for all it would go behind or through."""
+    # A curve without a rest stays where it ends.
+    ends = np.array([curve[:4] for curve in curves]), np.array([(curve[3:] * 4)[:4] for curve in curves])
+    paths = np.concatenate([_WEIGHTS @ points for points in ends], axis=1)
+    costs = np.abs(np.diff(paths, axis=1)).sum(axis=(1, 2))
+    if len(walls):
+        x, y = paths[..., 0, None], paths[..., 1, None]
+        left, top, right, foot, each = walls.T
+        costs += ((left < x) & (x < right) & (top < y) & (y < foot)).sum(axis=1) @ each
+    return costs

@@ -7,12 +7,21 @@ from copy import copy
 from functools import cached_property
 from typing import Any
 
-from .descriptions import KIND_WORDS, STALE, STATE_WORDS, arrow_fields, box_fields, native
+from .geometry import clean
+from .labels import (
+    KIND_WORDS,
+    STALE,
+    STATE_WORDS,
+    Size,
+    arrow_fields,
+    box_fields,
+    bundle_size,
+    heading_size,
+    largest,
+    native,
+)
 from .layout import Layout, Level, laid_out, levels_of
-from .metric import clean
-from .model import AROUND, FORMAT, VERSION, Box, Detail, Scene, Step, with_changes
-from .open_groups import Folding, groups_of
-from .sizes import Size, bundle_size, heading_size, largest
+from .model import AROUND, FORMAT, VERSION, Box, Detail, Folding, Scene, Step, groups_of, with_changes
 
 _UNSEEN = {"d": "", "lx": 0, "ly": 0, "lw": 0, "lh": 0}  # the way of an arrow that lies in a closed group
 

@@ -6,10 +6,9 @@ import textwrap
 from collections import Counter, defaultdict
 from collections.abc import Iterable
 
-from .descriptions import KIND_WORDS, state_words
-from .metric import clean, cut
-from .model import AROUND, PANELS, WITHIN, Arrow, Box, Scene
-from .open_groups import paths
+from .geometry import clean, cut
+from .labels import KIND_WORDS, state_words
+from .model import AROUND, PANELS, WITHIN, Arrow, Box, Scene, paths
 from .storyboard import Storyboard
 
 _WIDEST = 120  # columns of one line of the graph

@@ -22,8 +22,8 @@ from ..ops.creation import tensor
 from ..ops.random import get_rng_state, set_rng_state
 from ..scene.html import MOST, has_room, playing
 from ..scene.model import Box, Detail, Plot, Scene, Step, changed
+from ..scene.notebook_story import LEFT_OUT
 from ..scene.picture import Picture
-from ..scene.shortened_story import LEFT_OUT
 from ..scene.storyboard import Storyboard
 from ..trace.names import named_in
 from ..trace.recorder import Recorder

@@ -15,7 +15,7 @@ from ..autograd.functional import NOT_TENSORS
 from ..autograd.gradcheck import CHANGES, NO_INPUT, STRIDE_ZERO
 from ..func.messages import GRAD_KIND, GRAD_SCALAR
 from ..ops.convert import DEEPCOPY_NON_LEAF
-from ..scene.metric import CHIP_COLUMNS
+from ..scene.geometry import CHIP_COLUMNS
 from ..scene.model import AROUND, Arrow, Box, Detail, Scene, Step
 from ..scene.storyboard import Storyboard
 from ..trace.call_records import MethodCalled

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ..scene.metric import TEXT_COLUMNS, columns
+from ..scene.geometry import TEXT_COLUMNS, columns
 from ..scene.model import Arrow, Box, BoxState, Detail
 from ..trace.frame import EdgeState, Frame, NodeState
 from ..trace.records import NodeCreated

@@ -10,8 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ..scene.graphviz import LayoutUnavailable
-from ..scene.model import Arrow, Box, Scene, Step
-from ..scene.open_groups import Folding, paths
+from ..scene.model import Arrow, Box, Folding, Scene, Step, paths
 from ..scene.storyboard import Storyboard
 from ..trace.frame import EdgeState, Frame
 from ..trace.records import NodeCreated, NodeFinished, NodeStarted

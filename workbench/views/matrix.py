@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..scene.metric import CHARACTER, clean, columns
+from ..scene.geometry import CHARACTER, clean, columns
 from ..scene.model import Box, BoxState
 from ..trace.values import Value, number
 

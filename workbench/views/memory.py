@@ -10,7 +10,7 @@ from functools import cached_property
 from itertools import pairwise
 from typing import Any
 
-from ..scene.metric import CHARACTER, TITLE_CHARACTER, clean, columns, cut
+from ..scene.geometry import CHARACTER, TITLE_CHARACTER, clean, columns, cut
 from ..scene.model import Box, BoxState, Detail, Scene, Step
 from ..scene.storyboard import Storyboard
 from ..trace.frame import Frame

@@ -10,9 +10,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Protocol
 
-from ..scene.metric import CHIP_COLUMNS, columns
+from ..scene.geometry import CHIP_COLUMNS, columns
+from ..scene.labels import largest
 from ..scene.model import Arrow, Box, Scene, Step, changed
-from ..scene.sizes import largest
 from ..scene.storyboard import Storyboard
 from ..trace.frame import Frame
 from ..trace.records import (

@@ -7,7 +7,7 @@ import textwrap
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from ..scene.metric import CHARACTER, LABEL_COLUMNS, columns
+from ..scene.geometry import CHARACTER, LABEL_COLUMNS, columns
 from ..scene.model import Box, Detail, Scene, Step
 from ..scene.storyboard import Storyboard
 from ..trace.values import Value

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
-from ..scene.metric import CHARACTER, clean, columns, cut
+from ..scene.geometry import CHARACTER, clean, columns, cut
 from ..scene.model import Arrow, Box, Detail, Scene, Step
 from ..scene.storyboard import Storyboard
 from ..trace.frame import Frame

@@ -1,6 +1,6 @@
 /**
  * Opening and closing groups with no kernel: Python lays out every group once, with all groups in it closed; here a
- * level is stretched where one is open. What is seen, and which steps are one, follows the rules of scene/open_groups.py.
+ * level is stretched where one is open. What is seen, and which steps are one, follows `Folding` in scene/model.py.
  *
  * @typedef {[string|null, string|null, string, string|null, number[], ...number[]]} Wire start, end, value, arrow, how far
  *   each point is from the one before, and of a label its x, y, width, height and whether it stands at the left; null is a

@@ -1,26 +1,33 @@
-"""The PNG and PDF faces: the same shapes drawn by matplotlib, with the fonts it brings, so equal on every machine."""
+"""The PNG, PDF, GIF and MP4 faces: the shapes of the SVG face drawn by matplotlib, with the fonts it brings.
+
+So they are equal on every machine. A film has every step as a picture with its caption, on a canvas of one size."""
 
 from __future__ import annotations
 
 import os
 import re
+import shutil
+import subprocess
+import tempfile
+import textwrap
 import threading
 import warnings
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from .shapes import Shape, drawn, sheet
+from .geometry import clean, cut
 from .storyboard import Storyboard
-from .style import Stylesheet, flat_css
-from .theme import Theme, theme_named
+from .svg import Shape, drawn, sheet
+from .theme import Stylesheet, Theme, flat_css, theme_named
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
     from matplotlib.path import Path as Outline
+
 
 _MOST_ACROSS, _MOST_PIXELS = 30_000, 120_000_000  # beyond these a larger picture is drawn at a smaller scale
 _MOST_POINTS = 14_400  # of a page across: readers of PDF show no larger one in full
@@ -181,3 +188,79 @@ def _rounded(x: float, y: float, w: float, h: float, r: float) -> str:
         f"L{x + r},{bottom} C{x + c},{bottom} {x},{bottom - c} {x},{bottom - r} "
         f"L{x},{y + r} C{x},{y + c} {x + c},{y} {x + r},{y} Z"
     )
+
+
+STEP_MS, LAST_MS = 900, 2700  # how long a step is shown, and the last, before a GIF begins again
+_SCALE, _MOST_FILMED = 1.5, 4000  # pixels to the px, and as many as common players show
+_MOST_ROWS = 4  # of a caption
+_PATIENCE = 2  # seconds before a progress bar shows up
+_MISSING = (
+    "An .mp4 is made by the program ffmpeg, which is not on the PATH: install it (https://ffmpeg.org/download.html), "
+    "or save the picture as a .gif, which needs nothing more."
+)
+
+
+def to_gif(storyboard: Storyboard, theme: str | Theme = "light") -> bytes:
+    """The steps as a GIF that plays over and over."""
+    from PIL import Image
+
+    images = (Image.open(BytesIO(frame)).convert("RGB").quantize(128) for frame in _frames(storyboard, theme, ".gif"))
+    first, film = next(images), BytesIO()
+    shown = [STEP_MS] * (max(1, len(storyboard.stops)) - 1) + [LAST_MS]
+    first.save(film, "GIF", save_all=True, append_images=images, duration=shown, loop=0)
+    return film.getvalue()
+
+
+def to_mp4(storyboard: Storyboard, theme: str | Theme = "light") -> bytes:
+    """The steps as an MP4, made by ffmpeg."""
+    program = shutil.which("ffmpeg")
+    if program is None:
+        raise RuntimeError(_MISSING)
+    # The size of a video is even in both directions; the last step is held, for a player goes black after it.
+    even = f"pad=ceil(iw/2)*2:ceil(ih/2)*2:0:0:{theme_named(theme).colours['canvas']}"
+    held = f"tpad=stop_mode=clone:stop_duration={(LAST_MS - STEP_MS) / 1000}"
+    given = ["-f", "image2pipe", "-c:v", "png", "-framerate", f"1000/{STEP_MS}", "-i", "-"]
+    wanted = ["-vf", f"{even},fps=20,{held}", "-pix_fmt", "yuv420p", "-movflags", "+faststart"]
+    with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryFile() as said:
+        film = Path(folder, "film.mp4")
+        command = [program, "-loglevel", "error", "-y", *given, *wanted, str(film)]
+        process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=said)
+        try:
+            # If it gives up, it says why, and how far the frames came does not matter.
+            with suppress(BrokenPipeError), process.stdin as pipe:
+                for frame in _frames(storyboard, theme, ".mp4"):
+                    pipe.write(frame)
+            process.wait()
+        finally:
+            process.kill()
+            process.wait()
+        if process.returncode != 0:
+            said.seek(0)
+            words = said.read().decode(errors="replace").strip().splitlines() or ["it said nothing"]
+            raise RuntimeError(f"ffmpeg could not make the .mp4: {words[-1]}")
+        return film.read_bytes()
+
+
+def _frames(storyboard: Storyboard, theme: str | Theme, what: str) -> Iterator[bytes]:
+    """The picture after each step as a PNG image with its caption, all of one size; long work shows a progress bar."""
+    from tqdm import tqdm
+
+    theme, layout = theme_named(theme), storyboard.layout
+    captions = _captions(storyboard)
+    rows = max(map(len, captions), default=0)
+    scale = min(_SCALE * theme.scale, _MOST_FILMED / max(captioned_width(layout.width), layout.height))
+    ends = [end for _, end, _ in storyboard.stops] or [-1]
+    shots = list(zip(ends, captions or [[]], strict=True))
+    for k, caption in tqdm(shots, desc=f"Drawing the {what}", unit=" steps", delay=_PATIENCE, leave=False):
+        yield raster(storyboard, k, theme, scale, caption, rows)
+
+
+def _captions(storyboard: Storyboard) -> list[list[str]]:
+    room = int((captioned_width(storyboard.layout.width) - 2 * CAPTION_PAD) // CAPTION_COLUMN)
+    stops, captions = storyboard.stops, []
+    for number, (_, end, caption) in enumerate(stops, 1):
+        when = ", ".join(filter(None, [storyboard.chapter(end), storyboard.steps[end].phase]))
+        said = clean(f"{number} / {len(stops)}  {when}: {caption}")
+        lines = textwrap.wrap(said, room, max_lines=_MOST_ROWS, placeholder=" …")
+        captions.append([cut(line, room) for line in lines])
+    return captions
