@@ -3,9 +3,7 @@
 `step(loss)` returns a Stepper over the engine's own graph task, of which every `step()` runs exactly one node.
 """
 
-from .breakpoints import Breakpoint
-from .start import step
-from .stepper import Stepper
-from .steps import Branch, Difference, Step, Waiting
+from .stepper import Stepper, step
+from .steps import Branch, Breakpoint, Difference, Step, Waiting
 
 __all__ = ["Branch", "Breakpoint", "Difference", "Step", "Stepper", "Waiting", "step"]

@@ -1,21 +1,28 @@
-"""What a stepper says of a backward: its steps, what waits and what replaces it, branches and how they differ."""
+"""What a stepper says of a backward: its steps, what waits and what replaces it, where it is to stop, branches and how
+they differ, and all of that in a few lines of text."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from numbers import Real
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..autograd.node import AccumulateGrad, Node
 from ..autograd.scopes import scope_of
+from ..autograd.snapshot import place_of
 from ..autograd.tensor import Tensor, wrap
 from ..trace.call_records import HookRan
 from ..trace.schema import Record
 from ..trace.values import Value, said
 from . import messages
+
+if TYPE_CHECKING:
+    from .stepper import Standing
+
 
 Place = tuple[Node, int]  # where a gradient arrives: a node, and which output of it
 
@@ -245,3 +252,186 @@ def _array_of(value: Any) -> np.ndarray:
 def are_same(a: dict[Place, Any], b: dict[Place, Any]) -> bool:
     """Whether the same gradients were changed to the same numbers."""
     return a.keys() == b.keys() and all(are_equal(a[place], b[place]) for place in a)
+
+
+FEW = 5  # items named on one line, and differences told
+
+
+def told(s: Standing) -> str:
+    """What ran, what is ready, what waits, and which gradients are there."""
+    ran, whole = ran_of(s), len(s._to_run())
+    lines = [f"Stepper on {s.branch.name}: {len(ran)} of {counted(whole, 'node')} run"]
+    if ran:
+        lines.append(f"ran:     {_few([called(s, step.node) for step in ran], last=True)}")
+    if s.error is not None:
+        lines.append(f"failed:  {s.steps[-1].name} raised {type(s.error).__name__}: {s.error}")
+    elif s.ready:
+        lines.append(f"ready:   {_few([called(s, node) for node in s.ready])}")
+    else:
+        lines.append("ready:   nothing, the backward is over")
+    partly = dict.fromkeys([w.node for w in s.pending if w.missing])
+    if partly:
+        missing = {w.node: w.missing for w in s.pending}
+        lines.append(f"waiting: {_few([f'{called(s, node)} for {missing[node]} more' for node in partly])}")
+    edits = [(place, step.replaced[place], new) for step in s.steps for place, new in step.edits.items()]
+    edits += [(place, old, new) for place, (old, new) in s._edits.items()]
+    if edits:
+        places = [f"{called(s, node)}[{nr}] = {value_of(new)}, was {value_of(old)}" for (node, nr), old, new in edits]
+        lines.append(f"edited:  {_few(places, last=True)}")
+    lines += _gradients(s)
+    if s.reason is not None:
+        lines.append(f"stopped: {s.reason}")
+    others = [branch for branch in s.branches if branch is not s.branch]
+    if others:
+        lines.append(f"beside:  {_few([f'{b.name} of {len(b.steps)}' for b in others])}")
+    lines += _differences(s)
+    return "\n".join(lines + [f"warning: {sentence}" for sentence in s.warnings])
+
+
+def ran_of(s: Standing) -> list[Step]:
+    """The steps whose node ran: all but one that failed."""
+    return [step for step in s.steps if step.error is None]
+
+
+def beside(s: Standing) -> Branch | None:
+    """The branch that the one it is on is compared with, if there is another: the first, or, of the first, the last."""
+    if len(s.branches) == 1:
+        return None
+    return s.branches[-1 if s.branch is s.branches[0] else 0]
+
+
+def differing(s: Standing, called: Callable[[Node], str]) -> list[Difference]:
+    """What came out otherwise so far than on the branch beside, in the order of the steps; `called` names the nodes."""
+    other = beside(s)
+    return differences(Branch(s.branch.name, steps=s.steps), other, called) if other is not None else []
+
+
+def against(each: Difference, other: Branch, value: Callable[[Any], str] = value_of) -> str:
+    """What a node receives here and on another branch, in words; `value` tells a gradient."""
+    here, there = value(each.first), value(each.second)
+    told = f"{each.called}: {here} here, {there} on {other.name}"
+    if here != there:
+        return told
+    with np.errstate(invalid="ignore"):  # infinite on both
+        return f"{told}, {norm_of(numbers_of(each.first) - numbers_of(each.second)):.2g} apart"
+
+
+def _differences(s: Standing) -> list[str]:
+    """One line for each of the first differences."""
+    other = beside(s)
+    if other is None:
+        return []
+
+    def named(node: Node) -> str:
+        return leaf_called(s, node) if type(node) is AccumulateGrad else name_of(node)
+
+    found = differing(s, named)
+    few = found if len(found) <= FEW + 1 else found[:FEW]
+    told = [f"differs: {'' if i else 'first at '}{against(each, other)}" for i, each in enumerate(few)]
+    return told if few is found else [*told, f"differs: and {len(found) - FEW} more"]
+
+
+def _gradients(s: Standing) -> list[str]:
+    """One line for each gradient that is there, and one for those that are not."""
+    if s._inputs is None:
+        rows: list[tuple[str, Any]] = [(leaf_called(s, node), node.variable.grad) for node in s._leaves()]
+    else:
+        names = [name or f"input {i}" for i, name in enumerate(s._input_names)]
+        rows = list(zip(names, s._task.captured, strict=True))
+    lines = [f"grad:    {name}: {value_of(g)}" for name, g in rows if g is not None]
+    without = [name for name, g in rows if g is None]
+    return lines + ([f"no grad: {_few(without)}"] if without else [])
+
+
+def _few(words: list[str], last: bool = False) -> str:
+    """The first (or last) few of several words."""
+    if len(words) <= FEW:
+        return ", ".join(words)
+    return f"{len(words) - FEW} more, then {', '.join(words[-FEW:])}" if last else f"{', '.join(words[:FEW])}, …"
+
+
+def called(s: Standing, node: Node) -> str:
+    """A node in words: its name, the leaf it accumulates into, the scope it was made in."""
+    if type(node) is AccumulateGrad:
+        return f"AccumulateGrad of {leaf_called(s, node)}"
+    scope = scope_of(node)
+    return name_of(node) + (f" in {scope}" if scope else "")
+
+
+def leaf_called(s: Standing, node: AccumulateGrad) -> str:
+    """A leaf by its variable's name."""
+    return s._leaf_names.get(node) or f"a leaf of shape {tuple(node.variable._array.shape)}"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Breakpoint:
+    """A reason to stop: before the nodes of a place run, or right after the step that had such gradients.
+
+    With a place and gradients both must hold, the step being one of a node of that place.
+    """
+
+    place: str | Node | None = None
+    nonfinite: bool = False
+    over: float | None = None
+    under: float | None = None
+    when: Callable[[Step], Any] | None = None
+    names: Mapping[Node, str] = field(default_factory=dict, repr=False)  # what the leaves are called
+
+    @property
+    def is_about_gradients(self) -> bool:
+        """Whether it can be told only once the step was taken."""
+        return self.nonfinite or self.over is not None or self.under is not None or self.when is not None
+
+    def _is_at(self, node: Node) -> bool:
+        return is_called(node, self.place, self.names) if isinstance(self.place, str) else node is self.place
+
+    def stops_before(self, node: Node | None) -> bool:
+        """Whether to stop now that this node is next."""
+        return node is not None and not self.is_about_gradients and self._is_at(node)
+
+    def stops_after(self, step: Step) -> bool:
+        """Whether to stop now that this step was taken."""
+        if not self.is_about_gradients or (self.place is not None and not self._is_at(step.node)):
+            return False
+        return bool(
+            (self.nonfinite and not step.is_finite)
+            or (self.over is not None and any(norm > self.over for norm in step.norms))
+            or (self.under is not None and any(norm < self.under for norm in step.norms))
+            or (self.when is not None and self.when(step))
+        )
+
+    def told(self, called: Callable[[Node], str]) -> str:
+        """Where it stops, and on what condition: `before mul`, `after any node: a norm over 10`."""
+        place = called(self.place) if isinstance(self.place, Node) else self.place or "any node"
+        return f"after {place}: {', '.join(self._conditions)}" if self.is_about_gradients else f"before {place}"
+
+    @property
+    def _conditions(self) -> list[str]:
+        told = ["a gradient that is not finite"] if self.nonfinite else []
+        told += [f"a norm over {self.over:g}"] if self.over is not None else []
+        told += [f"a norm under {self.under:g}"] if self.under is not None else []
+        return told + ([getattr(self.when, "__name__", "a function")] if self.when is not None else [])
+
+    def __str__(self) -> str:
+        place = self.place if isinstance(self.place, str | None) else self.names.get(self.place, name_of(self.place))
+        return ", ".join(([] if place is None else [place]) + self._conditions)
+
+
+def breakpoint_at(place: Any, **about: Any) -> Breakpoint:
+    """A breakpoint from what a user names: an operation, a scope, a node, a tensor or a function of the step."""
+    if isinstance(place, Tensor):
+        place = place_of(place)[0]
+        if place is None:
+            raise ValueError(messages.NO_HISTORY)
+    for bound in (about.get("over"), about.get("under")):
+        if bound is not None and not isinstance(bound, Real):
+            raise TypeError(messages.BOUND.format(bound))
+    if place is None or isinstance(place, str | Node):
+        found = Breakpoint(place, **about)
+    elif callable(place):
+        found = Breakpoint(when=place, **about)
+    else:
+        raise TypeError(messages.NOT_A_STOP.format(type(place).__name__))
+    if found.place is None and not found.is_about_gradients:
+        raise ValueError(messages.EMPTY_STOP)
+    return found

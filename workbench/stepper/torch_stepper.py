@@ -18,9 +18,8 @@ from ..trace.names import named_in
 from ..trace.recorder import Recorder
 from ..trace.source import user_frame
 from . import messages
-from .breakpoints import Breakpoint
 from .stepper import Stepper
-from .steps import are_equal, numbers_of
+from .steps import Breakpoint, are_equal, numbers_of
 
 
 class TorchStepper(Stepper):

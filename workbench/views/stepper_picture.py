@@ -19,8 +19,7 @@ from ..scene.model import Arrow, Box, Detail, Scene, Step
 from ..scene.storyboard import Storyboard
 from ..stepper.stepper import Stepper
 from ..stepper.steps import Step as Taken
-from ..stepper.steps import Waiting, counted, numbers_of, operation_of
-from ..stepper.text import ran_of
+from ..stepper.steps import Waiting, counted, numbers_of, operation_of, ran_of
 from ..trace.frame import Frame
 from ..trace.records import (
     BackwardFinished,

@@ -3,8 +3,7 @@
 from .. import live_recording
 from ..tools import explore
 from ..views import stepper_picture
-from .live import ExplorationView, Growing
-from .player import Player
+from .live import ExplorationView, Growing, Player
 from .stepper import view_of
 from .tracebacks import show_errors
 

@@ -17,11 +17,21 @@ import traitlets
 
 from ..autograd.node import AccumulateGrad, Node
 from ..autograd.scopes import scope_of
-from ..stepper.breakpoints import Breakpoint
 from ..stepper.guesses import closeness, typed
 from ..stepper.stepper import Stepper
-from ..stepper.steps import Difference, Step, at_output, counted, numbers_of, value_of
-from ..stepper.text import against, beside, differing, ran_of
+from ..stepper.steps import (
+    Breakpoint,
+    Difference,
+    Step,
+    against,
+    at_output,
+    beside,
+    counted,
+    differing,
+    numbers_of,
+    ran_of,
+    value_of,
+)
 from ..trace.values import Value
 from ..views.stepper_picture import Changes, Stage, places_of, story_of
 from .live import SCRIPT, STYLE, Live
