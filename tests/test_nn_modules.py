@@ -70,6 +70,7 @@ m.register_parameter("a", m) | m.register_parameter("in_features", None) | b.reg
 b.register_buffer("", None) | b.register_buffer(b"x", None) | b.register_buffer("forward", torch.ones(1))
 b.register_buffer("a", 3) | b.register_buffer("a", [1.0]) | m.register_buffer("weight", None) | s.add_module("a.b", m)
 s.add_module("", m) | s.add_module(3, m) | s.add_module("forward", m) | s.add_module("a", 3) | s.add_module("a", n.ReLU)
+s.add_module("a", n.MultiheadAttention) | s.insert(0, n.BatchNorm2d) | setattr(m, "weight", n.Embedding(1, 1))
 s.register_module("a", torch.ones(1)) | m.nope | m.train(1) | m.eval() is m | m.train(False).training | n.Module()(1)
 n.Module(3) | n.Module(a=3) | n.ReLU(bad=1) | n.Sequential(3) | n.Sequential(len) | n.ModuleList(3) | s[2]
 s[-3] | s["0"] | s[1.0] | s[0:1] | s[::-1] | s[5:] | s.insert(5, m) | s.insert(0, 3) | n.ModuleList([m])[1]

@@ -3,8 +3,7 @@
 from typing import Any as _Any
 
 from ..absent import refusal as _refusal
-from .forward import hessian, jacfwd, jvp, linearize
-from .reverse import grad, grad_and_value, jacrev, vjp
+from .derivatives import grad, grad_and_value, hessian, jacfwd, jacrev, jvp, linearize, vjp
 from .stateless import functional_call, stack_module_state
 from .vectorize import vmap
 

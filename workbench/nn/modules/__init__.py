@@ -1,7 +1,19 @@
 """Parts that models are made of (torch.nn.modules)."""
 
-from .activation import ELU, GELU, LeakyReLU, LogSigmoid, LogSoftmax, ReLU, Sigmoid, SiLU, Softmax, Softplus, Tanh
-from .attention import MultiheadAttention
+from .activation import (
+    ELU,
+    GELU,
+    LeakyReLU,
+    LogSigmoid,
+    LogSoftmax,
+    MultiheadAttention,
+    ReLU,
+    Sigmoid,
+    SiLU,
+    Softmax,
+    Softplus,
+    Tanh,
+)
 from .batchnorm import BatchNorm1d, BatchNorm2d
 from .container import ModuleList, Sequential
 from .conv import Conv2d

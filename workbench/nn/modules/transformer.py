@@ -10,7 +10,7 @@ from ...autograd.dtypes import dtype as Dtype
 from ...autograd.tensor import Tensor
 from .. import functional as F
 from .. import messages
-from .attention import MultiheadAttention, both_numbers
+from .activation import MultiheadAttention, both_numbers
 from .container import ModuleList
 from .dropout import Dropout
 from .linear import Linear

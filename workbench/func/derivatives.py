@@ -1,0 +1,404 @@
+"""Transforms that differentiate: backwards (grad, vjp, jacrev), forwards (jvp, linearize, jacfwd), both (hessian)."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from .. import errors
+from ..autograd.backward import gradients, seeds_of, unit_vectors
+from ..autograd.forward_ad import check_size, set_tangent, tangent_of
+from ..autograd.graph import disable_saved_tensors_hooks
+from ..autograd.levels import Level, Lifted, at, below, entered, lift, value_below
+from ..autograd.pytree import tree_flatten, tree_map, tree_unflatten
+from ..autograd.state import local, unusual
+from ..autograd.tensor import Tensor, wrap
+from ..events import failed
+from ..ops.core.registry import TENSORS
+from ..ops.creation import zeros_like
+from ..ops.join_split import cat
+from . import messages
+from .vectorize import vmap
+
+Argnums = int | tuple[int, ...]
+ALL = object()  # in place of argnums: all arguments
+
+
+def grad(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -> Callable[..., Any]:
+    """The function that computes the gradient of `func`, which returns a scalar tensor (torch.func.grad).
+
+    The gradient is with respect to the argument that `argnums` names, a tuple of them for a tuple, zeros where `func`
+    does not depend on it. With `has_aux`, `func` returns `(output, aux)` and the new function `(gradient, aux)`.
+    """
+
+    @functools.wraps(func)
+    def wrapper(*args: Any, **kwargs: Any) -> Any:
+        gradient, value = _grad_and_value(func, argnums, has_aux, args, kwargs)
+        return (gradient, value[1]) if has_aux else gradient
+
+    return wrapper
+
+
+def grad_and_value(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -> Callable[..., Any]:
+    """The function that computes `(gradient, value)` of `func`; see grad (torch.func.grad_and_value).
+
+    With `has_aux` it returns `(gradient, (value, aux))`.
+    """
+
+    @functools.wraps(func)
+    def wrapper(*args: Any, **kwargs: Any) -> Any:
+        return _grad_and_value(func, argnums, has_aux, args, kwargs)
+
+    return wrapper
+
+
+def _grad_and_value(func: Any, argnums: Any, has_aux: bool, args: tuple[Any, ...], kwargs: Any) -> tuple[Any, Any]:
+    with disable_saved_tensors_hooks(messages.SAVED_HOOKS), entered("grad") as level:
+        args, leaves, structure = _watched(args, argnums, level)
+        output = func(*args, **lifted(kwargs, level))
+        aux = None
+        if has_aux:
+            output, aux = with_aux(output, messages.GRAD)
+        if not isinstance(output, Tensor):
+            raise failed(RuntimeError(messages.GRAD_KIND.format(type(output))))
+        if output.ndim:
+            raise failed(RuntimeError(messages.GRAD_SCALAR.format(output.ndim)))
+        with below(level):
+            seed = wrap(np.ones((), output._array.dtype))
+            gradient = tree_unflatten(pulled([output], leaves, [seed], True, _looked_into([output], [seed])), structure)
+        value = lowered(output, level)
+        return gradient, (value, lowered(aux, level)) if has_aux else value
+
+
+def _watched(args: tuple[Any, ...], argnums: Any, level: Level) -> tuple[tuple[Any, ...], list[Tensor], Any]:
+    """The arguments at the level, where those to differentiate by require grad; these as leaves, and their structure.
+
+    An argument that is not to be differentiated by may be anything.
+    """
+    places = range(len(args)) if argnums is ALL else chosen_arguments(args, argnums)
+    watch = functools.partial(_leaf, level=level)
+    args = tuple([tree_map(watch, a) if i in places else lifted(a, level) for i, a in enumerate(args)])
+    return args, *tree_flatten(args if argnums is ALL else _picked(args, argnums))
+
+
+def _picked(args: tuple[Any, ...], argnums: Any) -> Any:
+    """The argument that `argnums` names, or a tuple of those that it does."""
+    places = chosen_arguments(args, argnums)
+    return args[places[0]] if isinstance(argnums, int) else tuple([args[i] for i in places])
+
+
+def _leaf(t: Any, level: Level) -> Tensor:
+    if not isinstance(t, Tensor):
+        raise ValueError(messages.INPUT_KIND.format(type(t)))
+    if not t.is_floating_point():
+        raise RuntimeError(errors.ONLY_FLOATS_METHOD)
+    return lift(t, level, requires_grad=True)
+
+
+def pulled(outputs: list[Tensor], inputs: list[Tensor], seeds: Any, keep_graph: bool, create_graph: bool) -> Any:
+    """The gradients of the inputs, zeros where outputs do not depend on them."""
+    pairs = [(out, seed) for out, seed in zip(outputs, seeds, strict=False) if out.requires_grad]
+    found: list[Tensor | None] = [None] * len(inputs)
+    if pairs and inputs:
+        outs = [out for out, _ in pairs]
+        checked = seeds_of(outs, [seed for _, seed in pairs])
+        before = ("pulled", local.modes) in unusual
+        unusual["pulled", local.modes] = True  # the graph holds tensors of a level that is over
+        try:
+            found = gradients(outs, inputs, checked, keep_graph, create_graph)
+        finally:
+            if not before:
+                del unusual["pulled", local.modes]
+    return [wrap(np.zeros_like(t._array)) if g is None else g for t, g in zip(inputs, found, strict=True)]
+
+
+def _looked_into(outputs: list[Tensor], seeds: list[Any]) -> bool:
+    """Whether the surroundings may want to differentiate a backward that runs now: other levels, or a graph outside."""
+    if local.modes.levels or not local.modes.grad:
+        return local.modes.grad
+    values = [t._value if type(t) is Lifted else t for t in (*outputs, *seeds)]
+    return any([isinstance(t, Tensor) and t.requires_grad for t in values])
+
+
+def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
+    """`(output, pull)`: what `func` returns, and the function that pulls cotangents back to its arguments.
+
+    `pull` takes a tree like the output and returns a tuple with a gradient for each of `primals`; it can be called
+    again. With `has_aux`, `func` returns `(output, aux)` and vjp `(output, pull, aux)` (torch.func.vjp).
+    """
+    return _vjp(func, primals, ALL, has_aux)
+
+
+def _vjp(func: Callable[..., Any], primals: tuple[Any, ...], argnums: Any, has_aux: bool) -> Any:
+    """The same with respect to some of the arguments."""
+    with disable_saved_tensors_hooks(messages.SAVED_HOOKS), entered("grad") as level:
+        args, leaves, structure = _watched(primals, argnums, level)
+        output = func(*args)
+        aux = None
+        if has_aux:
+            output, aux = with_aux(output, messages.VJP)
+            aux = lowered(aux, level)
+        outputs, out_structure = tree_flatten(output)
+        check_output(outputs, messages.VJP)
+        value = lowered(output, level)
+        for out in outputs:
+            if not out.is_floating_point():
+                raise RuntimeError(messages.VJP_FLOATS.format(out.dtype))
+
+    def wrapper(cotangents: Any, retain_graph: bool = True, create_graph: bool | None = None) -> Any:
+        seeds, got = tree_flatten(cotangents)
+        if got != out_structure:
+            raise RuntimeError(messages.COTANGENTS.format(got.pretty(), out_structure.pretty()))
+        if create_graph is None:
+            create_graph = _looked_into(outputs, seeds) if level.outer_grad else local.modes.grad
+        return tree_unflatten(pulled(outputs, leaves, seeds, retain_graph, create_graph), structure)
+
+    return (value, wrapper, aux) if has_aux else (value, wrapper)
+
+
+def jacrev(
+    func: Callable[..., Any], argnums: Argnums = 0, *, has_aux: bool = False, chunk_size: int | None = None
+) -> Callable[..., Any]:
+    """The function that computes the Jacobian of `func` backwards, a row for each element of the output.
+
+    Each leaf of the output becomes a tree like the arguments that `argnums` names, of tensors of the output's shape
+    followed by the argument's. At most `chunk_size` rows are computed at once (torch.func.jacrev).
+    """
+    if not (chunk_size is None or chunk_size > 0):
+        raise ValueError(messages.JACREV_CHUNK)
+
+    @functools.wraps(func)
+    def wrapper(*args: Any) -> Any:
+        output, pull, *aux = _vjp(func, args, argnums, has_aux)
+        outputs, out_structure = tree_flatten(output)
+        primals, structure = tree_flatten(_picked(args, argnums))
+        runs = []
+        for basis in unit_vectors(outputs, chunk_size):
+            if chunk_size == 1:
+                pulled_back = pull(tree_unflatten([b[0] for b in basis], out_structure))
+                runs.append([g.unsqueeze(0) for g in tree_flatten(pulled_back)[0]])
+            else:
+                runs.append(tree_flatten(vmap(pull)(tree_unflatten(basis, out_structure)))[0])
+        columns = [run[0] if len(run) == 1 else cat(run, 0) for run in zip(*runs, strict=True)]
+        sizes = [out._array.size for out in outputs]
+        rows = [column.split(sizes, 0) for column in columns]
+        blocks = [
+            tree_unflatten(
+                [row[k].reshape(out.shape + t.shape) for row, t in zip(rows, primals, strict=True)], structure
+            )
+            for k, out in enumerate(outputs)
+        ]
+        jacobian = tree_unflatten(blocks, out_structure)
+        return (jacobian, *aux) if has_aux else jacobian
+
+    return wrapper
+
+
+def jvp(func: Callable[..., Any], primals: Any, tangents: Any, *, strict: bool = False, has_aux: bool = False) -> Any:
+    """`(output, tangent)`: what `func` returns for `primals`, and how that changes along `tangents`.
+
+    Both are tuples, alike in structure; the tangent of an output that does not depend on the primals is zero, or with
+    `strict` a RuntimeError. With `has_aux`, `func` returns `(output, aux)` and jvp `(output, tangent, aux)`
+    (torch.func.jvp).
+    """
+    return _jvp(func, primals, tangents, None, strict, has_aux)
+
+
+def _jvp(func: Any, primals: Any, tangents: Any, argnums: Any, strict: bool, has_aux: bool) -> Any:
+    if not isinstance(primals, tuple):
+        raise RuntimeError(messages.PRIMALS_KIND)
+    places = range(len(primals)) if argnums is None else chosen_arguments(primals, argnums)
+    flat_primals, structure = tree_flatten(tuple([primals[i] for i in places]))
+    flat_tangents, got = tree_flatten(tangents)
+    if structure != got:
+        raise RuntimeError(messages.STRUCTURES.format(structure, got))
+    for name, leaves in (("primals", flat_primals), ("tangents", flat_tangents)):
+        _check_tensors(name, leaves)
+    with entered("jvp") as level:
+        duals = tree_unflatten(
+            [_dual(p, t, level) for p, t in zip(flat_primals, flat_tangents, strict=True)], structure
+        )
+        args = dict(zip(places, duals, strict=True))
+        returned = func(*[args[i] if i in args else lifted(p, level) for i, p in enumerate(primals)])
+        aux = None
+        if has_aux:
+            returned, aux = with_aux(returned, messages.JVP)
+            aux = lowered(aux, level)
+        outputs, out_structure = tree_flatten(returned)
+        check_output(outputs, messages.JVP)
+        moved = [_tangent_below(out, level, strict) for out in outputs]
+        with below(level):  # never what was given
+            results = [TENSORS["alias"](value_below(out, level)) for out in outputs]
+    pair = tree_unflatten(results, out_structure), tree_unflatten(moved, out_structure)
+    return (*pair, aux) if has_aux else pair
+
+
+def _check_tensors(name: str, leaves: list[Any]) -> None:
+    if not leaves:
+        raise RuntimeError(messages.NO_TENSOR.format(name))
+    for leaf in leaves:
+        if not isinstance(leaf, Tensor):
+            raise RuntimeError(messages.NOT_ONLY_TENSORS.format(name, type(leaf)))
+
+
+def _dual(primal: Tensor, tangent: Tensor, level: Any) -> Tensor:
+    for name, t in (("primal", primal), ("tangent", tangent)):
+        if not t.is_floating_point():
+            raise ValueError(errors.DUAL_KIND.format(name, t.dtype))
+    check_size(primal, tangent)
+    dual = lift(primal, level)
+    set_tangent(dual, tangent)
+    return dual
+
+
+def _tangent_below(out: Tensor, level: Any, strict: bool) -> Tensor:
+    """The tangent of what a function returned, as it is one level below; zeros where it has none."""
+    out = at(out, level)
+    tangent = tangent_of(out) if getattr(out, "_level", None) is level else None
+    if tangent is None:
+        if strict:
+            raise RuntimeError(messages.INDEPENDENT)
+        with below(level):
+            tangent = zeros_like(value_below(out, level))
+    return tangent
+
+
+def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..., Any]]:
+    """`(output, push)`: what `func` returns for `primals`, and the linear function that its jvp is there.
+
+    `push` takes tangents like the primals and does not run `func` again: the tangents were recorded as they moved
+    through it, and a linear function transposed twice is itself (torch.func.linearize).
+    """
+    output = func(*primals)
+    leaves, structure = tree_flatten(primals)
+    outputs, out_structure = tree_flatten(output)
+    moving = [_moves(o) for o in outputs]
+
+    def moved(*tangents: Tensor) -> list[Tensor]:
+        """The tangents of those outputs that have any."""
+        with entered("jvp") as level:
+            duals = [_dual(p, t, level) for p, t in zip(leaves, tangents, strict=True)]
+            again, _ = tree_flatten(func(*tree_unflatten(duals, structure)))
+            return [_tangent_below(o, level, False) for o in again if _moves(o)]
+
+    if any(moving):
+        zeros, pull = vjp(moved, *[zeros_like(t) for t in leaves])
+        _, push = vjp(pull, zeros)
+
+    def jvp_fn(*tangents: Any) -> Any:
+        """The tangent of the output."""
+        flat, got = tree_flatten(tangents)
+        if got != structure:
+            raise RuntimeError(messages.LINEAR_STRUCTURE.format(got, structure))
+        for i, (t, p) in enumerate(zip(flat, leaves, strict=True)):
+            for what in ("shape", "dtype"):
+                have, want = getattr(t, what), getattr(p, what)
+                if have != want:
+                    raise RuntimeError(messages.LINEAR_FACT.format(i=i, what=what, got=have, want=want))
+        found = iter(push(tuple(flat))[0] if any(moving) else ())
+        still = [zeros_like(o) if isinstance(o, Tensor) else o for o in outputs]
+        return tree_unflatten([next(found) if m else o for m, o in zip(moving, still, strict=True)], out_structure)
+
+    return output, jvp_fn
+
+
+def _moves(t: Any) -> bool:
+    return isinstance(t, Tensor) and t.is_floating_point()
+
+
+def jacfwd(
+    func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False, *, randomness: str = "error"
+) -> Callable[..., Any]:
+    """The function that computes the Jacobian of `func` forwards, a column for each element of the arguments.
+
+    The result is jacrev's; it is the cheaper of the two where there are fewer arguments than outputs. In PyTorch 2.13
+    it is zero for negative `argnums`; here it is right (torch.func.jacfwd).
+    """
+
+    @functools.wraps(func)
+    def wrapper(*args: Any) -> Any:
+        places = range(len(args)) if argnums is None else chosen_arguments(args, argnums)
+        primals, structure = tree_flatten(tuple([args[i] for i in places]))
+        (basis,) = unit_vectors(primals)
+
+        def push(basis: Any) -> Any:
+            _, *rest = _jvp(func, args, basis, argnums, False, has_aux)
+            return tuple(rest) if has_aux else rest[0]
+
+        pushed = vmap(push, randomness=randomness)(tree_unflatten(basis, structure))
+        aux = None
+        if has_aux:
+            pushed, aux = pushed
+        outputs, out_structure = tree_flatten(pushed)
+        sizes = [t._array.size for t in primals]
+        jacobian = []
+        for out in outputs:
+            columns = out.permute(*range(1, out.ndim), 0).split(sizes, -1)
+            blocks = [c.reshape(c.shape[:-1] + p.shape) for c, p in zip(columns, primals, strict=True)]
+            jacobian.append(tree_unflatten(blocks, structure))
+        if isinstance(argnums, int):
+            jacobian = [block[0] for block in jacobian]
+        whole = tree_unflatten(jacobian, out_structure)
+        return (whole, tree_map(lambda t: t[0], aux)) if has_aux else whole
+
+    return wrapper
+
+
+def hessian(func: Callable[..., Any], argnums: Argnums = 0) -> Callable[..., Any]:
+    """The function that computes the Hessian of `func`: forwards over backwards, `jacfwd(jacrev(func))`.
+
+    (torch.func.hessian)
+    """
+    return jacfwd(jacrev(func, argnums), argnums)
+
+
+def chosen_arguments(args: tuple[Any, ...], argnums: Any) -> tuple[int, ...]:
+    """The positions that `argnums` names, negative ones counted from the end; RuntimeError for what are none."""
+    if not isinstance(argnums, (int, tuple)):
+        raise RuntimeError(messages.ARGNUMS_KIND.format(type(argnums)))
+    count = len(args)
+    places = []
+    for n in argnums if isinstance(argnums, tuple) else (argnums,):
+        if not isinstance(n, int):
+            raise RuntimeError(messages.ARGNUM_KIND.format(type(n)))
+        if not -count <= n < count:
+            raise RuntimeError(messages.ARGNUM_RANGE.format(n, count))
+        places.append(n % count)
+    if not places:
+        raise RuntimeError(messages.ARGNUMS_EMPTY)
+    if len(set(places)) < len(places):
+        raise RuntimeError(messages.ARGNUMS_TWICE.format(tuple(places)))
+    return tuple(places)
+
+
+def lifted(tree: Any, level: Level) -> Any:
+    """A tree whose tensors were lifted to a level."""
+    return tree_map(lambda leaf: lift(leaf, level) if isinstance(leaf, Tensor) else leaf, tree)
+
+
+def lowered(tree: Any, level: Level) -> Any:
+    """A tree of tensors as they are one level below; RuntimeError for anything else in it."""
+    leaves, structure = tree_flatten(tree)
+    for leaf in leaves:
+        if not isinstance(leaf, Tensor):
+            raise RuntimeError(messages.OUTPUT_KIND.format(type(leaf)))
+    return tree_unflatten([value_below(leaf, level) for leaf in leaves], structure)
+
+
+def with_aux(returned: Any, name: str) -> tuple[Any, Any]:
+    """What a function returned that has auxiliary output as well; RuntimeError if it has none."""
+    if not (isinstance(returned, tuple) and len(returned) == 2):
+        raise RuntimeError(messages.AUX.format(name))
+    return returned
+
+
+def check_output(leaves: list[Any], name: str) -> None:
+    """RuntimeError unless a function returned tensors, and at least one."""
+    if not leaves or leaves == [None]:
+        raise RuntimeError(messages.NOTHING.format(name, leaves))
+    for leaf in leaves:
+        if not isinstance(leaf, Tensor):
+            raise RuntimeError(messages.ONLY_TENSORS.format(name, type(leaf)))
