@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+import ast
 import gc
+import inspect
 import warnings
+from dataclasses import dataclass
+from pathlib import Path
 
 import pytest
 
 import workbench as torch
 from workbench import events
+from workbench.trace.recorder import HEAR
+from workbench.trace.records import NodeCreated
+from workbench.trace.schema import RECORDS, Record
+from workbench.trace.timeline import Timeline
+from workbench.views import storyboard
 
 
 @pytest.fixture
@@ -92,3 +101,54 @@ def test_what_the_engine_says_of_one_backward(hear):
     hear(lambda event: heard.append(event[0]))
     (x * x).backward()
     assert heard == ["created", "backward", "run", "ran", "freed", "run", "accumulated", "finished"]
+
+
+def test_what_the_engine_says_fits_the_schema():
+    """Of each event as many fields are given as the schema has, but for those with a default."""
+    found = set()
+    for path in Path(events.__file__).parent.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Call) and getattr(node.func, "attr", getattr(node.func, "id", "")) == "emit":
+                given = node.args[0]
+                if isinstance(given, ast.Tuple) and isinstance(given.elts[0], ast.Constant):
+                    fields = events.SCHEMA[given.elts[0].value]
+                    least = len(fields._fields) - len(fields._field_defaults)
+                    assert least <= len(given.elts) - 1 <= len(fields._fields), (path.name, given.elts[0].value)
+                    found.add(given.elts[0].value)
+    assert found == set(events.SCHEMA)
+
+
+def test_a_recorder_takes_the_fields_of_the_schema():
+    assert list(HEAR) == list(events.SCHEMA)
+    for kind, fields in events.SCHEMA.items():
+        asked = inspect.signature(HEAR[kind]).parameters
+        assert tuple(asked)[1:] == fields._fields, kind
+        assert {name for name, each in asked.items() if each.default is not each.empty} == set(fields._field_defaults)
+
+
+def test_an_event_is_read_by_the_names_of_its_fields(hear):
+    heard = []
+    hear(lambda event: heard.append(events.read(event)))
+    x = torch.tensor(2.0, requires_grad=True)
+    y = x * x
+    (made,) = heard
+    assert isinstance(made, events.Created)
+    assert made.node is y.grad_fn
+    assert made.outputs == (y,)
+
+
+def test_a_record_that_says_nothing_else_is_drawn():
+    """Its caption is its name and its node's, which is in focus; a file that does not know it is refused."""
+
+    @dataclass(frozen=True, slots=True)
+    class GradientScaled(Record):
+        node: str
+
+    x = torch.tensor(2.0, requires_grad=True)
+    with torch.record() as trace:
+        (x * x).backward()
+    (made,) = [event for event in trace.events if isinstance(event, NodeCreated)]
+    picture = Timeline([*trace.events, GradientScaled(made.node)])
+    assert "MulBackward0: gradient scaled" in str(storyboard(picture).steps[-1].caption)
+    assert picture.frame(len(picture.events)).focus == made.node
+    assert "GradientScaled" not in RECORDS

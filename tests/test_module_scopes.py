@@ -15,7 +15,7 @@ import workbench as w
 from workbench import nn
 from workbench.autograd.scopes import current_scope, scope_of
 from workbench.events import listeners
-from workbench.trace.json import NodeCreated
+from workbench.trace.records import NodeCreated
 
 
 def scopes(out: Any) -> list[str]:

@@ -18,7 +18,7 @@ import trace_samples as samples
 import workbench as torch
 from workbench import nn
 from workbench.recording import Trace, load, record
-from workbench.trace.json import NodeCreated
+from workbench.trace.records import NodeCreated
 
 
 def leaf(*values: float) -> Any:

@@ -13,7 +13,7 @@ import workbench as torch
 import workbench.nn.functional as F
 from workbench import nn
 from workbench.recording import Trace, record
-from workbench.trace.json import NodeCreated
+from workbench.trace.records import NodeCreated
 from workbench.views.groups import MOST, Group, program_tree
 
 

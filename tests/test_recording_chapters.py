@@ -10,7 +10,7 @@ from trace_samples import Square, kinds, leaf, of_kind
 
 import workbench as torch
 from workbench.recording import record
-from workbench.trace.json import EventsLetGo
+from workbench.trace.records import EventsLetGo
 from workbench.views import storyboard
 
 

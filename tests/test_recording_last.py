@@ -14,7 +14,7 @@ from trace_samples import Square, kinds, leaf, of_kind
 
 import workbench as torch
 from workbench.recording import Trace, record
-from workbench.trace.json import EventsLetGo, NodeCreated
+from workbench.trace.records import EventsLetGo, NodeCreated
 from workbench.views import CHARTS, VIEWS, storyboard
 
 # Lines of programs over the leaves a and b; what they make is forgotten at once, but for `kept`, which grows.

@@ -16,7 +16,7 @@ from workbench.scene.notebook_story import Plan, cut
 from workbench.scene.storyboard import Storyboard
 from workbench.scene.text import to_text
 from workbench.trace.frame import Frame
-from workbench.trace.json import NodeCreated
+from workbench.trace.records import NodeCreated
 from workbench.trace.rounds import rounds_of
 from workbench.views import VIEWS, storyboard
 from workbench.views.player_steps import tell

@@ -8,7 +8,7 @@ import pytest
 
 import workbench as torch
 from workbench.recording import Trace
-from workbench.trace.json import NodeCreated
+from workbench.trace.records import NodeCreated
 
 
 def two_layers():

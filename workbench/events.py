@@ -1,34 +1,8 @@
 """What the engine says while it works: bare tuples to whoever listens, nothing when nobody does.
 
-The engine writes `if listeners: emit((kind, ...))` with its live objects:
-
-| event | meaning |
-|---|---|
-| `("created", node, args, outputs)` | a graph node was born; `args` as given, `outputs` its Tensors |
-| `("backward", task)` | a graph task begins, with `.roots`, `.seeds`, `.keep_graph`, `.create_graph` |
-| `("run", task, node, grads)` | a node is taken from the ready queue; `grads`: one per output of the node |
-| `("ran", task, node, grads)` | the node returned; `grads`: one per edge in `next_functions` |
-| `("freed", node)` | what the node had saved was let go |
-| `("accumulated", task, node, variable)` | `variable.grad` is new |
-| `("regraded", tensor)` | `tensor.grad` is another tensor, or None: somebody set it |
-| `("captured", task, node, output_nr, grad)` | `grad()` took this gradient |
-| `("finished", task)` | the task is over |
-| `("wrote", tensor, name[, node])` | the in-place operation `name` wrote into `tensor`, and `node` recorded that |
-| `("shares", tensor, source)` | `tensor` was detached from `source`: the same memory, another history |
-| `("keeps", node, items)` | a checkpoint keeps (name, tensor, version) for backward, with `node` in no graph |
-| `("drops", node, name)` | it lets that one go; all, if name is None |
-| `("repeats", node, begins)` | it runs its function again, or has done so; what that makes is in no graph |
-| `("entered", level)` | a function transform begins, with `.kind`, `.number` and the `.size` of its batch |
-| `("left", level)` | it is over |
-| `("pushing", op, args, outputs, level)` | tangents of `outputs` are about to be computed (no level: of dual tensors) |
-| `("pushed", op, outputs, tangents, operands, moved, level)` | they are; `moved`: the tangents of `operands` |
-| `("batched", op, args, outputs, level)` | an operation was run for the whole batch of `level` at once |
-| `("asks", task, node, kind, output_nr, hook, given)` | a hook is about to be called with `given` |
-| `("asked", task, node, given, returned)` | it returned |
-| `("failed", task or None, node or None, exception)` | an error leaves the engine |
-
-A tuple costs the hot path a tenth of what a readable record does; `workbench.trace` makes the records when
-they are read.
+The engine writes `if listeners: emit((kind, ...))` with its live objects, in the order of the fields that the schema
+below gives an event of this kind; `read(event)` gives them their names. A tuple costs the hot path a tenth of what a
+readable record does; `workbench.trace` makes the records when they are read.
 """
 
 from __future__ import annotations
@@ -36,9 +10,206 @@ from __future__ import annotations
 import itertools
 import warnings
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
-Event = tuple[Any, ...]
+Event = tuple[Any, ...]  # its kind, and what the schema says of that
+
+
+class Created(NamedTuple):
+    """A graph node was born; `args` are as given, `outputs` its Tensors."""
+
+    node: Any
+    args: tuple[Any, ...]
+    outputs: tuple[Any, ...]
+
+
+class Backward(NamedTuple):
+    """A graph task begins, with `.roots`, `.seeds`, `.keep_graph`, `.create_graph`."""
+
+    task: Any
+
+
+class Run(NamedTuple):
+    """A node is taken from the ready queue; `grads` has one gradient per output of the node."""
+
+    task: Any
+    node: Any
+    grads: Any
+
+
+class Ran(NamedTuple):
+    """The node returned; `grads` has one gradient per edge in `next_functions`."""
+
+    task: Any
+    node: Any
+    grads: Any
+
+
+class Freed(NamedTuple):
+    """The saved tensors of the node were freed."""
+
+    node: Any
+
+
+class Accumulated(NamedTuple):
+    """`variable.grad` is new."""
+
+    task: Any
+    node: Any
+    variable: Any
+
+
+class Regraded(NamedTuple):
+    """`tensor.grad` is another tensor, or None: somebody set it."""
+
+    tensor: Any
+
+
+class Captured(NamedTuple):
+    """`grad()` took this gradient."""
+
+    task: Any
+    node: Any
+    output_nr: int
+    grad: Any
+
+
+class Finished(NamedTuple):
+    """The task is over."""
+
+    task: Any
+
+
+class Wrote(NamedTuple):
+    """The in-place operation `name` wrote into `tensor`, and `node`, if any, recorded that."""
+
+    tensor: Any
+    name: str
+    node: Any = None
+
+
+class Shares(NamedTuple):
+    """`tensor` was detached from `source`: the same memory, another history."""
+
+    tensor: Any
+    source: Any
+
+
+class Keeps(NamedTuple):
+    """A checkpoint keeps (name, tensor, version) for backward, with `node` in no graph."""
+
+    node: Any
+    items: Any
+
+
+class Drops(NamedTuple):
+    """It frees the one of this name; all, if that is None."""
+
+    node: Any
+    name: Any
+
+
+class Repeats(NamedTuple):
+    """It runs its function again, or has done so; what that makes is in no graph."""
+
+    node: Any
+    begins: bool
+
+
+class Entered(NamedTuple):
+    """A function transform begins, with `.kind`, `.number` and the `.size` of its batch."""
+
+    level: Any
+
+
+class Left(NamedTuple):
+    """It is over."""
+
+    level: Any
+
+
+class Pushing(NamedTuple):
+    """Tangents of `outputs` are about to be computed (no level: of dual tensors)."""
+
+    op: Any
+    args: tuple[Any, ...]
+    outputs: tuple[Any, ...]
+    level: Any
+
+
+class Pushed(NamedTuple):
+    """They are; `moved` are the tangents of `operands`."""
+
+    op: Any
+    outputs: tuple[Any, ...]
+    tangents: Any
+    operands: Any
+    moved: Any
+    level: Any
+
+
+class Batched(NamedTuple):
+    """An operation was run for the whole batch of `level` at once."""
+
+    op: Any
+    args: tuple[Any, ...]
+    outputs: tuple[Any, ...]
+    level: Any
+
+
+class Asks(NamedTuple):
+    """A hook is about to be called with `given`."""
+
+    task: Any
+    node: Any
+    kind: str
+    output_nr: int
+    hook: Any
+    given: Any
+
+
+class Asked(NamedTuple):
+    """It returned."""
+
+    task: Any
+    node: Any
+    given: Any
+    returned: Any
+
+
+class Failed(NamedTuple):
+    """An error leaves the engine, at a task and a node or at None."""
+
+    task: Any
+    node: Any
+    error: BaseException
+
+
+# Each kind with its fields; a listener tells the events apart by the first item of their tuples.
+SCHEMA: dict[str, type[Any]] = {
+    "created": Created,
+    "backward": Backward,
+    "run": Run,
+    "ran": Ran,
+    "freed": Freed,
+    "accumulated": Accumulated,
+    "regraded": Regraded,
+    "captured": Captured,
+    "finished": Finished,
+    "wrote": Wrote,
+    "shares": Shares,
+    "keeps": Keeps,
+    "drops": Drops,
+    "repeats": Repeats,
+    "entered": Entered,
+    "left": Left,
+    "pushing": Pushing,
+    "pushed": Pushed,
+    "batched": Batched,
+    "asks": Asks,
+    "asked": Asked,
+    "failed": Failed,
+}
 
 listeners: list[Callable[[Event], None]] = []
 labels: Callable[[Event], None] | None = None  # the listener, if any, that reads no arguments of a "created" event
@@ -70,6 +241,11 @@ def ask(kind: str, task: Any, node: Any, output_nr: int, hook: Callable[..., Any
     returned = hook(*args)
     emit(("asked", task, node, args[0], returned))
     return returned
+
+
+def read(event: Event) -> Any:
+    """An event with the names of its fields."""
+    return SCHEMA[event[0]](*event[1:])
 
 
 def _tell(listener: Callable[[Event], None], event: Event) -> None:

@@ -11,7 +11,7 @@ import pytest
 from oracle import torch
 
 import workbench
-from workbench.trace.json import NodeCreated
+from workbench.trace.records import NodeCreated
 
 if torch is None:
     pytest.skip(absent.TORCH, allow_module_level=True)

@@ -12,7 +12,7 @@ import pytest
 from oracle import torch
 
 import workbench
-from workbench.trace.json import NodeCreated, NodeStarted
+from workbench.trace.records import NodeCreated, NodeStarted
 
 if torch is None:
     pytest.skip(absent.TORCH, allow_module_level=True)

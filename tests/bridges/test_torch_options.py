@@ -13,7 +13,7 @@ from oracle import torch
 
 import workbench
 from workbench.trace.call_records import HooksFound, LineReached
-from workbench.trace.json import NodeCreated
+from workbench.trace.records import NodeCreated
 
 if torch is None:
     pytest.skip(absent.TORCH, allow_module_level=True)

@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
+import textwrap
 from dataclasses import dataclass
+from types import CodeType
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from .code_text import file_of, source
 from .frame import Frame
-from .schema import Code, Record, SourceLine
-from .values import Value, said, series
+from .schema import Code, Record, SourceLine, kind_of_event
+from .source import Line, source_lines
+from .values import Value, read, said, series, values
+
+if TYPE_CHECKING:
+    from .reader import Reader
+
+Held = tuple[str, Any, str]  # a variable's name, the copy of an array, or a text
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +51,7 @@ class Hooked:
     hooks: tuple[Hook, ...]
 
 
+@kind_of_event
 @dataclass(frozen=True, slots=True)
 class HooksFound(Record):
     """Hooks that were registered, or removed, since they were last looked for."""
@@ -58,7 +69,18 @@ class HooksFound(Record):
             frame.place(hooked.node).hooks = hooked.hooks
             frame.touch(hooked.node)
 
+    class Raw(NamedTuple):
+        """It as it is put down."""
 
+        places: tuple[Any, ...]
+
+        def read(self, at: Reader) -> HooksFound:
+            """The record."""
+            found = [(at.ids[place], tuple([_hook(*each) for each in hooks])) for place, hooks in self.places]
+            return HooksFound(tuple([Hooked(*each) for each in found]))
+
+
+@kind_of_event
 @dataclass(frozen=True, slots=True)
 class HookRan(Record):
     """A hook was called: what it was given, and what went on in the place of that."""
@@ -109,6 +131,20 @@ class HookRan(Record):
             return f"{self.hook.title} {what} made {got}{before} into {after}"
         return f"{self.hook.title} {what} saw {got}{before}"
 
+    class Raw(NamedTuple):
+        """It as it is put down."""
+
+        task: int
+        node: int
+        hook: tuple[Any, ...]
+        before: tuple[Any, ...]
+        after: tuple[Any, ...]
+
+        def read(self, at: Reader) -> HookRan:
+            """The record."""
+            task, node = at.ids[self.task], at.ids[self.node]
+            return HookRan(task, node, _hook(*self.hook), values(self.before), values(self.after))
+
 
 @dataclass(frozen=True, slots=True)
 class Variable:
@@ -133,6 +169,7 @@ class Inside(Record):
         """The graph stays as it is."""
 
 
+@kind_of_event
 @dataclass(frozen=True, slots=True)
 class MethodCalled(Inside):
     """A method of a Function begins, with this source, whose first line is the file's line `first`.
@@ -149,7 +186,35 @@ class MethodCalled(Inside):
     first: int
     code: Code
 
+    class Raw(NamedTuple):
+        """It as it is put down."""
 
+        call: int
+        function: str
+        method: str
+        ctx: int | None
+        node: int | None
+        code: CodeType
+
+        def read(self, at: Reader) -> MethodCalled:
+            """The record."""
+            try:
+                lines, first = source_lines(self.code)
+            except OSError:  # typed at a prompt, or made by exec
+                lines, first = [], self.code.co_firstlineno
+            return MethodCalled(
+                call=at.id(self.call, "m"),
+                function=self.function,
+                method=self.method,
+                ctx=None if self.ctx is None else at.id(self.ctx, "c"),
+                node=at.place(self.node),
+                file=file_of(self.code.co_filename),
+                first=first,
+                code=Code(self.method, textwrap.dedent("".join(lines)).rstrip()),
+            )
+
+
+@kind_of_event
 @dataclass(frozen=True, slots=True)
 class LineReached(Inside):
     """A line is about to run: which variables are new or changed since the line before, and which are gone.
@@ -163,7 +228,22 @@ class LineReached(Inside):
     gone: tuple[str, ...]
     ctx: tuple[Variable, ...] | None
 
+    class Raw(NamedTuple):
+        """It as it is put down."""
 
+        call: int
+        line: int
+        variables: tuple[Held, ...]
+        gone: tuple[str, ...]
+        ctx: tuple[Held, ...] | None
+
+        def read(self, at: Reader) -> LineReached:
+            """The record."""
+            ctx = None if self.ctx is None else _variables(self.ctx)
+            return LineReached(at.id(self.call, "m"), self.line, _variables(self.variables), self.gone, ctx)
+
+
+@kind_of_event
 @dataclass(frozen=True, slots=True)
 class MethodEnded(Inside):
     """A method is over: it returned a value, or an `error` left it."""
@@ -173,3 +253,27 @@ class MethodEnded(Inside):
     ctx: tuple[Variable, ...] | None
     returned: tuple[Variable, ...]
     error: str = ""
+
+    class Raw(NamedTuple):
+        """It as it is put down."""
+
+        call: int
+        variables: tuple[Held, ...]
+        ctx: tuple[Held, ...] | None
+        returned: tuple[Held, ...]
+        error: str
+
+        def read(self, at: Reader) -> MethodEnded:
+            """The record."""
+            ctx = None if self.ctx is None else _variables(self.ctx)
+            id, held, returned = at.id(self.call, "m"), _variables(self.variables), _variables(self.returned)
+            return MethodEnded(id, held, ctx, returned, self.error)
+
+
+def _hook(kind: str, output_nr: int, name: str, line: Line) -> Hook:
+    """A hook, with the text of the line it is defined in."""
+    return Hook(kind, output_nr, name, source(line))
+
+
+def _variables(held: tuple[Held, ...]) -> tuple[Variable, ...]:
+    return tuple([Variable(name, None if copy is None else read(copy), text) for name, copy, text in held])

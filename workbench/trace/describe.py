@@ -8,8 +8,11 @@ from weakref import KeyedRef, WeakValueDictionary, ref
 import numpy as np
 
 from ..events import tag
-from .reader import text_of
+from .code_text import text_of
+from .records import CheckpointDropped, CheckpointKept, NodeCreated
+from .schema import Raw
 from .source import OWN, Outlook
+from .transform_records import LevelEntered
 from .values import LIMIT, Value, kept
 
 
@@ -51,12 +54,12 @@ _PLAIN = (int, float, bool, str, type(None))
 
 
 class Describer:
-    """Puts down what it is shown, each thing under its serial number, in tuples that `reading` makes facts of."""
+    """Puts down what it is shown, each thing under its serial number, in raw events that `reader` makes records of."""
 
     def __init__(self, limit: int = LIMIT) -> None:
         self._limit = limit
         self.outlook = Outlook()
-        self._raw: list[tuple[Any, ...]] = []
+        self._raw: list[Raw] = []
         self._nodes: set[int] = set()
         self._tensors: set[int] = set()
         self._before: list[set[int]] = []  # the tensors that earlier chapters have told of
@@ -93,7 +96,7 @@ class Describer:
         serial = tag(level)
         if serial not in self._levels:
             self._levels.add(serial)
-            self._raw.append(("entered", serial, level.kind, level.number, level.size, heard, line))
+            self._raw.append(LevelEntered.Raw(serial, level.kind, level.number, level.size, heard, line))
         return serial
 
     def _copies(self, grads: Any, known: dict[int, tuple[Any, Any]] | None = None) -> tuple[Any, ...]:
@@ -281,8 +284,22 @@ class Describer:
                 edges = self._edges(node, found)
                 saved = self._saved(node, [], found)
                 tensors = tuple(found.values())
-                kind, more = type(node), (None, None, (), entry_of(node), node.outputs, None, zeros_of(node))
-                self._raw.append(("created", node._tag, node.name(), kind, True, edges, (), tensors, saved, *more))
+                self._raw.append(
+                    NodeCreated.Raw(
+                        node=node._tag,
+                        name=node.name(),
+                        cls=type(node),
+                        found=True,
+                        edges=edges,
+                        args=(),
+                        tensors=tensors,
+                        saved=saved,
+                        stack=None,
+                        entry=entry_of(node),
+                        outputs=node.outputs,
+                        zeros=zeros_of(node),
+                    )
+                )
             elif tag(node) not in self._nodes:
                 self._know(node)
                 stack.append((node, True))
@@ -297,22 +314,22 @@ class Describer:
 
     # What the engine says of memory that is shared, and of what checkpoints keep.
 
-    def _shares(self, tensor: Any, source: Any) -> None:
+    def on_shares(self, tensor: Any, source: Any) -> None:
         self._alike[tag(tensor)], self._alike[tag(source)] = tensor, source
         self._detached[tensor._tag] = self._base(source) or source._tag
 
-    def _keeps(self, node: Any, items: list[Any]) -> None:
+    def on_keeps(self, node: Any, items: list[Any]) -> None:
         found: dict[int, tuple[Any, ...]] = {}
         saved = self._kept(node, items, self._again, found)
         if self._repeating:
             self._again += [thing for _, thing, _ in items if hasattr(type(thing), "_array")]
-        self._raw.append(("keeps", tag(node), saved, tuple(found.values()), bool(self._repeating)))
+        self._raw.append(CheckpointKept.Raw(tag(node), saved, tuple(found.values()), bool(self._repeating)))
 
-    def _drops(self, node: Any, name: Any) -> None:
+    def on_drops(self, node: Any, name: Any) -> None:
         if hasattr(node, "_tag"):
-            self._raw.append(("drops", node._tag, name))
+            self._raw.append(CheckpointDropped.Raw(node._tag, name))
 
-    def _repeats(self, node: Any, begins: bool) -> None:
+    def on_repeats(self, node: Any, begins: bool) -> None:
         self._repeating = max(0, self._repeating + (1 if begins else -1))
         if not self._repeating:
             self._again = []

@@ -7,6 +7,7 @@ from types import FrameType
 from typing import Any
 
 from ..events import tag
+from .call_records import HookRan, HooksFound
 from .describe import ACCUMULATE, maker_of
 from .names import Namer
 from .source import OWN, variables
@@ -22,7 +23,7 @@ class Host(Namer):
         self._guests: dict[int, Hooks] = {}  # place -> what was put down of its hooks
         # By task and node: a hook, what it has been given, and the leaf whose gradient that is.
         self._given: dict[tuple[int, int], tuple[Any, ...]] = {}
-        self._after: list[tuple[Any, ...]] = []  # what hooks did after an accumulation that is still to be told
+        self._after: list[HookRan.Raw] = []  # what hooks did after an accumulation that is still to be told
         self._retaining: tuple[int, int] | None = None  # the node whose tensors are said to keep what has come
 
     def look_up(self, frame: FrameType | None) -> None:
@@ -46,7 +47,7 @@ class Host(Namer):
                 self._guests[serial] = hooks
                 news.append((serial, hooks))
         if news:
-            self._raw.append(("hooks", tuple(news)))
+            self._raw.append(HooksFound.Raw(tuple(news)))
 
     def _meet_those_of(self, tensors: Iterable[Any]) -> None:
         """The same of the nodes of tensors, and of leaves, which may have no node yet."""
@@ -58,20 +59,20 @@ class Host(Namer):
                 nodes.append(_Leaf(tensor))
         self._meet(nodes)
 
-    def _asks(self, task: Any, node: Any, kind: str, nr: int, hook: Any, given: Any) -> None:
+    def on_asks(self, task: Any, node: Any, kind: str, output_nr: int, hook: Any, given: Any) -> None:
         if kind == "before":
             self._retain(task, node)
         of = tag(given) if kind == "accumulated" else None
-        self._given[tag(task), tag(node)] = (kind, nr, *name_of(hook)), self._carried(kind, given), of
+        self._given[tag(task), tag(node)] = (kind, output_nr, *name_of(hook)), self._carried(kind, given), of
 
-    def _asked(self, task: Any, node: Any, given: Any, returned: Any) -> None:
+    def on_asked(self, task: Any, node: Any, given: Any, returned: Any) -> None:
         hook, before, _ = self._given.pop((tag(task), tag(node)), (None, (), None))
         serial = self._serial(node)
         if hook is None or not (serial in self._nodes or serial in self._tensors):
             return
         fits = hasattr(type(returned), "_array") or (type(returned) is tuple and len(returned) == len(before))
         after = self._carried(hook[0], returned if fits and hook[0] != "accumulated" else given)
-        told = ("hook", task._tag, serial, hook, before, after)
+        told = HookRan.Raw(task._tag, serial, hook, before, after)
         if hook[0] == "accumulated":
             self._after.append(told)
         else:
@@ -85,23 +86,23 @@ class Host(Namer):
         for nr, own in node.extra.retainers.items():
             if (tensor := own()) is not None:
                 which, kept = ("retained", nr, "retain_grad", None), (self._copy(tensor.grad),)
-                self._raw.append(("hook", task._tag, self._serial(node), which, kept, kept))
+                self._raw.append(HookRan.Raw(task._tag, self._serial(node), which, kept, kept))
 
     def _is_after(self, task: Any, node: Any) -> bool:
         """Whether a leaf's node that fails does so in a hook after the accumulation, which then was done."""
         asked = self._given.get((tag(task), tag(node)))
-        told = [each for each in self._after if each[1:3] == (tag(task), self._serial(node))]
+        told = [each for each in self._after if each[:2] == (tag(task), self._serial(node))]
         return bool(told) or (asked is not None and asked[0][0] == "accumulated")
 
-    def _take_after(self, leaf: int) -> list[tuple[Any, ...]]:
+    def _take_after(self, leaf: int) -> list[HookRan.Raw]:
         """What hooks did since a gradient was added to a leaf's."""
-        told, self._after = [each for each in self._after if each[2] == leaf], []
+        told, self._after = [each for each in self._after if each.node == leaf], []
         return told
 
     def forget(self, task: Any) -> None:
         """Forget what hooks had begun in a task that is over."""
         serial = tag(task)
-        self._after = [each for each in self._after if each[1] != serial]
+        self._after = [each for each in self._after if each.task != serial]
         for key in [key for key in self._given if key[0] == serial]:
             del self._given[key]
 

@@ -7,9 +7,8 @@ from typing import Any
 from ..events import tag
 from .describe import entry_of, grad_of, maker_of, memory_of, version_of
 from .hooks_seen import Host
+from .records import GradChanged, NodeCreated, TensorsFound
 from .source import Stack
-
-_GIVEN, _SEEN, _SAVED = 6, 7, 8  # of a raw "created": its arguments, tensors and what is saved
 
 
 class Scribe(Host):
@@ -19,22 +18,24 @@ class Scribe(Host):
         """Of the node that recorded a write: its result is what is written, which it was given as it was before."""
         serial = tag(node)
         places = range(len(self._raw) - 1, -1, -1) if serial in self._nodes and not self._repeating else ()
-        at = next((i for i in places if self._raw[i][0] == "created" and self._raw[i][1] == serial), None)
-        if at is None:
+        for at in places:
+            created = self._raw[at]
+            if isinstance(created, NodeCreated.Raw) and created.node == serial:
+                break
+        else:
             return
-        created = list(self._raw[at])
-        if tag(written) not in self._tensors and (given := [arg[0] for arg in created[_GIVEN] if type(arg) is tuple]):
+        if tag(written) not in self._tensors and (given := [arg[0] for arg in created.args if type(arg) is tuple]):
             now: dict[int, tuple[Any, ...]] = {}
             self._describe(written, now)
-            was = next((seen for seen in created[_SEEN] if seen[0] == given[0]), None)
+            was = next((seen for seen in created.tensors if seen[0] == given[0]), None)
             if was is not None:
                 version = version_of(written) - 1
                 before = (written._tag, was[1], version, *was[3:6], *now.pop(written._tag)[6:])
-                created[_SEEN] = (*now.values(), before, *created[_SEEN])
+                created = created._replace(tensors=(*now.values(), before, *created.tensors))
         if getattr(node, "keeps_result", False) and written._tag in self._tensors:
             own = {each[0]: each for each in self._saved_of(node, written, {}) if each[1] == written._tag}
-            created[_SAVED] = tuple([own.get(each[0], each) for each in created[_SAVED]])
-        self._raw[at] = tuple(created)
+            created = created._replace(saved=tuple([own.get(each[0], each) for each in created.saved]))
+        self._raw[at] = created
         self._changed(at)
 
     def _put_grad(self, tensor: Any, name: str = "") -> None:
@@ -43,9 +44,9 @@ class Scribe(Host):
             if tensor._tag not in self._tensors:  # an earlier chapter has told of it
                 found: dict[int, tuple[Any, ...]] = {}
                 self._describe(tensor, found)
-                self._raw.append(("found", tuple(found.values())))
+                self._raw.append(TensorsFound.Raw(tuple(found.values())))
             self._hold(tensor)
-            self._raw.append(("regraded", tensor._tag, self._copy(grad_of(tensor)), name, self.outlook.stack()))
+            self._raw.append(GradChanged.Raw(tensor._tag, self._copy(grad_of(tensor)), name, self.outlook.stack()))
 
     def _put_grad_in(self, written: Any, name: str) -> None:
         """The same, if the memory of a gradient was written."""
@@ -83,6 +84,20 @@ class Scribe(Host):
             self._describe(written, found)
         saved = tuple(self._saved_of(slices, written, found))
         runs = inner._tag if tag(inner) in self._nodes else None
-        told = ("created", slices._tag, slices.name(), type(slices), True, edges, (), tuple(found.values()), saved)
-        self._raw.append((*told, stack, None, (), entry_of(slices), slices.outputs, runs))
+        self._raw.append(
+            NodeCreated.Raw(
+                node=slices._tag,
+                name=slices.name(),
+                cls=type(slices),
+                found=True,
+                edges=edges,
+                args=(),
+                tensors=tuple(found.values()),
+                saved=saved,
+                stack=stack,
+                entry=entry_of(slices),
+                outputs=slices.outputs,
+                runs=runs,
+            )
+        )
         return slices._tag

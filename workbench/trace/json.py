@@ -18,64 +18,13 @@ from dataclasses import fields, is_dataclass
 from functools import cache
 from typing import Any
 
-from .call_records import HookRan, HooksFound, LineReached, MethodCalled, MethodEnded
+from .call_records import LineReached, MethodCalled, MethodEnded
+from .code_text import METHODS
 from .frame import Frame
-from .reader import METHODS
-from .records import (
-    BackwardFinished,
-    BackwardStarted,
-    CheckpointDropped,
-    CheckpointKept,
-    EventsLetGo,
-    Failed,
-    GradAccumulated,
-    GradCaptured,
-    GradChanged,
-    NodeCreated,
-    NodeFinished,
-    NodesGone,
-    NodeStarted,
-    SavedFreed,
-    TensorsFound,
-    TensorShown,
-    TensorWritten,
-)
-from .schema import Part, Record
-from .transform_records import LevelEntered, LevelLeft, OperationRan, TangentPushed
+from .records import BackwardStarted, NodeCreated, NodeFinished
+from .schema import RECORDS, Part, Record
+from .transform_records import LevelEntered, OperationRan, TangentPushed
 from .values import Value
-
-RECORDS: dict[str, type[Record]] = {
-    each.__name__: each
-    for each in (
-        NodeCreated,
-        TensorsFound,
-        TensorShown,
-        EventsLetGo,
-        NodesGone,
-        BackwardStarted,
-        NodeStarted,
-        NodeFinished,
-        SavedFreed,
-        GradAccumulated,
-        GradCaptured,
-        GradChanged,
-        BackwardFinished,
-        TensorWritten,
-        Failed,
-        LevelEntered,
-        LevelLeft,
-        OperationRan,
-        TangentPushed,
-        MethodCalled,
-        LineReached,
-        MethodEnded,
-        HooksFound,
-        HookRan,
-        CheckpointKept,
-        CheckpointDropped,
-    )
-}
-
 
 # More than any recording has: what is longer was made to take long.
 _MOST = 2**63 - 1  # of a whole number: a count, a size, a version

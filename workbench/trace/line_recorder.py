@@ -19,9 +19,11 @@ from typing import Any, Protocol
 import numpy as np
 
 from ..events import next_tag
+from .call_records import LineReached, MethodCalled, MethodEnded
+from .code_text import METHODS
 from .describe import version_of
-from .reader import METHODS
 from .recorder import Recorder
+from .schema import Raw
 from .source import OWN
 
 BUSY = "The lines of Functions are not recorded: a debugger or a coverage tool traces this thread already."
@@ -178,7 +180,7 @@ _MOST = 6  # items told of a list
 class LineWatcher:
     """The part of a recorder that watches the methods of all subclasses of `function`, of whatever engine it is."""
 
-    _raw: list[tuple[Any, ...]]
+    _raw: list[Raw]
     _copy: Callable[[Any], Any]
 
     def __init__(self, function: type, *args: Any) -> None:
@@ -219,12 +221,12 @@ class LineWatcher:
             cls = getattr(type(call.ctx), "_forward_cls", cls)
             number, _ = self._known_ctx(call.ctx)
             node = self._number_of(call.ctx)
-        self._raw.append(("called", call.serial, cls.__name__, method, number, node, frame.f_code))
+        self._raw.append(MethodCalled.Raw(call.serial, cls.__name__, method, number, node, frame.f_code))
 
     def reached(self, frame: FrameType) -> None:
         """Note what is new since the line before."""
         call = self._calls[frame]
-        self._raw.append(("reached", call.serial, frame.f_lineno, *self._changes(call, frame)))
+        self._raw.append(LineReached.Raw(call.serial, frame.f_lineno, *self._changes(call, frame)))
 
     def ended(self, frame: FrameType, value: Any, error: BaseException | None) -> None:
         """Note what it returns, or which error leaves it."""
@@ -233,7 +235,7 @@ class LineWatcher:
         several = value if type(value) is tuple else (value,)
         returned = () if error is not None else tuple([self._held("", each) for each in several])
         words = "" if error is None else f"{type(error).__name__}: {error}"
-        self._raw.append(("ended", call.serial, variables, ctx, returned, words))
+        self._raw.append(MethodEnded.Raw(call.serial, variables, ctx, returned, words))
 
     # What differs from engine to engine.
 

@@ -12,6 +12,7 @@ from typing import Any
 
 from ..events import tag
 from .describe import Describer, maker_of
+from .records import TensorsFound
 from .source import Outlook, is_users, local_variables, user_frames, variables
 from .values import LIMIT
 
@@ -49,7 +50,7 @@ class Namer(Describer):
             if not known and maker is not None and tag(maker) in self._nodes:
                 self._describe(thing, found)
         if found:
-            self._raw.append(("found", tuple(found.values())))
+            self._raw.append(TensorsFound.Raw(tuple(found.values())))
 
     def _learn_names(self) -> None:
         """Inside a transform a variable is gone before anybody else asks for its name.

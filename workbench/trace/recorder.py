@@ -14,19 +14,37 @@ from typing import Any
 
 import numpy as np
 
-from ..events import Event, listeners, next_tag, tag
+from ..events import SCHEMA, Event, listeners, next_tag, tag
 from .describe import entry_of, maker_of, version_of, zeros_of
 from .hooks_seen import reached_from
 from .inplace import Scribe
-from .json import Record
 from .names import loops_at, named_in
 from .reader import Reader
+from .records import (
+    BackwardFinished,
+    BackwardStarted,
+    EventsLetGo,
+    Failed,
+    GradAccumulated,
+    GradCaptured,
+    GradChanged,
+    NodeCreated,
+    NodeFinished,
+    NodesGone,
+    NodeStarted,
+    SavedFreed,
+    TensorsFound,
+    TensorShown,
+    TensorWritten,
+)
+from .schema import Record
 from .source import line_of, user_frame
+from .transform_records import LevelLeft, OperationRan, TangentPushed
 from .values import LIMIT
 
 
 class Hearer(Scribe):
-    """Hears the engine's events, and adds a raw tuple for each to what it has put down."""
+    """Hears the engine's events, and adds a raw event for each to what it has put down."""
 
     def __init__(self, limit: int = LIMIT) -> None:
         super().__init__(limit)
@@ -40,9 +58,9 @@ class Hearer(Scribe):
         self._sent: dict[int, tuple[weakref.ref[Any], Any]] = {}
         self._arrived: Any = None
 
-    # One method for each event.
+    # One method for each event; its arguments are the fields that the schema gives it.
 
-    def _created(self, node: Any, args: tuple[Any, ...], outputs: tuple[Any, ...]) -> None:
+    def on_created(self, node: Any, args: tuple[Any, ...], outputs: tuple[Any, ...]) -> None:
         if self._repeating:  # it is in no graph: what it saves is taken from it
             return
         if self._open:
@@ -63,27 +81,24 @@ class Hearer(Scribe):
         saved = self._saved(node, [*tensors, *outputs], found)
         attributes = self._attributes(node, found) if hasattr(type(node), "_forward_cls") else ()
         self._raw.append(
-            (
-                "created",
-                node._tag,
-                node.name(),
-                type(node),
-                False,
-                edges,
-                tuple(given),
-                tuple(found.values()),
-                saved,
-                self.outlook.stack(),
-                self._pushing[-1][1] if self._pushing else None,
-                attributes,
-                entry_of(node),
-                1,
-                None,
-                zeros_of(node),
+            NodeCreated.Raw(
+                node=node._tag,
+                name=node.name(),
+                cls=type(node),
+                found=False,
+                edges=edges,
+                args=tuple(given),
+                tensors=tuple(found.values()),
+                saved=saved,
+                stack=self.outlook.stack(),
+                pushing=self._pushing[-1][1] if self._pushing else None,
+                attributes=attributes,
+                entry=entry_of(node),
+                zeros=zeros_of(node),
             )
         )
 
-    def _backward(self, task: Any) -> None:
+    def on_backward(self, task: Any) -> None:
         self._sent, self._arrived = {}, None
         self._tasks.add(tag(task))
         self._going.append(weakref.ref(task))
@@ -100,12 +115,12 @@ class Hearer(Scribe):
             self._learn(named_in(frame))
         self._learn([("seed", seed) for seed in task.seeds if task.create_graph and hasattr(type(seed), "_array")])
         if found:
-            self._raw.append(("found", tuple(found.values())))
+            self._raw.append(TensorsFound.Raw(tuple(found.values())))
         self._meet(getattr(task, "_waiting", ()))
         keep, create, stack = task.keep_graph, task.create_graph, self.outlook.stack()
-        self._raw.append(("backward", tag(task), roots, targets, keep, create, stack, loops_at(self.outlook)))
+        self._raw.append(BackwardStarted.Raw(tag(task), roots, targets, keep, create, stack, loops_at(self.outlook)))
 
-    def _run(self, task: Any, node: Any, grads: Any) -> None:
+    def on_run(self, task: Any, node: Any, grads: Any) -> None:
         self._running = True
         extra = node.extra
         if extra is not None:
@@ -118,9 +133,9 @@ class Hearer(Scribe):
         if serial not in self._nodes and hasattr(node, "variable"):
             serial = tag(node.variable)
             self._arrive(node.variable, grads, copies)
-        self._raw.append(("run", task._tag, serial, copies))
+        self._raw.append(NodeStarted.Raw(task._tag, serial, copies))
 
-    def _ran(self, task: Any, node: Any, grads: Any) -> None:
+    def on_ran(self, task: Any, node: Any, grads: Any) -> None:
         self._running = False
         copies = self._copies(grads)
         self._sent = {
@@ -128,7 +143,7 @@ class Hearer(Scribe):
             for grad, copy in zip(grads, copies, strict=True)
             if type(copy) is tuple and type(grad) is np.ndarray
         }
-        self._raw.append(("ran", task._tag, node._tag, copies))
+        self._raw.append(NodeFinished.Raw(task._tag, node._tag, copies))
 
     def _arrive(self, leaf: Any, grads: Any, copies: tuple[Any, ...]) -> None:
         """What arrives at a leaf is its `.grad` afterwards, if it has none yet."""
@@ -138,27 +153,27 @@ class Hearer(Scribe):
         elif copies and type(copies[0]) is tuple and grads[0].dtype == leaf._array.dtype:
             self._arrived = copies[0]
 
-    def _freed(self, node: Any) -> None:
+    def on_freed(self, node: Any) -> None:
         if tag(node) in self._nodes:
-            self._raw.append(("freed", node._tag))
+            self._raw.append(SavedFreed.Raw(node._tag))
 
-    def _accumulated(self, task: Any, node: Any, variable: Any) -> None:
+    def on_accumulated(self, task: Any, node: Any, variable: Any) -> None:
         grad = variable.grad
         self._hold(variable)
         copy = self._arrived if self._arrived is not None and grad is not None else self._copy(grad)
         self._arrived = None
         after = self._take_after(variable._tag) if self._after else ()
-        self._raw += [("accumulated", tag(task), variable._tag, after[0][4][0] if after else copy), *after]
+        self._raw += [GradAccumulated.Raw(tag(task), variable._tag, after[0].before[0] if after else copy), *after]
 
-    def _regraded(self, tensor: Any) -> None:
+    def on_regraded(self, tensor: Any) -> None:
         self._put_grad(tensor)
 
-    def _captured(self, task: Any, node: Any, output_nr: int, grad: Any) -> None:
-        self._raw.append(("captured", tag(task), self._serial(node), output_nr, self._copy(grad)))
+    def on_captured(self, task: Any, node: Any, output_nr: int, grad: Any) -> None:
+        self._raw.append(GradCaptured.Raw(tag(task), self._serial(node), output_nr, self._copy(grad)))
 
-    def _finished(self, task: Any) -> None:
+    def on_finished(self, task: Any) -> None:
         self._end(task)
-        self._raw.append(("finished", tag(task)))
+        self._raw.append(BackwardFinished.Raw(tag(task)))
 
     def _end(self, task: Any) -> None:
         self._running = False
@@ -166,7 +181,7 @@ class Hearer(Scribe):
         if task is not None:
             self.forget(task)
 
-    def _wrote(self, tensor: Any, name: str, node: Any = None) -> None:
+    def on_wrote(self, tensor: Any, name: str, node: Any = None) -> None:
         self._put_grad_in(tensor, name)
         if node is not None:
             self._correct(tensor, node)
@@ -179,15 +194,16 @@ class Hearer(Scribe):
         slices = self._put_slices(tensor, found, stack)
         self._describe_others(tensor, found)
         if found:
-            self._raw.append(("found", tuple(found.values())))
+            self._raw.append(TensorsFound.Raw(tuple(found.values())))
         maker = maker_of(tensor)
         serial = tag(maker) if maker is not None and tag(maker) in self._nodes else None
         now = self._copy(tensor)
-        self._raw.append(("wrote", tensor._tag, name, version_of(tensor), now, serial, tensor.output_nr, stack, slices))
+        own, version, nr = tensor._tag, version_of(tensor), tensor.output_nr
+        self._raw.append(TensorWritten.Raw(own, name, version, now, serial, nr, stack, slices))
 
-    def _failed(self, task: Any, node: Any, error: BaseException) -> None:
+    def on_failed(self, task: Any, node: Any, error: BaseException) -> None:
         if hasattr(node, "variable") and self._is_after(task, node):
-            self._accumulated(task, node, node.variable)
+            self.on_accumulated(task, node, node.variable)
         self._end(task)
         self.look_up(user_frame())
         serial = None if node is None else self._serial(node)
@@ -196,23 +212,23 @@ class Hearer(Scribe):
         # The words alone: the exception's traceback would keep every tensor of the failed call.
         words = (type(error).__name__, str(error))
         heard = task is not None and tag(task) in self._tasks
-        self._raw.append(("failed", task._tag if heard else None, serial, *words))
+        self._raw.append(Failed.Raw(task._tag if heard else None, serial, *words))
 
     # Function transforms.
 
-    def _entered(self, level: Any) -> None:
+    def on_entered(self, level: Any) -> None:
         if not self._pushing:
             self._open.append(self._level(level, True, line_of(user_frame())))
 
-    def _left(self, level: Any) -> None:
+    def on_left(self, level: Any) -> None:
         serial = tag(level)
         if serial in self._open:
             self._open.remove(serial)
-            self._raw.append(("left", serial))
+            self._raw.append(LevelLeft.Raw(serial))
         while self._pushing and self._pushing[-1][0] >= level.number:  # an error may have ended that
             self._pushing.pop()
 
-    def _pushing_begins(self, op: Any, args: tuple[Any, ...], outputs: tuple[Any, ...], level: Any) -> None:
+    def on_pushing(self, op: Any, args: tuple[Any, ...], outputs: tuple[Any, ...], level: Any) -> None:
         number = 0 if level is None else level.number
         while self._pushing and self._pushing[-1][0] <= number:  # an error ended it: within it, all is further down
             self._pushing.pop()
@@ -220,7 +236,9 @@ class Hearer(Scribe):
             self._operation(op, args, outputs)
         self._pushing.append((number, 0 if level is None else self._level(level)))
 
-    def _pushed(self, op: Any, outputs: tuple[Any, ...], tangents: Any, operands: Any, moved: Any, level: Any) -> None:
+    def on_pushed(
+        self, op: Any, outputs: tuple[Any, ...], tangents: Any, operands: Any, moved: Any, level: Any
+    ) -> None:
         if self._pushing:
             self._pushing.pop()
         if self._pushing:  # tangents of what computes tangents
@@ -242,9 +260,9 @@ class Hearer(Scribe):
                 taken.append((tag(operand), self._copy(tangent)))
         if pushed:
             own = None if level is None else self._level(level)
-            self._raw.append(("pushed", op, own, tuple(found.values()), tuple(pushed), tuple(taken)))
+            self._raw.append(TangentPushed.Raw(op, own, tuple(found.values()), tuple(pushed), tuple(taken)))
 
-    def _batched(self, op: Any, args: tuple[Any, ...], outputs: tuple[Any, ...], level: Any) -> None:
+    def on_batched(self, op: Any, args: tuple[Any, ...], outputs: tuple[Any, ...], level: Any) -> None:
         self._level(level)
         if not self._pushing and not self._running:
             self._operation(op, args, outputs)
@@ -263,7 +281,7 @@ class Hearer(Scribe):
         for output in outputs:
             self._describe(output, found)
         tensors, results = tuple(found.values()), tuple(output._tag for output in outputs)
-        self._raw.append(("operated", serial, op, tuple(given), tensors, results, line_of(user_frame())))
+        self._raw.append(OperationRan.Raw(serial, op, tuple(given), tensors, results, line_of(user_frame())))
 
     def _has_node(self, tensor: Any) -> bool:
         """Whether a tensor, or what it stands for, is the output of a node."""
@@ -276,36 +294,14 @@ class Hearer(Scribe):
 
 
 # Of the class, not of each recorder: that would hold itself by them, and stay until the collector comes.
-HEAR: dict[str, Callable[..., None]] = {
-    "created": Hearer._created,
-    "backward": Hearer._backward,
-    "run": Hearer._run,
-    "ran": Hearer._ran,
-    "asks": Hearer._asks,
-    "asked": Hearer._asked,
-    "freed": Hearer._freed,
-    "accumulated": Hearer._accumulated,
-    "regraded": Hearer._regraded,
-    "captured": Hearer._captured,
-    "finished": Hearer._finished,
-    "wrote": Hearer._wrote,
-    "shares": Hearer._shares,
-    "keeps": Hearer._keeps,
-    "drops": Hearer._drops,
-    "repeats": Hearer._repeats,
-    "failed": Hearer._failed,
-    "entered": Hearer._entered,
-    "left": Hearer._left,
-    "pushing": Hearer._pushing_begins,
-    "pushed": Hearer._pushed,
-    "batched": Hearer._batched,
-}
+HEAR: dict[str, Callable[..., None]] = {kind: getattr(Hearer, f"on_{kind}") for kind in SCHEMA}
 
 
 _OF_A_TASK = frozenset(("run", "ran", "asks", "asked", "accumulated", "captured", "finished"))
 _BEGINS = ("created", "entered", "called", "pushing")
-_ENDS = ("finished", "left", "failed")  # after these, and what is written or let go then, something new begins
-_AFTER = ("wrote", "regraded", "died", "found")
+# After these, and what is written or let go then, something new begins.
+_ENDS = (BackwardFinished.Raw, LevelLeft.Raw, Failed.Raw)
+_AFTER = (TensorWritten.Raw, GradChanged.Raw, NodesGone.Raw, TensorsFound.Raw)
 
 
 @dataclass(slots=True)
@@ -355,7 +351,7 @@ class Recorder(Hearer):
             dead = [self._dead.pop(0).key for _ in range(len(self._dead))]
             for serial in dead:
                 self._lives.pop(serial, None)
-            self._raw.append(("died", tuple(dead)))
+            self._raw.append(NodesGone.Raw(tuple(dead)))
 
     def records(self, count: int | None = None) -> list[Record]:
         """Everything heard so far, or up to when `count` was this number: nothing, if all that was let go."""
@@ -388,7 +384,7 @@ class Recorder(Hearer):
         self.records()
         begin = len(self._raw)
         self(event)
-        told = [self._reader.record(each) for each in self._raw[begin:]]
+        told = [each.read(self._reader) for each in self._raw[begin:]]
         del self._raw[begin:]
         return told
 
@@ -413,8 +409,8 @@ class Recorder(Hearer):
         self.look_up(frame)
         found: dict[int, tuple[Any, ...]] = {}
         self._describe(tensor, found)
-        self._raw.append(("found", tuple(found.values())))
-        self._raw.append(("shown", tensor._tag, line_of(frame)))
+        self._raw.append(TensorsFound.Raw(tuple(found.values())))
+        self._raw.append(TensorShown.Raw(tensor._tag, line_of(frame)))
 
     # The last events only.
 
@@ -433,7 +429,7 @@ class Recorder(Hearer):
         if size < self._last // 2 and not (kind in _BEGINS and self._is_over()):
             return False
         # Of a large graph all nodes may have to be put down again: not more often than as many others were.
-        again = 2 * sum([each[0] == "created" and each[4] for each in self._raw[begin:]])
+        again = 2 * sum([isinstance(each, NodeCreated.Raw) and each.found for each in self._raw[begin:]])
         self._full = max(self._full, again)
         return size >= again
 
@@ -452,7 +448,7 @@ class Recorder(Hearer):
 
     def _is_over(self) -> bool:
         """Whether a backward or a transform was the last, but for what was written since."""
-        return next((each[0] for each in reversed(self._raw) if each[0] not in _AFTER), "") in _ENDS
+        return isinstance(next((each for each in reversed(self._raw) if not isinstance(each, _AFTER)), None), _ENDS)
 
     def _let_go(self) -> None:
         """Let the oldest chapters go, as long as half of the events wanted, or more, are in the others."""
@@ -461,7 +457,7 @@ class Recorder(Hearer):
             del chapters[0]
             begin, serial = chapters[0].begin, chapters[0].serial
             self._gone += begin - bool(self._gone)
-            self._raw[:begin] = [("gone", self._gone)]
+            self._raw[:begin] = [EventsLetGo.Raw(self._gone)]
             for chapter in chapters:
                 chapter.begin -= begin - 1
             known = set().union(*[chapter.tensors for chapter in chapters])
@@ -498,10 +494,10 @@ class Finder(Recorder):
             maker = maker_of(tensor)
             if tag(tensor) in self._tensors and (maker is None or tag(maker) in self._nodes):
                 self._describe(tensor, found)
-        self._raw.append(("found", tuple(found.values())))
+        self._raw.append(TensorsFound.Raw(tuple(found.values())))
         self._learn(named)
         node, *words = failure
-        self._raw.append(("failed", None, node if node in self._nodes or node in self._tensors else None, *words))
+        self._raw.append(Failed.Raw(None, node if node in self._nodes or node in self._tensors else None, *words))
 
     def _saved(self, node: Any, tensors: list[Any], found: dict[int, Any]) -> tuple[Any, ...]:
         """A node keeps the array of its own output, which the user may hold as a tensor."""

@@ -6,10 +6,30 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from .code_text import source, text_of
 from .frame import EdgeState, Frame, NodeState
-from .schema import Argument, Attribute, Building, Code, Edge, Part, Phase, Record, Root, Saved, SourceLine, TensorSeen
-from .values import Value, said, series
+from .schema import (
+    Argument,
+    Attribute,
+    Building,
+    Code,
+    Edge,
+    Part,
+    Phase,
+    Record,
+    Root,
+    Saved,
+    SourceLine,
+    TensorSeen,
+    kind_of_event,
+)
+from .source import Line, Stack
+from .values import Value, read, said, series, value, values
+
+if TYPE_CHECKING:
+    from .reader import Reader
 
 
 def is_slot(saved: Saved) -> bool:
@@ -29,6 +49,7 @@ def as_kept(saved: Saved, name: str) -> str:
     return f"a slot for {name}" if is_slot(saved) else f"{name} packed by {saved.packed.hook}"
 
 
+@kind_of_event
 @dataclass(frozen=True, slots=True)
 class CheckpointKept(Record):
     """A checkpoint keeps tensors that no node has saved: its arguments, or what it computed `again`."""
@@ -62,7 +83,22 @@ class CheckpointKept(Record):
         kept = series([as_kept(saved, frame.called(known) if known else "a tensor") for saved, known in names])
         return f"{who.capitalize()} keeps its arguments: {kept}" if kept else ""
 
+    class Raw(NamedTuple):
+        """It as it is put down."""
 
+        checkpoint: int
+        saved: tuple[Any, ...]
+        tensors: tuple[Any, ...]
+        again: bool
+
+        def read(self, at: Reader) -> CheckpointKept:
+            """The record."""
+            seen = at.seen(self.tensors)
+            saved = tuple([at.saved(str(name), *more) for name, *more in self.saved])
+            return CheckpointKept(at.id(self.checkpoint, "k"), seen, saved, self.again)
+
+
+@kind_of_event
 @dataclass(frozen=True, slots=True)
 class CheckpointDropped(Record):
     """A checkpoint lets go of one of the tensors it kept, or of everything."""
@@ -82,6 +118,16 @@ class CheckpointDropped(Record):
         """That a node has what it needs; the end of a checkpoint belongs to no step."""
         return "" if self.name is None else f"{checkpoint_said(self.checkpoint)} hands out what it computed again"
 
+    class Raw(NamedTuple):
+        """It as it is put down."""
+
+        checkpoint: int
+        name: int | None
+
+        def read(self, at: Reader) -> CheckpointDropped:
+            """The record."""
+            return CheckpointDropped(at.id(self.checkpoint, "k"), None if self.name is None else str(self.name))
+
 
 def checkpoint_said(id: str) -> str:
     """`checkpoint 1`."""
@@ -92,6 +138,7 @@ _NAMED = 8  # nodes that a sentence names
 _LONGEST = 40  # characters of an expression in a sentence
 
 
+@kind_of_event
 @dataclass(frozen=True, slots=True)
 class NodeCreated(Building):
     """A node joined the graph; `found` if it was there before anybody listened, its arguments unknown.
@@ -206,6 +253,51 @@ class NodeCreated(Building):
         graph = "the graph" if level is None else f"the graph of level {level}"
         return f"{gives}; {self.name} joins {graph} and keeps {kept or 'nothing'} for backward"
 
+    class Raw(NamedTuple):
+        """It as it is put down."""
+
+        node: int
+        name: str
+        cls: type
+        found: bool
+        edges: tuple[tuple[int | None, int], ...]
+        args: tuple[Any, ...]
+        tensors: tuple[Any, ...]
+        saved: tuple[Any, ...]
+        stack: Stack | None
+        pushing: int | None = None
+        attributes: tuple[Any, ...] = ()
+        entry: Any = None
+        outputs: int = 1
+        runs: int | None = None
+        zeros: tuple[int, ...] = ()
+
+        def read(self, at: Reader) -> NodeCreated | TensorsFound:
+            """The record."""
+            if self.found and self.node in at.ids:  # an earlier chapter has told of it
+                return TensorsFound(at.seen(self.tensors))
+            id, seen, ids = at.id(self.node, "n"), at.seen(self.tensors), at.ids
+            told = [(name, text_of(it), at.place(own), value(copy)) for name, it, own, copy in self.attributes]
+            return NodeCreated(
+                node=id,
+                name=self.name.rpartition("::")[2],  # as grad_fn is printed, without its C++ namespace
+                custom=hasattr(self.cls, "_forward_cls"),
+                found=self.found,
+                edges=tuple([Edge(None if to is None else ids[to], nr) for to, nr in self.edges]),
+                args=tuple([at.argument(arg) for arg in self.args]),
+                tensors=seen,
+                saved=tuple([at.saved(*each) for each in self.saved]),
+                code=at.code(self.cls),
+                source=at.source(self.stack),
+                pushing="dual" if self.pushing == 0 else at.place(self.pushing),
+                attributes=tuple([Attribute(*each) for each in told]),
+                scope=None if self.entry is None else self.entry.path,
+                output_count=self.outputs,
+                runs=at.place(self.runs),
+                zeros=self.zeros,
+                path=() if self.stack is None else at.paths.path(self.stack, self.entry),
+            )
+
 
 @cache
 def _operation(name: str, custom: bool) -> str:
@@ -215,6 +307,7 @@ def _operation(name: str, custom: bool) -> str:
     return "_".join(words).lower() or name
 
 
+@kind_of_event
 @dataclass(frozen=True, slots=True)
 class NodesGone(Building):
     """Nodes that nothing holds any more, and with them what they had saved: a variable had another value, say."""
@@ -238,7 +331,17 @@ class NodesGone(Building):
             return "" if not self.nodes else f"{frame.told(self.nodes[0])} is gone, as nothing holds it any more"
         return f"{len(self.nodes):,} nodes are gone, as nothing holds them any more"
 
+    class Raw(NamedTuple):
+        """It as it is put down."""
 
+        nodes: tuple[int, ...]
+
+        def read(self, at: Reader) -> NodesGone:
+            """The record."""
+            return NodesGone(tuple([at.ids[node] for node in self.nodes if node in at.ids]))
+
+
+@kind_of_event
 @dataclass(frozen=True, slots=True)
 class EventsLetGo(Building):
     """The first event of a recording of only the last ones: so many came before it."""
@@ -257,7 +360,17 @@ class EventsLetGo(Building):
         """How many."""
         return f"{self.count:,} earlier event{' was' if self.count == 1 else 's were'} let go"
 
+    class Raw(NamedTuple):
+        """It as it is put down."""
 
+        events: int
+
+        def read(self, at: Reader) -> EventsLetGo:
+            """The record."""
+            return EventsLetGo(self.events)
+
+
+@kind_of_event
 @dataclass(frozen=True, slots=True)
 class TensorsFound(Building):
     """Tensors that were there before anybody listened, held by the user's variables."""
@@ -274,7 +387,17 @@ class TensorsFound(Building):
         for seen in self.tensors:
             frame.see(seen)
 
+    class Raw(NamedTuple):
+        """It as it is put down."""
 
+        tensors: tuple[Any, ...]
+
+        def read(self, at: Reader) -> TensorsFound:
+            """The record."""
+            return TensorsFound(at.seen(self.tensors))
+
+
+@kind_of_event
 @dataclass(frozen=True, slots=True)
 class TensorShown(Building):
     """The user asked to see the graph of this tensor."""
@@ -299,7 +422,18 @@ class TensorShown(Building):
         named = f"{tensor.name} = " if tensor.name else ""
         return f"The graph that made {named}{said(tensor.value)}, from the leaves down"
 
+    class Raw(NamedTuple):
+        """It as it is put down."""
 
+        tensor: int
+        line: Line
+
+        def read(self, at: Reader) -> TensorShown:
+            """The record."""
+            return TensorShown(at.ids[self.tensor], source(self.line))
+
+
+@kind_of_event
 @dataclass(frozen=True, slots=True)
 class TensorWritten(Building):
     """An in-place operation wrote into a tensor; through a view, its base may come from another node: `slices`."""
@@ -346,7 +480,27 @@ class TensorWritten(Building):
             written += f"; {frame.output(self.slices, 0)} now comes from {frame.told(self.slices)}"
         return written
 
+    class Raw(NamedTuple):
+        """It as it is put down."""
 
+        tensor: int
+        name: str
+        version: int
+        copy: Any
+        node: int | None
+        output_nr: int
+        stack: Stack
+        slices: int | None
+
+        def read(self, at: Reader) -> TensorWritten:
+            """The record."""
+            id, maker, slices = at.ids[self.tensor], at.place(self.node), at.place(self.slices)
+            at.changed(self.tensor)
+            line = at.seen_at(self.stack)
+            return TensorWritten(id, self.name, self.version, read(self.copy), maker, self.output_nr, line, slices)
+
+
+@kind_of_event
 @dataclass(frozen=True, slots=True)
 class BackwardStarted(Record):
     """A backward begins; with `targets`, only what lies on a way to them will run."""
@@ -380,7 +534,32 @@ class BackwardStarted(Record):
         recorded = "; what it computes is recorded as a graph of its own" if own else ""
         return f"Backward starts at {series(starts)}{recorded}"
 
+    class Raw(NamedTuple):
+        """It as it is put down."""
 
+        task: int
+        roots: tuple[Any, ...]
+        targets: tuple[int, ...] | None
+        keep_graph: Any
+        create_graph: Any
+        stack: Stack
+        loops: Any
+
+        def read(self, at: Reader) -> BackwardStarted:
+            """The record."""
+            line, ids = at.seen_at(self.stack), at.ids
+            at.begin(self.loops)
+            return BackwardStarted(
+                task=at.id(self.task, "b"),
+                roots=tuple([Root(ids[node], nr, value(seed)) for node, nr, seed in self.roots]),
+                targets=None if self.targets is None else tuple([ids[each] for each in self.targets]),
+                keep_graph=bool(self.keep_graph),
+                create_graph=bool(self.create_graph),
+                source=line,
+            )
+
+
+@kind_of_event
 @dataclass(frozen=True, slots=True)
 class NodeStarted(Record):
     """A node (or a leaf's AccumulateGrad) is taken from the ready queue: one gradient per output."""
@@ -401,7 +580,19 @@ class NodeStarted(Record):
         article = f"the gradient{plural} " if any(each is not None for each in self.grads) else ""
         return f"{frame.told(self.node)} receives {article}{grads or 'no gradient'}"
 
+    class Raw(NamedTuple):
+        """It as it is put down."""
 
+        task: int
+        node: int
+        grads: tuple[Any, ...]
+
+        def read(self, at: Reader) -> NodeStarted:
+            """The record."""
+            return NodeStarted(at.ids[self.task], at.ids[self.node], values(self.grads))
+
+
+@kind_of_event
 @dataclass(frozen=True, slots=True)
 class NodeFinished(Record):
     """A node returned: one gradient per edge."""
@@ -426,7 +617,19 @@ class NodeFinished(Record):
         sent = [f"{said(edge.grad)} to {receiver(edge)}" for edge in edges]
         return f"it sends {series(sent)}" if sent else "it sends nothing on"
 
+    class Raw(NamedTuple):
+        """It as it is put down."""
 
+        task: int
+        node: int
+        grads: tuple[Any, ...]
+
+        def read(self, at: Reader) -> NodeFinished:
+            """The record."""
+            return NodeFinished(at.ids[self.task], at.ids[self.node], values(self.grads))
+
+
+@kind_of_event
 @dataclass(frozen=True, slots=True)
 class SavedFreed(Record):
     """What a node had saved was let go."""
@@ -447,7 +650,17 @@ class SavedFreed(Record):
             return f"its slot{'s are' if len(saved) > 1 else ' is'} freed"
         return "what it had saved is freed"
 
+    class Raw(NamedTuple):
+        """It as it is put down."""
 
+        node: int
+
+        def read(self, at: Reader) -> SavedFreed:
+            """The record."""
+            return SavedFreed(at.ids[self.node])
+
+
+@kind_of_event
 @dataclass(frozen=True, slots=True)
 class GradAccumulated(Record):
     """A leaf's `.grad` is new."""
@@ -470,7 +683,19 @@ class GradAccumulated(Record):
             return f"{slot} becomes {said(self.grad)}"
         return f"{slot} was {said(tensor.grad_before)} and becomes {said(self.grad)}"
 
+    class Raw(NamedTuple):
+        """It as it is put down."""
 
+        task: int
+        tensor: int
+        grad: Any
+
+        def read(self, at: Reader) -> GradAccumulated:
+            """The record."""
+            return GradAccumulated(at.ids[self.task], at.changed(self.tensor), value(self.grad))
+
+
+@kind_of_event
 @dataclass(frozen=True, slots=True)
 class GradChanged(Record):
     """A tensor's `.grad` was set, to None if it was cleared, or an in-place operation of this name wrote into it."""
@@ -509,7 +734,20 @@ class GradChanged(Record):
             return f"{self.name} writes into {slot}: now {said(self.grad)}"
         return f"{slot} is set to {said(self.grad)}"
 
+    class Raw(NamedTuple):
+        """It as it is put down."""
 
+        tensor: int
+        grad: Any
+        name: str
+        stack: Stack
+
+        def read(self, at: Reader) -> GradChanged:
+            """The record."""
+            return GradChanged(at.changed(self.tensor), value(self.grad), self.name, at.seen_at(self.stack))
+
+
+@kind_of_event
 @dataclass(frozen=True, slots=True)
 class GradCaptured(Record):
     """A gradient was handed to the caller of `grad()` or `backward(inputs=...)`."""
@@ -532,7 +770,20 @@ class GradCaptured(Record):
         what = frame.output(self.node, self.output_nr)
         return f"The gradient of {what}, {said(self.grad)}, is handed to the caller"
 
+    class Raw(NamedTuple):
+        """It as it is put down."""
 
+        task: int
+        node: int
+        output_nr: int
+        grad: Any
+
+        def read(self, at: Reader) -> GradCaptured:
+            """The record."""
+            return GradCaptured(at.ids[self.task], at.ids[self.node], self.output_nr, value(self.grad))
+
+
+@kind_of_event
 @dataclass(frozen=True, slots=True)
 class BackwardFinished(Record):
     """A backward is over."""
@@ -548,7 +799,17 @@ class BackwardFinished(Record):
         """That it is over."""
         return "The backward pass is over"
 
+    class Raw(NamedTuple):
+        """It as it is put down."""
 
+        task: int
+
+        def read(self, at: Reader) -> BackwardFinished:
+            """The record."""
+            return BackwardFinished(at.ids[self.task])
+
+
+@kind_of_event
 @dataclass(frozen=True, slots=True)
 class Failed(Record):
     """An error left the engine, at a node or before there was one."""
@@ -575,3 +836,16 @@ class Failed(Record):
         """Who failed, and with which words."""
         who = f"{frame.told(self.node)} fails with" if self.node is not None else "An error stops the work:"
         return f"{who} {self.error}: {self.message}"
+
+    class Raw(NamedTuple):
+        """It as it is put down."""
+
+        task: int | None
+        node: int | None
+        error: str
+        message: str
+
+        def read(self, at: Reader) -> Failed:
+            """The record."""
+            task = None if self.task is None else at.id(self.task, "b")
+            return Failed(task, at.place(self.node), self.error, self.message)

@@ -84,6 +84,7 @@ def user_frames() -> Iterator[FrameType]:
 # A stack as it was: how many frames were left out at its bottom, then of each frame its code and the instruction it was
 # at, the innermost first. Nothing of the frames themselves, which hold the user's tensors.
 Stack = tuple[int, tuple[Any, ...]]
+Line = tuple[str, int] | None  # a file, and the number of a line
 
 
 class Outlook:
@@ -145,6 +146,6 @@ def local_variables(frame: FrameType) -> list[tuple[str, Any]]:
     return found
 
 
-def line_of(frame: FrameType | None) -> tuple[str, int] | None:
+def line_of(frame: FrameType | None) -> Line:
     """The file and the line that a frame is at."""
     return None if frame is None else (frame.f_code.co_filename, frame.f_lineno)

@@ -4,13 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from .code_text import formula_of, methods_of, name_of, source
 from .frame import Frame, OperationState
 from .records import NodeCreated
-from .schema import Argument, Building, Code, Record, SourceLine, TensorSeen
-from .values import Value, said, series
+from .schema import Argument, Building, Code, Record, SourceLine, TensorSeen, kind_of_event
+from .source import Line
+from .values import Value, read, said, series
+
+if TYPE_CHECKING:
+    from .reader import Reader
 
 
+@kind_of_event
 @dataclass(frozen=True, slots=True)
 class LevelEntered(Building):
     """A transform begins: "grad", "jvp" or "vmap" with the size of its batch; `found` if nobody listened then."""
@@ -44,7 +51,23 @@ class LevelEntered(Building):
         """That it begins."""
         return f"{self.title} begins" if not self.found else ""
 
+    class Raw(NamedTuple):
+        """It as it is put down."""
 
+        level: int
+        transform: str
+        number: int
+        size: int | None
+        heard: bool
+        line: Line
+
+        def read(self, at: Reader) -> LevelEntered:
+            """The record."""
+            id, line = at.id(self.level, "l"), source(self.line)
+            return LevelEntered(id, self.transform, self.number, self.size, not self.heard, line)
+
+
+@kind_of_event
 @dataclass(frozen=True, slots=True)
 class LevelLeft(Building):
     """A transform is over."""
@@ -59,7 +82,17 @@ class LevelLeft(Building):
         """That it is over."""
         return f"{frame.levels[self.level].title} is over"
 
+    class Raw(NamedTuple):
+        """It as it is put down."""
 
+        level: int
+
+        def read(self, at: Reader) -> LevelLeft:
+            """The record."""
+            return LevelLeft(at.ids[self.level])
+
+
+@kind_of_event
 @dataclass(frozen=True, slots=True)
 class OperationRan(Building):
     """An operation that no node tells of ran where a transform heard of it; `op` is its id."""
@@ -91,6 +124,30 @@ class OperationRan(Building):
         batch = f" for a batch of {' x '.join(map(str, sizes))} at once" if sizes else ""
         return f"{frame.call(self.name, self.args)} gives {given or 'its result'}{batch}"
 
+    class Raw(NamedTuple):
+        """It as it is put down."""
+
+        op: int
+        what: Any
+        args: tuple[Any, ...]
+        tensors: tuple[Any, ...]
+        outputs: tuple[int, ...]
+        line: Line
+
+        def read(self, at: Reader) -> OperationRan:
+            """The record."""
+            seen, what = at.seen(self.tensors), self.what
+            return OperationRan(
+                op=at.id(self.op, "o"),
+                name=name_of(what),
+                custom=isinstance(what, type),
+                args=tuple([at.argument(arg) for arg in self.args]),
+                tensors=seen,
+                outputs=tuple([at.ids[output] for output in self.outputs]),
+                code=methods_of(what) if isinstance(what, type) else (Code("forward", what.shown),),
+                source=source(self.line),
+            )
+
 
 @dataclass(frozen=True, slots=True)
 class Tangent:
@@ -101,6 +158,7 @@ class Tangent:
     node: str | None = None
 
 
+@kind_of_event
 @dataclass(frozen=True, slots=True)
 class TangentPushed(Building):
     """The tangents of an operation's outputs were computed from those of its operands (level None: dual tensors)."""
@@ -131,6 +189,29 @@ class TangentPushed(Building):
         moved = series([frame.called(operand.tensor) for operand in self.operands])
         found = series([said(output.value) for output in self.outputs])
         return f"the tangent of {frame.called(self.outputs[0].tensor)} is {found}, from that of {moved}"
+
+    class Raw(NamedTuple):
+        """It as it is put down."""
+
+        what: Any
+        level: int | None
+        tensors: tuple[Any, ...]
+        outputs: tuple[Any, ...]
+        operands: tuple[Any, ...]
+
+        def read(self, at: Reader) -> TangentPushed:
+            """The record."""
+            seen, what = at.seen(self.tensors), self.what
+            custom = isinstance(what, type)
+            methods = [each for each in methods_of(what) if each.name == "jvp"] if custom else []
+            return TangentPushed(
+                name=name_of(what),
+                level=at.place(self.level),
+                tensors=seen,
+                outputs=tuple([Tangent(at.ids[t], read(copy), at.place(node)) for t, copy, node in self.outputs]),
+                operands=tuple([Tangent(at.ids[t], read(copy)) for t, copy in self.operands]),
+                code=tuple(methods) if custom else (Code("tangent", formula_of(what)),),
+            )
 
 
 def outputs_of(event: Record) -> tuple[str, ...]:

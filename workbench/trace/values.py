@@ -171,6 +171,16 @@ def read(thing: Any) -> Value:
     return thing if isinstance(thing, Value) else Value.of(thing, thing.size)
 
 
+def value(copy: Any) -> Value | None:
+    """The value of what was kept of an array; None is a gradient that was not there."""
+    return None if copy is None else read(copy)
+
+
+def values(copies: tuple[Any, ...]) -> tuple[Value | None, ...]:
+    """The same of several."""
+    return tuple([None if copy is None else read(copy) for copy in copies])
+
+
 @cache
 def _name(dtype: np.dtype[Any]) -> str:
     return dtype.name

@@ -19,8 +19,8 @@ from ..scene.geometry import CHIP_COLUMNS
 from ..scene.model import AROUND, Arrow, Box, Detail, Scene, Step
 from ..scene.storyboard import Storyboard
 from ..trace.call_records import MethodCalled
+from ..trace.code_text import source
 from ..trace.frame import Frame
-from ..trace.reader import source
 from ..trace.records import BackwardFinished, BackwardStarted, Failed, NodeCreated, NodeStarted, TensorWritten
 from ..trace.schema import Phase, Record, SourceLine
 from ..trace.timeline import Timeline

@@ -15,8 +15,21 @@ from weakref import ref
 import torch
 
 from ...events import next_tag
+from ...trace.call_records import HooksFound
 from ...trace.hooks_seen import name_of
 from ...trace.names import loops_at
+from ...trace.records import (
+    BackwardFinished,
+    BackwardStarted,
+    Failed,
+    GradAccumulated,
+    GradCaptured,
+    NodeCreated,
+    NodeFinished,
+    NodeStarted,
+    SavedFreed,
+    TensorsFound,
+)
 from ...trace.source import user_frame
 from ...trace.values import Value, read
 from .describe import ACCUMULATE, _sequence, kind_of_node
@@ -142,11 +155,11 @@ class BackwardRecorder(OperationRecorder):
                 task.captures.setdefault((place, nr), []).append(at)
         self.look_up(user_frame())
         if found:
-            self._raw.append(("found", tuple(found.values())))
+            self._raw.append(TensorsFound.Raw(tuple(found.values())))
         self._note_hooks()
         stack, loops = self.outlook.stack(3), loops_at(self.outlook)
         wanted = None if targets is None else tuple(targets)
-        self._raw.append(("backward", task.serial, tuple(roots), wanted, task.keeps, task.creates, stack, loops))
+        self._raw.append(BackwardStarted.Raw(task.serial, tuple(roots), wanted, task.keeps, task.creates, stack, loops))
         return task
 
     def _place_of(self, thing: Any, found: dict[int, Any]) -> tuple[int, int]:
@@ -218,7 +231,7 @@ class BackwardRecorder(OperationRecorder):
         """A node is about to run."""
         self._note_deaths()
         task.running = serial
-        self._raw.append(("run", task.serial, serial, self._copies(grads)))
+        self._raw.append(NodeStarted.Raw(task.serial, serial, self._copies(grads)))
 
     def ends(self, task: Task, serial: int, saves: bool, sent: Any, received: Any) -> None:
         """A node has run."""
@@ -226,19 +239,19 @@ class BackwardRecorder(OperationRecorder):
         if task.creates:
             self._note_nodes_of(received)
         if task.running != serial:
-            self._raw.append(("run", task.serial, serial, self._copies(received)))
+            self._raw.append(NodeStarted.Raw(task.serial, serial, self._copies(received)))
         if task.creates:
             self._note_nodes_of(sent)
         task.running, task.last = None, serial
         copies = self._copies(sent)
-        self._raw.append(("ran", task.serial, serial, copies))
+        self._raw.append(NodeFinished.Raw(task.serial, serial, copies))
         self._sent = {
             id(grad): (ref(grad), grad._version, copy)
             for grad, copy in zip(sent, copies, strict=True)
             if grad is not None
         }
         if saves and not task.keeps:
-            self._raw.append(("freed", serial))
+            self._raw.append(SavedFreed.Raw(serial))
         if task.queue is not None:
             for place in task.queue.ran(serial, copies):
                 self._put_captured(task, place)
@@ -263,8 +276,8 @@ class BackwardRecorder(OperationRecorder):
             first = before == id(None) and received[0] is not None and grad.dtype is received[0].dtype
             plain = not leaf._backward_hooks and not leaf._post_accumulate_grad_hooks
             copy = copies[0] if first and plain else self._copy(grad)
-        self._raw.append(("run", task.serial, serial, copies))
-        self._raw.append(("accumulated", task.serial, serial, copy))
+        self._raw.append(NodeStarted.Raw(task.serial, serial, copies))
+        self._raw.append(GradAccumulated.Raw(task.serial, serial, copy))
         task.last = serial
 
     def _copies(self, grads: Any) -> tuple[Any, ...]:
@@ -283,14 +296,14 @@ class BackwardRecorder(OperationRecorder):
         for (at, nr), wanted in task.captures.items():
             if at == place:
                 task.captured[wanted[0]] = len(self._raw)
-                self._raw.append(("captured", task.serial, place, nr, None))
+                self._raw.append(GradCaptured.Raw(task.serial, place, nr, None))
 
     # The end.
 
     def _finish(self, task: Task, found: Any) -> None:
         self._note_deaths()
         for (place, nr), wanted in task.captures.items() if found else ():
-            told = ("captured", task.serial, place, nr, self._copy(found[wanted[0]]))
+            told = GradCaptured.Raw(task.serial, place, nr, self._copy(found[wanted[0]]))
             at, end = task.captured.get(wanted[0]), len(self._raw)
             self._note_nodes_of([found[wanted[0]]])
             self._raw.append(told)
@@ -301,7 +314,7 @@ class BackwardRecorder(OperationRecorder):
                 later = {index: where + len(news) - 1 for index, where in task.captured.items() if where > at}
                 task.captured.update(later)
                 self._changed(at)
-        self._raw.append(("finished", task.serial))
+        self._raw.append(BackwardFinished.Raw(task.serial))
 
     def _failed(self, task: Task, outputs: Any, error: BaseException) -> None:
         self._note_deaths()
@@ -311,17 +324,19 @@ class BackwardRecorder(OperationRecorder):
         elif at is None:
             queue = self._queue(task, outputs)
             for raw in self._raw:
-                if raw[0] in ("ran", "accumulated") and raw[1] == task.serial:
-                    queue.ran(raw[2], raw[3] if raw[0] == "ran" else ())
+                if isinstance(raw, NodeFinished.Raw) and raw.task == task.serial:
+                    queue.ran(raw.node, raw.grads)
+                elif isinstance(raw, GradAccumulated.Raw) and raw.task == task.serial:
+                    queue.ran(raw.tensor, ())
             at = queue.first()
             if at is not None:
                 came = queue.came.get(at, {})
                 copies = tuple([came.get(nr) for nr in range(max(came, default=0) + 1)])
-                self._raw.append(("run", task.serial, at, copies))
+                self._raw.append(NodeStarted.Raw(task.serial, at, copies))
         self.look_up(user_frame())
-        self._raw.append(("failed", task.serial, at, type(error).__name__, str(error)))
+        self._raw.append(Failed.Raw(task.serial, at, type(error).__name__, str(error)))
         if not hasattr(error, "_workbench_failure"):  # else a backward inside of this one has failed
-            name = next((raw[2] for raw in self._raw if raw[0] == "created" and raw[1] == at), "")
+            name = next((raw.name for raw in self._raw if isinstance(raw, NodeCreated.Raw) and raw.node == at), "")
             with suppress(AttributeError):  # of a type that has no room for it
                 error._workbench_failure = self, len(self._raw), name.rpartition("::")[2]  # type: ignore[attr-defined]
 
@@ -346,7 +361,7 @@ class BackwardRecorder(OperationRecorder):
                 self._hooks[place] = tuple(hooks)
                 news.append((place, tuple(hooks)))
         if news:
-            self._raw.append(("hooks", tuple(news)))
+            self._raw.append(HooksFound.Raw(tuple(news)))
 
 
 def _sum_of(one: Value) -> Value:

@@ -15,9 +15,10 @@ import torch
 
 from ...events import next_tag
 from ...trace.describe import in_brackets
-from ...trace.json import Record
 from ...trace.names import named_in
 from ...trace.reader import Reader
+from ...trace.records import NodeCreated, NodesGone, TensorsFound
+from ...trace.schema import Raw, Record
 from ...trace.source import Outlook, Stack
 from .values import kept_of, unknown
 
@@ -89,7 +90,7 @@ class TorchDescriber:
     def __init__(self, limit: int) -> None:
         self._limit = limit
         self.outlook = Outlook()
-        self._raw: list[tuple[Any, ...]] = []
+        self._raw: list[Raw] = []
         self._names: dict[int, str] = {}
         self._reader, self._named = Reader(self._names), 0
         self._key = f"workbench recording {next_tag()}"
@@ -137,7 +138,7 @@ class TorchDescriber:
             dead = [self._dead.pop(0).serial for _ in range(len(self._dead))]
             for serial in dead:
                 self._lives.pop(serial, None)
-            self._raw.append(("died", tuple(dead)))
+            self._raw.append(NodesGone.Raw(tuple(dead)))
 
     def _changed(self, at: int) -> None:
         """What was recorded there is no longer what it was."""
@@ -357,23 +358,20 @@ class TorchDescriber:
         python = is_python(node)
         attributes = self._attributes(node, found) if python else ()
         self._raw.append(
-            (
-                "created",
-                serial,
-                node.name(),
-                type(node),
-                old,
-                edges,
-                tuple(given),
-                tuple(found.values()),
-                saved,
-                None if old else stack,
-                None,
-                attributes,
-                None if stack is None else entry,
-                len(places),
-                None,
-                zeros_of(node) if python else (),
+            NodeCreated.Raw(
+                node=serial,
+                name=node.name(),
+                cls=type(node),
+                found=old,
+                edges=edges,
+                args=tuple(given),
+                tensors=tuple(found.values()),
+                saved=saved,
+                stack=None if old else stack,
+                attributes=attributes,
+                entry=None if stack is None else entry,
+                outputs=len(places),
+                zeros=zeros_of(node) if python else (),
             )
         )
 
@@ -461,7 +459,7 @@ class TorchDescriber:
             if serial not in self._tensors and (made := thing.grad_fn) is not None and self._token(made) is not None:
                 self._describe(thing, found)
         if found:
-            self._raw.append(("found", tuple(found.values())))
+            self._raw.append(TensorsFound.Raw(tuple(found.values())))
 
 
 def raw_saved(node: Any) -> list[tuple[str, Any, Any]]:

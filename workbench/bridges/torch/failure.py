@@ -9,8 +9,9 @@ from typing import Any
 
 import torch
 
-from ...trace.json import Record
-from ...trace.reader import methods_of
+from ...trace.code_text import methods_of
+from ...trace.records import Failed, NodeCreated, TensorsFound
+from ...trace.schema import Record
 from ...trace.source import is_users
 from .describe import is_python
 from .operations import unobserved
@@ -68,20 +69,20 @@ class _Finder(TorchRecorder):
         self.look_up(frame)
         for output in outputs:
             self._describe(output, found)
-        self._raw.append(("found", tuple(found.values())))
+        self._raw.append(TensorsFound.Raw(tuple(found.values())))
         serial = None if node is None else self._serial(node)
         version = expected_version(error)
         if slot and version is not None:
             self._saved_then(serial, slot, version)
-        self._raw.append(("failed", None, serial, type(error).__name__, str(error)))
+        self._raw.append(Failed.Raw(None, serial, type(error).__name__, str(error)))
         return "" if node is None else str(node.name()).rpartition("::")[2]
 
     def _saved_then(self, node: int | None, slot: str, version: int) -> None:
         """A tensor had this version when the node saved it: now it has another, which is all that PyTorch tells."""
         for at, raw in enumerate(self._raw):
-            if raw[0] == "created" and raw[1] == node:
-                saved = tuple([(*each[:3], version, *each[4:]) if each[0] == slot else each for each in raw[8]])
-                self._raw[at] = (*raw[:8], saved, *raw[9:])
+            if isinstance(raw, NodeCreated.Raw) and raw.node == node:
+                saved = tuple([(*each[:3], version, *each[4:]) if each[0] == slot else each for each in raw.saved])
+                self._raw[at] = raw._replace(saved=saved)
 
 
 def nodes_behind(starts: list[Any]) -> list[Any]:

@@ -20,6 +20,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from ...autograd.scopes import Entry, place
 from ...events import next_tag
+from ...trace.records import GradChanged, TensorsFound, TensorWritten
 from .describe import TorchDescriber, _sequence, is_python, version_of
 
 _eval_frame = torch._C._dynamo.eval_frame
@@ -166,7 +167,7 @@ class OperationRecorder(TorchDescriber):
             self._values.pop(self._tag(other), None)  # written through `.data`, it has the same version
             self._describe(other, found)
         if found:
-            self._raw.append(("found", tuple(found.values())))
+            self._raw.append(TensorsFound.Raw(tuple(found.values())))
         made = tensor.grad_fn
         token = None if made is None else self._token(made)
         if tensor.is_leaf:
@@ -175,7 +176,7 @@ class OperationRecorder(TorchDescriber):
             self._versions[serial] = version_of(tensor)
         node = None if token is None else token.serial
         now, nr = self._value(tensor, serial), tensor.output_nr
-        self._raw.append(("wrote", serial, name, version_of(tensor), now, node, nr, stack, slices))
+        self._raw.append(TensorWritten.Raw(serial, name, version_of(tensor), now, node, nr, stack, slices))
 
     def _sharing(self, written: torch.Tensor) -> list[torch.Tensor]:
         """The other known tensors that show the memory of the one that was written."""
@@ -205,7 +206,7 @@ class OperationRecorder(TorchDescriber):
         self._versions.pop(serial, None)
         if grad is not None:
             self._hold(leaf, grad)
-        self._raw.append(("regraded", serial, self._copy(grad), name, stack))
+        self._raw.append(GradChanged.Raw(serial, self._copy(grad), name, stack))
 
     def _note_grad_in(self, written: torch.Tensor, name: str, stack: Any) -> None:
         """The same, if a gradient was written."""

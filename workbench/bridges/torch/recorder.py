@@ -11,6 +11,7 @@ from typing import Any
 import torch
 
 from ...trace.line_recorder import LineWatcher, unwatch, watch
+from ...trace.records import TensorsFound, TensorShown
 from ...trace.source import leave_out, line_of, user_frame
 from .backward import BackwardRecorder, Wrappers
 from .describe import is_python, raw_saved, version_of
@@ -80,8 +81,8 @@ class TorchRecorder(BackwardRecorder):
             self._place(made, found)
         self.look_up(frame)
         self._describe(tensor, found)
-        self._raw.append(("found", tuple(found.values())))
-        self._raw.append(("shown", self._tag(tensor), line_of(frame)))
+        self._raw.append(TensorsFound.Raw(tuple(found.values())))
+        self._raw.append(TensorShown.Raw(self._tag(tensor), line_of(frame)))
 
 
 class TorchLineRecorder(LineWatcher, TorchRecorder):
