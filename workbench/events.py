@@ -185,31 +185,8 @@ class Failed(NamedTuple):
     error: BaseException
 
 
-# Each kind with its fields; a listener tells the events apart by the first item of their tuples.
-SCHEMA: dict[str, type[Any]] = {
-    "created": Created,
-    "backward": Backward,
-    "run": Run,
-    "ran": Ran,
-    "freed": Freed,
-    "accumulated": Accumulated,
-    "regraded": Regraded,
-    "captured": Captured,
-    "finished": Finished,
-    "wrote": Wrote,
-    "shares": Shares,
-    "keeps": Keeps,
-    "drops": Drops,
-    "repeats": Repeats,
-    "entered": Entered,
-    "left": Left,
-    "pushing": Pushing,
-    "pushed": Pushed,
-    "batched": Batched,
-    "asks": Asks,
-    "asked": Asked,
-    "failed": Failed,
-}
+# The fields of each kind; a listener tells the events apart by the first item of their tuples.
+SCHEMA: dict[str, Any] = {name.lower(): it for name, it in list(globals().items()) if hasattr(it, "_fields")}
 
 listeners: list[Callable[[Event], None]] = []
 labels: Callable[[Event], None] | None = None  # the listener, if any, that reads no arguments of a "created" event
