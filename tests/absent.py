@@ -3,4 +3,5 @@
 TORCH = (
     'torch is not installed, so the workbench has nothing to be compared with: pip install -e ".[oracle]" brings it.'
 )
+CHECKER = 'the type checker is not installed: pip install -e ".[types]" brings it.'
 GRADER = 'the program that grades is not installed: pip install -e ".[nbgrader,otter]" brings it.'

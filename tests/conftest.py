@@ -23,9 +23,11 @@ if TYPE_CHECKING:
 pytest.register_assert_rewrite("browser_page", "lab", "lesson_page")
 
 # Where everything a test can need is there, a test that skips itself is a test that is lost. Where a browser is there,
-# those that need PyTorch itself or a program that grades are skipped where that is not required, and they alone.
-REQUIRED = {name for name in ("BROWSER", "ORACLE", "GRADERS") if os.environ.get(f"WORKBENCH_REQUIRE_{name}") == "1"}
-MAY_BE_ABSENT = [why for name, why in (("ORACLE", absent.TORCH), ("GRADERS", absent.GRADER)) if name not in REQUIRED]
+# those that need PyTorch itself, or a program that grades or checks types, are skipped where that is not required, and
+# they alone.
+REQUIRED = {name for name in ("BROWSER", "ORACLE", "EXTRAS") if os.environ.get(f"WORKBENCH_REQUIRE_{name}") == "1"}
+ABSENT = {"ORACLE": (absent.TORCH,), "EXTRAS": (absent.GRADER, absent.CHECKER)}
+MAY_BE_ABSENT = [why for name, several in ABSENT.items() if name not in REQUIRED for why in several]
 
 
 # The tests that run the cells of a lesson, whose name is in brackets.
