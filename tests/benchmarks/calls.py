@@ -170,7 +170,7 @@ CALLS = [
     Call("zero_", "z.zero_()", "z.fill(0.0)", "x.clone().zero_()"),
     Call("fill_", "z.fill_(0.5)", "z.fill(0.5)", "x.clone().fill_(0.5)"),
     Call("copy_", "z.copy_(c)", "np.copyto(z, c)", "x.clone().copy_(y)"),
-    Call("relu_", "z.relu_()", "np.maximum(z, 0.0, z)", "x.clone().relu_()"),
+    Call("relu_", "z.relu_()", "np.maximum(z, 0.0, out=z)", "x.clone().relu_()"),
     Call(
         "set an int",
         "z[1] = 0.5",

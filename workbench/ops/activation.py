@@ -38,14 +38,16 @@ def _softmax_of(a: np.ndarray, dim: int) -> np.ndarray:
     axes = (dim,) if a.ndim else ()
     wide, largest = _largest(a, axes)
     e = np.exp(wide - largest)
-    return (e / np.add.reduce(e, axis=axes, keepdims=True)).astype(a.dtype, copy=False)
+    e /= np.add.reduce(e, axis=axes, keepdims=True)
+    return e.astype(a.dtype, copy=False)
 
 
 def _log_softmax_of(a: np.ndarray, dim: int) -> np.ndarray:
     axes = (dim,) if a.ndim else ()
     wide, largest = _largest(a, axes)
     less = wide - largest
-    return (less - np.log(np.add.reduce(np.exp(less), axis=axes, keepdims=True))).astype(a.dtype, copy=False)
+    less -= np.log(np.add.reduce(np.exp(less), axis=axes, keepdims=True))
+    return less.astype(a.dtype, copy=False)
 
 
 def _logsumexp_of(a: np.ndarray, dim: tuple[int, ...], keepdim: bool) -> np.ndarray:

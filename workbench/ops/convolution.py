@@ -7,10 +7,10 @@ is told by the other two.
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
-from numpy.lib.stride_tricks import as_strided
 
 from ..autograd.tensor import Tensor
 from ..autograd.warnings import warn
@@ -21,6 +21,7 @@ from .core.registry import in_formulas
 Ints = tuple[int, ...]
 
 
+@lru_cache(1000)
 def _extents(size: Ints, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints) -> Ints:
     """How many places the kernel has along each dimension."""
     facts = zip(size, kernel, stride, padding, dilation, strict=True)
@@ -33,24 +34,24 @@ def _padded(a: np.ndarray, padding: Ints) -> np.ndarray:
 
 def _columns(a: np.ndarray, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints, groups: int) -> np.ndarray:
     """What the kernel sees at each of its places: (images, groups, channels * kernel, places)."""
-    count, channels, *size = a.shape
-    out = _extents(tuple(size), kernel, stride, padding, dilation)
-    a = _padded(a, padding)
-    image, channel, *steps = a.strides
-    each = channels // groups
-    windows = as_strided(
-        a,
-        (count, groups, each, *kernel, *out),
-        (
-            image,
-            channel * each,
-            channel,
-            *(n * d for n, d in zip(steps, dilation, strict=True)),
-            *(n * s for n, s in zip(steps, stride, strict=True)),
-        ),
-        writeable=False,
-    )
-    return windows.reshape(count, groups, each * math.prod(kernel), math.prod(out))
+    a = np.ascontiguousarray(_padded(a, padding))
+    windows, strides, columns = _windows(a.shape, a.strides, kernel, stride, dilation, groups)
+    if 0 in windows:
+        return np.empty(columns, a.dtype)
+    return np.ndarray(windows, a.dtype, a, 0, strides).reshape(columns)
+
+
+@lru_cache(1000)
+def _windows(
+    shape: Ints, strides: Ints, kernel: Ints, stride: Ints, dilation: Ints, groups: int
+) -> tuple[Ints, Ints, Ints]:
+    """How the windows lie in a padded image: their shape and strides, and their shape as columns."""
+    (count, channels, *size), (image, channel, *steps) = shape, strides
+    out, each = _extents(tuple(size), kernel, stride, (0,) * len(size), dilation), channels // groups
+    along = [n * d for n, d in zip(steps, dilation, strict=True)] + [n * s for n, s in zip(steps, stride, strict=True)]
+    windows = (count, groups, each, *kernel, *out)
+    columns = (count, groups, each * math.prod(kernel), math.prod(out))
+    return windows, (image, channel * each, channel, *along), columns
 
 
 def _in_groups(grad: np.ndarray, groups: int) -> np.ndarray:
@@ -83,11 +84,25 @@ def _to_input(
     kernel, places = weight.shape[2:], grad.shape[2:]
     matrices = weight.reshape(groups, len(weight) // groups, -1).swapaxes(1, 2)
     columns = np.matmul(matrices, _in_groups(grad, groups)).reshape(*shape[:2], *kernel, *places)
-    padded = np.zeros(shape[:2] + tuple(n + 2 * p for n, p in zip(shape[2:], padding, strict=True)), grad.dtype)
-    for at in np.ndindex(*kernel):
-        seen = [slice(i * d, i * d + s * n, s) for i, d, s, n in zip(at, dilation, stride, places, strict=True)]
-        padded[(..., *seen)] += columns[(slice(None), slice(None), *at)]
+    padded = np.zeros(shape[:2] + tuple([n + 2 * p for n, p in zip(shape[2:], padding, strict=True)]), grad.dtype)
+    for at, seen in _seen(kernel, places, stride, dilation):
+        part = padded[seen]
+        part += columns[at]
+    if not any(padding):
+        return padded
     return padded[(..., *(slice(p, p + n) for p, n in zip(padding, shape[2:], strict=True)))]
+
+
+@lru_cache(100)
+def _seen(kernel: Ints, places: Ints, stride: Ints, dilation: Ints) -> list[tuple[Any, Any]]:
+    """For each element of the kernel where it is in columns, and what it sees of the padded image."""
+    return [
+        (
+            (slice(None), slice(None), *at),
+            (..., *[slice(i * d, i * d + s * n, s) for i, d, s, n in zip(at, dilation, stride, places, strict=True)]),
+        )
+        for at in np.ndindex(*kernel)
+    ]
 
 
 def _to_weight(
@@ -155,6 +170,8 @@ _pad = define(
 
 def _pair(name: str, value: Any) -> Ints:
     """One number for both dimensions, or one for each."""
+    if type(value) is int:
+        return value, value
     pair = (value,) * 2 if isinstance(value, int) else tuple(value)
     pair = pair * 2 if len(pair) == 1 else pair
     if len(pair) != 2:
@@ -186,7 +203,9 @@ def conv2d(
     if isinstance(padding, str):
         input, padding = _named_padding(input, padding, weight._array.shape[2:], stride, dilation)
     padding = _pair("padding", padding)
-    _check(input, weight, bias, stride, padding, dilation, groups)
+    size = None if bias is None else bias._array.shape
+    _check_sizes(input._array.shape, weight._array.shape, size, stride, padding, dilation, groups)
+    _check_dtypes(input, weight, bias)
     return _convolution(input, weight, bias, stride, padding, dilation, False, (0, 0), groups)
 
 
@@ -208,11 +227,9 @@ def _named_padding(input: Tensor, name: str, kernel: Ints, stride: Ints, dilatio
     return input, tuple(r // 2 for r in reach)
 
 
-def _check(
-    input: Tensor, weight: Tensor, bias: Tensor | None, stride: Ints, padding: Ints, dilation: Ints, groups: int
-) -> None:
-    """RuntimeError where sizes, dtypes or numbers do not fit."""
-    a, w = input._array, weight._array
+@lru_cache(1000)
+def _check_sizes(a: Ints, w: Ints, bias: Ints | None, stride: Ints, padding: Ints, dilation: Ints, groups: int) -> None:
+    """RuntimeError where sizes or numbers do not fit: the shapes of image, weight and bias, and how it moves."""
     for name, wrong in (
         ("non-positive stride", min(stride) <= 0),
         ("negative padding", min(padding) < 0),
@@ -221,34 +238,39 @@ def _check(
     ):
         if wrong:
             raise RuntimeError(f"{name} is not supported")
-    size, shape = list(w.shape), list(a.shape)
-    if w.ndim != 4:
+    size, shape = list(w), list(a)
+    if len(w) != 4:
         raise RuntimeError(
-            f"expected stride to be a single integer value or a list of {w.ndim - 2} values to match the convolution "
+            f"expected stride to be a single integer value or a list of {len(w) - 2} values to match the convolution "
             f"dimensions, but got stride={list(stride)}"
         )
-    if len(w) % groups:
+    if w[0] % groups:
         raise RuntimeError(
             f"Given groups={groups}, expected weight to be divisible by {groups} at dimension 0, but got weight of "
             f"size [{size}] instead"
         )
-    if a.shape[1] != w.shape[1] * groups:
+    if a[1] != w[1] * groups:
         raise RuntimeError(
-            f"Given groups={groups}, weight of size {size}, expected input{shape} to have {w.shape[1] * groups} "
-            f"channels, but got {a.shape[1]} channels instead"
+            f"Given groups={groups}, weight of size {size}, expected input{shape} to have {w[1] * groups} "
+            f"channels, but got {a[1]} channels instead"
         )
-    if bias is not None and bias._array.shape != (len(w),):
+    if bias is not None and bias != w[:1]:
         raise RuntimeError(
-            f"Given weight of size {size}, expected bias to be 1-dimensional with {len(w)} elements, but got bias of "
-            f"size {list(bias.shape)} instead"
+            f"Given weight of size {size}, expected bias to be 1-dimensional with {w[0]} elements, but got bias of "
+            f"size {list(bias)} instead"
         )
-    inside = [n + 2 * p for n, p in zip(a.shape[2:], padding, strict=True)]
-    kernel = [d * (k - 1) + 1 for d, k in zip(dilation, w.shape[2:], strict=True)]
+    inside = [n + 2 * p for n, p in zip(a[2:], padding, strict=True)]
+    kernel = [d * (k - 1) + 1 for d, k in zip(dilation, w[2:], strict=True)]
     if any(k > n for k, n in zip(kernel, inside, strict=True)):
         raise RuntimeError(
             f"Calculated padded input size per channel: ({inside[0]} x {inside[1]}). Kernel size: ({kernel[0]} x "
             f"{kernel[1]}). Kernel size can't be greater than actual input size"
         )
+
+
+def _check_dtypes(input: Tensor, weight: Tensor, bias: Tensor | None) -> None:
+    """RuntimeError where the dtypes are not one."""
+    a, w = input._array, weight._array
     if a.dtype is not w.dtype and input.dtype.name == "float64":
         raise RuntimeError(f"expected scalar type Double but found {weight.dtype.word}")
     if a.dtype is not w.dtype:

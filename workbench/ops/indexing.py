@@ -28,7 +28,7 @@ from .core.op import define, method
 from .core.registry import TENSORS, in_formulas
 from .core.results import copied, places_along
 from .creation import index_array
-from .shape import _alias, unsqueeze
+from .shape import _alias, _unsqueeze, unsqueeze
 
 
 def _gather_of(a: np.ndarray, dim: int, index: np.ndarray) -> np.ndarray:
@@ -42,12 +42,13 @@ def _put_at(a: np.ndarray, dim: int, index: np.ndarray, src: Any, add: bool) -> 
     if not index.size:
         return out
     places, values = places_along(index, dim), src
-    if isinstance(src, np.ndarray) and src.ndim:
-        values = src[tuple(slice(n) for n in index.shape)]
+    if isinstance(src, np.ndarray) and src.ndim and src.shape != index.shape:
+        values = src[tuple([slice(n) for n in index.shape])]
+    whole = out if out.ndim else out.reshape(1)
     if add:
-        np.add.at(np.atleast_1d(out), places, values)
+        np.add.at(whole, places, values)
     else:
-        np.atleast_1d(out)[places] = values
+        whole[places] = values
     return out
 
 
@@ -239,6 +240,7 @@ def index_select(self: Tensor, dim: int, index: Tensor) -> Tensor:
 
 
 Indices = tuple[np.ndarray | None, ...]
+PLAIN = {int, slice, type(None)}  # what a tuple may hold whose parts are all views
 MANY = 32  # a sequence this long is one of indices, whatever it holds
 
 
@@ -385,10 +387,16 @@ def getitem(self: Tensor, index: Any) -> Tensor:
         return _select_at(self, 0, index, 0)
     if type(index) is slice and self._array.ndim:
         return _sliced(self, 0, index, True)
-    if type(index) is tuple and len(index) <= self._array.ndim and all([type(p) in (int, slice) for p in index]):
+    if (
+        type(index) is tuple
+        and PLAIN.issuperset(kinds := [type(p) for p in index])
+        and (len(index) - kinds.count(type(None)) <= self._array.ndim)
+    ):
         out, dim = self, 0
         for place, part in enumerate(index):
-            if type(part) is int:
+            if part is None:
+                out, dim = _unsqueeze(out, dim), dim + 1
+            elif type(part) is int:
                 out = _select_at(out, dim, part, place)
             else:
                 out, dim = _sliced(out, dim, part, False), dim + 1

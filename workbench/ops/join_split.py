@@ -83,7 +83,7 @@ _unbind = define(
 
 
 def _diagonal_of(a: np.ndarray, offset: int, dim1: int, dim2: int) -> np.ndarray:
-    out = np.diagonal(a, offset, dim1, dim2)
+    out = a.diagonal(offset, dim1, dim2)
     if a.flags.writeable:
         out.flags.writeable = True  # NumPy's own may only be read
     return out
@@ -217,7 +217,7 @@ def iterate(self: Tensor) -> Iterator[Tensor]:
 
 def _filled(arrays: Sequence[np.ndarray]) -> Sequence[np.ndarray]:
     """The arrays but for vectors without elements, unless there are no others."""
-    return [a for a in arrays if a.shape != (0,)] or arrays
+    return [a for a in arrays if a.size or a.shape != (0,)] or arrays
 
 
 def _cat_backward(grad: Any, dim: int, sizes: tuple[int | None, ...], narrow: Any) -> list[Any]:
@@ -277,7 +277,10 @@ def _meeting(arrays: Sequence[np.ndarray], kinds: tuple[dtypes.dtype, ...] | Non
 def _kinds(tensors: Sequence[Tensor]) -> tuple[dtypes.dtype, ...] | None:
     """The tensors' dtypes; None where they are all the same."""
     first = tensors[0]._array.dtype
-    return None if all([t._array.dtype is first for t in tensors]) else tuple([t.dtype for t in tensors])
+    for t in tensors:
+        if t._array.dtype is not first:
+            return tuple([t.dtype for t in tensors])
+    return None
 
 
 @numpy_names
@@ -288,14 +291,14 @@ def cat(tensors: Sequence[Tensor], dim: int = 0, *, out: Tensor | None = None) -
     checks.check_tensors("cat", tensors)
     if not tensors:
         raise ValueError("torch.cat(): expected a non-empty list of Tensors")
-    for i, t in enumerate(tensors):
-        if not t._array.ndim:
-            raise RuntimeError(f"zero-dimensional tensor (at position {i}) cannot be concatenated")
-    full = [t for t in tensors if t._array.shape != (0,)] or tensors
-    dim = dim_index(dim, full[0]._array.ndim)
-    checks.check_cat(tensors, dim)
-    overlooked = full[0]._array.ndim != 1  # what vectors without elements then are
-    sizes = tuple(None if overlooked and t._array.shape == (0,) else t._array.shape[dim] for t in tensors)
+    shapes = [t._array.shape for t in tensors]
+    if () in shapes:
+        raise RuntimeError(f"zero-dimensional tensor (at position {shapes.index(())}) cannot be concatenated")
+    ndim = len(shapes[0] if shapes[0] != (0,) else next((s for s in shapes if s != (0,)), (0,)))
+    dim = dim_index(dim, ndim)
+    checks.check_cat(shapes, dim)
+    # vectors without elements are overlooked among tensors of more dimensions
+    sizes = tuple([None if ndim != 1 and shape == (0,) else shape[dim] for shape in shapes])
     return _cat(tensors, dim, sizes, _kinds(tensors))
 
 

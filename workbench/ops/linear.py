@@ -16,7 +16,7 @@ from .core.op import define, method
 from .core.results import into
 from .join_split import diagonal
 from .math import mul
-from .shape import _unsafe_view, view
+from .shape import _expand, _unsafe_view, reshape, view
 
 MASK = np.dtype(bool)
 
@@ -134,8 +134,8 @@ def _in_batches(self: Tensor, other: Tensor) -> Tensor:
         batch = np.broadcast_shapes(a[:-2], b[:-2])
     count = math.prod(batch)
     left = a[-2:] if len(a) > 1 else (1, *a)
-    rows = self.expand(*batch, *left).reshape(count, *left)
-    columns = other.expand(*batch, *b[-2:]).reshape(count, *b[-2:])
+    rows = reshape(_expand(self, (*batch, *left)), (count, *left))
+    columns = reshape(_expand(other, (*batch, *b[-2:])), (count, *b[-2:]))
     if len(b) == 1:
         return _unsafe_view(bmm(rows, columns.unsqueeze(2)).squeeze(-1), (*batch, left[0]))
     return _unsafe_view(bmm(rows, columns), (*batch, *a[-2:-1], b[-1]))

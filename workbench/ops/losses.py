@@ -12,13 +12,16 @@ from ..autograd.levels import elements
 from ..autograd.state import local
 from ..autograd.tensor import Tensor, wrap
 from ..autograd.warnings import warn
+from .activation import _log_softmax
 from .comparison import where_
 from .core.checks import check_broadcast, only_floats, tensors_only
-from .core.index_checks import all_within
+from .core.index_checks import FEW, INT64, all_within
 from .core.op import define
 from .core.registry import abbreviation, in_formulas
+from .core.results import places_along
 
 NONE, MEAN, SUM = 0, 1, 2  # as PyTorch numbers the reductions
+NUMBERS = {"none": NONE, "mean": MEAN, "sum": SUM}
 
 
 def _reduction(size_average: bool | None, reduce: bool | None, reduction: str) -> int:
@@ -28,9 +31,9 @@ def _reduction(size_average: bool | None, reduce: bool | None, reduction: str) -
         warn(
             f"size_average and reduce args will be deprecated, please use reduction='{reduction}' instead.",
         )
-    if reduction not in ("none", "mean", "sum"):
+    if reduction not in NUMBERS:
         raise ValueError(f"{reduction} is not a valid value for reduction")
-    return ("none", "mean", "sum").index(reduction)
+    return NUMBERS[reduction]
 
 
 def _reduced(a: np.ndarray, reduction: int) -> np.ndarray:
@@ -77,17 +80,23 @@ def _class_dim(ndim: int) -> int:
     return 1 if ndim > 1 else 0
 
 
+def _counts_all(target: np.ndarray, weight: Any, total: np.ndarray) -> bool:
+    """Whether it is known that no target is ignored: unweighted, they then total their number."""
+    return weight is None and total.item() == target.size
+
+
 def _nll_of(
     a: np.ndarray, target: np.ndarray, weight: Any, reduction: int, ignore_index: int, total: np.ndarray
 ) -> np.ndarray:
-    counted = target != ignore_index
-    every = counted.all()
+    every = _counts_all(target, weight, total)
+    counted = every or target != ignore_index
     where = target if every else np.where(counted, target, 0)
     rows = a if a.ndim == 2 else np.moveaxis(a, _class_dim(a.ndim), -1).reshape(-1, a.shape[_class_dim(a.ndim)])
     if not rows.shape[1]:  # of no classes, targets that are all ignored
         each, weight = np.zeros(target.shape, a.dtype), None
     else:
-        each = -rows[np.arange(len(rows)), where.reshape(-1)].reshape(target.shape)
+        each = -rows[np.arange(len(rows)), where.reshape(-1)]
+        each = each if target.ndim == 1 else each.reshape(target.shape)
     each = each if weight is None else each * weight[where]
     each = each if every else np.where(counted, each, a.dtype.type(0))
     if reduction == NONE:
@@ -103,17 +112,20 @@ def _nll_backward(
     out = np.zeros(a.shape, a.dtype)
     if not a.size:
         return out
-    counted = target != ignored
-    where = np.where(counted, target, 0).astype(np.intp)
+    every = _counts_all(target, weight, total)
+    counted = every or target != ignored
+    where = target if every else np.where(counted, target, 0).astype(np.intp)
     share = 1 if weight is None else weight[where]
     if reduction == MEAN and total:
         share = share / total
     elif reduction == MEAN:  # a division by 0, which would warn in threads
         share = np.where(np.equal(share, 0), np.nan, np.copysign(np.inf, share))
-    here = np.where(counted, -share * grad, 0).astype(a.dtype)
+    here = -share * grad
+    here = here if every else np.where(counted, here, 0).astype(a.dtype)
     if a.ndim > 1:
-        where, here = np.expand_dims(where, 1), np.expand_dims(here, 1)
-    np.put_along_axis(out, np.atleast_1d(where), np.atleast_1d(here), _class_dim(a.ndim))
+        where = where[:, None]
+        here = here[:, None] if here.ndim else here
+    out[places_along(where, _class_dim(a.ndim))] = here
     return out
 
 
@@ -134,7 +146,7 @@ _nll_loss, _nll_loss_2d = (
             "r(2, 3), w.tensor([0, 2]), None, 1, -100, p().detach(); r(3), w.tensor(1), None, 0, -100, w.tensor(0.0); "
             "r(2, 3), w.tensor([0, 2]), p(3).detach(), 0, 2, w.tensor(0.0)",
         ),
-        ("NllLoss2D", "nll_loss2d", "r(2, 3, 1, 2), w.tensor([[[0, 2]], [[1, 1]]]), None, 2, 1, w.tensor(4.0)"),
+        ("NllLoss2D", "nll_loss2d", "r(2, 3, 1, 2), w.tensor([[[0, 2]], [[1, 1]]]), None, 2, 1, w.tensor(2.0)"),
     )
 )
 for _node, _name, _samples in (
@@ -376,7 +388,15 @@ def nll_loss(
     """Minus the log-probabilities of the target classes (dimension 1): their weighted mean, their sum, or each."""
     how = _reduction(size_average, reduce, reduction)
     _check_target(input, target, weight, ignore_index)
-    only_floats("nll_loss_out_frame")((input,))
+    _only_floats((input,))
+    return _of_classes(input, target, weight, how, ignore_index)
+
+
+_only_floats = only_floats("nll_loss_out_frame")
+
+
+def _of_classes(input: Tensor, target: Tensor, weight: Tensor | None, how: int, ignore_index: int) -> Tensor:
+    """The same for targets that are checked."""
     if input.ndim in (1, 2, 4):
         return _nll(input, target, weight, how, ignore_index)
     flat = input.contiguous().view(*input.shape[:2], 1, -1)
@@ -396,10 +416,12 @@ def _nll(input: Tensor, target: Tensor, weight: Tensor | None, how: int, ignore_
 def _total(input: Tensor, target: Tensor, weight: Tensor | None, ignore_index: int) -> Tensor:
     """The weights of all targets together, in the input's dtype."""
     if not local.modes.levels or not any([level.kind == "vmap" for level in local.modes.levels]):
-        counted = target._array != ignore_index
+        t = target._array
         if weight is None:
-            return wrap(np.array(np.count_nonzero(counted), input._array.dtype))
-        return wrap(np.asarray(weight._array[target._array[counted]].sum(), input._array.dtype))
+            few = t.ndim == 1 and t.size <= FEW
+            ignored = t.tolist().count(ignore_index) if few else np.count_nonzero(t == ignore_index)
+            return wrap(np.array(t.size - ignored, input._array.dtype))
+        return wrap(np.asarray(weight._array[t[t != ignore_index]].sum(), input._array.dtype))
     counted = target != ignore_index
     if weight is None:
         return counted.sum().to(input.dtype)
@@ -408,6 +430,19 @@ def _total(input: Tensor, target: Tensor, weight: Tensor | None, ignore_index: i
 
 def _check_target(input: Tensor, target: Tensor, weight: Tensor | None, ignore_index: int) -> None:
     """ValueError, RuntimeError or IndexError where the targets name no class of the input."""
+    a, t = input._array, target._array
+    if weight is not None or a.ndim != 2 or a.shape[:1] != t.shape or t.dtype is not INT64:
+        _check_sizes(input, target, weight)
+    t, classes = elements(target), a.shape[_class_dim(a.ndim)]
+    if all_within(t, classes):
+        return
+    outside = t[(t != ignore_index) & ((t < 0) | (t >= classes))]
+    if outside.size:
+        raise IndexError(f"Target {outside.flat[0]} is out of bounds.")
+
+
+def _check_sizes(input: Tensor, target: Tensor, weight: Tensor | None) -> None:
+    """ValueError or RuntimeError where targets or weights do not fit the input."""
     a, t = input._array, target._array
     if not a.ndim:
         raise ValueError("Expected 1 or more dimensions (got 0)")
@@ -436,12 +471,6 @@ def _check_target(input: Tensor, target: Tensor, weight: Tensor | None, ignore_i
         )
     if weight is not None and weight.dtype is not input.dtype:
         raise RuntimeError(f"expected scalar type {input.dtype.word} but found {weight.dtype.word}")
-    t = elements(target)
-    if all_within(t, classes):
-        return
-    outside = t[(t != ignore_index) & ((t < 0) | (t >= classes))]
-    if outside.size:
-        raise IndexError(f"Target {outside.flat[0]} is out of bounds.")
 
 
 @tensors_only("cross_entropy_loss")
@@ -463,8 +492,8 @@ def cross_entropy(
         return _against_probabilities(input, target, weight, how, ignore_index, label_smoothing)
     _check_target(input, target, weight, ignore_index)
     dim = _class_dim(input.ndim)
-    logs = input.log_softmax(dim)
-    loss = nll_loss(logs, target, weight, ignore_index=ignore_index, reduction=reduction)
+    logs = _log_softmax(input, dim)
+    loss = _of_classes(logs, target, weight, how, ignore_index)
     if not label_smoothing:
         return loss
     smooth = -_weighted(logs, weight).sum(dim)
@@ -501,7 +530,7 @@ def _against_probabilities(
         )
     if smoothing:
         target = _times(target, 1 - smoothing) + (smoothing / classes if classes else math.inf)
-    products = _weighted(input.log_softmax(dim) * target, weight)
+    products = _weighted(_log_softmax(input, dim) * target, weight)
     if how == NONE:
         return -products.sum(dim)
     if how == MEAN and not input.numel():

@@ -22,10 +22,14 @@ Shape = tuple[int, ...]
 def _moments(a: np.ndarray, dims: Shape, eps: float) -> tuple[np.ndarray, np.ndarray]:
     """The mean, and one over the standard deviation."""
     wide = a.astype(np.float32) if a.dtype == np.float16 else a
-    count = math.prod(a.shape[d] for d in dims)
-    mean = np.add.reduce(wide, axis=dims, keepdims=True) / max(count, 1)
-    square = (wide - mean) ** 2
-    rstd = 1 / np.sqrt(np.add.reduce(square, axis=dims, keepdims=True) / max(count, 1) + eps)
+    count = max(math.prod([a.shape[d] for d in dims]), 1)
+    mean = np.add.reduce(wide, axis=dims, keepdims=True) / count
+    square = wide - mean
+    square *= square
+    rstd = np.add.reduce(square, axis=dims, keepdims=True)
+    rstd /= count
+    rstd += eps
+    rstd = 1 / np.sqrt(rstd)
     return mean.astype(a.dtype, copy=False), rstd.astype(a.dtype, copy=False)
 
 
@@ -47,11 +51,14 @@ def _affine(h: np.ndarray, weight: np.ndarray | None, bias: np.ndarray | None) -
     return h if bias is None else h + bias
 
 
+_affine_in_rows = in_rows(_affine)
+
+
 def _layer_normalized(
     a: np.ndarray, shape: Shape, weight: np.ndarray | None, bias: np.ndarray | None, eps: float
 ) -> tuple[np.ndarray, ...]:
     mean, rstd = _moments(a, tuple(range(a.ndim - len(shape), a.ndim)), eps)
-    return in_rows(_affine)((a - mean) * rstd, weight, bias), mean, rstd
+    return _affine_in_rows((a - mean) * rstd, weight, bias), mean, rstd
 
 
 _layer_norm = define(
@@ -66,6 +73,9 @@ _layer_norm = define(
     "+ weight_t * standard(input, result1, result2, last_dims(input, normalized_shape), eps) + bias_t",
     samples="; ".join(f"r(2, 3), (3,), {affine}, 0.1" for affine in ("p(3), r(3)", "None, None", "None, r(3)")),
 )
+
+
+_only_floats = only_floats("LayerNormKernelImpl")
 
 
 @tensors_only()
@@ -92,8 +102,8 @@ def layer_norm(
             f"Given normalized_shape={list(shape)}, expected input with shape [*, {', '.join(map(str, shape))}], but "
             f"got input of size{list(a.shape)}"
         )
-    only_floats("LayerNormKernelImpl")((input,))
-    if any(t is not None and t._array.dtype is not a.dtype for t in (weight, bias)):
+    _only_floats((input,))
+    if any([t is not None and t._array.dtype is not a.dtype for t in (weight, bias)]):
         raise RuntimeError(f"mixed dtype (CPU): expect parameter to have scalar type of {input.dtype.word}")
     return _layer_norm(input, shape, weight, bias, eps)
 
@@ -131,7 +141,7 @@ def _batch_normalized(
             var[...] += momentum * ((1 / r**2 - eps) * (count / (count - 1)) - var)
     centre, scale = (m, r) if training else (mean, 1 / np.sqrt(var + eps))
     weight, bias = (None if p is None else _channels(p, a) for p in (weight, bias))
-    return in_rows(_affine)((a - _channels(centre, a)) * _channels(scale, a), weight, bias), m, r
+    return _affine_in_rows((a - _channels(centre, a)) * _channels(scale, a), weight, bias), m, r
 
 
 _batch_norm = define(
@@ -190,5 +200,5 @@ def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool 
     if p == 1:
         noise = creation.zeros((), dtype=input.dtype)
     else:
-        noise = (random.rand(input.shape) < 1 - p).to(input.dtype) / (1 - p)
+        noise = random.kept(input._array.shape, 1 - p, input._array.dtype)
     return input.mul_(noise) if inplace else mul(input, noise)

@@ -74,6 +74,11 @@ def rand(*given: Any, size: Any = None, dtype: Dtype | None = None, requires_gra
     return _random("random", size_of("rand", given, size), kind_for("rand", dtype), requires_grad)
 
 
+def kept(shape: tuple[int, ...], p: float, kind: np.dtype) -> Tensor:
+    """For each element 1 / p with probability p, else 0: what dropout multiplies by."""
+    return _drawn(lambda batch: (generator().random((*batch, *shape)) < p).astype(kind) / p, kind, False)
+
+
 def _random(distribution: str, shape: tuple[int, ...], kind: np.dtype, requires_grad: bool, like: Any = None) -> Tensor:
     if kind.kind != "f":
         kernel = {"standard_normal": "normal_kernel_cpu", "random": "check_uniform_bounds"}[distribution]

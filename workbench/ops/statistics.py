@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from .core.checks import numpy_names
 from .core.op import define, method
 from .core.registry import abbreviation, in_formulas
 from .core.results import in_rows, lying_as, pair, take_along
+from .indexing import _at
 from .reduction import pick
 
 
@@ -37,9 +39,9 @@ def _order(a: np.ndarray, dim: int, descending: bool) -> np.ndarray:
     if not a.ndim:
         return np.zeros((), np.int64)
     if descending:  # equal elements keep their order, and nan is the greatest
-        order = np.argsort(np.flip(a, dim), axis=dim, kind="stable")
-        return a.shape[dim] - 1 - np.flip(order, dim)
-    return np.argsort(a, axis=dim, kind="stable")
+        backwards = _at(dim, slice(None, None, -1))
+        return a.shape[dim] - 1 - a[backwards].argsort(dim, "stable")[backwards]
+    return a.argsort(dim, "stable")
 
 
 _argsort = define("argsort", "argsort(Tensor self, dim, descending)", lambda a, *how: lying_as(a, _order(a, *how)))
@@ -116,14 +118,16 @@ def median(self: Tensor, dim: int | None = None, keepdim: bool = False) -> Tenso
 Dims = tuple[int, ...] | None
 
 
+@lru_cache(1000)
 def _over(shape: tuple[int, ...], dim: Dims) -> tuple[int, ...]:
     """The dimensions meant: all of them for None and ()."""
     return dim or tuple(range(len(shape)))
 
 
+@lru_cache(1000)
 def _freedom(shape: tuple[int, ...], dim: Dims, correction: float | None) -> float:
     """Elements reduced to one, less the correction (1 if none is given)."""
-    return math.prod(shape[d] for d in _over(shape, dim)) - (1 if correction is None else correction)
+    return math.prod([shape[d] for d in _over(shape, dim)]) - (1 if correction is None else correction)
 
 
 in_formulas("inf", math.inf, math.inf)
@@ -143,11 +147,12 @@ abbreviation(
 
 def _var_of(a: np.ndarray, dim: Dims, correction: float | None, keepdim: bool) -> np.ndarray:
     dims = _over(a.shape, dim)
-    count = max(math.prod(a.shape[d] for d in dims), 1)
+    count = max(_freedom(a.shape, dim, 0), 1)
     wide = a.astype(np.float32) if a.dtype == np.float16 else a
     deviation = wide - np.add.reduce(wide, axis=dims, keepdims=True) / count
     squares = np.add.reduce(deviation * deviation, axis=dims, keepdims=keepdim)
-    return np.divide(squares, max(_freedom(a.shape, dim, correction), 0), dtype=wide.dtype).astype(a.dtype)
+    freedom = max(_freedom(a.shape, dim, correction), 0)
+    return np.divide(squares, freedom, dtype=wide.dtype).astype(a.dtype, copy=False)
 
 
 _var = define(
@@ -235,11 +240,7 @@ _topk = define(
 _foremost = define(
     "foremost",
     "foremost(Tensor self, k, dim, largest)",
-    lambda a, k, dim, largest: (
-        _order(a, dim, largest)[(slice(None),) * (dim % a.ndim) + (slice(k),)].copy()
-        if a.ndim
-        else np.zeros((), np.int64)
-    ),
+    lambda a, k, dim, largest: _order(a, dim, largest)[_at(dim, slice(k))].copy() if a.ndim else np.zeros((), np.int64),
 )
 topk_result = pair("topk")
 

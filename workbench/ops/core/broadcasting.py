@@ -38,6 +38,8 @@ def python_number(n: Any) -> Any:
 
 def dims_of(dim: Any, ndim: int) -> tuple[int, ...]:
     """The reduced dimensions, counted from the front; all of them for None or ()."""
+    if type(dim) is int and -ndim <= dim < ndim:
+        return (dim % ndim,)
     dim = python_number(dim)
     if dim is None or (not isinstance(dim, int) and len(dim) == 0):
         return tuple(range(ndim))

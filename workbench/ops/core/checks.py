@@ -124,8 +124,10 @@ def _first_that_is_no_tensor(function: Callable[..., Any], args: Any, kwargs: An
 
 def check_broadcast(shapes: list[Shape]) -> None:
     """RuntimeError where shapes cannot be broadcast together; the last dimension that differs is named."""
-    common: Shape = ()
-    for shape in shapes:
+    common = shapes[0]
+    for shape in shapes[1:]:
+        if shape == common:
+            continue
         ndim = max(len(common), len(shape))
         for back in range(1, min(len(common), len(shape)) + 1):
             a, b = common[-back], shape[-back]
@@ -235,13 +237,13 @@ def check_tensors(function: str, tensors: Any) -> None:
             raise TypeError(messages.LIST_KIND.format(i, type(t).__name__))
 
 
-def check_cat(tensors: list[Tensor], dim: int) -> None:
+def check_cat(shapes: list[Shape], dim: int) -> None:
     """RuntimeError where tensors differ in another dimension than the one they are put together along."""
-    if all([t._array.shape == tensors[0]._array.shape for t in tensors]):
+    if shapes.count(shapes[0]) == len(shapes):
         return
-    shapes = [(i, t._array.shape) for i, t in enumerate(tensors) if t._array.shape != (0,)]
-    for i, shape in shapes:
-        first = shapes[0][1]
+    full = [(i, shape) for i, shape in enumerate(shapes) if shape != (0,)]
+    for i, shape in full:
+        first = full[0][1]
         if len(shape) != len(first):
             raise RuntimeError(messages.CAT_NDIM.format(len(first), len(shape)))
         for d, (want, got) in enumerate(zip(first, shape, strict=True)):

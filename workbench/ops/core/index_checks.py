@@ -15,7 +15,8 @@ from .checks import kind_of, not_a_tensor, word, wrong
 
 Shape = tuple[int, ...]
 INT64, UINT64 = np.dtype(np.int64), np.dtype(np.uint64)
-WHOLE = ("int32", "int64")
+WHOLE = (INT64, np.dtype(np.int32))
+FEW = 50  # elements: of no more Python finds the extremes sooner than NumPy
 
 
 def check_tensor(function: str, argument: str, position: int, given: Any) -> None:
@@ -29,7 +30,12 @@ def all_within(places: np.ndarray, size: int) -> bool:
 
     Of other dtypes it says no.
     """
-    return places.dtype is INT64 and not (places.view(UINT64) >= size).any()
+    if places.dtype is not INT64:
+        return False
+    if places.size > FEW or not places.size:
+        return not (places.view(UINT64) >= size).any()
+    every = places.ravel().tolist()
+    return min(every) >= 0 and max(every) < size
 
 
 def _outside(index: Tensor, size: int) -> int | None:
@@ -47,7 +53,7 @@ def check_places(function: str, t: Tensor, dim: int, index: Tensor, src: Tensor 
     shape, places = t._array.shape or (1,), index._array.shape or (1,)
     dim = dim_index(dim, len(shape))
     empty = not index._array.size
-    if not empty and index._array.dtype.name not in WHOLE:
+    if not empty and index._array.dtype not in WHOLE:
         raise RuntimeError(messages.GATHER_INDEX_DTYPE.format(function))
     if src is not None and src.dtype is not t.dtype:
         raise RuntimeError(messages.SCATTER_DTYPE.format(function))
@@ -85,7 +91,7 @@ def check_selected(t: Tensor, dim: int, index: Tensor) -> int:
         raise IndexError(messages.SELECT_VECTOR)
     if not a.ndim and index._array.size != 1:
         raise RuntimeError(messages.SELECT_OF_SCALAR.format(index._array.size))
-    if index._array.dtype.name not in WHOLE:
+    if index._array.dtype not in WHOLE:
         raise RuntimeError(messages.SELECT_DTYPE)
     size = a.shape[dim] if a.ndim else 1
     outside = _outside(index, size)
@@ -112,7 +118,7 @@ def check_added(t: Tensor, dim: int, index: Tensor, source: Tensor, alpha: Any) 
     dim = dim_index(dim, a.ndim)
     if i.ndim > 1:
         raise IndexError(messages.ADD_VECTOR.format(i.ndim, index.dtype.word, list(i.shape)))
-    if i.dtype.name not in WHOLE:
+    if i.dtype not in WHOLE:
         raise RuntimeError(messages.ADD_INDEX_DTYPE.format(index.dtype.word))
     if source.dtype is not t.dtype:
         raise RuntimeError(messages.ADD_DTYPE.format(t.dtype.word, source.dtype.word))
