@@ -11,7 +11,6 @@ import pytest
 from oracle import torch
 
 import workbench
-from workbench.trace.records import NodeCreated
 
 if torch is None:
     pytest.skip(absent.TORCH, allow_module_level=True)
@@ -72,29 +71,3 @@ def test_an_error_of_the_recording_never_reaches_the_program(monkeypatch: pytest
                 with workbench.record(torch):
                     layer(x).sum().backward()
         assert layer.weight.grad is not None
-
-
-def test_a_compiled_part_runs_as_it_was_written_while_it_is_recorded_and_compiled_after() -> None:
-    calls: list[int] = []
-
-    def backend(graph: Any, inputs: Any) -> Any:
-        def run(*args: Any) -> Any:
-            calls.append(1)
-            return graph.forward(*args)
-
-        return run
-
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        compiled = torch.compile(lambda x: (x * 2).tanh().sum(), backend=backend)
-        x = torch.ones(2, requires_grad=True)
-        compiled(x)
-        assert len(calls) == 1
-        with warnings.catch_warnings():
-            warnings.simplefilter("error")
-            with workbench.record(torch) as trace:
-                compiled(x).backward()
-        names = [event.name for event in trace.events if isinstance(event, NodeCreated)]
-        assert names == ["MulBackward0", "TanhBackward0", "SumBackward0"] and len(calls) == 1
-        compiled(x)
-        assert len(calls) == 2

@@ -10,7 +10,9 @@ anybody see:
 - Hooks on tensors are told, not what each made of its gradient; those on nodes are not known. A hook that packs what is
   saved is known by the function that unpacks it.
 - What runs in another thread, or inside of a function transform (torch.func), is not recorded; a trace says of how many
-  operations that is so. What `torch.compile` made runs uncompiled meanwhile.
+  operations that is so.
+- A call of what `torch.compile` has made is one box, `(compiled)`: it runs compiled, and nobody sees inside. A stepper
+  keeps the graph, which PyTorch allows a compiled part only with torch._functorch.config.donated_buffer=False.
 """
 
 from __future__ import annotations

@@ -8,6 +8,7 @@ before that, too.
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 from weakref import ref
@@ -33,7 +34,7 @@ from ...trace.records import (
 from ...trace.source import user_frame
 from ...trace.values import Value, read
 from .describe import ACCUMULATE, _sequence, kind_of_node
-from .operations import OperationRecorder, _level, not_compiled, unobserved, warn_lost
+from .operations import OperationRecorder, _level, unobserved, warn_lost
 
 _task_id = torch._C._current_graph_task_id
 
@@ -98,6 +99,9 @@ class Queue:
 
 class BackwardRecorder(OperationRecorder):
     """Adds a raw tuple for each event of a backward."""
+
+    suspend: Callable[[], None]  # nothing of the recording is there until `resume`
+    resume: Callable[[], None]
 
     def __init__(self, limit: int) -> None:
         super().__init__(limit)
@@ -180,7 +184,7 @@ class BackwardRecorder(OperationRecorder):
                 continue
             kind = kind_of_node(type(node))
             if kind.is_python:
-                handles.append(node.register_prehook(_Before(self, task, serial)))
+                handles.append(node.register_prehook(_Before(self, task, serial, kind.is_compiled)))
             handles.append(node.register_hook(_After(self, task, serial, bool(kind.saves))))
         return handles
 
@@ -214,6 +218,7 @@ class BackwardRecorder(OperationRecorder):
     def _end(self, task: Task, handles: list[Any]) -> None:
         for handle in handles:
             handle.remove()
+        self.resume()
         if task in self._going:
             del self._going[self._going.index(task) :]
 
@@ -377,16 +382,18 @@ def _node_of(thing: Any) -> Any:
 class _Before:
     """A hook before a node."""
 
-    __slots__ = ("_recorder", "_task", "_serial")
+    __slots__ = ("_recorder", "_task", "_serial", "_suspends")
 
-    def __init__(self, recorder: BackwardRecorder, task: Task, serial: int) -> None:
-        self._recorder, self._task, self._serial = recorder, task, serial
+    def __init__(self, recorder: BackwardRecorder, task: Task, serial: int, suspends: bool) -> None:
+        self._recorder, self._task, self._serial, self._suspends = recorder, task, serial, suspends
 
     def __call__(self, grads: Any) -> None:
         try:
             if self._recorder._is_on(self._task):
                 with unobserved():
                     self._recorder.starts(self._task, self._serial, grads)
+                if self._suspends:
+                    self._recorder.suspend()
         except Exception as error:
             warn_lost("the start of a node", error)
 
@@ -402,6 +409,7 @@ class _After:
     def __call__(self, sent: Any, received: Any) -> None:
         try:
             if self._recorder._is_on(self._task):
+                self._recorder.resume()
                 with unobserved():
                     self._recorder.ends(self._task, self._serial, self._saves, sent, received)
         except Exception as error:
@@ -455,7 +463,6 @@ class Wrappers:
             with mode:  # `loss.backward()` is an operation itself, inside of which nothing would be recorded
                 return recorder.run_backward(self._run, outputs, args, kwargs)
 
-        not_compiled(run)
         function.apply = classmethod(apply)
         self._own = run
         autograd._engine_run_backward = graph._engine_run_backward = run

@@ -60,6 +60,7 @@ class NodeKind(NamedTuple):
     """What all nodes of one type have in common."""
 
     is_python: bool  # they run code of a Function
+    is_compiled: bool  # that code is what `torch.compile` has made
     saves: tuple[tuple[str, str], ...]  # what they save: the attribute with what is kept, and the name
 
 
@@ -73,7 +74,8 @@ def kind_of_node(type_: type) -> NodeKind:
         start = "_raw_saved_"
         names = [name[len(start) :] for name in dir(type_) if name.startswith(start)]
         names.sort(key=lambda name: (name.startswith("result"), name))
-        found = NodeKind(hasattr(type_, "_forward_cls"), tuple([(start + name, name) for name in names]))
+        saves = tuple([(start + name, name) for name in names])
+        found = NodeKind(hasattr(type_, "_forward_cls"), type_.__name__ == "CompiledFunctionBackward", saves)
         if not found.is_python:  # a class of the user's is not kept
             _kinds[type_] = found
     return found
@@ -355,13 +357,13 @@ class TorchDescriber:
                 if nr == 0 and result is not None and self._have(result) is None:
                     self._known[id(result)] = weakref.ref(result), own  # for as long as it is looked at here
         saved = self._saved(items, outs, found) if items else ()
-        python = is_python(node)
-        attributes = self._attributes(node, found) if python else ()
+        kind = kind_of_node(type(node))
+        attributes = self._attributes(node, found) if kind.is_python else ()
         self._raw.append(
             NodeCreated.Raw(
                 node=serial,
                 name=node.name(),
-                cls=type(node),
+                cls=None if kind.is_compiled else type(node),
                 found=old,
                 edges=edges,
                 args=tuple(given),
@@ -371,7 +373,7 @@ class TorchDescriber:
                 attributes=attributes,
                 entry=None if stack is None else entry,
                 outputs=len(places),
-                zeros=zeros_of(node) if python else (),
+                zeros=zeros_of(node) if kind.is_python else (),
             )
         )
 

@@ -7,7 +7,6 @@ called. Of `Function.apply`, which nothing tells of, a wrapper takes the place. 
 
 from __future__ import annotations
 
-import sys
 import threading
 import warnings
 from typing import Any
@@ -23,7 +22,6 @@ from ...events import next_tag
 from ...trace.records import GradChanged, TensorsFound, TensorWritten
 from .describe import TorchDescriber, _sequence, is_python, version_of
 
-_eval_frame = torch._C._dynamo.eval_frame
 _level = torch._C._functorch.maybe_current_level
 
 _READ = frozenset(("T", "mT", "H", "mH", "real", "imag", "data"))  # attributes that are tensors of their own
@@ -46,34 +44,23 @@ def warn_lost(what: str, error: Exception) -> None:
 
 
 class _Unobserved:
-    """While the recorder itself looks at tensors: no mode sees that, and it is not compiled."""
+    """While the recorder itself looks at tensors: no mode sees that."""
 
     def __init__(self) -> None:
         self._guards = torch._C.DisableTorchFunction(), torch._C._DisableTorchDispatch()
 
     def __enter__(self) -> None:
-        self._compiler = _eval_frame.set_eval_frame(None)
         for each in self._guards:
             each.__enter__()
 
     def __exit__(self, *exc: Any) -> None:
         for each in reversed(self._guards):
             each.__exit__(*exc)
-        _eval_frame.set_eval_frame(self._compiler)
 
 
 def unobserved() -> Any:
-    """The same; where there is neither a dispatch mode nor a compiler, the part of it that is needed."""
-    both = torch._C._len_torch_dispatch_stack() or "torch._dynamo" in sys.modules
-    return _Unobserved() if both else torch._C.DisableTorchFunction()
-
-
-def not_compiled(*functions: Any) -> None:
-    """Have the compiler leave these functions alone, as `torch.compiler.disable` would, and load nothing for it."""
-    skip = _eval_frame._FrameExecStrategy(_eval_frame._FrameAction.SKIP, _eval_frame._FrameAction.DEFAULT)
-    for function in functions:
-        function._torchdynamo_disable = True
-        _eval_frame.set_code_exec_strategy(function.__code__, skip)
+    """The same; where there is no dispatch mode, the part of it that is needed."""
+    return _Unobserved() if torch._C._len_torch_dispatch_stack() else torch._C.DisableTorchFunction()
 
 
 class OperationRecorder(TorchDescriber):
@@ -233,9 +220,9 @@ class OperationRecorder(TorchDescriber):
             if self._token(each) is None:  # a view's, of what forward returned
                 self._note_nodes(each, (), [out for out in outs if out.grad_fn is each], stack, since, self._entry)
 
-    def enter(self, module: Any) -> None:
-        """A module is called."""
-        name = self._name_of(module)
+    def enter(self, module: Any, suffix: str = "") -> None:
+        """A module is called, or a compiled function."""
+        name = self._name_of(module) + suffix
         outer = self._entry
         self._calls.append((module, outer))
         path = name if outer is None else f"{outer.path}/{name}"
@@ -259,7 +246,7 @@ class OperationRecorder(TorchDescriber):
                 self._module_names[caller] = names
             if id(module) in names:
                 return names[id(module)]
-        return str(module._get_name())
+        return str(module._get_name() if isinstance(module, torch.nn.Module) else module.__name__)
 
 
 def _is_of_another(tensor: torch.Tensor, made: Any) -> bool:
@@ -337,8 +324,6 @@ class OperationMode(TorchFunctionMode):
         return out
 
 
-not_compiled(OperationMode.__torch_function__)
-
 # Without gradients they run one fused operation, unless a mode observes every operation.
 _FAST = (torch.nn.MultiheadAttention, torch.nn.TransformerEncoderLayer, torch.nn.TransformerEncoder)
 
@@ -366,21 +351,6 @@ class InnerValues(TorchDispatchMode):
     def remove(self) -> None:
         """Show no more."""
         self.__exit__(None, None, None)
-
-
-class Uncompiled:
-    """Has what `torch.compile` made run as it was written: a compiled part would be one node, and compile the hooks."""
-
-    def __init__(self, recorder: OperationRecorder, mode: OperationMode) -> None:
-        self._stance = None
-        if "torch._dynamo" in sys.modules:  # else nothing is compiled yet
-            self._stance = torch.compiler.set_stance("force_eager")
-            self._stance.__enter__()
-
-    def remove(self) -> None:
-        """As before."""
-        if self._stance is not None:
-            self._stance.__exit__(None, None, None)
 
 
 class BirthHook:
@@ -449,6 +419,3 @@ class ModuleHooks:
         """Tell no more."""
         for handle in self._handles:
             handle.remove()
-
-
-not_compiled(ModuleHooks._enter, ModuleHooks._leave, BirthHook._node_made)

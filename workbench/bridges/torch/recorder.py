@@ -14,8 +14,9 @@ from ...trace.line_recorder import LineWatcher, unwatch, watch
 from ...trace.records import TensorsFound, TensorShown
 from ...trace.source import leave_out, line_of, user_frame
 from .backward import BackwardRecorder, Wrappers
+from .compiled import CompiledCalls
 from .describe import is_python, raw_saved, version_of
-from .operations import BirthHook, InnerValues, ModuleHooks, OperationMode, Uncompiled, unobserved
+from .operations import BirthHook, InnerValues, ModuleHooks, OperationMode, unobserved
 from .values import LIMIT
 
 leave_out(os.path.dirname(torch.__file__) + os.sep)
@@ -28,6 +29,8 @@ class TorchRecorder(BackwardRecorder):
         super().__init__(limit)
         self.all = False  # whether results inside of operations are looked at too
         self._parts: list[Any] = []  # hooks, modes and wrappers, to be removed in the end
+        self._compiled: CompiledCalls | None = None
+        self._mode_at: int | None = None  # of the mode among all modes, where it is suspended
 
     @property
     def note(self) -> str:
@@ -42,16 +45,40 @@ class TorchRecorder(BackwardRecorder):
         if frame is not None:
             self.outlook.begin(frame)
         self._thread = threading.get_ident()
-        mode = OperationMode(self)
+        self._mode = OperationMode(self)
         try:
-            for part in (Uncompiled, BirthHook, ModuleHooks, Wrappers, *[InnerValues] * self.all):
-                self._parts.append(part(self, mode))
-            mode.__enter__()
+            self._compiled = CompiledCalls(self)
+            self._install()
+            self._mode.__enter__()
         except BaseException:
-            for each in reversed(self._parts):
-                each.remove()
+            self._uninstall()
             raise
-        self._mode = mode
+
+    def _install(self) -> None:
+        for part in (BirthHook, ModuleHooks, Wrappers, *[InnerValues] * self.all):
+            self._parts.append(part(self, self._mode))
+
+    def _uninstall(self) -> None:
+        while self._parts:
+            self._parts.pop().remove()
+
+    def suspend(self) -> None:
+        """Until `resume` nothing of the recording is there."""
+        modes = torch.overrides._get_current_function_mode_stack()
+        self._mode_at = modes.index(self._mode) if self._mode in modes else None
+        if self._mode_at is not None:
+            _set_modes([each for each in modes if each is not self._mode], self._mode_at)
+        self._uninstall()
+
+    def resume(self) -> None:
+        """Go on where `suspend` has stopped."""
+        if self._parts:
+            return
+        self._install()
+        modes = torch.overrides._get_current_function_mode_stack()
+        if self._mode_at is not None and self._mode not in modes:
+            at = min(self._mode_at, len(modes))
+            _set_modes([*modes[:at], self._mode, *modes[at:]], at)
 
     def end(self, frame: FrameType | None) -> None:
         """Record no longer."""
@@ -59,9 +86,10 @@ class TorchRecorder(BackwardRecorder):
             if self._mode in torch.overrides._get_current_function_mode_stack():
                 self._mode.__exit__(None, None, None)
         finally:
-            for part in reversed(self._parts):
-                part.remove()
-            self._parts = []
+            self._uninstall()
+            if self._compiled is not None:
+                self._compiled.remove()
+            self._compiled = None
             del self._mode
         self.look_up(frame)
         self._note_deaths()
@@ -83,6 +111,14 @@ class TorchRecorder(BackwardRecorder):
         self._describe(tensor, found)
         self._raw.append(TensorsFound.Raw(tuple(found.values())))
         self._raw.append(TensorShown.Raw(self._tag(tensor), line_of(frame)))
+
+
+def _set_modes(modes: list[Any], same: int) -> None:
+    """Have these modes of functions active, of which so many at the bottom already are."""
+    for _ in range(torch._C._len_torch_function_stack() - same):
+        torch.overrides._pop_mode()
+    for each in modes[same:]:
+        torch.overrides._push_mode(each)
 
 
 class TorchLineRecorder(LineWatcher, TorchRecorder):
