@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -231,3 +232,14 @@ def test_the_reading_path_is_short() -> None:
     for name, count in length.items():
         print(f"{count:5} {name}")
     assert sum(length.values()) <= LONGEST_PATH
+
+
+def test_every_numbered_test_has_its_row() -> None:
+    """tests/SEMANTICS.md says what the numbers in the names of tests mean."""
+    tests = CHECKOUT / "tests"
+    rows = set(re.findall(r"^\| (\d+\.\d+) \|", (tests / "SEMANTICS.md").read_text(encoding="utf-8"), re.MULTILINE))
+    numbered = re.compile(r"^def test_(\d+)_(\d+)_", re.MULTILINE)
+    for path in tests.rglob("test_*.py"):
+        for section, row in numbered.findall(path.read_text(encoding="utf-8")):
+            assert f"{section}.{row}" in rows, f"{path.name}: test_{section}_{row}"
+    assert len(rows) > 300
