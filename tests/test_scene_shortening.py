@@ -12,8 +12,10 @@ from scene_samples import deep
 import workbench as torch
 from workbench import nn
 from workbench.recording import record
-from workbench.scene.html import MOST, img, playing, to_html
-from workbench.scene.model import Box, Detail, Scene, Step
+from workbench.scene import layout
+from workbench.scene.html import MOST, _in_columns, img, playing, to_html
+from workbench.scene.layout import level_of
+from workbench.scene.model import Box, Detail, Scene, Step, paths
 from workbench.scene.notebook_story import LEFT_OUT, Plan, cut, shortened
 from workbench.scene.picture import Picture
 from workbench.scene.storyboard import Storyboard
@@ -245,3 +247,33 @@ def test_a_picture_is_shortened_with_few_trials(name, most):
         room = int(part * len(tell(board)))
         text = shortened(board, tell, room)
         assert text is not None and len(text) <= room and len(tries) <= most + 1
+
+
+def test_a_long_story_is_not_told_whole_to_find_that_it_is_too_long():
+    board = storyboard(_recorded("1,000 steps"))
+    told = []
+
+    def tell(short):
+        told.append(len(short.steps))
+        assert short is not board
+        return _in_columns(short)
+
+    text = shortened(board, tell, 20_000)
+    assert text is not None and 10_000 < len(text) <= 20_000 and max(told) < len(board.steps) // 2
+
+
+def test_only_what_a_notebook_keeps_of_a_picture_is_laid_out(monkeypatch):
+    done = []
+    monkeypatch.setattr(layout, "level_of", lambda *args: done.append(args[1]) or level_of(*args))
+    board = storyboard(_recorded("1,000 steps"))
+    playing(board)
+    shown = {frame for frame in board.folding.frames} | {None}
+    inside = [frame for frame in done if frame not in shown]
+    assert 0 < len(inside) < len(board.levels) // 2
+
+
+def test_levels_stand_in_the_same_order_in_every_process():
+    levels = [frame for frame in made("six layers").levels if frame is not None]
+    outer = {id: len(path) for id, path in paths(made("six layers").scene).items()}
+    place = {id: n for n, id in enumerate(made("six layers").scene.boxes)}
+    assert levels == sorted(levels, key=lambda id: (-outer[id], -place[id])) and len(levels) > 5

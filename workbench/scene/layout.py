@@ -12,7 +12,7 @@ no text can mislead it.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -139,45 +139,56 @@ def laid_out(scene: Scene, boxes: dict[str, Size], labels: dict[str, Size]) -> L
     )
 
 
-def levels_of(
-    scene: Scene, boxes: dict[str, Size], labels: dict[str, Size], whole: Mapping[str | None, Level]
-) -> dict[str | None, Level]:
-    """Each group of a scene, and the whole (None), laid out by itself with all groups in it closed.
+class Levels(Mapping[str | None, Level]):
+    """Each group of a scene, and the whole (None), laid out by itself with all groups closed, once it is asked for.
 
     A page stretches them when a group is opened. Those stay as they are in the levels of the `whole`, of which the
     scene is a part, that hold the same.
     """
-    parts, blocks = Parts(scene), _blocks(scene, boxes)
-    levels: dict[str | None, Level] = {}
-    regions: dict[str | None, Level] = {}
-    for frame in reversed(parts.order):
-        level = whole.get(frame)
-        if level is None or not _holds_the_same(level, parts, frame, blocks, regions, whole):
-            level = level_of(parts, frame, blocks, boxes, labels, regions)
-        levels[frame] = level
-        if frame is not None and scene.boxes[frame].kind == "region":
-            regions[frame] = level
-    return levels
 
+    def __init__(
+        self, scene: Scene, boxes: dict[str, Size], labels: dict[str, Size], whole: Mapping[str | None, Level]
+    ) -> None:
+        self._parts, self._blocks = Parts(scene), _blocks(scene, boxes)
+        self._boxes, self._labels, self._whole = boxes, labels, whole
+        self._regions: dict[str | None, Level] = {}
+        self._known: dict[str | None, Level] = self._regions
+        for frame in self:
+            if frame is not None and scene.boxes[frame].kind == "region":
+                self._regions[frame] = self._level(frame)
+        self._known = dict(self._regions)
 
-def _holds_the_same(
-    level: Level,
-    parts: Parts,
-    frame: str | None,
-    blocks: Mapping[str, Block],
-    regions: Mapping[str | None, Level],
-    whole: Mapping[str | None, Level],
-) -> bool:
-    """Whether a level of the whole holds what a part of it has in this frame."""
-    inside = [id for id in parts.inside[frame] if id in blocks or id in regions]
-    held = {each for id in inside if id in blocks for each, _ in blocks[id].cells if each is not None}
-    held.update(*(blocks[id].chips for id in inside if id in blocks))
-    inner = [id for id in inside if id in regions]
-    return (
-        level.ways.keys() == parts.wires[frame].keys()
-        and level.places.keys() == held.union(inner)
-        and all(regions[id] is whole.get(id) for id in inner)
-    )
+    def __iter__(self) -> Iterator[str | None]:
+        return reversed(self._parts.order)  # the inner ones first
+
+    def __len__(self) -> int:
+        return len(self._parts.order)
+
+    def __getitem__(self, frame: str | None) -> Level:
+        if frame not in self._known:
+            self._known[frame] = self._level(frame)
+        return self._known[frame]
+
+    def _level(self, frame: str | None) -> Level:
+        if frame not in self._parts.wires:
+            raise KeyError(frame)
+        level = self._whole.get(frame)
+        if level is not None and self._is_held_by(level, frame):
+            return level
+        return level_of(self._parts, frame, self._blocks, self._boxes, self._labels, self._regions)
+
+    def _is_held_by(self, level: Level, frame: str | None) -> bool:
+        """Whether a level of the whole holds what a part of it has in this frame."""
+        inside = [id for id in self._parts.inside[frame] if id in self._blocks or id in self._regions]
+        blocks = [self._blocks[id] for id in inside if id in self._blocks]
+        held = {each for block in blocks for each, _ in block.cells if each is not None}
+        held.update(*(block.chips for block in blocks))
+        inner = [id for id in inside if id in self._regions]
+        return (
+            level.ways.keys() == self._parts.wires[frame].keys()
+            and level.places.keys() == held.union(inner)
+            and all(self._regions[id] is self._whole.get(id) for id in inner)
+        )
 
 
 def _chart(scene: Scene) -> Layout:
@@ -262,7 +273,7 @@ class Parts:
         flowing = [arrow for arrow in scene.arrows.values() if arrow.kind not in LOOSE]
         self.depth = dict.fromkeys(scene.boxes, 0) | depths((arrow.source, arrow.target) for arrow in flowing)
         path = paths(scene)
-        holding = {box.region for box in scene.boxes.values() if box.region is not None}
+        holding = dict.fromkeys(box.region for box in scene.boxes.values() if box.region is not None)
         for id, box in scene.boxes.items():
             if box.holder is None and box.kind not in ("level", "tangent") and (box.kind != "region" or id in holding):
                 self.inside.setdefault(box.region, []).append(id)

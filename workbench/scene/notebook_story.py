@@ -13,7 +13,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from itertools import pairwise
-from math import inf
+from math import inf, log
 from typing import Any
 
 from .labels import WAYS, arrow_said, box_said, bundle_size
@@ -27,6 +27,8 @@ _MANY = 20_000  # changes in all steps: a story of more is never told whole
 _CROWD = 1_000  # boxes: so many never fit
 _NEARLY = 0.9  # of the room: then no more is tried
 _CHANGE = 50  # characters that are as long, once they are compressed, as a change
+_BRIEF = 7  # times the room: a story of less bulk may fit whole
+_GROWTH = 0.5  # at least: a story of n times the bulk is n to the power of this times as long
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,32 +59,48 @@ def shortened(board: Storyboard, tell: Callable[[Storyboard], str], room: int) -
     groups; then steps in the middle; then boxes that only come in the steps left out. What is gone is said where it
     was.
     """
-    light = _weight(board) <= _MANY
-    over = _bulk(board), inf
-    if light:
-        text = tell(board)
-        if len(text) <= room:
-            return text
-        over = over[0], len(text)
-    folded = cut(board, Plan(groups=0.0))
-    film = any(step.chapter for step in board.steps)
-    for plans in (
+    stages = _stages(board)
+    told: dict[int, tuple[int, str]] = {}  # by stage the bulk and the text of what its last plan keeps
+
+    def fits(n: int) -> bool:
+        plan = stages[n][-1]
+        short = board if plan == Plan() else cut(board, plan)
+        told[n] = _bulk(short), tell(short)
+        return len(told[n][1]) <= room
+
+    def before(n: int) -> tuple[int, float]:
+        """The bulk and the length of what the stage before keeps at least, told or expected."""
+        if n - 1 in told:
+            return told[n - 1][0], len(told[n - 1][1])
+        bulk, (own, text) = _bulk(board, details=n < 2), told[n]
+        return bulk, len(text) * (bulk / own) ** _GROWTH
+
+    # It takes long to tell all of a long story: what is told first leaves out steps or boxes, and says if more can fit.
+    brief = _bulk(board) <= _BRIEF * room
+    at = next(n for n, plans in enumerate(stages) if brief or replace(plans[-1], values=inf, texts=inf) != Plan())
+    while not fits(at):
+        at += 1
+        if at == len(stages):
+            return None
+    while at and before(at)[1] <= room and fits(at - 1):
+        at -= 1
+    return _most(board, stages[at], tell, room, before(at), told[at])
+
+
+def _stages(board: Storyboard) -> list[list[Plan]]:
+    """Plans that leave out more and more; those of one stage leave out the same kind of thing."""
+    light, film = _weight(board) <= _MANY, any(step.chapter for step in board.steps)
+    closed, folded = board.folding.groups.difference(board.opened), cut(board, Plan(groups=0.0))
+    stages = [
         [Plan(parts=parts) for parts in _CHAPTERS] if film and light else [],
         _DETAILS if light else [],
-        [Plan(0, 0, inf, part) for part in _PARTS] if _weight(folded) <= _MANY else [],
+        [Plan(0, 0, inf, part) for part in _PARTS] if closed and _weight(folded) <= _MANY else [],
         [Plan(0, 0, ends, 0.0) for ends in _ENDS if ends > _FEW] if len(folded.scene.boxes) <= _CROWD else [],
         [Plan(0, 0, ends, 0.0, False) for ends in _ENDS],
-    ):
-        if not plans:
-            continue
-        if plans[0].parts == inf:
-            plans = [replace(plan, parts=_CHAPTERS[-1]) for plan in plans]
-        least = cut(board, plans[-1])
-        text = tell(least)
-        if len(text) <= room:
-            return _most(board, plans, tell, room, over, (_bulk(least), text))
-        over = _bulk(least), len(text)
-    return None
+    ]
+    if film:
+        stages[1:] = [[replace(plan, parts=_CHAPTERS[-1]) for plan in plans] for plans in stages[1:]]
+    return [[Plan()]] * light + [plans for plans in stages if plans]
 
 
 def _most(
@@ -90,7 +108,7 @@ def _most(
     plans: Sequence[Plan],
     tell: Callable[[Storyboard], str],
     room: int,
-    over: tuple[int, int],
+    over: tuple[int, float],
     best: tuple[int, str],
 ) -> str:
     """What these plans keep, each less than the one before, as far as there is room for it.
@@ -106,8 +124,8 @@ def _most(
 
     low, high = 0, len(plans) - 1
     while low < high:
-        slope = (over[0] - best[0]) / (over[1] - len(best[1]))
-        expected = best[0] + slope * (room - len(best[1]))
+        power = log(over[0] / best[0]) / log(over[1] / len(best[1]))
+        expected = best[0] * (room / len(best[1])) ** power
         n = bisect_left(range(high - 1), -expected, low, key=lambda n: -tried(n)[0])
         bulk, short = tried(n)
         text = tell(short)
@@ -268,15 +286,16 @@ def _weight(board: Storyboard) -> int:
     return sum(len(step.boxes) + len(step.arrows) for step in board.steps)
 
 
-def _bulk(board: Storyboard) -> int:
-    """About in proportion to the length of the storyboard as it is told: what is told of all steps."""
-    details = {id(each): each.body for box in board.scene.boxes.values() for each in box.details}
-    for step in board.steps:
-        for fields in step.boxes.values():
-            details |= {id(each): each.body for each in fields.get("details", ())}
-    texts = [body.get("text") if isinstance(body, dict) else body for body in details.values()]
-    size = sum(len(str(text)) for text in texts if text != LEFT_OUT)
-    return size + sum(len(step.caption) for step in board.steps) + _CHANGE * _weight(board)
+def _bulk(board: Storyboard, details: bool = True) -> int:
+    """What is told of all steps, with all that clicks show or without it: the more, the longer the storyboard is."""
+    size = sum(len(step.caption) for step in board.steps) + _CHANGE * _weight(board)
+    if not details:
+        return size
+    shown = [box.details for box in board.scene.boxes.values()]
+    shown += [fields.get("details", ()) for step in board.steps for fields in step.boxes.values()]
+    bodies = {id(each): each.body for several in shown for each in several}
+    texts = [body.get("text") if isinstance(body, dict) else body for body in bodies.values()]
+    return size + sum(len(str(text)) for text in texts if text != LEFT_OUT)
 
 
 def shut(board: Storyboard, groups: Collection[str]) -> Storyboard:

@@ -20,7 +20,7 @@ from .labels import (
     largest,
     native,
 )
-from .layout import Layout, Level, laid_out, levels_of
+from .layout import Layout, Level, Levels, laid_out
 from .model import AROUND, FORMAT, VERSION, Box, Detail, Folding, Scene, Step, groups_of, with_changes
 
 _UNSEEN = {"d": "", "lx": 0, "ly": 0, "lw": 0, "lh": 0}  # the way of an arrow that lies in a closed group
@@ -127,9 +127,9 @@ class Storyboard:
         return largest(self.scene, self.steps)
 
     @cached_property
-    def levels(self) -> dict[str | None, Level]:
+    def levels(self) -> Mapping[str | None, Level]:
         """Each group, and the whole, laid out by itself with all groups in it closed."""
-        return levels_of(self.scene, *self.sizes, self._whole.levels if self._whole is not None else {})
+        return Levels(self.scene, *self.sizes, self._whole.levels if self._whole is not None else {})
 
     @property
     def stops(self) -> list[tuple[int, int, str]]:
