@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -16,8 +17,9 @@ from .core.op import define, method
 from .core.results import into
 from .join_split import diagonal
 from .math import mul
-from .shape import _expand, _unsafe_view, reshape, view
+from .shape import _expand, _permute, _unsafe_view, _unsqueeze, _view, reshape, view
 
+Shape = tuple[int, ...]
 MASK = np.dtype(bool)
 
 
@@ -134,11 +136,15 @@ def _in_batches(self: Tensor, other: Tensor) -> Tensor:
         batch = np.broadcast_shapes(a[:-2], b[:-2])
     count = math.prod(batch)
     left = a[-2:] if len(a) > 1 else (1, *a)
-    rows = reshape(_expand(self, (*batch, *left)), (count, *left))
-    columns = reshape(_expand(other, (*batch, *b[-2:])), (count, *b[-2:]))
+    rows = _as_batch(_expand(self, (*batch, *left)), (count, *left))
+    columns = _as_batch(_expand(other, (*batch, *b[-2:])), (count, *b[-2:]))
     if len(b) == 1:
         return _unsafe_view(bmm(rows, columns.unsqueeze(2)).squeeze(-1), (*batch, left[0]))
     return _unsafe_view(bmm(rows, columns), (*batch, *a[-2:-1], b[-1]))
+
+
+def _as_batch(t: Tensor, size: Shape) -> Tensor:
+    return _view(t, size) if t._array.flags.c_contiguous else reshape(t, size)
 
 
 Tensor.__matmul__ = lambda self, other: matmul(self, other) if isinstance(other, Tensor) else NotImplemented
@@ -219,13 +225,34 @@ def einsum(equation: str, *operands: Any) -> Tensor:
     for i, t in enumerate(given):
         if not isinstance(t, Tensor):
             raise TypeError(f"expected Tensor as element {i} in argument 1, but got {kind_of(t)}")
+    kept, alignments = _plan(equation, tuple([t._array.shape for t in given]))
+    aligned = []
+    for t, (diagonals, missing, order) in zip(given, alignments, strict=True):
+        for first, dim, back in diagonals:
+            t = _permute(diagonal(t, 0, first, dim), back)
+        for _ in range(missing):
+            t = _unsqueeze(t, t._array.ndim)
+        aligned.append(_permute(t, order))
+    return _contracted(aligned, kept)
+
+
+Diagonals = list[tuple[int, int, Shape]]
+Alignment = tuple[Diagonals, int, Shape]
+
+
+@lru_cache(500)
+def _plan(equation: str, shapes: tuple[Shape, ...]) -> tuple[int, list[Alignment]]:
+    """How many dimensions the result has, and how operands of these shapes get all dimensions in one common order.
+
+    The result's dimensions come first in it. RuntimeError where the equation or the shapes are wrong.
+    """
     left, arrow, right = equation.replace(" ", "").partition("->")
     terms = left.split(",")
-    if len(terms) != len(given):
-        which = "fewer" if len(terms) > len(given) else "more"
+    if len(terms) != len(shapes):
+        which = "fewer" if len(terms) > len(shapes) else "more"
         raise RuntimeError(f"einsum(): {which} operands were provided than specified in the equation")
     named = [_parse(term, f"operand {i}", equation) for i, term in enumerate(terms)]
-    hidden = max([_hidden(labels, t, i) for i, (labels, t) in enumerate(zip(named, given, strict=True))], default=0)
+    hidden = max([_hidden(labels, len(s), i) for i, (labels, s) in enumerate(zip(named, shapes, strict=True))])
     count = Counter(label for labels in named for label in labels if label != "...")
     if arrow:
         output = _parse(right, "output", equation)
@@ -241,11 +268,11 @@ def einsum(equation: str, *operands: Any) -> Tensor:
     rest: list[Label] = [] if "..." in output else list(range(hidden))
     order = kept + rest + sorted(label for label in count if label not in kept)
     sizes: dict[Label, int] = dict.fromkeys(order, 1)
-    aligned = []
-    for i, (labels, t) in enumerate(zip(named, given, strict=True)):
-        covered = t.ndim - len(labels) + 1
-        aligned.append(_aligned(t, _written_out(labels, covered, hidden), order, sizes, i))
-    return _contracted(aligned, len(kept))
+    alignments = []
+    for i, (labels, shape) in enumerate(zip(named, shapes, strict=True)):
+        covered = len(shape) - len(labels) + 1
+        alignments.append(_alignment(shape, _written_out(labels, covered, hidden), order, sizes, i))
+    return len(kept), alignments
 
 
 def _parse(term: str, where: str, equation: str) -> list[str]:
@@ -266,18 +293,18 @@ def _parse(term: str, where: str, equation: str) -> list[str]:
     return [*before, *([dots] if dots else []), *after]
 
 
-def _hidden(labels: list[str], t: Tensor, i: int) -> int:
+def _hidden(labels: list[str], ndim: int, i: int) -> int:
     """How many dimensions of an operand `...` stands for."""
     dots = "..." in labels
     letters = len(labels) - dots
-    if letters > t.ndim if dots else letters != t.ndim:
+    if letters > ndim if dots else letters != ndim:
         amount = "is more than" if dots else "does not match"
         end = "" if dots else " and no ellipsis was given"
         raise RuntimeError(
             f"einsum(): the number of subscripts in the equation ({letters}) {amount} the number of dimensions "
-            f"({t.ndim}) for operand {i}{end}"
+            f"({ndim}) for operand {i}{end}"
         )
-    return t.ndim - letters if dots else 0
+    return ndim - letters if dots else 0
 
 
 def _written_out(labels: list[str], covered: int, hidden: int) -> list[Label]:
@@ -288,23 +315,25 @@ def _written_out(labels: list[str], covered: int, hidden: int) -> list[Label]:
     return out
 
 
-def _aligned(t: Tensor, labels: list[Label], order: list[Label], sizes: dict[Label, int], i: int) -> Tensor:
-    """The operand with its dimensions in the common order: diagonals for repeated labels, size 1 for missing ones."""
+def _alignment(shape: Shape, labels: list[Label], order: list[Label], sizes: dict[Label, int], i: int) -> Alignment:
+    """How an operand gets its dimensions in the common order: diagonals of repeated labels, size 1 for missing ones."""
     found: dict[Label, int] = {}
+    diagonals: Diagonals = []
+    left = list(shape)  # the sizes of the dimensions that are left
     for label in labels:
         dim = len(found)
-        size = t._array.shape[dim]
+        size = left[dim]
         if label in found:
             first = found[label]
-            if size != t._array.shape[first]:
+            if size != left[first]:
                 raise RuntimeError(
                     f"einsum(): subscript {label} is repeated for operand {i} but the sizes don't match, "
-                    f"{size} != {t._array.shape[first]}"
+                    f"{size} != {left[first]}"
                 )
-            t = diagonal(t, 0, first, dim)
-            back = list(range(t.ndim - 1))
-            back.insert(first, t.ndim - 1)
-            t = t.permute(back)
+            del left[dim]
+            back = list(range(len(left) - 1))
+            back.insert(first, len(left) - 1)
+            diagonals.append((first, dim, tuple(back)))
             continue
         if size != 1 and sizes[label] not in (1, size):
             raise RuntimeError(
@@ -313,23 +342,34 @@ def _aligned(t: Tensor, labels: list[Label], order: list[Label], sizes: dict[Lab
             )
         sizes[label] = size if size != 1 else sizes[label]
         found[label] = dim
-    for label in order:
-        if label not in found:
-            found[label] = t.ndim
-            t = t.unsqueeze(t.ndim)
-    return t.permute([found[label] for label in order])
+    missing = [label for label in order if label not in found]
+    for label in missing:
+        found[label] = len(found)
+    return diagonals, len(missing), tuple([found[label] for label in order])
 
 
 def _contracted(operands: list[Tensor], kept: int) -> Tensor:
     """The aligned operands multiplied from left to right, each dimension summed when its last operand comes."""
-    ndim, several = operands[0].ndim, len(operands) > 1
-    uses = [sum(t._array.shape[d] != 1 for t in operands) for d in range(ndim)]
-    while len(operands) > 1:
-        left, right, *others = operands
+    out, *others = operands
+    for right, (alone, products) in zip(others, _steps(tuple([t._array.shape for t in operands]), kept), strict=True):
+        left, right = [t.sum(dims, keepdim=True) if dims else t for t, dims in zip((out, right), alone, strict=True)]
+        out = mul(left, right) if products is None else _pair(left, right, *products)
+    if out._array.ndim == kept:
+        return out
+    return view(out, out._array.shape[:kept]) if others else out.sum(list(range(kept, out._array.ndim)))
+
+
+@lru_cache(500)
+def _steps(shapes: tuple[Shape, ...], kept: int) -> list[tuple[Any, Any]]:
+    """For each product of two operands: the dimensions that each sums alone before, and how both sum together."""
+    left, *others = shapes
+    uses = [sum([shape[d] != 1 for shape in shapes]) for d in range(len(left))]
+    steps = []
+    for right in others:
         together: list[int] = []
         alone: tuple[list[int], list[int]] = ([], [])
-        for d in range(kept, ndim):
-            wide = [t._array.shape[d] != 1 for t in (left, right)]
+        for d in range(kept, len(left)):
+            wide = [shape[d] != 1 for shape in (left, right)]
             if all(wide):
                 uses[d] -= 1
                 if uses[d] == 1:
@@ -338,31 +378,42 @@ def _contracted(operands: list[Tensor], kept: int) -> Tensor:
             elif any(wide) and uses[d] == 1:
                 alone[wide.index(True)].append(d)
                 uses[d] = 0
-        left, right = (t.sum(dims, keepdim=True) if dims else t for t, dims in zip((left, right), alone, strict=True))
-        operands = [_pair(left, right, together), *others]
-    (out,) = operands
-    if ndim == kept:
-        return out
-    return view(out, out._array.shape[:kept]) if several else out.sum(list(range(kept, ndim)))
+        a, b = (
+            [1 if d in dims else n for d, n in enumerate(shape)]
+            for shape, dims in zip((left, right), alone, strict=True)
+        )
+        steps.append((alone, _products(a, b, together) if together else None))
+        left = tuple([1 if d in together else m if n == 1 else n for d, (n, m) in enumerate(zip(a, b, strict=True))])
+    return steps
 
 
-def _pair(left: Tensor, right: Tensor, summed: list[int]) -> Tensor:
-    """left * right summed over dimensions that both have, as one batch of matrix products; those get size 1."""
-    if not summed:
-        return mul(left, right)
-    a, b = left._array.shape, right._array.shape
+Products = tuple[bool, Shape, Shape, Shape, Shape, Shape, Shape]
+
+
+def _products(a: list[int], b: list[int], summed: list[int]) -> Products:
+    """How the product of two shapes, summed over dimensions that both have, is a batch of products of matrices."""
     free = [d for d in range(len(a)) if d not in summed]
     both = [d for d in free if a[d] != 1 and b[d] != 1]
     rows = [d for d in free if a[d] != 1 and b[d] == 1]
     columns = [d for d in free if a[d] == 1]
     wide = [d for d in columns if b[d] != 1]
     if rows and wide and wide[-1] < rows[0]:  # the result then lies in memory in order
-        return _pair(right, left, summed)
-    batch, n, k, m = (math.prod(s[d] for d in dims) for s, dims in ((a, both), (a, rows), (a, summed), (b, columns)))
-    product = bmm(
-        left.permute(both + rows + summed + columns).reshape(batch, n, k),
-        right.permute(both + summed + columns + rows).reshape(batch, k, m),
-    )
+        return (True, *_products(b, a, summed)[1:])
+    batch, n, k, m = (math.prod([s[d] for d in dims]) for s, dims in ((a, both), (a, rows), (a, summed), (b, columns)))
     order = both + rows + summed + columns
     sizes = [a[d] for d in both + rows] + [1] * len(summed) + [b[d] for d in columns]
-    return view(product, sizes).permute([order.index(d) for d in range(len(order))])
+    orders = (*both, *rows, *summed, *columns), (*both, *summed, *columns, *rows)
+    return False, orders[0], (batch, n, k), orders[1], (batch, k, m), tuple(sizes), _inverse(order)
+
+
+def _inverse(order: list[int]) -> Shape:
+    return tuple([order.index(d) for d in range(len(order))])
+
+
+def _pair(
+    left: Tensor, right: Tensor, swapped: bool, rows: Shape, first: Shape, columns: Shape, second: Shape, *back: Shape
+) -> Tensor:
+    """left * right summed over dimensions that both have, as one batch of matrix products; those get size 1."""
+    left, right = (right, left) if swapped else (left, right)
+    product = bmm(_as_batch(_permute(left, rows), first), _as_batch(_permute(right, columns), second))
+    return _permute(view(product, back[0]), back[1])

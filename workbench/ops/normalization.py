@@ -19,18 +19,17 @@ from .math import mul
 Shape = tuple[int, ...]
 
 
-def _moments(a: np.ndarray, dims: Shape, eps: float) -> tuple[np.ndarray, np.ndarray]:
-    """The mean, and one over the standard deviation."""
+def _moments(a: np.ndarray, dims: Shape, eps: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The mean, one over the standard deviation, and what is left of the elements less the mean."""
     wide = a.astype(np.float32) if a.dtype == np.float16 else a
-    count = max(math.prod([a.shape[d] for d in dims]), 1)
+    count = float(max(math.prod([a.shape[d] for d in dims]), 1))
     mean = np.add.reduce(wide, axis=dims, keepdims=True) / count
-    square = wide - mean
-    square *= square
-    rstd = np.add.reduce(square, axis=dims, keepdims=True)
+    less = wide - mean
+    rstd = np.add.reduce(less * less, axis=dims, keepdims=True)
     rstd /= count
     rstd += eps
-    rstd = 1 / np.sqrt(rstd)
-    return mean.astype(a.dtype, copy=False), rstd.astype(a.dtype, copy=False)
+    rstd = np.reciprocal(np.sqrt(rstd))
+    return mean.astype(a.dtype, copy=False), rstd.astype(a.dtype, copy=False), less.astype(a.dtype, copy=False)
 
 
 # Arrays use the moments that forward computed; tensors compute them anew, for they too depend on the input.
@@ -57,8 +56,8 @@ _affine_in_rows = in_rows(_affine)
 def _layer_normalized(
     a: np.ndarray, shape: Shape, weight: np.ndarray | None, bias: np.ndarray | None, eps: float
 ) -> tuple[np.ndarray, ...]:
-    mean, rstd = _moments(a, tuple(range(a.ndim - len(shape), a.ndim)), eps)
-    return _affine_in_rows((a - mean) * rstd, weight, bias), mean, rstd
+    mean, rstd, less = _moments(a, tuple(range(a.ndim - len(shape), a.ndim)), eps)
+    return _affine_in_rows(less * rstd, weight, bias), mean, rstd
 
 
 _layer_norm = define(
@@ -110,7 +109,7 @@ def layer_norm(
 
 def _channels(t: Any, x: Any) -> Any:
     """A number for each channel, in a shape that fits the input; None stays None."""
-    return None if t is None else t.reshape((-1,) + (1,) * (x.ndim - 2))
+    return None if t is None else t if x.ndim == 2 else t.reshape((-1,) + (1,) * (x.ndim - 2))
 
 
 in_formulas("channels", _channels, _channels)
@@ -132,16 +131,17 @@ _BATCH = "input, running_mean, running_var, result1, result2, training, eps"
 def _batch_normalized(
     a: np.ndarray, weight: Any, bias: Any, mean: Any, var: Any, training: bool, momentum: float, eps: float
 ) -> tuple[np.ndarray, ...]:
-    m = r = np.zeros(0, a.dtype)
     if training:
-        m, r = (moment.reshape(-1) for moment in _moments(a, (0, *range(2, a.ndim)), eps))
+        m, r, less = _moments(a, (0, *range(2, a.ndim)), eps)
+        standard, m, r = less * r, m.reshape(-1), r.reshape(-1)
         if mean is not None:  # the running statistics move on, not counted as a write, nor by PyTorch
             count = a.size // len(m)
             mean[...] += momentum * (m - mean)
             var[...] += momentum * ((1 / r**2 - eps) * (count / (count - 1)) - var)
-    centre, scale = (m, r) if training else (mean, 1 / np.sqrt(var + eps))
-    weight, bias = (None if p is None else _channels(p, a) for p in (weight, bias))
-    return _affine_in_rows((a - _channels(centre, a)) * _channels(scale, a), weight, bias), m, r
+    else:
+        standard = (a - _channels(mean, a)) * _channels(1 / np.sqrt(var + eps), a)
+        m = r = np.zeros(0, a.dtype)
+    return _affine_in_rows(standard, _channels(weight, a), _channels(bias, a)), m, r
 
 
 _batch_norm = define(

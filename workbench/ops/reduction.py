@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
+from math import prod as prod_of
 from typing import Any
 
 import numpy as np
@@ -125,8 +127,9 @@ in_formulas(
 )
 
 
+@lru_cache(1000)
 def _count_of(shape: tuple[int, ...], dim: tuple[int, ...]) -> int:
-    return int(np.prod([shape[d] for d in dim], dtype=np.int64)) if shape else 1
+    return prod_of([shape[d] for d in dim]) if shape else 1
 
 
 in_formulas("count_of", _count_of, _count_of)

@@ -147,11 +147,11 @@ abbreviation(
 
 def _var_of(a: np.ndarray, dim: Dims, correction: float | None, keepdim: bool) -> np.ndarray:
     dims = _over(a.shape, dim)
-    count = max(_freedom(a.shape, dim, 0), 1)
+    count = float(max(_freedom(a.shape, dim, 0), 1))
     wide = a.astype(np.float32) if a.dtype == np.float16 else a
     deviation = wide - np.add.reduce(wide, axis=dims, keepdims=True) / count
     squares = np.add.reduce(deviation * deviation, axis=dims, keepdims=keepdim)
-    freedom = max(_freedom(a.shape, dim, correction), 0)
+    freedom = float(max(_freedom(a.shape, dim, correction), 0))
     return np.divide(squares, freedom, dtype=wide.dtype).astype(a.dtype, copy=False)
 
 
