@@ -40,7 +40,16 @@ def blank(layout: Geometry, dtype: Any) -> np.ndarray:
     """Zeros laid out in memory as `layout` says."""
     shape, strides, _ = layout
     span = 1 - -_reach(shape, strides) // dtype.itemsize  # rounded up: another dtype's steps may not divide
-    return as_strided(np.zeros(max(span, 1), dtype), shape, strides)
+    return _lying(np.zeros(max(span, 1), dtype), shape, strides)
+
+
+def _lying(memory: np.ndarray, shape: tuple[int, ...], strides: tuple[int, ...], offset: int = 0) -> np.ndarray:
+    """An array of this shape, with these strides, over an array's memory."""
+    try:
+        return np.ndarray(shape, memory.dtype, memory, offset, strides)  # as_strided takes ten times as long
+    except ValueError:  # memory with gaps, or strides that lead back
+        ahead, step = offset // memory.itemsize, memory.itemsize
+        return as_strided(as_strided(memory, (1 + ahead,), (step,))[ahead:], shape, strides)
 
 
 def _reach(shape: tuple[int, ...], strides: tuple[int, ...]) -> int:
@@ -54,8 +63,7 @@ def strided(array: np.ndarray, geometry: Geometry) -> np.ndarray:
     outside = offset < 0 or offset + _reach(shape, strides) > max(0, _reach(array.shape, array.strides))
     if (outside and 0 not in shape) or offset % array.itemsize:
         raise RuntimeError(errors.VIEW_OUTSIDE)
-    flat = as_strided(array, (1 + offset // array.itemsize,), (array.itemsize,))[offset // array.itemsize :]
-    return as_strided(flat, shape, strides)
+    return _lying(array, shape, strides, offset)
 
 
 def scatter_strided(grad: np.ndarray, geometry: Geometry, layout: Geometry) -> np.ndarray:

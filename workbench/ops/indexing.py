@@ -387,24 +387,29 @@ def getitem(self: Tensor, index: Any) -> Tensor:
         return _select_at(self, 0, index, 0)
     if type(index) is slice and self._array.ndim:
         return _sliced(self, 0, index, True)
-    if (
-        type(index) is tuple
-        and PLAIN.issuperset(kinds := [type(p) for p in index])
-        and (len(index) - kinds.count(type(None)) <= self._array.ndim)
-    ):
-        out, dim = self, 0
-        for place, part in enumerate(index):
-            if part is None:
-                out, dim = _unsqueeze(out, dim), dim + 1
-            elif type(part) is int:
-                out = _select_at(out, dim, part, place)
-            else:
-                out, dim = _sliced(out, dim, part, False), dim + 1
-        return _alias(out) if out is self else out
-    view, where = located(self, index)
+    out, where = plain_view(self, index), None
+    if out is None:
+        out, where = located(self, index)
     if where is not None:
-        return _index(view, where)
-    return _alias(view) if view is self else view
+        return _index(out, where)
+    return _alias(out) if out is self else out
+
+
+def plain_view(self: Tensor, index: Any) -> Tensor | None:
+    """The view (or the tensor itself) that a tuple of ints, slices and None names; None for any other index."""
+    if type(index) is not tuple or not PLAIN.issuperset(kinds := [type(part) for part in index]):
+        return None
+    if len(index) - kinds.count(type(None)) > self._array.ndim:
+        return None
+    out, dim = self, 0
+    for place, part in enumerate(index):
+        if part is None:
+            out, dim = _unsqueeze(out, dim), dim + 1
+        elif type(part) is int:
+            out = _select_at(out, dim, part, place)
+        else:
+            out, dim = _sliced(out, dim, part, False), dim + 1
+    return out
 
 
 def located(self: Tensor, index: Any) -> tuple[Tensor, tuple[Tensor | None, ...] | None]:

@@ -27,7 +27,7 @@ from .core.checks import EXPANDED, FOLDED, check_broadcast, check_overlap, check
 from .core.index_checks import check_put
 from .core.op import define, method
 from .core.results import lying_as
-from .indexing import located, put
+from .indexing import located, plain_view, put
 from .random import generator
 from .shape import (
     _squeeze,
@@ -308,6 +308,8 @@ _zero = define(
 
 
 def _copied(a: np.ndarray, src: np.ndarray) -> np.ndarray:
+    if src.shape == a.shape:
+        return src.astype(a.dtype)
     try:
         return np.broadcast_to(src, a.shape).astype(a.dtype)
     except ValueError:
@@ -444,7 +446,11 @@ def setitem(self: Tensor, index: Any, value: Any) -> None:
     if index is True:
         part, where = unsqueeze(self, 0), None
     else:
-        part, where = located(self, (index,) if isinstance(index, slice) and self._array.ndim else index)
+        alone = type(index) is int or isinstance(index, slice)
+        parts = (index,) if alone and self._array.ndim else index
+        part, where = plain_view(self, parts), None
+        if part is None:
+            part, where = located(self, parts)
     if not isinstance(value, Tensor):
         if not isinstance(value, (bool, int, float, np.integer)):
             raise TypeError(f"can't assign a {kind_of(value)} to a torch.{self.dtype.word}Tensor")

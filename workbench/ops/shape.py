@@ -9,14 +9,15 @@ from typing import Any
 import numpy as np
 
 from .. import errors
-from ..autograd import forward_ad, views
+from ..autograd import forward_ad, state, views
+from ..autograd.anomaly_mode import remember
+from ..autograd.node import edge_of, sequence
 from ..autograd.state import local
 from ..autograd.tensor import DetachedTensor, Tensor, alias
 from ..autograd.warnings import warn
 from .core import checks
 from .core.broadcasting import dim_index, dims_of, shape_of, sum_to_array
 from .core.checks import int_of, ints_of, numpy_names, tensors_only
-from .core.dispatch import record_node
 from .core.op import define, method
 from .core.registry import REGISTRY, abbreviation, in_formulas
 from .core.results import copied, in_rows
@@ -522,8 +523,13 @@ Tensor.strided_scatter = define(
 
 
 def _regenerate(base: Tensor, geometry: Any, layout: Any) -> Any:
-    op = REGISTRY["as_strided"]
-    return record_node(op, {"self": base, "geometry": geometry, "layout": layout}, [base], [True], base)
+    node = _as_strided.op.node()
+    node.seq, node.extra = next(sequence), None
+    node.p0, node.n0 = edge_of(base), base._nr
+    node.a_geometry, node.a_layout = geometry, layout
+    if state.anomaly:
+        remember(node)
+    return node
 
 
 views.regenerate = _regenerate
