@@ -8,9 +8,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import nbformat
 import pytest
 from browser_page import open_page, require_chromium, wait_until
 from lab import CHECKOUT
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
 import workbench as torch
 from workbench.classroom.checks import tell
@@ -37,7 +39,7 @@ def talk(made: Path) -> Iterator[Any]:
     require_chromium()
     with open_page((1280, 800), offline=True) as page:
         page.goto((made / f"{NAME}-slides.html").as_uri())
-        wait_until(page, "document.querySelectorAll('.wb-player').length === 3")
+        wait_until(page, "document.querySelectorAll('.wb-player').length === 4")
         yield page
         assert (page.requests_outside, page.console_errors) == ([], [])
 
@@ -146,14 +148,55 @@ def test_the_handout_has_stills_room_to_write_and_all_answers_at_its_end(made: P
         assert "The answer: " not in lesson and "return 2 * (w * x + b - 7) * x" not in lesson
         assert "The answer: 7" in answers and "return 2 * (w * x + b - 7) * x" in answers
         assert lesson.count("Your prediction (") == 4 and page.locator(".room.code").count() == 3
-        assert page.locator("img[src^='data:image/svg']").count() == 3 and page.locator(".wb-player").count() == 0
+        assert page.locator(".wb-player").count() == 0
+        # What a picture shows at its end stands with the answers, where a question above asks for it.
+        opened, ended = page.locator(".stills .still:not(.later)"), page.locator(".stills .later")
+        assert (opened.count(), ended.count(), page.locator(".answers .stills .later").count()) == (4, 3, 3)
+        assert "Step 4 of 12: " in opened.nth(1).inner_text()
+        assert "The backward pass is over." in ended.nth(0).inner_text()
         assert len(re.findall(rb"/Type\s*/Page\b", page.pdf(prefer_css_page_size=True))) > 3
         assert (page.requests_outside, page.console_errors) == ([], [])
 
 
-def test_a_handout_that_is_no_page_is_refused(made: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["present", str(made / f"{NAME}.ipynb"), "--handout", "paper.pdf"]) == 1
-    assert capsys.readouterr().err.startswith("workbench: paper.pdf does not end in .html: ")
+def short(folder: Path) -> Path:
+    """A lesson of a few cells."""
+    cells = [
+        new_markdown_cell("# A lesson"),
+        new_code_cell("import workbench, workbench as torch\nx = torch.tensor(2.0, requires_grad=True)"),
+        new_code_cell("with workbench.record() as trace:\n    (x * x * x).backward()\ntrace.show()"),
+    ]
+    nbformat.write(new_notebook(cells=cells), folder / "short.ipynb")
+    return folder / "short.ipynb"
+
+
+def test_a_picture_on_paper_is_shown_at_the_steps_that_matter(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(["present", str(short(tmp_path)), "--handout", "paper.html"]) == 0
+    page = (tmp_path / "paper.html").read_text()
+    said = re.findall(r"<figcaption>(Step \d+ of \d+): ", page)
+    assert len(said) == 2 and said[-1] == "Step 7 of 7" and "on the last page" not in page
+
+
+def test_a_handout_is_printed_by_a_browser_that_is_installed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    require_chromium()
+    monkeypatch.chdir(tmp_path)
+    assert main(["present", str(short(tmp_path)), "--handout", "paper.pdf"]) == 0
+    made = (tmp_path / "paper.pdf").read_bytes()
+    assert made.startswith(b"%PDF-") and re.search(rb"/Type\s*/Page\b", made)
+    monkeypatch.setattr("workbench.cli.pdf.shutil.which", lambda name: None)
+    monkeypatch.setattr("workbench.cli.pdf._PLACES", ())
+    assert main(["present", "short.ipynb", "--handout", "other.pdf"]) == 1
+    assert capsys.readouterr().err.startswith("workbench: no Chromium, Chrome or Edge is found to print a PDF: ")
+    assert not (tmp_path / "other.pdf").exists()
+
+
+def test_a_handout_of_another_kind_is_refused(made: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["present", str(made / f"{NAME}.ipynb"), "--handout", "paper.docx"]) == 1
+    assert capsys.readouterr().err == "workbench: paper.docx does not end in .html or .pdf.\n"
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,7 @@ IDIOMS = """
     all the same, at a glance, at one glance, at the price of, behind the scenes, big picture, blink, boils down,
     by heart, comes down to, end up, ends up, engine's back, even so, far and wide, figure out, figures out,
     for ever, for free, for good, for the price of, from scratch, get away with, gets rid, hand in hand, hence,
-    in a nutshell, in disguise, in its stead, in the head, in the wild, in vain, keep an eye, let go, lets go, lest,
+    in a nutshell, in disguise, in mind, in its stead, in the head, in the wild, in vain, let go, lets go, lest,
     make do, none the wiser, on its sleeve, on the fly, out of the blue, out of the box, piece of cake, rule of thumb,
     settle down, settles down, shall, so to speak, the hard way, the trick, the very, thereby, tip of the iceberg,
     turns out, under the hood, upon, whence, wherein, whilst, works like a charm

@@ -87,7 +87,7 @@ def parser() -> Parser:
 
     present = commands.add_parser("present", help="write a notebook as slides for a projector: NAME-slides.html, here")
     present.add_argument("notebook", type=Path, metavar="NOTEBOOK")
-    present.add_argument("--handout", type=Path, metavar="FILE", help="also write a page to be printed: FILE.html")
+    present.add_argument("--handout", type=Path, metavar="FILE", help="also write it for paper: FILE.html or FILE.pdf")
 
     book = commands.add_parser("book", help="execute all lessons into a folder of linked pages, for a browser alone")
     book.add_argument("folder", type=Path, metavar="DIR")

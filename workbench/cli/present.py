@@ -12,29 +12,31 @@ from nbformat.v4 import new_code_cell, new_markdown_cell
 
 from workbench.classroom.assignment import name_of, solution, student
 from workbench.classroom.checks import ANSWER, HOOK
+from workbench.classroom.handout import LATER, ON_PAPER
 from workbench.cli.book import readable, static
 from workbench.cli.command import CommandError, check_loopback
+from workbench.cli.pdf import find_browser, print_to_pdf
 from workbench.cli.run import STATE, WIDGET, execute, page, read
 from workbench.scene.picture import check_place, write_whole
 
 _GUESS = re.compile(r"^(\w+) = None\b[ \t]*(?:#[ \t]*(.*))?$", re.M)
+_LATER = re.compile(rf'<figure class="{LATER}".*?</figure>', re.S)
 _STILL = re.compile(r'<img [^>]*src="data:image/svg\+xml;base64,[^"]+"[^>]*>')
 
 
 def present(path: Path, handout: Path | None) -> None:
     """Execute a lesson and write its slides into the current folder, and its handout if a file is named for it."""
     source = read(path)
-    if handout is not None and handout.suffix != ".html":
-        raise CommandError(
-            f"{handout} does not end in .html: write a page, and print it to paper or PDF from a browser."
-        )
+    if handout is not None and handout.suffix not in (".html", ".pdf"):
+        raise CommandError(f"{handout} does not end in .html or .pdf.")
+    browser = find_browser() if handout is not None and handout.suffix == ".pdf" else None
     slides = Path(f"{path.stem}-slides.html")
     check_loopback()
     try:
         for target in [slides, *([handout] if handout else [])]:
             check_place(target)
         talk = _slides(_told(readable(source), path))
-        paper = _paper(_told(student(source), path), source) if handout else None
+        paper = _paper(_told(student(source), path, ON_PAPER), source) if handout else None
         frame = {
             "css": static("talk.css"),
             "header": "",
@@ -42,7 +44,12 @@ def present(path: Path, handout: Path | None) -> None:
         }
         _write(slides, page(talk, path, frame))
         if handout is not None and paper is not None:
-            _write(handout, page(paper, path, {"css": static("handout.css"), "header": "", "footer": ""}))
+            text = page(paper, path, {"css": static("handout.css"), "header": "", "footer": ""})
+            if browser is None:
+                _write(handout, text)
+            else:
+                print_to_pdf(browser, text, handout)
+                print(f"Wrote {handout}.", flush=True)
     except OSError as error:
         raise CommandError(f"cannot write {error.filename}: {error.strerror}.") from None
 
@@ -52,9 +59,9 @@ def _write(path: Path, text: str) -> None:
     print(f"Wrote {path}.", flush=True)
 
 
-def _told(notebook: NotebookNode, path: Path) -> NotebookNode:
-    """The notebook with all outputs, in which a check of a prediction tells the answer."""
-    notebook.cells.insert(0, new_code_cell(HOOK))
+def _told(notebook: NotebookNode, path: Path, more: str = "") -> NotebookNode:
+    """The notebook with all outputs, in which a check of a prediction tells the answer; `more` runs before it, too."""
+    notebook.cells.insert(0, new_code_cell(f"{HOOK}\n{more}"))
     with TemporaryDirectory() as place:
         execute(notebook, Path(place) / path.name)
     notebook.cells = [part for cell in notebook.cells[1:] for part in _parted(cell)]
@@ -84,9 +91,12 @@ def _paper(notebook: NotebookNode, source: NotebookNode) -> NotebookNode:
     notebook.metadata.get("widgets", {}).pop(STATE, None)
     answers: list[str] = []
     cells = []
+    asked = waits = False  # a prediction that is checked below, or a question about the next picture alone
+    held: list[str] = []  # stills that would answer it
     for cell in notebook.cells:
         cells.append(cell)
         if cell.cell_type != "code":
+            waits = waits or "**Before you" in cell.source
             continue
         if name := name_of(cell):
             cell.outputs = []
@@ -96,17 +106,37 @@ def _paper(notebook: NotebookNode, source: NotebookNode) -> NotebookNode:
             guesses = [said or guess for guess, said in _GUESS.findall(cell.source)]
             lines = "".join(f'<p class="room">Your prediction ({escape(said)}):</p>' for said in guesses)
             cells[-1] = new_markdown_cell(f'<div class="guess">{lines}</div>')
+            asked = True
         else:
             told = "".join(output.get("text", "") for output in cell.outputs if ANSWER in output.get("text", ""))
             cell.outputs = [_still(output) for output in cell.outputs if ANSWER not in output.get("text", "")]
-            if told:
-                answers.append(f"<pre>{_unbroken(told.rstrip())}</pre>")
+            later = [_without_later(output) for output in cell.outputs] if asked or waits else []
+            held += [stills for stills in later if stills]
+            waits = waits and not later
+            asked = asked and not told
+            if told or (held and not asked):
+                said = f"<pre>{_unbroken(told.rstrip())}</pre>" if told else "<p>What the picture shows then:</p>"
+                answers.append(said + _laid(held))
                 cells.append(new_markdown_cell(f'<p class="see">Answer {len(answers)} is on the last page.</p>'))
+                held = []
     numbered = "".join(f"<li>{answer}</li>" for answer in answers)
     if numbered:
         cells.append(new_markdown_cell(f'<div class="answers"><h2>Answers</h2><ol>{numbered}</ol></div>'))
     notebook.cells = cells
     return notebook
+
+
+def _without_later(output: NotebookNode) -> str:
+    """Take from a picture's stills those that may show what was asked, and give them."""
+    data = output.get("data", {})
+    found = _LATER.findall(data.get("text/html", ""))
+    if found:
+        data["text/html"] = _LATER.sub("", data["text/html"])
+    return "".join(found)
+
+
+def _laid(stills: list[str]) -> str:
+    return f'<div class="stills">{"".join(stills)}</div>' if stills else ""
 
 
 def _unbroken(code: str) -> str:
@@ -118,6 +148,7 @@ def _still(output: NotebookNode) -> NotebookNode:
     """A picture without what plays it."""
     data = output.get("data", {})
     data.pop(WIDGET, None)
-    if image := _STILL.search(data.get("text/html", "")):
+    shown = data.get("text/html", "")
+    if "<figure" not in shown and (image := _STILL.search(shown)):
         data["text/html"] = image[0]
     return output
