@@ -153,7 +153,69 @@ def two_uses(torch: Any) -> None:
     z.sum().backward()
 
 
+def hooked(torch: Any) -> None:
+    """Hooks that see a gradient, change it, keep it, and change what has been accumulated."""
+
+    def double(grad):
+        return grad * 2
+
+    def look(grad):
+        pass
+
+    def clip(leaf):
+        leaf.grad.clamp_(max=10.0)
+
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    y = x * 3
+    y.register_hook(double)
+    y.register_hook(look)
+    y.retain_grad()
+    x.register_hook(double)
+    x.register_post_accumulate_grad_hook(clip)
+    for _ in range(2):
+        (y * 3).sum().backward(retain_graph=True)
+
+
+def gone(torch: Any) -> None:
+    """A hook that is removed between two backwards, and one that fails in the second."""
+
+    def half(grad):
+        return grad / 2
+
+    def fail(grad):
+        raise ValueError("not today")
+
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    y = x * 2
+    handle = y.register_hook(half)
+    y.sum().backward(retain_graph=True)
+    handle.remove()
+    y.register_hook(fail)
+    try:
+        y.sum().backward()
+    except ValueError:
+        pass
+
+
+def refused(torch: Any) -> None:
+    """A hook that fails after the accumulation."""
+
+    def fail(leaf):
+        raise ValueError("not today")
+
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    x.register_post_accumulate_grad_hook(lambda leaf: None)
+    x.register_post_accumulate_grad_hook(fail)
+    try:
+        (x * 2).sum().backward()
+    except ValueError:
+        pass
+
+
 PROGRAMS: dict[str, Callable[[Any], None]] = {
     each.__name__: each
-    for each in (custom, descent, twice, asked, written, broken, freed, own_error, untracked, loop, two_uses)
+    for each in (
+        *(custom, descent, twice, asked, written, broken, freed, own_error, untracked, loop, two_uses),
+        *(hooked, gone, refused),
+    )
 }

@@ -148,6 +148,30 @@ def test_hooks_on_tensors_are_told_as_the_workbench_tells_them() -> None:
     assert found[0] == found[1] == [("tensor", "double", "def double(grad: Any) -> Any:")]
 
 
+def test_what_hooks_make_of_gradients_is_told_and_they_stay_as_they_are() -> None:
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    handles: list[Any] = []
+
+    def once(grad: Any) -> Any:
+        handles.pop().remove()
+        return grad * 2
+
+    def clip(leaf: Any) -> None:
+        leaf.grad.clamp_(max=1.0)
+
+    handles.append(x.register_hook(once))  # before the recording
+    x.register_post_accumulate_grad_hook(clip)
+    with workbench.record(torch) as trace:
+        (x * 3).sum().backward()
+    told = repr(trace.show())
+    assert "hook once on x made [3. 3.] into [6. 6.]; x receives the gradient [6. 6.]" in told
+    assert "x.grad becomes [6. 6.]; post-accumulate hook clip of x made x's grad [6. 6.] into [1. 1.]" in told
+    assert not x._backward_hooks and list(x._post_accumulate_grad_hooks.values()) == [clip]
+    x.grad = None
+    (x * 3).sum().backward()
+    assert x.grad.tolist() == [1.0, 1.0]
+
+
 def test_another_engine_is_refused_and_torch_is_loaded_only_by_the_user() -> None:
     with pytest.raises(TypeError, match="but not those of sys"):
         workbench.record(sys)

@@ -7,7 +7,7 @@ anybody see:
 - Of nodes inside of one operation (of `nn.functional.linear`, or made by `create_graph`) the arguments are unknown, and
   their values unless a node has saved them or `values="all"` asks for them.
 - A write through a view is told by its CopySlices node alone: PyTorch shows nobody the node that this runs.
-- Hooks on tensors are told, not what each made of its gradient; those on nodes are not known. A hook that packs what is
+- Hooks on tensors are told, and what each made of its gradient; those on nodes are not known. A hook that packs what is
   saved is known by the function that unpacks it.
 - What runs in another thread, or inside of a function transform (torch.func), is not recorded; a trace says of how many
   operations that is so.

@@ -16,7 +16,7 @@ from weakref import ref
 import torch
 
 from ...events import next_tag
-from ...trace.call_records import HooksFound
+from ...trace.call_records import HookRan, HooksFound
 from ...trace.hooks_seen import name_of
 from ...trace.names import loops_at
 from ...trace.records import (
@@ -108,6 +108,9 @@ class BackwardRecorder(OperationRecorder):
         self._going: list[Task] = []
         self._sent: dict[int, tuple[Any, int, Any]] = {}  # what was recorded of the gradients that a node has just sent
         self._hooks: dict[int, tuple[Any, ...]] = {}
+        self._retaining: dict[int, list[tuple[int, Any]]] = {}  # node -> outputs that keep their gradient
+        self.failed: tuple[int, str, Any] | None = None  # a hook that raised: its place and kind, what it was given
+        self._late: list[HookRan.Raw] = []  # what hooks did after the accumulation that is still to be recorded
 
     def run_backward(self, inner: Any, outputs: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Run a backward, and tell of it."""
@@ -115,7 +118,7 @@ class BackwardRecorder(OperationRecorder):
         try:
             with unobserved():
                 task = self._start(outputs, *args)
-                handles = self._register_hooks(task, outputs)
+                handles = [*self._register_hooks(task, outputs), *self._wrap_hooks()]
                 if task.captures:
                     task.queue = self._queue(task, outputs)
         except Exception as error:
@@ -188,6 +191,23 @@ class BackwardRecorder(OperationRecorder):
             handles.append(node.register_hook(_After(self, task, serial, bool(kind.saves))))
         return handles
 
+    def _wrap_hooks(self) -> list[_HookOfUser]:
+        """Have the user's hooks on tensors tell what they do."""
+        wrapped = []
+        for serial, own in self._hooked.items():
+            tensor = own()
+            place = None if tensor is None else serial if tensor.grad_fn is None else self._serial(tensor.grad_fn)
+            if tensor is None or place is None:
+                continue
+            kinds = (("tensor", tensor._backward_hooks), ("accumulated", tensor._post_accumulate_grad_hooks))
+            for kind, hooks in kinds:
+                for key, hook in (hooks or {}).items():
+                    if not isinstance(hook, _HookOfUser):
+                        which = kind, tensor.output_nr, *name_of(hook)
+                        hooks[key] = each = _HookOfUser(self, place, which, hooks, key, hook)
+                        wrapped.append(each)
+        return wrapped
+
     def _can_run(self, outputs: Any) -> list[tuple[Any, int]]:
         """The nodes that a backward from these can run, and their numbers."""
         found: dict[Any, int] = {}
@@ -236,6 +256,7 @@ class BackwardRecorder(OperationRecorder):
         """A node is about to run."""
         self._note_deaths()
         task.running = serial
+        self._note_retained(task, serial)
         self._raw.append(NodeStarted.Raw(task.serial, serial, self._copies(grads)))
 
     def ends(self, task: Task, serial: int, saves: bool, sent: Any, received: Any) -> None:
@@ -244,6 +265,7 @@ class BackwardRecorder(OperationRecorder):
         if task.creates:
             self._note_nodes_of(received)
         if task.running != serial:
+            self._note_retained(task, serial)
             self._raw.append(NodeStarted.Raw(task.serial, serial, self._copies(received)))
         if task.creates:
             self._note_nodes_of(sent)
@@ -267,6 +289,20 @@ class BackwardRecorder(OperationRecorder):
             if grad is not None and (made := grad.grad_fn) is not None and self._token(made) is None:
                 self._note_nodes(made, (), [grad], self.outlook.stack(4), 0, self._entry)
 
+    def hook_ran(self, place: int, which: tuple[Any, ...], before: Any, after: Any) -> None:
+        """A hook of the user's has run."""
+        if self._going:
+            told = HookRan.Raw(self._going[-1].serial, place, which, (before,), (after,))
+            (self._late if which[0] == "accumulated" else self._raw).append(told)
+
+    def _note_retained(self, task: Task, serial: int) -> None:
+        """Record what tensors keep of the gradient that has come to the node that made them."""
+        for nr, own in self._retaining.get(serial, ()):
+            tensor = own()
+            if tensor is not None:
+                kept = (self._copy(tensor.grad),)
+                self._raw.append(HookRan.Raw(task.serial, serial, _retained(nr), kept, kept))
+
     def arrives(self, task: Task, serial: int, leaf: torch.Tensor, received: Any) -> None:
         """A leaf has a new gradient."""
         self._note_deaths()
@@ -275,14 +311,18 @@ class BackwardRecorder(OperationRecorder):
         before = self._grads.get(serial)
         self._grads[serial] = id(grad)
         self._versions.pop(serial, None)
-        copy = None
+        copy, late, self._late = None, self._late, []
         if grad is not None:
             self._hold(leaf, grad)
             first = before == id(None) and received[0] is not None and grad.dtype is received[0].dtype
-            plain = not leaf._backward_hooks and not leaf._post_accumulate_grad_hooks
-            copy = copies[0] if first and plain else self._copy(grad)
+            if late:  # as it was before these
+                copy = late[0].before[0]
+                copies = (copy,) if first else copies
+            else:
+                copy = copies[0] if first else self._copy(grad)
         self._raw.append(NodeStarted.Raw(task.serial, serial, copies))
         self._raw.append(GradAccumulated.Raw(task.serial, serial, copy))
+        self._raw += late
         task.last = serial
 
     def _copies(self, grads: Any) -> tuple[Any, ...]:
@@ -323,8 +363,14 @@ class BackwardRecorder(OperationRecorder):
 
     def _failed(self, task: Task, outputs: Any, error: BaseException) -> None:
         self._note_deaths()
-        at = task.running
-        if at is None and "returned nan values in its" in str(error):
+        at, hook, self.failed, late, self._late = task.running, self.failed, None, self._late, []
+        if hook is not None:
+            at, kind, given = hook
+            if kind == "accumulated":
+                came = late[0].before if late else (given,)
+                self._raw.append(NodeStarted.Raw(task.serial, at, came))
+                self._raw += [GradAccumulated.Raw(task.serial, at, *came), *late]
+        elif at is None and "returned nan values in its" in str(error):
             at = task.last
         elif at is None:
             queue = self._queue(task, outputs)
@@ -350,6 +396,7 @@ class BackwardRecorder(OperationRecorder):
     def _note_hooks(self) -> None:
         """Record which hooks are on tensors, where these are others than before."""
         news = []
+        self._retaining = {}
         for serial, own in list(self._hooked.items()):
             tensor = own()
             if tensor is None:
@@ -360,13 +407,20 @@ class BackwardRecorder(OperationRecorder):
             kinds = (("tensor", tensor._backward_hooks), ("accumulated", tensor._post_accumulate_grad_hooks))
             hooks = [(kind, nr, *name_of(hook)) for kind, found in kinds for hook in (found or {}).values()]
             if tensor.retains_grad and node is not None:
-                hooks.append(("retained", nr, "retain_grad", None))
+                hooks.append(_retained(nr))
+                if place is not None:
+                    self._retaining.setdefault(place, []).append((nr, own))
             told = place is not None and (node is not None or place in self._tensors)
             if place is not None and told and tuple(hooks) != self._hooks.get(place, ()):
                 self._hooks[place] = tuple(hooks)
                 news.append((place, tuple(hooks)))
         if news:
             self._raw.append(HooksFound.Raw(tuple(news)))
+
+
+def _retained(nr: int) -> tuple[Any, ...]:
+    """What is recorded of `retain_grad` on an output."""
+    return "retained", nr, "retain_grad", None
 
 
 def _sum_of(one: Value) -> Value:
@@ -377,6 +431,47 @@ def _sum_of(one: Value) -> Value:
 def _node_of(thing: Any) -> Any:
     """The node that a gradient of this arrives at."""
     return (torch.autograd.graph.get_gradient_edge(thing) if isinstance(thing, torch.Tensor) else thing).node
+
+
+class _HookOfUser:
+    """A hook of the user's on a tensor, in the place of which this stands while a backward runs."""
+
+    __slots__ = ("_recorder", "_place", "_which", "_hooks", "_key", "_hook")
+
+    def __init__(
+        self, recorder: BackwardRecorder, place: int, which: tuple[Any, ...], hooks: Any, key: int, hook: Any
+    ) -> None:
+        self._recorder, self._place, self._which = recorder, place, which
+        self._hooks, self._key, self._hook = hooks, key, hook
+
+    def __call__(self, given: Any) -> Any:
+        before, recorder = self._copy(given), self._recorder
+        recorder.hooks_of = self._place
+        try:
+            returned = self._hook(given)
+        except BaseException:
+            recorder.failed = self._place, self._which[0], before
+            raise
+        finally:
+            recorder.hooks_of = None
+        after = self._copy(returned if isinstance(returned, torch.Tensor) else given)
+        try:
+            self._recorder.hook_ran(self._place, self._which, before, after)
+        except Exception as error:
+            warn_lost("a hook", error)
+        return returned
+
+    def _copy(self, given: Any) -> Any:
+        try:
+            with unobserved():
+                return self._recorder._copy(given.grad if self._which[0] == "accumulated" else given)
+        except Exception as error:
+            warn_lost("a hook", error)
+
+    def remove(self) -> None:
+        """Put the user's back, unless it was removed."""
+        if self._hooks.get(self._key) is self:
+            self._hooks[self._key] = self._hook
 
 
 class _Before:

@@ -73,6 +73,7 @@ class OperationRecorder(TorchDescriber):
         self._module_names: WeakKeyDictionary[Any, dict[int, str]] = WeakKeyDictionary()
         # What shares memory with others, which a write changes too.
         self._sharers: WeakValueDictionary[int, torch.Tensor] = WeakValueDictionary()
+        self.hooks_of: int | None = None  # the leaf or node whose hook is being called
         self._hooked: dict[int, ref[torch.Tensor]] = {}  # tensors that hooks were registered on
         self.unseen = 0  # operations inside of function transforms
 
@@ -80,6 +81,8 @@ class OperationRecorder(TorchDescriber):
 
     def _describe(self, tensor: torch.Tensor, found: dict[int, Any], node: int | None = None, nr: int = 0) -> int:
         serial = super()._describe(tensor, found, node, nr)
+        if tensor._backward_hooks or tensor._post_accumulate_grad_hooks or tensor.retains_grad:
+            self._hooked[serial] = ref(tensor)
         base = tensor._base
         if base is not None:
             self._sharers[serial], self._sharers[self._tag(base)] = tensor, base
@@ -198,6 +201,8 @@ class OperationRecorder(TorchDescriber):
     def _note_grad_in(self, written: torch.Tensor, name: str, stack: Any) -> None:
         """The same, if a gradient was written."""
         grad, leaf = self._grad_owners.get(id(written), (None, None))
+        if self.hooks_of is not None and leaf is not None and self._have(leaf()) == self.hooks_of:
+            return  # told of the hook
         if grad is not None and grad() is written and leaf is not None:
             tensor = leaf()
             if tensor is not None and tensor.grad is written:
