@@ -212,10 +212,25 @@ def refused(torch: Any) -> None:
         pass
 
 
+def not_asked(torch: Any) -> None:
+    """Backwards that are refused before anything runs."""
+    c, x = torch.ones(2), torch.tensor([1.0, 2.0], requires_grad=True)
+    for backward in (c.sum().backward, (x * 2).backward, lambda: torch.autograd.backward([c.sum()])):
+        try:
+            backward()
+        except RuntimeError:
+            pass
+    loss = (x * 2).sum()
+    try:
+        torch.autograd.grad(loss, [x, c])
+    except RuntimeError:
+        pass
+
+
 PROGRAMS: dict[str, Callable[[Any], None]] = {
     each.__name__: each
     for each in (
         *(custom, descent, twice, asked, written, broken, freed, own_error, untracked, loop, two_uses),
-        *(hooked, gone, refused),
+        *(hooked, gone, refused, not_asked),
     )
 }

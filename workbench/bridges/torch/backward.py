@@ -115,6 +115,8 @@ class BackwardRecorder(OperationRecorder):
     def run_backward(self, inner: Any, outputs: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Run a backward, and tell of it."""
         task, handles = None, []
+        if _is_refused((*outputs, *(args[3] or ()))):
+            return self.asked(inner, (outputs, *args), kwargs)
         try:
             with unobserved():
                 task = self._start(outputs, *args)
@@ -361,6 +363,20 @@ class BackwardRecorder(OperationRecorder):
                 self._changed(at)
         self._raw.append(BackwardFinished.Raw(task.serial))
 
+    def asked(self, run: Callable[..., Any], args: Any, kwargs: dict[str, Any]) -> Any:
+        """Call what runs a backward; record what PyTorch refuses before anything runs."""
+        try:
+            return run(*args, **kwargs)
+        except Exception as error:
+            try:
+                with unobserved():
+                    if not hasattr(error, "_workbench_failure"):
+                        self.look_up(user_frame())
+                        self._note_failure(None, None, error)
+            except Exception as problem:
+                warn_lost("an error", problem)
+            raise
+
     def _failed(self, task: Task, outputs: Any, error: BaseException) -> None:
         self._note_deaths()
         at, hook, self.failed, late, self._late = task.running, self.failed, None, self._late, []
@@ -385,7 +401,10 @@ class BackwardRecorder(OperationRecorder):
                 copies = tuple([came.get(nr) for nr in range(max(came, default=0) + 1)])
                 self._raw.append(NodeStarted.Raw(task.serial, at, copies))
         self.look_up(user_frame())
-        self._raw.append(Failed.Raw(task.serial, at, type(error).__name__, str(error)))
+        self._note_failure(task.serial, at, error)
+
+    def _note_failure(self, task: int | None, at: int | None, error: BaseException) -> None:
+        self._raw.append(Failed.Raw(task, at, type(error).__name__, str(error)))
         if not hasattr(error, "_workbench_failure"):  # else a backward inside of this one has failed
             name = next((raw.name for raw in self._raw if isinstance(raw, NodeCreated.Raw) and raw.node == at), "")
             with suppress(AttributeError):  # of a type that has no room for it
@@ -426,6 +445,12 @@ def _retained(nr: int) -> tuple[Any, ...]:
 def _sum_of(one: Value) -> Value:
     """What is known of several gradients that are added."""
     return Value.unknown(one.shape, one.dtype)
+
+
+def _is_refused(given: tuple[Any, ...]) -> bool:
+    """Whether PyTorch has no backward for one of these, and says so before anything runs."""
+    with torch._C.DisableTorchFunction():
+        return any(isinstance(each, torch.Tensor) and not each.requires_grad for each in given)
 
 
 def _node_of(thing: Any) -> Any:

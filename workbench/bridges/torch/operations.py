@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import threading
 import warnings
+from collections.abc import Callable
 from typing import Any
 from weakref import WeakKeyDictionary, WeakValueDictionary, ref
 
@@ -30,7 +31,7 @@ _HOOKS = frozenset(("register_hook", "register_post_accumulate_grad_hook", "reta
 _QUIET = frozenset(  # they give no tensor of the graph and write none
     "size dim item stride numel is_contiguous element_size data_ptr tolist numpy is_floating_point is_complex type "
     "storage_offset untyped_storage __repr__ __len__ __hash__ "
-    "backward grad is_same_size _set_grad_enabled".split()
+    "is_same_size _set_grad_enabled".split()
 )
 
 
@@ -65,6 +66,8 @@ def unobserved() -> Any:
 
 class OperationRecorder(TorchDescriber):
     """Adds a raw tuple for each operation, write and new gradient."""
+
+    asked: Callable[[Any, Any, dict[str, Any]], Any]  # calls what runs a backward
 
     def __init__(self, limit: int) -> None:
         super().__init__(limit)
@@ -284,6 +287,8 @@ def _kind_of(func: Any) -> tuple[str, str, bool]:
         writes = False
     elif name in _HOOKS:
         kind = "hook"
+    elif name in ("backward", "grad"):
+        kind = "backward"
     elif name in _QUIET or getattr(func, "__module__", "") in ("torch._ops.profiler", "torch._C"):
         kind = "quiet"
     elif hasattr(func, "__code__"):  # written in Python: it may call anything
@@ -308,6 +313,8 @@ class OperationMode(TorchFunctionMode):
             if kind != "quiet":
                 recorder.unseen += 1
             return func(*args, **kwargs)
+        if kind == "backward":
+            return recorder.asked(func, args, kwargs)
         since, before = _sequence(), []
         recorder.inside.clear()
         if writes or "out" in kwargs:
