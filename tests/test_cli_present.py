@@ -139,6 +139,105 @@ def test_the_overview_shows_all_slides_and_leads_to_each(talk: Any) -> None:
     assert not talk.locator("#talk-all").is_visible()
 
 
+@pytest.fixture(scope="module")
+def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The slides of a lesson with a key in its text, printed answers beside pictures, and a cell of many lines."""
+    folder = tmp_path_factory.mktemp("small")
+    cells = [
+        new_markdown_cell("# A lesson\n\nPress <kbd>Home</kbd>. [Next](01-next.ipynb)"),
+        new_code_cell("import workbench, workbench as torch\nfrom workbench.classroom import check\nprediction = 1"),
+        new_markdown_cell("**Predict** it."),
+        new_code_cell(
+            "x = torch.tensor(2.0, requires_grad=True)\nwith workbench.record() as trace:\n    (x * x).backward()\n"
+            "print(check(prediction, x.grad))\ntrace.show()"
+        ),
+        new_markdown_cell("**Before you run it:** which number?"),
+        new_code_cell("print('forty-two')"),
+        new_markdown_cell("## Long"),
+        new_code_cell("\n".join(f"line_{number} = {number}" for number in range(120))),
+        new_markdown_cell("## Last"),
+    ]
+    nbformat.write(new_notebook(cells=cells), folder / "small.ipynb")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        assert main(["present", "small.ipynb"]) == 0
+    return folder / "small-slides.html"
+
+
+@pytest.fixture
+def room(small: Path) -> Iterator[Any]:
+    require_chromium()
+    with open_page((1024, 768), offline=True) as page:
+        page.goto(small.as_uri())
+        wait_until(page, "document.querySelectorAll('.wb-player').length === 1")
+        yield page
+        assert (page.requests_outside, page.console_errors) == ([], [])
+
+
+def test_what_a_cell_prints_stands_below_its_code_and_its_picture_alone(room: Any) -> None:
+    assert room.locator(".jp-MarkdownCell kbd").all_inner_texts() == ["Home"]
+    assert room.locator("main .on a").last.get_attribute("href") == "01-next-slides.html"
+    go_to(room, "trace.show()")
+    cover = room.locator("main .on .covered")
+    assert cover.bounding_box()["height"] > 60 and not room.locator("main .on .wb-player").is_visible()
+    room.keyboard.press(" ")
+    assert "The answer: 4" in shown(room)
+    room.keyboard.press(" ")
+    player = room.locator("main.picture .on .wb-player")
+    assert "The answer" not in shown(room)
+    box = player.bounding_box()
+    assert box["y"] >= 0 and box["y"] + box["height"] <= room.locator("#talk-bar").bounding_box()["y"] + 1
+
+
+def test_what_is_asked_in_the_text_is_covered_below_the_next_cell(room: Any) -> None:
+    go_to(room, "which number?")
+    number = where(room)
+    assert room.locator("main .on .covered").count() == 1 and not room.get_by_text("forty-two", exact=True).is_visible()
+    room.locator("main .on .covered").click()
+    assert room.get_by_text("forty-two", exact=True).is_visible() and where(room) == number
+
+
+def test_what_is_long_is_shown_to_its_end_before_the_next_slide(room: Any) -> None:
+    go_to(room, "line_0 = 0")
+    number, presses = where(room), 0
+    top = "document.querySelector('main').scrollTop"
+    while where(room) == number:
+        before = room.evaluate(top)
+        room.keyboard.press("ArrowRight")
+        presses += 1
+    assert presses > 2 and before > 500
+    room.keyboard.press("PageUp")
+    assert where(room) == number and room.evaluate(top) == 0
+    room.keyboard.press("ArrowDown")
+    assert room.evaluate(top) > 100
+    room.keyboard.press("ArrowUp")
+    assert room.evaluate(top) == 0
+
+
+def test_every_key_that_the_bar_names_works(room: Any) -> None:
+    room.keyboard.press("End")
+    last = where(room)
+    room.keyboard.press("ArrowLeft")
+    assert where(room) == last - 1
+    room.keyboard.press("Home")
+    assert where(room) == 1
+    room.keyboard.press("PageDown")
+    room.keyboard.press(" ")  # uncovers the answer
+    assert where(room) == 2
+    room.keyboard.press(" ")
+    assert where(room) == 3
+    room.keyboard.press("o")
+    assert room.locator("#talk-all").is_visible()
+    room.keyboard.press("Escape")
+    assert not room.locator("#talk-all").is_visible()
+    room.keyboard.press("f")
+    wait_until(room, "document.fullscreenElement !== null")
+    room.keyboard.press("f")
+    wait_until(room, "document.fullscreenElement === null")
+    room.get_by_role("button", name="←").click()
+    assert where(room) == 2
+
+
 def test_the_handout_has_stills_room_to_write_and_all_answers_at_its_end(made: Path) -> None:
     require_chromium()
     with open_page(offline=True) as page:

@@ -76,8 +76,11 @@ def _parted(cell: NotebookNode) -> list[NotebookNode]:
 
 
 def _slides(notebook: NotebookNode) -> NotebookNode:
-    """The lesson without the cells in which a reader writes a prediction: a room says it."""
+    """The lesson without the cells in which a reader writes a prediction, as a room says it; links lead to slides."""
     notebook.cells = [cell for cell in notebook.cells if not _is_guess(cell)]
+    for cell in notebook.cells:
+        if cell.cell_type == "markdown":
+            cell.source = re.sub(r"(\]\((?![a-z]+:)[^)\s]+)\.html(?=[)#])", r"\1-slides.html", cell.source)
     return notebook
 
 

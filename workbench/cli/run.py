@@ -14,12 +14,14 @@ from pathlib import Path
 from typing import Any
 
 import nbformat
+from jinja2 import pass_context
 from jupyter_client.kernelspec import KernelSpecManager
 from jupyter_client.manager import AsyncKernelManager
 from jupyter_core.utils import ensure_event_loop
 from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError, DeadKernelError
 from nbconvert import HTMLExporter
+from nbconvert.filters.markdown_mistune import IPythonRenderer, MarkdownWithMath
 from nbformat import NotebookNode
 from tqdm import tqdm
 
@@ -103,12 +105,32 @@ WIDGET = "application/vnd.jupyter.widget-view+json"
 STATE = "application/vnd.jupyter.widget-state+json"
 
 
+class _Renderer(IPythonRenderer):
+    """Leaves tags within a line as they are: nbconvert closes each of them where it opens, to look for images."""
+
+    def inline_html(self, html: str) -> str:
+        return super().inline_html(html) if "<img" in html else html
+
+
+class _Exporter(HTMLExporter):
+    @pass_context
+    def markdown2html(self, context: Any, source: str) -> str:
+        """The HTML of a cell of text, with the images it shows inside."""
+        renderer = _Renderer(
+            escape=False,
+            embed_images=self.embed_images,
+            path=context.get("resources", {}).get("metadata", {}).get("path", ""),
+            attachments=context.get("cell", {}).get("attachments", {}),
+        )
+        return str(MarkdownWithMath(renderer=renderer).render(source))
+
+
 def page(notebook: NotebookNode, path: Path, book: Mapping[str, str] | None = None) -> str:
     """The executed `notebook`, read from `path`, as the text of a page, in the frame of a book if one is given."""
     widgets = _take_widgets(notebook)
     # It would complain about each picture without a text of its own.
     logging.getLogger("traitlets").setLevel(logging.ERROR)
-    exporter = HTMLExporter(raw_template=(STATIC / "page.html.j2").read_text("utf-8"), embed_images=True)
+    exporter = _Exporter(raw_template=(STATIC / "page.html.j2").read_text("utf-8"), embed_images=True)
     resources: dict[str, Any] = {"metadata": {"name": path.stem, "path": str(path.resolve().parent)}, "book": book}
     if widgets["widgets"]:
         # No text inside may end the script element it lies in.

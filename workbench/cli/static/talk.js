@@ -1,20 +1,31 @@
 // A lesson as slides: a new one for each heading, for each picture, and after each question to the room.
 const main = document.querySelector("main");
 const cells = [...main.children].filter((cell) => cell.matches(".jp-Cell"));
-const isPicture = (cell) => cell.querySelector("[data-widget], .wb-player, .jp-OutputArea-output img");
+const picture = "[data-widget], .wb-player, .jp-OutputArea-output img";
+for (const output of main.querySelectorAll(".jp-OutputArea-child")) output.classList.toggle("pictured", !!output.querySelector(picture));
+const isPicture = (cell) => cell.querySelector(".pictured");
 const said = (element) => element.innerText.replace(/¶/g, "").replace(/In\s*\[\d+\]:/g, "").trim().replace(/\s+/g, " ");
 
 const answers = (place) =>
   [...place.querySelectorAll(".jp-OutputArea-output")].filter((output) => output.textContent.includes("The answer: "));
 
 const slides = [];
-let title = document.title, open = null;
+let title = document.title, open = null, asked = false;
+const cover = (output) => {
+  output.classList.add("covered");
+  output.addEventListener("click", () => output.classList.remove("covered"));
+};
 const begin = (kind) => slides.push((open = { kind, title, parts: [] }));
 for (const cell of cells) {
   const heading = cell.querySelector("h1, h2");
   const words = said(cell.querySelector(".jp-Cell-inputWrapper") ?? cell).replace(heading ? said(heading) : "", "");
   if (heading) title = said(heading);
   if (heading || !open || open.kind !== "words") begin("words");
+  if (cell.matches(".jp-CodeCell")) {
+    const guessed = asked ? cell.querySelectorAll(".jp-OutputArea-child:not(.pictured) .jp-OutputArea-output") : answers(cell);
+    for (const output of guessed) cover(output);
+    asked = false;
+  } else asked = asked || /\bBefore you\b/.test(cell.textContent);
   if (isPicture(cell)) {
     if (cell.querySelector(".jp-Cell-inputWrapper")) open.parts.push([cell, "only-input", words]);
     begin("picture");
@@ -25,10 +36,6 @@ for (const cell of cells) {
   if (cell.querySelector(".solution") || answers(cell).length) open = null; // what comes next explains it
 }
 const shown = slides.filter((slide) => slide.parts.length);
-for (const output of answers(main)) {
-  output.classList.add("covered");
-  output.addEventListener("click", () => output.classList.remove("covered"));
-}
 
 const make = (tag, names = {}, ...children) => {
   const made = Object.assign(document.createElement(tag), names);
@@ -62,7 +69,7 @@ function show() {
     setTimeout(() => main.querySelector('.on [data-action="fit"]')?.click(), 50);
   } else {
     // As large as fits; what is long scrolls.
-    for (const zoom of [2.2, 2, 1.8, 1.6, 1.4, 1.2]) {
+    for (const zoom of [2.2, 2, 1.8, 1.6, 1.4, 1.2, 1.1, 1]) {
       main.style.zoom = zoom;
       main.style.height = `${100 / zoom}vh`;
       const wide = [...main.querySelectorAll(".on pre")].some((code) => code.scrollWidth > code.clientWidth + 1);
@@ -78,7 +85,9 @@ function show() {
 function move(by) {
   const covered = by > 0 && main.querySelector(".on .covered");
   const folded = by > 0 && main.querySelector(".on .solution:not([open])");
-  if (covered) covered.classList.remove("covered");
+  const below = main.scrollHeight - main.clientHeight - main.scrollTop;
+  if (by > 0 && shown[at].kind === "words" && below > 8) main.scrollBy(0, Math.min(below, 0.8 * main.clientHeight));
+  else if (covered) covered.classList.remove("covered");
   else if (folded) folded.open = true;
   else if (shown[at + by]) {
     at += by;
