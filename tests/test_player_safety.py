@@ -14,7 +14,7 @@ from player_story import storyboard
 from workbench.scene import script as scripts
 from workbench.scene.html import inline
 from workbench.scene.model import Arrow, Box, Detail, Scene, Step
-from workbench.scene.script import GIVEN, asset, bare, joined, renamed, script, short_names
+from workbench.scene.script import GIVEN, asset, bare, joined_modules, renamed, script, short_names
 from workbench.scene.storyboard import Storyboard
 from workbench.scene.svg import to_svg
 
@@ -193,7 +193,7 @@ def test_modules_can_be_joined():
     folder = Path(scripts.__file__).parents[1] / "widgets" / "static"
     modules = sorted(path.name for path in folder.glob("*.js") if path.name != "inline.js")
     for entry in ("following.js", "stepper.js", "unpacking.js"):
-        lines = "\n".join(asset(name) for name in modules if bare(asset(name)) in joined(entry))
+        lines = "\n".join(asset(name) for name in modules if bare(asset(name)) in joined_modules(entry))
         declared = re.findall(r"^(?:export )?(?:async )?(?:function|const|let) (\w+)", lines, re.MULTILINE)
         assert len(declared) > 3 and len({*declared}) == len(declared), "a name is declared in two modules"
     for name in modules:
@@ -204,7 +204,7 @@ def test_modules_can_be_joined():
         plain = re.sub(r"^/\*\*.*?\*/$|(^| )//\s[^\n]*$", "", asset(name), flags=re.MULTILINE | re.DOTALL)
         plain = re.sub(r"^\s*/\*\*.*?\*/$", "", plain, flags=re.MULTILINE | re.DOTALL)
         plain = re.sub(r"^import [^;]*;|^export (default[^;]*;|(?=const|function))", "", plain, flags=re.MULTILINE)
-        assert spaceless(joined(name)).endswith(spaceless(plain)), name
+        assert spaceless(joined_modules(name)).endswith(spaceless(plain)), name
 
 
 def spaceless(code: str) -> str:
@@ -223,7 +223,7 @@ OURS_TOO = "close closed event find frames length name open opener scroll status
 
 
 def test_only_names_that_a_script_declares_are_shortened(page):
-    text = joined("following.js", "stepper.js", "unpacking.js") + bare(asset("inline.js"))
+    text = joined_modules("following.js", "stepper.js", "unpacking.js") + bare(asset("inline.js"))
     names = short_names(text)
     assert len(names) > 300 and len({*names.values()} | names.keys() | GIVEN) == 2 * len(names) + len(GIVEN)
     page.goto("about:blank")

@@ -16,7 +16,7 @@ import workbench as torch
 from workbench.recording import record
 from workbench.scene.model import Arrow, Box, Detail, Scene, Step
 from workbench.scene.notebook_story import packed_story
-from workbench.scene.script import asset, bare, packed
+from workbench.scene.script import asset, bare, compressed
 from workbench.scene.storyboard import Storyboard
 from workbench.views import storyboard
 
@@ -89,7 +89,7 @@ def test_so_are_groups_that_open(page):
     check(page, board)
     # Ways and captions that come with groups are as dense already.
     told = {name: value for name, value in told.items() if name not in ("levels", "runs")}
-    assert 2 * len(packed(json.dumps(packed_story(told)))) < len(packed(json.dumps(told)))
+    assert 2 * len(compressed(json.dumps(packed_story(told)))) < len(compressed(json.dumps(told)))
 
 
 def test_so_are_odd_texts_ids_and_changes(page):

@@ -20,7 +20,7 @@ from workbench.trace.records import NodeFinished
 from workbench.trace.schema import Code
 from workbench.views import storyboard
 from workbench.views.graph import Graph
-from workbench.views.slopes import read, settled, simple, slope, text_of, value_of
+from workbench.views.slopes import evaluated, expression_text, read_formulas, settled, simple, slope
 from workbench.views.stepper_picture import Stage
 
 NUMBER = r"-?[\d.]+(?:e[+-]\d+)?"
@@ -307,7 +307,7 @@ def test_what_a_formula_says_of_its_functions_is_what_they_compute():
         signature, text = ABBREVIATIONS[name]
         parameters = signature[signature.index("(") + 1 : -1].split(", ")
         args = [y, x, 0.1][: len(parameters)]
-        told = value_of(ast.parse(text, mode="eval").body, dict(zip(parameters, args, strict=True)))
+        told = evaluated(ast.parse(text, mode="eval").body, dict(zip(parameters, args, strict=True)))
         assert np.allclose(told, ARRAYS[name](*args))
 
 
@@ -328,6 +328,6 @@ def test_what_a_formula_says_of_its_functions_is_what_they_compute():
     ],
 )
 def test_the_gradient_is_taken_out_of_a_formula(formula, said):
-    formulas = read((Code("forward", "f(self, other)"), Code("backward", f"self: {formula}")))
+    formulas = read_formulas((Code("forward", "f(self, other)"), Code("backward", f"self: {formula}")))
     factor = slope(settled(formulas.of["self"], {}))
-    assert (None if factor is None else text_of(simple(factor))) == said
+    assert (None if factor is None else expression_text(simple(factor))) == said

@@ -248,7 +248,7 @@ def compare_forward(jacobians: Jacobians) -> None:
         if not jacobians.constant(False):
             raise GradcheckError(CHANGES)
         return
-    pushed = columns(jacobians)
+    pushed = numeric_columns(jacobians)
     for i, place in enumerate(jacobians.positions):
         for j, of_input in enumerate(jacobians.numerical):
             n, a = of_input[place], pushed[j][place]
@@ -261,17 +261,17 @@ def compare_forward_direction(jacobians: Jacobians) -> None:
     random = np.random.default_rng(0)
     us = [direction(t, random) for t in jacobians.inputs]
     numerical = [jacobians.slopes(t._array, u) for t, u in zip(jacobians.inputs, us, strict=True)]
-    pushed = columns(jacobians, us)
+    pushed = numeric_columns(jacobians, us)
     for j, u in enumerate(us):
         for i, place in enumerate(jacobians.floating):
             n, a = numerical[j][place].ravel(), pushed[j][place]
             if not jacobians.close(a._array, n, float(u.sum())):
-                whole = columns(jacobians)[j][place]
+                whole = numeric_columns(jacobians)[j][place]
                 told = FORWARD_MISMATCH.format(i, j, wrap(n), a)
                 raise GradcheckError(told + jacobians.element_by_element(j, place, whole))
 
 
-def columns(jacobians: Jacobians, directions: list[np.ndarray] | None = None) -> Parts:
+def numeric_columns(jacobians: Jacobians, directions: list[np.ndarray] | None = None) -> Parts:
     """How the outputs change along each element of each input, or along one direction of each."""
     with dual_level():
         duals, moved = _duals(jacobians.given)

@@ -147,7 +147,7 @@ class Snapshot:
             node.__dict__.update(notes)
 
 
-def hooks_of(node: Node) -> list[str]:
+def kinds_of_hooks(node: Node) -> list[str]:
     """Which kinds of hooks run when a gradient arrives at a node, in words."""
     extra = node.extra
     found = [] if extra is None else [("tensor hook", any((extra.tensor_hooks or {}).values()))]
@@ -160,7 +160,7 @@ def hooks_of(node: Node) -> list[str]:
 def runs_user_code(node: Node) -> bool:
     """Whether running a node shows its gradient to code of the user's, which may write into it."""
     inner = node.fn if type(node) is CopySlices else node
-    return isinstance(inner, BackwardCFunction) or bool(hooks_of(node))
+    return isinstance(inner, BackwardCFunction) or bool(kinds_of_hooks(node))
 
 
 def place_of(tensor: Tensor) -> tuple[Node | None, int]:

@@ -18,8 +18,7 @@ from nbformat.v4 import new_markdown_cell
 from workbench.classroom.assignment import name_of, solution, student
 from workbench.cli.command import CommandError, check_loopback
 from workbench.cli.lab import SHIPPED, checkout
-from workbench.cli.run import STATIC, execute, page, read
-from workbench.scene.picture import write_whole
+from workbench.cli.run import STATIC, execute, page, read, write
 
 TITLE = "The Autograd Workbench"
 _POLICY = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:"
@@ -85,15 +84,10 @@ def book(out: Path, folder: Path | None = None) -> None:
                 execute(lesson.notebook, Path(place) / lesson.path.name)
                 text = _page(lesson, lessons[number - 1 : number], lessons[number + 1 : number + 2])
             sections += _sections(text, lesson)
-            _write(out / lesson.file, text)
-        _write(out / "index.html", _contents(lessons, sections))
+            write(out / lesson.file, text)
+        write(out / "index.html", _contents(lessons, sections))
     except OSError as error:
         raise CommandError(f"cannot write into {out}: {error.strerror}.") from None
-
-
-def _write(path: Path, text: str) -> None:
-    write_whole(path, text.encode())
-    print(f"Wrote {path}.", flush=True)
 
 
 def readable(notebook: NotebookNode) -> NotebookNode:

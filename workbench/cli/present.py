@@ -16,8 +16,8 @@ from workbench.classroom.handout import LATER, ON_PAPER
 from workbench.cli.book import readable, static
 from workbench.cli.command import CommandError, check_loopback
 from workbench.cli.pdf import find_browser, print_to_pdf
-from workbench.cli.run import STATE, WIDGET, execute, page, read
-from workbench.scene.picture import check_place, write_whole
+from workbench.cli.run import STATE, WIDGET, execute, page, read, write
+from workbench.scene.picture import check_place
 
 _GUESS = re.compile(r"^(\w+) = None\b[ \t]*(?:#[ \t]*(.*))?$", re.M)
 _LATER = re.compile(rf'<figure class="{LATER}".*?</figure>', re.S)
@@ -42,21 +42,16 @@ def present(path: Path, handout: Path | None) -> None:
             "header": "",
             "footer": f'<script type="module">{static("talk.js")}</script>',
         }
-        _write(slides, page(talk, path, frame))
+        write(slides, page(talk, path, frame))
         if handout is not None and paper is not None:
             text = page(paper, path, {"css": static("handout.css"), "header": "", "footer": ""})
             if browser is None:
-                _write(handout, text)
+                write(handout, text)
             else:
                 print_to_pdf(browser, text, handout)
                 print(f"Wrote {handout}.", flush=True)
     except OSError as error:
         raise CommandError(f"cannot write {error.filename}: {error.strerror}.") from None
-
-
-def _write(path: Path, text: str) -> None:
-    write_whole(path, text.encode())
-    print(f"Wrote {path}.", flush=True)
 
 
 def _told(notebook: NotebookNode, path: Path, more: str = "") -> NotebookNode:

@@ -9,7 +9,7 @@ import nbformat
 
 from workbench.classroom import assignment
 from workbench.cli.command import CommandError
-from workbench.cli.run import read
+from workbench.cli.run import read, write
 from workbench.scene.picture import write_whole
 
 # A gentle stub, and pictures in the feedback: nbconvert would take a widget's place, which is empty without a kernel.
@@ -43,8 +43,7 @@ def release(source: Path, kind: str, out: Path) -> None:
                 write_whole(out / "nbgrader_config.py", _CONFIG.encode())
         for target, text in made.items():
             target.parent.mkdir(parents=True, exist_ok=True)
-            write_whole(target, text.encode())
-            print(f"Wrote {target}.", flush=True)
+            write(target, text)
     except OSError as error:
         raise CommandError(f"cannot write into {out}: {error.strerror}.") from None
 

@@ -173,10 +173,15 @@ def run(notebooks: Sequence[Path], out: Path) -> None:
         execute(notebook, path)
         text = page(notebook, path)
         try:
-            write_whole(target, text.encode())
+            write(target, text)
         except OSError as error:
             raise CommandError(f"cannot write {target}: {error.strerror}.") from None
-        print(f"Wrote {target}.", flush=True)
+
+
+def write(path: Path, text: str) -> None:
+    """Write a file, whole or not at all, and say so."""
+    write_whole(path, text.encode())
+    print(f"Wrote {path}.", flush=True)
 
 
 def _targets(notebooks: Sequence[Path], out: Path) -> list[Path]:

@@ -51,6 +51,11 @@ def _columns_of(character: str) -> int:
     return 2 if unicodedata.east_asian_width(character) in "WF" else 1
 
 
+def width_of(text: str) -> float:
+    """The px of a text in a chart, which so begins or ends where it is told."""
+    return columns(clean(text)) * CHARACTER + 6
+
+
 def cut(text: str, room: int) -> str:
     """The text, or as much of its beginning as fits into `room` columns with an ellipsis."""
     if columns(text) <= room:

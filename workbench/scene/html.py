@@ -10,7 +10,7 @@ from html import escape
 from typing import Any
 
 from .notebook_story import HOW, Plan, cut, packed_story, shortened
-from .script import asset, bare, bare_css, dense, packed, script, with_short_names
+from .script import asset, bare, bare_css, compressed, dense, script, with_short_names
 from .storyboard import Storyboard
 from .svg import to_svg
 from .text import to_sentence
@@ -71,7 +71,7 @@ def to_html(storyboard: Storyboard, theme: str | Theme | None = None) -> str:
     chosen = "auto" if theme is None else theme_named(theme).name
     kind, data = "application/json", embedded(storyboard)
     if len(data) > _LARGE:  # the steps of a long story are much alike
-        kind, data = "application/gzip", packed(data)
+        kind, data = "application/gzip", compressed(data)
     return _PAGE.format(
         policy=escape(_POLICY),
         title=escape(storyboard.title or "Autograd workbench"),

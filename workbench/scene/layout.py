@@ -19,7 +19,7 @@ from typing import Any
 from .graphviz import Placed, depths, placed, thinned
 from .labels import STRIP, Size, bundle_size
 from .model import AROUND, LOOSE, Arrow, Scene, paths
-from .routes import GAP, Place, Point, Way, beside, joined, related, routed, swung
+from .routes import GAP, Place, Point, Way, one_way, related, routed, straight_between, swung
 
 MARGIN = 18  # around the picture: room for the mark and the glow at a box's edge
 _LABEL_MARGIN = 12  # around the picture where only a label comes near its edge
@@ -121,10 +121,12 @@ def laid_out(scene: Scene, boxes: dict[str, Size], labels: dict[str, Size]) -> L
             places[id] = Place(round(place.x + x, 1), round(place.y + y, 1), place.w, place.h)
             corners[id] = places[id].x, places[id].y
     ways = {
-        id: joined([levels[frame].ways[wire].moved(*corners[frame]) for frame, wire in pieces])
+        id: one_way([levels[frame].ways[wire].moved(*corners[frame]) for frame, wire in pieces])
         for id, pieces in parts.pieces.items()
     }
-    ways |= {a.id: beside(places[a.source], places[a.target]) for a in scene.arrows.values() if a.kind == "beside"}
+    ways |= {
+        a.id: straight_between(places[a.source], places[a.target]) for a in scene.arrows.values() if a.kind == "beside"
+    }
     # A label brought near its arrow may have left Graphviz's frame.
     labels_at = [(way.label.x, way.label.x + way.label.w) for way in ways.values() if way.label.w]
     shift = max(0.0, *(_LABEL_MARGIN - start for start, _ in labels_at), 0.0)
@@ -203,7 +205,7 @@ def _chart(scene: Scene) -> Layout:
         round(max(place.x + place.w for place in places.values()) + MARGIN),
         round(max(place.y + place.h for place in places.values()) + MARGIN),
         places,
-        {arrow.id: beside(places[arrow.source], places[arrow.target]) for arrow in scene.arrows.values()},
+        {arrow.id: straight_between(places[arrow.source], places[arrow.target]) for arrow in scene.arrows.values()},
     )
 
 

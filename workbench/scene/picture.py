@@ -41,7 +41,7 @@ class Picture:
         (a graph before backward frees any of it), or one step (counted from 0: what a player calls "5 / 7" is step 4);
         .json is data. `theme` is light, dark, projector or print.
         """
-        save(self.storyboard, path, step, theme)
+        save_as(self.storyboard, path, step, theme)
 
     def to_html(self, theme: str | Theme | None = None) -> str:
         """A page that plays the picture with no kernel and no network (theme None: as its reader likes)."""
@@ -77,7 +77,7 @@ _FACES: dict[str, _Face] = {
 }
 
 
-def save(
+def save_as(
     storyboard: Storyboard, path: str | PathLike[str], step: int | None = None, theme: str | Theme | None = None
 ) -> None:
     """Write the storyboard's face that the suffix names; the file is there in full or not at all.

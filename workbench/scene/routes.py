@@ -56,7 +56,7 @@ class Way:
         return {"d": self.d} | centre | {"lw": label.w, "lh": label.h} | ({"left": True} if self.leftward else {})
 
 
-def beside(one: Place, other: Place) -> Way:
+def straight_between(one: Place, other: Place) -> Way:
     """The straight way between two boxes that stand side by side, or above each other."""
     (x, y), (u, v) = ((place.x + place.w / 2, place.y + place.h / 2) for place in (one, other))
     if abs(y - v) < (one.h + other.h) / 2:
@@ -76,7 +76,7 @@ def swung(upper: Place, lower: Place, label: Size) -> tuple[list[Point], Place]:
     return _eased([(x, y), (u, v)]), Place(*middle, *label)
 
 
-def joined(pieces: Sequence[Way]) -> Way:
+def one_way(pieces: Sequence[Way]) -> Way:
     """One way of several, each of which begins about where the one before it ends; the label is that of the last."""
     points = list(pieces[0].points)
     for piece in pieces[1:]:

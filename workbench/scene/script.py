@@ -55,10 +55,10 @@ def script(*names: str, without: tuple[str, ...] = ()) -> str:
     Those that they import may be left out `without` which they do.
     """
     exported = " ".join(each for name in names for each in _EXPORTED.findall(asset(name)))
-    return with_short_names(joined(*names, without=without), re.findall(r"\w+", exported))
+    return with_short_names(joined_modules(*names, without=without), re.findall(r"\w+", exported))
 
 
-def joined(*names: str, without: tuple[str, ...] = ()) -> str:
+def joined_modules(*names: str, without: tuple[str, ...] = ()) -> str:
     """Modules with those that they import, as one text without imports and exports."""
     found: dict[str, str] = {}
 
@@ -88,7 +88,7 @@ def bare_css(text: str) -> str:
     return re.sub(r"\s*([{};])\s*", r"\1", re.sub(r"\s+", " ", text)).replace(";}", "}").strip()
 
 
-def packed(text: str) -> str:
+def compressed(text: str) -> str:
     """A text as its compressed bytes in base64, for a script to unpack: nothing in it can end the script's element."""
     return base64.b64encode(gzip.compress(text.encode(), mtime=0)).decode()
 

@@ -42,7 +42,7 @@ class Shape:
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class ShapeGroup:
     """The shapes of one box or arrow, in drawing order, with the words for who cannot see them."""
 
     classes: str
@@ -75,7 +75,7 @@ def sheet(storyboard: Storyboard, k: int | None = None) -> Sheet:
     return Sheet(left, width, feet[-1] + _FOOT if feet else layout.height, legend)
 
 
-def drawn(storyboard: Storyboard, k: int | None = None) -> list[Group]:
+def drawn(storyboard: Storyboard, k: int | None = None) -> list[ShapeGroup]:
     """The groups of the picture after step k, in drawing order; what is not there yet is left out."""
     storyboard, k = storyboard.shown(k)
     scene, layout = storyboard.at(k), storyboard.layout
@@ -87,11 +87,11 @@ def drawn(storyboard: Storyboard, k: int | None = None) -> list[Group]:
     behind = [_arrow(each, scene, layout) for each in arrows if each.kind in LOOSE]
     before = [_arrow(each, scene, layout) for each in arrows if each.kind not in LOOSE]
     # Arrows lead through regions, but not through their titles.
-    titles = [Group(each.classes.replace("wb-box", "wb-over"), "", [each.shapes.pop()]) for each in regions]
+    titles = [ShapeGroup(each.classes.replace("wb-box", "wb-over"), "", [each.shapes.pop()]) for each in regions]
     return regions + behind + boxes + before + titles
 
 
-def _arrow(arrow: Arrow, scene: Scene, layout: Layout) -> Group:
+def _arrow(arrow: Arrow, scene: Scene, layout: Layout) -> ShapeGroup:
     shown, way = arrow_fields(arrow, scene), layout.arrows[arrow.id]
     shapes = [_path("wb-line", way.d)]
     if arrow.kind not in LOOSE:
@@ -108,7 +108,7 @@ def _arrow(arrow: Arrow, scene: Scene, layout: Layout) -> Group:
             shapes.append(_text("wb-label", x + LABEL_PAD, y + _BASELINE, line, "start"))
             y += LINE
     looks = f" wb-weight-{arrow.weight} wb-tone-{arrow.tone}" if arrow.weight else ""
-    return Group(f"wb-arrow wb-kind-{arrow.kind} wb-state-{arrow.state}{looks}", shown["alt"], shapes)
+    return ShapeGroup(f"wb-arrow wb-kind-{arrow.kind} wb-state-{arrow.state}{looks}", shown["alt"], shapes)
 
 
 def _head(way: Way, climbing: bool, weight: int) -> str:
@@ -126,7 +126,7 @@ def _head(way: Way, climbing: bool, weight: int) -> str:
     return _polygon(tip, (foot[0] + side[0], foot[1] + side[1]), (foot[0] - side[0], foot[1] - side[1]))
 
 
-def _box(box: Box, layout: Layout) -> Group:
+def _box(box: Box, layout: Layout) -> ShapeGroup:
     place, shown = layout.boxes[box.id], box_fields(box)
     shapes = []
     if box.holder is not None:
@@ -135,7 +135,7 @@ def _box(box: Box, layout: Layout) -> Group:
     radius = _RADII.get(box.kind, min(place.h / 2, 24))
     classes = f"wb-box wb-kind-{box.kind} wb-state-{box.state}"
     if box.kind in PLACED:
-        return Group(f"{classes} wb-shade-{box.shade}", shown["alt"], _placed(box, place, shown, radius))
+        return ShapeGroup(f"{classes} wb-shade-{box.shade}", shown["alt"], _placed(box, place, shown, radius))
     if box.state in ("running", "differs", "error"):
         shapes.append(_rect("wb-glow", _grown(place, 5), radius + 5))
     if box.kind == "group":
@@ -153,7 +153,7 @@ def _box(box: Box, layout: Layout) -> Group:
         x, y = place.x, place.y + place.h / 2
         shapes.append(Shape("circle", "wb-disc", {"cx": x, "cy": y, "r": _DISC}))
         shapes.append(_path("wb-sign", _SIGNS[box.state](x, y)))
-    return Group(classes, shown["alt"], shapes)
+    return ShapeGroup(classes, shown["alt"], shapes)
 
 
 def _placed(box: Box, place: Place, shown: dict, radius: float) -> list[Shape]:
@@ -307,7 +307,7 @@ def to_svg(storyboard: Storyboard, k: int | None = None, theme: str | Theme = "l
     )
 
 
-def _group(group: Group) -> str:
+def _group(group: ShapeGroup) -> str:
     shapes = "".join(map(_shape, group.shapes))
     title = f"<title>{_safe(group.alt)}</title>" if group.alt else ""
     return f'<g class="{group.classes}">{title}{shapes}</g>'

@@ -15,7 +15,7 @@ from ..autograd.backward import make_task, seeds_of
 from ..autograd.engine import GraphTask, pop_ready
 from ..autograd.node import AccumulateGrad, Node
 from ..autograd.scopes import scope_of
-from ..autograd.snapshot import Snapshot, hooks_of, place_of, runs_user_code
+from ..autograd.snapshot import Snapshot, kinds_of_hooks, place_of, runs_user_code
 from ..autograd.state import local
 from ..autograd.tensor import Tensor
 from ..bridges import is_of_torch
@@ -32,19 +32,19 @@ from .steps import (
     Waiting,
     are_equal,
     are_same,
-    as_tensor,
     at_output,
+    branch_differences,
     breakpoint_at,
-    called,
     counted,
-    differences,
+    gradient_tensor,
+    gradient_text,
     in_place_of,
     is_called,
     is_in_scope,
     leaf_called,
-    name_of,
+    node_called,
+    node_name,
     told,
-    value_of,
 )
 
 
@@ -68,7 +68,7 @@ def gradient_of(node: Node) -> tuple[Tensor | None, int]:
     return grad, 0 if grad is None or grad.is_inference() else grad._version
 
 
-class Standing:
+class PausedBackward:
     """A backward between two of its steps."""
 
     def __init__(self, task: GraphTask, inputs: Sequence[Any] | None, graph: Recorder) -> None:
@@ -135,7 +135,13 @@ class Standing:
         others = sorted(task._buffers.keys() - set(ready), key=lambda node: (-node.seq, age[node]))
         counts = dict.fromkeys(ready, 0) | {node: task._waiting[node] for node in others}
         return [
-            Waiting(node, nr, as_tensor(self._carried(node, nr)), missing, at_output(called(self, node), node, nr))
+            Waiting(
+                node,
+                nr,
+                gradient_tensor(self._carried(node, nr)),
+                missing,
+                at_output(node_called(self, node), node, nr),
+            )
             for node, missing in counts.items()
             if node in task._buffers
             for nr in range(node.outputs if node.multi else 1)
@@ -146,7 +152,7 @@ class Standing:
         """The gradients so far: each leaf's `.grad`, or of each of the `inputs` asked for what arrived there."""
         if self._inputs is None:
             return {node.variable: node.variable.grad for node in self._leaves()}
-        return dict(zip(self._inputs, map(as_tensor, self._task.captured), strict=True))
+        return dict(zip(self._inputs, map(gradient_tensor, self._task.captured), strict=True))
 
     def watch(self, tensor: Tensor) -> list[tuple[int, Tensor | None]]:
         """How the gradient of a tensor came about: (number of the step, its value from then on), node by node."""
@@ -156,8 +162,8 @@ class Standing:
         if place[0] is None:
             raise ValueError(messages.NO_HISTORY)
         if place[0] not in self._task._waiting:
-            raise ValueError(messages.NOT_IN_TASK.format(name_of(place[0])))
-        return [(number, as_tensor(value)) for number, value in self._arrivals(place)]
+            raise ValueError(messages.NOT_IN_TASK.format(node_name(place[0])))
+        return [(number, gradient_tensor(value)) for number, value in self._arrivals(place)]
 
     def _arrivals(self, place: Place) -> list[tuple[int, Any]]:
         """What has waited at a place, and from which step on, as the engine carries it."""
@@ -188,11 +194,11 @@ class Standing:
         """The same, which now knows what the leaves are called; ValueError where no node is like that."""
         nodes, leaves = self._to_run(), self._leaf_names
         if isinstance(stop.place, str) and not any(is_called(node, stop.place, leaves) for node in nodes):
-            names = ", ".join(sorted({name_of(node) for node in nodes})) or "none"
+            names = ", ".join(sorted({node_name(node) for node in nodes})) or "none"
             known = ", ".join(sorted(leaves.values())) or "none with a name"
             raise ValueError(messages.NO_SUCH_PLACE.format(stop.place, names, known, self._known_scopes()))
         if isinstance(stop.place, Node) and stop.place not in self._task._waiting:
-            raise ValueError(messages.NOT_IN_TASK.format(name_of(stop.place)))
+            raise ValueError(messages.NOT_IN_TASK.format(node_name(stop.place)))
         return replace(stop, names=leaves)
 
     def _to_run(self) -> list[Node]:
@@ -220,7 +226,7 @@ class Standing:
         if not isinstance(place, Node):
             raise TypeError(messages.NOT_A_PLACE.format(type(place).__name__))
         if place not in self._task._waiting:
-            raise ValueError(messages.NOT_IN_TASK.format(name_of(place)))
+            raise ValueError(messages.NOT_IN_TASK.format(node_name(place)))
         return place
 
     def _first_called(self, text: str) -> Node:
@@ -274,7 +280,7 @@ class _Heard:
             self.captured = True
 
 
-class Stepper(Standing):
+class Stepper(PausedBackward):
     """A backward that runs node by node, forwards and back, over the engine's own graph task.
 
     Between steps everything is as the engine has it there: leaves' `.grad`, what is saved and what is freed. Going
@@ -344,7 +350,7 @@ class Stepper(Standing):
             raise RuntimeError(messages.FAILED.format(self.steps[-1].name, self.position))
         task = self._task
         node = task._ready[0]
-        hooks = tuple(hooks_of(node))
+        hooks = tuple(kinds_of_hooks(node))
         self._copies = self._copies or runs_user_code(node)
         have = task._buffers.get(node)
         heard = _Heard(task, tuple(have) if type(have) is list else (have,), self._graph)
@@ -429,7 +435,7 @@ class Stepper(Standing):
             self._take_back(undo.edits)
             if left[0] is not now[0] or left[1] != now[1]:
                 leaf = leaf_called(self, step.node)
-                grad = "None" if step.leaf.grad is None else value_of(step.leaf.grad)
+                grad = "None" if step.leaf.grad is None else gradient_text(step.leaf.grad)
                 said.append(messages.GRAD_REPLACED.format(leaf, step.number, grad))
             said += [messages.RECORDED] if self._is_recorded() else []
             self.warnings += [sentence for sentence in said if sentence not in self.warnings]
@@ -447,7 +453,7 @@ class Stepper(Standing):
         self._branch = branch
         for step in course[shared:]:
             for (node, nr), value in step.edits.items():
-                self.edit(node, nr, as_tensor(value))
+                self.edit(node, nr, gradient_tensor(value))
             self.step()
         return self
 
@@ -468,10 +474,12 @@ class Stepper(Standing):
         node, input_nr = self._found(node), _index(input_nr)
         have = self._carried(node, input_nr)
         if have is None:
-            places = [f"{called(self, w.node)} (input_nr {w.input_nr})" for w in self.pending if w.grad is not None]
+            places = [
+                f"{node_called(self, w.node)} (input_nr {w.input_nr})" for w in self.pending if w.grad is not None
+            ]
             known = ", ".join(places) or "no node"
-            raise ValueError(messages.NOTHING_WAITS.format(called(self, node), input_nr, known))
-        new = in_place_of(have, value, called(self, node))
+            raise ValueError(messages.NOTHING_WAITS.format(node_called(self, node), input_nr, known))
+        new = in_place_of(have, value, node_called(self, node))
         old, _ = self._edits.get((node, input_nr), (have, None))
         self._edits[node, input_nr] = (old, new)
         self._put(node, input_nr, new)
@@ -487,7 +495,7 @@ class Stepper(Standing):
     def compare(self, first: Branch | str, second: Branch | str | None = None) -> list[Difference]:
         """The gradients that came out differently in two branches (the second is by default the one it is on)."""
         other = self._branch if second is None else self._named(second)
-        return differences(self._named(first), other, partial(called, self))
+        return branch_differences(self._named(first), other, partial(node_called, self))
 
     # Places.
 

@@ -21,20 +21,20 @@ from ..trace.values import Value, said
 from . import messages
 
 if TYPE_CHECKING:
-    from .stepper import Standing
+    from .stepper import PausedBackward
 
 
 Place = tuple[Node, int]  # where a gradient arrives: a node, and which output of it
 
 
-def name_of(node: Node) -> str:
+def node_name(node: Node) -> str:
     """A node's name without its C++ namespace: `MulBackward0`, `AccumulateGrad`."""
     return node.name().rpartition("::")[2]
 
 
 def operation_of(node: Node) -> str:
     """What a node is the backward of: `mul` for MulBackward0; a Function's own name."""
-    name = name_of(node)
+    name = node_name(node)
     if hasattr(node, "_forward_cls"):
         return node._forward_cls.__name__
     words = re.findall("[A-Z][a-z0-9]*", re.sub(r"Backward\d*$", "", name))
@@ -43,7 +43,7 @@ def operation_of(node: Node) -> str:
 
 def is_called(node: Node, text: str, leaves: Mapping[Node, str]) -> bool:
     """Whether a text names a node: by its name, its leaf's, its operation, or a scope it was made in, however deep."""
-    return text in (node.name(), name_of(node), leaves.get(node), operation_of(node)) or is_in_scope(node, text)
+    return text in (node.name(), node_name(node), leaves.get(node), operation_of(node)) or is_in_scope(node, text)
 
 
 def is_in_scope(node: Node, scope: str) -> bool:
@@ -56,7 +56,7 @@ def numbers_of(gradient: Any) -> np.ndarray:
     return np.asarray(getattr(gradient, "_array", gradient))
 
 
-def as_tensor(gradient: Any) -> Tensor | None:
+def gradient_tensor(gradient: Any) -> Tensor | None:
     """A gradient for the user to see: its tensor where a graph of it is recorded, else one that cannot be written."""
     if gradient is None or isinstance(gradient, Tensor):
         return gradient
@@ -65,7 +65,7 @@ def as_tensor(gradient: Any) -> Tensor | None:
     return wrap(view)
 
 
-def value_of(gradient: Any) -> str:
+def gradient_text(gradient: Any) -> str:
     """A gradient in a line; that there is none is said, too."""
     return said(None if gradient is None else Value.of(numbers_of(gradient)))
 
@@ -110,7 +110,7 @@ class Step:
     @property
     def name(self) -> str:
         """The node's name."""
-        return name_of(self.node)
+        return node_name(self.node)
 
     @property
     def op(self) -> str:
@@ -125,12 +125,12 @@ class Step:
     @property
     def grads(self) -> tuple[Tensor | None, ...]:
         """The gradients that came in, one per output of the operation, as hooks left them."""
-        return tuple([as_tensor(g) for g in self.incoming])
+        return tuple([gradient_tensor(g) for g in self.incoming])
 
     @property
     def outs(self) -> tuple[Tensor | None, ...]:
         """The gradients that the node gave, one per input of the operation."""
-        return tuple([as_tensor(g) for g in self.outgoing])
+        return tuple([gradient_tensor(g) for g in self.outgoing])
 
     @property
     def norms(self) -> list[float]:
@@ -154,7 +154,7 @@ class Waiting:
     called: str  # the node, and which output of it, in words
 
     def __repr__(self) -> str:
-        return f"<{value_of(self.grad)} waits at {self.called} for {self.missing} more>"
+        return f"<{gradient_text(self.grad)} waits at {self.called} for {self.missing} more>"
 
 
 @dataclass(slots=True, eq=False, repr=False)
@@ -168,10 +168,10 @@ class Branch:
     @property
     def edits(self) -> dict[Place, Tensor | None]:
         """The gradients that were changed on the way, as they were set."""
-        return {place: as_tensor(value) for step in self.steps for place, value in step.edits.items()}
+        return {place: gradient_tensor(value) for step in self.steps for place, value in step.edits.items()}
 
     def __repr__(self) -> str:
-        edited = [f"{name_of(node)}[{nr}]" for node, nr in self.edits]
+        edited = [f"{node_name(node)}[{nr}]" for node, nr in self.edits]
         told = f", with {', '.join(edited)} changed" if edited else ""
         return f"<{self.name}: {counted(len(self.steps), 'step')}{told}>"
 
@@ -192,7 +192,7 @@ class Difference:
         return self.node.variable if type(self.node) is AccumulateGrad else None
 
     def __repr__(self) -> str:
-        return f"<{self.called}: {value_of(self.first)} against {value_of(self.second)}>"
+        return f"<{self.called}: {gradient_text(self.first)} against {gradient_text(self.second)}>"
 
 
 def at_output(called: str, node: Node, nr: int) -> str:
@@ -200,11 +200,11 @@ def at_output(called: str, node: Node, nr: int) -> str:
     return f"{called}[{nr}]" if node.multi else called
 
 
-def differences(first: Branch, second: Branch, called: Callable[[Node], str] = name_of) -> list[Difference]:
+def branch_differences(first: Branch, second: Branch, called: Callable[[Node], str] = node_name) -> list[Difference]:
     """The nodes that ran in both branches and were given other gradients, in the order of the first."""
     others = {step.node: step for step in second.steps}
     return [
-        Difference(step.node, nr, as_tensor(a), as_tensor(b), at_output(called(step.node), step.node, nr))
+        Difference(step.node, nr, gradient_tensor(a), gradient_tensor(b), at_output(called(step.node), step.node, nr))
         for step in first.steps
         if step.node in others and step is not others[step.node]
         for nr, (a, b) in enumerate(zip(step.incoming, others[step.node].incoming, strict=False))
@@ -223,7 +223,7 @@ def in_place_of(have: Any, value: Any, name: str) -> Any:
     """
     want = numbers_of(have)
     if isinstance(value, Tensor):
-        if (mine := value.dtype) != (its := as_tensor(have).dtype):
+        if (mine := value.dtype) != (its := gradient_tensor(have).dtype):
             raise TypeError(messages.EDIT_DTYPE.format(name, its, mine, its))
         new = value if isinstance(have, Tensor) else numbers_of(value).copy()  # recorded: with its history
     elif isinstance(value, int | float | list | tuple | np.ndarray | np.generic):
@@ -257,26 +257,29 @@ def are_same(a: dict[Place, Any], b: dict[Place, Any]) -> bool:
 FEW = 5  # items named on one line, and differences told
 
 
-def told(s: Standing) -> str:
+def told(s: PausedBackward) -> str:
     """What ran, what is ready, what waits, and which gradients are there."""
     ran, whole = ran_of(s), len(s._to_run())
     lines = [f"Stepper on {s.branch.name}: {len(ran)} of {counted(whole, 'node')} run"]
     if ran:
-        lines.append(f"ran:     {_few([called(s, step.node) for step in ran], last=True)}")
+        lines.append(f"ran:     {_few([node_called(s, step.node) for step in ran], last=True)}")
     if s.error is not None:
         lines.append(f"failed:  {s.steps[-1].name} raised {type(s.error).__name__}: {s.error}")
     elif s.ready:
-        lines.append(f"ready:   {_few([called(s, node) for node in s.ready])}")
+        lines.append(f"ready:   {_few([node_called(s, node) for node in s.ready])}")
     else:
         lines.append("ready:   nothing, the backward is over")
     partly = dict.fromkeys([w.node for w in s.pending if w.missing])
     if partly:
         missing = {w.node: w.missing for w in s.pending}
-        lines.append(f"waiting: {_few([f'{called(s, node)} for {missing[node]} more' for node in partly])}")
+        lines.append(f"waiting: {_few([f'{node_called(s, node)} for {missing[node]} more' for node in partly])}")
     edits = [(place, step.replaced[place], new) for step in s.steps for place, new in step.edits.items()]
     edits += [(place, old, new) for place, (old, new) in s._edits.items()]
     if edits:
-        places = [f"{called(s, node)}[{nr}] = {value_of(new)}, was {value_of(old)}" for (node, nr), old, new in edits]
+        places = [
+            f"{node_called(s, node)}[{nr}] = {gradient_text(new)}, was {gradient_text(old)}"
+            for (node, nr), old, new in edits
+        ]
         lines.append(f"edited:  {_few(places, last=True)}")
     lines += _gradients(s)
     if s.reason is not None:
@@ -288,25 +291,25 @@ def told(s: Standing) -> str:
     return "\n".join(lines + [f"warning: {sentence}" for sentence in s.warnings])
 
 
-def ran_of(s: Standing) -> list[Step]:
+def ran_of(s: PausedBackward) -> list[Step]:
     """The steps whose node ran: all but one that failed."""
     return [step for step in s.steps if step.error is None]
 
 
-def beside(s: Standing) -> Branch | None:
+def other_branch(s: PausedBackward) -> Branch | None:
     """The branch that the one it is on is compared with, if there is another: the first, or, of the first, the last."""
     if len(s.branches) == 1:
         return None
     return s.branches[-1 if s.branch is s.branches[0] else 0]
 
 
-def differing(s: Standing, called: Callable[[Node], str]) -> list[Difference]:
+def differing(s: PausedBackward, called: Callable[[Node], str]) -> list[Difference]:
     """What came out otherwise so far than on the branch beside, in the order of the steps; `called` names the nodes."""
-    other = beside(s)
-    return differences(Branch(s.branch.name, steps=s.steps), other, called) if other is not None else []
+    other = other_branch(s)
+    return branch_differences(Branch(s.branch.name, steps=s.steps), other, called) if other is not None else []
 
 
-def against(each: Difference, other: Branch, value: Callable[[Any], str] = value_of) -> str:
+def against(each: Difference, other: Branch, value: Callable[[Any], str] = gradient_text) -> str:
     """What a node receives here and on another branch, in words; `value` tells a gradient."""
     here, there = value(each.first), value(each.second)
     told = f"{each.called}: {here} here, {there} on {other.name}"
@@ -316,14 +319,14 @@ def against(each: Difference, other: Branch, value: Callable[[Any], str] = value
         return f"{told}, {norm_of(numbers_of(each.first) - numbers_of(each.second)):.2g} apart"
 
 
-def _differences(s: Standing) -> list[str]:
+def _differences(s: PausedBackward) -> list[str]:
     """One line for each of the first differences."""
-    other = beside(s)
+    other = other_branch(s)
     if other is None:
         return []
 
     def named(node: Node) -> str:
-        return leaf_called(s, node) if type(node) is AccumulateGrad else name_of(node)
+        return leaf_called(s, node) if type(node) is AccumulateGrad else node_name(node)
 
     found = differing(s, named)
     few = found if len(found) <= FEW + 1 else found[:FEW]
@@ -331,14 +334,14 @@ def _differences(s: Standing) -> list[str]:
     return told if few is found else [*told, f"differs: and {len(found) - FEW} more"]
 
 
-def _gradients(s: Standing) -> list[str]:
+def _gradients(s: PausedBackward) -> list[str]:
     """One line for each gradient that is there, and one for those that are not."""
     if s._inputs is None:
         rows: list[tuple[str, Any]] = [(leaf_called(s, node), node.variable.grad) for node in s._leaves()]
     else:
         names = [name or f"input {i}" for i, name in enumerate(s._input_names)]
         rows = list(zip(names, s._task.captured, strict=True))
-    lines = [f"grad:    {name}: {value_of(g)}" for name, g in rows if g is not None]
+    lines = [f"grad:    {name}: {gradient_text(g)}" for name, g in rows if g is not None]
     without = [name for name, g in rows if g is None]
     return lines + ([f"no grad: {_few(without)}"] if without else [])
 
@@ -350,15 +353,15 @@ def _few(words: list[str], last: bool = False) -> str:
     return f"{len(words) - FEW} more, then {', '.join(words[-FEW:])}" if last else f"{', '.join(words[:FEW])}, …"
 
 
-def called(s: Standing, node: Node) -> str:
+def node_called(s: PausedBackward, node: Node) -> str:
     """A node in words: its name, the leaf it accumulates into, the scope it was made in."""
     if type(node) is AccumulateGrad:
         return f"AccumulateGrad of {leaf_called(s, node)}"
     scope = scope_of(node)
-    return name_of(node) + (f" in {scope}" if scope else "")
+    return node_name(node) + (f" in {scope}" if scope else "")
 
 
-def leaf_called(s: Standing, node: AccumulateGrad) -> str:
+def leaf_called(s: PausedBackward, node: AccumulateGrad) -> str:
     """A leaf by its variable's name."""
     return s._leaf_names.get(node) or f"a leaf of shape {tuple(node.variable._array.shape)}"
 
@@ -413,7 +416,7 @@ class Breakpoint:
         return told + ([getattr(self.when, "__name__", "a function")] if self.when is not None else [])
 
     def __str__(self) -> str:
-        place = self.place if isinstance(self.place, str | None) else self.names.get(self.place, name_of(self.place))
+        place = self.place if isinstance(self.place, str | None) else self.names.get(self.place, node_name(self.place))
         return ", ".join(([] if place is None else [place]) + self._conditions)
 
 

@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 
 from ..autograd.gradcheck import Jacobians, as_tuple, check_inputs, nearly
-from ..autograd.gradcheck import columns as pushed
+from ..autograd.gradcheck import numeric_columns as pushed
 from ..autograd.tensor import Tensor
 from ..scene.geometry import CHARACTER, clean, columns
 from ..scene.model import Box, Scene, Step
 from ..scene.picture import Picture
 from ..scene.storyboard import Storyboard
-from ..views.matrix import MOST, ROW, Matrix, name_of, names_of, text_of
-from .jacobian import Mode, called, largest_of, pulled, variables_of
+from ..views.matrix import MOST, ROW, Matrix, element_name, names_of, number_text
+from .jacobian import Mode, function_name, largest_of, pulled_back, variables_of
 
 _APART = 40  # px between the two of a pair, and below it
 LEGEND = "Orange is positive, blue negative, darker is larger; outlined entries are further apart than the tolerance."
@@ -80,13 +80,15 @@ class _Pair:
             return "Nothing to compare."
         at = int(np.argmax(np.where(self.wrong, self.apart, -1) if self.wrong.any() else self.apart))
         i, j = np.unravel_index(at, self.apart.shape)
-        place = " / ".join(f"d {name_of(n, s, k)}" for n, s, k in zip(self.names, self.shapes, (i, j), strict=True))
-        two = f"analytic {text_of(self.analytic[i, j])}, numeric {text_of(self.numeric[i, j])}"
+        place = " / ".join(
+            f"d {element_name(n, s, k)}" for n, s, k in zip(self.names, self.shapes, (i, j), strict=True)
+        )
+        two = f"analytic {number_text(self.analytic[i, j])}, numeric {number_text(self.numeric[i, j])}"
         count, size = int(self.wrong.sum()), self.wrong.size
         if not count:
-            return f"They agree: the largest difference is {text_of(self.worst)}"
+            return f"They agree: the largest difference is {number_text(self.worst)}"
         what = f"differ, but at {self.blur} that may be rounding" if self.blur else "wrong"
-        return f"{count} of {size} {what}: the largest difference is {text_of(self.apart[i, j])}, at {place}: {two}"
+        return f"{count} of {size} {what}: the largest difference is {number_text(self.apart[i, j])}, at {place}: {two}"
 
     def placed(self, y: float) -> tuple[list[Box], float]:
         """Its boxes from there down, and where they end."""
@@ -124,7 +126,7 @@ class _Pair:
         state, what = ("differs", f"differs, at {self.blur}") if self.blur else ("error", "is wrong")
         found: dict[str, dict[str, Any]] = {f"{self.id}v": {"title": self.verdict()}}
         for i, j in np.argwhere(self.wrong[:MOST, :MOST]).tolist():
-            two = f"analytic {text_of(self.analytic[i, j])}, numeric {text_of(self.numeric[i, j])}"
+            two = f"analytic {number_text(self.analytic[i, j])}, numeric {number_text(self.numeric[i, j])}"
             for matrix in self.sides:
                 found[f"{matrix.id}.{i}.{j}"] = {"state": state, "alt": f"{matrix.entry(i, j)} {what}: {two}"}
         return found
@@ -134,7 +136,7 @@ class _Checking:
     """The pairs of one check, and its steps."""
 
     def __init__(self, f: Callable[..., Any], found: Jacobians, mode: Mode) -> None:
-        self.function, self.mode, self.eps = called(f), mode, found.eps
+        self.function, self.mode, self.eps = function_name(f), mode, found.eps
         wanted = [k for k, each in enumerate(found.given) if any(each is t for t in found.inputs)]
         names = variables_of(f, len(found.given))
         places = found.positions or found.floating
@@ -188,7 +190,7 @@ class _Checking:
         size = sum(pair.wrong.size for pair in self.pairs)
         if not wrong:
             worst = max((pair.worst for pair in self.pairs), default=0.0)
-            return f"All {size} entries agree; the largest difference is {text_of(worst)}."
+            return f"All {size} entries agree; the largest difference is {number_text(worst)}."
         count = sum(int(pair.wrong.sum()) for pair in wrong)
         worst = max(wrong, key=lambda pair: float(pair.apart[pair.wrong].max()))
         where = worst.verdict().partition(": ")[2]
@@ -215,7 +217,7 @@ def _derivatives(found: Jacobians, places: list[int], mode: Mode) -> list[list[n
         return [[np.zeros((found.first[place].size, math.prod(t.shape))) for t in found.inputs] for place in places]
     derived = []
     for y in found.outputs:
-        rows = [pulled(y, found.inputs, at) for at in range(math.prod(y.shape))]
+        rows = [pulled_back(y, found.inputs, at) for at in range(math.prod(y.shape))]
         lines = [[row[j].ravel() for row in rows] for j in range(len(found.inputs))]
         derived.append(
             [np.array(each).reshape(len(rows), math.prod(t.shape)) for each, t in zip(lines, found.inputs, strict=True)]

@@ -32,7 +32,7 @@ from ..trace.timeline import Ending
 from ..trace.values import number, series
 from ..views import storyboard
 from ..views.player_steps import roomy
-from .jacobian import called
+from .jacobian import function_name
 
 # The layer above sets this to what makes a live view of an exploration, whose `faces(text)` a notebook is given.
 widget_factory: Callable[[Exploration], Any] | None = None
@@ -100,7 +100,7 @@ def explore(f: Callable[..., Tensor], /, **inputs: Any) -> Exploration:
     try:
         inspect.signature(f).bind(**inputs)
     except TypeError as error:
-        raise TypeError(f"explore() calls {called(f)} with {series(list(inputs))}, but: {error}.") from None
+        raise TypeError(f"explore() calls {function_name(f)} with {series(list(inputs))}, but: {error}.") from None
     except ValueError:  # of a function written in C no signature may be known
         pass
     frame = user_frame()
@@ -137,7 +137,7 @@ class Exploration(Picture):
     ) -> None:
         self.inputs = {each.name: each for each in moving}
         self._f, self._fixed, self._names, self._random = f, fixed, names, get_rng_state()
-        self.name = called(f)
+        self.name = function_name(f)
         self.values = {each.name: each.start for each in self.inputs.values()}
         self.moved = next(iter(self.inputs))  # the input that the plot is over
         self._curved: tuple[Any, list[tuple[float, float]]] = (None, [])

@@ -44,11 +44,11 @@ def by_rows(f: Callable[..., Any], x: Tensor) -> tuple[tuple[int, ...], np.ndarr
     """The shape of f(x), and the Jacobian from one backward for each of its elements (as many as are shown)."""
     leaf = x.detach().requires_grad_()
     y = _one(f(leaf))
-    rows = [pulled(y, [leaf], at)[0].ravel() for at in range(min(math.prod(y.shape), MOST))]
+    rows = [pulled_back(y, [leaf], at)[0].ravel() for at in range(min(math.prod(y.shape), MOST))]
     return tuple(y.shape), np.array(rows).reshape(len(rows), math.prod(x.shape))[:, :MOST]
 
 
-def pulled(y: Tensor, leaves: Sequence[Tensor], at: int) -> list[np.ndarray]:
+def pulled_back(y: Tensor, leaves: Sequence[Tensor], at: int) -> list[np.ndarray]:
     """The gradients of one element of y, zeros where none arrive."""
     seed = np.zeros(tuple(y.shape), y._array.dtype)
     seed[np.unravel_index(at, seed.shape)] = 1
@@ -87,7 +87,7 @@ def variables_of(f: Callable[..., Any], count: int) -> list[str]:
     return [*names, *spare[len(names) :]][:count]
 
 
-def called(f: Callable[..., Any]) -> str:
+def function_name(f: Callable[..., Any]) -> str:
     """A function's name, or a Function's; `f` where it has none of its own."""
     name = getattr(_function(f) or f, "__name__", "f")
     return "f" if name == "<lambda>" else name
@@ -111,7 +111,7 @@ class _Painting:
     def __init__(
         self, f: Callable[..., Any], inner: Sequence[int], outer: Sequence[int], values: np.ndarray, reverse: bool
     ) -> None:
-        self.function, self.reverse = called(f), reverse
+        self.function, self.reverse = function_name(f), reverse
         (x,) = variables_of(f, 1)
         y = "y" if x != "y" else "output"
         self.m, self.n = math.prod(outer), math.prod(inner)

@@ -25,6 +25,7 @@ from ..trace.records import BackwardFinished, BackwardStarted, Failed, NodeCreat
 from ..trace.schema import Phase, Record, SourceLine
 from ..trace.timeline import Timeline
 from .graph import BESIDE, Graph
+from .player_steps import cursor_at
 from .value_text import lines_of, sentence_of
 
 LEGEND = "The cross marks what the error is about; gradients had come as far as the arrows have numbers."
@@ -133,7 +134,7 @@ class _Story:
         story = Box(_STORY, "story", "What happened", lines, details=(words,))
         lights = self._lights(boxes)
         steps = self._before(boxes, rows, head)
-        at = _cursor(self.raised or self.line)
+        at = cursor_at(self.raised or self.line)
         final = Step(f"{title}: what happened stands in the picture.", self.phase, at, next(iter(lights), None))
         final.boxes = {id: fields for id, fields in lights.items()} | {_STORY: {"lines": story.lines}}
         start = {id: replace(box) for id, box in boxes.items()} | {_STORY: replace(story, lines=tuple(head))}
@@ -203,13 +204,13 @@ class _Story:
             return []
         index, write = self.broken
         chip, made = f"{self.node}.saved{index}", self.frame.nodes[self.node].made
-        save = Step(sentence_of(rows[0]), self._during(made), _cursor(made.source), self.node)
+        save = Step(sentence_of(rows[0]), self._during(made), cursor_at(made.source), self.node)
         save.boxes[_STORY] = {"lines": (*head, *_several(rows[:1]))}
         stale = boxes[chip]
         before = self.frame.nodes[self.node].saved[index]
         fresh = lines_of(before, room=CHIP_COLUMNS, mean=False) if before else stale.lines[:-1]
         boxes[chip] = replace(stale, lines=tuple(fresh))
-        then = Step(sentence_of(rows[1]), self._during(write), _cursor(write.source if write else None), chip)
+        then = Step(sentence_of(rows[1]), self._during(write), cursor_at(write.source if write else None), chip)
         lines = (*head, *_several(rows[:2]))
         then.boxes = {chip: {"state": "error", "lines": stale.lines}, _STORY: {"lines": lines}}
         if write is not None and (writer := self._writer(write)) in boxes and writer != self.node:
@@ -277,10 +278,6 @@ def _wrapped(text: str, most: int = 4) -> list[str]:
     wrapper = textwrap.TextWrapper(_COLUMNS, subsequent_indent="\u00a0\u00a0", max_lines=most, placeholder=" …")
     wrapper.break_on_hyphens = False
     return wrapper.wrap(text)
-
-
-def _cursor(at: SourceLine | None) -> dict[str, Any] | None:
-    return None if at is None else {"file": at.file, "line": at.line, "text": at.text}
 
 
 @dataclass(frozen=True, slots=True)

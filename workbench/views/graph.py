@@ -23,15 +23,15 @@ from .transform_lanes import Lanes
 from .value_text import (
     BOX_COLUMNS,
     Sayings,
-    beside,
+    behind_head,
     brief_of,
     head_of,
-    joined,
     label_of,
     left_out,
     lines_of,
     trouble_of,
     value_detail,
+    with_more,
 )
 
 LEGEND = (
@@ -199,7 +199,7 @@ class Graph:
         if edge.state != "idle":
             grad = self._say(label_of, edge.grad)
             found = self.slopes(frame, id) if edge.state == "flowing" else None
-            grad = grad if found is None else found.label if found.product else beside(grad, found.label)
+            grad = grad if found is None else found.label if found.product else with_more(grad, found.label)
             label = f"{grad}\nfor {label}" if label else grad
         kind = "edge" if edge.differentiable else "constant"
         return Arrow(id, source, target, kind, label, edge.state, note=", ".join(note))
@@ -226,7 +226,7 @@ def _node_lines(say: Sayings, frame: Frame, node: NodeState, title: str) -> tupl
 
 def _below(value: Value, name: str) -> list[str]:
     """A value behind the name of its node, which takes more room than a variable."""
-    return [*joined(head_of(value, name), value.brief(BOX_COLUMNS), TEXT_COLUMNS), *trouble_of(value)]
+    return [*behind_head(head_of(value, name), value.brief(BOX_COLUMNS), TEXT_COLUMNS), *trouble_of(value)]
 
 
 def _result(frame: Frame, node: NodeState, nr: int) -> tuple[str, Value]:

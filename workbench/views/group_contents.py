@@ -19,7 +19,7 @@ from ..trace.schema import Record, TensorSeen
 from ..trace.transform_records import OperationRan
 from ..trace.values import Value
 from .groups import Group
-from .memory import bytes_said, size_of
+from .memory import bytes_of, bytes_said
 from .transform_lanes import Lanes, wholes
 
 _APART = 12  # so many named tensors at most stand outside of all groups; more of them stand where they are used
@@ -27,7 +27,7 @@ _SHARED = 4  # a tensor that is used in more places has a box beside each that r
 
 
 @dataclass(slots=True)
-class Row:
+class TensorRow:
     """Several tensors of one list or one variable, which are used inside of groups: one box that they come from."""
 
     name: str
@@ -95,13 +95,13 @@ class Links:
             beside.setdefault(box, []).append(user)
         self.homes |= {box: self._common(users, whole) for box, users in beside.items()}
 
-    def _rows(self, named: Iterable[TensorSeen]) -> dict[str, Row]:
+    def _rows(self, named: Iterable[TensorSeen]) -> dict[str, TensorRow]:
         """The data that come in rows: `x[0]` to `x[19]`, or one variable in each round of a loop."""
-        rows: dict[str, Row] = {}
+        rows: dict[str, TensorRow] = {}
         for seen in named:
             stem = (seen.name or "").partition("[")[0]
             if not seen.requires_grad:
-                rows.setdefault(stem, Row(stem)).items.append(seen)
+                rows.setdefault(stem, TensorRow(stem)).items.append(seen)
         return {seen.id: row for row in rows.values() if len(row.items) > _SHARED for seen in row.items}
 
     def _let_in(self, tensors: Sequence[str], names: dict[str, str | None], whole: Group) -> None:
@@ -265,7 +265,7 @@ def _kept(frame: Frame, id: str, node: NodeState) -> list[tuple[str, int]]:
     for index, (saved, value) in enumerate(zip(node.made.saved, node.saved, strict=True)):
         if value is not None:
             owner = f"{id}.{index}" if saved.tensor is None else frame.tensors[saved.tensor].base or saved.tensor
-            kept.append((owner, size_of(value)))
+            kept.append((owner, bytes_of(value)))
     return kept
 
 
@@ -301,7 +301,7 @@ def closed_box(frame: Frame, tally: Tally, came: Bundle, went: Bundle) -> Box:
     details = [Detail("Error", "text", tally.error)] if tally.error else []
     known = tally.titles
     inside = [
-        item.title if isinstance(item, Group) else known.get(item) or name_of(frame, item) for item in group.items
+        item.title if isinstance(item, Group) else known.get(item) or name_in(frame, item) for item in group.items
     ]
     details.append(Detail("Inside", "text", ", ".join(inside)))
     if len(inside) < len(tally.states) == tally.count:  # else these are the nodes themselves, or there are more to come
@@ -320,7 +320,7 @@ def _several(shapes: Iterable[tuple[int, ...]]) -> str:
     return ", ".join([first, *others])
 
 
-def name_of(frame: Frame, id: str) -> str:
+def name_in(frame: Frame, id: str) -> str:
     """The name of a node or an operation, if it is there already."""
     if id in frame.operations:
         return frame.operations[id].made.name

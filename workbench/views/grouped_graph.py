@@ -22,7 +22,7 @@ from .graph import Graph
 from .group_contents import Bundle, Links, Tally, closed_box, counted, listed
 from .groups import MOST, Group, grouped
 from .memory import bytes_said
-from .player_steps import NOTHING, Effort, caption_of, cursor_of, differences, opening, place_of, tell
+from .player_steps import NOTHING, Effort, caption_of, changed_fields, cursor_at, opening, place_of_stop, tell
 from .transform_lanes import TANGENT, Lanes
 
 
@@ -335,7 +335,7 @@ def tell_grouped(
 
 
 @dataclass(slots=True)
-class Plan:
+class GroupPlan:
     """Which groups of a graph are told, and which of them are open."""
 
     links: Links
@@ -361,7 +361,7 @@ def planned(
     opened: Collection[str] | str | None = None,
     depth: int | None = None,
     uses: Iterable[Record] | None = None,
-) -> Plan | None:
+) -> GroupPlan | None:
     """How a graph with groups is told, as `tell_grouped` says; None if it has no groups.
 
     `uses` are events that know more ways to use its nodes.
@@ -384,7 +384,7 @@ def planned(
         now = _opened(groups, [opened] if isinstance(opened, str) else opened or ())
         now |= {group.id for group in groups if depth is not None and len(group.path) <= depth}
     told = {*now, *(group.id for group in _told_along(groups, now, lanes is not None))}
-    return Plan(links, now, told, parts)
+    return GroupPlan(links, now, told, parts)
 
 
 def is_small(events: Iterable[Record]) -> bool:
@@ -536,9 +536,9 @@ class _Teller:
         drawn = self.cut.draw(frame, self.touched)
         self.touched = {}
         boxes, arrows = (
-            differences(each, self._now, union) for each, union in zip(drawn, (self.boxes, self.arrows), strict=True)
+            changed_fields(each, self._now, union) for each, union in zip(drawn, (self.boxes, self.arrows), strict=True)
         )
-        focus, cursor = self.cut.focus(frame), cursor_of(frame)
+        focus, cursor = self.cut.focus(frame), cursor_at(frame.cursor)
         step = Step("", phase, cursor, focus, boxes, arrows, place if place in self.boxes else None)
         self.steps.append(step)
         return step
@@ -548,7 +548,7 @@ def _tell(trace: Timeline, teller: _Teller, view: Graph, opened: Collection[str]
     """Go through the trace once, and make the steps where they end."""
     events, stops, cut = trace.events, trace.steps, teller.cut
     parts = [events[begin:end] for begin, end in zip([0, *stops], stops, strict=False)]
-    places = [place_of(part, view.lanes) for part in parts]
+    places = [place_of_stop(part, view.lanes) for part in parts]
     for stop, place in enumerate(places):
         teller.plan(stop, place)
     teller.braid()
@@ -615,7 +615,7 @@ def _summary(teller: _Teller, frame: Frame, parts: Sequence[Sequence[Record]], l
     """What several stops in one closed group did, or by turns in several."""
     by_group: dict[str, list[Sequence[Record]]] = {}
     for part in parts:
-        group = teller.cut.closed(place_of(part, lanes) or "")
+        group = teller.cut.closed(place_of_stop(part, lanes) or "")
         if group is not None:  # else another part of the picture had its turn
             by_group.setdefault(group.id, []).append(part)
     # What ran backward is told before what was computed on the way.

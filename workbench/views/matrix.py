@@ -20,10 +20,10 @@ _SEED = 56  # px: the width of a seed, which is 0 or 1, and of its heading
 
 def names_of(variable: str, shape: Sequence[int]) -> list[str]:
     """The elements of a tensor, as many as are shown."""
-    return [name_of(variable, shape, at) for at in range(min(math.prod(shape), MOST))]
+    return [element_name(variable, shape, at) for at in range(min(math.prod(shape), MOST))]
 
 
-def name_of(variable: str, shape: Sequence[int], at: int) -> str:
+def element_name(variable: str, shape: Sequence[int], at: int) -> str:
     """An element of a tensor: `x[0, 1]`, or `x` where it has no dimensions."""
     return f"{variable}[{', '.join(map(str, np.unravel_index(at, shape)))}]" if shape else variable
 
@@ -67,7 +67,7 @@ class Matrix:
         """The width of a cell."""
         if not self.numbered:
             return _SMALL
-        texts = [text_of(value) for value in self.values.ravel()]
+        texts = [number_text(value) for value in self.values.ravel()]
         most = max((columns(clean(each)) for each in [*texts, *self.columns]), default=0)
         return max(self.wide, most * CHARACTER + 10)
 
@@ -127,21 +127,21 @@ class Matrix:
     def said(self, k: int, across: bool = True, until: int | None = None) -> str:
         """A row in words, or a column; or as much of it as is known."""
         name, line = (self.rows[k], self.values[k]) if across else (self.columns[k], self.values[:, k])
-        return f"{name}: {' '.join(text_of(value) for value in line[:until])}"
+        return f"{name}: {' '.join(number_text(value) for value in line[:until])}"
 
     def painted(self, i: int, j: int, largest: float, state: BoxState = "idle") -> dict[str, object]:
         """What changes about a cell when its number is known."""
         value = float(self.values[i, j])
         wrong = "" if math.isfinite(value) else ", not finite"
         return {
-            "title": text_of(value) if self.numbered else "",
+            "title": number_text(value) if self.numbered else "",
             "shade": shade_of(value, largest),
             "state": state,
-            "alt": f"{self.entry(i, j)} = {text_of(value)}{wrong}",
+            "alt": f"{self.entry(i, j)} = {number_text(value)}{wrong}",
         }
 
 
-def text_of(value: float) -> str:
+def number_text(value: float) -> str:
     """A number with 4 significant digits; zero has no sign."""
     return number(float(value) + 0.0)
 
@@ -152,7 +152,7 @@ _SHORTER = {"float32": np.float32, "float16": np.float16}  # need fewer digits t
 
 
 @dataclass(slots=True)
-class Row:
+class TableRow:
     """A row of an array: where it lies, its numbers with their shades, and the place of the first among all."""
 
     label: str
@@ -160,7 +160,7 @@ class Row:
     begin: int = 0
 
 
-def grid_of(value: Value, wide: int = COLUMNS) -> list[Row]:
+def grid_of(value: Value, wide: int = COLUMNS) -> list[TableRow]:
     """The first rows of an array, `wide` numbers of each; one without a second dimension is broken into lines.
 
     Nothing of a summary.
@@ -169,11 +169,11 @@ def grid_of(value: Value, wide: int = COLUMNS) -> list[Row]:
     rows = _rows(value, wide)
     length = wide if len(value.shape) < 2 else value.shape[-1]
     found = [
-        Row(label, [(number(each), shade_of(float(each), largest)) for each in line[:wide]], n * length)
+        TableRow(label, [(number(each), shade_of(float(each), largest)) for each in line[:wide]], n * length)
         for n, (label, line) in enumerate(rows[:ROWS])
     ]
     if len(rows) > ROWS:
-        found[-1] = Row(f"… +{len(rows) - ROWS + 1}", [])
+        found[-1] = TableRow(f"… +{len(rows) - ROWS + 1}", [])
     return found
 
 

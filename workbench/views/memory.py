@@ -10,7 +10,7 @@ from functools import cached_property
 from itertools import pairwise
 from typing import Any
 
-from ..scene.geometry import CHARACTER, TITLE_CHARACTER, clean, columns, cut
+from ..scene.geometry import CHARACTER, TITLE_CHARACTER, clean, columns, cut, width_of
 from ..scene.model import Box, BoxState, Detail, Scene, Step
 from ..scene.storyboard import Storyboard
 from ..trace.frame import Frame
@@ -103,7 +103,7 @@ class _Chart:
         if self._other is None:
             self._add("peak", "heading", (0, 0, _title(peak), 24), peak)
             if said := _anyway_said(self._own):
-                self._add("anyway", "text", (0, 24, _wide(said) + 8, 20), said)
+                self._add("anyway", "text", (0, 24, width_of(said) + 8, 20), said)
             return
         said = f"This run: {peak[:1].lower()}{peak[1:]}"
         self._add("peak", "heading", (22, 0, _title(said), 24), said)
@@ -117,11 +117,11 @@ class _Chart:
         for n, part in enumerate((1.0, 0.5, 0.0) if self._peak else (0.0,)):
             y = _TOP + _HIGH * (1 - part)
             said = bytes_said(self._peak * part)
-            wide = _wide(said)
+            wide = width_of(said)
             self._add(f"y{n}", "tick", (_LEFT - 8 - wide, y - 9, wide, 18), said)
         if self._bucket > 1:
             said = f"each bar is the most of {self._bucket} events"
-            self._add("bucket", "text", (_LEFT + self._width - _wide(said), 40, _wide(said) + 8, 18), said)
+            self._add("bucket", "text", (_LEFT + self._width - width_of(said), 40, width_of(said) + 8, 18), said)
         self._add("plot", "frame", (_LEFT - 3, _TOP - 6, self._width + 5, _HIGH + 6))
 
     def _phases(self, bars: dict[str, list[Point]]) -> None:
@@ -132,14 +132,14 @@ class _Chart:
                 begun.append((self._boxes[id].place[0] - 1.0, points[-1].phase))
         ends = [x for x, _ in begun[1:]]
         if any(end - start < _APART for start, end in pairwise(ends)):
-            self._add("phase", "tick", (begun[0][0], _TOP + _HIGH + 6, _wide(_TURNS), 18), _TURNS)
+            self._add("phase", "tick", (begun[0][0], _TOP + _HIGH + 6, width_of(_TURNS), 18), _TURNS)
             return
         for n, ((x, phase), end) in enumerate(zip(begun, [*ends, math.inf], strict=True)):
             if n:
                 self._add(f"turn{n}", "cell", (x - 2.5, _TOP - 6, 1, _HIGH + 30), alt=f"where {phase} begins")
-            if end - x >= _wide(phase) + 2:
-                left = min(x + 2 * bool(n), _RIGHT - _wide(phase))
-                self._add(f"phase{n}", "tick", (left, _TOP + _HIGH + 6, _wide(phase), 18), phase)
+            if end - x >= width_of(phase) + 2:
+                left = min(x + 2 * bool(n), _RIGHT - width_of(phase))
+                self._add(f"phase{n}", "tick", (left, _TOP + _HIGH + 6, width_of(phase), 18), phase)
 
     def _curve(self, ledger: Ledger, kind: str) -> dict[str, list[Point]]:
         """A bar for the most that is held at its place: its id and its points."""
@@ -190,14 +190,14 @@ class _Chart:
             self._add("more", "text", (0, y + 4, 600, 20), more)
         if (rows := sum(holder.most for holder in there)) != self._own.peak:
             said = f"The rows add up to {bytes_said(rows)}, as not all hold their most at the same time."
-            self._add("sum", "text", (0, y + _ROW + 4, _wide(said), 20), said)
+            self._add("sum", "text", (0, y + _ROW + 4, width_of(said), 20), said)
         return drawn
 
     def _row(self, holder: Holder, y: float) -> None:
         said = bytes_said(holder.most)
         name = cut(clean(holder.name), _COLUMNS)
-        self._add(f"{holder.id}.name", "tick", (0, y, _wide(name), 20), name)
-        self._add(f"{holder.id}.most", "tick", (_LEFT - 8 - _wide(said), y, _wide(said), 20), said)
+        self._add(f"{holder.id}.name", "tick", (0, y, width_of(name), 20), name)
+        self._add(f"{holder.id}.most", "tick", (_LEFT - 8 - width_of(said), y, width_of(said), 20), said)
         names = ", ".join(holder.told) or "a parameter or an input, which lives anyway"
         for n, (start, end) in enumerate(holder.spans):
             begin = self._x(self._own, start or 0)
@@ -229,11 +229,6 @@ def _until(holder: Holder, end: int | None) -> str:
     if holder.gone:
         return "until it is gone"
     return "until it has run" if holder.id[0] == "n" else "for a while"
-
-
-def _wide(text: str) -> float:
-    """The px of a text, so that it begins or ends where it is told."""
-    return columns(text) * CHARACTER + 6
 
 
 def _title(text: str) -> float:
@@ -273,7 +268,7 @@ _SIZES = {"float64": 8, "int64": 8, "float32": 4, "int32": 4, "float16": 2, "uin
 _MOST_TOLD = 200
 
 
-def size_of(value: Value) -> int:
+def bytes_of(value: Value) -> int:
     """The bytes of an array."""
     return math.prod(value.shape) * _SIZES.get(value.dtype, 8)
 
@@ -330,11 +325,11 @@ class Point:
     largest: tuple[tuple[str, int], ...]
 
 
-def memory_of(frame: Frame, tensor: str) -> tuple[str, int, bool]:
+def owner_of(frame: Frame, tensor: str) -> tuple[str, int, bool]:
     """The tensor whose memory another one shows, its bytes, and whether it lives anyway: a leaf, or held by a name."""
     owner = frame.owner(tensor)
     state = frame.tensors[owner]
-    return owner, size_of(state.value), state.node is None and (state.requires_grad or state.name is not None)
+    return owner, bytes_of(state.value), state.node is None and (state.requires_grad or state.name is not None)
 
 
 class Ledger:
@@ -412,11 +407,11 @@ class Ledger:
         if saved.tensor is not None:
             return self._tensor(saved.tensor)
         name = self._frame.called(known) if known else name
-        return Held(as_kept(saved, name), f"{holder}.{index}", size_of(saved.value) if saved.value else 0)
+        return Held(as_kept(saved, name), f"{holder}.{index}", bytes_of(saved.value) if saved.value else 0)
 
     def _tensor(self, tensor: str, name: str = "", freed: bool = True) -> Held:
         """A tensor that is held: its memory has the name of the tensor that owns it, if that has one."""
-        memory, size, anyway = memory_of(self._frame, tensor)
+        memory, size, anyway = owner_of(self._frame, tensor)
         named = memory if self._frame.variable(memory) else tensor
         return Held(name or self._frame.called(named), memory, size, freed, anyway)
 
@@ -424,7 +419,7 @@ class Ledger:
         name = f"ctx.{each.name}"
         if each.tensor is not None:
             return self._tensor(each.tensor, name, freed=False)
-        return Held(name, f"{node}.{name}", size_of(each.value), freed=False) if each.value else None
+        return Held(name, f"{node}.{name}", bytes_of(each.value), freed=False) if each.value else None
 
     def _hold(self, id: str, name: str, source: SourceLine | None, kept: list[Held]) -> None:
         if not kept:

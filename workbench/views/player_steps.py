@@ -27,7 +27,7 @@ from ..trace.records import (
     NodeStarted,
     TensorWritten,
 )
-from ..trace.schema import Phase, Record
+from ..trace.schema import Phase, Record, SourceLine
 from ..trace.timeline import Timeline, phase_of
 from ..trace.transform_records import LevelEntered, LevelLeft, OperationRan, TangentPushed, above, outputs_of
 from ..trace.values import series
@@ -84,9 +84,9 @@ def tell(trace: Timeline, view: View) -> Storyboard:
         phases.append(phase_of(events, frame, phases))
         step = Step(caption, phases[-1])
         drawn = view.draw(frame, frame.touched)
-        step.boxes = differences(drawn[0], now, boxes)
-        step.arrows = differences(drawn[1], now, arrows)
-        step.cursor = cursor_of(frame)
+        step.boxes = changed_fields(drawn[0], now, boxes)
+        step.arrows = changed_fields(drawn[1], now, arrows)
+        step.cursor = cursor_at(frame.cursor)
         step.focus = view.focus(frame)
         steps.append(step)
     scene, start = Scene(view.title, boxes, arrows), opening(steps, all(event.quiet for event in events))
@@ -162,9 +162,8 @@ def last_backward(trace: Timeline) -> int | None:
     return last
 
 
-def cursor_of(frame: Frame) -> dict[str, Any] | None:
-    """The line of the user's code that the frame has come to."""
-    line = frame.cursor
+def cursor_at(line: SourceLine | None) -> dict[str, Any] | None:
+    """A line of the user's code, as a step of a storyboard names it."""
     return None if line is None else {"file": line.file, "line": line.line, "text": line.text}
 
 
@@ -215,7 +214,9 @@ def _cleared(events: Sequence[GradChanged], frame: Frame) -> str:
     return f"{series([*slots[:_CLEARED], *more] if more else slots)} are cleared"
 
 
-def differences(drawn: Iterable[Box | Arrow], now: dict[str, Any], union: dict[str, Any]) -> dict[str, dict[str, Any]]:
+def changed_fields(
+    drawn: Iterable[Box | Arrow], now: dict[str, Any], union: dict[str, Any]
+) -> dict[str, dict[str, Any]]:
     """Per id the fields that changed; what is new enters the union of all steps as not there yet."""
     changes = {}
     for thing in drawn:
@@ -230,7 +231,7 @@ def differences(drawn: Iterable[Box | Arrow], now: dict[str, Any], union: dict[s
     return changes
 
 
-def place_of(part: Sequence[Record], lanes: Lanes) -> str | None:
+def place_of_stop(part: Sequence[Record], lanes: Lanes) -> str | None:
     """Where the events of a stop happen, if they may be told together with those of the same group."""
     if any(isinstance(event, Failed | GradCaptured | BackwardStarted) for event in part):
         return next((event.node for event in part if isinstance(event, NodeStarted)), None)

@@ -69,7 +69,7 @@ class _Finder:
     def __init__(self, frame: Frame, node: NodeState, whole: Collection[str]) -> None:
         self._frame, self._node, self._whole = frame, node, whole
         made = node.made
-        self._formulas = None if made.custom else read(made.code)
+        self._formulas = None if made.custom else read_formulas(made.code)
         self._values: dict[str, Any] = {}
         self._names: dict[str, ast.expr] = {}
         self._shown: dict[str, Value] = {}
@@ -160,7 +160,7 @@ class _Finder:
         """The slope that is one number, or one for each element."""
         came, sent = self._came, self._sent
         try:
-            value = value_of(factor, self._values)
+            value = evaluated(factor, self._values)
         except _UNKNOWN:
             value = None
         if math.prod(came.shape) == math.prod(sent.shape) == 1:
@@ -171,7 +171,7 @@ class _Finder:
         elif isinstance(value, float) and came.shape == sent.shape and not _near(came.norm * abs(value), sent.norm):
             return None
         named = self._named(factor)
-        text, alone = text_of(named), isinstance(named, ast.Constant)
+        text, alone = expression_text(named), isinstance(named, ast.Constant)
         words = {"1": "grad", "-1": "−grad"}.get(text, f"grad × {factor_of(named)}")
         ends = ", unchanged" if text == "1" else "" if alone else ", elementwise" if self._reads_arrays(factor) else ""
         sizes = math.prod(sent.shape) - math.prod(came.shape)
@@ -201,7 +201,7 @@ class _Finder:
         if by is None or not math.isfinite(by) or not math.isfinite(grad) or not math.isfinite(result):
             return None
         named = None if factor is None or known is None else self._named(factor)
-        origin = "" if named is None or isinstance(named, ast.Constant) else text_of(named)
+        origin = "" if named is None or isinstance(named, ast.Constant) else expression_text(named)
         origin = origin if columns(origin) <= _WIDEST else ""
         start, by_text, end = came.text(), number(by, ".0"), sent.text()
         label = f"{start} × {by_text} ({origin}) = {end}" if origin else f"{start} × {by_text} = {end}"
@@ -362,7 +362,7 @@ class Formulas:
 
 
 @lru_cache(1000)
-def read(code: tuple[Code, ...]) -> Formulas | None:
+def read_formulas(code: tuple[Code, ...]) -> Formulas | None:
     """The formulas of an operation as a node tells them; None where there are none that can be read."""
     texts = {each.name: each.text for each in code}
     if texts.keys() != {"forward", "backward"} or max(map(len, texts.values())) > _LONGEST_TEXT:
@@ -404,7 +404,7 @@ def rebuilt(tree: ast.expr, change: Callable[[ast.expr], ast.expr]) -> ast.expr:
     return change(tree)
 
 
-def _name_of(tree: ast.expr) -> str:
+def _called_name(tree: ast.expr) -> str:
     """What a call calls; empty for anything else."""
     return tree.func.id if isinstance(tree, ast.Call) and isinstance(tree.func, ast.Name) else ""
 
@@ -415,7 +415,7 @@ def _expanded(tree: ast.expr, helpers: Mapping[str, tuple[list[str], ast.expr]],
         raise ValueError("nested too deeply")
 
     def expand(part: ast.expr) -> ast.expr:
-        names, body = helpers.get(_name_of(part), ((), part))
+        names, body = helpers.get(_called_name(part), ((), part))
         if body is part or len(names) != len(part.args):
             return part
         return _expanded(replaced(body, dict(zip(names, part.args, strict=True))), helpers, depth + 1)
@@ -439,7 +439,7 @@ def replaced(tree: ast.expr, by: Mapping[str, ast.expr]) -> ast.expr:
     return rebuilt(tree, lambda part: by.get(part.id, part) if isinstance(part, ast.Name) else part)
 
 
-def value_of(tree: ast.expr, known: Mapping[str, Any]) -> Any:
+def evaluated(tree: ast.expr, known: Mapping[str, Any]) -> Any:
     """What an expression comes to, in float64; ValueError where that is not known."""
     if isinstance(tree, ast.Constant) and isinstance(tree.value, int | float | str):
         return float(tree.value) if type(tree.value) is int else tree.value
@@ -448,14 +448,14 @@ def value_of(tree: ast.expr, known: Mapping[str, Any]) -> Any:
     if isinstance(tree, ast.Attribute) and ast.unparse(tree) in known:  # the shape of an operand
         return known[ast.unparse(tree)]
     if isinstance(tree, ast.BinOp) and type(tree.op) in _OPERATORS:
-        return _OPERATORS[type(tree.op)](value_of(tree.left, known), value_of(tree.right, known))
+        return _OPERATORS[type(tree.op)](evaluated(tree.left, known), evaluated(tree.right, known))
     if isinstance(tree, ast.UnaryOp) and isinstance(tree.op, ast.USub):
-        return -value_of(tree.operand, known)
+        return -evaluated(tree.operand, known)
     if isinstance(tree, ast.Compare) and len(tree.ops) == 1 and type(tree.ops[0]) in _OPERATORS:
-        left, right = value_of(tree.left, known), value_of(tree.comparators[0], known)
+        left, right = evaluated(tree.left, known), evaluated(tree.comparators[0], known)
         return left == right if isinstance(left, str) else _OPERATORS[type(tree.ops[0])](left, right)
     if isinstance(tree, ast.Call) and isinstance(tree.func, ast.Name) and tree.func.id in _FUNCTIONS:
-        return _FUNCTIONS[tree.func.id](*[value_of(each, known) for each in tree.args])
+        return _FUNCTIONS[tree.func.id](*[evaluated(each, known) for each in tree.args])
     raise ValueError("not known")
 
 
@@ -464,10 +464,10 @@ def settled(tree: ast.expr, known: Mapping[str, Any]) -> ast.expr:
 
     def settle(part: ast.expr) -> ast.expr:
         if isinstance(part, ast.IfExp):
-            return part.body if value_of(part.test, known) else part.orelse
-        if _name_of(part) == "count_of":  # so many values share one gradient
+            return part.body if evaluated(part.test, known) else part.orelse
+        if _called_name(part) == "count_of":  # so many values share one gradient
             return ast.Constant(known["count"])
-        return ast.Constant(int(value_of(part, known))) if _name_of(part) == "numel" else part
+        return ast.Constant(int(evaluated(part, known))) if _called_name(part) == "numel" else part
 
     return rebuilt(tree, settle)
 
@@ -476,8 +476,8 @@ def chosen(tree: ast.expr, known: Mapping[str, Any]) -> ast.expr:
     """The slope with `where` decided, if all elements are in the same case and that has a formula of its own."""
 
     def choose(part: ast.expr) -> ast.expr:
-        if _name_of(part) == "where" and len(part.args) == 3:
-            held = np.asarray(value_of(part.args[0], known))
+        if _called_name(part) == "where" and len(part.args) == 3:
+            held = np.asarray(evaluated(part.args[0], known))
             if held.all() or not held.any():
                 branch = part.args[1] if held.all() else part.args[2]
                 return part if isinstance(branch, ast.Constant) else branch
@@ -578,14 +578,14 @@ def _constant(tree: ast.expr) -> float | None:
     return value if isinstance(value, int | float) and not isinstance(value, bool) else None
 
 
-def text_of(tree: ast.expr) -> str:
+def expression_text(tree: ast.expr) -> str:
     """The expression as a reader likes it: `1 − h²`, `2 · x`."""
     return re.sub(r" \*\* ([2-9])(?![\w.])", lambda found: _RAISED[int(found[1])], _unparsed(tree))
 
 
 def factor_of(tree: ast.expr) -> str:
     """The expression as it stands behind a ×: in brackets, if it needs them."""
-    text = text_of(tree)
+    text = expression_text(tree)
     raised = isinstance(tree, ast.BinOp) and isinstance(tree.op, ast.Pow) and text[-1] in _RAISED
     whole = isinstance(tree, ast.Name | ast.Call | ast.Subscript | ast.Constant) and not text.startswith("-")
     return text if whole or raised else f"({text})"
@@ -601,7 +601,7 @@ def _unparsed(tree: ast.expr) -> str:
 def _shortened(part: ast.expr) -> ast.expr:
     if isinstance(part, ast.Constant) and isinstance(part.value, float):
         return ast.Name(number(part.value))
-    name = _name_of(part)
+    name = _called_name(part)
     if name == "where" and len(part.args) == 3:
         condition, yes, no = map(_unparsed, part.args)
         return ast.Name(f"({yes} where {condition}, else {no})")

@@ -24,7 +24,7 @@ from ..trace.timeline import Timeline
 from ..trace.values import Value, said
 from .graph import Graph
 from .grouped_graph import planned
-from .player_steps import differences, tell
+from .player_steps import changed_fields, tell
 from .value_text import BOX_COLUMNS
 
 _MOST, _LEAST = 12, 3  # steps of the training that are told of many
@@ -299,8 +299,8 @@ def _told_again(
         if getattr(here[id], "region", None) != getattr(union.get(id, here[id]), "region", None):
             here[id] = replace(here[id], region=union[id].region)
     if not first:
-        return differences([here[id] for id in changes], now, union)
+        return changed_fields([here[id] for id in changes], now, union)
     # What comes later, or not at all, is not there, whatever it was.
     gone = {id for id in union if id not in here or here[id].state == "future"}
     drawn = [each for id, each in here.items() if id not in gone]
-    return differences([*drawn, *(replace(now[id], state="future") for id in gone)], now, union)
+    return changed_fields([*drawn, *(replace(now[id], state="future") for id in gone)], now, union)

@@ -10,7 +10,7 @@ from ..trace.frame import Frame, NodeState, OperationState
 from ..trace.records import NodeCreated, TensorsFound
 from ..trace.schema import Record, TensorSeen
 from ..trace.transform_records import LevelEntered, OperationRan, TangentPushed, above
-from .value_text import BOX_COLUMNS, Sayings, brief_of, head_of, joined, left_out, lines_of, value_detail
+from .value_text import BOX_COLUMNS, Sayings, behind_head, brief_of, head_of, left_out, lines_of, value_detail
 
 TANGENT = ".tangent"  # behind a tensor's id
 _ORDERS = {2: "second", 3: "third", 4: "fourth", 5: "fifth"}
@@ -171,7 +171,7 @@ class Lanes:
         norm = f"‖{tangent.value.norm:.3g}‖"
         text = self._say(brief_of, tangent.value, BOX_COLUMNS - len(norm) - 2)
         text = f"{text}  {norm}" if tangent.value.shape else text
-        lines = (*formula, *joined(head_of(tangent.value), text))
+        lines = (*formula, *behind_head(head_of(tangent.value), text))
         region = self._region_of(frame, own)
         box = Box(f"{id}{TANGENT}", "tangent", f"tangent of {what}", lines, region=region, details=tuple(details))
         box.unsaid = left_out(tangent.value)

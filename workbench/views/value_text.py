@@ -62,7 +62,7 @@ def label_of(grad: Value | None) -> str:
     return "\n".join([text, *trouble_of(grad)])
 
 
-def beside(label: str, more: str) -> str:
+def with_more(label: str, more: str) -> str:
     """A label with more to say: on its last line, if that has room, else below it."""
     last = label.rpartition("\n")[2]
     return f"{label}  {more}" if columns(last) + columns(more) + 2 <= LABEL_COLUMNS else f"{label}\n{more}"
@@ -87,10 +87,10 @@ def head_of(value: Value, name: str = "") -> str:
 
 def lines_of(value: Value, name: str = "", room: int = BOX_COLUMNS, mean: bool = True) -> list[str]:
     """A value on the lines of a box: on one if it fits, else below its shape; and what is wrong with it."""
-    return [*joined(head_of(value, name), value.brief(room, mean), room), *trouble_of(value)]
+    return [*behind_head(head_of(value, name), value.brief(room, mean), room), *trouble_of(value)]
 
 
-def joined(head: str, text: str, room: int = BOX_COLUMNS) -> list[str]:
+def behind_head(head: str, text: str, room: int = BOX_COLUMNS) -> list[str]:
     """A text behind its head on one line if it fits, else below it."""
     line = f"{head}  {text}".lstrip()
     return [line] if columns(line) <= room else [head, text]

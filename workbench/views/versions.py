@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
-from ..scene.geometry import CHARACTER, clean, columns, cut
+from ..scene.geometry import clean, cut, width_of
 from ..scene.model import Arrow, Box, Detail, Scene, Step
 from ..scene.storyboard import Storyboard
 from ..trace.frame import Frame
@@ -82,7 +82,7 @@ class _Chart:
                     self._gaps[moment] = x
                     x += _PITCH
                 if self._moments[moment].phase != phase:  # each has room for its name
-                    x = max(x, begun + _wide(phase) + 2 * _MARGIN) if phase else x
+                    x = max(x, begun + width_of(phase) + 2 * _MARGIN) if phase else x
                     phase, begun = self._moments[moment].phase, x
                 columns[moment] = x
                 x, last = x + _PITCH, place
@@ -90,9 +90,11 @@ class _Chart:
 
     def storyboard(self, title: str) -> Storyboard:
         """The chart, and a step for each moment."""
-        callouts = [self._x(m.cause.moment) + _wide(_callout(m.cause, self._moments)) + 20 for m in self._failed()]
+        callouts = [self._x(m.cause.moment) + width_of(_callout(m.cause, self._moments)) + 20 for m in self._failed()]
         last = self._phases[-1]
-        width = max(max(self._columns.values()) + _PITCH, self._x(last) + _wide(self._moments[last].phase), *callouts)
+        width = max(
+            max(self._columns.values()) + _PITCH, self._x(last) + width_of(self._moments[last].phase), *callouts
+        )
         self._head()
         y: float = _TOP
         for memory in self._shown:
@@ -141,7 +143,7 @@ class _Chart:
         return [mark for memory in self._shown for mark in memory.marks if mark.cause]
 
     def _head(self) -> None:
-        self._add("line", "tick", (_LEFT - _wide("line") - 8, _TOP - 26, _wide("line"), 20), "line")
+        self._add("line", "tick", (_LEFT - width_of("line") - 8, _TOP - 26, width_of("line"), 20), "line")
         for moment in self._columns:
             told = self._moments[moment]
             number = str(told.source.line) if told.source else "–"
@@ -150,7 +152,7 @@ class _Chart:
                 self._add(f"gap{moment}", "tick", (self._gaps[moment], _TOP - 26, _MARK, 20), "…", moment)
         for n, moment in enumerate(self._phases if len(self._phases) > 1 else ()):
             phase, x = self._moments[moment].phase, self._x(moment) - _MARGIN
-            self._add(f"phase{n}", "tick", (x + 4, _TOP - 48, _wide(phase), 20), phase, moment)
+            self._add(f"phase{n}", "tick", (x + 4, _TOP - 48, width_of(phase), 20), phase, moment)
             if n:
                 self._add(f"turn{n}", "cell", (x, _TOP - 44, 1, 44), "", moment, alt=f"where {phase} begins")
 
@@ -195,7 +197,7 @@ class _Chart:
     def _callout(self, memory: Memory, n: int, cause: Mark, y: float) -> None:
         """What a write has spoiled, in words below it."""
         text = _callout(cause, self._moments)
-        place = (self._x(cause.moment) + 6, y, _wide(text) + 4, 20)
+        place = (self._x(cause.moment) + 6, y, width_of(text) + 4, 20)
         begin = next(mark.moment for mark in memory.marks if mark.cause is cause)
         self._add(f"{memory.id}.callout{n}", "line", place, text, begin)
 
@@ -238,11 +240,6 @@ def _said(mark: Mark) -> str:
 
 def _storages(count: int) -> str:
     return "storage" if count == 1 else "storages"
-
-
-def _wide(text: str) -> float:
-    """The px of a text, so that it begins or ends where it is told."""
-    return columns(clean(text)) * CHARACTER + 6
 
 
 @dataclass(slots=True)

@@ -25,12 +25,12 @@ from ..stepper.steps import (
     Step,
     against,
     at_output,
-    beside,
     counted,
     differing,
+    gradient_text,
     numbers_of,
+    other_branch,
     ran_of,
-    value_of,
 )
 from ..trace.values import Value
 from ..views.stepper_picture import Changes, Stage, places_of, story_of
@@ -148,14 +148,14 @@ class StepperView(Live):
             came = s._arrivals((node, nr))
             steps = [number for number, _ in came]
             when = ["changed" if n in steps[:i] else f"step {n}" if n else "the start" for i, n in enumerate(steps)]
-            last = [f"{value_of(came[i][1])} ({when[i]})" for i in range(len(came))][-LAST:]
+            last = [f"{gradient_text(came[i][1])} ({when[i]})" for i in range(len(came))][-LAST:]
             told = " → ".join(["…"] * (len(came) > LAST) + last) or "nothing yet"
             rows.append([id, at_output(self._stage.called(node), node, nr), told])
         return rows
 
     def _differs(self, s: Stepper, found: list[Difference]) -> dict[str, Any]:
         """What came out otherwise than on the branch beside: rows of a node's id and name, and what it received."""
-        other = beside(s)
+        other = other_branch(s)
         if other is None:
             return {"rows": [], "told": ""}
         rows = [[self._stage.ids[d.node], d.called, _brief(d.first), _brief(d.second)] for d in found[:MOST]]
