@@ -59,7 +59,7 @@ class live(record):  # named as what a user writes: `with live() as trace:`
     """Record as `record()` does, and in a notebook draw the graph as the lines of the cell run.
 
     In the end the picture is that of the recording. Elsewhere than in a notebook it only records. It keeps everything:
-    a picture that grows cannot let go of its beginning.
+    a picture that grows cannot drop its beginning.
     """
 
     def __init__(self, limit: int = LIMIT, lines: bool = False) -> None:

@@ -138,7 +138,7 @@ class OpNode(Node):
     __call__ = run_by_hand
 
     def is_freed(self) -> bool:
-        """Whether it let go, in an earlier backward, what it has to read in the next."""
+        """Whether an earlier backward freed what the next one has to read."""
         return any([getattr(self, f"s_{name}") is FREED for name in self.saved_names])
 
     def check_saved(self) -> None:

@@ -307,7 +307,7 @@ def no_vmap(info: Any, in_dims: Any, *args: Any) -> Any:
 
 
 def user_backward(cls: Any) -> Callable[..., Any]:
-    """The class's backward, or its vjp; looked up anew at every backward."""
+    """The class's backward, or its vjp; looked up again at every backward."""
     backward, vjp = cls.backward, cls.vjp
     if vjp is no_backward:
         return backward
@@ -411,7 +411,7 @@ class _SingleLevelFunction(FunctionCtx, metaclass=FunctionMeta):
                 array, fn = alone._array, alone._fn
                 ctx._inputs = (array.shape, array.dtype)
                 ctx.arity, ctx.p0, ctx.n0 = 1, edge_of(alone) if fn is None else fn, alone._nr
-        ctx.seq = next(sequence)  # after the edges: a view's may just have been made anew
+        ctx.seq = next(sequence)  # after the edges: a view's may just have been made again
         if before:
             modes.grad = False
             off[modes] = True

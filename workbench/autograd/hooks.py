@@ -63,7 +63,7 @@ def retain_grad(self: Tensor) -> None:
     if made_by(self) is None or self.retains_grad:
         return
     extra = extra_of(target_of(self))
-    meta_of(self).retains_grad = True  # now: a view's node, if made anew by then, takes over no retainer
+    meta_of(self).retains_grad = True  # now: a view's node, if made again by then, takes over no retainer
     if extra.retainers is None:
         extra.retainers = {}
     extra.retainers[self._nr] = weakref.ref(self)

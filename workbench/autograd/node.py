@@ -210,7 +210,7 @@ class Node:
         return False
 
     def is_freed(self) -> bool:
-        """Whether it let go, in an earlier backward, what it has to read in the next."""
+        """Whether an earlier backward freed what the next one has to read."""
         return False
 
     def check_saved(self) -> None:

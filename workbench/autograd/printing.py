@@ -75,7 +75,7 @@ def _notes(t: Any) -> list[str]:
         notes.append(f"dtype={t.dtype}")
     try:
         name = t.grad_fn and t.grad_fn.name().rsplit("::", 1)[-1]
-    except RuntimeError:  # a view whose history a write has spoilt
+    except RuntimeError:  # a view whose history a write has invalidated
         name = "Invalid"
     if name:
         notes.append(f"grad_fn=<{name}>")

@@ -449,7 +449,7 @@ def bump(t: Tensor) -> None:
 
 
 def made_by(t: Tensor) -> Node | None:
-    """The node that made a tensor, as it was when last asked for; `grad_fn` makes a view's anew after a write."""
+    """The node that made a tensor, as it was when last asked for; `grad_fn` makes a view's again after a write."""
     return t._fn if t._base is None else t._meta.view_fn
 
 

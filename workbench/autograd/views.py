@@ -2,7 +2,7 @@
 
 A view is known by its base and by its geometry, which is how NumPy sees it inside the base's memory. A recorded write
 through a view gives the *base* a new history, the node `CopySlices`; every view of it, the written one included, makes
-its own `grad_fn` anew from the base when it is next asked for.
+its own `grad_fn` again from the base when it is next asked for.
 """
 
 from __future__ import annotations
@@ -124,12 +124,12 @@ class CopySlices(Node):
         return [] if self.fn is None else self.fn.saved_items()
 
     def release(self) -> bool:
-        """Let the write's node go, and what it saved; whether there was any."""
+        """Drop the write's node and free what it saved; whether there was any."""
         fn, self.fn = self.fn, None
         return fn is not None and fn.release()
 
     def is_freed(self) -> bool:
-        """Whether the write's node is let go."""
+        """Whether the write's node has been dropped."""
         return self.fn is None
 
     def vjp(self, grad: Any, needed: Container[Node] | None = None) -> list[Any]:
@@ -205,7 +205,7 @@ def history_of_result(node: Node, nr: int, array: np.ndarray) -> tuple[Node, int
 
 
 def view_grad_fn(t: Tensor) -> Node | None:
-    """A view's grad_fn, made anew from its base if anything was written since."""
+    """A view's grad_fn, made again from its base if anything was written since."""
     meta = t._meta
     if meta.view_fn is None and not meta.base.requires_grad:
         return None
@@ -264,7 +264,7 @@ def rebase(t: Tensor, fn: Node, nr: int) -> None:
         return
     _move(base, CopySlices(base, fn, t), 0)
     t._rg = True
-    t.grad_fn  # noqa: B018  made anew now, while it is known that this write was allowed
+    t.grad_fn  # noqa: B018  made again now, while it is known that this write was allowed
 
 
 def _move(t: Tensor, fn: Node, nr: int) -> None:

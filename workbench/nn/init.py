@@ -46,7 +46,7 @@ def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Rand
 def trunc_normal_(
     tensor: Tensor, mean: float = 0.0, std: float = 1.0, a: float = -2.0, b: float = 2.0, generator: Random = None
 ) -> Tensor:
-    """Normal numbers, drawn anew where they lie outside `a` and `b`."""
+    """Normal numbers, drawn again where they lie outside `a` and `b`."""
     if mean < a - 2 * std or mean > b + 2 * std:
         warn(messages.INIT_FAR_MEAN)
     below, above = ((1 + math.erf((limit - mean) / std / math.sqrt(2))) / 2 for limit in (a, b))

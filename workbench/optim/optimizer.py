@@ -162,7 +162,7 @@ class OneByOne(Optimizer):
     """An optimiser that changes each parameter by its own gradient; a subclass says how, in `_update`."""
 
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
-        """Change all parameters that have a gradient; returns the loss if `closure` computes it anew."""
+        """Change all parameters that have a gradient; returns the loss if `closure` computes it again."""
         loss = None
         if closure is not None:
             with enable_grad():

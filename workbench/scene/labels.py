@@ -52,7 +52,7 @@ KIND_WORDS = {
     "plot": "plot",
 }
 TENSORS = ("leaf", "constant", "input", "output")
-FREED = "freed"  # the word on a saved tensor that was let go
+FREED = "freed"  # the word on a saved tensor that was freed
 STATE_WORDS = {
     "future": "not there yet",
     "coming": "still to come",

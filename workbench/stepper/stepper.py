@@ -458,7 +458,7 @@ class Stepper(PausedBackward):
         return self
 
     def _is_recorded(self) -> bool:
-        """Whether a recording that is on hears this backward; what is taken back it has heard for good."""
+        """Whether a recording that is on has this backward in it; nothing can be taken out of a recording."""
         return any(isinstance(each, Recorder) and each.id_of(tag(self._task)) is not None for each in listeners)
 
     def _take_back(self, edits: dict[Place, tuple[Any, Any]]) -> None:

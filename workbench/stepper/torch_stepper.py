@@ -26,7 +26,7 @@ class TorchStepper(Stepper):
     """A backward of PyTorch's engine that runs node by node, held in a thread of its own.
 
     Going back stops it and runs it again up to there: the graph is kept for that, whatever `retain_graph` says, and
-    hooks and your Functions' backward run again. Whoever lets go of the stepper ends the thread; the leaves then keep
+    hooks and your Functions' backward run again. Deleting the stepper ends the thread; the leaves then keep
     the gradients that have come so far.
     """
 

@@ -280,7 +280,7 @@ class _Teller:
         return f"{_title(call)} {result}{f'; {series(news)}' if news else ''}."
 
     def _freed(self, ctx: str) -> Step:
-        """The node has run, and what its ctx had saved is let go."""
+        """The node has run, and its saved tensors are freed."""
         held = self._ctx.get(ctx, ())
         lines = [f"{each.name}: freed" if each.name.startswith("saved") else _row(each) for each in held]
         box = self._now[f"{self._shown[ctx]}.ctx"]

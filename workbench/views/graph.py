@@ -51,7 +51,7 @@ class Graph:
         self._say = Sayings()
         self.lanes = Lanes(events, self._say)
         self._relations = Relations(events, self.lanes)
-        self.follows = self._relations.are_drawn  # whether anything is drawn anew where the step is
+        self.follows = self._relations.are_drawn  # whether anything is drawn again where the step is
         self._standing = Standing(events)
         self._outputs: dict[str, list[int]] = {}
         named: dict[tuple[str, int], str | None] = {}  # (node or leaf, output) -> variable

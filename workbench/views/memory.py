@@ -364,7 +364,7 @@ class Ledger:
         return next((n for n, point in enumerate(self.points) if point.phase == "backward"), len(self.points))
 
     def _enter(self, event: Record, phase: Phase) -> None:
-        """Account for an event of a step of that phase; what is let go before a step belongs to the step before."""
+        """Account for an event of a step of that phase; what is freed before a step belongs to the step before."""
         if isinstance(event, BackwardStarted):
             self._settle()
         if not event.quiet or isinstance(event, CheckpointKept):

@@ -112,7 +112,7 @@ class Stage:
         self.follow(s)
 
     def board(self) -> Storyboard:
-        """How things stand, as a still picture whose boxes have their places for good."""
+        """How things stand, as a still picture whose boxes keep their places."""
         scene = Scene(self.title, dict(self.scene.boxes), dict(self.scene.arrows))
         board = Storyboard(scene, opened=self._widest.opened)
         board.stand_as_in(self._widest)

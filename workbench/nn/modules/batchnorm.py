@@ -50,7 +50,7 @@ class _BatchNorm(Scaled):
             self.num_batches_tracked.zero_()
 
     def reset_parameters(self) -> None:
-        """Ones as weight, zeros as bias, and the running statistics anew."""
+        """Set weight to ones and bias to zeros, and reset the running statistics."""
         self.reset_running_stats()
         super().reset_parameters()
 

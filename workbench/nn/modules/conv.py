@@ -59,7 +59,7 @@ class Conv2d(Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Draw weight and bias anew, evenly from ±1/√(numbers that flow into an output)."""
+        """Draw weight and bias again, evenly from ±1/√(numbers that flow into an output)."""
         init.kaiming_uniform_(self.weight, a=math.sqrt(5))
         if self.bias is not None:
             fan_in, _ = init._calculate_fan_in_and_fan_out(self.weight)

@@ -48,7 +48,7 @@ class Linear(Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Draw weight and bias anew, evenly from ±1/√in_features."""
+        """Draw weight and bias again, evenly from ±1/√in_features."""
         if not self.weight.numel():
             warn(messages.EMPTY_INIT)
         bound = 1 / math.sqrt(self.in_features) if self.in_features else 0.0

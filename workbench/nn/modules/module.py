@@ -120,7 +120,7 @@ class Held:
             super().__setattr__(name, value)
 
     def _make_way(self, name: str, kind: str) -> None:
-        """Let go what had a name, unless it is of the kind that shall have it."""
+        """Drop what had the name, unless it is of the kind that is to have it."""
         for held in (self.__dict__, *[self.__dict__[other] for other in _HELD if other != kind]):
             held.pop(name, None)
         self._non_persistent_buffers_set.discard(name)

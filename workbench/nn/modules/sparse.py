@@ -51,7 +51,7 @@ class Embedding(Module):
         return cls(*embeddings.shape, padding_idx, _weight=embeddings, _freeze=freeze)
 
     def reset_parameters(self) -> None:
-        """Draw the weight anew from the standard normal distribution."""
+        """Draw the weight again from the standard normal distribution."""
         init.normal_(self.weight)
         if self.padding_idx is not None:
             with no_grad():
