@@ -112,6 +112,67 @@ def test_breakpoints_watch_and_conditions_take_tensors_and_nodes_of_torch() -> N
     s.run()
 
 
+class Residual(torch.nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.layer1, self.layer2 = torch.nn.Linear(3, 3), torch.nn.Linear(3, 3)
+
+    def forward(self, x: Any) -> Any:
+        return x + self.layer2(torch.tanh(self.layer1(x)))
+
+
+def test_a_run_goes_over_the_modules_that_the_variables_hold() -> None:
+    net = torch.nn.Sequential(Residual(), torch.nn.ReLU(), Residual())
+    loss = net(torch.randn(5, 3)).pow(2).mean()
+    s = workbench.step(loss)
+    scopes = [(step.op, step.scope) for step in s.run().steps if step.leaf is None]
+    assert ("tanh", "net/0") in scopes and ("tanh", "net/2") in scopes and ("relu", "net") in scopes
+    assert ("addmm", "net/0/layer1") in scopes and ("t", "net/2/layer2") in scopes and ("mean", None) in scopes
+    s.back(s.position)
+    s.over("net/2/layer2")
+    assert [each.op for each in s.steps if each.leaf is None][-1] == "t" and s.steps[-1].scope == "net/2/layer2"
+    assert not any(each.scope == "net/2/layer1" for each in s.steps)
+    s.over("layer1")
+    assert sum(each.scope in ("net/0/layer1", "net/2/layer1") for each in s.steps) == 4
+    s.back(s.position)
+    s.run("layer1")
+    assert s.reason == "layer1" and s.current.name() == "AddmmBackward0"
+    assert s.steps[-1].op == "tanh"
+    with pytest.raises(ValueError, match="its scopes are net, net/0, net/0/layer1, net/0/layer2, net/2"):
+        s.over("layer3")
+
+
+def test_what_no_module_made_has_no_scope_and_one_called_twice_is_one() -> None:
+    w = torch.ones(3, 3, requires_grad=True)
+    assert all(step.scope is None for step in workbench.step((w @ w).sum()).run().steps)
+    cell, h = torch.nn.Linear(3, 3), torch.ones(1, 3)
+    for _ in range(3):
+        h = torch.tanh(cell(h))
+    s = workbench.step(h.sum()).run()
+    assert [step.scope for step in s.steps if step.op == "addmm"] == ["cell"] * 3
+
+
+def test_a_prediction_of_a_torch_backward_is_judged_and_another_shape_has_another_try() -> None:
+    from workbench.views.stepper_picture import Stage
+    from workbench.widgets.stepper import StepperView
+
+    w = torch.tensor([1.0, 2.0], requires_grad=True)
+    s = workbench.step((w * torch.tensor([3.0, 4.0])).sum())
+    view = StepperView(s, Stage(s))
+    view._do(s, {"do": "predict"})
+    assert view._do(s, {"do": "run"}) == "Predict first: type what you expect, or switch predicting off."
+    assert view._questions(s) == ["what SumBackward0 sends to MulBackward0"]
+    told = view._do(s, {"do": "step", "guesses": ["2"]})
+    assert told.endswith("has the shape (2,): type 2 numbers as a list, [1, 2, …].")
+    assert s.position == 0
+    told = view._do(s, {"do": "step", "guesses": ["[1, 1]"]})
+    assert told == "Your prediction of what SumBackward0 sends to MulBackward0: right."
+    assert view._do(s, {"do": "step", "guesses": ["[-3, -4]"]}).endswith("wrong sign.")
+    assert view._questions(s) == ["w.grad"]
+    assert view._do(s, {"do": "step", "guesses": ["[3, 4]"]}) == "Your prediction of w.grad: right."
+    assert s.done and w.grad.tolist() == [3.0, 4.0]
+
+
 def test_gradients_are_handed_to_the_caller_as_grad_does() -> None:
     net, loss = net_and_loss()
     (plain,) = torch.autograd.grad(loss, net[0].weight, retain_graph=True)

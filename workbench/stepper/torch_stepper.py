@@ -10,6 +10,7 @@ import torch
 
 from ..autograd.backward import make_task, seeds_of
 from ..autograd.engine import GraphTask
+from ..autograd.node import AccumulateGrad
 from ..autograd.tensor import wrap
 from ..bridges.torch.driver import Driver, array_of
 from ..bridges.torch.operations import unobserved
@@ -20,6 +21,7 @@ from ..trace.source import user_frame
 from . import messages
 from .stepper import Stepper
 from .steps import Breakpoint, are_equal, numbers_of
+from .torch_modules import give_scopes, modules_of
 
 
 class TorchStepper(Stepper):
@@ -131,10 +133,17 @@ def step_torch(
         mirrored = [driver.tensor(each) for each in outputs]
         targets = None if wanted is None else [_target(driver, each) for each in wanted]
         task = make_task(mirrored, seeds_of(mirrored, seeds_given), True, False, targets)
-        graph = Recorder()
-        graph(("backward", task))
         frame = user_frame()
         named = named_in(frame, _is_tensor) if frame is not None else []
+        paths = modules_of(named)
+        parameters = {
+            node: paths[id(real.variable)]
+            for real, node in driver.mirrors.items()
+            if type(node) is AccumulateGrad and id(real.variable) in paths
+        }
+        give_scopes(driver.mirrors.values(), parameters)
+        graph = Recorder()
+        graph(("backward", task))
         held = [(name, driver.tensor(thing)) for name, thing in named if thing.requires_grad]
         known = [(name, tensor) for name, tensor in held if tensor is not None]
         graph.name({tag(tensor): name for name, tensor in reversed(known)})
