@@ -73,7 +73,7 @@ def shortened(board: Storyboard, tell: Callable[[Storyboard], str], room: int) -
         if n - 1 in told:
             return told[n - 1][0], len(told[n - 1][1])
         bulk, (own, text) = _bulk(board, details=n < 2), told[n]
-        return bulk, len(text) * (bulk / own) ** _GROWTH
+        return bulk, len(text) * (bulk / max(own, 1)) ** _GROWTH  # boxes alone have no bulk
 
     # It takes long to tell all of a long story: what is told first leaves out steps or boxes, and says if more can fit.
     brief = _bulk(board) <= _BRIEF * room
