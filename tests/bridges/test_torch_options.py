@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import Any
 
 import absent
@@ -170,6 +170,27 @@ def test_what_hooks_make_of_gradients_is_told_and_they_stay_as_they_are() -> Non
     x.grad = None
     (x * 3).sum().backward()
     assert x.grad.tolist() == [1.0, 1.0]
+
+
+def test_a_view_that_was_written_gets_its_new_node_when_the_program_asks_and_not_before() -> None:
+    def number_of_view(record: bool) -> int:
+        x = torch.ones(4, requires_grad=True)
+        begin = torch._C._autograd._get_sequence_nr()
+        with workbench.record(torch) if record else nullcontext() as trace:
+            y = x * 1
+            v = y[1:3]
+            y.mul_(2)
+            z = x.exp()
+            z.sum().backward()  # which looks up what variables hold
+            number = v.grad_fn._sequence_nr() - begin
+            (v * 3).sum().backward()
+        if trace is not None:
+            made = [event.name for event in trace.events if isinstance(event, NodeCreated)]
+            assert made.count("AsStridedBackward0") == 1
+            assert "mul_ writes into y: it is at version 1" in repr(trace.show("versions"))
+        return number
+
+    assert number_of_view(True) == number_of_view(False)
 
 
 def test_another_engine_is_refused_and_torch_is_loaded_only_by_the_user() -> None:

@@ -72,7 +72,10 @@ def _is_ours(thing: Any) -> bool:
 
 
 def _is_parameter(tensor: Any) -> bool:
-    return tensor.requires_grad and (maker_of(tensor) is None if _is_ours(tensor) else tensor.is_leaf)
+    if _is_ours(tensor):
+        return tensor.requires_grad and maker_of(tensor) is None
+    # Of a view, to ask whether it is a leaf may make a node.
+    return tensor.requires_grad and tensor._base is None and tensor.is_leaf
 
 
 def named_in(frame: FrameType, is_tensor: Callable[[Any], bool] = _is_ours) -> list[tuple[str, Any]]:

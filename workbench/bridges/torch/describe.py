@@ -103,6 +103,7 @@ class TorchDescriber:
         # Of tensors, by their addresses: a weak reference, the serial number, and the version when last looked at.
         self._known: dict[int, tuple[Any, int]] = {}
         self._versions: dict[int, int] = {}
+        self._made: dict[int, tuple[int | None, int]] = {}  # tensor -> the node that it was said to come from
         self._values: dict[int, tuple[int, Any]] = {}  # tensor -> its version, and what was kept of it
         # Of tensors that an operation has just written, what they were: version, values, and where they came from.
         self._before: dict[int, tuple[Any, ...]] = {}
@@ -197,11 +198,27 @@ class TorchDescriber:
             if own is not None:
                 self._hold(tensor, own)
                 grad = self._copy(own)
+        self._made[serial] = node, nr
         self._versions[serial] = version = version_of(tensor)
         value = self._value(tensor, serial)
         requires = tensor.requires_grad
         found[serial] = serial, value, version, requires, node, nr, grad, None, None, self._base(tensor, serial)
         return serial
+
+    def _describe_view(self, view: torch.Tensor, found: dict[int, Any]) -> None:
+        """Record a view as it is now that its memory was written, as coming from where it came from before.
+
+        Who asks for its `grad_fn` has PyTorch make a new node, which the program itself may need later or never.
+        """
+        serial, version = self._tag(view), version_of(view)
+        node, nr = self._made.get(serial, (None, 0))
+        value, base = self._value(view, serial), self._base(view, serial)
+        found[serial] = serial, value, version, view.requires_grad, node, nr, None, None, None, base
+        self._versions.pop(serial, None)  # it is told of again as an argument
+
+    def _may_be_stale(self, tensor: torch.Tensor) -> bool:
+        """Whether to ask for its `grad_fn` may have PyTorch make a node."""
+        return tensor._base is not None and self._versions.get(self._have(tensor) or 0) != version_of(tensor)
 
     def _value(self, tensor: torch.Tensor, serial: int) -> Any:
         """What is kept of a tensor, once for each version."""
@@ -458,7 +475,9 @@ class TorchDescriber:
         for name, thing in () if frame is None else named_in(frame, is_tensor):
             serial = self._tag(thing)
             self._names.setdefault(serial, name)
-            if serial not in self._tensors and (made := thing.grad_fn) is not None and self._token(made) is not None:
+            if serial in self._tensors or self._may_be_stale(thing):
+                continue
+            if (made := thing.grad_fn) is not None and self._token(made) is not None:
                 self._describe(thing, found)
         if found:
             self._raw.append(TensorsFound.Raw(tuple(found.values())))

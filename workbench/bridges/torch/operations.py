@@ -155,9 +155,12 @@ class OperationRecorder(TorchDescriber):
             token = self._token(made)
             slices = None if token is None else token.serial
         for other in self._sharing(tensor):
+            self._values.pop(self._tag(other), None)  # written through `.data`, it has the same version
+            if other._base is not None:
+                self._describe_view(other, found)
+                continue
             if (made := other.grad_fn) is not None and self._token(made) is None:
                 self._note_nodes(made, (), [], stack, 1 << 64, self._entry, False)
-            self._values.pop(self._tag(other), None)  # written through `.data`, it has the same version
             self._describe(other, found)
         if found:
             self._raw.append(TensorsFound.Raw(tuple(found.values())))
