@@ -1,10 +1,12 @@
 """Traces made to take long, to take much memory, or to be wrong in one place: whether each is refused or shown in time.
 
     python tests/hostile.py wrong [RECORD...]
+    python tests/hostile.py compact
     python tests/hostile.py large [--megabytes 10] [--seconds 10] [CASE...]
 
-Both are made from the records themselves: their fields and the types of these. `wrong` puts every wrong value into
-every field of every record of a sound trace, and every record before all others and after them, or twice. `large`
+All are made from the records themselves: their fields and the types of these. `wrong` puts every wrong value into
+every field of every record of a sound trace, and every record before all others and after them, or twice. `compact`
+does the same with what the events of a compact trace have in common, and with their rows. `large`
 fills a file with each record: with many that differ or do not, with lists and texts as long as they may be, and with
 such as refer to what came before. For each it prints the longest time that any of loading, a view, or a face took, and
 the most memory.
@@ -36,8 +38,8 @@ import trace_samples as samples
 
 import workbench as torch
 from workbench.recording import Trace, record
-from workbench.trace.json import RECORDS
-from workbench.trace.schema import Record
+from workbench.trace.compact import Writer
+from workbench.trace.schema import RECORDS, Record
 from workbench.utils.checkpoint import checkpoint
 from workbench.views import CHARTS, PAIRS, VIEWS
 
@@ -198,9 +200,41 @@ def _at(data: Any, way: tuple[Any, ...]) -> Any:
     return functools.reduce(lambda part, key: part[key], way, data)
 
 
-def trouble(events: list[Event], faces: bool = False) -> str:
+def compact() -> dict[str, Any]:
+    """A sound trace in the compact form, which large ones have."""
+    return json.loads(Writer().text(everything().events, format="workbench-trace", version=2) or "")
+
+
+def compact_wrongs() -> Iterator[tuple[str, str]]:
+    """Every wrong compact trace and what it is called."""
+    sound = compact()
+    seen: set[tuple[Any, ...]] = set()
+    for table in ("parts", "kinds", "values", "forms", "events"):
+        yield f"no {table}", json.dumps({name: it for name, it in sound.items() if name != table})
+        yield f"{table} backwards", json.dumps(sound | {table: sound[table][::-1]})
+        for at, row in enumerate(sound[table]):
+            ways = [(*way,) for way in places(row)] + [(place,) for place in range(1, len(row))] * isinstance(row, list)
+            for way in [(), *ways]:
+                there = _at(row, way)
+                form = row.get("kind") if isinstance(row, dict) else row[0] if table == "events" else len(row)
+                if isinstance(row, dict) and table == "events":
+                    continue  # as in a plain trace
+                what = (table, form, *[each for each in way if isinstance(each, str) or table != "forms"], type(there))
+                if what in seen:
+                    continue
+                seen.add(what)
+                for wrong in (*WRONG, *HOLES):
+                    changed = copy.deepcopy(sound)
+                    _at(changed[table], (at, *way)[:-1])[(at, *way)[-1]] = wrong
+                    yield f"{table} {form} {way} = {repr(wrong)[:40]}", json.dumps(changed)
+
+
+HOLES: tuple[Any, ...] = ({"n": 1}, {"t": 1}, {"value": 1}, {"part": 1}, {"number": 1}, {"n": 0}, {"n": -1}, {"n": 999})
+
+
+def trouble(events: list[Event] | str, faces: bool = False) -> str:
     """What is wrong with how a trace is taken; nothing if it is refused in few words, or drawn."""
-    whole = text(events)
+    whole = events if isinstance(events, str) else text(events)
     for view in ("load", *EVERY_VIEW):
         try:
             if view == "load":
@@ -399,6 +433,16 @@ def wrong(kinds: typing.Collection[str]) -> None:
     print(f"{bad} of {count} traces were neither refused nor drawn")
 
 
+def wrong_compact() -> None:
+    count = bad = 0
+    for name, whole in compact_wrongs():
+        count += 1
+        if said := trouble(whole):
+            bad += 1
+            print(f"{name}: {said}", flush=True)
+    print(f"{bad} of {count} compact traces were neither refused nor drawn")
+
+
 def large(cases: typing.Collection[str], megabytes: float, seconds: float) -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "large.json")
@@ -413,12 +457,14 @@ def large(cases: typing.Collection[str], megabytes: float, seconds: float) -> No
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("what", choices=["wrong", "large"])
+    parser.add_argument("what", choices=["wrong", "compact", "large"])
     parser.add_argument("cases", nargs="*", metavar="CASE", help="names of records, or parts of names of large traces")
     parser.add_argument("--megabytes", type=float, default=10)
     parser.add_argument("--seconds", type=float, default=10)
     chosen = parser.parse_intermixed_args()
     if chosen.what == "wrong":
         wrong(chosen.cases or RECORDS)
+    elif chosen.what == "compact":
+        wrong_compact()
     else:
         large(chosen.cases, chosen.megabytes, chosen.seconds)

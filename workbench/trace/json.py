@@ -13,10 +13,11 @@ import math
 import sys
 import types
 import typing
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import fields, is_dataclass
 from functools import cache
-from typing import Any
+from math import inf
+from typing import Any, Protocol
 
 from .call_records import LineReached, MethodCalled, MethodEnded
 from .code_text import METHODS
@@ -125,27 +126,91 @@ def decode(data: Any, parts: PartsRead) -> Record:
         raise ValueError(f"is of the unknown kind {data['kind']!r}")
     fields = {name: value for name, value in data.items() if name != "kind"}
     path = parts.path(fields.pop("path")) if data["kind"] == "NodeCreated" and "path" in fields else ()
-    record: Record = _read(RECORDS[data["kind"]], fields, data["kind"])
+    record: Record = read_as(RECORDS[data["kind"]], fields, data["kind"])
     return dataclasses.replace(record, path=path) if path else record
 
 
-def _read(kind: Any, data: Any, where: str) -> Any:
+def read_as(kind: Any, data: Any, where: str) -> Any:
     """Data as the type says, or a ValueError naming the place."""
+    try:
+        return _reading(kind, "")(data)
+    except (_Wrong, TypeError, ValueError, KeyError):
+        return _read_slowly(kind, data, where)
+
+
+class _Wrong(Exception):
+    """Data of another type."""
+
+
+@functools.cache
+def _reading(kind: Any, name: str) -> Callable[[Any], Any]:
+    """What reads data of a type, in a field of this name."""
+    origin, options = typing.get_origin(kind), typing.get_args(kind)
+    if origin is types.UnionType:
+        one, others = _reading(options[0], name), frozenset(options[1:])
+        return lambda data: data if type(data) in others else one(data)
+    if origin is tuple:
+        each, most = _reading(options[0], name), _LENGTHS.get(name, _LONGEST_LIST)
+
+        def several(data: Any) -> Any:
+            if type(data) is not list or len(data) > most:
+                raise _Wrong
+            return tuple([each(item) for item in data])
+
+        return several
+    if dataclasses.is_dataclass(kind):
+        return _reading_fields(kind)
+
+    def plain(data: Any) -> Any:
+        if type(data) is not kind or (kind is str and len(data) > _LONGEST_TEXT) or kind is int and abs(data) > _MOST:
+            raise _Wrong
+        return data
+
+    def real(data: Any) -> Any:
+        if type(data) is not float or not abs(data) <= sys.float_info.max:
+            raise _Wrong
+        return data
+
+    return real if kind is float else plain
+
+
+def _reading_fields(kind: Any) -> Callable[[Any], Any]:
+    """What makes a fact of a dictionary: a call written out, as there are many of them."""
+    hints = _types(kind)
+    bound: dict[str, Any] = {"kind": kind, "Wrong": _Wrong}
+    given, needed = [], 0
+    for at, each in enumerate(dataclasses.fields(kind)):
+        bound[f"r{at}"], bound[f"d{at}"] = _reading(hints[each.name], each.name), each.default
+        if each.default is dataclasses.MISSING:
+            needed += 1
+            given.append(f"r{at}(data[{each.name!r}])")
+        else:
+            given.append(f"r{at}(data[{each.name!r}]) if {each.name!r} in data else d{at}")
+    optional = [each.name for each in dataclasses.fields(kind) if each.default is not dataclasses.MISSING]
+    count = " + ".join([str(needed), *[f"({name!r} in data)" for name in optional]])
+    lines = f"def read(data):\n if type(data) is not dict or len(data) != {count}: raise Wrong\n return kind("
+    exec(f"{lines}{', '.join(given)})", bound)  # noqa: S102  nothing of the file's is in it
+    made: Callable[[Any], Any] = bound["read"]
+    return made
+
+
+def _read_slowly(kind: Any, data: Any, where: str) -> Any:
+    """The same, a piece at a time: a ValueError names the place."""
     origin, options = typing.get_origin(kind), typing.get_args(kind)
     if origin is types.UnionType:
         other = type(data) in options[1:]  # None, or a truth value in place of a number
-        return data if other else _read(options[0], data, where)
+        return data if other else _read_slowly(options[0], data, where)
     if isinstance(data, list) and len(data) > (most := _LENGTHS.get(where.rpartition(".")[2], _LONGEST_LIST)):
         raise ValueError(f"has a {where} of {len(data):,} items, and at most {most:,} are read")
     if isinstance(data, str) and len(data) > _LONGEST_TEXT:
         raise ValueError(f"has a {where} of {len(data):,} characters, and at most {_LONGEST_TEXT:,} are read")
     if origin is tuple and isinstance(data, list):
-        return tuple(_read(options[0], each, f"{where}[{index}]") for index, each in enumerate(data))
+        return tuple(_read_slowly(options[0], each, f"{where}[{index}]") for index, each in enumerate(data))
     if dataclasses.is_dataclass(kind) and isinstance(data, dict):
         hints = _types(kind)
         for name in sorted((hints.keys() ^ data.keys()) - (_optional(kind) - data.keys())):
             raise ValueError(f"has a {where} {'without' if name in hints else 'with an unknown'} {name!r}")
-        return kind(**{name: _read(hints[name], each, f"{where}.{name}") for name, each in data.items()})
+        return kind(**{name: _read_slowly(hints[name], each, f"{where}.{name}") for name, each in data.items()})
     if kind is float:
         if data in ("nan", "inf", "-inf"):
             return float(data)
@@ -175,11 +240,12 @@ _LONGEST_DTYPE = 100  # characters: each box repeats it
 _DEEPEST_NESTING = 100  # scopes and levels inside each other, and tensors of levels below each other
 _CHANGES, _EACH = 3_000_000, 100  # that all events together make, and so many more for each of them
 _BEGINNING = 10  # what a change counts that a backward makes as it begins: it is found on the way through the graph
-_PLACES = {  # what of a frame the ids in a field are of, by its name
+PLACES = {  # what of a frame the ids in a field are of, by its name
     "tensor": ("tensors",),
     "below": ("tensors",),
     "outputs": ("tensors",),
     "level": ("levels",),
+    "pushing": ("levels",),
     "node": ("nodes", "tensors"),
     "nodes": ("nodes",),
     "runs": ("nodes",),
@@ -187,6 +253,18 @@ _PLACES = {  # what of a frame the ids in a field are of, by its name
     "target": ("nodes", "tensors"),
     "targets": ("nodes", "tensors"),
 }
+
+
+class Form(Protocol):
+    """What makes a record of a row of numbers."""
+
+    make: Callable[[list[int]], Record]
+    length: int
+    weight: int
+    played: bool
+
+    def check(self, row: list[int], frame: Frame) -> None:
+        """Whether the ids of a row are those of something; a ValueError says which is not."""
 
 
 class Played:
@@ -199,62 +277,124 @@ class Played:
         self._frame = Frame()
         self._room = _CHANGES
 
-    def play(self, record: Record) -> None:
-        """Have the record change the frame; a ValueError says why it cannot have happened, or not be shown."""
-        self._frame.touched = {}
-        play(record, self._frame)
+    def play_all(
+        self, told: list[Any], parts: PartsRead, forms: Sequence[Form] = (), most: float = inf
+    ) -> list[Record]:
+        """All records; a ValueError says which cannot have happened, or not be shown, and why."""
+        events: list[Record] = []
+        told.reverse()  # what is read is let go at once: all of it can take more room than the records
+        for number in range(1, len(told) + 1):
+            each = told.pop()
+            try:
+                if type(each) is list:
+                    form = _form_of(each, forms)
+                    most -= form.weight
+                    if most < 0:
+                        raise ValueError("repeats more than a recording does")
+                    event = form.make(each)
+                    self._count(event, form, each)
+                else:
+                    event = decode(each, parts)
+                    self._count(event)
+            except (ValueError, IndexError) as error:
+                raise ValueError(f"Event {number} of this trace {brief(_reason(error))}.") from None
+            events.append(event)
+        return events
+
+    def _count(self, record: Record, form: Form | None = None, row: list[int] | None = None) -> None:
+        """Have the record change the frame."""
+        frame = self._frame
+        frame.touched = {}
+        if form is None or row is None or not form.played:
+            play(record, frame)
+        else:  # what all of a form have in common was sound in the first
+            _happen(record, frame)
+            form.check(row, frame)
+        if form is not None:
+            form.played = True
+        if isinstance(record, NodeFinished) and record.node not in frame.nodes:
+            raise ValueError(f"speaks of an unknown node {record.node!r}")
         weight = _BEGINNING if isinstance(record, BackwardStarted) else 1
-        self._room += _EACH - weight * len(self._frame.touched)
+        self._room += _EACH - weight * len(frame.touched)
         if self._room < 0:
             raise ValueError("makes more changes, with those before it, than a recording does")
 
 
+def _reason(error: Exception) -> str:
+    return str(error) if isinstance(error, ValueError) else "speaks of an unknown value"
+
+
+def _form_of(row: list[Any], forms: Sequence[Form]) -> Form:
+    if not row or {*map(type, row)} != {int} or min(row) < 0 or max(row) > _MOST or row[0] >= len(forms):
+        raise ValueError("is no row of a form")
+    form = forms[row[0]]
+    if len(row) != form.length + 1:
+        raise ValueError(f"has {len(row) - 1} numbers for a form of {form.length}")
+    return form
+
+
+def check_value(value: Value) -> None:
+    """A ValueError says what of a value cannot be."""
+    if min((*value.shape, value.batch, value.nonfinite)) < 0 or value.batch > len(value.shape):
+        raise ValueError(f"has a value of the shape {value.shape}")
+    if len(value.dtype) > _LONGEST_DTYPE:
+        raise ValueError(f"has a dtype of {len(value.dtype):,} characters")
+    if value.norm < 0 or (not value.is_known and (value.values, value.min, value.max) != (None,) * 3):
+        raise ValueError("has a value without a norm")
+
+
 def play(record: Record, frame: Frame) -> None:
     """Have the record change the frame; a ValueError says why it cannot have happened."""
-    if isinstance(record, NodeCreated) and record.node in frame.nodes:
-        raise ValueError(f"makes {record.node!r} again")
     if isinstance(record, MethodCalled) and record.method not in METHODS:
         raise ValueError(f"is of the unknown method {record.method!r}")
-    if isinstance(record, LevelEntered) and record.level in frame.levels:
-        raise ValueError(f"enters {record.level!r} again")
     if isinstance(record, NodeCreated) and (record.scope or "").count("/") >= _DEEPEST_NESTING:
         raise ValueError(f"is made inside more than {_DEEPEST_NESTING} scopes")
     parts = list(_parts(record))
     for name, value in parts:
         if isinstance(value, Value):
-            if min((*value.shape, value.batch, value.nonfinite)) < 0 or value.batch > len(value.shape):
-                raise ValueError(f"has a value of the shape {value.shape}")
-            if len(value.dtype) > _LONGEST_DTYPE:
-                raise ValueError(f"has a dtype of {len(value.dtype):,} characters")
-            if value.norm < 0 or (not value.is_known and (value.values, value.min, value.max) != (None,) * 3):
-                raise ValueError("has a value without a norm")
+            check_value(value)
         elif name == "name" and isinstance(value, str) and len(value) > _LONGEST_NAME:
             raise ValueError(f"has a name of {len(value):,} characters")
         elif name == "text" and len(value) > _LONGEST_NAME and isinstance(record, LineReached | MethodEnded):
             raise ValueError(f"has a variable with a text of {len(value):,} characters")
         elif name == "output_nr" and not 0 <= value < _MOST_OUTPUTS:
             raise ValueError(f"speaks of the output {value}")
+    _happen(record, frame)
+    for name, value in parts:
+        if name in PLACES:
+            check_id(name, value, frame)
+    if isinstance(record, OperationRan) and not record.outputs:
+        raise ValueError("computes nothing")
+    if isinstance(record, TangentPushed) and not record.operands:
+        raise ValueError("pushes no tangent")
+
+
+def _happen(record: Record, frame: Frame) -> None:
+    """Have the record change the frame, as far as it fits those before it."""
+    if isinstance(record, NodeCreated) and record.node in frame.nodes:
+        raise ValueError(f"makes {record.node!r} again")
+    if isinstance(record, LevelEntered) and record.level in frame.levels:
+        raise ValueError(f"enters {record.level!r} again")
     try:
         record.apply(frame)
     except LookupError as error:
         raise ValueError(f"speaks of an unknown {error}") from None
     except Exception:  # whatever a changed file can lead to
         raise ValueError("cannot have happened after those before it") from None
-    for name, value in parts:
-        if name in _PLACES and not any(value in getattr(frame, kind) for kind in _PLACES[name]):
-            raise ValueError(f"speaks of an unknown {value!r}")
-        if name == "pushing" and value != "dual" and value not in frame.levels:
-            raise ValueError(f"speaks of an unknown level {value!r}")
-        if name == "below":
-            _end(frame, value)
     if len(frame.stack) > _DEEPEST_NESTING:
         raise ValueError(f"enters more than {_DEEPEST_NESTING} levels inside each other")
-    if isinstance(record, NodeFinished) and record.node not in frame.nodes:
-        raise ValueError(f"speaks of an unknown node {record.node!r}")
-    if isinstance(record, OperationRan) and not record.outputs:
-        raise ValueError("computes nothing")
-    if isinstance(record, TangentPushed) and not record.operands:
-        raise ValueError("pushes no tangent")
+
+
+def check_id(name: str, id: str, frame: Frame) -> None:
+    """Whether what a field of this name speaks of is there, once the record has changed the frame."""
+    for kind in PLACES[name]:
+        if id in getattr(frame, kind):
+            break
+    else:
+        if name != "pushing" or id != "dual":
+            raise ValueError(f"speaks of an unknown {'level ' * (name == 'pushing')}{id!r}")
+    if name == "below":
+        _end(frame, id)
 
 
 def _end(frame: Frame, tensor: str | None) -> None:
@@ -282,6 +422,9 @@ def _parts(fact: Any) -> Iterator[tuple[str, Any]]:
 
 @cache
 def _names(kind: type) -> tuple[str, ...]:
-    # Methods may be told of nodes that are not there yet.
-    left = {"node"} if kind in (MethodCalled, LineReached, MethodEnded) else set()
-    return tuple(each.name for each in fields(kind) if each.name not in left)
+    return tuple([each.name for each in fields(kind) if is_checked(kind, each.name)])
+
+
+def is_checked(kind: type, name: str) -> bool:
+    """Whether a field's ids must be known: methods may be told of nodes that are not there yet."""
+    return name != "node" or kind not in (MethodCalled, LineReached, MethodEnded)

@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import Any, Protocol, Self
 
 from .call_records import HookRan, HooksFound
+from .compact import LARGE, Writer, read_compact
 from .frame import Frame
-from .json import PartsRead, PartsWritten, Played, brief, decode, encode
+from .json import PartsRead, PartsWritten, Played, brief, encode
 from .records import (
     GradAccumulated,
     GradChanged,
@@ -24,7 +25,7 @@ from .records import (
 from .schema import Phase, Record
 from .transform_records import LevelEntered, LevelLeft, OperationRan, TangentPushed, above, outputs_of
 
-FORMAT, VERSION = "workbench-trace", 1
+FORMAT, VERSION, COMPACT = "workbench-trace", 1, 2
 _WITHIN = NodeCreated | TensorWritten | GradChanged | OperationRan | TangentPushed | LevelEntered | LevelLeft
 
 
@@ -133,26 +134,35 @@ class Timeline:
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Self:
         """The trace a dict tells of; a ValueError says what is wrong with it."""
-        if not isinstance(data, Mapping) or data.get("format") != FORMAT:
+        lists = (
+            {name: list(it) if isinstance(it, list) else it for name, it in data.items()}
+            if isinstance(data, Mapping)
+            else {}
+        )
+        return cls._read(lists, None)
+
+    @classmethod
+    def _read(cls, data: Any, size: int | None) -> Self:
+        """The same of a file of so many characters; what is read is taken out of the dict, as it may be large."""
+        if not isinstance(data, dict) or data.get("format") != FORMAT:
             raise ValueError(f"This is no trace: its format is not {FORMAT!r}.")
-        if data.get("version") != VERSION:
-            given = brief(repr(data.get("version")))
-            raise ValueError(f"This trace is of version {given}; this workbench reads version {VERSION}.")
+        version = data.get("version")
+        if type(version) is not int or version not in (VERSION, COMPACT):
+            given, known = brief(repr(version)), f"the versions {VERSION} and {COMPACT}"
+            raise ValueError(f"This trace is of version {given}; this workbench reads {known}.")
+        if version == COMPACT:
+            return cls(read_compact(data, size))
         if not isinstance(data.get("events"), list):
             raise ValueError("This trace has no list of events.")
         parts = PartsRead(data.get("parts", []))
-        events: list[Record] = []
-        played = Played()
-        for number, each in enumerate(data["events"], 1):
-            try:
-                events.append(decode(each, parts))
-                played.play(events[-1])
-            except ValueError as error:
-                raise ValueError(f"Event {number} of this trace {brief(str(error))}.") from None
-        return cls(events)
+        return cls(Played().play_all(data.pop("events"), parts))
 
     def to_json(self) -> str:
-        """The trace as a JSON text, an event a line."""
+        """The trace as a JSON text, an event a line; of a large one what many events share is written once."""
+        if len(self.events) >= LARGE:
+            compact = Writer().text(self.events, format=FORMAT, version=COMPACT)
+            if compact is not None:
+                return compact
         trace = self.to_dict()
         events = ",\n".join(json.dumps(event, allow_nan=False) for event in trace.pop("events"))
         return f'{json.dumps(trace).removesuffix("}")}, "events": [\n{events}\n]}}\n'
@@ -161,10 +171,12 @@ class Timeline:
     def load(cls, path: str | PathLike[str]) -> Self:
         """Read a trace from a file; a ValueError says what is wrong with it."""
         try:
-            data = json.loads(Path(path).read_text(encoding="utf-8-sig"))  # some editors begin a file with a mark
+            text = Path(path).read_text(encoding="utf-8-sig")  # some editors begin a file with a mark
+            data, size = json.loads(text), len(text)
         except (ValueError, RecursionError) as error:
             raise ValueError(f"{brief(str(path))} is not a whole JSON file: {brief(str(error))}.") from None
-        return cls.from_dict(data)
+        del text
+        return cls._read(data, size)
 
 
 def phase_of(events: Sequence[Record], frame: Frame, before: Sequence[Phase]) -> Phase:
