@@ -20,6 +20,8 @@ if torch is None:
 
 from torch_models import made  # noqa: E402
 
+from workbench.views.memory import bytes_of  # noqa: E402
+
 
 def square(torch: Any) -> Any:
     class Square(torch.autograd.Function):
@@ -93,6 +95,48 @@ def test_large_tensors_are_summed_up_and_what_has_no_numbers_is_told_by_its_kind
     assert ("bfloat16", (2.0, 2.0, 2.0), 2.0) in told
     assert ("complex64 (absolute values)", (3.0, 3.0), 3.0) in told
     assert ("float32 on meta", None, None) in told
+
+
+@pytest.mark.parametrize(
+    ("dtype", "size", "kind"),
+    [
+        ("bfloat16", 2, "bfloat16"),
+        ("float16", 2, "float16"),
+        ("complex64", 8, "complex64 (absolute values)"),
+        ("complex128", 16, "complex128 (absolute values)"),
+        ("float64", 8, "float64"),
+    ],
+)
+@pytest.mark.parametrize("count", [3, 200, 3000])
+def test_tensors_of_any_dtype_are_summed_up_and_their_bytes_counted(
+    dtype: str, size: int, kind: str, count: int
+) -> None:
+    numbers = torch.arange(count).to(getattr(torch, dtype)) / count
+    x = numbers.clone().requires_grad_()
+    with workbench.record(torch) as trace:
+        (x * x).abs().sum().backward()
+    made = next(event for event in trace.events if isinstance(event, NodeCreated))
+    value = next(seen.value for seen in made.tensors if seen.name == "x")
+    plain = numbers.abs().double()
+    assert (value.shape, value.dtype, value.values is None) == ((count,), kind, count > 100)
+    assert value.norm == pytest.approx(float(plain.norm()), rel=1e-3)
+    assert (value.min, value.max) == (float(plain.min()), float(plain.max()))
+    assert value.mean == pytest.approx(float(plain.mean()), rel=1e-3) and value.nonfinite == 0
+    assert bytes_of(value) == count * size
+
+
+def test_what_is_not_finite_is_counted_in_every_dtype_and_a_meta_tensor_has_a_size() -> None:
+    with workbench.record(torch) as trace:
+        for dtype in (torch.bfloat16, torch.float16, torch.complex64, torch.float32):
+            for count in (4, 4000):
+                x = torch.ones(count, dtype=dtype)
+                x[0], x[1] = float("nan"), float("inf")
+                (x.requires_grad_() * 1).detach()
+        (torch.ones(7, device="meta", requires_grad=True) * 2).sum().backward()
+    made = [event for event in trace.events if isinstance(event, NodeCreated)]
+    assert [event.tensors[-1].value.nonfinite for event in made[:8]] == [2] * 8
+    meta = made[8].tensors[-1].value
+    assert not meta.is_known and bytes_of(meta) == 28
 
 
 def test_where_torch_tells_of_births_the_line_of_a_node_that_nobody_saw_made_is_known(

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from itertools import pairwise
@@ -264,13 +265,13 @@ def _peak_said(ledger: Ledger) -> str:
     return f"Peak {bytes_said(ledger.peak)}, {'where forward ends' if last else f'in {points[highest[0]].phase}'}{end}"
 
 
-_SIZES = {"float64": 8, "int64": 8, "float32": 4, "int32": 4, "float16": 2, "uint8": 1, "bool": 1}
 _MOST_TOLD = 200
 
 
 def bytes_of(value: Value) -> int:
-    """The bytes of an array."""
-    return math.prod(value.shape) * _SIZES.get(value.dtype, 8)
+    """The bytes of an array, by the bits in its dtype's name: "bfloat16", "complex64 (absolute values)"."""
+    bits = re.search(r"\d+", value.dtype)
+    return math.prod(value.shape) * (1 if bits is None else max(1, int(bits[0]) // 8))
 
 
 def bytes_said(count: float) -> str:

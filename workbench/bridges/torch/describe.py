@@ -110,7 +110,7 @@ class TorchDescriber:
         self._tensors: set[int] = set()
         self._grads: dict[int, int] = {}  # leaf -> the address of its gradient when last looked at
         self._grad_owners: dict[int, tuple[Any, Any]] = {}  # address of a gradient -> weak: itself, its leaf
-        self._inner: dict[tuple[int, int], int] = {}  # outputs that nobody has seen: node and number -> tensor
+        self._inner: dict[tuple[int, int], int] = {}  # outputs: node and number -> tensor
         self._detached: dict[int, int] = {}  # tensor -> the one that it was detached from
         self._lives: dict[int, Life] = {}  # node -> what tells that it has died
         self._dead: list[Any] = []  # those that have, since the last event
@@ -192,6 +192,8 @@ class TorchDescriber:
         if made is not None:
             token = self._token(made)
             node, nr = None if token is None else token.serial, tensor.output_nr
+            if node is not None:  # what a node has saved of its own output is another object, and the same tensor
+                self._inner.setdefault((node, nr), serial)
         else:
             own = tensor.grad if tensor.is_leaf else None
             self._grads[serial] = id(own)
