@@ -1,6 +1,7 @@
 """Measures of a picture: how much room text takes, rectangles and the curves between them, and a plot in its box.
 
-The room of text follows a metric of our own: a layout must not depend on a machine's fonts."""
+The room of text follows a metric of our own: a layout must not depend on a machine's fonts.
+"""
 
 from __future__ import annotations
 

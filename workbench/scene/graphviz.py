@@ -1,6 +1,7 @@
 """Graphviz, in this process or as a program on the path: all that is told of it is numbers, no text of a picture.
 
-Of a dense graph it is not told all: arrows that lead past many boxes cost it minutes and show nothing (`thinned`)."""
+Of a dense graph it is not told all: arrows that lead past many boxes cost it minutes and show nothing (`thinned`).
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
 """The PNG, PDF, GIF and MP4 faces: the shapes of the SVG face drawn by matplotlib, with the fonts it brings.
 
-So they are equal on every machine. A film has every step as a picture with its caption, on a canvas of one size."""
+So they are equal on every machine. A film has every step as a picture with its caption, on a canvas of one size.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
 """The texts of boxes and arrows: cut to fit, in words for who cannot see the picture, and how large a box must be.
 
-A box holds its text at every step: nothing may jump while playing."""
+A box holds its text at every step: nothing may jump while playing.
+"""
 
 from __future__ import annotations
 

@@ -4,7 +4,8 @@ Parts in the middle of a film go first, then what a click shows, then what opens
 
 In columns it has a third of its size before it is compressed, half of it after. `widgets/static/unpacking.js` makes the
 storyboard of it again, to a tenth of a px. What is alike stands together, what follows from something else is left out,
-and numbers are told as differences."""
+and numbers are told as differences.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
 """A picture as a person holds it: a notebook shows it, `save` keeps it.
 
-The suffix of the file's name says which face is written."""
+The suffix of the file's name says which face is written.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
 """The ways of arrows: Graphviz's splines, led up to the boxes, set apart there and eased where room is.
 
-Dotted lines that join what is the same memory take, of some curves, that which hides the least (`related`)."""
+Dotted lines that join what is the same memory take, of some curves, that which hides the least (`related`).
+"""
 
 from __future__ import annotations
 

@@ -4,7 +4,8 @@ Each name is unique across the modules, so joining them is leaving out their imp
 reader of the source needs: comments, white space where a sign parts words as well, and long names.
 
 A name that the script declares becomes one and the same short one wherever it stands for a variable, so no scope has to
-be known. Properties, and names that the script does not declare, stay as they are."""
+be known. Properties, and names that the script does not declare, stay as they are.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
 """The SVG face: one self-contained image that any browser, notebook or drawing program shows.
 
 `drawn` makes the shapes of a picture, which other faces draw too: boxes and arrows as rectangles, paths and texts with
-the stylesheet's classes."""
+the stylesheet's classes.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
 """Themes: which colour each role of a picture has, and the stylesheet made of them.
 
-`Stylesheet` reads it in Python, for faces that have no browser to apply it."""
+`Stylesheet` reads it in Python, for faces that have no browser to apply it.
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
 """What a stepper says of a backward: its steps, what waits and what replaces it, where it is to stop, branches and how
-they differ, and all of that in a few lines of text."""
+they differ, and all of that in a few lines of text.
+"""
 
 from __future__ import annotations
 

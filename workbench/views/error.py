@@ -1,6 +1,7 @@
 """An error as a picture: the node that failed, what it had saved, the write that broke it, and what to do.
 
-What to do is found by the sentence that the error was raised with, in `ADVICE`."""
+What to do is found by the sentence that the error was raised with, in `ADVICE`.
+"""
 
 from __future__ import annotations
 

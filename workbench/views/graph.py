@@ -1,6 +1,7 @@
 """The graph as it stands: nodes with what they saved, leaves with their gradients, and what travels.
 
-A saved tensor hangs on its node's box as a chip. Hooks are badges. Dotted lines join what is the same memory."""
+A saved tensor hangs on its node's box as a chip. Hooks are badges. Dotted lines join what is the same memory.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
 """What is inside a graph's groups: which tensors, how many operations, how much they keep for backward.
 
-`Bundle` sums up what goes along the edges that one arrow stands for, however many they are."""
+`Bundle` sums up what goes along the edges that one arrow stands for, however many they are.
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
 """A graph with its groups: what a box lies in, one box in place of a group that is closed, and how both are told: what
-happens inside a closed group is one step."""
+happens inside a closed group is one step.
+"""
 
 from __future__ import annotations
 

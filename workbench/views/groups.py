@@ -2,7 +2,8 @@
 
 `program_tree` groups nodes as the program made them. Neighbours in order of creation that were made in the same part of
 the program stand in one group: a module that is called twice is two groups, and no arrow goes back from a later group
-to an earlier one. `grouped` groups what function transforms do, which have no such parts."""
+to an earlier one. `grouped` groups what function transforms do, which have no such parts.
+"""
 
 from __future__ import annotations
 

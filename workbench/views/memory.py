@@ -1,6 +1,7 @@
 """Memory: the bytes held for the backward after each event, which node holds them for how long, and the peak.
 
-`Ledger` counts them event by event; `memory` draws that."""
+`Ledger` counts them event by event; `memory` draws that.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
 """From a trace to a storyboard: at each stop of the player, where something happens and what has changed.
 
-A picture that is told while it grows has room for what it may come to say (`roomy`): nothing moves later."""
+A picture that is told while it grows has room for what it may come to say (`roomy`): nothing moves later.
+"""
 
 from __future__ import annotations
 

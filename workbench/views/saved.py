@@ -1,7 +1,8 @@
 """The saved-tensor inspector: for one node after the other what it keeps for backward, and what becomes of it.
 
 `Survey` goes through the trace first: whom the inspector chooses at each step, and how much room all of it takes.
-`kept_at_a_glance` shows all that is saved as one table."""
+`kept_at_a_glance` shows all that is saved as one table.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
 """The local slope: what a node that runs multiplies the gradient by that it sends on, and where that comes from.
 
-The text of the derivative is taken apart (`Formulas`), put into the names of the program, and given its value."""
+The text of the derivative is taken apart (`Formulas`), put into the names of the program, and given its value.
+"""
 
 from __future__ import annotations
 

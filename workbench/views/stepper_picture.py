@@ -1,6 +1,7 @@
 """A stepper as a picture: the graph of its backward, what waits where, and where it stands.
 
-A step that a stepper took, in the records of a trace."""
+A step that a stepper took, in the records of a trace.
+"""
 
 from __future__ import annotations
 

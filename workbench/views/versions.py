@@ -1,7 +1,8 @@
 """Versions: a line for every storage with its writes, and what was saved of it and read back; a write that spoiled a
 read is joined to it.
 
-`Histories` follows each storage through a trace; `versions` draws that."""
+`Histories` follows each storage through a trace; `versions` draws that.
+"""
 
 from __future__ import annotations
 

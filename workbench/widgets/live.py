@@ -1,6 +1,7 @@
 """Live pictures: what all of them have in common, those that change while shown, an exploration, and the player.
 
-The player is sent its storyboard once; the browser steps through it with no help from Python."""
+The player is sent its storyboard once; the browser steps through it with no help from Python.
+"""
 
 from __future__ import annotations
 
