@@ -38,8 +38,8 @@ from .autograd.grad_mode import (
     set_grad_enabled,
 )
 from .autograd.tensor import Size, Tensor
+from .ops import SECOND_NAMES as _second_names
 from .ops.activation import log_softmax, logsumexp, softmax
-from .ops.aliases import *  # noqa: F403
 from .ops.comparison import (
     all,
     allclose,
@@ -193,6 +193,8 @@ numel, is_floating_point = Tensor.numel, Tensor.is_floating_point
 _warnings.install()
 _explanation.install()
 
+globals().update(_second_names)
+
 _on_first_use = {
     "record": "recording",
     "show": "recording",
@@ -208,7 +210,7 @@ _on_first_use = {
     "scope": "autograd.scopes",
     "vmap": "func",
     "conv2d": "ops.convolution",
-    "layer_norm": "ops.normalization",
+    "layer_norm": "ops.layers",
 }
 _parts_on_first_use = ["func", "nn", "optim", "utils"]
 

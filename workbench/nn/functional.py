@@ -10,11 +10,10 @@ from ..autograd.dtypes import dtype as Dtype
 from ..autograd.tensor import Tensor
 from ..ops import activation, math
 from ..ops.activation import gelu, logsigmoid
-from ..ops.attention import scaled_dot_product_attention
-from ..ops.convolution import conv2d
+from ..ops.convolution import avg_pool2d, conv2d, max_pool2d
 from ..ops.inplace import write
+from ..ops.layers import batch_norm, dropout, embedding, layer_norm, one_hot, scaled_dot_product_attention
 from ..ops.linear import linear
-from ..ops.lookup import embedding, one_hot
 from ..ops.losses import (
     binary_cross_entropy,
     binary_cross_entropy_with_logits,
@@ -26,8 +25,6 @@ from ..ops.losses import (
     smooth_l1_loss,
 )
 from ..ops.math import sigmoid, tanh
-from ..ops.normalization import batch_norm, dropout, layer_norm
-from ..ops.pooling import avg_pool2d, max_pool2d
 
 __path__: list[str] = []  # so that `from ... import` of an absent name is refused by a sentence (absent.py)
 __all__ = [

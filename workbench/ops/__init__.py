@@ -1,13 +1,13 @@
 """Differentiable operations, one statement each; importing this package gives Tensor its methods."""
 
 from importlib import import_module
+from types import FunctionType
 from typing import Any
 
 from ..absent import Absent, names
 from ..autograd.tensor import Tensor, refuse_writes
 from . import (
     activation,
-    aliases,
     comparison,
     convert,
     creation,
@@ -21,8 +21,33 @@ from . import (
     shape,
     statistics,
 )
+from .core.checks import ALIASES
+from .core.codegen import under_name
 
-aliases.finish_methods()
+SECOND_NAMES: dict[str, Any] = {}  # the functions under the second names that PyTorch has for them
+for _alias, _name in ALIASES.items():
+    for _end in ("", "_"):
+        for _family in (shape, comparison, math, inplace, join_split, linear):
+            if _name + _end in vars(_family) and _alias + _end in names()["torch"]:
+                SECOND_NAMES[_alias + _end] = under_name(vars(_family)[_name + _end], _alias + _end)
+                break
+
+
+def _finish_methods() -> None:
+    """Give Tensor the second names, and each method that is a function too a function of its own.
+
+    A method counts its arguments without the tensor itself, where it refuses one.
+    """
+    for name, own in list(vars(Tensor).items()):
+        if type(own) is FunctionType and not name.startswith("__") and not own.__qualname__.startswith("Tensor."):
+            setattr(Tensor, name, under_name(own, name, "Tensor"))
+    for alias, name in ALIASES.items():
+        for end in ("", "_"):
+            if name + end in vars(Tensor):
+                setattr(Tensor, alias + end, under_name(vars(Tensor)[name + end], alias + end, "Tensor"))
+
+
+_finish_methods()
 refuse_writes()
 
 ABSENT = {name for name in names()["torch.Tensor"] if not hasattr(Tensor, name)}
@@ -31,7 +56,7 @@ for _name in ABSENT:
 Tensor.__dir__ = lambda self: [name for name in object.__dir__(self) if name not in ABSENT]
 
 # Loaded on first use: they give Tensor no methods, and a small program needs none of them.
-_LATER = ("convolution", "lookup", "losses", "normalization", "pooling")
+_LATER = ("convolution", "layers", "losses")
 
 
 def __getattr__(name: str) -> Any:
@@ -47,7 +72,6 @@ def __getattr__(name: str) -> Any:
 __all__ = [
     "REGISTRY",
     "activation",
-    "aliases",
     "comparison",
     "convert",
     "creation",

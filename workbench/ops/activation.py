@@ -30,7 +30,7 @@ def _only_floats(name: str) -> Callable[[tuple[Any, ...]], tuple[Any, ...]]:
 
 def _largest(a: np.ndarray, axes: tuple[int, ...]) -> tuple[np.ndarray, np.ndarray]:
     """The elements, at least in single precision, and the largest: less it, no exponential overflows."""
-    wide = a.astype(np.float32) if a.dtype == np.float16 else a
+    wide = a.astype(np.float32) if a.itemsize < 4 else a
     return wide, np.maximum.reduce(wide, axis=axes, keepdims=True, initial=-np.inf)
 
 
@@ -177,16 +177,24 @@ in_formulas("same_sign", _same_sign, _same_sign)
 silu = define(
     "SiluBackward0",
     "silu(Tensor self)",
-    lambda a: a * (0.5 * (np.tanh(0.5 * a) + 1)),
+    lambda a: a * (0.5 * (np.tanh(0.5 * a) + 1.0)),
     prepare=only_floats("silu_cpu"),
     self="grad * sigmoid(self) * (1 + self * (1 - sigmoid(self)))",
     tangent="pointwise",
     samples="r(3)",
 )
+
+
+def _softplus_of(a: np.ndarray, beta: float, threshold: float) -> np.ndarray:
+    steep = a if beta == 1 else a * beta
+    soft = np.logaddexp(steep, 0.0)
+    return np.where(steep > float(threshold), a, soft if beta == 1 else soft / beta)
+
+
 softplus = define(
     "SoftplusBackward0",
     "softplus(Tensor self, beta, threshold)",
-    lambda a, beta, threshold: np.where(a * beta > threshold, a, np.logaddexp(a * beta, 0) / beta),
+    _softplus_of,
     prepare=only_floats("softplus_cpu"),
     self="where(self * beta > threshold, grad, grad * sigmoid(self * beta))",
     tangent="pointwise",
@@ -213,7 +221,7 @@ abbreviation("gelu_slope_by_tanh(x)", "0.5 * (1 + bend(x)) + 0.5 * x * bend_slop
 
 def _gelu(a: np.ndarray, approximate: str) -> np.ndarray:
     if approximate == "none":
-        return a * (0.5 * (1 + _erf(a * 0.5**0.5)))
+        return a * (0.5 * (1.0 + _erf(a * 0.5**0.5)))
     return 0.5 * a * (1 + np.tanh((2 / np.pi) ** 0.5 * (a + 0.044715 * a**3)))
 
 

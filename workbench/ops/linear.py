@@ -191,7 +191,7 @@ def outer(self: Tensor, vec2: Tensor) -> Tensor:
     for name, t in (("self", self), ("vec2", vec2)):
         if t._array.ndim != 1:
             raise RuntimeError(f"outer: Expected 1-D argument {name}, but got {t._array.ndim}-D")
-    return mul(self.reshape(-1, 1), vec2)
+    return mul(reshape(self, (-1, 1)), vec2)
 
 
 @checks.tensors_only()

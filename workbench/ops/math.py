@@ -119,7 +119,7 @@ tanh = define(
 define(
     "TanhBackwardBackward0",
     "tanh_backward(Tensor grad_output, Tensor output)",
-    lambda g, y: g * (1 - y * y),
+    lambda g, y: g * (1.0 - y * y),  # NumPy takes a float sooner than an int
     grad_output="tanh_backward(grad, output)",
     output="grad * (-2 * output * grad_output)",
     tangent="pointwise",
@@ -130,7 +130,7 @@ sqrt = define("SqrtBackward0", "sqrt(Tensor self)", np.sqrt, kind="float", self=
 sigmoid = define(
     "SigmoidBackward0",
     "sigmoid(Tensor self)",
-    lambda a: 0.5 * (np.tanh(0.5 * a) + 1),  # the same as 1 / (1 + exp(-a)), and cannot overflow
+    lambda a: 0.5 * (np.tanh(0.5 * a) + 1.0),  # the same as 1 / (1 + exp(-a)), and cannot overflow
     kind="float",
     self="sigmoid_backward(grad, result)",
     samples="r(3)",
@@ -138,7 +138,7 @@ sigmoid = define(
 define(
     "SigmoidBackwardBackward0",
     "sigmoid_backward(Tensor grad_output, Tensor output)",
-    lambda g, y: g * (1 - y) * y,
+    lambda g, y: g * (1.0 - y) * y,
     grad_output="sigmoid_backward(grad, output)",
     output="grad * (grad_output * (1 - 2 * output))",
     tangent="pointwise",
@@ -348,7 +348,7 @@ abbreviation("scaled(g, weight)", "g if weight is None else g * weight")
 rsqrt = define(
     "RsqrtBackward0",
     "rsqrt(Tensor self)",
-    lambda a: 1 / np.sqrt(a),
+    lambda a: 1.0 / np.sqrt(a),
     kind="float",
     self="-0.5 * grad * result ** 3",
     samples="p(3)",
@@ -419,41 +419,17 @@ erf = define(
     samples="r(3); r()",
 )
 
-floor = define(
-    "FloorBackward0",
-    "floor(Tensor self)",
-    np.floor,
-    prepare=only_floats("floor_vml_cpu", but="iu"),
-    self="zeros_like(grad)",
-    tangent="pointwise",
-    samples="r(3)",
-)
-ceil = define(
-    "CeilBackward0",
-    "ceil(Tensor self)",
-    np.ceil,
-    prepare=only_floats("ceil_vml_cpu", but="iu"),
-    self="zeros_like(grad)",
-    tangent="pointwise",
-    samples="r(3)",
-)
-trunc = define(
-    "TruncBackward0",
-    "trunc(Tensor self)",
-    np.trunc,
-    prepare=only_floats("trunc_vml_cpu", but="iu"),
-    self="zeros_like(grad)",
-    tangent="pointwise",
-    samples="r(3)",
-)
-_round = define(
-    "RoundBackward0",
-    "round(Tensor self)",
-    np.round,
-    prepare=only_floats("round_vml_cpu", but="iu"),
-    self="zeros_like(grad)",
-    tangent="pointwise",
-    samples="r(3)",
+floor, ceil, trunc, _round = (
+    define(
+        f"{name.capitalize()}Backward0",
+        f"{name}(Tensor self)",
+        forward,
+        prepare=only_floats(f"{name}_vml_cpu", but="iu"),
+        self="zeros_like(grad)",
+        tangent="pointwise",
+        samples="r(3)",
+    )
+    for name, forward in (("floor", np.floor), ("ceil", np.ceil), ("trunc", np.trunc), ("round", np.round))
 )
 _round_to = define(
     "RoundBackward1",

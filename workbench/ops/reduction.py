@@ -30,6 +30,10 @@ def _sum(a: np.ndarray, dim: tuple[int, ...] | None = None, keepdim: bool = Fals
     return np.add.reduce(a, axis=dim, keepdims=keepdim, dtype=np.int64 if a.dtype.kind in "biu" else None)
 
 
+def _mean(a: np.ndarray, dim: tuple[int, ...], keepdim: bool) -> np.ndarray:
+    return np.add.reduce(a, axis=dim, keepdims=keepdim) / float(_count_of(a.shape, dim) or np.nan)
+
+
 _sum_all = define(
     "SumBackward0",
     "sum_all(Tensor self)",
@@ -56,7 +60,7 @@ _mean_all = define(
 _mean_dim = define(
     "MeanBackward1",
     "mean_dim(Tensor self, dim, keepdim)",
-    in_rows(lambda a, dim, keepdim: np.add.reduce(a, axis=dim, keepdims=keepdim) / (_count_of(a.shape, dim) or np.nan)),
+    in_rows(_mean),
     self="expand(put_back(grad, self.shape, dim, keepdim), self.shape) / count_of(self.shape, dim)",
     samples="r(2, 3), (0,), False; r(2, 3), (-1,), True",
 )

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from ..ops.core.event_arguments import USUAL
+from ..ops.core.registry import USUAL
 from ..scene.geometry import LABEL_COLUMNS, columns
 from ..trace.frame import Frame, NodeState
 from ..trace.schema import Code

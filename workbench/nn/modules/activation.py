@@ -8,9 +8,9 @@ from ...autograd import dtypes
 from ...autograd.dtypes import dtype as Dtype
 from ...autograd.tensor import Parameter, Tensor
 from ...autograd.warnings import warn
-from ...ops.attention import additive, attention_weights
 from ...ops.creation import empty, zeros
 from ...ops.join_split import cat
+from ...ops.layers import additive, attention_weights
 from .. import functional as F
 from .. import init, messages
 from .linear import Linear

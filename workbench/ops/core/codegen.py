@@ -34,8 +34,7 @@ from ...autograd.saved_tensors import FREED, Packed
 from ...autograd.state import local, off, unusual
 from ...autograd.tensor import Parameter, Tensor, link_view
 from ...events import emit, listeners
-from .event_arguments import USUAL, told_arguments
-from .registry import ARRAYS, TENSORS
+from .registry import ARRAYS, TENSORS, USUAL, told_arguments
 from .results import into
 
 ARRAYS |= {
@@ -267,173 +266,212 @@ def _stub(*args: Any, **kwargs: Any) -> Any:
 
 def _text(op: Any, takes_out: bool) -> str:
     """The function's source: `a0`, `a1` are the operands' arrays, `rg0`, `rg1` whether they require grad."""
-    refuse = f"return dispatch(OP, ({op.names},))"
-    if not op.simple:
-        return _function(op, takes_out, _wide(op, refuse))
-    first, second = (*op.tensors, None)[:2]
-    out = [f"if unusual or {_odd(first)}:", f"    {refuse}", *_check_kept(op, refuse)]
-    out += [f"a0 = {first}._array", f"rg0 = {first}._rg"]
-    if second is not None:
-        out += _second_operand(op, first, second, refuse)
-    unmeasured = "a0.dtype is not f64 and a0.dtype is not f32" if op.meets or op.prepare is not None else "False"
-    if not op.formulas:
-        return _function(op, takes_out, out + [f"if {unmeasured}:", f"    {refuse}"] + _result(op, refuse) + UNRECORDED)
-    # Views remember how they were made, and one may not know yet that its base requires grad since it was written.
-    odd = f"{first}._meta is not None" + (f" or (a1 is not saved and {second}._meta is not None)" if second else "")
-    wanted = "(rg0 or rg1)" if second else "rg0"
-    late = f"{first}._meta is not None and {first}.requires_grad" if op.kind == "view" else odd
-    out += [f"if not {wanted} and ({late} or {unmeasured}):", f"    {refuse}"]
-    out += [f"if not {wanted} or (off and not local.modes.grad):"]
-    unrecorded = _result(op, refuse) + UNRECORDED
-    if op.kind == "view":
-        kind = "'no_grad' if off and not local.modes.grad else 'default'"
-        unrecorded[-1:] = [f"link_view(t, {first}, {kind})", "return t"]
-    out += _indented(unrecorded)
-    out += ["node = NODE()", *_result(op, refuse)]
-    out += ["t._rg = True", "t._fn = node", "node.extra = None"]
-    out += ["node.seq = next(sequence)  # before the edges, as PyTorch does: a view's may only now be made anew"]
-    for i, name in enumerate(op.tensors):
-        out += _edge(f"rg{i}" if second else None, i, name if name in op.reads else None)
-    for name in op.node.saved_names:
-        out += _save(op, name, first, second)
-    out += [f"node.z_{name} = a{op.tensors.index(name)}.shape" for name in op.node.shape_names]
-    out += [f"node.a_{name} = {name}" for name in op.node.argument_names]
-    if op.fits and second is None:
-        out += ["node.fit = None"]
-    elif op.fits:
-        number = "a1 is saved or " if op.numbers is not None else ""
-        fit = ", ".join(f"(a{i}.shape, a{i}.dtype) if rg{i} else None" for i in (0, 1))
-        out += [f"node.fit = None if {number}a0.shape == a1.shape else ({fit})"]
-    if op.kind == "view":
-        out += ["t._fn = None", f"link_view(t, {first})", "t._meta.view_fn = node"]
-    said = f"({', '.join(op.said)},)"
-    if {*op.said} & {*USUAL}:
-        said = f"told_arguments(OP, {said})"
-    out += ["if listeners:", f"    emit(('created', node, {said}, (t,)))", "return t"]
-    return _function(op, takes_out, out)
-
-
-def _wide(op: Any, refuse: str) -> list[str]:
-    """The body for an op with lists of tensors, several outputs, more than two operands or some that may be None."""
-    out = ["if unusual:", f"    {refuse}", *_check_kept(op, refuse)]
-    refuse = f"    {refuse}"
-    # A view need not know yet that its base requires grad since somebody wrote into it.
-    late = "{0}._meta is not None and {0}.requires_grad"
-    if op.variadic:
-        arrays, wanted = "arrays", ["wanted"]
-        out += ["arrays, wanted = [], False", f"for t in {op.tensors[0]}:", f"    if {_odd('t')}:", f"    {refuse}"]
-        out += ["    if t._rg:", "        wanted = True", f"    elif {late.format('t')}:", f"    {refuse}"]
-        out += ["    arrays.append(t._array)"]
+    out = [*_leave(op, "unusual"), *_check_kept(op), *_load(op)]
+    wanted = "wanted" if op.variadic else " or ".join([f"rg{i}" for i in range(len(op.tensors))])
+    out += [f"recorded = {wanted if op.formulas else False}"]
+    unmeasured = "(a0.dtype is not f64 and a0.dtype is not f32)"
+    measures = op.meets or op.prepare is not None
+    if op.simple:  # what is recorded is floating point, and is not asked about further
+        conditions = _unsure_operands(op) + [unmeasured] * measures
+        out += _leave(op, f"not recorded and ({' or '.join(conditions)})") if conditions else []
     else:
-        wanted = [f"rg{i}" for i in range(len(op.tensors))]
-        for i, name in enumerate(op.tensors):
-            out += [f"if {name} is None:", f"    a{i}, rg{i} = None, False", "else:"] if name in op.optional else []
-            load = [f"if {_odd(name)}:", refuse, f"a{i}, rg{i} = {name}._array, {name}._rg"]
-            load += [f"if not rg{i} and {late.format(name)}:", refuse]
-            out += _indented(load) if name in op.optional else load
-    if op.meets:
-        kinds = [f"a0.dtype is not a{i}.dtype" for i in range(1, len(op.tensors))]
-        out += [f"if {' or '.join([*kinds, '(a0.dtype is not f64 and a0.dtype is not f32)'])}:", refuse]
-    elif op.prepare is not None:
-        out += ["if a0.dtype is not f64 and a0.dtype is not f32:", refuse]
-    given = [f"a{op.tensors.index(name)}" if name in op.tensors else name for name in op.order]
-    for i, name in enumerate(op.order):
-        if name in op.lists:
-            given[i] = f"tuple([None if t is None else t._array for t in {name}])"
-        elif name in op.kept:
-            given[i] = f"None if {name} is None else {name}._array" if name in op.optional else f"{name}._array"
-        elif op.variadic and name == op.tensors[0]:
-            given[i] = arrays
-    out += [f"recorded = ({' or '.join(wanted)}) and not (off and not local.modes.grad)"]
-    if not op.variadic:  # what some forwards write must not be written twice
-        out += ["if recorded and a0.dtype is not f64 and a0.dtype is not f32:", refuse]
-    results = ", ".join(["r", *(f"r_{name}" for name in op.extras)])
-    out += ["try:", f"    {results} = forward({', '.join(given)})", "except ValueError:", refuse]
-    birth = ["t = Tensor()", "t._array = r", "t._rg = recorded", "t._fn = t._storage = t._meta = None"]
-    if op.several:
-        out += ["outs, nr, kind = [], 0, 'no_grad' if off and not local.modes.grad else 'multi_output'", "for r in r:"]
-        out += _indented(
-            [
-                *birth,
-                "t._nr = nr if recorded else 0",
-                f"link_view(t, {op.tensors[0]}, kind)",
-                "outs.append(t)",
-                "nr += 1",
-            ]
-        )
-        out += ["outs = tuple(outs)", "if not outs:", refuse]
-    else:
-        out += ["if type(r) is not ndarray:", "    r = asarray(r)", *birth, "t._nr = 0"]
+        kinds = [f"a0.dtype is not a{i}.dtype" for i in range(1, len(op.tensors)) if op.meets]
+        if measures:
+            out += _leave(op, " or ".join([*kinds, unmeasured]))
+        elif not op.variadic:  # what some forwards write must not be written twice
+            out += _leave(op, f"recorded and {unmeasured}")
+    out += ["if off and not local.modes.grad:", "    recorded = False"] if op.formulas else []
+    out += _run(op)
     result = "outs" if op.several else "t"
     out += ["if not recorded:", f"    return {result}"] if op.formulas else [f"return {result}"]
-    if not op.formulas:
-        return out
-    for name in op.extras:
-        out += [f"{name} = Tensor()", f"{name}._array = asarray(r_{name})", f"{name}._rg = False", f"{name}._nr = 0"]
-        out += [f"{name}._fn = {name}._storage = {name}._meta = None"]
-    out += ["node = NODE()", "node.extra = None", "node.seq = next(sequence)  # before the edges, as PyTorch does"]
-    if op.variadic:
-        edges = "(edge_of(t) if t._fn is None else t._fn, t._nr) if t._rg else (None, 0)"
-        out += [f"node.parents = tuple([{edges} for t in {op.tensors[0]}])"]
-    else:
-        for i, name in enumerate(op.tensors):
-            out += _edge(f"rg{i}", i, name if name in op.reads else None)
-    for name in op.node.saved_names:
-        out += _save_wide(op, name)
-    out += [f"node.z_{name} = {name}._array.shape" for name in op.node.shape_names]
-    out += [f"node.a_{name} = {name}" for name in op.node.argument_names]
-    if op.fits:
-        arrays = [f"a{i}" for i in range(len(op.tensors))]
-        shapes = [*arrays[1:], *(f"{name}._array" for name in op.kept if name not in op.lists)]
-        same = [f"a0.shape == {each}.shape" for each in shapes] + [f"{each}.dtype is r.dtype" for each in arrays]
-        if op.lists:
-            same.append(
-                " and ".join([f"all([t is None or t._array.shape == a0.shape for t in {n}])" for n in op.lists])
-            )
-        fit = ", ".join([f"({each}.shape, {each}.dtype) if rg{i} else None" for i, each in enumerate(arrays)])
-        out += [f"node.fit = None if {' and '.join(same)} else ({fit},)"]
-    if op.several:
-        out += ["node.outputs = len(outs)", "for t in outs:", "    t._meta.view_fn = node"]
-    else:
-        out += ["t._fn = node"]
-    said = f"told_arguments(OP, ({', '.join(op.said)},))"
-    return out + [
-        "if listeners:",
-        f"    emit(('created', node, {said}, {'outs' if op.several else '(t,)'}))",
-        f"return {result}",
-    ]
+    return _function(op, takes_out, out + _record(op, result) if op.formulas else out)
 
 
-def _check_kept(op: Any, refuse: str) -> list[str]:
-    """Leave the call to dispatch where what has no edge is neither None nor a plain tensor."""
-    out: list[str] = []
-    for name in op.kept:
-        given = name if name in op.lists else f"({name},)"
-        out += [f"for kept in {given}:", f"    if {_odd('kept', True)}:", f"        {refuse}"]
-    return out
+def _leave(op: Any, condition: str) -> list[str]:
+    """Leave the call to dispatch on this condition."""
+    return [f"if {condition}:", f"    return dispatch(OP, ({op.names},))"]
 
 
 def _odd(name: str, optional: bool = False) -> str:
-    """Whether a compiled function leaves an argument to dispatch: what is no plain tensor."""
+    """The condition that an argument is no plain tensor."""
     return (
         f"type({name}) is not Tensor and type({name}) is not Parameter{f' and {name} is not None' if optional else ''}"
     )
 
 
-def _save_wide(op: Any, name: str) -> list[str]:
+def _unsure(name: str) -> str:
+    """The condition that a tensor is a view that need not know yet that its base requires grad."""
+    return f"{name}._meta is not None and {name}.requires_grad"
+
+
+def _unsure_operands(op: Any) -> list[str]:
+    """That condition for each operand of a simple op, where none requires grad."""
+    if not op.formulas:
+        return []
+    number = "a1 is not saved and " * (op.numbers is not None)
+    return [f"({number * bool(i)}{_unsure(name)})" for i, name in enumerate(op.tensors)]
+
+
+def _check_kept(op: Any) -> list[str]:
+    """Leave the call to dispatch where what has no edge is neither None nor a plain tensor."""
+    out: list[str] = []
+    for name in op.kept:
+        out += [f"for kept in {name if name in op.lists else f'({name},)'}:"]
+        out += _indented(_leave(op, _odd("kept", True)))
+    return out
+
+
+def _load(op: Any) -> list[str]:
+    """Take the operands' arrays, and whether they require grad."""
+    if op.variadic:
+        each = [*_leave(op, _odd("t")), "if t._rg:", "    wanted = True", *_leave(op, _unsure("t"))]
+        each[-2] = "el" + each[-2]
+        return [
+            "arrays, wanted = [], False",
+            f"for t in {op.tensors[0]}:",
+            *_indented([*each, "arrays.append(t._array)"]),
+        ]
+    out: list[str] = []
+    for i, name in enumerate(op.tensors):
+        load = [f"a{i} = {name}._array", f"rg{i} = {name}._rg"]
+        check = [] if op.simple or not op.formulas else _leave(op, f"not rg{i} and {_unsure(name)}")
+        if op.simple and i:
+            unsure = f" or (rg0 is not rg1 and {_unsure(f'({op.tensors[0]} if rg1 else {name})')})"
+            check = _leave(op, "a0.dtype is not a1.dtype" + unsure * bool(op.formulas))
+        if i and op.numbers is not None:
+            out += _number_or_tensor(op, name, [*load, f"saved = {name}", *check])
+            continue
+        load = [*_leave(op, _odd(name)), *load, *check]
+        out += [f"if {name} is None:", f"    a{i}, rg{i} = None, False", "else:"] if name in op.optional else []
+        out += _indented(load) if name in op.optional else load
+    return out
+
+
+def _number_or_tensor(op: Any, name: str, load: list[str]) -> list[str]:
+    """The second operand, of which `saved` is what would be saved: the tensor, or a number's array."""
+    return [
+        f"if type({name}) is Tensor:",
+        *_indented(load),
+        f"elif a0.dtype is f64 and (type({name}) is float or type({name}) is int):",
+        f"    a1 = saved = NUMBERS.get({name})",
+        "    if a1 is None:",
+        f"        a1 = saved = NUMBERS.add({name})",
+        "    rg1 = False",
+        f"elif type({name}) is Parameter:",
+        *_indented(load),
+        "else:",
+        f"    return dispatch(OP, ({op.names},))",
+    ]
+
+
+def _run(op: Any) -> list[str]:
+    """Run the op; `t` or `outs` is its result, but for its place in the graph."""
+    given = []
+    for name in op.order:
+        if op.variadic and name == op.tensors[0]:
+            given.append("arrays")
+        elif name in op.tensors:
+            given.append(f"a{op.tensors.index(name)}")
+        elif name in op.lists:
+            given.append(f"tuple([None if kept is None else kept._array for kept in {name}])")
+        elif name in op.kept:
+            given.append(f"None if {name} is None else {name}._array" if name in op.optional else f"{name}._array")
+        else:
+            given.append(name)
+    run = [f"{', '.join(['r', *(f'r_{name}' for name in op.extras)])} = forward({', '.join(given)})"]
+    if not op.simple or (op.meets and len(op.tensors) > 1):  # dispatch says what does not fit
+        run = ["try:", *_indented(run), "except ValueError:", *_leave(op, "True")[1:]]
+    birth = ["t = Tensor()", "t._array = r", "t._rg = recorded", "t._fn = t._storage = t._meta = None"]
+    kind = f"'no_grad' if off and not local.modes.grad else '{'multi_output' if op.several else 'default'}'"
+    link = f"link_view(t, {op.tensors[0]}, {kind})"
+    if op.several:
+        birth += ["t._nr = nr if recorded else 0", link, "outs.append(t)", "nr += 1"]
+        return [
+            *run,
+            "outs, nr = [], 0",
+            "for r in r:",
+            *_indented(birth),
+            "outs = tuple(outs)",
+            *_leave(op, "not outs"),
+        ]
+    return [*run, "if type(r) is not ndarray:", "    r = asarray(r)", *birth, "t._nr = 0"] + [link] * (
+        op.kind == "view"
+    )
+
+
+def _record(op: Any, result: str) -> list[str]:
+    """Record the node."""
+    out: list[str] = []
+    for name in op.extras:
+        out += [f"{name} = Tensor()", f"{name}._array = asarray(r_{name})", f"{name}._rg = False", f"{name}._nr = 0"]
+        out += [f"{name}._fn = {name}._storage = {name}._meta = None"]
+    out += ["node = NODE()", "node.extra = None"]
+    out += ["node.seq = next(sequence)  # before the edges, as PyTorch does: a view's may only now be made anew"]
+    if op.variadic:
+        edges = "(edge_of(t) if t._fn is None else t._fn, t._nr) if t._rg else (None, 0)"
+        out += [f"node.parents = tuple([{edges} for t in {op.tensors[0]}])"]
+    else:
+        for i, name in enumerate(op.tensors):
+            out += _edge(op, i, name)
+    for name in op.node.saved_names:
+        out += _save(op, name)
+    for name in op.node.shape_names:
+        out += [f"node.z_{name} = {f'a{op.tensors.index(name)}' if name in op.tensors else f'{name}._array'}.shape"]
+    out += [f"node.a_{name} = {name}" for name in op.node.argument_names]
+    out += _fit(op) if op.fits else []
+    if op.several:
+        out += ["node.outputs = len(outs)", "for t in outs:", "    t._meta.view_fn = node"]
+    else:
+        out += ["t._meta.view_fn = node" if op.kind == "view" else "t._fn = node"]
+    said = f"({', '.join(op.said)},)"
+    if {*op.said} & {*USUAL}:
+        said = f"told_arguments(OP, {said})"
+    outs = "outs" if op.several else "(t,)"
+    return [*out, "if listeners:", f"    emit(('created', node, {said}, {outs}))", f"return {result}"]
+
+
+def _edge(op: Any, i: int, name: str) -> list[str]:
+    """The edge to operand `i`, if it is differentiable at all and wanted now."""
+    none = [f"node.p{i} = None", f"node.n{i} = 0"]
+    if name not in op.reads:
+        return none
+    edge = [f"p = {name}._fn", f"node.p{i} = edge_of({name}) if p is None else p", f"node.n{i} = {name}._nr"]
+    return edge if len(op.tensors) == 1 else [f"if rg{i}:", *_indented(edge), "else:", *_indented(none)]
+
+
+def _save(op: Any, name: str) -> list[str]:
     """What the formulas read of `name`, if one that reads it is wanted; what leads nowhere is not, as in PyTorch."""
     if name == "result":
         return ["node.s_result = r", "node.c_result = None", "node.v_result = 0"]
-    version = "0 if {0} is None or {0}._storage is None else {0}._storage.version"
-    save = [f"node.s_{name} = {name}", f"node.v_{name} = {version.format(name)}"]
+    version = "0 if {0}._storage is None else {0}._storage.version"
     if name in op.lists:
         save = [f"node.s_{name} = tuple({name})"]
-        save += [f"node.v_{name} = tuple([{version.format('t')} for t in {name}])"]
+        save += [f"node.v_{name} = tuple([0 if kept is None or {version[5:].format('kept')} for kept in {name}])"]
+    else:
+        number = op.numbers is not None and name == op.tensors[1]
+        version = f"0 if {name} is None or {version[5:]}" if name in op.optional else version
+        version = f"{name} if a1 is saved else {version}" if number else version
+        save = [f"node.s_{name} = {'saved' if number else name}", f"node.v_{name} = {version.format(name)}"]
     readers = [i for i, t in enumerate(op.tensors) if t in op.reads and name in op.reads[t].tensors]
-    if len(readers) != 1 or op.variadic:
+    if len(readers) != 1 or len(op.tensors) == 1:
         return save
-    wanted = f"node.p{readers[0]} is not None" if len(op.reads) > 1 else f"rg{readers[0]}"
+    wanted = f"rg{readers[0]}" if op.simple or len(op.reads) == 1 else f"node.p{readers[0]} is not None"
     return [f"if {wanted}:", *_indented(save), "else:", f"    node.s_{name} = None"]
+
+
+def _fit(op: Any) -> list[str]:
+    """What each wanted gradient must be made into; None where all fit already."""
+    arrays = [f"a{i}" for i in range(len(op.tensors))]
+    shapes = [*arrays[1:], *(f"{name}._array" for name in op.kept if name not in op.lists)]
+    same = [f"a0.shape == {each}.shape" for each in shapes]
+    same += [f"all([t is None or t._array.shape == a0.shape for t in {name}])" for name in op.lists]
+    same += [] if op.meets else [f"{each}.dtype is r.dtype" for each in arrays]
+    if not same:
+        return ["node.fit = None"]
+    fit = ", ".join([f"({each}.shape, {each}.dtype) if rg{i} else None" for i, each in enumerate(arrays)])
+    if op.numbers is not None:
+        same[0] = f"(a1 is saved or {same[0]})"
+    return [f"node.fit = None if {' and '.join(same)} else ({fit},)"]
 
 
 def _function(op: Any, takes_out: bool, body: list[str]) -> str:
@@ -446,69 +484,3 @@ def _function(op: Any, takes_out: bool, body: list[str]) -> str:
 
 def _indented(lines: list[str]) -> list[str]:
     return ["    " + line for line in lines]
-
-
-def _second_operand(op: Any, first: str, second: str, refuse: str) -> list[str]:
-    """`a1` and `rg1`, and what would be saved: the tensor, or a number's array."""
-    other = f"({first} if rg1 else {second})"
-    # A view need not know yet that its base requires grad since somebody wrote into it.
-    differ = f"a0.dtype is not a1.dtype or (rg0 is not rg1 and {other}._meta is not None and {other}.requires_grad)"
-    tensor = [f"a1 = {second}._array", f"rg1 = {second}._rg", f"saved = {second}", f"if {differ}:", f"    {refuse}"]
-    if op.numbers is None:
-        return [f"if {_odd(second)}:", f"    {refuse}", *tensor]
-    number = ["a1 = saved = NUMBERS.get(other)", "if a1 is None:", "    a1 = saved = NUMBERS.add(other)", "rg1 = False"]
-    return [
-        f"if type({second}) is Tensor:",
-        *_indented(tensor),
-        f"elif a0.dtype is f64 and (type({second}) is float or type({second}) is int):",
-        *_indented([line.replace("other", second) for line in number]),
-        f"elif type({second}) is Parameter:",
-        *_indented(tensor),
-        "else:",
-        f"    {refuse}",
-    ]
-
-
-UNRECORDED = ["t._rg = False", "t._fn = None", "return t"]
-
-
-def _result(op: Any, refuse: str) -> list[str]:
-    """Run the op; `t` is its result, but for its place in the graph."""
-    given = [f"a{op.tensors.index(name)}" if name in op.tensors else name for name in op.order]
-    for i, name in enumerate(op.order):
-        if name in op.lists:
-            given[i] = f"tuple([None if kept is None else kept._array for kept in {name}])"
-        elif name in op.kept:
-            given[i] = f"{name}._array"
-    run = [f"r = forward({', '.join(given)})"]
-    if op.meets and len(op.tensors) > 1:  # shapes that do not broadcast: dispatch says so
-        run = ["try:", *_indented(run), "except ValueError:", f"    {refuse}"]
-    run += ["if type(r) is not ndarray:", "    r = asarray(r)"]
-    return run + ["t = Tensor()", "t._array = r", "t._nr = 0", "t._storage = None", "t._meta = None"]
-
-
-def _edge(wanted: str | None, i: int, name: str | None) -> list[str]:
-    """The edge to operand `i`, if it is differentiable at all (`name`) and wanted now (a flag; None: always)."""
-    if name is None:
-        return [f"node.p{i} = None", f"node.n{i} = 0"]
-    edge = [f"p = {name}._fn", f"node.p{i} = edge_of({name}) if p is None else p", f"node.n{i} = {name}._nr"]
-    if wanted is None:
-        return edge
-    return [f"if {wanted}:", *_indented(edge), "else:", f"    node.p{i} = None", f"    node.n{i} = 0"]
-
-
-def _save(op: Any, name: str, first: str, second: str | None) -> list[str]:
-    """What the formulas read of `name`, if one that reads it is wanted."""
-    if name == "result":
-        return ["node.s_result = r", "node.c_result = None", "node.v_result = 0"]
-    if name in op.lists:
-        versions = "0 if kept is None or kept._storage is None else kept._storage.version"
-        return [f"node.s_{name} = {name}", f"node.v_{name} = tuple([{versions} for kept in {name}])"]
-    version = f"0 if {name}._storage is None else {name}._storage.version"
-    if name == second and op.numbers is not None:
-        version = f"{name} if a1 is saved else {version}"
-    save = [f"node.s_{name} = {'saved' if name == second else name}", f"node.v_{name} = {version}"]
-    readers = [i for i, t in enumerate(op.tensors) if t in op.reads and name in op.reads[t].tensors]
-    if len(readers) == len(op.tensors):
-        return save
-    return [f"if rg{readers[0]}:", *_indented(save), "else:", f"    node.s_{name} = None"]

@@ -20,8 +20,7 @@ from ...autograd.state import local, with_grad
 from ...autograd.tensor import InferenceTensor, Tensor, link_view, part_of, wrap
 from ...events import emit, listeners
 from . import checks
-from .event_arguments import told_arguments
-from .registry import in_formulas
+from .registry import in_formulas, told_arguments
 
 FLOAT32, FLOAT64 = np.dtype("float32"), np.dtype("float64")
 NUMBER = (bool, int, float, np.number, np.bool_)

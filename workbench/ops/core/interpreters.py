@@ -15,10 +15,9 @@ from ...autograd.state import local
 from ...autograd.tensor import Tensor, link_view
 from ...events import emit, listeners
 from . import jvp, vmap, vmap_rules  # noqa: F401  (the rules register themselves)
-from .event_arguments import told_arguments
 from .jvp import family
 from .jvp_fast import push_alone
-from .registry import REGISTRY, SEVERAL
+from .registry import REGISTRY, SEVERAL, told_arguments
 from .vmap import OWN
 
 Tensors = tuple[Tensor, ...]

@@ -1,4 +1,4 @@
-"""What every op adds to: the declared operations, and the words that formulas may say.
+"""What every op adds to: the declared operations, and the words that formulas may say; and what arguments usually are.
 
 A formula such as `grad * cos(self)` runs on plain arrays and on tensors, so that each word has a meaning for both.
 """
@@ -8,6 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from ... import events
+from ...events import listeners
+
 if TYPE_CHECKING:
     from .op import Op
 
@@ -15,6 +18,31 @@ REGISTRY: dict[str, Op] = {}
 SEVERAL: dict[str, Op] = {}  # the operations with several outputs
 DIMS = ("dim", "dim0", "dim1", "dim2", "dims")  # what arguments are called that number dimensions
 SIZES = ("size", "input_sizes")  # and those that list the sizes of the result
+USUAL = {  # what they are if nothing is said, for listeners
+    "accumulate": (False,),
+    "alpha": (1,),
+    "approximate": ("none",),
+    "beta": (1,),
+    "bias": (None,),
+    "correction": (1, None),
+    "diagonal": (0,),
+    "dim": (None,),
+    "dim1": (0,),
+    "dim2": (1,),
+    "eps": (1e-05,),
+    "groups": (1,),
+    "ignore_index": (-100,),
+    "input_scale": (1,),
+    "keepdim": (False,),
+    "max": (None,),
+    "negative_slope": (0.01,),
+    "offset": (0,),
+    "reduction": (1,),
+    "scale": (1,),
+    "threshold": (20,),
+    "transposed": (False,),
+    "weight": (None,),
+}
 ABBREVIATIONS: dict[str, tuple[str, str]] = {}  # by name: how it is called, and what it stands for
 # The words of formulas, for arrays and for tensors. `__name__` is what a NumPy warning is filed under: the package's
 # filter knows it.
@@ -45,3 +73,15 @@ def abbreviation(signature: str, text: str) -> None:
             return words[name](*args)
 
         words[name] = first
+
+
+def told_arguments(op: Any, values: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The arguments of a call that need saying; all, where only scopes listen, which read none."""
+    if listeners[-1:] == [events.labels]:  # it is before all others
+        return values
+    said = len(values)
+    for name, value in zip(reversed(op.said), reversed(values), strict=True):
+        if name not in USUAL or type(value) not in (bool, int, float, str, type(None)) or value not in USUAL[name]:
+            break
+        said -= 1
+    return values[:said]
