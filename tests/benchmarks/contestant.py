@@ -66,6 +66,11 @@ class Torch:
         """The function transforms."""
         return self.module.func
 
+    @property
+    def library(self) -> Any:
+        """The module itself, for works that are written in PyTorch's names."""
+        return self.module
+
     def grad_of_grad(self, function: Callable[..., Any], x: Any, seed: Any) -> tuple[Any, Any]:
         """The gradient, and the gradient of that."""
         grad = self.module.autograd.grad

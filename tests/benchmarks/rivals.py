@@ -55,6 +55,11 @@ class HIPS:
         """Refused."""
         raise Missing("HIPS autograd has no transforms that nest as torch.func's do")
 
+    @property
+    def library(self) -> Any:
+        """Refused."""
+        raise Missing("HIPS autograd does not have PyTorch's names")
+
     def grad_of_grad(self, function: Callable[..., Any], x: Any, seed: Any) -> tuple[Any, Any]:
         """The gradient, and the gradient of that."""
         make_vjp = self._extend_make_vjp
@@ -115,6 +120,11 @@ class MyGrad:
     def func(self) -> Any:
         """Refused."""
         raise Missing("mygrad has no function transforms")
+
+    @property
+    def library(self) -> Any:
+        """Refused."""
+        raise Missing("mygrad does not have PyTorch's names")
 
     def grad_of_grad(self, function: Callable[..., Any], x: Any, seed: Any) -> Any:
         """Refused."""

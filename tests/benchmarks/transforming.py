@@ -47,6 +47,51 @@ def jvp(m: Any, batch: int, widths: tuple[int, ...]) -> Steps:
 
 
 @work(
+    "duals",
+    "the same by forward_ad's dual tensors",
+    sizes=((32, (64, 128, 128, 10)), (4, (3, 4, 4, 2))),
+    parts=("",),
+    bounds=(0.75,),
+    rounds=60,
+)
+def duals(m: Any, batch: int, widths: tuple[int, ...]) -> Steps:
+    """The loss and its derivative along one direction, pushed forward by hand."""
+    forward_ad = m.library.autograd.forward_ad
+    loss, parameters, inputs, labels = _mlp_loss(m, batch, widths)
+    along = [p * 0.5 + 0.1 for p in parameters]
+    yield
+    with forward_ad.dual_level():
+        made = [forward_ad.make_dual(p, t) for p, t in zip(parameters, along, strict=True)]
+        value, slope = forward_ad.unpack_dual(loss(made, inputs, labels))
+    yield
+    return m.numbers(value, slope)
+
+
+@work(
+    "functional",
+    "autograd.functional of tanh(A @ u) ** 2, 10 variables",
+    sizes=((10,), (3,)),
+    parts=("hessian", "jacobian"),
+    bounds=(1.0, 1.0),
+    rounds=60,
+)
+def functional(m: Any, variables: int) -> Steps:
+    """The Hessian of the sum, and the Jacobian."""
+    rng, functional = np.random.default_rng(0), m.library.autograd.functional
+    matrix, u = m.constant(rng.normal(size=(variables, variables))), m.constant(rng.normal(size=variables))
+
+    def squares(u: Any) -> Any:
+        return m.tanh(matrix @ u) ** 2
+
+    yield
+    second = functional.hessian(lambda u: m.sum(squares(u)), u)
+    yield
+    first = functional.jacobian(squares, u)
+    yield
+    return m.numbers(second, first)
+
+
+@work(
     "hessian",
     "Hessian of a function of 10 variables by jacfwd(jacrev)",
     sizes=((10,), (3,)),

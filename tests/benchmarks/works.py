@@ -114,7 +114,7 @@ def custom(m: Any, ops: int, kind: str) -> Steps:
 @work(
     "mlp1024x10",
     "ten steps in a row, batch 1,024, per step",
-    sizes=((1024, (64, 128, 128, 10), 10), (6, (3, 4, 4, 2), 2)),
+    sizes=((1024, (64, 128, 128, 10), 10, 0), (6, (3, 4, 4, 2), 2, 0)),
     parts=("",),
     bounds=(None,),
     per=10,
@@ -122,7 +122,7 @@ def custom(m: Any, ops: int, kind: str) -> Steps:
 @work(
     "mlp32x10",
     "ten steps in a row, batch 32, per step",
-    sizes=((32, (64, 128, 128, 10), 10), (4, (3, 4, 4, 2), 2)),
+    sizes=((32, (64, 128, 128, 10), 10, 0), (4, (3, 4, 4, 2), 2, 0)),
     parts=("",),
     bounds=(None,),
     per=10,
@@ -131,7 +131,7 @@ def custom(m: Any, ops: int, kind: str) -> Steps:
 @work(
     "mlp1024",
     "MLP 64-128-128-10, a training step, batch 1,024",
-    sizes=((1024, (64, 128, 128, 10), 1), (6, (3, 4, 4, 2), 1)),
+    sizes=((1024, (64, 128, 128, 10), 1, 0), (6, (3, 4, 4, 2), 1, 0)),
     parts=("",),
     bounds=(0.80,),
     rounds=80,
@@ -139,13 +139,21 @@ def custom(m: Any, ops: int, kind: str) -> Steps:
 @work(
     "mlp32",
     "MLP 64-128-128-10, a training step, batch 32",
-    sizes=((32, (64, 128, 128, 10), 1), (4, (3, 4, 4, 2), 1)),
+    sizes=((32, (64, 128, 128, 10), 1, 0), (4, (3, 4, 4, 2), 1, 0)),
     parts=("",),
     bounds=(0.90,),
     rounds=100,
 )
-def mlp(m: Any, batch: int, widths: tuple[int, ...], steps: int) -> Steps:
-    """Cross-entropy, composed; plain gradient descent."""
+@work(
+    "mlp32warm",
+    "the same after 100 steps, per step",
+    sizes=((32, (64, 128, 128, 10), 20, 100), (4, (3, 4, 4, 2), 2, 1)),
+    parts=("",),
+    bounds=(0.90,),
+    per=20,
+)
+def mlp(m: Any, batch: int, widths: tuple[int, ...], steps: int, before: int) -> Steps:
+    """Cross-entropy, composed; plain gradient descent. `before` steps are made before what is measured."""
     rng = np.random.default_rng(0)
     inputs = m.constant(rng.normal(size=(batch, widths[0])))
     labels = m.constant(np.eye(widths[-1])[rng.integers(widths[-1], size=batch)])
@@ -160,12 +168,58 @@ def mlp(m: Any, batch: int, widths: tuple[int, ...], steps: int) -> Steps:
         scores = hidden @ w3 + b3
         return m.mean(m.log(m.sum(m.exp(scores), 1)) - m.sum(scores * labels, 1))
 
+    def go(steps: int) -> Any:
+        nonlocal parameters
+        value = None
+        for _ in range(steps):
+            value, pull = m.run(loss, *parameters)
+            parameters = m.descend(parameters, pull(None), 0.1)
+        return value
+
+    go(before)
     yield
-    for _ in range(steps):
-        value, pull = m.run(loss, *parameters)
-        parameters = m.descend(parameters, pull(None), 0.1)
+    value = go(steps)
     yield
     return m.numbers(value, *parameters)
+
+
+@work(
+    "modules",
+    "the MLP of nn.Linear, cross_entropy and an optimiser, batch 32, per step",
+    sizes=((32, (64, 128, 128, 10), 20, 100), (4, (3, 4, 4, 2), 2, 1)),
+    parts=("",),
+    bounds=(0.95,),
+    per=20,
+)
+def modules(m: Any, batch: int, widths: tuple[int, ...], steps: int, before: int) -> Steps:
+    """The same step as it is usually written."""
+    library = m.library
+    nn, rng = library.nn, np.random.default_rng(0)
+    inputs = m.constant(rng.normal(size=(batch, widths[0])))
+    labels = library.tensor(rng.integers(widths[-1], size=batch).tolist())
+    layers = []
+    for fan_in, fan_out in zip(widths, widths[1:], strict=False):
+        layers += [nn.Linear(fan_in, fan_out, dtype=library.float64), nn.ReLU()]
+    model, loss = nn.Sequential(*layers[:-1]), nn.CrossEntropyLoss()
+    with library.no_grad():
+        for p in model.parameters():
+            p.copy_(m.constant(rng.normal(size=tuple(p.shape)) / np.sqrt(p.shape[-1])))
+    optimizer = library.optim.SGD(model.parameters(), lr=0.1)
+
+    def go(steps: int) -> Any:
+        value = None
+        for _ in range(steps):
+            optimizer.zero_grad()
+            value = loss(model(inputs), labels)
+            value.backward()
+            optimizer.step()
+        return value
+
+    go(before)
+    yield
+    value = go(steps)
+    yield
+    return m.numbers(value, *model.parameters())
 
 
 @work(
@@ -217,8 +271,9 @@ def fan(m: Any, uses: int) -> Steps:
     return m.numbers(y, grad)
 
 
-@work("second", "grad of grad of 50 tanh", sizes=((50,), (3,)), parts=("",), bounds=(1.0,), rounds=60)
-def second(m: Any, depth: int) -> Steps:
+@work("secondwarm", "the same after 20 times", sizes=((50, 20), (3, 1)), parts=("",), bounds=(0.90,), rounds=60)
+@work("second", "grad of grad of 50 tanh", sizes=((50, 0), (3, 0)), parts=("",), bounds=(1.0,), rounds=60)
+def second(m: Any, depth: int, before: int) -> Steps:
     """The gradient with create_graph, and its gradient."""
     x, seed, tanh = m.leaf(X), m.constant(SEED), m.tanh
 
@@ -227,6 +282,8 @@ def second(m: Any, depth: int) -> Steps:
             y = tanh(y)
         return y
 
+    for _ in range(before):
+        m.grad_of_grad(chain, x, seed)
     yield
     first, then = m.grad_of_grad(chain, x, seed)
     yield

@@ -13,7 +13,7 @@ from .builtin_node import OpNode
 from .engine import GraphTask, carries_tensors
 from .graph import GradientEdge
 from .levels import AUTOGRAD, entered, lift, with_batch
-from .node import AccumulateGrad, Node, edge_of, target_of
+from .node import AccumulateGrad, Node, Scoped, edge_of, target_of
 from .saved_tensors import Packed
 from .state import local
 from .tensor import Tensor, tensor_method, wrap
@@ -195,7 +195,7 @@ def _ran(output: Any, seed: Tensor | None, keep_graph: bool) -> bool:
 def _ends_of_chain(root: Node | None) -> list[AccumulateGrad] | None:
     """The leaves at the end of built-in nodes that follow each other one by one; None for any other graph."""
     node, leaves = root, []
-    while isinstance(node, OpNode) and not node.multi and node.extra is None:
+    while isinstance(node, OpNode) and not node.multi and (node.extra is None or type(node.extra) is Scoped):
         arity = node.arity
         after = [node.p0] if arity == 1 else [parent for parent, _ in node.edges() if parent is not None]
         if len(after) == 1 and type(after[0]) is not AccumulateGrad:

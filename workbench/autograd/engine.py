@@ -18,7 +18,7 @@ from ..events import emit, failed, listeners
 from . import state
 from .anomaly_mode import refuse_nan, warn_of_forward
 from .hooks import run_post_hooks, run_pre_hooks, run_tensor_hooks
-from .node import HELD_ONCE, Extra, Node, count, is_dense, owns_memory
+from .node import HELD_ONCE, Extra, Node, Scoped, count, is_dense, owns_memory
 from .state import Modes, local, off, set_grad
 
 Roots = list[tuple[Node, int]]
@@ -310,7 +310,8 @@ class GraphTask:
                 limit -= 1
                 ran = True
                 arity = node.arity
-                if node.extra is not None or grad is None or listeners or state.anomaly or node in captures:
+                unusual = node.extra is not None and type(node.extra) is not Scoped
+                if unusual or grad is None or listeners or state.anomaly or node in captures:
                     buffers[node], grad = grad, None  # a leaf keeps a gradient that nobody else holds
                     out = self._run_node(node)
                     if out is NOTHING:

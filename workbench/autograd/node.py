@@ -130,8 +130,14 @@ class Extra:
     slices: Any = None  # of a write through a view: weak reference to the CopySlices that runs this node
 
 
+class Scoped(Extra):
+    """A scope and nothing else: a backward runs such a node as one that has nothing rare about it."""
+
+
 def extra_of(node: Node) -> Extra:
     """A node's rare facts, made on first use."""
+    if type(node.extra) is Scoped:
+        node.extra.__class__ = Extra
     if node.extra is None:
         made, meta = Extra(), meta_of(node.variable) if type(node) is AccumulateGrad else None
         if node.extra is None:  # as in meta_of: no other thread comes between this and what follows

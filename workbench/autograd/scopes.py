@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from .. import errors, events
 from ..events import Event, listeners, next_tag
-from .node import AccumulateGrad, Extra, Node, extra_of
+from .node import AccumulateGrad, Node, Scoped, extra_of
 from .state import in_forked_children
 from .tensor import made_by
 from .views import CopySlices
@@ -141,7 +141,7 @@ def label(event: Event) -> None:
     if event[0] == "created":
         node = event[1]
         if node.extra is None and type(node) is not AccumulateGrad:
-            node.extra = extra = Extra()
+            node.extra = extra = Scoped()
             extra.scope = entry
         else:
             _name(node, entry)

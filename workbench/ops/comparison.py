@@ -13,6 +13,7 @@ from ..autograd import dtypes
 from ..autograd.levels import is_batched
 from ..autograd.tensor import Tensor, wrap
 from ..autograd.warnings import warn
+from . import messages
 from .core.broadcasting import dims_of
 from .core.checks import not_a_tensor, number_of, numpy_names, only_floats, promoted
 from .core.op import define, method, operator
@@ -67,7 +68,7 @@ _clamp = define(
 
 def _between(a: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray:
     if a.dtype.kind == "b":
-        raise NotImplementedError("\"clamp_cpu\" not implemented for 'Bool'")
+        raise NotImplementedError(messages.NO_KERNEL.format("clamp_cpu", "Bool"))
     return np.minimum(np.maximum(a, low), high)
 
 
@@ -161,7 +162,7 @@ def _inverted(a: np.ndarray) -> np.ndarray:
 def _of_integers(ufunc: np.ufunc) -> Callable[..., np.ndarray]:
     def bitwise(a: np.ndarray, b: np.ndarray) -> np.ndarray:
         if a.dtype.kind == "f":
-            raise NotImplementedError(f"\"{ufunc.__name__}_cpu\" not implemented for '{dtypes.of(a).word}'")
+            raise NotImplementedError(messages.NO_KERNEL.format(f"{ufunc.__name__}_cpu", dtypes.of(a).word))
         return ufunc(a, b)
 
     return bitwise
@@ -205,7 +206,8 @@ def _answer(ask: Any) -> Any:
 
 
 _all, _any = (
-    define(name, f"{name}(Tensor self, dim, keepdim)", _answer(ask)) for name, ask in (("all", np.all), ("any", np.any))
+    define(name, f"{name}(Tensor self, dim, keepdim)", _answer(ask))
+    for name, ask in (("all", np.logical_and.reduce), ("any", np.logical_or.reduce))
 )
 _isclose = define("isclose", "isclose(Tensor self, Tensor other, rtol, atol, equal_nan)", np.isclose, batch="pointwise")
 

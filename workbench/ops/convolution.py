@@ -16,6 +16,7 @@ import numpy as np
 
 from ..autograd.tensor import Tensor
 from ..autograd.warnings import warn
+from . import messages
 from .core.checks import tensors_only
 from .core.op import define
 from .core.registry import in_formulas
@@ -275,7 +276,7 @@ def _check_dtypes(input: Tensor, weight: Tensor, bias: Tensor | None) -> None:
     """RuntimeError where the dtypes are not one."""
     a, w = input._array, weight._array
     if a.dtype is not w.dtype and input.dtype.name == "float64":
-        raise RuntimeError(f"expected scalar type Double but found {weight.dtype.word}")
+        raise RuntimeError(messages.SCALAR_TYPE.format("Double", weight.dtype.word))
     if a.dtype is not w.dtype:
         raise RuntimeError(
             f"Input type ({input.dtype.type_name}) and weight type ({weight.dtype.type_name}) should be the same or "

@@ -16,6 +16,7 @@ from ..autograd.levels import is_batched, made_for, risen
 from ..autograd.state import local
 from ..autograd.tensor import Tensor, wrap
 from ..autograd.warnings import warn
+from . import messages
 from .core.checks import fitting, int_of, kind_of, not_a_tensor, number_of, size_of
 from .core.registry import in_formulas
 from .core.results import lying_as, placed
@@ -79,7 +80,7 @@ def _array_of(data: Any) -> tuple[np.ndarray, Dtype]:
         wide = np.float64 if kind.is_floating_point else kind.np
         return np.array([int(e) if isinstance(e, Tensor) else e for e in numbers], wide).reshape(shape), kind
     except OverflowError:
-        raise ValueError("Overflow when unpacking long long") from None
+        raise ValueError(messages.LONG_OVERFLOW) from None
 
 
 def index_array(data: Any) -> np.ndarray:
@@ -233,7 +234,7 @@ def arange(
         dtype = dtypes.int64 if whole else dtypes.get_default_dtype()
     kind = kind_for("arange", dtype)
     if kind.kind == "b":
-        raise NotImplementedError("\"arange_cpu\" not implemented for 'Bool'")
+        raise NotImplementedError(messages.NO_KERNEL.format("arange_cpu", "Bool"))
     if not math.isfinite(end - start):
         raise RuntimeError(f"unsupported range: {start:g} -> {end:g}")
     if kind == np.int64:

@@ -527,7 +527,7 @@ def _sliced(t: Tensor, dim: int, part: slice, alone: bool) -> Tensor:
 def _select_at(t: Tensor, dim: int, index: int, place: int) -> Tensor:
     size = t._array.shape[dim]
     if not -(2**63) <= index < 2**63:
-        raise ValueError("Overflow when unpacking long long")
+        raise ValueError(messages.LONG_OVERFLOW)
     if not -size <= index < size:
         raise IndexError(f"index {index} is out of bounds for dimension {place} with size {size}")
     return _select(t, dim, index)

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..autograd.tensor import Tensor
+from . import messages
 from .core import checks
 from .core.checks import kind_of
 from .core.op import define, method
@@ -85,7 +86,7 @@ def matmul(self: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
         raise TypeError(checks.not_a_tensor("matmul", "other", 1, other))
     a, b = self._array, other._array
     if not a.ndim or not b.ndim:
-        raise RuntimeError(f"both arguments to matmul need to be at least 1D, but they are {a.ndim}D and {b.ndim}D")
+        raise RuntimeError(messages.AT_LEAST_1D.format("matmul", a.ndim, b.ndim))
     if a.ndim == b.ndim == 1:
         return dot(self, other)
     if b.ndim == 1 and a.ndim == 2:
@@ -203,7 +204,7 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
         name, position, t = ("weight", 1, weight) if isinstance(input, Tensor) else ("input", 0, input)
         raise TypeError(checks.not_a_tensor("linear", name, position, t)) from None
     if not a.ndim or not w.ndim:
-        raise RuntimeError(f"both arguments to linear need to be at least 1D, but they are {a.ndim}D and {w.ndim}D")
+        raise RuntimeError(messages.AT_LEAST_1D.format("linear", a.ndim, w.ndim))
     if bias is None:
         return matmul(input, weight.t())
     b = bias._array

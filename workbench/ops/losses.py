@@ -12,6 +12,7 @@ from ..autograd.levels import elements
 from ..autograd.state import local
 from ..autograd.tensor import Tensor, wrap
 from ..autograd.warnings import warn
+from . import messages
 from .activation import _log_softmax
 from .comparison import where_
 from .core.checks import check_broadcast, only_floats, tensors_only
@@ -470,7 +471,7 @@ def _check_sizes(input: Tensor, target: Tensor, weight: Tensor | None) -> None:
             f"shape: {list(weight.shape)}"
         )
     if weight is not None and weight.dtype is not input.dtype:
-        raise RuntimeError(f"expected scalar type {input.dtype.word} but found {weight.dtype.word}")
+        raise RuntimeError(messages.SCALAR_TYPE.format(input.dtype.word, weight.dtype.word))
 
 
 @tensors_only("cross_entropy_loss")

@@ -11,6 +11,7 @@ import numpy as np
 
 from .. import errors
 from ..autograd.tensor import Tensor
+from . import messages
 from .comparison import where_
 from .core.broadcasting import python_number
 from .core.checks import fitting_scale, kind_of, no_bools, no_mask, not_a_tensor, only_floats, promoted
@@ -269,7 +270,7 @@ def _powers(args: tuple[Any, ...]) -> tuple[Any, ...]:
 def _power_of(base: Any, exponent: np.ndarray) -> np.ndarray:
     """base ** exponent; among integers a negative exponent makes 0 of all but 1 and -1."""
     if exponent.dtype.kind == "b":
-        raise NotImplementedError("\"pow\" not implemented for 'Bool'")
+        raise NotImplementedError(messages.NO_KERNEL.format("pow", "Bool"))
     if exponent.dtype.kind != "i" or (exponent >= 0).all():
         return np.power(base, exponent)
     inverse = np.where(np.abs(base) == 1, np.power(base, exponent & 1), 0)
@@ -465,7 +466,7 @@ def _kernel(name: str, compute: Arrays) -> Arrays:
 
     def divide(a: np.ndarray, b: np.ndarray) -> np.ndarray:
         if a.dtype.kind == "b":
-            raise NotImplementedError(f"\"{name}_cpu\" not implemented for 'Bool'")
+            raise NotImplementedError(messages.NO_KERNEL.format(f"{name}_cpu", "Bool"))
         if "f" not in (a.dtype.kind, b.dtype.kind) and not b.all():
             raise RuntimeError("ZeroDivisionError")
         return compute(a, b)

@@ -1,4 +1,4 @@
-"""What operations refuse, word for word PyTorch's (PyTorch 2.13): the sentences of ops/core."""
+"""What operations refuse, word for word PyTorch's (PyTorch 2.13): ops/core, and what several families say."""
 
 DIM_RANGE = "Dimension out of range (expected to be in range of [{}, {}], but got {})"
 NOT_EXPANDABLE = "size {{{}}} is not expandable to size {{{}}}."
@@ -35,7 +35,7 @@ MV_NDIM = "vector + matrix @ vector expected, got 1, {}, {}"
 MV_DTYPE = "addmv input tensors must have the same dtype, but got {}, {}, and {}"
 MV_SIZE = "size mismatch, got input ({}), mat ({}x{}), vec ({})"
 BMM_SIZE = "Expected size for first two dimensions of batch2 tensor to be: {} but got: {}."
-BMM_DTYPE = "expected scalar type {} but found {}"
+SCALAR_TYPE = "expected scalar type {} but found {}"
 NEGATIVE_SIZE = "Trying to create tensor with negative dimension {}: {}"
 MISSING_ARGUMENT = '{}() missing 1 required positional arguments: "{}"'
 ARGUMENT_TWICE = "{}() got multiple values for argument '{}'"
@@ -119,4 +119,11 @@ BYTES = "indexing with dtype torch.uint8 is now deprecated, please use a dtype t
 OVERLAP = (
     "unsupported operation: some elements of the input tensor and the written-to tensor refer to a single memory "
     "location. Please clone() the tensor before performing the operation."
+)
+LONG_OVERFLOW = "Overflow when unpacking long long"
+AT_LEAST_1D = "both arguments to {} need to be at least 1D, but they are {}D and {}D"
+WITHOUT_DIM = "{}() received an invalid combination of arguments - got {} without dim"
+EMPTY_ALL = (
+    "{}(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim with the 'dim' "
+    "argument."
 )

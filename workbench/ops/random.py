@@ -13,6 +13,7 @@ from ..autograd.dtypes import dtype as Dtype
 from ..autograd.levels import below, lift
 from ..autograd.state import in_forked_children, local
 from ..autograd.tensor import Tensor, wrap
+from . import messages
 from .core.checks import int_of, kind_of, not_a_tensor, size_of
 from .core.results import lying_as, placed
 from .creation import kind_for, leaf
@@ -82,7 +83,7 @@ def kept(shape: tuple[int, ...], p: float, kind: np.dtype) -> Tensor:
 def _random(distribution: str, shape: tuple[int, ...], kind: np.dtype, requires_grad: bool, like: Any = None) -> Tensor:
     if kind.kind != "f":
         kernel = {"standard_normal": "normal_kernel_cpu", "random": "check_uniform_bounds"}[distribution]
-        raise NotImplementedError(f"\"{kernel}\" not implemented for '{dtypes.named(kind.name).word}'")
+        raise NotImplementedError(messages.NO_KERNEL.format(kernel, dtypes.named(kind.name).word))
 
     def draw(batch: tuple[int, ...]) -> np.ndarray:
         numbers = np.asarray(getattr(generator(), distribution)((*batch, *shape)))

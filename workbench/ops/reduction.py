@@ -14,6 +14,7 @@ from ..autograd import dtypes
 from ..autograd.levels import elements
 from ..autograd.state import local
 from ..autograd.tensor import Tensor, wrap
+from . import messages
 from .comparison import maximum, minimum
 from .convert import in_dtype
 from .core.broadcasting import dim_index, dims_of
@@ -149,7 +150,7 @@ def sum(
         return into_as("sum", out, sum, self, dim, keepdim, dtype=dtype)
     if dim is ALL:
         if keepdim:
-            raise TypeError("sum() received an invalid combination of arguments - got keepdim without dim")
+            raise TypeError(messages.WITHOUT_DIM.format("sum", "keepdim"))
         return _sum_all(self) if dtype is None else _sum_all_as(self, dtype=dtype, of="sum")
     args = self, dims_of(dim, self._array.ndim), keepdim
     return _sum_dim(*args) if dtype is None else _sum_dim_as(*args, dtype=dtype, of="sum")
@@ -171,7 +172,7 @@ def mean(
         )
     if dim is ALL:
         if keepdim:
-            raise TypeError("mean() received an invalid combination of arguments - got keepdim without dim")
+            raise TypeError(messages.WITHOUT_DIM.format("mean", "keepdim"))
         return _mean_all(self) if dtype is None else _mean_all_as(self, dtype=dtype, of="mean")
     args = self, dims_of(dim, self._array.ndim), keepdim
     return _mean_dim(*args) if dtype is None else _mean_dim_as(*args, dtype=dtype, of="mean")
@@ -196,10 +197,7 @@ def _extremum(name: str, everything: Any, along: Any, between: Any, best: Any, r
             return (into if dim is None else into_both)(name, out, extremum, self, dim, keepdim)
         if dim is None:
             if not self._array.size:
-                raise RuntimeError(
-                    f"{name}(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction "
-                    "dim with the 'dim' argument."
-                )
+                raise RuntimeError(messages.EMPTY_ALL.format(name))
             return everything(self)
         dim = dim_index(dim, self._array.ndim)
         if not self._array.size and not self._array.shape[dim]:
@@ -348,7 +346,7 @@ def prod(
     if out is not None and dim is not None:
         return into_as("prod", out, prod, self, dim, keepdim, dtype=dtype)
     if out is not None:
-        raise TypeError("prod() received an invalid combination of arguments - got out without dim")
+        raise TypeError(messages.WITHOUT_DIM.format("prod", "out"))
     if dim is None:
         return _prod_all(self) if dtype is None else _prod_all_as(self, dtype=dtype, of="prod")
     dim = dim_index(dim, self._array.ndim)

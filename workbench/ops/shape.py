@@ -15,6 +15,7 @@ from ..autograd.node import edge_of, sequence
 from ..autograd.state import local
 from ..autograd.tensor import DetachedTensor, Tensor, alias
 from ..autograd.warnings import warn
+from . import messages
 from .core import checks
 from .core.broadcasting import dim_index, dims_of, shape_of, sum_to_array
 from .core.checks import int_of, ints_of, numpy_names, tensors_only
@@ -460,7 +461,7 @@ def repeat(self: Tensor, *given: Any, repeats: Any = None) -> Tensor:
     size = [n * s for n, s in zip(times, (1,) * (len(times) - self._array.ndim) + self._array.shape, strict=True)]
     if min(size, default=0) < 0:
         wrong = next(n for n in size if n < 0)
-        raise RuntimeError(f"Trying to create tensor with negative dimension {wrong}: {size}")
+        raise RuntimeError(messages.NEGATIVE_SIZE.format(wrong, size))
     return _repeat(self, times)
 
 

@@ -12,6 +12,7 @@ from .. import errors
 from ..autograd import dtypes
 from ..autograd.tensor import Tensor
 from ..autograd.warnings import warn
+from . import messages
 from .core.broadcasting import dim_index, dims_of
 from .core.checks import numpy_names
 from .core.op import define, method
@@ -105,7 +106,7 @@ def median(self: Tensor, dim: int | None = None, keepdim: bool = False) -> Tenso
     """The median of all elements, the lower of two, or (values, indices) along `dim`; nan where one is."""
     if self.dtype is dtypes.bool_:
         kernel = "median_cpu" if dim is None else "median_out"
-        raise NotImplementedError(f"\"{kernel}\" not implemented for 'Bool'")
+        raise NotImplementedError(messages.NO_KERNEL.format(kernel, "Bool"))
     if dim is None:
         return _median_all(self)
     dim = dim_index(dim, self._array.ndim)
@@ -312,12 +313,9 @@ def _extreme(name: str, op: Any) -> Any:
         dims = dims_of(dim, self._array.ndim)
         empty = [d for d in dims if not self._array.shape[d]]
         if empty and dim == ():
-            raise RuntimeError(
-                f"{name}(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim "
-                "with the 'dim' argument."
-            )
+            raise RuntimeError(messages.EMPTY_ALL.format(name))
         if empty:
-            raise IndexError(f"{name}(): Expected reduction dim {empty[0]} to have non-zero size.")
+            raise IndexError(errors.EMPTY_DIM.format(name, empty[0]))
         return op(self, () if dim == () else dims, keepdim)
 
     extreme.__name__ = extreme.__qualname__ = name

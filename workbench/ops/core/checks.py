@@ -334,7 +334,7 @@ def check_bmm(a: np.ndarray, b: np.ndarray) -> None:
     if want != got:
         raise RuntimeError(messages.BMM_SIZE.format(want, got))
     if a.dtype is not b.dtype:
-        raise RuntimeError(messages.BMM_DTYPE.format(dtypes.of(a).word, dtypes.of(b).word))
+        raise RuntimeError(messages.SCALAR_TYPE.format(dtypes.of(a).word, dtypes.of(b).word))
     _no_kernel("bmm", a)
 
 
