@@ -31,7 +31,9 @@ MAY_BE_ABSENT = [why for name, several in ABSENT.items() if name not in REQUIRED
 
 
 # The tests that run the cells of a lesson, whose name is in brackets.
-RUNS_LESSONS = re.compile(r"test_(right_answers_are|the_solutions_score|the_students_copy|the_solved_copy).*")
+RUNS_LESSONS = re.compile(
+    r"test_(a_lesson_is_answered|right_answers_are|the_solutions_score|the_students_copy|the_solved_copy).*"
+)
 
 # Where the whole is checked, every machine tries the same examples; elsewhere each run tries others.
 settings.register_profile("same", derandomize=True)

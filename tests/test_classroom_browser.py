@@ -1,9 +1,10 @@
-"""A lesson as it is handed out, in a real JupyterLab: left empty, answered wrong and right, saved and opened again."""
+"""Every lesson as it is handed out, in a real JupyterLab: left empty, answered wrong and right, saved, opened again."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import nbformat
@@ -12,96 +13,100 @@ from browser_page import open_page, wait_until
 from lab import CHECKOUT, Lab, assert_clean
 
 from workbench.classroom.assignment import name_of, solution, student
+from workbench.classroom.course import exercises
 
-NAME = "06-writing-over-history"
-WRONG = {
-    "read-the-error": ('letter = "a"', "letter", "The operation that is named has written: "),
-    "version-of-a-view": ("versions = [1, 1]", "versions", "Writing through a view: "),
-    "repair-the-write": (
-        "def program(x):\n    y = x.exp()\n    y.data.add_(1)\n    return y * x",
-        "program",
-        "A write that the engine does not see: ",
-    ),
-    "update-a-weight": (
-        "def step(w, rate):\n    w = w.detach() - rate * w.grad",
-        "step",
-        "Detach against no_grad: ",
-    ),
-}
+NOTEBOOKS = sorted((CHECKOUT / "notebooks").glob("*.ipynb"))
+FOLDER = "handed-out"
+# What a learner types into the cell of an exercise, and runs.
 RUN = """async ([name, code]) => {
   const app = window.jupyterapp, notebook = app.shell.currentWidget.content;
   const sources = notebook.widgets.map((cell) => cell.model.sharedModel.getSource());
-  const at = sources.findIndex((source) => source.includes(`# exercise: ${name}\\n`));
-  notebook.activeCellIndex = at;
+  notebook.activeCellIndex = sources.findIndex((source) => source.includes(`# exercise: ${name}\\n`));
   notebook.activeCell.model.sharedModel.setSource(code);
   await app.commands.execute("notebook:run-cell");
-  return notebook.widgets[at].outputArea.node.innerText;
 }"""
-SAID = """(name) => {
-  const { widgets } = window.jupyterapp.shell.currentWidget.content;
-  const cell = widgets.find((each) => each.model.sharedModel.getSource().includes(`# exercise: ${name}\\n`));
-  return JSON.stringify(cell.model.outputs.toJSON());
+OUTPUTS = """() => window.jupyterapp.shell.currentWidget.content.widgets.map((cell) =>
+  [cell.model.sharedModel.getSource(), cell.model.outputs?.toJSON() ?? []])"""
+DRAW = """async () => {
+  const app = window.jupyterapp, notebook = app.shell.currentWidget.content;
+  notebook.activeCellIndex = notebook.widgets.length - 1;
+  await app.commands.execute("notebook:insert-cell-below");
+  notebook.activeCell.model.sharedModel.setSource("from workbench.classroom import progress\\nprogress()");
+  await app.commands.execute("notebook:run-cell");
+  await app.commands.execute("docmanager:save");
+}"""
+# Each picture is looked at: it is in the page when its cell is in sight.
+BLIND = """async () => {
+  const notebook = window.jupyterapp.shell.currentWidget.content, blind = [];
+  for (const [number, cell] of notebook.widgets.entries()) {
+    if (!/data:image|image\\/png/.test(JSON.stringify(cell.model.outputs?.toJSON() ?? []))) continue;
+    await notebook.scrollToItem(number);
+    const wide = (each) => each.getBoundingClientRect().width > 50;
+    const seen = () => [...cell.outputArea.node.querySelectorAll("img, svg")].some(wide);
+    for (let tries = 0; tries < 100 && !seen(); tries++) await new Promise((go) => setTimeout(go, 50));
+    if (!seen()) blind.push(number);
+  }
+  return blind;
 }"""
 
 
 @pytest.fixture(scope="module")
-def lesson() -> Any:
-    return nbformat.read(CHECKOUT / "notebooks" / f"{NAME}.ipynb", as_version=4)
-
-
-@pytest.fixture(scope="module")
-def page(lab: Lab, lesson: Any) -> Iterator[Any]:
-    """The student's copy, all of whose cells were run."""
-    (lab.folder / "handed-out").mkdir()
-    nbformat.write(student(lesson), lab.folder / "handed-out" / f"{NAME}.ipynb")
+def page(lab: Lab) -> Iterator[Any]:
+    (lab.folder / FOLDER).mkdir()
     with open_page((1400, 900)) as page:
-        lab.open(page, f"handed-out/{NAME}.ipynb")
-        lab.run_all(page)
         yield page
-        assert_clean(page)
-        lab.close()
 
 
-def shown(page: Any, name: str) -> str:
-    """All that stands below an exercise."""
-    outputs = json.loads(page.evaluate(SAID, name))
-    return " ".join("".join(output.get("data", {}).get("text/plain", output.get("text", ""))) for output in outputs)
+def said(page: Any, name: str = "") -> list[str]:
+    """What stands below an exercise, or below every cell, output by output."""
+    cells = [outputs for source, outputs in page.evaluate(OUTPUTS) if f"# exercise: {name}" in source or not name]
+    return ["".join(told(output)) for outputs in cells for output in outputs]
 
 
-def test_what_is_not_answered_says_one_quiet_line(page: Any, lab: Lab) -> None:
-    for name in WRONG:
-        assert shown(page, name).startswith("Not answered yet (") and "\n" not in shown(page, name)
-    assert not (lab.folder / "handed-out" / "workbench-progress.json").exists()
+def told(output: Any) -> Any:
+    if output["output_type"] == "error":
+        return f"{output['ename']}: {output['evalue']}"
+    return output.get("data", {}).get("text/plain", output.get("text", ""))
 
 
-@pytest.mark.parametrize("name", WRONG)
-def test_a_misconception_is_named_and_a_solution_is_right(page: Any, lesson: Any, name: str) -> None:
-    typed, checked, said = WRONG[name]
-    page.evaluate(RUN, [name, f'# exercise: {name}\n{typed}\ncheck("{name}", {checked})'])
-    wait_until(page, f"({SAID})({name!r}).includes('Not yet')")
-    assert said in " ".join(shown(page, name).split())
-    (cell,) = (cell for cell in lesson.cells if name_of(cell) == name)
-    last = cell.source.splitlines()[-1]
-    page.evaluate(RUN, [name, f"{solution(cell)}\n\n\n{last}"])
-    wait_until(page, f"({SAID})({name!r}).includes('Right.')")
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_a_lesson_is_answered_in_jupyterlab(page: Any, lab: Lab, path: Path) -> None:
+    lesson = nbformat.read(path, as_version=4)
+    cells = {name: cell for cell in lesson.cells if (name := name_of(cell))}
+    place, kept = f"{FOLDER}/{path.name}", lab.folder / FOLDER / "workbench-progress.json"
+    kept.unlink(missing_ok=True)
+    nbformat.write(student(lesson), lab.folder / place)
+    lab.open(page, place)
+    lab.run_all(page)
 
+    # Left empty: one quiet line each, and nothing is kept. An error stands where the lesson wants one.
+    wanted = [cell.source for cell in lesson.cells if "raises-exception" in cell.metadata.get("tags", [])]
+    for source, outputs in page.evaluate(OUTPUTS):
+        failed = [told(output) for output in outputs if output["output_type"] == "error"]
+        assert bool(failed) == (source in wanted), failed
+    for name in cells:
+        (line,) = said(page, name)
+        assert line.startswith("Not answered yet (") and "\n" not in line
+    assert not kept.exists()
 
-def test_what_is_done_is_drawn_and_there_when_the_lesson_is_opened_again(page: Any, lab: Lab) -> None:
-    draw = """async () => {
-      const app = window.jupyterapp, notebook = app.shell.currentWidget.content;
-      notebook.activeCellIndex = notebook.widgets.length - 1;
-      await app.commands.execute("notebook:insert-cell-below");
-      notebook.activeCell.model.sharedModel.setSource("from workbench.classroom import progress\\nprogress()");
-      await app.commands.execute("notebook:run-cell");
-      await app.commands.execute("docmanager:save");
-    }"""
-    page.evaluate(draw)
-    picture = "document.querySelector('img[alt^=\"6 of \"]')"
-    wait_until(page, f"{picture}?.naturalWidth > 400")
-    assert "● read-the-error: 1 of 1 point" in page.evaluate(f"{picture}.alt")
-    kept = json.loads((lab.folder / "handed-out" / "workbench-progress.json").read_text())
-    assert kept["exercises"].keys() == WRONG.keys()
-    lab.open(page, f"handed-out/{NAME}.ipynb")
-    wait_until(page, f"{picture}?.naturalWidth > 400")
-    for name in WRONG:
-        assert shown(page, name).startswith("Right. (")
+    # Each misconception has its hint, and the solution, typed as it stands in the lesson, is right.
+    for name, cell in cells.items():
+        wrong = exercises()[name].misconceptions
+        answers = f'(check("{name}", each.answer) for each in find("{name}").misconceptions)'
+        code = f"from workbench.classroom.course import find\ndisplay(*{answers})"
+        page.evaluate(RUN, [name, f"# exercise: {name}\n{code}"])
+        hints = [" ".join(line.split()) for line in said(page, name)]
+        assert [each.name for each, hint in zip(wrong, hints, strict=True) if not hint.endswith(each.hint)] == []
+        page.evaluate(RUN, [name, f"{solution(cell)}\n\n\n{cell.source.splitlines()[-1]}"])
+        assert [line.startswith("Right. (") for line in said(page, name)] == [True], said(page, name)
+
+    # Saved and opened again: all answers and pictures are there, and what is done is drawn.
+    page.evaluate(DRAW)
+    before = said(page)
+    lab.open(page, place)
+    assert said(page) == before and page.evaluate(BLIND) == []
+    points = sum(exercises()[name].points for name in cells)
+    wait_until(page, f"document.querySelector('img[alt^=\"{points:g} of \"]')?.naturalWidth > 400")
+    assert json.loads(kept.read_text())["exercises"].keys() == cells.keys()
+    assert_clean(page)
+    lab.close()

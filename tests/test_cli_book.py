@@ -15,6 +15,7 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 from workbench.cli import main
 from workbench.cli.book import book
 
+MOST_BYTES = 15_000_000
 EXERCISE = """# exercise: slope-of-a-line
 answer = None  # a number
 ### BEGIN SOLUTION
@@ -87,7 +88,7 @@ def contents(made: Path) -> Iterator[object]:
 def test_the_contents_lead_to_lessons_and_their_sections(contents: object) -> None:
     links = contents.locator("main .lessons > li > a")
     assert links.all_inner_texts() == ["0 · Slopes and a graph", "1 · Leaves & .grad", "02-no-title"]
-    assert "what is a <leaf>?" in contents.locator("main").inner_text()
+    assert "What is a <leaf>?" in contents.locator("main").inner_text()
     contents.get_by_role("link", name="1 · A zebra").click()
     wait_until(contents, "document.querySelector(':target')?.textContent.startsWith('1 · A zebra')")
     contents.get_by_role("link", name="0 · Slopes and a graph").click()
@@ -130,6 +131,48 @@ def test_a_player_steps_in_light_and_dark_and_paper_is_light(made: Path) -> None
         page.emulate_media(media="print")
         page.evaluate("dispatchEvent(new Event('beforeprint'))")
         assert page.evaluate(paper) == light and not page.locator("nav").first.is_visible()
+        assert (page.requests_outside, page.console_errors) == ([], [])
+
+
+def test_paper_cuts_no_line_of_code(made: Path) -> None:
+    require_chromium()
+    with open_page((700, 900), offline=True) as page:
+        page.emulate_media(media="print")
+        page.goto((made / "00-slopes-and-a-graph.html").as_uri())
+        blocks = "[...document.querySelectorAll('.jp-Cell pre')]"
+        assert page.evaluate(f"{blocks}.filter((pre) => pre.scrollWidth > pre.clientWidth + 1).length") == 0
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The book of the course."""
+    out = tmp_path_factory.mktemp("course") / "book"
+    book(out)
+    return out
+
+
+def test_the_book_of_the_course_is_small_and_every_page_lives(whole: Path) -> None:
+    require_chromium()
+    names = [path.stem for path in sorted((CHECKOUT / "notebooks").glob("*.ipynb"))]
+    assert sorted(path.stem for path in whole.iterdir()) == [*names, "index"]
+    assert sum(path.stat().st_size for path in whole.iterdir()) < MOST_BYTES
+    ids = {path.name: set(re.findall(r'\bid="([^"]+)"', path.read_text())) for path in whole.iterdir()}
+    # The lessons follow each other from the first to the last, and every link finds its page and its place.
+    with open_page(offline=True) as page:
+        page.goto((whole / "index.html").as_uri())
+        page.locator("main .lessons > li > a").first.click()
+        for name in names:
+            wait_until(page, f"location.pathname.endsWith('/{name}.html') && document.readyState === 'complete'")
+            widgets = page.locator("[data-widget]").count()
+            wait_until(page, f"document.querySelectorAll('.wb-player, .wb-stepper').length >= {max(1, widgets)}")
+            for link in page.evaluate("[...document.links].map((link) => link.getAttribute('href'))"):
+                target, _, place = link.partition("#")
+                assert link.startswith("http") or not place or place in ids[target or f"{name}.html"], link
+                assert link.startswith("http") or not target or target in ids, link
+            following = page.locator("a[rel=next]")
+            assert following.count() == (name != names[-1])
+            if following.count():
+                following.click()
         assert (page.requests_outside, page.console_errors) == ([], [])
 
 

@@ -61,7 +61,8 @@ class Lesson:
     def question(self) -> str:
         """The question that the lesson answers, if it says one."""
         found = re.search(r"\*\*The question of this lesson:\*\* (.+)", self._text())
-        return re.sub(r"[*`]", "", found[1]) if found else ""
+        asked = found[1] if found else ""
+        return re.sub(r"[*`]", "", asked[:1].upper() + asked[1:])
 
     def _text(self) -> str:
         return "\n".join(cell.source for cell in self.notebook.cells if cell.cell_type == "markdown")

@@ -102,7 +102,7 @@ function look() {
   const items = shown.map((slide, number) => {
     const text = slide.parts.map(([, part, words]) => (part === "only-output" ? "picture" : words)).join(" ");
     const face = button("", () => { at = number; overview.close(); show(); });
-    face.append(make("b", {}, `${number + 1} · ${slide.title}`), make("small", {}, text.slice(0, 140)));
+    face.append(make("b", {}, `${number + 1}: ${slide.title}`), make("small", {}, text.slice(0, 140)));
     if (number === at) face.setAttribute("aria-current", "true");
     return make("li", {}, face);
   });
