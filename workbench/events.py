@@ -255,7 +255,7 @@ def failed(error: BaseException, *tensors: Any, task: Any = None, node: Any = No
 def tag(thing: Any) -> int:
     """The serial number of a Tensor, Node or task, given at first asking and, unlike `id()`, never reused."""
     try:
-        return thing._tag
+        return thing._tag  # type: ignore[no-any-return]
     except AttributeError:
         thing._tag = serial = next_tag()
         return serial

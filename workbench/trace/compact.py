@@ -57,7 +57,8 @@ class Writer:
         """The events as a JSON text, an event a line; None where they have more in common than is read."""
         rows = [self._row(event) for event in events]
         places: dict[int, int] = {}
-        forms, weight = [], 0
+        forms: list[Any] = []
+        weight = 0
         for number, (first, uses) in enumerate(zip(self._first, self._uses, strict=True)):
             holes: dict[_Hole, int] = {}
             _template(first, holes, self)
@@ -120,7 +121,8 @@ class Writer:
             return {"value": holes["value", self.value(fact)]}
         if dataclasses.is_dataclass(fact):
             told: dict[str, Any] = {"kind": type(fact).__name__} if isinstance(fact, Record) else {}
-            for name, action, default in _plan(type(fact)):
+            kind: Any = type(fact)
+            for name, action, default in _plan(kind):
                 thing = getattr(fact, name)
                 if thing == default and not (action in ("version", "path") and thing):
                     continue
@@ -152,7 +154,7 @@ def _split(id: str) -> _Hole | None:
 
 def _template(fact: Any, holes: dict[_Hole, int], writer: Writer) -> Any:
     """What is equal of all events of one form; the holes are noted in their order."""
-    kind = type(fact)
+    kind: Any = type(fact)
     found: list[Any] = [kind]
     add = found.append
     for name, action, _ in _plan(kind):
@@ -189,7 +191,7 @@ def _plan(kind: Any) -> list[tuple[str, str, Any]]:
     plan = []
     for each in dataclasses.fields(kind):
         hint, name = hints[each.name], each.name
-        inner = _inner(hint)
+        inner: Any = _inner(hint)
         if name == "path" and kind is NodeCreated:
             action = "path"
         elif inner is Value:
@@ -199,7 +201,8 @@ def _plan(kind: Any) -> list[tuple[str, str, Any]]:
         elif name == "version" and hint is int:
             action = "version"
         else:
-            action = "each" if dataclasses.is_dataclass(inner) and _holds(inner) else "as it is"
+            nested = dataclasses.is_dataclass(inner)
+            action = "each" if nested and _holds(inner) else "as it is"
         plan.append((name, action, each.default))
     return plan
 
@@ -306,24 +309,25 @@ class Form:
             return f"({', '.join(told)},)"
         if not dataclasses.is_dataclass(kind) or type(data) is not dict:
             return None
-        hints, plan = typing.get_type_hints(kind), _plan(kind)
+        fact: Any = kind
+        hints, plan = typing.get_type_hints(fact), _plan(fact)
         if data.keys() - hints.keys():
             raise ValueError(f"has a {where} with an unknown field")
         before = self.weight
-        made = {name: self._of(hints[name], data[name], name) for name, *_ in plan if name in data}
-        if not any(made.values()):
+        inside = {name: self._of(hints[name], data[name], name) for name, *_ in plan if name in data}
+        if not any(inside.values()):
             self.weight = before  # one thing, shared by all
             return None
         args = []
         for name, _, default in plan:
             if name in data:
-                told = made[name] or self._constant(read_as(hints[name], data[name], f"{where}.{name}"))
+                part = inside[name] or self._constant(read_as(hints[name], data[name], f"{where}.{name}"))
             elif default is dataclasses.MISSING:
                 raise ValueError(f"has a {where} without {name!r}")
             else:
-                told = self._constant(default)
-            args.append(told)
-        return f"{self._constant(kind)}({', '.join(args)})"
+                part = self._constant(default)
+            args.append(part)
+        return f"{self._constant(fact)}({', '.join(args)})"
 
     def _hole(self, kind: Any, hole: str, at: int, where: str) -> str | None:
         fits = (
@@ -391,7 +395,7 @@ def _value(at: int, row: Any, known: list[tuple[Any, ...]]) -> Value:
             norm, least, largest, mean, nonfinite = more
             told = {"norm": norm, "min": least, "max": largest, "mean": mean, "nonfinite": nonfinite}
             told |= {"dtype": dtype, "shape": list(shape), "batch": batch, "values": numbers}
-            value = read_as(Value, told, "value")
+            value: Any = read_as(Value, told, "value")
             check_value(value)
         else:
             if type(numbers) is not list or not {*map(type, numbers)} <= {int, float, bool}:
@@ -404,4 +408,5 @@ def _value(at: int, row: Any, known: list[tuple[Any, ...]]) -> Value:
     except (TypeError, IndexError, ValueError) as error:
         problem = str(error) if type(error) is ValueError else "is none"
         raise ValueError(f"Value {at} of this trace {problem[:200]}.") from None
-    return value
+    made: Value = value
+    return made

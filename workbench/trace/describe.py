@@ -51,6 +51,7 @@ def zeros_of(node: Any) -> tuple[int, ...]:
 
 ACCUMULATE = "torch::autograd::AccumulateGrad"
 _PLAIN = (int, float, bool, str, type(None))
+_NOWHERE: tuple[int | None, int] = None, 0  # where a leaf comes from
 
 
 class Describer:
@@ -117,10 +118,11 @@ class Describer:
             if not self._is_known(base._tag) and (maker_of(base) is None or tag(maker_of(base)) in self._nodes):
                 self._describe(base, found)  # its variable says what the view is of
         maker = maker_of(tensor)
+        node: int | None
         if maker is not None:
             node, nr, grad = tag(maker), tensor.output_nr, None
         else:
-            node, nr = self._unlinked.get(serial, (None, 0))
+            node, nr = self._unlinked.get(serial, _NOWHERE)
             grad = self._copy(tensor.grad)
             self._hold(tensor)
         level = below = None

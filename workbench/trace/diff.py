@@ -77,7 +77,7 @@ class Differences:
         found |= dict(zip(left, right, strict=False))
         ours, theirs = list(one.nodes), list(two.nodes)
         kinds = [[frame.nodes[id].made.name for id in ids] for frame, ids in ((one, ours), (two, theirs))]
-        blocks = SequenceMatcher(None, *kinds, autojunk=False).get_opcodes()
+        blocks = SequenceMatcher(None, kinds[0], kinds[1], autojunk=False).get_opcodes()
         for tag, i, to_i, j, to_j in blocks:
             if tag == "equal":
                 found |= dict(zip(ours[i:to_i], theirs[j:to_j], strict=True))
@@ -212,7 +212,8 @@ def _unlike(one: Value | None, two: Value | None) -> str:
     else:
         parts = [np.array(value.values) for value in (one, two)]
     close = _CLOSE.get(one.dtype, 0.0)
-    if np.allclose(*parts, rtol=close, atol=close * 1e-3 * max(one.norm, 1e-300) if close else 0, equal_nan=True):
+    least = close * 1e-3 * max(one.norm, 1e-300) if close else 0
+    if np.allclose(parts[0], parts[1], rtol=close, atol=least, equal_nan=True):
         return ""
     told = said(one), said(two)
     apart = f" (apart by {one.norm and abs(parts[0] - parts[1]).max():.2g})" if told[0] == told[1] else ""

@@ -463,7 +463,8 @@ class Frame:
     def finish(self, task: str | None) -> None:
         """A backward is over."""
         self.settle()
-        self._orders.pop(task, None)
+        if task is not None:
+            self._orders.pop(task, None)
 
     def settle(self) -> None:
         """What was just happening has happened."""

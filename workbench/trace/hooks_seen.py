@@ -168,5 +168,6 @@ def name_of(hook: Any) -> tuple[str, tuple[str, int] | None]:
         return code.co_name, (code.co_filename, code.co_firstlineno) if users else None
     call = getattr(type(hook).__call__, "__code__", None)  # of an object that can be called
     name = getattr(hook, "__name__", type(hook).__name__)
-    users = call is not None and not call.co_filename.startswith(OWN)
-    return name, (call.co_filename, call.co_firstlineno) if users else None
+    if call is None or call.co_filename.startswith(OWN):
+        return name, None
+    return name, (call.co_filename, call.co_firstlineno)

@@ -72,7 +72,7 @@ class Scribe(Host):
         base = None if written._meta is None else written._meta.base
         slices = None if base is None else maker_of(base)
         inner = getattr(slices, "fn", None)
-        if not hasattr(inner, "saved_items") or tag(slices) in self._nodes:
+        if slices is None or not hasattr(inner, "saved_items") or tag(slices) in self._nodes:
             return None
         known = self._is_known(tag(base))
         if not known and tag(inner) not in self._nodes:
@@ -83,7 +83,7 @@ class Scribe(Host):
             self._describe(base, found)
             self._describe(written, found)
         saved = tuple(self._saved_of(slices, written, found))
-        runs = inner._tag if tag(inner) in self._nodes else None
+        runs = tag(inner) if tag(inner) in self._nodes else None
         self._raw.append(
             NodeCreated.Raw(
                 node=slices._tag,
@@ -100,4 +100,4 @@ class Scribe(Host):
                 runs=runs,
             )
         )
-        return slices._tag
+        return tag(slices)

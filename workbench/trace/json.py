@@ -103,7 +103,7 @@ def encode(fact: Any, parts: PartsWritten) -> Any:
 def _written(fact: Any) -> Any:
     """A record, or anything in it, as what JSON can say."""
     if dataclasses.is_dataclass(fact):
-        kind = {"kind": type(fact).__name__} if isinstance(fact, Record) else {}
+        kind: dict[str, Any] = {"kind": type(fact).__name__} if isinstance(fact, Record) else {}
         fields = [(each, getattr(fact, each.name)) for each in dataclasses.fields(fact)]
         return kind | {each.name: _written(value) for each, value in fields if value != each.default}
     if isinstance(fact, tuple):
@@ -126,8 +126,9 @@ def decode(data: Any, parts: PartsRead) -> Record:
         raise ValueError(f"is of the unknown kind {data['kind']!r}")
     fields = {name: value for name, value in data.items() if name != "kind"}
     path = parts.path(fields.pop("path")) if data["kind"] == "NodeCreated" and "path" in fields else ()
-    record: Record = read_as(RECORDS[data["kind"]], fields, data["kind"])
-    return dataclasses.replace(record, path=path) if path else record
+    record: Any = read_as(RECORDS[data["kind"]], fields, data["kind"])
+    made: Record = dataclasses.replace(record, path=path) if path else record
+    return made
 
 
 def read_as(kind: Any, data: Any, where: str) -> Any:
@@ -207,10 +208,11 @@ def _read_slowly(kind: Any, data: Any, where: str) -> Any:
     if origin is tuple and isinstance(data, list):
         return tuple(_read_slowly(options[0], each, f"{where}[{index}]") for index, each in enumerate(data))
     if dataclasses.is_dataclass(kind) and isinstance(data, dict):
-        hints = _types(kind)
-        for name in sorted((hints.keys() ^ data.keys()) - (_optional(kind) - data.keys())):
+        fact: Any = kind
+        hints = _types(fact)
+        for name in sorted((hints.keys() ^ data.keys()) - (_optional(fact) - data.keys())):
             raise ValueError(f"has a {where} {'without' if name in hints else 'with an unknown'} {name!r}")
-        return kind(**{name: _read_slowly(hints[name], each, f"{where}.{name}") for name, each in data.items()})
+        return fact(**{name: _read_slowly(hints[name], each, f"{where}.{name}") for name, each in data.items()})
     if kind is float:
         if data in ("nan", "inf", "-inf"):
             return float(data)
@@ -327,7 +329,7 @@ def _reason(error: Exception) -> str:
 def _form_of(row: list[Any], forms: Sequence[Form]) -> Form:
     if not row or {*map(type, row)} != {int} or min(row) < 0 or max(row) > _MOST or row[0] >= len(forms):
         raise ValueError("is no row of a form")
-    form = forms[row[0]]
+    form: Form = forms[row[0]]
     if len(row) != form.length + 1:
         raise ValueError(f"has {len(row) - 1} numbers for a form of {form.length}")
     return form
@@ -411,7 +413,8 @@ def _end(frame: Frame, tensor: str | None) -> None:
 
 def _parts(fact: Any) -> Iterator[tuple[str, Any]]:
     """The values, ids and numbers of outputs in a record, each by the name of its field."""
-    for name in _names(type(fact)):
+    kind: Any = type(fact)
+    for name in _names(kind):
         value = getattr(fact, name)
         for each in value if isinstance(value, tuple) else (value,):
             if isinstance(each, Value) or (each is not None and not is_dataclass(each)):

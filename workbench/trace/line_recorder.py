@@ -170,7 +170,7 @@ else:
         if sys.gettrace() is _trace:
             sys.settrace(None)
         if threading.gettrace() is _trace:
-            threading.settrace(None)  # type: ignore[arg-type]
+            threading.settrace(None)  # type: ignore[arg-type, unused-ignore]
 
 
 _LONGEST = 60  # characters of a text that a variable holds
@@ -308,8 +308,8 @@ class LineWatcher:
             marked = getattr(ctx, attribute, None)
             if marked:
                 held.append((word, tuple(marked)))
-        own = [pair for pair in getattr(ctx, "__dict__", {}).items() if not pair[0].startswith("_")]
-        held += [pair for pair in own if pair[0] not in ("to_save", *told)]
+        attributes = [pair for pair in getattr(ctx, "__dict__", {}).items() if not pair[0].startswith("_")]
+        held += [pair for pair in attributes if pair[0] not in ("to_save", *told)]
         needs = getattr(ctx, "needs_input_grad", None)
         return held if needs is None else [*held, ("needs_input_grad", needs)]
 

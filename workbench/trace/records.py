@@ -203,8 +203,7 @@ class NodeCreated(Building):
         node.given = tuple([None if arg.tensor is None else known[arg.tensor].value for arg in self.args])
         kept = []
         for saved in self.saved:
-            told = saved.value is not None or saved.tensor is None
-            kept.append(saved.value if told else known[saved.tensor].value)
+            kept.append(saved.value if saved.value is not None or saved.tensor is None else known[saved.tensor].value)
             if saved.tensor is not None:
                 inner = bool(self.args) and saved.tensor not in given
                 frame.hold(self.node, saved.tensor, saved.version, inner)
@@ -639,7 +638,7 @@ class SavedFreed(Record):
     def apply(self, frame: Frame) -> None:
         """Its saved tensors are gone."""
         inner = frame.nodes[self.node].made.runs
-        for node in (self.node, *[inner] * (inner is not None)):
+        for node in (self.node,) if inner is None else (self.node, inner):
             frame.nodes[node].freed = True
             frame.touch(node)
 

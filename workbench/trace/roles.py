@@ -288,7 +288,8 @@ def _referred(events: Iterable[Record], within: Collection[str] = _IDS) -> dict[
 def _mapped(fact: _Fact, change: Callable[[str], str], within: Collection[str] = _IDS) -> _Fact:
     """A record, or what it consists of, with other ids; itself, if none of them is another."""
     news: dict[str, Any] = {}
-    for name in _names_of(type(fact)):
+    kind: Any = type(fact)
+    for name in _names_of(kind):
         value = getattr(fact, name)
         now: Any = value
         if name in within:
@@ -298,14 +299,14 @@ def _mapped(fact: _Fact, change: Callable[[str], str], within: Collection[str] =
             all = [_mapped(each, change, within) if is_dataclass(each) else each for each in value]
             now = tuple(all) if any(one is not other for one, other in zip(all, value, strict=True)) else value
         elif is_dataclass(value):
-            now = _mapped(value, change, within)  # type: ignore[type-var]
+            now = _mapped(value, change, within)
         if now is not value:
             news[name] = now
     return replace(fact, **news) if news else fact  # type: ignore[type-var]
 
 
 @cache
-def _names_of(kind: type) -> tuple[str, ...]:
+def _names_of(kind: Any) -> tuple[str, ...]:
     """The fields that may hold ids."""
     if kind in (Value, Part):
         return ()

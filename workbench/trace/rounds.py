@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from .records import BackwardFinished, BackwardStarted, EventsLetGo, Failed, GradChanged, NodeCreated, TensorWritten
@@ -139,7 +139,9 @@ def _runs(events: Sequence[Record], films: dict[int, tuple[object, ...]]) -> lis
     return runs
 
 
-def _found(path: tuple[Part, ...], films: dict[int, tuple[object, ...]]) -> Iterable[tuple[Part, Part, int]]:
+def _found(
+    path: tuple[Part, ...], films: dict[int, tuple[object, ...]]
+) -> Iterator[tuple[Part | None, Part | None, int]]:
     """The loop and its round that a node is in, and how many parts these are the last of."""
     for at, part in enumerate(path):
         if part.key in films:

@@ -196,5 +196,6 @@ class Ending(Timeline):
 
 def _clear_together(one: Record | None, next: Record) -> bool:
     """Whether two gradients are cleared by the same line, as zero_grad does it."""
-    both = isinstance(one, GradChanged) and isinstance(next, GradChanged)
-    return both and one.clears and next.clears and one.source == next.source
+    if not (isinstance(one, GradChanged) and isinstance(next, GradChanged)):
+        return False
+    return one.clears and next.clears and one.source == next.source
