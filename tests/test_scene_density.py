@@ -64,6 +64,16 @@ def test_a_dense_graph_takes_seconds(sources):
         assert lower.x < u < lower.x + lower.w and v == pytest.approx(lower.y - 3, abs=0.2)
 
 
+def test_a_tangle_of_few_boxes_takes_no_longer_than_a_glance():
+    chance = random.Random(0)
+    sources = {f"n{n}": [f"n{chance.randrange(n)}" for _ in range(10 if n else 0)] for n in range(36)}
+    scene = graph(sources, "[1. 2.]  ‖0.5‖")
+    begin = time.process_time()
+    layout = laid_out(scene, *largest(scene, []))
+    assert time.process_time() - begin < 1.5  # several times that, if every arrow were bent around every label
+    assert layout.arrows.keys() == scene.arrows.keys()
+
+
 def test_it_is_the_same_each_time():
     scene = graph(everything_before(40), "[1. 2.]")
     one, other = (laid_out(scene, *largest(scene, [])) for _ in range(2))

@@ -104,24 +104,47 @@ class Place:
 
 def along(points: Sequence[Point]) -> Curve:
     """Points of the curve, a few px apart."""
-    parts = []
-    for n in range(0, len(points) - 1, 3):
-        a, b, c, d = np.array(points[n : n + 4])
-        count = max(4, round(float(abs(d - a).sum()) / PACE))
-        part = np.arange(count + 1)[:, None] / count
-        a, b, c = a + (b - a) * part, b + (c - b) * part, c + (d - c) * part  # de Casteljau
-        a, b = a + (b - a) * part, b + (c - b) * part
-        parts.append(a + (b - a) * part)
-    return np.concatenate(parts)
+    knots = np.array(points)
+    a, b, c, d = knots[:-1:3], knots[1::3], knots[2::3], knots[3::3]
+    counts = np.maximum(4, np.rint(abs(d - a).sum(axis=1) / PACE)).astype(int)
+    ends = (counts + 1).cumsum()
+    steps = np.arange(ends[-1]) - np.repeat(ends - counts - 1, counts + 1)
+    part = (steps / np.repeat(counts, counts + 1))[:, None]
+    a, b, c, d = (np.repeat(each, counts + 1, axis=0) for each in (a, b, c, d))
+    a, b, c = a + (b - a) * part, b + (c - b) * part, c + (d - c) * part  # de Casteljau
+    a, b = a + (b - a) * part, b + (c - b) * part
+    return a + (b - a) * part
 
 
-def strikes(curve: Curve, others: Iterable[Place], sideways: float = 1) -> bool:
-    """Whether the curve leads through any of the others, or so close to one's side."""
-    (left, top), (right, bottom) = (curve - (sideways, 1)).T, (curve - (sideways, 1) + (2 * sideways, 2)).T
-    ends = left.min(), right.max(), top.min(), bottom.max()
-    # Most are out of reach of all of it.
-    near = [o for o in others if o.x < ends[1] and ends[0] < o.x + o.w and o.y < ends[3] and ends[2] < o.y + o.h]
-    return any(((left < o.x + o.w) & (o.x < right) & (top < o.y + o.h) & (o.y < bottom)).any() for o in near)
+class Walls:
+    """Rectangles that others, and curves, may meet; all are looked at at once."""
+
+    def __init__(self, places: Iterable[Place]) -> None:
+        ends = [(place.x, place.y, place.x + place.w, place.y + place.h) for place in places]
+        self._ends = np.array(ends).reshape(-1, 4).T
+
+    def __setitem__(self, number: int, place: Place) -> None:
+        """Put one of them elsewhere."""
+        self._ends[:, number] = place.x, place.y, place.x + place.w, place.y + place.h
+
+    def met(self, left: Any, top: Any, right: Any, bottom: Any) -> npt.NDArray[np.bool_]:
+        """Which of them have any area in common with a rectangle, or each with one of its own."""
+        own_left, own_top, own_right, own_bottom = self._ends
+        return (own_left < right) & (left < own_right) & (own_top < bottom) & (top < own_bottom)
+
+    def struck(self, points: Sequence[Point], sideways: float | npt.NDArray[np.float64] = 1) -> bool:
+        """Whether the curve leads through any of them, or so close to one's side: to all the same, or to each."""
+        aside = np.broadcast_to(sideways, self._ends.shape[1])
+        # The curve lies between its points, and most of them are out of reach of that.
+        (left, top), (right, bottom) = np.min(points, axis=0), np.max(points, axis=0)
+        near = self.met(left - aside - 1, top - 2, right + aside + 1, bottom + 2)
+        if not near.any():
+            return False
+        own_left, own_top, own_right, own_bottom = self._ends[:, near, None]
+        across, down = along(points).T
+        lefts, tops = across - aside[near, None], down - 1
+        rights, bottoms = lefts + 2 * aside[near, None], tops + 2
+        return bool(((lefts < own_right) & (own_left < rights) & (tops < own_bottom) & (own_top < bottoms)).any())
 
 
 PLOT = (320.0, 216.0)  # px: a box's width and height

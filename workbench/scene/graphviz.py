@@ -116,6 +116,7 @@ def _quietly(function: Callable[..., Any], *args: Any) -> Any:
 
 
 _CALM, _HURRIED, _MOST = 4_000, 8_000, 12_000  # rows that all arrows together lead through
+_TANGLED = 1_200  # rows that those past other boxes lead through: to bend more around them takes longer than the rest
 _ARROWS, _EACH = 2_000, 4  # told of in any case, or for each box
 # The limits stop the network simplex where more of it takes minutes for a thousand boxes and shows nowhere.
 _SETTINGS = "splines=true, nslimit=2, nslimit1=2"
@@ -133,10 +134,11 @@ def thinned(arrows: Sequence[Arrow], blocks: Mapping[str, str], labels: Mapping[
     # A label takes a row of its own.
     through = {id: max(1, row[to] - row[start]) * (2 if labels[id][0] else 1) for id, (start, to) in ends.items()}
     work, most = sum(through.values()), max(_ARROWS, _EACH * len(row))
-    if work <= _CALM and len(arrows) <= most:
+    tangled = sum(each for each in through.values() if each > 2) > _TANGLED
+    if work <= _CALM and len(arrows) <= most and not tangled:
         return list(arrows), _SETTINGS
     if work <= _HURRIED and len(arrows) <= most:
-        return list(arrows), f"splines=true, {_FEWER_ROUNDS}"
+        return list(arrows), f"splines={'line' if tangled else 'true'}, {_FEWER_ROUNDS}"
     from_above: dict[str, str] = {}
     shortest: dict[str, str] = {}
     order = sorted(ends, key=lambda id: through[id])

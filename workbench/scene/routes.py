@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from .geometry import PACE, Place, Point, along, strikes
+from .geometry import PACE, Place, Point, Walls, along
 from .labels import Size
 from .model import AROUND, Scene
 
@@ -101,11 +101,16 @@ def routed(
     At what is `fixed` they end where their splines do; at other boxes they are set apart, around what is `straight`.
     """
     twins = _twins(scene)
-    ways = _led(scene, splines, places, labels, twins, fixed, straight)
+    few = len(places) <= _MOST_EASED and len(splines) <= _MOST_LED
+    paths = _led(scene, splines, places, labels, twins, few)
+    ways = _settled(scene, paths, places, labels, twins, fixed, straight, few)
     stuck = {id for id in twins if labels[id].w and ways[id].label == labels[id]}
     if stuck:  # there was no room for their labels beside them, so they go where Graphviz led them
-        twins = {one: other for one, other in twins.items() if not {one, other} & stuck}
-        ways = _led(scene, splines, places, labels, twins, fixed, straight)
+        alone = {one for one, other in twins.items() if {one, other} & stuck}
+        twins = {one: other for one, other in twins.items() if one not in alone}
+        arrows = {id: arrow for id, arrow in scene.arrows.items() if id in alone}
+        paths |= _led(Scene("", {}, arrows), splines, places, labels, twins, few)
+        ways = _settled(scene, paths, places, labels, twins, fixed, straight, few)
     return ways
 
 
@@ -115,29 +120,47 @@ def _led(
     places: dict[str, Place],
     labels: dict[str, Place],
     twins: dict[str, str],
-    fixed: Collection[str],
-    straight: Collection[str],
-) -> dict[str, Way]:
-    paths, few = {}, len(places) <= _MOST_EASED and len(splines) <= _MOST_LED
+    few: bool,
+) -> dict[str, list[Point]]:
+    """The way of each arrow from box to box; of `few` arrows the calmest that has room."""
+    paths: dict[str, list[Point]] = {}
+    boxes, said = Walls(places.values()), Walls(labels.values())
+    written = [label for label in labels.values() if label.w]
+    walls, aside = Walls([*places.values(), *written]), np.repeat([_ROOM, 1.0], [len(places), len(written)])
+    number = {id: n for n, id in enumerate(labels)}
     for arrow in scene.arrows.values():
         upper, lower = places[arrow.source], places[arrow.target]
         levels = upper.y + upper.h + GAP, lower.y - GAP
         points = _calmed(splines[arrow.id])
         paths[arrow.id] = _around(points, *levels)
         if few:
-            calm, own = _direct(points, *levels), {arrow.id, twins.get(arrow.id)}
-            others = [*places.values(), *(label for id, label in labels.items() if id not in own)]
+            calm = _direct(points, *levels)
             # Beside its label Graphviz has already led an arrow with care.
             plain = arrow.id in twins or not labels[arrow.id].w
             joined = (way(points, *levels, join=True) for way in (_direct, _around))
-            if plain and not any(map(_room(calm[0], calm[-1]).meets, others)):
+            own = [number[id] for id in (arrow.id, twins.get(arrow.id)) if id is not None]
+            if plain and _has_room(calm, boxes, said, own):
                 paths[arrow.id] = _eased(calm)
-            elif free := next((way for way in joined if _is_free(way, places, labels)), None):
+            elif free := next((way for way in joined if not walls.struck(way, aside)), None):
                 paths[arrow.id] = free
-            elif len(calm) < len(paths[arrow.id]) and _is_free(calm, places, {}):
+            elif len(calm) < len(paths[arrow.id]) and not boxes.struck(calm, _ROOM):
                 paths[arrow.id] = calm
-    if few:
-        paths = {id: _falling(points, places) for id, points in paths.items()}
+            paths[arrow.id] = _falling(paths[arrow.id], boxes)
+    return paths
+
+
+def _settled(
+    scene: Scene,
+    paths: Mapping[str, list[Point]],
+    places: dict[str, Place],
+    labels: dict[str, Place],
+    twins: dict[str, str],
+    fixed: Collection[str],
+    straight: Collection[str],
+    few: bool,
+) -> dict[str, Way]:
+    """The ways with their ends set apart, and of `few` arrows the labels near them."""
+    paths = {id: list(points) for id, points in paths.items()}
     _spread(scene, paths, places, fixed, {id for id in straight if id not in twins})
     labels, leftward = _brought_near(labels, paths, places, twins) if few and paths else (labels, set())
     rounded = {id: tuple((round(x, 1), round(y, 1)) for x, y in points) for id, points in paths.items()}
@@ -165,13 +188,13 @@ def _calmed(points: list[Point]) -> list[Point]:
     return calm
 
 
-def _falling(points: list[Point], places: dict[str, Place]) -> list[Point]:
+def _falling(points: list[Point], boxes: Walls) -> list[Point]:
     """The points of a curve that never climbs on its way down, through no box if one of a few bends leads past all."""
     levels = [y for _, y in points]
     if levels[-1] < levels[0] or levels == sorted(levels):
         return points
     turned = (_turned(points, part) for part in _TURNS)
-    free = (each for each in turned if not strikes(along(each), places.values(), 0))
+    free = (each for each in turned if not boxes.struck(each, 0))
     return next(free, None) or _turned(points, _TURNS[0])
 
 
@@ -238,12 +261,13 @@ def _eased(points: list[Point]) -> list[Point]:
     return [(x0, y0), (x0, half), (x1, half), (x1, y1)]
 
 
-def _is_free(points: list[Point], places: dict[str, Place], labels: dict[str, Place]) -> bool:
-    """Whether the curve leads through no box, nor close to one's side, and through no label."""
-    curve = along(points)
-    return not strikes(curve, places.values(), _ROOM) and not strikes(
-        curve, [each for each in labels.values() if each.w]
-    )
+def _has_room(points: list[Point], boxes: Walls, labels: Walls, own: list[int]) -> bool:
+    """Whether nothing is in the rectangle between a way's ends but its own labels."""
+    (x0, y0), (x1, y1) = points[0], points[-1]
+    room = min(x0, x1), min(y0, y1), min(x0, x1) + abs(x1 - x0), min(y0, y1) + abs(y1 - y0)
+    said = labels.met(*room)
+    said[own] = False
+    return not said.any() and not boxes.met(*room).any()
 
 
 def _brought_near(
@@ -258,33 +282,33 @@ def _brought_near(
     stand at the left are told too.
     """
     near, leftward = dict(labels), set()
+    if not any(label.w for label in labels.values()):
+        return near, leftward
+    boxes, said = Walls(places.values()), Walls(labels.values())
     numbers = {id: n for n, id in enumerate(paths)}
     curves = [along(points) for points in paths.values()]
     across, heights = np.concatenate(curves).T
     passers = np.repeat(np.arange(len(curves)), [len(curve) for curve in curves])
     order = heights.argsort()
     across, heights, passers = across[order], heights[order], passers[order]
-    for id, label in labels.items():
+    for number, (id, label) in enumerate(labels.items()):
         beside = slice(*heights.searchsorted((label.y - PACE, label.y + label.h + PACE)))
         owned = passers[beside] == numbers[id]
         own, foreign = across[beside][owned], across[beside][~owned]
         if not label.w or not own.size:
             continue
-        others = [*places.values(), *(other for key, other in near.items() if key != id)]
         twin_left = id in twins and paths[id][0] < paths[twins[id]][0]
         for left in (True,) if twin_left else (False, True):
             moved = replace(label, x=round(float(own.min()) - label.w if left else float(own.max()), 1))
             crossed = bool(((moved.x < foreign) & (foreign < moved.x + moved.w)).any())
-            if not crossed and not any(map(moved.meets, others)):
-                near[id] = moved
+            room = moved.x, moved.y, moved.x + moved.w, moved.y + moved.h
+            others = said.met(*room)
+            others[number] = False
+            if not crossed and not others.any() and not boxes.met(*room).any():
+                near[id] = said[number] = moved
                 leftward |= {id} if left else set()
                 break
     return near, leftward
-
-
-def _room(start: Point, end: Point) -> Place:
-    (x0, y0), (x1, y1) = start, end
-    return Place(min(x0, x1), min(y0, y1), abs(x1 - x0), abs(y1 - y0))
 
 
 def _spread(
@@ -306,7 +330,7 @@ def _spread(
         arriving[arrow.target].append(paths[arrow.id])
     for ends, way in ((leaving, 1), (arriving, -1)):
         for box, meeting in ends.items():
-            if box in fixed:
+            if box in fixed or len(meeting) == 1:
                 continue
             meeting.sort(key=lambda points, way=way: course(points[::way]))
             last = len(meeting) - 1

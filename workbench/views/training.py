@@ -301,6 +301,6 @@ def _told_again(
     if not first:
         return changed_fields([here[id] for id in changes], now, union)
     # What comes later, or not at all, is not there, whatever it was.
-    gone = {id for id in union if id not in here or here[id].state == "future"}
+    gone = dict.fromkeys(id for id in union if id not in here or here[id].state == "future")
     drawn = [each for id, each in here.items() if id not in gone]
     return changed_fields([*drawn, *(replace(now[id], state="future") for id in gone)], now, union)
