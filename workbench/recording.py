@@ -30,9 +30,7 @@ class Trace(Timeline):
     """What the engine did, event by event: `show()` plays it, `save()` keeps it."""
 
     def __repr__(self) -> str:
-        note = getattr(self._source, "note", "")
-        unseen = f"; {note}" if note else ""
-        return f"<Trace of {len(self.events):,} events in {len(self.steps):,} steps: show() plays it{unseen}>"
+        return f"<Trace of {len(self.events):,} events in {len(self.steps):,} steps: show() plays it>"
 
     def show(self, view: str = "graph", **options: Any) -> Picture:
         """The trace as a picture to step through, also in a notebook that is opened again with no kernel.

@@ -11,6 +11,7 @@ import pytest
 from oracle import torch
 
 import workbench
+from workbench.trace.records import GradCaptured, NodeCreated
 
 if torch is None:
     pytest.skip(absent.TORCH, allow_module_level=True)
@@ -50,10 +51,37 @@ def test_a_hard_program_does_not_notice_and_its_trace_is_sound(name: str) -> Non
     assert len(again.events) == len(trace.events)
 
 
-def test_what_a_transform_hides_is_said() -> None:
-    with workbench.record(torch) as trace:
-        torch.func.grad(lambda x: (x**3).sum())(torch.ones(3))
-    assert "operations inside of function transforms (torch.func) could not be seen" in repr(trace)
+def made(program: Any) -> tuple[Any, list[tuple[str, Any]]]:
+    """The trace of a program, and the nodes that it made with the values that they gave."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with workbench.record(torch) as trace:
+            program()
+    created = [event for event in trace.events if isinstance(event, NodeCreated)]
+    return trace, [(event.name, event.tensors[-1].value) for event in created]
+
+
+def test_the_graph_that_a_transform_makes_is_recorded_with_its_values_and_gradients() -> None:
+    def cube(x: Any) -> Any:
+        return (x * x * x).sum()
+
+    x = torch.tensor([1.0, 2.0, 3.0])
+    for program in (lambda: torch.func.grad(cube)(x), lambda: torch.func.vjp(cube, x)[1](torch.tensor(1.0))):
+        trace, nodes = made(program)
+        assert [name for name, _ in nodes[:3]] == ["MulBackward0", "MulBackward0", "SumBackward0"]
+        assert [value.values for _, value in nodes[:3]] == [(1.0, 4.0, 9.0), (1.0, 8.0, 27.0), (36.0,)]
+        assert [event.grad.values for event in trace.events if isinstance(event, GradCaptured)] == [(3.0, 12.0, 27.0)]
+    trace, nodes = made(lambda: torch.func.vmap(torch.func.grad(cube))(torch.stack([x, x + 1])))
+    assert (nodes[0][1].shape, nodes[0][1].batch) == ((2, 3), 1)
+    assert nodes[0][1].values == (1.0, 4.0, 9.0, 4.0, 9.0, 16.0)
+    assert trace.show("flow") and trace.show()
+
+
+def test_what_a_transform_hides_is_said_in_the_picture_and_in_a_file() -> None:
+    trace, _ = made(lambda: torch.func.vmap(lambda x: (x * 2).sum())(torch.ones(2, 3)))
+    again = type(trace).from_dict(json.loads(trace.to_json()))
+    for each in (trace, again):
+        assert "2 operations run inside of vmap, which cannot be seen there" in repr(each.show())
 
 
 def test_an_error_of_the_recording_never_reaches_the_program(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -230,3 +230,30 @@ def above(events: Iterable[Record]) -> dict[str, str]:
         elif isinstance(event, OperationRan):
             found.update({seen.below: event.op for seen in event.tensors if seen.id in event.outputs and seen.below})
     return found
+
+
+@kind_of_event
+@dataclass(frozen=True, slots=True)
+class OperationsUnseen(Building):
+    """Inside of a function transform so many operations ran of which its engine shows nothing."""
+
+    transform: str
+    count: int
+
+    def apply(self, frame: Frame) -> None:
+        """Nothing of them is known."""
+
+    def sentence(self, frame: Frame) -> str:
+        """How many."""
+        several = f"{self.count:,} operations run" if self.count > 1 else "1 operation runs"
+        return f"{several} inside of {self.transform}, which cannot be seen there"
+
+    class Raw(NamedTuple):
+        """It as it is put down."""
+
+        transform: str
+        count: int
+
+        def read(self, at: Reader) -> OperationsUnseen:
+            """The record."""
+            return OperationsUnseen(*self)

@@ -9,8 +9,8 @@ anybody see:
 - A write through a view is told by its CopySlices node alone: PyTorch shows nobody the node that this runs.
 - Hooks on tensors are told, and what each made of its gradient; those on nodes are not known. A hook that packs what is
   saved is known by the function that unpacks it.
-- What runs in another thread, or inside of a function transform (torch.func), is not recorded; a trace says of how many
-  operations that is so.
+- What runs in another thread is not recorded. Inside of function transforms (torch.func) the graph that `grad` makes
+  is; of operations inside of `vmap` and `jvp` that make no node a trace says how many there were.
 - A call of what `torch.compile` has made is one box, `(compiled)`: it runs compiled, and nobody sees inside. A stepper
   keeps the graph, which PyTorch allows a compiled part only with torch._functorch.config.donated_buffer=False.
 """

@@ -34,7 +34,7 @@ from ...trace.records import (
 from ...trace.source import user_frame
 from ...trace.values import Value, read
 from .describe import ACCUMULATE, _sequence, kind_of_node
-from .operations import OperationRecorder, _level, unobserved, warn_lost
+from .operations import OperationRecorder, unobserved, warn_lost
 
 _task_id = torch._C._current_graph_task_id
 
@@ -564,7 +564,7 @@ class Wrappers:
         thread = recorder._thread
 
         def apply(cls: Any, *args: Any, **kwargs: Any) -> Any:
-            if threading.get_ident() != thread or _level() is not None:
+            if threading.get_ident() != thread:
                 return self._apply.__get__(None, cls)(*args, **kwargs)
             since = _sequence()
             out = self._apply.__get__(None, cls)(*args, **kwargs)
@@ -576,7 +576,7 @@ class Wrappers:
             return out
 
         def run(outputs: Any, *args: Any, **kwargs: Any) -> Any:
-            if threading.get_ident() != thread or _level() is not None:
+            if threading.get_ident() != thread:
                 return self._run(outputs, *args, **kwargs)
             if mode in torch.overrides._get_current_function_mode_stack():
                 return recorder.run_backward(self._run, outputs, args, kwargs)

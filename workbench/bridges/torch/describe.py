@@ -86,6 +86,22 @@ def version_of(tensor: torch.Tensor) -> int:
     return 0 if tensor.is_inference() else tensor._version
 
 
+def address_of(tensor: torch.Tensor) -> int:
+    """Where its numbers lie; 0 if that is not known, as of a tensor inside of a function transform."""
+    try:
+        return tensor.data_ptr()
+    except RuntimeError:
+        return 0
+
+
+def memory_of(tensor: torch.Tensor) -> int | None:
+    """Which memory it shows, if that is known."""
+    try:
+        return int(tensor.untyped_storage()._cdata)
+    except (RuntimeError, NotImplementedError):
+        return None
+
+
 class TorchDescriber:
     """Describes what it is shown in tuples, each under its serial number; `trace.reader` makes records of them."""
 
@@ -441,7 +457,8 @@ class TorchDescriber:
                 continue
             tensor = thing
             if self._have(thing) is None and thing.grad_fn is None:  # of an output the memory alone
-                own = [out for out in outs if out.data_ptr() == thing.data_ptr() and out.shape == thing.shape]
+                place = address_of(thing)
+                own = [out for out in outs if place and address_of(out) == place and out.shape == thing.shape]
                 tensor = own[0] if own else thing
             serial = self._have(tensor)
             if serial is None and (made := tensor.grad_fn) is not None and self._token(made) is not None:

@@ -21,9 +21,10 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from ...autograd.scopes import Entry, place
 from ...events import next_tag
 from ...trace.records import GradChanged, TensorsFound, TensorWritten
-from .describe import TorchDescriber, _sequence, is_python, version_of
+from ...trace.transform_records import OperationsUnseen
+from .describe import TorchDescriber, _sequence, is_python, memory_of, version_of
 
-_level = torch._C._functorch.maybe_current_level
+_level, _innermost = torch._C._functorch.maybe_current_level, torch._C._functorch.peek_interpreter_stack
 
 _READ = frozenset(("T", "mT", "H", "mH", "real", "imag", "data"))  # attributes that are tensors of their own
 _SHARE = frozenset(("detach", "data", "detach_"))
@@ -78,7 +79,6 @@ class OperationRecorder(TorchDescriber):
         self._sharers: WeakValueDictionary[int, torch.Tensor] = WeakValueDictionary()
         self.hooks_of: int | None = None  # the leaf or node whose hook is being called
         self._hooked: dict[int, ref[torch.Tensor]] = {}  # tensors that hooks were registered on
-        self.unseen = 0  # operations inside of function transforms
 
     # Operations.
 
@@ -132,6 +132,18 @@ class OperationRecorder(TorchDescriber):
         for tensor, *_ in written:
             self._wrote(tensor, name, stack)
 
+    def not_seen(self) -> None:
+        """An operation inside of function transforms made no node: one of them computes its derivative otherwise."""
+        kind = str(_innermost().key()).rpartition(".")[2].lower()
+        if kind not in ("vmap", "jvp"):
+            return
+        last = self._raw[-1] if self._raw else None
+        if isinstance(last, OperationsUnseen.Raw) and last.transform == kind:
+            self._raw[-1] = last._replace(count=last.count + 1)
+            self._changed(len(self._raw) - 1)
+        else:
+            self._raw.append(OperationsUnseen.Raw(kind, 1))
+
     def _share(self, tensor: torch.Tensor, source: torch.Tensor) -> None:
         serial, of = self._tag(tensor), self._tag(source)
         if serial != of:
@@ -179,8 +191,8 @@ class OperationRecorder(TorchDescriber):
         others = [t for t in list(self._sharers.values()) if t is not written and self._is_told(t)]
         if not others:
             return []
-        memory = written.untyped_storage()._cdata
-        return [each for each in others if each.untyped_storage()._cdata == memory]
+        memory = memory_of(written)
+        return [each for each in others if memory is not None and memory_of(each) == memory]
 
     # Gradients.
 
@@ -312,9 +324,7 @@ class OperationMode(TorchFunctionMode):
         kind, name, writes = _kind_of(func)
         recorder = self.recorder
         kwargs = kwargs or {}
-        if kind == "quiet" or _level() is not None:
-            if kind != "quiet":
-                recorder.unseen += 1
+        if kind == "quiet":
             return func(*args, **kwargs)
         if kind == "backward":
             return recorder.asked(func, args, kwargs)
@@ -333,7 +343,10 @@ class OperationMode(TorchFunctionMode):
                 elif kind == "hook":
                     recorder.hooked(args[0])
                 else:
+                    known = recorder.count
                     recorder.ran(name, args, kwargs, out, since, before)
+                    if _level() is not None and recorder.count == known:
+                        recorder.not_seen()
         except Exception as error:
             warn_lost(name, error)
         return out

@@ -32,14 +32,6 @@ class TorchRecorder(BackwardRecorder):
         self._compiled: CompiledCalls | None = None
         self._mode_at: int | None = None  # of the mode among all modes, where it is suspended
 
-    @property
-    def note(self) -> str:
-        """What there was that it could not see."""
-        if not self.unseen:
-            return ""
-        several = f"{self.unseen:,} operations" if self.unseen > 1 else "1 operation"
-        return f"{several} inside of function transforms (torch.func) could not be seen"
-
     def begin(self, frame: FrameType | None) -> None:
         """From now on record this thread."""
         if frame is not None:

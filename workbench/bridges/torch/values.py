@@ -21,6 +21,11 @@ _LARGE = 1000  # values up to which a copy takes less time than what sums them u
 _FLOATS = (torch.float32, torch.float64)
 _PLAIN = (*_FLOATS, torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8, torch.bool, torch.float16)
 _numpy = torch.Tensor.numpy
+_functorch, _keys = torch._C._functorch, torch._C.DispatchKey
+_TRANSFORMS = torch._C.DispatchKeySet(_keys.FuncTorchDynamicLayerFrontMode) | torch._C.DispatchKeySet(
+    _keys.FuncTorchDynamicLayerBackMode
+)
+_is_wrapped = _functorch.is_functorch_wrapped_tensor
 _detach = torch.Tensor.data.__get__  # unlike `detach()`, no dispatch mode of the user's sees it
 
 
@@ -39,7 +44,24 @@ def kept_of(tensor: torch.Tensor, limit: int) -> Any:
             return kept(array, limit) if summary is None else (array.shape, name_of(dtype), None, *summary)
         return _elsewhere(tensor, limit)
     except (RuntimeError, TypeError, NotImplementedError, AttributeError):  # fake, sparse, of a transform
+        return _inside(tensor, limit) if _is_wrapped(tensor) else unknown(tensor)
+
+
+def _inside(tensor: torch.Tensor, limit: int) -> Any:
+    """Of a tensor that a function transform has wrapped: its numbers, those of all samples of a vmap at once."""
+    batched: list[int] = []
+    try:
+        while _is_wrapped(tensor):
+            if _functorch.is_batchedtensor(tensor):
+                batched.append(_functorch.maybe_get_bdim(tensor))
+            tensor = _functorch.get_unwrapped(tensor)
+        with torch._C._ExcludeDispatchKeyGuard(_TRANSFORMS):
+            array = _numpy(_detach(tensor)).copy()
+    except (RuntimeError, TypeError, NotImplementedError, AttributeError):
         return unknown(tensor)
+    for at, dim in enumerate(reversed(batched)):  # the outermost vmap's samples come first
+        array = np.moveaxis(array, dim + at, at)
+    return Value.of(array, limit, len(batched))
 
 
 def unknown(thing: Any) -> tuple[Any, ...]:
