@@ -37,6 +37,8 @@ def stills(picture: Picture, include: Any = None, exclude: Any = None) -> dict[s
     else:
         opened = max(0, story.start)
         shown = [opened, *(number for number in matter(story) if number > opened)]
+        if all(step.phase == "position" for step in story.steps):  # of a slider: both of its ends
+            shown.insert(1, 0)
         shown = shown[: _MOST - 1] + shown[_MOST - 1 :][-1:]
         said = [f"Step {number + 1} of {len(story.steps)}: {story.steps[number].caption}" for number in shown]
         kinds = [STILL, *[LATER] * (len(shown) - 1)]
