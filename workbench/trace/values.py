@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
@@ -167,6 +167,8 @@ def kept(array: Any, limit: int) -> Any:
 def read(thing: Any) -> Value:
     """The Value of what was kept of an array."""
     if type(thing) is tuple:
+        if len(thing) == 2:  # of a dtype that NumPy does not have
+            return replace(Value.of(thing[0], thing[0].size), dtype=thing[1])
         return Value.of(thing[0], 0) if len(thing) == 1 else Value(*thing)
     return thing if isinstance(thing, Value) else Value.of(thing, thing.size)
 

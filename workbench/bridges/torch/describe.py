@@ -83,7 +83,10 @@ def kind_of_node(type_: type) -> NodeKind:
 
 def version_of(tensor: torch.Tensor) -> int:
     """How often a tensor was written; nobody counts that of one made in inference mode."""
-    return 0 if tensor.is_inference() else tensor._version
+    try:
+        return tensor._version
+    except RuntimeError:
+        return 0
 
 
 def address_of(tensor: torch.Tensor) -> int:

@@ -93,10 +93,11 @@ def _elsewhere(tensor: torch.Tensor, limit: int) -> Any:
         if plain.is_complex():
             kind += " (absolute values)"
             plain = plain.abs()
+        if plain.numel() <= limit:
+            if plain.dtype not in _PLAIN:
+                plain = plain.float() if plain.is_floating_point() else plain.double()
+            return plain.cpu().numpy(), kind  # summed up when it is read
         plain = plain.double() if plain.device.type != "mps" else plain.float()
-        if plain.numel() <= max(limit, 8):
-            value = Value.of(plain.cpu().numpy(), limit)
-            return Value(shape, kind, value.values, *_facts(value))
         finite = plain.isfinite()
         others = int(plain.numel() - finite.sum())
         norm = float(plain.norm())
@@ -104,10 +105,6 @@ def _elsewhere(tensor: torch.Tensor, limit: int) -> Any:
         if not some.numel():
             return shape, kind, None, norm, None, None, None, others
         return shape, kind, None, norm, float(some.min()), float(some.max()), float(some.mean()), others
-
-
-def _facts(value: Value) -> tuple[Any, ...]:
-    return value.norm, value.min, value.max, value.mean, value.nonfinite
 
 
 @cache
