@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -69,7 +70,7 @@ def seeds_of(outputs: Sequence[Any], grads: Sequence[Any], batched: bool = False
         else:
             if shape is None:
                 raise RuntimeError(errors.EDGE_SHAPE)
-            if np.prod(shape) != 1:
+            if prod(shape) != 1:
                 raise events.failed(RuntimeError(errors.ONLY_SCALAR_SEED), out)
             if batched:
                 raise events.failed(ValueError(errors.BATCHED_SEED_NONE), out)

@@ -278,8 +278,9 @@ def _rows(i: int, out: Tensor, given: tuple[Tensor, ...], create_graph: bool, st
     """The Jacobian of one output by every input, one backward after another."""
     missing, flat = IGNORES.format(i, "{}"), FLAT_JACOBIAN.format(i)  # PyTorch names the output there
     rows = []
-    for element in out.reshape(-1):
-        row = _grads((element,), given, None, create_graph, retain_graph=True)
+    elements = out.reshape(-1)
+    for k in range(elements.numel()):
+        row = _grads((elements[k],), given, None, create_graph, retain_graph=True)
         rows.append(filled(row, given, strict, create_graph, missing, flat))
     joined = [Tensor._stack([row[j] for row in rows]) for j in range(len(given))]
     return [rows.view((*out.shape, *t.shape)) for rows, t in zip(joined, given, strict=True)]

@@ -8,6 +8,7 @@ when first needed.
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import prod
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -84,7 +85,7 @@ class Size(tuple):
 
     def numel(self) -> int:
         """The number of elements of a tensor of this shape."""
-        return int(np.prod(self, dtype=np.int64))
+        return prod(self)
 
 
 class Facts:
