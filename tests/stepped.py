@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from copy import deepcopy
 from typing import Any
 
 import workbench as torch
 from workbench.live_recording import shown
 from workbench.widgets.stepper import StepperView
+
+NODE = re.compile(r"\w+Backward\d*(, \d+\w\w)?")
+
+
+def called(box: dict[str, Any]) -> str:
+    """What sentences call a box: its node's name, where that stands below a title that is an expression."""
+    below = NODE.match(next(iter(box["lines"] or ()), ""))
+    return below[0] if below else box["title"]
 
 
 class Browser:
@@ -40,13 +49,13 @@ class Browser:
         return self.status
 
     def states(self) -> dict[str, str]:
-        return {box["title"]: box["state"] for box in self.boxes.values() if box["kind"] != "saved"}
+        return {called(box): box["state"] for box in self.boxes.values() if box["kind"] != "saved"}
 
     def lines(self, title: str) -> list[str]:
-        return next(box["lines"] for box in self.boxes.values() if box["title"] == title)
+        return next(box["lines"] for box in self.boxes.values() if called(box) == title)
 
     def id(self, title: str) -> str:
-        return next(id for id, box in self.boxes.items() if box["title"] == title)
+        return next(id for id, box in self.boxes.items() if called(box) == title)
 
 
 def fork() -> tuple[Any, Any]:

@@ -184,7 +184,12 @@ def test_a_tensors_graph_is_a_still_picture():
     assert board.steps[0].caption == "The graph that made loss = 15.0, from the leaves down."
     titles = [name_of(each) for each in scene.boxes.values()]
     assert titles[:3] == ["x", "SquareBackward", "saved x"] and titles[-1] == "loss"
-    assert box(scene, "SquareBackward").lines == ("h (2,) float64  [1. 4.]",)
+    assert [each.title for each in scene.boxes.values() if each.kind in ("op", "function")] == [
+        "h = Square(x)",
+        "h * 3",
+        "loss = sum(h * 3)",
+    ]
+    assert box(scene, "SquareBackward").lines == ("SquareBackward (2,) float64  [1. 4.]",)
     assert {each.state for each in [*scene.boxes.values(), *scene.arrows.values()]} == {"idle"}
 
 

@@ -46,6 +46,7 @@ class Graph:
     """Draws the frames of one trace; an output has a box if a backward starts there or it is shown."""
 
     legend = LEGEND
+    label = staticmethod(label_of)  # a gradient on an arrow
 
     def __init__(self, events: Iterable[Record]) -> None:
         events = list(events)
@@ -163,7 +164,8 @@ class Graph:
         gone = [found for key, edge in frame.edges_of(id) if edge.state != "idle" and (found := self._sent(frame, key))]
         details = (*_node_details(self._say, frame, node, waiting), *gone, *self.lanes.level_details(frame, output))
         title = self.program.titles.get(id, node.made.name)
-        lines = (*_node_lines(self._say, frame, node, title), *badges(frame, id))
+        name = self.program.node_names.get(id, node.made.name)
+        lines = (*_node_lines(self._say, frame, node, title, name), *badges(frame, id))
         if node.tangent_of is not None:
             lines = (f"the tangent of {frame.called(node.tangent_of)}", *lines)
         kind = "function" if node.made.custom else "op"
@@ -198,7 +200,7 @@ class Graph:
         if (edge.source, target) in self._twice and edge.differentiable:
             note.append(f"next_functions[{id.rpartition('.')[2]}] of {frame.called(target)}")
         if edge.state != "idle":
-            grad = self._say(label_of, edge.grad)
+            grad = self._say(self.label, edge.grad)
             found = self.slopes(frame, id) if edge.state == "flowing" else None
             grad = grad if found is None else found.label if found.product else with_more(grad, found.label)
             label = f"{grad}\nfor {label}" if label else grad
@@ -210,15 +212,15 @@ class Graph:
         return f"output {edge.output_nr}" if edge.source in self._several else ""
 
 
-def _node_lines(say: Sayings, frame: Frame, node: NodeState, title: str) -> tuple[str, ...]:
-    """The node's name, if the title is another, and its results."""
+def _node_lines(say: Sayings, frame: Frame, node: NodeState, title: str, called: str) -> tuple[str, ...]:
+    """What the node is `called`, if the title is another, and its results."""
     results = [_result(frame, node, nr) for nr in sorted(node.outputs)]
     entitled = not title.startswith(node.made.name)
     if len(results) == 1:
         ((name, value),) = results
-        own = say(_below, value, node.made.name) if entitled else say(lines_of, value, name)
+        own = say(_below, value, called) if entitled else say(lines_of, value, name)
         return (*own, *view_line(frame, node))
-    lines = [node.made.name] if entitled else []
+    lines = [called] if entitled else []
     for name, value in results:
         start = f"{name} {value.shape}  " if value.shape else f"{name}  "
         lines.append(start + say(brief_of, value, TEXT_COLUMNS - len(start)))

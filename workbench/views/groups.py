@@ -20,6 +20,7 @@ import numpy as np
 from ..scene.model import Box
 from ..trace.records import BackwardFinished, BackwardStarted, Failed, NodeCreated
 from ..trace.schema import Part, Record
+from .found_expressions import found_expressions
 from .transform_lanes import Lanes
 
 MOST = 40  # things side by side: more are divided into stretches
@@ -36,7 +37,8 @@ class Group:
     Its `kind` is that of the part of the program ("scope", "loop", "round", "call", "expression"), "more" for those
     between the first and the last of what repeats, and "stretch" for a stretch of a long row; a round has a `number`.
     Groups of the same structure have the same `symbol`. Sentences tell of a group by what it is `told` by. Of the whole
-    graph `titles` are the words on each node's box, and `words` those that sentences have for it, the shortest first.
+    graph `titles` are the words on each node's box, and `words` those that sentences have for it, the shortest first;
+    `node_names` stand below the titles of nodes that nobody recorded, and are what sentences call these by.
 
     What function transforms add stands in parts of the picture of their own: a group in one has that as its `part`.
     """
@@ -53,6 +55,7 @@ class Group:
     told: str = ""
     titles: dict[str, str] = field(default_factory=dict, repr=False)
     words: dict[str, tuple[str, ...]] = field(default_factory=dict, repr=False)
+    node_names: dict[str, str] = field(default_factory=dict, repr=False)
 
     @property
     def path(self) -> list[Group]:
@@ -264,6 +267,7 @@ class _Item:
     turn: str = ""  # the round of a loop that it is all of
     scope: str = ""  # its name; of several inside each other the names joined by "/"
     framed: int = 0  # so many things or more in it are in a frame anyway: a backward recorded them, or it is CopySlices
+    found: str = ""  # what is known of the expression of a node that nobody recorded
     which: str = ""  # ", 2nd call" of those at one place with the same title
     symbol: int = 0  # equal for what repeats: the same structure, with the same titles but for digits
 
@@ -293,6 +297,8 @@ def program_tree(events: Iterable[Record]) -> Group:
 
 def _made(events: Iterable[Record]) -> _Item:
     """All nodes in the parts that they were made in."""
+    events = list(events)
+    found = found_expressions(events)
     whole = _Item("graph", "graph")
     there: set[str] = set()
     going: list[str] = []  # backwards
@@ -328,7 +334,9 @@ def _made(events: Iterable[Record]) -> _Item:
             at = inner  # one that was there before stands where it is first seen
         at.framed = 1 if event.runs is not None else at.framed
         name = event.name.removesuffix("Backward0")
-        at.items.append(_Item("", event.name, node=event.node, name=name, variable=_variable(event)))
+        item = _Item("", event.name, node=event.node, name=name, variable=_variable(event))
+        item.found = found.get(event.node, "")
+        at.items.append(item)
     return whole
 
 
@@ -489,7 +497,11 @@ def _grouped(item: _Item, around: str, root: Group, places: Sequence[str]) -> Gr
         if each.kind:
             inner.append(_grouped(each, path, root, places))
         else:
-            root.titles[each.node], root.words[each.node] = _title(each), tuple(_words(each, places))
+            is_found = each.found and not each.scope and not each.turn
+            if is_found:
+                root.node_names[each.node] = each.title + each.which
+            root.titles[each.node] = each.found if is_found else _title(each)
+            root.words[each.node] = tuple(_words(each, places))
             inner.append(each.node)
     row = _row(item.items, inner, item.kind == "loop" and bool(item.items[0].number))
     group = Group(_title(item), row, kind=item.kind, number=item.number, symbol=item.symbol)

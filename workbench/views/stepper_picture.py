@@ -37,7 +37,7 @@ from ..trace.schema import Record
 from ..trace.values import LIMIT, Value, said, series
 from .graph import Graph
 from .grouped_graph import Cut, Drawn, planned
-from .value_text import label_of
+from .value_text import line_of
 
 # The layer above sets this to what makes a live view of a stepper, whose `faces(text, image)` a notebook is given.
 widget_factory: Callable[[Stepper, Stage], Any] | None = None
@@ -53,6 +53,8 @@ Changes = dict[str, dict[str, dict[str, Any]]]  # "boxes" and "arrows": by id th
 
 class _Waits(Graph):
     """The graph, each of the backward's own places with the gradient that waits there."""
+
+    label = staticmethod(line_of)  # every place has room for the longest of them
 
     def __init__(self, events: Iterable[Record], places: Collection[str]) -> None:
         super().__init__(events)
@@ -82,7 +84,9 @@ class _Waits(Graph):
             room = (TEXT_COLUMNS - 4) // max(1, len(received)) - 2
             got = [_short(each, room) if each else frame.arrived(box.id, nr, each) for nr, each in enumerate(received)]
             line = f"got {', '.join(got)}" if received else "no gradient yet"
-        box.lines = _with_last(box, line) if line else box.lines
+        if line:
+            # A name that sentences use stays.
+            box.lines = (*box.lines, line) if box.id in self.program.node_names else _with_last(box, line)
         return drawn
 
 
@@ -126,7 +130,8 @@ class Stage:
 
     def _place(self) -> None:
         """Give everything its place, with as many groups open as there is room for."""
-        board = Storyboard(self.scene, [self._longest_texts()])
+        opened = None if self._plan is None else self._plan.opened
+        board = Storyboard(self.scene, [self._longest_texts()], opened=opened)
         self._widest = self._plan.fitting(board) if self._plan is not None else board
 
     def follow(self, s: Stepper) -> None:
@@ -248,7 +253,7 @@ class Stage:
         shapes: dict[tuple[str, int], tuple[int, ...]] = {}
         for id, state in self._frame.tensors.items():
             shapes[state.node or id, state.output_nr] = state.value.shape
-        widest = max([_longest(shape) for shape in shapes.values()], key=lambda value: len(label_of(value)))
+        widest = max([_longest(shape) for shape in shapes.values()], key=lambda value: len(line_of(value)))
         boxes, arrows = {}, {}
         for id, box in self.scene.boxes.items():
             if id in self.nodes:
@@ -265,8 +270,10 @@ class Stage:
         for id in self.scene.arrows:
             edge = self._frame.edges.get(id)
             known = shapes.get((edge.source, edge.output_nr)) if edge is not None else None
-            label = label_of(widest if known is None else _longest(known))
-            arrows[id] = {"label": label if known is None else f"{label}\n{'×' * LABEL_COLUMNS}"}
+            label, slope = line_of(widest if known is None else _longest(known)), "×" * LABEL_COLUMNS
+            if known is not None:
+                label = f"{label}\n{slope}" if known else slope  # a single number is part of the slope's line
+            arrows[id] = {"label": label}
         return Step("", boxes=boxes, arrows=arrows)
 
 

@@ -62,6 +62,16 @@ def label_of(grad: Value | None) -> str:
     return "\n".join([text, *trouble_of(grad)])
 
 
+def line_of(grad: Value | None) -> str:
+    """As `label_of`, but on one line: fewer values where the norm needs the room."""
+    if grad is None or not grad.shape or not grad.is_known:
+        return label_of(grad)
+    norm = f"  ‖{grad.norm:.3g}‖"
+    text = grad.brief(LABEL_COLUMNS - len(norm), mean=False)
+    text += norm if len(text) + len(norm) <= LABEL_COLUMNS else ""
+    return "\n".join([text, *trouble_of(grad)])
+
+
 def with_more(label: str, more: str) -> str:
     """A label with more to say: on its last line, if that has room, else below it."""
     last = label.rpartition("\n")[2]
