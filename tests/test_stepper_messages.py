@@ -72,7 +72,7 @@ def test_a_changed_gradient_is_marked_for_as_long_as_its_branch_is_shown() -> No
     while s.position > 4:
         browser.ask("back")
     browser.ask("run")
-    assert s.branch.name == "branch 1" and browser.lines("b")[-1] == "grad -5.0"
+    assert s.branch.name == "branch 1" and browser.lines("b")[-1] == "grad -5.0, 0.5 on main"
     assert b.grad.item() == -5.0
     browser.ask("switch", text="0")
     assert browser.lines("b")[-1] == "changed to 0.5, was -5.0"
@@ -119,6 +119,28 @@ def test_what_differs_from_the_other_branch_is_said() -> None:
     assert len(browser.status["differs"]["rows"]) == 1, "only what has run differs"
     browser.ask("back")
     assert browser.status["differs"]["told"] == "Nothing differs from branch 1 so far."
+
+
+def test_each_box_shows_what_it_got_on_both_branches() -> None:
+    w, b, s = line()
+    browser = Browser(s)
+    assert not any("main" in each for box in browser.boxes.values() for each in box["lines"])
+    s.run()
+    s.back(6)
+    s.edit(s.current, 0, [1.0, 1.0])
+    s.run()
+    browser.view.update()
+    assert browser.lines("PowBackward0")[-1] == "changed to [1. 1.], was [0.5 0.5]"
+    assert browser.lines("SubBackward0")[-1] == "[-4. -6.], [-2. -3.] on main"
+    assert browser.lines("w")[-1] == "grad -16.0, -8.0 on main"
+    s.switch("main")
+    browser.view.update()
+    assert browser.lines("PowBackward0")[-1] == "[0.5 0.5], [1. 1.] on branch 1"
+    assert browser.lines("b")[-1] == "grad -5.0, -10.0 on branch 1"
+    s.back(4)
+    browser.view.update()
+    assert browser.lines("b")[-1] == "no gradient yet"
+    assert browser.lines("MeanBackward0")[-1] == "got 1.0", "where both are the same, it is told once"
 
 
 def test_a_difference_below_the_digits_that_are_told_is_told() -> None:

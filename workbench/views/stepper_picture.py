@@ -20,7 +20,7 @@ from ..scene.model import Arrow, Box, Detail, Scene, Step
 from ..scene.storyboard import Storyboard
 from ..stepper.stepper import Stepper
 from ..stepper.steps import Step as Taken
-from ..stepper.steps import Waiting, counted, numbers_of, operation_of, ran_of
+from ..stepper.steps import Waiting, counted, differing, numbers_of, operation_of, other_branch, ran_of
 from ..trace.frame import Frame
 from ..trace.records import (
     BackwardFinished,
@@ -61,6 +61,7 @@ class _Waits(Graph):
         self._places = places
         self.lines: dict[str, str] = {}  # by place
         self.changed: dict[str, dict[int, str]] = {}  # by place and output, what the reader made of a gradient
+        self.beside: dict[str, str] = {}  # by place, what another branch has there
 
     def _node(self, frame: Frame, id: str) -> list[Box]:
         return self._with_line(frame, super()._node(frame, id))
@@ -79,11 +80,16 @@ class _Waits(Graph):
             line = self.lines[box.id]
         elif box.kind == "leaf" and frame.tensors[box.id].grad is not None:
             line = ""
+            if box.id in self.beside:
+                together = f"{box.lines[-1]}, {self.beside[box.id]}"
+                box.lines = (*box.lines[:-1], cut(together, _ROOM))
         else:
             received = frame.place(box.id).received
             room = (TEXT_COLUMNS - 4) // max(1, len(received)) - 2
             got = [_short(each, room) if each else frame.arrived(box.id, nr, each) for nr, each in enumerate(received)]
             line = f"got {', '.join(got)}" if received else "no gradient yet"
+            if box.id in self.beside:
+                line = _of_both(line, self.beside[box.id])
         if line:
             # A name that sentences use stays.
             box.lines = (*box.lines, line) if box.id in self.program.node_names else _with_last(box, line)
@@ -141,9 +147,9 @@ class Stage:
         made = [record for step in steps for record in step.made]
         grown = [id(record) for record in made] != [id(record) for record in self._made]
         if grown:
-            lines, self._made = self._view.lines, made
+            lines, there, self._made = self._view.lines, self._view.beside, made
             self._view = _Waits([*self._events, *made], self.nodes)
-            self._view.lines = lines
+            self._view.lines, self._view.beside = lines, there
             self._plan = planned([*self._events, *made], self._view)
             self.scene = Scene(self.title)
         if grown or self._finished or before != steps[: len(before)]:
@@ -210,9 +216,19 @@ class Stage:
             waits.setdefault(id, []).append("; ".join(line + ([mark] if mark else [])))
         for id, marks in brief.items():
             waits.setdefault(id, list(marks.values()))  # it has run
-        before, self._view.changed = self._view.lines, changed
+        before, self._view.changed = {**self._view.beside, **self._view.lines}, changed
         self._view.lines = lines = {id: ", ".join(parts) for id, parts in waits.items()}
-        return {id: None for id in {**before, **lines} if before.get(id) != lines.get(id)}
+        self._view.beside = there = self._there(s)
+        now = {**there, **lines}
+        return {id: None for id in {**before, **now} if before.get(id) != now.get(id)}
+
+    def _there(self, s: Stepper) -> dict[str, str]:
+        """Where a gradient came out otherwise than on the branch beside: what that has there, in words."""
+        other, found = other_branch(s), differing(s, self.called)
+        told: dict[str, list[str]] = {}
+        for each in found:
+            told.setdefault(self.ids[each.node], []).append(_short(each.second, (TEXT_COLUMNS - 18) // 2))
+        return {id: f"{', '.join(values)} on {other.name}" for id, values in told.items()} if other is not None else {}
 
     def _say(self, s: Stepper, before: list[Taken], clauses: list[str]) -> None:
         edits, self._edits = self._edits, {place: new for place, (_, new) in s._edits.items()}
@@ -317,6 +333,12 @@ def _line(waiting: Waiting) -> str:
     if waiting.missing:
         return f"so far {_short(waiting.grad, TEXT_COLUMNS - 19)}, {waiting.missing} to come"
     return f"waits: {_short(waiting.grad, TEXT_COLUMNS - 7)}"
+
+
+def _of_both(line: str, there: str) -> str:
+    """What a place got, and what it got on another branch, in the room of a line."""
+    told = f"{line}, {there}"
+    return told if columns(told) <= _ROOM else cut(told.removeprefix("got "), TEXT_COLUMNS)
 
 
 def _with_last(box: Box, line: str) -> tuple[str, ...]:
