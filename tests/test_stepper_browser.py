@@ -220,11 +220,11 @@ def test_a_gradient_is_edited_and_branches_are_switched(page: Page) -> None:
     s.click("back")
     s.click("back")
     s.click("run")
-    assert s.lines("w")[-1] == "grad -8.0"
+    assert s.lines("w")[-1] == "grad -8.0, 0.0 on main"
     branches = s.root.locator("[name=switch]")
     assert branches.locator("option").all_text_contents() == ["main: 7 steps", "branch 1: 7 steps"]
     s.after(lambda: branches.select_option("0"))
-    assert s.lines("w")[-1] == "grad 0.0"
+    assert s.lines("w")[-1] == "grad 0.0, -8.0 on branch 1"
     s.click("back")
     s.root.locator("[name=edit]").fill("two")
     s.click("edit")

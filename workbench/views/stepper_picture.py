@@ -32,6 +32,7 @@ from ..trace.records import (
     NodeFinished,
     NodeStarted,
     SavedFreed,
+    TensorsFound,
 )
 from ..trace.schema import Record
 from ..trace.values import LIMIT, Value, said, series
@@ -44,7 +45,6 @@ widget_factory: Callable[[Stepper, Stage], Any] | None = None
 
 _WIDE = -1.235e-05  # no number is longer with 4 significant digits, but for those with an exponent of three
 _ROOM = 30  # columns that what waits at a place takes, as a rule
-_SHORT = 16  # columns of a result, at most, that stands on one line with what waits, or makes room for it
 _THROUGH = f"gradient in {_WIDE}, out {_WIDE}"  # a group tells
 _MANY = 6  # values of an array that is wider than any box, whatever they are
 
@@ -56,9 +56,15 @@ class _Waits(Graph):
 
     label = staticmethod(line_of)  # every place has room for the longest of them
 
-    def __init__(self, events: Iterable[Record], places: Collection[str]) -> None:
+    def __init__(self, events: Collection[Record], places: Collection[str]) -> None:
         super().__init__(events)
         self._places = places
+        found = [event for event in events if isinstance(event, NodeCreated | TensorsFound)]
+        values = [seen.value for event in found for seen in event.tensors]
+        values += [
+            kept.value for event in found if isinstance(event, NodeCreated) for kept in event.saved if kept.value
+        ]
+        self.is_of_numbers = not any(value.shape for value in values)  # no box needs much room
         self.lines: dict[str, str] = {}  # by place
         self.changed: dict[str, dict[int, str]] = {}  # by place and output, what the reader made of a gradient
         self.beside: dict[str, str] = {}  # by place, what another branch has there
@@ -90,9 +96,10 @@ class _Waits(Graph):
             line = f"got {', '.join(got)}" if received else "no gradient yet"
             if box.id in self.beside:
                 line = _of_both(line, self.beside[box.id])
-        if line:
-            # A name that sentences use stays.
-            box.lines = (*box.lines, line) if box.id in self.program.node_names else _with_last(box, line)
+        if line and box.id in self.program.node_names:  # a name that sentences use stays where it can
+            box.lines = _with_last(box, line, TEXT_COLUMNS) if self.is_of_numbers else (*box.lines, line)
+        elif line:
+            box.lines = _with_last(box, line, _ROOM)
         return drawn
 
 
@@ -275,7 +282,8 @@ class Stage:
             if id in self.nodes:
                 value = _longest(shapes[id, 0]) if (id, 0) in shapes else widest
                 text = value.text(line=TEXT_COLUMNS - 11)
-                line = cut(f"changed to {text}, was {text}", TEXT_COLUMNS if value.shape else _ROOM)
+                wide = value.shape or (self._view.is_of_numbers and id in self._view.program.node_names)
+                line = cut(f"changed to {text}, was {text}", TEXT_COLUMNS if wide else _ROOM)
                 twice = box.kind == "leaf" and value.shape
                 boxes[id] = {"lines": (*box.lines[:-1], line, *([line] if twice else []))}
             elif box.kind == "group":
@@ -341,13 +349,13 @@ def _of_both(line: str, there: str) -> str:
     return told if columns(told) <= _ROOM else cut(told.removeprefix("got "), TEXT_COLUMNS)
 
 
-def _with_last(box: Box, line: str) -> tuple[str, ...]:
+def _with_last(box: Box, line: str, room: int) -> tuple[str, ...]:
     """A box's lines with one more, behind the number before it, or in the place of the first where that is too long."""
     *before, last = box.lines or ("",)
-    if not last or columns(last) > _SHORT or len(before) != (box.kind == "leaf"):
+    if not last or columns(last) > room // 2 + 1 or len(before) != (box.kind == "leaf"):
         return (*box.lines, line)
     together = f"{last} · {line}"
-    return (*before, together) if columns(together) <= _ROOM else (*box.lines, line)[1:]
+    return (*before, together) if columns(together) <= room else (*box.lines, line)[1:]
 
 
 def _short(gradient: Any, room: int | None = None) -> str:
