@@ -140,7 +140,7 @@ def test_there_is_room_for_the_longest_text_of_any_step():
     long = Step("", boxes={"x": {"lines": ("a line of some length", "two")}, "s": {"state": "freed"}})
     long.arrows = {"a": {"label": "[1, 2, 3, 4]\nnorm 5"}}
     before, after = board().layout, board(long, Step("", boxes={"x": {"lines": ()}})).layout
-    assert after.boxes["x"].w > before.boxes["x"].w and after.boxes["x"].h == before.boxes["x"].h + 32
+    assert after.boxes["x"].w > before.boxes["x"].w and after.boxes["x"].h == before.boxes["x"].h + 16
     assert after.boxes["s"].w > before.boxes["s"].w
     assert after.boxes["n"] != before.boxes["n"] and after.boxes["n"].w == before.boxes["n"].w
     assert before.arrows["a"].label.w == 0 and after.arrows["a"].label.h >= 32

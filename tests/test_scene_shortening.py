@@ -115,7 +115,7 @@ def load(page, html):
 
 
 def test_the_graph_of_six_layers_keeps_every_step_and_all_but_long_values(page):
-    board = made("six layers")
+    board = storyboard(_recorded("six layers"), depth=1)
     load(page, playing(board, len(playing(board, 10**9)) - len(img(board)) - 2_000))  # than all of it
     page.wait_for_selector(".wb-player")
     assert page.locator(".wb-slider").get_attribute("max") == str(len(board.stops) - 1)
@@ -241,7 +241,7 @@ def test_a_picture_is_shortened_with_few_trials(name, most):
         tries.append(len(told))
         return told
 
-    board = made(name)
+    board = storyboard(_recorded(name), depth=1)
     for part in (0.9, 0.7, 0.5, 0.3):
         del tries[:]
         room = int(part * len(tell(board)))

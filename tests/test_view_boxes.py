@@ -76,15 +76,15 @@ def test_shapes_and_dtypes_that_are_not_the_usual_ones_are_on_the_line():
     assert y.dtype == torch.float64
 
 
-def test_what_does_not_fit_beside_its_shape_stands_below_it():
+def test_what_a_node_made_has_its_shape_and_its_numbers_where_they_have_room():
     with record() as trace:
         x = torch.tensor(np.linspace(-1.23456, 1.61234, 40, dtype=np.float32).reshape(5, 8), requires_grad=True)
         (x.exp() * torch.ones(5, 8)).sum().backward()
     boxes = told(trace)
     assert boxes["x"].lines[:2] == ("(5, 8)", "from -1.23 to 1.61, mean 0.189")
-    assert boxes["x.exp()"].lines == ("ExpBackward0 (5, 8)", "from 0.291 to 5.01, mean 1.68")
+    assert boxes["x.exp()"].lines == ("ExpBackward0 (5, 8)",)
     (saved,) = told(trace, at=1)["saved result"].lines
-    assert saved == "(5, 8)  from 0.291 to 5.01"
+    assert saved == "(5, 8)"
     alt = {title: box_fields(box)["alt"] for title, box in boxes.items()}
     assert "; (5, 8) float32; ExpBackward0 (5, 8); " in alt["x.exp()"] and "; (5, 8) float32; " in alt["x"]
     (whole,) = [each.body["text"] for each in boxes["x.exp()"].details if each.heading == "Output"]
@@ -103,7 +103,7 @@ def test_a_constant_says_on_its_first_line_that_it_needs_no_gradient():
     with record() as trace:
         x, c = torch.ones(5, 8, requires_grad=True), torch.tensor(np.arange(40.0, dtype=np.float32).reshape(5, 8))
         x * c
-    assert told(trace)["c"].lines == ("(5, 8), no gradient", "[[0. … 7.] … [32. … 39.]]")
+    assert told(trace)["c"].lines == ("(5, 8), no gradient",)
 
 
 def test_the_text_tells_what_the_boxes_tell():

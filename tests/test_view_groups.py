@@ -101,8 +101,8 @@ def there(board, k=None):
     return {id: box for id, box in board.at(k).boxes.items() if box.state != "future"}
 
 
-def test_a_small_graph_is_open_and_its_scopes_are_framed() -> None:
-    board = two_layers().show().storyboard
+def test_open_scopes_are_framed() -> None:
+    board = two_layers().show(depth=1).storyboard
     boxes = there(board)
     regions = {id: box.title for id, box in boxes.items() if box.kind == "region"}
     assert list(regions.values()) == ["layer1"]  # a scope of a single node is no group
@@ -153,8 +153,8 @@ def test_what_happens_inside_is_one_step_each_way() -> None:
     assert after(board, 6)["t1"].lines[-1].startswith("grad [")  # what the chain did to x
 
 
-def test_of_a_large_graph_scopes_are_open_and_what_repeats_is_closed() -> None:
-    boxes = there(layers(4, 30).show().storyboard)
+def test_in_open_scopes_what_repeats_is_closed() -> None:
+    boxes = there(layers(4, 30).show(depth=1).storyboard)
     frames = {id: box.title for id, box in boxes.items() if box.kind == "region"}
     assert list(frames.values()) == ["layer1", "layer2", "layer3", "layer4"]
     repeats = [(box.title, frames[box.region]) for box in boxes.values() if box.kind == "group"]

@@ -167,7 +167,7 @@ def chain(length):
 
 
 def test_of_many_lines_only_those_of_the_step_are_drawn():
-    board = storyboard(chain(8))
+    board = storyboard(chain(8), depth=9)
     seen = [lines(board.at(k)) for k in range(len(board.steps))]
     assert max(map(len, seen)) == 2
     assert [len(each) for each in seen] == [2] * 8 + [0] * (len(seen) - 8)  # freed, when they have run
@@ -181,7 +181,7 @@ def test_they_come_back_with_a_backward_that_keeps_the_graph():
         for _ in range(8):
             y = y * x
         y.sum().backward(retain_graph=True)
-    board = storyboard(trace)
+    board = storyboard(trace, depth=9)
     running = [k for k, step in enumerate(board.steps) if step.caption.startswith("`y * x` in round")]
     assert [len(lines(board.at(k))) for k in running] == [2] * 8
 

@@ -160,6 +160,7 @@ Size = tuple[float, float]
 
 CHIP_PAD = 8  # left and right of a saved tensor's text
 STORY_PAD, STORY_LINE = 12, 20  # left and right of a story's text, and from one of its lines to the next
+_BEHIND, _BEHIND_COLUMNS = 12, 36  # px between a title and the line behind it, and the columns of both
 LABEL_PAD = 6  # left and right of an arrow's label
 _PAD, _ROUND_PAD = 18, 22  # left and right of a node's text, and of a tensor's in its rounder box
 _OVER = 4  # and under a node's text
@@ -194,6 +195,14 @@ def stands_behind(shown: dict[str, Any]) -> int:
     lines = shown["lines"]
     together = columns(shown["title"]) + 2 + columns(lines[0]) if len(lines) == 1 else 0
     return together if together <= CHIP_COLUMNS else 0
+
+
+def first_row(shown: dict[str, Any]) -> tuple[float, bool]:
+    """How wide the first row of a box is, and whether the first line stands in it, behind the title."""
+    title, lines = columns(shown["title"]) * TITLE_CHARACTER, shown["lines"]
+    if not lines or columns(shown["title"]) + columns(lines[0]) > _BEHIND_COLUMNS:
+        return title, False
+    return title + _BEHIND + columns(lines[0]) * CHARACTER, True
 
 
 def label_size(label: str) -> Size:
@@ -247,9 +256,11 @@ def _box_size(box: Box, arguments: int) -> Size:
         most = max(columns(line) for line in (shown["title"], *shown["lines"]))
         return _even(most * TITLE_CHARACTER + 2 * STORY_PAD), STORY_LINE * (1 + len(shown["lines"])) + 16
     pad = _ROUND_PAD if box.kind in TENSORS else _PAD
-    width = max(columns(shown["title"]) * TITLE_CHARACTER, text) + 2 * pad
+    first, behind = first_row(shown)
+    text = max((columns(line) * CHARACTER for line in shown["lines"][behind:]), default=0.0)
     edge = min(_ARGUMENT * arguments, _MOST_FOR_ARGUMENTS)
-    return _even(max(width, edge, _SMALLEST)), TITLE_LINE + LINE * len(shown["lines"]) + 2 * _OVER
+    lines = len(shown["lines"]) - behind
+    return _even(max(max(first, text) + 2 * pad, edge, _SMALLEST)), TITLE_LINE + LINE * lines + 2 * _OVER
 
 
 def _even(width: float) -> float:

@@ -410,7 +410,7 @@ def related(scene: Scene, places: Mapping[str, Place], labels: Sequence[Place], 
         curves = [
             _curve(start, end, bend, width)
             for start in _ends(one, down)
-            for end in (_hanging(other, stack) if stack else _ends(other, -down))
+            for end in (_hanging(other, stack, _between(one, stack, stacks)) if stack else _ends(other, -down))
             for bend in bends
         ]
         points = curves[int(np.argmin(_costs(curves, walls[first:last])))]
@@ -430,18 +430,27 @@ def _ends(place: Place, way: int) -> list[_End]:
     ]
 
 
-def _hanging(place: Place, stack: list[Place]) -> list[_End]:
+def _between(start: Place, stack: list[Place], stacks: Mapping[str, list[Place]]) -> list[Place]:
+    """What hangs on boxes between the one where a line begins and the stack where it ends."""
+    found = [place for each in stacks.values() for place in each if start.y + start.h < place.y < stack[0].y]
+    return found if len(found) <= _FEW else []
+
+
+def _hanging(place: Place, stack: list[Place], between: list[Place]) -> list[_End]:
     """Where one may meet what hangs on a box: at its head, its foot or its right, there also past those above it."""
     x, left, middle = place.x + place.w * _ASIDE, place.x + place.w * (1 - _ASIDE), place.y + place.h / 2
     right = (place.x + place.w, middle)
     aside = right[0] + _PAST + _FANNED * stack.index(place)
     above, corner = (aside, stack[0].y - _PAST), (aside, middle)
+    past = max([aside, *(each.x + each.w + _PAST for each in between)])
+    over, below = (past, min([stack[0].y, *(each.y for each in between)]) - _PAST), (past, middle)
     return [
         _End((x, place.y), (0.0, -1.0)),
         _End((left, place.y), (0.0, -1.0)),
         _End(right, (1.0, 0.0)),
         _End((x, place.y + place.h), (0.0, 1.0)),
         _End(above, (0.0, -1.0), (corner, corner, right)),
+        *([_End(over, (0.0, -1.0), (below, below, right))] if between else ()),
     ]
 
 

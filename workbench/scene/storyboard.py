@@ -83,6 +83,12 @@ class Storyboard:
         other.__dict__.pop("folding", None)
         return other
 
+    def with_still(self, other: Storyboard) -> Storyboard:
+        """The same picture, which is another where nothing plays."""
+        made = copy(self)
+        made._still = other
+        return made
+
     @property
     def start(self) -> int:
         """The step a player opens at: as told, or the last before the first backward, or the last; -1 without steps."""

@@ -14,7 +14,7 @@ from math import hypot
 from typing import Literal
 
 from .geometry import CHARACTER, LINE, TITLE_LINE, clean, columns, plot_numbers, plot_paths
-from .labels import CHIP_PAD, FREED, LABEL_PAD, STORY_LINE, STORY_PAD, arrow_fields, box_fields, stands_behind
+from .labels import CHIP_PAD, FREED, LABEL_PAD, STORY_LINE, STORY_PAD, arrow_fields, box_fields, first_row, stands_behind
 from .layout import MARGIN, TIE, Layout
 from .model import AROUND, LOOSE, PLACED, Arrow, Box, Plot, Scene
 from .routes import GAP, Place, Point, Way
@@ -182,9 +182,15 @@ def _tie(holder: Place, chip: Place) -> str:
 
 
 def _texts(place: Place, shown: dict) -> list[Shape]:
-    x, y = place.x + place.w / 2, place.y + (place.h - TITLE_LINE - LINE * len(shown["lines"])) / 2
-    shapes = [_text("wb-title", x, y + 13.5, shown["title"], "middle")]
-    for n, line in enumerate(shown["lines"]):
+    first, behind = first_row(shown)
+    lines = shown["lines"][behind:]
+    x, y = place.x + place.w / 2, place.y + (place.h - TITLE_LINE - LINE * len(lines)) / 2
+    if behind:
+        shapes = [_text("wb-title", x - first / 2, y + 13.5, shown["title"], "start")]
+        shapes.append(_text("wb-text", x + first / 2, y + 13.5, shown["lines"][0], "end"))
+    else:
+        shapes = [_text("wb-title", x, y + 13.5, shown["title"], "middle")]
+    for n, line in enumerate(lines):
         shapes.append(_text("wb-text", x, y + TITLE_LINE + LINE * n + _BASELINE, line, "middle"))
     return shapes
 

@@ -32,6 +32,7 @@ from .value_text import (
     lines_of,
     trouble_of,
     value_detail,
+    whole,
     with_more,
 )
 
@@ -229,7 +230,13 @@ def _node_lines(say: Sayings, frame: Frame, node: NodeState, title: str, called:
 
 def _below(value: Value, name: str) -> list[str]:
     """A value behind the name of its node, which takes more room than a variable."""
-    return [*behind_head(head_of(value, name), value.brief(BOX_COLUMNS), TEXT_COLUMNS), *trouble_of(value)]
+    return [*_compact(value, name, TEXT_COLUMNS), *trouble_of(value)]
+
+
+def _compact(value: Value, name: str = "", room: int = BOX_COLUMNS) -> list[str]:
+    """A value behind its name, shape and dtype; of an array only if all numbers have room."""
+    head, text = head_of(value, name), whole(value, min(room, BOX_COLUMNS))
+    return behind_head(head, text, room) if text else [head]
 
 
 def _result(frame: Frame, node: NodeState, nr: int) -> tuple[str, Value]:
@@ -282,7 +289,7 @@ def _node_details(say: Sayings, frame: Frame, node: NodeState, waiting: Iterable
 def _tensor(say: Sayings, frame: Frame, id: str) -> Box:
     tensor = frame.tensors[id]
     leaf = tensor.role == "leaf"
-    first, *others = say(lines_of, tensor.value)
+    first, *others = say(lines_of, tensor.value) if leaf else say(_compact, tensor.value)
     if not leaf and columns(first) + columns(_NEEDLESS) + 2 <= BOX_COLUMNS:
         first = f"{first}, {_NEEDLESS}"
     elif not leaf:
@@ -367,7 +374,8 @@ def chip(say: Sayings, frame: Frame, id: str, index: int) -> Box:
         what = "a slot, to be computed again" if is_slot(saved) else what
         state = "idle" if node.keeps else "freed"
         return Box(f"{id}.saved{index}", "saved", title, (what, *packed), state, holder=id, details=tuple(about))
-    lines, kind = (*say(lines_of, value, "", CHIP_COLUMNS, False), *packed), tuple(filter(None, (head_of(value),)))
+    first = say(_compact, value, "", CHIP_COLUMNS)
+    lines, kind = (*first, *trouble_of(value), *packed), tuple(filter(None, (head_of(value),)))
     state, note = "idle", f"Kept at version {saved.version} for the backward of {node.made.name}."
     if node.gone and not node.freed:
         state, lines, note = "freed", kind, "Gone with its node, which nothing holds any more."

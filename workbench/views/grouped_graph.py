@@ -313,8 +313,9 @@ class Cut:
 
 
 _LARGE = 150  # nodes and operations of a graph that opens whole, if it must
-_WINDOW = 1310, 610  # px of a picture whose text is 11 px high in a window of 1,200 × 560
-_SEVERAL, _HIGHER = 6, 1100  # boxes that say what a program does; px that a picture of fewer may be high
+_WINDOW = 1310, 494  # px of a picture whose text is 11 px high in a notebook of 1440 × 900
+_LEAST, _SEVERAL = 2, 6  # boxes that say what a program does: of fewer more is opened, in a window and in a still
+_STILL, _HIGHER = 610, 1100  # px that a still may be high, and one of fewer than several
 _FEW, _MOST = 25, 40  # boxes that are seen at first; so many if it would be a single group else
 _CLOSED = ("expression", "more", "stretch")  # kinds of groups that stay closed at first
 _NAMED = 12  # groups that an error names
@@ -394,17 +395,26 @@ def is_small(events: Iterable[Record]) -> bool:
 
 
 def _fitting(board: Storyboard, parts: Sequence[Collection[str]]) -> Storyboard:
-    """The picture with as many of these parts open as a window has room for, the first of them in any case.
+    """The picture with as many of these parts open as a window has room for, so that it opens whole.
 
-    A window with hardly a box in it shows too little of a program: then a picture may be as high as two.
+    What cannot play, and has no window, shows more of the program: the first part in any case.
     """
-    opened = set(parts[0])
+    fitting = _opened_to(board, parts, set(), _WINDOW[1])
+    few = _program_boxes(fitting) < _LEAST
+    high = _HIGHER if _program_boxes(fitting) < _SEVERAL else _STILL
+    tall = _opened_to(board, parts, {*fitting.opened, *parts[0]}, high)
+    if few or tall.opened == fitting.opened:
+        return tall
+    return fitting.with_still(tall)
+
+
+def _opened_to(board: Storyboard, parts: Sequence[Collection[str]], opened: set[str], high: int) -> Storyboard:
+    """The picture with these groups open, and as many of the parts as fit into this height."""
     fitting = board.with_open(opened)
     around = paths(board.scene)
-    for part in parts[1:]:
-        if all(opened.issuperset(around[group]) for group in part):
+    for part in parts:
+        if not opened.issuperset(part) and all(opened.issuperset(around[group]) for group in part):
             more = board.with_open(opened.union(part))
-            high = _HIGHER if _program_boxes(fitting) < _SEVERAL else _WINDOW[1]
             wide = max(_WINDOW[0], fitting.layout.width)
             if more.layout.width <= wide and more.layout.height <= high:
                 opened.update(part)

@@ -51,14 +51,19 @@ def in_words(title: str, sentence: str) -> Storyboard:
     return Storyboard(Scene(title, boxes), [Step(sentence)], title)
 
 
+def whole(value: Value, line: int) -> str:
+    """All numbers of a value; empty where a line of so many characters cannot hold them."""
+    text = value.text(line=line)
+    return "" if value.shape and (value.values is None or "…" in text or not text.startswith("[")) else text
+
+
 def label_of(grad: Value | None) -> str:
     """A gradient on an arrow: its values, its norm, and what is wrong with it."""
     if grad is None:
         return "no gradient"
-    text = grad.text(line=LABEL_COLUMNS)
-    if grad.shape and grad.is_known:
-        norm = f"‖{grad.norm:.3g}‖"
-        text += f"  {norm}" if len(text) + len(norm) + 2 <= LABEL_COLUMNS else f"\n{norm}"
+    norm = f"‖{grad.norm:.3g}‖" if grad.shape and grad.is_known else ""
+    text = whole(grad, LABEL_COLUMNS - len(norm) - 2)
+    text = f"{text}  {norm}".strip() if text or norm else grad.text(line=LABEL_COLUMNS)
     return "\n".join([text, *trouble_of(grad)])
 
 

@@ -101,10 +101,17 @@ function arrowParts(arrow) {
   return parts;
 }
 
+/** How wide a box's title is with its first line behind it; 0 where that stands below. */
+function rowWidth(title, line = "") {
+  const behind = columns(line), whole = columns(title) + behind;
+  return behind && whole <= 36 ? 12 + CHARACTER * (whole + columns(title) / 6) : 0;
+}
 /** The parts of a box, as picture.css names them. @param {Box} box @param {Box|undefined} holder */
 function boxParts(box, holder) {
   const { x, y, w, h, kind, state } = box, saved = kind === "saved", told = list(box.lines).map(words), name = words(box.title);
-  const behind = saved && told.length === 1 && columns(name) + columns(told[0]) <= 28, lines = behind ? [] : told;
+  const first = saved || kind in CHART || box.plot ? 0 : rowWidth(name, told[0]);
+  const behind = first || (saved && told.length === 1 && columns(name) + columns(told[0]) <= 28);
+  const lines = behind ? told.slice(1) : told;
   const round = kind in CHART ? CHART[kind][0] : ROUND[kind] ?? Math.min(h / 2, 24);
   const frame = (name, by) => {
     const place = { x: x - by, y: y - by, width: w + 2 * by, height: h + 2 * by };
@@ -146,10 +153,11 @@ function boxParts(box, holder) {
     return [...parts, svg("text.wb-title", { x: x + 12, y: y + 16, "text-anchor": "start" }, box.title)];
   const high = saved ? 16 : 18, top = y + (h - high - 16 * lines.length) / 2; // high: the room of the title
   const place = saved ? { x: x + 8, "text-anchor": "start" } : { x: x + w / 2, "text-anchor": "middle" };
-  const base = top + (saved ? 12 : 13.5);
-  parts.push(svg("text.wb-title", { ...place, y: base }, name));
+  const base = top + (saved ? 12 : 13.5), from = { ...place, y: base, ...(first && { x: x + (w - first) / 2, "text-anchor": "start" }) };
+  parts.push(svg("text.wb-title", from, name));
   if (behind && state !== "freed")
-    parts.push(svg("text.wb-text", { x: x + 8 + (columns(name) + 2) * CHARACTER, y: base, "text-anchor": "start" }, told[0]));
+    parts.push(svg("text.wb-text", first ? { x: x + (w + first) / 2, y: base, "text-anchor": "end" }
+      : { ...from, x: from.x + (columns(name) + 2) * CHARACTER }, told[0]));
   lines.forEach((line, i) =>
     parts.push(svg("text.wb-text", { ...place, y: top + high + 12 + 16 * i }, line)));
   if (state === "freed") {

@@ -4,7 +4,7 @@ import { build, calm, extent, html, svg, upon } from "./drawing.js";
 
 const PADDING = 12; // px around the picture, as in player.css
 const LARGEST = 2; // times its own size: what fits is made no larger
-const LEAST = 11 / 12; // of its own size, at which its smallest text is 12 px high: what opens is made no smaller
+const LEAST = 11 / 12; // of its own size, at which its smallest text is 11 px high: what opens is made no smaller
 const MARGIN = [24, 8]; // px kept free beside what the picture scrolls to, where a box has its mark, and above it
 const MANY = 1.5; // a picture as many times as large as the window onto it has an overview
 const HEAVY = 600; // boxes and arrows: a picture of so many is not painted for every frame of a smooth scroll
@@ -111,7 +111,7 @@ export function viewport(drawn, title, chosen) {
     if (across <= 0) return; // it is on no page yet
     const { zoom } = chosen, whole = Math.min(across / drawn.width, down / drawn.height);
     scale = zoom === "fit" ? Math.min(whole, LARGEST * size) : zoom ? zoom * size
-      : Math.max(Math.min(whole, size), size > 1 ? size : LEAST);
+      : Math.max(Math.min(whole, size), LEAST);
     drawn.root.setAttribute("width", String(drawn.width * scale));
     drawn.root.setAttribute("height", String(drawn.height * scale));
     map.element.hidden = drawn.width * scale <= MANY * across && drawn.height * scale <= MANY * down;
