@@ -253,3 +253,19 @@ def test_thirty_nodes_follow_a_slider_in_less_than_50_ms() -> None:
         taken.append(time.thread_time() - begin)
     print([f"{1000 * each:.1f} ms" for each in taken])
     assert min(taken) < 0.05
+
+
+def test_a_range_around_zero_starts_beside_it_where_a_slope_is_seen():
+    e = torch.explore(lambda w: w * w, w=(-3, 3))
+    assert e.values == {"w": 1.2} and e.slopes == {"w": pytest.approx(2.4)}
+    assert e.storyboard.steps[e.storyboard.start].caption == e.sentence
+    assert torch.explore(lambda w: w * w, w=(-3, 5)).values == {"w": 1.0}
+
+
+def test_a_negative_zero_is_a_zero():
+    e = torch.explore(lambda x, w: -(x * w) * 2.0, x=2.0, w=(-3, 3))
+    e.move(w=0.0)
+    board = e.board()
+    said = [line for box in board.scene.boxes.values() for line in box.lines]
+    said += [arrow.label for arrow in board.scene.arrows.values()]
+    assert "-0.0" not in e.sentence and not [line for line in said if "-0.0" in line or "−0.0" in line]

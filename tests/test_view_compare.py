@@ -200,3 +200,25 @@ def test_a_trace_is_compared_by_its_own_show_too():
         first.show("compare", against=3)
     with pytest.raises(TypeError, match="The view 'compare' has no option 'open'; its options are 'against' and"):
         first.show("compare", open=[])
+
+
+def test_of_two_trainings_the_first_step_that_differs_is_drawn():
+    def trained(clears):
+        w, x = torch.tensor([1.0, 2.0], requires_grad=True), torch.tensor([3.0, -1.0])
+        for _ in range(4):
+            if clears:
+                w.grad = None
+            ((w * x) ** 2).sum().backward()
+            with torch.no_grad():
+                w -= 0.01 * w.grad
+
+    with torch.record() as cleared:
+        trained(True)
+    with torch.record() as kept:
+        trained(False)
+    board = torch.compare(kept, cleared).storyboard
+    assert "Of the training, step 3 is drawn: the first in which a box differs." in board.steps[0].caption
+    titles = [box.title for id, box in board.at(0).boxes.items() if id.startswith("a.") and box.kind == "op"]
+    assert titles == ["w * x", "(w * x) ** 2", "….sum()"]
+    differing = [box.title for box in board.at(len(board.steps) - 1).boxes.values() if box.state == "differs"]
+    assert {"w", *titles} <= {*differing}

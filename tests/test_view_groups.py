@@ -346,3 +346,11 @@ def test_gradient_flow_is_grouped_too() -> None:
     arrow = next(arrow for arrow in board.at(len(board.steps) - 1).arrows.values() if arrow.source.startswith("g"))
     assert arrow.weight and arrow.tone == "plus"
     assert not any(box.kind == "saved" for box in board.scene.boxes.values())
+
+
+def test_a_closed_group_says_what_it_gives() -> None:
+    with torch.record() as trace:
+        out, _ = torch.nn.RNN(3, 4)(torch.ones(2, 3))
+        (out**2).sum().backward()
+    (box,) = [box for box in there(trace.show().storyboard).values() if box.kind == "group"]
+    assert box.lines[0] == "→ (2, 4)"

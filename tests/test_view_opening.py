@@ -207,3 +207,38 @@ def test_layers_that_would_not_fit_stay_closed():
     board = trace.show().storyboard
     assert not [id for id in board.opened if "Linear" in board.scene.boxes[id].title]
     assert board.layout.height <= 1100
+
+
+def test_flow_opens_and_stands_where_the_backward_has_ended():
+    x = torch.tensor(2.0, requires_grad=True)
+    with record() as trace:
+        (x * x).backward()
+    board = trace.show("flow").storyboard
+    assert board.start == board.still == len(board.steps) - 1
+    assert all(arrow.state == "done" for arrow in board.at(board.start).arrows.values() if arrow.kind == "edge")
+
+
+def test_a_double_backward_opens_with_both_storeys_there():
+    x = torch.tensor(2.0, requires_grad=True)
+    with record() as trace:
+        y = x**3
+        (slope,) = torch.autograd.grad(y, x, create_graph=True)
+        slope.backward()
+    board = trace.show().storyboard
+    there = [box for box in board.at(board.start).boxes.values() if box.state != "future"]
+    assert sum(box.kind == "op" for box in there) == 4 and any(box.kind == "region" for box in there)
+    assert all(box.state not in ("freed", "over") for box in there)
+
+
+def test_a_label_stands_below_the_heading_of_its_frame():
+    x = torch.tensor(2.0, requires_grad=True)
+    with record() as trace:
+        y = x**3
+        (slope,) = torch.autograd.grad(y, x, create_graph=True)
+        slope.backward()
+    board = trace.show().storyboard
+    (frame,) = [id for id, box in board.scene.boxes.items() if box.kind == "region"]
+    place, (wide, high) = board.layout.boxes[frame], board.sizes[0][frame]
+    for label in [way.label for way in board.layout.arrows.values() if way.label.w]:
+        beside = label.x > place.x + wide or label.x + label.w < place.x
+        assert beside or label.y >= place.y + high or label.y + label.h <= place.y

@@ -328,3 +328,11 @@ def test_names_from_outside_do_no_harm_and_a_file_tells_the_same(tmp_path):
     picture.save(tmp_path / "s.svg")
     assert "\u202e" not in str(picture) and "\u202e" not in (tmp_path / "s.svg").read_text()
     assert all(len(line) <= 120 for line in str(picture).split("\n\n")[0].splitlines())
+
+
+def test_views_of_one_tensor_are_told_by_what_took_them():
+    with record() as trace:
+        q = torch.ones(2, 3, requires_grad=True)
+        (q[:, 0] * q[:, 1]).sum().backward()
+    titles = {box.title for box in storyboard(trace).scene.boxes.values() if box.kind == "saved"}
+    assert titles == {"saved self (q[:, 0])", "saved other (q[:, 1])"}

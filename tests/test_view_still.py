@@ -24,7 +24,7 @@ def test_a_graph_that_a_backward_adds_to_is_shown_where_all_of_it_is_there():
         assert board.title == title and board.steps[board.still].caption.startswith(said[name])
         assert {box.title for box in board.at().boxes.values() if box.kind == "output"} == {"y", "p"}
         assert all(box.state != "future" for box in board.at().boxes.values())
-        assert (board.still, board.start) == (still, 1)  # a player shows how it came to be
+        assert board.still == board.start == still
         assert f"the graph is shown after step {still + 1}:" in repr(trace.show(name))
         assert ">p</text>" in trace.show(name).to_svg()
 
@@ -60,7 +60,7 @@ def test_the_flow_is_shown_where_the_last_backward_has_brought_its_gradients():
     for trace in (samples.twice(), samples.descent()):
         board = trace.show("flow").storyboard
         ends = [k for k, step in enumerate(board.steps) if step.caption == "The backward pass is over."]
-        assert board.still == ends[-1] > board.start
+        assert board.still == ends[-1] == board.start
         scene = board.at()
         climbed = [arrow for arrow in scene.arrows.values() if arrow.kind == "edge" and arrow.label]
         assert climbed and all(arrow.weight for arrow in climbed)

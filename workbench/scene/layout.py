@@ -419,8 +419,10 @@ def _settled(
     height = found.height + 2 * pad
     across, down = (width - found.width) / 2, float(pad)
     if frame is not None:
-        # A value that enters comes down past the heading.
+        # A value that enters comes down past the heading, and so does its label.
         below = [y - _height(id, blocks, levels) / 2 for id, (_, y) in zip(inside, found.nodes, strict=False)]
+        tags_at = [(*at, *size[arrow.id]) for arrow, at in zip(told, found.labels, strict=True) if at is not None]
+        below += [y - h / 2 for x, y, w, h in tags_at if x + across - w / 2 < heading[0]]
         down = max(STRIP + 4.0 - min(below, default=0.0), 6.0)
         height = down + found.height + (pad if not exits else 6.0)
     places: dict[str, Place] = {}

@@ -14,7 +14,17 @@ from math import hypot
 from typing import Literal
 
 from .geometry import CHARACTER, LINE, TITLE_LINE, clean, columns, plot_numbers, plot_paths
-from .labels import CHIP_PAD, FREED, LABEL_PAD, STORY_LINE, STORY_PAD, arrow_fields, box_fields, first_row, stands_behind
+from .labels import (
+    CHIP_PAD,
+    FREED,
+    LABEL_PAD,
+    STORY_LINE,
+    STORY_PAD,
+    arrow_fields,
+    box_fields,
+    first_row,
+    stands_behind,
+)
 from .layout import MARGIN, TIE, Layout
 from .model import AROUND, LOOSE, PLACED, Arrow, Box, Plot, Scene
 from .routes import GAP, Place, Point, Way

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import io
 import math
+import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, redirect_stdout, suppress
@@ -45,6 +46,7 @@ _LEFT_OUT = (Detail("Details", "text", LEFT_OUT),)
 _FINE = 2 * POSITIONS - 1  # points of a curve
 _STEPS = 100  # of a slider
 _PLOT = "plot"  # the id of its box
+_NEGATIVE_ZERO = re.compile(r"(?<![\d.\w])[-−]0\.0(?![\d.e])")
 _REFUSED = (RuntimeError, TypeError, ValueError)  # what is raised where f gives no number
 
 
@@ -81,10 +83,10 @@ class Run:
 def explore(f: Callable[..., Tensor], /, **inputs: Any) -> Exploration:
     """A picture of f's graph with a slider for each input: values, gradients and the tangent follow the sliders.
 
-    A number is where its slider starts; a pair (low, high) is a slider's range, which starts in its middle; a tensor or
-    an array stays as it is. f takes tensors by these names, and returns a tensor with one element. In a saved notebook
-    the first slider's positions play, the other inputs being where they start. Errors: TypeError and ValueError for
-    inputs and results that are none of these, RuntimeError where f fails.
+    A number is where its slider starts; a pair (low, high) is a slider's range, which starts in its middle, or where
+    that is 0 a little further on; a tensor or an array stays as it is. f takes tensors by these names, and returns a
+    tensor with one element. In a saved notebook the first slider's positions play, the other inputs being where they
+    start. Errors: TypeError and ValueError for inputs and results that are none of these, RuntimeError where f fails.
     """
     if not callable(f):
         raise TypeError(f"explore() runs a function, but got {type(f).__name__}.")
@@ -123,7 +125,8 @@ def _slider(name: str, given: Any) -> Input:
     low, high = numbers
     if low >= high:
         raise ValueError(f"explore() moves {name} from a smaller number to a larger one, but got {given}.")
-    return Input(name, low, high, (low + high) / 2)
+    start = (low + high) / 2
+    return Input(name, low, high, start or round(low + (high - low) * 0.7, 12))  # at 0 many functions are flat
 
 
 class Exploration(Picture):
@@ -325,7 +328,7 @@ class Exploration(Picture):
         for nth, told, focus, scene in self._samples:
             if nth % every:
                 continue
-            start = len(steps) if nth == POSITIONS // 2 else start
+            start = len(steps) if nth <= _starting(next(iter(self.inputs.values())), POSITIONS) else start
             now = boxes | scene.boxes, arrows | scene.arrows  # a graph that was met later is not in the scene
             changes = [
                 {id: new for id, each in part.items() if (new := changed(old[id], each))}
@@ -344,20 +347,37 @@ class Exploration(Picture):
 
 
 def _slopes_alone(scene: Scene) -> Scene:
-    """A graph without what is saved, which its nodes' details tell of: values and gradients are what changes."""
-    boxes = {id: box for id, box in scene.boxes.items() if box.kind != "saved"}
-    return Scene(scene.title, boxes, {id: arrow for id, arrow in scene.arrows.items() if arrow.kind != "same"})
+    """A graph without what is saved, which its nodes' details tell of: values and gradients are what changes.
+
+    What is -0.0 by the way it was computed is 0.0 to a reader.
+    """
+    boxes = {
+        id: replace(box, lines=tuple([_NEGATIVE_ZERO.sub("0.0", line) for line in box.lines]))
+        for id, box in scene.boxes.items()
+        if box.kind != "saved"
+    }
+    arrows = {
+        id: replace(arrow, label=_NEGATIVE_ZERO.sub("0.0", arrow.label))
+        for id, arrow in scene.arrows.items()
+        if arrow.kind != "same"
+    }
+    return Scene(scene.title, boxes, arrows)
 
 
 def _told(value: float | None) -> str:
-    return "none" if value is None else number(value, ".0")
+    return "none" if value is None else number(value + 0.0, ".0")  # and -0.0 is 0.0
 
 
 def _positions(slider: Input, count: int) -> list[float]:
-    """So many places of a slider, all equally far apart; the middle one is where it starts."""
+    """So many places of a slider, all equally far apart; the one nearest to where it starts is there."""
     found = [slider.low + (slider.high - slider.low) * n / (count - 1) for n in range(count)]
-    found[count // 2] = slider.start
+    found[_starting(slider, count)] = slider.start
     return found
+
+
+def _starting(slider: Input, count: int) -> int:
+    """Which of so many places of a slider is the one where it starts."""
+    return round((slider.start - slider.low) / (slider.high - slider.low) * (count - 1))
 
 
 def _plot(slider: Input, curve: list[tuple[float, float]], at: float, result: float, slope: float | None) -> Plot:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable
 from dataclasses import replace
 
 from ..scene.model import Arrow, Box, Scene, Step
@@ -9,6 +10,7 @@ from ..scene.picture import Picture
 from ..scene.storyboard import Storyboard
 from ..trace.diff import Differences
 from ..trace.records import NodeCreated
+from ..trace.rounds import rounds_of
 from ..trace.timeline import Timeline
 from ..trace.transform_records import OperationRan
 from .graph import Graph
@@ -38,9 +40,12 @@ def compared(first: Timeline, against: Timeline) -> Storyboard:
     boxes: dict[str, Box] = {}
     arrows: dict[str, Arrow] = {}
     empty: list[str] = []
+    found = list(Differences(first, against))
+    number, alone = _first_step(first, against, [(each.first, each.second) for each in found])
     for side, word, trace in (("a", "First", first), ("b", "Second", against)):
         board = tell(trace, Graph(trace.events))
         scene = board.at(len(board.steps) - 1)
+        scene = _with_alone(scene, alone[side]) if number else scene
         if scene.boxes:
             boxes[side] = Box(side, "region", f"{word}: {board.title}")
         else:
@@ -54,12 +59,12 @@ def compared(first: Timeline, against: Timeline) -> Storyboard:
             ends = {"source": f"{side}.{arrow.source}", "target": f"{side}.{arrow.target}"}
             # Gradients are told of where they arrive: on arrows they would hide what differs.
             arrows[f"{side}.{arrow.id}"] = replace(arrow, id=f"{side}.{arrow.id}", label="", **ends)
-    found = list(Differences(first, against))
     count = "no difference" if not found else "1 difference" if len(found) == 1 else f"{len(found)} differences"
     have = "have" if len(empty) > 1 else "has"
     nothing = f" The {' and the '.join(empty)} {have} nothing in it." if empty else ""
     more = f" The first {_MOST} are shown." if len(found) > _MOST else ""
-    steps = [Step(f"Two traces side by side, as they ended: {count}.{nothing}{more}", "comparing")]
+    only = f" Of the training, step {number:,} is drawn: the first in which a box differs." if number else ""
+    steps = [Step(f"Two traces side by side, as they ended: {count}.{nothing}{only}{more}", "comparing")]
     marks: dict[str, dict[str, None]] = {}
     for each in found[:_MOST]:
         step = Step(f"{each.sentence}.", "comparing")
@@ -71,3 +76,33 @@ def compared(first: Timeline, against: Timeline) -> Storyboard:
                 step.focus = step.focus or id
         steps.append(step)
     return Storyboard(Scene(f"Two traces: {count}", boxes, arrows), steps, legend=LEGEND)
+
+
+def _first_step(
+    first: Timeline, second: Timeline, places: Iterable[tuple[str | None, str | None]]
+) -> tuple[int, dict[str, set[str]]]:
+    """The number of the training's first step in which an operation differs, and its nodes on each side; 0 of none."""
+    steps: dict[str, dict[int, set[str]]] = {"a": {}, "b": {}}
+    for side, trace in (("a", first), ("b", second)):
+        for each in rounds_of(trace.events):
+            made = [event.node for event in trace.events[each.begin : each.end] if isinstance(event, NodeCreated)]
+            steps[side].setdefault(each.number, set()).update(made)
+    numbers = [
+        number
+        for pair in places
+        for side, place in zip("ab", pair, strict=True)
+        for number, made in steps[side].items()
+        if number and place in made
+    ]
+    number = min(numbers, default=0)
+    return number, {side: made.get(number, set()) for side, made in steps.items()}
+
+
+def _with_alone(scene: Scene, nodes: Collection[str]) -> Scene:
+    """A scene with these nodes, what they still keep, and what arrows join to them."""
+    joined = [arrow for arrow in scene.arrows.values() if arrow.source in nodes or arrow.target in nodes]
+    ends = {end for arrow in joined for end in (arrow.source, arrow.target)}
+    kept = {id for id, box in scene.boxes.items() if box.holder in nodes and box.state != "freed"}
+    boxes = {id: box for id, box in scene.boxes.items() if id in ends | nodes | kept}
+    arrows = {arrow.id: arrow for arrow in scene.arrows.values() if {arrow.source, arrow.target} <= boxes.keys()}
+    return Scene(scene.title, boxes, arrows)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from itertools import islice
@@ -23,6 +23,7 @@ from .value_text import value_detail
 LEGEND = (
     "The Function line by line: what its variables hold after each line, and what ctx takes from forward to backward."
 )
+_SOURCE = "{} as written: forward computes the output, backward gives a gradient for each input."
 _FIRST = "what each line did when its method first ran"
 _NOTHING = (
     "No line of a Function was recorded: apply a Function of your own inside `with record(lines=True) as trace:`, and "
@@ -43,6 +44,24 @@ _BACKWARD = ("backward", "vjp")
 # Before a line: the one that comes next, one that waits for a method it has called, one that failed.
 _MARKS = {"running": "→\u00a0", "pending": "…\u00a0", "error": "×\u00a0", "idle": "\u00a0\u00a0"}
 _NOTES = {"running": "  ← next", "pending": "  ← waits", "error": "  ← failed", "idle": ""}
+
+
+def _listed(nodes: Iterable[NodeCreated]) -> Scene:
+    """The Functions of which no line was recorded: their code."""
+    boxes: dict[str, Box] = {}
+    y = 0.0
+    for node in nodes:
+        for code in node.code:
+            heading = f"{node.operation}.{code.name}"
+            lines = code.text.splitlines()
+            wide = (max(map(columns, [heading, *lines])) + 2) * CHARACTER
+            boxes[heading] = Box(heading, "heading", heading, place=(0, y, wide, 22))
+            y += _HEAD
+            for nr, line in enumerate(lines):
+                boxes[f"{heading}.{nr}"] = Box(f"{heading}.{nr}", "line", line, place=(0, y, wide, _ROW))
+                y += _ROW
+            y += _ROW / 2
+    return Scene("Functions", boxes)
 
 
 @dataclass(slots=True)
@@ -96,9 +115,10 @@ class _Teller:
         """The whole story."""
         self._survey()
         if not self._cards:
-            own = [event.operation for event in self._events if isinstance(event, NodeCreated) and event.custom]
-            names = series(list(dict.fromkeys(own)))
-            return Storyboard(Scene("Functions"), [Step(_UNHEARD.format(names) if own else _NOTHING)], "Functions")
+            own = {event.operation: event for event in self._events if isinstance(event, NodeCreated) and event.custom}
+            names = series(list(own))
+            told = _SOURCE.format(names) if own else _NOTHING
+            return Storyboard(_listed(own.values()), [Step(told)], "Functions", legend=_UNHEARD.format(names))
         self._place()
         steps = [step for event in self._events if (step := self._step(event)) is not None]
         if not steps:

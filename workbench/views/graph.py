@@ -39,6 +39,7 @@ from .value_text import (
 LEGEND = (
     "Boxes are operations, beside them what they saved; values go down the arrows, in backward gradients climb them."
 )
+_EXPRESSION = 18  # columns of an expression that names what is saved
 _NEEDLESS = "no gradient"  # of a constant
 _HEADINGS = {"forward": "Forward", "backward": "Backward"}
 
@@ -148,6 +149,10 @@ class Graph:
     def still(self, trace: Timeline) -> int | None:
         """All of the graph, before a backward frees any of it."""
         return complete(trace)
+
+    def opens(self, trace: Timeline) -> int | None:
+        """The stop that a player opens at; None is the last before the first backward."""
+        return self.still(trace)
 
     def source(self, edge: EdgeState) -> str:
         """The box that an edge leads from."""
@@ -346,10 +351,17 @@ def _error(place: Place) -> list[Detail]:
 def saved_name(frame: Frame, node: NodeState, index: int) -> str:
     """`x` where a Function saved the variable x, else `saved[0]`; `self (x)` where an operation saved x."""
     saved = node.made.saved[index]
-    variable = frame.variable(saved.tensor) or frame.viewed(saved.tensor)
+    variable = frame.variable(saved.tensor) or _view(frame, saved.tensor)
     if node.made.custom:
         return variable or f"saved[{index}]"
     return f"{saved.name} ({variable})" if variable not in (None, saved.name) else saved.name
+
+
+def _view(frame: Frame, id: str | None) -> str | None:
+    """What a view of a variable is called: the expression that took it, if a line has room, or `view of x`."""
+    viewed, node = frame.viewed(id), frame.tensors[id].node if id is not None else None
+    told = frame.told(node) if viewed is not None and node in frame.nodes else ""
+    return told.strip("`") if told.startswith("`") and told.endswith("`") and columns(told) <= _EXPRESSION else viewed
 
 
 def held_now(frame: Frame, node: NodeState, index: int) -> Value | None:

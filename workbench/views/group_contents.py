@@ -241,13 +241,22 @@ class Tally:
             (self.leaving if leaving else self.entering)[value.shape] = None
 
     def shapes(self, frame: Frame) -> str:
-        """`(3, 4) → (3, 2)`, if both are known; nothing for single numbers."""
+        """`(3, 4) → (3, 2)`, or as much as is known; `→ 2.0` for a single number, and nothing for several."""
         leaving = self.leaving
         if not leaving and len(self.states) == self.count:  # nothing has used what it gives
             last = next((frame.nodes[id] for id in reversed(self.states) if id in frame.nodes), None)
             leaving = {last.outputs[0][1].shape: None} if last is not None and 0 in last.outputs else {}
-        known = self.entering and leaving and any((*self.entering, *leaving))
-        return f"{_several(self.entering)} → {_several(leaving)}" if known else ""
+        if not any((*self.entering, *leaving)):
+            return self._number(frame)
+        entering = f"{_several(self.entering)} " if self.entering else ""
+        return f"{entering}→ {_several(leaving)}" if leaving else ""
+
+    def _number(self, frame: Frame) -> str:
+        """`→ 2.0`: the number that an expression gives."""
+        last = next((frame.nodes[id] for id in reversed(self.states) if id in frame.nodes), None)
+        complete = self.group.kind == "expression" and len(self.states) == self.count
+        value = last.outputs[0][1] if complete and last is not None and 0 in last.outputs else None
+        return f"→ {value.brief(_NUMBER)}" if value is not None and not value.shape else ""
 
     @property
     def state(self) -> BoxState:
@@ -334,6 +343,7 @@ def counted(count: int, what: str) -> str:
     return f"{count:,} {what if count == 1 else several}"
 
 
+_NUMBER = 20  # columns of one
 _FEW = 32  # edges whose gradients are added, value by value, whenever one has changed
 
 

@@ -599,8 +599,9 @@ def _tell(trace: Timeline, teller: _Teller, view: Graph, opened: Collection[str]
                 runs.setdefault(group, []).append((number[first], number[stop], told))
     steps = teller.steps
     start = opening(steps, bool(parts) and all(event.quiet for event in parts[-1]))
-    stop = view.still(trace)
+    stop, first = view.still(trace), view.opens(trace)
     still = None if stop is None else number[stop]
+    start = number[first] if start is None and first is not None else start
     return Storyboard(
         Scene(view.title, teller.boxes, teller.arrows),
         steps or [Step(NOTHING)],

@@ -64,6 +64,9 @@ class View(Protocol):
     def still(self, trace: Timeline) -> int | None:
         """The stop that is shown where nothing plays; None is where a player opens."""
 
+    def opens(self, trace: Timeline) -> int | None:
+        """The stop that a player opens at; None is the last before the first backward."""
+
 
 def tell(trace: Timeline, view: View) -> Storyboard:
     """The storyboard of a trace; each step holds only what the events since the step before have changed."""
@@ -91,6 +94,7 @@ def tell(trace: Timeline, view: View) -> Storyboard:
         step.focus = view.focus(frame)
         steps.append(step)
     scene, start = Scene(view.title, boxes, arrows), opening(steps, all(event.quiet for event in events))
+    start = view.opens(trace) if start is None else start
     still, steps = view.still(trace), steps or [Step(NOTHING)]
     return Storyboard(scene, steps, view.title, start=start, still=still, legend=view.legend)
 

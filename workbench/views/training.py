@@ -16,12 +16,12 @@ import numpy as np
 from ..scene.model import Arrow, Box, Scene, Step
 from ..scene.storyboard import Storyboard
 from ..trace.frame import Frame
-from ..trace.records import BackwardFinished, Failed, GradChanged, NodeCreated, TensorWritten
+from ..trace.records import BackwardFinished, BackwardStarted, Failed, GradChanged, NodeCreated, TensorWritten
 from ..trace.roles import Cast
 from ..trace.rounds import Round, rounds_of
 from ..trace.schema import Record
 from ..trace.timeline import Timeline
-from ..trace.values import Value, said
+from ..trace.values import Value, said, series
 from .graph import Graph
 from .grouped_graph import planned
 from .player_steps import changed_fields, tell
@@ -29,6 +29,7 @@ from .value_text import BOX_COLUMNS
 
 _MOST, _LEAST = 12, 3  # steps of the training that are told of many
 _NODES = 4_000  # of all that are told, roughly
+_NAMED = 3  # leaves that a caption names
 _KINDS = 4  # of steps of different operations, each of which is told
 
 
@@ -36,10 +37,13 @@ class Changing:
     """A graph whose leaves say how they have changed since this step of the training began."""
 
     began: Mapping[str, Value] = {}  # by leaf
+    held: Mapping[str, str] = {}  # leaves whose gradients were not cleared -> which steps these are of
     _last: dict[str, Value]
 
     def _tensor(self, frame: Frame, id: str) -> list[Box]:
         drawn: list[Box] = super()._tensor(frame, id)  # type: ignore[misc]
+        if id in self.held and frame.tensors[id].grad is not None:
+            drawn[-1].lines += (f"grad adds to that of {self.held[id]}",)
         if changed := self._change(frame, id):
             before, change = changed
             if change is None:
@@ -80,6 +84,10 @@ class Changing:
         with np.errstate(all="ignore"):
             return before, Value.of(np.subtract(now.values, before.values, dtype=float).reshape(now.shape))
 
+    def opens(self, trace: Timeline) -> int | None:
+        """A step of a training opens where its forward ends."""
+        return None
+
     def still(self, trace: Timeline) -> int | None:
         """Where the gradients have come to the leaves and these are written, before the gradients are cleared."""
         begin, over, last, cleared, late = 0, None, None, False, False
@@ -105,6 +113,7 @@ class _Told:
     began: dict[str, Value]
     title: str
     words: str  # what its first caption begins with
+    held: dict[str, str]  # leaves whose gradients were not cleared -> which steps these are of
 
 
 def film(
@@ -132,7 +141,7 @@ def film(
         part = trace.part(each.events)
         if part.steps:
             view = _changing(kind)(each.events)
-            view.began, view._last = each.began, {}
+            view.began, view.held, view._last = each.began, each.held, {}
             boards.append((each, tell(part, view) if plan is None else plan.tell(part, view)))
     board = _joined(boards, step)
     return board if plan is None else plan.fitting(board)
@@ -211,6 +220,7 @@ def _cast(
     others: set[str] = set()
     wanted = {each.begin for each in chosen}
     left: list[int] = []
+    held: dict[str, str] = {}
     for each, title in zip(rounds, _titles(rounds), strict=True):
         part = events[each.begin : each.end]
         if each.begin in wanted:
@@ -222,15 +232,40 @@ def _cast(
             words = f"{title[:1].upper()}{title[1:]}"
             words += f" ({_left(left)})." if left and each.number else "."
             left = [] if each.number else left
-            told.append(_Told(each, taken, began, title, words))
+            told.append(_Told(each, taken, began, title, words, {}))
         elif each.number:
             left.append(each.number)
         for event in part:
+            if each.number and isinstance(event, BackwardStarted):
+                held = {id: steps for id, steps in held.items() if id in _holding(frame)}
+                if each.begin in wanted:
+                    told[-1].held |= held
             event.apply(frame)
             if each.number and isinstance(event, NodeCreated) and not event.found:
                 others.add(event.node)
+        if each.begin in wanted and (kept := told[-1].held):
+            told[-1].words += f" {_not_cleared(frame, kept)}"
+        if each.number:
+            held = {id: _with_step(held.get(id, ""), each.number) for id in _holding(frame)}
         frame.touched = {}
     return told
+
+
+def _holding(frame: Frame) -> list[str]:
+    """The leaves that have a gradient."""
+    return [id for id, state in frame.tensors.items() if state.role == "leaf" and state.grad is not None]
+
+
+def _with_step(steps: str, number: int) -> str:
+    """`step 1`, `steps 1 to 3`: these steps and one more."""
+    return f"steps {steps.split()[1]} to {number:,}" if steps else f"step {number:,}"
+
+
+def _not_cleared(frame: Frame, held: Mapping[str, str]) -> str:
+    names = [frame.called(id) for id in held]
+    which = series([f"{name}.grad" for name in names[:_NAMED]]) if len(names) <= _NAMED else f"{len(names)} gradients"
+    have = "has" if len(names) == 1 else "have"
+    return f"Gradients were not cleared: backward adds to what {which} {have} of {next(iter(held.values()))}."
 
 
 def _left(numbers: Sequence[int]) -> str:
@@ -251,6 +286,7 @@ def _joined(boards: Sequence[tuple[_Told, Storyboard]], step: int | None) -> Sto
     steps: list[Step] = []
     runs: dict[str, list[tuple[int, int, str]]] = {}
     still = start = None
+    forgotten = False
     for told, board in boards:
         begin = len(steps)
         names = {id: _name(arrow, arrows) for id, arrow in board.scene.arrows.items()}
@@ -268,10 +304,11 @@ def _joined(boards: Sequence[tuple[_Told, Storyboard]], step: int | None) -> Sto
             for first, last, words in several:
                 words = words if first else f"{told.words} {words}"
                 runs.setdefault(group, []).append((first + begin, last + begin, words))
-        shown = told.round.number == step if step is not None else told.round.number and still is None
-        if shown:
-            still = begin + board.still
-            start = begin + board.start if step is not None else None
+        # What was forgotten is seen in the first step that adds to the gradients of another.
+        first = told.round.number and (still is None or (told.held and not forgotten))
+        if told.round.number == step if step is not None else first:
+            still, forgotten = begin + board.still, bool(told.held)
+            start = begin + board.start if step is not None else still if forgotten else None
     used = {box.region for box in boxes.values()}
     for id in [id for id, box in boxes.items() if box.kind == "region" and id not in used]:
         for one in (boxes, *(each.boxes for each in steps)):
