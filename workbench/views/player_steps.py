@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Protocol
 
-from ..scene.geometry import CHIP_COLUMNS, columns
+from ..scene.geometry import CHIP_COLUMNS, LABEL_COLUMNS, columns
 from ..scene.labels import largest
 from ..scene.model import Arrow, Box, Scene, Step, changed
 from ..scene.storyboard import Storyboard
@@ -309,8 +309,9 @@ def roomy(scene: Scene, before: Storyboard | None = None) -> Storyboard:
     arrows = {}
     for id, arrow in scene.arrows.items():
         label = _NUMBER.sub(_LONGEST, arrow.label)
-        if not label and arrow.kind == "edge" and (value := values.get(arrow.source)):
-            label = f"{value} ‖0.000‖" if value.startswith(("[", "from ")) else value
+        if not label and arrow.kind == "edge":
+            value = values.get(arrow.source, "")
+            label = value if value and not value.startswith(("[", "from ")) else "0" * LABEL_COLUMNS  # with its slope
         arrows[id] = {"label": label}
     steps = [Step("", boxes=boxes, arrows=arrows)]
     for step in before.steps[:_LAST] if before else ():
