@@ -184,6 +184,7 @@ REPEATED = {
     "events": SOUND | {"forms": [GONE], "events": [[0]] * MANY},
     "values": SOUND | {"kinds": [KIND], "values": [[0, [1]]] * MANY},
     "edges": SOUND | {"forms": [MADE | {"edges": [EACH] * 900}], "events": [[0, n] for n in range(50_000)]},
+    "nodes": SOUND | {"forms": [MADE | {"edges": []}], "events": [[0, n] for n in range(20_000)]},
     "forms": SOUND | {"forms": [FREED] * 500_000},
 }
 

@@ -36,7 +36,8 @@ _PLAIN = frozenset("bool float16 float32 float64 int16 int32 int64 int8 uint8".s
 _SHORT = {"float32": np.float32, "float16": np.float16}  # their numbers are written with the digits that tell them
 # So many events or values, and parts of events, a file may have, and one more for so many of its characters: what says
 # more in fewer is written plain.
-_LEAST, _OF_EVENT, _OF_PART = 20_000, 48, 4
+_LEAST, _OF_EVENT, _OF_PART = 20_000, 48, 2
+_NODE = 60  # parts that a node counts for besides its own: a picture does so much with it
 
 _Hole = tuple[str, int]
 
@@ -268,9 +269,10 @@ class Form:
         self.holes: dict[tuple[str, str, int], None] = {}  # the field, the letter and the place of each
         self.weight = self.length = 0
         self._bound = dict(bound)
+        self.weight += _NODE * (data["kind"] == NodeCreated.__name__)
         kind, fields = RECORDS[data["kind"]], {name: it for name, it in data.items() if name != "kind"}
         made = self._of(kind, fields, data["kind"])
-        if self.weight > _MOST_PARTS:
+        if self.weight > _MOST_PARTS + _NODE:
             raise ValueError(f"has more than {_MOST_PARTS:,} parts")
         if made is None:
             made = self._constant(read_as(kind, fields, data["kind"]))
