@@ -87,6 +87,12 @@ def test_leaves_of_modules_and_lists_have_the_names_of_the_callers_variables() -
     assert leaves == {"net.weight", "net.bias", "ws[0]", "ws[1]"}
 
 
+def test_what_a_module_gave_is_told_by_its_scope() -> None:
+    net, target = torch.nn.Sequential(torch.nn.Linear(2, 2), torch.nn.Tanh()), torch.ones(2, 2)
+    told = titles(torch.step(((net(torch.ones(2, 2)) - target) ** 2).mean()))
+    assert told[-4:] == ["1 › Tanh", "Sequential - …", "(Sequential - …) ** …", "mean(…)"]
+
+
 @pytest.mark.parametrize("rounds", [8, 26])
 def test_a_loop_that_nobody_recorded_opens_folded(rounds: int) -> None:
     w, u, h = _leaf(), _leaf(), torch.ones(2, 2)

@@ -42,8 +42,9 @@ def found_expressions(events: Iterable[Record]) -> dict[str, str]:
         if isinstance(event, NodeCreated) and event.found and not event.path:
             made.append(event)
     known: dict[str, Said] = {}
+    scopes = {node.node: node.scope for node in made}
     for node in made:
-        operands = [_operand(node, nr, names, tensors, known) for nr in range(len(node.edges))]
+        operands = [_operand(node, nr, names, tensors, known, scopes) for nr in range(len(node.edges))]
         known.setdefault(node.node, _said(node, operands))
     told = {node: text for node, (text, _) in known.items()}
     return {
@@ -60,13 +61,20 @@ def _signature(node: NodeCreated) -> tuple[str, list[str]]:
 
 
 def _operand(
-    node: NodeCreated, nr: int, names: dict[tuple[str, int], str], tensors: dict[str, str], known: dict[str, Said]
+    node: NodeCreated,
+    nr: int,
+    names: dict[tuple[str, int], str],
+    tensors: dict[str, str],
+    known: dict[str, Said],
+    scopes: dict[str, str | None],
 ) -> Said:
-    """What comes in at an edge: a variable, a short expression, a constant that is saved."""
+    """What comes in at an edge: a variable, a scope's result, a short expression, a constant that is saved."""
     edge = node.edges[nr]
     if edge.target is not None:
         if named := names.get((edge.target, edge.output_nr)):
             return named, _ATOM
+        if scope := _left(scopes.get(edge.target), node.scope):
+            return scope, _ATOM
         text, binds = known.get(edge.target, (UNKNOWN, _ATOM))
         return (text, binds) if len(text) <= _LONG and not edge.output_nr else (UNKNOWN, _ATOM)
     parameters = _signature(node)[1]
@@ -76,6 +84,14 @@ def _operand(
                 return tensors.get(saved.tensor, UNKNOWN), _ATOM
             return (_number(saved.value), _ATOM) if saved.value is not None else (UNKNOWN, _ATOM)
     return UNKNOWN, _ATOM
+
+
+def _left(scope: str | None, here: str | None) -> str:
+    """The outermost scope that something was made in, but nothing here is."""
+    parts, around = (scope or "").split("/"), (here or "").split("/")
+    while parts and around and parts[0] == around[0]:
+        parts, around = parts[1:], around[1:]
+    return parts[0] if parts else ""
 
 
 def _number(value: Value) -> str:
