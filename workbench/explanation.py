@@ -68,7 +68,7 @@ class Explanation:
             finder.find(roots, tensors, held, (self._serial, self.kind, self.words))
             count = finder.count
         ids = [recorder.id_of(each) for each in self._serials]
-        return recorder.records(count), list(takewhile(bool, ids))
+        return recorder.records(count), [id for id in takewhile(bool, ids) if id is not None]
 
     def _about(self, task: Any, node: Any, tensors: tuple[Any, ...]) -> None:
         from .trace.recorder import Recorder, number_of

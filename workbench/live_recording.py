@@ -85,11 +85,11 @@ class live(record):  # named as what a user writes: `with live() as trace:`
     ) -> None:
         painter, trace, self._painter, self._trace = self._painter, self._trace, None, None
         try:
-            if painter in listeners:
+            if painter is not None and painter in listeners:
                 listeners.remove(painter)
         finally:
             super().__exit__(kind, error, traceback)
-        if painter is not None:
+        if painter is not None and trace is not None:
             painter.leave(trace)
 
 

@@ -72,11 +72,12 @@ def _told(thing: Any, tensors: dict[int, Tensor]) -> Any:
     if kind is float:
         return thing if math.isfinite(thing) else {"float": str(thing)}
     if kind is dtypes.dtype:
-        return {"dtype": thing.name}
+        return {"dtype": thing.name}  # pyright: ignore[reportAttributeAccessIssue]  its type was just compared
     if kind.__name__ in SEQUENCES and kind is SEQUENCES[kind.__name__]:
         return {kind.__name__: [_told(each, tensors) for each in thing]}
     if kind.__name__ in MAPPINGS and kind is MAPPINGS[kind.__name__]:
-        return {kind.__name__: [[_told(key, tensors), _told(value, tensors)] for key, value in thing.items()]}
+        pairs = thing.items()  # pyright: ignore[reportAttributeAccessIssue]  its type was just compared
+        return {kind.__name__: [[_told(key, tensors), _told(value, tensors)] for key, value in pairs]}
     raise TypeError(NOT_SAVED.format(f"a {kind.__name__}"))
 
 

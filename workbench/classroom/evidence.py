@@ -107,7 +107,7 @@ def _plain(value: Any, depth: int = 0) -> Any:
     if isinstance(value, dict):
         return {key: _plain(each, depth + 1) for key, each in value.items()}
     if hasattr(type(value), "detach"):
-        value = value.detach().numpy()
+        value = value.detach().numpy()  # pyright: ignore[reportAttributeAccessIssue]  its type has it
     if isinstance(value, list | tuple | range):
         parts = [_plain(each, depth + 1) for each in value]
         numbers = all(isinstance(part, np.ndarray) for part in parts)

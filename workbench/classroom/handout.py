@@ -26,7 +26,8 @@ def on_paper() -> None:
 
     shell = get_ipython()
     if shell is not None:
-        shell.display_formatter.mimebundle_formatter.for_type(Picture, stills)
+        formatter: Any = shell.display_formatter
+        formatter.mimebundle_formatter.for_type(Picture, stills)
 
 
 def stills(picture: Picture, include: Any = None, exclude: Any = None) -> dict[str, Any]:

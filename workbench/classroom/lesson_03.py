@@ -1,5 +1,7 @@
 """The exercises of lesson 3, leaves and `.grad`."""
 
+# backward() writes `.grad`, which a type checker does not see.
+# pyright: reportOperatorIssue=false
 from __future__ import annotations
 
 import workbench as torch

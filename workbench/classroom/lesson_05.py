@@ -1,5 +1,7 @@
 """The exercises of lesson 5, what backward remembers."""
 
+# backward() writes `.grad`, which a type checker does not see.
+# pyright: reportOperatorIssue=false
 from __future__ import annotations
 
 import workbench as torch

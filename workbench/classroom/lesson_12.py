@@ -1,5 +1,7 @@
 """The exercises of lesson 12, a model that learns."""
 
+# A type checker holds a sum of tensors for what sum() begins with, the number 0.
+# pyright: reportAttributeAccessIssue=false
 from __future__ import annotations
 
 import workbench as torch

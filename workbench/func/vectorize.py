@@ -66,9 +66,8 @@ def vmap(
             raise AssertionError(messages.NO_CHUNKS)
         structure = runs[0][1]
         columns = zip(*[outputs for outputs, _ in runs], strict=True)
-        return tree_unflatten(
-            [cat(list(c), d) for c, d in zip(columns, broadcast_prefix(out_dims, structure), strict=True)], structure
-        )
+        along: Any = broadcast_prefix(out_dims, structure)  # fits, as every run has checked
+        return tree_unflatten([cat(list(c), d) for c, d in zip(columns, along, strict=True)], structure)
 
     return wrapped
 

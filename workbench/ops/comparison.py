@@ -168,6 +168,15 @@ def _of_integers(ufunc: np.ufunc) -> Callable[..., np.ndarray]:
     return bitwise
 
 
+eq: Callable[..., Tensor]
+ne: Callable[..., Tensor]
+lt: Callable[..., Tensor]
+le: Callable[..., Tensor]
+gt: Callable[..., Tensor]
+ge: Callable[..., Tensor]
+bitwise_and: Callable[..., Tensor]
+bitwise_or: Callable[..., Tensor]
+bitwise_xor: Callable[..., Tensor]
 for _name, _forward, _word in (
     ("eq", np.equal, "__eq__"),
     ("ne", np.not_equal, "__ne__"),

@@ -31,7 +31,7 @@ def typed(text: str) -> Any:
 
 def _number(part: ast.expr) -> Any:
     if isinstance(part, ast.Constant) and type(part.value) in (int, float):
-        return float(part.value)
+        return float(part.value)  # pyright: ignore[reportArgumentType]  its type was just looked at
     if isinstance(part, ast.Name) and part.id in ("nan", "inf"):
         return float(part.id)
     if isinstance(part, ast.UnaryOp) and type(part.op) in _SIGNS:

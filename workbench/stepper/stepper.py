@@ -75,8 +75,11 @@ class PausedBackward:
         self._task, self._inputs, self._graph = task, inputs, graph
         self._audience: list[Callable[[], None]] = []  # told after every change
         names = graph._names  # as the picture has them
-        self._leaf_names = {n: names[serial] for n in self._leaves() if (serial := tag(n.variable)) in names}
-        self._input_names = [names.get(getattr(t, "_tag", None)) for t in inputs or ()]
+        self._leaf_names: dict[Node, str] = {
+            n: names[serial] for n in self._leaves() if (serial := tag(n.variable)) in names
+        }
+        numbers: list[Any] = [getattr(t, "_tag", None) for t in inputs or ()]
+        self._input_names = [names.get(number) for number in numbers]
         self._outputs: tuple[Any, ...] | None = None  # whose gradients they are, where each of the inputs must get one
         self._branch = Branch("main")
         self.branches = [self._branch]
@@ -158,12 +161,12 @@ class PausedBackward:
         """How the gradient of a tensor came about: (number of the step, its value from then on), node by node."""
         if not isinstance(tensor, Tensor):
             raise TypeError(messages.NOT_WATCHED.format(type(tensor).__name__))
-        place = place_of(tensor)
-        if place[0] is None:
+        node, nr = place_of(tensor)
+        if node is None:
             raise ValueError(messages.NO_HISTORY)
-        if place[0] not in self._task._waiting:
-            raise ValueError(messages.NOT_IN_TASK.format(node_name(place[0])))
-        return [(number, gradient_tensor(value)) for number, value in self._arrivals(place)]
+        if node not in self._task._waiting:
+            raise ValueError(messages.NOT_IN_TASK.format(node_name(node)))
+        return [(number, gradient_tensor(value)) for number, value in self._arrivals((node, nr))]
 
     def _arrivals(self, place: Place) -> list[tuple[int, Any]]:
         """What has waited at a place, and from which step on, as the engine carries it."""
@@ -178,11 +181,6 @@ class PausedBackward:
 
     def __repr__(self) -> str:
         return told(self)
-
-    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, Any]:
-        from ..live_recording import shown  # from above: only who shows a stepper needs what draws it
-
-        return shown(self)
 
     def _tell(self) -> None:
         for each in tuple(self._audience):
@@ -210,7 +208,8 @@ class PausedBackward:
         return [node for node in self._to_run() if type(node) is AccumulateGrad]
 
     def _known_scopes(self) -> str:
-        return ", ".join(sorted({scope_of(node) for node in self._to_run()} - {None})) or "none"
+        scopes = {scope_of(node) for node in self._to_run()}
+        return ", ".join(sorted([scope for scope in scopes if scope is not None])) or "none"
 
     def _found(self, place: Any) -> Node:
         if isinstance(place, str):
@@ -287,6 +286,11 @@ class Stepper(PausedBackward):
     back restores that; what code of yours did besides (prints, random numbers it drew) stays done, and `warnings` says
     so of hooks. It keeps every gradient and every saved tensor it has seen for as long as it lives itself.
     """
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, Any]:
+        from ..live_recording import shown  # from above: only who shows a stepper needs what draws it
+
+        return shown(self)
 
     # Going forwards.
 
@@ -369,7 +373,8 @@ class Stepper(PausedBackward):
                 listeners.remove(heard)
             finally:
                 listeners.remove(hear)
-            given = {edge for edge, g in zip(node.edges(), heard.outgoing, strict=False) if g is not None}
+            edges = zip(node.edges(), heard.outgoing, strict=False)
+            given = {(to, nr) for (to, nr), g in edges if to is not None and g is not None}
             step = Step(
                 number=self.position + 1,
                 node=node,
@@ -426,17 +431,17 @@ class Stepper(PausedBackward):
         self._edits = {}
         for _ in range(n):
             step, undo = self._branch.steps[self.position - 1], self._undo.pop()
-            name = step.name if step.leaf is None else leaf_called(self, step.node)
+            node = step.node
+            name = leaf_called(self, node) if type(node) is AccumulateGrad else step.name
             said = [messages.HOOK_STAYS.format(step.number, kind, name) for kind in step.hooks]
-            left, now = undo.left, gradient_of(step.node)
+            left, now = undo.left, gradient_of(node)
             undo.snapshot.restore()
             if undo.known is not None:
                 self._graph.unlearn(undo.known)
             self._take_back(undo.edits)
-            if left[0] is not now[0] or left[1] != now[1]:
-                leaf = leaf_called(self, step.node)
-                grad = "None" if step.leaf.grad is None else gradient_text(step.leaf.grad)
-                said.append(messages.GRAD_REPLACED.format(leaf, step.number, grad))
+            if type(node) is AccumulateGrad and (left[0] is not now[0] or left[1] != now[1]):
+                grad = "None" if node.variable.grad is None else gradient_text(node.variable.grad)
+                said.append(messages.GRAD_REPLACED.format(name, step.number, grad))
             said += [messages.RECORDED] if self._is_recorded() else []
             self.warnings += [sentence for sentence in said if sentence not in self.warnings]
         self._tell()

@@ -36,8 +36,9 @@ def node_name(node: Node) -> str:
 def operation_of(node: Node) -> str:
     """What a node is the backward of: `mul` for MulBackward0; a Function's own name."""
     name = node_name(node)
-    if hasattr(node, "_forward_cls"):
-        return node._forward_cls.__name__
+    function = getattr(node, "_forward_cls", None)
+    if function is not None:
+        return function.__name__
     words = re.findall("[A-Z][a-z0-9]*", re.sub(r"Backward\d*$", "", name))
     return "_".join(words).lower() or name
 
@@ -224,7 +225,8 @@ def in_place_of(have: Any, value: Any, name: str) -> Any:
     """
     want = numbers_of(have)
     if isinstance(value, Tensor):
-        if (mine := value.dtype) != (its := gradient_tensor(have).dtype):
+        its = have.dtype if isinstance(have, Tensor) else wrap(want).dtype
+        if (mine := value.dtype) != its:
             raise TypeError(messages.EDIT_DTYPE.format(name, its, mine, its))
         new = value if isinstance(have, Tensor) else numbers_of(value).copy()  # recorded: with its history
     elif isinstance(value, int | float | list | tuple | np.ndarray | np.generic):

@@ -10,7 +10,7 @@ import torch
 
 from ..autograd.backward import make_task, seeds_of
 from ..autograd.engine import GraphTask
-from ..autograd.node import AccumulateGrad
+from ..autograd.node import AccumulateGrad, Node
 from ..autograd.tensor import wrap
 from ..bridges.torch.driver import Driver, array_of
 from ..bridges.torch.operations import unobserved
@@ -136,7 +136,7 @@ def step_torch(
         frame = user_frame()
         named = named_in(frame, _is_tensor) if frame is not None else []
         paths = modules_of(named)
-        parameters = {
+        parameters: dict[Node, str] = {
             node: paths[id(real.variable)]
             for real, node in driver.mirrors.items()
             if type(node) is AccumulateGrad and id(real.variable) in paths

@@ -81,7 +81,7 @@ class _Pair:
         at = int(np.argmax(np.where(self.wrong, self.apart, -1) if self.wrong.any() else self.apart))
         i, j = np.unravel_index(at, self.apart.shape)
         place = " / ".join(
-            f"d {element_name(n, s, k)}" for n, s, k in zip(self.names, self.shapes, (i, j), strict=True)
+            f"d {element_name(n, s, k)}" for n, s, k in zip(self.names, self.shapes, (int(i), int(j)), strict=True)
         )
         two = f"analytic {number_text(self.analytic[i, j])}, numeric {number_text(self.numeric[i, j])}"
         count, size = int(self.wrong.sum()), self.wrong.size

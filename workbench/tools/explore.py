@@ -115,7 +115,7 @@ def _slider(name: str, given: Any) -> Input:
     if not all(isinstance(end, Real) and not isinstance(end, bool | np.bool_) for end in ends):
         kind = type(given).__name__
         raise TypeError(f"explore() takes for {name} a number, a pair (low, high), a tensor or an array, not {kind}.")
-    numbers = [float(end) for end in ends]
+    numbers = [float(end) for end in ends]  # pyright: ignore[reportArgumentType]  all are real
     if not all(map(math.isfinite, numbers)):
         raise ValueError(f"explore() moves {name} between finite numbers, but got {given}.")
     if len(numbers) == 1:
@@ -233,7 +233,7 @@ class Exploration(Picture):
                     result.backward(retain_graph=True, inputs=wanted)
         finally:
             listeners.remove(recorder)
-        recorder.name({tag(result): self.name} | self._names | {tag(leaf): name for name, leaf in leaves.items()})
+        recorder.name({tag(result): self.name, **self._names} | {tag(leaf): name for name, leaf in leaves.items()})
         scene = Scene(self.name)  # of a constant there is no graph
         if result.requires_grad:
             scene = _slopes_alone(storyboard(Ending(recorder), depth=_ALL).at(0))
@@ -336,7 +336,7 @@ class Exploration(Picture):
             ]
             for change in () if detailed else changes[0].values():
                 change.pop("details", None)
-            steps.append(Step(told, "position", None, focus, *changes))
+            steps.append(Step(told, "position", None, focus, changes[0], changes[1]))
             before = now
         first = next(iter(self.inputs.values()))
         others = [f"{each.name} = {_told(each.start)}" for each in self.inputs.values() if each is not first]
@@ -394,8 +394,9 @@ def _plot(slider: Input, curve: list[tuple[float, float]], at: float, result: fl
             runs.append([])
     ends = _told(slider.low), _told(slider.high), _told(low), _told(high)
     point = ((at - slider.low) / wide, (result - low) / tall) if math.isfinite(result) else None
-    there = point is not None and slope is not None and math.isfinite(slope)
-    tangent = _tangent(*point, slope * wide / tall) if there else ()
+    tangent = ()
+    if point is not None and slope is not None and math.isfinite(slope):
+        tangent = _tangent(*point, slope * wide / tall)
     return Plot(tuple(tuple(run) for run in runs if run), ends, point, tangent)
 
 

@@ -249,7 +249,8 @@ class StepperView(Live):
         if type(node) is AccumulateGrad:
             return [f"{name}.grad"]
         inputs = _guessed(s, node)
-        told = [f"what {name} sends to {self._stage.called(node.edges()[i][0])}" for i in inputs]
+        edges = node.edges()
+        told = [f"what {name} sends to {self._stage.called(to)}" for i in inputs if (to := edges[i][0]) is not None]
         return [f"{each} (input {i})" if told.count(each) > 1 else each for i, each in zip(inputs, told, strict=True)]
 
     def _watch(self, id: str) -> None:

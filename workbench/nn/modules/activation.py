@@ -273,7 +273,7 @@ class MultiheadAttention(Module):
         elif self.batch_first:
             q, k, v = (t.transpose(0, 1) for t in (q, k, v))
         length, batch = q.shape[:2]
-        if self.bias_k is not None:
+        if self.bias_k is not None and self.bias_v is not None:
             k, v = (cat([t, extra.repeat(1, batch, 1)]) for t, extra in ((k, self.bias_k), (v, self.bias_v)))
         rows = batch * self.num_heads
         q, k, v = (t.reshape(t.size(0), rows, self.head_dim).transpose(0, 1) for t in (q, k, v))

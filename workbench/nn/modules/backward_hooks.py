@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from ...autograd.function import Function
@@ -30,7 +30,10 @@ class BackwardHookFunction(Function):
 class BackwardHook:
     """The hooks of one call of a module: `before` is given the outputs' gradients, `after` the inputs' as well."""
 
-    def __init__(self, module: Any, after: Sequence[Callable[..., Any]], before: Sequence[Callable[..., Any]]) -> None:
+    places: Any  # the numbers of the arguments that are behind a node; None where there is no node
+    kept: Any  # those of the outputs
+
+    def __init__(self, module: Any, after: Iterable[Callable[..., Any]], before: Iterable[Callable[..., Any]]) -> None:
         self.module, self.after, self.before = module, list(after), list(before)
         self.grads: Any = None  # the outputs' gradients, from when they arrive to when the inputs' are known
 

@@ -78,9 +78,12 @@ class Sequential(_Row):
 
     def __init__(self, *args: Any) -> None:
         super().__init__()
-        named = len(args) == 1 and isinstance(args[0], OrderedDict)
-        for name, module in args[0].items() if named else enumerate(args):
-            self.add_module(name if named else str(name), module)
+        if len(args) == 1 and isinstance(args[0], OrderedDict):
+            for name, module in args[0].items():
+                self.add_module(name, module)
+        else:
+            for place, module in enumerate(args):
+                self.add_module(str(place), module)
 
     def forward(self, input: Any) -> Any:
         """What the last module returns."""

@@ -123,7 +123,8 @@ class RNNBase(_Recurrent):
     def all_weights(self) -> list[list[Parameter]]:
         """The parameters of each layer and direction."""
         suffixes = [suffix for layer in range(self.num_layers) for suffix in self._suffixes(layer)]
-        return [[p for name, p in self._parameters.items() if name[name.index("_l") :] == s] for s in suffixes]
+        named: Any = self._parameters.items()  # an RNN has all of its parameters
+        return [[p for name, p in named if name[name.index("_l") :] == s] for s in suffixes]
 
     def flatten_parameters(self) -> None:
         """Nothing: memory of one piece is of use to GPUs alone."""
@@ -166,7 +167,7 @@ class RNNBase(_Recurrent):
         if not batched:
             input = input.unsqueeze(0 if self.batch_first else 1)
             states = None if states is None else tuple([s.unsqueeze(1) for s in states])
-        if input.dtype != (own := self._parameters["weight_ih_l0"].dtype):
+        if input.dtype != (own := self.weight_ih_l0.dtype):
             raise ValueError(messages.RNN_DTYPE.format(input.dtype, own))
         if input.size(-1) != self.input_size:
             raise RuntimeError(messages.RNN_WIDTH.format(self.input_size, input.size(-1)))

@@ -48,7 +48,8 @@ class Embedding(Module):
         """An embedding with a given weight, which does not learn unless `freeze` is False."""
         if embeddings.dim() != 2:
             raise AssertionError(messages.EMBEDDING_MATRIX)
-        return cls(*embeddings.shape, padding_idx, _weight=embeddings, _freeze=freeze)
+        rows, columns = embeddings.shape
+        return cls(rows, columns, padding_idx, _weight=embeddings, _freeze=freeze)
 
     def reset_parameters(self) -> None:
         """Draw the weight again from the standard normal distribution."""

@@ -49,11 +49,10 @@ class TransformerEncoderLayer(Module):
         self.norm2 = LayerNorm(d_model, eps=layer_norm_eps, **kind)
         self.dropout1 = Dropout(dropout)
         self.dropout2 = Dropout(dropout)
-        if isinstance(activation, str):
-            if activation not in ("relu", "gelu"):
-                raise RuntimeError(messages.ACTIVATION.format(activation))
-            activation = getattr(F, activation)
-        self.activation = activation
+        if isinstance(activation, str) and activation not in ("relu", "gelu"):
+            raise RuntimeError(messages.ACTIVATION.format(activation))
+        named = isinstance(activation, str)
+        self.activation: Callable[[Tensor], Tensor] = getattr(F, activation) if named else activation
 
     def forward(
         self,
