@@ -109,6 +109,24 @@ def test_modes_of_the_user_stay_and_an_error_in_a_compiled_part_is_the_users() -
     assert torch.overrides._get_current_function_mode_stack() == []
 
 
+def test_a_recording_inside_of_another_sees_the_same_and_leaves_it_going() -> None:
+    apply, run = torch.autograd.Function.__dict__["apply"], torch.autograd._engine_run_backward
+    compiled = torch.compile(scaled, backend="aot_eager")
+    x, w = torch.randn(2, 3), torch.randn(3, 3, requires_grad=True)
+    compiled(x, w).sum().backward()
+    plain, w.grad = w.grad, None
+    with workbench.record(torch) as outer:
+        v = w * 1
+        with workbench.record(torch) as inner:
+            compiled(x, v).sum().backward()
+        w.exp().sum().backward()
+    assert made(inner)[-2:] == ["CompiledFunctionBackward", "SumBackward0"]
+    assert made(outer) == ["MulBackward0", "CompiledFunctionBackward", "SumBackward0", "ExpBackward0", "SumBackward0"]
+    assert torch.allclose(w.grad, plain + w.exp())
+    assert torch.autograd.Function.__dict__["apply"] is apply and torch.autograd._engine_run_backward is run
+    assert torch.overrides._get_current_function_mode_stack() == []
+
+
 def test_a_write_of_a_compiled_part_is_told() -> None:
     def write(x: Any) -> Any:
         x.mul_(3)

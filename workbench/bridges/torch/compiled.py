@@ -63,8 +63,10 @@ class CompiledCalls:
 
         def set_eval_frame(callback: Any) -> Any:
             if threading.get_ident() == self._recorder._thread:
-                frame = sys._getframe(1)
-                if frame.f_code.co_name == "compile_wrapper":
+                frame: FrameType | None = sys._getframe(1)
+                while frame is not None and frame.f_code is set_eval_frame.__code__:  # of a recording inside this one
+                    frame = frame.f_back
+                if frame is not None and frame.f_code.co_name == "compile_wrapper":
                     self._switch(frame, callback)
             return self._set(callback)
 

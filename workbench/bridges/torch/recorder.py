@@ -22,6 +22,9 @@ from .values import LIMIT
 leave_out(os.path.dirname(torch.__file__) + os.sep)
 
 
+_open: list[TorchRecorder] = []  # the recordings that are going on, the innermost last
+
+
 class TorchRecorder(BackwardRecorder):
     """Keeps what a PyTorch program does as raw tuples; `records()` makes records of them."""
 
@@ -30,6 +33,7 @@ class TorchRecorder(BackwardRecorder):
         self.all = False  # whether results inside of operations are looked at too
         self._parts: list[Any] = []  # hooks, modes and wrappers, to be removed in the end
         self._compiled: CompiledCalls | None = None
+        self._suspender: TorchRecorder | None = None  # which has suspended it
         self._mode_at: int | None = None  # of the mode among all modes, where it is suspended
 
     def begin(self, frame: FrameType | None) -> None:
@@ -42,6 +46,7 @@ class TorchRecorder(BackwardRecorder):
             self._compiled = CompiledCalls(self)
             self._install()
             self._mode.__enter__()
+            _open.append(self)
         except BaseException:
             self._uninstall()
             raise
@@ -55,17 +60,30 @@ class TorchRecorder(BackwardRecorder):
             self._parts.pop().remove()
 
     def suspend(self) -> None:
-        """Until `resume` nothing of the recording is there."""
+        """Until `resume` nothing of this thread's recordings is there."""
+        if self._suspender is None:
+            for each in reversed(self._open_here()):
+                each._suspender = self
+                each._pause()
+
+    def resume(self) -> None:
+        """Go on where `suspend` has stopped."""
+        if self._suspender is self:
+            for each in self._open_here():
+                each._suspender = None
+                each._go_on()
+
+    def _open_here(self) -> list[TorchRecorder]:
+        return [each for each in _open if each._thread == self._thread]
+
+    def _pause(self) -> None:
         modes = torch.overrides._get_current_function_mode_stack()
         self._mode_at = modes.index(self._mode) if self._mode in modes else None
         if self._mode_at is not None:
             _set_modes([each for each in modes if each is not self._mode], self._mode_at)
         self._uninstall()
 
-    def resume(self) -> None:
-        """Go on where `suspend` has stopped."""
-        if self._parts:
-            return
+    def _go_on(self) -> None:
         self._install()
         modes = torch.overrides._get_current_function_mode_stack()
         if self._mode_at is not None and self._mode not in modes:
@@ -75,6 +93,8 @@ class TorchRecorder(BackwardRecorder):
     def end(self, frame: FrameType | None) -> None:
         """Record no longer."""
         try:
+            if self in _open:
+                _open.remove(self)
             if self._mode in torch.overrides._get_current_function_mode_stack():
                 self._mode.__exit__(None, None, None)
         finally:
