@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import threading
+import time
 import weakref
 from typing import Any
 
@@ -149,3 +150,20 @@ def test_the_memory_views_peak_is_what_pack_hooks_count(name: str) -> None:
     size, unit = re.search(r"Peak ([\d.]+) (\w+)", repr(trace.show("memory"))).groups()
     peak = float(size) * {"bytes": 1, "KiB": 2**10, "MiB": 2**20}[unit]
     assert peak == pytest.approx(Held.peak, rel=0.05)
+
+
+def test_to_record_a_step_of_a_resnet_takes_less_than_three_times_as_long() -> None:
+    def seconds(program: Any) -> float:
+        begin = time.process_time()
+        program()
+        return time.process_time() - begin
+
+    def recorded() -> None:
+        with workbench.record(torch):
+            program()
+
+    program = made("resnet")
+    program()
+    times = [(seconds(program), seconds(recorded)) for _ in range(3)]
+    plain, slow = (min(each) for each in zip(*times, strict=True))
+    assert slow < 3 * plain
