@@ -64,6 +64,39 @@ def test_nothing_on_the_page_moves_and_the_picture_is_looked_at_as_before(lab: L
     lab.close()
 
 
+def test_the_theme_of_one_notebook_does_not_follow_into_another(lab: Lab) -> None:
+    lab.write("first.ipynb", TENSORS, STEPPED, PLAYED)
+    lab.write("second.ipynb", TENSORS, STEPPED, PLAYED)
+    with open_page((1440, 900)) as page:
+        lab.open(page, "first.ipynb")
+        lab.run_all(page)
+        wait_until(page, "document.querySelectorAll('.wb-player').length === 2")
+        zoom_in(page)
+        assert themes(page) == ["auto", "dark"], "the picture that was there has its own"
+        page.evaluate("""async () => {
+          const app = window.jupyterapp;
+          await app.commands.execute("docmanager:open", { path: "second.ipynb" });
+          const { sessionContext } = app.shell.currentWidget;
+          await sessionContext.ready;
+          while (sessionContext.session?.kernel?.status !== "idle") await new Promise((r) => setTimeout(r, 50));
+        }""")
+        lab.run_all(page)
+        wait_until(page, "document.querySelectorAll('.wb-player').length === 4")
+        assert themes(page) == ["auto", "auto"]
+        page.evaluate("""() => window.jupyterapp.commands.execute("docmanager:open", { path: "first.ipynb" })""")
+        lab.run_all(page)
+        page.wait_for_timeout(1000)
+        assert themes(page)[1] == "dark"
+        assert_clean(page)
+    lab.close()
+
+
+def themes(page: Page) -> list[str]:
+    """The themes of the pictures in the notebook that is in front."""
+    return page.evaluate("""() => [...window.jupyterapp.shell.currentWidget.node.querySelectorAll(".wb-player")]
+        .map((player) => player.closest("[data-wb-theme]").dataset.wbTheme)""")
+
+
 def zoom_in(page: Page) -> None:
     """Look closely at the second picture, in a theme of one's own, two steps on if it can be stepped there."""
     player = page.locator(".wb-player").nth(1)
@@ -75,7 +108,11 @@ def zoom_in(page: Page) -> None:
 
 def looked_at(page: Page) -> list[str]:
     """The second picture's step (a stepper begins anew), the size it is drawn in, and its theme."""
-    return page.locator(".wb-player").nth(1).evaluate("""(player) => [
+    return (
+        page.locator(".wb-player")
+        .nth(1)
+        .evaluate("""(player) => [
         player.querySelector(".wb-position")?.textContent ?? "",
         player.querySelector(".wb-picture").getAttribute("width"),
         player.closest("[data-wb-theme]").dataset.wbTheme]""")
+    )
