@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import struct
 from collections import Counter
+from io import BytesIO
 from xml.etree import ElementTree
 
 import matplotlib.image
@@ -12,6 +13,7 @@ import pygraphviz
 import pytest
 from scene_samples import deep, loss, square
 
+from workbench.scene import images
 from workbench.scene.diagrams import to_digraph, to_dot
 from workbench.scene.images import to_png
 from workbench.scene.model import Arrow, Box, Scene, Step
@@ -56,18 +58,14 @@ def test_text_names_a_box_once_and_then_refers_to_it():
 def test_text_of_hundreds_of_steps_and_boxes_stays_readable():
     boxes = {f"n{n}": Box(f"n{n}", "op", f"AddBackward{n}") for n in range(500)}
     arrows = {f"{n}": Arrow(f"{n}", f"n{n}", f"n{n + 1}") for n in range(499)}
-    lines = to_text(Storyboard(Scene("", boxes, arrows), [Step(f"step {n}") for n in range(1, 401)])).split(
-        "\n"
-    )
+    lines = to_text(Storyboard(Scene("", boxes, arrows), [Step(f"step {n}") for n in range(1, 401)])).split("\n")
     assert len(lines) < 60 and max(map(len, lines)) < 130
     assert "… and 485 more boxes" in lines and "… 378 more steps …" in lines
     assert lines[-1] == "400. step 400"
 
 
 def test_text_of_wide_pictures_ends():
-    boxes = {f"n{n}": Box(f"n{n}", "leaf", f"x{n}") for n in range(5000)} | {
-        "out": Box("out", "op", "StackBackward0")
-    }
+    boxes = {f"n{n}": Box(f"n{n}", "leaf", f"x{n}") for n in range(5000)} | {"out": Box("out", "op", "StackBackward0")}
     board = Storyboard(Scene("", boxes, {id: Arrow(id, id, "out") for id in boxes if id != "out"}))
     assert to_text(board).endswith("more boxes") and to_text(board).count("\n") < 100
 
@@ -116,9 +114,7 @@ def test_svg_leaves_out_what_is_not_there_yet():
 
 def test_svg_marks_what_runs_and_strikes_what_was_freed():
     root = ElementTree.fromstring(to_svg(square(), 2))
-    shapes = {
-        group.get("class"): Counter(shape.get("class") for shape in group) for group in root.iter(f"{SVG}g")
-    }
+    shapes = {group.get("class"): Counter(shape.get("class") for shape in group) for group in root.iter(f"{SVG}g")}
     assert shapes["wb-box wb-kind-function wb-state-running"].keys() >= {"wb-glow", "wb-disc", "wb-sign"}
     freed = shapes["wb-box wb-kind-saved wb-state-freed"]
     assert freed["wb-strike"] == 3 and freed["wb-word"] == 1
@@ -129,9 +125,7 @@ def test_a_value_points_down_and_a_gradient_up():
     def tip(k: int) -> float:
         root = ElementTree.fromstring(to_svg(square(), k))
         arrow = next(
-            group
-            for group in root.iter(f"{SVG}g")
-            if "back to x" in group[0].text or "from x" in group[0].text
+            group for group in root.iter(f"{SVG}g") if "back to x" in group[0].text or "from x" in group[0].text
         )
         head = next(shape for shape in arrow if shape.get("class") == "wb-head")
         return float(re.match(r"M[\d.]+,([\d.]+)", head.get("d"))[1])
@@ -156,19 +150,14 @@ def test_dot_says_what_the_picture_shows():
     board = loss()
     graph = pygraphviz.AGraph(string=to_dot(board, 10))
     assert set(graph.nodes()) == set(board.scene.boxes)
-    assert {(a, b) for a, b in graph.edges()} == {
-        (a.source, a.target) for a in board.scene.arrows.values()
-    } | {
+    assert {(a, b) for a, b in graph.edges()} == {(a.source, a.target) for a in board.scene.arrows.values()} | {
         ("n1", "s1"),
         ("n2", "s2"),
         ("n2", "s3"),
     }
     assert graph.get_node("s2").attr["label"] == r"self (freed)\nfloat64 (3,)\n[1, 4, 9]"
     assert graph.get_node("n2").attr["penwidth"] == "4"
-    assert (
-        graph.get_edge("w", "n2").attr["dir"] == "back"
-        and graph.get_edge("c", "n3").attr["style"] == "dashed"
-    )
+    assert graph.get_edge("w", "n2").attr["dir"] == "back" and graph.get_edge("c", "n3").attr["style"] == "dashed"
 
 
 def test_dot_is_an_object_of_the_graphviz_package():
@@ -192,6 +181,16 @@ def test_png_has_the_themes_colours_where_the_boxes_are(tmp_path):
     inside = image[int(place.y + 6), int(place.x + place.w / 2)]
     assert tuple(round(255 * part) for part in inside) == (0x00, 0x69, 0xA6)
     assert tuple(image[2, 2]) == (1, 1, 1)
+
+
+def test_the_bands_of_a_png_join_without_a_seam(monkeypatch):
+    def points(band):
+        monkeypatch.setattr(images, "_BAND", band)
+        return matplotlib.image.imread(BytesIO(to_png(loss(), scale=1.5)), format="png")
+
+    one, several = points(10**9), points(40_000)
+    assert one.shape == several.shape and one.shape[0] * one.shape[1] > 200_000
+    assert abs(one - several).max() < 0.02
 
 
 def test_a_png_of_a_huge_picture_is_drawn_smaller():

@@ -8,13 +8,16 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import struct
 import subprocess
 import tempfile
 import textwrap
 import threading
 import warnings
+import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -25,12 +28,13 @@ from .svg import Shape, drawn, sheet
 from .theme import Stylesheet, Theme, flat_css, theme_named
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+    from matplotlib.artist import Artist
     from matplotlib.figure import Figure
     from matplotlib.path import Path as Outline
 
 
 _MOST_ACROSS, _MOST_PIXELS = 30_000, 120_000_000  # beyond these a larger picture is drawn at a smaller scale
+_BAND, _PACKED, _OVER = 6_000_000, 4, 40  # pixels drawn at once, how well they are packed, px beyond a shape's reach
 _MOST_POINTS = 14_400  # of a page across: readers of PDF show no larger one in full
 _CIRCLE = 0.5523  # how far along a quarter circle's tangents its Bézier points lie, in radii
 _CORNERS = {("bold", "normal"): "-Bold", ("normal", "italic"): "-Oblique", ("bold", "italic"): "-BoldOblique"}
@@ -54,15 +58,37 @@ def to_png(storyboard: Storyboard, k: int | None = None, theme: str | Theme = "l
 def raster(
     storyboard: Storyboard, k: int | None, theme: Theme, scale: float, caption: Sequence[str] = (), rows: int = 0
 ) -> bytes:
-    """The picture as a PNG image of exactly this scale, above room for `rows` lines of a caption."""
+    """The picture as a PNG image of exactly this scale, above room for `rows` lines of a caption.
+
+    It is drawn and compressed in bands: of a large picture the points take more room than all else.
+    """
+    import numpy as np
     from matplotlib.backends.backend_agg import FigureCanvasAgg
 
-    image = BytesIO()
+    page = _page(storyboard, k, theme, caption, rows)
+    across, down = int(page.width * scale), int(page.height * scale)
+    lines = min(down, max(1, _BAND // across))
+    packing, parts = zlib.compressobj(_PACKED), []
     with _drawing():
-        figure = _figure(storyboard, k, theme, 1, caption, rows)
+        # A little more, so that no rounding takes a line away.
+        figure, artists = _figure(page, theme, 1, (lines + 0.001) / scale)
         figure.dpi = 72 * scale
-        FigureCanvasAgg(figure).print_png(image, metadata={"Software": None})
-    return image.getvalue()
+        canvas, (axes,) = FigureCanvasAgg(figure), figure.axes
+        for first in range(0, down, lines):
+            top, foot = first / scale, (first + lines + 0.001) / scale
+            axes.set_ylim(foot, top)
+            for artist, (upper, lower) in artists:
+                artist.set_visible(upper < foot + _OVER and top - _OVER < lower)
+            canvas.draw()
+            points = np.asarray(canvas.buffer_rgba())[: down - first, :, :3]
+            told = np.zeros((len(points), 1 + 3 * across), np.uint8)  # before each line how it is told: as it is
+            told[:, 1:] = points.reshape(len(points), -1)
+            parts.append(packing.compress(told))
+    head = struct.pack(">IIBBBBB", across, down, 8, 2, 0, 0, 0)  # 8 bits each of red, green and blue
+    chunks = ((b"IHDR", head), (b"IDAT", b"".join([*parts, packing.flush()])), (b"IEND", b""))
+    return b"\x89PNG\r\n\x1a\n" + b"".join(
+        struct.pack(">I", len(data)) + name + data + struct.pack(">I", zlib.crc32(name + data)) for name, data in chunks
+    )
 
 
 def to_pdf(storyboard: Storyboard, k: int | None = None, theme: str | Theme = "light") -> bytes:
@@ -74,7 +100,8 @@ def to_pdf(storyboard: Storyboard, k: int | None = None, theme: str | Theme = "l
     zoom = min(theme.scale, _MOST_POINTS / max(paper.width, paper.height))
     facts = {"Title": storyboard.title, "Creator": None, "Producer": None, "CreationDate": None}
     with _drawing(), rc_context({"pdf.fonttype": 42}):  # text that a reader can select and search
-        FigureCanvasPdf(_figure(storyboard, k, theme, zoom)).print_pdf(page, metadata=facts)
+        told = _page(storyboard, k, theme)
+        FigureCanvasPdf(_figure(told, theme, zoom, told.height)[0]).print_pdf(page, metadata=facts)
     return page.getvalue()
 
 
@@ -90,41 +117,65 @@ def _drawing() -> Iterator[None]:
         yield
 
 
-def _figure(
-    storyboard: Storyboard, k: int | None, theme: Theme, zoom: float, caption: Sequence[str] = (), rows: int = 0
-) -> Figure:
-    """The picture in a figure whose points are its px, times `zoom`; under it a caption, or else its legend."""
-    from matplotlib.figure import Figure
+@dataclass(frozen=True, slots=True)
+class _Page:
+    """A picture's shapes from the lowest to the uppermost, each with its look, and its left edge and size in px."""
 
+    left: float
+    width: float
+    height: float
+    shapes: list[tuple[dict[str, str], Shape]]
+
+
+def _page(storyboard: Storyboard, k: int | None, theme: Theme, caption: Sequence[str] = (), rows: int = 0) -> _Page:
+    """The picture, and under it a caption, or else its legend."""
     layout, paper, style = storyboard.layout, sheet(storyboard, k), Stylesheet(flat_css(theme))
     left, width, height, legend = paper.left, paper.width, paper.height, paper.legend
     if rows:
         width, height, legend = captioned_width(layout.width), layout.height + CAPTION_LINE * rows + CAPTION_PAD, []
         left = (layout.width - width) / 2
-    size = (width * zoom / 72, height * zoom / 72)
-    figure = Figure(figsize=size, dpi=72, facecolor=theme.colours["canvas"])
-    axes = figure.add_axes((0, 0, 1, 1), xlim=(left, left + width), ylim=(height, 0))
-    axes.set_axis_off()
     every = [(style.of(group.classes, shape.role), shape) for group in drawn(storyboard, k) for shape in group.shapes]
     every += [(style.of("", shape.role), shape) for shape in legend]
     words = {"font-size": "14px", "fill": theme.colours["ink"]}
     for n, line in enumerate(caption):
         at = {"x": left + CAPTION_PAD, "y": layout.height + CAPTION_LINE * n + 14, "text-anchor": "start"}
         every.append((words, Shape("text", "caption", at, line)))
-    for depth, (look, shape) in enumerate(every):
-        _draw(axes, shape, look, depth, zoom)
-    return figure
+    return _Page(left, width, height, every)
 
 
-def _draw(axes: Axes, shape: Shape, look: dict[str, str], depth: int, zoom: float) -> None:
+def _figure(
+    page: _Page, theme: Theme, zoom: float, height: float
+) -> tuple[Figure, list[tuple[Artist, tuple[float, float]]]]:
+    """So much of a page in a figure whose points are its px, times `zoom`; and all that is drawn, and where it is."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(page.width * zoom / 72, height * zoom / 72), dpi=72, facecolor=theme.colours["canvas"])
+    axes = figure.add_axes((0, 0, 1, 1), xlim=(page.left, page.left + page.width), ylim=(height, 0))
+    axes.set_axis_off()
+    artists = [
+        (axes.add_artist(_drawn(shape, look, depth, zoom)), _reach(shape))
+        for depth, (look, shape) in enumerate(page.shapes)
+    ]
+    return figure, artists
+
+
+def _reach(shape: Shape) -> tuple[float, float]:
+    """From where to where a shape goes down, but for its line, or a text's letters."""
+    at = shape.attributes
+    if "d" in at:
+        heights = [float(y) for y in re.findall(r",(\S+)", at["d"])]
+        return min(heights), max(heights)
+    return (at["cy"], at["cy"]) if "cy" in at else (at["y"], at["y"] + at.get("height", 0.0))
+
+
+def _drawn(shape: Shape, look: dict[str, str], depth: int, zoom: float) -> Artist:
     from matplotlib.patches import PathPatch
 
     if shape.element == "text":
-        _write(axes, shape, look, depth, zoom)
-        return
+        return _written(shape, look, depth, zoom)
     width = float(look.get("stroke-width", "1"))
     dashes = [float(length) / width for length in look.get("stroke-dasharray", "none").split() if length != "none"]
-    patch = PathPatch(
+    return PathPatch(
         _outline(shape),
         facecolor=look.get("fill", "black"),
         edgecolor=look.get("stroke", "none"),
@@ -134,10 +185,9 @@ def _draw(axes: Axes, shape: Shape, look: dict[str, str], depth: int, zoom: floa
         joinstyle="miter",
         zorder=depth,
     )
-    axes.add_artist(patch)
 
 
-def _write(axes: Axes, shape: Shape, look: dict[str, str], depth: int, zoom: float) -> None:
+def _written(shape: Shape, look: dict[str, str], depth: int, zoom: float) -> Artist:
     from matplotlib.patheffects import withStroke
     from matplotlib.text import Text
 
@@ -156,7 +206,7 @@ def _write(axes: Axes, shape: Shape, look: dict[str, str], depth: int, zoom: flo
     )
     if look.get("stroke", "none") != "none":
         text.set_path_effects([withStroke(linewidth=float(look["stroke-width"]) * zoom, foreground=look["stroke"])])
-    axes.add_artist(text)
+    return text
 
 
 def _font(weight: str, slant: str) -> Path:
@@ -182,12 +232,16 @@ def _outline(shape: Shape) -> Outline:
 
 
 def _rounded(x: float, y: float, w: float, h: float, r: float) -> str:
+    # Its sides are curves too: what leaves a band is cut off a line, and a curve behind that would begin elsewhere.
     c, right, bottom = r * (1 - _CIRCLE), x + w, y + h
     return (
-        f"M{x + r},{y} L{right - r},{y} C{right - c},{y} {right},{y + c} {right},{y + r} "
-        f"L{right},{bottom - r} C{right},{bottom - c} {right - c},{bottom} {right - r},{bottom} "
-        f"L{x + r},{bottom} C{x + c},{bottom} {x},{bottom - c} {x},{bottom - r} "
-        f"L{x},{y + r} C{x},{y + c} {x + c},{y} {x + r},{y} Z"
+        f"M{x + r},{y} C{x + r},{y} {right - r},{y} {right - r},{y} "
+        f"C{right - c},{y} {right},{y + c} {right},{y + r} "
+        f"C{right},{y + r} {right},{bottom - r} {right},{bottom - r} "
+        f"C{right},{bottom - c} {right - c},{bottom} {right - r},{bottom} "
+        f"C{right - r},{bottom} {x + r},{bottom} {x + r},{bottom} "
+        f"C{x + c},{bottom} {x},{bottom - c} {x},{bottom - r} "
+        f"C{x},{bottom - r} {x},{y + r} {x},{y + r} C{x},{y + c} {x + c},{y} {x + r},{y} Z"
     )
 
 
