@@ -118,6 +118,32 @@ def test_results_and_gradients_are_those_without_a_scope() -> None:
     assert run(True) == run(False)
 
 
+def test_a_node_with_a_scope_takes_hooks_like_any_other() -> None:
+    x, seen = leaf(1.0, 2.0), []
+    with w.scope("part"):
+        y = x.exp()
+        z = y * y
+    y.register_hook(lambda grad: seen.append("tensor"))
+    y.grad_fn.register_prehook(lambda grads: seen.append("before"))
+    z.grad_fn.register_hook(lambda inputs, outputs: seen.append("after"))
+    z.sum().backward()
+    assert seen == ["after", "tensor", "before"]
+    assert scope_of(y.grad_fn) == scope_of(z.grad_fn) == "part"
+
+
+def test_a_backward_runs_nodes_that_only_have_a_scope_the_quick_way(monkeypatch: pytest.MonkeyPatch) -> None:
+    def slow(task: Any, node: Any) -> Any:
+        raise AssertionError(f"{node} is run with everything unusual that may be about it")
+
+    x = leaf(1.0, 2.0)
+    with w.scope("part"):
+        y = x.exp()
+        z = y * y + x
+    monkeypatch.setattr("workbench.autograd.engine.GraphTask._run_node", slow)
+    z.backward(w.ones(2, dtype=w.float64))
+    assert w.allclose(x.grad, 2 * (2 * x).exp() + 1)
+
+
 def test_what_is_no_name() -> None:
     with pytest.raises(TypeError, match="A scope's name must be a string, but got int."):
         w.scope(3)

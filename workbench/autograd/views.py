@@ -86,7 +86,7 @@ def gather_strided(array: np.ndarray, geometry: Geometry, layout: Geometry) -> n
 
 def check_distinct(shape: tuple[int, ...], strides: tuple[int, ...]) -> None:
     """RuntimeError where elements to be written are one and the same."""
-    if 0 not in shape and any([n > 1 and not step for n, step in zip(shape, strides, strict=True)]):
+    if 0 in strides and 0 not in shape and any([n > 1 and not s for n, s in zip(shape, strides, strict=True)]):
         raise RuntimeError(errors.ELEMENTS_ARE_ONE)
 
 
