@@ -40,7 +40,7 @@ m = Workbench()
 
 def step(batch: int) -> float:
     """Seconds of one training step."""
-    steps = WORKS["mlp32"].steps(m, batch, (64, 128, 128, 10), 1)
+    steps = WORKS["mlp32"].steps(m, batch, (64, 128, 128, 10), 1, 0)
     next(steps)
     begin = time.perf_counter()
     next(steps)
