@@ -44,6 +44,7 @@ from .value_text import line_of
 widget_factory: Callable[[Stepper, Stage], Any] | None = None
 
 _WIDE = -1.235e-05  # no number is longer with 4 significant digits, but for those with an exponent of three
+_FEW = 12  # boxes of a graph whose groups are all open at first
 _ROOM = 30  # columns that what waits at a place takes, as a rule
 _THROUGH = f"gradient in {_WIDE}, out {_WIDE}"  # a group tells
 _MANY = 6  # values of an array that is wider than any box, whatever they are
@@ -145,7 +146,9 @@ class Stage:
         """Give everything its place, with as many groups open as there is room for."""
         opened = None if self._plan is None else self._plan.opened
         board = Storyboard(self.scene, [self._longest_texts()], opened=opened)
-        self._widest = self._plan.fitting(board) if self._plan is not None else board
+        # What runs is seen in a graph of a few boxes, of which a reader scrolls to the next.
+        few = len(self.scene.boxes) <= _FEW
+        self._widest = board if self._plan is None or few else self._plan.fitting(board)
 
     def follow(self, s: Stepper) -> None:
         """Bring the picture up to where the stepper is, and tell what changed by that."""
