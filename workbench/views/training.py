@@ -237,7 +237,8 @@ def _cast(
             left.append(each.number)
         for event in part:
             if each.number and isinstance(event, BackwardStarted):
-                held = {id: steps for id, steps in held.items() if id in _holding(frame)}
+                still = _holding(frame)
+                held = {id: steps for id, steps in held.items() if id in still}
                 if each.begin in wanted:
                     told[-1].held |= held
             event.apply(frame)
