@@ -101,16 +101,34 @@ if node is not None:
 '''
 
 
-def reports(folder: Path, program: str) -> list[dict[str, Any]]:
-    """What the type checker, in its basic mode, reports of a program."""
+def checked(folder: Path, **settings: Any) -> list[dict[str, Any]]:
+    """What the type checker, in its basic mode, reports with these settings in a folder."""
     if find_spec("basedpyright") is None:
         pytest.skip(absent.CHECKER)
-    settings = {"typeCheckingMode": "basic", "extraPaths": [str(CHECKOUT)], "pythonVersion": "3.11"}
+    settings |= {"typeCheckingMode": "basic", "extraPaths": [str(CHECKOUT)], "pythonVersion": "3.11"}
     (folder / "pyrightconfig.json").write_text(json.dumps(settings), encoding="utf-8")
-    (folder / "program.py").write_text(program, encoding="utf-8")
-    command = [sys.executable, "-m", "basedpyright", "--outputjson", "--pythonpath", sys.executable, "program.py"]
+    command = [sys.executable, "-m", "basedpyright", "--outputjson", "--pythonpath", sys.executable]
     ran = subprocess.run(command, capture_output=True, text=True, cwd=folder)
     return json.loads(ran.stdout)["generalDiagnostics"]
+
+
+def reports(folder: Path, program: str) -> list[dict[str, Any]]:
+    """What it reports of a program."""
+    (folder / "program.py").write_text(program, encoding="utf-8")
+    return checked(folder, include=["program.py"])
+
+
+STRICTLY = ("scene", "events.py")
+PARTS = ("nn", "optim", "func", "utils", "tools", "stepper", "widgets", "classroom", "cli")
+FILES = ("recording.py", "serialization.py", "explanation.py", "live_recording.py", "__init__.py")
+
+
+def test_the_parts_that_are_free_of_type_errors_stay_so(tmp_path: Path) -> None:
+    strict = [str(CHECKOUT / "workbench" / part) for part in STRICTLY]
+    include = [str(CHECKOUT / "workbench" / part) for part in (*STRICTLY, *PARTS, *FILES)]
+    found = checked(tmp_path, include=include, strict=strict, reportMissingImports=False)  # torch may be absent
+    errors = [each for each in found if each["severity"] == "error"]
+    assert [(each["file"], each["range"]["start"]["line"] + 1, each["message"]) for each in errors] == []
 
 
 def test_the_stubs_are_those_of_the_code() -> None:

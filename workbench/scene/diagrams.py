@@ -1,5 +1,7 @@
 """The faces for other tools that draw graphs: DOT, as text or as an object of the `graphviz` package, and Mermaid."""
 
+# graphviz has no types of its own; its subgraph() without a graph is a context manager.
+# pyright: reportUnknownMemberType=false, reportOptionalContextManager=false
 from __future__ import annotations
 
 import json
@@ -16,7 +18,7 @@ from .storyboard import Storyboard
 from .theme import Theme, theme_named
 
 if TYPE_CHECKING:
-    import graphviz
+    import graphviz  # pyright: ignore[reportMissingTypeStubs]
 
 
 _DEEPEST = 30  # clusters within each other
@@ -37,7 +39,7 @@ def to_dot(storyboard: Storyboard, k: int | None = None, theme: str | Theme = "l
 
 def to_digraph(storyboard: Storyboard, k: int | None = None, theme: str | Theme = "light") -> graphviz.Digraph:
     """The picture after step k as a `graphviz.Digraph`, to be changed or rendered further."""
-    import graphviz
+    import graphviz  # pyright: ignore[reportMissingTypeStubs]
 
     theme, scene = theme_named(theme), storyboard.at(k)
     colours, size = theme.colours, f"{12 * theme.scale:g}"
@@ -92,7 +94,11 @@ def _clusters(there: Iterable[Box], all_boxes: Mapping[str, Box]) -> _Cluster:
 
 
 def _write(
-    graph: graphviz.Digraph, cluster: _Cluster, names: dict[str, str], colours: dict[str, str], numbers: Iterator[int]
+    graph: graphviz.Digraph,
+    cluster: _Cluster,
+    names: dict[str, str],
+    colours: Mapping[str, str],
+    numbers: Iterator[int],
 ) -> None:
     """The boxes, each with what hangs on it, and the parts within: a box of a cluster is put on a rank only there."""
     for holder, boxes in cluster.boxes.items():
@@ -110,7 +116,7 @@ def _write(
                 _write(inner, part, names, colours, numbers)
 
 
-def _box_attributes(box: Box, colours: dict[str, str]) -> dict[str, str]:
+def _box_attributes(box: Box, colours: Mapping[str, str]) -> dict[str, str]:
     shown = box_fields(box)
     freed = box.state == "freed"
     quiet = box.kind in ("plain", "input", "plot", *PLACED)
@@ -138,7 +144,7 @@ def _box_attributes(box: Box, colours: dict[str, str]) -> dict[str, str]:
     return attributes
 
 
-def _arrow_attributes(arrow: Arrow, colours: dict[str, str]) -> dict[str, str]:
+def _arrow_attributes(arrow: Arrow, colours: Mapping[str, str]) -> dict[str, str]:
     if arrow.kind == "same":
         return {"style": "dotted", "dir": "none", "constraint": "false", "color": colours["saved-stroke"]}
     if arrow.kind in ("tangent", "beside"):
@@ -158,7 +164,7 @@ def _arrow_attributes(arrow: Arrow, colours: dict[str, str]) -> dict[str, str]:
 
 def _label(lines: list[str]) -> str:
     """The lines as a label that Graphviz shows as they are: no HTML, escape or entity of theirs is read."""
-    import graphviz
+    import graphviz  # pyright: ignore[reportMissingTypeStubs]
 
     plain = [graphviz.escape(re.sub(r"&(?=#?\w+;)", "&amp;", line)) for line in lines]
     return graphviz.nohtml("\\n".join(plain))
@@ -188,7 +194,7 @@ def to_mermaid(storyboard: Storyboard, k: int | None = None, theme: str | Theme 
         lines += [f"  subgraph r{number}[{_text([clean(title)])}]", *members, "  end"] if members else []
         parts += [f"r{number}"] if members else []
     links = [f"{names[box.holder]} -.- {names[box.id]}" for box in there if box.holder in names]
-    marked = []
+    marked: list[str] = []
     for arrow in scene.arrows.values():
         if arrow.state != "future" and arrow.source in names and arrow.target in names:
             marked += [str(len(links))] if arrow.state in ("flowing", "done") else []

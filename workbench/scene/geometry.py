@@ -61,7 +61,8 @@ def cut(text: str, room: int) -> str:
     """The text, or as much of its beginning as fits into `room` columns with an ellipsis."""
     if columns(text) <= room:
         return text
-    kept, used = [], 1
+    kept: list[str] = []
+    used = 1
     for character in text:
         used += _columns_of(character)
         if used > room:
@@ -106,9 +107,9 @@ def along(points: Sequence[Point]) -> Curve:
     """Points of the curve, a few px apart."""
     knots = np.array(points)
     a, b, c, d = knots[:-1:3], knots[1::3], knots[2::3], knots[3::3]
-    counts = np.maximum(4, np.rint(abs(d - a).sum(axis=1) / PACE)).astype(int)
-    ends = (counts + 1).cumsum()
-    steps = np.arange(ends[-1]) - np.repeat(ends - counts - 1, counts + 1)
+    counts: npt.NDArray[np.int_] = np.maximum(4, np.rint(abs(d - a).sum(axis=1) / PACE)).astype(int)
+    ends: npt.NDArray[np.int_] = (counts + 1).cumsum()
+    steps: npt.NDArray[np.int_] = np.arange(int(ends[-1])) - np.repeat(ends - counts - 1, counts + 1)
     part = (steps / np.repeat(counts, counts + 1))[:, None]
     a, b, c, d = (np.repeat(each, counts + 1, axis=0) for each in (a, b, c, d))
     a, b, c = a + (b - a) * part, b + (c - b) * part, c + (d - c) * part  # de Casteljau

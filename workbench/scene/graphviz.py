@@ -50,7 +50,7 @@ def placed(dot: str) -> Placed:
     Errors: LayoutUnavailable.
     """
     try:
-        from pygraphviz import AGraph
+        from pygraphviz import AGraph  # pyright: ignore[reportMissingTypeStubs]
     except ImportError:
         return _program(dot)
     with _lock:
@@ -71,7 +71,7 @@ def _in_process(graph_class: Any, dot: str) -> Placed:
 
 def _program(dot: str) -> Placed:
     try:
-        import graphviz
+        import graphviz  # pyright: ignore[reportMissingTypeStubs]
     except ImportError:
         raise LayoutUnavailable(_MISSING) from None
     try:

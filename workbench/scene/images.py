@@ -3,6 +3,8 @@
 So they are equal on every machine. A film has every step as a picture with its caption, on a canvas of one size.
 """
 
+# matplotlib leaves the types of some functions out.
+# pyright: reportUnknownMemberType=false
 from __future__ import annotations
 
 import os
@@ -15,12 +17,12 @@ import textwrap
 import threading
 import warnings
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from .geometry import clean, cut
 from .storyboard import Storyboard
@@ -36,6 +38,7 @@ if TYPE_CHECKING:
 _MOST_ACROSS, _MOST_PIXELS = 30_000, 120_000_000  # beyond these a larger picture is drawn at a smaller scale
 _BAND, _PACKED, _OVER = 6_000_000, 4, 40  # pixels drawn at once, how well they are packed, px beyond a shape's reach
 _MOST_POINTS = 14_400  # of a page across: readers of PDF show no larger one in full
+_ALIGNED: dict[str, Literal["left", "center", "right"]] = {"start": "left", "middle": "center", "end": "right"}
 _CIRCLE = 0.5523  # how far along a quarter circle's tangents its Bézier points lie, in radii
 _CORNERS = {("bold", "normal"): "-Bold", ("normal", "italic"): "-Oblique", ("bold", "italic"): "-BoldOblique"}
 
@@ -68,7 +71,8 @@ def raster(
     page = _page(storyboard, k, theme, caption, rows)
     across, down = int(page.width * scale), int(page.height * scale)
     lines = min(down, max(1, _BAND // across))
-    packing, parts = zlib.compressobj(_PACKED), []
+    packing = zlib.compressobj(_PACKED)
+    parts: list[bytes] = []
     with _drawing():
         # A little more, so that no rounding takes a line away.
         figure, artists = _figure(page, theme, 1, (lines + 0.001) / scale)
@@ -83,7 +87,7 @@ def raster(
             points = np.asarray(canvas.buffer_rgba())[: down - first, :, :3]
             told = np.zeros((len(points), 1 + 3 * across), np.uint8)  # before each line how it is told: as it is
             told[:, 1:] = points.reshape(len(points), -1)
-            parts.append(packing.compress(told))
+            parts.append(packing.compress(told.data))
     head = struct.pack(">IIBBBBB", across, down, 8, 2, 0, 0, 0)  # 8 bits each of red, green and blue
     chunks = ((b"IHDR", head), (b"IDAT", b"".join([*parts, packing.flush()])), (b"IEND", b""))
     return b"\x89PNG\r\n\x1a\n" + b"".join(
@@ -93,7 +97,7 @@ def raster(
 
 def to_pdf(storyboard: Storyboard, k: int | None = None, theme: str | Theme = "light") -> bytes:
     """The picture after step k as a PDF of one page, as large as the picture."""
-    from matplotlib import rc_context
+    from matplotlib import rc_context  # pyright: ignore[reportUnknownVariableType]
     from matplotlib.backends.backend_pdf import FigureCanvasPdf
 
     theme, paper, page = theme_named(theme), sheet(storyboard, k), BytesIO()
@@ -111,7 +115,7 @@ def captioned_width(width: float) -> float:
 
 
 @contextmanager
-def _drawing() -> Iterator[None]:
+def _drawing() -> Generator[None, None, None]:
     with _lock, warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Glyph .* missing from font")
         yield
@@ -163,9 +167,10 @@ def _reach(shape: Shape) -> tuple[float, float]:
     """From where to where a shape goes down, but for its line, or a text's letters."""
     at = shape.attributes
     if "d" in at:
-        heights = [float(y) for y in re.findall(r",(\S+)", at["d"])]
+        heights = [float(y) for y in re.findall(r",(\S+)", str(at["d"]))]
         return min(heights), max(heights)
-    return (at["cy"], at["cy"]) if "cy" in at else (at["y"], at["y"] + at.get("height", 0.0))
+    top = float(at["cy"] if "cy" in at else at["y"])
+    return top, top + float(at.get("height", 0.0))
 
 
 def _drawn(shape: Shape, look: dict[str, str], depth: int, zoom: float) -> Artist:
@@ -192,13 +197,13 @@ def _written(shape: Shape, look: dict[str, str], depth: int, zoom: float) -> Art
     from matplotlib.text import Text
 
     text = Text(
-        shape.attributes["x"],
-        shape.attributes["y"],
+        float(shape.attributes["x"]),
+        float(shape.attributes["y"]),
         shape.text,
         color=look["fill"],
         font=_font(look.get("font-weight", "normal"), look.get("font-style", "normal")),
         fontsize=float(look["font-size"].removesuffix("px")) * zoom,
-        horizontalalignment={"start": "left", "middle": "center", "end": "right"}[shape.attributes["text-anchor"]],
+        horizontalalignment=_ALIGNED[str(shape.attributes["text-anchor"])],
         verticalalignment="baseline",
         parse_math=False,
         usetex=False,
@@ -220,13 +225,17 @@ def _outline(shape: Shape) -> Outline:
 
     at = shape.attributes
     if shape.element == "circle":
-        return Outline.circle((at["cx"], at["cy"]), at["r"])
-    d = _rounded(at["x"], at["y"], at["width"], at["height"], at["rx"]) if shape.element == "rect" else at["d"]
-    codes, points = [], []
+        return Outline.circle((float(at["cx"]), float(at["cy"])), float(at["r"]))
+    if shape.element == "rect":
+        d = _rounded(*[float(at[name]) for name in ("x", "y", "width", "height", "rx")])
+    else:
+        d = str(at["d"])
+    codes: list[int] = []
+    points: list[tuple[float, ...]] = []
     for command, numbers in re.findall(r"([MLCZ])([^MLCZ]*)", d):
         pairs = [tuple(map(float, pair.split(","))) for pair in numbers.split()] or [(0.0, 0.0)]
         code = {"M": Outline.MOVETO, "L": Outline.LINETO, "C": Outline.CURVE4, "Z": Outline.CLOSEPOLY}[command]
-        codes += [code] * len(pairs)
+        codes += [int(code)] * len(pairs)
         points += pairs
     return Outline(points, codes)
 
@@ -282,7 +291,7 @@ def to_mp4(storyboard: Storyboard, theme: str | Theme = "light") -> bytes:
         process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=said)
         try:
             # If it gives up, it says why, and how far the frames came does not matter.
-            with suppress(BrokenPipeError), process.stdin as pipe:
+            with suppress(BrokenPipeError), process.stdin as pipe:  # pyright: ignore[reportOptionalContextManager]
                 for frame in _frames(storyboard, theme, ".mp4"):
                     pipe.write(frame)
             process.wait()
@@ -312,7 +321,8 @@ def _frames(storyboard: Storyboard, theme: str | Theme, what: str) -> Iterator[b
 
 def _captions(storyboard: Storyboard) -> list[list[str]]:
     room = int((captioned_width(storyboard.layout.width) - 2 * CAPTION_PAD) // CAPTION_COLUMN)
-    stops, captions = storyboard.stops, []
+    stops = storyboard.stops
+    captions: list[list[str]] = []
     for number, (_, end, caption) in enumerate(stops, 1):
         when = ", ".join(filter(None, [storyboard.chapter(end), storyboard.steps[end].phase]))
         said = clean(f"{number} / {len(stops)}  {when}: {caption}")

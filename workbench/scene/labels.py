@@ -6,7 +6,7 @@ A box holds its text at every step: nothing may jump while playing.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from .geometry import (
@@ -150,9 +150,12 @@ def native(value: Any) -> Any:
     if isinstance(value, float) and not math.isfinite(value):
         return str(value)
     if isinstance(value, dict):
-        return {str(key): native(item) for key, item in value.items()}
+        return {
+            str(key): native(item)  # pyright: ignore[reportUnknownArgumentType]  any keys
+            for key, item in value.items()  # pyright: ignore[reportUnknownVariableType]
+        }
     if isinstance(value, (list, tuple)):
-        return [native(item) for item in value]
+        return [native(item) for item in value]  # pyright: ignore[reportUnknownVariableType]
     return value
 
 
@@ -190,14 +193,14 @@ def largest(scene: Scene, steps: Sequence[Step]) -> tuple[dict[str, Size], dict[
     return boxes, labels
 
 
-def stands_behind(shown: dict[str, Any]) -> int:
+def stands_behind(shown: Mapping[str, Any]) -> int:
     """The columns of a saved tensor's name with its value behind it, if both fit into one line; else 0."""
     lines = shown["lines"]
     together = columns(shown["title"]) + 2 + columns(lines[0]) if len(lines) == 1 else 0
     return together if together <= CHIP_COLUMNS else 0
 
 
-def first_row(shown: dict[str, Any]) -> tuple[float, bool]:
+def first_row(shown: Mapping[str, Any]) -> tuple[float, bool]:
     """How wide the first row of a box is, and whether the first line stands in it, behind the title."""
     title, lines = columns(shown["title"]) * TITLE_CHARACTER, shown["lines"]
     if not lines or columns(shown["title"]) + columns(lines[0]) > _BEHIND_COLUMNS:

@@ -87,7 +87,8 @@ class Level:
 
 def _steps(points: Iterable[Point]) -> list[int]:
     """How far each point is from the one before it, in whole px."""
-    steps, before = [], (0, 0)
+    steps: list[int] = []
+    before = (0, 0)
     for x, y in points:
         here = round(x), round(y)
         steps += [here[0] - before[0], here[1] - before[1]]
@@ -195,7 +196,7 @@ class Levels(Mapping[str | None, Level]):
 
 def _chart(scene: Scene) -> Layout:
     """Every box where it says, arrows straight."""
-    places = {}
+    places: dict[str, Place] = {}
     for box in scene.boxes.values():
         if box.place is None:
             raise ValueError(f"Box {box.id!r} has no place, but others in the scene have one.")
@@ -211,7 +212,8 @@ def _chart(scene: Scene) -> Layout:
 
 def _strip(scene: Scene, boxes: dict[str, Size]) -> tuple[dict[str, Place], float]:
     """The places of the levels, side by side along the picture's upper edge, and how wide that is."""
-    places, x = {}, float(MARGIN)
+    places: dict[str, Place] = {}
+    x = float(MARGIN)
     for box in scene.boxes.values():
         if box.kind == "level":
             places[box.id] = Place(x, _STRIP_TOP, *boxes[box.id])
@@ -247,7 +249,7 @@ def _blocks(scene: Scene, boxes: dict[str, Size]) -> dict[str, Block]:
             tangents[arrow.source].append(arrow.target)
     # Where there are saved tensors, a tangent at their right would be out of its box's sight.
     left = any(chips[id] and tangents[id] for id in chips)
-    blocks = {}
+    blocks: dict[str, Block] = {}
     for id, hanging in chips.items():
         w, h = boxes[id]
         stack = sum(boxes[chip][1] for chip in hanging) + CHIP_GAP * max(0, len(hanging) - 1)
@@ -442,7 +444,8 @@ def _settled(
     around |= {f"in {value}": Place(x - 1, -GAP, 2.0, 0.0) for value, x in enters.items()}
     around |= {f"out {value}": Place(x - 1, height + GAP, 2.0, 0.0) for value, x in leaves.items()}
     fixed |= around.keys() - places.keys()
-    splines, tags = {}, {}
+    splines: dict[str, list[Point]] = {}
+    tags: dict[str, Place] = {}
     for arrow, points, label in zip(told, found.edges, found.labels, strict=True):
         w, h = size[arrow.id]
         x, y = label if label is not None else (0.0, 0.0)
@@ -458,11 +461,11 @@ def _settled(
     for wire, arrow in zip(wires, flowing.values(), strict=True):
         # To the very place where the way goes on beyond the frame.
         points = splines[arrow.id]
-        if wire.start in levels:
+        if wire.start is not None and wire.start in levels:
             points[0] = (places[wire.start].x + levels[wire.start].exits[wire.value], points[0][1])
         elif wire.start is None:
             points[0] = (enters[wire.value], points[0][1])
-        if wire.end in levels:
+        if wire.end is not None and wire.end in levels:
             points[-1] = (places[wire.end].x + levels[wire.end].entries[wire.value], points[-1][1])
         elif wire.end is None:
             points[-1] = (leaves[wire.value], points[-1][1])
@@ -505,9 +508,10 @@ def _tables(
                     ports[each] = ":b" if each == id else f":t{at}"
             continue
         inner = levels[id]
-        rows = []
+        rows: list[str] = []
         for letter, way, spots in (("i", "in", inner.entries), ("o", "out", inner.exits)):
-            cells, at = [], 0
+            cells: list[str] = []
+            at = 0
             for k, (value, x) in enumerate(sorted(spots.items(), key=lambda spot: spot[1])):
                 left = max(at, round(x - _PORT / 2))
                 cells += [_cell(left - at, 1)] if left > at else []

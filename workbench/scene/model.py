@@ -198,7 +198,7 @@ def paths(scene: Scene) -> dict[str, list[str]]:
     for arrow in scene.arrows.values():
         if arrow.kind == "beside" and scene.boxes[arrow.target].kind == "tangent":
             home[arrow.target] = arrow.source
-    found = {}
+    found: dict[str, list[str]] = {}
     for id in scene.boxes:
         path: list[str] = []
         at = scene.boxes[home.get(id, id)].region
@@ -262,7 +262,7 @@ def _one_of(arrows: list[Arrow]) -> Arrow:
     tones = {arrow.tone for arrow in moved}
     tone = tones.pop() if len(tones) == 1 else "mixed"
     # An arrow says last why it is pale.
-    why = {arrow.label.split("\n")[-1] for arrow in moved} if tone == "faint" else set()
+    why: set[str] = {arrow.label.split("\n")[-1] for arrow in moved} if tone == "faint" else set[str]()
     return replace(
         (flowing or moved)[0],
         label="\n".join([count_of(len(moved)), *(why if len(why) == 1 else ())]),

@@ -18,7 +18,7 @@ from math import inf, log
 from typing import Any
 
 from .labels import WAYS, arrow_said, box_said, bundle_size
-from .model import Detail, Folding, Scene, Step, changed, with_changes
+from .model import Box, Detail, Folding, Scene, Step, changed, with_changes
 from .storyboard import Storyboard, stops
 
 HOW = 'picture.save("picture.html") keeps all of it'
@@ -154,13 +154,14 @@ class _Cutting:
         self._runs = _runs(board, plan.ends, plan.parts)
         self._place = {old: new for new, run in enumerate(self._runs) for old in run}
         boxes, arrows = board.scene.boxes, board.scene.arrows
-        crowd = set() if plan.crowd else _crowd(board, self._runs)
+        crowd = set[str]() if plan.crowd else _crowd(board, self._runs)
         self._hidden = crowd | {id for id, box in boxes.items() if box.holder in crowd}
         self._arrows = {id: arrow for id, arrow in arrows.items() if not {arrow.source, arrow.target} & self._hidden}
         self._details: dict[int, Detail] = {}  # by identity: what is the same stays so
 
     def storyboard(self) -> Storyboard:
-        board, boxes = self._board, {}
+        board = self._board
+        boxes: dict[str, Box] = {}
         for id, box in board.scene.boxes.items():
             if id not in self._hidden:
                 fields = self._fields({"details": box.details, "goto": box.goto}, id)
@@ -294,7 +295,7 @@ def _bulk(board: Storyboard, details: bool = True) -> int:
         return size
     shown = [box.details for box in board.scene.boxes.values()]
     shown += [fields.get("details", ()) for step in board.steps for fields in step.boxes.values()]
-    bodies = {id(each): each.body for several in shown for each in several}
+    bodies: dict[int, dict[str, Any] | str] = {id(each): each.body for several in shown for each in several}
     texts = [body.get("text") if isinstance(body, dict) else body for body in bodies.values()]
     return size + sum(len(str(text)) for text in texts if text != LEFT_OUT)
 
@@ -498,7 +499,7 @@ def _points(d: str, x: int, y: int) -> list[int] | None:
 
 def _packed_detail(detail: Told) -> Told:
     """A section of what a click shows; a value's numbers stand in several under other names."""
-    body = detail["body"]
+    body: dict[str, Any] | str = detail["body"]
     if not isinstance(body, dict) or list(body) != ["name", "shape", "dtype", "text", "norm"]:
         return detail
     row = {name: value for name, value in detail.items() if name != "body"}

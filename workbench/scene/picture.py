@@ -74,7 +74,7 @@ _FACES: dict[str, _Face] = {
     ".html": lambda storyboard, _, theme: to_html(storyboard, theme),
     **_STILL,
     **_PLAYING,
-    ".json": lambda storyboard, *_: json.dumps(storyboard.to_dict(), allow_nan=False),
+    ".json": lambda storyboard, _k, _theme: json.dumps(storyboard.to_dict(), allow_nan=False),
 }
 
 

@@ -162,14 +162,14 @@ def _settled(
     """The ways with their ends set apart, and of `few` arrows the labels near them."""
     paths = {id: list(points) for id, points in paths.items()}
     _spread(scene, paths, places, fixed, {id for id in straight if id not in twins})
-    labels, leftward = _brought_near(labels, paths, places, twins) if few and paths else (labels, set())
+    labels, leftward = _brought_near(labels, paths, places, twins) if few and paths else (labels, set[str]())
     rounded = {id: tuple((round(x, 1), round(y, 1)) for x, y in points) for id, points in paths.items()}
     return {id: Way(points, labels[id], id in leftward) for id, points in rounded.items()}
 
 
 def _twins(scene: Scene) -> dict[str, str]:
     """The other arrow of every two that join the same boxes, as for x * x: they can go side by side."""
-    joining = defaultdict(list)
+    joining: defaultdict[tuple[str, str], list[str]] = defaultdict(list)
     for arrow in scene.arrows.values():
         joining[arrow.source, arrow.target].append(arrow.id)
     pairs = [ids for ids in joining.values() if len(ids) == 2]
@@ -281,7 +281,8 @@ def _brought_near(
     A label stands at the right of its arrow, or else at the left; at the left of the left one of twins. Those that
     stand at the left are told too.
     """
-    near, leftward = dict(labels), set()
+    near = dict(labels)
+    leftward: set[str] = set()
     if not any(label.w for label in labels.values()):
         return near, leftward
     boxes, said = Walls(places.values()), Walls(labels.values())
@@ -324,7 +325,8 @@ def _spread(
     """
     still = {id(paths[arrow]) for arrow in straight}
     course = _course if len(paths) <= _MOST_JUDGED else _drift
-    leaving, arriving = defaultdict(list), defaultdict(list)
+    leaving: defaultdict[str, list[list[Point]]] = defaultdict(list)
+    arriving: defaultdict[str, list[list[Point]]] = defaultdict(list)
     for arrow in scene.arrows.values():
         leaving[arrow.source].append(paths[arrow.id])
         arriving[arrow.target].append(paths[arrow.id])
@@ -400,7 +402,7 @@ def related(scene: Scene, places: Mapping[str, Place], labels: Sequence[Place], 
     levels = [place.y for place, _ in standing]
     tallest = max((place.h for place, _ in standing), default=0.0)
     bends = _BENDS if len(lines) <= _FEW else _BENDS[:1]
-    ways = {}
+    ways: dict[str, Way] = {}
     for arrow in lines:
         one, other = places[arrow.source], places[arrow.target]
         stack = stacks.get(scene.boxes[arrow.target].holder or "")

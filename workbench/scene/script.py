@@ -13,7 +13,7 @@ import base64
 import gzip
 import re
 from collections import Counter
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from functools import cache, lru_cache
 from importlib.resources import files
 from itertools import pairwise, product
@@ -181,7 +181,7 @@ def _parts(before: str, after: str) -> bool:
 
 def renamed(script: str, names: dict[str, str]) -> str:
     """A script with other names for its variables."""
-    told = {
+    told: dict[str, Callable[[str], str]] = {
         "variable": lambda name: names.get(name, name),
         "both": lambda name: f"{name}:{names[name]}" if name in names else name,
         "other": str,

@@ -148,7 +148,11 @@ class Storyboard:
 
     def stand_as_in(self, whole: Storyboard, labels: Mapping[str, Size] | None = None) -> None:
         """Have everything stand where it does in one of which this is a part; `labels` have another size here."""
-        self.layout, self.sizes, self._whole = whole.layout, (whole.sizes[0], whole.sizes[1] | (labels or {})), whole
+        self.layout, self.sizes, self._whole = (
+            whole.layout,
+            (whole.sizes[0], {**whole.sizes[1], **(labels or {})}),
+            whole,
+        )
 
     def at(self, k: int | None = None) -> Scene:
         """The scene as it is seen after steps 0 to k; -1 is before anything, None is what a still picture shows."""
@@ -170,7 +174,7 @@ class Storyboard:
         layout, scene, said = self.layout, self._copy(), _Details()
         boxes = {id: box_fields(box) | {"details": said.numbers(box)} for id, box in scene.boxes.items()}
         arrows = {id: arrow_fields(arrow, scene) for id, arrow in scene.arrows.items()}
-        told = {
+        told: dict[str, Any] = {
             "format": FORMAT,
             "version": VERSION,
             "title": self.title,
@@ -196,7 +200,7 @@ class Storyboard:
         for arrow in scene.arrows.values():
             for end in (arrow.source, arrow.target):
                 touching.setdefault(end, []).append(arrow.id)
-        steps = []
+        steps: list[dict[str, Any]] = []
         for step in self.steps:
             _apply(scene, step)
             renamed = [id for id, change in step.boxes.items() if "title" in change]
@@ -296,7 +300,7 @@ def _apply(scene: Scene, step: Step) -> None:
 
 def _changes(shown: dict[str, dict[str, Any]], now: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
     """The fields that differ from what was shown, which is brought up to date."""
-    changes = {}
+    changes: dict[str, dict[str, Any]] = {}
     for id, fields in now.items():
         if different := {name: value for name, value in fields.items() if shown[id].get(name) != value}:
             changes[id] = different

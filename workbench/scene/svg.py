@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import re
 import textwrap
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from html import escape
 from math import hypot
-from typing import Literal
+from typing import Any, Literal
 
 from .geometry import CHARACTER, LINE, TITLE_LINE, clean, columns, plot_numbers, plot_paths
 from .labels import (
@@ -36,9 +37,11 @@ _HEADS = ((11, 11), (9, 9), (11, 11), (13, 17), (15, 23))  # length and width of
 _BASELINE = 12  # px from a 16 px line's upper edge to the feet of its letters
 _DISC = 9
 _LEAST_FOR_LEGEND, _FOOT = 480, 14  # px: of a narrower picture it would take too many lines; and what is below it
-_RADII = {"function": 9, "op": 9, "plain": 9, "saved": 4, "tangent": 0, "region": 6, "level": 4, "group": 9}
-_RADII["plot"] = _RADII["story"] = 6
-_RADII |= {"cell": 0, "bar": 1, "ghost": 1, "event": 4, "text": 0, "heading": 0, "line": 2, "frame": 6, "tick": 0}
+_RADII = {
+    **{"function": 9, "op": 9, "plain": 9, "saved": 4, "tangent": 0, "region": 6, "level": 4, "group": 9},
+    **{"cell": 0, "bar": 1, "ghost": 1, "event": 4, "text": 0, "heading": 0, "line": 2, "frame": 6, "tick": 0},
+    **{"plot": 6, "story": 6},
+}
 _CIRCLE = 0.5523  # how far along a quarter circle's tangents its Bézier points lie, in radii
 
 
@@ -48,7 +51,7 @@ class Shape:
 
     element: Literal["rect", "circle", "path", "text"]
     role: str
-    attributes: dict[str, float | str]
+    attributes: Mapping[str, float | str]
     text: str = ""
 
 
@@ -139,7 +142,7 @@ def _head(way: Way, climbing: bool, weight: int) -> str:
 
 def _box(box: Box, layout: Layout) -> ShapeGroup:
     place, shown = layout.boxes[box.id], box_fields(box)
-    shapes = []
+    shapes: list[Shape] = []
     if box.holder is not None:
         holder = layout.boxes[box.holder]
         shapes.append(_path("wb-tie", _tie(holder, place)))
@@ -167,7 +170,7 @@ def _box(box: Box, layout: Layout) -> ShapeGroup:
     return ShapeGroup(classes, shown["alt"], shapes)
 
 
-def _placed(box: Box, place: Place, shown: dict, radius: float) -> list[Shape]:
+def _placed(box: Box, place: Place, shown: Mapping[str, Any], radius: float) -> list[Shape]:
     """A box of a chart: its title in the middle of a small one, else at the upper left, and lines below."""
     glows = box.state in ("running", "error") and box.kind != "line"  # lines of code stand close together
     shapes = [_rect("wb-glow", _grown(place, 4), radius + 4)] if glows else []
@@ -191,7 +194,7 @@ def _tie(holder: Place, chip: Place) -> str:
     return f"M{_at(x, y)} C{_at(bend, y)} {_at(bend, end_y)} {_at(end_x, end_y)}"
 
 
-def _texts(place: Place, shown: dict) -> list[Shape]:
+def _texts(place: Place, shown: Mapping[str, Any]) -> list[Shape]:
     first, behind = first_row(shown)
     lines = shown["lines"][behind:]
     x, y = place.x + place.w / 2, place.y + (place.h - TITLE_LINE - LINE * len(lines)) / 2
@@ -205,7 +208,7 @@ def _texts(place: Place, shown: dict) -> list[Shape]:
     return shapes
 
 
-def _plot(plot: Plot, place: Place, shown: dict) -> list[Shape]:
+def _plot(plot: Plot, place: Place, shown: Mapping[str, Any]) -> list[Shape]:
     paths, x, y = plot_paths(plot, place.x, place.y), place.x + place.w / 2, place.y + 10
     shapes = [_path(f"wb-{name}", paths[name]) for name in ("axes", "curve", "tangent") if paths[name]]
     if paths["at"]:
@@ -217,8 +220,9 @@ def _plot(plot: Plot, place: Place, shown: dict) -> list[Shape]:
     return shapes + [_text("wb-text", x, y + TITLE_LINE + LINE * n + _BASELINE, line, "middle") for n, line in lines]
 
 
-def _chip_texts(box: Box, place: Place, shown: dict) -> list[Shape]:
-    lines = [] if (behind := stands_behind(shown)) else shown["lines"]
+def _chip_texts(box: Box, place: Place, shown: Mapping[str, Any]) -> list[Shape]:
+    behind = stands_behind(shown)
+    lines: list[str] = [] if behind else shown["lines"]
     x, y = place.x + CHIP_PAD, place.y + (place.h - LINE * (1 + len(lines))) / 2 + _BASELINE
     shapes = [_text("wb-title", x, y, shown["title"], "start")]
     if behind and box.state != "freed":
@@ -251,7 +255,7 @@ def _dot(x: float, y: float) -> str:
     )
 
 
-_SIGNS = {
+_SIGNS: dict[str, Callable[[float, float], str]] = {
     "pending": _half_ring,
     "ready": _dot,
     "running": lambda x, y: _polygon((x - 3, y - 5), (x + 5.5, y), (x - 3, y + 5)),

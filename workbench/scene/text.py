@@ -45,8 +45,9 @@ def graph_lines(scene: Scene) -> list[str]:
     there = {id: box for id, box in scene.boxes.items() if box.state != "future"}
     if any(box.place for box in scene.boxes.values()):
         return chart_lines(there.values())
-    made_from, saved = defaultdict(list), defaultdict(list)
-    used = set()
+    made_from: defaultdict[str, list[Arrow]] = defaultdict(list)
+    saved: defaultdict[str, list[Box]] = defaultdict(list)
+    used: set[str] = set()
     for box in there.values():
         if box.holder is not None:
             saved[box.holder].append(box)

@@ -379,7 +379,7 @@ def flat_css(theme: Theme) -> str:
 
 def css_for(theme: Theme, classes: Collection[str]) -> str:
     """Of the stylesheet what applies where there are no other classes than these."""
-    rules = []
+    rules: list[str] = []
     for selectors, body in _RULE.findall(flat_css(theme)):
         used = [each.strip() for each in selectors.split(",") if set(re.findall(r"\.([\w-]+)", each)) <= set(classes)]
         if used:
