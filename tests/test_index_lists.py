@@ -96,3 +96,14 @@ def test_under_a_transform(level: str) -> None:
         return torch.func.grad(lambda x: x[[[0, 1], [1, 2]]].sum())(x)
 
     compare(program)
+
+
+@pytest.mark.parametrize("index", [True, False, (True, slice(None)), (slice(None), True), None])
+def test_gradients_of_what_is_looked_up_where_there_are_no_elements(index: Any) -> None:
+    def program(torch: Any) -> Any:
+        x = torch.zeros(0, 3, requires_grad=True)
+        y = x[index]
+        (g,) = torch.autograd.grad((y * y).sum(), x, create_graph=True)
+        return y.shape, g.shape, torch.autograd.grad(g.sum(), x)[0].shape
+
+    compare(program)

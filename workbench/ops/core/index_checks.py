@@ -170,7 +170,7 @@ def check_lookup(shape: Shape, places: tuple[Any, ...], values: Any = None) -> N
     """Say in PyTorch's words why NumPy refused `places`, or to put `values` there; nothing for what else it refused."""
     if len(places) > len(shape):
         raise IndexError(messages.TOO_MANY_INDICES.format(len(shape), len(places)))
-    arrays, dim = [], 0
+    arrays, dim, sizes = [], 0, list(shape)
     for each in places:
         if isinstance(each, slice):
             dim += 1
@@ -181,6 +181,8 @@ def check_lookup(shape: Shape, places: tuple[Any, ...], values: Any = None) -> N
             for i, size in enumerate(each.shape):
                 if shape[dim + i : dim + i + 1] != (size,):
                     raise IndexError(messages.MASK_SHAPE.format(list(each.shape), i, list(shape), dim + i))
+        if each.dtype.kind == "i":
+            sizes[dim] = max(sizes[dim], 1)  # so that index 0, which stands for all below, is there
         arrays += each.nonzero() if each.dtype.kind == "b" else [each]
         dim += each.ndim if each.dtype.kind == "b" else 1
     try:
@@ -193,7 +195,7 @@ def check_lookup(shape: Shape, places: tuple[Any, ...], values: Any = None) -> N
     first = [
         np.zeros_like(each) if isinstance(each, np.ndarray) and each.dtype.kind == "i" else each for each in places
     ]
-    found = np.broadcast_to(False, [max(n, 1) for n in shape] if 0 in shape else shape)[tuple(first)].shape
+    found = np.broadcast_to(False, sizes)[tuple(first)].shape
     given = np.shape(values)
     if len(given) > len(found) or any(n not in (1, m) for n, m in zip(given[::-1], found[::-1], strict=False)):
         raise RuntimeError(messages.PUT_SHAPE.format(list(given), list(found)))
