@@ -23,7 +23,7 @@ import tracemalloc  # noqa: E402
 from pathlib import Path  # noqa: E402
 
 HERE = Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE.parents[1]), str(HERE)]
+sys.path[:0] = [str(HERE.parents[1]), str(HERE.parent / "support"), str(HERE)]
 
 from contestant import Workbench  # noqa: E402
 from works import WORKS  # noqa: E402

@@ -1,4 +1,4 @@
-"""Ctrl-C leaves nothing switched on, wherever it comes; `python tests/interrupts.py` tries every place."""
+"""Ctrl-C leaves nothing switched on, wherever it comes; `python tests/support/interrupts.py` tries every place."""
 
 from __future__ import annotations
 

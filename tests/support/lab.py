@@ -20,7 +20,7 @@ from browser_page import wait_until
 from nbformat.v4 import new_code_cell, new_notebook
 from playwright.sync_api import Page
 
-CHECKOUT = Path(__file__).resolve().parents[1]
+CHECKOUT = Path(__file__).resolve().parents[2]
 # What JupyterLab and Notebook 7 themselves say in the console, with the reason it is let pass.
 NOISE = {
     "Could not restore the debugger state: Canceled future for debug_request message before replies were "

@@ -1,7 +1,7 @@
 """What PyTorch answered, kept for where it is not installed.
 
 `WORKBENCH_RECORD_ORACLE=1 pytest -m oracle` with torch installed records all of tests/recorded/ anew, a file for each
-test file, and `... pytest tests/test_file.py` the answers of that file; without torch the answers are read from there.
+test file, and `... pytest tests/*/test_file.py` those of that file; without torch the answers are read from there.
 An answer belongs to the test that asked and to how many it had asked before. What no test asks any more is removed. An
 answer that differs by rounding alone stays as it was, so that recording on another machine changes nothing.
 """
@@ -16,7 +16,7 @@ from typing import Any
 
 from differences import difference, dtype_of
 
-FOLDER = Path(__file__).with_name("recorded")
+FOLDER = Path(__file__).resolve().parents[1] / "recorded"
 WRITING = os.environ.get("WORKBENCH_RECORD_ORACLE") == "1"
 
 MOST = 40  # questions of one test; one that asks more draws them, and where torch is absent it is skipped
@@ -53,7 +53,7 @@ def recall() -> list[Any]:
     answers = table(file)
     assert key in answers, (
         f"tests/recorded/{file}.json has no answer to {key!r}. Where torch is installed, "
-        f"`WORKBENCH_RECORD_ORACLE=1 python -m pytest tests/{file}.py` records it."
+        f"`WORKBENCH_RECORD_ORACLE=1 python -m pytest tests/*/{file}.py` records it."
     )
     return answers[key]
 
@@ -107,7 +107,7 @@ def _without_floats(part: Any, dtype: str, numbers: list[Any]) -> Any:
 def write() -> None:
     """Write all that was noted by the tests that ran, and remove what no test asks any more."""
     FOLDER.mkdir(exist_ok=True)
-    gone = {path.stem for path in FOLDER.glob("*.json") if not (FOLDER.parent / f"{path.stem}.py").exists()}
+    gone = {path.stem for path in FOLDER.glob("*.json") if not any(FOLDER.parent.rglob(f"{path.stem}.py"))}
     for file in sorted(ran | gone):
         path, before, answers = FOLDER / f"{file}.json", on_file(file), through_json(_answers.get(file, {}))
         if not answers:

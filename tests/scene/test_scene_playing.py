@@ -63,7 +63,7 @@ def test_every_picture_plays_wherever_it_is_shown_and_the_player_is_read_once(pa
 
 def test_tests_wait_without_what_a_page_may_forbid():
     # `wait_for_function` fails where the policy has no unsafe-eval, and only when the first answer was no.
-    tests = Path(__file__).parent.glob("*.py")
+    tests = Path(__file__).parents[1].rglob("*.py")
     where = [path.name for path in tests if ".wait_for_function(" in path.read_text(encoding="utf-8")]
     assert where == ["test_scene_playing.py"]
 
@@ -181,7 +181,7 @@ def test_no_label_gets_out_of_the_script(page):
 def test_it_is_small_and_the_same_each_time():
     for board in (storyboard(), loss(), square()):
         assert len(playing(board)) - len(img(board)) <= MOST
-    code = "import sys; sys.path.insert(0, 'tests'); from scene_samples import loss\n"
+    code = "import sys; sys.path.insert(0, 'tests/support'); from scene_samples import loss\n"
     code += "from workbench.scene.html import playing; print(playing(loss()))"
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert run.stdout == f"{playing(loss())}\n"

@@ -1,6 +1,6 @@
 """Threads that use the workbench for the first time all at once, in a fresh process.
 
-    python tests/first_use.py 100
+    python tests/support/first_use.py 100
 
 runs 100 processes of 8 threads each and says how many failed. Each thread runs every part of the workbench that loads
 or compiles something at first use, half of them in the same order; all must find the same numbers.
@@ -148,7 +148,7 @@ def fresh() -> subprocess.CompletedProcess[str]:
 
 
 if __name__ == "__main__":
-    sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+    sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
     if len(sys.argv) < 2:
         run()
     ends = [fresh() for _ in range(int(sys.argv[1]))]

@@ -125,7 +125,7 @@ def test_without_scripts_a_still_picture_remains(saved):
 
 def test_making_a_page_loads_nothing_of_jupyter():
     code = (
-        "import sys; sys.path.insert(0, 'tests'); from scene_samples import loss\n"
+        "import sys; sys.path.insert(0, 'tests/support'); from scene_samples import loss\n"
         "from workbench.scene.html import to_html; to_html(loss())\n"
         "print({name.split('.')[0] for name in sys.modules} & {'anywidget', 'ipywidgets', 'IPython'})"
     )

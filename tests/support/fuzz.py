@@ -1,6 +1,6 @@
 """Random programs over every kind of operation, view, write, hook, mode and error, under the workbench and PyTorch.
 
-    python tests/fuzz.py --programs 20000 --seed 0
+    python tests/support/fuzz.py --programs 20000 --seed 0
 
 prints each difference in a value, a graph, a version or in which side fails, with the shortest program that shows it,
 those of one kind together. Those in `KNOWN` are counted only: they stay, for the reasons in workbench/DIFFERENCES.md.

@@ -116,7 +116,7 @@ def test_without_columns_the_line_is_told(tmp_path: Path) -> None:
     )
     ran = subprocess.run(
         [sys.executable, "-X", "no_debug_ranges", str(tmp_path / "short.py")],
-        capture_output=True, text=True, check=True, cwd=Path(__file__).parent.parent, env={"PYTHONPATH": "."},
+        capture_output=True, text=True, check=True, cwd=Path(__file__).resolve().parents[2], env={"PYTHONPATH": "."},
     )  # fmt: skip
     paths = [["for n in range(2)", f"round {n}", "y = x * 2.0 + 1.0"] for n in (1, 1, 2, 2)]
     assert ran.stdout.strip() == str(paths)

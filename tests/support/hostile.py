@@ -1,8 +1,8 @@
 """Traces made to take long, to take much memory, or to be wrong in one place: whether each is refused or shown in time.
 
-    python tests/hostile.py wrong [RECORD...]
-    python tests/hostile.py compact
-    python tests/hostile.py large [--megabytes 10] [--seconds 10] [CASE...]
+    python tests/support/hostile.py wrong [RECORD...]
+    python tests/support/hostile.py compact
+    python tests/support/hostile.py large [--megabytes 10] [--seconds 10] [CASE...]
 
 All are made from the records themselves: their fields and the types of these. `wrong` puts every wrong value into
 every field of every record of a sound trace, and every record before all others and after them, or twice. `compact`
@@ -32,7 +32,7 @@ from pathlib import Path
 from typing import Any
 
 if __name__ == "__main__":
-    sys.path[:0] = [str(Path(__file__).resolve().parents[1]), str(Path(__file__).resolve().parent)]
+    sys.path[:0] = [str(Path(__file__).resolve().parents[2]), str(Path(__file__).resolve().parent)]
 
 import trace_samples as samples
 
@@ -378,7 +378,7 @@ import workbench
 from workbench.scene.html import to_html
 from workbench.scene.svg import to_svg
 from workbench.views import CHARTS, PAIRS, VIEWS
-sys.path.insert(0, "tests")
+sys.path.insert(0, "tests/support")
 from memory_peak import peak
 resource.setrlimit(resource.RLIMIT_AS, (4 * 2**30, 4 * 2**30))
 resource.setrlimit(resource.RLIMIT_CPU, (int(sys.argv[2]), int(sys.argv[2])))
@@ -407,7 +407,7 @@ def measured(path: Path, seconds: int) -> tuple[float, str, int, str]:
     """The longest time of what was done with a file and which that was, the peak in MB, and what went wrong."""
     ran = subprocess.run(
         [sys.executable, "-c", MEASURED, str(path), str(seconds)],
-        capture_output=True, text=True, check=False, cwd=Path(__file__).resolve().parents[1],
+        capture_output=True, text=True, check=False, cwd=Path(__file__).resolve().parents[2],
     )  # fmt: skip
     lines = [line.split(maxsplit=3) for line in ran.stdout.splitlines()]
     took = [(float(line[2]), line[1], int(line[3])) for line in lines if line[0] == "took"]

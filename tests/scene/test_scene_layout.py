@@ -152,7 +152,7 @@ def test_a_picture_of_nothing_can_be_laid_out():
 
 
 def test_nothing_is_written_to_standard_error():
-    code = "import sys; sys.path.insert(0, 'tests'); from scene_samples import loss; loss().layout"
+    code = "import sys; sys.path.insert(0, 'tests/support'); from scene_samples import loss; loss().layout"
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert (run.stdout, run.stderr) == ("", "")
 

@@ -1,6 +1,6 @@
 """Ctrl-C at every point of a program at which Python looks for signals, and what it leaves behind.
 
-    python tests/interrupts.py [--torch] [PROGRAM...]
+    python tests/support/interrupts.py [--torch] [PROGRAM...]
 
 runs each program once for every point, has a KeyboardInterrupt raised there, and prints how many points there were and
 after how many of them something was left switched on; with `--torch` PyTorch's own Python code is treated likewise.
@@ -30,7 +30,7 @@ from types import CodeType, FrameType
 from typing import Any
 
 if __name__ == "__main__":
-    sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+    sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 import numpy as np
 

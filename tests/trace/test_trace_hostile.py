@@ -233,7 +233,7 @@ import sys
 import workbench
 trace = workbench.load(sys.argv[1])
 str(trace.show(sys.argv[2]))
-sys.path.insert(0, "tests")
+sys.path.insert(0, "tests/support")
 from memory_peak import peak
 print(peak())
 """
@@ -243,7 +243,7 @@ print(peak())
 @pytest.mark.parametrize(("length", "view"), [(8_000, "versions")])
 def test_a_large_file_takes_less_than_a_gigabyte(tmp_path, length: int, view: str) -> None:
     (tmp_path / "large.json").write_text(text(chain(length)))
-    root = Path(__file__).parent.parent
+    root = Path(__file__).resolve().parents[2]
     ran = subprocess.run(
         [sys.executable, "-c", MEASURED, str(tmp_path / "large.json"), view],
         capture_output=True, text=True, check=True, cwd=root,
