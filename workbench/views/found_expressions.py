@@ -30,7 +30,10 @@ Said = tuple[str, int]  # an expression, and how closely the operator in it bind
 
 
 def found_expressions(events: Iterable[Record]) -> dict[str, str]:
-    """By node the expression of each that was there before anybody listened; `…` stands for what is not known."""
+    """By node the expression of each that was there before anybody listened; `…` stands for what is not known.
+
+    One of which too little is known is left out.
+    """
     made: list[NodeCreated] = []
     tensors: dict[str, str] = {}
     names: dict[tuple[str, int], str] = {}  # (node or leaf, output) -> variable
@@ -42,11 +45,15 @@ def found_expressions(events: Iterable[Record]) -> dict[str, str]:
         if isinstance(event, NodeCreated) and event.found and not event.path:
             made.append(event)
     known: dict[str, Said] = {}
+    telling: set[str] = set()  # the nodes whose expression tells more than their name
     scopes = {node.node: node.scope for node in made}
     for node in made:
         operands = [_operand(node, nr, names, tensors, known, scopes) for nr in range(len(node.edges))]
         known.setdefault(node.node, _said(node, operands))
-    told = {node: text for node, (text, _) in known.items()}
+        text, gaps = known[node.node][0], known[node.node][0].count(UNKNOWN)
+        if gaps < 2 + any(word not in UNKNOWN for word, _ in operands) and not text.startswith(f"{UNKNOWN}."):
+            telling.add(node.node)
+    told = {node: text for node, (text, _) in known.items() if node in telling}
     return {
         node: f"{names[node, 0]} = {text}" if (node, 0) in names and (node, 1) not in names else text
         for node, text in told.items()
