@@ -134,6 +134,7 @@ def checkpoint_said(id: str) -> str:
     return f"checkpoint {id.removeprefix('k')}"
 
 
+COMPILED = " (compiled)"  # how the name of a scope ends whose operations torch.compile made
 _NAMED = 8  # nodes that a sentence names
 _LONGEST = 40  # characters of an expression in a sentence
 

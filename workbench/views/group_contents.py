@@ -15,7 +15,7 @@ import numpy as np
 from ..scene.geometry import TEXT_COLUMNS, columns
 from ..scene.model import Arrow, Box, BoxState, Detail
 from ..trace.frame import EdgeState, Frame, NodeState
-from ..trace.records import NodeCreated
+from ..trace.records import COMPILED, NodeCreated
 from ..trace.schema import Record, TensorSeen
 from ..trace.transform_records import OperationRan
 from ..trace.values import Value
@@ -192,6 +192,7 @@ class Tally:
     error: str = ""
     tangents: dict[str, None] = field(default_factory=dict)
     gone: dict[str, None] = field(default_factory=dict)
+    compiled: int = 0  # the operations that torch.compile made
 
     def lift(self, frame: Frame, key: str) -> None:
         """Count an operation without a node, or a tangent."""
@@ -215,6 +216,7 @@ class Tally:
                 self.counts[before] -= 1
         if before is None:
             self.operations[node.made.operation] += 1
+            self.compiled += (node.made.scope or "").endswith(COMPILED)
             self.keeping[id] = _kept(frame, id, node)
             for owner, size in self.keeping[id]:
                 self.holders[owner] += 1
@@ -297,6 +299,8 @@ def closed_box(frame: Frame, tally: Tally, came: Bundle, went: Bundle) -> Box:
     count = counted(len(tally.states), "operation")
     if tally.times > 1 and len(tally.states) == tally.count and " × " not in group.title:
         count = f"{counted(tally.count // tally.times, 'operation')} × {tally.times:,}"
+    if 0 < tally.compiled == len(tally.states):
+        count += COMPILED
     more = [(sum(tally.leaves.values()), "parameter"), (others, "leaf"), (len(tally.tangents), "tangent")]
     lines = [tally.shapes(frame), ", ".join([count, *(counted(n, what) for n, what in more if n)])]
     kept = f"saved {bytes_said(tally.saved)}" if tally.saved else f"saved {bytes_said(tally.most)}: freed"

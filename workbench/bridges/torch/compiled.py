@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import torch
 
+from ...trace.records import COMPILED
 from .describe import _sequence
 from .operations import tensors_in, unobserved, warn_lost
 
@@ -104,7 +105,7 @@ class CompiledCalls:
                 owner = getattr(thing, "__self__", thing)  # of a module's method the module
                 given = (*args, *kwargs.values())
                 before = [self._recorder.before(each) for each in tensors_in(given)]
-                self._recorder.enter(owner, " (compiled)")
+                self._recorder.enter(owner, COMPILED)
                 self._call = _Call(owner, given, _sequence(), before)
         except Exception as error:
             warn_lost("the call of a compiled part", error)
