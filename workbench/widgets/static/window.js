@@ -111,7 +111,7 @@ export function viewport(drawn, title, chosen) {
     if (across <= 0) return; // it is on no page yet
     const { zoom } = chosen, whole = Math.min(across / drawn.width, down / drawn.height);
     scale = zoom === "fit" ? Math.min(whole, LARGEST * size) : zoom ? zoom * size
-      : Math.max(Math.min(whole, size), LEAST);
+      : Math.max(Math.min(whole, size), size > 1 ? size : LEAST);
     drawn.root.setAttribute("width", String(drawn.width * scale));
     drawn.root.setAttribute("height", String(drawn.height * scale));
     map.element.hidden = drawn.width * scale <= MANY * across && drawn.height * scale <= MANY * down;
