@@ -112,7 +112,7 @@ def pulled(outputs: list[Tensor], inputs: list[Tensor], seeds: Any, keep_graph: 
         finally:
             if not before:
                 del unusual["pulled", local.modes]
-    return [wrap(np.zeros_like(t._array)) if g is None else g for t, g in zip(inputs, found, strict=True)]
+    return [zeros_like(t).detach() if g is None else g for t, g in zip(inputs, found, strict=True)]
 
 
 def _looked_into(outputs: list[Tensor], seeds: list[Any]) -> bool:
