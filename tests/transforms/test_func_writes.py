@@ -369,12 +369,13 @@ def test_what_is_made_after_a_generated_rule_ran_below() -> None:
 WRITES = ("x[m] = 0.5", "x[-1:] = b", "x[0] = b", "x[:, 1] = 0.25", "x.mul_(2).add_(1)", "x.copy_(m)")
 
 
+@pytest.mark.parametrize("slope", ["(t > 0.3).sum()", "(t - b).sum()", "(t * b).sum()", "t[:2].sum()"])
 @pytest.mark.parametrize("write", WRITES)
-def test_a_gradient_of_zeros_for_each_sample_has_memory_of_its_own(write: str) -> None:
+def test_the_gradients_of_samples_share_no_memory(write: str, slope: str) -> None:
     def program(torch: Any) -> Any:
         a, b = torch.tensor([[0.5, -1.5, 0.25], [1.0, 0.75, -0.5]]), torch.tensor([1.5, -0.25, 0.5])
         m = torch.tensor([[True, False, True], [False, True, True]])
-        x = torch.func.vmap(torch.func.grad(lambda t: (t > 0.3).sum()))(a)
+        x = torch.func.vmap(torch.func.grad(eval(f"lambda t: {slope}", {"b": b})))(a)
         scope = {"x": x, "m": m, "b": b}
         exec(write, scope)
         twice = torch.func.vmap(torch.func.grad(lambda t: torch.func.grad(lambda u: u.sum())(t).sum()))(a)

@@ -6,8 +6,6 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
 from .. import errors
 from ..autograd.backward import gradients, seeds_of, unit_vectors
 from ..autograd.forward_ad import check_size, set_tangent, tangent_of
@@ -15,10 +13,10 @@ from ..autograd.graph import disable_saved_tensors_hooks
 from ..autograd.levels import Level, Lifted, at, below, entered, lift, value_below
 from ..autograd.pytree import tree_flatten, tree_map, tree_unflatten
 from ..autograd.state import local, unusual
-from ..autograd.tensor import Tensor, wrap
+from ..autograd.tensor import Tensor
 from ..events import failed
 from ..ops.core.registry import TENSORS
-from ..ops.creation import zeros_like
+from ..ops.creation import ones_like, zeros_like
 from ..ops.join_split import cat
 from . import messages
 from .vectorize import vmap
@@ -67,7 +65,7 @@ def _grad_and_value(func: Any, argnums: Any, has_aux: bool, args: tuple[Any, ...
         if output.ndim:
             raise failed(RuntimeError(messages.GRAD_SCALAR.format(output.ndim)))
         with below(level):
-            seed = wrap(np.ones((), output._array.dtype))
+            seed = ones_like(output).detach()  # a batch has one for each sample
             gradient = tree_unflatten(pulled([output], leaves, [seed], True, _looked_into([output], [seed])), structure)
         value = lowered(output, level)
         return gradient, (value, lowered(aux, level)) if has_aux else value
