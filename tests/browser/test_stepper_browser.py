@@ -11,6 +11,7 @@ from lab import Lab, assert_clean
 from lesson_page import _RUN as RUN
 from playwright.sync_api import Page, expect
 
+SIZE = (1400, 900)
 SETUP = """import workbench
 import workbench as torch
 x = torch.tensor([1.0, 2.0])
@@ -103,7 +104,7 @@ class Stepper:
 def opened(lab: Lab) -> Iterator[Page]:
     """The notebook, open."""
     lab.write("steps.ipynb", SETUP)
-    with open_page((1400, 900)) as page:
+    with open_page(SIZE) as page:
         lab.open(page, "steps.ipynb")
         yield page
         lab.close()
@@ -117,6 +118,14 @@ def page(opened: Page, lab: Lab) -> Iterator[Page]:
     opened.wait_for_selector(".wb-stepper")
     yield opened
     assert_clean(opened)
+
+
+@pytest.fixture
+def low(page: Page) -> Iterator[Page]:
+    """The same in a window so low that the picture does not fit into it."""
+    page.set_viewport_size({"width": SIZE[0], "height": 600})
+    yield page
+    page.set_viewport_size({"width": SIZE[0], "height": SIZE[1]})
 
 
 def run(page: Page, code: str) -> str:
@@ -231,8 +240,8 @@ def test_a_gradient_is_edited_and_branches_are_switched(page: Page) -> None:
     assert s.says("said").startswith("Type a number such as 0.5")
 
 
-def test_what_is_watched_stands_in_sight_until_it_is_taken_off(page: Page) -> None:
-    s = Stepper(page)
+def test_what_is_watched_stands_in_sight_until_it_is_taken_off(low: Page) -> None:
+    page, s = low, Stepper(low)
     rows = s.root.locator(".wb-desk p")
     s.box("w").focus()
     s.after(lambda: page.keyboard.press("w"))
@@ -283,8 +292,8 @@ def see(s: Stepper, name: str, title: str) -> None:
     wait_until(s.page, IN_SIGHT, [s.box(title).element_handle(), True])
 
 
-def test_branches_stand_side_by_side_and_what_differs_first_comes_into_sight(page: Page) -> None:
-    s = Stepper(page)
+def test_branches_stand_side_by_side_and_what_differs_first_comes_into_sight(low: Page) -> None:
+    page, s = low, Stepper(low)
     table, first = s.root.locator(".wb-desk table"), s.root.locator(".wb-first")
     s.click("run")
     assert table.count() == 0
@@ -391,6 +400,11 @@ def test_live_draws_the_graph_while_the_cell_runs(page: Page) -> None:
     player.wait_for()
     assert min(seen) < 5
     assert run(page, "print(repr(trace.show()).splitlines()[0])") == "Autograd graph"
+    loop = player.locator(".wb-kind-group")
+    assert loop.get_attribute("aria-label").startswith("for _ in range(4) × 4 (group); (2,) → (2,); 4 operations")
+    loop.focus()
+    page.keyboard.press("Enter")
+    expect(player.locator(".wb-kind-op")).to_have_count(5)
     assert player.locator(".wb-box").count() > 5
 
 

@@ -15,9 +15,21 @@ n = workbench.step(error)
 n"""
 
 
-def test_a_closed_part_opens_where_it_stands_and_closes_again(page: Page) -> None:
+def open_network(page: Page) -> Stepper:
+    """The stepper of the network, which is one closed box at first, with the network open and its layers closed."""
     run(page, NETWORK)
     s = Stepper(page, "Graph of error")
+    groups = s.root.locator(".wb-kind-group")
+    expect(groups).to_have_count(1)
+    assert groups.get_attribute("aria-label").startswith("Sequential (group); 5 operations, 49 parameters")
+    groups.focus()
+    page.keyboard.press("Enter")
+    expect(groups).to_have_count(2)
+    return s
+
+
+def test_a_closed_part_opens_where_it_stands_and_closes_again(page: Page) -> None:
+    s = open_network(page)
     closed = s.root.locator(".wb-kind-group", has=page.get_by_text("2", exact=True))
     assert closed.get_attribute("data-state") == "idle" and s.root.locator(".wb-kind-leaf").count() == 0
     before = s.root.locator(".wb-box").count()
@@ -37,8 +49,7 @@ def test_a_closed_part_opens_where_it_stands_and_closes_again(page: Page) -> Non
 
 
 def test_what_runs_in_a_closed_part_is_told_on_it_and_a_run_goes_over_it(page: Page) -> None:
-    run(page, NETWORK)
-    s = Stepper(page, "Graph of error")
+    s = open_network(page)
     closed = s.root.locator(".wb-kind-group", has=page.get_by_text("2", exact=True))
     s.press("s", "s", "s", "s")
     assert closed.get_attribute("data-state") == "running"
