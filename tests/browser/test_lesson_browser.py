@@ -9,6 +9,8 @@ import pytest
 from lab import Lab
 from lesson_page import Lesson, Player, study
 
+ROW, ROWS = 40, 4  # px of a row of boxes; the leaf, two operations and the output
+
 
 @pytest.fixture(scope="module")
 def lesson(lab: Lab) -> Iterator[Lesson]:
@@ -28,10 +30,11 @@ def test_before_its_cell_runs_a_picture_stands_still_and_says_what_it_shows(less
     # The last one is a function with a slider, which is no player once its cell has run.
     *players, slider = lesson.stills
     assert slider[0].startswith("curve over x: ") and slider[0].endswith("at 0.5: 0.75, slope 2.0")
-    for (alt, width, height), title in zip(players, lesson.opened, strict=True):
+    for (alt, width, height, titles), title in zip(players, lesson.opened, strict=True):
         assert alt.startswith(f"{title}: ")
         assert "AddBackward0" in alt and re.search(r"\(leaf\): \d\.\d", alt)
-        assert width > 300 and height > 300
+        assert len(titles) >= 6 and all(title in alt for title in titles)
+        assert width > 300 and height > ROW * ROWS
 
 
 def test_players_open_where_the_forward_ends(lesson: Lesson) -> None:

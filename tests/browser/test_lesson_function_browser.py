@@ -13,7 +13,7 @@ from lesson_page import Lesson, Player, study
 
 NAME = "07-your-own-function.ipynb"
 APPLIED, CALLED = "y = Square.apply(x)", "c = Func.apply(a, b, 4)"
-SQUARE = ("y (3,)  [1. 4. 9.]",)
+SQUARE = ("SquareBackward (3,)  [1. 4. 9.]",)
 X = ("(3,)  [1. -2. 3.]",)
 
 
@@ -41,7 +41,7 @@ def typed(lesson: Lesson, method: str) -> str:
 
 
 def test_before_its_cell_runs_a_picture_stands_still_and_says_what_it_shows(lesson: Lesson) -> None:
-    for (alt, width, height), title in zip(lesson.stills, lesson.opened, strict=True):
+    for (alt, width, height, _), title in zip(lesson.stills, lesson.opened, strict=True):
         assert alt.startswith(f"{title}: ")
         assert " (custom Function): " in alt and "Backward" in alt and "; saved " in alt
         assert width > 200 and height > 200
@@ -54,11 +54,11 @@ def test_players_open_where_the_forward_ends(lesson: Lesson) -> None:
 
 def test_a_function_of_ones_own_is_a_node_with_what_it_saved(lesson: Lesson) -> None:
     player = lesson.player("Graph of y")
-    node = player.root.get_by_role("button", name="SquareBackward (custom Function)")
+    node = player.root.get_by_role("button", name="y = Square(x) (custom Function)")
     assert node.get_attribute("class").split()[1] == "wb-kind-function"
     assert player.boxes() == {
         "x": ("idle", [*X]),
-        "SquareBackward": ("idle", [*SQUARE]),
+        "y = Square(x)": ("idle", [*SQUARE]),
         "saved x": ("idle", [*X]),
         "y": ("idle", []),
     }

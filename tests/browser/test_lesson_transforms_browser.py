@@ -9,6 +9,7 @@ from lab import Lab
 from lesson_page import Lesson, Player, study
 
 PUSHING, FUNCTIONS = "09-pushing-forward.ipynb", "10-functions-of-functions.ipynb"
+ROW, ROWS = 40, 3  # px of a row of boxes; the strip of levels, an input, and what is made of it
 
 
 @pytest.fixture(scope="module", params=[PUSHING, FUNCTIONS])
@@ -24,7 +25,9 @@ def shown(player: Player) -> set[str]:
 
 def test_both_pictures_of_a_lesson_stand_still_first_and_say_what_they_show(lesson: Lesson) -> None:
     assert len(lesson.stills) == len(lesson.players()) == 2
-    assert all("Levels: " in alt and width > 200 and height > 200 for alt, width, height in lesson.stills)
+    for alt, width, height, titles in lesson.stills:
+        assert "Levels: " in alt and len(titles) >= 5 and all(title in alt for title in titles)
+        assert width > 200 and height > ROW * ROWS
 
 
 def test_every_picture_is_stepped_from_the_first_step_to_the_last_and_back(lesson: Lesson) -> None:

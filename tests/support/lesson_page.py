@@ -22,7 +22,9 @@ _PLAYERS = ".wb-player:not(.wb-stepper):not(.wb-explore)"
 _STILL = "img[src^='data:image/svg']"
 _STILLS = f"""async () => Promise.all([...document.querySelectorAll("{_STILL}")].map(async (image) => {{
   await image.decode();
-  return [image.alt, image.naturalWidth, image.naturalHeight];
+  const drawn = await (await fetch(image.src)).text();
+  const titles = [...new DOMParser().parseFromString(drawn, "image/svg+xml").querySelectorAll(".wb-box .wb-title")];
+  return [image.alt, image.naturalWidth, image.naturalHeight, titles.map((title) => title.textContent)];
 }}))"""
 _GRADIENT = re.compile(r"gradient (?:going|went) from (.+?) back to (.+?): (.+)")
 _CELLS = "() => window.jupyterapp.shell.currentWidget.content.model.cells.length"
@@ -101,14 +103,14 @@ class Player:
 class Lesson:
     """An open lesson whose cells were all run.
 
-    `stills` are alt text, width and height of each picture that it showed before; `opened` is where each player
-    opened, by its title.
+    `stills` are alt text, width, height and the boxes' titles of each picture that it showed before; `opened` is where
+    each player opened, by its title.
     """
 
     page: Page
     lab: Lab
     folder: Path
-    stills: list[tuple[str, int, int]]
+    stills: list[tuple[str, int, int, list[str]]]
     opened: dict[str, str]
 
     def player(self, title: str) -> Player:
