@@ -74,8 +74,8 @@ def raster(
     packing = zlib.compressobj(_PACKED)
     parts: list[bytes] = []
     with _drawing():
-        # A little more, so that no rounding takes a line away.
-        figure, artists = _figure(page, theme, 1, (lines + 0.001) / scale)
+        # A little more, so that no rounding takes a line or a column away.
+        figure, artists = _figure(page, theme, 1, (across + 0.001) / scale, (lines + 0.001) / scale)
         figure.dpi = 72 * scale
         canvas, (axes,) = FigureCanvasAgg(figure), figure.axes
         for first in range(0, down, lines):
@@ -105,7 +105,7 @@ def to_pdf(storyboard: Storyboard, k: int | None = None, theme: str | Theme = "l
     facts = {"Title": storyboard.title, "Creator": None, "Producer": None, "CreationDate": None}
     with _drawing(), rc_context({"pdf.fonttype": 42}):  # text that a reader can select and search
         told = _page(storyboard, k, theme)
-        FigureCanvasPdf(_figure(told, theme, zoom, told.height)[0]).print_pdf(page, metadata=facts)
+        FigureCanvasPdf(_figure(told, theme, zoom, told.width, told.height)[0]).print_pdf(page, metadata=facts)
     return page.getvalue()
 
 
@@ -148,13 +148,13 @@ def _page(storyboard: Storyboard, k: int | None, theme: Theme, caption: Sequence
 
 
 def _figure(
-    page: _Page, theme: Theme, zoom: float, height: float
+    page: _Page, theme: Theme, zoom: float, width: float, height: float
 ) -> tuple[Figure, list[tuple[Artist, tuple[float, float]]]]:
     """So much of a page in a figure whose points are its px, times `zoom`; and all that is drawn, and where it is."""
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(page.width * zoom / 72, height * zoom / 72), dpi=72, facecolor=theme.colours["canvas"])
-    axes = figure.add_axes((0, 0, 1, 1), xlim=(page.left, page.left + page.width), ylim=(height, 0))
+    figure = Figure(figsize=(width * zoom / 72, height * zoom / 72), dpi=72, facecolor=theme.colours["canvas"])
+    axes = figure.add_axes((0, 0, 1, 1), xlim=(page.left, page.left + width), ylim=(height, 0))
     axes.set_axis_off()
     artists = [
         (axes.add_artist(_drawn(shape, look, depth, zoom)), _reach(shape))
