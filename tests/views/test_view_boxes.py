@@ -12,7 +12,7 @@ from workbench.scene.text import graph_lines
 from workbench.trace.values import Value
 from workbench.views import storyboard
 from workbench.views.stepper_picture import Stage
-from workbench.views.value_text import lines_of
+from workbench.views.value_display import lines_of
 
 
 def number(value):

@@ -13,7 +13,7 @@ from workbench.recording import Trace, load, record
 from workbench.scene.labels import box_fields
 from workbench.utils.checkpoint import checkpoint
 from workbench.views import storyboard
-from workbench.views.matrix import grid_of, pages_of
+from workbench.views.value_display import grid_of, pages_of
 
 
 class Careless(torch.Function):

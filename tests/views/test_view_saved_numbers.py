@@ -10,7 +10,7 @@ import workbench as torch
 from workbench.recording import record
 from workbench.trace.values import Value
 from workbench.views import storyboard
-from workbench.views.matrix import exact
+from workbench.views.value_display import exact
 
 
 def cells(array, k=0):

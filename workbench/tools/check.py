@@ -15,7 +15,7 @@ from ..scene.geometry import CHARACTER, clean, columns
 from ..scene.model import Box, Scene, Step
 from ..scene.picture import Picture
 from ..scene.storyboard import Storyboard
-from ..views.matrix import MOST, ROW, Matrix, element_name, names_of, number_text
+from ..views.value_display import ROW, SHOWN, Matrix, element_name, names_of, number_text
 from .jacobian import Mode, function_name, largest_of, pulled_back, variables_of
 
 _APART = 40  # px between the two of a pair, and below it
@@ -64,7 +64,7 @@ class _Pair:
             apart = np.abs(analytic - numeric)
         self.apart = np.where(analytic == numeric, 0.0, np.where(np.isnan(apart), np.inf, apart))
         rows, across = (names_of(name, shape) for name, shape in zip(names, shapes, strict=True))
-        shown = [each[:MOST, :MOST] for each in (analytic, numeric)]
+        shown = [each[:SHOWN, :SHOWN] for each in (analytic, numeric)]
         self.sides = [Matrix(f"{id}{side}", rows, across, values) for side, values in zip("an", shown, strict=True)]
         self.largest = max(map(largest_of, shown)) if any(each.any() for each in shown) else 1.0
         self.id = id
@@ -125,7 +125,7 @@ class _Pair:
         """The entries that disagree, on both sides, and the verdict."""
         state, what = ("differs", f"differs, at {self.blur}") if self.blur else ("error", "is wrong")
         found: dict[str, dict[str, Any]] = {f"{self.id}v": {"title": self.verdict()}}
-        for i, j in np.argwhere(self.wrong[:MOST, :MOST]).tolist():
+        for i, j in np.argwhere(self.wrong[:SHOWN, :SHOWN]).tolist():
             two = f"analytic {number_text(self.analytic[i, j])}, numeric {number_text(self.numeric[i, j])}"
             for matrix in self.sides:
                 found[f"{matrix.id}.{i}.{j}"] = {"state": state, "alt": f"{matrix.entry(i, j)} {what}: {two}"}

@@ -16,7 +16,7 @@ from ..autograd.tensor import Tensor, wrap
 from ..scene.model import Box, Scene, Step
 from ..scene.picture import Picture
 from ..scene.storyboard import Storyboard
-from ..views.matrix import MOST, ROW, Matrix, names_of
+from ..views.value_display import ROW, SHOWN, Matrix, names_of
 
 Mode = Literal["reverse", "forward"]
 
@@ -44,8 +44,8 @@ def by_rows(f: Callable[..., Any], x: Tensor) -> tuple[tuple[int, ...], np.ndarr
     """The shape of f(x), and the Jacobian from one backward for each of its elements (as many as are shown)."""
     leaf = x.detach().requires_grad_()
     y = _one(f(leaf))
-    rows = [pulled_back(y, [leaf], at)[0].ravel() for at in range(min(math.prod(y.shape), MOST))]
-    return tuple(y.shape), np.array(rows).reshape(len(rows), math.prod(x.shape))[:, :MOST]
+    rows = [pulled_back(y, [leaf], at)[0].ravel() for at in range(min(math.prod(y.shape), SHOWN))]
+    return tuple(y.shape), np.array(rows).reshape(len(rows), math.prod(x.shape))[:, :SHOWN]
 
 
 def pulled_back(y: Tensor, leaves: Sequence[Tensor], at: int) -> list[np.ndarray]:
@@ -60,13 +60,13 @@ def pulled_back(y: Tensor, leaves: Sequence[Tensor], at: int) -> list[np.ndarray
 def by_columns(f: Callable[..., Any], x: Tensor) -> tuple[tuple[int, ...], np.ndarray]:
     """The same from one tangent for each element of x."""
     shape, found = tuple(_one(f(x.detach())).shape), []
-    for at in range(min(math.prod(x.shape), MOST)):
+    for at in range(min(math.prod(x.shape), SHOWN)):
         direction = np.zeros(tuple(x.shape), x._array.dtype)
         direction[np.unravel_index(at, direction.shape)] = 1
         with dual_level():
             tangent = unpack_dual(_one(f(make_dual(x.detach(), wrap(direction))))).tangent
             found.append(np.zeros(shape) if tangent is None else np.array(tangent._array))
-    return shape, np.array(found).reshape(len(found), math.prod(shape)).T[:MOST]
+    return shape, np.array(found).reshape(len(found), math.prod(shape)).T[:SHOWN]
 
 
 def _one(y: Any) -> Tensor:
@@ -140,7 +140,7 @@ class _Painting:
     def _opening(self) -> Step:
         m, n = _counted(self.m, "number"), _counted(self.n, "number")
         size = f"{_counted(self.m, 'row')} and {_counted(self.n, 'column')}"
-        more = f" Shown are the first {MOST} of each." if max(self.m, self.n) > MOST else ""
+        more = f" Shown are the first {SHOWN} of each." if max(self.m, self.n) > SHOWN else ""
         caption = f"{self.function} takes {n} and gives {m}: its Jacobian has {size}, and none is known yet.{more}"
         return Step(caption, self.phase)
 

@@ -20,7 +20,7 @@ from .grouped_graph import tell_grouped
 from .memory import memory
 from .saved import saved
 from .training import film
-from .value_text import in_words
+from .value_display import in_words
 from .versions import versions
 
 VIEWS: dict[str, Callable[..., Graph]] = {"graph": Graph, "flow": Flow}

@@ -27,7 +27,7 @@ from ..trace.schema import Phase, Record, SourceLine
 from ..trace.timeline import Timeline
 from .graph import BESIDE, Graph
 from .player_steps import cursor_at
-from .value_text import lines_of, sentence_of
+from .value_display import lines_of, sentence_of
 
 LEGEND = "The cross marks what the error is about; gradients had come as far as the arrows have numbers."
 _COLUMNS, _MOST_LINES = 66, 8  # of the story's lines, and how many there are of PyTorch's own words

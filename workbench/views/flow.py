@@ -16,7 +16,7 @@ from ..trace.values import Value, number
 from .graph import Graph
 from .group_contents import total_of
 from .player_steps import last_backward
-from .value_text import text_of
+from .value_display import text_of
 
 LEGEND = "The broader an arrow, the larger its gradient; a leaf's grad is the sum of its arrows without the pale ones."
 _VANISHING = 1e-4  # of the seed: less is said to vanish

@@ -18,7 +18,7 @@ from ..trace.schema import Record
 from ..trace.timeline import Timeline
 from ..trace.values import ZEROS, said, series
 from .player_steps import Effort
-from .value_text import value_detail
+from .value_display import value_detail
 
 LEGEND = (
     "The Function line by line: what its variables hold after each line, and what ctx takes from forward to backward."

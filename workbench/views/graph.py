@@ -21,7 +21,7 @@ from .groups import Group, program_tree
 from .player_steps import complete
 from .slopes import Slopes
 from .transform_lanes import Lanes
-from .value_text import (
+from .value_display import (
     BOX_COLUMNS,
     Sayings,
     behind_head,

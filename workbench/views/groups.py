@@ -18,9 +18,9 @@ from itertools import groupby
 import numpy as np
 
 from ..scene.model import Box
-from ..trace.records import BackwardFinished, BackwardStarted, Failed, NodeCreated
+from ..trace.records import BackwardFinished, BackwardStarted, Failed, NodeCreated, TensorsFound
 from ..trace.schema import Part, Record
-from .found_expressions import found_expressions
+from ..trace.values import Value
 from .transform_lanes import Lanes
 
 MOST = 40  # things side by side: more are divided into stretches
@@ -298,7 +298,7 @@ def program_tree(events: Iterable[Record]) -> Group:
 def _made(events: Iterable[Record]) -> _Item:
     """All nodes in the parts that they were made in."""
     events = list(events)
-    found = found_expressions(events)
+    found = _found_expressions(events)
     whole = _Item("graph", "graph")
     there: set[str] = set()
     going: list[str] = []  # backwards
@@ -402,6 +402,125 @@ def _without(text: str, own: frozenset[tuple[str, str]]) -> str:
     for begin, end, words in sorted(cuts, reverse=True):
         source = source[:begin] + words.encode() + source[end:]
     return re.sub(r"(?<![\w)\]])\(…\)", "…", source.decode(errors="replace"))
+
+
+# The words for nodes that nobody recorded: what their edges, their saved tensors and the variables' names tell.
+
+_UNKNOWN = "…"
+_SUM, _PRODUCT, _POWER, _ATOM = range(4)  # how closely an operator binds
+# By how many edges there are: the operands, what binds them, and how closely.
+_INFIX = {
+    "add": ("+", _SUM),
+    "sub": ("-", _SUM),
+    "mul": ("*", _PRODUCT),
+    "div": ("/", _PRODUCT),
+    "mm": ("@", _PRODUCT),
+    "mv": ("@", _PRODUCT),
+    "bmm": ("@", _PRODUCT),
+    "dot": ("@", _PRODUCT),
+    "pow": ("**", _POWER),
+}
+
+_Expression = tuple[str, int]  # its text, and how closely the operator in it binds
+
+
+def _found_expressions(events: Iterable[Record]) -> dict[str, str]:
+    """By node the expression of each that was there before anybody listened; `…` stands for what is not known.
+
+    One of which too little is known is left out.
+    """
+    made: dict[str, NodeCreated] = {}
+    tensors: dict[str, str] = {}
+    names: dict[tuple[str, int], str] = {}  # (node or leaf, output) -> variable
+    for event in events:
+        if isinstance(event, NodeCreated | TensorsFound):
+            for seen in event.tensors:
+                if seen.name:
+                    tensors[seen.id] = names[seen.node or seen.id, seen.output_nr] = seen.name
+        if isinstance(event, NodeCreated) and event.found and not event.path:
+            made.setdefault(event.node, event)
+    known: dict[str, _Expression] = {}
+    told: dict[str, str] = {}
+    scopes = {id: node.scope for id, node in made.items()}
+    for id, node in made.items():
+        operands = [_operand(node, nr, names, tensors, known, scopes) for nr in range(len(node.edges))]
+        text, _ = known[id] = _expression(node, operands)
+        most = 1 + any(operand != _UNKNOWN for operand, _ in operands)  # gaps, with which it tells more than a name
+        if text.count(_UNKNOWN) <= most and not text.startswith(f"{_UNKNOWN}."):
+            variable = names.get((id, 0)) if (id, 1) not in names else None
+            told[id] = f"{variable} = {text}" if variable else text
+    return told
+
+
+def _signature(node: NodeCreated) -> tuple[str, list[str]]:
+    """What the operation is called, and its parameters where they are known."""
+    if not node.custom and node.code and (found := re.match(r"(\w+)\((.*)\)", node.code[0].text)):
+        return found[1], [each.partition("=")[0].strip() for each in found[2].split(",")]
+    return node.operation, []
+
+
+def _operand(
+    node: NodeCreated,
+    nr: int,
+    names: dict[tuple[str, int], str],
+    tensors: dict[str, str],
+    known: dict[str, _Expression],
+    scopes: dict[str, str | None],
+) -> _Expression:
+    """What comes in at an edge: a variable, a scope's result, a short expression, a constant that is saved."""
+    edge = node.edges[nr]
+    if edge.target is not None:
+        if named := names.get((edge.target, edge.output_nr)):
+            return named, _ATOM
+        if scope := _scope_left(scopes.get(edge.target), node.scope):
+            return scope, _ATOM
+        text, binds = known.get(edge.target, (_UNKNOWN, _ATOM))
+        return (text, binds) if len(text) <= _LONG and not edge.output_nr else (_UNKNOWN, _ATOM)
+    parameters = _signature(node)[1]
+    for saved in node.saved:
+        if nr < len(parameters) and saved.name == parameters[nr]:
+            if saved.tensor is not None:
+                return tensors.get(saved.tensor, _UNKNOWN), _ATOM
+            return (_number(saved.value), _ATOM) if saved.value is not None else (_UNKNOWN, _ATOM)
+    return _UNKNOWN, _ATOM
+
+
+def _scope_left(scope: str | None, here: str | None) -> str:
+    """The outermost scope that something was made in, but nothing here is."""
+    parts, around = (scope or "").split("/"), (here or "").split("/")
+    while parts and around and parts[0] == around[0]:
+        parts, around = parts[1:], around[1:]
+    return parts[0] if parts else ""
+
+
+def _number(value: Value) -> str:
+    return _UNKNOWN if value.shape else value.brief(_LONG)
+
+
+def _expression(node: NodeCreated, operands: list[_Expression]) -> _Expression:
+    operation, parameters = _signature(node)
+    texts = [text for text, _ in operands]
+    if operation in _INFIX and len(parameters) == 2 and len(operands) <= 2:
+        sign, binds = _INFIX[operation]
+        left, right = (*operands, (_UNKNOWN, _ATOM))[:2]
+        first, second = _within(left, binds + (binds == _POWER)), _within(right, binds + (binds != _POWER))
+        return f"{first} {sign} {second}", binds
+    if operation == "neg" and len(operands) == 1:
+        return f"-{_within(operands[0], _POWER)}", _PRODUCT
+    if operation == "t" and len(operands) == 1:
+        return f"{_within(operands[0], _ATOM)}.T", _ATOM
+    # A constant may have no edge: only where the tensors come first is it known which operand is which.
+    if node.custom or (parameters[:1] in (["self"], ["input"]) and len(operands) <= len(parameters)):
+        inner = ", ".join([*texts, *([_UNKNOWN] if len(parameters) > len(texts) else [])])
+    else:
+        inner = _UNKNOWN
+    told = f"{operation}({inner})"
+    return (told if len(told) <= _LONGEST else f"{operation}({_UNKNOWN})"), _ATOM
+
+
+def _within(operand: _Expression, binds: int) -> str:
+    text, own = operand
+    return text if own >= binds else f"({text})"
 
 
 # What is one thing.

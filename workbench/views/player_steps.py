@@ -34,7 +34,7 @@ from ..trace.transform_records import LevelEntered, LevelLeft, OperationRan, Tan
 from ..trace.values import series
 from .groups import Group
 from .transform_lanes import TANGENT, Lanes
-from .value_text import sentence_of
+from .value_display import sentence_of
 
 _DRAWN, _EACH = 800_000, 10  # times that boxes and arrows are drawn in all steps, and so many more for each event
 _CLEARED = 6  # gradients cleared in one step that its caption names

@@ -35,11 +35,10 @@ from ..trace.schema import Attribute, Phase, Record, SourceLine
 from ..trace.timeline import Timeline
 from ..trace.values import Value, series
 from .graph import AGAIN
-from .matrix import COLUMNS, ROWS, exact, grid_of, pages_of, summary_of
 from .memory import bytes_of, bytes_said, owner_of
 from .player_steps import NOTHING, opening
 from .training import mark_steps
-from .value_text import sentence_of
+from .value_display import COLUMNS, ROWS, exact, grid_of, pages_of, sentence_of, summary_of
 
 LEGEND = "What each operation keeps until its backward has run, and how many bytes; dashed are those that live anyway."
 _LIST, _ROW = 250, 20  # px of the list of nodes, and the height of its lines

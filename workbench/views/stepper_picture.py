@@ -38,7 +38,7 @@ from ..trace.schema import Record
 from ..trace.values import LIMIT, Value, said, series
 from .graph import Graph
 from .grouped_graph import Cut, Drawn, planned
-from .value_text import line_of
+from .value_display import line_of
 
 # The layer above sets this to what makes a live view of a stepper, whose `faces(text, image)` a notebook is given.
 widget_factory: Callable[[Stepper, Stage], Any] | None = None

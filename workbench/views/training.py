@@ -25,7 +25,7 @@ from ..trace.values import Value, said, series
 from .graph import Graph
 from .grouped_graph import planned
 from .player_steps import changed_fields, tell
-from .value_text import BOX_COLUMNS
+from .value_display import BOX_COLUMNS
 
 _MOST, _LEAST = 12, 3  # steps of the training that are told of many
 _NODES = 4_000  # of all that are told, roughly

@@ -10,7 +10,7 @@ from ..trace.frame import Frame, NodeState, OperationState
 from ..trace.records import NodeCreated, TensorsFound
 from ..trace.schema import Record, TensorSeen
 from ..trace.transform_records import LevelEntered, OperationRan, TangentPushed, above
-from .value_text import BOX_COLUMNS, Sayings, behind_head, brief_of, head_of, left_out, lines_of, value_detail
+from .value_display import BOX_COLUMNS, Sayings, behind_head, brief_of, head_of, left_out, lines_of, value_detail
 
 TANGENT = ".tangent"  # behind a tensor's id
 _ORDERS = {2: "second", 3: "third", 4: "fourth", 5: "fifth"}

@@ -18,7 +18,7 @@ from ..trace.records import Failed, NodeCreated, NodeStarted, TensorWritten
 from ..trace.schema import Phase, Record, Saved, SourceLine
 from ..trace.timeline import Timeline
 from ..trace.values import series
-from .value_text import sentence_of
+from .value_display import sentence_of
 
 LEGEND = (
     "One row a tensor, left to right; the number is its version: a write makes a new one, a read needs the saved one."
