@@ -7,10 +7,9 @@ from dataclasses import dataclass
 from types import CodeType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from .code_text import file_of, source
 from .frame import Frame
 from .schema import Code, Record, SourceLine, kind_of_event
-from .source import Line, source_lines
+from .source import Line, file_of, source, source_lines
 from .values import Value, read, said, series, values
 
 if TYPE_CHECKING:

@@ -8,10 +8,9 @@ from weakref import KeyedRef, WeakValueDictionary, ref
 import numpy as np
 
 from ..events import tag
-from .code_text import text_of
 from .records import CheckpointDropped, CheckpointKept, NodeCreated
 from .schema import Raw
-from .source import OWN, Outlook
+from .source import OWN, Outlook, text_of
 from .transform_records import LevelEntered
 from .values import LIMIT, Value, kept
 

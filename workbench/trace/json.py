@@ -20,10 +20,10 @@ from math import inf
 from typing import Any, Protocol
 
 from .call_records import LineReached, MethodCalled, MethodEnded
-from .code_text import METHODS
 from .frame import Frame
 from .records import BackwardStarted, NodeCreated, NodeFinished
 from .schema import RECORDS, Part, Record
+from .source import METHODS
 from .transform_records import LevelEntered, OperationRan, TangentPushed
 from .values import Value
 

@@ -20,11 +20,10 @@ import numpy as np
 
 from ..events import next_tag
 from .call_records import LineReached, MethodCalled, MethodEnded
-from .code_text import METHODS
 from .describe import version_of
 from .recorder import Recorder
 from .schema import Raw
-from .source import OWN
+from .source import METHODS, OWN
 
 BUSY = "The lines of Functions are not recorded: a debugger or a coverage tool traces this thread already."
 

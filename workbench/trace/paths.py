@@ -13,9 +13,8 @@ from collections.abc import Sequence
 from types import CodeType
 from typing import Any
 
-from .bytecode import Listing, Loop, listing
 from .schema import Part
-from .source import OWN, Stack, is_users
+from .source import OWN, Listing, Loop, Stack, is_users, listing
 
 _MOST = 64  # parts of one path: of a deeper recursion the calls further in are left out
 # Whose frames are those of the listening.

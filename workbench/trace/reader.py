@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from .code_text import code_of, source, text_of
 from .paths import Paths, line_in
 from .records import BackwardStarted
 from .schema import Argument, Code, Packing, Raw, Record, Saved, SourceLine, TensorSeen
-from .source import Stack
+from .source import Stack, code_of, source, text_of
 from .values import read, value
 
 

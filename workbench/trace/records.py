@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from .code_text import source, text_of
 from .frame import EdgeState, Frame, NodeState
 from .schema import (
     Argument,
@@ -25,7 +24,7 @@ from .schema import (
     TensorSeen,
     kind_of_event,
 )
-from .source import Line, Stack
+from .source import Line, Stack, source, text_of
 from .values import Value, read, said, series, value, values
 
 if TYPE_CHECKING:

@@ -1,16 +1,28 @@
-"""The user's code as it runs: which line called, and which variables hold what."""
+"""The user's code: which lines run, which variables hold what, what the instructions say, and the text of all that."""
 
 from __future__ import annotations
 
+import ast
+import bisect
 import contextlib
+import dis
 import inspect
+import io
 import linecache
+import ntpath
 import os
+import re
 import sys
+import textwrap
+import tokenize
+from collections import Counter
 from collections.abc import Iterator
-from functools import cache
+from functools import cache, cached_property
 from types import CodeType, FrameType
 from typing import Any
+
+from .schema import Code, SourceLine
+from .values import number
 
 # The files of this package, and what the code it generates is said to come from.
 OWN = (os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep, "<workbench ")
@@ -149,3 +161,406 @@ def local_variables(frame: FrameType) -> list[tuple[str, Any]]:
 def line_of(frame: FrameType | None) -> Line:
     """The file and the line that a frame is at."""
     return None if frame is None else (frame.f_code.co_filename, frame.f_lineno)
+
+
+METHODS = ("forward", "setup_context", "backward", "vjp", "jvp")
+
+
+def source(line: Line) -> SourceLine | None:
+    """A line of code, by the name of the file it is in."""
+    if line is None:
+        return None
+    path, number = line
+    text = line_text(path, number).strip()
+    return SourceLine(file_of(path), number, text)
+
+
+def file_of(path: str) -> str:
+    """A file by its base name; a notebook's cells are all called `cell`."""
+    cell = "ipykernel_" in path or path.startswith("<ipython-input")
+    return "cell" if cell else ntpath.basename(path)
+
+
+def text_of(arg: Any) -> str:
+    """A plain argument, or the name of the type that stands for another."""
+    return arg.__name__ if isinstance(arg, type) else number(arg)
+
+
+def code_of(cls: type) -> tuple[Code, ...]:
+    """What a node computes: the user's methods where a Function made it, else the operation's formulas."""
+    function = getattr(cls, "_forward_cls", None)
+    if function is None:
+        formulas = [(name, getattr(cls, f"{name}_text", "")) for name in ("forward", "backward")]
+        return tuple(Code(name, text) for name, text in formulas if text)
+    return methods_of(function)
+
+
+def methods_of(function: type) -> tuple[Code, ...]:
+    """The methods that the user wrote of a Function."""
+    code = []
+    for name in METHODS:
+        owner = next((each for each in function.__mro__ if name in vars(each)), object)
+        if owner is object or owner.__module__.partition(".")[0] in (__name__.partition(".")[0], "torch"):
+            continue  # not written by the user
+        try:
+            lines, _ = source_lines(getattr(owner, name))
+        except (OSError, TypeError):  # typed at a prompt, or made by exec
+            continue
+        code.append(Code(name, textwrap.dedent("".join(lines)).rstrip()))
+    return tuple(code)
+
+
+def name_of(what: Any) -> str:
+    """What an operation is called, or a Function."""
+    return what.__name__ if isinstance(what, type) else what.shown.partition("(")[0]
+
+
+def formula_of(op: Any) -> str:
+    """How an operation's tangent comes from those of its operands, `x_t` being that of x."""
+    if op.tangent in ("linear", "multilinear"):
+        together = [op.tensors] if op.tangent == "linear" else [[name] for name in op.tensors]
+        return " + ".join(re.sub(rf"(?<=[(, ])({'|'.join(names)})\b", r"\1_t", op.shown) for names in together)
+    terms = {name: re.sub(r"\bgrad\b", f"{name}_t", text) for name, text in op.formulas.items()}
+    if op.tangent == "transposed":
+        return "the formula of backward, transposed"
+    if op.tangent in ("pointwise", "reduction"):
+        total = " + ".join(terms.values())
+        return total if op.tangent == "pointwise" else f"sum of {total}"
+    return op.tangent or ""
+
+
+Span = tuple[int, int, int, int]  # first and last line, first column, the column after the last
+
+_JUMPS = {*dis.hasjrel, *dis.hasjabs}
+_LEAVES = {"RETURN_VALUE", "RETURN_CONST", "RERAISE", "RAISE_VARARGS"}  # nothing after these is reached from them
+_ALWAYS = {"JUMP_FORWARD", "JUMP_BACKWARD", "JUMP_BACKWARD_NO_INTERRUPT"}
+_WAITS = "JUMP_BACKWARD_NO_INTERRUPT"  # of `await` and `yield from`: no loop of the user's
+_STATEMENTS = ("STORE_", "DELETE_", "UNPACK_")  # their columns are those of what is written to
+_LONGEST = 300  # characters of an expression that are kept
+_HEADER = 6  # lines that the head of a loop may take
+# Calls of what is not written in Python, and calls the user's functions many times.
+_MANY = re.compile(
+    r"(builtins\.|functools\.|itertools\.|math\.)?"
+    r"(all|any|dict|filter|list|map|max|min|prod|reduce|set|sorted|starmap|sum|tuple|zip)\("
+)
+_WITHIN = {"<listcomp>", "<setcomp>", "<dictcomp>"}  # functions of their own before Python 3.12
+
+
+class Loop:
+    """The instructions of one loop, from the first to the jump back, and the variables that only its `for` sets."""
+
+    __slots__ = ("first", "last", "title", "variables")
+
+    def __init__(self, first: int, last: int, title: str, variables: tuple[str, ...]) -> None:
+        self.first, self.last, self.title, self.variables = first, last, title, variables
+
+    def has(self, offset: int) -> bool:
+        """Whether an instruction is part of it."""
+        return self.first <= offset <= self.last
+
+
+class Listing:
+    """The instructions of one code."""
+
+    def __init__(self, code: CodeType) -> None:
+        self.code = code
+        self.users = is_users(code.co_filename)
+        self.comprehends = code.co_name in _WITHIN
+        self._texts: dict[int, str] = {}
+        self._follows: dict[tuple[int, int], bool] = {}
+
+    @cached_property
+    def _steps(self) -> list[dis.Instruction]:
+        return [step for step in dis.get_instructions(self.code) if step.opname != "EXTENDED_ARG"]
+
+    def _target(self, step: dis.Instruction) -> int | None:
+        """Where an instruction jumps to, if it does: of one with a long argument to itself, not to that."""
+        if step.opcode not in _JUMPS or type(step.argval) is not int:
+            return None
+        at = bisect.bisect_left(self._offsets, step.argval)
+        return self._offsets[at] if at < len(self._offsets) else None
+
+    @cached_property
+    def _offsets(self) -> list[int]:
+        return [step.offset for step in self._steps]
+
+    @cached_property
+    def _positions(self) -> list[tuple[int | None, ...]]:
+        return list(self.code.co_positions())
+
+    def start(self, lasti: int) -> int:
+        """The instruction that a frame is at: `f_lasti` may point into the cache behind it, anywhere for one call."""
+        return self._offsets[max(0, bisect.bisect_right(self._offsets, lasti) - 1)]
+
+    def _step(self, offset: int) -> int:
+        return bisect.bisect_left(self._offsets, offset)
+
+    # The source.
+
+    def line(self, offset: int) -> int:
+        """The line an instruction is on, as the frame would tell it."""
+        found = self._positions[offset // 2][0] if self._positions else None
+        return self.code.co_firstlineno if found is None else found
+
+    def text(self, offset: int) -> str:
+        """The expression or the statement that an instruction computes, on one line; "" where there is no source."""
+        if offset not in self._texts:
+            self._texts[offset] = self._read(offset)
+        return self._texts[offset]
+
+    def _read(self, offset: int) -> str:
+        name = self._steps[self._step(offset)].opname
+        span = self._span(offset)
+        if name in ("GET_ITER", "FOR_ITER"):  # a tensor, or a generator that computes
+            found = next((loop for loop in reversed(self.loops) if 0 <= loop.first - offset <= 24), None)
+            if found is not None and found.title:
+                return found.title
+        if span is None or name.startswith(_STATEMENTS):
+            return shortened(_without_comment(line_text(self.code.co_filename, self.line(offset))).strip())
+        return shortened(self._between(span))
+
+    def calls_many(self, offset: int) -> bool:
+        """Whether an instruction is the call of a builtin that calls others many times: `sum(parts)`."""
+        called = self._steps[self._step(offset)].opname.startswith("CALL")
+        return called and _MANY.match(self.text(offset)) is not None
+
+    def _span(self, offset: int) -> Span | None:
+        """The place of an instruction in the source; None without columns."""
+        first, last, begin, end = self._positions[offset // 2]
+        return None if first is None or last is None or begin is None or end is None else (first, last, begin, end)
+
+    def _between(self, span: Span) -> str:
+        first, last, begin, end = span
+        lines = [line_text(self.code.co_filename, number).encode() for number in range(first, last + 1)]
+        if not all(lines):
+            return ""
+        before = lines[0]
+        lines[-1] = lines[-1][:end]
+        lines[0] = lines[0][begin:]
+        text = "".join([line.decode(errors="replace") for line in lines])
+        text = text if first == last else _joined(text)
+        # Of a method's call over several lines the columns begin at the method's name.
+        return f"….{text}" if begin and before[:begin].rstrip().endswith(b".") else text
+
+    # Loops.
+
+    @cached_property
+    def _ways(self) -> dict[int, tuple[list[int], list[int]]]:
+        """For each instruction that is reached without an error, those that may come next: further on, and before it.
+
+        Handlers stand behind everything, and jump back to it as well; what is only reached by an error is left out.
+        """
+        steps, places = self._steps, {offset: place for place, offset in enumerate(self._offsets)}
+        found: dict[int, tuple[list[int], list[int]]] = {}
+        todo = [0]
+        while todo:
+            place = todo.pop()
+            step = steps[place] if place < len(steps) else None
+            if step is None or step.offset in found:
+                continue
+            onward: list[int] = []
+            back: list[int] = []
+            if (target := self._target(step)) is not None:
+                todo.append(places[target])
+                (back if target <= step.offset else onward).append(target)
+            if step.opname not in _LEAVES | _ALWAYS and place + 1 < len(steps):
+                todo.append(place + 1)
+                onward.append(steps[place + 1].offset)
+            found[step.offset] = onward, back
+        return found
+
+    @cached_property
+    def loops(self) -> tuple[Loop, ...]:
+        """The loops: where normal flow jumps back; outer ones first."""
+        lasts: dict[int, int] = {}
+        for offset, (_, back) in self._ways.items():
+            for first in back if self._steps[self._step(offset)].opname != _WAITS else ():
+                lasts[first] = max(lasts.get(first, 0), offset)
+        ranges = sorted(lasts.items(), key=lambda each: each[0] - each[1])
+        return tuple([Loop(first, last, *self._head(first, last)) for first, last in ranges])
+
+    def _head(self, first: int, last: int) -> tuple[str, tuple[str, ...]]:
+        """How a loop begins in the source, and the variables that it sets at each round and nothing else in it does."""
+        place = self._step(first)
+        if self._steps[place].opname != "FOR_ITER":
+            test = self.line(last)  # perhaps the last line of several
+            near = [test, self.line(self._steps[max(0, place - 1)].offset), self.line(first)]
+            titles = [self._header(number) for number in (*near, *range(test - 1, test - _HEADER, -1))]
+            return next((title for title in titles if title.startswith(("while ", "async for "))), ""), ()
+        target = self._steps[place + 1]
+        inside = self._steps[place + 1 : self._step(last)]
+        stored = Counter([name for step in inside if step.opname.startswith("STORE_") for name in _names(step)])
+        variables = tuple([name for name in _variables(inside) if stored[name] == 1])
+        number = self.line(target.offset)
+        title = self._header(number)
+        span = self._span(target.offset)
+        if title.startswith(("for ", "async for ")) or span is None:
+            return title if title.startswith(("for ", "async for ")) else "", variables
+        # A comprehension: from the variable to the end of what it goes through.
+        asked = next((at for at in range(place, 0, -1) if self._steps[at].opname == "GET_ITER"), 0)
+        end = self._span(self._steps[asked - 1].offset) if asked else None
+        if end is None or end[:2] < span[:2]:  # given by the function around
+            end = self._span(first)
+            if end is None:
+                return "", variables
+            if (end[0], end[2]) <= (span[0], span[2]):  # all of the comprehension, with its bracket
+                end = (*end[:3], end[3] - 1)
+        text = self._between((span[0], end[1], span[2], end[3])).strip()
+        return shortened(f"for {text}") if text else "", variables
+
+    def _header(self, number: int) -> str:
+        """The head of a compound statement that begins on a line: `for x in xs`."""
+        return _header(self.code.co_filename, number)
+
+    def around(self, *offsets: int) -> Loop | None:
+        """The innermost loop that all of these instructions are part of."""
+        return next((loop for loop in reversed(self.loops) if all([loop.has(offset) for offset in offsets])), None)
+
+    def follows(self, here: int, there: int) -> bool:
+        """Whether the flow can come from one instruction to another without another round: not between two branches.
+
+        An error leads from what is guarded to the handler, and that on to what comes after.
+        """
+        key = here, there
+        if key not in self._follows:
+            todo, seen = [here], set()
+            while todo and there not in seen:
+                offset = todo.pop()
+                if offset not in seen and (offset <= there or self._handlers):
+                    seen.add(offset)
+                    todo += self._onward(offset)
+            self._follows[key] = there in seen
+        return self._follows[key]
+
+    def _onward(self, offset: int) -> list[int]:
+        """What may come after an instruction, but for another round; a loop is left by its head."""
+        place = self._step(offset)
+        step, heads = self._steps[place], self._heads
+        target = self._target(step)
+        onward = [] if target is None else [target]
+        if step.opname not in _LEAVES | _ALWAYS and place + 1 < len(self._steps):
+            onward.append(self._offsets[place + 1])
+        onward += [handler for handler, begin, end in self._guards if begin <= offset < end]
+        rounds = [at for at in onward if at in heads and at <= offset]
+        return [at for at in onward if at not in rounds] + [at for head in rounds for at in self._leaving(head)]
+
+    @cached_property
+    def _heads(self) -> frozenset[int]:
+        return frozenset([loop.first for loop in self.loops])
+
+    def _leaving(self, head: int) -> list[int]:
+        step = self._steps[self._step(head)]
+        target = self._target(step) if step.opname == "FOR_ITER" else None
+        return [] if target is None else [target]
+
+    def settled(self, offset: int) -> int:
+        """An instruction of normal flow: for a handler's the last that it guards, as handlers stand at the end."""
+        while offset not in self._ways:
+            guarded = [(target, end) for target, end in self._handlers if target <= offset and end <= offset]
+            if not guarded:
+                break
+            offset = self.start(max(guarded)[1] - 2)
+        return offset
+
+    @cached_property
+    def _handlers(self) -> list[tuple[int, int]]:
+        """Where each handler begins, and where what it guards ends."""
+        return [(handler, end) for handler, _, end in self._guards]
+
+    @cached_property
+    def _guards(self) -> list[tuple[int, int, int]]:
+        """Where each handler begins, and where what it guards begins and ends."""
+        table = iter(self.code.co_exceptiontable)
+        found = []
+        for byte in table:
+            start, length, target, _ = [_number(byte if field == 0 else next(table), table) for field in range(4)]
+            found.append((2 * target, 2 * start, 2 * (start + length)))
+        return found
+
+
+def _number(byte: int, more: Iterator[int]) -> int:
+    """A number of the exception table: six bits a byte, and one that says that more follow."""
+    value = byte & 63
+    while byte & 64:
+        byte = next(more)
+        value = value << 6 | byte & 63
+    return value
+
+
+def _variables(steps: list[dis.Instruction]) -> Iterator[str]:
+    """The names that are stored first: those of a `for`."""
+    stores = 1
+    for step in steps:
+        if step.opname == "UNPACK_SEQUENCE":
+            stores += (step.arg or 1) - 1
+        elif step.opname.startswith("STORE_") and stores > 0:
+            yield from _names(step)[:stores]
+            stores -= len(_names(step))
+        else:
+            return
+
+
+def _names(step: dis.Instruction) -> tuple[str, ...]:
+    """The variables that an instruction stores, or stores and loads."""
+    return step.argval if type(step.argval) is tuple else (step.argval,) if isinstance(step.argval, str) else ()
+
+
+def _header(file: str, number: int) -> str:
+    """The head of the loop that begins on a line, without its colon."""
+    lines = [line_text(file, at) for at in range(number, number + _HEADER)]
+    if not lines[0].lstrip().startswith(("for ", "while ", "async for ")):
+        return ""
+    text = "".join(lines).lstrip()
+    if "\\" in text:  # what is no escape sequence would be warned of
+        return shortened(_joined(lines[0]).removesuffix(":"))
+    for at, character in enumerate(text):
+        if character == ":":
+            head = text[:at]
+            within = f"async def f():\n {head}: pass" if head.startswith("async ") else f"{head}: pass"
+            try:
+                ast.parse(within)
+            except (SyntaxError, ValueError):
+                continue
+            return shortened(_joined(head))
+    return ""
+
+
+def _joined(text: str) -> str:
+    """Several lines as one, without comments, and with no more between brackets than on one line."""
+    one = " ".join(_without_comment(text).split())
+    return re.sub(r",? ([)\]}])", r"\1", re.sub(r"([(\[{]) ", r"\1", one))
+
+
+def _without_comment(text: str) -> str:
+    """A piece of source without its comments."""
+    if "#" not in text:
+        return text
+    lines = text.splitlines(keepends=True)
+    try:
+        # In brackets a piece of any statement is a whole.
+        for token in tokenize.generate_tokens(io.StringIO(f"(\n{text}\n)").readline):
+            if token.type == tokenize.COMMENT:
+                row = token.start[0] - 2
+                lines[row] = lines[row][: token.start[1]] + "\n" * lines[row].endswith("\n")
+    except (tokenize.TokenError, SyntaxError, IndexError):
+        pass
+    return "".join(lines)
+
+
+def shortened(text: str) -> str:
+    """A text of a bearable length: its beginning and its end."""
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST * 2 // 3]} … {text[-_LONGEST // 4 :]}"
+
+
+_listings: dict[int, Listing] = {}
+_MOST = 5_000  # listings that are kept
+
+
+def listing(code: CodeType) -> Listing:
+    """The listing of a code, made once. By its address: a code's hash takes longer than anything that is asked here."""
+    found = _listings.get(id(code))
+    if found is None:
+        if len(_listings) >= _MOST:
+            _listings.clear()
+        found = _listings[id(code)] = Listing(code)
+    return found

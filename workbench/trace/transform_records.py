@@ -6,11 +6,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from .code_text import formula_of, methods_of, name_of, source
 from .frame import Frame, OperationState
 from .records import NodeCreated
 from .schema import Argument, Building, Code, Record, SourceLine, TensorSeen, kind_of_event
-from .source import Line
+from .source import Line, formula_of, methods_of, name_of, source
 from .values import Value, read, said, series
 
 if TYPE_CHECKING:

@@ -20,10 +20,10 @@ from ..scene.geometry import CHIP_COLUMNS
 from ..scene.model import AROUND, Arrow, Box, Detail, Scene, Step
 from ..scene.storyboard import Storyboard
 from ..trace.call_records import MethodCalled
-from ..trace.code_text import source
 from ..trace.frame import Frame
 from ..trace.records import BackwardFinished, BackwardStarted, Failed, NodeCreated, NodeStarted, TensorWritten
 from ..trace.schema import Phase, Record, SourceLine
+from ..trace.source import source
 from ..trace.timeline import Timeline
 from .graph import BESIDE, Graph
 from .player_steps import cursor_at

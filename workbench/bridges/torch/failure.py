@@ -9,10 +9,9 @@ from typing import Any
 
 import torch
 
-from ...trace.code_text import methods_of
 from ...trace.records import Failed, NodeCreated, TensorsFound
 from ...trace.schema import Record
-from ...trace.source import is_users
+from ...trace.source import is_users, methods_of
 from .describe import is_python
 from .operations import unobserved
 from .recorder import TorchRecorder
