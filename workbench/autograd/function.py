@@ -14,7 +14,6 @@ from .. import errors
 from ..events import listeners
 from . import state
 from .anomaly_mode import remember
-from .function_levels import applied
 from .function_outputs import bind_output, bind_outputs, emit_created, gradients_of
 from .levels import Lifted
 from .node import Metadata, Node, accumulator, edge_of, read_only, sequence
@@ -391,7 +390,9 @@ class _SingleLevelFunction(FunctionCtx, metaclass=FunctionMeta):
             args, kwargs = _positional(cls.forward, args, kwargs), {}
         modes = local.modes
         if unusual and (modes.levels or modes.dual is not None or any([type(a) is Lifted for a in args])):
-            return applied(cls, args, two_steps, kwargs)
+            from .function_transforms import apply_transformed
+
+            return apply_transformed(cls, args, two_steps, kwargs)
         ctx = cls._backward_cls()
         ctx.extra = ctx.to_save = ctx.dirty_tensors = ctx.non_differentiable = ctx.saved_for_forward = None
         ctx._saved = ()
