@@ -19,9 +19,8 @@ from .grad_mode import (
     set_grad_enabled,
     set_multithreading_enabled,
 )
-from .legacy import NestedIOFunction
 from .saved_tensors import SavedTensor
-from .variable import Variable
+from .variable import NestedIOFunction, Variable
 
 __all__ = [
     "Function",

@@ -1,13 +1,21 @@
-"""The old name of a tensor, and the engine that hangs on it (torch.autograd.Variable)."""
+"""Names from before tensors could require grad: `Variable`, its engine, and Functions over nested lists of Variables.
+
+PyTorch has them in `autograd.variable` and `autograd.function`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import itertools
+from collections import OrderedDict
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from .. import errors
+from . import function
+from .function import Function
+from .hooks import RemovableHandle
 from .state import local
-from .tensor import Tensor, alias
+from .tensor import Tensor, alias, wrap
 
 
 class _Engine:
@@ -32,3 +40,169 @@ class Variable(metaclass=_VariableMeta):
     def __new__(cls, data: Tensor, requires_grad: bool = False) -> Tensor:
         """A tensor over the same memory, without history."""
         return alias(data).requires_grad_(requires_grad)
+
+
+class _HookMixin:
+    """Putting a hook into a dictionary, which is made for the first one."""
+
+    @staticmethod
+    def _register_hook(backward_hooks: Any, hook: Callable[..., Any]) -> tuple[Any, RemovableHandle]:
+        hooks = OrderedDict() if backward_hooks is None else backward_hooks
+        handle = RemovableHandle(hooks)
+        hooks[handle.id] = hook
+        return hooks, handle
+
+
+class InplaceFunction(Function):
+    """A Function with a flag that says whether it should work in place."""
+
+    def __init__(self, inplace: bool = False) -> None:
+        super().__init__()
+        self.inplace = inplace
+
+
+def _unknown(obj: Any, accepted: str | None) -> ValueError:
+    named = obj if hasattr(obj, "__qualname__") else type(obj)
+    name = named.__qualname__ if named.__module__ == "builtins" else f"{named.__module__}.{named.__qualname__}"
+    text = errors.NESTING.format(f"torch.{obj.dtype.word}Tensor" if isinstance(obj, Tensor) else name)
+    return ValueError(text if accepted is None else text + errors.NESTING_TAKES.format(accepted))
+
+
+def _nested_map(
+    condition: Callable[[Any], bool], fn: Callable[[Any], Any], condition_msg: str | None = None
+) -> Callable[[Any], Any]:
+    """A function that replaces each value that `condition` takes, in nested lists, tuples and dicts, by `fn` of it."""
+
+    def mapped(obj: Any) -> Any:
+        if condition(obj):
+            return fn(obj)
+        if obj is None:
+            return None
+        if isinstance(obj, dict):
+            return {key: mapped(value) for key, value in obj.items()}
+        if not isinstance(obj, (list, tuple)):
+            raise _unknown(obj, condition_msg)
+        values = [mapped(value) for value in obj]
+        return type(obj)(*values) if hasattr(obj, "_fields") else type(obj)(values)
+
+    return mapped
+
+
+def _iter_filter(
+    condition: Callable[[Any], bool],
+    allow_unknown: bool = False,
+    condition_msg: str | None = None,
+    conversion: Callable[[Any], Any] | None = None,
+) -> Callable[[Any], Iterator[Any]]:
+    """A function that gives the values that `condition` takes, out of nested lists, tuples and dicts, one by one."""
+
+    def walk(obj: Any) -> Iterator[Any]:
+        if conversion is not None:
+            obj = conversion(obj)
+        if condition(obj):
+            yield obj
+        elif isinstance(obj, (list, tuple, dict)):
+            for value in obj.values() if isinstance(obj, dict) else obj:
+                yield from walk(value)
+        elif obj is not None:
+            if not allow_unknown:
+                raise _unknown(obj, condition_msg)
+            yield obj
+
+    return walk
+
+
+def _unflatten(input: Sequence[Any], proto: Any) -> Any:
+    """The values of a flat sequence in the nesting of `proto`, in which None stays None."""
+    taken = itertools.count()
+
+    def filled(part: Any) -> Any:
+        if not isinstance(part, (list, tuple)):
+            return input[next(taken)]
+        return type(part)([None if p is None else filled(p) for p in part])
+
+    return filled(proto)
+
+
+def _is_tensor(obj: Any) -> bool:
+    return isinstance(obj, Tensor)
+
+
+_iter_tensors = _iter_filter(_is_tensor, condition_msg="Tensors")
+_iter_tensors_permissive = _iter_filter(_is_tensor, allow_unknown=True, condition_msg="Tensors (permissive)")
+_iter_None_tensors = _iter_filter(lambda o: o is None or _is_tensor(o), condition_msg="Tensors or None")
+_map_tensor_data = _nested_map(_is_tensor, lambda o: wrap(o._array), condition_msg="Tensors")
+
+
+class NestedIOFunction(Function):
+    """A Function over nested lists of tensors, in forward_extended and backward_extended.
+
+    Its methods flatten and nest; neither a call nor `apply` reaches them any more, in PyTorch either.
+    """
+
+    def _do_forward(self, *input: Any) -> Any:
+        self._nested_input = input
+        flat = tuple(_iter_tensors(input))
+        return super()._do_forward(*flat)
+
+    def _do_backward(self, gradients: Any, retain_variables: bool) -> Any:
+        return super()._do_backward(gradients, retain_variables)
+
+    def __call__(self, *input: Any) -> Any:
+        """AttributeError: no engine calls instances any more."""
+        return self._do_forward(*input)
+
+    def forward(self, *args: Any) -> Any:
+        """What forward_extended makes of the nested input, as a flat tuple of tensors."""
+        nested = _map_tensor_data(self._nested_input)
+        self._nested_output = self.forward_extended(*nested)
+        del self._nested_input
+        return tuple(_iter_tensors(self._nested_output))
+
+    def backward(self, *gradients: Any) -> Any:
+        """What backward_extended makes of gradients nested as the outputs are, as a flat tuple."""
+        nested = _unflatten(gradients, self._nested_output)
+        return tuple(_iter_None_tensors(self.backward_extended(*nested)))
+
+    def save_for_backward(self, *args: Any) -> None:
+        """Note the tensors to be kept, and how they were nested."""
+        self.to_save = tuple(_iter_tensors(args))
+        self._to_save_nested = args
+
+    @property
+    def saved_tensors(self) -> Any:
+        """What was saved, nested as it was given; an instance is no node, so nothing ever was."""
+        return _unflatten((), self._to_save_nested)
+
+    def mark_dirty(self, *args: Any, **kwargs: Any) -> None:
+        """Note the tensors that forward writes in place."""
+        self.dirty_tensors = tuple(_iter_tensors((args, kwargs)))
+
+    def mark_non_differentiable(self, *args: Any, **kwargs: Any) -> None:
+        """Note the outputs that have no gradient."""
+        self.non_differentiable = tuple(_iter_tensors((args, kwargs)))
+
+    def forward_extended(self, *input: Any) -> Any:
+        """Compute the nested outputs; to be overridden."""
+        raise NotImplementedError
+
+    def backward_extended(self, *grad_output: Any) -> Any:
+        """Compute the nested gradients; to be overridden."""
+        raise NotImplementedError
+
+
+# PyTorch has these names in `function`, which they are built on.
+for _kept in (
+    "InplaceFunction",
+    "NestedIOFunction",
+    "_HookMixin",
+    "_iter_filter",
+    "_iter_None_tensors",
+    "_iter_tensors",
+    "_iter_tensors_permissive",
+    "_map_tensor_data",
+    "_nested_map",
+    "_unflatten",
+):
+    setattr(function, _kept, globals()[_kept])
+function.__all__ += ["InplaceFunction", "NestedIOFunction"]
