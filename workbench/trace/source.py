@@ -260,7 +260,12 @@ class Loop:
 
 
 class Listing:
-    """The instructions of one code."""
+    """The instructions of one code: which text of the source each is, and which of them are a loop.
+
+    An instruction is told by its offset in the code. CPython 3.11 to 3.14 differ in their instructions, and agree in
+    what is asked here: where jumps lead, which columns of the source an instruction has (in bytes of UTF-8; none with
+    `python -X no_debug_ranges`), and what an exception handler guards.
+    """
 
     def __init__(self, code: CodeType) -> None:
         self.code = code
