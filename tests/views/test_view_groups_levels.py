@@ -13,8 +13,8 @@ from workbench.autograd import forward_ad
 from workbench.func import grad, jacfwd, jacrev, jvp, vmap
 from workbench.recording import Trace
 from workbench.scene.text import graph_lines, to_text
+from workbench.trace.call_records import LevelEntered, OperationRan, TangentPushed
 from workbench.trace.records import NodeCreated
-from workbench.trace.transform_records import LevelEntered, OperationRan, TangentPushed
 from workbench.views import VIEWS
 from workbench.views.groups import grouped
 from workbench.views.player_steps import tell

@@ -8,10 +8,10 @@ from weakref import KeyedRef, WeakValueDictionary, ref
 import numpy as np
 
 from ..events import tag
+from .call_records import LevelEntered
 from .records import CheckpointDropped, CheckpointKept, NodeCreated
 from .schema import Raw
 from .source import OWN, Outlook, text_of
-from .transform_records import LevelEntered
 from .values import LIMIT, Value, kept
 
 

@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING, Literal
 from .values import ZEROS, Value, said
 
 if TYPE_CHECKING:
-    from .call_records import Hook
+    from .call_records import Hook, LevelEntered, OperationRan, Tangent, TangentPushed
     from .records import NodeCreated
     from .schema import Argument, Phase, SourceLine, TensorSeen
-    from .transform_records import LevelEntered, OperationRan, Tangent, TangentPushed
 
 
 PlaceState = Literal["idle", "pending", "ready", "running", "done", "error"]

@@ -19,12 +19,11 @@ from functools import cache
 from math import inf
 from typing import Any, Protocol
 
-from .call_records import LineReached, MethodCalled, MethodEnded
+from .call_records import LevelEntered, LineReached, MethodCalled, MethodEnded, OperationRan, TangentPushed
 from .frame import Frame
 from .records import BackwardStarted, NodeCreated, NodeFinished
 from .schema import RECORDS, Part, Record
 from .source import METHODS
-from .transform_records import LevelEntered, OperationRan, TangentPushed
 from .values import Value
 
 # More than any recording has: what is longer was made to take long.

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from ..events import SCHEMA, Event, listeners, next_tag, tag
+from .call_records import LevelLeft, OperationRan, TangentPushed
 from .describe import entry_of, maker_of, version_of, zeros_of
 from .hooks_seen import reached_from
 from .inplace import Scribe
@@ -39,7 +40,6 @@ from .records import (
 )
 from .schema import Record
 from .source import line_of, user_frame
-from .transform_records import LevelLeft, OperationRan, TangentPushed
 from .values import LIMIT
 
 

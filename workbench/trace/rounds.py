@@ -6,9 +6,9 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from .call_records import LevelEntered, OperationRan, TangentPushed
 from .records import BackwardFinished, BackwardStarted, EventsLetGo, Failed, GradChanged, NodeCreated, TensorWritten
 from .schema import Part, Record, SourceLine
-from .transform_records import LevelEntered, OperationRan, TangentPushed
 
 _FEWEST = 2  # rounds that are a loop
 _LENIENT = 4  # one in so many rounds may have no backward: a batch was left out

@@ -8,7 +8,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, Protocol, Self
 
-from .call_records import HookRan, HooksFound
+from .call_records import HookRan, HooksFound, LevelEntered, LevelLeft, OperationRan, TangentPushed, above, outputs_of
 from .compact import LARGE, Writer, read_compact
 from .frame import Frame
 from .json import PartsRead, PartsWritten, Played, brief, encode
@@ -23,7 +23,6 @@ from .records import (
     TensorWritten,
 )
 from .schema import Phase, Record
-from .transform_records import LevelEntered, LevelLeft, OperationRan, TangentPushed, above, outputs_of
 
 FORMAT, VERSION, COMPACT = "workbench-trace", 1, 2
 _WITHIN = NodeCreated | TensorWritten | GradChanged | OperationRan | TangentPushed | LevelEntered | LevelLeft

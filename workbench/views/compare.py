@@ -8,11 +8,11 @@ from dataclasses import replace
 from ..scene.model import Arrow, Box, Scene, Step
 from ..scene.picture import Picture
 from ..scene.storyboard import Storyboard
+from ..trace.call_records import OperationRan
 from ..trace.diff import Differences
 from ..trace.records import NodeCreated
 from ..trace.rounds import rounds_of
 from ..trace.timeline import Timeline
-from ..trace.transform_records import OperationRan
 from .graph import Graph
 from .player_steps import tell
 

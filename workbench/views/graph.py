@@ -10,12 +10,11 @@ from collections.abc import Iterable
 
 from ..scene.geometry import CHIP_COLUMNS, TEXT_COLUMNS, columns, cut
 from ..scene.model import WITHIN, Arrow, Box, BoxState, Detail
-from ..trace.call_records import Hook
+from ..trace.call_records import Hook, LevelEntered, OperationRan, TangentPushed
 from ..trace.frame import EdgeState, Frame, NodeState, Place, TensorState
 from ..trace.records import BackwardFinished, BackwardStarted, Failed, NodeCreated, TensorsFound, TensorShown, is_slot
 from ..trace.schema import Record, Saved
 from ..trace.timeline import Timeline
-from ..trace.transform_records import LevelEntered, OperationRan, TangentPushed
 from ..trace.values import Value, series
 from .groups import Group, program_tree
 from .player_steps import complete

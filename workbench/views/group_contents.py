@@ -14,10 +14,10 @@ import numpy as np
 
 from ..scene.geometry import TEXT_COLUMNS, columns
 from ..scene.model import Arrow, Box, BoxState, Detail
+from ..trace.call_records import OperationRan
 from ..trace.frame import EdgeState, Frame, NodeState
 from ..trace.records import COMPILED, NodeCreated
 from ..trace.schema import Record, TensorSeen
-from ..trace.transform_records import OperationRan
 from ..trace.values import Value
 from .groups import Group
 from .memory import bytes_of, bytes_said

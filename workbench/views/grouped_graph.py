@@ -13,11 +13,11 @@ from typing import Any
 from ..scene.graphviz import LayoutUnavailable
 from ..scene.model import Arrow, Box, Folding, Scene, Step, paths
 from ..scene.storyboard import Storyboard
+from ..trace.call_records import OperationRan, TangentPushed, above
 from ..trace.frame import EdgeState, Frame
 from ..trace.records import NodeCreated, NodeFinished, NodeStarted
 from ..trace.schema import Phase, Record
 from ..trace.timeline import Timeline, phase_of
-from ..trace.transform_records import OperationRan, TangentPushed, above
 from ..trace.values import said, series
 from .graph import Graph
 from .group_contents import Bundle, Links, Tally, closed_box, counted, listed

@@ -15,6 +15,7 @@ from ..scene.geometry import CHIP_COLUMNS, LABEL_COLUMNS, columns
 from ..scene.labels import largest
 from ..scene.model import Arrow, Box, Scene, Step, changed
 from ..scene.storyboard import Storyboard
+from ..trace.call_records import LevelEntered, LevelLeft, OperationRan, TangentPushed, above, outputs_of
 from ..trace.frame import Frame
 from ..trace.records import (
     BackwardFinished,
@@ -30,7 +31,6 @@ from ..trace.records import (
 )
 from ..trace.schema import Phase, Record, SourceLine
 from ..trace.timeline import Timeline, phase_of
-from ..trace.transform_records import LevelEntered, LevelLeft, OperationRan, TangentPushed, above, outputs_of
 from ..trace.values import series
 from .groups import Group
 from .transform_lanes import TANGENT, Lanes

@@ -6,10 +6,10 @@ import math
 from collections.abc import Iterable
 
 from ..scene.model import Arrow, Box, Detail
+from ..trace.call_records import LevelEntered, OperationRan, TangentPushed, above
 from ..trace.frame import Frame, NodeState, OperationState
 from ..trace.records import NodeCreated, TensorsFound
 from ..trace.schema import Record, TensorSeen
-from ..trace.transform_records import LevelEntered, OperationRan, TangentPushed, above
 from .value_display import BOX_COLUMNS, Sayings, behind_head, brief_of, head_of, left_out, lines_of, value_detail
 
 TANGENT = ".tangent"  # behind a tensor's id

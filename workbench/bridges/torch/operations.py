@@ -20,8 +20,8 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from ...autograd.scopes import Entry, place
 from ...events import next_tag
+from ...trace.call_records import OperationsUnseen
 from ...trace.records import GradChanged, TensorsFound, TensorWritten
-from ...trace.transform_records import OperationsUnseen
 from .describe import TorchDescriber, _sequence, is_python, memory_of, version_of
 
 _level, _innermost = torch._C._functorch.maybe_current_level, torch._C._functorch.peek_interpreter_stack
