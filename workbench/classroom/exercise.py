@@ -61,16 +61,15 @@ one would be taken for its own.
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from types import FunctionType
 from typing import Any
 
-from .evidence import Odd, Raised, alike, evidence
 from .prediction import compared
+from .probes import Odd, Probe, Raised, alike, evidence
 
-Probe = Callable[[Any], Any]
 _LINE = 100  # characters of a line that a notebook shows
 _VALUE = "the value"  # what an exercise without probes asks for
 
