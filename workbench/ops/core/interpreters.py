@@ -14,11 +14,9 @@ from ...autograd.saved_tensors import Packed, saved_as_result
 from ...autograd.state import local
 from ...autograd.tensor import Tensor, link_view
 from ...events import emit, listeners
-from . import jvp, vmap, vmap_rules  # noqa: F401  (the rules register themselves)
-from .jvp import family
-from .jvp_fast import push_alone
+from . import vmap
+from .jvp import family, push_alone, push_tangents
 from .registry import REGISTRY, SEVERAL, told_arguments
-from .vmap import OWN
 
 Tensors = tuple[Tensor, ...]
 
@@ -120,7 +118,7 @@ def _push(op: Any, args: tuple[Any, ...], level: Level) -> tuple[Tensors, Tensor
         if listeners:
             emit(("pushing", op, tuple([given[name] for name in op.said]), outs, level))
         with below(level):
-            found = jvp.push_tangents(op, _values(op, args, level), moved, values, extras)
+            found = push_tangents(op, _values(op, args, level), moved, values, extras)
         for out, tangent in zip(outs, found, strict=True):
             set_tangent(out, tangent)
         if listeners:
@@ -167,7 +165,7 @@ def push_duals(op: Any, args: tuple[Any, ...], operands: list[Any], outs: Tensor
     if listeners:
         given = dict(zip(op.order, args, strict=True))
         emit(("pushing", op, tuple([given[name] for name in op.said]), outs, None))
-    found = unpushed(jvp.push_tangents, op, args, moved, outs, extras)
+    found = unpushed(push_tangents, op, args, moved, outs, extras)
     for out, tangent in zip(outs, found, strict=True):
         set_tangent(out, risen(tangent, local.modes.levels))
     node = outs[0]._fn
@@ -224,6 +222,6 @@ def _tangent(op: Any) -> str:
 
 
 def _batch(op: Any) -> str:
-    if op.name in OWN:
+    if op.name in vmap.OWN:
         return "own rule"
     return f"as {op.batch}" if op.batch in REGISTRY else op.batch

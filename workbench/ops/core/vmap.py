@@ -11,8 +11,9 @@ Under vmap a tensor may have the batch as its first dimension, which the op does
 | the name of an op | what this one does to all dimensions, that one does to all but the first |
 | "loop" | the op runs once for each sample; `workbench.ops.report()` lists these |
 
-What an op is declared as mostly says which it is. Ops that fit none of these have rules of their own
-(vmap_rules.py), called with the op, the size of the batch, and the arguments by name, tensors as `Mapped`.
+What an op is declared as mostly says which it is. Ops that fit none of these have rules of their own (`batches`,
+below), called with the op, the size of the batch, and the arguments by name, tensors as `Mapped`. Convolutions,
+normalizations and losses fold the batch into a dimension that they have anyway: images, channels or groups.
 """
 
 from __future__ import annotations
@@ -23,11 +24,14 @@ from typing import Any
 
 import numpy as np
 
+from ... import errors
 from ...autograd import dtypes
 from ...autograd.levels import Level, Lifted, at
 from ...autograd.tensor import Tensor, wrap
+from ...autograd.views import layout_of
 from .registry import DIMS, REGISTRY, SIZES, TENSORS
 
+Ints = tuple[int, ...]
 Tensors = tuple[Tensor, ...]
 Results = tuple[Tensors, Tensors]
 OWN: dict[str, Callable[..., Results]] = {}  # rules for one op, by its name
@@ -238,3 +242,404 @@ def looped(op: Any, args: tuple[Any, ...], size: int) -> Results:
 
 
 RULES = {"pointwise": pointwise, "assign": _assign, "dims": dims_moved, "new dims": new_dims, "loop": looped}
+
+
+def multiplied(a: Mapped, b: Mapped, size: int) -> Tensor:
+    """The product of each sample's two matrices, in one call."""
+    (n, k), m, x, y = a.shape, b.shape[1], a.value, b.value
+    if not b.batched:  # the batch is just more rows
+        return (x.reshape(size * n, k) @ y).reshape(size, n, m)
+    if not a.batched:
+        rows = y.transpose(1, 2)
+        if rows.is_contiguous():
+            return (rows.reshape(size * m, k) @ x.t()).reshape(size, m, n).transpose(1, 2)
+        return a.full(size).bmm(y)
+    return x * y if k == 1 else x.bmm(y)
+
+
+def _column(vector: Mapped) -> Mapped:
+    return Mapped(vector.shaped((*vector.shape, 1)), vector.batched)
+
+
+@batches("mm")
+def _mm(op: Any, size: int, self: Mapped, mat2: Mapped) -> Results:
+    return alone(multiplied(self, mat2, size))
+
+
+@batches("mv")
+def _mv(op: Any, size: int, self: Mapped, vec: Mapped) -> Results:
+    return alone(multiplied(self, _column(vec), size).squeeze(2))
+
+
+@batches("dot")
+def _dot(op: Any, size: int, self: Mapped, tensor: Mapped) -> Results:
+    row = Mapped(self.shaped((1, *self.shape)), self.batched)
+    return alone(multiplied(row, _column(tensor), size).reshape(size))
+
+
+@batches("bmm")
+def _bmm(op: Any, size: int, self: Mapped, mat2: Mapped) -> Results:
+    count = self.shape[0]
+    x, y = (m.full(size).reshape(size * count, *m.shape[1:]) for m in (self, mat2))
+    return alone(x.bmm(y).reshape(size, count, self.shape[1], mat2.shape[2]))
+
+
+@batches("addmm")
+def _addmm(op: Any, size: int, self: Mapped, mat1: Mapped, mat2: Mapped, beta: float, alpha: float) -> Results:
+    product = multiplied(mat1, mat2, size) if mat1.batched or mat2.batched else mat1.value @ mat2.value
+    added = self.aligned(2)
+    return alone((product if alpha == 1 else product * alpha) + (added if beta == 1 else added * beta))
+
+
+@batches("permute")
+def _permute(op: Any, size: int, self: Mapped, dims: Ints) -> Results:
+    return run_op(op, self=self.value, dims=(0, *(d % self.ndim + 1 for d in dims)))
+
+
+@batches("t", "t_")
+def _t(op: Any, size: int, self: Mapped) -> Results:
+    return alone(TENSORS["transpose"](self.value, -2, -1) if self.ndim == 2 else TENSORS["alias"](self.value))
+
+
+@batches("squeeze_all", "squeeze__all")
+def _squeeze_all(op: Any, size: int, self: Mapped) -> Results:
+    out = TENSORS["alias"](self.value)
+    for dim in reversed(range(1, out.ndim)):
+        out = TENSORS["squeeze"](out, dim)
+    return alone(out)
+
+
+@batches("expand")
+def _expand(op: Any, size: int, /, self: Mapped, **given: Ints) -> Results:
+    return run_op(op, self=self.aligned(len(given["size"])), size=(size, *given["size"]))
+
+
+@batches("repeat")
+def _repeat(op: Any, size: int, self: Mapped, repeats: Ints) -> Results:
+    return run_op(op, self=self.aligned(len(repeats)), repeats=(1, *repeats))
+
+
+@batches("flip", "squeeze_dims", "squeeze__dims")
+def _turned(op: Any, size: int, /, self: Mapped, **dims: Ints) -> Results:
+    return run_op(op, self=self.value, **{name: tuple([d + 1 for d in which]) for name, which in dims.items()})
+
+
+@batches("roll")
+def _roll(op: Any, size: int, self: Mapped, shifts: Ints, dims: Ints) -> Results:
+    if dims:
+        return run_op(op, self=self.value, shifts=shifts, dims=tuple([d + 1 for d in dims]))
+    (out,), _ = run_op(op, self=flat(self.value), shifts=shifts, dims=(1,))  # the elements are one row
+    return alone(out.reshape(self.value.shape))
+
+
+@batches("as_strided", "strided_copy", "strided_scatter")
+def _strided(op: Any, size: int, self: Mapped, geometry: Any, layout: Any) -> Results:
+    """The same part of the memory of each sample, where one sample's memory lies behind the other's."""
+    (shape, strides, offset), array = geometry, self.value._array
+    step = array.itemsize + sum([(n - 1) * s for n, s in zip(*layout[:2], strict=True)])
+    whole = (size, *layout[0]), (step, *layout[1]), 0
+    if op.kind == "view":  # the memory is there already
+        step, whole = array.strides[0], layout_of(array)
+    return run_op(op, self=self.value, geometry=((size, *shape), (step, *strides), offset), layout=whole)
+
+
+@batches("median_all")
+def _median_all(op: Any, size: int, self: Mapped) -> Results:
+    return alone(flat(self.value).median(1)[0])
+
+
+@batches("argmax", "argmin")
+def _where_extreme(op: Any, size: int, self: Mapped, dim: int | None, keepdim: bool) -> Results:
+    if dim is not None:
+        return dims_moved(op, (self, dim, keepdim), size)
+    (out,), _ = run_op(op, self=flat(self.value), dim=1, keepdim=False)
+    return alone(out.reshape(size, *(1,) * self.ndim) if keepdim else out)
+
+
+class _Lookup:
+    """A batch and indices into it, with the dimensions that are indexed moved directly behind the batch.
+
+    NumPy puts what indices name where the first of them stands if they stand side by side, else in front.
+    """
+
+    def __init__(self, ndim: int, indices: tuple[Any, ...], size: int) -> None:
+        places = [(d, i) for d, i in enumerate(_without_masks(indices)) if i is not None]
+        indexed = [d for d, _ in places]
+        adjacent = indexed == list(range(indexed[0], indexed[-1] + 1))
+        self.before = indexed[0] if adjacent else 0  # how many dimensions come before what is looked up
+        self.dims = indexed + [d for d in range(ndim) if d not in indexed]
+        self.rest = ndim - len(indexed)
+        self.wide = max([i.ndim for _, i in places])
+        self.indices = tuple([i.aligned(self.wide) for _, i in places])
+        self.with_batch: tuple[Any, ...] = (None, *self.indices)
+        if any([i.batched for _, i in places]):  # each sample is indexed by its own
+            self.with_batch = wrap(np.arange(size).reshape(size, *(1,) * self.wide)), *self.indices
+
+    def order(self) -> list[int]:
+        """The dimensions of what is found, behind the batch, as NumPy would put those of one sample."""
+        block, rest = range(self.wide), range(self.wide, self.wide + self.rest)
+        return [*rest[: self.before], *block, *rest[self.before :]]
+
+
+def _without_masks(indices: tuple[Any, ...]) -> list[Any]:
+    """Indices, with masks told by the places where they are true."""
+    out: list[Any] = []
+    for i in indices:
+        if i is None or i.value._array.dtype.kind not in "bu":
+            out.append(i)
+        elif i.batched:
+            raise RuntimeError(errors.VMAP_MASK)
+        else:
+            out += [Mapped(where, False) for where in i.value.nonzero(as_tuple=True)]
+    return out
+
+
+def _arranged(t: Tensor, dims: Any, batch: bool = True) -> Tensor:
+    """A tensor with its dimensions in this order, a batch in front."""
+    return t.permute(0, *[int(d) + 1 for d in dims]) if batch else t.permute([int(d) for d in dims])
+
+
+@batches("index")
+def _index(op: Any, size: int, self: Mapped, indices: Any) -> Results:
+    look = _Lookup(self.ndim, indices, size)
+    found = look.with_batch if self.batched else look.indices
+    (out,), _ = run_op(op, self=_arranged(self.value, look.dims, self.batched), indices=found)
+    return alone(_arranged(out, look.order()))
+
+
+@batches("index_put", "index_put_impl")
+def _index_put(op: Any, size: int, self: Mapped, indices: Any, values: Mapped, accumulate: bool) -> Results:
+    look = _Lookup(self.ndim, indices, size)
+    order = np.argsort(look.order())
+    given = _arranged(values.shaped((1,) * (len(order) - values.ndim) + values.shape), order, values.batched)
+    target = _arranged(self.full(size), look.dims)
+    (out,), _ = run_op(op, self=target, indices=look.with_batch, values=given, accumulate=accumulate)
+    return alone(_arranged(out, np.argsort(look.dims)))
+
+
+@batches("index_select")
+def _index_select(op: Any, size: int, self: Mapped, dim: int, index: Mapped) -> Results:
+    if not self.ndim or index.ndim != 1:
+        return looped(op, (self, dim, index), size)
+    if not index.batched:
+        return run_op(op, self=self.value, dim=dim + 1, index=index.value)
+    if self.batched:
+        return alone(TENSORS["gather"](self.value, dim + 1, _for_each(index, self.shape, dim, size)))
+    (out,), _ = run_op(op, self=self.value, dim=dim, index=index.value.reshape(-1))
+    out = out.reshape(self.shape[:dim] + (size, *index.shape) + self.shape[dim + 1 :])
+    return alone(out.permute(dim, *(d for d in range(out.ndim) if d != dim)))
+
+
+@batches("index_add")
+def _index_add(op: Any, size: int, self: Mapped, dim: int, index: Mapped, source: Mapped, alpha: float) -> Results:
+    if not self.ndim or index.ndim != 1:
+        given = {"self": self, "dim": dim, "index": index, "source": source, "alpha": alpha}
+        return looped(op, tuple([given[name] for name in op.order]), size)
+    target, source_ = self.full(size), source.full(size)
+    if not index.batched:
+        return run_op(op, self=target, source=source_, dim=dim + 1, index=index.value, alpha=alpha)
+    where = _for_each(index, self.shape, dim, size)
+    added = (source_ if alpha == 1 else source_ * alpha).expand(where.shape)
+    return alone(TENSORS["scatter_add"](target, dim + 1, where, added))
+
+
+def _for_each(index: Mapped, shape: Ints, dim: int, size: int) -> Tensor:
+    """A vector of indices along one dimension as an index for each element."""
+    ones = [len_ if d == dim else 1 for d, len_ in enumerate(shape[:dim] + index.shape + shape[dim + 1 :])]
+    return index.shaped(tuple(ones)).expand(size, *shape[:dim], *index.shape, *shape[dim + 1 :])
+
+
+def _in_own_rows(indices: Mapped, count: int, size: int) -> Tensor:
+    """Indices of each sample's rows, where the rows of all samples lie one after the other."""
+    first = wrap(np.arange(size).reshape(-1, *(1,) * indices.ndim) * count)
+    return indices.aligned(indices.ndim) + first
+
+
+@batches("embedding")
+def _embedding(op: Any, size: int, weight: Mapped, indices: Mapped, padding_idx: int | None) -> Results:
+    if not weight.batched:
+        return run_op(op, weight=weight.value, indices=indices.value, padding_idx=padding_idx)
+    where = _in_own_rows(indices, weight.shape[0], size)
+    (rows,), _ = run_op(op, weight=_folded(weight, size), indices=where, padding_idx=None)
+    if padding_idx is None:
+        return alone(rows)
+    return alone(TENSORS["where"]((indices.value == padding_idx).unsqueeze(-1), rows.detach(), rows))
+
+
+@batches("embedding_backward")
+def _embedding_backward(
+    op: Any, size: int, grad_output: Mapped, indices: Mapped, num_weights: int, padding_idx: int | None
+) -> Results:
+    grad, where = grad_output.full(size), _in_own_rows(indices, num_weights, size)
+    if padding_idx is not None:
+        grad = grad * (indices.value != padding_idx).unsqueeze(-1)
+    (out,), _ = run_op(op, grad_output=grad, indices=where, num_weights=num_weights * size, padding_idx=None)
+    return alone(_unfolded(out, size))
+
+
+@batches("masked_select")
+def _masked_select(op: Any, size: int, self: Mapped, mask: Mapped) -> Results:
+    if mask.batched:  # each sample's result would have a length of its own
+        raise RuntimeError(errors.VMAP_MASKED_SELECT)
+    shape = np.broadcast_shapes(self.shape, mask.shape)
+    (where,) = mask.value.expand(shape).reshape(math.prod(shape)).nonzero(as_tuple=True)
+    return alone(TENSORS["index_select"](flat(self.aligned(len(shape)).expand(size, *shape)), 1, where))
+
+
+NONE, MEAN = 0, 1  # reductions
+
+
+def _folded(m: Mapped, size: int) -> Tensor:
+    """The batch and the samples' first dimension as one."""
+    first, *rest = m.shape
+    return m.full(size).reshape(size * first, *rest)
+
+
+def _unfolded(t: Tensor, size: int) -> Tensor:
+    many, *rest = t._array.shape
+    return t.reshape(size, many // size, *rest)
+
+
+def _in_channels(m: Mapped, size: int) -> Tensor:
+    """The batch and the samples' second dimension as one."""
+    first, second, *rest = m.shape
+    return m.full(size).transpose(0, 1).reshape(first, size * second, *rest)
+
+
+def _out_of_channels(t: Tensor, size: int) -> Tensor:
+    first, many, *rest = t._array.shape
+    return t.reshape(first, size, many // size, *rest).transpose(0, 1)
+
+
+@batches("convolution")
+def _convolution(op: Any, size: int, input: Mapped, weight: Mapped, bias: Mapped | None, **how: Any) -> Results:
+    added = None if bias is None or not bias.batched else bias
+    if weight.batched:  # each sample's channels are groups of their own
+        how["groups"] *= size
+        (out,), _ = run_op(op, input=_in_channels(input, size), weight=_folded(weight, size), bias=None, **how)
+        out, added = _out_of_channels(out, size), bias
+    else:
+        own = None if added is not None or bias is None else bias.value
+        (out,), _ = run_op(op, input=_folded(input, size), weight=weight.value, bias=own, **how)
+        out = _unfolded(out, size)
+    return alone(out if added is None else out + added.shaped((1, *added.shape, *(1,) * (out.ndim - 3))))
+
+
+@batches("conv_input")
+def _conv_input(op: Any, size: int, grad_output: Mapped, weight: Mapped, shape: Ints, **how: Any) -> Results:
+    count, channels, *rest = shape
+    if not weight.batched:
+        grad, shape = _folded(grad_output, size), (count * size, channels, *rest)
+        (out,), _ = run_op(op, grad_output=grad, weight=weight.value, shape=shape, **how)
+        return alone(_unfolded(out, size))
+    how["groups"] *= size
+    grad, shape = _in_channels(grad_output, size), (count, channels * size, *rest)
+    (out,), _ = run_op(op, grad_output=grad, weight=_folded(weight, size), shape=shape, **how)
+    return alone(_out_of_channels(out, size))
+
+
+@batches("conv_weight")
+def _conv_weight(op: Any, size: int, grad_output: Mapped, input: Mapped, shape: Ints, **how: Any) -> Results:
+    how["groups"] *= size
+    grad, a = (_in_channels(m, size) for m in (grad_output, input))
+    (out,), _ = run_op(op, grad_output=grad, input=a, shape=(shape[0] * size, *shape[1:]), **how)
+    return alone(_unfolded(out, size))
+
+
+@batches("native_layer_norm")
+def _layer_norm(op: Any, size: int, input: Mapped, weight: Mapped | None, bias: Mapped | None, **how: Any) -> Results:
+    own, later = {}, {}
+    for name, m in (("weight", weight), ("bias", bias)):
+        apart = m is not None and (m.batched or bool(later))
+        own[name] = None if m is None or apart else m.value
+        if apart:
+            later[name] = m.aligned(input.ndim)
+    (out,), extras = run_op(op, input=input.full(size), **own, **how)
+    out = out * later["weight"] if "weight" in later else out
+    return (out + later["bias"] if "bias" in later else out,), extras
+
+
+@batches("native_batch_norm")
+def _batch_norm(op: Any, size: int, input: Mapped, training: bool, momentum: float, eps: float, **of: Any) -> Results:
+    running = of["running_mean"]
+    if training and running is not None and not running.batched:
+        raise RuntimeError(errors.VMAP_RUNNING)
+    of = {name: None if m is None else _folded(m, size) for name, m in of.items()}
+    (out,), extras = run_op(op, input=_in_channels(input, size), training=training, momentum=momentum, eps=eps, **of)
+    return (_out_of_channels(out, size),), tuple([e.reshape(size, e._array.size // size) for e in extras])
+
+
+@batches("mse_loss", "huber_loss", "smooth_l1_loss", "binary_cross_entropy", "binary_cross_entropy_with_logits")
+def _loss(op: Any, size: int, self: Mapped, target: Mapped, reduction: int, **rest: Any) -> Results:
+    rest = {name: map_tensors(each, lambda m: m.aligned(self.ndim)) for name, each in rest.items()}
+    (out,), _ = run_op(op, self=self.full(size), target=target.full(size), reduction=NONE, **rest)
+    return alone(out if reduction == NONE else _reduced(out, reduction == MEAN))
+
+
+def _reduced(t: Tensor, mean: bool) -> Tensor:
+    """One number for each sample: the mean or the sum."""
+    return flat(t).mean(1) if mean else flat(t).sum(1)
+
+
+def _weighted(t: Tensor, weight: Mapped | None, ndim: int) -> Tensor:
+    """A batch of scores times the weight of each class."""
+    if weight is None:
+        return t
+    before = 1 if ndim > 1 else 0
+    return t * weight.shaped((1,) * before + weight.shape + (1,) * (ndim - before - 1))
+
+
+def _rows(m: Mapped, size: int, ndim: int) -> Tensor:
+    """A batch of batches as one; a sample of one row is a row."""
+    return m.full(size) if ndim == 1 else _folded(m, size)
+
+
+def _unweighted(self: Mapped, target: Mapped, size: int) -> dict[str, Any]:
+    """The arguments of a loss of all samples' rows together, each row for itself."""
+    nothing = wrap(np.zeros((), self.value._array.dtype))
+    where = _rows(target, size, self.ndim)
+    return {"self": _rows(self, size, self.ndim), "target": where, "weight": None, "total_weight": nothing}
+
+
+@batches("nll_loss", "nll_loss2d")
+def _nll(
+    op: Any,
+    size: int,
+    self: Mapped,
+    target: Mapped,
+    weight: Mapped | None,
+    total_weight: Mapped,
+    reduction: int,
+    ignore_index: int,
+) -> Results:
+    scores = Mapped(_weighted(self.full(size), weight, self.ndim), True)
+    (out,), _ = run_op(op, **_unweighted(scores, target, size), reduction=NONE, ignore_index=ignore_index)
+    out = out if self.ndim == 1 else _unfolded(out, size)
+    out = out if reduction == NONE else _reduced(out, mean=False)
+    return alone(out / total_weight.value if reduction == MEAN else out)
+
+
+@batches("nll_loss_backward", "nll_loss2d_backward")
+def _nll_backward(
+    op: Any,
+    size: int,
+    grad_output: Mapped,
+    self: Mapped,
+    target: Mapped,
+    weight: Mapped | None,
+    total_weight: Mapped,
+    reduction: int,
+    ignore_index: int,
+) -> Results:
+    grad = grad_output
+    if reduction == MEAN:
+        total = total_weight.value
+        share = grad.value / TENSORS["where"](total == 0, 1, total)
+        grad = Mapped(share, grad.batched or total_weight.batched)
+    if reduction != NONE and self.ndim > 1:
+        ones = (1,) * (self.ndim - 1)
+        grad = Mapped(grad.shaped(ones).expand((*grad.value.shape[: grad.batched], *target.shape)), grad.batched)
+    given = _unweighted(self, target, size)
+    grads = _rows(grad, size, self.ndim)
+    (out,), _ = run_op(op, grad_output=grads, **given, reduction=NONE, ignore_index=ignore_index)
+    return alone(_weighted(out if self.ndim == 1 else _unfolded(out, size), weight, self.ndim))
