@@ -89,7 +89,7 @@ class Explanation:
                 break
 
     def _at(self, error: BaseException) -> None:
-        from .trace.names import named_in
+        from .trace.describe import named_in
         from .trace.source import is_users, line_of, user_frame
 
         way = error.__traceback__

@@ -16,7 +16,7 @@ from .scene.graphviz import LayoutUnavailable
 from .scene.html import img
 from .scene.model import Scene
 from .scene.storyboard import Storyboard
-from .trace.names import named_in
+from .trace.describe import named_in
 from .trace.reader import Reader
 from .trace.recorder import Recorder
 from .trace.source import user_frame

@@ -15,7 +15,7 @@ from ..autograd.tensor import wrap
 from ..bridges.torch.driver import Driver, array_of
 from ..bridges.torch.operations import unobserved
 from ..events import tag
-from ..trace.names import named_in
+from ..trace.describe import named_in
 from ..trace.recorder import Recorder
 from ..trace.source import user_frame
 from . import messages

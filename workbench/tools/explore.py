@@ -26,7 +26,7 @@ from ..scene.model import Box, Detail, Plot, Scene, Step, changed
 from ..scene.notebook_story import LEFT_OUT
 from ..scene.picture import Picture
 from ..scene.storyboard import Storyboard
-from ..trace.names import named_in
+from ..trace.describe import named_in
 from ..trace.recorder import Recorder
 from ..trace.source import user_frame
 from ..trace.timeline import Ending

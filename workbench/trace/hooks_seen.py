@@ -8,14 +8,13 @@ from typing import Any
 
 from ..events import tag
 from .call_records import HookRan, HooksFound
-from .describe import ACCUMULATE, maker_of
-from .names import Namer
+from .describe import ACCUMULATE, Describer, maker_of
 from .source import OWN, variables
 
 Hooks = tuple[tuple[Any, ...], ...]  # of each its kind, which output it is on, its name and line
 
 
-class Host(Namer):
+class Host(Describer):
     """Puts down which hooks are where, whenever that has changed, and what they do."""
 
     def __init__(self, limit: int) -> None:

@@ -16,10 +16,9 @@ import numpy as np
 
 from ..events import SCHEMA, Event, listeners, next_tag, tag
 from .call_records import LevelLeft, OperationRan, TangentPushed
-from .describe import entry_of, maker_of, version_of, zeros_of
+from .describe import entry_of, loops_at, maker_of, named_in, version_of, zeros_of
 from .hooks_seen import reached_from
 from .inplace import Scribe
-from .names import loops_at, named_in
 from .reader import Reader
 from .records import (
     BackwardFinished,

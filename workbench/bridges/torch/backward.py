@@ -17,8 +17,8 @@ import torch
 
 from ...events import next_tag
 from ...trace.call_records import HookRan, HooksFound
+from ...trace.describe import loops_at
 from ...trace.hooks_seen import name_of
-from ...trace.names import loops_at
 from ...trace.records import (
     BackwardFinished,
     BackwardStarted,

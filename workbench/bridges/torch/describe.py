@@ -14,8 +14,7 @@ from typing import Any, NamedTuple
 import torch
 
 from ...events import next_tag
-from ...trace.describe import in_brackets
-from ...trace.names import named_in
+from ...trace.describe import in_brackets, named_in
 from ...trace.reader import Reader
 from ...trace.records import NodeCreated, NodesGone, TensorsFound
 from ...trace.schema import Raw, Record
