@@ -14,12 +14,12 @@ from .source import OWN, variables
 Hooks = tuple[tuple[Any, ...], ...]  # of each its kind, which output it is on, its name and line
 
 
-class Host(Describer):
+class HookDescriber(Describer):
     """Puts down which hooks are where, whenever that has changed, and what they do."""
 
     def __init__(self, limit: int) -> None:
         super().__init__(limit)
-        self._guests: dict[int, Hooks] = {}  # place -> what was put down of its hooks
+        self._hooks: dict[int, Hooks] = {}  # place -> what was put down of its hooks
         # By task and node: a hook, what it has been given, and the leaf whose gradient that is.
         self._given: dict[tuple[int, int], tuple[Any, ...]] = {}
         self._after: list[HookRan.Raw] = []  # what hooks did after an accumulation that is still to be told
@@ -36,14 +36,14 @@ class Host(Describer):
         news = []
         for node in nodes:
             if node.extra is None and (node.arity or not _told_by(node)):
-                if not self._guests:
+                if not self._hooks:
                     continue
                 hooks: Hooks = ()
             else:
                 hooks = hooks_of(node)
             serial = self._serial(node)
-            if hooks != self._guests.get(serial, ()) and (serial in self._nodes or serial in self._tensors):
-                self._guests[serial] = hooks
+            if hooks != self._hooks.get(serial, ()) and (serial in self._nodes or serial in self._tensors):
+                self._hooks[serial] = hooks
                 news.append((serial, hooks))
         if news:
             self._raw.append(HooksFound.Raw(tuple(news)))
