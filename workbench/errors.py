@@ -1,7 +1,37 @@
-"""Every sentence the engine refuses with, word for word PyTorch's (PyTorch 2.13), in one place.
+"""Every sentence the engine refuses with or warns of, word for word PyTorch's (PyTorch 2.13), in one place.
 
 Constants are whole sentences; those with `{}` are filled in where they are raised.
 """
+
+from __future__ import annotations
+
+import sys
+import warnings
+from collections.abc import Iterator
+from types import FrameType
+
+
+def is_users(frame: FrameType) -> bool:
+    """Whether a frame runs code outside the package."""
+    return frame.f_globals.get("__name__", "").partition(".")[0] != __package__
+
+
+def users_frames() -> Iterator[FrameType]:
+    """The frames that run now, the innermost first, without the package's own."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None:
+        if is_users(frame):
+            yield frame
+        frame = frame.f_back
+
+
+def warn(text: str, category: type[Warning] = UserWarning) -> None:
+    """Warn at the user's line: the innermost one outside the package."""
+    frame, level = sys._getframe(1), 2
+    while frame is not None and not is_users(frame):
+        frame, level = frame.f_back, level + 1
+    warnings.warn(text, category, stacklevel=level)
+
 
 SAVED_TENSOR_MADE = "Trying to create a SavedTensor object from Python is forbidden."
 SECOND_BACKWARD = (

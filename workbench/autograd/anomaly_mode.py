@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import errors
+from ..errors import users_frames, warn
 from . import state
-from .warnings import users_frames, warn
 
 if TYPE_CHECKING:
     from .node import Node

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from .. import errors, events
+from ..errors import warn
 from . import dtypes, state
 from .builtin_node import OpNode
 from .engine import GraphTask, carries_tensors
@@ -18,7 +19,6 @@ from .node import AccumulateGrad, Node, Scoped, edge_of, target_of
 from .saved_tensors import Packed
 from .state import local
 from .tensor import Tensor, tensor_method, wrap
-from .warnings import warn
 
 _warned_create_graph = False
 

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from .. import errors
+from ..errors import warn
 from ..events import listeners
 from . import state
 from .anomaly_mode import remember
@@ -20,7 +21,6 @@ from .node import Metadata, Node, accumulator, edge_of, read_only, sequence
 from .saved_tensors import FREED, SavedOutput, SavedTensor, packed, unpacked
 from .state import local, off, unusual, with_grad
 from .tensor import InferenceTensor, Tensor, alias, wrap
-from .warnings import warn
 
 
 class FunctionCtx:

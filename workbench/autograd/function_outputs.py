@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from .. import errors, events
+from ..errors import warn
 from . import dtypes
 from .node import AccumulateGrad, Node
 from .tensor import InferenceTensor, Tensor, alias, bump, link_view, made_by
 from .views import forbidden, rebase
-from .warnings import warn
 
 
 def gradients_of(ctx: Any, returned: Any) -> Any:

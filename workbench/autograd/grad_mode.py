@@ -9,8 +9,8 @@ from collections.abc import Callable, Generator
 from typing import Any
 
 from .. import errors
+from ..errors import warn
 from .state import inferring, local, off, set_grad, unusual
-from .warnings import warn
 
 
 def is_grad_enabled() -> bool:

@@ -13,12 +13,12 @@ from typing import Any
 
 import numpy as np
 
+from ..errors import warn
 from ..events import failed
 from .backward import grad, gradients
 from .forward_ad import dual_level, make_dual, unpack_dual
 from .levels import AUTOGRAD, entered, lift, with_batch
 from .tensor import Tensor, wrap
-from .warnings import warn
 
 INPUT_FLAG = "Expected input to have requires_grad=True"
 NOTHING_CHECKED = "Expected at least one of check_forward_ad or check_backward_ad to be True"

@@ -7,16 +7,24 @@ thread's own flag need not be read). Both may answer yes needlessly, never no wr
 Ctrl-C can come where a function begins and after every call of one that is not written in Python. So what is switched
 on is restored by assignments alone, in a `finally` or at the very beginning of an `__exit__`: no function does it for
 them all. Threads take turns at the same points, and need no lock for such assignments either.
+
+NumPy's settings for division by zero are per thread as well: a logarithm of zero inside the engine warns nobody, one of
+the user's own does. Each thread's setting is "call" from when it first asks for its modes, and what is called looks at
+who divided by zero. Operations before that fall back on a warning filter for the engine's modules.
 """
 
 from __future__ import annotations
 
 import os
+import sys
 import threading
+import warnings
 from collections.abc import Callable
 from typing import Any
 
-from .warnings import install_in_thread
+import numpy as np
+
+from ..errors import is_users
 
 unusual: dict[Any, bool] = {}  # what is on that ops cannot go straight past: ("levels", modes of a thread), "dual" ...
 dual: Any = None  # the open level of forward-mode differentiation, which all threads share
@@ -68,10 +76,28 @@ class Modes:
         return other
 
 
+def silence_numpy() -> None:
+    """Take over NumPy's default handling of division by zero; settings the user made are left alone."""
+    warnings.filterwarnings("ignore", category=RuntimeWarning, module=rf"{__name__.partition('.')[0]}\.")
+    _silence_in_thread()
+
+
+def _silence_in_thread() -> None:
+    if np.geterr() == {"divide": "warn", "over": "warn", "under": "ignore", "invalid": "warn"}:
+        np.seterrcall(_warn_user)
+        np.seterr(divide="call", over="call", invalid="call")
+
+
+def _warn_user(kind: str, _flag: int) -> None:
+    """NumPy's warning, where a line of the user's caused it."""
+    if is_users(sys._getframe(1)):
+        warnings.warn(f"{kind} encountered", RuntimeWarning, stacklevel=2)
+
+
 class _Local(threading.local):
     def __init__(self) -> None:
         self.modes = Modes()  # a new thread starts with gradients on
-        install_in_thread()
+        _silence_in_thread()
 
 
 local = _Local()  # `local.modes` is one slow look-up; what hangs on it is then quick

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import errors
+from ..errors import warn
 from ..events import emit, failed, listeners
 from . import dtypes, state
 from .state import inferring, local
-from .warnings import warn
 
 if TYPE_CHECKING:
     from .node import Node

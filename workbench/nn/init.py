@@ -10,7 +10,7 @@ import numpy as np
 
 from ..autograd.grad_mode import no_grad
 from ..autograd.tensor import Tensor
-from ..autograd.warnings import warn
+from ..errors import warn
 from ..ops.creation import tensor as tensor_of
 from ..ops.random import generator as default_generator
 from . import messages

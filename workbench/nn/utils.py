@@ -9,7 +9,7 @@ from typing import Any
 from ..absent import refusal
 from ..autograd.grad_mode import no_grad
 from ..autograd.tensor import Tensor
-from ..autograd.warnings import warn
+from ..errors import warn
 from ..ops.creation import tensor
 from ..ops.join_split import cat, stack
 from ..ops.statistics import norm

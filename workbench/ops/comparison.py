@@ -12,7 +12,7 @@ from .. import errors
 from ..autograd import dtypes
 from ..autograd.levels import is_batched
 from ..autograd.tensor import Tensor, wrap
-from ..autograd.warnings import warn
+from ..errors import warn
 from . import messages
 from .core.broadcasting import dims_of
 from .core.checks import not_a_tensor, number_of, numpy_names, only_floats, promoted

@@ -13,7 +13,7 @@ from ..autograd import dtypes
 from ..autograd.dtypes import dtype as Dtype
 from ..autograd.state import local
 from ..autograd.tensor import Tensor, bump, wrap
-from ..autograd.warnings import warn
+from ..errors import warn
 from ..events import failed
 from .core.broadcasting import dim_index
 from .core.checks import CPU, check_device, not_a_tensor, tensors_only

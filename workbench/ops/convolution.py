@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from ..autograd.tensor import Tensor
-from ..autograd.warnings import warn
+from ..errors import warn
 from . import messages
 from .core.checks import tensors_only
 from .core.op import define

@@ -15,7 +15,7 @@ from ..autograd.dtypes import dtype as Dtype
 from ..autograd.levels import is_batched, made_for, risen
 from ..autograd.state import local
 from ..autograd.tensor import Tensor, wrap
-from ..autograd.warnings import warn
+from ..errors import warn
 from . import messages
 from .core.checks import fitting, int_of, kind_of, not_a_tensor, number_of, size_of
 from .core.registry import in_formulas

@@ -10,7 +10,7 @@ import numpy as np
 from .. import errors
 from ..autograd.levels import is_batched
 from ..autograd.tensor import Tensor, wrap
-from ..autograd.warnings import warn
+from ..errors import warn
 from . import messages
 from .core.broadcasting import sum_to_array
 from .core.checks import check_broadcast, numpy_names, tensors_only

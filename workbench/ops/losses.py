@@ -11,7 +11,7 @@ from ..autograd import dtypes
 from ..autograd.levels import elements
 from ..autograd.state import local
 from ..autograd.tensor import Tensor, wrap
-from ..autograd.warnings import warn
+from ..errors import warn
 from . import messages
 from .activation import _log_softmax
 from .comparison import where_

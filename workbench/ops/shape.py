@@ -14,7 +14,7 @@ from ..autograd.anomaly_mode import remember
 from ..autograd.node import edge_of, sequence
 from ..autograd.state import local
 from ..autograd.tensor import DetachedTensor, Tensor, alias
-from ..autograd.warnings import warn
+from ..errors import warn
 from . import messages
 from .core import checks
 from .core.broadcasting import dim_index, dims_of, shape_of, sum_to_array

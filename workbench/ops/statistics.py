@@ -11,7 +11,7 @@ import numpy as np
 from .. import errors
 from ..autograd import dtypes
 from ..autograd.tensor import Tensor
-from ..autograd.warnings import warn
+from ..errors import warn
 from . import messages
 from .core.broadcasting import dim_index, dims_of
 from .core.checks import numpy_names

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..absent import refusal
-from ..autograd.warnings import warn
+from ..errors import warn
 from . import messages
 from .optimizer import Optimizer
 

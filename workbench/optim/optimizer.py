@@ -17,7 +17,7 @@ from typing import Any
 from ..autograd.grad_mode import enable_grad, set_grad_enabled
 from ..autograd.hooks import RemovableHandle
 from ..autograd.tensor import Tensor
-from ..autograd.warnings import warn
+from ..errors import warn
 from ..nn.modules.module import clear_grads, typename
 from . import messages
 

@@ -21,7 +21,7 @@ from ..autograd.grad_mode import enable_grad
 from ..autograd.graph import saved_tensors_hooks
 from ..autograd.state import local
 from ..autograd.tensor import Tensor
-from ..autograd.warnings import users_frames, warn
+from ..errors import users_frames, warn
 from ..events import Event, emit, listeners
 from ..ops.random import get_rng_state, set_rng_state
 from . import messages

@@ -13,7 +13,7 @@ import numpy as np
 from ..absent import refusal
 from ..autograd.dtypes import float64
 from ..autograd.tensor import Tensor
-from ..autograd.warnings import warn
+from ..errors import warn
 from ..ops.convert import as_tensor
 from ..ops.creation import tensor
 from ..ops.join_split import stack

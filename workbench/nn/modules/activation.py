@@ -7,7 +7,7 @@ from typing import Any
 from ...autograd import dtypes
 from ...autograd.dtypes import dtype as Dtype
 from ...autograd.tensor import Parameter, Tensor
-from ...autograd.warnings import warn
+from ...errors import warn
 from ...ops.creation import empty, zeros
 from ...ops.join_split import cat
 from ...ops.layers import additive, attention_weights

@@ -8,7 +8,7 @@ from typing import Any
 from ...autograd.function import Function
 from ...autograd.grad_mode import is_grad_enabled
 from ...autograd.tensor import Tensor
-from ...autograd.warnings import warn
+from ...errors import warn
 from .. import messages
 
 

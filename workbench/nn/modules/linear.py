@@ -8,7 +8,7 @@ from typing import Any
 from ...autograd.dtypes import dtype as Dtype
 from ...autograd.grad_mode import no_grad
 from ...autograd.tensor import Parameter, Tensor
-from ...autograd.warnings import warn
+from ...errors import warn
 from ...ops.creation import empty
 from ...ops.random import rand
 from .. import functional as F

@@ -11,7 +11,7 @@ from ...autograd import scopes
 from ...autograd.grad_mode import no_grad
 from ...autograd.hooks import RemovableHandle
 from ...autograd.tensor import Parameter, Tensor
-from ...autograd.warnings import warn
+from ...errors import warn
 from ...events import listeners
 from ...ops.convert import meant
 from .. import messages

@@ -12,7 +12,7 @@ from typing import Any
 
 from ...autograd.dtypes import dtype as Dtype
 from ...autograd.tensor import Parameter, Tensor
-from ...autograd.warnings import warn
+from ...errors import warn
 from ...ops.creation import empty, zeros
 from ...ops.join_split import cat, stack
 from .. import functional as F

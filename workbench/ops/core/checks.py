@@ -15,7 +15,7 @@ import numpy as np
 from ...autograd import dtypes
 from ...autograd.tensor import Tensor
 from ...autograd.views import check_distinct
-from ...autograd.warnings import warn
+from ...errors import warn
 from .. import messages
 
 ALIASES = {

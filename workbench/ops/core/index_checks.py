@@ -8,7 +8,7 @@ import numpy as np
 
 from ...autograd.levels import elements, is_batched
 from ...autograd.tensor import Tensor
-from ...autograd.warnings import warn
+from ...errors import warn
 from .. import messages
 from .broadcasting import dim_index
 from .checks import kind_of, not_a_tensor, word, wrong

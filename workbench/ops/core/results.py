@@ -12,7 +12,7 @@ import numpy as np
 from ...autograd.grad_mode import no_grad
 from ...autograd.state import local
 from ...autograd.tensor import Tensor, bump
-from ...autograd.warnings import warn
+from ...errors import warn
 from .. import messages
 from .checks import check_device, check_overlap, kind_of, word
 
