@@ -9,7 +9,7 @@ from typing import Any
 from ..autograd.levels import Level, Lifted, as_given, at, batched, below, entered
 from ..autograd.pytree import LEAF, TreeSpec, broadcast_prefix, tree_flatten, tree_unflatten
 from ..autograd.tensor import Tensor
-from ..ops.core.broadcasting import dim_index
+from ..ops.core.checks import dim_index
 from ..ops.join_split import cat
 from ..ops.random import get_rng_state, set_rng_state
 from . import messages

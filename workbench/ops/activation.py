@@ -10,8 +10,7 @@ import numpy as np
 from .. import errors
 from ..autograd import dtypes
 from ..autograd.tensor import Tensor
-from .core.broadcasting import dim_index, dims_of
-from .core.checks import numpy_names, only_floats
+from .core.checks import dim_index, dims_of, numpy_names, only_floats
 from .core.op import define, method
 from .core.registry import abbreviation, explained, in_formulas
 from .core.results import in_rows

@@ -14,8 +14,7 @@ from ..autograd.levels import is_batched
 from ..autograd.tensor import Tensor, wrap
 from ..errors import warn
 from . import messages
-from .core.broadcasting import dims_of
-from .core.checks import not_a_tensor, number_of, numpy_names, only_floats, promoted
+from .core.checks import dims_of, not_a_tensor, number_of, numpy_names, only_floats, promoted
 from .core.op import define, method, operator
 from .core.registry import in_formulas
 from .core.results import into

@@ -15,8 +15,7 @@ from ..autograd.state import local
 from ..autograd.tensor import Tensor, bump, wrap
 from ..errors import warn
 from ..events import failed
-from .core.broadcasting import dim_index
-from .core.checks import CPU, check_device, not_a_tensor, tensors_only
+from .core.checks import CPU, check_device, dim_index, not_a_tensor, tensors_only
 from .core.op import define, method
 from .core.results import placed
 from .creation import full, tensor

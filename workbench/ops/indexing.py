@@ -13,16 +13,18 @@ from ..autograd.tensor import Tensor, wrap
 from ..errors import warn
 from . import messages
 from .core.broadcasting import sum_to_array
-from .core.checks import check_broadcast, numpy_names, tensors_only
-from .core.index_checks import (
+from .core.checks import (
     as_masks,
     check_added,
+    check_broadcast,
     check_lookup,
     check_mask,
     check_places,
     check_put,
     check_selected,
     check_tensor,
+    numpy_names,
+    tensors_only,
 )
 from .core.op import define, method
 from .core.registry import TENSORS, in_formulas

@@ -22,9 +22,19 @@ from ..autograd.tensor import Parameter, Tensor, bump, made_by, meta_of, part_of
 from ..autograd.views import check_write, rebase
 from ..events import emit, listeners
 from . import comparison, indexing, math, reduction, shape
-from .core.broadcasting import dim_index, dims_of
-from .core.checks import EXPANDED, FOLDED, check_broadcast, check_overlap, check_width, fitting, kind_of, number_of
-from .core.index_checks import check_put
+from .core.checks import (
+    EXPANDED,
+    FOLDED,
+    check_broadcast,
+    check_overlap,
+    check_put,
+    check_width,
+    dim_index,
+    dims_of,
+    fitting,
+    kind_of,
+    number_of,
+)
 from .core.op import define, method
 from .core.results import lying_as
 from .indexing import located, plain_view, put

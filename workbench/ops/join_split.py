@@ -11,8 +11,7 @@ import numpy as np
 from ..autograd import dtypes
 from ..autograd.tensor import Tensor
 from .core import checks
-from .core.broadcasting import dim_index
-from .core.checks import numpy_names
+from .core.checks import dim_index, numpy_names
 from .core.op import define, method
 from .core.registry import ARRAYS, TENSORS, in_formulas
 from .core.results import in_rows, into

@@ -15,8 +15,7 @@ from ..errors import warn
 from . import messages
 from .activation import _log_softmax
 from .comparison import where_
-from .core.checks import check_broadcast, only_floats, tensors_only
-from .core.index_checks import FEW, INT64, all_within
+from .core.checks import FEW, INT64, all_within, check_broadcast, only_floats, tensors_only
 from .core.op import define
 from .core.registry import abbreviation, in_formulas
 from .core.results import places_along

@@ -13,8 +13,7 @@ from .. import errors
 from ..autograd.tensor import Tensor
 from . import messages
 from .comparison import where_
-from .core.broadcasting import python_number
-from .core.checks import fitting_scale, kind_of, no_bools, no_mask, not_a_tensor, only_floats, promoted
+from .core.checks import fitting_scale, kind_of, no_bools, no_mask, not_a_tensor, only_floats, promoted, python_number
 from .core.op import define, method, operator
 from .core.registry import abbreviation, explained, in_formulas
 from .core.results import in_rows, into

@@ -17,8 +17,7 @@ from ..autograd.tensor import Tensor, wrap
 from . import messages
 from .comparison import maximum, minimum
 from .convert import in_dtype
-from .core.broadcasting import dim_index, dims_of
-from .core.checks import numpy_names
+from .core.checks import dim_index, dims_of, numpy_names
 from .core.op import define, method
 from .core.registry import ARRAYS, TENSORS, abbreviation, in_formulas
 from .core.results import in_rows, into, into_as, into_both, pair, places_along, take_along

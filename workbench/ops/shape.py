@@ -17,8 +17,8 @@ from ..autograd.tensor import DetachedTensor, Tensor, alias
 from ..errors import warn
 from . import messages
 from .core import checks
-from .core.broadcasting import dim_index, dims_of, shape_of, sum_to_array
-from .core.checks import int_of, ints_of, numpy_names, tensors_only
+from .core.broadcasting import sum_to_array
+from .core.checks import dim_index, dims_of, int_of, ints_of, numpy_names, shape_of, tensors_only
 from .core.op import define, method
 from .core.registry import REGISTRY, abbreviation, in_formulas
 from .core.results import copied, in_rows

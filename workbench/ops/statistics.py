@@ -13,8 +13,7 @@ from ..autograd import dtypes
 from ..autograd.tensor import Tensor
 from ..errors import warn
 from . import messages
-from .core.broadcasting import dim_index, dims_of
-from .core.checks import numpy_names
+from .core.checks import dim_index, dims_of, numpy_names
 from .core.op import define, method
 from .core.registry import abbreviation, in_formulas
 from .core.results import in_rows, lying_as, pair, take_along

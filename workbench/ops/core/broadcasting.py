@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from operator import index
 from typing import Any
 
 import numpy as np
@@ -14,40 +13,6 @@ from .. import messages
 from .checks import ints_of
 from .op import method
 from .registry import in_formulas
-
-
-def shape_of(*size: Any) -> tuple[int, ...]:
-    """A shape given as ints or as one sequence."""
-    if len(size) == 1 and not isinstance(size[0], (int, np.integer)):
-        size = tuple(size[0])
-    return tuple(index(s) for s in size)
-
-
-def dim_index(dim: int, ndim: int) -> int:
-    """A dimension counted from the front; IndexError out of range."""
-    span = max(ndim, 1)
-    if not -span <= dim < span:
-        raise IndexError(messages.DIM_RANGE.format(-span, span - 1, dim))
-    return dim % span
-
-
-def python_number(n: Any) -> Any:
-    """A NumPy scalar as the Python number it is, which does not widen a float32; all else as it is."""
-    return n.item() if isinstance(n, np.generic) else n
-
-
-def dims_of(dim: Any, ndim: int) -> tuple[int, ...]:
-    """The reduced dimensions, counted from the front; all of them for None or ()."""
-    if type(dim) is int and -ndim <= dim < ndim:
-        return (dim % ndim,)
-    dim = python_number(dim)
-    if dim is None or (not isinstance(dim, int) and len(dim) == 0):
-        return tuple(range(ndim))
-    dims = tuple(dim_index(d, ndim) for d in ((dim,) if isinstance(dim, int) else dim))
-    for d in dims:
-        if dims.count(d) > 1:
-            raise RuntimeError(messages.DIM_TWICE.format(d))
-    return dims if ndim else ()
 
 
 def broadcast_dims(got: tuple[int, ...], want: tuple[int, ...]) -> tuple[int, ...]:
