@@ -17,8 +17,7 @@ from ..scene.model import Arrow, Box, Scene, Step
 from ..scene.storyboard import Storyboard
 from ..trace.frame import Frame
 from ..trace.records import BackwardFinished, BackwardStarted, Failed, GradChanged, NodeCreated, TensorWritten
-from ..trace.roles import Cast
-from ..trace.rounds import Round, rounds_of
+from ..trace.rounds import Aligner, Round, rounds_of
 from ..trace.schema import Record
 from ..trace.timeline import Timeline
 from ..trace.values import Value, said, series
@@ -128,7 +127,7 @@ def film(
     So it is if one step goes on with the graph of another. Of many only some are told, among them the asked `step`,
     which is shown at first. Errors: ValueError for a number that no step has, or where they are not told so.
     """
-    rounds, cast = _rounds(trace, step), Cast()
+    rounds, cast = _rounds(trace, step), Aligner()
     told = _cast(trace.events, rounds, _chosen(trace.events, rounds, step), cast) if rounds else None
     if told is None and step is not None:
         raise ValueError("The steps of this training cannot be shown alone: each goes on with the graph of others.")
@@ -213,7 +212,7 @@ def _chosen(events: Sequence[Record], rounds: Sequence[Round], step: int | None)
 
 
 def _cast(
-    events: Sequence[Record], rounds: Sequence[Round], chosen: Collection[Round], cast: Cast
+    events: Sequence[Record], rounds: Sequence[Round], chosen: Collection[Round], cast: Aligner
 ) -> list[_Told] | None:
     """The chosen rounds for themselves; None if one needs nodes of another."""
     frame, told = Frame(), []
