@@ -163,7 +163,26 @@ from .ops.random import (
     randperm,
     set_rng_state,
 )
-from .ops.reduction import argmax, argmin, cumprod, cumsum, max, mean, min, prod, sum
+from .ops.reduction import (
+    amax,
+    amin,
+    argmax,
+    argmin,
+    argsort,
+    cumprod,
+    cumsum,
+    max,
+    mean,
+    median,
+    min,
+    norm,
+    prod,
+    sort,
+    std,
+    sum,
+    topk,
+    var,
+)
 from .ops.shape import (
     broadcast_to,
     clone,
@@ -184,7 +203,6 @@ from .ops.shape import (
     unflatten,
     unsqueeze,
 )
-from .ops.statistics import amax, amin, argsort, median, norm, sort, std, topk, var
 
 __version__ = "0.1.0"
 double, float, half, long, int = float64, float32, float16, int64, int32

@@ -12,7 +12,7 @@ from ..autograd.tensor import Tensor
 from ..errors import warn
 from ..ops.creation import tensor
 from ..ops.join_split import cat, stack
-from ..ops.statistics import norm
+from ..ops.reduction import norm
 from . import messages
 from .modules.module import typename
 

@@ -19,7 +19,6 @@ from . import (
     random,
     reduction,
     shape,
-    statistics,
 )
 from .core.checks import ALIASES
 from .core.codegen import under_name
@@ -84,5 +83,4 @@ __all__ = [
     "reduction",
     "report",
     "shape",
-    "statistics",
 ]
