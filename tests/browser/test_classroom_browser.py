@@ -13,7 +13,7 @@ from browser_page import open_page, wait_until
 from lab import CHECKOUT, Lab, assert_clean
 
 from workbench.classroom.assignment import name_of, solution, student
-from workbench.classroom.course import exercises
+from workbench.classroom.exercise import exercises
 
 NOTEBOOKS = sorted((CHECKOUT / "notebooks").glob("*.ipynb"))
 FOLDER = "handed-out"
@@ -93,7 +93,7 @@ def test_a_lesson_is_answered_in_jupyterlab(page: Any, lab: Lab, path: Path) -> 
     for name, cell in cells.items():
         wrong = exercises()[name].misconceptions
         answers = f'(check("{name}", each.answer) for each in find("{name}").misconceptions)'
-        code = f"from workbench.classroom.course import find\ndisplay(*{answers})"
+        code = f"from workbench.classroom.exercise import find\ndisplay(*{answers})"
         page.evaluate(RUN, [name, f"# exercise: {name}\n{code}"])
         hints = [" ".join(line.split()) for line in said(page, name)]
         assert [each.name for each, hint in zip(wrong, hints, strict=True) if not hint.endswith(each.hint)] == []

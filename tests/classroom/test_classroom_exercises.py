@@ -14,8 +14,7 @@ from lab import CHECKOUT
 
 import workbench as torch
 from workbench.classroom import check, grade
-from workbench.classroom.course import exercises, lessons
-from workbench.classroom.exercise import Exercise
+from workbench.classroom.exercise import Exercise, exercises, lessons
 from workbench.classroom.probes import Raised
 
 ALL = [pytest.param(exercise, id=exercise.name) for exercise in exercises().values()]

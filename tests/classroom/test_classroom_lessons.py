@@ -17,8 +17,7 @@ from lab import CHECKOUT
 
 import workbench.classroom
 from workbench.classroom.assignment import YOUR_CODE, name_of, nbgrader, otter, solved, student
-from workbench.classroom.course import lessons
-from workbench.classroom.exercise import Verdict
+from workbench.classroom.exercise import Verdict, lessons
 
 NOTEBOOKS = sorted((CHECKOUT / "notebooks").glob("*.ipynb"))
 MOST_SECONDS = 20  # of a processor, since a machine may have other work

@@ -14,7 +14,7 @@ import pytest
 from nbformat.v4 import new_code_cell, new_notebook
 
 from workbench.classroom import check, progress
-from workbench.classroom.course import exercises, lessons
+from workbench.classroom.exercise import exercises, lessons
 from workbench.classroom.points import FILE, Progress, keep, read
 from workbench.cli.run import execute
 

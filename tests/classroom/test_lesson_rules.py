@@ -11,7 +11,7 @@ import pytest
 from lab import CHECKOUT
 
 from workbench.classroom.assignment import name_of
-from workbench.classroom.course import exercises, lessons
+from workbench.classroom.exercise import exercises, lessons
 
 NOTEBOOKS = sorted((CHECKOUT / "notebooks").glob("*.ipynb"))
 MOST_CODE_CELLS = 25

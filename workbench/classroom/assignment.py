@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from .course import exercises
+from .exercise import exercises
 
 YOUR_CODE = "...  # your code"
 _EXERCISE = re.compile(r"^# exercise: ([a-z0-9]+(?:-[a-z0-9]+)*)(?: \((\d+(?:\.\d+)?) points?\))?[ \t]*$", re.M)
@@ -99,9 +99,8 @@ def _for_otter(notebook: Any, cell: Any) -> list[Any]:
     for passed in range(1, shares + 1):
         test = copy.deepcopy(cell)
         least = known.points * passed / shares - 0.01
-        test.source = (
-            f"# HIDDEN\nfrom workbench.classroom.course import find\nfind({name!r}).judge({answer}).points > {least:g}"
-        )
+        judged = f"find({name!r}).judge({answer}).points > {least:g}"
+        test.source = f"# HIDDEN\nfrom workbench.classroom.exercise import find\n{judged}"
         told = {"output_type": "execute_result", "execution_count": 1, "metadata": {}, "data": {"text/plain": "True"}}
         test.outputs, test.execution_count = [type(cell)(told)], 1
         tests.append(test)

@@ -7,10 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from .course import exercises, find
-from .exercise import Verdict
+from .exercise import Verdict, compared, exercises, find
 from .points import note
-from .prediction import compared
 
 _EXERCISE = re.compile(r"[a-z0-9]+(-[a-z0-9]+)+")  # how the name of an exercise looks
 ANSWER = "The answer: "

@@ -60,14 +60,19 @@ one would be taken for its own.
 
 from __future__ import annotations
 
+import difflib
+import os
 import textwrap
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
+from importlib import import_module
+from pkgutil import iter_modules
 from types import FunctionType
 from typing import Any
 
-from .prediction import compared
+import numpy as np
+
 from .probes import Odd, Probe, Raised, alike, evidence
 
 _LINE = 100  # characters of a line that a notebook shows
@@ -153,7 +158,7 @@ class Exercise:
 
     def _difference(self, found: dict[str, Any], right: set[str]) -> str:
         if not self.probes:
-            return _distance(found[_VALUE], self._expected[_VALUE])
+            return _value_compared(found[_VALUE], self._expected[_VALUE])
         wrong = [aspect for aspect in found if aspect not in right]
         said = f"Not right: {_listed(wrong)}."
         if right:
@@ -164,12 +169,36 @@ class Exercise:
         return f"{said} Your code returned None." if any(found[aspect] is None for aspect in wrong) else said
 
 
+@cache
+def lessons() -> dict[int, tuple[Exercise, ...]]:
+    """The exercises of each lesson, by the lesson's number."""
+    modules = [module.name for module in iter_modules([os.path.dirname(__file__)])]
+    names = sorted(name for name in modules if name.startswith("lesson_"))
+    return {int(name[7:]): import_module(f"{__package__}.{name}").EXERCISES for name in names}
+
+
+@cache
+def exercises() -> dict[str, Exercise]:
+    """All exercises by name."""
+    return {exercise.name: exercise for lesson in lessons().values() for exercise in lesson}
+
+
+def find(name: str) -> Exercise:
+    """The exercise of this name; a ValueError suggests the nearest ones."""
+    known = exercises()
+    if name in known:
+        return known[name]
+    near = difflib.get_close_matches(name, known, 3)
+    meant = f": did you mean {' or '.join(map(repr, near))}?" if near else "."
+    raise ValueError(f"There is no exercise called {name!r}{meant}")
+
+
 def counted(points: float) -> str:
     """So many points, in words."""
     return f"{points:g} point{'s' * (points != 1)}"
 
 
-def _distance(mine: Any, right: Any) -> str:
+def _value_compared(mine: Any, right: Any) -> str:
     """How a wrong value differs from the right one, without telling the right one."""
     if isinstance(right, str | dict | list):  # words: no distance
         return "That is not it." if type(mine) is type(right) else "Another kind of value is asked for."
@@ -207,3 +236,88 @@ def _nothing_but_words() -> None:
 
 
 _EMPTY = {_nothing.__code__.co_code, _nothing_but_words.__code__.co_code}
+
+
+def compared(prediction: Any, truth: Any, tolerance: float) -> str:
+    """Whether a prediction is right, and how far off it is if not, in a sentence that does not tell the answer."""
+    if truth is None:
+        return "There is nothing to compare with yet: run the cells above first."
+    right = _read(truth)
+    asked = "Either True or False" if isinstance(right, bool) else _kind_in_words(right)
+    if prediction is None:
+        what = "answer" if isinstance(right, bool | str) else "list of numbers" if right.ndim else "number"
+        return f"No prediction yet: replace None by your {what}, and run again from there."
+    try:
+        mine = _read(prediction)
+    except Exception:  # whatever a learner can write, and whatever its conversion raises
+        return f"{asked} is asked for; yours is {_oddity(prediction)}."
+    if isinstance(right, bool | str):
+        if type(mine) is not type(right):
+            return f"{asked} is asked for."
+        return "Right." if mine == right else "Not yet: it is the other way round."
+    if isinstance(mine, bool | str) or bool(mine.ndim) != bool(right.ndim):
+        yours = _kind_in_words(mine)
+        return f"{asked} is asked for; yours is {yours[0].lower()}{yours[1:]}."
+    if mine.shape != right.shape:
+        return f"A value of shape {list(right.shape)} is asked for; yours has shape {list(mine.shape)}."
+    return _numbers_compared(mine, right, tolerance)
+
+
+def _numbers_compared(mine: np.ndarray, right: np.ndarray, tolerance: float) -> str:
+    largest = float(np.max(np.abs(right[np.isfinite(right)]), initial=1.0))
+    with np.errstate(invalid="ignore"):
+        close = np.abs(mine - right) <= tolerance * largest
+    wrong = ~(close | (mine == right) | (np.isnan(mine) & np.isnan(right)))
+    if not wrong.any():
+        return "Right."
+    if right.ndim:
+        places = ", ".join(str(list(int(i) for i in place)) for place in np.argwhere(wrong)[:5])
+        return f"Not yet: {int(wrong.sum())} of {right.size} elements differ, at {places}."
+    if np.isnan(mine):
+        return "Not yet: yours is nan, which is no number."
+    if np.isnan(right):
+        return "Not yet: yours is a number, and no number comes out."
+    return "Not yet: the sign is wrong." if mine * right < 0 else f"Not yet: yours is too {_side(mine, right)}."
+
+
+def _read(value: Any) -> bool | str | np.ndarray:
+    """A word, a truth value, or numbers as an array; whatever is none of these raises."""
+    array = np.asarray(_detached(value))
+    if not array.ndim and array.dtype.kind in "Ub":
+        return array.item()
+    if array.dtype.kind not in "biufO" or any(each is None for each in array.flat):
+        raise TypeError
+    return array.astype(np.float64)
+
+
+def _detached(value: Any) -> Any:
+    if hasattr(type(value), "detach"):
+        return value.detach().numpy()
+    return [_detached(each) for each in value] if isinstance(value, list | tuple | range) else value
+
+
+def _kind_in_words(value: bool | str | np.ndarray) -> str:
+    """What a value is, in words that begin a sentence."""
+    if isinstance(value, bool):
+        return "A truth value"
+    if isinstance(value, str):
+        return "A word in quotes"
+    if value.ndim > 1:
+        return f"An array of shape {list(value.shape)}"
+    return f"A list of {value.size} number{'s' * (value.size != 1)}" if value.ndim else "A number"
+
+
+def _oddity(value: Any) -> str:
+    """What a value is of which no numbers can be made."""
+    if isinstance(value, list | tuple):
+        lengths = {len(each) if isinstance(each, list | tuple) else None for each in value}
+        return "a list with rows of different lengths" if len(lengths) > 1 else "a list of other things than numbers"
+    if isinstance(value, int):
+        return "a number too large to compare"
+    if isinstance(value, complex):
+        return "a complex number"
+    return "a function" if callable(value) else f"of the type {type(value).__name__}"
+
+
+def _side(mine: np.ndarray, right: np.ndarray) -> str:
+    return "large" if mine > right else "small"

@@ -14,8 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from ..scene.picture import check_place, write_whole
-from .course import lessons
-from .exercise import Verdict, counted
+from .exercise import Verdict, counted, lessons
 
 FILE = "workbench-progress.json"
 _LONGEST = 1_000_000  # bytes that are read
