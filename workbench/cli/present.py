@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import re
+import shutil
+import subprocess
 from html import escape
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -15,10 +18,26 @@ from workbench.classroom.checks import ANSWER, HOOK
 from workbench.classroom.handout import LATER, ON_PAPER
 from workbench.cli.book import readable, static
 from workbench.cli.command import CommandError, check_loopback
-from workbench.cli.pdf import find_browser, print_to_pdf
 from workbench.cli.run import STATE, WIDGET, execute, page, read, write
-from workbench.scene.picture import check_place
+from workbench.scene.picture import check_place, write_whole
 
+_BROWSERS = (
+    "chromium",
+    "chromium-browser",
+    "google-chrome",
+    "google-chrome-stable",
+    "chrome",
+    "microsoft-edge",
+    "msedge",
+)
+_PLACES = (
+    "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome",
+    "/Applications/Chromium.app/Contents/MacOS/Chromium",
+    "/Applications/Microsoft Edge.app/Contents/MacOS/Microsoft Edge",
+    r"%PROGRAMFILES%\Google\Chrome\Application\chrome.exe",
+    r"%PROGRAMFILES(X86)%\Microsoft\Edge\Application\msedge.exe",
+)
+_SECONDS = 120
 _GUESS = re.compile(r"^(\w+) = None\b[ \t]*(?:#[ \t]*(.*))?$", re.M)
 _LATER = re.compile(rf'<figure class="{LATER}".*?</figure>', re.S)
 _STILL = re.compile(r'<img [^>]*src="data:image/svg\+xml;base64,[^"]+"[^>]*>')
@@ -29,7 +48,7 @@ def present(path: Path, handout: Path | None) -> None:
     source = read(path)
     if handout is not None and handout.suffix not in (".html", ".pdf"):
         raise CommandError(f"{handout} does not end in .html or .pdf.")
-    browser = find_browser() if handout is not None and handout.suffix == ".pdf" else None
+    browser = _find_browser() if handout is not None and handout.suffix == ".pdf" else None
     slides = Path(f"{path.stem}-slides.html")
     check_loopback()
     try:
@@ -48,7 +67,7 @@ def present(path: Path, handout: Path | None) -> None:
             if browser is None:
                 write(handout, text)
             else:
-                print_to_pdf(browser, text, handout)
+                _print_to_pdf(browser, text, handout)
                 print(f"Wrote {handout}.", flush=True)
     except OSError as error:
         raise CommandError(f"cannot write {error.filename}: {error.strerror}.") from None
@@ -150,3 +169,33 @@ def _still(output: NotebookNode) -> NotebookNode:
     if "<figure" not in shown and (image := _STILL.search(shown)):
         data["text/html"] = image[0]
     return output
+
+
+def _find_browser() -> str:
+    """The path of an installed Chromium, Chrome or Edge; a CommandError says what to do without one."""
+    places = (place for place in map(os.path.expandvars, _PLACES) if os.path.exists(place))
+    found = next((path for name in _BROWSERS if (path := shutil.which(name))), None) or next(places, None)
+    if found is None:
+        raise CommandError(
+            "no Chromium, Chrome or Edge is found to print a PDF: give FILE.html, and print it from any browser."
+        )
+    return found
+
+
+def _print_to_pdf(browser: str, page: str, target: Path) -> None:
+    """Print the text of a page that needs nothing else into a PDF file."""
+    with TemporaryDirectory() as folder:
+        source, made = Path(folder) / "page.html", Path(folder) / "page.pdf"
+        source.write_text(page, encoding="utf-8")
+        flags = ["--headless", "--disable-gpu", "--no-first-run", "--no-pdf-header-footer"]
+        flags += [f"--user-data-dir={folder}", f"--print-to-pdf={made}"]
+        if hasattr(os, "geteuid") and os.geteuid() == 0:
+            flags.append("--no-sandbox")  # it refuses to run as root otherwise; the page is our own and loads nothing
+        try:
+            ran = subprocess.run([browser, *flags, source.as_uri()], capture_output=True, text=True, timeout=_SECONDS)
+        except (OSError, subprocess.TimeoutExpired) as error:
+            raise CommandError(f"{browser} could not print the PDF: {error}.") from None
+        if not made.exists():
+            said = (ran.stderr.strip().splitlines() or ["it says nothing"])[-1]
+            raise CommandError(f"{browser} could not print the PDF: {said}")
+        write_whole(target, made.read_bytes())
