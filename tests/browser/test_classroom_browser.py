@@ -12,8 +12,8 @@ import pytest
 from browser_page import open_page, wait_until
 from lab import CHECKOUT, Lab, assert_clean
 
-from workbench.classroom.assignment import name_of, solution, student
 from workbench.classroom.exercise import exercises
+from workbench.classroom.handout import name_of, solution, student
 
 NOTEBOOKS = sorted((CHECKOUT / "notebooks").glob("*.ipynb"))
 FOLDER = "handed-out"

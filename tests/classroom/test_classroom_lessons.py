@@ -16,8 +16,8 @@ import pytest
 from lab import CHECKOUT
 
 import workbench.classroom
-from workbench.classroom.assignment import YOUR_CODE, name_of, nbgrader, otter, solved, student
 from workbench.classroom.exercise import Verdict, lessons
+from workbench.classroom.handout import YOUR_CODE, name_of, nbgrader, otter, solved, student
 
 NOTEBOOKS = sorted((CHECKOUT / "notebooks").glob("*.ipynb"))
 MOST_SECONDS = 20  # of a processor, since a machine may have other work

@@ -19,7 +19,7 @@ from jupyter_client import BlockingKernelClient
 from lab import CHECKOUT, Lab, serve
 from nbformat.v4 import new_code_cell, new_notebook
 
-from workbench.classroom.assignment import student
+from workbench.classroom.handout import student
 from workbench.cli import lab
 
 SHIPPED = sorted(path.name for path in (CHECKOUT / "notebooks").glob("*.ipynb"))

@@ -11,7 +11,7 @@ import nbformat
 import pytest
 from lab import CHECKOUT
 
-from workbench.classroom.assignment import name_of
+from workbench.classroom.handout import name_of
 
 # Where a prediction is made, what a reader types there, and the cell that checks it.
 ANSWERS = {

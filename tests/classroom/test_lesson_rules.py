@@ -10,8 +10,8 @@ import nbformat
 import pytest
 from lab import CHECKOUT
 
-from workbench.classroom.assignment import name_of
 from workbench.classroom.exercise import exercises, lessons
+from workbench.classroom.handout import name_of
 
 NOTEBOOKS = sorted((CHECKOUT / "notebooks").glob("*.ipynb"))
 MOST_CODE_CELLS = 25

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import nbformat
 
-from workbench.classroom.assignment import name_of
+from workbench.classroom.handout import name_of
 
 LESSON = "02-backward-one-node-at-a-time"
 SUBMISSIONS = {

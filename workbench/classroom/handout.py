@@ -1,16 +1,28 @@
-"""Pictures on paper: in place of a player the few steps that matter, one image each."""
+"""What a teacher hands out of a lesson: the student's copy, the solved copy, assignments for graders, and paper.
+
+All copies are derived from the markers in the lesson's exercise cells, and nothing is kept twice. On paper the few
+steps that matter are printed in place of a player, one image each.
+"""
 
 from __future__ import annotations
 
 import base64
-from collections.abc import Sequence
+import copy
+import re
+from collections.abc import Iterator, Sequence
 from html import escape
 from typing import Any
 
 from ..scene.picture import Picture
 from ..scene.storyboard import Storyboard
 from ..scene.svg import to_svg
+from .exercise import exercises
 
+YOUR_CODE = "...  # your code"
+_EXERCISE = re.compile(r"^# exercise: ([a-z0-9]+(?:-[a-z0-9]+)*)(?: \((\d+(?:\.\d+)?) points?\))?[ \t]*$", re.M)
+_SOLUTION = re.compile(r"^([ \t]*)### BEGIN SOLUTION[ \t]*\n(.*?)^[ \t]*### END SOLUTION[ \t]*(?:\n|\Z)", re.S | re.M)
+_HIDDEN = re.compile(r"^[ \t]*### BEGIN HIDDEN TESTS[ \t]*\n.*?^[ \t]*### END HIDDEN TESTS[ \t]*(?:\n|\Z)", re.S | re.M)
+_MARKER = re.compile(r"^[ \t]*### ?(?:BEGIN|END) (?:SOLUTION|HIDDEN TESTS)\b", re.M)
 # Run before the cells of a lesson that is printed.
 ON_PAPER = "from workbench.classroom.handout import on_paper\non_paper()"
 STILL = "still"  # the class of the first image of a picture
@@ -18,6 +30,171 @@ LATER = "still later"  # that of the others, which may show what a question abov
 _MOST = 4  # images of a picture
 _CAPTION = 200  # characters
 _NARROW = 450  # px: two pictures of this width can be read side by side
+
+
+class MarkerError(Exception):
+    """An exercise's cell whose markers do not fit together; the text says which."""
+
+
+def name_of(cell: Any) -> str | None:
+    """The name of the exercise in a cell, if there is one."""
+    found = _EXERCISE.search(cell.source) if cell.cell_type == "code" else None
+    return found[1] if found else None
+
+
+def solution(cell: Any) -> str:
+    """The code of an exercise's cell with its solution, without the markers and what checks it."""
+    return _SOLUTION.sub(r"\2", _halves(cell.source)[0])
+
+
+def student(notebook: Any) -> Any:
+    """A copy to work in: no solutions, no hidden tests, and no outputs of either."""
+    made = copy.deepcopy(notebook)
+    for cell in _marked(made):
+        cell.source = _HIDDEN.sub("", _SOLUTION.sub(rf"\1{YOUR_CODE}\n", cell.source)).rstrip()
+        cell.outputs, cell.execution_count = [], None
+    return made
+
+
+def solved(notebook: Any) -> Any:
+    """A copy to read: with the solutions, without the markers and the hidden tests."""
+    made = copy.deepcopy(notebook)
+    for cell in _marked(made):
+        cell.source = _HIDDEN.sub("", _SOLUTION.sub(r"\2", cell.source)).rstrip()
+    return made
+
+
+def nbgrader(notebook: Any) -> Any:
+    """The source of an nbgrader assignment: each exercise as a cell to fill in and a locked cell that gives points.
+
+    Hidden tests are those of the exercise's own cell, or else the whole judgement with partial credit, which also says
+    why. No cell has an output: nbgrader runs them all.
+    """
+    made = copy.deepcopy(notebook)
+    list(_marked(made))
+    made.cells = [part for cell in made.cells for part in _for_nbgrader(cell)]
+    for cell in made.cells:
+        if cell.cell_type == "code":
+            cell.outputs, cell.execution_count = [], None
+    return made
+
+
+def otter(notebook: Any) -> Any:
+    """The master notebook of an otter assignment: each exercise as a question, with hidden tests of equal points.
+
+    An answer passes as many of its tests as it has shares of the points, so that partial credit is given.
+    """
+    made = copy.deepcopy(notebook)
+    list(_marked(made))
+    made.cells = [_raw(made, "# ASSIGNMENT CONFIG", "export_cell: false", "check_all_cell: false")] + [
+        part for cell in made.cells for part in _for_otter(made, cell)
+    ]
+    for number, cell in enumerate(made.cells):
+        cell["id"] = f"cell-{number}"
+    return made
+
+
+def _for_otter(notebook: Any, cell: Any) -> list[Any]:
+    if cell.cell_type == "code":
+        cell.outputs, cell.execution_count = [], None
+    name = name_of(cell)
+    if name is None:
+        return [cell]
+    cell.source = re.sub(
+        r"^([ \t]*)### ?(BEGIN|END) SOLUTION", r"\1# \2 SOLUTION", _HIDDEN.sub("", cell.source), flags=re.M
+    )
+    known = exercises().get(name)
+    if known is None:
+        return [cell]
+    answer = _checked(name, cell.source)
+    shares = len(known.probes) or 1
+    tests = []
+    for passed in range(1, shares + 1):
+        test = copy.deepcopy(cell)
+        least = known.points * passed / shares - 0.01
+        judged = f"find({name!r}).judge({answer}).points > {least:g}"
+        test.source = f"# HIDDEN\nfrom workbench.classroom.exercise import find\n{judged}"
+        told = {"output_type": "execute_result", "execution_count": 1, "metadata": {}, "data": {"text/plain": "True"}}
+        test.outputs, test.execution_count = [type(cell)(told)], 1
+        tests.append(test)
+    config = ("# BEGIN QUESTION", f"name: {name}", f"points: {known.points:g}", "check_cell: false")
+    begin, solution, end = _raw(notebook, *config), _raw(notebook, "# BEGIN SOLUTION"), _raw(notebook, "# END SOLUTION")
+    return [
+        *(begin, solution, cell, end, _raw(notebook, "# BEGIN TESTS"), *tests),
+        *(_raw(notebook, "# END TESTS"), _raw(notebook, "# END QUESTION")),
+    ]
+
+
+def _raw(notebook: Any, *lines: str) -> Any:
+    return type(notebook)({"id": "", "cell_type": "raw", "metadata": {}, "source": "\n".join(lines)})
+
+
+def _marked(notebook: Any) -> Iterator[Any]:
+    """The cells with markers, each of which fits together."""
+    names: set[str] = set()
+    for number, cell in enumerate(notebook.cells, 1):
+        if cell.cell_type != "code":
+            continue
+        name = name_of(cell)
+        rest = _HIDDEN.sub("", _SOLUTION.sub("", cell.source))
+        inside = [_MARKER.search(found[2]) for found in _SOLUTION.finditer(cell.source)]
+        if _MARKER.search(rest) or any(inside):
+            raise MarkerError(f"cell {number} has a BEGIN or an END without its other half.")
+        if name is None and rest != cell.source:
+            raise MarkerError(f"cell {number} has markers, but no line that begins with '# exercise: '.")
+        if name in names:
+            raise MarkerError(f"cell {number} is the second exercise called {name}.")
+        if name is not None:
+            names.add(name)
+            yield cell
+
+
+def _for_nbgrader(cell: Any) -> list[Any]:
+    name = name_of(cell)
+    if name is None:
+        return [cell]
+    answer, test = _halves(cell.source)
+    cell.source = answer
+    cell.metadata["nbgrader"] = _metadata(name, solution=True)
+    if not test:
+        return [cell]
+    known = exercises().get(name)
+    given = _EXERCISE.search(answer)
+    points = float(given[2]) if given and given[2] else known.points if known else 1
+    graded = copy.deepcopy(cell)
+    graded["id"] = f"{cell['id'][:50]}-points"
+    graded.source = test if known is None or _HIDDEN.search(test) else f"{test}\n{_graded(name, test)}"
+    graded.metadata["nbgrader"] = _metadata(f"{name}-points", points=points)
+    return [cell, graded]
+
+
+def _halves(source: str) -> tuple[str, str]:
+    """What a student fills in, and what comes after the last solution, which tests it."""
+    *_, last = [0, *(found.end() for found in _SOLUTION.finditer(source))]
+    begins = re.compile(r"^(?=[^\s])", re.M).search(source, last)
+    end = begins.start() if begins else len(source)
+    return source[:end].rstrip(), source[end:].strip()
+
+
+def _graded(name: str, test: str) -> str:
+    """A hidden test that gives the points of the answer that is checked here."""
+    lines = ["### BEGIN HIDDEN TESTS", "from workbench.classroom import grade", ""]
+    return "\n".join([*lines, f'grade("{name}", {_checked(name, test)})', "### END HIDDEN TESTS"])
+
+
+def _checked(name: str, code: str) -> str:
+    """What `check` is given for this exercise."""
+    found = re.search(rf'check\(\s*["\']{re.escape(name)}["\']\s*,\s*(.*)\)\s*$', code, re.S | re.M)
+    if found is None:
+        raise MarkerError(f"the exercise {name} is not checked by check({name!r}, ...) after its solution.")
+    return found[1].strip()
+
+
+def _metadata(name: str, solution: bool = False, points: float | None = None) -> dict[str, Any]:
+    graded = points is not None
+    made: dict[str, Any] = {"schema_version": 3, "grade_id": name, "task": False, "cell_type": "code"}
+    made |= {"solution": solution, "grade": graded, "locked": graded}
+    return made | ({"points": points} if graded else {})
 
 
 def on_paper() -> None:

@@ -15,7 +15,7 @@ from typing import Any
 from nbformat import NotebookNode
 from nbformat.v4 import new_markdown_cell
 
-from workbench.classroom.assignment import name_of, solution, student
+from workbench.classroom.handout import name_of, solution, student
 from workbench.cli.command import CommandError, check_loopback
 from workbench.cli.lab import SHIPPED, checkout
 from workbench.cli.run import STATIC, execute, page, read, write

@@ -14,7 +14,7 @@ from urllib.parse import quote
 import nbformat
 
 import workbench
-from workbench.classroom.assignment import student
+from workbench.classroom.handout import student
 from workbench.cli.command import LOOPBACK, CommandError, check_loopback
 
 PACKAGE = Path(workbench.__file__).parent

@@ -13,9 +13,8 @@ from tempfile import TemporaryDirectory
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell
 
-from workbench.classroom.assignment import name_of, solution, student
 from workbench.classroom.checks import ANSWER, HOOK
-from workbench.classroom.handout import LATER, ON_PAPER
+from workbench.classroom.handout import LATER, ON_PAPER, name_of, solution, student
 from workbench.cli.book import readable, static
 from workbench.cli.command import CommandError, check_loopback
 from workbench.cli.run import STATE, WIDGET, execute, page, read, write

@@ -7,23 +7,23 @@ from typing import Any
 
 import nbformat
 
-from workbench.classroom import assignment
+from workbench.classroom import handout
 from workbench.cli.command import CommandError
 from workbench.cli.run import read, write
 from workbench.scene.picture import write_whole
 
 # A gentle stub, and pictures in the feedback: nbconvert would take a widget's place, which is empty without a kernel.
 _CONFIG = f'''c = get_config()  # noqa: F821
-c.ClearSolutions.code_stub = {{"python": "{assignment.YOUR_CODE}"}}
+c.ClearSolutions.code_stub = {{"python": "{handout.YOUR_CODE}"}}
 c.NbConvertBase.display_data_priority = [
     "text/html", "image/svg+xml", "image/png", "image/jpeg", "text/markdown", "text/latex", "text/plain",
 ]
 '''
 _COPIES = {
-    "student": assignment.student,
-    "solutions": assignment.solved,
-    "nbgrader": assignment.nbgrader,
-    "otter": assignment.otter,
+    "student": handout.student,
+    "solutions": handout.solved,
+    "nbgrader": handout.nbgrader,
+    "otter": handout.otter,
 }
 
 
@@ -52,7 +52,7 @@ def _made(path: Path, kind: str) -> str:
     notebook: Any = read(path)
     try:
         return f"{nbformat.writes(_COPIES[kind](notebook))}\n"
-    except assignment.MarkerError as error:
+    except handout.MarkerError as error:
         raise CommandError(f"{path}: {error}") from None
 
 

@@ -8,7 +8,7 @@ import nbformat
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
-from workbench.classroom.assignment import MarkerError, nbgrader, otter, solved, student
+from workbench.classroom.handout import MarkerError, nbgrader, otter, solved, student
 from workbench.cli import main
 
 COURSE = """# exercise: cube-backward
