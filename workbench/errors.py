@@ -1,4 +1,4 @@
-"""Every sentence the engine refuses with or warns of, word for word PyTorch's (PyTorch 2.13), in one place.
+"""Every sentence that autograd, func and utils refuse with or warn of, word for word PyTorch's (PyTorch 2.13).
 
 Constants are whole sentences; those with `{}` are filled in where they are raised.
 """
@@ -565,3 +565,252 @@ INDEX_KIND = "only integer tensors of a single element can be converted to an in
 VIEW_OUTSIDE = "A view's gradient has another dtype than the view, or the view has left its base's memory."
 NO_ATTRIBUTE = "'{}' object has no attribute '{}'"
 NOT_SAVED = "'{}' object has not saved {!r}, which nothing reads here"
+
+# Transforms of functions
+FUNC_ARGNUMS_KIND = "argnums must be int or Tuple[int, ...], got: {}"
+FUNC_ARGNUM_KIND = "argnum must be int, got: {}"
+FUNC_ARGNUM_RANGE = "Got argnum={}, but only {} positional inputs"
+FUNC_ARGNUMS_EMPTY = "argnums must be non-empty"
+FUNC_ARGNUMS_TWICE = "argnums elements must be unique, got {}"
+FUNC_INPUT_KIND = "Thing passed to transform API must be Tensor, got {}"
+FUNC_OUTPUT_KIND = "Expected tensors, got unsupported type {}"
+FUNC_SAVED_HOOKS = (
+    "torch.func.{grad, vjp, jacrev, hessian} don't yet support saved tensor hooks. "
+    "Please open an issue with your use case."
+)
+FUNC_AUX = "{}: output of function f should be a tuple: (output, aux) if has_aux is True"
+
+FUNC_GRAD = "grad_and_value(f)(*args)"
+FUNC_GRAD_KIND = FUNC_GRAD + ": Expected f(*args) to return a Tensor, got {}"
+FUNC_GRAD_SCALAR = (
+    FUNC_GRAD
+    + ": Expected f(*args) to return a scalar Tensor, got tensor with {} dims. Maybe you wanted to use the vjp or "
+    "jacrev APIs instead?"
+)
+
+FUNC_VJP = "vjp(f, *primals)"
+FUNC_NOTHING = "{}: Expected f to be a function that has non-empty output (got output = {})"
+FUNC_ONLY_TENSORS = "{}: expected f(*primals) to return only tensors, got unsupported type {}"
+FUNC_VJP_FLOATS = "vjp(f, ...): All outputs of f must be floating-point or complex Tensors, got Tensor with dtype {}"
+FUNC_COTANGENTS = (
+    "Expected pytree structure of cotangents to be the same as pytree structure of outputs to the function. "
+    "cotangents: {}, primal output: {}"
+)
+FUNC_JACREV_CHUNK = "jacrev: `chunk_size` should be greater than 0."
+
+FUNC_JVP = "jvp(f, primals, tangents)"
+FUNC_PRIMALS_KIND = FUNC_JVP + ": Expected primals to be a tuple. E.g. it should be valid to call f(*primals)."
+FUNC_STRUCTURES = (
+    FUNC_JVP
+    + ": Expected primals and tangents to have the same python structure. For example, if primals is a tuple of 3 "
+    "tensors, tangents also must be. Got primals with structure {} and tangents with structure {}"
+)
+FUNC_NO_TENSOR = FUNC_JVP + ": Expected {} to contain at least one Tensor."
+FUNC_NOT_ONLY_TENSORS = FUNC_JVP + ": Expected {} to only contain Tensors, got {}"
+FUNC_INDEPENDENT = (
+    "jvp(f, primals, tangents, strict=True): The output of f is independent of the inputs. This is not allowed with "
+    "strict=True."
+)
+FUNC_LINEAR_STRUCTURE = "Expected the tangents {} to have the same argspec as the primals {}"
+FUNC_LINEAR_FACT = (
+    "tangent:{i} with {what} {got} in flattened pytree doesn't match the {what} {want} of the corresponding primal."
+)
+
+FUNC_RANDOMNESS = "Only allowed values for randomness are 'error', 'different', or 'same'. Got {}"
+FUNC_CHUNK = "vmap: chunk_size should be None or greater than 0. (got {})"
+FUNC_OUT_DIMS_KIND = (
+    "vmap({}, ..., out_dims={}): `out_dims` must be an int, None or a python collection of ints representing where in "
+    "the outputs the vmapped dimension should appear."
+)
+FUNC_IN_DIMS_KIND = (
+    "vmap({}, in_dims={}, ...)(<inputs>): expected `in_dims` to be int or a (potentially nested) tuple matching the "
+    "structure of inputs, got: {}."
+)
+FUNC_NO_INPUTS = (
+    "vmap({})(<inputs>): got no inputs. Maybe you forgot to add inputs, or you are trying to vmap over a function with "
+    "no inputs. The latter is unsupported."
+)
+FUNC_IN_DIMS_STRUCTURE = (
+    "vmap({}, in_dims={}, ...)(<inputs>): in_dims is not compatible with the structure of `inputs`. in_dims has "
+    "structure {} but inputs has structure {}."
+)
+FUNC_IN_DIM = "vmap({}, in_dims={}, ...)(<inputs>): Got in_dim={} for "
+FUNC_IN_DIM_KIND = FUNC_IN_DIM + "an input but in_dim must be either an integer dimension or None."
+FUNC_IN_DIM_INPUT = (
+    FUNC_IN_DIM
+    + "an input but the input is of type {}. We cannot vmap over non-Tensor arguments, please use None as the "
+    "respective in_dim"
+)
+FUNC_IN_DIM_RANGE = (
+    FUNC_IN_DIM + "some input, but that input is a Tensor of dimensionality {ndim} so expected in_dim to satisfy "
+    "-{ndim} <= in_dim < {ndim}."
+)
+FUNC_NOTHING_MAPPED = "vmap: Expected at least one Tensor to vmap over"
+FUNC_SIZES = (
+    "vmap: Expected all tensors to have the same size in the mapped dimension, got sizes {} for the mapped dimension"
+)
+FUNC_OUT_DIMS_STRUCTURE = (
+    "vmap({}, ..., out_dims={})(<inputs>): out_dims is not compatible with the structure of `outputs`. out_dims has "
+    "structure {} but outputs has structure {}."
+)
+FUNC_BATCHED_OUTPUT = "vmap({name}, ...): `{name}` can not return a BatchedTensor when out_dim is None"
+FUNC_OUTPUT_NOT_TENSOR = (
+    "vmap({name}, ...): `{name}` must only return Tensors, got type {kind}. Did you mean to set out_dims= to None for "
+    "output?"
+)
+FUNC_NO_CHUNKS = "arg_spec must not be None"
+
+FUNC_CALL_KIND = "Expected parameter_and_buffer_dicts to be a dict, or a list/tuple of dicts, but got {}"
+FUNC_CALL_KINDS = "Expected all elements of parameter_and_buffer_dicts to be dictionaries"
+FUNC_CALL_REPEATED = "{} appeared in multiple dictionaries; behavior of functional call is ambiguous"
+FUNC_CALL_TIED = "functional_call got multiple values for keys {}, which are tied. Consider using tie_weights=False"
+FUNC_CALL_NAMES = "Error(s) in reparametrizing for {}:\n\t{}"
+FUNC_CALL_UNEXPECTED = "Unexpected key(s): {}."
+FUNC_CALL_MISSING = "Missing key(s): {}."
+FUNC_CALL_NO_ATTRIBUTE = "{} has no attribute `{}`"
+FUNC_NOT_A_TENSOR = "{} is not an instance of torch.Tensor"
+
+FUNC_STACK_NONE = "stack_module_state: Expected at least one model, got 0."
+FUNC_STACK_MODES = "stack_module_state: Expected all models to have the same training/eval mode."
+FUNC_STACK_CLASSES = "stack_module_state: Expected all models to be of the same class."
+FUNC_STACK_GRADS = "Expected {} from each model to have the same .requires_grad"
+
+# Checkpointing, and samples in batches
+CHECKPOINT_KIND = (
+    "torch.utils.checkpoint: the use_reentrant parameter should be passed explicitly. Starting in PyTorch 2.9, calling "
+    "checkpoint without use_reentrant will raise an exception. use_reentrant=False is recommended, but if you need to "
+    "preserve the current default behavior, you can pass use_reentrant=True. Refer to docs for more details on the "
+    "differences between the two variants."
+)
+CHECKPOINT_SEQUENTIAL_KIND = (
+    "torch.utils.checkpoint.checkpoint_sequential: the use_reentrant parameter should be passed explicitly. In "
+    "version 2.9 we will raise an exception if use_reentrant is not passed. use_reentrant=False is recommended, but if "
+    "you need to preserve the current default behavior, you can pass use_reentrant=True. Refer to docs for more "
+    "details on the differences between the two variants."
+)
+CHECKPOINT_KEYWORDS = "Unexpected keyword arguments: {}"
+CHECKPOINT_ONLY_RECOMPUTED = "Passing `context_fn` or `debug` is only supported when use_reentrant=False."
+CHECKPOINT_DEBUG_CONTEXT = "debug=True is incompatible with non-default context_fn"
+CHECKPOINT_DETERMINISM = "determinism_check should be one of {}, but got {}"
+CHECKPOINT_ONLY_TUPLE = "Only tuple of tensors is supported. Got Unsupported input type: {}"
+
+CHECKPOINT_WITHOUT_GRAD = "None of the inputs have requires_grad=True. Gradients will be None"
+CHECKPOINT_NOT_NECESSARY = "none of output has requires_grad=True, this checkpoint() is not necessary"
+CHECKPOINT_INCOMPATIBLE = (
+    "When use_reentrant=True, torch.utils.checkpoint is incompatible with .grad() or passing an `inputs` parameter to "
+    ".backward(). To resolve this error, you can either set use_reentrant=False, or call .backward() without passing "
+    "the `inputs` argument."
+)
+
+CHECKPOINT_TWICE = (
+    "torch.utils.checkpoint: Unpack is being triggered for a tensor that was already unpacked once. If you are calling "
+    "ctx.saved_tensors in backward, make sure to do so only once. Otherwise please open an issue with details on your "
+    "use case."
+)
+CHECKPOINT_MORE = (
+    "torch.utils.checkpoint: trying to save more tensors during recomputation than during the original forward pass.\n"
+)
+CHECKPOINT_COUNTS = """\
+torch.utils.checkpoint: A different number of tensors was saved during the original forward and recomputation.
+Number of tensors saved during forward: {}
+Number of tensors saved during recomputation: {}.
+"""
+CHECKPOINT_METADATA = """\
+torch.utils.checkpoint: Recomputed values for the following tensors have different metadata than during the forward \
+pass.
+{}.
+"""
+CHECKPOINT_DIFFERENT = "tensor at position {}:\nsaved metadata: {}\nrecomputed metadata: {}\n"
+CHECKPOINT_TIP = """
+Tip: To see a more detailed error message, either pass `debug=True` to
+`torch.utils.checkpoint.checkpoint(...)` or wrap the code block
+with `with torch.utils.checkpoint.set_checkpoint_debug_enabled(True):` to
+enable checkpoint\N{NON-BREAKING HYPHEN}debug mode globally.
+
+If this error occurs under torch.compile with automatic_dynamic_shapes enabled,
+it may be because the recomputation selected a different compiled graph than the
+forward pass (e.g., a dynamic graph instead of the original static graph).
+To fix this, either:
+  - Use torch._dynamo.mark_dynamic() to explicitly mark varying dimensions as
+    dynamic upfront, avoiding the static-to-dynamic transition.
+  - Call torch._C._dynamo.eval_frame._set_lru_cache(False) to disable LRU cache
+    reordering, which can change which graph is checked first between forward
+    and recompute.
+See https://github.com/pytorch/pytorch/issues/166926 for more details and
+workaround examples.
+"""
+CHECKPOINT_LOG = """ \
+An error happened while unpacking tensors; dumping logs of latest computation
+because you passed `debug=True` to `torch.utils.checkpoint.checkpoint()`.
+Scroll all the way down for guidance on how to navigate these logs.
+
++~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~+
+|        1. Stack traces of the operators that ran in the original forward     |
++------------------------------------------------------------------------------+
+
+{}
++~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~+
+|        2. Stack traces of the operators that ran during recomputation        |
++------------------------------------------------------------------------------+
+
+{}
++~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~+
+|       3. Log of operators in the original forward and recomputation          |
++------------------------------------------------------------------------------+
+(Scroll up to correlate stack traces with each operation listed below. This
+ helps identify their source in the code.)
+
+IMPORTANT: Differences in "detach" calls between the original forward and the
+           recomputation are expected. They are introduced by the checkpointing
+           mechanism and can be ignored.
+
+Operations executed during the original forward:
+
+{}
+
+Operations executed during recomputation:
+
+{}
+
++------------------------------------------------------------------------------+
+ ERROR: Detected non-determinism while running activation checkpointing
+
+ You are seeing this error because you passed `debug=True` to checkpoint and
+ tensors to be saved during the original forward and differ between those saved
+ during recomputation. This can happen if different operators were ran in the
+ original forward and in the recomputation.
+
+ To identify where the mismatch may be coming from, you can do the following:
+
+ 1) Compare the operators ran during original forward and recomputation to
+    see where they differ. These operators are printed above in the order they
+    were executed.
+
+ 2) Review the stack trace for each operator to locate its invocation source.
+    Each operator's stack trace is printed in their execution order.
+
+ Note that the logs can be quite long. Here's how they are structured:
+ (Tip: you can Ctrl-f for these headers)
+
+ 1. Stack traces of the operators that ran in the original forward
+ 2. Stack traces of the operators that ran during recomputation
+ 3. Log of operators in the original forward and recomputation
+ 4. Error message                                             <--- You are here
+--------------------------------------------------------------------------------
+"""
+CHECKPOINT_OPERATOR = "{} = {}({})"
+CHECKPOINT_TRACED = "{}   ({} of {} in {})\n\n{}\n\n"
+CHECKPOINT_FRAME = "{}:{}:{}\n"
+
+DATA_ITEM = "Subclasses of Dataset should implement __getitem__."
+DATA_SIZES = "Size mismatch between tensors"
+DATA_SHARE = "Fraction at index {} is not between 0 and 1"
+DATA_EMPTY_PART = "Length of split at index {} is 0. This might result in an empty dataset."
+DATA_PARTS = "Sum of input lengths does not equal the length of the input dataset!"
+DATA_LENGTHS = "each element in list of batch should be of equal size"
+DATA_BATCH_KIND = "default_collate: batch must contain tensors, numpy arrays, numbers, dicts or lists; found {}"
+DATA_SAMPLER = "sampler option is mutually exclusive with shuffle"
+DATA_BATCH_SAMPLER = "batch_sampler option is mutually exclusive with batch_size, shuffle, sampler, and drop_last"
+DATA_NO_BATCH = "batch_size=None option disables auto-batching and is mutually exclusive with drop_last"
+DATA_BATCH_SIZE = "batch_size should be a positive integer value, but got batch_size={}"
+DATA_EMPTY = "num_samples should be a positive integer value, but got num_samples=0"

@@ -18,7 +18,6 @@ from ..events import failed
 from ..ops.core.registry import TENSORS
 from ..ops.creation import ones_like, zeros_like
 from ..ops.join_split import cat
-from . import messages
 from .vectorize import vmap
 
 Argnums = int | tuple[int, ...]
@@ -54,16 +53,16 @@ def grad_and_value(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool
 
 
 def _grad_and_value(func: Any, argnums: Any, has_aux: bool, args: tuple[Any, ...], kwargs: Any) -> tuple[Any, Any]:
-    with disable_saved_tensors_hooks(messages.SAVED_HOOKS), entered("grad") as level:
+    with disable_saved_tensors_hooks(errors.FUNC_SAVED_HOOKS), entered("grad") as level:
         args, leaves, structure = _watched(args, argnums, level)
         output = func(*args, **lifted(kwargs, level))
         aux = None
         if has_aux:
-            output, aux = with_aux(output, messages.GRAD)
+            output, aux = with_aux(output, errors.FUNC_GRAD)
         if not isinstance(output, Tensor):
-            raise failed(RuntimeError(messages.GRAD_KIND.format(type(output))))
+            raise failed(RuntimeError(errors.FUNC_GRAD_KIND.format(type(output))))
         if output.ndim:
-            raise failed(RuntimeError(messages.GRAD_SCALAR.format(output.ndim)))
+            raise failed(RuntimeError(errors.FUNC_GRAD_SCALAR.format(output.ndim)))
         with below(level):
             seed = ones_like(output).detach()  # a batch has one for each sample
             gradient = tree_unflatten(pulled([output], leaves, [seed], True, _looked_into([output], [seed])), structure)
@@ -90,7 +89,7 @@ def _picked(args: tuple[Any, ...], argnums: Any) -> Any:
 
 def _leaf(t: Any, level: Level) -> Tensor:
     if not isinstance(t, Tensor):
-        raise ValueError(messages.INPUT_KIND.format(type(t)))
+        raise ValueError(errors.FUNC_INPUT_KIND.format(type(t)))
     if not t.is_floating_point():
         raise RuntimeError(errors.ONLY_FLOATS_METHOD)
     return lift(t, level, requires_grad=True)
@@ -132,24 +131,24 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
 
 def _vjp(func: Callable[..., Any], primals: tuple[Any, ...], argnums: Any, has_aux: bool) -> Any:
     """The same with respect to some of the arguments."""
-    with disable_saved_tensors_hooks(messages.SAVED_HOOKS), entered("grad") as level:
+    with disable_saved_tensors_hooks(errors.FUNC_SAVED_HOOKS), entered("grad") as level:
         args, leaves, structure = _watched(primals, argnums, level)
         output = func(*args)
         aux = None
         if has_aux:
-            output, aux = with_aux(output, messages.VJP)
+            output, aux = with_aux(output, errors.FUNC_VJP)
             aux = lowered(aux, level)
         outputs, out_structure = tree_flatten(output)
-        check_output(outputs, messages.VJP)
+        check_output(outputs, errors.FUNC_VJP)
         value = lowered(output, level)
         for out in outputs:
             if not out.is_floating_point():
-                raise RuntimeError(messages.VJP_FLOATS.format(out.dtype))
+                raise RuntimeError(errors.FUNC_VJP_FLOATS.format(out.dtype))
 
     def wrapper(cotangents: Any, retain_graph: bool = True, create_graph: bool | None = None) -> Any:
         seeds, got = tree_flatten(cotangents)
         if got != out_structure:
-            raise RuntimeError(messages.COTANGENTS.format(got.pretty(), out_structure.pretty()))
+            raise RuntimeError(errors.FUNC_COTANGENTS.format(got.pretty(), out_structure.pretty()))
         if create_graph is None:
             create_graph = _looked_into(outputs, seeds) if level.outer_grad else local.modes.grad
         return tree_unflatten(pulled(outputs, leaves, seeds, retain_graph, create_graph), structure)
@@ -166,7 +165,7 @@ def jacrev(
     followed by the argument's. At most `chunk_size` rows are computed at once (torch.func.jacrev).
     """
     if not (chunk_size is None or chunk_size > 0):
-        raise ValueError(messages.JACREV_CHUNK)
+        raise ValueError(errors.FUNC_JACREV_CHUNK)
 
     @functools.wraps(func)
     def wrapper(*args: Any) -> Any:
@@ -207,12 +206,12 @@ def jvp(func: Callable[..., Any], primals: Any, tangents: Any, *, strict: bool =
 
 def _jvp(func: Any, primals: Any, tangents: Any, argnums: Any, strict: bool, has_aux: bool) -> Any:
     if not isinstance(primals, tuple):
-        raise RuntimeError(messages.PRIMALS_KIND)
+        raise RuntimeError(errors.FUNC_PRIMALS_KIND)
     places = range(len(primals)) if argnums is None else chosen_arguments(primals, argnums)
     flat_primals, structure = tree_flatten(tuple([primals[i] for i in places]))
     flat_tangents, got = tree_flatten(tangents)
     if structure != got:
-        raise RuntimeError(messages.STRUCTURES.format(structure, got))
+        raise RuntimeError(errors.FUNC_STRUCTURES.format(structure, got))
     for name, leaves in (("primals", flat_primals), ("tangents", flat_tangents)):
         _check_tensors(name, leaves)
     with entered("jvp") as level:
@@ -223,10 +222,10 @@ def _jvp(func: Any, primals: Any, tangents: Any, argnums: Any, strict: bool, has
         returned = func(*[args[i] if i in args else lifted(p, level) for i, p in enumerate(primals)])
         aux = None
         if has_aux:
-            returned, aux = with_aux(returned, messages.JVP)
+            returned, aux = with_aux(returned, errors.FUNC_JVP)
             aux = lowered(aux, level)
         outputs, out_structure = tree_flatten(returned)
-        check_output(outputs, messages.JVP)
+        check_output(outputs, errors.FUNC_JVP)
         moved = [_tangent_below(out, level, strict) for out in outputs]
         with below(level):  # never what was given
             results = [TENSORS["alias"](value_below(out, level)) for out in outputs]
@@ -236,10 +235,10 @@ def _jvp(func: Any, primals: Any, tangents: Any, argnums: Any, strict: bool, has
 
 def _check_tensors(name: str, leaves: list[Any]) -> None:
     if not leaves:
-        raise RuntimeError(messages.NO_TENSOR.format(name))
+        raise RuntimeError(errors.FUNC_NO_TENSOR.format(name))
     for leaf in leaves:
         if not isinstance(leaf, Tensor):
-            raise RuntimeError(messages.NOT_ONLY_TENSORS.format(name, type(leaf)))
+            raise RuntimeError(errors.FUNC_NOT_ONLY_TENSORS.format(name, type(leaf)))
 
 
 def _dual(primal: Tensor, tangent: Tensor, level: Any) -> Tensor:
@@ -258,7 +257,7 @@ def _tangent_below(out: Tensor, level: Any, strict: bool) -> Tensor:
     tangent = tangent_of(out) if getattr(out, "_level", None) is level else None
     if tangent is None:
         if strict:
-            raise RuntimeError(messages.INDEPENDENT)
+            raise RuntimeError(errors.FUNC_INDEPENDENT)
         with below(level):
             tangent = zeros_like(value_below(out, level))
     return tangent
@@ -290,12 +289,12 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
         """The tangent of the output."""
         flat, got = tree_flatten(tangents)
         if got != structure:
-            raise RuntimeError(messages.LINEAR_STRUCTURE.format(got, structure))
+            raise RuntimeError(errors.FUNC_LINEAR_STRUCTURE.format(got, structure))
         for i, (t, p) in enumerate(zip(flat, leaves, strict=True)):
             for what in ("shape", "dtype"):
                 have, want = getattr(t, what), getattr(p, what)
                 if have != want:
-                    raise RuntimeError(messages.LINEAR_FACT.format(i=i, what=what, got=have, want=want))
+                    raise RuntimeError(errors.FUNC_LINEAR_FACT.format(i=i, what=what, got=have, want=want))
         found = iter(push(tuple(flat))[0] if any(moving) else ())
         still = [zeros_like(o) if isinstance(o, Tensor) else o for o in outputs]
         return tree_unflatten([next(found) if m else o for m, o in zip(moving, still, strict=True)], out_structure)
@@ -356,19 +355,19 @@ def hessian(func: Callable[..., Any], argnums: Argnums = 0) -> Callable[..., Any
 def chosen_arguments(args: tuple[Any, ...], argnums: Any) -> tuple[int, ...]:
     """The positions that `argnums` names, negative ones counted from the end; RuntimeError for what are none."""
     if not isinstance(argnums, (int, tuple)):
-        raise RuntimeError(messages.ARGNUMS_KIND.format(type(argnums)))
+        raise RuntimeError(errors.FUNC_ARGNUMS_KIND.format(type(argnums)))
     count = len(args)
     places = []
     for n in argnums if isinstance(argnums, tuple) else (argnums,):
         if not isinstance(n, int):
-            raise RuntimeError(messages.ARGNUM_KIND.format(type(n)))
+            raise RuntimeError(errors.FUNC_ARGNUM_KIND.format(type(n)))
         if not -count <= n < count:
-            raise RuntimeError(messages.ARGNUM_RANGE.format(n, count))
+            raise RuntimeError(errors.FUNC_ARGNUM_RANGE.format(n, count))
         places.append(n % count)
     if not places:
-        raise RuntimeError(messages.ARGNUMS_EMPTY)
+        raise RuntimeError(errors.FUNC_ARGNUMS_EMPTY)
     if len(set(places)) < len(places):
-        raise RuntimeError(messages.ARGNUMS_TWICE.format(tuple(places)))
+        raise RuntimeError(errors.FUNC_ARGNUMS_TWICE.format(tuple(places)))
     return tuple(places)
 
 
@@ -382,21 +381,21 @@ def lowered(tree: Any, level: Level) -> Any:
     leaves, structure = tree_flatten(tree)
     for leaf in leaves:
         if not isinstance(leaf, Tensor):
-            raise RuntimeError(messages.OUTPUT_KIND.format(type(leaf)))
+            raise RuntimeError(errors.FUNC_OUTPUT_KIND.format(type(leaf)))
     return tree_unflatten([value_below(leaf, level) for leaf in leaves], structure)
 
 
 def with_aux(returned: Any, name: str) -> tuple[Any, Any]:
     """What a function returned that has auxiliary output as well; RuntimeError if it has none."""
     if not (isinstance(returned, tuple) and len(returned) == 2):
-        raise RuntimeError(messages.AUX.format(name))
+        raise RuntimeError(errors.FUNC_AUX.format(name))
     return returned
 
 
 def check_output(leaves: list[Any], name: str) -> None:
     """RuntimeError unless a function returned tensors, and at least one."""
     if not leaves or leaves == [None]:
-        raise RuntimeError(messages.NOTHING.format(name, leaves))
+        raise RuntimeError(errors.FUNC_NOTHING.format(name, leaves))
     for leaf in leaves:
         if not isinstance(leaf, Tensor):
-            raise RuntimeError(messages.ONLY_TENSORS.format(name, type(leaf)))
+            raise RuntimeError(errors.FUNC_ONLY_TENSORS.format(name, type(leaf)))

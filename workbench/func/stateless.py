@@ -6,9 +6,9 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
+from .. import errors
 from ..autograd.tensor import Tensor
 from ..ops.join_split import stack
-from . import messages
 
 
 def functional_call(
@@ -31,7 +31,7 @@ def functional_call(
         _check_names(module, wanted)
     for tensor in wanted.values():
         if not isinstance(tensor, Tensor):
-            raise TypeError(messages.NOT_A_TENSOR.format(tensor))
+            raise TypeError(errors.FUNC_NOT_A_TENSOR.format(tensor))
     places = {name: _place(module, name) for name in wanted}
     before = {name: held[last] for name, (held, last) in places.items() if last in held}
     try:
@@ -55,12 +55,12 @@ def _merged(dicts: Any) -> dict[str, Tensor]:
     if isinstance(dicts, dict):
         return dict(dicts)
     if not isinstance(dicts, Sequence):
-        raise ValueError(messages.CALL_KIND.format(type(dicts)))
+        raise ValueError(errors.FUNC_CALL_KIND.format(type(dicts)))
     if not all([isinstance(each, dict) for each in dicts]):
-        raise ValueError(messages.CALL_KINDS)
+        raise ValueError(errors.FUNC_CALL_KINDS)
     repeated = [name for name, times in Counter([name for each in dicts for name in each]).items() if times > 1]
     if repeated:
-        raise ValueError(messages.CALL_REPEATED.format(repeated))
+        raise ValueError(errors.FUNC_CALL_REPEATED.format(repeated))
     return {name: tensor for each in dicts for name, tensor in each.items()}
 
 
@@ -81,7 +81,7 @@ def _tied(module: Any, given: dict[str, Tensor]) -> dict[str, Tensor]:
     for shared in names.values():
         values = {given[name] for name in shared if name in given}
         if len(values) > 1:
-            raise ValueError(messages.CALL_TIED.format(sorted(shared)))
+            raise ValueError(errors.FUNC_CALL_TIED.format(sorted(shared)))
         for value in values:
             tied.update(dict.fromkeys(shared, value))
     return tied
@@ -90,11 +90,11 @@ def _tied(module: Any, given: dict[str, Tensor]) -> dict[str, Tensor]:
 def _check_names(module: Any, given: dict[str, Tensor]) -> None:
     known = _named(module)
     missing, unexpected = [n for n in known if n not in given], [n for n in given if n not in known]
-    problems = [messages.CALL_UNEXPECTED.format(", ".join(map(repr, unexpected)))] if unexpected else []
+    problems = [errors.FUNC_CALL_UNEXPECTED.format(", ".join(map(repr, unexpected)))] if unexpected else []
     if missing:
-        problems.append(messages.CALL_MISSING.format(", ".join(map(repr, missing))))
+        problems.append(errors.FUNC_CALL_MISSING.format(", ".join(map(repr, missing))))
     if problems:
-        raise RuntimeError(messages.CALL_NAMES.format(module._get_name(), "\n\t".join(problems)))
+        raise RuntimeError(errors.FUNC_CALL_NAMES.format(module._get_name(), "\n\t".join(problems)))
 
 
 def _place(module: Any, name: str) -> tuple[dict[str, Any], str]:
@@ -102,7 +102,7 @@ def _place(module: Any, name: str) -> tuple[dict[str, Any], str]:
     *path, last = name.split(".")
     for part in path:
         if not hasattr(module, part):
-            raise AttributeError(messages.CALL_NO_ATTRIBUTE.format(module._get_name(), part))
+            raise AttributeError(errors.FUNC_CALL_NO_ATTRIBUTE.format(module._get_name(), part))
         module = getattr(module, part)
     kinds = (module._parameters, module._buffers)
     return next((held for held in kinds if last in held), module.__dict__), last
@@ -114,11 +114,11 @@ def stack_module_state(models: Sequence[Any]) -> tuple[dict[str, Tensor], dict[s
     What is stacked is new leaves; RuntimeError where the modules differ in class, mode or what requires grad.
     """
     if len(models) == 0:
-        raise RuntimeError(messages.STACK_NONE)
+        raise RuntimeError(errors.FUNC_STACK_NONE)
     if len({bool(model.training) for model in models}) > 1:
-        raise RuntimeError(messages.STACK_MODES)
+        raise RuntimeError(errors.FUNC_STACK_MODES)
     if any([type(model) is not type(models[0]) for model in models]):
-        raise RuntimeError(messages.STACK_CLASSES)
+        raise RuntimeError(errors.FUNC_STACK_CLASSES)
     each = [(dict(model.named_parameters()), dict(model.named_buffers())) for model in models]
     parameters, buffers = (
         {name: _stacked(name, [named[name] for named in kind]) for name in kind[0]} for kind in zip(*each, strict=True)
@@ -129,5 +129,5 @@ def stack_module_state(models: Sequence[Any]) -> tuple[dict[str, Tensor], dict[s
 def _stacked(name: str, tensors: list[Tensor]) -> Tensor:
     wanted = {t.requires_grad for t in tensors}
     if len(wanted) > 1:
-        raise RuntimeError(messages.STACK_GRADS.format(name))
+        raise RuntimeError(errors.FUNC_STACK_GRADS.format(name))
     return stack(tensors).detach().requires_grad_(wanted == {True})

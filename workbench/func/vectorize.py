@@ -6,13 +6,13 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
+from .. import errors
 from ..autograd.levels import Level, Lifted, as_given, at, batched, below, entered
 from ..autograd.pytree import LEAF, TreeSpec, broadcast_prefix, tree_flatten, tree_unflatten
 from ..autograd.tensor import Tensor
 from ..ops.core.checks import dim_index
 from ..ops.join_split import cat
 from ..ops.random import get_rng_state, set_rng_state
-from . import messages
 
 Dims = Any  # an int or None, or a tree of these
 
@@ -34,9 +34,9 @@ def vmap(
     `chunk_size` samples run at once.
     """
     if randomness not in ("error", "different", "same"):
-        raise RuntimeError(messages.RANDOMNESS.format(randomness))
+        raise RuntimeError(errors.FUNC_RANDOMNESS.format(randomness))
     if not (chunk_size is None or chunk_size > 0):
-        raise ValueError(messages.CHUNK.format(chunk_size))
+        raise ValueError(errors.FUNC_CHUNK.format(chunk_size))
 
     @functools.wraps(func)
     def wrapped(*args: Any, **kwargs: Any) -> Any:
@@ -63,7 +63,7 @@ def vmap(
             runs.append(tree_flatten(run(parts, count)))
             first += count
         if not runs:
-            raise AssertionError(messages.NO_CHUNKS)
+            raise AssertionError(errors.FUNC_NO_CHUNKS)
         structure = runs[0][1]
         columns = zip(*[outputs for outputs, _ in runs], strict=True)
         along: Any = broadcast_prefix(out_dims, structure)  # fits, as every run has checked
@@ -81,7 +81,7 @@ def _name(func: Any) -> str:
 def _check_out_dims(out_dims: Dims, func: Any) -> None:
     for dim in tree_flatten(out_dims)[0]:
         if not (dim is None or isinstance(dim, int)):
-            raise ValueError(messages.OUT_DIMS_KIND.format(_name(func), out_dims))
+            raise ValueError(errors.FUNC_OUT_DIMS_KIND.format(_name(func), out_dims))
 
 
 def _placed(
@@ -90,28 +90,28 @@ def _placed(
     """Which dimension of each leaf is the batch, and its size; ValueError where `in_dims` does not fit."""
     said = _name(func), in_dims
     if not isinstance(in_dims, (int, tuple)):
-        raise ValueError(messages.IN_DIMS_KIND.format(*said, type(in_dims)))
+        raise ValueError(errors.FUNC_IN_DIMS_KIND.format(*said, type(in_dims)))
     if not args:
-        raise ValueError(messages.NO_INPUTS.format(said[0]))
+        raise ValueError(errors.FUNC_NO_INPUTS.format(said[0]))
     dims = broadcast_prefix(in_dims, structure)
     if dims is None:
-        raise ValueError(messages.IN_DIMS_STRUCTURE.format(*said, tree_flatten(in_dims)[1], structure))
+        raise ValueError(errors.FUNC_IN_DIMS_STRUCTURE.format(*said, tree_flatten(in_dims)[1], structure))
     for i, (t, dim) in enumerate(zip(leaves, dims, strict=True)):
         if dim is None:
             continue
         if not isinstance(dim, int):
-            raise ValueError(messages.IN_DIM_KIND.format(*said, dim))
+            raise ValueError(errors.FUNC_IN_DIM_KIND.format(*said, dim))
         if not isinstance(t, Tensor):
-            raise ValueError(messages.IN_DIM_INPUT.format(*said, dim, type(t)))
+            raise ValueError(errors.FUNC_IN_DIM_INPUT.format(*said, dim, type(t)))
         if not -t.ndim <= dim < t.ndim:
-            raise ValueError(messages.IN_DIM_RANGE.format(*said, dim, ndim=t.ndim))
+            raise ValueError(errors.FUNC_IN_DIM_RANGE.format(*said, dim, ndim=t.ndim))
         if dim < 0:
             dims[i] = dim % t.ndim
     sizes = [t.size(dim) for t, dim in zip(leaves, dims, strict=True) if dim is not None]
     if not sizes:
-        raise ValueError(messages.NOTHING_MAPPED)
+        raise ValueError(errors.FUNC_NOTHING_MAPPED)
     if len(set(sizes)) > 1:
-        raise ValueError(messages.SIZES.format(sizes))
+        raise ValueError(errors.FUNC_SIZES.format(sizes))
     return dims, sizes[0]
 
 
@@ -123,7 +123,7 @@ def _lowered(returned: Any, out_dims: Dims, level: Level, func: Any) -> Any:
     dims = broadcast_prefix(out_dims, structure)
     if dims is None:
         raise ValueError(
-            messages.OUT_DIMS_STRUCTURE.format(_name(func), out_dims, tree_flatten(out_dims)[1], structure)
+            errors.FUNC_OUT_DIMS_STRUCTURE.format(_name(func), out_dims, tree_flatten(out_dims)[1], structure)
         )
     return tree_unflatten([_placed_back(t, dim, level, func) for t, dim in zip(outputs, dims, strict=True)], structure)
 
@@ -132,10 +132,10 @@ def _placed_back(t: Any, dim: int | None, level: Level, func: Any) -> Any:
     if dim is None:
         t = at(t, level) if isinstance(t, Tensor) else t
         if type(t) is Lifted and t._level.kind == "vmap":
-            raise ValueError(messages.BATCHED_OUTPUT.format(name=_name(func)))
+            raise ValueError(errors.FUNC_BATCHED_OUTPUT.format(name=_name(func)))
         return t
     if not isinstance(t, Tensor):
-        raise ValueError(messages.OUTPUT_NOT_TENSOR.format(name=_name(func), kind=type(t)))
+        raise ValueError(errors.FUNC_OUTPUT_NOT_TENSOR.format(name=_name(func), kind=type(t)))
     place = dim_index(dim, t.ndim + 1)
     t = at(t, level)
     if type(t) is not Lifted or t._level is not level:

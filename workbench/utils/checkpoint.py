@@ -15,6 +15,7 @@ from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import AbstractContextManager
 from typing import Any
 
+from .. import errors
 from ..autograd.backward import backward
 from ..autograd.function import Function
 from ..autograd.grad_mode import enable_grad
@@ -24,7 +25,6 @@ from ..autograd.tensor import Tensor
 from ..errors import users_frames, warn
 from ..events import Event, emit, listeners
 from ..ops.random import get_rng_state, set_rng_state
-from . import messages
 
 
 class Operators:
@@ -49,8 +49,8 @@ class Operators:
 
     def traces(self, run: str) -> str:
         """Every line with the frames that led to it."""
-        several = enumerate(zip(self.lines, self._frames, strict=True), 1)
-        return "".join([messages.TRACED.format(line, i, len(self.lines), run, at) for i, (line, at) in several])
+        several, count = enumerate(zip(self.lines, self._frames, strict=True), 1), len(self.lines)
+        return "".join([errors.CHECKPOINT_TRACED.format(line, i, count, run, at) for i, (line, at) in several])
 
     def _note(self, event: Event) -> None:
         if local.modes is not self._modes:
@@ -59,7 +59,8 @@ class Operators:
             self._write_last()
             _, node, args, outputs = event
             frames = [(f.f_code.co_filename, f.f_lineno, f.f_code.co_name) for f in users_frames()]
-            self._last = node, _name(node), args, outputs, "".join([messages.FRAME.format(*frame) for frame in frames])
+            told = "".join([errors.CHECKPOINT_FRAME.format(*frame) for frame in frames])
+            self._last = node, _name(node), args, outputs, told
         elif event[0] == "wrote" and self._last is not None and event[3:] == (self._last[0],):
             node, _, args, _, frames = self._last
             self._last = node, _aten(event[2], node.op), (event[1], *args[1:]), (event[1],), frames
@@ -71,7 +72,7 @@ class Operators:
         self._last = None
         said = ", ".join([str(self._told(arg)) for arg in args])
         made = [f"{self._told(t)}: {t._array.dtype.kind}{t._array.itemsize * 8}{list(t._array.shape)}" for t in outputs]
-        self.lines.append(messages.OPERATOR.format(made[0] if len(made) == 1 else made, name, said))
+        self.lines.append(errors.CHECKPOINT_OPERATOR.format(made[0] if len(made) == 1 else made, name, said))
         self._frames.append(frames)
 
     def _told(self, value: Any) -> Any:
@@ -202,7 +203,7 @@ class Region:
             if not isinstance(first, Operators):
                 raise
             lines = ["\n".join(run.lines) for run in (first, again)]
-            log = messages.LOG.format(first.traces("original"), again.traces("recompute"), *lines)
+            log = errors.CHECKPOINT_LOG.format(first.traces("original"), again.traces("recompute"), *lines)
             raise CheckpointError(log) from error
 
     def _recomputed(self, slot: _Slot) -> Tensor:
@@ -213,7 +214,7 @@ class Region:
             if task is not None:
                 task.kept[self] = filling
         if slot.number not in filling:
-            raise CheckpointError(messages.TWICE)
+            raise CheckpointError(errors.CHECKPOINT_TWICE)
         if listeners:
             emit(("drops", self.arguments, slot.number))
         return filling.pop(slot.number)
@@ -252,10 +253,10 @@ class _Recomputation:
             with random_numbers_from(region.random_state), region.context_again:
                 region.function(*args, **region.kwargs)
         if self.count != len(region.slots) and not self.may_differ:
-            counts = messages.COUNTS.format(len(region.slots), self.count)
-            raise CheckpointError(counts + messages.TIP)
+            counts = errors.CHECKPOINT_COUNTS.format(len(region.slots), self.count)
+            raise CheckpointError(counts + errors.CHECKPOINT_TIP)
         if self.different and not self.may_differ:
-            raise CheckpointError(messages.METADATA.format("".join(self.different)) + messages.TIP)
+            raise CheckpointError(errors.CHECKPOINT_METADATA.format("".join(self.different)) + errors.CHECKPOINT_TIP)
         return self.filling
 
     def _fill(self, t: Tensor) -> Tensor:
@@ -269,7 +270,7 @@ class _Recomputation:
                     emit(("keeps", region.arguments, [(number, t, 0)]))
                 self._compare(number, t)
         elif region.is_over:
-            raise CheckpointError(messages.MORE + messages.TIP)
+            raise CheckpointError(errors.CHECKPOINT_MORE + errors.CHECKPOINT_TIP)
         else:
             self.may_differ = True
         if region.early_stop and self.count == len(region.slots):
@@ -282,7 +283,7 @@ class _Recomputation:
             return
         before, now = self.region.described[number], describe(t)
         if before != now:
-            self.different.append(messages.DIFFERENT.format(number, before, now))
+            self.different.append(errors.CHECKPOINT_DIFFERENT.format(number, before, now))
 
 
 __all__ = [
@@ -328,14 +329,14 @@ def set_checkpoint_debug_enabled(enabled: bool | None) -> AbstractContextManager
 def detach_variable(inputs: tuple[Any, ...]) -> tuple[Any, ...]:
     """The tensors of a tuple as leaves that require grad as before; the rest as it is."""
     if not isinstance(inputs, tuple):
-        raise RuntimeError(messages.ONLY_TUPLE.format(type(inputs).__name__))
+        raise RuntimeError(errors.CHECKPOINT_ONLY_TUPLE.format(type(inputs).__name__))
     return tuple([i.detach().requires_grad_(i.requires_grad) if isinstance(i, Tensor) else i for i in inputs])
 
 
 def check_backward_validity(inputs: Iterable[Any]) -> None:
     """Warn if no tensor among the inputs requires grad."""
     if not any(isinstance(i, Tensor) and i.requires_grad for i in inputs):
-        warn(messages.WITHOUT_GRAD)
+        warn(errors.CHECKPOINT_WITHOUT_GRAD)
 
 
 class CheckpointFunction(Function):
@@ -357,7 +358,7 @@ class CheckpointFunction(Function):
         task = local.modes.task
         while task is not None:
             if task.targets is not None:
-                raise RuntimeError(messages.INCOMPATIBLE)
+                raise RuntimeError(errors.CHECKPOINT_INCOMPATIBLE)
             task = task.outer
         inputs = detach_variable(tuple(together(ctx.saved_tensors, ctx.rest)))
         with random_numbers_from(ctx.random_state), enable_grad():
@@ -365,7 +366,7 @@ class CheckpointFunction(Function):
         several = outputs if isinstance(outputs, tuple) else (outputs,)
         wanted = [i for i, o in enumerate(several) if isinstance(o, Tensor) and o.requires_grad]
         if not wanted:
-            raise RuntimeError(messages.NOT_NECESSARY)
+            raise RuntimeError(errors.CHECKPOINT_NOT_NECESSARY)
         backward([several[i] for i in wanted], [grads[i] for i in wanted])
         return None, None, *[i.grad if isinstance(i, Tensor) else None for i in inputs]
 
@@ -388,22 +389,22 @@ def checkpoint(
     `debug` lists the operators of both runs where they differ, with the lines that called them.
     """
     if use_reentrant is None:
-        warn(messages.KIND)
+        warn(errors.CHECKPOINT_KIND)
         use_reentrant = True
     preserve = kwargs.pop("preserve_rng_state", True)
     if use_reentrant:
         _refuse(kwargs)
         if context_fn is not noop_context_fn or debug:
-            raise ValueError(messages.ONLY_RECOMPUTED)
+            raise ValueError(errors.CHECKPOINT_ONLY_RECOMPUTED)
         return CheckpointFunction.apply(function, preserve, *args)
     if determinism_check not in DETERMINISM_CHECKS:
-        raise ValueError(messages.DETERMINISM.format(list(DETERMINISM_CHECKS), determinism_check))
+        raise ValueError(errors.CHECKPOINT_DETERMINISM.format(list(DETERMINISM_CHECKS), determinism_check))
     debug, early_stop = [
         given if forced is None else forced
         for given, forced in ((debug, _overrides["debug"]), (early_stop, _overrides["early_stop"]))
     ]
     if debug and context_fn is not noop_context_fn:
-        raise ValueError(messages.DEBUG_CONTEXT)
+        raise ValueError(errors.CHECKPOINT_DEBUG_CONTEXT)
     contexts = (Operators(), Operators()) if debug else context_fn()
     if not local.modes.grad:
         return function(*args, **kwargs)
@@ -421,7 +422,7 @@ def checkpoint_sequential(
 ) -> Any:
     """Apply functions one after the other, in so many checkpointed segments; the last one is kept as it is."""
     if use_reentrant is None:
-        warn(messages.SEQUENTIAL_KIND)
+        warn(errors.CHECKPOINT_SEQUENTIAL_KIND)
         use_reentrant = True
     preserve = kwargs.pop("preserve_rng_state", True)
     _refuse(kwargs)
@@ -437,7 +438,7 @@ def checkpoint_sequential(
 
 def _refuse(kwargs: dict[str, Any]) -> None:
     if kwargs:
-        raise ValueError(messages.KEYWORDS.format(",".join(kwargs)))
+        raise ValueError(errors.CHECKPOINT_KEYWORDS.format(",".join(kwargs)))
 
 
 def _composed(functions: Sequence[Callable[[Any], Any]]) -> Callable[[Any], Any]:

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from .. import errors
 from ..absent import refusal
 from ..autograd.dtypes import float64
 from ..autograd.tensor import Tensor
@@ -18,7 +19,6 @@ from ..ops.convert import as_tensor
 from ..ops.creation import tensor
 from ..ops.join_split import stack
 from ..ops.random import generator as default_generator
-from . import messages
 
 __path__: list[str] = []  # so that `from ... import` of an absent name is refused by a sentence (absent.py)
 __all__ = ["DataLoader", "Dataset", "Subset", "TensorDataset", "default_collate", "default_convert", "random_split"]
@@ -32,7 +32,7 @@ class Dataset:
         return cls
 
     def __getitem__(self, index: Any) -> Any:
-        raise NotImplementedError(messages.DATA_ITEM)
+        raise NotImplementedError(errors.DATA_ITEM)
 
 
 class TensorDataset(Dataset):
@@ -40,7 +40,7 @@ class TensorDataset(Dataset):
 
     def __init__(self, *tensors: Tensor) -> None:
         if any(tensors[0].size(0) != tensor.size(0) for tensor in tensors):
-            raise AssertionError(messages.DATA_SIZES)
+            raise AssertionError(errors.DATA_SIZES)
         self.tensors = tensors
 
     def __getitem__(self, index: Any) -> tuple[Tensor, ...]:
@@ -69,15 +69,15 @@ def random_split(dataset: Any, lengths: Sequence[float], generator: Random = Non
     if math.isclose(sum(lengths), 1) and sum(lengths) <= 1:
         for i, share in enumerate(lengths):
             if not 0 <= share <= 1:
-                raise ValueError(messages.DATA_SHARE.format(i))
+                raise ValueError(errors.DATA_SHARE.format(i))
         floors = [math.floor(count * share) for share in lengths]
         rest, parts = count - sum(floors), len(floors)
         lengths = [floor + (rest - i + parts - 1) // parts for i, floor in enumerate(floors)]
         for i, length in enumerate(lengths):
             if not length:
-                warn(messages.DATA_EMPTY_PART.format(i))
+                warn(errors.DATA_EMPTY_PART.format(i))
     if sum(lengths) != count:
-        raise ValueError(messages.DATA_PARTS)
+        raise ValueError(errors.DATA_PARTS)
     order = (generator or default_generator()).permutation(count).tolist()
     return [Subset(dataset, order[end - n : end]) for end, n in zip(accumulate(lengths), lengths, strict=True)]
 
@@ -99,9 +99,9 @@ def default_collate(batch: Sequence[Any]) -> Any:
         return _mapped(first, {key: default_collate([each[key] for each in batch]) for key in first})
     if isinstance(first, Sequence):
         if not hasattr(first, "_fields") and any(len(each) != len(first) for each in batch):
-            raise RuntimeError(messages.DATA_LENGTHS)
+            raise RuntimeError(errors.DATA_LENGTHS)
         return _listed(first, [default_collate(part) for part in zip(*batch, strict=False)])
-    raise TypeError(messages.DATA_KIND.format(type(first)))
+    raise TypeError(errors.DATA_BATCH_KIND.format(type(first)))
 
 
 def default_convert(data: Any) -> Any:
@@ -156,17 +156,17 @@ class DataLoader:
         generator: Random = None,
     ) -> None:
         if sampler is not None and shuffle:
-            raise ValueError(messages.DATA_SAMPLER)
+            raise ValueError(errors.DATA_SAMPLER)
         if batch_sampler is not None:
             if batch_size != 1 or shuffle or sampler is not None or drop_last:
-                raise ValueError(messages.DATA_BATCH_SAMPLER)
+                raise ValueError(errors.DATA_BATCH_SAMPLER)
             batch_size = None
         elif batch_size is None and drop_last:
-            raise ValueError(messages.DATA_NO_BATCH)
+            raise ValueError(errors.DATA_NO_BATCH)
         elif batch_size is not None and (not isinstance(batch_size, int) or batch_size <= 0):
-            raise ValueError(messages.DATA_BATCH_SIZE.format(batch_size))
+            raise ValueError(errors.DATA_BATCH_SIZE.format(batch_size))
         if shuffle and not len(dataset):
-            raise ValueError(messages.DATA_EMPTY)
+            raise ValueError(errors.DATA_EMPTY)
         self.dataset, self.batch_size, self.drop_last = dataset, batch_size, drop_last
         self.shuffle, self.sampler, self.batch_sampler = bool(shuffle), sampler, batch_sampler
         self.num_workers, self.pin_memory, self.generator = num_workers, pin_memory, generator
