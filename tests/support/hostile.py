@@ -38,7 +38,7 @@ import trace_samples as samples
 
 import workbench as torch
 from workbench.recording import Trace, record
-from workbench.trace.compact import Writer
+from workbench.trace.json import Writer
 from workbench.trace.schema import RECORDS, Record
 from workbench.utils.checkpoint import checkpoint
 from workbench.views import CHARTS, PAIRS, VIEWS

@@ -14,7 +14,7 @@ import trace_samples as samples
 
 from workbench.recording import Trace, load, record
 from workbench.trace import timeline
-from workbench.trace.compact import LARGE, Writer
+from workbench.trace.json import LARGE, Writer
 from workbench.trace.records import EventsLetGo, TensorsFound
 from workbench.trace.schema import TensorSeen
 from workbench.trace.values import Value

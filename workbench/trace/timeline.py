@@ -9,9 +9,8 @@ from pathlib import Path
 from typing import Any, Protocol, Self
 
 from .call_records import HookRan, HooksFound, LevelEntered, LevelLeft, OperationRan, TangentPushed, above, outputs_of
-from .compact import LARGE, Writer, read_compact
 from .frame import Frame
-from .json import PartsRead, PartsWritten, Played, brief, encode
+from .json import LARGE, PartsRead, PartsWritten, Played, Writer, brief, encode, read_compact
 from .records import (
     GradAccumulated,
     GradChanged,
