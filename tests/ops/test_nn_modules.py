@@ -160,3 +160,18 @@ def test_a_copy_is_a_model_of_its_own(torch):
 def test_a_pickled_layer(torch):
     layer = pickle.loads(pickle.dumps(linear(torch, 2, 1)))
     return held(layer), repr(layer), layer(batch(torch))
+
+
+CLASSES = (
+    "AvgPool2d BatchNorm1d BatchNorm2d Conv2d Dropout ELU Embedding Flatten GELU GRU GRUCell HuberLoss Identity L1Loss "
+    "LSTM LayerNorm LeakyReLU Linear LogSigmoid LogSoftmax MSELoss MaxPool2d Module ModuleList MultiheadAttention RNN "
+    "ReLU Sequential SiLU Sigmoid Softmax Softplus Tanh TransformerEncoder TransformerEncoderLayer"
+)
+
+
+@same
+def test_a_refused_class_is_said_with_the_place_where_pytorch_defines_it(torch):
+    kinds = [getattr(torch.nn, name) for name in CLASSES.split()]
+    kinds += [torch.optim.SGD, torch.optim.Adam, torch.optim.AdamW, torch.optim.Optimizer, torch.nn.Parameter]
+    refused = [raised(torch.nn.Module().add_module, "part", kind)[1] for kind in kinds]
+    return [text.removesuffix(" is not a Module subclass").split(".")[1:-1][-1] for text in refused]

@@ -1,12 +1,22 @@
 """Parts that models are made of (torch.nn.modules)."""
 
-from .activation import (
+from .layers import (
     ELU,
     GELU,
+    AvgPool2d,
+    BatchNorm1d,
+    BatchNorm2d,
+    Conv2d,
+    Dropout,
+    Embedding,
+    Flatten,
+    Identity,
+    LayerNorm,
     LeakyReLU,
+    Linear,
     LogSigmoid,
     LogSoftmax,
-    MultiheadAttention,
+    MaxPool2d,
     ReLU,
     Sigmoid,
     SiLU,
@@ -14,12 +24,6 @@ from .activation import (
     Softplus,
     Tanh,
 )
-from .batchnorm import BatchNorm1d, BatchNorm2d
-from .container import ModuleList, Sequential
-from .conv import Conv2d
-from .dropout import Dropout
-from .flatten import Flatten
-from .linear import Identity, Linear
 from .loss import (
     BCELoss,
     BCEWithLogitsLoss,
@@ -30,12 +34,9 @@ from .loss import (
     NLLLoss,
     SmoothL1Loss,
 )
-from .module import Module
-from .normalization import LayerNorm
-from .pooling import AvgPool2d, MaxPool2d
+from .module import Module, ModuleList, Sequential
 from .rnn import GRU, LSTM, RNN, GRUCell, LSTMCell, RNNCell
-from .sparse import Embedding
-from .transformer import TransformerEncoder, TransformerEncoderLayer
+from .transformer import MultiheadAttention, TransformerEncoder, TransformerEncoderLayer
 
 __all__ = [
     "AvgPool2d",

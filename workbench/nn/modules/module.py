@@ -1,21 +1,23 @@
-"""The base of all that has parameters: `forward` says what it computes, calling it does so (torch.nn.Module)."""
+"""Module, the base of all that has parameters, its hooks on the backward, and modules in rows (torch.nn.Module)."""
 
 from __future__ import annotations
 
+import operator
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import chain
 from typing import Any, NamedTuple, Self
 
 from ...absent import refusal
 from ...autograd import scopes
-from ...autograd.grad_mode import no_grad
+from ...autograd.function import Function
+from ...autograd.grad_mode import is_grad_enabled, no_grad
 from ...autograd.hooks import RemovableHandle
 from ...autograd.tensor import Parameter, Tensor
 from ...errors import warn
 from ...events import listeners
 from ...ops.convert import meant
 from .. import messages
-from .backward_hooks import BackwardHook
 
 _HELD = ("_parameters", "_buffers", "_modules")
 
@@ -140,6 +142,29 @@ class Held:
         return sorted([name for name in names if not name[0].isdigit()])
 
 
+# Where PyTorch defines what is in another file here: a refusal says a class with its place.
+_PLACES = {
+    name: f"{place}.{name}"
+    for place, names in {
+        "nn.modules.activation": "ELU GELU LeakyReLU LogSigmoid LogSoftmax MultiheadAttention ReLU SiLU Sigmoid "
+        "Softmax Softplus Tanh",
+        "nn.modules.batchnorm": "BatchNorm1d BatchNorm2d",
+        "nn.modules.container": "ModuleList Sequential",
+        "nn.modules.conv": "Conv2d",
+        "nn.modules.dropout": "Dropout",
+        "nn.modules.flatten": "Flatten",
+        "nn.modules.linear": "Identity Linear NonDynamicallyQuantizableLinear",
+        "nn.modules.normalization": "LayerNorm",
+        "nn.modules.pooling": "AvgPool2d MaxPool2d",
+        "nn.modules.sparse": "Embedding",
+        "optim.adam": "Adam",
+        "optim.adamw": "AdamW",
+        "optim.sgd": "SGD",
+    }.items()
+    for name in names.split()
+}
+
+
 def typename(thing: Any) -> str:
     """What a refused thing is called: a tensor by its dtype, another by its class and where that is defined."""
     if isinstance(thing, Tensor):
@@ -150,7 +175,9 @@ def typename(thing: Any) -> str:
     if where in (None, "builtins"):
         return name
     ours = __name__.partition(".")[0]
-    return f"torch{where.removeprefix(ours)}.{name}" if where.startswith(f"{ours}.") else f"{where}.{name}"
+    if not where.startswith(f"{ours}."):
+        return f"{where}.{name}"
+    return f"torch.{_PLACES.get(name, f'{where.removeprefix(ours)[1:]}.{name}')}"
 
 
 changes = 0  # how often any module came to hold other modules
@@ -371,6 +398,99 @@ class Stateful(Parts):
         return []
 
 
+class BackwardHookFunction(Function):
+    """Tensors as they are, with a node of their own."""
+
+    @staticmethod
+    def forward(ctx: Any, *args: Tensor) -> tuple[Tensor, ...]:
+        """All arguments."""
+        ctx.mark_non_differentiable(*[arg for arg in args if not arg.requires_grad])
+        return args
+
+    @staticmethod
+    def backward(ctx: Any, *args: Any) -> Any:
+        """All gradients."""
+        return args
+
+
+class BackwardHook:
+    """The hooks of one call of a module: `before` is given the outputs' gradients, `after` the inputs' as well."""
+
+    places: Any  # the numbers of the arguments that are behind a node; None where there is no node
+    kept: Any  # those of the outputs
+
+    def __init__(self, module: Any, after: Iterable[Callable[..., Any]], before: Iterable[Callable[..., Any]]) -> None:
+        self.module, self.after, self.before = module, list(after), list(before)
+        self.grads: Any = None  # the outputs' gradients, from when they arrive to when the inputs' are known
+
+    def inputs(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
+        """The arguments, behind a node that calls the hooks with the gradients of both sides."""
+        args, self.places, self.count = *_behind_a_node(args, self._on_inputs), len(args)
+        return args
+
+    def outputs(self, result: Any) -> Any:
+        """The result, behind a node that takes note of its gradients."""
+        if not isinstance(result, (Tensor, tuple)):
+            warn(messages.BACKWARD_HOOK_OUTPUT.format(type(result)))
+        several = result if isinstance(result, tuple) else (result,)
+        found, self.kept, self.results = *_behind_a_node(several, self._on_outputs), len(several)
+        return found if isinstance(result, tuple) else found[0]
+
+    def _on_outputs(self, _: Any, arrived: tuple[Any, ...]) -> Any:
+        grads = _in_places(self.kept, arrived, self.results)
+        for hook in self.before:
+            changed = hook(self.module, grads)
+            if changed is not None:
+                if len(changed) != len(grads):
+                    raise RuntimeError(messages.BACKWARD_PRE_HOOK_COUNT.format(len(changed), len(grads)))
+                grads = changed
+        if self.places is None:  # no node around the inputs
+            warn(messages.BACKWARD_HOOK_OUTPUTS_ALONE)
+            for hook in self.after:
+                changed = hook(self.module, (None,) * self.count, grads)
+                if changed is not None and not (isinstance(changed, tuple) and all([c is None for c in changed])):
+                    raise RuntimeError(messages.BACKWARD_HOOK_NO_INPUT)
+        else:
+            self.grads = grads
+        return tuple([grads[i] for i in self.kept])
+
+    def _on_inputs(self, arrived: tuple[Any, ...], _: Any) -> Any:
+        if self.grads is None:  # the gradient came round the outputs
+            return None
+        grads = _in_places(self.places, arrived, self.count)
+        for hook in self.after:
+            changed = hook(self.module, grads, self.grads)
+            if changed is not None:
+                if len(changed) != len(grads):
+                    raise RuntimeError(messages.BACKWARD_HOOK_COUNT.format(len(changed), len(grads)))
+                grads = changed
+        self.grads = None
+        return tuple([grads[i] for i in self.places])
+
+
+def _in_places(places: list[int], values: tuple[Any, ...], count: int) -> tuple[Any, ...]:
+    """Values at their places among so many, None at the others."""
+    found = dict(zip(places, values, strict=False))
+    return tuple([found.get(i) for i in range(count)])
+
+
+def _behind_a_node(args: tuple[Any, ...], seen: Callable[..., Any]) -> tuple[Any, list[int] | None]:
+    """The arguments with their tensors behind one node that calls `seen`, and where they are; None without a node."""
+    places = [i for i, arg in enumerate(args) if isinstance(arg, Tensor)]
+    if not is_grad_enabled() or not any([args[i].requires_grad for i in places]):
+        return args, None
+    behind = BackwardHookFunction.apply(*[args[i] for i in places])
+
+    def hook(*grads: Any) -> Any:  # under the name that errors about it say
+        return seen(*grads)
+
+    next(t.grad_fn for t in behind if t.requires_grad).register_hook(hook)
+    new = list(args)
+    for i, t in zip(places, behind, strict=True):
+        new[i] = t
+    return tuple(new) if type(args) is tuple else type(args)(*new), places
+
+
 class _Hook(NamedTuple):
     function: Callable[..., Any]
     with_kwargs: bool
@@ -579,3 +699,136 @@ def _registered(hooks: OrderedDict[int, Any], hook: Any, prepend: bool) -> Remov
     if prepend:
         hooks.move_to_end(handle.id, last=False)
     return handle
+
+
+class _Row(Module):
+    """Modules under the names "0", "1", …, as far as nobody gave them others."""
+
+    def _name_at(self, index: Any) -> str:
+        """The name of the module at a place, counted from the end if negative."""
+        index = operator.index(index)
+        if not -len(self) <= index < len(self):
+            raise IndexError(messages.INDEX_RANGE.format(index))
+        return list(self._modules)[index]
+
+    def __getitem__(self, idx: int | slice) -> Any:
+        if isinstance(idx, slice):
+            return self._part(list(self._modules.items())[idx])
+        return self._modules[self._name_at(idx)]
+
+    def _part(self, items: list[tuple[str, Any]]) -> Self:
+        raise NotImplementedError
+
+    def __setitem__(self, idx: int, module: Module) -> None:
+        setattr(self, self._name_at(idx), module)
+
+    def __delitem__(self, idx: int | slice) -> None:
+        for name in list(self._modules)[idx] if isinstance(idx, slice) else [self._name_at(idx)]:
+            delattr(self, name)
+        left = list(self._modules.values())
+        self._modules.clear()
+        self._modules.update({str(number): module for number, module in enumerate(left)})
+
+    def __len__(self) -> int:
+        return len(self._modules)
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self._modules.values())
+
+    def __dir__(self) -> list[str]:
+        return [name for name in super().__dir__() if not name.isdigit()]
+
+    def append(self, module: Module) -> Self:
+        """Put a module at the end."""
+        self.add_module(str(len(self)), module)
+        return self
+
+    def _insert(self, index: int, module: Module) -> None:
+        for number in range(len(self), index, -1):
+            self._modules[str(number)] = self._modules[str(number - 1)]
+        self._modules[str(index)] = module
+        changed()
+
+    def extend(self, modules: Iterable[Any]) -> Self:
+        """Put several modules at the end."""
+        for module in tuple(modules):
+            self.append(module)
+        return self
+
+    def pop(self, key: int | slice) -> Any:
+        """Take a module, or several, out of the row."""
+        found = self[key]
+        del self[key]
+        return found
+
+
+class Sequential(_Row):
+    """Modules that are called one after the other, each with what the one before it returned."""
+
+    def __init__(self, *args: Any) -> None:
+        super().__init__()
+        if len(args) == 1 and isinstance(args[0], OrderedDict):
+            for name, module in args[0].items():
+                self.add_module(name, module)
+        else:
+            for place, module in enumerate(args):
+                self.add_module(str(place), module)
+
+    def forward(self, input: Any) -> Any:
+        """What the last module returns."""
+        for module in self:
+            input = module(input)
+        return input
+
+    def _part(self, items: list[tuple[str, Any]]) -> Self:
+        return type(self)(OrderedDict(items))
+
+    def insert(self, index: int, module: Module) -> Self:
+        """Put a module at a place."""
+        if not isinstance(module, Module):
+            raise AssertionError(messages.INSERT_KIND)
+        if not -len(self) <= index <= len(self):
+            raise IndexError(messages.INSERT_RANGE.format(index))
+        self._insert(index + len(self) if index < 0 else index, module)
+        return self
+
+
+class ModuleList(_Row):
+    """A list of modules; who holds it calls them."""
+
+    def __init__(self, modules: Iterable[Any] | None = None) -> None:
+        super().__init__()
+        if modules is not None:
+            self.extend(modules)
+
+    def _part(self, items: list[tuple[str, Any]]) -> Self:
+        return type(self)([module for _, module in items])
+
+    def insert(self, index: int, module: Module) -> None:
+        """Put a module at a place."""
+        self._insert(index, module)
+
+    def extend(self, modules: Iterable[Any]) -> Self:
+        """Put several modules at the end."""
+        if not isinstance(modules, Iterable):
+            raise TypeError(messages.EXTEND_KIND.format(type(modules).__name__))
+        return super().extend(modules)
+
+    __iadd__ = extend
+
+    def __add__(self, other: Iterable[Any]) -> ModuleList:
+        return ModuleList(chain(self, other))
+
+    def __repr__(self) -> str:
+        """The modules, those that read alike in a row said once."""
+        runs: list[tuple[int, int, str]] = []
+        for number, text in enumerate(map(repr, self)):
+            if runs and runs[-1][2] == text:
+                runs[-1] = (runs[-1][0], number, text)
+            else:
+                runs.append((number, number, text))
+        lines = [
+            f"({first}): {text}" if first == last else f"({first}-{last}): {last - first + 1} x {text}"
+            for first, last, text in runs
+        ]
+        return framed(self._get_name(), lines)

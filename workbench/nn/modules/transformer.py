@@ -1,4 +1,4 @@
-"""Layers of transformers (torch.nn.modules.transformer)."""
+"""Attention of several heads, and the layers of transformers that it makes."""
 
 from __future__ import annotations
 
@@ -6,16 +6,189 @@ import copy
 from collections.abc import Callable
 from typing import Any
 
+from ...autograd import dtypes
 from ...autograd.dtypes import dtype as Dtype
-from ...autograd.tensor import Tensor
+from ...autograd.tensor import Parameter, Tensor
+from ...errors import warn
+from ...ops.creation import empty, zeros
+from ...ops.join_split import cat
+from ...ops.layers import additive, attention_weights
 from .. import functional as F
-from .. import messages
-from .activation import MultiheadAttention, both_numbers
-from .container import ModuleList
-from .dropout import Dropout
-from .linear import Linear
-from .module import Module
-from .normalization import LayerNorm
+from .. import init, messages
+from .layers import Dropout, LayerNorm, Linear
+from .module import Module, ModuleList
+
+
+class NonDynamicallyQuantizableLinear(Linear):
+    """Linear, under the name that PyTorch gives this one."""
+
+
+def numbers(name: str, mask: Tensor | None, dtype: Dtype) -> Tensor | None:
+    """A mask as numbers to add; AssertionError for one of integers."""
+    if mask is None or mask.dtype.is_floating_point:
+        return mask
+    if mask.dtype is not dtypes.bool_:
+        raise AssertionError(messages.MASK_KIND.format(name))
+    return additive(mask, dtype)
+
+
+def both_numbers(
+    names: tuple[str, str], padding: Tensor | None, mask: Tensor | None, dtype: Dtype
+) -> tuple[Tensor | None, Tensor | None]:
+    """A mask of keys and one of pairs as numbers to add; a warning where they are of two kinds."""
+    if padding is not None and mask is not None and padding.dtype is not mask.dtype:
+        warn(messages.MASKS_DIFFER.format(*names))
+    return numbers(names[0], padding, dtype), numbers(names[1], mask, dtype)
+
+
+class MultiheadAttention(Module):
+    """Attention of `num_heads` heads, each of a share of the `embed_dim` numbers, and a linear layer after it.
+
+    Sequences are (length, batch, embed_dim), or with `batch_first` (batch, length, embed_dim), or one of them.
+    """
+
+    def __init__(
+        self,
+        embed_dim: int,
+        num_heads: int,
+        dropout: float = 0.0,
+        bias: bool = True,
+        add_bias_kv: bool = False,
+        add_zero_attn: bool = False,
+        kdim: int | None = None,
+        vdim: int | None = None,
+        batch_first: bool = False,
+        device: Any = None,
+        dtype: Dtype | None = None,
+    ) -> None:
+        if embed_dim <= 0 or num_heads <= 0:
+            raise ValueError(messages.HEADS_POSITIVE.format(embed_dim, num_heads))
+        super().__init__()
+        kind = {"device": device, "dtype": dtype}
+        self.embed_dim, self.num_heads, self.dropout, self.batch_first = embed_dim, num_heads, dropout, batch_first
+        self.kdim, self.vdim = embed_dim if kdim is None else kdim, embed_dim if vdim is None else vdim
+        self._qkv_same_embed_dim = self.kdim == self.vdim == embed_dim
+        self.head_dim, self.add_zero_attn = embed_dim // num_heads, add_zero_attn
+        if self.head_dim * num_heads != embed_dim:
+            raise AssertionError(messages.HEADS_DIVIDE)
+        apart = {} if self._qkv_same_embed_dim else {"q": embed_dim, "k": self.kdim, "v": self.vdim}
+        for name in "qkv":
+            weight = Parameter(empty((embed_dim, apart[name]), **kind)) if apart else None
+            self.register_parameter(f"{name}_proj_weight", weight)
+        whole = None if apart else Parameter(empty((3 * embed_dim, embed_dim), **kind))
+        self.register_parameter("in_proj_weight", whole)
+        self.register_parameter("in_proj_bias", Parameter(empty(3 * embed_dim, **kind)) if bias else None)
+        self.out_proj = NonDynamicallyQuantizableLinear(embed_dim, embed_dim, bias=bias, **kind)
+        self.bias_k = self.bias_v = None
+        if add_bias_kv:
+            self.bias_k, self.bias_v = (Parameter(empty((1, 1, embed_dim), **kind)) for _ in "kv")
+        self._reset_parameters()
+
+    def _reset_parameters(self) -> None:
+        """Xavier's uniform numbers as weights, his normal ones as extra keys and values, zeros as biases."""
+        for name, parameter in self._parameters.items():
+            if parameter is not None and name.endswith("weight"):
+                init.xavier_uniform_(parameter)
+        for parameter in (self.bias_k, self.bias_v):
+            if parameter is not None:
+                init.xavier_normal_(parameter)
+        if self.in_proj_bias is not None:
+            init.zeros_(self.in_proj_bias)
+            init.zeros_(self.out_proj.bias)
+
+    def forward(
+        self,
+        query: Tensor,
+        key: Tensor,
+        value: Tensor,
+        key_padding_mask: Tensor | None = None,
+        need_weights: bool = True,
+        attn_mask: Tensor | None = None,
+        average_attn_weights: bool = True,
+        is_causal: bool = False,
+    ) -> tuple[Tensor, Tensor | None]:
+        """The attended values, and the weights if wanted: their mean over the heads, or those of each.
+
+        Masks of truth values leave out what is True, `key_padding_mask` (batch, keys) and `attn_mask`
+        (queries, keys) or (batch * heads, queries, keys); numbers are added.
+        """
+        batched = self._check(query, key, value, key_padding_mask, attn_mask)
+        names = "key_padding_mask", "attn_mask"
+        padding, mask = both_numbers(names, key_padding_mask, attn_mask, query.dtype)
+        if is_causal and mask is None:
+            raise RuntimeError(messages.CAUSAL_MASK)
+        q, k, v = self._projected(query, key, value)
+        if not batched:
+            q, k, v = (t.unsqueeze(1) for t in (q, k, v))
+        elif self.batch_first:
+            q, k, v = (t.transpose(0, 1) for t in (q, k, v))
+        length, batch = q.shape[:2]
+        if self.bias_k is not None and self.bias_v is not None:
+            k, v = (cat([t, extra.repeat(1, batch, 1)]) for t, extra in ((k, self.bias_k), (v, self.bias_v)))
+        rows = batch * self.num_heads
+        q, k, v = (t.reshape(t.size(0), rows, self.head_dim).transpose(0, 1) for t in (q, k, v))
+        if self.add_zero_attn:
+            k, v = (cat([t, zeros(rows, 1, self.head_dim, dtype=t.dtype)], 1) for t in (k, v))
+        causal = is_causal and padding is None and not need_weights
+        keys = k.size(1) - (self.bias_k is not None) - self.add_zero_attn
+        mask = None if causal else self._merged(mask, padding, length, keys, batch, k.size(1))
+        dropout = self.dropout if self.training else 0.0
+        weights = None
+        if need_weights:
+            weights = F.dropout(attention_weights(q, k, mask), dropout)
+            out = weights @ v
+            weights = weights.view(batch, self.num_heads, length, -1)
+            weights = weights.mean(1) if average_attn_weights else weights
+        else:
+            out = F.scaled_dot_product_attention(q, k, v, mask, dropout, causal)
+        out = self.out_proj(out.transpose(0, 1).reshape(length, batch, self.embed_dim))
+        if not batched:
+            return out.squeeze(1), None if weights is None else weights.squeeze(0)
+        return out.transpose(0, 1) if self.batch_first else out, weights
+
+    def _projected(self, query: Tensor, key: Tensor, value: Tensor) -> Any:
+        """Queries, keys and values, each by a linear layer; by one where all are made of the same."""
+        weight, bias = self.in_proj_weight, self.in_proj_bias
+        if query is key is value and weight is not None:
+            return F.linear(query, weight, bias).chunk(3, -1)
+        names = "q_proj_weight", "k_proj_weight", "v_proj_weight"
+        weights = [getattr(self, name) for name in names] if weight is None else weight.chunk(3)
+        biases = (None,) * 3 if bias is None else bias.chunk(3)
+        return [F.linear(*each) for each in zip((query, key, value), weights, biases, strict=True)]
+
+    def _merged(
+        self, mask: Tensor | None, padding: Tensor | None, length: int, keys: int, batch: int, all_keys: int
+    ) -> Tensor | None:
+        """One mask for all heads; keys that were added are never left out."""
+        if mask is not None:
+            shape, want = tuple(mask.shape), (batch * self.num_heads, length, keys)[3 - mask.dim() :]
+            if shape != want:
+                raise RuntimeError(messages.MASK_SHAPE.format(mask.dim(), mask.shape, want))
+        if padding is not None:
+            padding = padding.view(-1, 1, 1, padding.size(-1))
+            for name, got, want in ((0, padding.size(0), batch), (1, padding.size(-1), keys)):
+                if got != want:
+                    raise AssertionError(messages.PADDING_SHAPE.format(name, want, got))
+            padding = padding.expand(-1, self.num_heads, -1, -1).reshape(-1, 1, keys)
+        merged = padding if mask is None else mask if padding is None else mask + padding
+        if merged is None or all_keys == keys:
+            return merged
+        return cat([merged, zeros(*merged.shape[:-1], all_keys - keys, dtype=merged.dtype)], -1)
+
+    def _check(self, query: Tensor, key: Tensor, value: Tensor, padding: Tensor | None, mask: Tensor | None) -> bool:
+        """Whether there is a batch; AssertionError where dimensions do not fit."""
+        dims = query.dim()
+        if dims not in (2, 3):
+            raise AssertionError(messages.QUERY_DIMS.format(dims))
+        which = ("unbatched (2-D)", "batched (3-D)")[dims - 2]
+        if key.dim() != dims or value.dim() != dims:
+            raise AssertionError(messages.KEY_DIMS.format(which, dims, key.dim(), value.dim()))
+        if padding is not None and padding.dim() != dims - 1:
+            which_dims = f" or {dims - 1}-D"
+            raise AssertionError(messages.MASK_DIMS.format(which, "key_padding_mask", which_dims, padding.dim()))
+        if mask is not None and mask.dim() not in (2, 3):
+            raise AssertionError(messages.MASK_DIMS.format(which, "attn_mask", ", 2-D or 3-D", mask.dim()))
+        return dims == 3
 
 
 class TransformerEncoderLayer(Module):
