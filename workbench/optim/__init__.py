@@ -4,9 +4,7 @@ from typing import Any as _Any
 
 from ..absent import refusal as _refusal
 from . import lr_scheduler
-from .adam import Adam, AdamW
-from .optimizer import Optimizer
-from .sgd import SGD
+from .optimizer import SGD, Adam, AdamW, Optimizer
 
 __all__ = ["Adam", "AdamW", "Optimizer", "SGD", "lr_scheduler"]
 

@@ -7,11 +7,33 @@ from typing import Any
 
 from ..absent import refusal
 from ..errors import warn
-from . import messages
 from .optimizer import Optimizer
 
 __path__: list[str] = []  # so that `from ... import` of an absent name is refused by a sentence (absent.py)
 __all__ = ["ExponentialLR", "LRScheduler", "LambdaLR", "StepLR"]
+
+# What schedules refuse or warn of, word for word PyTorch's (PyTorch 2.13).
+SCHEDULED_KIND = "{} is not an Optimizer"
+NO_INITIAL_LR = (
+    "param 'initial_lr' is not specified in param_groups[{}] when resuming scheduler with last_epoch >= 0.\n"
+    "This typically happens when:\n"
+    "1. You're trying to resume training from a checkpoint but haven't properly loaded the optimizer state\n"
+    "2. You're using last_epoch >= 0 for a fresh training run (not recommended)"
+)
+LAMBDAS = "Expected {} lr_lambdas, but got {}"
+SCHEDULER_FIRST = (
+    "Detected call of `lr_scheduler.step()` before `optimizer.step()`. In PyTorch 1.1.0 and later, you should call "
+    "them in the opposite order: `optimizer.step()` before `lr_scheduler.step()`.  Failure to do this will result in "
+    "PyTorch skipping the first value of the learning rate schedule. See more details at "
+    "https://pytorch.org/docs/stable/optim.html#how-to-adjust-learning-rate"
+)
+LAST_LR = "To get the last learning rate computed by the scheduler, please use `get_last_lr()`."
+EPOCH = (
+    "The epoch parameter in `scheduler.step()` was not necessary and is being deprecated where possible. Please use "
+    "`scheduler.step()` to step the scheduler. During the deprecation, if epoch is different from None, the closed "
+    "form is used instead of the new chainable form, where available. Please open an issue if you are unable to "
+    "replicate your use case: https://github.com/pytorch/pytorch/issues/new/choose."
+)
 
 
 class LRScheduler:
@@ -22,13 +44,13 @@ class LRScheduler:
 
     def __init__(self, optimizer: Optimizer, last_epoch: int = -1) -> None:
         if not isinstance(optimizer, Optimizer):
-            raise TypeError(messages.SCHEDULED_KIND.format(type(optimizer).__name__))
+            raise TypeError(SCHEDULED_KIND.format(type(optimizer).__name__))
         self.optimizer = optimizer
         for i, group in enumerate(optimizer.param_groups):
             if last_epoch == -1:
                 group.setdefault("initial_lr", group["lr"])
             elif "initial_lr" not in group:
-                raise KeyError(messages.NO_INITIAL_LR.format(i))
+                raise KeyError(NO_INITIAL_LR.format(i))
         self.base_lrs = [group["initial_lr"] for group in optimizer.param_groups]
         self.last_epoch = last_epoch
         optimizer._opt_called = bool(optimizer._opt_called)
@@ -56,16 +78,16 @@ class LRScheduler:
     def _rates(self) -> list[float]:
         """The groups' own learning rates; a warning where `get_lr` is called otherwise than by a step."""
         if not self._get_lr_called_within_step:
-            warn(messages.LAST_LR)
+            warn(LAST_LR)
         return [group["lr"] for group in self.optimizer.param_groups]
 
     def step(self, epoch: int | None = None) -> None:
         """Set the learning rates of the next epoch."""
         if self._step_count == 1 and not self.optimizer._opt_called:
-            warn(messages.SCHEDULER_FIRST)
+            warn(SCHEDULER_FIRST)
         self._step_count += 1
         if epoch is not None:
-            warn(messages.EPOCH)
+            warn(EPOCH)
         self.last_epoch = self.last_epoch + 1 if epoch is None else epoch
         self._get_lr_called_within_step = True
         try:
@@ -87,7 +109,7 @@ class LambdaLR(LRScheduler):
             list(lr_lambda) if isinstance(lr_lambda, (list, tuple)) else [lr_lambda] * count
         )
         if len(self.lr_lambdas) != count:
-            raise ValueError(messages.LAMBDAS.format(count, len(self.lr_lambdas)))
+            raise ValueError(LAMBDAS.format(count, len(self.lr_lambdas)))
         super().__init__(optimizer, last_epoch)
 
     def state_dict(self) -> dict[str, Any]:

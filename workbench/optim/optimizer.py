@@ -1,4 +1,4 @@
-"""What all optimisers share: groups of parameters, their state, and the step over all of them (torch.optim.optimizer).
+"""Optimisers: groups of parameters, their state, and the step over all of them; SGD, Adam and AdamW (torch.optim).
 
 A step runs under no_grad and writes into the parameters in place, so that their versions count it and a graph that
 saved one of them refuses a later backward.
@@ -19,7 +19,38 @@ from ..autograd.hooks import RemovableHandle
 from ..autograd.tensor import Tensor
 from ..errors import warn
 from ..nn.modules.module import clear_grads, typename
-from . import messages
+from ..ops.comparison import maximum
+from ..ops.creation import tensor, zeros_like
+
+# What optimisers refuse, word for word PyTorch's (PyTorch 2.13).
+PARAMS_KIND = "params argument given to the optimizer should be an iterable of Tensors or dicts, but got {}"
+PARAMS_EMPTY = "optimizer got an empty parameter list"
+GROUP_KIND = "param_group must be a dict, but got {}"
+PARAMS_SET = (
+    "optimizer parameters need to be organized in ordered collections, but the ordering of tensors in sets will "
+    "change between runs. Please use a list instead."
+)
+SOME_NAMES = "all optimizer params should be with/without names. Some param names are missing"
+GROUP_NAMES = (
+    "all optimizer param groups should be with/without names. cannot add param group {} names to the optimizer"
+)
+PARAM_KIND = "optimizer can only optimize Tensors, but one of the params is {}"
+NON_LEAF = "can't optimize a non-leaf Tensor"
+TWICE_IN_GROUP = (
+    "optimizer contains a parameter group with duplicate parameters; in future, this will cause an error; see "
+    "github.com/pytorch/pytorch/issues/40967 for more information"
+)
+TWICE = "some parameters appear in more than one parameter group"
+STATE_GROUPS = "loaded state dict has a different number of parameter groups"
+STATE_GROUP = "loaded state dict contains a parameter group that doesn't match the size of optimizer's group"
+HOOK_RESULT = "{} must return None or a tuple of (new_args, new_kwargs), but got {}."
+
+INVALID = "Invalid {}: {}"
+TENSOR_NUMBER = "Tensor {} must be 1-element"
+NESTEROV = "Nesterov momentum requires a momentum and zero dampening"
+BETAS = "betas must be either both floats or both Tensors"
+FUSED = "`fused` does not support `differentiable`"
+FUSED_FOREACH = "`fused` and `foreach` cannot be `True` together."
 
 Group = dict[str, Any]
 
@@ -34,7 +65,7 @@ def _hooked(step: Callable[..., Any]) -> Callable[..., Any]:
             changed = hook(self, given, kwargs)
             if changed is not None:
                 if not (isinstance(changed, tuple) and len(changed) == 2):
-                    raise RuntimeError(messages.HOOK_RESULT.format(step, changed))
+                    raise RuntimeError(HOOK_RESULT.format(step, changed))
                 given, kwargs = changed
         if self._opt_called is not None:
             self._opt_called = True
@@ -56,12 +87,12 @@ class Optimizer:
         self._optimizer_step_pre_hooks: OrderedDict[int, Any] = OrderedDict()
         self._optimizer_step_post_hooks: OrderedDict[int, Any] = OrderedDict()
         if isinstance(params, Tensor):
-            raise TypeError(messages.PARAMS_KIND.format(typename(params)))
+            raise TypeError(PARAMS_KIND.format(typename(params)))
         self.state: defaultdict[Any, dict[str, Any]] = defaultdict(dict)
         self.param_groups: list[Group] = []
         groups = list(params)
         if not groups:
-            raise ValueError(messages.PARAMS_EMPTY)
+            raise ValueError(PARAMS_EMPTY)
         for group in groups if isinstance(groups[0], dict) else [{"params": groups}]:
             self.add_param_group(group)
 
@@ -73,32 +104,32 @@ class Optimizer:
     def add_param_group(self, param_group: Group) -> None:
         """Optimise more parameters, with options of their own; those not given are the optimiser's."""
         if not isinstance(param_group, dict):
-            raise TypeError(messages.GROUP_KIND.format(type(param_group)))
+            raise TypeError(GROUP_KIND.format(type(param_group)))
         given = param_group["params"]
         if isinstance(given, set):
-            raise TypeError(messages.PARAMS_SET)
+            raise TypeError(PARAMS_SET)
         listed = [given] if isinstance(given, Tensor) else list(given)
         names = [each[0] for each in listed if isinstance(each, tuple)]
         params = param_group["params"] = [each[1] if isinstance(each, tuple) else each for each in listed]
         if names:
             if len(names) != len(params):
-                raise ValueError(messages.SOME_NAMES)
+                raise ValueError(SOME_NAMES)
             param_group["param_names"] = names
         for param in params:
             if not isinstance(param, Tensor):
-                raise TypeError(messages.PARAM_KIND.format(typename(param)))
+                raise TypeError(PARAM_KIND.format(typename(param)))
             if not (self.defaults.get("differentiable") or param.is_leaf or param.retains_grad):
-                raise ValueError(messages.NON_LEAF)
+                raise ValueError(NON_LEAF)
         for name, default in self.defaults.items():
             param_group.setdefault(name, default)
         if len(set(params)) < len(params):
-            warn(messages.TWICE_IN_GROUP)
+            warn(TWICE_IN_GROUP)
         named = "param_names" in param_group
         for group in self.param_groups:
             if named != ("param_names" in group):
-                raise ValueError(messages.GROUP_NAMES.format("with" if named else "without"))
+                raise ValueError(GROUP_NAMES.format("with" if named else "without"))
         if not set(params).isdisjoint(self._params()):
-            raise ValueError(messages.TWICE)
+            raise ValueError(TWICE)
         self.param_groups.append(param_group)
 
     def _params(self) -> Iterator[Tensor]:
@@ -126,9 +157,9 @@ class Optimizer:
         """Continue from what `state_dict` of an optimiser with groups of the same sizes gave."""
         loaded = deepcopy(state_dict["param_groups"])
         if len(loaded) != len(self.param_groups):
-            raise ValueError(messages.STATE_GROUPS)
+            raise ValueError(STATE_GROUPS)
         if any(len(a["params"]) != len(b["params"]) for a, b in zip(loaded, self.param_groups, strict=True)):
-            raise ValueError(messages.STATE_GROUP)
+            raise ValueError(STATE_GROUP)
         meant = {}
         for new, old in zip(loaded, self.param_groups, strict=True):
             meant.update(zip(new["params"], old["params"], strict=True))
@@ -191,19 +222,182 @@ def _fitted(name: str, value: Any, param: Tensor) -> Any:
     return value.to(dtype=param.dtype) if casts else value
 
 
-def checked(name: str, value: Any, text: str, below: float = math.inf) -> Any:
+def _checked(name: str, value: Any, text: str, below: float = math.inf) -> Any:
     """An option; ValueError if it is a tensor of several numbers, negative, or not below a limit."""
     if isinstance(value, Tensor) and value.numel() != 1:
-        raise ValueError(messages.TENSOR_NUMBER.format(name))
+        raise ValueError(TENSOR_NUMBER.format(name))
     if not 0.0 <= value < below:
-        raise ValueError(messages.INVALID.format(text, value))
+        raise ValueError(INVALID.format(text, value))
     return value
 
 
-def checked_ways(optimizer: Optimizer) -> None:
+def _checked_ways(optimizer: Optimizer) -> None:
     """RuntimeError where two ways to compute a step are asked for that exclude each other."""
     ways = optimizer.defaults
     if ways["fused"] and ways["differentiable"]:
-        raise RuntimeError(messages.FUSED)
+        raise RuntimeError(FUSED)
     if ways["fused"] and ways["foreach"]:
-        raise RuntimeError(messages.FUSED_FOREACH)
+        raise RuntimeError(FUSED_FOREACH)
+
+
+class SGD(OneByOne):
+    """Each parameter moves against its gradient, or with `momentum` against a decaying sum of its gradients.
+
+    `foreach` and `fused` choose between PyTorch's kernels, which compute the same.
+    """
+
+    def __init__(
+        self,
+        params: Iterable[Any],
+        lr: float | Tensor = 1e-3,
+        momentum: float = 0,
+        dampening: float = 0,
+        weight_decay: float | Tensor = 0,
+        nesterov: bool = False,
+        *,
+        maximize: bool = False,
+        foreach: bool | None = None,
+        differentiable: bool = False,
+        fused: bool | None = None,
+    ) -> None:
+        defaults = {
+            "lr": _checked("lr", lr, "learning rate"),
+            "momentum": _checked("momentum", momentum, "momentum value"),
+            "dampening": dampening,
+            "weight_decay": _checked("weight_decay", weight_decay, "weight_decay value"),
+            "nesterov": nesterov,
+            "maximize": maximize,
+            "foreach": foreach,
+            "differentiable": differentiable,
+            "fused": fused,
+        }
+        if nesterov and (momentum <= 0 or dampening != 0):
+            raise ValueError(NESTEROV)
+        super().__init__(params, defaults)
+        _checked_ways(self)
+
+    def _update(self, param: Tensor, grad: Tensor, group: Group) -> None:
+        if group["weight_decay"] != 0:
+            grad = grad + param * group["weight_decay"]
+        if (momentum := group["momentum"]) != 0:
+            state = self.state[param]
+            buffer = state.get("momentum_buffer")
+            if buffer is None:
+                state["momentum_buffer"] = buffer = grad.detach().clone()
+            else:
+                buffer.mul_(momentum).add_(grad, alpha=1 - group["dampening"])
+            grad = grad + momentum * buffer if group["nesterov"] else buffer
+        param.sub_(grad * group["lr"])
+
+
+class Adam(OneByOne):
+    """Each parameter moves about `lr` a step, whatever the size of its gradients (Kingma and Ba, 2015).
+
+    A running mean of the gradients is divided by the root of their running mean square.
+    `foreach`, `fused` and `capturable` choose between PyTorch's kernels, which compute the same.
+    """
+
+    def __init__(
+        self,
+        params: Iterable[Any],
+        lr: float | Tensor = 1e-3,
+        betas: tuple[float | Tensor, float | Tensor] = (0.9, 0.999),
+        eps: float = 1e-8,
+        weight_decay: float = 0,
+        amsgrad: bool = False,
+        *,
+        foreach: bool | None = None,
+        maximize: bool = False,
+        capturable: bool = False,
+        differentiable: bool = False,
+        fused: bool | None = None,
+        decoupled_weight_decay: bool = False,
+    ) -> None:
+        lr = _checked("lr", lr, "learning rate")
+        _checked("eps", eps, "epsilon value")
+        for i, beta in enumerate(betas):
+            _checked(f"betas[{i}]", beta, f"beta parameter at index {i}", 1.0)
+        _checked("weight_decay", weight_decay, "weight_decay value")
+        if {type(beta) for beta in betas} not in ({float}, {Tensor}):
+            raise ValueError(BETAS)
+        defaults = {
+            "lr": lr,
+            "betas": tuple(betas),
+            "eps": eps,
+            "weight_decay": weight_decay,
+            "amsgrad": amsgrad,
+            "maximize": maximize,
+            "foreach": foreach,
+            "capturable": capturable,
+            "differentiable": differentiable,
+            "fused": fused,
+            "decoupled_weight_decay": decoupled_weight_decay,
+        }
+        super().__init__(params, defaults)
+        _checked_ways(self)
+
+    def _update(self, param: Tensor, grad: Tensor, group: Group) -> None:
+        state = self.state[param]
+        if not state:
+            state["step"] = tensor(0.0)
+            for name in ("exp_avg", "exp_avg_sq", "max_exp_avg_sq")[: 3 if group["amsgrad"] else 2]:
+                state[name] = zeros_like(param)
+        mean, square = state["exp_avg"], state["exp_avg_sq"]
+        lr, decay, (beta1, beta2) = group["lr"], group["weight_decay"], group["betas"]
+        state["step"] += 1
+        step = state["step"].item()
+        if decay and group["decoupled_weight_decay"]:
+            param.mul_(1 - lr * decay)
+        elif decay:
+            grad = grad + param * decay
+        mean.add_((grad - mean) * (1 - beta1))
+        square.mul_(beta2).add_(grad * grad * (1 - beta2))
+        if group["differentiable"]:  # the division saves it, and the next step writes into it
+            mean = mean.clone()
+        if group["amsgrad"]:
+            square = state["max_exp_avg_sq"].copy_(maximum(state["max_exp_avg_sq"], square))
+        spread = square.sqrt() / (1 - beta2**step) ** 0.5 + group["eps"]
+        param.sub_(mean / spread * (lr / (1 - beta1**step)))
+
+
+class AdamW(Adam):
+    """Adam whose weights decay by `lr * weight_decay` of themselves a step, not by way of the gradients.
+
+    See Loshchilov and Hutter (2019).
+    """
+
+    def __init__(
+        self,
+        params: Iterable[Any],
+        lr: float | Tensor = 1e-3,
+        betas: tuple[float | Tensor, float | Tensor] = (0.9, 0.999),
+        eps: float = 1e-8,
+        weight_decay: float = 1e-2,
+        amsgrad: bool = False,
+        *,
+        maximize: bool = False,
+        foreach: bool | None = None,
+        capturable: bool = False,
+        differentiable: bool = False,
+        fused: bool | None = None,
+    ) -> None:
+        super().__init__(
+            params,
+            lr,
+            betas,
+            eps,
+            weight_decay,
+            amsgrad,
+            foreach=foreach,
+            maximize=maximize,
+            capturable=capturable,
+            differentiable=differentiable,
+            fused=fused,
+            decoupled_weight_decay=True,
+        )
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Continue from a state, be it one of Adam's: the weights decay as AdamW's all the same."""
+        super().load_state_dict(state_dict)
+        for group in self.param_groups:
+            group["decoupled_weight_decay"] = True
