@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from .. import errors
 from ..errors import warn
 from ..events import failed
 from .backward import grad, gradients
@@ -20,66 +21,16 @@ from .forward_ad import dual_level, make_dual, unpack_dual
 from .levels import AUTOGRAD, entered, lift, with_batch
 from .tensor import Tensor, wrap
 
-INPUT_FLAG = "Expected input to have requires_grad=True"
-NOTHING_CHECKED = "Expected at least one of check_forward_ad or check_backward_ad to be True"
-BATCHED_NEEDS_BACKWARD = "Setting check_batched_grad=True requires check_backward_ad to be True"
-BATCHED_NEEDS_FORWARD = "Setting check_batched_forward_grad=True requires check_forward_ad to be True"
-NOTHING_CHECKED_TWICE = "Expected at least one of check_fwd_over_rev or check_rev_over_rev to be True"
-UNDEFINED_NEEDS_REVERSE = "Setting check_undefined_grad=True requires check_rev_over_rev to be True"
-BATCHED_NEEDS_REVERSE = "Setting check_batched_grad=True requires check_rev_over_rev to be True"
-NOT_MULTIPLIED = "backward not multiplied by grad_output"
-GRADIENT_SIZE = "Analytical gradient has incorrect size"
+__all__ = [
+    "GradcheckError",
+    "get_analytical_jacobian",
+    "get_numerical_jacobian",
+    "get_numerical_jacobian_wrt_specific_input",
+    "gradcheck",
+    "gradgradcheck",
+]
 
-PERTURBED = (
-    "Expected `func` to return outputs with the same {what} when inputs are perturbed {where}by {eps}, but got: "
-    "{what}s {one} and {other}."
-)
-MISMATCH = "Jacobian mismatch for output {} with respect to input {},\nnumerical:{}\nanalytical:{}\n"
-CHANGES = "Numerical gradient for function expected to be zero"
-FAST_FAILED = """
-The above quantities relating the numerical and analytical jacobians are computed \n\
-in fast mode. See: https://github.com/pytorch/pytorch/issues/53876 for more background \n\
-about fast mode. Below, we recompute numerical and analytical jacobians in slow mode:
-
-Numerical:
- {}
-Analytical:
-{}
-
-The max per-element difference (slow mode) is: {}.
-"""
-SLOW_WOULD_PASS = """\
-Fast gradcheck failed but element-wise differences are small. This means that the
-test might've passed in slow_mode!
-
-If you are adding a new operator, please file an issue and then use one of the
-workarounds. The workaround depends on how your test invokes gradcheck/gradgradcheck:
-
-If the test
-- manually invokes gradcheck/gradgradcheck, then call gradcheck/gradgradcheck
-  with `fast_mode=False` as a keyword argument.
-- is OpInfo-based (e.g., in test_ops_gradients.py), then modify the OpInfo for the test
-  to have `gradcheck_fast_mode=False`
-- is a Module test (e.g., in common_nn.py), then modify the corresponding
-  module_test entry to have `gradcheck_fast_mode=False`"""
-NOT_REENTRANT = """\
-Backward is not reentrant, i.e., running backward with same input and grad_output multiple times gives different \
-values, although analytical gradient matches numerical gradient.The tolerance for nondeterminism was {}.
-
-NOTE: If your op relies on non-deterministic operations i.e., it is listed here:
-https://pytorch.org/docs/stable/generated/torch.use_deterministic_algorithms.html
-this failure might be expected.
-
-If you are adding a new operator, please file an issue and then use one of the
-workarounds. The workaround depends on how your test invokes gradcheck/gradgradcheck.
-If the test
-- manually invokes gradcheck/gradgradcheck, then call gradcheck/gradgradcheck
-  with `nondet_tol=<tol>` as a keyword argument.
-- is OpInfo-based (e.g., in test_ops_gradients.py), then modify the OpInfo for the test
-  to have `gradcheck_nondet_tol=<tol>`.
-- is a Module test (e.g., in common_nn.py), then modify the corresponding
-  module_test entry to have `gradcheck_nondet_tol=<tol>`
-"""
+Parts = list[list[Tensor]]  # for each input, of each output; with the history that tangents have
 
 
 class GradcheckError(RuntimeError):
@@ -88,9 +39,204 @@ class GradcheckError(RuntimeError):
     __module__ = f"{__package__}.gradcheck"  # where users find it
 
 
+def gradcheck(
+    func: Callable[..., Tensor | Sequence[Tensor]],
+    inputs: Tensor | Sequence[Any],
+    *,
+    eps: float = 1e-6,
+    atol: float = 1e-5,
+    rtol: float = 1e-3,
+    raise_exception: bool = True,
+    nondet_tol: float = 0.0,
+    check_undefined_grad: bool = True,
+    check_grad_dtypes: bool = False,
+    check_batched_grad: bool = False,
+    check_batched_forward_grad: bool = False,
+    check_forward_ad: bool = False,
+    check_backward_ad: bool = True,
+    fast_mode: bool = False,
+    masked: bool | None = None,
+) -> bool:
+    """Whether func's gradients agree with differences of its values `eps` to either side (torch.autograd.gradcheck).
+
+    Checked are the inputs that require grad, best float64, and the outputs that do. Compared are the Jacobians
+    (`atol`, `rtol`), then two runs of backward (`nondet_tol`), then the Jacobians that dual tensors give and dual
+    tensors without tangent, then batches of tangents and of gradients, which two runs must confirm, then backward for
+    zero and for undefined gradients.
+    GradcheckError, or False with `raise_exception=False`, where one of these fails. The inputs keep their values and
+    their `.grad`, also if `func` raises. Gradients must have their input's dtype in any case, and no tensor is sparse:
+    `check_grad_dtypes` and `masked` change nothing.
+    """
+    if not (check_forward_ad or check_backward_ad):
+        raise AssertionError(errors.GRADCHECK_NOTHING_CHECKED)
+    if check_batched_grad and not check_backward_ad:
+        raise AssertionError(errors.GRADCHECK_BATCHED_NEEDS_BACKWARD)
+    if check_batched_forward_grad and not check_forward_ad:
+        raise AssertionError(errors.GRADCHECK_BATCHED_NEEDS_FORWARD)
+    try:
+        given = as_tuple(inputs)
+        check_inputs(given)
+        jacobians = Jacobians(func, given, eps, atol, rtol)
+        outputs, wanted = jacobians.outputs, jacobians.inputs
+        if check_backward_ad and outputs:
+            (jacobians.compare_one_direction if fast_mode else jacobians.compare)(nondet_tol)
+        elif check_backward_ad and not jacobians.constant(fast_mode):
+            raise GradcheckError(errors.GRADCHECK_CHANGES)
+        if check_forward_ad:
+            (compare_forward_direction if fast_mode else compare_forward)(jacobians)
+            if check_undefined_grad:
+                check_undefined_tangents(func, given)
+        if check_batched_forward_grad:
+            check_batched_forward(func, given)
+        if check_backward_ad and outputs:
+            if check_batched_grad:
+                check_batched_backward(outputs, wanted)
+            _check_multiplied(outputs, wanted)
+            if check_undefined_grad:
+                _check_undefined(_differentiable(func(*given)), wanted)
+    except GradcheckError as error:
+        if not raise_exception:
+            return False
+        failed(error, *_about(str(error), given))
+        raise
+    return True
+
+
+def _about(words: str, given: Sequence[Any]) -> tuple[Any, ...]:
+    """The inputs that are tensors, the one that the words name first."""
+    named = re.search(r"with respect to input (\d+)", words)
+    tensors, wanted = [t for t in given if isinstance(t, Tensor)], _requiring(given)
+    first = wanted[int(named[1])] if named and int(named[1]) < len(wanted) else None
+    return (first, *[t for t in tensors if t is not first]) if first is not None else tuple(tensors)
+
+
+def gradgradcheck(
+    func: Callable[..., Tensor | Sequence[Tensor]],
+    inputs: Tensor | Sequence[Any],
+    grad_outputs: Tensor | Sequence[Tensor] | None = None,
+    *,
+    eps: float = 1e-6,
+    atol: float = 1e-5,
+    rtol: float = 1e-3,
+    gen_non_contig_grad_outputs: bool = False,
+    raise_exception: bool = True,
+    nondet_tol: float = 0.0,
+    check_undefined_grad: bool = True,
+    check_grad_dtypes: bool = False,
+    check_batched_grad: bool = False,
+    check_fwd_over_rev: bool = False,
+    check_rev_over_rev: bool = True,
+    fast_mode: bool = False,
+    masked: bool = False,
+) -> bool:
+    """gradcheck of the gradients themselves, as a function of the inputs and of the gradients they begin with.
+
+    `grad_outputs` are random if not given. What is compared with differences is backward through backward, dual tensors
+    through backward (`check_fwd_over_rev`), or both (torch.autograd.gradgradcheck).
+    """
+    if not (check_fwd_over_rev or check_rev_over_rev):
+        raise AssertionError(errors.GRADCHECK_NOTHING_CHECKED_TWICE)
+    if check_undefined_grad and not check_rev_over_rev:
+        raise AssertionError(errors.GRADCHECK_UNDEFINED_NEEDS_REVERSE)
+    if check_batched_grad and not check_rev_over_rev:
+        raise AssertionError(errors.GRADCHECK_BATCHED_NEEDS_REVERSE)
+    given = as_tuple(inputs)
+    if grad_outputs is None:
+        random = np.random.default_rng(0)
+        outputs = _differentiable(func(*given))
+        seeds = tuple(_random_like(o, random, gen_non_contig_grad_outputs) for o in outputs)
+    else:
+        seeds = as_tuple(grad_outputs)
+
+    flags = [isinstance(a, Tensor) and a.requires_grad for a in given + seeds]
+
+    def gradients(*args: Any) -> tuple[Tensor, ...]:
+        for a, flag in zip(args, flags, strict=True):
+            if flag:
+                a.requires_grad_()  # dual tensors have lost it
+        wanted = tuple(a for a, flag in zip(args[: len(given)], flags, strict=False) if flag)
+        outputs = _differentiable(func(*args[: len(given)]))
+        found = grad(outputs, wanted, args[len(given) :], create_graph=True, allow_unused=True)
+        return tuple(g for g in found if g is not None)
+
+    return gradcheck(
+        gradients,
+        given + seeds,
+        eps=eps,
+        atol=atol,
+        rtol=rtol,
+        raise_exception=raise_exception,
+        nondet_tol=nondet_tol,
+        check_undefined_grad=check_undefined_grad,
+        check_grad_dtypes=check_grad_dtypes,
+        check_batched_grad=check_batched_grad,
+        check_forward_ad=check_fwd_over_rev,
+        check_backward_ad=check_rev_over_rev,
+        fast_mode=fast_mode,
+        masked=masked,
+    )
+
+
+def _random_like(t: Tensor, random: np.random.Generator, gaps: bool) -> Tensor:
+    """A leaf of numbers from -1 to 1, with gaps between them in memory if asked for."""
+    shape = t._array.shape
+    if gaps and t._array.size > 1:
+        array = random.uniform(-1, 1, (*shape[:-1], 2 * shape[-1]))[..., ::2]
+    else:
+        array = random.uniform(-1, 1, shape)
+    return wrap(np.asarray(array).astype(t._array.dtype, copy=False), requires_grad=True)
+
+
+def check_inputs(inputs: tuple[Any, ...]) -> None:
+    """Something to differentiate by, each number in memory of its own."""
+    wanted = [(i, t) for i, t in enumerate(inputs) if isinstance(t, Tensor) and t.requires_grad]
+    for i, t in wanted:
+        if t._array.dtype != np.float64:
+            warn(errors.GRADCHECK_NOT_DOUBLE.format(i))
+        if any(stride == 0 and size > 1 for stride, size in zip(t._array.strides, t._array.shape, strict=True)):
+            raise failed(RuntimeError(errors.GRADCHECK_STRIDE_ZERO.format(i)), t)
+    if not wanted:
+        raise failed(ValueError(errors.GRADCHECK_NO_INPUT), *inputs)
+
+
+def _check_multiplied(outputs: Sequence[Tensor], inputs: Sequence[Tensor]) -> None:
+    """Gradients of zero come out as zero."""
+    seeds = [wrap(np.zeros_like(o._array)) for o in outputs]
+    if not _all_zero(gradients(outputs, inputs, seeds, False, False)):
+        raise GradcheckError(errors.GRADCHECK_NOT_MULTIPLIED)
+
+
+def _check_undefined(outputs: Sequence[Tensor], inputs: Sequence[Tensor]) -> None:
+    """Undefined gradients, all of them and then one among zeros, come out as undefined or zero."""
+    which = [set(range(len(outputs)))] + [{i} for i in range(len(outputs)) if len(outputs) > 1]
+    for undefined in which:
+        seeds = [None if i in undefined else wrap(np.zeros_like(o._array)) for i, o in enumerate(outputs)]
+        try:
+            found = gradients(outputs, inputs, seeds, True, False)
+        except RuntimeError as error:
+            warn(errors.GRADCHECK_UNDEFINED_IS_NEW)
+            raise GradcheckError(errors.GRADCHECK_UNDEFINED_REFUSED) from error
+        if not _all_zero(found):
+            warn(errors.GRADCHECK_UNDEFINED_IS_NEW)
+            raise GradcheckError(errors.GRADCHECK_UNDEFINED_LOST)
+
+
+def _all_zero(found: Sequence[Tensor | None]) -> bool:
+    return all(g is None or not g._array.any() for g in found)
+
+
 def as_tuple(value: Any) -> tuple[Any, ...]:
     """What a function takes or returns, as a tuple."""
     return tuple(value) if isinstance(value, (tuple, list)) else (value,)
+
+
+def _differentiable(outputs: Any) -> tuple[Tensor, ...]:
+    return tuple(o for o in as_tuple(outputs) if o.requires_grad)
+
+
+def _requiring(tensors: Any) -> list[Tensor]:
+    """Those that gradients are wanted for."""
+    return [t for t in as_tuple(tensors) if isinstance(t, Tensor) and t.requires_grad]
 
 
 class Jacobians:
@@ -103,7 +249,7 @@ class Jacobians:
     def __init__(self, func: Callable[..., Any], inputs: tuple[Any, ...], eps: float, atol: float, rtol: float) -> None:
         self.func, self.given, self.eps, self.atol, self.rtol = func, inputs, eps, atol, rtol
         self._found: list[list[np.ndarray]] | None = None
-        self.inputs = [t for t in inputs if isinstance(t, Tensor) and t.requires_grad]
+        self.inputs = _requiring(inputs)
         returned = as_tuple(func(*inputs))
         self.positions = [k for k, o in enumerate(returned) if o.requires_grad]
         self.outputs = [returned[k] for k in self.positions]
@@ -124,7 +270,7 @@ class Jacobians:
             for j, a in enumerate(analytical):
                 n = self.numerical[j][self.positions[i]]
                 if not self.close(a, n):
-                    raise GradcheckError(MISMATCH.format(i, j, wrap(n), wrap(a)))
+                    raise GradcheckError(errors.GRADCHECK_MISMATCH.format(i, j, wrap(n), wrap(a)))
 
     def compare_one_direction(self, nondet_tol: float) -> None:
         """GradcheckError unless `u J v` agrees, u and v being random directions of each input and output."""
@@ -141,14 +287,14 @@ class Jacobians:
                 if not self.close(a, n, float(u.sum()) * float(v.sum())):
                     whole = wrap(self._analytical(self.outputs[i])[j])
                     told = self.element_by_element(j, self.positions[i], whole)
-                    raise GradcheckError(MISMATCH.format(i, j, n.item(), a.item()) + told)
+                    raise GradcheckError(errors.GRADCHECK_MISMATCH.format(i, j, n.item(), a.item()) + told)
 
     def element_by_element(self, j: int, place: int, analytical: Tensor) -> str:
         """What the whole Jacobians of one output by one input have to say of a mismatch in one direction."""
         numerical = self._numerical(self.inputs[j])[place]
         worst = np.abs(numerical - analytical._array).max()
-        told = FAST_FAILED.format(wrap(numerical), analytical, worst.item())
-        return told + SLOW_WOULD_PASS if self.close(analytical._array, numerical) else told
+        told = errors.GRADCHECK_FAST_FAILED.format(wrap(numerical), analytical, worst.item())
+        return told + errors.GRADCHECK_SLOW_WOULD_PASS if self.close(analytical._array, numerical) else told
 
     def constant(self, fast: bool) -> bool:
         """Whether no floating-point output changes at all."""
@@ -174,7 +320,8 @@ class Jacobians:
             for one, other in zip(map(wrap, ones), map(wrap, others), strict=False):
                 for what, a, b in (("shape", one.shape, other.shape), ("dtype", one.dtype, other.dtype)):
                     if a != b:
-                        raise AssertionError(PERTURBED.format(what=what, where=where, eps=self.eps, one=a, other=b))
+                        said = {"what": what, "where": where, "eps": self.eps, "one": a, "other": b}
+                        raise AssertionError(errors.GRADCHECK_PERTURBED.format(**said))
         with np.errstate(all="ignore"):
             return [(b - a) / (2 * self.eps) if a.dtype.kind == "f" else 0 * a for a, b in zip(low, high, strict=False)]
 
@@ -201,7 +348,7 @@ class Jacobians:
         found = gradients((output,), self.inputs, [wrap(seed)], True, False)
         for g, t in zip(found, self.inputs, strict=True):
             if g is not None and g.dtype is not t.dtype:  # PyTorch says "size" of dtypes too
-                raise GradcheckError(GRADIENT_SIZE)
+                raise GradcheckError(errors.GRADCHECK_GRADIENT_SIZE)
         return [np.zeros_like(t._array) if g is None else g._array for g, t in zip(found, self.inputs, strict=True)]
 
     def _dots(self, us: list[np.ndarray], output: Tensor, v: np.ndarray) -> list[Any]:
@@ -213,7 +360,7 @@ class Jacobians:
         once, again = backward(), backward()
         for a, b in zip(once, again, strict=True):
             if np.size(a) and np.abs(a - b).max() > nondet_tol:
-                raise GradcheckError(NOT_REENTRANT.format(nondet_tol))
+                raise GradcheckError(errors.GRADCHECK_NOT_REENTRANT.format(nondet_tol))
         return once
 
     def close(self, a: Any, n: Any, times: float = 1.0) -> bool:
@@ -237,23 +384,18 @@ def direction(t: Tensor, random: np.random.Generator) -> np.ndarray:
     return (numbers / (np.linalg.norm(numbers) or 1.0)).astype(t._array.dtype)
 
 
-FORWARD_MISMATCH = MISMATCH.replace("Jacobian", "Jacobian computed with forward mode", 1)
-
-Parts = list[list[Tensor]]  # for each input, of each output; with the history that tangents have
-
-
 def compare_forward(jacobians: Jacobians) -> None:
     """GradcheckError unless dual tensors give the Jacobians that differences give, output by output."""
     if not jacobians.outputs:
         if not jacobians.constant(False):
-            raise GradcheckError(CHANGES)
+            raise GradcheckError(errors.GRADCHECK_CHANGES)
         return
     pushed = numeric_columns(jacobians)
     for i, place in enumerate(jacobians.positions):
         for j, of_input in enumerate(jacobians.numerical):
             n, a = of_input[place], pushed[j][place]
             if not jacobians.close(a._array, n):
-                raise GradcheckError(FORWARD_MISMATCH.format(i, j, wrap(n), a))
+                raise GradcheckError(errors.GRADCHECK_FORWARD_MISMATCH.format(i, j, wrap(n), a))
 
 
 def compare_forward_direction(jacobians: Jacobians) -> None:
@@ -267,7 +409,7 @@ def compare_forward_direction(jacobians: Jacobians) -> None:
             n, a = numerical[j][place].ravel(), pushed[j][place]
             if not jacobians.close(a._array, n, float(u.sum())):
                 whole = numeric_columns(jacobians)[j][place]
-                told = FORWARD_MISMATCH.format(i, j, wrap(n), a)
+                told = errors.GRADCHECK_FORWARD_MISMATCH.format(i, j, wrap(n), a)
                 raise GradcheckError(told + jacobians.element_by_element(j, place, whole))
 
 
@@ -307,17 +449,8 @@ def check_undefined_tangents(func: Callable[..., Any], given: tuple[Any, ...]) -
                 results.append([unpack_dual(o).tangent for o in outputs if o.is_floating_point()])
             for i, (zero, none) in enumerate(zip(*results, strict=False)):
                 if zero is not None and none is not None and not nearly(zero._array, none._array):
-                    raise GradcheckError(
-                        "Mismatch in tangent values for output with index: ",
-                        i,
-                        " when input: ",
-                        t,
-                        " has an undefined tangent value. ",
-                        " Got: ",
-                        zero,
-                        " but expected: ",
-                        none,
-                    )
+                    index, of_input, undefined, got, wanted = errors.GRADCHECK_UNDEFINED_TANGENT
+                    raise GradcheckError(index, i, of_input, t, undefined, got, zero, wanted, none)
 
 
 def _duals(given: tuple[Any, ...]) -> tuple[list[Any], list[Tensor]]:
@@ -329,56 +462,6 @@ def _duals(given: tuple[Any, ...]) -> tuple[list[Any], list[Tensor]]:
             moved.append(unpack_dual(t).tangent)
         duals.append(t)
     return duals, moved
-
-
-RAISED = "While computing batched gradients, got: {}\n\n{}"
-DIFFERENT = """\
-For output {} and input {}:
-
-{}
-
-Got:
-{}
-
-Expected:
-{}"""
-BACKWARD = """\
-gradcheck or gradgradcheck failed while testing batched gradient computation.
-This could have been invoked in a number of ways (via a test that calls
-gradcheck/gradgradcheck directly or via an autogenerated test).
-
-If you are adding a new operator, please file an issue and then use one of the
-workarounds. The workaround depends on how your test invokes gradcheck/gradgradcheck.
-If the test
-- manually invokes gradcheck/gradgradcheck, then call gradcheck/gradgradcheck
-  with `check_batched_grad=False` as a keyword argument.
-- is OpInfo-based (e.g., in test_ops_gradients.py), then modify the OpInfo for the test
-  to have `check_batched_grad=False` and/or `check_batched_gradgrad=False`.
-
-If you're modifying an existing operator that supports batched grad computation,
-or wish to make a new operator work with batched grad computation, please read
-the following.
-
-To compute batched grads (e.g., jacobians, hessians), we vmap over the backward
-computation. The most common failure case is if there is a 'vmap-incompatible
-operation' in the backward pass. Please see
-NOTE: [How to write vmap-compatible backward formulas]
-in the codebase for an explanation of how to fix this."""
-FORWARD = """
-gradcheck failed while testing batched gradient computation with forward-mode AD.
-This test is enabled automatically when both `check_batched_grad=True`
-and `check_forward_ad=True`, but can be disabled in the following ways
-dependong on how the test was invoked (via a test that calls gradcheck
-directly or via an autogenerated test).
-
-If you are adding a new operator, please file an issue and then use one of the
-workarounds. The workaround depends on how your test invokes gradcheck/gradgradcheck.
-If the test
-- manually invokes gradcheck/gradgradcheck, then call gradcheck/gradgradcheck
-  with `check_batched_forward_grad=False` as a keyword argument.
-- is OpInfo-based (e.g., in test_ops_gradients.py), then modify the OpInfo for the test
-  to have `check_batched_forward_grad=False`
-"""
 
 
 def check_batched_backward(outputs: Sequence[Tensor], inputs: Sequence[Tensor]) -> None:
@@ -396,10 +479,12 @@ def check_batched_backward(outputs: Sequence[Tensor], inputs: Sequence[Tensor]) 
         try:
             found = pull(wrap(seeds), True)
         except RuntimeError as error:
-            raise GradcheckError(RAISED.format(error, BACKWARD)) from error
+            raise GradcheckError(errors.GRADCHECK_RAISED.format(error, errors.GRADCHECK_BACKWARD)) from error
         for j, (got, *wanted) in enumerate(zip(found, *expected, strict=True)):
-            if not nearly(got, np.stack(wanted)):
-                raise GradcheckError(DIFFERENT.format(i, j, BACKWARD, wrap(got), wrap(np.stack(wanted))))
+            both = wrap(np.stack(wanted))
+            if not nearly(got, both._array):
+                told = errors.GRADCHECK_DIFFERENT.format(i, j, errors.GRADCHECK_BACKWARD, wrap(got), both)
+                raise GradcheckError(told)
 
 
 def check_batched_forward(func: Callable[..., Any], given: tuple[Any, ...]) -> None:
@@ -422,11 +507,12 @@ def check_batched_forward(func: Callable[..., Any], given: tuple[Any, ...]) -> N
             with entered("vmap", len(tangents), AUTOGRAD) as level:
                 found = [with_batch(t, level) for t in push(lift(wrap(tangents), level))]
         except RuntimeError as error:
-            raise GradcheckError(RAISED.format(error, FORWARD)) from error
+            raise GradcheckError(errors.GRADCHECK_RAISED.format(error, errors.GRADCHECK_FORWARD)) from error
         for i, (got, *wanted) in enumerate(zip(found, *expected, strict=True)):
-            both = np.stack([t._array for t in wanted])
-            if not nearly(got._array, both):
-                raise GradcheckError(DIFFERENT.format(i, i, FORWARD, wrap(got._array), wrap(both)))
+            both = wrap(np.stack([t._array for t in wanted]))
+            if not nearly(got._array, both._array):
+                told = errors.GRADCHECK_DIFFERENT.format(i, i, errors.GRADCHECK_FORWARD, wrap(got._array), both)
+                raise GradcheckError(told)
 
 
 def _two_like(t: Tensor) -> np.ndarray:
@@ -434,23 +520,10 @@ def _two_like(t: Tensor) -> np.ndarray:
     return np.random.default_rng(0).standard_normal((2, *t.shape)).astype(t._array.dtype)
 
 
-OLD = (
-    "`{}` was part of PyTorch's private API and not meant to be exposed. We are deprecating it and it will be removed "
-    "in a future version of PyTorch. If you have a specific use for this or feature request for this to be a stable "
-    "API, please file us an issue at https://github.com/pytorch/pytorch/issues/new"
-)
-SCALED = "Expected grad_out to be 1.0. {} no longer supports values of grad_out != 1.0."
-
-
 def _check_old(name: str, grad_out: float) -> None:
-    warn(OLD.format(name), FutureWarning)
+    warn(errors.GRADCHECK_OLD.format(name), FutureWarning)
     if grad_out != 1.0:
-        raise ValueError(SCALED.format(name))
-
-
-def _requiring(tensors: Any) -> list[Tensor]:
-    several = tensors if isinstance(tensors, (tuple, list)) else (tensors,)
-    return [t for t in several if isinstance(t, Tensor) and t.requires_grad]
+        raise ValueError(errors.GRADCHECK_SCALED.format(name))
 
 
 def get_numerical_jacobian(
@@ -477,7 +550,7 @@ def get_numerical_jacobian_wrt_specific_input(
     """The Jacobian of each output by one input, from differences."""
     perturbed = inputs[input_idx] if input is None else input
     if not perturbed.requires_grad:
-        raise AssertionError(INPUT_FLAG)
+        raise AssertionError(errors.GRADCHECK_INPUT_FLAG)
     found = Jacobians(fn, tuple(inputs), eps, 0, 0)._numerical(perturbed)
     return tuple([wrap(jacobian) for jacobian in found[: len(outputs)]])
 
@@ -525,223 +598,3 @@ def get_analytical_jacobian(
         runs.append(jacobians)
     same = all([not a.size or np.abs(a - b).max() <= nondet_tol for a, b in zip(*runs, strict=True)])
     return tuple([wrap(jacobian) for jacobian in runs[0]]), same, sizes_fit, dtypes_fit
-
-
-__all__ = [
-    "GradcheckError",
-    "get_analytical_jacobian",
-    "get_numerical_jacobian",
-    "get_numerical_jacobian_wrt_specific_input",
-    "gradcheck",
-    "gradgradcheck",
-]
-
-NOT_DOUBLE = (
-    "Input #{} requires gradient and is not a double precision floating point or complex. This check will likely fail "
-    "if all the inputs are not of double precision floating point or complex. "
-)
-STRIDE_ZERO = (
-    "The {}th input has a dimension with stride 0. gradcheck only supports inputs that are non-overlapping to be able "
-    "to compute the numerical gradients correctly. You should call .contiguous on the input before passing it to "
-    "gradcheck."
-)
-NO_INPUT = "gradcheck expects at least one input tensor to require gradient, but none of them have requires_grad=True."
-UNDEFINED_IS_NEW = (
-    "Backwards compatibility: New undefined gradient support checking feature is enabled by default, but it may break "
-    "existing callers of this function. If this is true for you, you can call this function with "
-    '"check_undefined_grad=False" to disable the feature'
-)
-UNDEFINED_REFUSED = "Expected backward function to handle undefined output grads."
-UNDEFINED_LOST = "Expected all input grads to be undefined or zero when all output grads are undefined or zero."
-UNDEFINED_NOTES = ' Please look at "Notes about undefined output gradients" in "tools/autograd/derivatives.yaml"'
-
-
-def gradcheck(
-    func: Callable[..., Tensor | Sequence[Tensor]],
-    inputs: Tensor | Sequence[Any],
-    *,
-    eps: float = 1e-6,
-    atol: float = 1e-5,
-    rtol: float = 1e-3,
-    raise_exception: bool = True,
-    nondet_tol: float = 0.0,
-    check_undefined_grad: bool = True,
-    check_grad_dtypes: bool = False,
-    check_batched_grad: bool = False,
-    check_batched_forward_grad: bool = False,
-    check_forward_ad: bool = False,
-    check_backward_ad: bool = True,
-    fast_mode: bool = False,
-    masked: bool | None = None,
-) -> bool:
-    """Whether func's gradients agree with differences of its values `eps` to either side (torch.autograd.gradcheck).
-
-    Checked are the inputs that require grad, best float64, and the outputs that do. Compared are the Jacobians
-    (`atol`, `rtol`), then two runs of backward (`nondet_tol`), then the Jacobians that dual tensors give and dual
-    tensors without tangent, then batches of tangents and of gradients, which two runs must confirm, then backward for
-    zero and for undefined gradients.
-    GradcheckError, or False with `raise_exception=False`, where one of these fails. The inputs keep their values and
-    their `.grad`, also if `func` raises. Gradients must have their input's dtype in any case, and no tensor is sparse:
-    `check_grad_dtypes` and `masked` change nothing.
-    """
-    if not (check_forward_ad or check_backward_ad):
-        raise AssertionError(NOTHING_CHECKED)
-    if check_batched_grad and not check_backward_ad:
-        raise AssertionError(BATCHED_NEEDS_BACKWARD)
-    if check_batched_forward_grad and not check_forward_ad:
-        raise AssertionError(BATCHED_NEEDS_FORWARD)
-    try:
-        given = as_tuple(inputs)
-        check_inputs(given)
-        jacobians = Jacobians(func, given, eps, atol, rtol)
-        outputs, wanted = jacobians.outputs, jacobians.inputs
-        if check_backward_ad and outputs:
-            (jacobians.compare_one_direction if fast_mode else jacobians.compare)(nondet_tol)
-        elif check_backward_ad and not jacobians.constant(fast_mode):
-            raise GradcheckError(CHANGES)
-        if check_forward_ad:
-            (compare_forward_direction if fast_mode else compare_forward)(jacobians)
-            if check_undefined_grad:
-                check_undefined_tangents(func, given)
-        if check_batched_forward_grad:
-            check_batched_forward(func, given)
-        if check_backward_ad and outputs:
-            if check_batched_grad:
-                check_batched_backward(outputs, wanted)
-            _check_multiplied(outputs, wanted)
-            if check_undefined_grad:
-                _check_undefined(_differentiable(func(*given)), wanted)
-    except GradcheckError as error:
-        if not raise_exception:
-            return False
-        failed(error, *_about(str(error), given))
-        raise
-    return True
-
-
-def _about(words: str, given: Sequence[Any]) -> tuple[Any, ...]:
-    """The inputs that are tensors, the one that the words name first."""
-    named = re.search(r"with respect to input (\d+)", words)
-    tensors = [t for t in given if isinstance(t, Tensor)]
-    wanted = [t for t in tensors if t.requires_grad]
-    first = wanted[int(named[1])] if named and int(named[1]) < len(wanted) else None
-    return (first, *[t for t in tensors if t is not first]) if first is not None else tuple(tensors)
-
-
-def gradgradcheck(
-    func: Callable[..., Tensor | Sequence[Tensor]],
-    inputs: Tensor | Sequence[Any],
-    grad_outputs: Tensor | Sequence[Tensor] | None = None,
-    *,
-    eps: float = 1e-6,
-    atol: float = 1e-5,
-    rtol: float = 1e-3,
-    gen_non_contig_grad_outputs: bool = False,
-    raise_exception: bool = True,
-    nondet_tol: float = 0.0,
-    check_undefined_grad: bool = True,
-    check_grad_dtypes: bool = False,
-    check_batched_grad: bool = False,
-    check_fwd_over_rev: bool = False,
-    check_rev_over_rev: bool = True,
-    fast_mode: bool = False,
-    masked: bool = False,
-) -> bool:
-    """gradcheck of the gradients themselves, as a function of the inputs and of the gradients they begin with.
-
-    `grad_outputs` are random if not given. What is compared with differences is backward through backward, dual tensors
-    through backward (`check_fwd_over_rev`), or both (torch.autograd.gradgradcheck).
-    """
-    if not (check_fwd_over_rev or check_rev_over_rev):
-        raise AssertionError(NOTHING_CHECKED_TWICE)
-    if check_undefined_grad and not check_rev_over_rev:
-        raise AssertionError(UNDEFINED_NEEDS_REVERSE)
-    if check_batched_grad and not check_rev_over_rev:
-        raise AssertionError(BATCHED_NEEDS_REVERSE)
-    given = as_tuple(inputs)
-    if grad_outputs is None:
-        random = np.random.default_rng(0)
-        outputs = _differentiable(func(*given))
-        seeds = tuple(_random_like(o, random, gen_non_contig_grad_outputs) for o in outputs)
-    else:
-        seeds = as_tuple(grad_outputs)
-
-    flags = [isinstance(a, Tensor) and a.requires_grad for a in given + seeds]
-
-    def gradients(*args: Any) -> tuple[Tensor, ...]:
-        for a, flag in zip(args, flags, strict=True):
-            if flag:
-                a.requires_grad_()  # dual tensors have lost it
-        wanted = tuple(a for a, flag in zip(args[: len(given)], flags, strict=False) if flag)
-        outputs = _differentiable(func(*args[: len(given)]))
-        found = grad(outputs, wanted, args[len(given) :], create_graph=True, allow_unused=True)
-        return tuple(g for g in found if g is not None)
-
-    return gradcheck(
-        gradients,
-        given + seeds,
-        eps=eps,
-        atol=atol,
-        rtol=rtol,
-        raise_exception=raise_exception,
-        nondet_tol=nondet_tol,
-        check_undefined_grad=check_undefined_grad,
-        check_grad_dtypes=check_grad_dtypes,
-        check_batched_grad=check_batched_grad,
-        check_forward_ad=check_fwd_over_rev,
-        check_backward_ad=check_rev_over_rev,
-        fast_mode=fast_mode,
-        masked=masked,
-    )
-
-
-def _differentiable(outputs: Any) -> tuple[Tensor, ...]:
-    return tuple(o for o in as_tuple(outputs) if o.requires_grad)
-
-
-def _random_like(t: Tensor, random: np.random.Generator, gaps: bool) -> Tensor:
-    """A leaf of numbers from -1 to 1, with gaps between them in memory if asked for."""
-    shape = t._array.shape
-    if gaps and t._array.size > 1:
-        array = random.uniform(-1, 1, (*shape[:-1], 2 * shape[-1]))[..., ::2]
-    else:
-        array = random.uniform(-1, 1, shape)
-    return wrap(np.asarray(array).astype(t._array.dtype, copy=False), requires_grad=True)
-
-
-def check_inputs(inputs: tuple[Any, ...]) -> None:
-    """Something to differentiate by, each number in memory of its own."""
-    wanted = [(i, t) for i, t in enumerate(inputs) if isinstance(t, Tensor) and t.requires_grad]
-    for i, t in wanted:
-        if t._array.dtype != np.float64:
-            warn(NOT_DOUBLE.format(i))
-        if any(stride == 0 and size > 1 for stride, size in zip(t._array.strides, t._array.shape, strict=True)):
-            raise failed(RuntimeError(STRIDE_ZERO.format(i)), t)
-    if not wanted:
-        raise failed(ValueError(NO_INPUT), *inputs)
-
-
-def _check_multiplied(outputs: Sequence[Tensor], inputs: Sequence[Tensor]) -> None:
-    """Gradients of zero come out as zero."""
-    seeds = [wrap(np.zeros_like(o._array)) for o in outputs]
-    if not _all_zero(gradients(outputs, inputs, seeds, False, False)):
-        raise GradcheckError(NOT_MULTIPLIED)
-
-
-def _check_undefined(outputs: Sequence[Tensor], inputs: Sequence[Tensor]) -> None:
-    """Undefined gradients, all of them and then one among zeros, come out as undefined or zero."""
-    which = [set(range(len(outputs)))] + [{i} for i in range(len(outputs)) if len(outputs) > 1]
-    for undefined in which:
-        seeds = [None if i in undefined else wrap(np.zeros_like(o._array)) for i, o in enumerate(outputs)]
-        try:
-            found = gradients(outputs, inputs, seeds, True, False)
-        except RuntimeError as error:
-            warn(UNDEFINED_IS_NEW)
-            raise GradcheckError(UNDEFINED_REFUSED + UNDEFINED_NOTES) from error
-        if not _all_zero(found):
-            warn(UNDEFINED_IS_NEW)
-            raise GradcheckError(UNDEFINED_LOST + UNDEFINED_NOTES)
-
-
-def _all_zero(found: Sequence[Tensor | None]) -> bool:
-    return all(g is None or not g._array.any() for g in found)

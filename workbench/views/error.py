@@ -13,8 +13,6 @@ from typing import Any, Literal
 
 from .. import errors
 from ..autograd.functional import NOT_TENSORS
-from ..autograd.gradcheck import CHANGES, NO_INPUT, STRIDE_ZERO
-from ..func.messages import GRAD_KIND, GRAD_SCALAR
 from ..ops.convert import DEEPCOPY_NON_LEAF
 from ..scene.geometry import CHIP_COLUMNS
 from ..scene.model import AROUND, Arrow, Box, Detail, Scene, Step
@@ -481,7 +479,7 @@ ADVICE = (
             "Make the inputs with requires_grad=True and dtype=torch.float64, and compute with tensors throughout.",
             "tensor",
         )
-        for sentence in (NO_INPUT, CHANGES, STRIDE_ZERO)
+        for sentence in (errors.GRADCHECK_NO_INPUT, errors.GRADCHECK_CHANGES, errors.GRADCHECK_STRIDE_ZERO)
     ),
     Advice(
         errors.EMPTY_INPUTS,
@@ -489,7 +487,7 @@ ADVICE = (
         "Pass the tensors whose gradients you want, or leave `inputs` out of backward() for those of all leaves.",
     ),
     Advice(
-        GRAD_SCALAR,
+        errors.FUNC_GRAD_SCALAR,
         "The function returns a tensor with dimensions, and a gradient is that of one number.",
         "Make one number of it, as in lambda x: f(x).sum(), or ask for all slopes with torch.func.jacrev(f)(x).",
         phase="forward",
@@ -501,7 +499,7 @@ ADVICE = (
             "Compute with tensors throughout: .item(), float() and NumPy's functions leave the graph.",
             phase="forward",
         )
-        for sentence in (GRAD_KIND, NOT_TENSORS)
+        for sentence in (errors.FUNC_GRAD_KIND, NOT_TENSORS)
     ),
     Advice(
         DEEPCOPY_NON_LEAF,
