@@ -714,6 +714,60 @@ GRADCHECK_UNDEFINED_TANGENT = (
     " but expected: ",
 )
 
+# autograd.functional
+FUNCTIONAL_NO_OUTPUTS = "Expected at least one tensor"
+FUNCTIONAL_VECTOR_COUNT = "v is a tuple of invalid length: should be {} but got {}."
+FUNCTIONAL_VECTOR_ALONE = "The given v should contain a single Tensor."
+FUNCTIONAL_NOT_ONE_TENSOR = "The function given to {} should return a single Tensor"
+FUNCTIONAL_NOT_ONE_ELEMENT = "The Tensor returned by the function given to {} should contain a single element"
+FUNCTIONAL_VECTOR_SIZE = "{}v has invalid size: should be {} but got {}."
+
+_STRICT = "This is not allowed in strict mode"
+FUNCTIONAL_DETACHED = (
+    "Output {} of the user-provided function does not require gradients. The outputs must be computed in a "
+    "differentiable manner from the input when running in strict mode."
+)
+FUNCTIONAL_IGNORES = f"Output {{}} of the user-provided function is independent of input {{}}. {_STRICT}."
+FUNCTIONAL_INDEPENDENT = f"The {{}} of the user-provided function is independent of input {{}}. {_STRICT}{{}}."
+FUNCTIONAL_FLAT_JACOBIAN = FUNCTIONAL_INDEPENDENT.format("jacobian", "{}", " when create_graph=True")
+FUNCTIONAL_FLAT_HESSIAN = FUNCTIONAL_INDEPENDENT.format("hessian", "{}", " when create_graph=True")
+FUNCTIONAL_SEED_IGNORED = (
+    "The gradient with respect to the input is independent of entry {} in the grad_outputs when using the double "
+    f"backward trick to compute forward mode gradients. {_STRICT}."
+)
+FUNCTIONAL_INNER_SEED_IGNORED = (
+    f"The hessian of the user-provided function is independent of entry {{}} in the grad_jacobian. {_STRICT} as it "
+    "prevents from using the double backward trick to replace forward mode AD."
+)
+FUNCTIONAL_LINEAR = (
+    "While computing the hessian, found that the jacobian of the user-provided function with respect to input {} is "
+    f"independent of the input. {_STRICT}. You should ensure that your function is twice differentiable and that the "
+    "jacobian depends on the inputs (this would be violated by a linear function for example)."
+)
+FUNCTIONAL_QUADRATIC = (
+    f"The hessian of the user-provided function with respect to input {{}} is independent of the input. {_STRICT}. You "
+    "should ensure that your function is thrice differentiable and that the hessian depends on the inputs."
+)
+FUNCTIONAL_SEED_ALONE = (
+    f"The gradient with respect to input {{}} is independent of the inputs of the user-provided function. {_STRICT}."
+)
+FUNCTIONAL_OUTPUTS = "outputs of the user-provided function"
+FUNCTIONAL_NOT_TENSORS = "The {} given to {} must be either a Tensor or a tuple of Tensors but the {} has type {}."
+FUNCTIONAL_STRATEGY = 'Expected strategy to be either "forward-mode" or "reverse-mode".'
+FUNCTIONAL_STRATEGY_HINT = (
+    ' Hint: If your function has more outputs than inputs, "forward-mode" tends to be more performant. Otherwise, '
+    'prefer to use "reverse-mode".'
+)
+FUNCTIONAL_NOT_TOGETHER = (
+    "torch.autograd.functional.jacobian: `{0}=True` and `{1}` are not supported together{2}. Please either set "
+    "`{0}=False` or `{3}`."
+)
+FUNCTIONAL_FORWARD = ('strategy="forward-mode"', " (yet)", 'strategy="reverse-mode"')
+FUNCTIONAL_FORWARD_LOOP = (
+    "Computing Jacobian using forward-AD or forward-over-reverse Hessian isonly implemented for `vectorize=True`."
+)
+FUNCTIONAL_NO_VECTOR = "The vector v can only be None if the {} a single Tensor with a single element."
+
 # Transforms of functions
 FUNC_ARGNUMS_KIND = "argnums must be int or Tuple[int, ...], got: {}"
 FUNC_ARGNUM_KIND = "argnum must be int, got: {}"

@@ -19,49 +19,16 @@ from .grad_mode import enable_grad
 from .levels import AUTOGRAD, entered, lift, with_batch
 from .tensor import Tensor, wrap
 
-NO_OUTPUTS = "Expected at least one tensor"
-VECTOR_COUNT = "v is a tuple of invalid length: should be {} but got {}."
-VECTOR_ALONE = "The given v should contain a single Tensor."
-NOT_ONE_TENSOR = "The function given to {} should return a single Tensor"
-NOT_ONE_ELEMENT = "The Tensor returned by the function given to {} should contain a single element"
-VECTOR_SIZE = "{}v has invalid size: should be {} but got {}."
+__all__ = ["hessian", "hvp", "jacobian", "jvp", "vhp", "vjp"]
 
-_STRICT = "This is not allowed in strict mode"
-DETACHED = (
-    "Output {} of the user-provided function does not require gradients. The outputs must be computed in a "
-    "differentiable manner from the input when running in strict mode."
-)
-IGNORES = f"Output {{}} of the user-provided function is independent of input {{}}. {_STRICT}."
-INDEPENDENT = f"The {{}} of the user-provided function is independent of input {{}}. {_STRICT}{{}}."
-FLAT_JACOBIAN = INDEPENDENT.format("jacobian", "{}", " when create_graph=True")
-FLAT_HESSIAN = INDEPENDENT.format("hessian", "{}", " when create_graph=True")
-SEED_IGNORED = (
-    "The gradient with respect to the input is independent of entry {} in the grad_outputs when using the double "
-    f"backward trick to compute forward mode gradients. {_STRICT}."
-)
-INNER_SEED_IGNORED = (
-    f"The hessian of the user-provided function is independent of entry {{}} in the grad_jacobian. {_STRICT} as it "
-    "prevents from using the double backward trick to replace forward mode AD."
-)
-LINEAR = (
-    "While computing the hessian, found that the jacobian of the user-provided function with respect to input {} is "
-    f"independent of the input. {_STRICT}. You should ensure that your function is twice differentiable and that the "
-    "jacobian depends on the inputs (this would be violated by a linear function for example)."
-)
-QUADRATIC = (
-    f"The hessian of the user-provided function with respect to input {{}} is independent of the input. {_STRICT}. You "
-    "should ensure that your function is thrice differentiable and that the hessian depends on the inputs."
-)
-SEED_ALONE = (
-    f"The gradient with respect to input {{}} is independent of the inputs of the user-provided function. {_STRICT}."
-)
+Parts = list[list[Tensor]]
 
 
 def need_history(tensors: Sequence[Tensor | None], refusal: str, strict: bool) -> None:
     """RuntimeError for a tensor without history, in strict mode."""
     for i, t in enumerate(tensors):
         if strict and t is None:
-            raise RuntimeError(INDEPENDENT.format("output", i, ""))
+            raise RuntimeError(errors.FUNCTIONAL_INDEPENDENT.format("output", i, ""))
         if strict and not t.requires_grad:
             raise RuntimeError(refusal.format(i))
 
@@ -78,35 +45,12 @@ def filled(
     return tuple(wrap(np.zeros_like(t._array)) if g is None else g for g, t in zip(grads, like, strict=True))
 
 
-__all__ = ["hessian", "hvp", "jacobian", "jvp", "vhp", "vjp"]
-
-OUTPUTS = "outputs of the user-provided function"
-NOT_TENSORS = "The {} given to {} must be either a Tensor or a tuple of Tensors but the {} has type {}."
-STRATEGY = 'Expected strategy to be either "forward-mode" or "reverse-mode".'
-STRATEGY_HINT = (
-    ' Hint: If your function has more outputs than inputs, "forward-mode" tends to be more performant. Otherwise, '
-    'prefer to use "reverse-mode".'
-)
-NOT_TOGETHER = (
-    "torch.autograd.functional.jacobian: `{0}=True` and `{1}` are not supported together{2}. Please either set "
-    "`{0}=False` or `{3}`."
-)
-FORWARD = ('strategy="forward-mode"', " (yet)", 'strategy="reverse-mode"')
-FORWARD_LOOP = (
-    "Computing Jacobian using forward-AD or forward-over-reverse Hessian isonly implemented for `vectorize=True`."
-)
-NO_VECTOR = "The vector v can only be None if the {} a single Tensor with a single element."
-
-
-Parts = list[list[Tensor]]
-
-
 def rows_at_once(
     outputs: Sequence[Tensor], inputs: Sequence[Tensor], pull: Callable[..., Sequence[Tensor | None]]
 ) -> Parts:
     """The Jacobian row by row; `pull(flat outputs, seeds)` runs a backward for a batch of seeds."""
     if not outputs:
-        raise AssertionError(NO_OUTPUTS)
+        raise AssertionError(errors.FUNCTIONAL_NO_OUTPUTS)
     flat = [out.reshape(-1) for out in outputs]
     (seeds,) = unit_vectors(flat)
     sizes = [t.numel() for t in flat]
@@ -146,7 +90,7 @@ def _tuple(value: Any, name: str, function: str) -> tuple[bool, tuple[Tensor, ..
     for i, t in enumerate(value if several else (value,)):
         if not isinstance(t, Tensor):
             where = f"value at index {i}" if several else f"given {name}"
-            raise failed(TypeError(NOT_TENSORS.format(name, function, where, type(t))))
+            raise failed(TypeError(errors.FUNCTIONAL_NOT_TENSORS.format(name, function, where, type(t))))
     return several, value if several else (value,)
 
 
@@ -161,17 +105,17 @@ def _vector(
     """The vector of a product, checked against what it is multiplied with; None stands for the number 1."""
     if v is None:
         if len(like) != 1 or like[0].numel() != 1:
-            raise RuntimeError(NO_VECTOR.format(missing))
+            raise RuntimeError(errors.FUNCTIONAL_NO_VECTOR.format(missing))
         return None
     _, vs = _tuple(v, "v", function)
     if several and len(vs) != len(like):
-        raise RuntimeError(VECTOR_COUNT.format(len(like), len(vs)))
+        raise RuntimeError(errors.FUNCTIONAL_VECTOR_COUNT.format(len(like), len(vs)))
     if not several and len(vs) != 1:
-        raise RuntimeError(VECTOR_ALONE)
+        raise RuntimeError(errors.FUNCTIONAL_VECTOR_ALONE)
     for i, (have, want) in enumerate(zip(vs, like, strict=True)):
         if have.shape != want.shape:
             entry = f"Entry {i} in " if several else ""
-            raise RuntimeError(VECTOR_SIZE.format(entry, want.shape, have.shape))
+            raise RuntimeError(errors.FUNCTIONAL_VECTOR_SIZE.format(entry, want.shape, have.shape))
     return tuple(t.view_as(t) if create_graph and t.requires_grad else t.detach() for t in vs)
 
 
@@ -211,11 +155,13 @@ def vjp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool
     """func's outputs, and `v` times its Jacobian: one backward with `v` to begin with."""
     several, given = _tuple(inputs, "inputs", "vjp")
     given = _arguments(given, create_graph)
-    many, outputs = _tuple(func(*given), OUTPUTS, "vjp")
-    need_history(outputs, DETACHED, strict)
+    many, outputs = _tuple(func(*given), errors.FUNCTIONAL_OUTPUTS, "vjp")
+    need_history(outputs, errors.FUNCTIONAL_DETACHED, strict)
     vs = _vector(v, outputs, many, create_graph, "vjp", "user-provided function returns")
-    missing = INDEPENDENT.format("output", "{}", "")
-    products = filled(_grads(outputs, given, vs, create_graph), given, strict, create_graph, missing, FLAT_JACOBIAN)
+    missing = errors.FUNCTIONAL_INDEPENDENT.format("output", "{}", "")
+    products = filled(
+        _grads(outputs, given, vs, create_graph), given, strict, create_graph, missing, errors.FUNCTIONAL_FLAT_JACOBIAN
+    )
     return _result(outputs, many, create_graph), _result(products, several, create_graph)
 
 
@@ -229,13 +175,15 @@ def jvp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool
     several, given = _tuple(inputs, "inputs", "jvp")
     given = _arguments(given, create_graph)
     vs = _vector(v, given, several, create_graph, "jvp", "input to the user-provided function is")
-    many, outputs = _tuple(func(*given), OUTPUTS, "jvp")
-    need_history(outputs, DETACHED, strict)
+    many, outputs = _tuple(func(*given), errors.FUNCTIONAL_OUTPUTS, "jvp")
+    need_history(outputs, errors.FUNCTIONAL_DETACHED, strict)
     seeds = _seeds(outputs)
     pulled = _grads(outputs, given, seeds, create_graph=True)
-    need_history(pulled, SEED_ALONE, strict)
+    need_history(pulled, errors.FUNCTIONAL_SEED_ALONE, strict)
     found = _grads(pulled, seeds, vs, create_graph)
-    products = filled(found, outputs, strict, create_graph, SEED_IGNORED, FLAT_JACOBIAN)
+    products = filled(
+        found, outputs, strict, create_graph, errors.FUNCTIONAL_SEED_IGNORED, errors.FUNCTIONAL_FLAT_JACOBIAN
+    )
     return _result(outputs, many, create_graph), _result(products, many, create_graph)
 
 
@@ -254,16 +202,18 @@ def jacobian(
     func instead, and the results keep what history they have.
     """
     if strategy not in ("forward-mode", "reverse-mode"):
-        raise AssertionError(STRATEGY + STRATEGY_HINT)
+        raise AssertionError(errors.FUNCTIONAL_STRATEGY + errors.FUNCTIONAL_STRATEGY_HINT)
     if strategy == "forward-mode":
         return _jacobian_forward(func, inputs, create_graph, strict, vectorize)
     with enable_grad():
         several, given = _tuple(inputs, "inputs", "jacobian")
         given = _arguments(given, create_graph)
-        many, outputs = _tuple(func(*given), OUTPUTS, "jacobian")
-        need_history(outputs, DETACHED, strict)
+        many, outputs = _tuple(func(*given), errors.FUNCTIONAL_OUTPUTS, "jacobian")
+        need_history(outputs, errors.FUNCTIONAL_DETACHED, strict)
         if strict and vectorize:
-            raise RuntimeError(NOT_TOGETHER.format("strict", "vectorized=True", "", "vectorize=False"))
+            raise RuntimeError(
+                errors.FUNCTIONAL_NOT_TOGETHER.format("strict", "vectorized=True", "", "vectorize=False")
+            )
         if vectorize:
             parts = rows_at_once(
                 outputs, given, lambda outs, seeds: _grads(outs, given, seeds, create_graph, None, True)
@@ -276,7 +226,8 @@ def jacobian(
 
 def _rows(i: int, out: Tensor, given: tuple[Tensor, ...], create_graph: bool, strict: bool) -> list[Tensor]:
     """The Jacobian of one output by every input, one backward after another."""
-    missing, flat = IGNORES.format(i, "{}"), FLAT_JACOBIAN.format(i)  # PyTorch names the output there
+    missing = errors.FUNCTIONAL_IGNORES.format(i, "{}")
+    flat = errors.FUNCTIONAL_FLAT_JACOBIAN.format(i)  # PyTorch names the output there
     rows = []
     elements = out.reshape(-1)
     for k in range(elements.numel()):
@@ -289,12 +240,12 @@ def _rows(i: int, out: Tensor, given: tuple[Tensor, ...], create_graph: bool, st
 def _jacobian_forward(func: Callable[..., Any], inputs: Any, create_graph: bool, strict: bool, vectorize: bool) -> Any:
     """The same by dual tensors; where there are several inputs PyTorch gives lists."""
     if create_graph:
-        raise NotImplementedError(NOT_TOGETHER.format("create_graph", *FORWARD))
+        raise NotImplementedError(errors.FUNCTIONAL_NOT_TOGETHER.format("create_graph", *errors.FUNCTIONAL_FORWARD))
     if strict:
-        raise RuntimeError(NOT_TOGETHER.format("strict", *FORWARD))
+        raise RuntimeError(errors.FUNCTIONAL_NOT_TOGETHER.format("strict", *errors.FUNCTIONAL_FORWARD))
     several, given = _tuple(inputs, "inputs", "jacobian")
     if not vectorize:
-        raise NotImplementedError(FORWARD_LOOP)
+        raise NotImplementedError(errors.FUNCTIONAL_FORWARD_LOOP)
     many = []
 
     def run(*duals: Tensor) -> tuple[Tensor, ...]:
@@ -310,12 +261,12 @@ def _jacobian_forward(func: Callable[..., Any], inputs: Any, create_graph: bool,
 
 def _single(func: Callable[..., Any], given: tuple[Tensor, ...], function: str, strict: bool) -> Tensor:
     """func's one output of one element."""
-    many, outputs = _tuple(func(*given), OUTPUTS, function)
-    need_history(outputs, DETACHED, strict)
+    many, outputs = _tuple(func(*given), errors.FUNCTIONAL_OUTPUTS, function)
+    need_history(outputs, errors.FUNCTIONAL_DETACHED, strict)
     if many:
-        raise RuntimeError(NOT_ONE_TENSOR.format(function))
+        raise RuntimeError(errors.FUNCTIONAL_NOT_ONE_TENSOR.format(function))
     if outputs[0].numel() != 1:
-        raise RuntimeError(NOT_ONE_ELEMENT.format(function))
+        raise RuntimeError(errors.FUNCTIONAL_NOT_ONE_ELEMENT.format(function))
     return outputs[0]
 
 
@@ -329,7 +280,7 @@ def hessian(
 ) -> Any:
     """The second derivatives of func, which returns one number: the Jacobian of its Jacobian."""
     if outer_jacobian_strategy not in ("forward-mode", "reverse-mode"):
-        raise AssertionError(STRATEGY)
+        raise AssertionError(errors.FUNCTIONAL_STRATEGY)
     several, given = _tuple(inputs, "inputs", "hessian")
 
     forward = outer_jacobian_strategy == "forward-mode"
@@ -338,7 +289,7 @@ def hessian(
         if forward:
             arguments = tuple([t.requires_grad_() for t in arguments])
         found = jacobian(lambda *xs: _single(func, xs, "hessian", strict).squeeze(), arguments, create_graph=True)
-        need_history(found, LINEAR, strict)
+        need_history(found, errors.FUNCTIONAL_LINEAR, strict)
         return found
 
     found = jacobian(gradient, given, create_graph, strict, vectorize, outer_jacobian_strategy)
@@ -355,9 +306,11 @@ def vhp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool
     vs = _vector(v, given, several, create_graph, "vhp", "input to the user-provided function is")
     output = _single(func, given, "vhp", strict)
     gradient = _grads((output,), given, None, create_graph=True)
-    need_history(gradient, LINEAR, strict)
-    missing = INDEPENDENT.format("jacobian", "{}", "")
-    products = filled(_grads(gradient, given, vs, create_graph), given, strict, create_graph, missing, FLAT_HESSIAN)
+    need_history(gradient, errors.FUNCTIONAL_LINEAR, strict)
+    missing = errors.FUNCTIONAL_INDEPENDENT.format("jacobian", "{}", "")
+    products = filled(
+        _grads(gradient, given, vs, create_graph), given, strict, create_graph, missing, errors.FUNCTIONAL_FLAT_HESSIAN
+    )
     return _result((output,), False, create_graph), _result(products, several, create_graph)
 
 
@@ -369,10 +322,12 @@ def hvp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool
     vs = _vector(v, given, several, create_graph, "hvp", "input to the user-provided function is")
     output = _single(func, given, "hvp", strict)
     gradient = _grads((output,), given, None, create_graph=True)
-    need_history(gradient, LINEAR, strict)
+    need_history(gradient, errors.FUNCTIONAL_LINEAR, strict)
     seeds = _seeds(given)
     pulled = _grads(gradient, given, seeds, create_graph=True)
-    need_history(pulled, QUADRATIC, strict)
+    need_history(pulled, errors.FUNCTIONAL_QUADRATIC, strict)
     found = _grads(pulled, seeds, vs, create_graph)
-    products = filled(found, given, strict, create_graph, INNER_SEED_IGNORED, FLAT_HESSIAN)
+    products = filled(
+        found, given, strict, create_graph, errors.FUNCTIONAL_INNER_SEED_IGNORED, errors.FUNCTIONAL_FLAT_HESSIAN
+    )
     return _result((output,), False, create_graph), _result(products, several, create_graph)

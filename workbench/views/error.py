@@ -12,7 +12,6 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from .. import errors
-from ..autograd.functional import NOT_TENSORS
 from ..ops.convert import DEEPCOPY_NON_LEAF
 from ..scene.geometry import CHIP_COLUMNS
 from ..scene.model import AROUND, Arrow, Box, Detail, Scene, Step
@@ -499,7 +498,7 @@ ADVICE = (
             "Compute with tensors throughout: .item(), float() and NumPy's functions leave the graph.",
             phase="forward",
         )
-        for sentence in (errors.FUNC_GRAD_KIND, NOT_TENSORS)
+        for sentence in (errors.FUNC_GRAD_KIND, errors.FUNCTIONAL_NOT_TENSORS)
     ),
     Advice(
         DEEPCOPY_NON_LEAF,
