@@ -100,9 +100,6 @@ class Queue:
 class BackwardRecorder(OperationRecorder):
     """Adds a raw tuple for each event of a backward."""
 
-    suspend: Callable[[], None]  # nothing of the recording is there until `resume`
-    resume: Callable[[], None]
-
     def __init__(self, limit: int) -> None:
         super().__init__(limit)
         self._going: list[Task] = []

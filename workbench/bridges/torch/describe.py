@@ -1,16 +1,21 @@
 """What the records of a PyTorch program are made of: its tensors and nodes as they are at the moment.
 
 Nothing of the program is kept or changed. A tensor is known by a weak reference, a node by a token in its `metadata`,
-which goes with it.
+which goes with it. Of a tensor's numbers all are kept if they are few, else what sums them up: one in memory is read
+through NumPy, which no mode of PyTorch's sees, one on another device is summed up there and never copied as a whole
+beyond the limit.
 """
 
 from __future__ import annotations
 
+import math
 import weakref
 from collections.abc import Sequence
+from functools import cache
 from types import FrameType
 from typing import Any, NamedTuple
 
+import numpy as np
 import torch
 
 from ...events import next_tag
@@ -19,14 +24,27 @@ from ...trace.reader import Reader
 from ...trace.records import NodeCreated, NodesGone, TensorsFound
 from ...trace.schema import Raw, Record
 from ...trace.source import Outlook, Stack
-from .values import kept_of, unknown
+from ...trace.values import Value, kept
 
 ACCUMULATE = "torch::autograd::AccumulateGrad"
 
 _RESULTS = ("result", "output")  # what a node calls its own output where it has saved that
-_PLAIN = (int, float, bool, str, type(None))
+_SIMPLE = (int, float, bool, str, type(None))
 _IN_TORCH = torch.__name__ + "."
 _sequence = torch._C._autograd._get_sequence_nr
+
+LIMIT = 100  # values of one tensor that are kept unless the user says otherwise: a training step stays below 20 MB
+
+_LARGE = 1000  # values up to which a copy takes less time than what sums them up
+_FLOATS = (torch.float32, torch.float64)
+_PLAIN = (*_FLOATS, torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8, torch.bool, torch.float16)
+_numpy = torch.Tensor.numpy
+_functorch, _keys = torch._C._functorch, torch._C.DispatchKey
+_TRANSFORMS = torch._C.DispatchKeySet(_keys.FuncTorchDynamicLayerFrontMode) | torch._C.DispatchKeySet(
+    _keys.FuncTorchDynamicLayerBackMode
+)
+_is_wrapped = _functorch.is_functorch_wrapped_tensor
+_detach = torch.Tensor.data.__get__  # unlike `detach()`, no dispatch mode of the user's sees it
 
 
 class Token:
@@ -288,7 +306,7 @@ class TorchDescriber:
         elif isinstance(arg, torch.dtype):
             given.append(str(arg))
         else:
-            given.append(arg if isinstance(arg, _PLAIN) else type(arg))
+            given.append(arg if isinstance(arg, _SIMPLE) else type(arg))
 
     def _as_before(self, serial: int, found: dict[int, Any]) -> int:
         """Record a tensor that was written as it was before that: what computed the new values was given this."""
@@ -479,7 +497,7 @@ class TorchDescriber:
             several = thing if isinstance(thing, list | tuple) else (thing,)
             for index, each in enumerate(several):
                 called = name if each is thing else f"{name}[{index}]"
-                text = each if isinstance(each, _PLAIN) else type(each)
+                text = each if isinstance(each, _SIMPLE) else type(each)
                 if isinstance(each, torch.Tensor):
                     if not self._is_told(each):
                         self._describe(each, found)
@@ -521,6 +539,18 @@ def raw_saved(node: Any) -> list[tuple[str, Any, Any]]:
     return kept
 
 
+def nodes_behind(starts: list[Any]) -> list[Any]:
+    """These nodes and all that their gradients can go to."""
+    met = {node: None for node in starts if node is not None}
+    todo = list(met)
+    while todo:
+        for to, _ in todo.pop().next_functions:
+            if to is not None and to not in met:
+                met[to] = None
+                todo.append(to)
+    return list(met)
+
+
 def _packing(hook: Any, kept: Any) -> tuple[Any, ...]:
     """Of what a hook packed: what unpacks it, where that is defined, and the type of what is kept."""
     code = getattr(hook, "__code__", None)
@@ -537,3 +567,101 @@ def zeros_of(node: Any) -> tuple[int, ...]:
     except (AttributeError, RuntimeError):
         wanted = True
     return tuple(range(len(node._input_metadata))) if wanted else ()
+
+
+# The numbers of a tensor.
+
+
+def kept_of(tensor: torch.Tensor, limit: int) -> Any:
+    """What is kept of a tensor: as `trace.values.kept`, or a Value of which only shape and dtype are known."""
+    dtype = tensor.dtype
+    try:
+        if dtype in _PLAIN and tensor.is_cpu:
+            array = _numpy(_detach(tensor) if tensor.requires_grad else tensor)
+            size = array.size
+            if size <= limit:
+                return array.copy()
+            if size <= _LARGE:
+                return (array.copy(),)  # summed up when it is read
+            summary = _summed_up(array) if dtype in _FLOATS else None
+            return kept(array, limit) if summary is None else (array.shape, name_of(dtype), None, *summary)
+        return _elsewhere(tensor, limit)
+    except (RuntimeError, TypeError, NotImplementedError, AttributeError):  # fake, sparse, of a transform
+        return _inside(tensor, limit) if _is_wrapped(tensor) else unknown(tensor)
+
+
+def _inside(tensor: torch.Tensor, limit: int) -> Any:
+    """Of a tensor that a function transform has wrapped: its numbers, those of all samples of a vmap at once."""
+    batched: list[int] = []
+    try:
+        while _is_wrapped(tensor):
+            if _functorch.is_batchedtensor(tensor):
+                batched.append(_functorch.maybe_get_bdim(tensor))
+            tensor = _functorch.get_unwrapped(tensor)
+        with torch._C._ExcludeDispatchKeyGuard(_TRANSFORMS):
+            array = _numpy(_detach(tensor)).copy()
+    except (RuntimeError, TypeError, NotImplementedError, AttributeError):
+        return unknown(tensor)
+    for at, dim in enumerate(reversed(batched)):  # the outermost vmap's samples come first
+        array = np.moveaxis(array, dim + at, at)
+    return Value.of(array, limit, len(batched))
+
+
+def unknown(thing: Any) -> tuple[Any, ...]:
+    """What is known of a tensor, or of an output of a node, at which nobody can look; sizes that vary count as none."""
+    try:
+        shape = tuple([size if type(size) is int else 0 for size in thing.shape])
+    except (RuntimeError, AttributeError):  # of a nested tensor
+        shape = ()
+    return shape, kind_of(thing), None, math.nan, None, None, None, 0
+
+
+def _summed_up(array: Any) -> tuple[Any, ...] | None:
+    """Norm, least, largest, mean and no others, of an array whose values are all finite; else None."""
+    flat = array.reshape(-1)  # a view, or a copy of the same dtype
+    with np.errstate(all="ignore"):
+        squares = float(np.dot(flat, flat))
+        if not 1e-30 < squares < 1e30:
+            return None
+        return math.sqrt(squares), float(flat.min()), float(flat.max()), float(flat.mean(dtype=flat.dtype)), 0
+
+
+def _elsewhere(tensor: torch.Tensor, limit: int) -> Any:
+    """Of a tensor that NumPy has no kind for, or that is on another device."""
+    shape, kind = tuple(tensor.shape), kind_of(tensor)
+    if tensor.device.type == "meta" or tensor.layout is not torch.strided or tensor.is_quantized:
+        return unknown(tensor)
+    with torch.no_grad():
+        plain = _detach(tensor)
+        if plain.is_complex():
+            kind += " (absolute values)"
+            plain = plain.abs()
+        if plain.numel() <= limit:
+            if plain.dtype not in _PLAIN:
+                plain = plain.float() if plain.is_floating_point() else plain.double()
+            return plain.cpu().numpy(), kind  # summed up when it is read
+        plain = plain.double() if plain.device.type != "mps" else plain.float()
+        finite = plain.isfinite()
+        others = int(plain.numel() - finite.sum())
+        norm = float(plain.norm())
+        some = plain[finite] if others else plain
+        if not some.numel():
+            return shape, kind, None, norm, None, None, None, others
+        return shape, kind, None, norm, float(some.min()), float(some.max()), float(some.mean()), others
+
+
+@cache
+def name_of(dtype: torch.dtype) -> str:
+    """`float32`."""
+    return str(dtype).rpartition(".")[2]
+
+
+def kind_of(tensor: Any) -> str:
+    """The dtype, and the device if it is not the usual one: `float32 on cuda:0`."""
+    return _kind(tensor.dtype, tensor.device)
+
+
+@cache
+def _kind(dtype: torch.dtype, device: torch.device) -> str:
+    name = name_of(dtype)
+    return name if device.type == "cpu" else f"{name} on {device}"

@@ -16,8 +16,7 @@ import torch
 
 from ...autograd.node import AccumulateGrad, Node, accumulator, meta_of
 from ...autograd.tensor import Tensor, wrap
-from .describe import ACCUMULATE, is_python, raw_saved, version_of
-from .failure import nodes_behind
+from .describe import ACCUMULATE, is_python, nodes_behind, raw_saved, version_of
 from .operations import unobserved
 
 NO_NUMBERS = "The stepper has no numbers for a tensor of {}: it steps through real floating-point gradients."
