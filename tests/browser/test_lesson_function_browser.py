@@ -54,11 +54,11 @@ def test_players_open_where_the_forward_ends(lesson: Lesson) -> None:
 
 def test_a_function_of_ones_own_is_a_node_with_what_it_saved(lesson: Lesson) -> None:
     player = lesson.player("Graph of y")
-    node = player.root.get_by_role("button", name="y = Square(x) (custom Function)")
+    node = player.root.get_by_role("button", name="y = Square.apply(x) (custom Function)")
     assert node.get_attribute("class").split()[1] == "wb-kind-function"
     assert player.boxes() == {
         "x": ("idle", [*X]),
-        "y = Square(x)": ("idle", [*SQUARE]),
+        "y = Square.apply(x)": ("idle", [*SQUARE]),
         "saved x": ("idle", [*X]),
         "y": ("idle", []),
     }

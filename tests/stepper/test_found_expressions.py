@@ -49,6 +49,12 @@ class Square(torch.Function):
         return grad
 
 
+class Scale(Square):
+    @staticmethod
+    def forward(ctx: Any, by: Any, x: Any) -> Any:
+        return by * x
+
+
 def _leaf() -> Any:
     return torch.tensor([[2.0, 3.0], [4.0, 5.0]], requires_grad=True)
 
@@ -69,9 +75,18 @@ def _leaf() -> Any:
         (lambda a, b, x: torch.tanh(a * b), "tanh(a * b)"),
         (lambda a, b, x: a.sum(), "sum(a)"),
         (lambda a, b, x: a.sum(0), "sum(a, …)"),
-        (lambda a, b, x: torch.add(a, b, alpha=2), "add_scaled(a, b, …)"),
+        (lambda a, b, x: torch.add(a, b, alpha=2), "add(a, b, …)"),
+        (lambda a, b, x: torch.div(a, b, rounding_mode="floor"), "div(a, b, …)"),
+        (lambda a, b, x: a.sort()[0], "sort(a, …)"),
+        (lambda a, b, x: a.to(torch.float64), "to(a, …)"),
+        (lambda a, b, x: a.norm(), "norm(a, …)"),
+        (lambda a, b, x: 3 - a, "… - a"),
+        (lambda a, b, x: a**2, "a ** …"),
+        (lambda a, b, x: 2**a, "… ** a"),
         (lambda a, b, x: torch.where(x > 0, a, b), "where(…)"),
-        (lambda a, b, x: Square.apply(a), "Square(a)"),
+        (lambda a, b, x: Square.apply(a), "Square.apply(a)"),
+        (lambda a, b, x: Scale.apply(3.0, a), "Scale.apply(…)"),
+        (lambda a, b, x: Scale.apply(a, b), "Scale.apply(a, b)"),
         (lambda a, b, x: torch.tanh(a.exp().exp().exp().exp()), "tanh(…)"),
     ],
 )

@@ -45,9 +45,9 @@ CAPTIONS = {
     "torch.nn.functional.elu(x, 2.0)": "elu(x, 2)",
     "torch.nn.functional.layer_norm(a, (3,))": "native_layer_norm(a, 3)",
     "a.permute(1, 0)": "permute(a, 1, 0)",
-    "Several.apply(x, [y, 3, [m, None]])": "Several(x, (y, 3, (m, None)))",
-    "Several.apply(x, [1, y])": "Several(x, (1, y))",
-    "Several.apply(x, [1, 2])": "Several(x, 1, 2)",
+    "Several.apply(x, [y, 3, [m, None]])": "Several.apply(x, (y, 3, (m, None)))",
+    "Several.apply(x, [1, y])": "Several.apply(x, (1, y))",
+    "Several.apply(x, [1, 2])": "Several.apply(x, 1, 2)",
     "x.clone().copy_(y)": ["clone(x)", "copy(kept, y)"],
 }
 

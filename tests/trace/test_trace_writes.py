@@ -201,7 +201,7 @@ def test_an_unnamed_view_whose_node_is_not_known_is_called_a_view():
         z = x * 1
         Doubled.apply(z[:1])
     told = [step.caption for step in storyboard(trace).steps]
-    assert told[-2].startswith("Doubled(a view of z) gives ")
+    assert told[-2].startswith("Doubled.apply(a view of z) gives ")
     assert told[-1] == "Doubled writes into a view of z: now [2.], version 2; z now comes from CopySlices."
 
 

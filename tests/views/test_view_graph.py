@@ -98,7 +98,7 @@ def test_nothing_is_there_before_the_first_step_and_things_appear_with_their_lin
 
 def test_the_captions_tell_the_story(line):
     assert [step.caption for step in line.steps] == [
-        "Square(x) gives y = [1. 4. 9.]; SquareBackward joins the graph and keeps x for backward.",
+        "Square.apply(x) gives y = [1. 4. 9.]; SquareBackward joins the graph and keeps x for backward.",
         "mul(y, w) gives [2. 8. 18.]; MulBackward0 joins the graph and keeps w and y for backward.",
         "add(the result of mul, b) gives z = [3. 9. 19.]; AddBackward0 joins the graph and keeps nothing for backward.",
         "sum(z) gives loss = 31.0; SumBackward0 joins the graph and keeps nothing for backward.",

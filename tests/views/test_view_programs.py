@@ -62,7 +62,7 @@ def test_two_outputs_have_a_line_each_and_the_one_without_gradient_is_a_constant
     (constant,) = [each for each in board.at().arrows.values() if each.kind == "constant"]
     assert (constant.source, constant.target) == ("n1", "n2")
     captions = [step.caption for step in board.steps]
-    assert captions[0].startswith("Split(a, 5) gives p = [15. 5.] and q = [1 0]; ")
+    assert captions[0].startswith("Split.apply(a, 5) gives p = [15. 5.] and q = [1 0]; ")
     assert "SplitBackward receives the gradients [1. 0.] and no gradient; it sends [1. 0.] to a." in captions
 
 
@@ -185,7 +185,7 @@ def test_a_tensors_graph_is_a_still_picture():
     titles = [name_of(each) for each in scene.boxes.values()]
     assert titles[:3] == ["x", "SquareBackward", "saved x"] and titles[-1] == "loss"
     assert [each.title for each in scene.boxes.values() if each.kind in ("op", "function")] == [
-        "h = Square(x)",
+        "h = Square.apply(x)",
         "h * 3",
         "loss = sum(h * 3)",
     ]

@@ -172,10 +172,10 @@ class Frame:
         base = None if id is None else self.variable(self.tensors[id].base)
         return None if base is None else f"view of {base}"
 
-    def call(self, name: str, args: Iterable[Argument]) -> str:
-        """An operation as it was called."""
+    def call(self, name: str, custom: bool, args: Iterable[Argument]) -> str:
+        """An operation as it was called, or a Function."""
         texts = [a.text if a.tensor is None else (a.text or "{}").replace("{}", self.called(a.tensor)) for a in args]
-        return f"{name}({', '.join(texts)})"
+        return f"{name}{'.apply' if custom else ''}({', '.join(texts)})"
 
     @property
     def inside(self) -> str:

@@ -247,7 +247,7 @@ class NodeCreated(Building):
         known = [frame.variable(tensor_of(saved)) or frame.viewed(tensor_of(saved)) for saved in self.saved]
         names = [as_kept(saved, name or saved.name) for saved, name in zip(self.saved, known, strict=True)]
         kept = series(list(dict.fromkeys(names)))
-        gives = f"{frame.call(self.operation, self.args)} gives {results or 'its result'}"
+        gives = f"{frame.call(self.operation, self.custom, self.args)} gives {results or 'its result'}"
         level = next((frame.levels[seen.level].number for seen in made if seen.level is not None), None)
         graph = "the graph" if level is None else f"the graph of level {level}"
         return f"{gives}; {self.name} joins {graph} and keeps {kept or 'nothing'} for backward"

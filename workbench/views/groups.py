@@ -19,7 +19,7 @@ import numpy as np
 
 from ..scene.model import Box
 from ..trace.records import BackwardFinished, BackwardStarted, Failed, NodeCreated, TensorsFound
-from ..trace.schema import Part, Record
+from ..trace.schema import Code, Part, Record
 from ..trace.values import Value
 from .transform_lanes import Lanes
 
@@ -419,7 +419,9 @@ _INFIX = {
     "bmm": ("@", _PRODUCT),
     "dot": ("@", _PRODUCT),
     "pow": ("**", _POWER),
+    "rsub": ("-", _SUM),
 }
+_WRITTEN = {"to_copy": "to", "linalg_vector_norm": "norm"}  # an operation -> what a program calls it
 
 _Expression = tuple[str, int]  # its text, and how closely the operator in it binds
 
@@ -452,11 +454,41 @@ def _found_expressions(events: Iterable[Record]) -> dict[str, str]:
     return told
 
 
-def _signature(node: NodeCreated) -> tuple[str, list[str]]:
-    """What the operation is called, and its parameters where they are known."""
-    if not node.custom and node.code and (found := re.match(r"(\w+)\((.*)\)", node.code[0].text)):
-        return found[1], [each.partition("=")[0].strip() for each in found[2].split(",")]
-    return node.operation, []
+@dataclass(frozen=True, slots=True)
+class _Signature:
+    """What the operation is called in a program, the one that ran for that, and its parameters where they are known."""
+
+    name: str
+    ran: str
+    parameters: list[str] = field(default_factory=list)
+    derived: list[str] = field(default_factory=list)  # those with a formula for backward
+
+
+@lru_cache(1_000)
+def _signature(name: str, custom: bool, code: tuple[Code, ...]) -> _Signature:
+    texts = {each.name: each.text for each in code}
+    forward = texts.get("forward", "")
+    if custom:
+        return _Signature(f"{name}.apply", name, _arguments(forward, "setup_context" in texts))
+    if (found := re.match(r"(\w+)\((.*)\)", forward)) is None:
+        return _Signature(_WRITTEN.get(name, name), name)
+    ran, parameters = found[1], [each.partition("=")[0].strip() for each in found[2].split(",")]
+    same = ran.replace("_", "") == name.replace("_", "")  # but for where the words of a node's name begin
+    called = ran if same else name
+    derived = re.findall(r"^(\w+):", texts.get("backward", ""), re.MULTILINE)
+    return _Signature(_WRITTEN.get(called, called), ran, parameters, derived)
+
+
+def _arguments(forward: str, without_ctx: bool) -> list[str]:
+    """What a Function's `apply` takes, if its `forward` can be read and takes just so many."""
+    try:
+        made = ast.parse(forward).body[0]
+    except (SyntaxError, ValueError, RecursionError, MemoryError, IndexError):
+        return []
+    if not isinstance(made, ast.FunctionDef) or made.args.vararg is not None:
+        return []
+    names = [each.arg for each in (*made.args.posonlyargs, *made.args.args)]
+    return names if without_ctx else names[1:]
 
 
 def _operand(
@@ -476,7 +508,7 @@ def _operand(
             return scope, _ATOM
         text, binds = known.get(edge.target, (_UNKNOWN, _ATOM))
         return (text, binds) if len(text) <= _LONG and not edge.output_nr else (_UNKNOWN, _ATOM)
-    parameters = _signature(node)[1]
+    parameters = _signature(node.operation, node.custom, node.code).parameters
     for saved in node.saved:
         if nr < len(parameters) and saved.name == parameters[nr]:
             if saved.tensor is not None:
@@ -498,24 +530,29 @@ def _number(value: Value) -> str:
 
 
 def _expression(node: NodeCreated, operands: list[_Expression]) -> _Expression:
-    operation, parameters = _signature(node)
-    texts = [text for text, _ in operands]
-    if operation in _INFIX and len(parameters) == 2 and len(operands) <= 2:
-        sign, binds = _INFIX[operation]
+    called = _signature(node.operation, node.custom, node.code)
+    parameters, texts = called.parameters, [text for text, _ in operands]
+    if called.ran in _INFIX and len(parameters) == 2 and len(operands) <= 2:
+        sign, binds = _INFIX[called.ran]
         left, right = (*operands, (_UNKNOWN, _ATOM))[:2]
+        if called.ran == "rsub" or (len(operands) == 1 and called.derived == [parameters[1]]):
+            left, right = right, left
         first, second = _within(left, binds + (binds == _POWER)), _within(right, binds + (binds != _POWER))
         return f"{first} {sign} {second}", binds
-    if operation == "neg" and len(operands) == 1:
+    if called.ran == "neg" and len(operands) == 1:
         return f"-{_within(operands[0], _POWER)}", _PRODUCT
-    if operation == "t" and len(operands) == 1:
+    if called.ran == "t" and len(operands) == 1:
         return f"{_within(operands[0], _ATOM)}.T", _ATOM
-    # A constant may have no edge: only where the tensors come first is it known which operand is which.
-    if node.custom or (parameters[:1] in (["self"], ["input"]) and len(operands) <= len(parameters)):
-        inner = ", ".join([*texts, *([_UNKNOWN] if len(parameters) > len(texts) else [])])
+    # An argument may have no edge: only where the tensors come first is it known which operand is which.
+    if node.custom:
+        inner = ", ".join(texts) if len(parameters) <= len(texts) else _UNKNOWN
+    elif parameters[:1] in (["self"], ["input"]) and len(texts) <= len(parameters):
+        more = len(parameters) > len(texts) or called.ran != called.name
+        inner = ", ".join([*texts, *([_UNKNOWN] if more else [])])
     else:
         inner = _UNKNOWN
-    told = f"{operation}({inner})"
-    return (told if len(told) <= _LONGEST else f"{operation}({_UNKNOWN})"), _ATOM
+    told = f"{called.name}({inner})"
+    return (told if len(told) <= _LONGEST else f"{called.name}({_UNKNOWN})"), _ATOM
 
 
 def _within(operand: _Expression, binds: int) -> str:
