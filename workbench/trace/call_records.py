@@ -386,7 +386,7 @@ class OperationRan(Building):
         given = series([f"{each.name} = " * bool(each.name) + said(each.value) for each in results])
         sizes = results[0].value.shape[: results[0].value.batch] if results else ()
         batch = f" for a batch of {' x '.join(map(str, sizes))} at once" if sizes else ""
-        return f"{frame.call(self.name, self.args)} gives {given or 'its result'}{batch}"
+        return f"{frame.call(self.name, self.custom, self.args)} gives {given or 'its result'}{batch}"
 
     class Raw(NamedTuple):
         """It as it is put down."""
