@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from workbench.stepper.guesses import closeness, typed
+from workbench.widgets.stepper import closeness, typed
 
 
 @pytest.mark.parametrize(

@@ -22,8 +22,24 @@ from ..bridges import is_of_torch
 from ..events import Event, failed, listeners, tag
 from ..trace.call_records import HookRan
 from ..trace.recorder import Recorder
-from . import messages
 from .steps import (
+    COUNT,
+    FAILED,
+    GRAD_REPLACED,
+    HOOK_STAYS,
+    INPUT_NR,
+    NO_BRANCH,
+    NO_HISTORY,
+    NO_SCOPE,
+    NO_SUCH_PLACE,
+    NOT_A_PLACE,
+    NOT_A_TENSOR,
+    NOT_IN_TASK,
+    NOT_WATCHED,
+    NOTHING_WAITS,
+    RECORDED,
+    SEVERAL_WAIT,
+    TOO_FAR_BACK,
     Branch,
     Breakpoint,
     Difference,
@@ -160,12 +176,12 @@ class PausedBackward:
     def watch(self, tensor: Tensor) -> list[tuple[int, Tensor | None]]:
         """How the gradient of a tensor came about: (number of the step, its value from then on), node by node."""
         if not isinstance(tensor, Tensor):
-            raise TypeError(messages.NOT_WATCHED.format(type(tensor).__name__))
+            raise TypeError(NOT_WATCHED.format(type(tensor).__name__))
         node, nr = place_of(tensor)
         if node is None:
-            raise ValueError(messages.NO_HISTORY)
+            raise ValueError(NO_HISTORY)
         if node not in self._task._waiting:
-            raise ValueError(messages.NOT_IN_TASK.format(node_name(node)))
+            raise ValueError(NOT_IN_TASK.format(node_name(node)))
         return [(number, gradient_tensor(value)) for number, value in self._arrivals((node, nr))]
 
     def _arrivals(self, place: Place) -> list[tuple[int, Any]]:
@@ -194,9 +210,9 @@ class PausedBackward:
         if isinstance(stop.place, str) and not any(is_called(node, stop.place, leaves) for node in nodes):
             names = ", ".join(sorted({node_name(node) for node in nodes})) or "none"
             known = ", ".join(sorted(leaves.values())) or "none with a name"
-            raise ValueError(messages.NO_SUCH_PLACE.format(stop.place, names, known, self._known_scopes()))
+            raise ValueError(NO_SUCH_PLACE.format(stop.place, names, known, self._known_scopes()))
         if isinstance(stop.place, Node) and stop.place not in self._task._waiting:
-            raise ValueError(messages.NOT_IN_TASK.format(node_name(stop.place)))
+            raise ValueError(NOT_IN_TASK.format(node_name(stop.place)))
         return replace(stop, names=leaves)
 
     def _to_run(self) -> list[Node]:
@@ -216,16 +232,16 @@ class PausedBackward:
             waiting = [w.node for w in self.pending if is_called(w.node, place, self._leaf_names)]
             found = list(dict.fromkeys(waiting))
             if len(found) > 1:
-                raise ValueError(messages.SEVERAL_WAIT.format(len(found), place))
+                raise ValueError(SEVERAL_WAIT.format(len(found), place))
             place = found[0] if found else self._first_called(place)
         elif isinstance(place, Tensor):
             place = place_of(place)[0]
             if place is None:
-                raise ValueError(messages.NO_HISTORY)
+                raise ValueError(NO_HISTORY)
         if not isinstance(place, Node):
-            raise TypeError(messages.NOT_A_PLACE.format(type(place).__name__))
+            raise TypeError(NOT_A_PLACE.format(type(place).__name__))
         if place not in self._task._waiting:
-            raise ValueError(messages.NOT_IN_TASK.format(node_name(place)))
+            raise ValueError(NOT_IN_TASK.format(node_name(place)))
         return place
 
     def _first_called(self, text: str) -> Node:
@@ -236,7 +252,7 @@ class PausedBackward:
         found = [each for each in self.branches if branch in (each, each.name)]
         if not found:
             name = branch.name if isinstance(branch, Branch) else branch
-            raise ValueError(messages.NO_BRANCH.format(name, ", ".join([each.name for each in self.branches])))
+            raise ValueError(NO_BRANCH.format(name, ", ".join([each.name for each in self.branches])))
         return found[0]
 
     # What is remembered.
@@ -321,7 +337,7 @@ class Stepper(PausedBackward):
         """Run until all nodes made in a scope have run (or to a breakpoint)."""
         left = {node for node in self._to_run() if is_in_scope(node, scope)}
         if not left:
-            raise ValueError(messages.NO_SCOPE.format(scope, self._known_scopes()))
+            raise ValueError(NO_SCOPE.format(scope, self._known_scopes()))
         left -= {step.node for step in self.steps}
 
         def is_over() -> bool:
@@ -351,7 +367,7 @@ class Stepper(PausedBackward):
 
     def _run_next(self) -> None:
         if self.error is not None:
-            raise RuntimeError(messages.FAILED.format(self.steps[-1].name, self.position))
+            raise RuntimeError(FAILED.format(self.steps[-1].name, self.position))
         task = self._task
         node = task._ready[0]
         hooks = tuple(kinds_of_hooks(node))
@@ -425,7 +441,7 @@ class Stepper(PausedBackward):
     def back(self, n: int = 1) -> Stepper:
         """Undo the last `n` steps, and what was edited since: all is as it was on arriving there."""
         if _count(n, "back") > self.position:
-            raise ValueError(messages.TOO_FAR_BACK.format(counted(n, "step"), counted(self.position, "step")))
+            raise ValueError(TOO_FAR_BACK.format(counted(n, "step"), counted(self.position, "step")))
         self.reason = None
         self._take_back(self._edits)
         self._edits = {}
@@ -433,7 +449,7 @@ class Stepper(PausedBackward):
             step, undo = self._branch.steps[self.position - 1], self._undo.pop()
             node = step.node
             name = leaf_called(self, node) if type(node) is AccumulateGrad else step.name
-            said = [messages.HOOK_STAYS.format(step.number, kind, name) for kind in step.hooks]
+            said = [HOOK_STAYS.format(step.number, kind, name) for kind in step.hooks]
             left, now = undo.left, gradient_of(node)
             undo.snapshot.restore()
             if undo.known is not None:
@@ -441,8 +457,8 @@ class Stepper(PausedBackward):
             self._take_back(undo.edits)
             if type(node) is AccumulateGrad and (left[0] is not now[0] or left[1] != now[1]):
                 grad = "None" if node.variable.grad is None else gradient_text(node.variable.grad)
-                said.append(messages.GRAD_REPLACED.format(name, step.number, grad))
-            said += [messages.RECORDED] if self._is_recorded() else []
+                said.append(GRAD_REPLACED.format(name, step.number, grad))
+            said += [RECORDED] if self._is_recorded() else []
             self.warnings += [sentence for sentence in said if sentence not in self.warnings]
         self._tell()
         return self
@@ -483,7 +499,7 @@ class Stepper(PausedBackward):
                 f"{node_called(self, w.node)} (input_nr {w.input_nr})" for w in self.pending if w.grad is not None
             ]
             known = ", ".join(places) or "no node"
-            raise ValueError(messages.NOTHING_WAITS.format(node_called(self, node), input_nr, known))
+            raise ValueError(NOTHING_WAITS.format(node_called(self, node), input_nr, known))
         new = in_place_of(have, value, node_called(self, node))
         old, _ = self._edits.get((node, input_nr), (have, None))
         self._edits[node, input_nr] = (old, new)
@@ -521,7 +537,7 @@ class Stepper(PausedBackward):
 
 def _count(n: Any, method: str) -> int:
     if not isinstance(n, int) or n < 0:
-        raise ValueError(messages.COUNT.format(method, n))
+        raise ValueError(COUNT.format(method, n))
     return n
 
 
@@ -529,7 +545,7 @@ def _index(input_nr: Any) -> int:
     try:
         return index(input_nr)
     except TypeError:
-        raise TypeError(messages.INPUT_NR.format(input_nr)) from None
+        raise TypeError(INPUT_NR.format(input_nr)) from None
 
 
 def _like(error: BaseException) -> BaseException:
@@ -567,7 +583,7 @@ def step(
         raise RuntimeError(errors.BACKWARD_IN_TRANSFORM)
     outputs = (loss,) if isinstance(loss, Tensor) else loss
     if not isinstance(outputs, tuple | list) or not outputs:
-        raise TypeError(messages.NOT_A_TENSOR.format(type(loss).__name__))
+        raise TypeError(NOT_A_TENSOR.format(type(loss).__name__))
     given = (grad,) if isinstance(grad, Tensor) else grad
     seeds = seeds_of(outputs, (None,) * len(outputs) if given is None else given)
     wanted = None

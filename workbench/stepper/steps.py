@@ -19,11 +19,38 @@ from ..autograd.tensor import Tensor, wrap
 from ..trace.call_records import HookRan
 from ..trace.schema import Record
 from ..trace.values import Value, said
-from . import messages
 
 if TYPE_CHECKING:
     from .stepper import PausedBackward
 
+
+# What the stepper refuses, and what it warns of.
+NOT_A_TENSOR = "step() needs the tensor (or a list of tensors) to run the backward of, but got {}."
+COUNT = "{}() takes how many steps to go, as an int that is not negative, but got {!r}."
+FAILED = "The backward failed in {} at step {}. Call back() to stand before it again, and go on from there."
+TOO_FAR_BACK = "Cannot go back {}: only {} so far."
+NO_SUCH_PLACE = (
+    "No node of this backward, and no scope, is called {!r}. Its nodes are {}; its leaves are {}; its scopes are {}."
+)
+NOT_IN_TASK = "{} is no node of this backward."
+NO_HISTORY = "This tensor does not require grad, so no gradient will ever arrive at it."
+NOT_WATCHED = "watch() follows the gradient of a tensor, and was given {}."
+NOT_A_PLACE = "Name a place by an operation, a scope, a node or a tensor, but not by {}."
+NOT_A_STOP = "A stop is an operation, a scope, a node, a tensor or a function of the step just taken, but not {}."
+EMPTY_STOP = "A breakpoint needs to know where or when to stop: a place, nonfinite=True, over=, under= or a function."
+NO_SCOPE = 'No node of this backward was made inside `with workbench.scope("{}")`; its scopes are {}.'
+NOTHING_WAITS = "No gradient waits at {} (input_nr {}), so there is none to change. Gradients wait at {}."
+SEVERAL_WAIT = "Gradients wait at {} nodes called {!r}: name the one you mean by the node itself."
+EDIT_SHAPE = "The gradient waiting at {} has the shape {}, but the new value has {}: give that shape, or a number."
+EDIT_KIND = "A gradient is changed to a number, an array or a tensor, not to {}."
+EDIT_NUMBERS = "A gradient is changed to numbers, in rows of the same length, not to {}."
+EDIT_DTYPE = "The gradient waiting at {} is of {}, but the tensor given for it of {}: convert it with .to({})."
+INPUT_NR = "The output of a node whose gradient is meant is named by its number, an int, not by {!r}."
+BOUND = "over= and under= are bounds of a gradient's norm, so numbers, not {!r}."
+NO_BRANCH = "There is no branch called {!r}; the branches are {}."
+GRAD_REPLACED = "{}.grad was not what step {} had left there: what other code made of it is gone, now it is {} again."
+RECORDED = "The recording that is on keeps the steps taken back: in its pictures, what runs again runs a second time."
+HOOK_STAYS = "Step {} ran a {} of {}: what it did besides changing gradients could not be undone."
 
 Place = tuple[Node, int]  # where a gradient arrives: a node, and which output of it
 
@@ -227,17 +254,17 @@ def in_place_of(have: Any, value: Any, name: str) -> Any:
     if isinstance(value, Tensor):
         its = have.dtype if isinstance(have, Tensor) else wrap(want).dtype
         if (mine := value.dtype) != its:
-            raise TypeError(messages.EDIT_DTYPE.format(name, its, mine, its))
+            raise TypeError(EDIT_DTYPE.format(name, its, mine, its))
         new = value if isinstance(have, Tensor) else numbers_of(value).copy()  # recorded: with its history
     elif isinstance(value, int | float | list | tuple | np.ndarray | np.generic):
         array = _array_of(value).astype(want.dtype)
         array = np.full(want.shape, array) if isinstance(value, int | float | np.generic) else array
         new = wrap(array) if isinstance(have, Tensor) else array
     else:
-        raise TypeError(messages.EDIT_KIND.format(type(value).__name__))
+        raise TypeError(EDIT_KIND.format(type(value).__name__))
     got = numbers_of(new).shape
     if got != want.shape:
-        raise ValueError(messages.EDIT_SHAPE.format(name, list(want.shape), list(got)))
+        raise ValueError(EDIT_SHAPE.format(name, list(want.shape), list(got)))
     return new
 
 
@@ -248,7 +275,7 @@ def _array_of(value: Any) -> np.ndarray:
         array = None
     if array is None or array.dtype.kind not in "biuf":
         text = repr(value)
-        raise ValueError(messages.EDIT_NUMBERS.format(text if len(text) <= 60 else f"{text[:59]}…"))
+        raise ValueError(EDIT_NUMBERS.format(text if len(text) <= 60 else f"{text[:59]}…"))
     return array
 
 
@@ -428,16 +455,16 @@ def breakpoint_at(place: Any, **about: Any) -> Breakpoint:
     if isinstance(place, Tensor):
         place = place_of(place)[0]
         if place is None:
-            raise ValueError(messages.NO_HISTORY)
+            raise ValueError(NO_HISTORY)
     for bound in (about.get("over"), about.get("under")):
         if bound is not None and not isinstance(bound, Real):
-            raise TypeError(messages.BOUND.format(bound))
+            raise TypeError(BOUND.format(bound))
     if place is None or isinstance(place, str | Node):
         found = Breakpoint(place, **about)
     elif callable(place):
         found = Breakpoint(when=place, **about)
     else:
-        raise TypeError(messages.NOT_A_STOP.format(type(place).__name__))
+        raise TypeError(NOT_A_STOP.format(type(place).__name__))
     if found.place is None and not found.is_about_gradients:
-        raise ValueError(messages.EMPTY_STOP)
+        raise ValueError(EMPTY_STOP)
     return found

@@ -3,25 +3,30 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import torch
 
 from ..autograd.backward import make_task, seeds_of
 from ..autograd.engine import GraphTask
-from ..autograd.node import AccumulateGrad, Node
+from ..autograd.node import AccumulateGrad, Node, extra_of
+from ..autograd.scopes import Entry
 from ..autograd.tensor import wrap
 from ..bridges.torch.driver import Driver, array_of
 from ..bridges.torch.operations import unobserved
-from ..events import tag
+from ..events import next_tag, tag
 from ..trace.describe import named_in
 from ..trace.recorder import Recorder
 from ..trace.source import user_frame
-from . import messages
 from .stepper import Stepper
-from .steps import Breakpoint, are_equal, numbers_of
-from .torch_modules import give_scopes, modules_of
+from .steps import NO_HISTORY, NOT_IN_TASK, Breakpoint, are_equal, numbers_of
+
+NO_RECORDING = "A stepped backward of PyTorch's records no graph of its own: leave create_graph away."
+RUN_AGAIN = (
+    "Going back, PyTorch's backward was stopped and run again up to here: hooks and Functions' backward ran again."
+)
+_VIEWS = ("T", "Transpose", "Permute", "View", "UnsafeView", "Expand")  # of a parameter, before it is used
 
 
 class TorchStepper(Stepper):
@@ -66,8 +71,8 @@ class TorchStepper(Stepper):
         super().back(n)
         if n:
             self._driver.again([(step.node, _of(step.node, step.edits)) for step in self.steps])
-            if messages.RUN_AGAIN not in self.warnings:
-                self.warnings.append(messages.RUN_AGAIN)
+            if RUN_AGAIN not in self.warnings:
+                self.warnings.append(RUN_AGAIN)
             self._tell()
         return self
 
@@ -93,10 +98,10 @@ class TorchStepper(Stepper):
         """What stands here for a tensor or a node of PyTorch's."""
         if isinstance(place, torch.Tensor):
             if not place.requires_grad:
-                raise ValueError(messages.NO_HISTORY)
+                raise ValueError(NO_HISTORY)
             found = self._driver.tensor(place)
             if found is None:
-                raise ValueError(messages.NOT_IN_TASK.format("This tensor's node"))
+                raise ValueError(NOT_IN_TASK.format("This tensor's node"))
             return found
         if isinstance(place, torch.autograd.graph.Node):
             return self._driver.mirrors.get(place, place)
@@ -112,7 +117,7 @@ def step_torch(
 ) -> TorchStepper:
     """As `step`, for tensors of PyTorch's."""
     if create_graph:
-        raise ValueError(messages.NO_RECORDING)
+        raise ValueError(NO_RECORDING)
     outputs = (loss,) if isinstance(loss, torch.Tensor) else tuple(loss)
     grads = (grad,) if grad is None or isinstance(grad, torch.Tensor) else tuple(grad)
     grads = (None,) * len(outputs) if grads == (None,) else grads
@@ -163,3 +168,83 @@ def _is_tensor(thing: Any) -> bool:
 def _target(driver: Driver, tensor: torch.Tensor) -> Any:
     own = driver.tensor(tensor)
     return wrap(array_of(tensor), True) if own is None else own  # no gradient will come to that
+
+
+# Which module made a node: the graph of PyTorch does not say, but its parameters and the variables do.
+
+
+def give_scopes(nodes: Iterable[Node], modules: dict[Node, str]) -> None:
+    """Give nodes the scopes of modules, as "net/0"; `modules` has the dotted path of each leaf that is a parameter.
+
+    A node that uses a module's parameters was made in it, and so was what lies between two nodes of one module.
+    """
+    order = _inputs_first(nodes)
+    paths = {leaf: path.replace(".", "/") for leaf, path in modules.items()}
+    prefixes = {path: _prefixes(path) for path in set(paths.values())}
+    bits = {path: 1 << i for i, path in enumerate(sorted({each for all in prefixes.values() for each in all}))}
+    own: dict[Node, str] = {}
+    for node in order:
+        if type(node) is AccumulateGrad:
+            continue
+        used = [paths[to] for to, _ in node.edges() if to in paths]
+        if used:
+            own[node] = _common(used)
+            if node.name().removesuffix("Backward0") in _VIEWS:
+                paths[node] = own[node]
+                prefixes.setdefault(own[node], _prefixes(own[node]))
+    masks = {node: sum(bits[each] for each in _prefixes(path)) for node, path in own.items() if path}
+    below: dict[Node, int] = {}  # of what it was computed from, and its own
+    above = masks.copy()  # of what was computed from it, and its own
+    for node in order:
+        below[node] = masks.get(node, 0)
+        for to, _ in node.edges():
+            below[node] |= 0 if to is None else below[to]
+    for node in reversed(order):
+        for to, _ in node.edges():
+            if to is not None:
+                above[to] = above.get(to, 0) | above.get(node, 0)
+    entries: dict[str, Entry] = {}
+    for node in order:
+        around = below[node] & above.get(node, 0)
+        if around and type(node) is not AccumulateGrad:
+            path = max([each for each, bit in bits.items() if around & bit], key=len)
+            extra_of(node).scope = _entry(own.get(node) or path, entries)
+
+
+def _inputs_first(nodes: Iterable[Node]) -> list[Node]:
+    order: dict[Node, None] = {}
+    todo = [(node, False) for node in nodes]
+    met: set[Node] = set()
+    while todo:
+        node, after = todo.pop()
+        if after:
+            order[node] = None
+        elif node not in met:
+            met.add(node)
+            todo.append((node, True))
+            todo += [(to, False) for to, _ in node.edges() if to is not None]
+    return list(order)
+
+
+def _prefixes(path: str) -> list[str]:
+    parts = path.split("/")
+    return ["/".join(parts[: i + 1]) for i in range(len(parts))]
+
+
+def _common(paths: list[str]) -> str:
+    shared = [each for each in _prefixes(paths[0]) if all(f"{path}/".startswith(f"{each}/") for path in paths)]
+    return shared[-1] if shared else ""
+
+
+def _entry(path: str, entries: dict[str, Entry]) -> Entry:
+    if path not in entries:
+        outer, _, name = path.rpartition("/")
+        entries[path] = Entry(path, name, next_tag(), _entry(outer, entries) if outer else None, (), 0)
+    return entries[path]
+
+
+def modules_of(named: Iterable[tuple[str, Any]]) -> dict[int, str]:
+    """By their addresses the parameters that `named_in` found in modules, with the dotted path of the module."""
+    return {
+        id(thing): name.rpartition(".")[0] for name, thing in reversed(list(named)) if "." in name and "[" not in name
+    }
