@@ -35,7 +35,7 @@ DOORS = {"", "__main__", "cli"}
 # Exercises are written as a user writes, through the front door.
 WRITES_AS_A_USER = {"classroom"}
 # An import inside a function, from a part that opens a picture to the one that shows it live.
-LAZILY_UP = {("live_recording", "widgets"), ("explanation", "widgets"), ("stepper", "live_recording")}
+LAZILY_UP = {("live_recording", "widgets"), ("stepper", "live_recording")}
 # Stricter than the layers: these know nothing of an engine.
 KNOWS_ONLY = {"trace": {"trace", "events", "errors"}, "scene": {"scene", "errors"}}
 ENGINE = {"absent", "autograd", "ops", "events", "errors", "func", "utils", "nn", "optim"}

@@ -5,10 +5,9 @@ from ..tools import explore
 from ..views import stepper_picture
 from .live import ExplorationView, Growing, Player
 from .stepper import view_of
-from .tracebacks import show_errors
 
 stepper_picture.widget_factory = view_of
 live_recording.growing_factory = Growing
 explore.widget_factory = ExplorationView
 
-__all__ = ["Player", "show_errors"]
+__all__ = ["Player"]
