@@ -256,17 +256,16 @@ def fit_unpacked(node: Any, grad: Any, *found: Any) -> Any:
 
 def _kind(node: Any, i: int, t: Tensor, grad: Tensor | None) -> tuple[tuple[int, ...], np.dtype]:
     """What is known of an input's shape and dtype; of the gradient's, where nothing is."""
-    name = node.op.tensors[0 if node.op.variadic else i]
-    saved = getattr(node, f"s_{name}", None)
-    if node.op.fits and node.fit:
-        return node.fit[i] or (grad._array.shape, grad._array.dtype)
-    if node.op.fits:  # all operands have one shape, which is not the result's where that is reduced
-        saved = next((s for each in node.op.tensors if type(s := getattr(node, f"s_{each}", None)) is Packed), saved)
-    if type(saved) is Packed:
-        return saved.kind
-    if node.op.fits:
-        return grad._array.shape, grad._array.dtype
-    return getattr(node, f"z_{name}", t._array.shape), (t if grad is None else grad)._array.dtype
+    op = node.op
+    if op.fits and node.fit:
+        return node.fit[i]
+    # all operands of an op that fits have one shape, which is not the result's where that is reduced
+    names = op.tensors if op.fits else [op.tensors[0 if op.variadic else i]]
+    for name in names:
+        if type(saved := getattr(node, f"s_{name}", None)) is Packed:
+            return saved.kind
+    like = t if grad is None else grad
+    return getattr(node, f"z_{names[0]}", (like if op.fits else t)._array.shape), like._array.dtype
 
 
 in_formulas("refit", refit, refit)
