@@ -234,6 +234,36 @@ def test_the_reading_path_is_short() -> None:
     assert sum(length.values()) <= LONGEST_PATH
 
 
+# The parts whose errors and warnings are sentences with a name: in errors.py, or in the messages.py of the part.
+NAMED_SENTENCES = ("ops", "stepper")
+
+
+def inline_sentences(code: str) -> list[int]:
+    """The lines that raise an error or warn with a text written there and then."""
+    found = []
+    for node in ast.walk(ast.parse(code)):
+        calls = [each for each in ast.walk(node) if isinstance(each, ast.Call)] if isinstance(node, ast.Raise) else []
+        if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "warn":
+            calls = [node]
+        for call in calls:
+            is_said = getattr(call.func, "id", "").endswith(("Error", "warn", "Iteration", "Exception"))
+            texts = [a for a in call.args if isinstance(a, ast.JoinedStr) or isinstance(getattr(a, "value", 0), str)]
+            found += [node.lineno] if is_said and texts else []
+    return sorted(found)
+
+
+@pytest.mark.parametrize("part", NAMED_SENTENCES)
+def test_sentences_have_names(part: str) -> None:
+    inline = {str(path): inline_sentences(path.read_text(encoding="utf-8")) for path in (PACKAGE / part).rglob("*.py")}
+    assert not {path: found for path, found in inline.items() if found}
+
+
+def test_the_guard_finds_sentences() -> None:
+    named = "raise E(NO) from x\nwarn(NO.format('a'))\n"
+    code = named + "raise TypeError('no')\nwarn(f'{a}')\nraise failed(IndexError('no'), t)\n"
+    assert inline_sentences(code) == [3, 4, 5]
+
+
 def test_every_numbered_test_has_its_row() -> None:
     """tests/SEMANTICS.md says what the numbers in the names of tests mean."""
     tests = CHECKOUT / "tests"

@@ -107,7 +107,7 @@ def clamp(self: Tensor, min: Any = None, max: Any = None, *, out: Tensor | None 
         exact = "Found dtype {} but expected {}" if numbers else ""
         return into("clamp", out, clamp, self, min, max, exact=exact)
     if min is None and max is None:
-        raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
+        raise RuntimeError(messages.CLAMP_NO_LIMIT)
     if isinstance(min, Tensor) or isinstance(max, Tensor):
         for position, (name, limit) in enumerate((("min", min), ("max", max)), 1):
             if limit is not None and not isinstance(limit, Tensor):
@@ -135,9 +135,7 @@ def where(condition: Tensor, input: Any = None, other: Any = None, *, out: Tenso
         warn(errors.WHERE_BYTES)
         condition = condition.to(dtypes.bool_)
     if condition._array.dtype.kind != "b":
-        raise RuntimeError(
-            f"where expected condition to be a boolean tensor, but got a tensor with dtype {condition.dtype.word}"
-        )
+        raise RuntimeError(messages.WHERE_CONDITION.format(condition.dtype.word))
     return where_(condition, input, other)
 
 
@@ -154,7 +152,7 @@ Tensor.maximum, Tensor.minimum = maximum, minimum
 
 def _inverted(a: np.ndarray) -> np.ndarray:
     if a.dtype.kind == "f":
-        raise TypeError("~ (operator.invert) is only implemented on integer and Boolean-type tensors")
+        raise TypeError(messages.INVERT_KIND)
     return np.invert(a)
 
 
@@ -265,7 +263,7 @@ def isclose(self: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-0
     if not isinstance(other, Tensor):
         raise TypeError(not_a_tensor("isclose", "other", 1, other))
     if self.dtype is not other.dtype:
-        raise RuntimeError(f"{self.dtype.word} did not match {other.dtype.word}")
+        raise RuntimeError(messages.ISCLOSE_DTYPES.format(self.dtype.word, other.dtype.word))
     return _isclose(self, other, rtol, atol, equal_nan)
 
 

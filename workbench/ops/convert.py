@@ -15,6 +15,7 @@ from ..autograd.state import local
 from ..autograd.tensor import Tensor, bump, wrap
 from ..errors import warn
 from ..events import failed
+from . import messages
 from .core.checks import CPU, check_device, dim_index, not_a_tensor, tensors_only
 from .core.op import define, method
 from .core.results import placed
@@ -81,7 +82,7 @@ def in_dtype(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
         if kind is self.dtype and kind.is_floating_point:
             return function(self, *args)
         if self.requires_grad and local.modes.grad and not kind.is_floating_point:
-            raise RuntimeError(f"Autograd not support dtype: {kind.word}")
+            raise RuntimeError(messages.AUTOGRAD_DTYPE.format(kind.word))
         return casting(self, *args, kind, self.dtype)
 
     return computed
@@ -106,7 +107,7 @@ def _type(self: Tensor, dtype: Any = None, non_blocking: bool = False) -> str | 
     if dtype is None:
         return f"torch.{self.dtype.word}Tensor"
     if isinstance(dtype, str) and dtype not in TYPES:
-        raise ValueError(f"invalid type: '{dtype}'")
+        raise ValueError(messages.TYPE_NAME.format(dtype))
     return _cast(self, TYPES.get(dtype, dtype))
 
 
@@ -196,37 +197,18 @@ Tensor.is_cpu, Tensor.is_cuda = property(lambda self: True), property(lambda sel
 Tensor.is_complex, Tensor.is_signed = lambda self: False, lambda self: self._array.dtype.kind in "fi"
 Tensor.get_device = lambda self: -1
 
-NEGATIVE_STRIDES = (
-    "At least one stride in the given numpy array is negative, and tensors with negative strides are not currently "
-    "supported. (You can probably work around this by making a copy of your array  with array.copy().) "
-)
-READ_ONLY_ARRAY = (
-    "The given NumPy array is not writable, and PyTorch does not support non-writable tensors. This means writing to "
-    "this tensor will result in undefined behavior. You may want to copy the array to protect its data or make it "
-    "writable before converting it to a tensor. This type of warning will be suppressed for the rest of this program."
-)
-ASARRAY_GRAD = (
-    "torch.asarray: unspecified requires_grad now defaults to obj.requires_grad instead of False. Pass "
-    "requires_grad=False explicitly to get the old behavior and silence this warning."
-)
-DEEPCOPY_NON_LEAF = (
-    "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the moment.  If you "
-    "were attempting to deepcopy a module, this may be because of a torch.nn.utils.weight_norm usage, see "
-    "https://github.com/pytorch/pytorch/pull/103001"
-)
-
 
 def from_numpy(ndarray: np.ndarray) -> Tensor:
     """A tensor over an array's own memory."""
     if not isinstance(ndarray, np.ndarray):
         kind = type(ndarray)
         word = f"numpy.{kind.__name__}" if kind.__module__ == "numpy" else kind.__name__
-        raise TypeError(f"expected np.ndarray (got {word})")
+        raise TypeError(messages.FROM_NUMPY_KIND.format(word))
     dtypes.of(ndarray)
     if any(s < 0 for s in ndarray.strides):
-        raise ValueError(NEGATIVE_STRIDES)
+        raise ValueError(messages.NEGATIVE_STRIDES)
     if not ndarray.flags.writeable:
-        warn(READ_ONLY_ARRAY)
+        warn(messages.READ_ONLY_ARRAY)
     return wrap(ndarray)
 
 
@@ -246,7 +228,7 @@ def asarray(
     """as_tensor, as a copy if need be; `requires_grad` is set on leaves, and False cuts others off their history."""
     t = as_tensor(obj)
     if requires_grad is None and t.requires_grad:
-        warn(ASARRAY_GRAD)
+        warn(messages.ASARRAY_GRAD)
     t = t if dtype is None else t.to(dtype)
     t = t.clone() if copy else t
     if requires_grad is None:
@@ -280,7 +262,7 @@ def _from_ufunc(self: Tensor, array: np.ndarray, context: Any = None, return_sca
 def _contains(self: Tensor, element: Any) -> bool:
     if isinstance(element, (Tensor, bool, int, float, np.generic)):
         return bool((self == element).any().item())
-    raise RuntimeError(f"Tensor.__contains__ only supports Tensor or scalar, but you passed in a {type(element)}.")
+    raise RuntimeError(messages.CONTAINS_KIND.format(type(element)))
 
 
 def _copied(array: np.ndarray, memo: dict[int, Any]) -> np.ndarray:
@@ -303,7 +285,7 @@ def _deepcopy(self: Tensor, memo: dict[int, Any]) -> Tensor:
     What shares its memory with other tensors shares it with their copies.
     """
     if not self.is_leaf:
-        raise failed(RuntimeError(DEEPCOPY_NON_LEAF), self)
+        raise failed(RuntimeError(messages.DEEPCOPY_NON_LEAF), self)
     out = memo[id(self)] = wrap(_copied(self._array, memo), self.requires_grad)
     bump(out)
     grad = None if self._meta is None else self._meta.grad

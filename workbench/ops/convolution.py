@@ -179,10 +179,7 @@ def _pair(name: str, value: Any) -> Ints:
     pair = (value,) * 2 if isinstance(value, int) else tuple(value)
     pair = pair * 2 if len(pair) == 1 else pair
     if len(pair) != 2:
-        raise RuntimeError(
-            f"expected {name} to be a single integer value or a list of 2 values to match the convolution dimensions, "
-            f"but got {name}={list(pair)}"
-        )
+        raise RuntimeError(messages.CONV_PAIR.format(name, name, list(pair)))
     return pair
 
 
@@ -198,9 +195,7 @@ def conv2d(
 ) -> Tensor:
     """Kernels moved over images (images, channels, height, width), one output channel each (cross-correlation)."""
     if input._array.ndim not in (3, 4):
-        raise RuntimeError(
-            f"Expected 3D (unbatched) or 4D (batched) input to conv2d, but got input of size: {list(input.shape)}"
-        )
+        raise RuntimeError(messages.CONV_INPUT_NDIM.format(list(input.shape)))
     if input._array.ndim == 3:
         return conv2d(input.unsqueeze(0), weight, bias, stride, padding, dilation, groups).squeeze(0)
     stride, dilation = _pair("stride", stride), _pair("dilation", dilation)
@@ -218,15 +213,12 @@ def _named_padding(input: Tensor, name: str, kernel: Ints, stride: Ints, dilatio
     if name == "valid":
         return input, (0, 0)
     if name != "same":
-        raise RuntimeError(f"Invalid padding string: '{name}'")
+        raise RuntimeError(messages.PADDING_NAME.format(name))
     if any(s != 1 for s in stride):
-        raise RuntimeError("padding='same' is not supported for strided convolutions")
+        raise RuntimeError(messages.PADDING_SAME_STRIDE)
     reach = [d * (k - 1) for d, k in zip(dilation, kernel, strict=True)]
     if any(r % 2 for r in reach):
-        warn(
-            "Using padding='same' with even kernel lengths and odd dilation may require a zero-padded copy of the "
-            "input be created",
-        )
+        warn(messages.PADDING_EVEN_KERNEL)
         input = _pad(input, tuple(n for r in reach[::-1] for n in (0, r % 2)), 0)
     return input, tuple(r // 2 for r in reach)
 
@@ -241,35 +233,20 @@ def _check_sizes(a: Ints, w: Ints, bias: Ints | None, stride: Ints, padding: Int
         ("non-positive groups", groups <= 0),
     ):
         if wrong:
-            raise RuntimeError(f"{name} is not supported")
+            raise RuntimeError(messages.CONV_NEGATIVE.format(name))
     size, shape = list(w), list(a)
     if len(w) != 4:
-        raise RuntimeError(
-            f"expected stride to be a single integer value or a list of {len(w) - 2} values to match the convolution "
-            f"dimensions, but got stride={list(stride)}"
-        )
+        raise RuntimeError(messages.CONV_STRIDE_COUNT.format(len(w) - 2, list(stride)))
     if w[0] % groups:
-        raise RuntimeError(
-            f"Given groups={groups}, expected weight to be divisible by {groups} at dimension 0, but got weight of "
-            f"size [{size}] instead"
-        )
+        raise RuntimeError(messages.CONV_GROUPS.format(groups, groups, size))
     if a[1] != w[1] * groups:
-        raise RuntimeError(
-            f"Given groups={groups}, weight of size {size}, expected input{shape} to have {w[1] * groups} "
-            f"channels, but got {a[1]} channels instead"
-        )
+        raise RuntimeError(messages.CONV_CHANNELS.format(groups, size, shape, w[1] * groups, a[1]))
     if bias is not None and bias != w[:1]:
-        raise RuntimeError(
-            f"Given weight of size {size}, expected bias to be 1-dimensional with {w[0]} elements, but got bias of "
-            f"size {list(bias)} instead"
-        )
+        raise RuntimeError(messages.CONV_BIAS_SIZE.format(size, w[0], list(bias)))
     inside = [n + 2 * p for n, p in zip(a[2:], padding, strict=True)]
     kernel = [d * (k - 1) + 1 for d, k in zip(dilation, w[2:], strict=True)]
     if any(k > n for k, n in zip(kernel, inside, strict=True)):
-        raise RuntimeError(
-            f"Calculated padded input size per channel: ({inside[0]} x {inside[1]}). Kernel size: ({kernel[0]} x "
-            f"{kernel[1]}). Kernel size can't be greater than actual input size"
-        )
+        raise RuntimeError(messages.CONV_KERNEL_SIZE.format(inside[0], inside[1], kernel[0], kernel[1]))
 
 
 def _check_dtypes(input: Tensor, weight: Tensor, bias: Tensor | None) -> None:
@@ -278,14 +255,11 @@ def _check_dtypes(input: Tensor, weight: Tensor, bias: Tensor | None) -> None:
     if a.dtype is not w.dtype and input.dtype.name == "float64":
         raise RuntimeError(messages.SCALAR_TYPE.format("Double", weight.dtype.word))
     if a.dtype is not w.dtype:
-        raise RuntimeError(
-            f"Input type ({input.dtype.type_name}) and weight type ({weight.dtype.type_name}) should be the same or "
-            "input should be a MKLDNN tensor and weight is a dense tensor"
-        )
+        raise RuntimeError(messages.CONV_WEIGHT_TYPE.format(input.dtype.type_name, weight.dtype.type_name))
     if bias is not None and bias._array.dtype is not a.dtype:
         words = {"float32": "float", "float64": "double", "float16": "c10::Half"}
         got, other = (words.get(t.dtype.name, t.dtype.name) for t in (input, bias))
-        raise RuntimeError(f"Input type ({got}) and bias type ({other}) should be the same")
+        raise RuntimeError(messages.CONV_BIAS_TYPE.format(got, other))
 
 
 def _outputs(size: Ints, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints, ceil_mode: bool) -> Ints:
@@ -404,7 +378,7 @@ def avg_pool2d(
     outputs = _check_outputs(input, kernel, stride, padding, (1, 1), ceil_mode)
     far = _reach(size, outputs, kernel, stride, padding, (1, 1))
     if divisor_override == 0:
-        raise RuntimeError("divisor must be not zero")
+        raise RuntimeError(messages.POOL_DIVISOR)
     number = divisor_override or kernel[0] * kernel[1]
     weight = full((channels, 1, *kernel), 1 / number, dtype=input.dtype)
     around = (padding[1], far[1], padding[0], far[0])
@@ -424,9 +398,9 @@ def _windows(input: Tensor, kernel: Any, stride: Any, padding: Any) -> tuple[Int
     kernel, padding = _pair("kernel_size", kernel), _pair("padding", padding)
     stride = kernel if stride is None or stride == () else _pair("stride", stride)
     if 0 in stride:
-        raise RuntimeError("stride should not be zero")
+        raise RuntimeError(messages.POOL_STRIDE)
     if input.dim() not in (3, 4):
-        raise RuntimeError("non-empty 3D or 4D (batch mode) tensor expected for input")
+        raise RuntimeError(messages.POOL_INPUT_NDIM)
     return kernel, stride, padding
 
 
@@ -434,15 +408,9 @@ def _check_outputs(input: Tensor, kernel: Ints, stride: Ints, padding: Ints, dil
     """How many windows there are; RuntimeError if there is none, or if one could lie in the padding."""
     for p, k in zip(padding, kernel, strict=True):
         if p * 2 > k:
-            raise RuntimeError(
-                f"pad should be at most half of effective kernel size, but got pad={p}, kernel_size={k} and dilation="
-                f"{dilation[0]}"
-            )
+            raise RuntimeError(messages.POOL_PADDING.format(p, k, dilation[0]))
     outputs = _outputs(input.shape[-2:], kernel, stride, padding, dilation, ceil_mode)
     if min(outputs) < 1:
         planes, *size = input.shape[-3:]
-        raise RuntimeError(
-            f"Given input size: ({planes}x{size[0]}x{size[1]}). Calculated output size: "
-            f"({planes}x{outputs[0]}x{outputs[1]}). Output size is too small"
-        )
+        raise RuntimeError(messages.POOL_TOO_SMALL.format(planes, size[0], size[1], planes, outputs[0], outputs[1]))
     return outputs

@@ -60,7 +60,7 @@ def tensor(data: Any, *, dtype: Dtype | None = None, requires_grad: bool = False
 def _array_of(data: Any) -> tuple[np.ndarray, Dtype]:
     """Numbers and nested lists of numbers as an array that has lost nothing, and the dtype in which they meet."""
     if isinstance(data, str):
-        raise TypeError("new(): invalid data type 'str'")
+        raise TypeError(messages.DATA_IS_TEXT)
     shape, first = [], data
     while isinstance(first, NESTED):
         shape.append(len(first))
@@ -69,9 +69,9 @@ def _array_of(data: Any) -> tuple[np.ndarray, Dtype]:
     for dim, size in enumerate(shape):
         for part in level:
             if not isinstance(part, NESTED):
-                raise TypeError("not a sequence")
+                raise TypeError(messages.NOT_A_SEQUENCE)
             if len(part) != size:
-                raise ValueError(f"expected sequence of length {size} at dim {dim} (got {len(part)})")
+                raise ValueError(messages.SEQUENCE_LENGTH.format(size, dim, len(part)))
         level = [element for part in level for element in part]
     kinds = {_kind_of(element) for element in level}
     kind = functools.reduce(dtypes.promote, kinds) if kinds else dtypes.get_default_dtype()
@@ -93,7 +93,7 @@ def index_array(data: Any) -> np.ndarray:
 def _in_lists(data: Any) -> Any:
     """Sequences of all kinds as lists; TypeError for text, which is one too."""
     if isinstance(data, (str, bytes)):
-        raise TypeError(f"new(): invalid data type '{type(data).__name__}'")
+        raise TypeError(messages.DATA_KIND.format(type(data).__name__))
     if isinstance(data, (np.ndarray, np.generic, Tensor)) or not hasattr(type(data), "__getitem__"):
         return data
     return [_in_lists(part) for part in data]
@@ -106,19 +106,19 @@ def _kind_of(element: Any) -> Dtype:
     if isinstance(element, (bool, int, float)):
         return dtypes.of_number(element)
     if isinstance(element, NESTED):
-        raise TypeError(f"must be real number, not {type(element).__name__}")
+        raise TypeError(messages.NOT_A_REAL_NUMBER.format(type(element).__name__))
     if isinstance(element, str):
-        raise ValueError("too many dimensions 'str'")
+        raise ValueError(messages.DIMENSIONS_OF_TEXT)
     if isinstance(element, complex):
-        raise TypeError("the workbench has no complex tensors; give real and imaginary parts as two tensors.")
-    raise RuntimeError(f"Could not infer dtype of {type(element).__name__}")
+        raise TypeError(messages.NO_COMPLEX)
+    raise RuntimeError(messages.DTYPE_OF_ELEMENT.format(type(element).__name__))
 
 
 @placed
 def full(size: Any, fill_value: float, *, dtype: Dtype | None = None, requires_grad: bool = False) -> Tensor:
     """A leaf of shape `size`, every element `fill_value`."""
     if not isinstance(size, (list, tuple)):
-        raise TypeError(f"full(): argument 'size' (position 1) must be tuple of ints, not {kind_of(size)}")
+        raise TypeError(messages.FULL_SIZE.format(kind_of(size)))
     shape = size_of("full", (size,))
     number = number_of("full", "fill_value", 1, fill_value)
     kind = dtypes.chosen_dtype("full", dtype, dtypes.of_number(number))
@@ -190,7 +190,7 @@ def eye(n: int, m: int | None = None, *, dtype: Dtype | None = None, requires_gr
     rows, columns = int_of("eye", "n", 0, n), int_of("eye", "m", 1, n if m is None else m)
     for name, size in (("n", rows), ("m", columns)):
         if size < 0:
-            raise RuntimeError(f"{name} must be greater or equal to 0, got {size}")
+            raise RuntimeError(messages.EYE_SIZE.format(name, size))
     return leaf(np.eye(rows, columns, dtype=kind_for("eye", dtype)), requires_grad)
 
 
@@ -201,7 +201,7 @@ def linspace(
     """So many numbers from `start` to `end`, both included, at equal distances."""
     steps = int_of("linspace", "steps", 2, steps)
     if steps < 0:
-        raise RuntimeError("number of steps must be non-negative")
+        raise RuntimeError(messages.LINSPACE_STEPS)
     start, end = number_of("linspace", "start", 0, start), number_of("linspace", "end", 1, end)
     kind = kind_for("linspace", dtype)
     if kind.kind == "f":
@@ -226,7 +226,7 @@ def arange(
             return leaf(np.arange(bounds[0]), False)
     given = dict(zip(("end",) if len(bounds) == 1 and end is None else ("start", "end", "step"), bounds, strict=False))
     if len(bounds) > 3 or any(named is not None and name in given for name, named in (("start", start), ("end", end))):
-        raise TypeError("arange() received an invalid combination of arguments")
+        raise TypeError(messages.ARANGE_ARGUMENTS)
     given = {"start": 0 if start is None else start, "end": end, "step": step} | given
     start, end, step = (number_of("arange", name, len(bounds) > 1 and i, given[name]) for i, name in enumerate(given))
     if dtype is None:
@@ -236,13 +236,13 @@ def arange(
     if kind.kind == "b":
         raise NotImplementedError(messages.NO_KERNEL.format("arange_cpu", "Bool"))
     if not math.isfinite(end - start):
-        raise RuntimeError(f"unsupported range: {start:g} -> {end:g}")
+        raise RuntimeError(messages.ARANGE_RANGE.format(start, end))
     if kind == np.int64:
         start, end, step = int(start), int(end), int(step)
     if not step or step != step:
-        raise RuntimeError("step must be nonzero")
+        raise RuntimeError(messages.ARANGE_STEP)
     if (end - start) * step < 0:
-        raise RuntimeError("upper bound and lower bound inconsistent with step sign")
+        raise RuntimeError(messages.ARANGE_SIGN)
     count = math.ceil((end - start) / step)
     if kind.kind != "f":
         start, step = int(start), int(step)

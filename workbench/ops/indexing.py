@@ -211,10 +211,7 @@ def masked_fill(self: Tensor, mask: Tensor, value: Any) -> Tensor:
     if not isinstance(value, Tensor):
         return _fill_number(self, mask, value)
     if value._array.ndim:
-        raise RuntimeError(
-            "masked_fill_ only supports a 0-dimensional value tensor, but got tensor with "
-            f"{value._array.ndim} dimension(s)."
-        )
+        raise RuntimeError(messages.MASKED_FILL_VALUE.format(value._array.ndim))
     return _fill(self, mask, value)
 
 
@@ -223,7 +220,7 @@ def masked_fill(self: Tensor, mask: Tensor, value: Any) -> Tensor:
 def masked_select(input: Tensor, mask: Tensor) -> Tensor:
     """The elements under the mask, as a vector."""
     if mask._array.dtype.kind != "b":
-        raise RuntimeError("masked_select: expected BoolTensor for mask")
+        raise RuntimeError(messages.MASKED_SELECT_MASK)
     check_broadcast([mask._array.shape, input._array.shape])
     return _masked_select(input, mask)
 
@@ -368,10 +365,7 @@ def put(self: Tensor, indices: tuple[Tensor | None, ...], values: Tensor, accumu
     elif values.dtype is not self.dtype:
         places = as_masks(tuple([None if i is None else i._array for i in indices]))
         check_lookup(self._array.shape, places, values._array)
-        raise RuntimeError(
-            f"Index put requires the source and destination dtypes match, got {self.dtype.word} for the destination "
-            f"and {values.dtype.word} for the source."
-        )
+        raise RuntimeError(messages.PUT_DTYPE.format(self.dtype.word, values.dtype.word))
     return _index_put(self, indices, values, accumulate)
 
 
@@ -417,12 +411,9 @@ def plain_view(self: Tensor, index: Any) -> Tensor | None:
 def located(self: Tensor, index: Any) -> tuple[Tensor, tuple[Tensor | None, ...] | None]:
     """An index as a view for its ints, slices and None, and what is left to look up in that view, if anything."""
     if not self._array.ndim and isinstance(index, slice):
-        raise IndexError("slice() cannot be applied to a 0-dim tensor.")
+        raise IndexError(messages.SLICE_0D)
     if not self._array.ndim and _is_number(index):
-        raise IndexError(
-            "invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` in C++ to convert a "
-            "0-dim tensor to a number"
-        )
+        raise IndexError(messages.INDEX_0D)
     alone = isinstance(index, slice)
     parts = _spread(index if isinstance(index, tuple) else _parts_of(index), self._array.ndim)
     out, dim = self, 0
@@ -465,13 +456,10 @@ def _lookup_of(part: Any) -> Tensor:
     """A part that is looked up element by element, as a tensor; IndexError where it is no index."""
     if not isinstance(part, Tensor):
         if not _is_sequence(part):
-            raise IndexError(
-                "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices "
-                f"(got {type(part).__name__})"
-            )
+            raise IndexError(messages.INDEX_KIND.format(type(part).__name__))
         return wrap(index_array(part))
     if part._array.dtype.kind not in "iub":
-        raise IndexError("tensors used as indices must be long, int, byte or bool tensors")
+        raise IndexError(messages.INDEX_DTYPE)
     return part
 
 
@@ -503,7 +491,7 @@ def _spread(parts: tuple[Any, ...], ndim: int) -> list[Any]:
         if part is not None and part is not Ellipsis and not _is_truth(part):
             used += part.ndim if _is_mask(part) else 1
     if used > ndim:
-        raise IndexError(f"too many indices for tensor of dimension {ndim}")
+        raise IndexError(messages.TOO_MANY_PLACES.format(ndim))
     out: list[Any] = []
     for part in parts:
         if part is not Ellipsis:
@@ -518,7 +506,7 @@ def _sliced(t: Tensor, dim: int, part: slice, alone: bool) -> Tensor:
     size = t._array.shape[dim]
     start, end, step = part.indices(size)
     if step < 0:
-        raise ValueError("step must be greater than zero")
+        raise ValueError(messages.SLICE_STEP)
     from_begin = part.start is None or operator.index(part.start) == 0  # as it is written: PyTorch makes a view for -3:
     to_end = part.stop is None or operator.index(part.stop) >= size
     if not alone and from_begin and to_end and step == 1:
@@ -531,5 +519,5 @@ def _select_at(t: Tensor, dim: int, index: int, place: int) -> Tensor:
     if not -(2**63) <= index < 2**63:
         raise ValueError(messages.LONG_OVERFLOW)
     if not -size <= index < size:
-        raise IndexError(f"index {index} is out of bounds for dimension {place} with size {size}")
+        raise IndexError(messages.INDEX_RANGE.format(index, place, size))
     return _select(t, dim, index)

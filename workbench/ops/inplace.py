@@ -21,7 +21,7 @@ from ..autograd.state import local, off, unusual
 from ..autograd.tensor import Parameter, Tensor, bump, made_by, meta_of, part_of, storage_of, wrap
 from ..autograd.views import check_write, rebase
 from ..events import emit, listeners
-from . import comparison, indexing, math, reduction, shape
+from . import comparison, indexing, math, messages, reduction, shape
 from .core.checks import (
     EXPANDED,
     FOLDED,
@@ -177,7 +177,7 @@ def _fill(t: Tensor, r: Tensor, name: str) -> None:
     if r.dtype.rank > t.dtype.rank:
         words = {"float64": "Double", "float32": "Float", "int64": "Long"}
         got, want = (words.get(x.dtype.name, x.dtype.word) for x in (r, t))
-        raise RuntimeError(f"result type {got} can't be cast to the desired output type {want}")
+        raise RuntimeError(messages.OUT_CAST.format(got, want))
     if type(t) is Lifted:
         with below(t._level):
             t._value.copy_(value_below(r, t._level))
@@ -369,7 +369,7 @@ def _draw(t: Tensor, name: str, how: tuple[float, float], source: np.random.Gene
 def uniform_(self: Tensor, a: float = 0, b: float = 1, *, generator: np.random.Generator | None = None) -> Tensor:
     """Write numbers between `a` and `b`, all equally likely."""
     if a > b:
-        raise RuntimeError(f"uniform_ expects to return a [from, to) range, but found from={a:g} > to={b:g}")
+        raise RuntimeError(messages.UNIFORM_RANGE.format(a, b))
     return _draw(self, "uniform", (a, b), generator)
 
 
@@ -377,7 +377,7 @@ def uniform_(self: Tensor, a: float = 0, b: float = 1, *, generator: np.random.G
 def normal_(self: Tensor, mean: float = 0, std: float = 1, *, generator: np.random.Generator | None = None) -> Tensor:
     """Write normal numbers of this mean and standard deviation."""
     if std < 0:
-        raise RuntimeError(f"normal expects std >= 0.0, but found std {std:g}")
+        raise RuntimeError(messages.NORMAL_STD.format(std))
     return _draw(self, "normal", (mean, std), generator)
 
 
@@ -391,9 +391,7 @@ def fill_(self: Tensor, value: float | Tensor) -> Tensor:
             return self
         return write(self, "fill_", _fill_op, fitting(number_of("fill_", "value", 1, value), self.dtype))
     if value._array.ndim:
-        raise RuntimeError(
-            f"fill_ only supports 0-dimension value tensor but got tensor with {value._array.ndim} dimensions."
-        )
+        raise RuntimeError(messages.FILL_VALUE.format(value._array.ndim))
     return write(self, "fill_", _fill_with, value)
 
 
@@ -463,7 +461,7 @@ def setitem(self: Tensor, index: Any, value: Any) -> None:
             part, where = located(self, parts)
     if not isinstance(value, Tensor):
         if not isinstance(value, (bool, int, float, np.integer)):
-            raise TypeError(f"can't assign a {kind_of(value)} to a torch.{self.dtype.word}Tensor")
+            raise TypeError(messages.ASSIGN_KIND.format(kind_of(value), self.dtype.word))
         value = wrap(np.asarray(value, dtype=self._array.dtype))
     if where is not None:
         lead = _leading_ones(value)

@@ -10,6 +10,7 @@ import numpy as np
 
 from ..autograd import dtypes
 from ..autograd.tensor import Tensor
+from . import messages
 from .core import checks
 from .core.checks import dim_index, numpy_names
 from .core.op import define, method
@@ -116,16 +117,16 @@ define(
 def narrow(self: Tensor, dim: int, start: Any, length: int) -> Tensor:
     """A view of `length` elements along `dim`, from `start` on."""
     if not self._array.ndim:
-        raise RuntimeError("narrow() cannot be applied to a 0-dim tensor.")
+        raise RuntimeError(messages.NARROW_0D)
     if length < 0:
-        raise RuntimeError("narrow(): length must be non-negative.")
+        raise RuntimeError(messages.NARROW_LENGTH)
     dim, start = dim_index(dim, self._array.ndim), int(start)
     size = self._array.shape[dim]
     if not -size <= start <= size:
-        raise IndexError(f"start out of range (expected to be in range of [{-size}, {size}], but got {start})")
+        raise IndexError(messages.NARROW_START.format(-size, size, start))
     start += size if start < 0 else 0
     if start + length > size:
-        raise RuntimeError(f"start ({start}) + length ({length}) exceeds dimension size ({size}).")
+        raise RuntimeError(messages.NARROW_END.format(start, length, size))
     return _slice(self, dim, start, start + length, 1)
 
 
@@ -134,13 +135,11 @@ def narrow(self: Tensor, dim: int, start: Any, length: int) -> Tensor:
 def select(self: Tensor, dim: int, index: int) -> Tensor:
     """A view of what has `index` in dimension `dim`, which goes away."""
     if not self._array.ndim:
-        raise IndexError("select() cannot be applied to a 0-dim tensor.")
+        raise IndexError(messages.SELECT_0D)
     dim = dim_index(dim, self._array.ndim)
     size = self._array.shape[dim]
     if not -size <= index < size:
-        raise IndexError(
-            f"select(): index {index} out of range for tensor of size {list(self._array.shape)} at dimension {dim}"
-        )
+        raise IndexError(messages.SELECT_RANGE.format(index, list(self._array.shape), dim))
     return _select(self, dim, int(index) % size)
 
 
@@ -149,36 +148,31 @@ def diagonal(self: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Ten
     """A view of the diagonals of the matrices in two dimensions, `offset` to the right; they come as last dimension."""
     one, two = dim_index(dim1, self._array.ndim), dim_index(dim2, self._array.ndim)
     if one == two:
-        raise RuntimeError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
+        raise RuntimeError(messages.DIAGONAL_DIMS.format(dim1, dim2))
     return _diagonal(self, offset, one, two)
 
 
 def split(tensor: Tensor, split_size_or_sections: Any, dim: int = 0) -> tuple[Tensor, ...]:
     """Views of pieces along `dim`: each of the size given, or of one size after the other."""
     if not tensor._array.ndim:
-        raise RuntimeError("split expects at least a 1-dimensional tensor")
+        raise RuntimeError(messages.SPLIT_0D)
     dim = dim_index(dim, tensor._array.ndim)
     whole = tensor._array.shape[dim]
     if not isinstance(split_size_or_sections, int):
         return _sections(tensor, tuple(split_size_or_sections), dim)
     if split_size_or_sections < 0:
-        raise RuntimeError(f"split expects split_size be non-negative, but got split_size={split_size_or_sections}")
+        raise RuntimeError(messages.SPLIT_SIZE.format(split_size_or_sections))
     if whole and not split_size_or_sections:
-        raise RuntimeError(f"split_size can only be 0 if dimension size is 0, but got dimension size of {whole}")
+        raise RuntimeError(messages.SPLIT_SIZE_ZERO.format(whole))
     return _split(tensor, split_size_or_sections, dim)
 
 
 def _sections(tensor: Tensor, sizes: Shape, dim: int) -> tuple[Tensor, ...]:
     if any(size < 0 for size in sizes):
-        raise RuntimeError(
-            f"split_with_sizes expects split_sizes have only non-negative entries, but got split_sizes={list(sizes)}"
-        )
+        raise RuntimeError(messages.SECTIONS_NEGATIVE.format(list(sizes)))
     whole = tensor._array.shape[dim]
     if sum(sizes) != whole:
-        raise RuntimeError(
-            f"split_with_sizes expects split_sizes to sum exactly to {whole} (input tensor's size at dimension {dim}), "
-            f"but got split_sizes={list(sizes)}"
-        )
+        raise RuntimeError(messages.SECTIONS_SUM.format(whole, dim, list(sizes)))
     return _split_with_sizes(tensor, sizes, dim)
 
 
@@ -190,9 +184,9 @@ Tensor.split = lambda self, split_size, dim=0: split(self, split_size, dim)
 def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
     """Views of at most `chunks` pieces along `dim`, all of one size but perhaps the last."""
     if not input._array.ndim:
-        raise RuntimeError("chunk expects at least a 1-dimensional tensor")
+        raise RuntimeError(messages.CHUNK_0D)
     if chunks <= 0:
-        raise RuntimeError(f"chunk expects `chunks` to be greater than 0, got: {chunks}")
+        raise RuntimeError(messages.CHUNK_COUNT.format(chunks))
     whole = input._array.shape[dim_index(dim, input._array.ndim)]
     return split(input, -(-whole // chunks) if whole else (0,) * chunks, dim)
 
@@ -202,7 +196,7 @@ def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
 def unbind(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
     """Views of all slices along `dim`, without it."""
     if not input._array.ndim:
-        raise IndexError("Dimension specified as 0 but tensor has no dimensions")
+        raise IndexError(messages.DIM_OF_0D.format(0))
     return _unbind(input, dim_index(dim, input._array.ndim))
 
 
@@ -210,7 +204,7 @@ def unbind(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
 def iterate(self: Tensor) -> Iterator[Tensor]:
     """The slices along the first dimension, one after the other."""
     if not self._array.ndim:
-        raise TypeError("iteration over a 0-d tensor")
+        raise TypeError(messages.ITERATE_0D)
     return iter(unbind(self, 0))
 
 
@@ -289,10 +283,10 @@ def cat(tensors: Sequence[Tensor], dim: int = 0, *, out: Tensor | None = None) -
         return into("cat", out, cat, tensors, dim)
     checks.check_tensors("cat", tensors)
     if not tensors:
-        raise ValueError("torch.cat(): expected a non-empty list of Tensors")
+        raise ValueError(messages.CAT_EMPTY)
     shapes = [t._array.shape for t in tensors]
     if () in shapes:
-        raise RuntimeError(f"zero-dimensional tensor (at position {shapes.index(())}) cannot be concatenated")
+        raise RuntimeError(messages.CAT_0D.format(shapes.index(())))
     ndim = len(shapes[0] if shapes[0] != (0,) else next((s for s in shapes if s != (0,)), (0,)))
     dim = dim_index(dim, ndim)
     checks.check_cat(shapes, dim)
@@ -329,7 +323,7 @@ atleast_1d, atleast_2d, atleast_3d = _at_least(1), _at_least(2), _at_least(3)
 def _listed(name: str, tensors: Any) -> Sequence[Tensor]:
     checks.check_tensors(name, tensors)
     if not tensors:
-        raise RuntimeError(f"{name} expects a non-empty TensorList")
+        raise RuntimeError(messages.EMPTY_LIST.format(name))
     return tensors
 
 
@@ -362,14 +356,11 @@ def stack(tensors: Sequence[Tensor], dim: int = 0, *, out: Tensor | None = None)
         return into("stack", out, stack, tensors, dim)
     checks.check_tensors("stack", tensors)
     if not tensors:
-        raise RuntimeError("stack expects a non-empty TensorList")
+        raise RuntimeError(messages.EMPTY_LIST.format("stack"))
     first = tensors[0]._array
     for i, t in enumerate(tensors):
         if t._array.shape != first.shape:
-            raise RuntimeError(
-                f"stack expects each tensor to be equal size, but got {list(first.shape)} at entry 0 and "
-                f"{list(t._array.shape)} at entry {i}"
-            )
+            raise RuntimeError(messages.STACK_SIZE.format(list(first.shape), list(t._array.shape), i))
     return _stack(tensors, dim_index(dim, first.ndim + 1), _kinds(tensors))
 
 

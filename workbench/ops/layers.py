@@ -12,7 +12,7 @@ from ..autograd import dtypes
 from ..autograd.grad_mode import no_grad
 from ..autograd.levels import elements
 from ..autograd.tensor import Tensor
-from . import random
+from . import messages, random
 from .activation import softmax
 from .core.checks import not_a_tensor, only_floats, tensors_only
 from .core.op import define
@@ -88,27 +88,18 @@ def layer_norm(
 ) -> Tensor:
     """Mean 0 and variance 1 over the last dimensions, those of `normalized_shape`; then times weight, plus bias."""
     if isinstance(normalized_shape, int):
-        raise TypeError("layer_norm(): argument 'normalized_shape' (position 2) must be tuple of ints, not int")
+        raise TypeError(messages.LAYER_NORM_KIND)
     a, shape = input._array, tuple(normalized_shape)
     if not shape:
-        raise RuntimeError(
-            "Expected normalized_shape to be at least 1-dimensional, i.e., containing at least one element, but got "
-            "normalized_shape = []"
-        )
+        raise RuntimeError(messages.LAYER_NORM_NDIM)
     for name, t in (("weight", weight), ("bias", bias)):
         if t is not None and t._array.shape != shape:
-            raise RuntimeError(
-                f"Expected {name} to be of same shape as normalized_shape, but got {name} of shape {list(t.shape)} and "
-                f"normalized_shape = {list(shape)}"
-            )
+            raise RuntimeError(messages.LAYER_NORM_PARAMETER.format(name, name, list(t.shape), list(shape)))
     if a.shape[-len(shape) :] != shape:
-        raise RuntimeError(
-            f"Given normalized_shape={list(shape)}, expected input with shape [*, {', '.join(map(str, shape))}], but "
-            f"got input of size{list(a.shape)}"
-        )
+        raise RuntimeError(messages.LAYER_NORM_INPUT.format(list(shape), ", ".join(map(str, shape)), list(a.shape)))
     _only_floats((input,))
     if any([t is not None and t._array.dtype is not a.dtype for t in (weight, bias)]):
-        raise RuntimeError(f"mixed dtype (CPU): expect parameter to have scalar type of {input.dtype.word}")
+        raise RuntimeError(messages.LAYER_NORM_DTYPE.format(input.dtype.word))
     return _layer_norm(input, shape, weight, bias, eps)
 
 
@@ -177,18 +168,18 @@ def batch_norm(
     """Mean 0 and variance 1 for each channel, over the batch or, without `training`, by running statistics."""
     a = input._array
     if training and a.shape[0] * math.prod(a.shape[2:]) == 1:
-        raise ValueError(f"Expected more than 1 value per channel when training, got input size {input.shape}")
+        raise ValueError(messages.BATCH_NORM_VALUES.format(input.shape))
     channels = a.shape[1] if a.ndim > 1 else 0
     running = {"running_mean": running_mean, "running_var": running_var}
     for name, t in {**running, "weight": weight, "bias": bias}.items():
         if t is None and name in running and not training:
-            raise RuntimeError(f"{name} must be defined in evaluation mode")
+            raise RuntimeError(messages.BATCH_NORM_RUNNING.format(name))
         if t is not None and t._array.size != channels:
-            raise RuntimeError(f"{name} should contain {channels} elements not {t._array.size}")
+            raise RuntimeError(messages.BATCH_NORM_SIZE.format(name, channels, t._array.size))
     if a.ndim < 2:
         raise IndexError(errors.DIM_RANGE.format(-1, 0, 1))
     if (running_mean is None) != (running_var is None):
-        raise ValueError("running_mean and running_var must either both be None or neither be None")
+        raise ValueError(messages.BATCH_NORM_ONE_RUNNING)
     only_floats("batch_norm")((input,))
     return _batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps)
 
@@ -197,11 +188,11 @@ def batch_norm(
 def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
     """Each element becomes 0 with probability p, the others grow by 1 / (1 - p); nothing happens without `training`."""
     if not 0 <= p <= 1:
-        raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
+        raise ValueError(messages.DROPOUT_PROBABILITY.format(p))
     if not p or not training or not input._array.size:
         return input
     if input._array.dtype.kind != "f":
-        raise RuntimeError(f"result type Float can't be cast to the desired output type {input.dtype.word}")
+        raise RuntimeError(messages.OUT_CAST.format("Float", input.dtype.word))
     if p == 1:
         noise = zeros((), dtype=input.dtype)
     else:
@@ -257,17 +248,14 @@ def embedding(
         raise TypeError(not_a_tensor("embedding", "indices", 1, input))
     count = weight.shape[0]
     if padding_idx is not None and not -count <= padding_idx < count:
-        raise AssertionError("Padding_idx must be within num_embeddings")
+        raise AssertionError(messages.PADDING_INDEX)
     if input.dtype not in (dtypes.int64, dtypes.int32):
-        raise RuntimeError(
-            "Expected tensor for argument #1 'indices' to have one of the following scalar types: Long, Int; but got "
-            f"{input.dtype.type_name} instead (while checking arguments for embedding)"
-        )
+        raise RuntimeError(messages.EMBEDDING_DTYPE.format(input.dtype.type_name))
     if weight.dim() != 2:
-        raise RuntimeError("'weight' must be 2-D")
+        raise RuntimeError(messages.EMBEDDING_WEIGHT)
     found = elements(input)
     if found.size and not 0 <= found.min() <= found.max() < count:
-        raise IndexError("index out of range in self")
+        raise IndexError(messages.OUT_OF_RANGE)
     if max_norm is not None:
         with no_grad():
             for i in np.unique(found):
@@ -281,15 +269,15 @@ def embedding(
 def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
     """For each number a vector of zeros with a one at its place."""
     if tensor.dtype is not dtypes.int64:
-        raise RuntimeError("one_hot is only applicable to index tensor of type LongTensor.")
+        raise RuntimeError(messages.ONE_HOT_DTYPE)
     found = elements(tensor)
     if not found.size and num_classes <= 0:
-        raise RuntimeError("Can not infer total number of classes from empty tensor.")
+        raise RuntimeError(messages.ONE_HOT_EMPTY)
     if found.size and found.min() < 0:
-        raise RuntimeError("Class values must be non-negative.")
+        raise RuntimeError(messages.ONE_HOT_NEGATIVE)
     count = int(found.max()) + 1 if num_classes == -1 else num_classes
     if found.size and found.max() >= count:
-        raise RuntimeError("Class values must be smaller than num_classes.")
+        raise RuntimeError(messages.ONE_HOT_CLASSES)
     return (tensor.unsqueeze(-1) == arange(count)).to(dtypes.int64)
 
 
@@ -323,12 +311,9 @@ def scaled_dot_product_attention(
     that may see nothing gets zeros.
     """
     if min(query.dim(), key.dim(), value.dim()) < 2:
-        raise RuntimeError(
-            f"Expected query, key, and value to all be  at least 2 dimensional, but got query.dim: {query.dim()} "
-            f"key.dim: {key.dim()} and value.dim: {value.dim()} instead."
-        )
+        raise RuntimeError(messages.ATTENTION_NDIM.format(query.dim(), key.dim(), value.dim()))
     if is_causal and attn_mask is not None:
-        raise RuntimeError("_scaled_dot_product_attention: Explicit attn_mask should not be set when is_causal=True")
+        raise RuntimeError(messages.ATTENTION_MASK)
     mask = ones(query.size(-2), key.size(-2), dtype=dtypes.bool_).tril() if is_causal else attn_mask
     if mask is not None and mask.dtype is dtypes.bool_:
         mask = additive(~mask, query.dtype)

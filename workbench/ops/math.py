@@ -262,7 +262,7 @@ Tensor.__pos__ = lambda self: no_mask(errors.BOOL_POS)((self,))[0]
 def _powers(args: tuple[Any, ...]) -> tuple[Any, ...]:
     t, exponent = promoted(args)
     if not t.dtype.is_floating_point and exponent < 0:
-        raise RuntimeError("Integers to negative integer powers are not allowed.")
+        raise RuntimeError(messages.NEGATIVE_POWER)
     return t, exponent
 
 
@@ -467,7 +467,7 @@ def _kernel(name: str, compute: Arrays) -> Arrays:
         if a.dtype.kind == "b":
             raise NotImplementedError(messages.NO_KERNEL.format(f"{name}_cpu", "Bool"))
         if "f" not in (a.dtype.kind, b.dtype.kind) and not b.all():
-            raise RuntimeError("ZeroDivisionError")
+            raise RuntimeError(messages.ZERO_DIVISION)
         return compute(a, b)
 
     return divide
@@ -531,11 +531,11 @@ _to_floor, _to_zero = (
 
 
 def _refuse_gradient(name: str) -> Any:
-    raise RuntimeError(f"derivative for aten::{name} is not implemented")
+    raise RuntimeError(messages.NO_DERIVATIVE.format(name))
 
 
 def _refuse_tangent(name: str, tangent: Any) -> Any:
-    raise NotImplementedError(f"Trying to use forward AD with aten::{name} that does not support it.")
+    raise NotImplementedError(messages.NO_FORWARD_AD.format(name))
 
 
 in_formulas("no_gradient", _refuse_gradient, _refuse_gradient)
@@ -576,9 +576,7 @@ def _left_over(name: str, tensors: Any, number: Any, of_number: Any) -> Any:
         if isinstance(input, Tensor):
             return tensors(input, other) if isinstance(other, Tensor) else number(input, other)
         if of_number is None or not isinstance(other, Tensor):
-            raise TypeError(
-                f"{name}() received an invalid combination of arguments - got ({kind_of(input)}, {kind_of(other)})"
-            )
+            raise TypeError(messages.COMBINATION.format(name, kind_of(input), kind_of(other)))
         return of_number(input, other)
 
     left_over.__name__ = left_over.__qualname__ = name
@@ -610,9 +608,7 @@ def div(input: Tensor, other: Any, *, rounding_mode: str | None = None, out: Ten
     if rounding_mode is None:
         return true_div(input, other)
     if rounding_mode not in ("trunc", "floor"):
-        raise RuntimeError(
-            f"div expected rounding_mode to be one of None, 'trunc', or 'floor' but found '{rounding_mode}'"
-        )
+        raise RuntimeError(messages.ROUNDING_MODE.format(rounding_mode))
     return (_to_floor if rounding_mode == "floor" else _to_zero)(input, python_number(other))
 
 

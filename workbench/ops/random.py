@@ -51,11 +51,11 @@ def get_rng_state() -> Tensor:
 def set_rng_state(new_state: Tensor) -> None:
     """Go back to where the random numbers were."""
     if not isinstance(new_state, Tensor):
-        raise TypeError(f"expected a torch.ByteTensor, but got {type(new_state).__name__}")
+        raise TypeError(messages.RNG_KIND.format(type(new_state).__name__))
     if new_state.dtype is not dtypes.uint8:
-        raise TypeError("RNG state must be a torch.ByteTensor")
+        raise TypeError(messages.RNG_DTYPE)
     if new_state._array.size != 64:
-        raise RuntimeError(f"Expected an RNG state of size 64 but found one of size {new_state._array.size}")
+        raise RuntimeError(messages.RNG_SIZE.format(new_state._array.size))
     data = new_state._array.tobytes()
     state, inc, has_uint32, uinteger = [int.from_bytes(data[i : i + 16], "little") for i in range(0, 64, 16)]
     inner = {"state": state, "inc": inc}
@@ -142,10 +142,10 @@ def randint(
     if not isinstance(high, (int, np.integer)) or size is None:
         low, high, size = 0, low, size if high is None else high
     if not isinstance(size, (list, tuple)):
-        raise TypeError(f"randint(): argument 'size' (position 2) must be tuple of ints, not {kind_of(size)}")
+        raise TypeError(messages.RANDINT_SIZE.format(kind_of(size)))
     low, high = int_of("randint", "low", 0, low), int_of("randint", "high", 0, high)
     if low >= high:
-        raise RuntimeError(f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}")
+        raise RuntimeError(messages.RANDINT_RANGE.format(low, high))
     kind, shape = dtypes.chosen_dtype("randint", dtype, dtypes.int64).np, size_of("randint", (size,))
     return _drawn(lambda batch: np.asarray(generator().integers(low, high, (*batch, *shape))), kind, requires_grad)
 

@@ -167,10 +167,7 @@ def mean(
         return into_as("mean", out, mean, self, dim, keepdim, dtype=dtype)
     wanted = dtypes.chosen_dtype("mean", dtype, self.dtype)
     if not wanted.is_floating_point:
-        raise RuntimeError(
-            f"mean(): could not infer output dtype. {'Input' if dtype is None else 'Optional'} dtype must be either a "
-            f"floating point or complex dtype. Got: {wanted.word}"
-        )
+        raise RuntimeError((messages.MEAN_INPUT if dtype is None else messages.MEAN_DTYPE).format(wanted.word))
     if dim is ALL:
         if keepdim:
             raise TypeError(messages.WITHOUT_DIM.format("mean", "keepdim"))
@@ -220,9 +217,9 @@ def _where_extreme(name: str, word: str) -> Any:
     def where_extreme(self: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor:
         shape = self._array.shape
         if self.dtype is dtypes.bool_:
-            raise RuntimeError(f"{name}(): does not support bool input")
+            raise RuntimeError(messages.NO_BOOL_INPUT.format(name))
         if dim is None and not self._array.size:
-            raise IndexError(f"{name}(): Expected reduction dim to be specified for input.numel() == 0.")
+            raise IndexError(messages.EMPTY_EXTREME.format(name))
         if dim is not None:
             index = dim_index(dim, len(shape))  # also of a number, which has one dimension to name
             dim = index if shape else None
@@ -510,11 +507,7 @@ def _norm_of(a: np.ndarray, ord: float, dim: Dims, keepdim: bool) -> np.ndarray:
     how = {"axis": _over(a.shape, dim), "keepdims": keepdim}
     empty = [d for d in how["axis"] if not a.shape[d]]
     if empty and (math.isinf(ord) or ord < 0):
-        where = "an empty tensor because" if dim is None else f"the dimension {empty[0]}because this dimension is empty"
-        where += "" if dim is None else " and"
-        raise RuntimeError(
-            f"linalg.vector_norm cannot compute the {ord:g} norm on {where} the operation does not have an identity"
-        )
+        raise RuntimeError((messages.NORM_EMPTY if dim is None else messages.NORM_EMPTY_DIM).format(ord, empty[0]))
     size = np.abs(a.astype(np.float32) if a.dtype == np.float16 else a)
     if math.isinf(ord):
         out = size.max(**how) if ord > 0 else size.min(**how)
@@ -590,15 +583,12 @@ def _spread(name: str, op: Any) -> Any:
         if isinstance(dim, bool):  # var(unbiased)
             dim, unbiased = None, dim
         if self._array.dtype.kind != "f":
-            raise RuntimeError("std and var only support floating point and complex dtypes")
+            raise RuntimeError(messages.SPREAD_DTYPE)
         dims = None if dim is None else dims_of(dim, self._array.ndim)
         if unbiased is not None or dim is not None and correction is None:
             correction = int(unbiased is not False)
         if _freedom(self._array.shape, dims, correction) <= 0:
-            warn(
-                f"{name}(): degrees of freedom is <= 0. Correction should be strictly less than the reduction factor "
-                "(input numel divided by output numel).",
-            )
+            warn(messages.SPREAD_FREEDOM.format(name))
         return op(self, dims, correction, keepdim)
 
     spread.__name__ = spread.__qualname__ = name
@@ -614,12 +604,9 @@ var, std = _spread("var", _var), _spread("std", _std)
 
 def _widened(t: Tensor, dtype: dtypes.dtype) -> Tensor:
     if not dtype.is_floating_point:
-        raise RuntimeError(f"linalg.vector_norm: dtype should be floating point or complex, but got {dtype.word}")
+        raise RuntimeError(messages.NORM_DTYPE.format(dtype.word))
     if dtype.itemsize < t.dtype.itemsize:
-        raise RuntimeError(
-            f"linalg.vector_norm: the dtype of the input ({t.dtype.word}) should be convertible without narrowing to "
-            f"the specified dtype ({dtype.word})"
-        )
+        raise RuntimeError(messages.NORM_NARROWING.format(t.dtype.word, dtype.word))
     return t.to(dtype)
 
 
@@ -629,11 +616,9 @@ def norm(
 ) -> Tensor:
     """The p-norm of all elements taken as one vector, or over `dim`; "fro" is the 2-norm."""
     if p == "nuc":
-        raise RuntimeError("the workbench has no nuclear norm; p may be 'fro' or a number.")
+        raise RuntimeError(messages.NORM_NUCLEAR)
     if self._array.dtype.kind != "f":
-        raise RuntimeError(
-            f"linalg.vector_norm: Expected a floating point or complex tensor as input. Got {self.dtype.word}"
-        )
+        raise RuntimeError(messages.NORM_INPUT.format(self.dtype.word))
     if dtype is not None:
         self = _widened(self, dtype)
     dims = None if dim is None else dims_of(dim, self._array.ndim)
@@ -664,8 +649,8 @@ def topk(self: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: bool
     """(values, indices): the k largest (or smallest) elements along `dim`, the most extreme first."""
     dim = dim_index(dim, self._array.ndim)
     if self.dtype is dtypes.bool_:
-        raise RuntimeError("topk does not support bool dtypes on CPU")
+        raise RuntimeError(messages.TOPK_BOOL)
     if not 0 <= k <= (self._array.shape[dim] if self._array.ndim else 1):
-        raise RuntimeError("selected index k out of range")
+        raise RuntimeError(messages.TOPK_RANGE)
     indices = _foremost(self, k, dim, largest)
     return topk_result(_topk(self, k, dim, indices), indices)

@@ -23,11 +23,6 @@ from .core.op import define, method
 from .core.registry import REGISTRY, abbreviation, in_formulas
 from .core.results import copied, in_rows
 
-VIEW_ARGUMENTS = (
-    "view() received an invalid combination of arguments - got (), but expected one of:\n * (torch.dtype dtype)\n "
-    "* (tuple of ints size)\n"
-)
-
 clone, _in_rows = (
     define("CloneBackward0", f"{name}(Tensor self)", how, batch="pointwise", self="grad", samples="r(3)")
     for name, how in (("clone", copied), ("contiguous_clone", lambda a: a.copy()))
@@ -149,14 +144,11 @@ def reshape(self: Tensor, *given: Any, shape: Any = None) -> Tensor:
 def view(self: Tensor, *given: Any, size: Any = None) -> Tensor:
     """The same elements in another shape, over the same memory; RuntimeError where that is impossible."""
     if not given and size is None:
-        raise TypeError(VIEW_ARGUMENTS)
+        raise TypeError(messages.VIEW_ARGUMENTS)
     size = _full_shape(self, ints_of("view", "size", given, size))
     a = self._array
     if not a.flags.c_contiguous and a.size and not np.may_share_memory(a.reshape(size), a):
-        raise RuntimeError(
-            "view size is not compatible with input tensor's size and stride (at least one dimension spans across two "
-            "contiguous subspaces). Use .reshape(...) instead."
-        )
+        raise RuntimeError(messages.VIEW_STRIDES)
     return _view(self, size)
 
 
@@ -172,16 +164,13 @@ def _full_shape(t: Tensor, size: tuple[int, ...]) -> tuple[int, ...]:
     if prod(size) == t._array.size and min(size, default=0) >= 0:
         return size
     if size.count(-1) > 1:
-        raise RuntimeError("only one dimension can be inferred")
+        raise RuntimeError(messages.INFER_ONE)
     known = prod([s for s in size if s != -1])
     if not known and not t._array.size and -1 in size:
-        raise RuntimeError(
-            f"cannot reshape tensor of 0 elements into shape {list(size)} because the unspecified dimension size -1 "
-            "can be any value and is ambiguous"
-        )
+        raise RuntimeError(messages.INFER_AMBIGUOUS.format(list(size)))
     full = tuple(t._array.size // known if s == -1 and known else s for s in size)
     if prod(full) != t._array.size:
-        raise RuntimeError(f"shape '{list(size)}' is invalid for input of size {t._array.size}")
+        raise RuntimeError(messages.VIEW_SIZE.format(list(size), t._array.size))
     return full
 
 
@@ -202,7 +191,7 @@ def t(self: Tensor) -> Tensor:
 def check_t(self: Tensor, name: str) -> None:
     """RuntimeError for what has more dimensions than a matrix."""
     if self._array.ndim > 2:
-        raise RuntimeError(f"{name}() expects a tensor with <= 2 dimensions, but self is {self._array.ndim}D")
+        raise RuntimeError(messages.T_NDIM.format(name, self._array.ndim))
 
 
 @method()
@@ -217,14 +206,9 @@ def permute(self: Tensor, *given: Any, dims: Any = None) -> Tensor:
 def _reversed(self: Tensor) -> Tensor:
     """A view of a matrix with its dimensions exchanged."""
     if not self._array.ndim:
-        told = "Tensor.T is deprecated on 0-D tensors. This function is the identity in these cases."
-        warn(told)
+        warn(messages.T_0D_OLD)
     elif self._array.ndim != 2:
-        warn(
-            "The use of `x.T` on tensors of dimension other than 2 to reverse their shape is deprecated and it will "
-            "throw an error in a future release. Consider `x.mT` to transpose batches of matrices or "
-            "`x.permute(*torch.arange(x.ndim - 1, -1, -1))` to reverse the dimensions of a tensor.",
-        )
+        warn(messages.T_OLD)
     return permute(self, tuple(range(self._array.ndim))[::-1])
 
 
@@ -234,11 +218,10 @@ Tensor.T = property(_reversed)
 def _transposed(self: Tensor) -> Tensor:
     """A view with the last two dimensions exchanged."""
     if not self._array.ndim:
-        told = "Tensor.mT is deprecated on 0-D tensors. This function is the identity in these cases."
-        warn(told)
+        warn(messages.MT_0D_OLD)
         return self
     if self._array.ndim == 1:
-        raise RuntimeError("tensor.mT is only supported on matrices or batches of matrices. Got 1-D tensor.")
+        raise RuntimeError(messages.MT_1D)
     return transpose(self, -2, -1)
 
 
@@ -307,7 +290,7 @@ def flatten(self: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
     if not shape:
         return reshape(self, 1)
     if start > end:
-        raise RuntimeError("flatten() has invalid args: start_dim cannot come after end_dim")
+        raise RuntimeError(messages.FLATTEN_DIMS)
     together = prod(shape[start : end + 1])
     if start != end and self._array.flags.c_contiguous:
         return _view(self, (*shape[:start], together, *shape[end + 1 :]))
@@ -321,12 +304,9 @@ def unflatten(self: Tensor, dim: int, sizes: Any) -> Tensor:
     dim = dim_index(dim, len(shape))
     known = prod([n for n in sizes if n != -1])
     if not sizes:
-        raise RuntimeError("unflatten: sizes must be non-empty")
+        raise RuntimeError(messages.UNFLATTEN_EMPTY)
     if known != shape[dim] and (-1 not in sizes or not known or shape[dim] % known):
-        raise RuntimeError(
-            f"unflatten: Provided sizes {list(sizes)} don't multiply up to the size of dim {dim} ({shape[dim]}) in the "
-            "input tensor"
-        )
+        raise RuntimeError(messages.UNFLATTEN_SIZES.format(list(sizes), dim, shape[dim]))
     return view(self, shape[:dim] + tuple([shape[dim] // known if n == -1 else n for n in sizes]) + shape[dim + 1 :])
 
 
@@ -446,9 +426,9 @@ def roll(self: Tensor, shifts: Any, dims: Any = ()) -> Tensor:
     """Elements moved on by `shifts` along `dims`, the last ones to the front; without `dims`, as one long row."""
     shifts, dims = shape_of(shifts), shape_of(dims)
     if dims and not self._array.ndim:
-        raise IndexError(f"Dimension specified as {dims[0]} but tensor has no dimensions")
+        raise IndexError(messages.DIM_OF_0D.format(dims[0]))
     if len(shifts) != len(dims) and (dims or len(shifts) != 1):
-        raise RuntimeError(f"shifts and dimensions must align. shifts: {len(shifts)}, dims:{len(dims)}")
+        raise RuntimeError(messages.ROLL_COUNTS.format(len(shifts), len(dims)))
     return _roll(self, shifts, tuple(dim_index(d, self._array.ndim) for d in dims))
 
 
@@ -457,7 +437,7 @@ def repeat(self: Tensor, *given: Any, repeats: Any = None) -> Tensor:
     """The tensor put next to itself so many times along each dimension; further dimensions come in front."""
     times = ints_of("repeat", "repeats", given, repeats)
     if len(times) < self._array.ndim:
-        raise RuntimeError("Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor")
+        raise RuntimeError(messages.REPEAT_COUNT)
     size = [n * s for n, s in zip(times, (1,) * (len(times) - self._array.ndim) + self._array.shape, strict=True)]
     if min(size, default=0) < 0:
         wrong = next(n for n in size if n < 0)
@@ -468,7 +448,7 @@ def repeat(self: Tensor, *given: Any, repeats: Any = None) -> Tensor:
 def _triangle(name: str, op: Any, which: str) -> Any:
     def triangle(self: Tensor, diagonal: int = 0) -> Tensor:
         if self._array.ndim < 2:
-            raise RuntimeError(f"{name}: input tensor must have at least 2 dimensions")
+            raise RuntimeError(messages.TRIANGLE_NDIM.format(name))
         return op(self, int_of(name, "diagonal", 1, diagonal))
 
     triangle.__name__ = triangle.__qualname__ = name

@@ -162,10 +162,7 @@ def check_overlap(t: Tensor, args: tuple[Any, ...], name: str) -> None:
     except RuntimeError:
         if name not in EXPANDED:
             raise
-        warn(
-            f"Use of {name} on expanded tensors is deprecated. Please clone() the tensor before performing this "
-            f"operation. This also applies to advanced indexing e.g. tensor[{EXPANDED[name]}",
-        )
+        warn(messages.WRITE_EXPANDED.format(name, EXPANDED[name]))
     for arg in [one for given in args for one in (given if isinstance(given, tuple) else (given,))]:
         if arg is t and name in ("index_add_", "scatter_", "scatter_add_"):  # of no elements too
             raise RuntimeError(messages.OVERLAP)

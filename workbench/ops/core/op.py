@@ -28,6 +28,7 @@ from typing import Any
 
 import numpy as np
 
+from ... import errors
 from ...autograd.state import local
 from ...autograd.tensor import Tensor
 from . import codegen
@@ -92,7 +93,7 @@ class Op:
         if name not in facts and name in MADE:
             facts.setdefault(name, MADE[name](self))  # what another thread made first is what all get
         if name not in facts:
-            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+            raise AttributeError(errors.NO_ATTRIBUTE.format(type(self).__name__, name))
         return facts[name]
 
     def _read(self) -> dict[str, Any]:
