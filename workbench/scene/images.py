@@ -79,7 +79,8 @@ def raster(
         figure.dpi = 72 * scale
         canvas, (axes,) = FigureCanvasAgg(figure), figure.axes
         for first in range(0, down, lines):
-            top, foot = first / scale, (first + lines + 0.001) / scale
+            # The little more is above, so that a text half-way between two lines goes to the same one in every band.
+            top, foot = (first - 0.001) / scale, (first + lines) / scale
             axes.set_ylim(foot, top)
             for artist, (upper, lower) in artists:
                 artist.set_visible(upper < foot + _OVER and top - _OVER < lower)
