@@ -13,8 +13,8 @@ from weakref import WeakKeyDictionary
 from .events import Event, listeners, tag
 from .recording import Trace, record
 from .scene.graphviz import LayoutUnavailable
-from .scene.html import img
 from .scene.model import Scene
+from .scene.picture import img
 from .scene.storyboard import Storyboard
 from .trace.describe import named_in
 from .trace.reader import Reader

@@ -29,7 +29,7 @@ b = workbench.explore(hinge, x=(-1, 1))
 b"""
 # The positions that the notebook has room for.
 KEPT = """from workbench.tools.explore import _KEPT
-from workbench.scene.html import MOST, has_room
+from workbench.scene.picture import MOST, has_room
 kept = next(story for story in (e._story(*each) for each in _KEPT) if has_room(story, MOST))
 print(len(kept.steps), *[step.caption for step in kept.steps[:2]], sep='|')"""
 # From the key to the next frame after the answer was drawn.

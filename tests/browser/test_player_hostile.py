@@ -11,8 +11,8 @@ from player_page import show
 from test_scene_hostile import HOSTILE
 
 import workbench as torch
-from workbench.scene.html import to_html
 from workbench.scene.model import Arrow, Box, Detail, Scene, Step
+from workbench.scene.picture import to_html
 from workbench.scene.storyboard import Storyboard
 from workbench.views import storyboard
 

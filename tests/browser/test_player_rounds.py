@@ -8,7 +8,7 @@ from browser_page import open_page, wait_until
 from player_page import position, press, show, states, wear
 
 import workbench as torch
-from workbench.scene.html import playing
+from workbench.scene.picture import playing
 from workbench.scene.storyboard import Storyboard
 
 

@@ -12,8 +12,8 @@ from player_page import press, show, states
 from player_story import storyboard
 
 from workbench.scene import script as scripts
-from workbench.scene.html import inline
 from workbench.scene.model import Arrow, Box, Detail, Scene, Step
+from workbench.scene.picture import inline
 from workbench.scene.script import GIVEN, asset, bare, joined_modules, renamed, script, short_names
 from workbench.scene.storyboard import Storyboard
 from workbench.scene.svg import to_svg

@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from workbench.scene.geometry import CHARACTER, columns
 from workbench.scene.images import to_png
+from workbench.scene.labels import CHARACTER, columns
 from workbench.scene.model import PLACED, Arrow, Box, Scene, Step
 from workbench.scene.picture import Picture
 from workbench.scene.storyboard import Storyboard

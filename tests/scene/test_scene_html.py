@@ -11,8 +11,7 @@ from axe_playwright_python.sync_playwright import Axe
 from browser_page import open_page
 from scene_samples import loss
 
-from workbench.scene.html import to_html
-from workbench.scene.picture import Picture
+from workbench.scene.picture import Picture, to_html
 
 
 @pytest.fixture(scope="module")
@@ -107,8 +106,7 @@ def test_the_page_draws_what_the_image_draws(page):
                       "s.dispatchEvent(new Event('input', { bubbles: true })); }", k)  # fmt: skip
         texts = page.eval_on_selector_all(
             ".wb-picture text",
-            "all => all.filter((t) => getComputedStyle(t).visibility === 'visible')"
-            ".map((t) => t.textContent)",
+            "all => all.filter((t) => getComputedStyle(t).visibility === 'visible').map((t) => t.textContent)",
         )
         image = re.findall(r"<text [^>]*>([^<]*)</text>", Picture(board).to_svg(k))
         assert sorted(texts) == sorted(image)
@@ -126,7 +124,7 @@ def test_without_scripts_a_still_picture_remains(saved):
 def test_making_a_page_loads_nothing_of_jupyter():
     code = (
         "import sys; sys.path.insert(0, 'tests/support'); from scene_samples import loss\n"
-        "from workbench.scene.html import to_html; to_html(loss())\n"
+        "from workbench.scene.picture import to_html; to_html(loss())\n"
         "print({name.split('.')[0] for name in sys.modules} & {'anywidget', 'ipywidgets', 'IPython'})"
     )
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

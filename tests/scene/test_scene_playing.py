@@ -16,8 +16,8 @@ from player_story import storyboard
 from playwright.sync_api import Page
 from scene_samples import loss, square
 
-from workbench.scene.html import img, playing
 from workbench.scene.model import Box, Scene
+from workbench.scene.picture import img, playing
 from workbench.scene.storyboard import Storyboard
 
 MOST = 35_000  # characters that a notebook may grow by a picture, beside its image
@@ -182,6 +182,6 @@ def test_it_is_small_and_the_same_each_time():
     for board in (storyboard(), loss(), square()):
         assert len(playing(board)) - len(img(board)) <= MOST
     code = "import sys; sys.path.insert(0, 'tests/support'); from scene_samples import loss\n"
-    code += "from workbench.scene.html import playing; print(playing(loss()))"
+    code += "from workbench.scene.picture import playing; print(playing(loss()))"
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert run.stdout == f"{playing(loss())}\n"

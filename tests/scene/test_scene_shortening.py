@@ -13,11 +13,10 @@ import workbench as torch
 from workbench import nn
 from workbench.recording import record
 from workbench.scene import layout
-from workbench.scene.html import MOST, _in_columns, img, playing, to_html
 from workbench.scene.layout import level_of
 from workbench.scene.model import Box, Detail, Scene, Step, paths
 from workbench.scene.notebook_story import LEFT_OUT, Plan, cut, shortened
-from workbench.scene.picture import Picture
+from workbench.scene.picture import MOST, Picture, _in_columns, img, playing, to_html
 from workbench.scene.storyboard import Storyboard
 from workbench.views import storyboard
 

@@ -375,7 +375,7 @@ def write(path: Path, make: Callable[[int], Event], before: list[Event], size: i
 MEASURED = """
 import resource, sys, time
 import workbench
-from workbench.scene.html import to_html
+from workbench.scene.picture import to_html
 from workbench.scene.svg import to_svg
 from workbench.views import CHARTS, PAIRS, VIEWS
 sys.path.insert(0, "tests/support")

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 import workbench as torch
 from workbench.events import listeners
-from workbench.scene.html import MOST, has_room, playing
 from workbench.scene.model import Plot, Scene
+from workbench.scene.picture import MOST, has_room, playing
 from workbench.tools.explore import _KEPT, Exploration
 
 X = torch.tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])

@@ -10,9 +10,9 @@ from trace_samples import leaf, of_kind
 
 import workbench as torch
 from workbench.recording import Trace, load, record
-from workbench.scene.html import playing, to_html
 from workbench.scene.model import Box
 from workbench.scene.notebook_story import Plan, cut
+from workbench.scene.picture import playing, to_html
 from workbench.scene.storyboard import Storyboard
 from workbench.scene.text import to_text
 from workbench.trace.frame import Frame

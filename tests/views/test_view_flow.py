@@ -10,8 +10,8 @@ from boxes import name_of
 
 import workbench as torch
 from workbench.recording import Trace
-from workbench.scene.diagrams import to_dot
 from workbench.scene.svg import to_svg
+from workbench.scene.text import to_dot
 from workbench.utils.checkpoint import checkpoint
 from workbench.views import storyboard
 

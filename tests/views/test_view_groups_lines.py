@@ -7,7 +7,7 @@ import pytest
 
 import workbench as torch
 from workbench import nn
-from workbench.scene.geometry import TEXT_COLUMNS, columns
+from workbench.scene.labels import TEXT_COLUMNS, columns
 from workbench.views import storyboard
 
 

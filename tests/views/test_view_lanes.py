@@ -7,9 +7,8 @@ import transform_samples as samples
 from boxes import name_of
 from test_scene_theme import _contrast
 
-from workbench.scene.diagrams import to_dot
 from workbench.scene.svg import drawn
-from workbench.scene.text import graph_lines, to_text
+from workbench.scene.text import graph_lines, to_dot, to_text
 from workbench.scene.theme import THEMES, Stylesheet, flat_css
 from workbench.views import VIEWS, storyboard
 

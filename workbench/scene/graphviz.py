@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from .geometry import Point
 from .labels import Size
 from .model import Arrow
+from .routes import Point
 
 _MISSING = (
     "No picture can be drawn because Graphviz is missing: run `pip install pygraphviz`, which brings it "

@@ -24,7 +24,7 @@ from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from .geometry import clean, cut
+from .labels import clean, cut
 from .storyboard import Storyboard
 from .svg import Shape, drawn, sheet
 from .theme import Stylesheet, Theme, flat_css, theme_named

@@ -1,31 +1,73 @@
-"""The texts of boxes and arrows: cut to fit, in words for who cannot see the picture, and how large a box must be.
+"""The texts of boxes and arrows: how much room they take, cut to fit, and in words for who cannot see the picture.
 
-A box holds its text at every step: nothing may jump while playing.
+The room of text follows a metric of our own: a layout must not depend on a machine's fonts. A box holds its text at
+every step, and its plot: nothing may jump while playing.
 """
 
 from __future__ import annotations
 
 import math
+import re
+import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
-from .geometry import (
-    CHARACTER,
-    CHIP_COLUMNS,
-    HEADING_COLUMNS,
-    LABEL_COLUMNS,
-    LINE,
-    PLOT,
-    TEXT_COLUMNS,
-    TITLE_CHARACTER,
-    TITLE_COLUMNS,
-    TITLE_LINE,
-    clean,
-    columns,
-    cut,
-    plot_fields,
-)
-from .model import AROUND, LOOSE, PANELS, Arrow, Box, Scene, Step, count_of, with_changes
+from .model import AROUND, LOOSE, PANELS, Arrow, Box, Plot, Scene, Step, count_of, with_changes
+
+CHARACTER = 7.25  # px, one column of 12 px monospace text, a little more than any common font needs
+TITLE_CHARACTER = CHARACTER * 14 / 12
+LINE, TITLE_LINE = 16, 18  # px from one line of text to the next
+
+TITLE_COLUMNS, TEXT_COLUMNS, LABEL_COLUMNS, CHIP_COLUMNS, HEADING_COLUMNS = 34, 38, 34, 30, 80
+
+# What XML cannot hold, and the marks that let a text reorder what stands around it.
+_UNPRINTABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
+_REORDERING = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+
+
+def clean(text: object, keep_lines: bool = False) -> str:
+    """The text without characters that break a file or reorder what is around them; one line unless asked."""
+    text = str(text)
+    if text.isprintable():  # as most are
+        return text
+    printable = _UNPRINTABLE.sub("\ufffd", _REORDERING.sub("", text))
+    return printable if keep_lines else " ".join(printable.splitlines()).replace("\t", " ")
+
+
+@lru_cache(10_000)
+def columns(text: str) -> int:
+    """How many columns of a monospace font the text fills: a wide character two, a combining one none."""
+    if text.isascii():
+        return len(text)
+    return sum(map(_columns_of, text))
+
+
+@lru_cache(10_000)
+def _columns_of(character: str) -> int:
+    if unicodedata.category(character) in ("Mn", "Me", "Cf"):
+        return 0
+    return 2 if unicodedata.east_asian_width(character) in "WF" else 1
+
+
+def width_of(text: str) -> float:
+    """The px of a text in a chart, which so begins or ends where it is told."""
+    return columns(clean(text)) * CHARACTER + 6
+
+
+def cut(text: str, room: int) -> str:
+    """The text, or as much of its beginning as fits into `room` columns with an ellipsis."""
+    if columns(text) <= room:
+        return text
+    kept: list[str] = []
+    used = 1
+    for character in text:
+        used += _columns_of(character)
+        if used > room:
+            break
+        kept.append(character)
+    return "".join(kept) + "…"
+
 
 KIND_WORDS = {
     "function": "custom Function",
@@ -269,3 +311,49 @@ def _box_size(box: Box, arguments: int) -> Size:
 def _even(width: float) -> float:
     # Even widths keep middles, and so the vertical parts of arrows, on whole pixels.
     return float(2 * -(-width // 2))
+
+
+PLOT = (320.0, 216.0)  # px: a box's width and height
+_AREA = (86.0, 54.0, 222.0, 136.0)  # px: left, top, width and height of the curve's frame in the box
+_BESIDE, _BELOW, _HALF = 6.0, 16.0, 4.0  # px from the frame to a number beside or below it, and half a digit's height
+
+
+def plot_paths(plot: Plot, x: float = 0.0, y: float = 0.0) -> dict[str, Any]:
+    """The axes, the curve and the tangent as SVG paths, and the point where they touch, in a box with this corner.
+
+    A path is empty, and the point None, where there is none.
+    """
+    return {
+        "axes": _path(((0, 1), (0, 0), (1, 0)), x, y),
+        "curve": " ".join(_path(run, x, y) for run in plot.runs),
+        "tangent": _path(plot.tangent, x, y),
+        "at": None if plot.at is None else _at(plot.at, x, y),
+    }
+
+
+def plot_numbers(plot: Plot, x: float = 0.0, y: float = 0.0) -> list[tuple[float, float, str, str]]:
+    """The numbers at the frame's ends: x, y, the text, and whether x is its "start" or its "end"."""
+    left, top, width, height = _AREA
+    before, after, lowest, highest = map(clean, plot.ends)
+    x, y = x + left, y + top
+    return [
+        (x, y + height + _BELOW, before, "start"),
+        (x + width, y + height + _BELOW, after, "end"),
+        (x - _BESIDE, y + height + _HALF, lowest, "end"),
+        (x - _BESIDE, y + _HALF, highest, "end"),
+    ]
+
+
+def plot_fields(plot: Plot) -> dict[str, Any]:
+    """A plot as the player gets it, which adds the place of its box."""
+    return plot_paths(plot) | {"numbers": plot_numbers(plot)}
+
+
+def _path(points: tuple[tuple[float, float], ...], x: float, y: float) -> str:
+    pairs = [f"{across:g},{down:g}" for across, down in (_at(point, x, y) for point in points)]
+    return f"M{' L'.join(pairs)}" if pairs else ""
+
+
+def _at(point: tuple[float, float], x: float, y: float) -> tuple[float, float]:
+    left, top, width, height = _AREA
+    return round(x + left + width * point[0], 1), round(y + top + height * (1 - point[1]), 1)

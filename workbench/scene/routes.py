@@ -1,4 +1,4 @@
-"""The ways of arrows: Graphviz's splines, led up to the boxes, set apart there and eased where room is.
+"""The ways of arrows between rectangles: Graphviz's splines, led up to boxes, set apart there, eased where room is.
 
 Dotted lines that join what is the same memory take, of some curves, that which hides the least (`related`).
 """
@@ -7,15 +7,92 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
-from .geometry import PACE, Place, Point, Walls, along
 from .labels import Size
 from .model import AROUND, Scene
+
+PACE = 10  # px between the points of a curve that are looked at
+
+Point = tuple[float, float]
+Curve = npt.NDArray[np.float64]  # points of it, one a row
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A rectangle: the upper left corner and the size."""
+
+    x: float
+    y: float
+    w: float
+    h: float
+
+    def to_dict(self) -> dict[str, float]:
+        return asdict(self)
+
+    def moved(self, right: float, down: float = 0.0) -> Place:
+        """The rectangle so much further right and down."""
+        return replace(self, x=round(self.x + right, 1), y=round(self.y + down, 1))
+
+    def meets(self, other: Place) -> bool:
+        """Whether the two rectangles have any area in common."""
+        return (
+            self.x < other.x + other.w
+            and other.x < self.x + self.w
+            and self.y < other.y + other.h
+            and other.y < self.y + self.h
+        )
+
+
+def along(points: Sequence[Point]) -> Curve:
+    """Points of the curve, a few px apart."""
+    knots = np.array(points)
+    a, b, c, d = knots[:-1:3], knots[1::3], knots[2::3], knots[3::3]
+    counts: npt.NDArray[np.int_] = np.maximum(4, np.rint(abs(d - a).sum(axis=1) / PACE)).astype(int)
+    ends: npt.NDArray[np.int_] = (counts + 1).cumsum()
+    steps: npt.NDArray[np.int_] = np.arange(int(ends[-1])) - np.repeat(ends - counts - 1, counts + 1)
+    part = (steps / np.repeat(counts, counts + 1))[:, None]
+    a, b, c, d = (np.repeat(each, counts + 1, axis=0) for each in (a, b, c, d))
+    a, b, c = a + (b - a) * part, b + (c - b) * part, c + (d - c) * part  # de Casteljau
+    a, b = a + (b - a) * part, b + (c - b) * part
+    return a + (b - a) * part
+
+
+class Walls:
+    """Rectangles that others, and curves, may meet; all are looked at at once."""
+
+    def __init__(self, places: Iterable[Place]) -> None:
+        ends = [(place.x, place.y, place.x + place.w, place.y + place.h) for place in places]
+        self._ends = np.array(ends).reshape(-1, 4).T
+
+    def __setitem__(self, number: int, place: Place) -> None:
+        """Put one of them elsewhere."""
+        self._ends[:, number] = place.x, place.y, place.x + place.w, place.y + place.h
+
+    def met(self, left: Any, top: Any, right: Any, bottom: Any) -> npt.NDArray[np.bool_]:
+        """Which of them have any area in common with a rectangle, or each with one of its own."""
+        own_left, own_top, own_right, own_bottom = self._ends
+        return (own_left < right) & (left < own_right) & (own_top < bottom) & (top < own_bottom)
+
+    def struck(self, points: Sequence[Point], sideways: float | npt.NDArray[np.float64] = 1) -> bool:
+        """Whether the curve leads through any of them, or so close to one's side: to all the same, or to each."""
+        aside = np.broadcast_to(sideways, self._ends.shape[1])
+        # The curve lies between its points, and most of them are out of reach of that.
+        (left, top), (right, bottom) = np.min(points, axis=0), np.max(points, axis=0)
+        near = self.met(left - aside - 1, top - 2, right + aside + 1, bottom + 2)
+        if not near.any():
+            return False
+        own_left, own_top, own_right, own_bottom = self._ends[:, near, None]
+        across, down = along(points).T
+        lefts, tops = across - aside[near, None], down - 1
+        rights, bottoms = lefts + 2 * aside[near, None], tops + 2
+        return bool(((lefts < own_right) & (own_left < rights) & (tops < own_bottom) & (own_top < bottoms)).any())
+
 
 GAP = 3  # px between a box and the end of an arrow's line; an arrow's head bridges it
 _APART = 22  # between the ends of arrows that meet at one box, if there is room

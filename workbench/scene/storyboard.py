@@ -7,7 +7,6 @@ from copy import copy
 from functools import cached_property
 from typing import Any
 
-from .geometry import clean
 from .labels import (
     KIND_WORDS,
     STALE,
@@ -16,6 +15,7 @@ from .labels import (
     arrow_fields,
     box_fields,
     bundle_size,
+    clean,
     heading_size,
     largest,
     native,

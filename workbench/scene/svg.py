@@ -14,16 +14,22 @@ from html import escape
 from math import hypot
 from typing import Any, Literal
 
-from .geometry import CHARACTER, LINE, TITLE_LINE, clean, columns, plot_numbers, plot_paths
 from .labels import (
+    CHARACTER,
     CHIP_PAD,
     FREED,
     LABEL_PAD,
+    LINE,
     STORY_LINE,
     STORY_PAD,
+    TITLE_LINE,
     arrow_fields,
     box_fields,
+    clean,
+    columns,
     first_row,
+    plot_numbers,
+    plot_paths,
     stands_behind,
 )
 from .layout import MARGIN, TIE, Layout

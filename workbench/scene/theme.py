@@ -285,7 +285,7 @@ _PRINT = {
 }
 
 
-# Three fonts that every platform has one of, all 0.60 em wide: the metric in geometry.py relies on that width.
+# Three fonts that every platform has one of, all 0.60 em wide: the metric in labels.py relies on that width.
 FONT = "ui-monospace, SFMono-Regular, Menlo, 'DejaVu Sans Mono', 'Liberation Mono', 'Courier New', monospace"
 
 

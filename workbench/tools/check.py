@@ -11,7 +11,7 @@ import numpy as np
 from ..autograd.gradcheck import Jacobians, as_tuple, check_inputs, nearly
 from ..autograd.gradcheck import numeric_columns as pushed
 from ..autograd.tensor import Tensor
-from ..scene.geometry import CHARACTER, clean, columns
+from ..scene.labels import CHARACTER, clean, columns
 from ..scene.model import Box, Scene, Step
 from ..scene.picture import Picture
 from ..scene.storyboard import Storyboard

@@ -21,10 +21,9 @@ from ..events import listeners, tag
 from ..live_recording import bring_widgets
 from ..ops.creation import tensor
 from ..ops.random import get_rng_state, set_rng_state
-from ..scene.html import MOST, has_room, playing
 from ..scene.model import Box, Detail, Plot, Scene, Step, changed
 from ..scene.notebook_story import LEFT_OUT
-from ..scene.picture import Picture
+from ..scene.picture import MOST, Picture, has_room, playing
 from ..scene.storyboard import Storyboard
 from ..trace.describe import named_in
 from ..trace.recorder import Recorder

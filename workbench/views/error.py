@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 from .. import errors
 from ..ops.convert import DEEPCOPY_NON_LEAF
-from ..scene.geometry import CHIP_COLUMNS
+from ..scene.labels import CHIP_COLUMNS
 from ..scene.model import AROUND, Arrow, Box, Detail, Scene, Step
 from ..scene.storyboard import Storyboard
 from ..trace.call_records import MethodCalled

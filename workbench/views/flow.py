@@ -6,7 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from ..scene.geometry import LABEL_COLUMNS, TEXT_COLUMNS, columns
+from ..scene.labels import LABEL_COLUMNS, TEXT_COLUMNS, columns
 from ..scene.model import Arrow, ArrowTone, Box
 from ..trace.frame import EdgeState, Frame, Place
 from ..trace.records import BackwardStarted, NodeFinished

@@ -9,7 +9,7 @@ from functools import lru_cache
 from itertools import islice
 from typing import Any
 
-from ..scene.geometry import CHARACTER, clean, columns, cut
+from ..scene.labels import CHARACTER, clean, columns, cut
 from ..scene.model import Box, Detail, Scene, Step, changed
 from ..scene.storyboard import Storyboard
 from ..trace.call_records import LineReached, MethodCalled, MethodEnded, Variable

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 
-from ..scene.geometry import CHIP_COLUMNS, TEXT_COLUMNS, columns, cut
+from ..scene.labels import CHIP_COLUMNS, TEXT_COLUMNS, columns, cut
 from ..scene.model import WITHIN, Arrow, Box, BoxState, Detail
 from ..trace.call_records import Hook, LevelEntered, OperationRan, TangentPushed
 from ..trace.frame import EdgeState, Frame, NodeState, Place, TensorState

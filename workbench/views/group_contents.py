@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ..scene.geometry import TEXT_COLUMNS, columns
+from ..scene.labels import TEXT_COLUMNS, columns
 from ..scene.model import Arrow, Box, BoxState, Detail
 from ..trace.call_records import OperationRan
 from ..trace.frame import EdgeState, Frame, NodeState

@@ -12,7 +12,7 @@ from functools import cached_property
 from itertools import pairwise
 from typing import Any
 
-from ..scene.geometry import CHARACTER, TITLE_CHARACTER, clean, columns, cut, width_of
+from ..scene.labels import CHARACTER, TITLE_CHARACTER, clean, columns, cut, width_of
 from ..scene.model import Box, BoxState, Detail, Scene, Step
 from ..scene.storyboard import Storyboard
 from ..trace.frame import Frame

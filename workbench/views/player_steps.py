@@ -11,8 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Protocol
 
-from ..scene.geometry import CHIP_COLUMNS, LABEL_COLUMNS, columns
-from ..scene.labels import largest
+from ..scene.labels import CHIP_COLUMNS, LABEL_COLUMNS, columns, largest
 from ..scene.model import Arrow, Box, Scene, Step, changed
 from ..scene.storyboard import Storyboard
 from ..trace.call_records import LevelEntered, LevelLeft, OperationRan, TangentPushed, above, outputs_of

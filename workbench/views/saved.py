@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
-from ..scene.geometry import CHARACTER, TITLE_CHARACTER, clean, columns, cut
+from ..scene.labels import CHARACTER, TITLE_CHARACTER, clean, columns, cut
 from ..scene.model import Box, BoxKind, BoxState, Detail, Scene, Step, changed
 from ..scene.storyboard import Storyboard
 from ..trace.frame import Frame

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from ..ops.core.registry import USUAL
-from ..scene.geometry import LABEL_COLUMNS, columns
+from ..scene.labels import LABEL_COLUMNS, columns
 from ..trace.frame import Frame, NodeState
 from ..trace.schema import Code
 from ..trace.values import Value, number

@@ -13,8 +13,7 @@ import numpy as np
 from ..autograd.node import AccumulateGrad, Node
 from ..autograd.scopes import scope_of
 from ..events import tag
-from ..scene.geometry import LABEL_COLUMNS, TEXT_COLUMNS, clean, columns, cut
-from ..scene.labels import arrow_fields, box_fields, native
+from ..scene.labels import LABEL_COLUMNS, TEXT_COLUMNS, arrow_fields, box_fields, clean, columns, cut, native
 from ..scene.layout import Layout
 from ..scene.model import Arrow, Box, Detail, Scene, Step
 from ..scene.storyboard import Storyboard

@@ -13,8 +13,8 @@ from typing import Any
 import anywidget
 import traitlets
 
-from ..scene.html import img, playing
 from ..scene.model import Scene
+from ..scene.picture import img, playing
 from ..scene.script import asset, script
 from ..scene.storyboard import Storyboard
 from ..scene.text import to_text
