@@ -118,7 +118,7 @@ def reports(folder: Path, program: str) -> list[dict[str, Any]]:
     return checked(folder, include=["program.py"])
 
 
-STRICTLY = ("scene", "events.py")
+STRICTLY = ("scene", "trace", "events.py")
 PARTS = ("nn", "optim", "func", "utils", "tools", "stepper", "widgets", "classroom", "cli")
 FILES = ("recording.py", "serialization.py", "explanation.py", "live_recording.py", "__init__.py")
 

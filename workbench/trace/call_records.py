@@ -487,7 +487,7 @@ def outputs_of(event: Record) -> tuple[str, ...]:
 
 def above(events: Iterable[Record]) -> dict[str, str]:
     """Of results of one level, the node or operation that tells of the same operation at a level above."""
-    found = {}
+    found: dict[str, str] = {}
     for event in events:
         if isinstance(event, NodeCreated):
             found.update({seen.below: event.node for seen in event.tensors if seen.node == event.node and seen.below})
@@ -516,7 +516,7 @@ class OperationsUnseen(Building):
         """It as it is put down."""
 
         transform: str
-        count: int
+        operations: int
 
         def read(self, at: Reader) -> OperationsUnseen:
             """The record."""

@@ -21,6 +21,16 @@ from .source import OWN, Outlook, is_users, local_variables, text_of, user_frame
 from .values import LIMIT, Value, kept
 
 
+def class_of(thing: object) -> Any:
+    """Its class: `__class__` may say another."""
+    return type(thing)
+
+
+def is_tensor(thing: object) -> bool:
+    """Whether it is one of the engine's tensors."""
+    return hasattr(type(thing), "_array")
+
+
 def maker_of(tensor: Any) -> Any:
     """The node that made a tensor: of a view the one it had when the user last asked, as asking makes it a new one."""
     meta = tensor._meta
@@ -50,7 +60,7 @@ def memory_of(tensor: Any) -> Any:
 
 def zeros_of(node: Any) -> tuple[int, ...]:
     """The outputs of a custom node for which it is given zeros where no gradient arrives."""
-    hands = getattr(type(node), "hands_zeros", None)
+    hands = getattr(node.__class__, "hands_zeros", None)
     return () if hands is None else tuple([nr for nr in range(node.outputs) if hands(node, nr)])
 
 
@@ -109,7 +119,7 @@ class Describer:
     def _copies(self, grads: Any, known: dict[int, tuple[Any, Any]] | None = None) -> tuple[Any, ...]:
         if not known:
             return tuple([self._copy(grad) for grad in grads])
-        copies = []
+        copies: list[Any] = []
         for grad in grads:
             its, copy = known.get(id(grad), (_nothing, None))
             copies.append(copy if its() is grad is not None else self._copy(grad))
@@ -192,7 +202,8 @@ class Describer:
 
     def _note(self, arg: Any, given: list[Any], tensors: list[Any], found: dict[int, Any]) -> None:
         """Put down an argument: a tensor's serial number, or what can be said of anything else."""
-        if hasattr(type(arg), "_array"):
+        kind = class_of(arg)
+        if hasattr(kind, "_array"):
             tensors.append(arg)
             serial = tag(arg)
             # A leaf is looked at each time: `x.grad = None` and `x.data` change it without a word.
@@ -200,15 +211,15 @@ class Describer:
             if serial not in found and (not known or maker_of(arg) is None):
                 self._describe(arg, found)
             given.append((serial,))
-        elif isinstance(arg, list | tuple):
+        elif issubclass(kind, list | tuple):
             several: list[Any] = []
             for each in arg:
                 self._note(each, several, tensors, found)
             given += several if len(several) < 2 else in_brackets(several)
-        elif type(arg).__name__ == "dtype":
+        elif kind.__name__ == "dtype":
             given.append(str(arg))
         else:
-            given.append(arg if isinstance(arg, _PLAIN) else type(arg))
+            given.append(arg if isinstance(arg, _PLAIN) else kind)
 
     def _place(self, node: Any, found: dict[int, Any]) -> int:
         """The serial number of where a gradient goes: the node's, or the leaf's for its AccumulateGrad."""
@@ -229,7 +240,7 @@ class Describer:
         return self._kept(node, node.saved_items(), tensors, found)
 
     def _kept(self, node: Any, items: Any, tensors: list[Any], found: dict[int, Any]) -> tuple[Any, ...]:
-        saved = []
+        saved: list[Any] = []
         for name, thing, version in items:
             array = thing if type(thing) is np.ndarray else getattr(thing, "_array", thing)
             if not hasattr(array, "size"):
@@ -266,20 +277,21 @@ class Describer:
         told: list[tuple[Any, ...]] = []
         if node._forward_cls.__module__.partition(".")[0] == __name__.partition(".")[0]:
             return ()
-        for name, thing in vars(node).items():
-            if hasattr(type(node), name):
+        for name, thing in node.__dict__.items():
+            if hasattr(node.__class__, name):
                 continue
-            several = thing if isinstance(thing, list | tuple) else (thing,)
+            several: Any = thing if issubclass(class_of(thing), list | tuple) else (thing,)
             for index, each in enumerate(several):
                 called = name if each is thing else f"{name}[{index}]"
-                text = each if isinstance(each, _PLAIN) else type(each)
-                if hasattr(type(each), "_array"):
+                text = each if isinstance(each, _PLAIN) else class_of(each)
+                if is_tensor(each):
                     own = tag(each)
                     if own not in self._tensors:
                         self._describe(each, found)
                     told.append((called, text, own, None))
                 else:
-                    told.append((called, text, None, self._copy(each) if isinstance(each, np.ndarray) else None))
+                    copy = self._copy(each) if issubclass(class_of(each), np.ndarray) else None
+                    told.append((called, text, None, copy))
         return tuple(told)
 
     def _find(self, node: Any) -> None:
@@ -350,7 +362,7 @@ class Describer:
         What a named tensor stands for has that name too, if it has none of its own.
         """
         held = [pair for frame in islice(user_frames(), _FRAMES) for pair in variables(frame)]
-        named = [(name, thing) for name, thing in held if hasattr(type(thing), "_array") and name[0] != "_"]
+        named = [(name, thing) for name, thing in held if is_tensor(thing) and name[0] != "_"]
         named = [(name, tensor) for name, tensor in named if hasattr(tensor, "_level")]
         for name, tensor in named:
             self._names.setdefault(tag(tensor), name)
@@ -368,7 +380,7 @@ class Describer:
         found: dict[int, tuple[Any, ...]] = {}
         saved = self._kept(node, items, self._again, found)
         if self._repeating:
-            self._again += [thing for _, thing, _ in items if hasattr(type(thing), "_array")]
+            self._again += [thing for _, thing, _ in items if is_tensor(thing)]
         self._raw.append(CheckpointKept.Raw(tag(node), saved, tuple(found.values()), bool(self._repeating)))
 
     def on_drops(self, node: Any, name: Any) -> None:
@@ -390,7 +402,7 @@ def in_brackets(several: list[Any]) -> list[Any]:
     named: list[Any] = []
     text = "("
     for arg in several:
-        if isinstance(arg, tuple):
+        if arg.__class__ is tuple:
             named.append((arg[0], text + (arg[1] if len(arg) > 1 else "{}")))
             text = ""
         else:
@@ -408,18 +420,14 @@ _SET = re.compile(r"^\s*(\w+)\s*=[^=]", re.MULTILINE)
 _FRAMES = 6  # functions that one transformed function may lie in, and its variables be known
 
 
-def _is_ours(thing: Any) -> bool:
-    return hasattr(type(thing), "_array")
-
-
 def _is_parameter(tensor: Any) -> bool:
-    if _is_ours(tensor):
+    if is_tensor(tensor):
         return tensor.requires_grad and maker_of(tensor) is None
     # Of a view, to ask whether it is a leaf may make a node.
     return tensor.requires_grad and tensor._base is None and tensor.is_leaf
 
 
-def named_in(frame: FrameType, is_tensor: Callable[[Any], bool] = _is_ours) -> list[tuple[str, Any]]:
+def named_in(frame: FrameType, is_tensor: Callable[[Any], bool] = is_tensor) -> list[tuple[str, Any]]:
     """The tensors that a frame's variables hold, each by its best name first.
 
     After variables come the parameters and buffers of modules, as these call them, then what lists and dicts hold. The
@@ -438,7 +446,7 @@ def loops_at(outlook: Outlook) -> tuple[tuple[int, dict[str, int]], ...]:
 
     It is the number that a `for` variable holds, or the address of another thing: all that counts is that it changes.
     """
-    told = []
+    told: list[tuple[int, dict[str, int]]] = []
     for place, frame in enumerate(outlook.frames()):
         if is_users(frame.f_code.co_filename) and (names := _loop_variables(frame.f_code)):
             held = [(name, thing) for name, thing in local_variables(frame) if name in names]
@@ -449,7 +457,7 @@ def loops_at(outlook: Outlook) -> tuple[tuple[int, dict[str, int]], ...]:
 def _parameters(named: Iterable[tuple[str, Any]], is_tensor: Callable[[Any], bool]) -> Iterator[tuple[str, Any]]:
     """What modules that are variables call their parameters and buffers: "net.layers.0.weight"."""
     for name, thing in named:
-        if hasattr(type(thing), "named_parameters") and "_parameters" in getattr(thing, "__dict__", ()):
+        if hasattr(class_of(thing), "named_parameters") and "_parameters" in getattr(thing, "__dict__", ()):
             for path, module in thing.named_modules(prefix=name):
                 for held in (module._parameters, module._buffers):  # those of another engine's module are its own
                     yield from ((f"{path}.{own}", tensor) for own, tensor in held.items() if is_tensor(tensor))
@@ -460,10 +468,14 @@ def _items(held: Iterable[tuple[str, Any]], is_tensor: Callable[[Any], bool]) ->
     for name, thing in held:
         if name in _OF_IPYTHON:
             continue
-        if type(thing) in (list, tuple):
-            several: Iterable[tuple[Any, Any]] = enumerate(islice(thing, _ITEMS))
-        elif type(thing) is dict:
-            several = [pair for pair in islice(thing.items(), _ITEMS) if isinstance(pair[0], str | int)]
+        several: Iterable[tuple[Any, Any]]
+        kind = class_of(thing)
+        if kind in (list, tuple):
+            items: Iterable[Any] = islice(thing, _ITEMS)
+            several = enumerate(items)
+        elif kind is dict:
+            pairs: Iterable[tuple[Any, Any]] = islice(thing.items(), _ITEMS)
+            several = [pair for pair in pairs if isinstance(pair[0], str | int)]
         else:
             continue
         yield from ((f"{name}[{key!r}]", each) for key, each in several if is_tensor(each))
@@ -480,7 +492,7 @@ def _loop_variables(code: CodeType) -> frozenset[str]:
         elif stores and step.opname.startswith("UNPACK"):
             stores += (step.arg or 1) - 1 if step.opname == "UNPACK_SEQUENCE" else 1
         elif stores and step.opname.startswith("STORE_"):
-            names = step.argval if type(step.argval) is tuple else (step.argval,)
+            names = step.argval if step.argval.__class__ is tuple else (step.argval,)
             found.update(names[:stores])
             stores -= len(names)
         elif stores:
@@ -490,6 +502,6 @@ def _loop_variables(code: CodeType) -> frozenset[str]:
 
 def _loops_of_cells(held: Iterable[tuple[str, Any]]) -> set[str]:
     """The variables of loops in the cells of a notebook that ran before, unless a cell assigns them too."""
-    cells = next((thing for name, thing in held if name == "In" and type(thing) is list), ())
+    cells = next((thing for name, thing in held if name == "In" and class_of(thing) is list), ())
     text = "\n".join(map(str, cells))
     return {name for loop in _FOR.findall(text) for name in re.findall(r"\w+", loop)} - {*_SET.findall(text)}

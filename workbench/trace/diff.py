@@ -66,7 +66,7 @@ class Differences:
         left = [id for id in self.first.leaves if one.tensors[id].name is None]
         right = [id for id in self.second.leaves if two.tensors[id].name is None]
         names = {two.tensors[id].name: id for id in reversed(self.second.leaves)}
-        found = {}
+        found: dict[str, str] = {}
         for id in self.first.leaves:
             name = one.tensors[id].name
             if name is not None and name in names:
@@ -153,7 +153,7 @@ class Differences:
             nrs = [[edge.output_nr for edge in each.made.edges] for each in (ours, theirs)]
             if nrs[0] == nrs[1]:
                 return None
-        told = []
+        told: list[str] = []
         for side, state in ((self.first, ours), (self.second, theirs)):
             edges = [(edge.target, edge.output_nr) for edge in state.made.edges if edge.target is not None]
             told.append(series([side.frame.output(id, nr) for id, nr in edges]) or "constants alone")

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from .values import ZEROS, Value, said
 
@@ -284,7 +284,8 @@ class Frame:
         base = None if base == seen.id else base
         self._versions[base or seen.id] = seen.version
         state = self.tensors.get(seen.id)
-        facts = {name: getattr(seen, name) for name in seen.__slots__ if name != "version"} | {"base": base}
+        facts: dict[str, Any] = {name: getattr(seen, name) for name in seen.__slots__ if name != "version"}
+        facts["base"] = base
         if state is None:
             self.tensors[seen.id] = TensorState(**facts)
         else:

@@ -8,7 +8,7 @@ from typing import Any
 
 from ..events import tag
 from .call_records import HookRan, HooksFound
-from .describe import ACCUMULATE, Describer, maker_of
+from .describe import ACCUMULATE, Describer, is_tensor, maker_of
 from .source import OWN, variables
 
 Hooks = tuple[tuple[Any, ...], ...]  # of each its kind, which output it is on, its name and line
@@ -29,11 +29,11 @@ class HookDescriber(Describer):
         """Learn which of a frame's variables hold tensors, and which hooks are on these."""
         super().look_up(frame)
         if frame is not None:
-            self._meet_those_of([thing for _, thing in variables(frame) if hasattr(type(thing), "_array")])
+            self._meet_those_of([thing for _, thing in variables(frame) if is_tensor(thing)])
 
     def _meet(self, nodes: Iterable[Any]) -> None:
         """Put down the hooks of these nodes, where they are others than before."""
-        news = []
+        news: list[tuple[int, Hooks]] = []
         for node in nodes:
             if node.extra is None and (node.arity or not _told_by(node)):
                 if not self._hooks:
@@ -50,7 +50,7 @@ class HookDescriber(Describer):
 
     def _meet_those_of(self, tensors: Iterable[Any]) -> None:
         """The same of the nodes of tensors, and of leaves, which may have no node yet."""
-        nodes = []
+        nodes: list[Any] = []
         for tensor in tensors:
             if (maker := maker_of(tensor)) is not None:
                 nodes.append(maker)
@@ -69,7 +69,8 @@ class HookDescriber(Describer):
         serial = self._serial(node)
         if hook is None or not (serial in self._nodes or serial in self._tensors):
             return
-        fits = hasattr(type(returned), "_array") or (type(returned) is tuple and len(returned) == len(before))
+        several: Any = returned
+        fits = is_tensor(returned) or (type(returned) is tuple and len(several) == len(before))
         after = self._carried(hook[0], returned if fits and hook[0] != "accumulated" else given)
         told = HookRan.Raw(task._tag, serial, hook, before, after)
         if hook[0] == "accumulated":
@@ -109,7 +110,8 @@ class HookDescriber(Describer):
         """What is put down of what a hook is called with: gradients, or the leaf that has one."""
         if kind == "accumulated":
             return (self._copy(given.grad),)
-        return tuple([self._copy(each) for each in (given if type(given) is tuple else (given,))])
+        several: Any = given if given.__class__ is tuple else (given,)
+        return tuple([self._copy(each) for each in several])
 
 
 class _Leaf:
@@ -126,17 +128,22 @@ class _Leaf:
 
 def hooks_of(node: Any) -> Hooks:
     """The hooks at a node, and those on the tensors that it made, or on its leaf, in the order in which they run."""
-    extra, found = node.extra, []
+    extra: Any = node.extra
+    found: list[tuple[Any, ...]] = []
     if extra is not None:
-        for nr, hooks in (extra.tensor_hooks or {}).items():
+        for nr, hooks in _all(extra.tensor_hooks).items():
             found += [("tensor", nr, *name_of(hook)) for hook in hooks.values()]
-        kept = [nr for nr, tensor in (extra.retainers or {}).items() if tensor() is not None]
+        kept = [nr for nr, tensor in _all(extra.retainers).items() if tensor() is not None]
         found += [("retained", nr, "retain_grad", None) for nr in kept]
-        found += [("before", 0, *name_of(hook)) for hook in (extra.pre_hooks or {}).values()]
-        found += [("after", 0, *name_of(hook)) for hook in (extra.post_hooks or {}).values()]
+        found += [("before", 0, *name_of(hook)) for hook in _all(extra.pre_hooks).values()]
+        found += [("after", 0, *name_of(hook)) for hook in _all(extra.post_hooks).values()]
     if not node.arity and (told := _told_by(node)):
         found += [("accumulated", 0, *name_of(hook)) for hook in told.values()]
     return tuple(found)
+
+
+def _all(hooks: dict[int, Any] | None) -> dict[int, Any]:
+    return hooks or {}
 
 
 def reached_from(node: Any) -> list[Any]:

@@ -24,7 +24,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import cache
 from types import MappingProxyType
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -45,6 +45,11 @@ _LENGTHS = {"values": _MOST_VALUES, "shape": _MOST_DIMENSIONS}
 _LONGEST_TITLE = 1_000  # characters: more than an expression is kept with
 _DEEPEST = 100  # parts inside each other
 _KINDS = typing.get_args(typing.get_type_hints(Part)["kind"])
+
+
+def _is(data: Any, kind: type) -> bool:
+    """Whether data are of a type; the data stay `Any` to a type checker."""
+    return isinstance(data, kind)
 
 
 class PartsWritten:
@@ -69,31 +74,31 @@ class PartsRead:
     """The same table as it is read; a ValueError says what is wrong with it."""
 
     def __init__(self, rows: Any) -> None:
-        if not isinstance(rows, list):
+        if not _is(rows, list):
             raise ValueError("This trace has no list of parts.")
         self._parts: list[Part] = []
         self._around: list[tuple[int | None, int]] = []  # of each the part around, and how many it lies in
         for at, row in enumerate(rows):
-            if not isinstance(row, list) or len(row) != 4:
+            if not _is(row, list) or len(row) != 4:
                 raise ValueError(f"Part {at} of this trace has not the four fields of a part.")
-            around, kind, title, number = row
-            if around is not None and not (type(around) is int and 0 <= around < at):
+            around, kind, title, number = cast("list[Any]", row)
+            if around is not None and not (around.__class__ is int and 0 <= around < at):
                 raise ValueError(f"Part {at} of this trace lies in no part before it.")
-            depth = 0 if around is None else self._around[around][1] + 1
+            depth: int = 0 if around is None else self._around[int(around)][1] + 1
             if depth >= _DEEPEST:
                 raise ValueError(f"Part {at} of this trace lies in {_DEEPEST} others.")
-            if kind not in _KINDS or type(title) is not str or len(title) > _LONGEST_TITLE:
+            if kind not in _KINDS or title.__class__ is not str or len(title) > _LONGEST_TITLE:
                 raise ValueError(f"Part {at} of this trace has a wrong kind or title.")
-            if type(number) is not int or not 0 <= number <= _MOST:
+            if number.__class__ is not int or not 0 <= number <= _MOST:
                 raise ValueError(f"Part {at} of this trace has a wrong number.")
             self._parts.append(Part(kind, at + 1, title, number))
             self._around.append((around, depth))
 
     def path(self, row: Any) -> tuple[Part, ...]:
         """The parts down to one of them."""
-        if type(row) is not int or not 0 <= row < len(self._parts):
+        if row.__class__ is not int or not 0 <= row < len(self._parts):
             raise ValueError("speaks of an unknown part")
-        found = []
+        found: list[Part] = []
         at: int | None = row
         while at is not None:
             found.append(self._parts[at])
@@ -114,7 +119,7 @@ def _written(fact: Any) -> Any:
         kind: dict[str, Any] = {"kind": type(fact).__name__} if isinstance(fact, Record) else {}
         fields = [(each, getattr(fact, each.name)) for each in dataclasses.fields(fact)]
         return kind | {each.name: _written(value) for each, value in fields if value != each.default}
-    if isinstance(fact, tuple):
+    if _is(fact, tuple):
         return [_written(each) for each in fact]
     if isinstance(fact, float) and not math.isfinite(fact):
         return str(fact)
@@ -128,7 +133,7 @@ def brief(text: str) -> str:
 
 def _decode(data: Any, parts: PartsRead) -> Record:
     """The record a dict tells of; a ValueError says what is wrong with it."""
-    if not isinstance(data, dict) or not isinstance(data.get("kind"), str):
+    if not _is(data, dict) or not _is(data.get("kind"), str):
         raise ValueError("is no object with a kind")
     if data["kind"] not in RECORDS:
         raise ValueError(f"is of the unknown kind {data['kind']!r}")
@@ -162,7 +167,7 @@ def _reading(kind: Any, name: str) -> Callable[[Any], Any]:
         each, most = _reading(options[0], name), _LENGTHS.get(name, _LONGEST_LIST)
 
         def several(data: Any) -> Any:
-            if type(data) is not list or len(data) > most:
+            if data.__class__ is not list or len(data) > most:
                 raise _Wrong
             return tuple([each(item) for item in data])
 
@@ -171,12 +176,14 @@ def _reading(kind: Any, name: str) -> Callable[[Any], Any]:
         return _reading_fields(kind)
 
     def plain(data: Any) -> Any:
-        if type(data) is not kind or (kind is str and len(data) > _LONGEST_TEXT) or kind is int and abs(data) > _MOST:
+        if data.__class__ is not kind:
+            raise _Wrong
+        if (kind is str and len(data) > _LONGEST_TEXT) or (kind is int and abs(data) > _MOST):
             raise _Wrong
         return data
 
     def real(data: Any) -> Any:
-        if type(data) is not float or not abs(data) <= sys.float_info.max:
+        if data.__class__ is not float or not abs(data) <= sys.float_info.max:
             raise _Wrong
         return data
 
@@ -187,7 +194,8 @@ def _reading_fields(kind: Any) -> Callable[[Any], Any]:
     """What makes a fact of a dictionary: a call written out, as there are many of them."""
     hints = _types(kind)
     bound: dict[str, Any] = {"kind": kind, "Wrong": _Wrong}
-    given, needed = [], 0
+    given: list[str] = []
+    needed = 0
     for at, each in enumerate(dataclasses.fields(kind)):
         bound[f"r{at}"], bound[f"d{at}"] = _reading(hints[each.name], each.name), each.default
         if each.default is dataclasses.MISSING:
@@ -197,7 +205,7 @@ def _reading_fields(kind: Any) -> Callable[[Any], Any]:
             given.append(f"r{at}(data[{each.name!r}]) if {each.name!r} in data else d{at}")
     optional = [each.name for each in dataclasses.fields(kind) if each.default is not dataclasses.MISSING]
     count = " + ".join([str(needed), *[f"({name!r} in data)" for name in optional]])
-    lines = f"def read(data):\n if type(data) is not dict or len(data) != {count}: raise Wrong\n return kind("
+    lines = f"def read(data):\n if data.__class__ is not dict or len(data) != {count}: raise Wrong\n return kind("
     exec(f"{lines}{', '.join(given)})", bound)  # noqa: S102  nothing of the file's is in it
     made: Callable[[Any], Any] = bound["read"]
     return made
@@ -209,13 +217,13 @@ def _read_slowly(kind: Any, data: Any, where: str) -> Any:
     if origin is types.UnionType:
         other = type(data) in options[1:]  # None, or a truth value in place of a number
         return data if other else _read_slowly(options[0], data, where)
-    if isinstance(data, list) and len(data) > (most := _LENGTHS.get(where.rpartition(".")[2], _LONGEST_LIST)):
+    if _is(data, list) and len(data) > (most := _LENGTHS.get(where.rpartition(".")[2], _LONGEST_LIST)):
         raise ValueError(f"has a {where} of {len(data):,} items, and at most {most:,} are read")
-    if isinstance(data, str) and len(data) > _LONGEST_TEXT:
+    if _is(data, str) and len(data) > _LONGEST_TEXT:
         raise ValueError(f"has a {where} of {len(data):,} characters, and at most {_LONGEST_TEXT:,} are read")
-    if origin is tuple and isinstance(data, list):
+    if origin is tuple and _is(data, list):
         return tuple(_read_slowly(options[0], each, f"{where}[{index}]") for index, each in enumerate(data))
-    if dataclasses.is_dataclass(kind) and isinstance(data, dict):
+    if dataclasses.is_dataclass(kind) and _is(data, dict):
         fact: Any = kind
         hints = _types(fact)
         for name in sorted((hints.keys() ^ data.keys()) - (_optional(fact) - data.keys())):
@@ -224,11 +232,11 @@ def _read_slowly(kind: Any, data: Any, where: str) -> Any:
     if kind is float:
         if data in ("nan", "inf", "-inf"):
             return float(data)
-        if type(data) is float and abs(data) <= sys.float_info.max:  # 1e400 is read as infinity
+        if data.__class__ is float and abs(data) <= sys.float_info.max:  # 1e400 is read as infinity
             return data
-    elif type(data) is kind and kind is not int:
+    elif data.__class__ is kind and kind is not int:
         return data
-    if type(data) is int and kind in (int, float) and abs(data) <= _MOST:
+    if data.__class__ is int and kind in (int, float) and abs(data) <= _MOST:
         return data
     raise ValueError(f"has a wrong {where}")
 
@@ -284,7 +292,7 @@ class Played:
         for number in range(1, len(told) + 1):
             each = told.pop()
             try:
-                if type(each) is list:
+                if each.__class__ is list:
                     form = _form_of(each, forms)
                     most -= form.weight
                     if most < 0:
@@ -322,10 +330,10 @@ def _reason(error: Exception) -> str:
     return str(error) if isinstance(error, ValueError) else "speaks of an unknown value"
 
 
-def _form_of(row: list[Any], forms: Sequence[Form]) -> Form:
+def _form_of(row: Any, forms: Sequence[Form]) -> Form:
     if not row or {*map(type, row)} != {int} or min(row) < 0 or max(row) > _MOST or row[0] >= len(forms):
         raise ValueError("is no row of a form")
-    form: Form = forms[row[0]]
+    form = forms[int(row[0])]
     if len(row) != form.length + 1:
         raise ValueError(f"has {len(row) - 1} numbers for a form of {form.length}")
     return form
@@ -351,7 +359,7 @@ def _play(record: Record, frame: Frame) -> None:
     for name, value in parts:
         if isinstance(value, Value):
             _check_value(value)
-        elif name == "name" and isinstance(value, str) and len(value) > _LONGEST_NAME:
+        elif name == "name" and _is(value, str) and len(value) > _LONGEST_NAME:
             raise ValueError(f"has a name of {len(value):,} characters")
         elif name == "text" and len(value) > _LONGEST_NAME and isinstance(record, LineReached | MethodEnded):
             raise ValueError(f"has a variable with a text of {len(value):,} characters")
@@ -409,10 +417,9 @@ def _end(frame: Frame, tensor: str | None) -> None:
 
 def _parts(fact: Any) -> Iterator[tuple[str, Any]]:
     """The values, ids and numbers of outputs in a record, each by the name of its field."""
-    kind: Any = type(fact)
-    for name in _names(kind):
+    for name in _names(fact.__class__):
         value = getattr(fact, name)
-        for each in value if isinstance(value, tuple) else (value,):
+        for each in value if _is(value, tuple) else (value,):
             if isinstance(each, Value) or (each is not None and not dataclasses.is_dataclass(each)):
                 yield name, each
             elif each is not None:
@@ -471,7 +478,7 @@ class Writer:
                 weight += uses * Form(form).weight
                 places[number] = len(forms)
                 forms.append(form)
-        lines = []
+        lines: list[str] = []
         for event, (number, *row) in zip(events, rows, strict=True):
             if number in places:
                 lines.append(json.dumps([places[number], *row], separators=(",", ":")))
@@ -533,12 +540,12 @@ class Writer:
                 elif action == "version":
                     told[name] = {"number": holes["number", thing]}
                 elif action == "id" and thing is not None:
-                    several = [_id_of(each, holes) for each in (thing if type(thing) is tuple else (thing,))]
-                    told[name] = several if type(thing) is tuple else several[0]
+                    several = [_id_of(each, holes) for each in (thing if thing.__class__ is tuple else (thing,))]
+                    told[name] = several if thing.__class__ is tuple else several[0]
                 else:
                     told[name] = self._written(thing, holes)
             return told
-        return [self._written(each, holes) for each in fact] if type(fact) is tuple else fact
+        return [self._written(each, holes) for each in fact] if fact.__class__ is tuple else fact
 
 
 def _id_of(id: str, holes: dict[_Hole, int]) -> Any:
@@ -556,7 +563,7 @@ def _split(id: str) -> _Hole | None:
 
 def _template(fact: Any, holes: dict[_Hole, int], writer: Writer) -> Any:
     """What is equal of all events of one form; the holes are noted in their order."""
-    kind: Any = type(fact)
+    kind = fact.__class__
     found: list[Any] = [kind]
     add = found.append
     for name, action, _ in _plan(kind):
@@ -564,19 +571,19 @@ def _template(fact: Any, holes: dict[_Hole, int], writer: Writer) -> Any:
         if thing is None or action == "as it is":
             add(thing)
         elif action == "id":
-            for each in thing if type(thing) is tuple else (thing,):
+            for each in thing if thing.__class__ is tuple else (thing,):
                 hole = _split(each)
                 add(each if hole is None else (hole[0], holes.setdefault(hole, len(holes))))
-            add(len(thing) if type(thing) is tuple else None)
+            add(len(thing) if thing.__class__ is tuple else None)
         elif action == "value":
             add(holes.setdefault(("value", writer.value(thing)), len(holes)))
         elif action == "path":
             add(bool(thing) and holes.setdefault(("part", writer.parts.number(thing) or 0), len(holes)))
         elif action == "version":
             add(holes.setdefault(("number", thing), len(holes)))
-        elif type(thing) is tuple:
+        elif thing.__class__ is tuple:
             for each in thing:
-                if type(each) is Value:
+                if each.__class__ is Value:
                     add(holes.setdefault(("value", writer.value(each)), len(holes)))
                 else:
                     add(each if each is None else _template(each, holes, writer))
@@ -590,7 +597,7 @@ def _template(fact: Any, holes: dict[_Hole, int], writer: Writer) -> Any:
 def _plan(kind: Any) -> list[tuple[str, str, Any]]:
     """Of each field its name, what becomes of it, and its default."""
     hints = typing.get_type_hints(kind)
-    plan = []
+    plan: list[tuple[str, str, Any]] = []
     for each in dataclasses.fields(kind):
         hint, name = hints[each.name], each.name
         inner: Any = _inner(hint)
@@ -665,7 +672,7 @@ class Form:
     """A form, as what makes a record of a row."""
 
     def __init__(self, data: Any, bound: Mapping[str, Any] = MappingProxyType({})) -> None:
-        if not isinstance(data, dict) or type(data.get("kind")) is not str or data["kind"] not in RECORDS:
+        if not _is(data, dict) or data.get("kind").__class__ is not str or data["kind"] not in RECORDS:
             raise ValueError("is of no known kind")
         self.holes: dict[tuple[str, str, int], None] = {}  # the field, the letter and the place of each
         self.weight = self.length = 0
@@ -694,7 +701,7 @@ class Form:
 
     def _of(self, kind: Any, data: Any, where: str) -> str | None:
         """The expression for data with holes; None where it has none."""
-        if type(data) is dict and len(data) == 1 and type(next(iter(data.values()))) is int:
+        if data.__class__ is dict and len(data) == 1 and next(iter(data.values())).__class__ is int:
             ((hole, at),) = data.items()
             if (made := self._hole(_inner(kind), hole, at, where)) is not None:
                 return made
@@ -702,7 +709,7 @@ class Form:
         origin, options = typing.get_origin(kind), typing.get_args(kind)
         if origin is types.UnionType:
             return None if data is None else self._of(options[0], data, where)
-        if origin is tuple and type(data) is list:
+        if origin is tuple and data.__class__ is list:
             several = [self._of(options[0], each, where) for each in data]
             if not any(several):
                 return None
@@ -710,7 +717,7 @@ class Form:
                 one or self._constant(_read_as(options[0], it, where)) for one, it in zip(several, data, strict=True)
             ]
             return f"({', '.join(told)},)"
-        if not dataclasses.is_dataclass(kind) or type(data) is not dict:
+        if not dataclasses.is_dataclass(kind) or data.__class__ is not dict:
             return None
         fact: Any = kind
         hints, plan = typing.get_type_hints(fact), _plan(fact)
@@ -721,7 +728,7 @@ class Form:
         if not any(inside.values()):
             self.weight = before  # one thing, shared by all
             return None
-        args = []
+        args: list[str] = []
         for name, _, default in plan:
             if name in data:
                 part = inside[name] or self._constant(_read_as(hints[name], data[name], f"{where}.{name}"))
@@ -755,7 +762,7 @@ class Form:
 def read_compact(data: dict[str, Any], size: int | None) -> list[Record]:
     """The events of a compact trace, of a file of so many characters; a ValueError says what is wrong with it."""
     for name in ("kinds", "values", "forms", "events"):
-        if not isinstance(data.get(name), list):
+        if not _is(data.get(name), list):
             raise ValueError(f"This trace has no list of {name}.")
     if max(len(data["events"]), len(data["values"]), len(data["forms"])) > _most(size, _OF_EVENT):
         raise ValueError("This trace has more events or values than a recording of its size.")
@@ -763,7 +770,7 @@ def read_compact(data: dict[str, Any], size: int | None) -> list[Record]:
     values = _values(data["kinds"], data.pop("values"))
     bound: dict[str, Any] = {letter: _Ids(letter) for letter in _LETTERS}
     bound |= {"values": values, "part": cache(parts.path)}
-    forms = []
+    forms: list[Form] = []
     for number, each in enumerate(data["forms"]):
         try:
             forms.append(Form(each, bound))
@@ -773,7 +780,7 @@ def read_compact(data: dict[str, Any], size: int | None) -> list[Record]:
 
 
 def _values(kinds: list[Any], rows: list[Any]) -> list[Value]:
-    known: list[tuple[Any, ...]] = []
+    known: list[tuple[str, tuple[int, ...], int]] = []
     for at, kind in enumerate(kinds):
         try:
             dtype, shape, batch = kind
@@ -787,13 +794,13 @@ def _values(kinds: list[Any], rows: list[Any]) -> list[Value]:
         return [_value(at, row, known) for at, row in enumerate(rows)]
 
 
-def _value(at: int, row: Any, known: list[tuple[Any, ...]]) -> Value:
+def _value(at: int, row: Any, known: list[tuple[str, tuple[int, ...], int]]) -> Value:
     """One value of the table."""
     try:
-        number, numbers, *more = row
-        if type(number) is not int or number < 0:
+        number, numbers, *more = cast("list[Any]", row)
+        if number.__class__ is not int or number < 0:
             raise ValueError("has no kind")
-        dtype, shape, batch = known[number]
+        dtype, shape, batch = known[int(number)]
         if more or not numbers:
             norm, least, largest, mean, nonfinite = more
             told = {"norm": norm, "min": least, "max": largest, "mean": mean, "nonfinite": nonfinite}
@@ -801,7 +808,7 @@ def _value(at: int, row: Any, known: list[tuple[Any, ...]]) -> Value:
             value: Any = _read_as(Value, told, "value")
             _check_value(value)
         else:
-            if type(numbers) is not list or not {*map(type, numbers)} <= {int, float, bool}:
+            if numbers.__class__ is not list or not {*map(type, numbers)} <= {int, float, bool}:
                 raise ValueError("has numbers that are none")
             if len(numbers) != math.prod(shape):
                 raise ValueError(f"has {len(numbers)} numbers for the shape {shape}")

@@ -20,7 +20,7 @@ import numpy as np
 
 from ..events import next_tag
 from .call_records import LineReached, MethodCalled, MethodEnded
-from .describe import version_of
+from .describe import class_of, is_tensor, version_of
 from .recorder import Recorder
 from .schema import Raw
 from .source import METHODS, OWN
@@ -33,6 +33,7 @@ class Watcher(Protocol):
 
     def wants(self, code: CodeType) -> bool:
         """Whether this function is to be watched."""
+        ...
 
     def called(self, frame: FrameType) -> None:
         """It begins."""
@@ -217,7 +218,7 @@ class LineWatcher:
         call = self._calls[frame] = _Call(next_tag(), _ctx(frame))
         number = node = None
         if call.ctx is not None:
-            cls = getattr(type(call.ctx), "_forward_cls", cls)
+            cls = getattr(call.ctx, "_forward_cls", cls)
             number, _ = self._known_ctx(call.ctx)
             node = self._number_of(call.ctx)
         self._raw.append(MethodCalled.Raw(call.serial, cls.__name__, method, number, node, frame.f_code))
@@ -231,7 +232,7 @@ class LineWatcher:
         """Note what it returns, or which error leaves it."""
         call = self._calls.pop(frame)
         variables, _, ctx = self._changes(call, frame)
-        several = value if type(value) is tuple else (value,)
+        several: Any = value if value.__class__ is tuple else (value,)
         returned = () if error is not None else tuple([self._held("", each) for each in several])
         words = "" if error is None else f"{type(error).__name__}: {error}"
         self._raw.append(MethodEnded.Raw(call.serial, variables, ctx, returned, words))
@@ -239,7 +240,7 @@ class LineWatcher:
     # What differs from engine to engine.
 
     def _is_tensor(self, thing: Any) -> bool:
-        return hasattr(type(thing), "_array")
+        return is_tensor(thing)
 
     def _version(self, tensor: Any) -> int:
         return version_of(tensor)
@@ -261,7 +262,7 @@ class LineWatcher:
 
     def _changes(self, call: _Call, frame: FrameType) -> tuple[Any, Any, Any]:
         here = {name: thing for name, thing in frame.f_locals.items() if thing is not call.ctx}
-        variables = []
+        variables: list[Any] = []
         for name, thing in here.items():
             look = self._look(thing)
             if name not in call.looks or not _same(call.looks[name], look):
@@ -287,7 +288,7 @@ class LineWatcher:
 
     def _look(self, thing: Any) -> Any:
         """What tells that a variable holds something else now, without keeping a tensor alive."""
-        if isinstance(thing, np.ndarray):
+        if _is_array(thing):
             return thing.copy()
         if self._is_tensor(thing):
             return weakref.ref(thing), self._version(thing)
@@ -345,26 +346,33 @@ class _Call:
         self.held: list[Any] | None = None  # and what ctx held
 
 
+def _is_array(thing: object) -> bool:
+    return isinstance(thing, np.ndarray)
+
+
 def _ctx(frame: FrameType) -> Any:
     """The first argument, if it is a ctx."""
     code = frame.f_code
     first = frame.f_locals.get(code.co_varnames[0]) if code.co_argcount else None
-    return first if hasattr(type(first), "save_for_backward") else None
+    return first if hasattr(class_of(first), "save_for_backward") else None
 
 
 def _same(one: Any, other: Any) -> bool:
-    if isinstance(one, tuple) and isinstance(other, tuple):
+    kind = class_of(one)
+    if kind is not class_of(other):
+        return False
+    if kind is tuple:
         return len(one) == len(other) and all(map(_same, one, other))
-    if isinstance(one, np.ndarray) and isinstance(other, np.ndarray):
+    if _is_array(one):
         return one.shape == other.shape and one.dtype == other.dtype and one.tobytes() == other.tobytes()
-    if isinstance(one, weakref.ref) and isinstance(other, weakref.ref):
+    if kind is weakref.ref:
         return one() is other() is not None
-    return type(one) is type(other) and not isinstance(one, np.ndarray) and one == other
+    return bool(one == other)
 
 
 def _text(thing: Any) -> str:
     """A plain thing as it is written; of anything else the type, because asking it might run the user's code."""
-    kind = type(thing)
+    kind = class_of(thing)
     if kind in (int, float, bool, type(None)):
         return repr(thing)
     if kind is str:

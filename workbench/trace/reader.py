@@ -96,7 +96,7 @@ class Paths:
     def _read(self, stack: Stack) -> list[_Point]:
         """The frames, the outermost first, each with the instruction it is at."""
         codes = stack[1]
-        found = []
+        found: list[_Point] = []
         for at in range(0, len(codes), 2):
             code, lasti = codes[at], codes[at + 1]
             key = id(code), lasti
@@ -113,11 +113,11 @@ class Paths:
     def _entered(self, stack: Stack, entry: Any) -> list[_Entered]:
         """The scopes that are open, the outermost first, and which frame entered each."""
         below, codes = stack
-        scopes = []
+        scopes: list[Any] = []
         while entry is not None:
             scopes.append(entry)
             entry = entry.outer
-        found = []
+        found: list[_Entered] = []
         for scope in reversed(scopes):
             if scope.serial not in self._places:
                 self._places[scope.serial] = self._place(scope, codes[-2::-2], scope.depth - 1 - below)
@@ -371,7 +371,7 @@ class Reader:
 
     def seen(self, tensors: tuple[Any, ...]) -> tuple[TensorSeen, ...]:
         """The tensors that are new, or not as they were when last seen."""
-        news = []
+        news: list[TensorSeen] = []
         for serial, copy, version, requires_grad, node, output_nr, grad, level, below, base in tensors:
             seen = TensorSeen(
                 id=self.id(serial, "t"),
@@ -393,6 +393,6 @@ class Reader:
 
     def argument(self, arg: Any) -> Argument:
         """What an operation was called with."""
-        if isinstance(arg, tuple):
+        if arg.__class__ is tuple:
             return Argument(self.ids[arg[0]], *arg[1:] or ("",))
         return Argument(None, text_of(arg))

@@ -16,7 +16,7 @@ import numpy as np
 
 from ..events import SCHEMA, Event, listeners, next_tag, tag
 from .call_records import LevelLeft, OperationRan, TangentPushed
-from .describe import entry_of, grad_of, loops_at, maker_of, memory_of, named_in, version_of, zeros_of
+from .describe import entry_of, grad_of, is_tensor, loops_at, maker_of, memory_of, named_in, version_of, zeros_of
 from .hooks_seen import HookDescriber, reached_from
 from .reader import Reader
 from .records import (
@@ -77,7 +77,7 @@ class Hearer(HookDescriber):
                 self._unlinked[tag(output)] = (node._tag, nr)
             self._describe(output, found)
         saved = self._saved(node, [*tensors, *outputs], found)
-        attributes = self._attributes(node, found) if hasattr(type(node), "_forward_cls") else ()
+        attributes = self._attributes(node, found) if hasattr(node, "_forward_cls") else ()
         self._raw.append(
             NodeCreated.Raw(
                 node=node._tag,
@@ -111,7 +111,7 @@ class Hearer(HookDescriber):
         frame = user_frame()
         if frame is not None:
             self._learn(named_in(frame))
-        self._learn([("seed", seed) for seed in task.seeds if task.create_graph and hasattr(type(seed), "_array")])
+        self._learn([("seed", seed) for seed in task.seeds if task.create_graph and is_tensor(seed)])
         if found:
             self._raw.append(TensorsFound.Raw(tuple(found.values())))
         self._meet(getattr(task, "_waiting", ()))
@@ -209,8 +209,8 @@ class Hearer(HookDescriber):
             serial = None
         # The words alone: the exception's traceback would keep every tensor of the failed call.
         words = (type(error).__name__, str(error))
-        heard = task is not None and tag(task) in self._tasks
-        self._raw.append(Failed.Raw(task._tag if heard else None, serial, *words))
+        heard = None if task is None or tag(task) not in self._tasks else task._tag
+        self._raw.append(Failed.Raw(heard, serial, *words))
 
     # What a write in place changes of what was put down before: whose result its node has saved, whose history.
 
@@ -224,7 +224,7 @@ class Hearer(HookDescriber):
                 break
         else:
             return
-        if tag(written) not in self._tensors and (given := [arg[0] for arg in created.args if type(arg) is tuple]):
+        if tag(written) not in self._tensors and (given := [arg[0] for arg in created.args if arg.__class__ is tuple]):
             now: dict[int, tuple[Any, ...]] = {}
             self._describe(written, now)
             was = next((seen for seen in created.tensors if seen[0] == given[0]), None)
@@ -332,15 +332,15 @@ class Hearer(HookDescriber):
         if self._pushing:  # tangents of what computes tangents
             return
         found: dict[int, tuple[Any, ...]] = {}
-        pushed = []
+        pushed: list[Any] = []
         for output, tangent in zip(outputs, tangents, strict=True):
-            if tangent is not None and hasattr(type(output), "_array"):
+            if tangent is not None and is_tensor(output):
                 maker = tangent.grad_fn
                 maker = None if maker is None or tag(maker) not in self._nodes else tag(maker)
                 if tag(output) not in self._tensors:
                     self._describe(output, found)
                 pushed.append((tag(output), self._copy(tangent), maker))
-        taken = []
+        taken: list[Any] = []
         for operand, tangent in zip(operands, moved, strict=True):
             if tangent is not None:
                 if tag(operand) not in self._tensors:
@@ -357,7 +357,7 @@ class Hearer(HookDescriber):
 
     def _operation(self, op: Any, args: tuple[Any, ...], outputs: tuple[Any, ...]) -> None:
         """Put down an operation, unless a node tells of it."""
-        outputs = tuple([output for output in outputs if hasattr(type(output), "_array")])
+        outputs = tuple([output for output in outputs if is_tensor(output)])
         self._learn_names()
         if not outputs or any(self._has_node(output) for output in outputs):
             return
@@ -548,7 +548,7 @@ class Recorder(Hearer):
             self._raw[:begin] = [EventsLetGo.Raw(self._gone)]
             for chapter in chapters:
                 chapter.begin -= begin - 1
-            known = set().union(*[chapter.tensors for chapter in chapters])
+            known = set[int]().union(*[chapter.tensors for chapter in chapters])
             for facts in (self._names, self._unlinked, self._detached):
                 for old in [each for each in facts if each < serial and each not in known]:
                     del facts[old]

@@ -201,7 +201,7 @@ class NodeCreated(Building):
         frame.touch(self.node)
         known, given = frame.tensors, {arg.tensor for arg in self.args}
         node.given = tuple([None if arg.tensor is None else known[arg.tensor].value for arg in self.args])
-        kept = []
+        kept: list[Value | None] = []
         for saved in self.saved:
             kept.append(saved.value if saved.value is not None or saved.tensor is None else known[saved.tensor].value)
             if saved.tensor is not None:
@@ -526,7 +526,7 @@ class BackwardStarted(Record):
 
     def sentence(self, frame: Frame) -> str:
         """Where it starts and with what."""
-        starts = []
+        starts: list[str] = []
         for root in self.roots:
             starts.append(f"{frame.output(root.node, root.output_nr)} with the gradient {said(root.seed)}")
         own = self.create_graph and not frame.levels  # a transform records for the levels below, if there are any

@@ -484,14 +484,14 @@ def _referred(events: Iterable[Record], within: Collection[str] = _IDS) -> dict[
 def _mapped(fact: _Fact, change: Callable[[str], str], within: Collection[str] = _IDS) -> _Fact:
     """A record, or what it consists of, with other ids; itself, if none of them is another."""
     news: dict[str, Any] = {}
-    kind: Any = type(fact)
-    for name in _names_of(kind):
-        value = getattr(fact, name)
+    for name in _names_of(type(fact)):
+        value: Any = getattr(fact, name)
         now: Any = value
+        several = value.__class__ is tuple
         if name in within:
-            now = tuple([change(id) for id in value]) if type(value) is tuple else value and change(value)
+            now = tuple([change(id) for id in value]) if several else value and change(value)
             now = value if now == value else now
-        elif type(value) is tuple:
+        elif several:
             all = [_mapped(each, change, within) if is_dataclass(each) else each for each in value]
             now = tuple(all) if any(one is not other for one, other in zip(all, value, strict=True)) else value
         elif is_dataclass(value):

@@ -145,6 +145,7 @@ class Raw(Protocol):
 
     def read(self, at: Reader) -> Record:
         """The record, all raw events before it having been read."""
+        ...
 
 
 class Record:

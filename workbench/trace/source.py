@@ -39,6 +39,8 @@ _HOSTS = frozenset(
 _NAMELESS = ("<string>", "<stdin>")
 
 
+_frame_at = sys._getframe  # pyright: ignore[reportPrivateUsage]  inspect has nothing as fast
+
 _engines: tuple[str, ...] = ()  # the folders of other engines that are recorded
 
 
@@ -75,7 +77,7 @@ def source_lines(code: Any) -> tuple[list[str], int]:
 
 def user_frame() -> FrameType | None:
     """The innermost frame of the user's code; of a thread that runs nothing of the user's, that of the library."""
-    frame: FrameType | None = sys._getframe(1)
+    frame: FrameType | None = _frame_at(1)
     library = None
     while frame is not None and not is_users(frame.f_code.co_filename):
         if library is None and not frame.f_code.co_filename.startswith(OWN):
@@ -86,7 +88,7 @@ def user_frame() -> FrameType | None:
 
 def user_frames() -> Iterator[FrameType]:
     """All frames of the user's code, the innermost first."""
-    frame: FrameType | None = sys._getframe(1)
+    frame: FrameType | None = _frame_at(1)
     while frame is not None:
         if is_users(frame.f_code.co_filename):
             yield frame
@@ -117,7 +119,7 @@ class Outlook:
 
     def stack(self, up: int = 3) -> Stack:
         """The stack, without those of the listener who asks: from the frame so many `up`."""
-        frame: FrameType | None = sys._getframe(up)
+        frame: FrameType | None = _frame_at(up)
         outermost, address = self._code, self._address
         found: list[Any] = []
         add = found.append
@@ -133,7 +135,7 @@ class Outlook:
     def frames(self, up: int = 3) -> list[FrameType]:
         """The same frames themselves, the outermost first: not to be kept, nor those of who asks among them."""
         found: list[FrameType] = []
-        frame: FrameType | None = sys._getframe(up)
+        frame: FrameType | None = _frame_at(up)
         while frame is not None:
             found.append(frame)
             if frame.f_code is self._code and id(frame) == self._address:
@@ -153,7 +155,7 @@ def local_variables(frame: FrameType) -> list[tuple[str, Any]]:
     found = [*local.items()]
     # Before Python 3.13 a function's f_locals is a copy that its frame keeps: it would keep every tensor alive.
     # It is nobody else's if it has no reference but the frame's, ours and the counting's own.
-    if isinstance(local, dict) and frame.f_code.co_flags & inspect.CO_OPTIMIZED and sys.getrefcount(local) <= 3:
+    if sys.version_info < (3, 13) and frame.f_code.co_flags & inspect.CO_OPTIMIZED and sys.getrefcount(local) <= 3:
         local.clear()
     return found
 
@@ -197,7 +199,7 @@ def code_of(cls: type) -> tuple[Code, ...]:
 
 def methods_of(function: type) -> tuple[Code, ...]:
     """The methods that the user wrote of a Function."""
-    code = []
+    code: list[Code] = []
     for name in METHODS:
         owner = next((each for each in function.__mro__ if name in vars(each)), object)
         if owner is object or owner.__module__.partition(".")[0] in (__name__.partition(".")[0], "torch"):
@@ -428,7 +430,7 @@ class Listing:
         """
         key = here, there
         if key not in self._follows:
-            todo, seen = [here], set()
+            todo, seen = [here], set[int]()
             while todo and there not in seen:
                 offset = todo.pop()
                 if offset not in seen and (offset <= there or self._handlers):
@@ -476,7 +478,7 @@ class Listing:
     def _guards(self) -> list[tuple[int, int, int]]:
         """Where each handler begins, and where what it guards begins and ends."""
         table = iter(self.code.co_exceptiontable)
-        found = []
+        found: list[tuple[int, int, int]] = []
         for byte in table:
             start, length, target, _ = [_number(byte if field == 0 else next(table), table) for field in range(4)]
             found.append((2 * target, 2 * start, 2 * (start + length)))
@@ -507,7 +509,8 @@ def _variables(steps: list[dis.Instruction]) -> Iterator[str]:
 
 def _names(step: dis.Instruction) -> tuple[str, ...]:
     """The variables that an instruction stores, or stores and loads."""
-    return step.argval if type(step.argval) is tuple else (step.argval,) if isinstance(step.argval, str) else ()
+    names = step.argval
+    return names if names.__class__ is tuple else (names,) if names.__class__ is str else ()
 
 
 def _header(file: str, number: int) -> str:

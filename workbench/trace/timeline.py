@@ -32,6 +32,7 @@ class Recording(Protocol):
 
     def records(self) -> Sequence[Record]:
         """Everything heard so far."""
+        ...
 
 
 class Timeline:
@@ -132,25 +133,21 @@ class Timeline:
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Self:
         """The trace a dict tells of; a ValueError says what is wrong with it."""
-        lists = (
-            {name: list(it) if isinstance(it, list) else it for name, it in data.items()}
-            if isinstance(data, Mapping)
-            else {}
-        )
-        return cls._read(lists, None)
+        given: dict[str, Any] = dict(data) if hasattr(data, "items") else {}
+        return cls._read({name: it[:] if it.__class__ is list else it for name, it in given.items()}, None)
 
     @classmethod
     def _read(cls, data: Any, size: int | None) -> Self:
         """The same of a file of so many characters; what is read is taken out of the dict, as it may be large."""
-        if not isinstance(data, dict) or data.get("format") != FORMAT:
+        if data.__class__ is not dict or data.get("format") != FORMAT:
             raise ValueError(f"This is no trace: its format is not {FORMAT!r}.")
         version = data.get("version")
-        if type(version) is not int or version not in (VERSION, COMPACT):
+        if version.__class__ is not int or version not in (VERSION, COMPACT):
             given, known = brief(repr(version)), f"the versions {VERSION} and {COMPACT}"
             raise ValueError(f"This trace is of version {given}; this workbench reads {known}.")
         if version == COMPACT:
             return cls(read_compact(data, size))
-        if not isinstance(data.get("events"), list):
+        if data.get("events").__class__ is not list:
             raise ValueError("This trace has no list of events.")
         parts = PartsRead(data.get("parts", []))
         return cls(Played().play_all(data.pop("events"), parts))
@@ -179,7 +176,10 @@ class Timeline:
 
 def phase_of(events: Sequence[Record], frame: Frame, before: Sequence[Phase]) -> Phase:
     """What the events of one stop are part of: where nodes are only gone, the same as the stops before it."""
-    return next((event.phase(frame) for event in events if not event.quiet), before[-1] if before else "forward")
+    for event in events:
+        if not event.quiet:
+            return event.phase(frame)
+    return before[-1] if before else "forward"
 
 
 class Ending(Timeline):

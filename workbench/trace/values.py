@@ -20,6 +20,7 @@ _NOISE = 1e-5  # of the distance between the least and the largest value: a smal
 _TINY, _HUGE = 1e-200, 1e300  # between them a sum of squares has lost nothing
 _PART = 8192  # values that are multiplied by themselves at once
 _SMALL = 48  # values that take no more room than their summary
+_vdot: Any = np.vdot
 _FEW = 8  # values that are summed up one by one sooner than by NumPy: most of what a lesson records
 
 
@@ -133,10 +134,10 @@ def _summary(array: Any) -> tuple[float, float | None, float | None, float | Non
     # Unlike `dot` it never warns; of a longer part threads would be asked for, which takes longer where all are busy.
     size = flat.size
     if size <= _PART:
-        squares = float(np.vdot(flat, flat))
+        squares = float(_vdot(flat, flat))
     else:
         parts = [flat[at : at + _PART] for at in range(0, size, _PART)]
-        squares = sum([float(np.vdot(part, part)) for part in parts])
+        squares = sum([float(_vdot(part, part)) for part in parts])
     if _TINY < squares < _HUGE:  # then all are finite, and no square that counts is out of range
         low, high = flat.item(flat.argmin()), flat.item(flat.argmax())
         return math.sqrt(squares), low, high, float(np.add.reduce(flat)) / size, 0
@@ -166,7 +167,7 @@ def kept(array: Any, limit: int) -> Any:
 
 def read(thing: Any) -> Value:
     """The Value of what was kept of an array."""
-    if type(thing) is tuple:
+    if thing.__class__ is tuple:
         if len(thing) == 2:  # of a dtype that NumPy does not have
             return replace(Value.of(thing[0], thing[0].size), dtype=thing[1])
         return Value.of(thing[0], 0) if len(thing) == 1 else Value(*thing)
