@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from .. import errors
-from ..ops.convert import DEEPCOPY_NON_LEAF
+from ..ops.messages import DEEPCOPY_NON_LEAF
 from ..scene.labels import CHIP_COLUMNS
 from ..scene.model import AROUND, Arrow, Box, Detail, Scene, Step
 from ..scene.storyboard import Storyboard
