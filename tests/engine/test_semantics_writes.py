@@ -178,6 +178,9 @@ a.fill_(a[1, 1]) | a[...] = a[1, 1] | a.t().copy_(a) | a[...] = a.t() | a.view(-
 a[1].add_(a.view(-1)[:3])
 e.add_(1) | e.zero_() | e.fill_(2.0) | e[0] = 5.0 | e.copy_(a) | a.copy_(e) | e.exp_() | e[0].mul_(2)
 e.copy_(e) | e[...] = e | e[...] = 2.0 | e.fill_(a[0, 1]) | e.mul_(e) | a.copy_(a) | a.mul_(a) | a[:, 0].copy_(a[:, 0])
+a[None].add_(a) | a[None] += a | a[None] = a | a[None][...] = a | a.view(1, 9).copy_(a.view(9)) | a[0] = a[:1]
+(a > 2)[None].masked_fill_(a > 3, True) | m[None].masked_fill_(m, True) | m.masked_fill_(m, False)
+m[None][m[None]] = True
 """
 
 
@@ -185,7 +188,8 @@ e.copy_(e) | e[...] = e | e[...] = 2.0 | e.fill_(a[0, 1]) | e.mul_(e) | a.copy_(
 def test_4_8_what_is_read_and_written_at_once(text: str) -> None:
     def program(torch: Any) -> Any:
         scope = {"torch": torch, "a": torch.arange(9.0).reshape(3, 3), "e": torch.ones(3).expand(3, 3)}
-        return raised(exec, text, scope), scope["a"], scope["e"]
+        scope["m"] = scope["a"] > 4
+        return raised(exec, text, scope), scope["a"], scope["e"], scope["m"]
 
     compare(program)
 

@@ -70,3 +70,19 @@ def test_an_index(text: str) -> None:
         return out, [leaf.grad for leaf in named.values() if isinstance(leaf, torch.Tensor) and leaf.is_leaf]
 
     compare(program)
+
+
+MASKS = """
+a[z[:, None] > 0] | a[z > 0] | a[:, z > 0] | a[(z > 0)[:, None].expand(0, 3)] | a[(z > 0)[None].expand(2, 0)]
+a[None, z > 0] | a.index_put((z > 0,), z) | a.index_put((z > 0,), z, accumulate=True)
+(a * 1).__setitem__(z > 0, 2.0) | (a * 1).__setitem__((0, z > 0), z) | z[z > 0] | z.index_put((z > 0,), z)
+"""
+
+
+@pytest.mark.parametrize("text", entries(MASKS))
+def test_a_mask_of_no_elements_has_the_shape_of_what_it_picks_from(text: str) -> None:
+    def program(torch: Any) -> Any:
+        named = {"a": torch.arange(6.0).reshape(2, 3), "z": torch.zeros(0)}
+        return eval(text, named), named["a"]
+
+    compare(program)

@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import hostile
 import pytest
 import trace_samples as samples
 
@@ -91,6 +92,15 @@ def test_what_no_recording_has_is_refused_with_a_short_sentence(tmp_path, events
     with pytest.raises(ValueError, match=r"\.$") as refusal:
         load(tmp_path / "hostile.json")
     assert len(str(refusal.value)) <= 400
+
+
+def test_a_tensor_whose_memory_is_shown_is_no_checkpoint() -> None:
+    events = [dict(event) for event in hostile.sound()[0]]
+    for event in events:
+        if event["kind"] == "CheckpointDropped":
+            event["checkpoint"] = "t1"
+    trace = Trace.from_dict(json.loads(hostile.text(events)))
+    assert "held" in str(trace.show("memory"))
 
 
 CHANGING = {

@@ -321,5 +321,17 @@ def test_an_output_that_is_the_same_for_all_samples_is_repeated_anywhere() -> No
     assert workbench.vmap(lambda x: one, out_dims=-2)(batch).tolist() == [[0, 1, 2, 3]] * 2
 
 
+@pytest.mark.parametrize("text", ["t.sin()", "t * a", "(t @ a.T).sum(0)", "grad(lambda u: u.exp().sum())(t)", "a * 2"])
+def test_what_a_batch_of_no_samples_makes_is_part_of_the_graph(text: str) -> None:
+    def program(torch: Any) -> Any:
+        a = torch.ones(2, 3, requires_grad=True)
+        batch = torch.zeros(0, 2, 3, requires_grad=True)
+        out = torch.vmap(lambda t: eval(text, {"t": t, "a": a, "grad": torch.func.grad}))(batch)
+        out.sum().backward()
+        return out.detach(), batch.grad, a.grad
+
+    compare(program)
+
+
 def test_the_package_loads_on_first_use() -> None:
     assert workbench.vmap is workbench.func.vmap and "vmap" in workbench.__all__ and "func" in workbench.__all__

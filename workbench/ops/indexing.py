@@ -287,12 +287,12 @@ define(
 
 def _index_backward(grad: np.ndarray, sizes: tuple[int, ...], indices: Indices) -> np.ndarray:
     out = np.zeros(sizes, grad.dtype)
-    np.add.at(out, as_masks(indices), grad)  # an element taken twice receives both gradients
+    np.add.at(out, as_masks(indices, sizes), grad)  # an element taken twice receives both gradients
     return out
 
 
 def _looked_up(a: np.ndarray, indices: Indices) -> np.ndarray:
-    places = as_masks(indices)
+    places = as_masks(indices, a.shape)
     try:
         return a[places]
     except IndexError as error:
@@ -310,7 +310,7 @@ _index = define(
 
 
 def _with_put(a: np.ndarray, indices: Indices, values: Any, accumulate: bool) -> np.ndarray:
-    out, places = copied(a), as_masks(indices)
+    out, places = copied(a), as_masks(indices, a.shape)
     if np.ndim(values) > 1 and len(values) == 1:  # NumPy overlooks leading dimensions
         check_lookup(a.shape, places, values)
     try:
@@ -363,8 +363,9 @@ def put(self: Tensor, indices: tuple[Tensor | None, ...], values: Tensor, accumu
     if fills:  # as PyTorch then does
         check_mask(masks[0])
     elif values.dtype is not self.dtype:
-        places = as_masks(tuple([None if i is None else i._array for i in indices]))
-        check_lookup(self._array.shape, places, values._array)
+        shape = self._array.shape
+        places = as_masks(tuple([None if i is None else i._array for i in indices]), shape)
+        check_lookup(shape, places, values._array)
         raise RuntimeError(messages.PUT_DTYPE.format(self.dtype.word, values.dtype.word))
     return _index_put(self, indices, values, accumulate)
 

@@ -79,8 +79,8 @@ def write(t: Tensor, name: str, op: Callable[..., Tensor], *args: Any, **options
     if op not in (_fill_op, _zero) and not (op is _copy and args[0] is t):
         value_read = op in (_fill_with, indexing.masked_fill, _put_one)  # before anything is written
         check_overlap(t, () if value_read else given[1:], name)
-        if op is _put_one:
-            check_overlap(t, args[0], "masked_fill_")  # as PyTorch then does: a mask may be the tensor itself
+        if op in (_put_one, indexing.masked_fill):
+            check_overlap(t, args[:1], "masked_fill_")  # as PyTorch then does: a mask may be the tensor itself
     node = None
     if not tracked:
         pushing = modes.dual is not None or (type(t) is Lifted and t._level.kind == "jvp")

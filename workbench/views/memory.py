@@ -458,7 +458,7 @@ class Ledger:
             row.spans.append([len(self.points), None])
 
     def _let_go(self, id: str, name: str | None = None, everything: bool = False) -> None:
-        holder = self.holders.get(id)
+        holder = self._holding.get(id)  # a trace may name what holds nothing
         if holder is None:
             return
         gone = [key for key, held in holder.kept.items() if (held.freed or everything) and name in (None, key)]

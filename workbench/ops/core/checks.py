@@ -149,8 +149,8 @@ def check_width(have: tuple[int, ...], got: tuple[int, ...]) -> None:
 
 
 def _steps(a: np.ndarray) -> list[int]:
-    """The strides of the dimensions that have more than one element."""
-    return [step for n, step in zip(a.shape, a.strides, strict=True) if n != 1]
+    """The number of dimensions, and the strides of those that have more than one element."""
+    return [a.ndim, *(step for n, step in zip(a.shape, a.strides, strict=True) if n != 1)]
 
 
 def check_overlap(t: Tensor, args: tuple[Any, ...], name: str) -> None:
@@ -595,14 +595,18 @@ def check_put(function: str, indices: Any, values: Any) -> None:
     check_tensor(function, "values", 2, values)
 
 
-def as_masks(indices: tuple[Any, ...]) -> tuple[Any, ...]:
+def as_masks(indices: tuple[Any, ...], shape: Shape) -> tuple[Any, ...]:
     """NumPy's index for index arrays: bytes are masks, with a warning, and None stands for all of a dimension."""
     places: list[Any] = []
+    overlooked = False
     for each in indices:
         if each is not None and each.dtype.kind == "u":
             warn(messages.BYTES)
             each = each.astype(bool)
+        overlooked |= each is not None and not each.size and each.dtype.kind == "b"
         places.append(slice(None) if each is None else each)
+    if overlooked:  # NumPy takes a mask of no elements whatever its shape
+        check_lookup(shape, tuple(places))
     return tuple(places)
 
 

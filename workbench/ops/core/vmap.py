@@ -118,7 +118,7 @@ def alone(t: Tensor) -> Results:
 
 def run_batched(op: Any, args: tuple[Any, ...], size: int) -> Results:
     """Run an op for the whole batch; every result has the batch in front."""
-    if not size:
+    if not size and (op.batch != "pointwise" or op.name in OWN):
         return _for_none(op, args)
     if op.name in OWN:
         return OWN[op.name](op, size, **dict(zip(op.order, args, strict=True)))
@@ -135,12 +135,13 @@ def keeps_place(op: Any, operands: list[Any]) -> bool:
 
 
 def _for_none(op: Any, args: tuple[Any, ...]) -> Results:
-    """What a batch of no samples makes: nothing, of the shape that a sample would make."""
-    one = [map_tensors(a, lambda m: wrap(np.zeros(m.shape, m.value._array.dtype))) for a in args]
-    outs, extras = op.perform(tuple(one))
-    shapes = [[(t._array.shape, t._array.dtype) for t in part] for part in (outs, extras)]
-    outs, extras = (tuple([wrap(np.zeros((0, *shape), kind)) for shape, kind in part]) for part in shapes)
-    return outs, extras
+    """What a batch of no samples makes: none of what one more sample would make, and as much part of the graph."""
+
+    def one_more(m: Mapped) -> Mapped:  # the sum of no samples is a sample of zeros
+        return Mapped(m.value.sum(0, True).to(m.value.dtype), True) if m.batched else m
+
+    outs, extras = run_batched(op, tuple([map_tensors(a, one_more) for a in args]), 1)
+    return tuple([t.narrow(0, 0, 0) for t in outs]), tuple([t.narrow(0, 0, 0) for t in extras])
 
 
 def pointwise(op: Any, args: tuple[Any, ...], size: int) -> Results:
