@@ -94,10 +94,13 @@ def attached(own: set[str]) -> str:
     here = set(vars(tensor.Facts)) | own
     lines = []
     for name, member in sorted(vars(tensor.Tensor).items()):
-        if name in here or not isinstance(member, FunctionType | property):
+        if name in here or not isinstance(member, FunctionType | property | staticmethod):
             continue
         if isinstance(member, property):
             lines += ["@property", f"def {name}(self) -> {returned(member.fget)}: ..."]  # a setter only refuses
+        elif isinstance(member, staticmethod):
+            static = member.__func__
+            lines += ["@staticmethod", f"def {name}({parameters(name, static, False)}) -> {returned(static)}: ..."]
         else:
             lines.append(f"def {name}({parameters(name, member)}) -> {returned(member)}: ...")
     return "\n".join(lines)

@@ -10,8 +10,9 @@ from __future__ import annotations
 import itertools
 import warnings
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
+Error = TypeVar("Error", bound=BaseException)
 Event = tuple[Any, ...]  # its kind, and what the schema says of that
 
 
@@ -240,7 +241,7 @@ def _lost(event: Event, error: Exception) -> None:
     )
 
 
-def failed(error: BaseException, *tensors: Any, task: Any = None, node: Any = None) -> BaseException:
+def failed(error: Error, *tensors: Any, task: Any = None, node: Any = None) -> Error:
     """An error about to leave the engine, after listeners and who explains it were told; its words stay as they are."""
     if listeners:
         emit(("failed", task, node, error))

@@ -77,7 +77,7 @@ def remember(node: Node) -> None:
         node.metadata[PARENT] = task.node
 
 
-def warn_of_forward(node: Node) -> None:
+def warn_of_forward(node: Node | None) -> None:
     """Warn which forward lines made the node whose backward failed, and then those of the nodes that made it."""
     text = errors.ANOMALY_TRACE
     while node is not None:

@@ -161,7 +161,7 @@ def _ran(output: Any, seed: Tensor | None, keep_graph: bool) -> bool:
         return False
     root = edge_of(output)
     leaves = _ends_of_chain(root)
-    if leaves is None or seed is None:
+    if root is None or leaves is None or seed is None:
         return False
     node, grad = root, seed._array
     try:
@@ -176,10 +176,11 @@ def _ran(output: Any, seed: Tensor | None, keep_graph: bool) -> bool:
             if node.arity == 1:
                 node, grad, out = node.p0, out, None
                 continue
-            grad, given = None, [each for each in zip(node.edges(), out, strict=True) if each[0][0] is not None]
+            given: list[Any] = [each for each in zip(node.edges(), out or (), strict=True) if each[0][0] is not None]
+            grad = None
             out = None  # a leaf keeps a gradient that nobody else holds
             if len(given) == 1 and given[0][0][0] not in leaves:
-                ((node, _), grad), given = given[0], None
+                (node, _), grad = given.pop()
                 continue
             while given:
                 (node, _), grad = given.pop(0)
@@ -282,7 +283,7 @@ def gradients(
 
 
 def gradients_batched(
-    outputs: Sequence[Any], inputs: Sequence[Any], seeds: Sequence[Tensor], keep_graph: bool, create_graph: bool
+    outputs: Sequence[Any], inputs: Sequence[Any], seeds: Sequence[Any], keep_graph: bool, create_graph: bool
 ) -> list[Tensor | None]:
     """The gradients for each row of the seeds, by one backward for them all; each has the rows in front."""
     sizes = [len(seed._array) for seed in seeds]

@@ -338,7 +338,7 @@ class GraphTask:
                         self._deliver(parent, nr, grad)
                     out = None
             if self._alone is not None:  # the limit is reached: it is the next one's turn at the next step
-                self._queue_alone()
+                self._queue_alone(self._alone)
         except BaseException as error:
             if state.anomaly and node is not None:
                 warn_of_forward(node)
@@ -404,14 +404,14 @@ class GraphTask:
             self._alone, self._carried = parent, buffers.pop(parent, grad)
         else:
             if self._alone is not None:
-                self._queue_alone()
+                self._queue_alone(self._alone)
             buffers.setdefault(parent, grad)
             push_ready(self._ready, parent)
 
-    def _queue_alone(self) -> None:
+    def _queue_alone(self, node: Node) -> None:
         """Put the node that alone was ready into the queue."""
-        self._buffers[self._alone] = self._carried
-        push_ready(self._ready, self._alone)
+        self._buffers[node] = self._carried
+        push_ready(self._ready, node)
         self._alone = self._carried = None
 
     def _call_back(self, modes: Modes) -> None:

@@ -18,9 +18,9 @@ from .views import blank, geometry_of, layout_of
 
 __all__ = ["UnpackedDualTensor", "dual_level", "enter_dual_level", "exit_dual_level", "make_dual", "unpack_dual"]
 
-aliased: Callable[[Tensor], Tensor] | None = None  # a recorded view of the whole tensor; the ops supply it
-unpacked: Callable[[Tensor], Tensor] | None = None  # the same under the name that unpacking has in a graph
-part: Callable[..., Tensor] | None = None  # the part of a tensor that a geometry names, recorded; likewise
+aliased: Any = None  # a function: a recorded view of the whole tensor; the ops supply it
+unpacked: Any = None  # the same under the name that unpacking has in a graph
+part: Any = None  # the part of a tensor that a geometry names, recorded; likewise
 
 
 class DualLevel:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -83,6 +83,7 @@ class BackwardCFunction(Node, FunctionCtx):
     _materialize = True  # what set_materialize_grads sets
     _materialize_non_diff_grads = True  # may be set to False on ctx: no zeros for non-differentiable outputs
     _forward_cls: Any  # the Function
+    _saved: Any
 
     def __repr__(self) -> str:
         return f"<torch.autograd.function.{type(self).__name__} object at 0x{id(self):x}>"
@@ -93,7 +94,7 @@ class BackwardCFunction(Node, FunctionCtx):
             return ((self.p0, self.n0),)
         return self._parents
 
-    def _connect(self, args: tuple[Any, ...], needs: tuple[bool, ...]) -> None:
+    def _connect(self, args: tuple[Any, ...], needs: Sequence[bool]) -> None:
         """Note the edge, shape and dtype of every tensor argument."""
         inputs: list[Any] = []
         parents: list[tuple[Node | None, int]] = []
@@ -248,7 +249,7 @@ class BackwardCFunction(Node, FunctionCtx):
             return gradients_of(self, backward(self, grads) if boxed else backward(self, *grads))
         return gradients_of(self, backward(self, grads))
 
-    def _materialized(self, grads: list[Tensor | None]) -> list[Tensor | None]:
+    def _materialized(self, grads: Any) -> list[Tensor | None]:
         """Zeros for the gradients that did not arrive, if asked for."""
         if not self._materialize:
             return grads
@@ -331,9 +332,11 @@ __all__ = [
 class FunctionMeta(type):
     """Gives every Function class a node class of its own, named after it."""
 
+    _backward_cls: Any
+
     def __init__(cls, name: str, bases: tuple[type, ...], namespace: dict[str, Any]) -> None:
-        cls._backward_cls = type(name + "Backward", (BackwardCFunction,), {"__slots__": (), "_forward_cls": cls})
-        cls._backward_cls._autograd_function_id = next(_function_ids)
+        own = {"__slots__": (), "_forward_cls": cls, "_autograd_function_id": next(_function_ids)}
+        cls._backward_cls = type(name + "Backward", (BackwardCFunction,), own)
         cls._plain_forward = None, 0  # the forward whose parameters were counted, and their number
         super().__init__(name, bases, namespace)
         cls._check_flags()

@@ -150,11 +150,10 @@ def _rewrite(ctx: Any, nr: int, o: Tensor, is_input: bool) -> None:
         raise RuntimeError(errors.DIRTY_VIEW_SEVERAL)
     if o._meta is not None:
         o._meta.grad = None
-    if base is not None:
-        if o._meta.creation != "default":
+        if base is not None and o._meta.creation != "default":
             raise forbidden(o, "is being")
-        if base.requires_grad and base.is_leaf:
-            raise events.failed(RuntimeError(errors.VIEW_OF_LEAF_IN_PLACE), o, base)
+    if base is not None and base.requires_grad and base.is_leaf:
+        raise events.failed(RuntimeError(errors.VIEW_OF_LEAF_IN_PLACE), o, base)
     rebase(o, ctx, nr)
 
 

@@ -139,7 +139,7 @@ def _push(
                 raise RuntimeError(errors.JVP_NOT_DIFFERENTIABLE.format(nr))
             continue
         position = next((i for i, d in enumerate(args) if d is out), None)
-        if any(out is d for d in dirty):
+        if position is not None and any(out is d for d in dirty):
             had = tangents[position]
             if had is not None and (t is None or t._version == versions[position]):
                 raise RuntimeError(errors.JVP_NOT_IN_PLACE)
@@ -411,4 +411,4 @@ def _reduced(g: Any, has: int | None, wanted: int | None, shape: Any, outer: Lev
         return g
     with entered("vmap", outer.size, outer.randomness) as level:
         reduced = lift(g, level).sum_to_size(shape)
-    return reduced._value
+    return value_below(reduced, level)

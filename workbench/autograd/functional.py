@@ -26,10 +26,10 @@ Parts = list[list[Tensor]]
 
 def need_history(tensors: Sequence[Tensor | None], refusal: str, strict: bool) -> None:
     """RuntimeError for a tensor without history, in strict mode."""
-    for i, t in enumerate(tensors):
-        if strict and t is None:
+    for i, t in enumerate(tensors if strict else ()):
+        if t is None:
             raise RuntimeError(errors.FUNCTIONAL_INDEPENDENT.format("output", i, ""))
-        if strict and not t.requires_grad:
+        if not t.requires_grad:
             raise RuntimeError(refusal.format(i))
 
 
@@ -37,10 +37,10 @@ def filled(
     grads: Sequence[Tensor | None], like: Sequence[Tensor], strict: bool, create_graph: bool, missing: str, flat: str
 ) -> tuple[Tensor, ...]:
     """Zeros where there is no gradient; `strict` refuses that (`missing`), and a gradient without history (`flat`)."""
-    for i, g in enumerate(grads):
-        if strict and g is None:
+    for i, g in enumerate(grads if strict else ()):
+        if g is None:
             raise RuntimeError(missing.format(i))
-        if strict and create_graph and not g.requires_grad:
+        if create_graph and not g.requires_grad:
             raise RuntimeError(flat.format(i))
     return tuple(wrap(np.zeros_like(t._array)) if g is None else g for g, t in zip(grads, like, strict=True))
 

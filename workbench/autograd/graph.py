@@ -141,8 +141,10 @@ def register_multi_grad_hook(
             del task.kept[own]
 
     def at(index: int) -> Callable[[Tensor | None], None]:
-        hook = functools.partial(arrived, index)
-        hook.__wrapped__ = fn  # for whoever asks what it is
+        @functools.wraps(fn, (), ())  # for whoever asks what it is
+        def hook(grad: Tensor | None) -> None:
+            arrived(index, grad)
+
         return hook
 
     handles = [t.register_hook(at(i)) for i, t in enumerate(tensors)]

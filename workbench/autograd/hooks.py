@@ -97,10 +97,15 @@ def register_node_prehook(self: Node, fn: Callable[..., Any]) -> RemovableHandle
     return _register(extra.pre_hooks, fn)
 
 
-Tensor.register_hook, Tensor.retain_grad = register_hook, retain_grad
-Tensor.register_post_accumulate_grad_hook = register_post_accumulate_grad_hook
-Tensor.retains_grad = property(lambda self: self._meta is not None and self._meta.retains_grad)
-Node.register_hook, Node.register_prehook = register_node_hook, register_node_prehook
+for _kind, _name, _member in (
+    (Tensor, "register_hook", register_hook),
+    (Tensor, "register_post_accumulate_grad_hook", register_post_accumulate_grad_hook),
+    (Tensor, "retain_grad", retain_grad),
+    (Tensor, "retains_grad", property(lambda self: self._meta is not None and self._meta.retains_grad)),
+    (Node, "register_hook", register_node_hook),
+    (Node, "register_prehook", register_node_prehook),
+):
+    setattr(_kind, _name, _member)
 
 
 def _tensors(grads: Any) -> list[Tensor | None]:
@@ -111,7 +116,7 @@ def _back(grads: list[Tensor | None], as_tensors: bool) -> list[Any]:
     return grads if as_tensors else [None if g is None else g._array for g in grads]
 
 
-def _name(hook: Any) -> str:
+def _called(hook: Any) -> str:
     return getattr(hook, "__name__", type(hook).__name__)
 
 
@@ -123,9 +128,9 @@ def _check_value(hook: Any, before: Tensor | None, after: Any) -> None:
     if before is None:
         raise RuntimeError(errors.HOOK_FROM_NONE)
     if after._array.dtype is not before._array.dtype:
-        raise RuntimeError(errors.HOOK_TYPE.format(_name(hook), before.dtype.type_name, after.dtype.type_name))
+        raise RuntimeError(errors.HOOK_TYPE.format(_called(hook), before.dtype.type_name, after.dtype.type_name))
     if after._array.shape != before._array.shape:
-        raise RuntimeError(errors.HOOK_SIZE.format(_name(hook)))
+        raise RuntimeError(errors.HOOK_SIZE.format(_called(hook)))
 
 
 def _replaced(hook: Any, grads: list[Tensor | None], returned: Any) -> list[Tensor | None]:
@@ -133,7 +138,7 @@ def _replaced(hook: Any, grads: list[Tensor | None], returned: Any) -> list[Tens
     if not isinstance(returned, tuple):
         raise TypeError(errors.HOOK_TUPLE.format(type(returned).__name__))
     if len(returned) != len(grads):
-        raise RuntimeError(errors.HOOK_COUNT.format(_name(hook), len(returned), len(grads)))
+        raise RuntimeError(errors.HOOK_COUNT.format(_called(hook), len(returned), len(grads)))
     for before, after in zip(grads, returned, strict=True):
         _check_value(hook, before, after)
     return list(returned)
@@ -152,10 +157,10 @@ def run_tensor_hooks(node: Node, extra: Extra, grad: Any, task: Any) -> Any:
                 grads[nr] = returned
     for nr, reference in (extra.retainers or {}).items():
         t = reference()
-        if t is not None and grads[nr] is not None:
+        g = grads[nr]
+        if t is not None and g is not None:
             meta = meta_of(t)
-            g = grads[nr].clone()
-            meta.grad = g if meta.grad is None else meta.grad + g
+            meta.grad = g.clone() if meta.grad is None else meta.grad + g
     back = _back(grads, task.tensors)
     return back if node.multi else back[0]
 
@@ -163,7 +168,7 @@ def run_tensor_hooks(node: Node, extra: Extra, grad: Any, task: Any) -> Any:
 def run_pre_hooks(node: Node, extra: Extra, grad: Any, task: Any) -> Any:
     """The gradients that come in at a node, as its pre-hooks leave them."""
     grads = _tensors(grad if node.multi else [grad])
-    for hook in list(extra.pre_hooks.values()):
+    for hook in list((extra.pre_hooks or {}).values()):
         given = tuple(grads)
         returned = ask("before", task, node, 0, hook, given) if listeners else hook(given)
         if returned is not None:
@@ -177,7 +182,7 @@ def run_post_hooks(node: Node, extra: Extra, out: Any, grad: Any, task: Any) -> 
     alone = node.arity == 1
     outs = [] if node.arity == 0 else _tensors([out] if alone else out)
     incoming = tuple(_tensors(grad if node.multi else [grad]))
-    for hook in list(extra.post_hooks.values()):
+    for hook in list((extra.post_hooks or {}).values()):
         given = tuple(outs), incoming
         returned = ask("after", task, node, 0, hook, *given) if listeners else hook(*given)
         if returned is not None:

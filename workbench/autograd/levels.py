@@ -25,6 +25,7 @@ class Level:
     """One running transform: "grad", "jvp" or "vmap" with the size of its batch."""
 
     __slots__ = ("kind", "number", "outer_grad", "size", "randomness", "_tag")
+    size: Any  # of the batch, None where there is none
 
     def __init__(self, kind: str, size: int | None = None, randomness: str = "error") -> None:
         self.kind, self.size, self.randomness = kind, size, randomness
@@ -55,12 +56,16 @@ class Lifted(Tensor):
     """
 
     __slots__ = ("_value", "_level", "_given")
-    __class__ = Tensor
+    __class__: Any = Tensor
 
     @property
     def data(self) -> Tensor:
-        """The same memory as a tensor without history at this level."""
+        """The same memory as a tensor without history at this level; RuntimeError for a batch."""
+        if self._level.kind == "vmap":
+            raise RuntimeError(errors.VMAP_DETACHED)
         return self._again()
+
+    data = data.setter(Tensor.data.fset)
 
     def _again(self) -> Tensor:
         return lift(self._value, self._level, given=_same_place(self))
@@ -133,7 +138,9 @@ def elements(t: Tensor) -> np.ndarray:
 
 def same_level(a: Tensor, t: Tensor) -> bool:
     """Whether two tensors were lifted to the same level, or neither was."""
-    return a._level is t._level if type(a) is type(t) is Lifted else type(a) is not Lifted is not type(t)
+    if type(a) is Lifted and type(t) is Lifted:
+        return a._level is t._level
+    return type(a) is not Lifted is not type(t)
 
 
 def value_below(t: Tensor, level: Level) -> Tensor:
@@ -178,7 +185,7 @@ def place_of_write(t: Tensor, given: tuple[Any, ...], name: str) -> Level | None
         overload = OVERLOADS.get(name, ("", ""))[isinstance(given[-1], Tensor)]
         raise RuntimeError(errors.CAPTURED_WRITE.format(name + overload))
     wide = highest(given)
-    if wide is not own:  # samples would have to be written on top of each other
+    if wide is not None and wide is not own:  # samples would have to be written on top of each other
         if name == "add_":
             others = [a._array.shape for a in given[1:] if level_of(a) is wide]
             shape = (wide.size, *np.broadcast_shapes(t._array.shape, *others))
@@ -318,12 +325,6 @@ def _numpy(self: Lifted) -> Any:
     raise RuntimeError(errors.NUMPY_REQUIRES_GRAD if self.requires_grad and local.modes.grad else errors.VMAP_DATA)
 
 
-def _data(self: Lifted, detached: Any = Lifted.data.fget) -> Tensor:
-    if self._level.kind == "vmap":
-        raise RuntimeError(errors.VMAP_DETACHED)
-    return detached(self)
-
-
 def _detach_(self: Lifted) -> Tensor:
     if is_batched(self) is not None:
         raise RuntimeError(errors.DETACH_VIEW)
@@ -355,4 +356,3 @@ Lifted.__index__ = _refusing(Tensor.__index__, errors.VMAP_ITEM, "item")
 Lifted.__bool__ = _refusing(Tensor.__bool__, errors.VMAP_BOOL, "is_nonzero")
 Lifted.tolist = _refusing(Tensor.tolist, errors.VMAP_DATA)
 Lifted.numpy = _numpy
-Lifted.data = property(_data, Tensor.data.fset)

@@ -158,6 +158,11 @@ class Node:
     takes_undefined = False  # runs even when no gradient arrived; other nodes then pass "none" on
     keeps_result = False
     saved_names: tuple[str, ...] = ()
+    p0: Any  # of a node with one edge or two: where its gradients go, (p0, n0) and (p1, n1)
+    p1: Any
+    n0: int
+    n1: int
+    variable: Tensor  # of an AccumulateGrad
     forward_text = backward_text = ""
 
     def name(self) -> str:
@@ -238,8 +243,10 @@ def run_by_hand(node: Node, *grads: Tensor | None) -> Tensor | tuple[Tensor | No
         out = (None,) * len(node.edges())
     else:
         arrived, task = list(grads) if node.multi else grads[0], local.modes.task
-        asked = task is not None and task.targets is not None
-        out = node.vjp_tensors_towards(arrived, task.needed()) if asked else node.vjp_tensors(arrived)
+        if task is not None and task.targets is not None:
+            out = node.vjp_tensors_towards(arrived, task.needed())
+        else:
+            out = node.vjp_tensors(arrived)
         out = (out,) if node.arity == 1 else tuple(out or ())
     return out[0] if len(out) == 1 else out
 

@@ -28,9 +28,12 @@ class _Freed:
 FREED = _Freed()
 
 
-def stale(node: Node, saved: Tensor | np.ndarray, storage: Storage, expected: int, output: int = 0) -> RuntimeError:
+def stale(
+    node: Node, saved: Tensor | np.ndarray | LiftedOutput, storage: Storage, expected: int, output: int = 0
+) -> RuntimeError:
     """The error of a saved tensor that was written after it was saved."""
-    fn, array = saved.grad_fn if isinstance(saved, Tensor) else own_fn(node, expected), getattr(saved, "_array", saved)
+    fn = saved.grad_fn if isinstance(saved, Tensor) else own_fn(node, expected)
+    array = saved if isinstance(saved, np.ndarray) else saved._array
     name = "" if fn is None else re.sub(r"Backward0?(\d*)$", r"\1", fn.name())  # RsubBackward1 is spoken of as Rsub1
     return RuntimeError(
         errors.MODIFIED_IN_PLACE.format(
@@ -72,7 +75,7 @@ def saved_as_result(output: Tensor) -> np.ndarray | LiftedOutput:
 
 def saved_output(node: Node, saved: np.ndarray | LiftedOutput, storage: Storage | None, nr: int) -> Tensor:
     """A node's own saved output as a new tensor: same memory and version counter, history through the node."""
-    out = saved.tensor() if type(saved) is LiftedOutput else wrap(saved, requires_grad=True)
+    out = saved.tensor() if isinstance(saved, LiftedOutput) else wrap(saved, requires_grad=True)
     array = out._array
     out._fn, out._nr = history_of_result(node, nr, array)
     out._storage = storage
@@ -88,6 +91,7 @@ class Packed:
     """What a pack hook returned, with the history that the unpacked tensor gets back."""
 
     __slots__ = ("value", "hook", "unpack", "fn", "nr", "requires_grad", "leaf", "kind")
+    fn: Any  # the grad_fn to be, OWN, or None
     exist = False  # whether there ever were any: to read one runs a user's hook
 
     def __init__(self, t: Tensor, hooks: Hooks) -> None:
@@ -156,8 +160,8 @@ class SavedOutput:
         self.array, self.storage, self.nr = saved_as_result(output), storage_of(output), output._nr
 
 
-def unpacked(node: Node, saved: Any, version: int) -> Tensor | None:
-    """A saved tensor as backward reads it: through its hook, or as it is if nobody wrote to it since."""
+def unpacked(node: Node, saved: Any, version: int) -> Any:
+    """A saved tensor, or None, as backward reads it: through its hook, or as it is if nobody wrote to it since."""
     if type(saved) is Packed:
         return saved.tensor(node)
     if type(saved) is SavedOutput:

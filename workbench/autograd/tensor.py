@@ -92,6 +92,9 @@ class Facts:
     """The part of a tensor that knows nothing of the graph."""
 
     __slots__ = ()
+    if TYPE_CHECKING:
+        _array: np.ndarray
+        requires_grad: bool
 
     @property
     def shape(self) -> Size:
@@ -187,6 +190,13 @@ class Tensor(Facts):
     __slots__ = ("_array", "_rg", "_fn", "_nr", "_storage", "_meta", "_tag", "__weakref__", "__dict__")
 
     __array_priority__ = 1000  # NumPy operands leave the operator to us
+    if TYPE_CHECKING:  # what this file reads of that
+        grad_fn: Node | None
+        retains_grad: bool
+        detach: Callable[[], Tensor]
+        clone: Callable[[], Tensor]
+        _keep_dtype: Callable[[], None]
+        _cast_gradients: Callable[[dtypes.dtype | None], None]
 
     @property
     def requires_grad(self) -> bool:
@@ -509,7 +519,7 @@ class Parameter(Tensor, metaclass=_Kind):
             made._array, made._storage, made._nr = source._array, source._storage, 0
             made._fn = made._meta = None
         else:
-            made._is_param = True
+            made.__dict__["_is_param"] = True
         made._rg = False
         made._set_requires_grad(requires_grad, errors.ONLY_FLOATS_CONSTRUCTOR)
         return made

@@ -8,7 +8,7 @@ its own `grad_fn` again from the base when it is next asked for.
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable, Container
+from collections.abc import Container
 from typing import Any
 
 import numpy as np
@@ -22,7 +22,7 @@ from .tensor import Tensor, made_by, wrap
 
 Geometry = tuple[tuple[int, ...], tuple[int, ...], int]  # shape, strides in bytes, offset in bytes
 
-regenerate: Callable[[Tensor, Geometry, Geometry], Node] | None = None  # makes AsStridedBackward0; the ops supply it
+regenerate: Any = None  # (base, geometry, layout) -> Node: makes AsStridedBackward0; the ops supply it
 
 
 def layout_of(base: np.ndarray) -> Geometry:
@@ -180,10 +180,10 @@ class _AndOne:
 
     __slots__ = ("nodes", "one")
 
-    def __init__(self, nodes: Container[Node], one: Node) -> None:
+    def __init__(self, nodes: Container[Node], one: Node | None) -> None:
         self.nodes, self.one = nodes, one
 
-    def __contains__(self, node: Node | None) -> bool:
+    def __contains__(self, node: Any) -> bool:
         return node is self.one or node in self.nodes
 
 
@@ -227,7 +227,7 @@ def grad_fn(t: Tensor) -> Node | None:
     return t._fn
 
 
-Tensor.grad_fn = property(grad_fn, doc=grad_fn.__doc__)
+setattr(Tensor, grad_fn.__name__, property(grad_fn, doc=grad_fn.__doc__))
 
 
 def forbidden(t: Tensor, what: str) -> RuntimeError:
