@@ -219,6 +219,8 @@ def test_boxes_are_chosen_by_tab_and_opened_by_enter(page: Page) -> None:
 
 def test_a_gradient_is_edited_and_branches_are_switched(page: Page) -> None:
     s = Stepper(page)
+    s.root.locator("[data-action=until]").click()  # nothing is typed yet: it goes to the field
+    assert page.evaluate("document.activeElement.name") == "until" and s.says("said") == ""
     s.root.locator("[name=until]").fill("mul")
     s.click("until")
     s.root.locator("[name=edit]").fill("[0, 0]")

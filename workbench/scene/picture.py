@@ -172,7 +172,7 @@ def inline() -> str:
 
 def _needed(storyboard: Storyboard) -> tuple[bool, bool]:
     """Whether the player needs the part that opens and closes groups, and the one for the parts of a film."""
-    return bool(storyboard.folding.groups), bool(storyboard.chapter())
+    return bool(storyboard.folding.groups), any(step.chapter for step in storyboard.steps)
 
 
 @cache

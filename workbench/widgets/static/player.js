@@ -186,7 +186,7 @@ function stage(el, storyboard, options = {}) {
     if (predicts) guess.ask(steps[seen + 1]);
   }
   function visit(target) {
-    if (!predicts || target <= seen) return arrive(target);
+    if (!predicts || Math.min(last, target) <= seen) return arrive(target);
     if (position === seen) return guess.check(); // or what was typed would be lost
     arrive(seen);
     guess.focus();

@@ -47,7 +47,7 @@ function stepperControls(first, ask, chosen, see) {
     back: named("back", "Back (←)", () => ({}), icon("back"), wide("Back")),
     step: named("step", "Step (→)", () => ({ guesses: guesses() }), "Step", icon("step")),
     run: named("run", "Run (r)", () => ({}), wide("Run"), icon("last")),
-    until: named("until", "Run until (u)", () => ({ text: until.value }), "Run until"),
+    until: button("until", "Run until (u)", () => (until.value ? ask({ do: "until", text: until.value }) : until.focus()), "Run until"),
     breakpoint: named("breakpoint", "Breakpoint (b)", it, "Breakpoint"),
     watch: named("watch", "Watch (w)", it, "Watch"),
     edit: named("edit", "Change the gradient (e)", () => ({ ...it(), nr: nr.value, text: value.value }), "Change"),
@@ -101,7 +101,7 @@ function stepperControls(first, ask, chosen, see) {
     }
     laid = lies;
     const asks = JSON.stringify([now.questions, now.position]); // the same ones keep what was typed
-    if (asks !== asked) questions.replaceChildren("Predict:", ...now.questions.map((of) =>
+    if (asks !== asked) questions.replaceChildren("Predict: ", ...now.questions.map((of) =>
       html("label", {}, of, field("step", of, { placeholder: "0.5 or [1, 2]" }))), now.questions.length ? "" : "nothing");
     asked = asks;
     questions.hidden = !(about.hidden = now.predicts);
