@@ -133,14 +133,8 @@ def _vjp(func: Callable[..., Any], primals: tuple[Any, ...], argnums: Any, has_a
     """The same with respect to some of the arguments."""
     with disable_saved_tensors_hooks(errors.FUNC_SAVED_HOOKS), entered("grad") as level:
         args, leaves, structure = _watched(primals, argnums, level)
-        output = func(*args)
-        aux = None
-        if has_aux:
-            output, aux = with_aux(output, errors.FUNC_VJP)
-            aux = lowered(aux, level)
-        outputs, out_structure = tree_flatten(output)
-        check_output(outputs, errors.FUNC_VJP)
-        value = lowered(output, level)
+        outputs, out_structure, aux = _returned(func(*args), errors.FUNC_VJP, level, has_aux)
+        value = tree_unflatten([value_below(out, level) for out in outputs], out_structure)
         for out in outputs:
             if not out.is_floating_point():
                 raise RuntimeError(errors.FUNC_VJP_FLOATS.format(out.dtype))
@@ -219,13 +213,8 @@ def _jvp(func: Any, primals: Any, tangents: Any, argnums: Any, strict: bool, has
             [_dual(p, t, level) for p, t in zip(flat_primals, flat_tangents, strict=True)], structure
         )
         args = dict(zip(places, duals, strict=True))
-        returned = func(*[args[i] if i in args else lifted(p, level) for i, p in enumerate(primals)])
-        aux = None
-        if has_aux:
-            returned, aux = with_aux(returned, errors.FUNC_JVP)
-            aux = lowered(aux, level)
-        outputs, out_structure = tree_flatten(returned)
-        check_output(outputs, errors.FUNC_JVP)
+        output = func(*[args[i] if i in args else lifted(p, level) for i, p in enumerate(primals)])
+        outputs, out_structure, aux = _returned(output, errors.FUNC_JVP, level, has_aux)
         moved = [_tangent_below(out, level, strict) for out in outputs]
         with below(level):  # never what was given
             results = [TENSORS["alias"](value_below(out, level)) for out in outputs]
@@ -392,10 +381,19 @@ def with_aux(returned: Any, name: str) -> tuple[Any, Any]:
     return returned
 
 
-def check_output(leaves: list[Any], name: str) -> None:
-    """RuntimeError unless a function returned tensors, and at least one."""
+def _returned(output: Any, name: str, level: Level, has_aux: bool) -> tuple[list[Tensor], Any, Any]:
+    """The leaves of what a function returned, their structure, and its auxiliary output one level below.
+
+    RuntimeError unless the leaves are tensors, at least one.
+    """
+    aux = None
+    if has_aux:
+        output, aux = with_aux(output, name)
+        aux = lowered(aux, level)
+    leaves, structure = tree_flatten(output)
     if not leaves or leaves == [None]:
         raise RuntimeError(errors.FUNC_NOTHING.format(name, leaves))
     for leaf in leaves:
         if not isinstance(leaf, Tensor):
             raise RuntimeError(errors.FUNC_ONLY_TENSORS.format(name, type(leaf)))
+    return leaves, structure, aux
