@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from time import process_time
 
 import pytest
 from boxes import name_of
@@ -252,7 +253,8 @@ def test_gradients_of_two_backwards_add_up_in_one_step():
         told = " ".join(board.steps[at].caption for at in steps)
         assert "w.grad was 1.0 and becomes 3.0" in told
     inner = storyboard(trace)  # the innermost loop whose rounds run a backward
-    assert [title for title, _ in parts(inner)] == [f"step {n} of 6" for n in range(1, 7)]
+    told = [f"round {outer}, step {n} ({2 * outer - 2 + n} of 6)" for outer in (1, 2, 3) for n in (1, 2)]
+    assert [title for title, _ in parts(inner)] == told
 
 
 def test_what_is_no_training_loop_is_no_film():
@@ -335,7 +337,8 @@ def test_nested_epochs_and_helpers_in_a_comprehension():
                 step(x)
     with record() as listed:
         [step(x) for x in (1.0, 2.0, 3.0)]
-    assert [title for title, _ in parts(storyboard(epochs))] == [f"step {n} of 6" for n in range(1, 7)]
+    told = [f"round {epoch}, step {n} ({3 * epoch - 3 + n} of 6)" for epoch in (1, 2) for n in (1, 2, 3)]
+    assert [title for title, _ in parts(storyboard(epochs))] == told
     board = storyboard(listed)
     assert [title for title, _ in parts(board)] == [f"step {n} of 3" for n in range(1, 4)]
     assert len(there(board, len(board.steps) - 1)) == len(board.scene.boxes)
@@ -575,3 +578,81 @@ def test_a_film_whose_gradients_are_cleared_opens_at_its_first_step_and_says_not
     assert board.chapter(board.start) == board.chapter(board.still) == "step 1 of 3"
     assert "not cleared" not in " ".join(step.caption for step in board.steps)
     assert "adds to" not in "".join("".join(box.lines) for box in board.at(len(board.steps) - 1).boxes.values())
+
+
+# Loops inside each other.
+
+
+def descend(w, x):
+    w.grad = None
+    loss = (w * x) ** 2
+    loss.backward()
+    with torch.no_grad():
+        w.sub_(0.01 * w.grad)
+
+
+def test_a_step_of_the_second_epoch_is_told_by_the_loops_variable():
+    w, batches = leaf(0.5), [torch.tensor(x) for x in (1.0, 2.0, 3.0)]
+    with record() as trace:
+        for epoch in range(2):  # noqa: B007
+            for batch in batches:
+                descend(w, batch)
+    board = storyboard(trace, step=5)
+    titles = [title for title, _ in parts(board)]
+    assert titles == [f"epoch {epoch}, step {n} ({3 * epoch - 3 + n} of 6)" for epoch in (1, 2) for n in (1, 2, 3)]
+    assert board.chapter(board.start) == board.chapter() == titles[4]
+    assert board.steps[board.start].phase == "forward"
+    for (_, steps), data in zip(parts(board), [*batches, *batches], strict=True):  # which come again in each epoch
+        gives = re.search(r"mul\(w, .*?\) gives ([\d.]+);", " ".join(board.steps[at].caption for at in steps))
+        assert gives and float(gives[1]) == pytest.approx(float(data) * number(named(board, steps[0], "w")), rel=1e-3)
+    saved = [step.chapter for step in storyboard(trace, "saved").steps if step.chapter]
+    assert saved == titles
+
+
+def test_loops_that_lie_around_are_told_by_words_only():
+    w = leaf(0.5)
+    with record() as trace:
+        for _run in range(2):
+            for step, _ in enumerate("ab"):  # noqa: B007
+                for epoch, _data in enumerate("ab"):  # noqa: B007
+                    for x in (1.0, 2.0):
+                        descend(w, x)
+    titles = [title for title, _ in parts(storyboard(trace))]
+    assert titles[0] == "round 1, round 1, epoch 1, step 1 (1 of 16)"
+    assert titles[-1] == "round 2, round 2, epoch 2, step 2 (16 of 16)"
+
+
+def test_what_is_left_out_of_many_epochs_is_told_by_them():
+    w = leaf(0.5)
+    with record() as trace:
+        for epoch in range(30):  # noqa: B007
+            for x in (1.0, 2.0):
+                descend(w, x)
+    told = " ".join(step.caption for step in storyboard(trace).steps)
+    assert "(12 of 60; epoch 2, step 2 to epoch 6, step 1 are left out; show(step=4) tells epoch 2, step 2)." in told
+
+
+def test_gradients_that_were_not_cleared_are_told_by_their_epochs():
+    w = leaf(0.5)
+    with record() as trace:
+        for epoch in range(2):  # noqa: B007
+            for x in (1.0, 2.0):
+                (w * x).backward()
+    told = " ".join(step.caption for step in storyboard(trace).steps)
+    assert "backward adds to what w.grad has of epoch 1, step 1 to epoch 2, step 1." in told
+
+
+def test_a_long_training_whose_parameters_are_made_anew_is_told_in_linear_time():
+    def spent(count):
+        with record() as trace:
+            w = leaf(1.0)
+            for _ in range(count):
+                loss = (w * w - 1) ** 2
+                loss.backward()
+                w = (w - 0.01 * w.grad).detach().requires_grad_()
+        begin = process_time()
+        assert storyboard(trace).steps
+        return process_time() - begin
+
+    spent(20)
+    assert spent(1200) < 16 * spent(200)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
 from difflib import SequenceMatcher
 from functools import cache
+from itertools import pairwise
 from typing import Any, TypeVar
 
 from .call_records import HooksFound, LevelEntered, OperationRan, TangentPushed
@@ -33,13 +35,21 @@ _LENIENT = 4  # one in so many rounds may have no backward: a batch was left out
 class Round:
     """A stretch of a trace, by the counts of events where it begins and ends; what lies beside the loop has number 0.
 
-    Of a round in the loop `depth` is how many parts of the program lie around what was made in it.
+    Of a round in the loop `depth` is how many parts of the program lie around what was made in it. Where loops around
+    that have several rounds, `around` says which, as "epoch 2", and `turn` is the number in the inner loop alone.
     """
 
     number: int
     begin: int
     end: int
     depth: int = 0
+    around: str = ""
+    turn: int = 0
+
+    @property
+    def name(self) -> str:
+        """`step 3`, or `epoch 2, step 3`."""
+        return f"{self.around}, step {self.turn:,}" if self.around else f"step {self.number:,}"
 
 
 @dataclass(slots=True)
@@ -52,6 +62,7 @@ class _Run:
     number: int = 0
     depth: int = 0
     loop: int = 0
+    around: str = ""  # the rounds of the loops around it
     started: SourceLine | None = None  # the last backward's line
     whole: bool = False  # whether a backward is over
 
@@ -64,7 +75,9 @@ def rounds_of(events: Sequence[Record]) -> list[Round]:
     runs = _runs(events, films) if films else []
     if sum(run.key is not None for run in runs) < _FEWEST:
         return []
-    own = len({run.loop for run in runs if run.key is not None}) == 1  # else the rounds are numbered through
+    inner = [run for run in runs if run.key is not None]
+    own = len({run.loop for run in inner}) == 1  # else the rounds are numbered through
+    nested = not own and len({(run.around, run.number) for run in inner if run.around}) == len(inner)
     begins = [1 if isinstance(events[0], EventsLetGo) else 0]
     tail = _tail(events, runs)
     begins += [_boundary(events, run, after, tail) for run, after in zip(runs, runs[1:], strict=False)]
@@ -73,7 +86,8 @@ def rounds_of(events: Sequence[Record]) -> list[Round]:
     for run, begin, end in zip(runs, begins, [*begins[1:], len(events)], strict=True):
         count += run.key is not None
         number = 0 if run.key is None else run.number if own else count
-        found.append(Round(number, begin, end, run.depth))
+        around = (run.around, run.number) if number and nested else ("", 0)
+        found.append(Round(number, begin, end, run.depth, *around))
     return found
 
 
@@ -138,7 +152,9 @@ def _runs(events: Sequence[Record], films: dict[int, tuple[object, ...]]) -> lis
             if again and runs[-1].key is None:  # a part of the same round that was made elsewhere
                 runs.pop()
             elif not again and not (runs and runs[-1].key is None and key is None):
-                runs.append(_Run(key, at, at, turn.number if turn else 0, depth, loop.key if loop else 0))
+                loops = event.path[: depth - 2] if turn else ()
+                number, own = turn.number if turn else 0, loop.key if loop else 0
+                runs.append(_Run(key, at, at, number, depth, own, _around(loops)))
         elif isinstance(event, BackwardStarted):
             going += 1
         elif not going or not runs:
@@ -161,6 +177,17 @@ def _found(
     for at, part in enumerate(path):
         if part.key in films:
             yield path[at - 1], part, at + 1
+
+
+def _around(path: tuple[Part, ...]) -> str:
+    """`epoch 2`: the rounds among these parts, each by the variable of its loop where that is a word."""
+    told = []
+    for loop, turn in pairwise(path):
+        if turn.kind == "round":
+            found = re.match(r"for \(?([a-zA-Z]\w+)\b", loop.title)
+            word = found[1] if found and found[1] != "step" else "round"
+            told.append(f"{word} {turn.number:,}")
+    return ", ".join(told)
 
 
 # Where a round begins: what happens between two of them is the end of the one or the beginning of the next.
@@ -322,9 +349,9 @@ class Aligner:
         first.append(
             Carried(
                 (),
-                tuple([(id, role) for id in given if (role := at[id].role) is not None]),
-                tuple([id for id in given if at[id].cleared]),
-                tuple([id for id in old if before.nodes[id].freed]),
+                tuple([(self.name(id), role) for id in given if (role := at[id].role) is not None]),
+                tuple([self.name(id) for id in given if at[id].cleared]),
+                tuple([self.name(id) for id in old if before.nodes[id].freed]),
             )
         )
         paths = {spot.made.node: spot.made.path for spot in self._spots}

@@ -41,11 +41,11 @@ def compared(first: Timeline, against: Timeline) -> Storyboard:
     arrows: dict[str, Arrow] = {}
     empty: list[str] = []
     found = list(Differences(first, against))
-    number, alone = _first_step(first, against, [(each.first, each.second) for each in found])
+    name, alone = _first_step(first, against, [(each.first, each.second) for each in found])
     for side, word, trace in (("a", "First", first), ("b", "Second", against)):
         board = tell(trace, Graph(trace.events))
         scene = board.at(len(board.steps) - 1)
-        scene = _with_alone(scene, alone[side]) if number else scene
+        scene = _with_alone(scene, alone[side]) if name else scene
         if scene.boxes:
             boxes[side] = Box(side, "region", f"{word}: {board.title}")
         else:
@@ -63,7 +63,7 @@ def compared(first: Timeline, against: Timeline) -> Storyboard:
     have = "have" if len(empty) > 1 else "has"
     nothing = f" The {' and the '.join(empty)} {have} nothing in it." if empty else ""
     more = f" The first {_MOST} are shown." if len(found) > _MOST else ""
-    only = f" Of the training, step {number:,} is drawn: the first in which a box differs." if number else ""
+    only = f" Of the training, {name} is drawn: the first in which a box differs." if name else ""
     steps = [Step(f"Two traces side by side, as they ended: {count}.{nothing}{only}{more}", "comparing")]
     marks: dict[str, dict[str, None]] = {}
     for each in found[:_MOST]:
@@ -80,13 +80,15 @@ def compared(first: Timeline, against: Timeline) -> Storyboard:
 
 def _first_step(
     first: Timeline, second: Timeline, places: Iterable[tuple[str | None, str | None]]
-) -> tuple[int, dict[str, set[str]]]:
-    """The number of the training's first step in which an operation differs, and its nodes on each side; 0 of none."""
+) -> tuple[str, dict[str, set[str]]]:
+    """The name of the training's first step in which an operation differs, and its nodes on each side; "" of none."""
+    names: dict[int, str] = {0: ""}
     steps: dict[str, dict[int, set[str]]] = {"a": {}, "b": {}}
     for side, trace in (("a", first), ("b", second)):
         for each in rounds_of(trace.events):
             made = [event.node for event in trace.events[each.begin : each.end] if isinstance(event, NodeCreated)]
             steps[side].setdefault(each.number, set()).update(made)
+            names.setdefault(each.number, each.name)
     numbers = [
         number
         for pair in places
@@ -95,7 +97,7 @@ def _first_step(
         if number and place in made
     ]
     number = min(numbers, default=0)
-    return number, {side: made.get(number, set()) for side, made in steps.items()}
+    return names[number], {side: made.get(number, set()) for side, made in steps.items()}
 
 
 def _with_alone(scene: Scene, nodes: Collection[str]) -> Scene:

@@ -169,18 +169,24 @@ def _rounds(trace: Timeline, asked: int | None) -> list[Round]:
 
 
 def _titles(rounds: Sequence[Round]) -> list[str]:
-    """`step 3 of 10`, or where something lies that is in no step."""
-    numbers = [each.number for each in rounds]
-    total = max(numbers, default=0)
+    """`step 3 of 10`, `epoch 2, step 3 (8 of 10)`, or where something lies that is in no step."""
+    total = max([each.number for each in rounds], default=0)
     titles = []
-    for at, number in enumerate(numbers):
-        if number:
-            titles.append(f"step {number:,} of {total:,}")
-            continue
-        before, after = numbers[at - 1] if at else 0, numbers[at + 1] if at + 1 < len(numbers) else 0
-        beside = f"after step {before:,}" if before else f"before step {after:,}"
-        titles.append(f"between steps {before:,} and {after:,}" if before and after else beside)
+    for before, each, after in zip([None, *rounds], rounds, [*rounds[1:], None], strict=False):
+        if each.number:
+            titles.append(f"{each.name} ({each.number:,} of {total:,})" if each.around else f"{each.name} of {total:,}")
+        elif before is not None and after is not None:
+            titles.append(f"between {_series(before, after, 'and')}")
+        else:
+            titles.append(f"after {before.name}" if before is not None else f"before {after.name}" if after else "")
     return titles
+
+
+def _series(first: Round, last: Round, word: str = "to") -> str:
+    """`steps 1 to 3`, `epoch 1, step 1 to epoch 2, step 3`."""
+    if first.number == last.number:
+        return first.name
+    return f"{first.name} {word} {last.name}" if first.around else f"steps {first.number:,} {word} {last.number:,}"
 
 
 def _changing(kind: type[Graph]) -> Any:
@@ -218,8 +224,9 @@ def _cast(
     frame, told = Frame(), []
     others: set[str] = set()
     wanted = {each.begin for each in chosen}
-    left: list[int] = []
-    held: dict[str, str] = {}
+    left: list[Round] = []
+    holding = _Holding(frame)
+    before: Round | None = None  # the last step of the training
     for each, title in zip(rounds, _titles(rounds), strict=True):
         part = events[each.begin : each.end]
         if each.begin in wanted:
@@ -229,36 +236,61 @@ def _cast(
             seen = [each for event in taken for each in getattr(event, "tensors", ())]
             began = {each.id: each.value for each in reversed(seen) if each.node is None and each.requires_grad}
             words = f"{title[:1].upper()}{title[1:]}"
-            words += f" ({_left(left)})." if left and each.number else "."
+            if left and each.number:
+                words = f"{words[:-1]}; {_left(left)})" if each.around else f"{words} ({_left(left)})"
+            words += "."
             left = [] if each.number else left
             told.append(_Told(each, taken, began, title, words, {}))
         elif each.number:
-            left.append(each.number)
+            left.append(each)
         for event in part:
             if each.number and isinstance(event, BackwardStarted):
-                still = _holding(frame)
-                held = {id: steps for id, steps in held.items() if id in still}
-                if each.begin in wanted:
-                    told[-1].held |= held
+                holding.look()
+                if each.begin in wanted and before is not None:
+                    told[-1].held |= {id: _series(first, before) for id, first in holding.since()}
             event.apply(frame)
             if each.number and isinstance(event, NodeCreated) and not event.found:
                 others.add(event.node)
         if each.begin in wanted and (kept := told[-1].held):
             told[-1].words += f" {_not_cleared(frame, kept)}"
+        holding.look()
         if each.number:
-            held = {id: _with_step(held.get(id, ""), each.number) for id in _holding(frame)}
-        frame.touched = {}
+            holding.end(each)
+            before = each
     return told
 
 
-def _holding(frame: Frame) -> list[str]:
-    """The leaves that have a gradient."""
-    return [id for id, state in frame.tensors.items() if state.role == "leaf" and state.grad is not None]
+class _Holding:
+    """Since which step each leaf has had a gradient; only what the frame says has changed is looked at."""
 
+    def __init__(self, frame: Frame) -> None:
+        self._frame = frame
+        self._places: dict[str, int] = {}  # of what was looked at, in that order
+        self._new: dict[str, None] = {}  # which have one since the last end of a step
+        self._since: dict[str, Round] = {}
 
-def _with_step(steps: str, number: int) -> str:
-    """`step 1`, `steps 1 to 3`: these steps and one more."""
-    return f"steps {steps.split()[1]} to {number:,}" if steps else f"step {number:,}"
+    def look(self) -> None:
+        """Note what has changed, and empty the frame's list of that."""
+        for id in self._frame.touched:
+            state = self._frame.tensors.get(id)
+            if state is None:
+                continue
+            self._places.setdefault(id, len(self._places))
+            if state.role != "leaf" or state.grad is None:
+                self._new.pop(id, None)
+                self._since.pop(id, None)
+            elif id not in self._since:
+                self._new[id] = None
+        self._frame.touched = {}
+
+    def end(self, step: Round) -> None:
+        """A step is over."""
+        self._since |= dict.fromkeys(self._new, step)
+        self._new = {}
+
+    def since(self) -> list[tuple[str, Round]]:
+        """The leaves that had a gradient when the last step was over, and the first step of those they have it of."""
+        return sorted(self._since.items(), key=lambda item: self._places[item[0]])
 
 
 def _not_cleared(frame: Frame, held: Mapping[str, str]) -> str:
@@ -268,11 +300,11 @@ def _not_cleared(frame: Frame, held: Mapping[str, str]) -> str:
     return f"Gradients were not cleared: backward adds to what {which} {have} of {next(iter(held.values()))}."
 
 
-def _left(numbers: Sequence[int]) -> str:
-    """`steps 4 to 499 are left out; show(step=4) shows step 4`."""
-    first, last = numbers[0], numbers[-1]
-    which = f"step {first:,} is" if first == last else f"steps {first:,} to {last:,} are"
-    return f"{which} left out; show(step={first}) tells step {first:,}"
+def _left(rounds: Sequence[Round]) -> str:
+    """`steps 4 to 499 are left out; show(step=4) tells step 4`."""
+    first, last = rounds[0], rounds[-1]
+    verb = "is" if first is last else "are"
+    return f"{_series(first, last)} {verb} left out; show(step={first.number}) tells {first.name}"
 
 
 # One storyboard of several.
