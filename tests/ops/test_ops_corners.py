@@ -91,6 +91,7 @@ x.storage_offset() | x[2:].storage_offset() | M[1, 1:].storage_offset() | M[::2]
 M[1:].clone().storage_offset() | M.t().storage_offset() | M.t()[1].storage_offset() | M.flip(0).storage_offset()
 M.detach()[1].storage_offset() | M[1].data.storage_offset() | M[1][1:].storage_offset() | M[1].detach().storage_offset()
 """
+POWERS = "0 ** h | 0.0 ** h | 0 ** (h - 1) | torch.pow(0, h) | 2 ** h | func.grad(lambda h: (0 ** h).sum())(h.detach())"
 
 
 def words(torch: Any) -> dict[str, Any]:
@@ -103,7 +104,7 @@ def words(torch: Any) -> dict[str, Any]:
     return named | {"f": torch.tensor([5.5, -5.5, 4.0], **exact), "g": torch.tensor([2.0, 3.0, -3.0], **exact)}
 
 
-@pytest.mark.parametrize("text", entries(NAN + SIZES + JOINED + DTYPES + DIVIDED + OFFSETS))
+@pytest.mark.parametrize("text", entries(NAN + SIZES + JOINED + DTYPES + DIVIDED + OFFSETS + POWERS))
 def test_a_corner(text: str) -> None:
     def program(torch: Any) -> Any:
         named = words(torch)
@@ -169,3 +170,16 @@ def test_weights_that_sum_to_0(text: str, loss: str) -> None:
         return seen
 
     compare(program)
+
+
+@pytest.mark.parametrize("join", ["cat", "stack"])
+def test_what_a_hook_sees_of_integers_that_were_joined(join: str) -> None:
+    def program(torch: Any, join: str) -> Any:
+        x, seen = torch.ones(2, requires_grad=True), []
+        others = torch.tensor([1, 2]), torch.tensor([True, False]), torch.ones(2, dtype=torch.float64)
+        joined = getattr(torch, join)([x, *others])
+        joined.grad_fn.register_hook(lambda grads, _: seen.extend(grads))
+        joined.sum().backward()
+        return seen, x.grad
+
+    compare(program, join)

@@ -98,9 +98,11 @@ def sound() -> tuple[list[Event], list[Any]]:
     written = trace.to_dict()
     events = [_whole(event) | told for event, told in zip(trace.events, written["events"], strict=True)]
     shown = samples.graph_of(samples.leaf(1.0) * 2).events
-    return [{"kind": "EventsLetGo", "count": 3}, *events, *_renamed([_whole(event) for event in shown])], written[
-        "parts"
-    ]
+    first = [{"kind": "EventsLetGo", "count": 3}, {"kind": "OperationsUnseen", "transform": "vmap", "count": 3}]
+    whole = [*first, *events, *_renamed([_whole(event) for event in shown])]
+    missing = RECORDS.keys() - {event["kind"] for event in whole}
+    assert not missing, f"no program here makes {missing}"
+    return whole, written["parts"]
 
 
 def _whole(fact: Any) -> Any:

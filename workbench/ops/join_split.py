@@ -239,9 +239,18 @@ in_formulas(
 )
 in_formulas(
     "in_kinds",
-    lambda grads, kinds: [g.astype(kind.np) for g, kind in zip(grads, kinds, strict=True)] if kinds else grads,
-    lambda grads, kinds: [g.to(kind) for g, kind in zip(grads, kinds, strict=True)] if kinds else grads,
+    lambda grads, kinds: _in_kinds(grads, kinds, lambda grad, kind: grad.astype(kind.np)),
+    lambda grads, kinds: _in_kinds(grads, kinds, Tensor.to),
 )
+
+
+def _in_kinds(grads: list[Any], kinds: tuple[dtypes.dtype, ...] | None, to: Callable[..., Any]) -> list[Any]:
+    """Each gradient in its tensor's dtype; that of integers, which only a hook sees, as it arrived."""
+    if kinds is None:
+        return grads
+    return [to(g, kind) if kind.is_floating_point else g for g, kind in zip(grads, kinds, strict=True)]
+
+
 _cat = define(
     "CatBackward0",
     "cat(Tensor[] tensors, dim; sizes, kinds=None)",

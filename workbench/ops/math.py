@@ -305,8 +305,8 @@ _pow_base = define(
 )
 in_formulas(
     "log_number",
-    lambda base, exponent: float(np.log(base)) if base else np.where(exponent >= 0, 0.0, -np.inf),
-    lambda base, exponent: float(np.log(base)) if base else where_(exponent >= 0, 0.0, -np.inf),
+    lambda n, exponent: float(np.log(n)) if n else np.where(exponent >= 0, 0.0, -np.inf).astype(exponent.dtype),
+    lambda n, exponent: float(np.log(n)) if n else where_(exponent >= 0, 0.0, -np.inf).to(exponent.dtype),
 )
 
 
