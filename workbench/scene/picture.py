@@ -11,6 +11,7 @@ import errno
 import hashlib
 import json
 import os
+import re
 import secrets
 import stat
 from collections.abc import Callable
@@ -179,18 +180,19 @@ def _needed(storyboard: Storyboard) -> tuple[bool, bool]:
 def _library(folds: bool, filmed: bool) -> tuple[str, str]:
     """The player as a script that sets itself as `mount` on its own element, packed, and the name that it goes by."""
     without = (*["fold.js"] * (not folds), *["rounds.js"] * (not filmed))
-    # Each theme's values stand nine times in the stylesheet, and their names with them: here once.
+    # Each theme's values stand nine times in the stylesheet, and their names with them: here once, and as numbers.
     style = bare_css(live_css(".wb-player", lambda name: f"@{name}@") + asset("player.css"))
-    names = list(THEMES["light"].values)
+    names = {name: f"--wb-{number}" for number, name in enumerate(THEMES["light"].values)}
     values = {name: [theme.values[each] for each in names] for name, theme in THEMES.items()}
     text = (
-        f"(()=>{{'use strict';const themes={json.dumps(values)},names={json.dumps(names)};"
+        f"(()=>{{'use strict';const themes={json.dumps(values)};"
         "const style=document.createElement('style'),declared=(_,name)=>"
-        "names.map((each,i)=>`--wb-${each}:${themes[name][i]}`).join(';');"
+        "themes[name].map((value,i)=>`--wb-${i}:${value}`).join(';');"
         f"style.textContent={json.dumps(style)}.replace(/@(\\w+)@/g,declared);document.head.append(style);"
         f"{script('player.js', 'unpacking.js', without=without)}"
         "document.currentScript.mount=(el,told)=>mount(el,unpacked(told));})()"
     )
+    text = re.sub(r"--wb-([\w-]+)", lambda found: names.get(found[1], found[0]), text)
     data = dense(text)
     return _digest(data), data
 
