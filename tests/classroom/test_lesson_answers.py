@@ -11,7 +11,8 @@ import nbformat
 import pytest
 from lab import CHECKOUT
 
-from workbench.classroom.handout import name_of
+from workbench.classroom.exercise import exercises
+from workbench.classroom.handout import name_of, solution, student
 
 # Where a prediction is made, what a reader types there, and the cell that checks it.
 ANSWERS = {
@@ -147,6 +148,38 @@ def test_no_output_of_a_section_shows_a_number_that_is_asked_for_later_in_it(les
         assert [value for value in names.values() if as_shown(value).search(seen)] == [], typed
 
 
+@pytest.mark.parametrize("lesson", ANSWERS)
+def test_the_students_copy_holds_no_solution(lesson: str) -> None:
+    given = nbformat.read(CHECKOUT / "notebooks" / f"{lesson}.ipynb", as_version=4)
+    copy = student(given).cells
+    for place, cell in enumerate(given.cells):
+        if name := name_of(cell):
+            exercise = exercises()[name]
+            told = [f"{each.name} {each.hint}" for each in exercise.misconceptions]
+            if exercise.is_code:
+                told += [exercise.asks, *(f"{each.source}\n{shown(each)}" for each in copy[:place] + copy[place + 1 :])]
+                assert [text for text in told if holds(text, solution(cell), copy[place].source)] == [], name
+            else:
+                begins = next(at for at in range(place, -1, -1) if is_heading(copy[at]))
+                told += [shown(each) for each in copy[begins:place]]
+                assert [text for text in told if as_shown(exercise.solution).search(text)] == [], name
+
+
+def holds(text: str, answer: str, handed_out: str) -> bool:
+    """Whether all that a solution adds to what is handed out stands in a text, in its order, whatever it is called."""
+    pressed = [re.sub(r"\s+", "", each) for each in (text, *answer.splitlines())]
+    scaffold = {re.sub(r"\s+", "", line) for line in handed_out.splitlines()}
+    at = 0
+    for line in (line for line in pressed[1:] if line not in scaffold):
+        # A result may have another name there, but not what is computed.
+        computed = re.sub(r"^(?:return|[\w.,()\[\]]+=(?!=))(?=.*[(*+/-])", "", line)
+        found = pressed[0].find(computed, at)
+        if found < 0:
+            return False
+        at = found + len(computed)
+    return True
+
+
 def is_heading(cell: Any) -> bool:
     return cell.cell_type == "markdown" and re.search("^## ", cell.source, re.M) is not None
 
@@ -158,9 +191,12 @@ def shown(cell: Any) -> str:
 
 
 def as_shown(value: Any) -> re.Pattern[str]:
-    """How an answer looks in an output; truth values and words stand anywhere, and so do counts of bytes and rounds."""
-    if isinstance(value, bool | str):
+    """How an answer looks in an output; truth values, letters, counts of bytes and rounds stand anywhere."""
+    if isinstance(value, bool) or (isinstance(value, str) and len(value) == 1):
         return re.compile("(?!)")
+    words = [value] if isinstance(value, str) else value
+    if isinstance(words, list) and all(isinstance(each, str) for each in words):
+        return re.compile(r"[\s,;\"'\[\]]+".join(rf"(?<![\w.]){re.escape(each)}(?!\w)" for each in words))
     numbers = [re.escape(f"{float(number):g}") for number in re.findall(r"-?[\d.]+", str(value))]
     begin, between, end = r"(?<![\w.-])(?<!round )", r"(?:\.0*)?[\s,\[\]]+", r"(?:\.0*)?(?![\w.]| bytes| KiB)"
     return re.compile(begin + between.join(numbers) + end)

@@ -76,28 +76,33 @@ def _second(answer):
 
 
 def penalty(out, u):
-    (slope,) = torch.autograd.grad(out, u, create_graph=True)
-    return (slope - 1) ** 2
+    (slopes,) = torch.autograd.grad(out.sum(), u, create_graph=True)
+    return ((slopes - 1) ** 2).mean()
 
 
 def _constant_penalty(out, u):
-    (slope,) = torch.autograd.grad(out, u)
-    return (slope - 1) ** 2
+    (slopes,) = torch.autograd.grad(out.sum(), u)
+    return ((slopes - 1) ** 2).mean()
 
 
 def _backward_penalty(out, u):
     u.grad = None
-    out.backward(create_graph=True)
-    return (u.grad - 1) ** 2
+    out.sum().backward(create_graph=True)
+    return ((u.grad - 1) ** 2).mean()
 
 
 def _penalty_of_the_output(out, u):
-    return (out - 1) ** 2
+    return ((out - 1) ** 2).mean()
 
 
 def _detached_penalty(out, u):
-    (slope,) = torch.autograd.grad(out, u, create_graph=True)
-    return (slope.detach() - 1) ** 2 + 0 * out
+    (slopes,) = torch.autograd.grad(out.sum(), u, create_graph=True)
+    return ((slopes.detach() - 1) ** 2 + 0 * out).mean()
+
+
+def _penalty_of_the_mean(out, u):
+    (slopes,) = torch.autograd.grad(out.mean(), u, create_graph=True)
+    return ((slopes - 1) ** 2).mean()
 
 
 def _model(w, u):
@@ -110,7 +115,7 @@ def _value(answer):
 
 
 def _leaves():
-    return [torch.tensor(number, dtype=torch.float64, requires_grad=True) for number in (0.7, 1.3)]
+    return [torch.tensor(each, dtype=torch.float64, requires_grad=True) for each in (0.7, [1.3, -0.4, 2.0])]
 
 
 def _learned(answer):
@@ -122,12 +127,8 @@ def _learned(answer):
 
 def _checked(answer):
     """Whether gradcheck agrees with how the penalty moves with the weight."""
-
-    def of_weight(w):
-        u = torch.tensor(1.3, dtype=torch.float64, requires_grad=True)
-        return answer(_model(w, u), u)
-
-    return torch.autograd.gradcheck(of_weight, (_leaves()[0],), raise_exception=False)
+    w, u = _leaves()
+    return torch.autograd.gradcheck(lambda w: answer(_model(w, u), u), (w,), raise_exception=False)
 
 
 EXERCISES = (
@@ -189,7 +190,7 @@ EXERCISES = (
     ),
     Exercise(
         "slope-penalty",
-        "The penalty (slope - 1) ** 2 on the slope of out with respect to u.",
+        "The mean of (slope - 1) ** 2 over the slopes of all elements of out with respect to u.",
         penalty,
         {"the value": _value, "the weight's gradient": _learned, "gradcheck": _checked},
         (
@@ -214,6 +215,12 @@ EXERCISES = (
                 "a stopped slope",
                 "the slope was recorded, and then detached: no gradient passes from the penalty to the weight.",
                 _detached_penalty,
+            ),
+            Misconception(
+                "the slope of the mean",
+                "the mean of the outputs moves less with each input than the output of that input does. Each slope "
+                "counts whole; only the penalties are averaged.",
+                _penalty_of_the_mean,
             ),
         ),
         points=2,
