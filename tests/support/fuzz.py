@@ -167,34 +167,57 @@ SHAPES = "(2,3) (3,) (6,) (3,2) (2,-1) (-1,) (1,2,3) (2,2,3) () (1,) (4,3) (2,1)
 
 
 # What stays different: its row in workbench/DIFFERENCES.md, a pattern of the line, and one of what is told.
+FLAG = r"^facts\['\w+'\]\['facts'\](\[1\])?\[0\]: .*\nFalse\nand torch has\nTrue"  # PyTorch's alone requires grad
+EITHER = r"^facts\['\w+'\]\['facts'\]\[0\]: "
+NUMBER = r"^facts\['\w+'\]\['(values|grad)'\]"
+DERIVED = r"func\.(jvp|jacfwd|jacrev|hessian|grad|vjp)|autograd\.grad|create_graph"
 KNOWN = (
-    ("Integers that require grad", r"_\(|\] = |= ", r"^facts\['\w+'\]\['facts'\](\[1\])?\[[01]\]: .*\nFalse"),
-    ("Derivatives that depend on nothing", r"func\.", r"^facts\['\w+'\]\['facts'\]\[[01]\]"),
-    ("Floor division's edges", r"//", r"\['graph'\]"),
-    ("Saved tensors of what has no gradient", r"isclose|isfin|argsort|logsig|rounding|func\.|_saved_", r"^hooks|Div"),
-    ("Saved tensors of what has no gradient", r"layer_norm|masked_fill_", r"^hooks"),
-    ("Shapes that PyTorch sees with the batch", r"func\.vmap.*(tri|view|shape|ravel|sc|fl|roll|\[)", r"^fails|values"),
-    ("Shapes that PyTorch sees with the batch", r"func\.vmap.*(broadcast_to|layer_norm)", r"^fails|values"),
-    ("An index where nothing is taken", r"\[", r"^fails: .IndexError: index"),
-    ("Running sums of masks in place", r"cum(sum|prod)_", r"^fails.*can't be cast"),
-    ("Derivatives that share their elements", r"_\(|[+*/-]= |\] = |apply", r"^fails.*more than one element of"),
-    ("What only PyTorch refuses", r"", r"^fails: 'done'.*(a bool tensor|select\(\): index 0|Float can't be cast)"),
-    ("Masks of which one sample is a number", r"func\.vmap", r"^fails.*(a bool tensor|must match the size)"),
-    ("gelu at infinity", r"gelu", r"inf\nand torch has\nnan"),
-    ("Derivatives at no elements and at zeros", r"func|cumprod|backward|grad\(", r"has\nnan|ZeroDivision"),
-    ("Views that derivatives made", r"", r"'O', 'u', 't', 'p'|Can't detach views"),
-    ("Rounding enlarged", r"//|%|rounding_mode|reciprocal|log", r"\['values'\]"),
-    ("Floats among integers", r"masked_fill|backward", r"Autograd not support dtype|match the broadcast shape"),
-    ("Masks in einsum", r"einsum", r"^fails"),
-    ("Ties", r"topk|sort|maximum|minimum", r"values"),
-    ("Ties", r"div_\(", r"inf\nand torch has\n-?inf"),
-    ("Nothing to compute", r"softmax|round|layer_|cat|view|roll|func", r"Long|Bool|nan|out of range|shape mismatch"),
-    ("Nothing to compute", r"matmul", r"Long|Bool"),
-    ("The order of nonzero in memory", r"ravel|flatten|view|reshape", r"\['facts'\]\[1\]\[4\]|\['base'\]"),
-    ("A shape that changed without a record", r"backward|grad", r"\['grad'\]\[1\]|got \[\] but expected"),
-    ("What only PyTorch refuses", r"grad\(", r"values'\]\[0\]: .*\n'\w+'\nand torch has\n'RuntimeError'"),
+    ("Integers that require grad", r"(_\(|\] = |[-+*/]= )", FLAG + r"\nof torch\.(int64|bool)$"),
+    ("Derivatives that depend on nothing", DERIVED, EITHER),
+    (
+        "Saved tensors of what has no gradient",
+        r"hooked.*(isclose|isfinite|argsort|rounding_mode)",
+        r"^hooks: [^\n]*\n\[\]",
+    ),
+    ("Saved tensors of what has no gradient", r"hooked.*(logsigmoid|layer_norm|masked_fill_|func\.)", r"^hooks"),
+    ("Saved tensors of what has no gradient", r"^show\(\w+\.grad_fn\._saved_", r"^fails: .*'DivBackward\d' object has"),
+    ("Saved tensors of what has no gradient", r"^show\(\w+\.grad_fn\._saved_", r"^hooks\[0\]\[1\]"),
     ("Saved tensors of what has no gradient", r"backward", r"^fails: 'done'.*output 0 of AsStrided"),
-    ("Tangents of another dtype", r"func\.jvp", r"\['dtype'\]"),
+    ("Shapes that PyTorch sees with the batch", r"func\.vmap.*\.tri[lu]\(", r"^fails: .*at least 2 dimensions"),
+    ("Shapes that PyTorch sees with the batch", r"func\.vmap.*\.(scatter|gather)", r"^fails: .*[Ii]ndex tensor must"),
+    ("Shapes that PyTorch sees with the batch", r"func\.vmap.*\.(roll|flip)\(", NUMBER),
+    ("Shapes that PyTorch sees with the batch", r"func\.vmap.*\.t\(\)", r"^facts\['\w+'\]\['facts'\]\[1\]"),
+    ("Shapes that PyTorch sees with the batch", r"func\.(vmap|hess|jac).*\.(view|reshape|ravel|flatten)", r"^fails: "),
+    ("Shapes that PyTorch sees with the batch", r"func\.vmap.*(broadcast_to|layer_norm|unflatten)", r"^fails: "),
+    ("Shapes that PyTorch sees with the batch", r"func\.vmap.*\[", r"^fails: "),
+    ("An index where nothing is taken", r"\[|index_put", r"^fails: .IndexError: index.*torch's 'done'$"),
+    ("Running sums of masks in place", r"\.cum(sum|prod)_\(", r"^fails: .*can't be cast.*torch's 'done'$"),
+    ("Derivatives that share their elements", r"_\(|[+*/-]= |\] = |apply", r"^fails: .*more than one element of"),
+    ("What only PyTorch refuses", r"func\.|grad\(|backward", r"^fails: 'done'.*(a bool tensor|select\(\): index 0)"),
+    ("What only PyTorch refuses", r"func\.|grad\(|backward", r"^fails: 'done'.*Float can't be cast"),
+    ("What only PyTorch refuses", r"func\.(jacfwd|hessian)", r"^fails: 'done'.*more than one element of"),
+    ("What only PyTorch refuses", r"grad\(", r"values'\]\[0\]: .*\n'\w+'\nand torch has\n'RuntimeError'"),
+    ("Masks of which one sample is a number", r"func\.vmap.*(-|sub)", r"^fails: .*a bool tensor.*torch's 'done'$"),
+    ("Masks of which one sample is a number", r"func\.vmap.*masked_select", r"^fails: .*must match the size"),
+    ("gelu at infinity", r"gelu", NUMBER + r".*\n-?inf\nand torch has\nnan"),
+    ("Derivatives at no elements and at zeros", DERIVED + r"|backward\(", NUMBER + r".*\n.*\nand torch has\nnan"),
+    ("Derivatives at no elements and at zeros", DERIVED + r".*prod\(", NUMBER + r".*\nnan\nand torch has"),
+    ("Derivatives at no elements and at zeros", DERIVED, r"^fails: .*ZeroDivision"),
+    ("Views that derivatives made", r"", r"^facts\['\w+'\]\['(facts|grad)'\].*'O', 'u', 't', 'p'"),
+    ("Views that derivatives made", r"_\(|[+*/-]= ", r"^fails: 'done'.*(Can't detach views|created in no_grad mode)"),
+    ("Rounding enlarged", r"//|%|rounding_mode|reciprocal|rsqrt|log|1 / |sort", NUMBER),
+    ("Floats among integers", r"masked_fill", r"^fails: 'done'.*Autograd not support dtype"),
+    ("Floats among integers", r"backward|grad\(", r"^fails: 'done'.*match the broadcast shape"),
+    ("Masks in einsum", r"einsum", r"^fails: .*(\"bmm\" not implemented|expected scalar type).*torch's 'done'$"),
+    ("Ties", r"topk|sort", NUMBER + r".*of torch\.int64$"),
+    ("Ties", r"maximum|minimum|div_\(", NUMBER + r".*\n-?(inf|0\.0|nan)\nand torch has\n-?(inf|0)"),
+    ("Nothing to compute", r"softmax|entropy|linear|matmul|round|cat", r"^fails: .*implemented for ..?(Long|Bool)"),
+    ("Nothing to compute", r"roll|movedim|view|cat", r"^fails: .*(out of range|shape mismatch).*torch's 'done'$"),
+    ("Nothing to compute", r"layer_norm", NUMBER + r".*and torch has\nnan"),
+    ("The order in memory", r"ravel|flatten|view|reshape", r"\['facts'\]\[1\]\[4\]|\['base'\]"),
+    ("The order in memory", r"einsum|matmul|reshape|flatten|ravel", r"^facts\['\w+'\]\['graph'\]"),
+    ("A shape that changed without a record", r"backward|grad", r"\['grad'\]\[1\]|got \[\] but expected"),
+    ("Tangents of another dtype", r"func\.jvp", r"^facts\['\w+'\]\['dtype'\]"),
 )
 
 
@@ -256,7 +279,7 @@ def scope_of(module: Any, seen: list[Any]) -> dict[str, Any]:
     checkpoint = __import__(module.__name__ + ".utils.checkpoint", fromlist=["checkpoint"]).checkpoint
 
     def note(name: str) -> Any:
-        return lambda *grads: seen.append((name, program_runs.plain(grads)))
+        return lambda *grads: seen.append((name, _without_nodes(program_runs.plain(grads))))
 
     def show(*saved: Any) -> None:
         seen.append(("saved", [program_runs.plain(t.detach() if isinstance(t, module.Tensor) else t) for t in saved]))
@@ -268,6 +291,13 @@ def scope_of(module: Any, seen: list[Any]) -> dict[str, Any]:
     scope |= {"note": note, "show": show, "hooked": hooked, **program_runs.functions(module)}
     module.manual_seed(0)
     return scope | {name: eval(text, scope) for name, text in LEAVES.items()}
+
+
+def _without_nodes(grads: Any) -> Any:
+    """Plain gradients without the nodes that computed them."""
+    if isinstance(grads, (tuple, list)) and len(grads) == 3 and grads[0] == "tensor":
+        return (grads[0], [*grads[1][:-1], None], grads[2])
+    return [_without_nodes(each) for each in grads] if isinstance(grads, (tuple, list)) else grads
 
 
 def run_line(line: str, scope: dict[str, Any], module: Any) -> str:
@@ -348,7 +378,9 @@ def _graph(t: Any) -> Any:
     try:
         nodes: dict[Any, int] = {}
         program_runs._number(t.grad_fn, nodes)
-        return [(n.name(), [program_runs._place(edge, nodes) for edge in n.next_functions]) for n in nodes]
+        edges = {n: [program_runs._place(edge, nodes) for edge in n.next_functions] for n in nodes}
+        unused = "torch::autograd::NotImplemented"  # `//`: which of its operands have an edge is not compared
+        return [(n.name(), [e for e in edges[n] if n.name() != unused or e[0] is not None]) for n in nodes]
     except Exception as error:
         return f"{type(error).__name__}"
 
@@ -363,7 +395,9 @@ def compared(lines: list[str], texts: bool = False) -> tuple[int, str] | None:
             return at, f"text: {a[1]!r:.300} against torch's {b[1]!r:.300}"
         for part, name in ((2, "hooks"), (3, "facts")):
             if found := difference(json_like(a[part]), json_like(b[part]), name, tolerance=1e-4):
-                return at, found
+                name = re.match(r"facts\['(\w+)'\]", found)
+                dtype = name and b[3].get(name[1], {}).get("dtype")
+                return at, f"{found}\nof {dtype}" if dtype else found
     return None
 
 
@@ -392,7 +426,7 @@ def shortened(lines: list[str], found: tuple[int, str]) -> tuple[list[str], str]
 
 def row_of(lines: list[str], told: str) -> str | None:
     """The row of the table of known differences that this one belongs to, if any."""
-    return next((row for row, line, what in KNOWN if re.search(line, lines[-1]) and re.search(what, told)), None)
+    return next((row for row, line, what in KNOWN if re.search(line, lines[-1]) and re.search(what, told, re.S)), None)
 
 
 def kind_of(lines: list[str], told: str) -> str:
