@@ -116,7 +116,7 @@ def test_a_loop_that_nobody_recorded_opens_folded(rounds: int) -> None:
     loss = h.pow(2).sum()
     stage = Stage(torch.step(loss))
     now = stage.board().at().boxes.values()
-    assert any(box.title == f"{rounds - 2} more of these 4" for box in now)
+    assert any(box.title == f"{rounds - 2} more of mm, add, tanh" for box in now)
     assert sum(box.kind in ("op", "group", "leaf", "output") for box in now) <= 20
     whole = len(stage.scene.boxes)
     assert whole > 2 * len(now), "the rest opens"

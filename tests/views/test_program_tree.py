@@ -464,7 +464,7 @@ def test_patterns_of_several_repeat() -> None:
     assert isinstance(call, Group) and call.kind == "call" and isinstance(last, str)
     titles = [item.title if isinstance(item, Group) else root.titles[item] for item in call.items]
     assert titles == [
-        *["MulBackward0", "AddBackward0", "SinBackward0", "98 more of these 3"],
+        *["MulBackward0", "AddBackward0", "SinBackward0", "98 more of mul, add, sin"],
         *["MulBackward0, 100th", "AddBackward0, 100th", "SinBackward0, 100th"],
     ]
     assert all(len(group.items) <= MOST for group in root.groups())
@@ -612,3 +612,21 @@ def test_every_group_knows_what_it_lies_in() -> None:
     assert [group.id for group in groups] == [f"g{number}" for number in range(1, len(groups) + 1)]
     assert [group.title for group in groups[1].path] == ["for _step in range(steps) × 10", "round 1"]
     assert groups[0].parent is None
+
+
+def between(trace: Any) -> list[str]:
+    return [group.title for group in program_tree(trace.events).groups() if group.kind == "more"]
+
+
+def test_what_lies_between_the_first_and_the_last_is_told_by_what_it_is() -> None:
+    x, w = torch.rand(8, 1, 2), torch.ones(2, requires_grad=True)
+    with record() as steps:
+        nn.RNN(2, 3)(x)
+    with record() as layers:
+        nn.Sequential(*[layer for _ in range(6) for layer in (nn.Linear(2, 2), nn.Sigmoid())])(x[0])
+    space = {"w": w}
+    with record() as alike:
+        exec("w = w.sin()\n" * 20, space)
+    assert between(steps) == ["6 more of t, addmm, add, tanh"]
+    assert between(layers) == ["4 more (2 to 9 › Sigmoid)"]
+    assert between(alike) == ["18 more of sin"]

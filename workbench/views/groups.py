@@ -260,7 +260,8 @@ class _Item:
     key: object = None
     number: int = 0
     node: str = ""
-    name: str = ""  # of the node's operation
+    name: str = ""  # of the node, without "Backward0"
+    operation: str = ""  # of the node
     items: list[_Item] = field(default_factory=list)
     text: str = ""  # of an expression or a call, in full
     variable: str = ""  # which holds its result
@@ -334,7 +335,7 @@ def _made(events: Iterable[Record]) -> _Item:
             at = inner  # one that was there before stands where it is first seen
         at.framed = 1 if event.runs is not None else at.framed
         name = event.name.removesuffix("Backward0")
-        item = _Item("", event.name, node=event.node, name=name, variable=_variable(event))
+        item = _Item("", event.name, node=event.node, name=name, operation=event.operation, variable=_variable(event))
         item.found = found.get(event.node, "")
         at.items.append(item)
     return whole
@@ -708,10 +709,12 @@ def _between(items: Sequence[_Item], period: int, rounds: bool) -> str:
     count = len(items) // period
     if rounds:
         return f"{len(items):,} more rounds ({items[0].number:,} to {items[-1].number:,})"
-    first, last = items[0].title, items[-1].title
-    if period == 1 and first != last and items[0].kind:
-        return f"{count:,} more ({first} to {last})"
-    return f"{count:,} more{' of these ' + str(period) if period > 1 else ''}"
+    first, again, last = items[0], items[-period], items[-1]
+    if first.title != again.title and (first.kind or first.scope):  # layers
+        return f"{count:,} more ({first.title} to {last.title})"
+    several = items[:period]
+    words = [each.title if each.kind or each.text or each.scope else each.operation for each in several]
+    return f"{count:,} more of {_cut(', '.join(dict.fromkeys(words)))}"
 
 
 def _stretches(row: list[str | Group], rounds: bool, before: int) -> list[str | Group]:
