@@ -36,16 +36,14 @@ def _largest(a: np.ndarray, axes: tuple[int, ...]) -> tuple[np.ndarray, np.ndarr
 
 def _softmax_of(a: np.ndarray, dim: int) -> np.ndarray:
     axes = (dim,) if a.ndim else ()
-    wide, largest = _largest(a, axes)
-    e = np.exp(wide - largest)
+    e = np.exp(np.subtract(*_largest(a, axes), order="C"))
     e /= np.add.reduce(e, axis=axes, keepdims=True)
     return e.astype(a.dtype, copy=False)
 
 
 def _log_softmax_of(a: np.ndarray, dim: int) -> np.ndarray:
     axes = (dim,) if a.ndim else ()
-    wide, largest = _largest(a, axes)
-    less = wide - largest
+    less = np.subtract(*_largest(a, axes), order="C")
     less -= np.log(np.add.reduce(np.exp(less), axis=axes, keepdims=True))
     return less.astype(a.dtype, copy=False)
 
@@ -62,7 +60,7 @@ def _logsumexp_of(a: np.ndarray, dim: tuple[int, ...], keepdim: bool) -> np.ndar
 _softmax = define(
     "SoftmaxBackward0",
     "softmax(Tensor self, dim)",
-    in_rows(_softmax_of),
+    _softmax_of,
     prepare=_only_floats("softmax"),
     self="result * (grad - total(grad * result, dim))",
     tangent="pointwise",
@@ -71,7 +69,7 @@ _softmax = define(
 _log_softmax = define(
     "LogSoftmaxBackward0",
     "log_softmax(Tensor self, dim)",
-    in_rows(_log_softmax_of),
+    _log_softmax_of,
     prepare=_only_floats("log_softmax"),
     self="grad - exp(result) * total(grad, dim)",
     tangent="self_t - total(exp(result) * self_t, dim)",

@@ -93,14 +93,15 @@ def _nll_of(
     if not rows.shape[1]:  # of no classes, targets that are all ignored
         each, weight = np.zeros(target.shape, a.dtype), None
     else:
-        each = -rows[np.arange(len(rows)), where.reshape(-1)]
+        flat = where if where.ndim == 1 else where.reshape(-1)
+        each = -rows[np.arange(len(rows)), flat]
         each = each if target.ndim == 1 else each.reshape(target.shape)
     each = each if weight is None else each * weight[where]
     each = each if every else np.where(counted, each, a.dtype.type(0))
     if reduction == NONE:
         return each
-    out = np.add.reduce(each, axis=None)
-    return out / (total if total or out else np.nan) if reduction == MEAN else out  # 0 / 0 would warn in threads
+    out = np.add.reduce(each, axis=None)  # below, scalars: NumPy divides them in a sixth of the time of arrays
+    return out / (total[()] if total or out else np.nan) if reduction == MEAN else out  # 0 / 0 would warn in threads
 
 
 def _nll_backward(
@@ -115,10 +116,10 @@ def _nll_backward(
     where = target if every else np.where(counted, target, 0).astype(np.intp)
     share = 1 if weight is None else weight[where]
     if reduction == MEAN and total:
-        share = share / total
+        share = share / total[()]
     elif reduction == MEAN:  # a division by 0, which would warn in threads
         share = np.where(np.equal(share, 0), np.nan, np.copysign(np.inf, share))
-    here = -share * grad
+    here = -share * grad[()]
     here = here if every else np.where(counted, here, 0).astype(a.dtype)
     if a.ndim > 1:
         where = where[:, None]
@@ -472,10 +473,11 @@ def cross_entropy(
     how = _reduction(size_average, reduce, reduction)
     if not 0 <= label_smoothing <= 1:
         raise RuntimeError(messages.LABEL_SMOOTHING.format(label_smoothing))
-    if input.ndim and input.shape == target.shape:
+    shape = input._array.shape
+    if shape and shape == target._array.shape:
         return _against_probabilities(input, target, weight, how, ignore_index, label_smoothing)
     _check_target(input, target, weight, ignore_index)
-    dim = _class_dim(input.ndim)
+    dim = _class_dim(len(shape))
     logs = _log_softmax(input, dim)
     loss = _of_classes(logs, target, weight, how, ignore_index)
     if not label_smoothing:
@@ -488,7 +490,7 @@ def cross_entropy(
     if how == MEAN:
         counted = ~ignored
         smooth = smooth / (counted if weight is None else weight.gather(0, target.masked_select(counted))).sum()
-    return _times(loss, 1 - label_smoothing) + _times(smooth, label_smoothing / input.shape[dim])
+    return _times(loss, 1 - label_smoothing) + _times(smooth, label_smoothing / shape[dim])
 
 
 def _weighted(logs: Tensor, weight: Tensor | None) -> Tensor:

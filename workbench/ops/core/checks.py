@@ -56,6 +56,7 @@ def numpy_names(function: Callable[..., Any]) -> Callable[..., Any]:
             options = {OTHERS.get(name, name): value for name, value in options.items()}
         return function(*args, **options)
 
+    renamed.unnamed = function  # what it runs where no argument is named
     return renamed
 
 
@@ -398,7 +399,7 @@ def shape_of(*size: Any) -> tuple[int, ...]:
 
 def dim_index(dim: int, ndim: int) -> int:
     """A dimension counted from the front; IndexError out of range."""
-    span = max(ndim, 1)
+    span = ndim or 1
     if not -span <= dim < span:
         raise IndexError(messages.DIM_RANGE.format(-span, span - 1, dim))
     return dim % span

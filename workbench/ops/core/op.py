@@ -231,10 +231,12 @@ def method(*names: str) -> Callable[..., Any]:
         for name in names or (function.__name__,):
             setattr(Tensor, name, function)
 
+        unnamed = getattr(function, "unnamed", function)
+
         def called(input: Tensor, *args: Any, **kwargs: Any) -> Any:
             if not isinstance(input, Tensor):
                 raise TypeError(not_a_tensor(function.__name__, "input", 0, input))
-            return function(input, *args, **kwargs)
+            return function(input, *args, **kwargs) if kwargs else unnamed(input, *args)
 
         # what functools.wraps does, in a tenth of the time, for every method at import
         called.__name__ = called.__qualname__ = function.__name__
