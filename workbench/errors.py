@@ -451,6 +451,10 @@ JVP_NOT_DIFFERENTIABLE = (
 )
 JVP_NO_VIEW = "A custom Function's forward is returning a view (or an input as-is) but the jvp is not returning a view."
 JVP_OTHER_VIEW = "A custom Function is returning a view but the jvp is not returning a view of the given grad input."
+JVP_DIRTY_NOT_INPUT = (
+    "Only input Tensors should be given to ctx.mark_dirty(). If a Tensor is not an input, there is no need to pass it "
+    "to mark_dirty()."
+)
 JVP_NOT_IN_PLACE = (
     "An inplace custom Function is not modifying the forward mode gradients inplace. If the forward is modifying an "
     "input inplace, then the jvp function must modify the corresponding gradient inplace."

@@ -223,6 +223,25 @@ def test_23_12_after_accumulation(torch: Any) -> Any:
 
 
 @same
+def test_23_12_what_a_hook_after_accumulation_returns(torch: Any) -> Any:
+    def after(*hooks: Any) -> Any:
+        x = torch.ones(2, requires_grad=True)
+        for hook in hooks:
+            x.register_post_accumulate_grad_hook(hook)
+        return raised((x * 2).sum().backward), x.grad
+
+    seen: list[Any] = []
+    return (
+        after(lambda p: p),
+        after(lambda p: 1),
+        after(lambda p: torch.ones(3)),
+        after(lambda p: p.grad.double()),
+        after(lambda p: p.grad * 5, lambda p: seen.append(p.tolist())),
+        seen,
+    )
+
+
+@same
 def test_23_12_letting_the_gradient_go(torch: Any) -> Any:
     x = torch.tensor([2.0], requires_grad=True)
 

@@ -238,6 +238,27 @@ def test_8_11_an_input_without_tangent_is_given_one(torch: Any) -> Any:
 
 
 @same
+def test_8_11_only_an_input_can_be_marked_dirty(torch: Any) -> Any:
+    def forward(ctx: Any, x: Any) -> Any:
+        out = x.clone().mul_(2)
+        ctx.mark_dirty(out)
+        return out
+
+    fa, function = torch.autograd.forward_ad, made(torch, forward, lambda ctx, g: g * 2)
+    with fa.dual_level():
+        return raised(function.apply, fa.make_dual(torch.tensor(X), torch.tensor(T)))
+
+
+@same
+def test_8_11_only_an_input_can_be_marked_dirty_where_a_transform_pushes(torch: Any) -> Any:
+    def setup(ctx: Any, inputs: Any, output: Any) -> None:
+        ctx.mark_dirty(output)
+
+    function = made(torch, lambda x: x * 2, lambda ctx, g: g * 2, setup=setup)
+    return raised(torch.func.jvp, function.apply, (torch.tensor(X),), (torch.tensor(T),))
+
+
+@same
 def test_8_12_grad_mode_inside_jvp(torch: Any) -> Any:
     seen = []
     function = made(torch, double, lambda ctx, g: [seen.append(torch.is_grad_enabled()), g * 2][1])

@@ -139,7 +139,9 @@ def _push(
                 raise RuntimeError(errors.JVP_NOT_DIFFERENTIABLE.format(nr))
             continue
         position = next((i for i, d in enumerate(args) if d is out), None)
-        if position is not None and any(out is d for d in dirty):
+        if any(out is d for d in dirty):
+            if position is None:
+                raise RuntimeError(errors.JVP_DIRTY_NOT_INPUT)
             had = tangents[position]
             if had is not None and (t is None or t._version == versions[position]):
                 raise RuntimeError(errors.JVP_NOT_IN_PLACE)

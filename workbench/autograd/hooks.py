@@ -120,7 +120,8 @@ def _called(hook: Any) -> str:
     return getattr(hook, "__name__", type(hook).__name__)
 
 
-def _check_value(hook: Any, before: Tensor | None, after: Any) -> None:
+def check_value(hook: Any, before: Tensor | None, after: Any) -> None:
+    """TypeError or RuntimeError where what a hook returned cannot take the place of what it was given."""
     if after is not None and not isinstance(after, Tensor):
         raise TypeError(errors.HOOK_KIND.format(type(after).__name__))
     if after is None:
@@ -140,7 +141,7 @@ def _replaced(hook: Any, grads: list[Tensor | None], returned: Any) -> list[Tens
     if len(returned) != len(grads):
         raise RuntimeError(errors.HOOK_COUNT.format(_called(hook), len(returned), len(grads)))
     for before, after in zip(grads, returned, strict=True):
-        _check_value(hook, before, after)
+        check_value(hook, before, after)
     return list(returned)
 
 
@@ -153,7 +154,7 @@ def run_tensor_hooks(node: Node, extra: Extra, grad: Any, task: Any) -> Any:
         for hook in list(hooks.values()):
             returned = ask("tensor", task, node, nr, hook, grads[nr]) if listeners else hook(grads[nr])
             if returned is not None:
-                _check_value(hook, grads[nr], returned)
+                check_value(hook, grads[nr], returned)
                 grads[nr] = returned
     for nr, reference in (extra.retainers or {}).items():
         t = reference()

@@ -316,10 +316,16 @@ class AccumulateGrad(Node):
         return kept
 
     def _tell(self, meta: Any) -> None:
+        leaf = self.variable
         for hook in list(meta.post_accumulate.values()):
-            leaf, task = self.variable, local.modes.task
-            if (ask("accumulated", task, self, 0, hook, leaf) if listeners else hook(leaf)) is not None:
-                raise RuntimeError(errors.POST_ACCUMULATE_NONE)
+            returned = ask("accumulated", local.modes.task, self, 0, hook, leaf) if listeners else hook(leaf)
+            if returned is not None and returned is not leaf:
+                from .hooks import check_value
+
+                check_value(hook, leaf, returned)
+                leaf = returned  # as PyTorch does, which refuses it when all hooks ran
+        if leaf is not self.variable:
+            raise RuntimeError(errors.POST_ACCUMULATE_NONE)
 
 
 def _copied(grad: np.ndarray, leaf: Tensor) -> Tensor:
