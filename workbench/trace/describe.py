@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import lru_cache
 from itertools import islice
-from types import CodeType, FrameType
+from types import BuiltinFunctionType, CodeType, FrameType, FunctionType, ModuleType
 from typing import Any
 from weakref import KeyedRef, WeakValueDictionary, ref
 
@@ -86,6 +86,7 @@ class Describer:
         # What shares memory with others, and of that what was written since: asked for, it has a new history.
         self._alike: WeakValueDictionary[int, Any] = WeakValueDictionary()
         self._outdated: WeakValueDictionary[int, Any] = WeakValueDictionary()
+        self._shares = False  # whether these two were ever used: asking them takes long
         self._lives: dict[int, KeyedRef[int, Any]] | None = None  # by the numbers of nodes, where deaths are told
         self._dead: list[KeyedRef[int, Any]] = []
         self._slots: dict[int, ref[Any]] = {}  # memory -> the tensor whose gradient lies there
@@ -130,7 +131,7 @@ class Describer:
         serial = tag(tensor)
         self._tensors.add(serial)
         if tensor._meta is not None and (base := tensor._meta.base) is not None:
-            self._alike[serial], self._alike[tag(base)] = tensor, base
+            self._alike[serial], self._alike[tag(base)], self._shares = tensor, base, True
             if not self._is_known(base._tag) and (maker_of(base) is None or tag(maker_of(base)) in self._nodes):
                 self._describe(base, found)  # its variable says what the view is of
         maker = maker_of(tensor)
@@ -185,7 +186,7 @@ class Describer:
 
     def _is_known(self, tensor: int) -> bool:
         """Whether this chapter of the recording has told of a tensor, or one before it."""
-        return tensor in self._tensors or any([tensor in tensors for tensors in self._before])
+        return tensor in self._tensors or (bool(self._before) and any([tensor in known for known in self._before]))
 
     def _describe_others(self, written: Any, found: dict[int, Any]) -> None:
         """Put down what shares the memory that was written: it has new values by that, and perhaps a new history."""
@@ -197,29 +198,37 @@ class Describer:
 
     def _sharing(self, written: Any) -> list[Any]:
         """The other known tensors that show the memory of the one that was written."""
+        if not self._shares:
+            return []
         known = [each for each in list(self._alike.values()) if each is not written and self._is_known(each._tag)]
         return [each for each in known if each._storage is written._storage is not None]
 
-    def _note(self, arg: Any, given: list[Any], tensors: list[Any], found: dict[int, Any]) -> None:
+    def _note(self, arg: object, given: list[Any], tensors: list[Any], found: dict[int, Any]) -> None:
         """Put down an argument: a tensor's serial number, or what can be said of anything else."""
-        kind = class_of(arg)
+        kind = type(arg)
         if hasattr(kind, "_array"):
             tensors.append(arg)
             serial = tag(arg)
             # A leaf is looked at each time: `x.grad = None` and `x.data` change it without a word.
-            known = serial in self._tensors and serial not in self._outdated
-            if serial not in found and (not known or maker_of(arg) is None):
+            if serial not in found and (not self._is_as_told(serial) or maker_of(arg) is None):
                 self._describe(arg, found)
             given.append((serial,))
-        elif issubclass(kind, list | tuple):
-            several: list[Any] = []
-            for each in arg:
-                self._note(each, several, tensors, found)
-            given += several if len(several) < 2 else in_brackets(several)
+        elif issubclass(kind, (list, tuple)):
+            self._note_several(arg, given, tensors, found)
         elif kind.__name__ == "dtype":
             given.append(str(arg))
         else:
             given.append(arg if isinstance(arg, _PLAIN) else kind)
+
+    def _note_several(self, args: Any, given: list[Any], tensors: list[Any], found: dict[int, Any]) -> None:
+        several: list[Any] = []
+        for each in args:
+            self._note(each, several, tensors, found)
+        given += several if len(several) < 2 else in_brackets(several)
+
+    def _is_as_told(self, tensor: int) -> bool:
+        """Whether a tensor is known, and nothing that shares its memory was written since."""
+        return tensor in self._tensors and not (self._shares and tensor in self._outdated)
 
     def _place(self, node: Any, found: dict[int, Any]) -> int:
         """The serial number of where a gradient goes: the node's, or the leaf's for its AccumulateGrad."""
@@ -350,8 +359,7 @@ class Describer:
             serial = tag(thing)
             self._names.setdefault(serial, name)
             maker = maker_of(thing)
-            known = serial in self._tensors and serial not in self._outdated
-            if not known and maker is not None and tag(maker) in self._nodes:
+            if maker is not None and not self._is_as_told(serial) and tag(maker) in self._nodes:
                 self._describe(thing, found)
         if found:
             self._raw.append(TensorsFound.Raw(tuple(found.values())))
@@ -373,7 +381,7 @@ class Describer:
     # What the engine says of memory that is shared, and of what checkpoints keep.
 
     def on_shares(self, tensor: Any, source: Any) -> None:
-        self._alike[tag(tensor)], self._alike[tag(source)] = tensor, source
+        self._alike[tag(tensor)], self._alike[tag(source)], self._shares = tensor, source, True
         self._detached[tensor._tag] = self._base(source) or source._tag
 
     def on_keeps(self, node: Any, items: list[Any]) -> None:
@@ -415,6 +423,9 @@ def in_brackets(several: list[Any]) -> list[Any]:
 
 _ITEMS = 100  # of a list or a dict that are looked at
 _OF_IPYTHON = ("In", "Out")
+_SEVERAL = frozenset((list, tuple, dict))
+# What most variables hold that are no tensors.
+_NO_TENSORS = frozenset((ModuleType, FunctionType, BuiltinFunctionType, type, bool, int, float, str, type(None)))
 _FOR = re.compile(r"^\s*for\s+([\w\s,()*]+?)\s+in\b", re.MULTILINE)
 _SET = re.compile(r"^\s*(\w+)\s*=[^=]", re.MULTILINE)
 _FRAMES = 6  # functions that one transformed function may lie in, and its variables be known
@@ -433,12 +444,31 @@ def named_in(frame: FrameType, is_tensor: Callable[[Any], bool] = is_tensor) -> 
     After variables come the parameters and buffers of modules, as these call them, then what lists and dicts hold. The
     variable of a loop comes last, and never names a parameter: it holds another in the next round.
     """
-    held = [(name, thing) for name, thing in variables(frame) if not name.startswith("_")]
-    tensors = [(name, thing) for name, thing in held if is_tensor(thing)]
-    loops = _loop_variables(frame.f_code) | _loops_of_cells(held)
-    named = [pair for pair in tensors if pair[0] not in loops]
-    passing = [(name, t) for name, t in tensors if name in loops and not _is_parameter(t)]
-    return [*named, *_parameters(held, is_tensor), *_items(held, is_tensor), *passing]
+    named: list[tuple[str, Any]] = []
+    parameters: list[tuple[str, Any]] = []
+    items: list[tuple[str, Any]] = []
+    cells: Any = ()
+    for name, thing in variables(frame):
+        kind = class_of(thing)
+        if kind in _NO_TENSORS or name.startswith("_"):
+            continue
+        if kind in _SEVERAL:
+            if name not in _OF_IPYTHON:
+                items += _items(name, thing, is_tensor)
+            elif name == "In" and kind is list:
+                cells = cells or thing
+        elif is_tensor(thing):
+            named.append((name, thing))
+        elif hasattr(kind, "named_parameters"):
+            parameters += _parameters(name, thing, is_tensor)
+    loops = _loop_variables(frame.f_code)
+    if cells:
+        loops |= _loops_of_cells(cells)
+    if loops:
+        passing = [(name, t) for name, t in named if name in loops and not _is_parameter(t)]
+        named = [pair for pair in named if pair[0] not in loops]
+        return [*named, *parameters, *items, *passing]
+    return [*named, *parameters, *items]
 
 
 def loops_at(outlook: Outlook) -> tuple[tuple[int, dict[str, int]], ...]:
@@ -454,31 +484,22 @@ def loops_at(outlook: Outlook) -> tuple[tuple[int, dict[str, int]], ...]:
     return tuple(told)
 
 
-def _parameters(named: Iterable[tuple[str, Any]], is_tensor: Callable[[Any], bool]) -> Iterator[tuple[str, Any]]:
-    """What modules that are variables call their parameters and buffers: "net.layers.0.weight"."""
-    for name, thing in named:
-        if hasattr(class_of(thing), "named_parameters") and "_parameters" in getattr(thing, "__dict__", ()):
-            for path, module in thing.named_modules(prefix=name):
-                for held in (module._parameters, module._buffers):  # those of another engine's module are its own
-                    yield from ((f"{path}.{own}", tensor) for own, tensor in held.items() if is_tensor(tensor))
+def _parameters(name: str, thing: Any, is_tensor: Callable[[Any], bool]) -> Iterator[tuple[str, Any]]:
+    """What a module that is a variable calls its parameters and buffers: "net.layers.0.weight"."""
+    if "_parameters" in getattr(thing, "__dict__", ()):
+        for path, module in thing.named_modules(prefix=name):
+            for held in (module._parameters, module._buffers):  # those of another engine's module are its own
+                yield from ((f"{path}.{own}", tensor) for own, tensor in held.items() if is_tensor(tensor))
 
 
-def _items(held: Iterable[tuple[str, Any]], is_tensor: Callable[[Any], bool]) -> Iterator[tuple[str, Any]]:
-    """The tensors in lists, tuples and dicts: "params[0]", "state['w']"."""
-    for name, thing in held:
-        if name in _OF_IPYTHON:
-            continue
-        several: Iterable[tuple[Any, Any]]
-        kind = class_of(thing)
-        if kind in (list, tuple):
-            items: Iterable[Any] = islice(thing, _ITEMS)
-            several = enumerate(items)
-        elif kind is dict:
-            pairs: Iterable[tuple[Any, Any]] = islice(thing.items(), _ITEMS)
-            several = [pair for pair in pairs if isinstance(pair[0], str | int)]
-        else:
-            continue
-        yield from ((f"{name}[{key!r}]", each) for key, each in several if is_tensor(each))
+def _items(name: str, thing: Any, is_tensor: Callable[[Any], bool]) -> Iterator[tuple[str, Any]]:
+    """The tensors in a list, a tuple or a dict: "params[0]", "state['w']"."""
+    if thing.__class__ is dict:
+        pairs: Iterable[tuple[Any, Any]] = islice(thing.items(), _ITEMS)
+        yield from ((f"{name}[{k!r}]", each) for k, each in pairs if isinstance(k, str | int) and is_tensor(each))
+    else:
+        several: Iterable[Any] = islice(thing, _ITEMS)
+        yield from ((f"{name}[{at}]", each) for at, each in enumerate(several) if is_tensor(each))
 
 
 @lru_cache(256)
@@ -500,8 +521,7 @@ def _loop_variables(code: CodeType) -> frozenset[str]:
     return frozenset(found)
 
 
-def _loops_of_cells(held: Iterable[tuple[str, Any]]) -> set[str]:
+def _loops_of_cells(cells: Iterable[Any]) -> set[str]:
     """The variables of loops in the cells of a notebook that ran before, unless a cell assigns them too."""
-    cells = next((thing for name, thing in held if name == "In" and class_of(thing) is list), ())
     text = "\n".join(map(str, cells))
     return {name for loop in _FOR.findall(text) for name in re.findall(r"\w+", loop)} - {*_SET.findall(text)}

@@ -35,7 +35,7 @@ class HookDescriber(Describer):
         """Put down the hooks of these nodes, where they are others than before."""
         news: list[tuple[int, Hooks]] = []
         for node in nodes:
-            if node.extra is None and (node.arity or not _told_by(node)):
+            if not _has_hooks(node.extra) and (node.arity or not _told_by(node)):
                 if not self._hooks:
                     continue
                 hooks: Hooks = ()
@@ -124,6 +124,13 @@ class _Leaf:
 
     def name(self) -> str:
         return ACCUMULATE
+
+
+def _has_hooks(extra: Any) -> bool:
+    """Whether there are any among the rare facts of a node."""
+    return extra is not None and bool(
+        extra.tensor_hooks or extra.retainers or extra.pre_hooks or extra.post_hooks
+    )
 
 
 def hooks_of(node: Any) -> Hooks:

@@ -77,22 +77,30 @@ class Hearer(HookDescriber):
                 self._unlinked[tag(output)] = (node._tag, nr)
             self._describe(output, found)
         saved = self._saved(node, [*tensors, *outputs], found)
-        attributes = self._attributes(node, found) if hasattr(node, "_forward_cls") else ()
+        custom = hasattr(node, "_forward_cls")
+        attributes = self._attributes(node, found) if custom else ()
+        zeros = zeros_of(node) if custom else ()
+        pushing = self._pushing[-1][1] if self._pushing else None
+        entry, stack = entry_of(node), self.outlook.stack()
+        tensors_told = tuple(found.values())
         self._raw.append(
+            # By position: by name it takes longer, and this is put down most often.
             NodeCreated.Raw(
-                node=node._tag,
-                name=node.name(),
-                cls=type(node),
-                found=False,
-                edges=edges,
-                args=tuple(given),
-                tensors=tuple(found.values()),
-                saved=saved,
-                stack=self.outlook.stack(),
-                pushing=self._pushing[-1][1] if self._pushing else None,
-                attributes=attributes,
-                entry=entry_of(node),
-                zeros=zeros_of(node),
+                node._tag,
+                node.name(),
+                node.__class__,
+                False,
+                edges,
+                tuple(given),
+                tensors_told,
+                saved,
+                stack,
+                pushing,
+                attributes,
+                entry,
+                1,
+                None,
+                zeros,
             )
         )
 
@@ -135,7 +143,8 @@ class Hearer(HookDescriber):
 
     def on_ran(self, task: Any, node: Any, grads: Any) -> None:
         self._running = False
-        copies = self._copies(grads)
+        # What an operation hands on as it came is not summed up again; a Function may have written it.
+        copies = self._copies(grads, None if hasattr(node, "_forward_cls") else self._sent)
         self._sent = {
             id(grad): (weakref.ref(grad), copy)
             for grad, copy in zip(grads, copies, strict=True)
