@@ -19,7 +19,8 @@ LEAST_EXERCISES = 3
 # What a reader whose first language is another one may not know, or takes literally.
 IDIOMS = """
     all the same, at a glance, at one glance, at the price of, behind the scenes, big picture, blink, boils down,
-    by heart, comes down to, end up, ends up, engine's back, even so, far and wide, figure out, figures out,
+    best left alone, by heart, comes down to, culprit, end up, ends up,
+    engine's back, even so, far and wide, figure out, figures out,
     for ever, for free, for good, for the price of, from scratch, get away with, gets rid, hand in hand, hence,
     in a nutshell, in disguise, in mind, in its stead, in the head, in the wild, in vain, let go, lets go, lest,
     make do, none the wiser, on its sleeve, on the fly, out of the blue, out of the box, piece of cake, rule of thumb,
