@@ -159,6 +159,47 @@ def test_where_a_difference_is_large_enough_for_float32_a_wrong_entry_is_wrong()
     assert wrong(picture) == ["p0.0a.1.1", "p0.0n.1.1"] and "float32" not in repr(picture)
 
 
+class Half(torch.Function):
+    """Its backward forgets the factor 2."""
+
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x * x
+
+    @staticmethod
+    def backward(ctx, grad):
+        (x,) = ctx.saved_tensors
+        return grad * x
+
+
+@pytest.mark.filterwarnings("ignore:Input #. requires gradient and is not a double precision")
+@pytest.mark.parametrize("dtype, step", [(torch.float32, 0.005), (torch.float16, 0.1)])
+@pytest.mark.parametrize("value", [0.5, 3.0, 10.0])
+def test_a_backward_that_is_wrong_by_a_factor_of_2_is_wrong_at_any_precision(dtype, step, value):
+    picture = torch.check(Half.apply, torch.tensor([value], dtype=dtype, requires_grad=True))
+    assert wrong(picture) == ["p0.0a.0.0", "p0.0n.0.0"]
+    name, last = str(dtype).removeprefix("torch."), picture.storyboard.steps[-1].caption
+    assert last.startswith("1 of 1 entries is wrong, outlined; ")
+    assert last.endswith(f". So say differences of {step}, which suit {name}.")
+
+
+@pytest.mark.filterwarnings("ignore:Input #. requires gradient and is not a double precision")
+def test_only_the_entries_that_rounding_cannot_explain_are_wrong():
+    x, w = torch.tensor([1.1, 3.3], requires_grad=True), torch.tensor([4.3, 5.7], requires_grad=True)
+    picture = torch.check(Crooked.apply, (x, w))
+    assert wrong(picture) == ["p0.0a.1.1", "p0.0n.1.1"]
+    assert "1 of 4 wrong, 1 of 4 differ, but at float32 that may be rounding: " in repr(picture)
+    assert "4 of 4 differ, but at float32 that may be rounding: " in repr(picture)
+
+
+@pytest.mark.filterwarnings("ignore:Input #. requires gradient and is not a double precision")
+@pytest.mark.parametrize("f", [torch.relu, torch.sqrt, lambda x: (x * 1000).sin(), lambda x: x + 1000 - 1000])
+def test_what_is_right_is_not_called_wrong_because_the_step_is_large(f):
+    x = torch.tensor([0.001, 0.0015, 0.3], requires_grad=True)
+    assert wrong(torch.check(f, x)) == []
+
+
 def test_an_empty_input_is_a_picture_too():
     with warnings.catch_warnings():
         warnings.simplefilter("error")

@@ -20,6 +20,7 @@ from .jacobian import Mode, function_name, largest_of, pulled_back, variables_of
 
 _APART = 40  # px between the two of a pair, and below it
 LEGEND = "Orange is positive, blue negative, darker is larger; outlined entries are further apart than the tolerance."
+_STEADY, _FAR = 0.1, 0.25  # how little two differences are apart that can be trusted, and how far a wrong entry is
 _WAYS = {"reverse": "a backward for each element of an output", "forward": "a tangent for each element of an input"}
 
 
@@ -36,8 +37,8 @@ def check(
     """The Jacobians that gradcheck compares, side by side: by f's derivatives and by differences `eps` to either side.
 
     Entries further apart than `atol + rtol * abs(numeric)` are outlined. Inputs that require grad, best float64, are
-    checked; of others the picture says where rounding alone may take entries that far apart. The `legend` is the
-    sentence that says how to read it.
+    checked; of others the picture says where rounding alone may take entries that far apart, unless differences over a
+    larger step show that they are wrong. The `legend` is the sentence that says how to read it.
     """
     if mode not in _WAYS:
         raise ValueError(f"There is no mode {mode!r}; choose 'reverse' or 'forward'.")
@@ -51,7 +52,7 @@ def check(
 class _Pair:
     """One output by one input: the two Jacobians, with a row for each element of the output, and their places.
 
-    `blur` names the dtype whose rounding may make them differ.
+    `blur` names the dtype whose rounding may make them differ; `doubtful` are the entries where it may be that alone.
     """
 
     def __init__(
@@ -60,6 +61,7 @@ class _Pair:
         self.names, self.shapes, self.analytic, self.numeric, self.blur = names, shapes, analytic, numeric, blur
         pairs = zip(analytic.ravel(), numeric.ravel(), strict=True)
         self.wrong = np.array([not near(a, n) for a, n in pairs], bool).reshape(analytic.shape)
+        self.doubtful = self.wrong if blur else np.zeros_like(self.wrong)
         with np.errstate(all="ignore"):
             apart = np.abs(analytic - numeric)
         self.apart = np.where(analytic == numeric, 0.0, np.where(np.isnan(apart), np.inf, apart))
@@ -74,21 +76,37 @@ class _Pair:
         """The largest difference; infinite where one of them is no number."""
         return float(self.apart.max(initial=0.0))
 
+    @property
+    def sure(self) -> np.ndarray:
+        """Where they differ, and by more than rounding."""
+        return self.wrong & ~self.doubtful
+
+    def look_closer(self, steps: Sequence[np.ndarray]) -> None:
+        """Given two more differences, over steps that suit the dtype: where these agree, they say what is wrong."""
+        one, other = steps
+        with np.errstate(all="ignore"):
+            steady = np.abs(one - other) <= _STEADY * np.abs(one)
+            near = np.abs(self.analytic - one) <= _FAR * np.abs(one)
+        self.doubtful = self.wrong & ~(steady & ~near)
+
     def verdict(self) -> str:
         """Whether they agree, and where they do so least."""
         if not self.apart.size:
             return "Nothing to compare."
-        at = int(np.argmax(np.where(self.wrong, self.apart, -1) if self.wrong.any() else self.apart))
+        shown = self.sure if self.sure.any() else self.wrong
+        at = int(np.argmax(np.where(shown, self.apart, -1) if shown.any() else self.apart))
         i, j = np.unravel_index(at, self.apart.shape)
         place = " / ".join(
             f"d {element_name(n, s, k)}" for n, s, k in zip(self.names, self.shapes, (int(i), int(j)), strict=True)
         )
         two = f"analytic {number_text(self.analytic[i, j])}, numeric {number_text(self.numeric[i, j])}"
-        count, size = int(self.wrong.sum()), self.wrong.size
-        if not count:
+        count, doubtful, size = int(self.sure.sum()), int(self.doubtful.sum()), self.wrong.size
+        if not count + doubtful:
             return f"They agree: the largest difference is {number_text(self.worst)}"
-        what = f"differ, but at {self.blur} that may be rounding" if self.blur else "wrong"
-        return f"{count} of {size} {what}: the largest difference is {number_text(self.apart[i, j])}, at {place}: {two}"
+        parts = [f"{count} of {size} wrong"] if count else []
+        if doubtful:
+            parts.append(f"{doubtful} of {size} differ, but at {self.blur} that may be rounding")
+        return f"{', '.join(parts)}: the largest difference is {number_text(self.apart[i, j])}, at {place}: {two}"
 
     def placed(self, y: float) -> tuple[list[Box], float]:
         """Its boxes from there down, and where they end."""
@@ -123,10 +141,10 @@ class _Pair:
 
     def outlined(self) -> dict[str, dict[str, Any]]:
         """The entries that disagree, on both sides, and the verdict."""
-        state, what = ("differs", f"differs, at {self.blur}") if self.blur else ("error", "is wrong")
         found: dict[str, dict[str, Any]] = {f"{self.id}v": {"title": self.verdict()}}
         for i, j in np.argwhere(self.wrong[:SHOWN, :SHOWN]).tolist():
             two = f"analytic {number_text(self.analytic[i, j])}, numeric {number_text(self.numeric[i, j])}"
+            state, what = ("differs", f"differs, at {self.blur}") if self.doubtful[i, j] else ("error", "is wrong")
             for matrix in self.sides:
                 found[f"{matrix.id}.{i}.{j}"] = {"state": state, "alt": f"{matrix.entry(i, j)} {what}: {two}"}
         return found
@@ -154,6 +172,13 @@ class _Checking:
                     _Pair(id, name, shapes, *two, lambda a, n: nearly(a, n, found.rtol, found.atol), blur)
                 )
         self.blur = next((pair.blur for pair in self.pairs if pair.blur), "")
+        self.step = float(np.cbrt(np.finfo(self.blur).eps)) if self.blur else 0.0  # where rounding matters least
+        if any(pair.doubtful.any() for pair in self.pairs):
+            steps = [Jacobians(f, found.given, step, found.atol, found.rtol) for step in (self.step, self.step / 2)]
+            places_and_inputs = [(place, j) for place in places for j in range(len(found.inputs))]
+            for pair, (place, j) in zip(self.pairs, places_and_inputs, strict=True):
+                if pair.doubtful.any():
+                    pair.look_closer([np.asarray(each.numerical[j][place].T, np.float64) for each in steps])
 
     def board(self) -> Storyboard:
         """By derivatives, by differences, and compared."""
@@ -191,14 +216,17 @@ class _Checking:
         if not wrong:
             worst = max((pair.worst for pair in self.pairs), default=0.0)
             return f"All {size} entries agree; the largest difference is {number_text(worst)}."
-        count = sum(int(pair.wrong.sum()) for pair in wrong)
-        worst = max(wrong, key=lambda pair: float(pair.apart[pair.wrong].max()))
+        sure = [pair for pair in wrong if pair.sure.any()]
+        worst = max(sure or wrong, key=lambda pair: float(pair.apart[pair.sure if sure else pair.wrong].max()))
         where = worst.verdict().partition(": ")[2]
-        if all(pair.blur for pair in wrong):
+        if not sure:
+            count = sum(int(pair.wrong.sum()) for pair in wrong)
             verb = "differs" if count == 1 else "differ"
             return f"{count} of {size} entries {verb}, outlined; {where}. That need not be wrong:{self._rounded()}"
+        count = sum(int(pair.sure.sum()) for pair in sure)
         verb = "is" if count == 1 else "are"
-        return f"{count} of {size} entries {verb} wrong, outlined; {where}."
+        more = f" So say differences of {self.step:.1g}, which suit {worst.blur}." if worst.blur else ""
+        return f"{count} of {size} entries {verb} wrong, outlined; {where}.{more}"
 
 
 def _blur(found: Jacobians, *arrays: np.ndarray) -> str:
