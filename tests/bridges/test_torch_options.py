@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import subprocess
 import sys
 from contextlib import contextmanager, nullcontext
@@ -20,6 +21,8 @@ if torch is None:
 
 from torch_models import made  # noqa: E402
 
+from workbench.bridges.torch.describe import kept_of  # noqa: E402
+from workbench.trace.values import read  # noqa: E402
 from workbench.views.memory import bytes_of  # noqa: E402
 
 
@@ -256,3 +259,34 @@ def test_without_torch_a_sentence_says_what_to_install() -> None:
     assert done.stderr.splitlines()[-1] == (
         'ImportError: PyTorch is not installed: pip install "autograd-workbench[torch]" brings it.'
     )
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: torch.arange(6.0).reshape(2, 3),
+        lambda: torch.arange(6.0).reshape(2, 3).T,
+        lambda: torch.arange(6.0)[2:4],
+        lambda: torch.arange(8.0)[::3],
+        lambda: torch.tensor(2.5),
+        lambda: torch.zeros(0, 3),
+        lambda: torch.tensor([True, False]),
+        lambda: torch.tensor([[1], [-2]], dtype=torch.int16),
+        lambda: torch.tensor([0.5, math.inf], dtype=torch.float16),
+        lambda: torch.nn.Parameter(torch.arange(150.0).double()),
+    ],
+)
+def test_what_is_kept_of_a_tensor_is_what_it_holds(make: Any) -> None:
+    tensor = make()
+    found, want = read(kept_of(tensor, 100)), tensor.detach().clone()
+    few = tuple(want.flatten().tolist()) if want.numel() <= 100 else None
+    assert (found.shape, found.dtype, found.values) == (tuple(want.shape), str(want.dtype)[6:], few)
+    finite = [each for each in want.flatten().tolist() if math.isfinite(each)]
+    assert (found.min, found.max) == ((min(finite), max(finite)) if finite else (None, None))
+
+
+@pytest.mark.parametrize(
+    "make", [lambda: torch.tensor([1 + 2j]).conj().imag, lambda: torch._efficientzerotensor(2)], ids=["negated", "0"]
+)
+def test_a_tensor_whose_memory_holds_other_numbers_is_unknown(make: Any) -> None:
+    assert not read(kept_of(make(), 100)).is_known

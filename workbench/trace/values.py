@@ -168,6 +168,9 @@ def kept(array: Any, limit: int) -> Any:
 def read(thing: Any) -> Value:
     """The Value of what was kept of an array."""
     if thing.__class__ is tuple:
+        if len(thing) == 4:  # what lay in memory, its shape, its dtype, the limit
+            memory, shape, dtype, limit = thing
+            return Value.of(np.frombuffer(memory, dtype).reshape(shape), limit)
         if len(thing) == 2:  # of a dtype that NumPy does not have
             return replace(Value.of(thing[0], thing[0].size), dtype=thing[1])
         return Value.of(thing[0], 0) if len(thing) == 1 else Value(*thing)

@@ -33,7 +33,7 @@ from ...trace.records import (
 )
 from ...trace.source import user_frame
 from ...trace.values import Value, read
-from .describe import ACCUMULATE, _sequence, kind_of_node
+from .describe import ACCUMULATE, NodeKind, _sequence, kept_of, kind_of_node
 from .operations import OperationRecorder, unobserved, warn_lost
 
 _task_id = torch._C._current_graph_task_id
@@ -187,7 +187,7 @@ class BackwardRecorder(OperationRecorder):
             kind = kind_of_node(type(node))
             if kind.is_python:
                 handles.append(node.register_prehook(_Before(self, task, serial, kind.is_compiled)))
-            handles.append(node.register_hook(_After(self, task, serial, bool(kind.saves))))
+            handles.append(node.register_hook(_After(self, task, serial, kind)))
         return handles
 
     def _wrap_hooks(self) -> list[_HookOfUser]:
@@ -260,22 +260,23 @@ class BackwardRecorder(OperationRecorder):
 
     def ends(self, task: Task, serial: int, saves: bool, sent: Any, received: Any) -> None:
         """A node has run."""
-        self._note_deaths()
+        if self._dead:
+            self._note_deaths()
         if task.creates:
             self._note_nodes_of(received)
         if task.running != serial:
-            self._note_retained(task, serial)
+            if self._retaining:
+                self._note_retained(task, serial)
             self._raw.append(NodeStarted.Raw(task.serial, serial, self._copies(received)))
         if task.creates:
             self._note_nodes_of(sent)
         task.running, task.last = None, serial
         copies = self._copies(sent)
         self._raw.append(NodeFinished.Raw(task.serial, serial, copies))
-        self._sent = {
-            id(grad): (ref(grad), grad._version, copy)
-            for grad, copy in zip(sent, copies, strict=True)
-            if grad is not None
-        }
+        known = self._sent
+        for grad, copy in zip(sent, copies, strict=True):
+            if grad is not None:
+                known[id(grad)] = ref(grad), grad._version, copy
         if saves and not task.keeps:
             self._raw.append(SavedFreed.Raw(serial))
         if task.queue is not None:
@@ -331,8 +332,10 @@ class BackwardRecorder(OperationRecorder):
                 copies.append(None)
                 continue
             known = self._sent.get(id(grad))
-            same = known is not None and known[0]() is grad and known[1] == grad._version
-            copies.append(known[2] if known is not None and same else self._copy(grad))
+            if known is not None and known[0]() is grad and known[1] == grad._version:
+                copies.append(known[2])
+            else:
+                copies.append(kept_of(grad, self._limit))
         return tuple(copies)
 
     def _put_captured(self, task: Task, place: int) -> None:
@@ -518,17 +521,19 @@ class _Before:
 class _After:
     """A hook after a node."""
 
-    __slots__ = ("_recorder", "_task", "_serial", "_saves")
+    __slots__ = ("_recorder", "_task", "_serial", "_kind")
 
-    def __init__(self, recorder: BackwardRecorder, task: Task, serial: int, saves: bool) -> None:
-        self._recorder, self._task, self._serial, self._saves = recorder, task, serial, saves
+    def __init__(self, recorder: BackwardRecorder, task: Task, serial: int, kind: NodeKind) -> None:
+        self._recorder, self._task, self._serial, self._kind = recorder, task, serial, kind
 
     def __call__(self, sent: Any, received: Any) -> None:
+        recorder, kind = self._recorder, self._kind
         try:
-            if self._recorder._is_on(self._task):
-                self._recorder.resume()
+            if recorder._is_on(self._task):
+                if kind.is_compiled:
+                    recorder.resume()
                 with unobserved():
-                    self._recorder.ends(self._task, self._serial, self._saves, sent, received)
+                    recorder.ends(self._task, self._serial, bool(kind.saves), sent, received)
         except Exception as error:
             warn_lost("the end of a node", error)
 

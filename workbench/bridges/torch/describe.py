@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import math
 import weakref
-from collections.abc import Sequence
-from functools import cache
+from collections.abc import Callable, Sequence
+from ctypes import string_at as memory_at
+from functools import cache, lru_cache
 from types import FrameType
 from typing import Any, NamedTuple
 
@@ -37,7 +38,17 @@ LIMIT = 100  # values of one tensor that are kept unless the user says otherwise
 
 _LARGE = 1000  # values up to which a copy takes less time than what sums them up
 _FLOATS = (torch.float32, torch.float64)
-_PLAIN = (*_FLOATS, torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8, torch.bool, torch.float16)
+_PLAIN = {
+    torch.float32: "float32",
+    torch.float64: "float64",
+    torch.int64: "int64",
+    torch.int32: "int32",
+    torch.int16: "int16",
+    torch.int8: "int8",
+    torch.uint8: "uint8",
+    torch.bool: "bool",
+    torch.float16: "float16",
+}
 _numpy = torch.Tensor.numpy
 _functorch, _keys = torch._C._functorch, torch._C.DispatchKey
 _TRANSFORMS = torch._C.DispatchKeySet(_keys.FuncTorchDynamicLayerFrontMode) | torch._C.DispatchKeySet(
@@ -48,19 +59,15 @@ _detach = torch.Tensor.data.__get__  # unlike `detach()`, no dispatch mode of th
 
 
 class Token:
-    """Stands for a node, and dies with it."""
+    """Stands for a node, and dies with it, which it tells."""
 
-    __slots__ = ("serial", "__weakref__")
+    __slots__ = ("serial", "_died")
 
-    def __init__(self, serial: int) -> None:
-        self.serial = serial
+    def __init__(self, serial: int, died: Callable[[int], None]) -> None:
+        self.serial, self._died = serial, died
 
-
-class Life(weakref.ref[Token]):
-    """Tells that a node has died, and which."""
-
-    __slots__ = ("serial",)
-    serial: int
+    def __del__(self) -> None:
+        self._died(self.serial)
 
 
 def is_tensor(thing: Any) -> bool:
@@ -148,8 +155,10 @@ class TorchDescriber:
         self._grad_owners: dict[int, tuple[Any, Any]] = {}  # address of a gradient -> weak: itself, its leaf
         self._inner: dict[tuple[int, int], int] = {}  # outputs: node and number -> tensor
         self._detached: dict[int, int] = {}  # tensor -> the one that it was detached from
-        self._lives: dict[int, Life] = {}  # node -> what tells that it has died
-        self._dead: list[Any] = []  # those that have, since the last event
+        self._dead: list[int] = []  # nodes that have died since the last event
+        self._hooked: dict[int, weakref.ref[torch.Tensor]] = {}  # tensors that hooks were registered on
+        # What shares memory with others, which a write changes too.
+        self._sharers: weakref.WeakValueDictionary[int, torch.Tensor] = weakref.WeakValueDictionary()
 
     # What a trace asks for.
 
@@ -174,9 +183,7 @@ class TorchDescriber:
     def _note_deaths(self) -> None:
         """Record the nodes that have died since the last event."""
         if self._dead:
-            dead = [self._dead.pop(0).serial for _ in range(len(self._dead))]
-            for serial in dead:
-                self._lives.pop(serial, None)
+            dead = [self._dead.pop(0) for _ in range(len(self._dead))]
             self._raw.append(NodesGone.Raw(tuple(dead)))
 
     def _changed(self, at: int) -> None:
@@ -192,9 +199,9 @@ class TorchDescriber:
         return known[1] if known is not None and known[0]() is tensor else None
 
     def _tag(self, tensor: torch.Tensor) -> int:
-        serial = self._have(tensor)
+        known = self._known.get(id(tensor))
+        serial = known[1] if known is not None and known[0]() is tensor else None
         if serial is None:
-            serial = None
             if self._inner and (made := tensor.grad_fn) is not None and (token := self._token(made)) is not None:
                 serial = self._inner.get((token.serial, tensor.output_nr))
             serial = next_tag() if serial is None else serial
@@ -240,7 +247,12 @@ class TorchDescriber:
         self._versions[serial] = version = version_of(tensor)
         value = self._value(tensor, serial)
         requires = tensor.requires_grad
-        found[serial] = serial, value, version, requires, node, nr, grad, None, None, self._base(tensor, serial)
+        owner = self._base(tensor, serial) if base is not None or self._detached else None
+        found[serial] = serial, value, version, requires, node, nr, grad, None, None, owner
+        if tensor._backward_hooks or tensor._post_accumulate_grad_hooks or tensor.retains_grad:
+            self._hooked[serial] = weakref.ref(tensor)
+        if base is not None:
+            self._sharers[serial], self._sharers[self._tag(base)] = tensor, base
         return serial
 
     def _describe_view(self, view: torch.Tensor, found: dict[int, Any]) -> None:
@@ -333,9 +345,9 @@ class TorchDescriber:
 
         What it has `written` is told by that; here a copy stands for it, as for what was there before.
         """
-        order: list[tuple[Any, int, Any, list[tuple[str, Any, Any]]]] = []
+        order: list[tuple[Any, int, Any, list[tuple[str, Any, Any]], NodeKind]] = []
         todo = [made]
-        key, lives, died = self._key, self._lives, self._dead.append
+        key, died = self._key, self._dead.append
         while todo:
             node = todo.pop()
             if type(node) is tuple:
@@ -344,29 +356,28 @@ class TorchDescriber:
             about = node.metadata
             if key in about:
                 continue
-            about[key] = token = Token(next_tag())
-            lives[token.serial] = life = Life(token, died)
-            life.serial = token.serial
+            about[key] = token = Token(next_tag(), died)
             goes = node.next_functions
-            todo.append((node, token.serial, goes, raw_saved(node)))
+            kind = kind_of_node(type(node))
+            todo.append((node, token.serial, goes, raw_saved(node, kind) if kind.saves else [], kind))
             for to, _ in reversed(goes):
                 if to is not None and key not in to.metadata and to.name() != ACCUMULATE:
                     todo.append(to)
         inner: dict[tuple[int, int], torch.Tensor] = {}
         if len(order) > 1:  # what one of them has saved is another's output
-            kept = [thing for _, _, _, items in order for _, thing, hook in items if hook is None]
+            kept = [thing for _, _, _, items, _ in order for _, thing, hook in items if hook is None]
             for thing in (*kept, *self.inside):
                 if isinstance(thing, torch.Tensor) and (maker := thing.grad_fn) is not None:
                     if (token := maker.metadata.get(key)) is not None:
                         inner[token.serial, thing.output_nr] = thing
-        for node, serial, goes, items in order:
+        begin = self._begin
+        for node, serial, goes, items, kind in order:
             number = node._sequence_nr()
             place = (stack, entry) if number >= since else node.metadata.get(self._birth, (None, None))
-            old = number < self._begin
             if node is made and taken:
-                self._note_node(node, serial, goes, items, args, outs, *place, old, inner, written)
+                self._note_node(node, serial, goes, items, kind, args, outs, *place, number < begin, inner, written)
             else:
-                self._note_node(node, serial, goes, items, (), (), *place, old, inner, ())
+                self._note_node(node, serial, goes, items, kind, (), (), *place, number < begin, inner, ())
 
     def node_made(self, node: Any) -> None:
         """A node was made: remember where, for what is recorded of it once something leads to it."""
@@ -378,6 +389,7 @@ class TorchDescriber:
         serial: int,
         goes: Any,
         items: list[tuple[str, Any, Any]],
+        kind: NodeKind,
         args: tuple[Any, ...],
         outs: Sequence[torch.Tensor],
         stack: Stack | None,
@@ -387,7 +399,14 @@ class TorchDescriber:
         written: Sequence[torch.Tensor],
     ) -> None:
         found: dict[int, tuple[Any, ...]] = {}
-        edges = tuple([(None if to is None else self._place(to, found), nr) for to, nr in goes])
+        key = self._key
+        edges: list[tuple[int | None, int]] = []
+        for to, nr in goes:
+            if to is None:
+                edges.append((None, nr))
+            else:
+                token: Token | None = to.metadata.get(key)
+                edges.append((self._place(to, found) if token is None else token.serial, nr))
         given: list[Any] = []
         for arg in args:
             self._note(arg, given, found)
@@ -407,12 +426,11 @@ class TorchDescriber:
                 if hook is None and name in _RESULTS and isinstance(thing, torch.Tensor):
                     result = thing
             for nr, place in enumerate(places):
-                known = inner.get((serial, nr))
+                known = inner.get((serial, nr)) if inner else None
                 own = self._describe_output(serial, nr, place, known, result if nr == 0 else None, found)
                 if nr == 0 and result is not None and self._have(result) is None:
                     self._known[id(result)] = weakref.ref(result), own  # for as long as it is looked at here
         saved = self._saved(items, outs, found) if items else ()
-        kind = kind_of_node(type(node))
         attributes = self._attributes(node, found) if kind.is_python else ()
         self._raw.append(
             NodeCreated.Raw(
@@ -420,7 +438,7 @@ class TorchDescriber:
                 name=node.name(),
                 cls=None if kind.is_compiled else type(node),
                 found=old,
-                edges=edges,
+                edges=tuple(edges),
                 args=tuple(given),
                 tensors=tuple(found.values()),
                 saved=saved,
@@ -444,10 +462,11 @@ class TorchDescriber:
         """Record an output inside of an operation: its values if a node has saved it, else its kind alone."""
         if tensor is not None:
             return self._describe(tensor, found)
-        known = self._inner.get((node, nr))
+        output = node, nr
+        known = self._inner.get(output)
         if known is not None:
             return known
-        self._inner[node, nr] = serial = next_tag()
+        self._inner[output] = serial = next_tag()
         self._tensors.add(serial)
         value = unknown(place) if result is None else kept_of(result, self._limit)
         found[serial] = serial, value, 0, True, node, nr, None, None, None, None
@@ -522,9 +541,8 @@ class TorchDescriber:
             self._raw.append(TensorsFound.Raw(tuple(found.values())))
 
 
-def raw_saved(node: Any) -> list[tuple[str, Any, Any]]:
+def raw_saved(node: Any, kind: NodeKind) -> list[tuple[str, Any, Any]]:
     """What a node has saved as it is kept: the name, the tensor or what a hook packed, and the hook that unpacks it."""
-    kind = kind_of_node(type(node))
     kept = []
     for attribute, name in kind.saves:
         try:
@@ -575,8 +593,12 @@ def zeros_of(node: Any) -> tuple[int, ...]:
 def kept_of(tensor: torch.Tensor, limit: int) -> Any:
     """What is kept of a tensor: as `trace.values.kept`, or a Value of which only shape and dtype are known."""
     dtype = tensor.dtype
+    kind = _PLAIN.get(dtype)
     try:
-        if dtype in _PLAIN and tensor.is_cpu:
+        if kind is not None and tensor.is_cpu:
+            if tensor.numel() <= _LARGE and tensor.is_contiguous() and not tensor.is_neg():
+                if address := tensor.data_ptr():  # half the time of NumPy, which is asked for the rest
+                    return memory_at(address, tensor.nbytes), tensor.shape, kind, limit
             array = _numpy(_detach(tensor) if tensor.requires_grad else tensor)
             size = array.size
             if size <= limit:
@@ -613,7 +635,12 @@ def unknown(thing: Any) -> tuple[Any, ...]:
         shape = tuple([size if type(size) is int else 0 for size in thing.shape])
     except (RuntimeError, AttributeError):  # of a nested tensor
         shape = ()
-    return shape, kind_of(thing), None, math.nan, None, None, None, 0
+    return _unknown(shape, thing.dtype, thing.device)
+
+
+@lru_cache(1000)
+def _unknown(shape: tuple[int, ...], dtype: torch.dtype, device: torch.device) -> tuple[Any, ...]:
+    return shape, _kind(dtype, device), None, math.nan, None, None, None, 0
 
 
 def _summed_up(array: Any) -> tuple[Any, ...] | None:
@@ -628,7 +655,7 @@ def _summed_up(array: Any) -> tuple[Any, ...] | None:
 
 def _elsewhere(tensor: torch.Tensor, limit: int) -> Any:
     """Of a tensor that NumPy has no kind for, or that is on another device."""
-    shape, kind = tuple(tensor.shape), kind_of(tensor)
+    shape, kind = tuple(tensor.shape), _kind(tensor.dtype, tensor.device)
     if tensor.device.type == "meta" or tensor.layout is not torch.strided or tensor.is_quantized:
         return unknown(tensor)
     with torch.no_grad():
@@ -656,12 +683,8 @@ def name_of(dtype: torch.dtype) -> str:
     return str(dtype).rpartition(".")[2]
 
 
-def kind_of(tensor: Any) -> str:
-    """The dtype, and the device if it is not the usual one: `float32 on cuda:0`."""
-    return _kind(tensor.dtype, tensor.device)
-
-
 @cache
 def _kind(dtype: torch.dtype, device: torch.device) -> str:
+    """The dtype, and the device if it is not the usual one: `float32 on cuda:0`."""
     name = name_of(dtype)
     return name if device.type == "cpu" else f"{name} on {device}"

@@ -16,7 +16,7 @@ import torch
 
 from ...autograd.node import AccumulateGrad, Node, accumulator, meta_of
 from ...autograd.tensor import Tensor, wrap
-from .describe import ACCUMULATE, is_python, nodes_behind, raw_saved, version_of
+from .describe import ACCUMULATE, is_python, kind_of_node, nodes_behind, raw_saved, version_of
 from .operations import unobserved
 
 NO_NUMBERS = "The stepper has no numbers for a tensor of {}: it steps through real floating-point gradients."
@@ -58,7 +58,7 @@ class Mirror(Node):
     def saved_items(self) -> list[tuple[str, Any, int]]:
         """What is saved: what a hook packed is left out."""
         found = []
-        for name, thing, hook in raw_saved(self.real):
+        for name, thing, hook in raw_saved(self.real, kind_of_node(type(self.real))):
             if hook is None and isinstance(thing, torch.Tensor) and thing.dtype in _PLAIN:
                 found.append((name, array_of(thing), version_of(thing)))
         return found

@@ -14,7 +14,7 @@ import warnings
 from collections.abc import Callable
 from types import FrameType
 from typing import Any, NamedTuple
-from weakref import WeakKeyDictionary, WeakValueDictionary, ref
+from weakref import WeakKeyDictionary, ref
 
 import torch
 from torch.nn.modules import module as modules
@@ -81,21 +81,9 @@ class OperationRecorder(TorchDescriber):
         self._thread = threading.get_ident()
         self._calls: list[tuple[Any, Entry | None]] = []  # the modules being called, and the entry before each
         self._module_names: WeakKeyDictionary[Any, dict[int, str]] = WeakKeyDictionary()
-        # What shares memory with others, which a write changes too.
-        self._sharers: WeakValueDictionary[int, torch.Tensor] = WeakValueDictionary()
         self.hooks_of: int | None = None  # the leaf or node whose hook is being called
-        self._hooked: dict[int, ref[torch.Tensor]] = {}  # tensors that hooks were registered on
 
     # Operations.
-
-    def _describe(self, tensor: torch.Tensor, found: dict[int, Any], node: int | None = None, nr: int = 0) -> int:
-        serial = super()._describe(tensor, found, node, nr)
-        if tensor._backward_hooks or tensor._post_accumulate_grad_hooks or tensor.retains_grad:
-            self._hooked[serial] = ref(tensor)
-        base = tensor._base
-        if base is not None:
-            self._sharers[serial], self._sharers[self._tag(base)] = tensor, base
-        return serial
 
     def before(self, tensor: torch.Tensor) -> tuple[Any, ...]:
         """A tensor that may be written, its version, and where it comes from."""

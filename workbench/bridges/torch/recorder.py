@@ -17,7 +17,7 @@ from ...trace.records import Failed, NodeCreated, TensorsFound, TensorShown
 from ...trace.schema import Record
 from ...trace.source import is_users, leave_out, line_of, methods_of, user_frame
 from .backward import BackwardRecorder, Wrappers
-from .describe import LIMIT, is_python, nodes_behind, raw_saved, version_of
+from .describe import LIMIT, is_python, kind_of_node, nodes_behind, raw_saved, version_of
 from .operations import BirthHook, CompiledCalls, InnerValues, ModuleHooks, OperationMode, unobserved
 
 leave_out(os.path.dirname(torch.__file__) + os.sep)
@@ -151,7 +151,7 @@ class TorchLineRecorder(LineWatcher, TorchRecorder):
         waiting = getattr(ctx, "to_save", None)
         if waiting:
             return list(waiting)
-        return [thing for _, thing, _ in raw_saved(ctx)] if is_python(ctx) else []
+        return [thing for _, thing, _ in raw_saved(ctx, kind_of_node(type(ctx)))] if is_python(ctx) else []
 
     def called(self, frame: FrameType) -> None:
         """Note which method begins."""
