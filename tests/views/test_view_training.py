@@ -106,3 +106,11 @@ def test_what_goes_along_many_edges_is_summed_up_in_few_additions(monkeypatch) -
             assert bundle.total.norm == pytest.approx(math.hypot(*finite))
             largest = max(finite, default=None)
             assert (moved[bundle.total.largest].norm if finite else bundle.total.grad) == largest
+
+
+def test_a_film_of_gradients_opens_where_they_have_come_to_the_leaves():
+    flow, graph = storyboard(trained(3), "flow"), storyboard(trained(3))
+    assert flow.chapter(flow.start) == graph.chapter(graph.start) == "step 1 of 3"
+    assert flow.start == flow.still
+    assert graph.steps[graph.start].phase == "forward"
+    assert any(arrow.label for arrow in flow.at(flow.start).arrows.values())

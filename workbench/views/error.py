@@ -466,7 +466,7 @@ ADVICE = (
     ),
     Advice(
         "mismatch for output {} with respect to input {},",
-        "Moving {tensor} a little changes the output by other amounts than backward says, or a tangent.",
+        "When {tensor} is moved a little, the output changes by other amounts than backward, or a tangent, says.",
         "See both side by side with workbench.check(f, inputs), and look at the rows that differ.",
         "tensor",
     ),

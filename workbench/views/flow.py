@@ -30,6 +30,7 @@ class Flow(Graph):
     """The graph with gradients in the foreground: nothing saved is shown, arrows are as broad as what they carry."""
 
     legend = LEGEND
+    shows_gradients = True
 
     def __init__(self, events: Iterable[Record]) -> None:
         events = list(events)

@@ -47,6 +47,7 @@ class Graph:
     """Draws the frames of one trace; an output has a box if a backward starts there or it is shown."""
 
     legend = LEGEND
+    shows_gradients = False  # its story is the gradients on their way
     label = staticmethod(label_of)  # a gradient on an arrow
 
     def __init__(self, events: Iterable[Record]) -> None:

@@ -37,6 +37,7 @@ class Changing:
 
     began: Mapping[str, Value] = {}  # by leaf
     held: Mapping[str, str] = {}  # leaves whose gradients were not cleared -> which steps these are of
+    shows_gradients: bool
     _last: dict[str, Value]
 
     def _tensor(self, frame: Frame, id: str) -> list[Box]:
@@ -84,8 +85,8 @@ class Changing:
             return before, Value.of(np.subtract(now.values, before.values, dtype=float).reshape(now.shape))
 
     def opens(self, trace: Timeline) -> int | None:
-        """A step of a training opens where its forward ends."""
-        return None
+        """A step of a training opens where its forward ends, and gradients that flow where they have come to leaves."""
+        return self.still(trace) if self.shows_gradients else None
 
     def still(self, trace: Timeline) -> int | None:
         """Where the gradients have come to the leaves and these are written, before the gradients are cleared."""
@@ -340,7 +341,7 @@ def _joined(boards: Sequence[tuple[_Told, Storyboard]], step: int | None) -> Sto
         first = told.round.number and (still is None or (told.held and not forgotten))
         if told.round.number == step if step is not None else first:
             still, forgotten = begin + board.still, bool(told.held)
-            start = begin + board.start if step is not None else still if forgotten else None
+            start = still if step is None and forgotten else begin + board.start
     used = {box.region for box in boxes.values()}
     for id in [id for id, box in boxes.items() if box.kind == "region" and id not in used]:
         for one in (boxes, *(each.boxes for each in steps)):
