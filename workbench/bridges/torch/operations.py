@@ -133,7 +133,7 @@ class OperationRecorder(TorchDescriber):
             return
         last = self._raw[-1] if self._raw else None
         if isinstance(last, OperationsUnseen.Raw) and last.transform == kind:
-            self._raw[-1] = last._replace(count=last.count + 1)
+            self._raw[-1] = last._replace(operations=last.operations + 1)
             self._changed(len(self._raw) - 1)
         else:
             self._raw.append(OperationsUnseen.Raw(kind, 1))
