@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 from .values import ZEROS, Value, said
 
@@ -150,7 +150,10 @@ class Frame:
     @focus.setter
     def focus(self, id: str | None) -> None:
         if id != self._focus:
-            self.touch(*[f"{each}.focus" for each in (self._focus, id) if each in self.nodes])
+            if self._focus in self.nodes:
+                self.touched[f"{self._focus}.focus"] = None
+            if id in self.nodes:
+                self.touched[f"{id}.focus"] = None
             self._focus = id
 
     def place(self, id: str) -> Place:
@@ -265,11 +268,15 @@ class Frame:
 
     def touch(self, *keys: str) -> None:
         """These have changed."""
-        self.touched.update(dict.fromkeys(keys))
+        touched = self.touched
+        for key in keys:
+            touched[key] = None
 
     def count_words(self, made: NodeCreated) -> None:
         """There is another node that words may be about."""
-        self._words.update(self._words_of(made))
+        counts = self._words
+        for words in self._words_of(made):
+            counts[words] += 1
 
     def _words_of(self, made: NodeCreated) -> tuple[str, ...]:
         """What a node may be told by, the shortest first."""
@@ -284,24 +291,36 @@ class Frame:
         base = None if base == seen.id else base
         self._versions[base or seen.id] = seen.version
         state = self.tensors.get(seen.id)
-        facts: dict[str, Any] = {name: getattr(seen, name) for name in seen.__slots__ if name != "version"}
-        facts["base"] = base
         if state is None:
-            self.tensors[seen.id] = TensorState(**facts)
+            self.tensors[seen.id] = TensorState(
+                id=seen.id,
+                name=seen.name,
+                value=seen.value,
+                requires_grad=seen.requires_grad,
+                node=seen.node,
+                output_nr=seen.output_nr,
+                grad=seen.grad,
+                level=seen.level,
+                below=seen.below,
+                base=base,
+            )
         else:
             if state.node != seen.node:
                 self.touch_tensor(seen.id)  # which another node has made until now
-            for name, fact in facts.items():
-                setattr(state, name, fact)
+            state.name, state.value, state.requires_grad = seen.name, seen.value, seen.requires_grad
+            state.node, state.output_nr, state.grad = seen.node, seen.output_nr, seen.grad
+            state.level, state.below, state.base = seen.level, seen.below, base
         if seen.node is not None:
             self.nodes[seen.node].outputs.setdefault(seen.output_nr, (seen.id, seen.value))
         self.touch_tensor(seen.id)
 
     def touch_tensor(self, id: str) -> None:
         """A tensor has changed, and with it what the nodes show that made it or still keep it."""
-        self.touch(id, *self._keeping(self._keepers.get(id, {})))
+        self.touched[id] = None
+        if (keepers := self._keepers.get(id)) is not None:
+            self.touch(*self._keeping(keepers))
         if (node := self.tensors[id].node) is not None:
-            self.touch(node)
+            self.touched[node] = None
 
     def count_write(self, tensor: str, version: int) -> None:
         """A tensor was written, and with it all that share its memory: what is saved of them is out of date."""

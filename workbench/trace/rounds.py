@@ -181,7 +181,7 @@ def _found(
 
 def _around(path: tuple[Part, ...]) -> str:
     """`epoch 2`: the rounds among these parts, each by the variable of its loop where that is a word."""
-    told = []
+    told: list[str] = []
     for loop, turn in pairwise(path):
         if turn.kind == "round":
             found = re.match(r"for \(?([a-zA-Z]\w+)\b", loop.title)
