@@ -302,3 +302,21 @@ def test_a_notebook_shows_the_picture_under_the_traceback():
     assert seen.count("RuntimeError: a leaf Variable that requires grad") == 2
     assert seen.count("What happened:") == 2
     assert seen.index("RuntimeError: a leaf") < seen.index("What happened:") < seen.index("ZeroDivisionError:")
+
+
+def test_a_matrix_in_a_sentence_keeps_its_rows():
+    class Doubled(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x * x
+
+        @staticmethod
+        def backward(ctx, grad_output):
+            return 2 * grad_output
+
+    x = leaf(3.0, 4.0).double().detach().requires_grad_()
+    told = str(error_of(lambda: torch.autograd.gradcheck(Doubled.apply, (x,))).explain())
+    rows = [line.replace("\u00a0", " ") for line in told.splitlines()]
+    first = next(at for at, row in enumerate(rows) if "numerical:tensor([[" in row)
+    assert rows[first + 1].lstrip() == "[0.0000, 8.0000]], dtype=torch.float64)"
+    assert rows[first + 2].lstrip().startswith("analytical:tensor([[2., 0.],")

@@ -28,6 +28,7 @@ from .value_display import lines_of, sentence_of
 
 LEGEND = "The cross marks what the error is about; gradients had come as far as the arrows have numbers."
 _COLUMNS, _MOST_LINES = 66, 8  # of the story's lines, and how many there are of PyTorch's own words
+_INDENT = "\u00a0\u00a0"  # of a line of the story that goes on
 _MOST, _HOPS = 24, 2  # nodes up to which all are shown, and how far from what matters where there are more
 _STORY = "story"
 
@@ -273,9 +274,17 @@ def _several(rows: Sequence[str]) -> list[str]:
 
 
 def _wrapped(text: str, most: int = 4) -> list[str]:
-    wrapper = textwrap.TextWrapper(_COLUMNS, subsequent_indent="\u00a0\u00a0", max_lines=most, placeholder=" …")
-    wrapper.break_on_hyphens = False
-    return wrapper.wrap(text)
+    """The lines of a text, each broken where it is too long; a row of a matrix begins where it did."""
+    lines: list[str] = []
+    wrapper = textwrap.TextWrapper(_COLUMNS, subsequent_indent=_INDENT, placeholder=" …", break_on_hyphens=False)
+    for line in text.splitlines():
+        if len(lines) == most:
+            return [*lines[:-1], f"{lines[-1].removesuffix(' …')} …"]
+        wrapper.max_lines = most - len(lines)
+        inner = line.lstrip(" ")
+        lines += wrapper.wrap(inner.rjust(len(line), "\u00a0"))
+        wrapper.initial_indent = _INDENT
+    return lines
 
 
 @dataclass(frozen=True, slots=True)
