@@ -323,3 +323,14 @@ def test_names_from_outside_do_no_harm(tmp_path):
     assert all(len(line) <= 120 for line in str(hostile.show("memory")).splitlines()[:12])
     trace.save(tmp_path / "t.json")
     assert str(load(tmp_path / "t.json").show("memory")) == str(trace.show("memory"))
+
+
+def test_a_narrow_bar_says_whole_words_or_none():
+    torch.manual_seed(0)
+    net = torch.nn.Sequential(torch.nn.Linear(4, 16), torch.nn.Tanh(), torch.nn.Linear(16, 1))
+    with record() as trace:
+        for _ in range(5):
+            net(torch.ones(32, 4)).pow(2).mean().backward()
+    bars = [box for box in storyboard(trace, "memory").scene.boxes.values() if box.kind == "bar"]
+    cut = [box.title for box in bars if box.title.endswith("…") and not box.title.endswith(" …")]
+    assert len(bars) > 20 and cut == []

@@ -215,10 +215,17 @@ class _Chart:
                 details.append(Detail("Never freed", "text", ON_CTX))
             place = (begin + 1.0, y + 2.0, wide - 2.0, 16.0)
             room = int((place[2] - 8) // CHARACTER)
-            title = cut(clean("lives anyway" if holder.anyway else names), room) if room > 3 else ""
+            title = _first_words("lives anyway" if holder.anyway else names, room)
             state: BoxState = "over" if holder.anyway else "coming"
             self._begins |= {} if holder.anyway else {f"{holder.id}.{n}": start or 0}
             self._add(f"{holder.id}.{n}", "bar", place, title, state=state, alt=alt, details=tuple(details))
+
+
+def _first_words(text: str, room: int) -> str:
+    """So many of the parts of a text, between commas, as a bar has room for: a part that is cut says nothing."""
+    parts = clean(text).split(", ")
+    forms = [", ".join(parts), *(f"{', '.join(parts[:count])} …" for count in range(len(parts) - 1, 0, -1))]
+    return next((form for form in forms if columns(form) <= room), "")
 
 
 def _until(holder: Holder, end: int | None) -> str:
