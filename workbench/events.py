@@ -8,6 +8,7 @@ readable record does; `workbench.trace` makes the records when they are read.
 from __future__ import annotations
 
 import itertools
+import sys
 import warnings
 from collections.abc import Callable
 from typing import Any, NamedTuple, TypeVar
@@ -190,6 +191,9 @@ class Failed(NamedTuple):
 SCHEMA: dict[str, Any] = {name.lower(): it for name, it in list(globals().items()) if hasattr(it, "_fields")}
 
 listeners: list[Callable[[Event], None]] = []
+# `listeners[LAST] = [one]` adds a listener by no call, after which an interrupt could come, and in one instruction:
+# between two, another thread could add its own, which would be overwritten.
+LAST = slice(sys.maxsize, None)
 labels: Callable[[Event], None] | None = None  # the listener, if any, that reads no arguments of a "created" event
 # Gives an error on its way out of the engine what explains it: called with the error, task, node and tensors.
 explain: Callable[[BaseException, Any, Any, tuple[Any, ...]], None] | None = None

@@ -13,7 +13,7 @@ from . import errors
 from .autograd.function import Function
 from .autograd.state import in_forked_children
 from .bridges import is_of_torch
-from .events import listeners
+from .events import LAST, listeners
 from .trace.line_recorder import LineRecorder, unwatch, watch
 from .trace.recorder import Recorder
 from .trace.source import user_frame
@@ -122,7 +122,7 @@ class record:  # named as what a user writes: `with record() as trace:`
             raise
         _threads[recorder] = threading.get_ident()
         self._open = recorder, leave, self._open
-        listeners[len(listeners) :] = [recorder]  # last, and by no call: an interrupt could come right after that
+        listeners[LAST] = [recorder]  # after all else
         return trace
 
     def __exit__(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import sys
 import threading
 import warnings
@@ -14,6 +15,7 @@ import pytest
 from oracle import entries
 
 import workbench as torch
+from workbench import events
 
 
 def test_the_first_use_of_everything_by_eight_threads_at_once() -> None:
@@ -137,3 +139,50 @@ def test_numpys_settings_in_a_thread_are_the_users_own() -> None:
 
     with pytest.warns(RuntimeWarning, match="divide by zero"):
         at_once(divides, 1)
+
+
+def recorded() -> None:
+    with torch.record():
+        pass
+
+
+def stepped() -> None:
+    torch.step((torch.ones(2, requires_grad=True) * 2).sum()).step()
+
+
+def checkpointed() -> None:
+    x = torch.ones(2, requires_grad=True)
+    torch.utils.checkpoint.checkpoint(torch.exp, x, use_reentrant=False, debug=True).sum().backward()
+
+
+@pytest.mark.parametrize("run", [recorded, stepped, checkpointed])
+def test_a_listener_that_another_thread_adds_at_any_instruction_stays(run: Callable[[], None]) -> None:
+    run()
+    for at in itertools.count():
+        instructions = 0
+
+        def trace(frame: Any, event: str, arg: Any, at: int = at) -> Any:
+            nonlocal instructions
+            if "listeners" not in frame.f_code.co_names:
+                return None
+            frame.f_trace_opcodes, frame.f_trace_lines = True, False
+            if event == "opcode":
+                if instructions == at:
+                    events.listeners.append(print_nothing)
+                instructions += 1
+            return trace
+
+        before = sys.gettrace()
+        sys.settrace(trace)
+        try:
+            run()
+        finally:
+            sys.settrace(before)
+        if instructions <= at:
+            break
+        assert events.listeners == [print_nothing]
+        events.listeners.clear()
+
+
+def print_nothing(event: Any) -> None:
+    """The listener of another thread."""

@@ -19,7 +19,7 @@ from ..autograd.snapshot import Snapshot, kinds_of_hooks, place_of, runs_user_co
 from ..autograd.state import local
 from ..autograd.tensor import Tensor
 from ..bridges import is_of_torch
-from ..events import Event, failed, listeners, tag
+from ..events import LAST, Event, failed, listeners, tag
 from ..trace.call_records import HookRan
 from ..trace.recorder import Recorder
 from .steps import (
@@ -377,7 +377,7 @@ class Stepper(PausedBackward):
         snapshot, known = Snapshot(task), self._graph.known() if task.create_graph else None
         error = None
         hear = snapshot.hear
-        listeners[len(listeners) :] = [heard, hear]  # by no call, after which an interrupt could come
+        listeners[LAST] = [heard, hear]
         try:
             task.step()
         except BaseException as raised:

@@ -23,7 +23,7 @@ from ..autograd.graph import saved_tensors_hooks
 from ..autograd.state import local
 from ..autograd.tensor import Tensor
 from ..errors import users_frames, warn
-from ..events import Event, emit, listeners
+from ..events import LAST, Event, emit, listeners
 from ..ops.random import get_rng_state, set_rng_state
 
 
@@ -41,7 +41,7 @@ class Operators:
         self._last: tuple[Any, ...] | None = None  # not a line yet: a write may follow that makes it an in-place one
         self._modes = local.modes
         note = self._note
-        listeners[len(listeners) :] = [note]  # no call, after which an interrupt could come
+        listeners[LAST] = [note]
 
     def __exit__(self, *exc: object) -> None:
         listeners.remove(self._note)
