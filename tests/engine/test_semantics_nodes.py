@@ -204,6 +204,26 @@ def test_15_11_names_of_built_in_nodes(text: str) -> None:
     compare(program)
 
 
+# What a learner looks for with dir(), for some kinds of nodes.
+LISTED = """
+x.exp() | x * y | x * 2 | x - 1 | x**3 | x**y | x.std() | x.sum() | a.sum(0) | x.mean() | a.view(3, 2) | x[1:] | x[i]
+x.softmax(0) | x.norm() | a @ M[:, :3] | torch.cat([x, x]) | x.prod() | x.gather(0, i) | x.masked_fill(m, 0) | x.float()
+torch.stack([x, y]) | x.max() | a.permute(1, 0) | torch.addmm(a[:, :2], a, a.T) | x.cumsum(0) | x.index_select(0, i)
+torch.nn.functional.embedding(i, M) | torch.nn.functional.smooth_l1_loss(x, y) | torch.where(m, x, y)
+torch.nn.functional.binary_cross_entropy_with_logits(x, y) | torch.nn.functional.mse_loss(x, y)
+"""
+
+
+@pytest.mark.parametrize("text", entries(LISTED))
+def test_15_12_what_a_node_saved_is_listed(text: str) -> None:
+    def program(torch: Any) -> Any:
+        node = eval(text, names(torch)).grad_fn
+        listed = [name for name in dir(node) if "_saved_" in name]
+        return node.name(), listed, [name for name in listed if not hasattr(node, name)]
+
+    compare(program)
+
+
 @same
 def test_15_12_reading_saved_tensors_once(torch: Any) -> None:
     class Once(torch.autograd.Function):

@@ -105,6 +105,15 @@ class OpNode(Node):
                 return getattr(self, f"a_{saved}")
         raise AttributeError(errors.NO_ATTRIBUTE.format(type(self).__name__, name))
 
+    def __dir__(self) -> list[str]:
+        """With PyTorch's names of what is saved."""
+        own = f"{self.name()}."
+        further = {name.removeprefix(own): tell for name, tell in FURTHER.items() if name.startswith(own)}
+        told = {f"_{kind}_{name}" for name in self.saved_names for kind in ("saved", "raw_saved")}
+        told |= {f"_saved_{name}_sym_sizes" for name in self.shape_names}
+        told |= {f"_saved_{name}" for name in self.argument_names if name not in self.op.found}
+        return sorted({*super().__dir__(), *told, *further} - {name for name, tell in further.items() if tell is None})
+
     def _raw(self, name: str) -> SavedTensor | tuple[SavedTensor, ...]:
         """Handles on what is saved under a name."""
         slot = f"s_{name}"
@@ -223,6 +232,9 @@ FURTHER |= {
     "GatherBackward0._saved_sparse_grad": _constant(False),
     "IndexAddBackward0._saved_source_dim": _of_saved("source", lambda t: t.ndim),
     "EluBackward0._saved_scale": _constant(1),
+    "EmbeddingBackward0._saved_scale_grad_by_freq": _constant(False),
+    "EmbeddingBackward0._saved_sparse": _constant(False),
+    "EmbeddingBackward0._saved_weight_sym_argsize_0": lambda node: node.z_weight[0],
     "EluBackward0._saved_input_scale": _constant(1),
     "LogSigmoidBackward0._saved_buffer": _of_saved("self", lambda t: (-wrap(t._array).abs()).exp()),
     "NllLossBackward0._saved_ignore_index": lambda node: node.a_ignore_index % 2**64,
@@ -238,6 +250,10 @@ for _name in (
     "ToCopyBackward0._saved_dtype",
     "NativeLayerNormBackward0._saved_eps",
     "MseLossBackward0._saved_self_sym_sizes",
+    "SmoothL1LossBackward0._saved_self_sym_sizes",
+    "BinaryCrossEntropyBackward0._saved_self_sym_sizes",
+    "BinaryCrossEntropyWithLogitsBackward0._saved_self_sym_sizes",
+    "EmbeddingBackward0._saved_weight_sym_sizes",
     "ConvolutionBackward0._saved_input_sym_sizes",
     "ConvolutionBackward0._saved_weight_sym_sizes",
 ):
