@@ -23,7 +23,7 @@ from .training import film
 from .value_display import in_words
 from .versions import versions
 
-VIEWS: dict[str, Callable[..., Graph]] = {"graph": Graph, "flow": Flow}
+VIEWS: dict[str, type[Graph]] = {"graph": Graph, "flow": Flow}
 
 # Those that tell a trace in their own steps.
 CHARTS: dict[str, Callable[..., Storyboard]] = {

@@ -105,6 +105,6 @@ def _with_alone(scene: Scene, nodes: Collection[str]) -> Scene:
     joined = [arrow for arrow in scene.arrows.values() if arrow.source in nodes or arrow.target in nodes]
     ends = {end for arrow in joined for end in (arrow.source, arrow.target)}
     kept = {id for id, box in scene.boxes.items() if box.holder in nodes and box.state != "freed"}
-    boxes = {id: box for id, box in scene.boxes.items() if id in ends | nodes | kept}
+    boxes = {id: box for id, box in scene.boxes.items() if id in {*ends, *nodes, *kept}}
     arrows = {arrow.id: arrow for arrow in scene.arrows.values() if {arrow.source, arrow.target} <= boxes.keys()}
     return Scene(scene.title, boxes, arrows)

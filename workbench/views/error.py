@@ -68,8 +68,9 @@ class _Story:
         names: dict[str, str],
     ) -> None:
         self.events, self.frame = events, frame
-        self.failed = events[-1]
-        assert isinstance(self.failed, Failed)
+        failed = events[-1]
+        assert isinstance(failed, Failed)
+        self.failed = failed
         self.node = self.failed.node if self.failed.node in frame.nodes else None
         self.tensors = [id for id in tensors if id in frame.tensors]
         if self.failed.node is not None and self.node is None:
@@ -85,7 +86,9 @@ class _Story:
 
     def _broken(self) -> tuple[int, TensorWritten | None] | None:
         """Which of the tensors that the failed node saved was written, and by which event."""
-        for index, saved in enumerate(self.frame.nodes[self.node].made.saved if self.node else ()):
+        if self.node is None:
+            return None
+        for index, saved in enumerate(self.frame.nodes[self.node].made.saved):
             if saved.tensor is not None and self.frame.stale(self.node, index):
                 owner = self.frame.owner(saved.tensor)
                 for event in self.events:
@@ -199,7 +202,7 @@ class _Story:
 
     def _before(self, boxes: dict[str, Box], rows: list[str], head: list[str]) -> list[Step]:
         """The steps that led to the error: the save and the write."""
-        if self.broken is None:
+        if self.broken is None or self.node is None:
             return []
         index, write = self.broken
         chip, made = f"{self.node}.saved{index}", self.frame.nodes[self.node].made
@@ -227,7 +230,7 @@ class _Story:
             if write is not None:
                 into = self.frame.called(write.tensor)
                 rows.append(_row(f"{write.name} wrote into {into}: version {write.version}", write.source))
-            else:
+            elif saved.tensor is not None:
                 now = self.frame.version(saved.tensor)
                 who = f"It was written after that: it is at version {now} now (record() would tell by which line)"
                 rows.append((who, "", None))

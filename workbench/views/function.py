@@ -131,9 +131,10 @@ class _Teller:
     def _still(self, title: str) -> Storyboard:
         """The first run of each method at one glance: beside each line what it has done."""
         boxes: dict[str, Box] = {}
-        right = max(box.place[2] for box in self._boxes.values() if box.kind == "line") + _GAP
+        right = max(box.place[2] for box in self._boxes.values() if box.place and box.kind == "line") + _GAP
         move, last = 0.0, -2 * _GAP  # the lower end of the lines so far
         for id, box in self._boxes.items():
+            assert box.place is not None
             x, y, w, h = box.place
             if box.kind == "heading":
                 move = last + 2 * _GAP - y

@@ -136,7 +136,7 @@ class Graph:
     def focus(self, frame: Frame) -> str | None:
         """The box that the last event was about."""
         key = frame.focus
-        if key in frame.operations or (key or "").endswith(".tangent"):
+        if key is not None and (key in frame.operations or key.endswith(".tangent")):
             tensor = key.removesuffix(".tangent")
             return self.lanes.shown(frame, tensor)
         if key in frame.edges:
@@ -370,8 +370,9 @@ def held_now(frame: Frame, node: NodeState, index: int) -> Value | None:
     Of what is freed it is not followed any more: there it is what was saved.
     """
     saved = node.made.saved[index]
-    tensor = None if saved.tensor is None or not node.keeps else frame.tensors[saved.tensor]
-    return node.saved[index] if tensor is None or frame.version(saved.tensor) < saved.version else tensor.value
+    if saved.tensor is None or not node.keeps or frame.version(saved.tensor) < saved.version:
+        return node.saved[index]
+    return frame.tensors[saved.tensor].value
 
 
 def chip(say: Sayings, frame: Frame, id: str, index: int) -> Box:
@@ -395,7 +396,7 @@ def chip(say: Sayings, frame: Frame, id: str, index: int) -> Box:
         state, lines = "freed", kind
         ran = node.made.name if node.run_by is None else frame.called(node.run_by)
         note = f"Freed when {ran} had run: backward(retain_graph=True) would have kept it."
-    elif frame.stale(id, index):
+    elif saved.tensor is not None and frame.stale(id, index):
         state, lines = "error", (*lines, "written since it was saved")
         now = frame.version(saved.tensor)
         note = f"Kept at version {saved.version}, but written since: it is at version {now} now."

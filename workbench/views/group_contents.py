@@ -71,7 +71,8 @@ class Links:
             if isinstance(event, NodeCreated):
                 used = [edge.target for edge in event.edges if edge.target is not None]
                 if lanes is None:
-                    used += [at.get(arg.tensor, arg.tensor) for arg in event.args if arg.tensor in free]
+                    given = [arg.tensor for arg in event.args if arg.tensor is not None]
+                    used += [at.get(id, id) for id in given if id in free]
                 else:
                     used += [lanes.place(arg.tensor) for arg in event.args if arg.tensor is not None]
                 self._used(event.node, used)

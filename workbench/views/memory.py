@@ -130,8 +130,9 @@ class _Chart:
         """Below the bars where forward and where backward are, with a line where one follows the other."""
         begun: list[tuple[float, str]] = []
         for id, points in bars.items():
-            if not begun or begun[-1][1] != points[-1].phase:
-                begun.append((self._boxes[id].place[0] - 1.0, points[-1].phase))
+            place = self._boxes[id].place
+            if place and (not begun or begun[-1][1] != points[-1].phase):
+                begun.append((place[0] - 1.0, points[-1].phase))
         ends = [x for x, _ in begun[1:]]
         if any(end - start < _APART for start, end in pairwise(ends)):
             self._add("phase", "tick", (begun[0][0], _TOP + _HIGH + 6, width_of(_TURNS), 18), _TURNS)

@@ -53,18 +53,23 @@ class View(Protocol):
 
     def draw(self, frame: Frame, keys: Iterable[str]) -> tuple[list[Box], list[Arrow]]:
         """The boxes and arrows that the frame's `keys` concern, as they are now."""
+        ...
 
     def remarks(self, frame: Frame) -> list[str]:
         """Clauses to be added to the caption of the step that the frame has come to."""
+        ...
 
     def focus(self, frame: Frame) -> str | None:
         """The box that the last event was about."""
+        ...
 
     def still(self, trace: Timeline) -> int | None:
         """The stop that is shown where nothing plays; None is where a player opens."""
+        ...
 
     def opens(self, trace: Timeline) -> int | None:
         """The stop that a player opens at; None is the last before the first backward."""
+        ...
 
 
 def tell(trace: Timeline, view: View) -> Storyboard:

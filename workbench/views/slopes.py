@@ -121,7 +121,7 @@ class _Finder:
         frame = self._frame
         name = frame.variable(tensor)
         state = frame.tensors[tensor]
-        if name is None and state.node in self._whole:
+        if name is None and state.node is not None and state.node in self._whole:
             name = frame.nodes[state.node].made.path[-1].title
         if name is None or columns(name) > _LONGEST:
             return None
@@ -231,10 +231,9 @@ class _Finder:
 
     def _whole_matrix(self, tree: ast.expr) -> Slope | None:
         """A matrix product, or the gradient in another order or shape; None for anything else."""
-        call = _call(tree)
-        if call is None:
+        name, args = _call(tree)
+        if not args:
             return None
-        name, args = call
         if name == "times":
             by = self._values.get(args[1].id) if isinstance(args[1], ast.Name) else None
             return self._whole_matrix(args[0]) if by == 1 else None
@@ -246,10 +245,10 @@ class _Finder:
             return Slope(text, f"{text} = {self._sent.text()}")
         if name not in ("mm", "bmm", "mv") or len(args) != 2:
             return None
-        sides = [self._side(each) for each in args]
-        if None in sides:
+        one, other = self._side(args[0]), self._side(args[1])
+        if one is None or other is None:
             return None
-        (left, a), (right, b) = sides
+        (left, a), (right, b) = one, other
         if a is not None and b is not None and self._sent.values is not None:
             near = _NEAR * float(np.max(np.abs(a) @ np.abs(b), initial=0.0))
             if not np.allclose(a @ b, _array(self._sent), rtol=_NEAR, atol=near):
@@ -258,9 +257,9 @@ class _Finder:
 
     def _side(self, tree: ast.expr) -> tuple[str, Any] | None:
         """One factor of a matrix product: its name and shape, and its values if they are known."""
-        call = _call(tree)
-        turned = call is not None and call[0] in ("t", "transpose")
-        inner = call[1][0] if call is not None and turned else tree
+        name, args = _call(tree)
+        turned = bool(args) and name in ("t", "transpose")
+        inner = args[0] if turned else tree
         if not isinstance(inner, ast.Name):
             return None
         value = self._came if _is_grad(inner) else self._shown.get(inner.id)
@@ -270,12 +269,6 @@ class _Finder:
         array = None if value.values is None else _array(value).swapaxes(-2, -1) if turned else _array(value)
         name = "grad" if _is_grad(inner) else factor_of(self._named(inner))
         return f"{name}{'ᵀ' * turned} {shape}", array
-
-
-def _call(tree: ast.expr) -> tuple[str, list[ast.expr]] | None:
-    if isinstance(tree, ast.Call) and isinstance(tree.func, ast.Name) and tree.args:
-        return tree.func.id, tree.args
-    return None
 
 
 def _is_grad(tree: ast.expr) -> bool:
@@ -405,9 +398,9 @@ def rebuilt(tree: ast.expr, change: Callable[[ast.expr], ast.expr]) -> ast.expr:
     return change(tree)
 
 
-def _called_name(tree: ast.expr) -> str:
-    """What a call calls; empty for anything else."""
-    return tree.func.id if isinstance(tree, ast.Call) and isinstance(tree.func, ast.Name) else ""
+def _call(tree: ast.expr) -> tuple[str, list[ast.expr]]:
+    """What a call calls, and its arguments; empty for anything else."""
+    return (tree.func.id, tree.args) if isinstance(tree, ast.Call) and isinstance(tree.func, ast.Name) else ("", [])
 
 
 def _expanded(tree: ast.expr, helpers: Mapping[str, tuple[list[str], ast.expr]], depth: int = 0) -> ast.expr:
@@ -416,10 +409,11 @@ def _expanded(tree: ast.expr, helpers: Mapping[str, tuple[list[str], ast.expr]],
         raise ValueError("nested too deeply")
 
     def expand(part: ast.expr) -> ast.expr:
-        names, body = helpers.get(_called_name(part), ((), part))
-        if body is part or len(names) != len(part.args):
+        name, args = _call(part)
+        names, body = helpers.get(name, ((), part))
+        if body is part or len(names) != len(args):
             return part
-        return _expanded(replaced(body, dict(zip(names, part.args, strict=True))), helpers, depth + 1)
+        return _expanded(replaced(body, dict(zip(names, args, strict=True))), helpers, depth + 1)
 
     expanded = rebuilt(tree, expand)
     if sum(1 for _ in ast.walk(expanded)) > _LARGEST:
@@ -466,9 +460,9 @@ def settled(tree: ast.expr, known: Mapping[str, Any]) -> ast.expr:
     def settle(part: ast.expr) -> ast.expr:
         if isinstance(part, ast.IfExp):
             return part.body if evaluated(part.test, known) else part.orelse
-        if _called_name(part) == "count_of":  # so many values share one gradient
+        if _call(part)[0] == "count_of":  # so many values share one gradient
             return ast.Constant(known["count"])
-        return ast.Constant(int(evaluated(part, known))) if _called_name(part) == "numel" else part
+        return ast.Constant(int(evaluated(part, known))) if _call(part)[0] == "numel" else part
 
     return rebuilt(tree, settle)
 
@@ -477,10 +471,11 @@ def chosen(tree: ast.expr, known: Mapping[str, Any]) -> ast.expr:
     """The slope with `where` decided, if all elements are in the same case and that has a formula of its own."""
 
     def choose(part: ast.expr) -> ast.expr:
-        if _called_name(part) == "where" and len(part.args) == 3:
-            held = np.asarray(evaluated(part.args[0], known))
+        name, args = _call(part)
+        if name == "where" and len(args) == 3:
+            held = np.asarray(evaluated(args[0], known))
             if held.all() or not held.any():
-                branch = part.args[1] if held.all() else part.args[2]
+                branch = args[1] if held.all() else args[2]
                 return part if isinstance(branch, ast.Constant) else branch
         return part
 
@@ -524,7 +519,8 @@ def slope(tree: ast.expr) -> ast.expr | None:
             return _ZERO
         if name == "where" and len(args) == 3 and not _has_grad(args[0]):
             branches = [slope(each) if _has_grad(each) else _nothing(each) for each in args[1:]]
-            return None if None in branches else ast.Call(tree.func, [args[0], *branches], [])
+            known = [each for each in branches if each is not None]
+            return ast.Call(tree.func, [args[0], *known], []) if len(known) == len(branches) else None
     return None
 
 
@@ -602,10 +598,10 @@ def _unparsed(tree: ast.expr) -> str:
 def _shortened(part: ast.expr) -> ast.expr:
     if isinstance(part, ast.Constant) and isinstance(part.value, float):
         return ast.Name(number(part.value))
-    name = _called_name(part)
-    if name == "where" and len(part.args) == 3:
-        condition, yes, no = map(_unparsed, part.args)
+    name, args = _call(part)
+    if name == "where" and len(args) == 3:
+        condition, yes, no = map(_unparsed, args)
         return ast.Name(f"({yes} where {condition}, else {no})")
     if name == "log_number":
-        return ast.Call(ast.Name("log"), part.args[:1], [])
-    return part.args[1] if name == "same_sign" and len(part.args) == 2 else part
+        return ast.Call(ast.Name("log"), args[:1], [])
+    return args[1] if name == "same_sign" and len(args) == 2 else part

@@ -109,7 +109,8 @@ class Stage:
     def __init__(self, s: Stepper) -> None:
         self._events = list(s._graph.records())
         graph = s._graph
-        self.nodes = {graph.id_of(_serial(node)): node for node in s._task._waiting}
+        known = [(graph.id_of(_serial(node)), node) for node in s._task._waiting]
+        self.nodes = {id: node for id, node in known if id is not None}
         self.ids = {node: id for id, node in self.nodes.items()}
         self._view = _Waits(self._events, self.nodes)
         self._plan = planned(self._events, self._view)

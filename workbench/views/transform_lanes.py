@@ -53,7 +53,8 @@ class Lanes:
         self.wholes = wholes(self._seen.values())
         self.data = {*self.wholes.values()}  # what is drawn although no operation was given just this tensor
         number = {event.level: event.number for event in events if isinstance(event, LevelEntered)}
-        recorded = {number.get(self._seen[id].level, 0) for id, made in self._maker.items() if made.startswith("n")}
+        levels = [self._seen[id].level for id, made in self._maker.items() if made.startswith("n")]
+        recorded = {0 if level is None else number.get(level, 0) for level in levels}
         # Several levels may have a graph of the same function: the lowest stands free, the others are framed.
         self._framed = {level for level, n in number.items() if recorded and n > min(recorded)}
         self._outputs = {event.op: event.outputs for event in events if isinstance(event, OperationRan)}

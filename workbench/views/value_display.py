@@ -342,8 +342,9 @@ def summary_of(value: Value) -> str:
     if not value.is_known:
         return "The values are unknown: nobody could look at them."
     size = math.prod(value.shape)
-    finite = value.min is not None and value.max is not None and value.mean is not None
-    span = f"from {number(value.min)} to {number(value.max)}, mean {number(value.mean)}" if finite else "none is finite"
+    span = "none is finite"
+    if value.min is not None and value.max is not None and value.mean is not None:
+        span = f"from {number(value.min)} to {number(value.max)}, mean {number(value.mean)}"
     bad = f", {value.trouble}" if value.trouble else ""
     known = f"{span}, norm {number(value.norm)}{bad}"
     return f"{size:,} values, of which only a summary was recorded: {known}; record(limit={size}) records them all"
