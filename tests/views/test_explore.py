@@ -15,8 +15,10 @@ from hypothesis import strategies as st
 
 import workbench as torch
 from workbench.events import listeners
+from workbench.scene.labels import heading_size
 from workbench.scene.model import Plot, Scene
 from workbench.scene.picture import MOST, has_room, playing
+from workbench.scene.routes import Place
 from workbench.tools.explore import _KEPT, Exploration
 
 X = torch.tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
@@ -37,6 +39,14 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "chain": chain,
 }
 places = st.floats(-1, 1)
+
+
+def within_scopes(x, w):
+    with torch.scope("layer"):
+        z = x * w
+        h = z * z
+    with torch.scope("out"):
+        return (h + x) * (h + x)
 
 
 def plot_of(scene: Scene) -> Plot:
@@ -269,3 +279,14 @@ def test_a_negative_zero_is_a_zero():
     said = [line for box in board.scene.boxes.values() for line in box.lines]
     said += [arrow.label for arrow in board.scene.arrows.values()]
     assert "-0.0" not in e.sentence and not [line for line in said if "-0.0" in line or "−0.0" in line]
+
+
+def test_no_number_lies_on_the_title_of_a_region():
+    board = torch.explore(within_scopes, x=2.0, w=(-3, 3)).board()
+    labels = [way.label for way in board.layout.arrows.values() if way.label.w]
+    regions = [box for box in board.scene.boxes.values() if box.kind == "region"]
+    assert labels and regions
+    for region in regions:
+        corner = board.layout.boxes[region.id]
+        title = Place(corner.x, corner.y, *heading_size(region.title))
+        assert not any(label.meets(title) for label in labels), region.title

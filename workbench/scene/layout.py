@@ -469,7 +469,8 @@ def _settled(
             points[-1] = (places[wire.end].x + levels[wire.end].entries[wire.value], points[-1][1])
         elif wire.end is None:
             points[-1] = (leaves[wire.value], points[-1][1])
-    found_ways = routed(Scene("", {}, flowing), splines, around, tags, fixed, spine)
+    titles = [] if frame is None else [Place(0.0, 0.0, heading[0], float(STRIP))]
+    found_ways = routed(Scene("", {}, flowing), splines, around, tags, fixed, spine, titles)
     # A page keeps the first way through a frame straight.
     order = sorted(range(len(wires)), key=lambda n: str(n) not in spine)
     ways = {wires[n]: found_ways[str(n)] for n in order}

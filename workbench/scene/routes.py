@@ -172,22 +172,24 @@ def routed(
     labels: dict[str, Place],
     fixed: Collection[str] = (),
     straight: Collection[str] = (),
+    titles: Sequence[Place] = (),
 ) -> dict[str, Way]:
     """The way of every arrow, from the splines Graphviz laid around the boxes and labels.
 
-    At what is `fixed` they end where their splines do; at other boxes they are set apart, around what is `straight`.
+    At what is `fixed` they end where their splines do; at other boxes they are set apart, around what is `straight`. No
+    label is moved onto one of the `titles`.
     """
     twins = _twins(scene)
     few = len(places) <= _MOST_EASED and len(splines) <= _MOST_LED
     paths = _led(scene, splines, places, labels, twins, few)
-    ways = _settled(scene, paths, places, labels, twins, fixed, straight, few)
+    ways = _settled(scene, paths, places, labels, twins, fixed, straight, titles, few)
     stuck = {id for id in twins if labels[id].w and ways[id].label == labels[id]}
     if stuck:  # there was no room for their labels beside them, so they go where Graphviz led them
         alone = {one for one, other in twins.items() if {one, other} & stuck}
         twins = {one: other for one, other in twins.items() if one not in alone}
         arrows = {id: arrow for id, arrow in scene.arrows.items() if id in alone}
         paths |= _led(Scene("", {}, arrows), splines, places, labels, twins, few)
-        ways = _settled(scene, paths, places, labels, twins, fixed, straight, few)
+        ways = _settled(scene, paths, places, labels, twins, fixed, straight, titles, few)
     return ways
 
 
@@ -234,12 +236,15 @@ def _settled(
     twins: dict[str, str],
     fixed: Collection[str],
     straight: Collection[str],
+    titles: Sequence[Place],
     few: bool,
 ) -> dict[str, Way]:
     """The ways with their ends set apart, and of `few` arrows the labels near them."""
     paths = {id: list(points) for id, points in paths.items()}
     _spread(scene, paths, places, fixed, {id for id in straight if id not in twins})
-    labels, leftward = _brought_near(labels, paths, places, twins) if few and paths else (labels, set[str]())
+    labels, leftward = (
+        _brought_near(labels, paths, [*places.values(), *titles], twins) if few and paths else (labels, set[str]())
+    )
     rounded = {id: tuple((round(x, 1), round(y, 1)) for x, y in points) for id, points in paths.items()}
     return {id: Way(points, labels[id], id in leftward) for id, points in rounded.items()}
 
@@ -350,7 +355,7 @@ def _has_room(points: list[Point], boxes: Walls, labels: Walls, own: list[int]) 
 def _brought_near(
     labels: dict[str, Place],
     paths: dict[str, list[Point]],
-    places: dict[str, Place],
+    places: Sequence[Place],
     twins: dict[str, str],
 ) -> tuple[dict[str, Place], set[str]]:
     """The labels, moved sideways to where their arrows really pass, unless something else is there.
@@ -362,7 +367,7 @@ def _brought_near(
     leftward: set[str] = set()
     if not any(label.w for label in labels.values()):
         return near, leftward
-    boxes, said = Walls(places.values()), Walls(labels.values())
+    boxes, said = Walls(places), Walls(labels.values())
     numbers = {id: n for n, id in enumerate(paths)}
     curves = [along(points) for points in paths.values()]
     across, heights = np.concatenate(curves).T
