@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import sys
+
 import workbench as torch
 from workbench.recording import record
+from workbench.trace.describe import named_in
 
 
 def names(trace):
@@ -80,3 +83,12 @@ def test_a_method_of_the_users_may_loop_too():
         (w * w).sum().backward()
         descent.step()
     assert names(trace) == ["w"]
+
+
+def test_each_variable_is_looked_at_once():
+    x = torch.ones(2)
+    held, number, others = [x, 1.0], 3, {"w": x}
+    asked = []
+    found = named_in(sys._getframe(), lambda thing: asked.append(id(thing)) or hasattr(type(thing), "_array"))
+    assert [name for name, thing in found if thing is x] == ["x", "held[0]", "others['w']"]
+    assert asked.count(id(x)) == 3 and id(held) not in asked and id(number) not in asked and id(others) not in asked

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import fields, is_dataclass
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -11,7 +12,9 @@ from hypothesis import strategies as st
 
 import workbench as torch
 from workbench.recording import load, record
-from workbench.trace.values import Value
+from workbench.trace import describe
+from workbench.trace.records import NodeFinished, NodeStarted
+from workbench.trace.values import Value, kept
 
 
 class WritesWhatItIsGiven(torch.Function):
@@ -126,3 +129,28 @@ def test_a_long_training_is_drawn_whatever_a_file_of_it_would_be_allowed(monkeyp
     trace.save(tmp_path / "long.json")
     with pytest.raises(ValueError, match="too large to be drawn as a graph"):
         load(tmp_path / "long.json").show()
+
+
+def test_what_an_operation_hands_on_as_it_came_is_summed_up_once(monkeypatch):
+    summed: list[Any] = []
+    monkeypatch.setattr(describe, "kept", lambda array, limit: summed.append(array.size) or kept(array, limit))
+    x = torch.ones(70, requires_grad=True)
+    with record(limit=0) as trace:
+        y = (x + 1) * 2
+        summed.clear()
+        y.backward(torch.ones(70))
+    assert summed == [70] * 3
+    finished = {event.node: event.grads for event in trace.events if isinstance(event, NodeFinished)}
+    started = {event.node: event.grads for event in trace.events if isinstance(event, NodeStarted)}
+    assert finished["n1"][0] == started["n1"][0] == finished["n2"][0]
+
+
+def test_what_a_hook_after_a_node_writes_is_not_told_as_it_came():
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    with record() as trace:
+        y = x * 2 + 1
+        y.grad_fn.register_hook(lambda grad_inputs, grad_outputs: (grad_inputs[0].mul_(10), None)[1])
+        y.backward(torch.tensor([1.0, 1.0]))
+    finished = {event.node: event.grads[0].values for event in trace.events if isinstance(event, NodeFinished)}
+    assert finished == {"n2": (10.0, 10.0), "n1": (20.0, 20.0)}
+    assert x.grad.tolist() == [20.0, 20.0]

@@ -143,8 +143,9 @@ class Hearer(HookDescriber):
 
     def on_ran(self, task: Any, node: Any, grads: Any) -> None:
         self._running = False
-        # What an operation hands on as it came is not summed up again; a Function may have written it.
-        copies = self._copies(grads, None if hasattr(node, "_forward_cls") else self._sent)
+        # What an operation hands on as it came is not summed up again, unless code of the user's may have written it.
+        users = hasattr(node, "_forward_cls") or (node.extra is not None and node.extra.post_hooks)
+        copies = self._copies(grads, None if users else self._sent)
         self._sent = {
             id(grad): (weakref.ref(grad), copy)
             for grad, copy in zip(grads, copies, strict=True)
