@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import subprocess
 import sys
 import warnings
@@ -165,3 +166,22 @@ def test_a_stepper_steps_over_a_compiled_part() -> None:
         loss = compiled(x, w).sum()
         s = workbench.step(loss).run()
     assert [step.node.name() for step in s.steps if step.leaf is None] == ["SumBackward0", "CompiledFunctionBackward"]
+
+
+def test_a_stepper_says_what_a_compiled_part_needs_that_gives_its_memory_away() -> None:
+    class Compiled(torch.autograd.Function):  # in place of a backend whose backward reuses what is saved
+        @staticmethod
+        def forward(ctx, x):
+            return x * 2
+
+        @staticmethod
+        def backward(ctx, grad):
+            raise RuntimeError("or set torch._functorch.config.donated_buffer=False to disable donated buffer.")
+
+    s = workbench.step(Compiled.apply(torch.ones(2, requires_grad=True)).sum())
+    s.step()
+    with contextlib.suppress(RuntimeError):
+        s.step()
+    assert s.error is not None
+    assert [each for each in s.warnings if "set torch._functorch.config.donated_buffer = False before" in each]
+    assert "A stepper keeps the graph" in repr(s)

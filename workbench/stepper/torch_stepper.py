@@ -26,6 +26,10 @@ NO_RECORDING = "A stepped backward of PyTorch's records no graph of its own: lea
 RUN_AGAIN = (
     "Going back, PyTorch's backward was stopped and run again up to here: hooks and Functions' backward ran again."
 )
+KEEPS_GRAPH = (
+    "A stepper keeps the graph, so that it can go back: for a part that torch.compile has made, set "
+    "torch._functorch.config.donated_buffer = False before you step."
+)
 _VIEWS = ("T", "Transpose", "Permute", "View", "UnsafeView", "Expand")  # of a parameter, before it is used
 
 
@@ -62,7 +66,11 @@ class TorchStepper(Stepper):
                     if came is not None and not are_equal(self._carried(node, nr), came):
                         self._put(node, nr, came)
             self._driver.take(node, edits)
-        super()._run_next()
+        try:
+            super()._run_next()
+        finally:
+            if "donated_buffer" in str(self.error) and KEEPS_GRAPH not in self.warnings:
+                self.warnings.append(KEEPS_GRAPH)
         if node is not None:
             self._driver.settle(node)
 
