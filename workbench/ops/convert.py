@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import re
 from collections.abc import Callable
 from typing import Any
 
@@ -66,7 +65,7 @@ def _cast(self: Tensor, dtype: Any, copy: bool = False) -> Tensor:
 def in_dtype(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
     """The op with one more argument, the dtype in which it computes: one node casts and computes, as in PyTorch."""
     op = function.op
-    rest = re.fullmatch(r"\w+\(Tensor self(.*)\)", op.signature).group(1)
+    rest = op.signature.partition("(Tensor self")[2].removesuffix(")")
     casting = define(
         op.node_name,
         f"{op.name}_as(Tensor self{rest}, dtype; source)",
@@ -191,9 +190,14 @@ def is_same_size(self: Tensor, other: Tensor) -> bool:
 
 
 Tensor.nelement, Tensor.ndimension = Tensor.numel, Tensor.dim
-Tensor.itemsize, Tensor.nbytes = property(element_size), property(lambda self: self._array.nbytes)
-Tensor.device = property(lambda self: CPU, doc="Where the tensor's memory is.")
-Tensor.is_cpu, Tensor.is_cuda = property(lambda self: True), property(lambda self: False)
+for _name, _property in (
+    ("itemsize", property(element_size)),
+    ("nbytes", property(lambda self: self._array.nbytes)),
+    ("device", property(lambda self: CPU, doc="Where the tensor's memory is.")),
+    ("is_cpu", property(lambda self: True)),
+    ("is_cuda", property(lambda self: False)),
+):
+    setattr(Tensor, _name, _property)
 Tensor.is_complex, Tensor.is_signed = lambda self: False, lambda self: self._array.dtype.kind in "fi"
 Tensor.get_device = lambda self: -1
 

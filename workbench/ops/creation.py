@@ -228,25 +228,25 @@ def arange(
     if len(bounds) > 3 or any(named is not None and name in given for name, named in (("start", start), ("end", end))):
         raise TypeError(messages.ARANGE_ARGUMENTS)
     given = {"start": 0 if start is None else start, "end": end, "step": step} | given
-    start, end, step = (number_of("arange", name, len(bounds) > 1 and i, given[name]) for i, name in enumerate(given))
+    low, high, by = (number_of("arange", name, len(bounds) > 1 and i, given[name]) for i, name in enumerate(given))
     if dtype is None:
-        whole = all(isinstance(v, int) for v in (start, end, step))
+        whole = all(isinstance(v, int) for v in (low, high, by))
         dtype = dtypes.int64 if whole else dtypes.get_default_dtype()
     kind = kind_for("arange", dtype)
     if kind.kind == "b":
         raise NotImplementedError(messages.NO_KERNEL.format("arange_cpu", "Bool"))
-    if not math.isfinite(end - start):
-        raise RuntimeError(messages.ARANGE_RANGE.format(start, end))
+    if not math.isfinite(high - low):
+        raise RuntimeError(messages.ARANGE_RANGE.format(low, high))
     if kind == np.int64:
-        start, end, step = int(start), int(end), int(step)
-    if not step or step != step:
+        low, high, by = int(low), int(high), int(by)
+    if not by or by != by:
         raise RuntimeError(messages.ARANGE_STEP)
-    if (end - start) * step < 0:
+    if (high - low) * by < 0:
         raise RuntimeError(messages.ARANGE_SIGN)
-    count = math.ceil((end - start) / step)
+    count = math.ceil((high - low) / by)
     if kind.kind != "f":
-        start, step = int(start), int(step)
-    return leaf((start + step * np.arange(count)).astype(kind), requires_grad)
+        low, by = int(low), int(by)
+    return leaf((low + by * np.arange(count)).astype(kind), requires_grad)
 
 
 def _new(name: str, make: Callable[..., Any], what: str) -> None:

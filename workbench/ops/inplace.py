@@ -191,9 +191,9 @@ def _fill(t: Tensor, r: Tensor, name: str) -> None:
         pushed_from(t, _write_tangent, t, tangent_of(r))
 
 
-def _write_tangent(t: Tensor, tangent: Tensor | None) -> None:
+def _write_tangent(t: Tensor, tangent: Any) -> None:
     """Write the tangent of what was written into `t`: in place, so that views of it and its base see it."""
-    have = tangent_of(t)
+    have: Any = tangent_of(t)
     if have is None and tangent is None:
         return
     if have is None:
@@ -211,7 +211,7 @@ def _write_tangent(t: Tensor, tangent: Tensor | None) -> None:
 def _in_place(op: Callable[..., Tensor]) -> None:
     """Give Tensor the method that writes what `op` gives; where PyTorch has it, the function too."""
     name = f"{op.__name__}_"
-    ufunc = UFUNCS.get(op) or getattr(getattr(op, "op", None), "forward", None)
+    ufunc: Any = UFUNCS.get(op) or getattr(getattr(op, "op", None), "forward", None)
     operands = ufunc.nin if isinstance(ufunc, np.ufunc) else 1 if op is math.relu else 0
 
     def writing(self: Tensor, *args: Any, **options: Any) -> Tensor:
@@ -523,7 +523,7 @@ def reshaped(t: Tensor, name: str, op: Callable[..., Tensor], *args: Any) -> Ten
     tangent = tangent_of(t)
     if tangent is not None:
         meta_of(seen).tangent = tangent
-    new = op(seen, *args)
+    new: Any = op(seen, *args)
     t._array = new._array
     if type(t) is Lifted:
         t._value = new._value

@@ -176,7 +176,7 @@ def _sections(tensor: Tensor, sizes: Shape, dim: int) -> tuple[Tensor, ...]:
     return _split_with_sizes(tensor, sizes, dim)
 
 
-Tensor.split = lambda self, split_size, dim=0: split(self, split_size, dim)
+method("split")(lambda self, split_size, dim=0: split(self, split_size, dim))
 
 
 @method()

@@ -201,7 +201,8 @@ def _alike(input: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
     warn(messages.LOSS_SIZE.format(b, a))
     check_broadcast([a, b])
     common = np.broadcast_shapes(a, b)
-    return tuple([t if t.shape == common else t.expand(common) for t in (input, target)])
+    input, target = [t if t.shape == common else t.expand(common) for t in (input, target)]
+    return input, target
 
 
 def _share(reduction: int, shape: tuple[int, ...]) -> float:

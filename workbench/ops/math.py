@@ -215,7 +215,8 @@ def sub(input: Tensor, other: Any, *, alpha: float = 1, out: Tensor | None = Non
     return _sub(input, other) if alpha == 1 else _sub_scaled(input, other, alpha)
 
 
-Tensor.add, Tensor.sub = add, sub
+method("add")(add)
+method("sub")(sub)
 
 
 @method("__rsub__")
@@ -325,15 +326,15 @@ def pow(input: Any, exponent: Any, *, out: Tensor | None = None) -> Tensor:
     if out is not None:
         return into("pow", out, pow, input, exponent)
     if isinstance(input, Tensor):
-        out = _power(input, exponent)
-        if out is not NotImplemented:
-            return out
+        powers = _power(input, exponent)
+        if powers is not NotImplemented:
+            return powers
     elif isinstance(exponent, Tensor):
         return _pow_base(python_number(input), exponent)
     raise TypeError(not_a_tensor("pow", "exponent", 1, exponent))
 
 
-Tensor.pow = pow
+method("pow")(pow)
 
 
 @method("__rpow__")
@@ -622,6 +623,7 @@ def _operator(function: Any, swapped: bool = False) -> Any:
     return operate
 
 
-Tensor.div, Tensor.floor_divide = div, floor_divide
+method("div")(div)
+method("floor_divide")(floor_divide)
 Tensor.__mod__, Tensor.__rmod__ = _operator(remainder), _operator(remainder, swapped=True)
 Tensor.__floordiv__, Tensor.__rfloordiv__ = _operator(floor_divide), _operator(floor_divide, swapped=True)

@@ -38,7 +38,8 @@ def manual_seed(seed: int) -> np.random.Generator:
 def _unlock() -> None:
     """Another thread may have been drawing numbers: NumPy's lock is then held for ever."""
     for made in _generators.values():
-        made.bit_generator.lock._at_fork_reinit()
+        lock: Any = made.bit_generator.lock
+        lock._at_fork_reinit()
 
 
 def get_rng_state() -> Tensor:

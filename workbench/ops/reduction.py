@@ -386,7 +386,7 @@ def argsort(self: Tensor, dim: int = -1, descending: bool = False) -> Tensor:
 
 @method()
 @numpy_names
-def sort(self: Tensor, dim: int = -1, descending: bool = False) -> sort_result:
+def sort(self: Tensor, dim: int = -1, descending: bool = False) -> tuple[Tensor, Tensor]:
     """(values, indices): the elements in order along `dim`, and where each came from."""
     indices = argsort(self, dim, descending)
     return sort_result(_sort(self, dim_index(dim, self._array.ndim), indices), indices)
@@ -431,7 +431,7 @@ median_result = pair("median")
 
 @method()
 @numpy_names
-def median(self: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor | median_result:
+def median(self: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor | tuple[Tensor, Tensor]:
     """The median of all elements, the lower of two, or (values, indices) along `dim`; nan where one is."""
     if self.dtype is dtypes.bool_:
         kernel = "median_cpu" if dim is None else "median_out"
@@ -645,7 +645,7 @@ amax, amin = _extreme("amax", _amax), _extreme("amin", _amin)
 
 @method()
 @numpy_names
-def topk(self: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> topk_result:
+def topk(self: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> tuple[Tensor, Tensor]:
     """(values, indices): the k largest (or smallest) elements along `dim`, the most extreme first."""
     dim = dim_index(dim, self._array.ndim)
     if self.dtype is dtypes.bool_:

@@ -212,9 +212,6 @@ def _reversed(self: Tensor) -> Tensor:
     return permute(self, tuple(range(self._array.ndim))[::-1])
 
 
-Tensor.T = property(_reversed)
-
-
 def _transposed(self: Tensor) -> Tensor:
     """A view with the last two dimensions exchanged."""
     if not self._array.ndim:
@@ -225,7 +222,8 @@ def _transposed(self: Tensor) -> Tensor:
     return transpose(self, -2, -1)
 
 
-Tensor.mT = property(_transposed)
+for _name, _getter in (("T", _reversed), ("mT", _transposed)):
+    setattr(Tensor, _name, property(_getter))
 
 
 @method()
@@ -388,12 +386,15 @@ def _kept(a: np.ndarray, diagonal: int, lower: bool) -> np.ndarray:
 
 
 def _triangle_mask(shape: tuple[int, ...], diagonal: int) -> np.ndarray:
-    return _small_mask(shape, diagonal) if prod(shape) <= 10_000 else np.tri(*shape, diagonal, bool)
+    return _small_mask(shape, diagonal) if prod(shape) <= 10_000 else _mask(shape, diagonal)
 
 
-@lru_cache(100)
-def _small_mask(shape: tuple[int, ...], diagonal: int) -> np.ndarray:
-    return np.tri(*shape, diagonal, bool)
+def _mask(shape: tuple[int, ...], diagonal: int) -> np.ndarray:
+    rows, columns = shape
+    return np.tri(rows, columns, diagonal, bool)
+
+
+_small_mask = lru_cache(100)(_mask)
 
 
 _tril = define(

@@ -56,7 +56,7 @@ def numpy_names(function: Callable[..., Any]) -> Callable[..., Any]:
             options = {OTHERS.get(name, name): value for name, value in options.items()}
         return function(*args, **options)
 
-    renamed.unnamed = function  # what it runs where no argument is named
+    renamed.__dict__["unnamed"] = function  # what it runs where no argument is named
     return renamed
 
 
@@ -278,7 +278,8 @@ def word(dtype: Any) -> str:
     """What C++ calls a dtype (of NumPy's or ours)."""
     words = {"float64": "double", "float32": "float", "float16": "c10::Half", "int64": "long int", "int32": "int"}
     words["uint8"] = "unsigned char"
-    return words.get(dtype.name, dtype.name)
+    name: str = dtype.name
+    return words.get(name, name)
 
 
 def _no_kernel(kernel: str, a: np.ndarray) -> None:
@@ -372,17 +373,18 @@ def ints_of(
         raise TypeError(messages.ARGUMENT_TWICE.format(function, argument))
     if len(given) > 1 and not _is_int(given[0]):
         raise TypeError(messages.TOO_MANY_ARGUMENTS.format(function, len(given)))
+    every: Any = named
     if given:
-        named = given if len(given) > 1 or _is_int(given[0]) else given[0]
-    found = "" if isinstance(named, (list, tuple)) else f"not {kind_of(named)}"
-    if not found and named and not _is_int(named[0]):
-        found = f"but found element of type {kind_of(named[0])} at pos 0"
+        every = given if len(given) > 1 or _is_int(given[0]) else given[0]
+    found = "" if isinstance(every, (list, tuple)) else f"not {kind_of(every)}"
+    if not found and every and not _is_int(every[0]):
+        found = f"but found element of type {kind_of(every[0])} at pos 0"
     if found:
         must_be = f"tuple of ints, {found}"
         named_only = f"{function}(): argument '{argument}' must be {must_be}"
         raise TypeError(wrong(function, argument, position, must_be) if given else named_only)
     shape = []
-    for i, n in enumerate(named):
+    for i, n in enumerate(every):
         try:
             shape.append(index(n))
         except TypeError:

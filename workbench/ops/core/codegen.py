@@ -261,7 +261,7 @@ def under_name(function: Any, name: str, owner: str = "") -> Any:
 
 
 def _stub(*args: Any, **kwargs: Any) -> Any:
-    return first(*args, **kwargs)  # noqa: F821  the name is in the namespace the function is made with
+    return first(*args, **kwargs)  # noqa: F821  # pyright: ignore[reportUndefinedVariable]  the name is in the namespace the function is made with
 
 
 def _text(op: Any, takes_out: bool) -> str:

@@ -145,8 +145,9 @@ def _takes(op: Any, operand: Any) -> bool:
 def _check_operand(op: Any, position: int, operand: Any, operands: list[Any]) -> None:
     if op.meets and op.kind != "tensors" and len(operands) > 1 and isinstance(operand, NUMBER):
         return
-    words = {"self": "input"}.get(op.tensors[0], op.tensors[0]) if position == 0 else op.tensors[position]
-    raise TypeError(checks.not_a_tensor(op.name, words, op.order.index(op.tensors[position]), operand))
+    name = op.tensors[position]
+    said = "input" if position == 0 and name == "self" else name
+    raise TypeError(checks.not_a_tensor(op.name, said, op.order.index(name), operand))
 
 
 def _meet(op: Any, operands: list[Any]) -> list[np.ndarray]:

@@ -178,7 +178,7 @@ def tangent_text(op: Any, moving: tuple[bool, ...]) -> str:
 
 def _called(op: Any, instead: dict[str, str]) -> str:
     """A call of the op with something else for some arguments."""
-    return f"{op.name}({', '.join([instead.get(name, name) for name in op.order])})"
+    return f"{op.name}({', '.join([instead[name] if name in instead else name for name in op.order])})"
 
 
 def _with_grad(formula: str, instead: str) -> str:

@@ -61,6 +61,8 @@ class Op:
     Threads may ask for it at once. Nothing is locked, so that neither a fork nor an import on the way can hang.
     """
 
+    function: Callable[..., Any]
+
     def __init__(
         self,
         node_name: str,
@@ -99,7 +101,7 @@ class Op:
     def _read(self) -> dict[str, Any]:
         """Take the signature apart."""
         signature, kind = self.signature, self.kind
-        inside = re.fullmatch(r"\w+\((.*)\)", signature).group(1)
+        inside = signature[signature.index("(") + 1 : -1]
         # for a reader: without our marks, and under the name the variants of one operation share
         unmarked = re.sub(r"(Tensor|Kept)(\[\])?\?? ", "", signature.replace(";", ","))
         params = re.findall(r"(?:((?:Tensor|Kept)(?:\[\]|\?)?) )?(\w+)(=[^,;]+)?(?:[,;] )?", inside)

@@ -5,7 +5,6 @@ A formula such as `grad * cos(self)` runs on plain arrays and on tensors, so tha
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from ... import events
@@ -50,8 +49,8 @@ ARRAYS: dict[str, Any] = {"__name__": __name__}
 TENSORS: dict[str, Any] = {"__name__": __name__}
 
 
-def in_formulas(name: str, arrays: Callable[..., Any], tensors: Callable[..., Any]) -> None:
-    """Let formulas say `name`: one function for arrays and one for tensors."""
+def in_formulas(name: str, arrays: Any, tensors: Any) -> None:
+    """Let formulas say `name`: a function or a number for arrays, and one for tensors."""
     ARRAYS[name] = arrays
     TENSORS[name] = tensors
 

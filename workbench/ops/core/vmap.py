@@ -49,8 +49,9 @@ class Mapped:
     def of(cls, t: Tensor, level: Level) -> Mapped:
         """The same from a tensor as the level sees it."""
         t = at(t, level)
-        mine = type(t) is Lifted and t._level is level
-        return cls(t._value if mine else t, mine)
+        if type(t) is Lifted and t._level is level:
+            return cls(t._value, True)
+        return cls(t, False)
 
     @property
     def ndim(self) -> int:
@@ -553,7 +554,7 @@ def _layer_norm(op: Any, size: int, input: Mapped, weight: Mapped | None, bias: 
     for name, m in (("weight", weight), ("bias", bias)):
         apart = m is not None and (m.batched or bool(later))
         own[name] = None if m is None or apart else m.value
-        if apart:
+        if m is not None and apart:
             later[name] = m.aligned(input.ndim)
     (out,), extras = run_op(op, input=input.full(size), **own, **how)
     out = out * later["weight"] if "weight" in later else out
