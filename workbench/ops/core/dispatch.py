@@ -237,14 +237,11 @@ def _fit(operands: list[Any], kept: list[Any], needs: list[bool], result: np.nda
 def refit(node: Any, grad: Any, needed: Any = None) -> Any:
     """The gradients as arrays, by way of tensors, which check what they are given."""
     given = [None if g is None else wrap(np.asarray(g)) for g in (grad if node.multi else [grad])]
-    out = with_grad(False, _found, node, given if node.multi else given[0], needed)
+    vjp, towards = (node.vjp_tensors, ()) if needed is None else (node.vjp_tensors_towards, (needed,))
+    out = with_grad(False, vjp, given if node.multi else given[0], *towards)
     if node.arity == 1:
         return None if out is None else out._array
     return [None if t is None else t._array for t in out]
-
-
-def _found(node: Any, arrived: Any, needed: Any) -> Any:
-    return node.vjp_tensors(arrived) if needed is None else node.vjp_tensors_towards(arrived, needed)
 
 
 def fit_unpacked(node: Any, grad: Any, *found: Any) -> Any:

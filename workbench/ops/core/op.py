@@ -76,8 +76,7 @@ class Op:
         formulas: dict,
     ) -> None:
         self.node_name, self.signature, self.forward = node_name, signature, forward
-        self.kind, self.formulas = kind, formulas
-        self.samples, self.prepare = samples, prepare
+        self.kind, self.samples, self.prepare, self.formulas = kind, samples, prepare, formulas
         self.name = signature[: signature.index("(")]
         self.several = kind == "views"
         self.meets = kind in ("pointwise", "float", "tensors")
