@@ -35,7 +35,7 @@ from .theme import THEMES, Theme, live_css, theme_named
 class Picture:
     """A storyboard with all its faces: in a notebook the player, an image where that cannot run, and always text.
 
-    A notebook keeps at most 47 kB of it beside the image, of most about 31, and says what of a larger one is left out;
+    A notebook keeps at most 46 kB of it beside the image, of most about 31, and says what of a larger one is left out;
     `save` keeps all.
     """
 
@@ -75,7 +75,7 @@ _POLICY = (
     "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:; "
     "base-uri 'none'; form-action 'none'"
 )
-MOST = 47_000  # characters that a picture adds to a notebook beside its image; the player takes up to 31,800 of them
+MOST = 46_000  # characters that a picture adds to a notebook beside its image; the player takes up to 31,800 of them
 _TOO_LARGE = f"This picture is too large to be played in a notebook: {HOW}, and plays it."
 _LARGE = 300_000  # characters of JSON: more are packed
 _PAGE_CSS = """
