@@ -141,3 +141,15 @@ def test_the_title_of_a_reference_is_that_of_the_box_it_refers_to():
     assert len(small) == 6 and {(box.title, box.kind) for box in small} == {
         (boxes[box.refers].title, boxes[box.refers].kind) for box in small
     }
+
+
+def test_the_data_of_a_loop_lie_inside_it_where_weights_come_in_from_outside():
+    wx = torch.tensor([[1.0, 2.0]] * 3, requires_grad=True)
+    xs, h = torch.ones(8, 2), torch.zeros(3)
+    with record() as trace:
+        for i in range(8):
+            h = torch.tanh(wx @ xs[i] + h)
+        h.sum().backward()
+    board = trace.show().storyboard
+    outside = [box.title for box in board.at(board.start).boxes.values() if box.region is None]
+    assert "wx" in outside and not any("xs" in title for title in outside)

@@ -113,16 +113,16 @@ class Links:
         fed: set[str] = set()
         for id in self.users:
             home = self.group_of.get(id) or self.homes[id]
-            outer = home.path[1].id if len(home.path) > 1 else ""
-            if outer and id in given and names.get(id) is None:
-                first.setdefault(outer, id)
+            outer, inner = ("", "") if home is whole else (home.path[0].id, "".join(each.id for each in home.path[1:2]))
+            if inner and id in given and names.get(id) is None:
+                first.setdefault(inner, id)
             if id in self.rows:
-                fed.add(outer)
+                fed |= {outer, inner}
             elif "." not in (names.get(id) or ""):
                 into = (self._way(user, whole)[1:2] for user in self.users[id])
                 fed |= {group.id for way in into for group in way if group.id != outer}
-        for outer, id in first.items():
-            if outer not in fed:
+        for inner, id in first.items():
+            if not {inner, self.homes[id].path[0].id} & fed:
                 self.homes[id] = whole
 
     def _share(self, id: str, users: Sequence[str], whole: Group) -> None:
