@@ -38,7 +38,7 @@ READ = """
 import sys, time
 import numpy as np
 import workbench
-sys.path.insert(0, "tests")
+sys.path.insert(0, "tests/support")
 from memory_peak import peak
 matrix = np.random.default_rng(0).normal(size=(600, 600))
 begin = time.process_time()
