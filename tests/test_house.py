@@ -235,7 +235,7 @@ def test_the_reading_path_is_short() -> None:
 
 
 # The parts whose errors and warnings are sentences with a name: in errors.py, or in the messages.py of the part.
-NAMED_SENTENCES = ("ops", "stepper")
+NAMED_SENTENCES = ("autograd", "ops", "nn", "optim", "func", "utils", "stepper", "widgets")
 
 
 def inline_sentences(code: str) -> list[int]:
