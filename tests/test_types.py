@@ -119,7 +119,10 @@ def reports(folder: Path, program: str) -> list[dict[str, Any]]:
 
 
 STRICTLY = ("scene", "trace", "events.py")
-PARTS = ("autograd", "ops", "nn", "optim", "func", "utils", "tools", "views", "stepper", "widgets", "classroom", "cli")
+PARTS = (
+    *("autograd", "ops", "nn", "optim", "func", "utils", "bridges"),
+    *("tools", "views", "stepper", "widgets", "classroom", "cli"),
+)
 FILES = ("recording.py", "serialization.py", "explanation.py", "live_recording.py", "__init__.py")
 
 

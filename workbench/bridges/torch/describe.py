@@ -373,11 +373,12 @@ class TorchDescriber:
         begin = self._begin
         for node, serial, goes, items, kind in order:
             number = node._sequence_nr()
-            place = (stack, entry) if number >= since else node.metadata.get(self._birth, (None, None))
+            born: Any = (stack, entry) if number >= since else node.metadata.get(self._birth, (None, None))
+            place: tuple[Stack | None, Any, bool] = (born[0], born[1], number < begin)
             if node is made and taken:
-                self._note_node(node, serial, goes, items, kind, args, outs, *place, number < begin, inner, written)
+                self._note_node(node, serial, goes, items, kind, args, outs, *place, inner, written)
             else:
-                self._note_node(node, serial, goes, items, kind, (), (), *place, number < begin, inner, ())
+                self._note_node(node, serial, goes, items, kind, (), (), *place, inner, ())
 
     def node_made(self, node: Any) -> None:
         """A node was made: remember where, for what is recorded of it once something leads to it."""
@@ -432,11 +433,12 @@ class TorchDescriber:
                     self._known[id(result)] = weakref.ref(result), own  # for as long as it is looked at here
         saved = self._saved(items, outs, found) if items else ()
         attributes = self._attributes(node, found) if kind.is_python else ()
+        cls: Any = None if kind.is_compiled else type(node)
         self._raw.append(
             NodeCreated.Raw(
                 node=serial,
                 name=node.name(),
-                cls=None if kind.is_compiled else type(node),
+                cls=cls,
                 found=old,
                 edges=tuple(edges),
                 args=tuple(given),

@@ -20,7 +20,7 @@ from .backward import BackwardRecorder, Wrappers
 from .describe import LIMIT, is_python, kind_of_node, nodes_behind, raw_saved, version_of
 from .operations import BirthHook, CompiledCalls, InnerValues, ModuleHooks, OperationMode, unobserved
 
-leave_out(os.path.dirname(torch.__file__) + os.sep)
+leave_out(os.path.dirname(str(torch.__file__)) + os.sep)
 
 
 _open: list[TorchRecorder] = []  # the recordings that are going on, the innermost last
