@@ -16,6 +16,8 @@ from oracle import entries
 
 import workbench as torch
 from workbench import events
+from workbench.trace.recorder import Recorder
+from workbench.trace.records import NodeCreated, NodeFinished
 
 
 def test_the_first_use_of_everything_by_eight_threads_at_once() -> None:
@@ -186,3 +188,31 @@ def test_a_listener_that_another_thread_adds_at_any_instruction_stays(run: Calla
 
 def print_nothing(event: Any) -> None:
     """The listener of another thread."""
+
+
+def test_a_recorder_that_has_just_left_in_another_thread_takes_no_number_from_a_node() -> None:
+    stays, left = Recorder(), Recorder()
+
+    def hear(event: Any) -> None:
+        """The end of an event that was on its way to both."""
+        stays(event)
+        left(event)
+
+    events.listeners.append(hear)
+    try:
+        (torch.ones(2, requires_grad=True).exp() * 2).sum().backward()
+    finally:
+        events.listeners.remove(hear)
+    for recorder in (stays, left):
+        records = recorder.records()
+        made = {each.node for each in records if isinstance(each, NodeCreated)}
+        assert len(made) == 3 and {each.node for each in records if isinstance(each, NodeFinished)} >= made
+
+
+@pytest.mark.filterwarnings("error")
+def test_threads_that_share_a_leaf_are_recorded_together(hasty: None) -> None:
+    for _ in range(100):
+        w = torch.ones(2, requires_grad=True)
+        with torch.record() as trace:
+            at_once(lambda w=w: (w * 2) is not w, 8)
+        assert len(trace.frame(len(trace.events)).nodes) == 8

@@ -5,7 +5,9 @@ It keeps small tuples, of which `reader` makes records: a record for each would 
 
 from __future__ import annotations
 
+import os
 import sys
+import threading
 import weakref
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -69,7 +71,9 @@ class Hearer(HookDescriber):
         tensors: list[Any] = []
         for arg in args:
             self._note(arg, given, tensors, found)
-        if len(listeners) == 1:  # nobody else can have given it a number: finding that out takes longer than all else
+        # Nobody else can have given it a number, and finding that out takes longer than all else. With another recorder
+        # that has just left, in another thread, it can.
+        if listeners == [self]:
             node._tag = next_tag()
         self._know(node)
         for nr, output in enumerate(outputs):
@@ -411,6 +415,20 @@ class Chapter:
     tensors: set[int]  # that it has told of
 
 
+# Threads are heard one at a time, by all recorders: what one thread's event first told of, another's refers to.
+_hearing = threading.RLock()
+
+
+def _renew_lock() -> None:
+    """In a forked child nobody has it: who had it at the fork is in the parent."""
+    global _hearing
+    _hearing = threading.RLock()
+
+
+if hasattr(os, "register_at_fork"):  # Windows does not fork
+    os.register_at_fork(after_in_child=_renew_lock)
+
+
 class Recorder(Hearer):
     """Call it with every event; `records()` gives what it heard, if there is a `last` about the last so many.
 
@@ -429,14 +447,15 @@ class Recorder(Hearer):
         self._room = self._full = 1 + self._last // 4  # raw tuples until it has to look at them, and in this chapter
 
     def __call__(self, event: Event) -> None:
-        if self._dead:
-            self._bury()
-        kind = event[0]
-        # A task that began before anybody listened stays unheard: its graph is not known.
-        if kind not in _OF_A_TASK or getattr(event[1], "_tag", None) in self._tasks:
-            if len(self._raw) >= self._room:
-                self._turn(kind)
-            HEAR[kind](self, *event[1:])
+        with _hearing:
+            if self._dead:
+                self._bury()
+            kind = event[0]
+            # A task that began before anybody listened stays unheard: its graph is not known.
+            if kind not in _OF_A_TASK or getattr(event[1], "_tag", None) in self._tasks:
+                if len(self._raw) >= self._room:
+                    self._turn(kind)
+                HEAR[kind](self, *event[1:])
 
     def watch(self, on: bool) -> None:
         """From now on note which nodes are gone; or no longer."""
@@ -453,11 +472,12 @@ class Recorder(Hearer):
 
     def records(self, count: int | None = None) -> list[Record]:
         """Everything heard so far, or up to when `count` was this number: nothing, if all that was let go."""
-        self._bury()
-        self._let_go()
-        if len(self._names) != self._named:  # a name belongs to its tensor from the beginning
-            self._reader, self._named = Reader(self._names), len(self._names)
-        records = self._reader.read(self._raw)
+        with _hearing:
+            self._bury()
+            self._let_go()
+            if len(self._names) != self._named:  # a name belongs to its tensor from the beginning
+                self._reader, self._named = Reader(self._names), len(self._names)
+            records = self._reader.read(self._raw)
         if count is None:
             return records
         left = count - self._gone
