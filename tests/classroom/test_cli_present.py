@@ -99,8 +99,9 @@ def test_a_picture_fills_the_screen_and_keys_step_it(talk: Any) -> None:
             break
         talk.keyboard.press("ArrowRight")
     player = talk.locator("main.picture .on .wb-player")
-    box = player.bounding_box()
-    assert box["width"] > 1200 and box["height"] > 600
+    # A slide that has just appeared is fitted in the next frame.
+    wait_until(talk, "document.querySelector('main.picture .on .wb-player').getBoundingClientRect().height > 600")
+    assert player.bounding_box()["width"] > 1200
     before = player.locator(".wb-position").inner_text()
     talk.keyboard.press("ArrowUp")
     assert player.locator(".wb-position").inner_text() != before

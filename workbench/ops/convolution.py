@@ -299,8 +299,8 @@ def _largest_at(
 
 def _at(a: np.ndarray, indices: np.ndarray) -> np.ndarray:
     """The elements of images at such places."""
-    flat = indices.reshape(*indices.shape[:-2], -1)
-    return np.take_along_axis(a.reshape(*a.shape[:-2], -1), flat, -1).reshape(indices.shape)
+    flat, images = (x.reshape(*x.shape[:-2], x.shape[-2] * x.shape[-1]) for x in (indices, a))
+    return np.take_along_axis(images, flat, -1).reshape(indices.shape)
 
 
 def _put_back(grad: np.ndarray, indices: np.ndarray, size: Ints) -> np.ndarray:

@@ -78,8 +78,9 @@ def write(t: Tensor, name: str, op: Callable[..., Tensor], *args: Any, **options
         check_write(t)
     if op not in (_fill_op, _zero) and not (op is _copy and args[0] is t):
         value_read = op in (_fill_with, indexing.masked_fill, _put_one)  # before anything is written
-        check_overlap(t, () if value_read else given[1:], name)
-        if op in (_put_one, indexing.masked_fill):
+        mask = args[:1] if op is indexing.masked_fill else ()
+        check_overlap(t, mask if value_read else given[1:], name)
+        if op is _put_one:
             check_overlap(t, args[:1], "masked_fill_")  # as PyTorch then does: a mask may be the tensor itself
     node = None
     if not tracked:
