@@ -200,7 +200,9 @@ class BackwardRecorder(OperationRecorder):
                 continue
             kinds = (("tensor", tensor._backward_hooks), ("accumulated", tensor._post_accumulate_grad_hooks))
             for kind, hooks in kinds:
-                for key, hook in (hooks or {}).items():
+                if hooks is None:
+                    continue
+                for key, hook in hooks.items():
                     if not isinstance(hook, _HookOfUser):
                         which = kind, tensor.output_nr, *name_of(hook)
                         hooks[key] = each = _HookOfUser(self, place, which, hooks, key, hook)
@@ -560,7 +562,8 @@ class Wrappers:
     """`Function.apply` and the start of every backward, which tell a recorder first; `remove` puts the others back."""
 
     def __init__(self, recorder: BackwardRecorder, mode: Any) -> None:
-        function, autograd, graph = torch.autograd.Function, torch.autograd, torch.autograd.graph
+        places: tuple[Any, ...] = torch.autograd.Function, torch.autograd, torch.autograd.graph
+        function, autograd, graph = places
         self._apply = function.__dict__["apply"]
         self._run = graph._engine_run_backward
         thread = recorder._thread
@@ -592,6 +595,7 @@ class Wrappers:
     def remove(self) -> None:
         """Put the others back, unless somebody has put others there since."""
         torch.autograd.Function.apply = self._apply
-        for place in (torch.autograd, torch.autograd.graph):
+        places: tuple[Any, ...] = (torch.autograd, torch.autograd.graph)
+        for place in places:
             if place._engine_run_backward is self._own:
                 place._engine_run_backward = self._run

@@ -32,7 +32,8 @@ ACCUMULATE = "torch::autograd::AccumulateGrad"
 _RESULTS = ("result", "output")  # what a node calls its own output where it has saved that
 _SIMPLE = (int, float, bool, str, type(None))
 _IN_TORCH = torch.__name__ + "."
-_sequence = torch._C._autograd._get_sequence_nr
+_c: Any = torch._C  # its stubs leave out most of what it has
+_sequence = _c._autograd._get_sequence_nr
 
 LIMIT = 100  # values of one tensor that are kept unless the user says otherwise: a training step stays below 20 MB
 
@@ -50,12 +51,13 @@ _PLAIN = {
     torch.float16: "float16",
 }
 _numpy = torch.Tensor.numpy
-_functorch, _keys = torch._C._functorch, torch._C.DispatchKey
-_TRANSFORMS = torch._C.DispatchKeySet(_keys.FuncTorchDynamicLayerFrontMode) | torch._C.DispatchKeySet(
+_functorch, _keys = _c._functorch, _c.DispatchKey
+_TRANSFORMS = _c.DispatchKeySet(_keys.FuncTorchDynamicLayerFrontMode) | _c.DispatchKeySet(
     _keys.FuncTorchDynamicLayerBackMode
 )
 _is_wrapped = _functorch.is_functorch_wrapped_tensor
-_detach = torch.Tensor.data.__get__  # unlike `detach()`, no dispatch mode of the user's sees it
+_data: Any = torch.Tensor.data
+_detach = _data.__get__  # unlike `detach()`, no dispatch mode of the user's sees it
 
 
 class Token:
@@ -367,7 +369,8 @@ class TorchDescriber:
         if len(order) > 1:  # what one of them has saved is another's output
             kept = [thing for _, _, _, items, _ in order for _, thing, hook in items if hook is None]
             for thing in (*kept, *self.inside):
-                if isinstance(thing, torch.Tensor) and (maker := thing.grad_fn) is not None:
+                maker: Any = thing.grad_fn if isinstance(thing, torch.Tensor) else None
+                if maker is not None:
                     if (token := maker.metadata.get(key)) is not None:
                         inner[token.serial, thing.output_nr] = thing
         begin = self._begin
@@ -413,7 +416,7 @@ class TorchDescriber:
             self._note(arg, given, found)
         places = node._input_metadata
         for nr, out in enumerate(outs):
-            made = out.grad_fn
+            made: Any = out.grad_fn
             if made is None or self._token(made) is None or made.metadata[self._key].serial == serial:
                 self._describe(out, found, serial, nr)
         for each in written:

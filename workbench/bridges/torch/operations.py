@@ -25,9 +25,9 @@ from ...autograd.scopes import Entry, place
 from ...events import next_tag
 from ...trace.call_records import OperationsUnseen
 from ...trace.records import COMPILED, GradChanged, TensorsFound, TensorWritten
-from .describe import TorchDescriber, _sequence, is_python, memory_of, version_of
+from .describe import TorchDescriber, _functorch, _sequence, is_python, memory_of, version_of
 
-_level, _innermost = torch._C._functorch.maybe_current_level, torch._C._functorch.peek_interpreter_stack
+_level, _innermost = _functorch.maybe_current_level, _functorch.peek_interpreter_stack
 
 _READ = frozenset(("T", "mT", "H", "mH", "real", "imag", "data"))  # attributes that are tensors of their own
 _SHARE = frozenset(("detach", "data", "detach_"))
@@ -103,7 +103,7 @@ class OperationRecorder(TorchDescriber):
         new = []
         key = self._key
         for each in outs:
-            made = each.grad_fn
+            made: Any = each.grad_fn
             if made is not None and made not in new and key not in made.metadata:
                 new.append(made)
         if not new and not written:
