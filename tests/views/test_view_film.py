@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from time import process_time
 
 import pytest
@@ -18,7 +19,7 @@ from workbench.scene.storyboard import Storyboard
 from workbench.scene.text import to_text
 from workbench.trace.frame import Frame
 from workbench.trace.records import NodeCreated
-from workbench.trace.rounds import rounds_of
+from workbench.trace.rounds import Aligner, rounds_of
 from workbench.views import VIEWS, storyboard
 from workbench.views.player_steps import tell
 
@@ -656,3 +657,12 @@ def test_a_long_training_whose_parameters_are_made_anew_is_told_in_linear_time()
 
     spent(20)
     assert spent(1200) < 16 * spent(200)
+
+
+def test_a_step_that_leads_to_a_leaf_it_does_not_tell_of_is_not_told_alone():
+    with record() as trace:
+        (leaf(1.0, 2.0) * 2).sum().backward()
+    events = list(trace.events)
+    without = [replace(event, tensors=()) if isinstance(event, NodeCreated) else event for event in events]
+    assert Aligner().take(events, Frame(), 0, ()) is not None
+    assert Aligner().take(without, Frame(), 0, ()) is None

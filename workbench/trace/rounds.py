@@ -322,7 +322,8 @@ class Aligner:
     def take(self, events: Sequence[Record], before: Frame, depth: int, others: Collection[str]) -> list[Record] | None:
         """A stretch as it is told, its nodes within `depth` parts of the program being as if outside of those.
 
-        None if it needs one of the `others`, nodes that are no part of it.
+        None if it needs one of the `others`, nodes that are no part of it, or if what takes a place is used beside what
+        had it, as where threads train at once.
         """
         own = {event.node for event in events if isinstance(event, NodeCreated)}
         events = [_only(event, own, before) for event in events]
@@ -359,6 +360,8 @@ class Aligner:
         for event in (*first, *events):
             event = _mapped(event, self.name)
             told.append(replace(event, path=paths.get(event.node, ())) if isinstance(event, NodeCreated) else event)
+        if not _leads_to_known(told):
+            return None
         self._note(told)
         return told
 
@@ -423,6 +426,18 @@ class Aligner:
                     self._placed.add(event.node)
                     at[event.node].made = event
                 self._made.setdefault((event.node, event.edges, tuple([arg.tensor for arg in event.args])), event)
+
+
+def _leads_to_known(events: Iterable[Record]) -> bool:
+    """Whether each node leads to what was told of before it."""
+    known: set[str | None] = {None}
+    for event in events:
+        known |= {seen.id for seen in getattr(event, "tensors", ())}
+        if isinstance(event, NodeCreated):
+            if any(edge.target not in known for edge in event.edges):
+                return False
+            known.add(event.node)
+    return True
 
 
 def _used(made: NodeCreated) -> list[str]:
