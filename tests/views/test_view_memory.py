@@ -10,6 +10,7 @@ from workbench.recording import Trace, load, record
 from workbench.scene.labels import box_fields
 from workbench.utils.checkpoint import checkpoint
 from workbench.views import storyboard
+from workbench.views.memory import Ledger
 
 
 def chain(t):
@@ -334,3 +335,16 @@ def test_a_narrow_bar_says_whole_words_or_none():
     bars = [box for box in storyboard(trace, "memory").scene.boxes.values() if box.kind == "bar"]
     cut = [box.title for box in bars if box.title.endswith("…") and not box.title.endswith(" …")]
     assert len(bars) > 20 and cut == []
+
+
+def test_one_that_holds_very_much_is_not_asked_at_every_point_what_it_holds():
+    def deep(x):
+        for _ in range(900):
+            x = x.exp().log()
+        return x
+
+    with record() as trace:
+        checkpoint(deep, leaf(1.0), use_reentrant=False).sum().backward()
+    ledger = Ledger(trace)
+    most = max(ledger.points, key=lambda point: point.total)
+    assert len(ledger.holders) < 2_000 and most.total > 1_000 and most.largest == ()

@@ -562,6 +562,8 @@ class Ledger:
         node = self._frame.nodes.get(holders[0]) if holders else None
         # All who hold something are asked at every point: of a large graph that would be too much.
         told = self._holding.values() if len(self._holding) <= _MOST_TOLD else ()
+        if sum(len(holder.kept) for holder in told) > 4 * _MOST_TOLD:
+            told = ()
         parts = {f"{holder.name}: {key}": held.size for holder in told for key, held in holder.kept.items()}
         largest = sorted(parts.items(), key=lambda part: -part[1])[:8]
         source = node.made.source if node else None
