@@ -41,6 +41,7 @@ _LONGEST_TEXT = 1_000_000  # characters: of a line, of a method
 _LONGEST_LIST = 10_000  # edges, arguments, saved tensors, gradients of one event
 _MOST_VALUES = 10_000_000  # of one array
 _MOST_DIMENSIONS = 64  # as NumPy has it
+_MOST_ELEMENTS = 2**60  # of one array, whether its values are there or not
 _LENGTHS = {"values": _MOST_VALUES, "shape": _MOST_DIMENSIONS}
 _LONGEST_TITLE = 1_000  # characters: more than an expression is kept with
 _DEEPEST = 100  # parts inside each other
@@ -343,6 +344,8 @@ def _check_value(value: Value) -> None:
     """A ValueError says what of a value cannot be."""
     if min((*value.shape, value.batch, value.nonfinite)) < 0 or value.batch > len(value.shape):
         raise ValueError(f"has a value of the shape {value.shape}")
+    if math.prod(value.shape) >= _MOST_ELEMENTS:
+        raise ValueError("has a value of more elements than an array can have")
     if len(value.dtype) > _LONGEST_DTYPE:
         raise ValueError(f"has a dtype of {len(value.dtype):,} characters")
     if value.norm < 0 or (not value.is_known and (value.values, value.min, value.max) != (None,) * 3):
