@@ -61,7 +61,7 @@ REFUSED = {
     "saved": [FOUND, made(saved=[SAVED] * 50_000)],
     "tensors": [{"kind": "TensorsFound", "tensors": [tensor("t1")] * 20_000}],
     "dimensions": [{"kind": "TensorsFound", "tensors": [tensor("t1", value=VALUE | {"shape": [1] * 1_000_000})]}],
-    "elements": [{"kind": "TensorsFound", "tensors": [tensor("t1", value=VALUE | {"shape": [9] * 60, "values": None})]}],
+    "sizes": [{"kind": "TensorsFound", "tensors": [tensor("t1", value=VALUE | {"shape": [9] * 60, "values": None})]}],
     "below": [{"kind": "TensorsFound", "tensors": [tensor("t0")]}]
     + [{"kind": "TensorsFound", "tensors": [tensor(f"t{i}", below=f"t{i - 1}")]} for i in range(1, 10_000)],
     "scopes": [FOUND, made(scope="/".join("a" * 2_000))],
