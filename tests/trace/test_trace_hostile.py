@@ -6,6 +6,7 @@ import cProfile
 import json
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,9 @@ import hostile
 import pytest
 import trace_samples as samples
 
+import workbench as torch
 from workbench.recording import Trace, load
+from workbench.trace.records import GradCaptured
 from workbench.views import VIEWS
 
 LONG = "x" * 5_000_000
@@ -260,3 +263,17 @@ def test_a_large_file_takes_less_than_a_gigabyte(tmp_path, length: int, view: st
         capture_output=True, text=True, check=True, cwd=root,
     )  # fmt: skip
     assert int(ran.stdout) < 240  # of 40,000 nodes, less than 1,000
+
+
+def test_what_is_handed_out_for_a_leaf_is_its_one_gradient_whatever_output_is_said() -> None:
+    x = samples.leaf(1.0, 2.0)
+    with torch.record() as trace:
+        torch.autograd.grad((x * x).sum(), x)
+        a, b = (x * x).unbind()
+        torch.autograd.grad((a * b).exp(), b)
+    leaves, results = [event for event in trace.events if isinstance(event, GradCaptured)]
+    frame = trace.frame(trace.events.index(leaves))
+    replace(leaves, output_nr=999_999).apply(frame)
+    assert len(frame.place(leaves.node).received) == 1
+    frame = trace.frame(len(trace.events))
+    assert results.output_nr == 1 and len(frame.place(results.node).received) == 2

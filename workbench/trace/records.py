@@ -762,7 +762,9 @@ class GradCaptured(Record):
         frame.hand_out(self.task, self.node)
         place = frame.place(self.node)
         if not place.received:
-            place.received = (None,) * self.output_nr + (self.grad,)
+            node = frame.nodes.get(self.node)  # else it is a leaf, which has one output
+            last = max(node.made.output_count - 1, *node.outputs, 0) if node else 0
+            place.received = (None,) * min(self.output_nr, last) + (self.grad,)
 
     def sentence(self, frame: Frame) -> str:
         """Whose gradient it is."""
