@@ -10,8 +10,8 @@ import nbformat
 from nbformat import NotebookNode
 from nbval.plugin import get_sanitize_patterns
 
-from workbench.cli.command import CommandError
-from workbench.cli.run import execute, read
+from workbench.cli import CommandError
+from workbench.cli.pages import execute, read
 from workbench.scene.picture import write_whole
 
 NOTEBOOKS = Path(__file__).resolve().parents[1] / "notebooks"

@@ -6,6 +6,7 @@ import ast
 import re
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -235,7 +236,11 @@ def test_the_reading_path_is_short() -> None:
 
 
 # The parts whose errors and warnings are sentences with a name: in errors.py, or in the messages.py of the part.
-NAMED_SENTENCES = ("autograd", "ops", "nn", "optim", "func", "utils", "stepper", "widgets")
+NAMED_SENTENCES = (
+    *("autograd", "bridges", "func", "nn", "ops", "optim", "scene", "stepper", "trace", "utils", "views", "widgets"),
+    *("tools", "classroom", "cli"),
+    *("recording.py", "live_recording.py", "explanation.py", "serialization.py", "absent.py", "events.py"),
+)
 
 
 def inline_sentences(code: str) -> list[int]:
@@ -254,8 +259,19 @@ def inline_sentences(code: str) -> list[int]:
 
 @pytest.mark.parametrize("part", NAMED_SENTENCES)
 def test_sentences_have_names(part: str) -> None:
-    inline = {str(path): inline_sentences(path.read_text(encoding="utf-8")) for path in (PACKAGE / part).rglob("*.py")}
+    paths = [PACKAGE / part] if part.endswith(".py") else list((PACKAGE / part).rglob("*.py"))
+    inline = {str(path): inline_sentences(path.read_text(encoding="utf-8")) for path in paths}
+    assert inline
     assert not {path: found for path, found in inline.items() if found}
+
+
+def test_no_sentence_is_written_twice() -> None:
+    said: Counter[str] = Counter()
+    for path in (PACKAGE / "errors.py", *PACKAGE.rglob("messages.py")):
+        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+            if isinstance(node, ast.Assign) and isinstance(node.value, ast.Constant):
+                said[str(node.value.value)] += 1
+    assert len(said) > 400 and [text for text, times in said.items() if times > 1] == []
 
 
 def test_the_guard_finds_sentences() -> None:

@@ -32,18 +32,18 @@ from .autograd.tensor import Tensor as Tensor
 from .explanation import explain as explain
 from .func import vmap as vmap
 from .live_recording import live as live
-from .ops.convolution import conv2d as conv2d
 from .ops.core.checks import device as device
+from .ops.layers import conv2d as conv2d
 from .ops.layers import layer_norm as layer_norm
 from .recording import record as record
 from .recording import show as show
 from .serialization import load as load
 from .serialization import save as save
 from .stepper import step as step
-from .tools.check import check as check
 from .tools.explore import explore as explore
+from .tools.jacobian import check as check
 from .tools.jacobian import jacobian as jacobian
-from .views.compare import compare as compare
+from .views.graph import compare as compare
 
 def abs(input: Tensor, *, out: Tensor | None = ...) -> Tensor: ...
 def abs_(self: Tensor, *args: Any, **options: Any) -> Tensor: ...

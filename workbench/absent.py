@@ -13,6 +13,12 @@ from importlib.abc import MetaPathFinder
 from pathlib import Path
 from typing import Any
 
+NO_ATTRIBUTE = "{} has no attribute {!r}"
+NOT_IMPORTED = "cannot import name {!r} from {!r}: {}"
+NOT_HERE = "PyTorch has {}.{}, the workbench has not"
+INSTEAD = "{}; {}."
+INSTEAD_IN_PLACE = "{}; {}, and copy_ that into the tensor."
+
 
 @functools.cache
 def names() -> dict[str, tuple[str, ...]]:
@@ -38,20 +44,20 @@ def _sections(file: str) -> list[tuple[str, str]]:
 def refusal(owner: str, place: str, name: str) -> AttributeError:
     """The error for an attribute that is not there; it says so where PyTorch has it, and what there is instead."""
     said = _said(place, name)
-    return AttributeError(f"{owner} has no attribute {name!r}" + (said and f": {said}"), name=name)
+    return AttributeError(NO_ATTRIBUTE.format(owner, name) + (said and f": {said}"), name=name)
 
 
 def _said(place: str, name: str) -> str:
     """The sentence about a name that PyTorch has at a place; nothing if it has not."""
     if name not in names().get(place, ()):
         return ""
-    told = f"PyTorch has {place}.{name}, the workbench has not"
+    told = NOT_HERE.format(place, name)
     others = ("torch", "torch.nn.functional") if place in ("torch", "torch.Tensor", "torch.nn.functional") else ()
     for where in (place, *others):  # the same operation may be a method, and in both modules
         if f"{where}.{name}" in instead():
-            return f"{told}; {instead()[f'{where}.{name}']}."
+            return INSTEAD.format(told, instead()[f"{where}.{name}"])
         if (text := instead().get(f"{where}.{name.removesuffix('_')}", "")).startswith("write "):
-            return f"{told}; {text}, and copy_ that into the tensor."
+            return INSTEAD_IN_PLACE.format(told, text)
     return f"{told}."
 
 
@@ -69,7 +75,7 @@ class AbsentModules(MetaPathFinder):
         package, _, rest = place.partition(".")
         said = _said(f"torch.{rest}".rstrip("."), name) if package == __package__ else ""
         if said and not hasattr(sys.modules.get(place), name):
-            raise ImportError(f"cannot import name {name!r} from {place!r}: {said}", name=fullname)
+            raise ImportError(NOT_IMPORTED.format(name, place, said), name=fullname)
 
 
 if AbsentModules not in sys.meta_path:

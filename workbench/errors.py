@@ -96,7 +96,7 @@ BATCHED_SEED_SHAPE = (
     "detected: grad_output[{i}] has a shape of torch.Size({got}) and output[{i}] has a shape of torch.Size({want}). If "
     "you only want some tensors in `grad_output` to be considered batched, consider using vmap."
 )
-BATCHED_SEED_0D = (
+INDEX_0D = (
     "invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` in C++ to convert a 0-dim "
     "tensor to a number"
 )
@@ -543,6 +543,7 @@ VMAP_RUNNING = (
 
 EXPLAIN_KIND = "explain() takes an error, but got {}."
 EXPLAIN_OTHER = "This {} was not raised by a backward, so there is no graph to explain it with."
+SHOW_KIND = "show() draws the graph of a Tensor, but got {}."
 OWN_ALONE = "{}() records the programs of this package alone, and none of {}."
 NO_ENGINE = "record() records the programs of this package, or record(torch) those of PyTorch, but not those of {}."
 LAST_KIND = "record(last=...) takes how many events to keep, a whole number, but got {}."
@@ -852,9 +853,6 @@ FUNC_IN_DIM_RANGE = (
     "-{ndim} <= in_dim < {ndim}."
 )
 FUNC_NOTHING_MAPPED = "vmap: Expected at least one Tensor to vmap over"
-FUNC_SIZES = (
-    "vmap: Expected all tensors to have the same size in the mapped dimension, got sizes {} for the mapped dimension"
-)
 FUNC_OUT_DIMS_STRUCTURE = (
     "vmap({}, ..., out_dims={})(<inputs>): out_dims is not compatible with the structure of `outputs`. out_dims has "
     "structure {} but outputs has structure {}."

@@ -12,13 +12,12 @@ from weakref import WeakKeyDictionary
 
 from .events import Event, listeners, tag
 from .recording import Trace, record
-from .scene.graphviz import LayoutUnavailable
+from .scene.layout import LayoutUnavailable
 from .scene.model import Scene
 from .scene.picture import img
 from .scene.storyboard import Storyboard
 from .trace.describe import named_in
-from .trace.reader import Reader
-from .trace.recorder import Recorder
+from .trace.recorder import Reader, Recorder
 from .trace.source import user_frame
 from .trace.timeline import Ending
 from .trace.values import LIMIT

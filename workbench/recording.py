@@ -184,7 +184,7 @@ def show(tensor: Any, view: str = "graph", **options: Any) -> Picture:
         in_notebook()
         recorder = TorchRecorder()
     else:
-        raise TypeError(f"show() draws the graph of a Tensor, but got {type(tensor).__name__}.")
+        raise TypeError(errors.SHOW_KIND.format(type(tensor).__name__))
     recorder.show(tensor, user_frame())
     return Trace(recorder).show(view, **options)
 

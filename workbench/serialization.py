@@ -32,6 +32,13 @@ NOT_SAVED = (
 CIRCLE = "torch.save cannot keep what holds itself, or is nested a thousand times."
 NOT_READ = "{} is no file that torch.save of the workbench wrote: {}."
 FOREIGN = "it holds a pickle, which could run any code; save NumPy arrays with PyTorch instead"
+TOO_MUCH = "it says that it holds more than it does"
+COMPRESSED = "its members are compressed"
+OTHER_VERSION = "its arrays are of another version"
+OTHER_KIND = "it holds an array of another kind"
+CUT_SHORT = "an array is cut short"
+MASK = "a mask holds more than true and false"
+STRUCTURE = "its structure is not as it is written"
 SEQUENCES = {"list": list, "tuple": tuple, "Size": Size}
 MAPPINGS = {"dict": dict, "OrderedDict": OrderedDict}
 NUMBERS = {each.np for each in dtypes.ALL}
@@ -102,7 +109,7 @@ def _read(file: IO[bytes], name: str) -> Any:
             if any([member.endswith(".pkl") for member in members]):
                 raise ValueError(FOREIGN)
             if sum([info.file_size for info in members.values()]) > size:
-                raise ValueError("it says that it holds more than it does")
+                raise ValueError(TOO_MUCH)
             arrays = {member.removesuffix(".npy"): _array(archive, info) for member, info in members.items()}
         structure = json.loads(arrays.pop("structure").tobytes().decode())
         return _made(structure, arrays, {})
@@ -114,19 +121,19 @@ def _read(file: IO[bytes], name: str) -> Any:
 def _array(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> np.ndarray:
     """One member as an array, made only after its header and its size fit each other."""
     if info.compress_type != zipfile.ZIP_STORED:
-        raise ValueError("its members are compressed")
+        raise ValueError(COMPRESSED)
     with archive.open(info) as member:
         if np.lib.format.read_magic(member) != (1, 0):
-            raise ValueError("its arrays are of another version")
+            raise ValueError(OTHER_VERSION)
         shape, fortran, kind = np.lib.format.read_array_header_1_0(member, max_header_size=HEADER)
         if kind not in NUMBERS or len(shape) > 32 or min(shape, default=0) < 0:
-            raise ValueError("it holds an array of another kind")
+            raise ValueError(OTHER_KIND)
         content = member.read()
     if len(content) != math.prod(shape) * kind.itemsize:
-        raise ValueError("an array is cut short")
+        raise ValueError(CUT_SHORT)
     flat = np.frombuffer(bytearray(content), kind)
     if kind == np.bool_ and flat.view(np.uint8).max(initial=0) > 1:
-        raise ValueError("a mask holds more than true and false")
+        raise ValueError(MASK)
     return flat.reshape(shape, order="F" if fortran else "C")
 
 
@@ -135,7 +142,7 @@ def _made(thing: Any, arrays: dict[str, np.ndarray], made: dict[int, Tensor]) ->
     if not isinstance(thing, dict):
         if thing is None or isinstance(thing, (bool, int, float, str)):
             return thing
-        raise ValueError("its structure is not as it is written")
+        raise ValueError(STRUCTURE)
     kind = next(iter(thing), None)
     if kind == "tensor":
         place = thing["tensor"]
@@ -153,4 +160,4 @@ def _made(thing: Any, arrays: dict[str, np.ndarray], made: dict[int, Tensor]) ->
         return SEQUENCES[kind]([_made(each, arrays, made) for each in thing[kind]])
     if kind in MAPPINGS:
         return MAPPINGS[kind]([(_made(key, arrays, made), _made(value, arrays, made)) for key, value in thing[kind]])
-    raise ValueError("its structure is not as it is written")
+    raise ValueError(STRUCTURE)

@@ -197,6 +197,163 @@ def gone(torch: Any) -> None:
         pass
 
 
+def on_nodes(torch: Any) -> None:
+    """Hooks on a node, beside those on its tensor: some change what comes or goes, some only look."""
+
+    def look(*given):
+        pass
+
+    def double(grads):
+        return (grads[0] * 2,)
+
+    def triple(sent, came):
+        return (sent[0] * 3, *sent[1:])
+
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    y = x * 3
+    for hook in (look, double):
+        y.grad_fn.register_prehook(hook)
+    for hook in (triple, look):
+        y.grad_fn.register_hook(hook)
+    y.register_hook(look)
+    y.retain_grad()
+    for _ in range(2):
+        (y * 3).sum().backward(retain_graph=True)
+
+
+def on_leaf_nodes(torch: Any) -> None:
+    """Hooks on the node that takes a leaf's gradient, beside those of the leaf."""
+
+    def halve(grads):
+        return (grads[0] / 2,)
+
+    def look(*given):
+        pass
+
+    def clip(leaf):
+        leaf.grad.clamp_(max=1.0)
+
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    y = x * 3
+    leaf = y.grad_fn.next_functions[0][0]
+    leaf.register_prehook(halve)
+    leaf.register_hook(look)
+    x.register_hook(look)
+    x.register_post_accumulate_grad_hook(clip)
+    y.sum().backward()
+
+
+def on_functions(torch: Any) -> None:
+    """Hooks on the node of a Function of the user's."""
+
+    class Square(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x)
+            return x * x
+
+        @staticmethod
+        def backward(ctx, grad):
+            return 2 * ctx.saved_tensors[0] * grad
+
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    y = Square.apply(x)
+    y.grad_fn.register_prehook(lambda grads: (grads[0] + 1,))
+    y.grad_fn.register_hook(lambda sent, came: (sent[0] - 1,))
+    y.sum().backward()
+
+
+def once(torch: Any) -> None:
+    """Hooks that remove themselves."""
+    handles = []
+
+    def double(grads):
+        handles.pop().remove()
+        return (grads[0] * 2,)
+
+    def half(sent, came):
+        handles.pop().remove()
+        return (sent[0] / 2, *sent[1:])
+
+    def negate(grad):
+        handles.pop().remove()
+        return -grad
+
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    y = x * 3
+    loss = y.sum()
+    handles.append(y.grad_fn.register_hook(half))
+    handles.append(y.grad_fn.register_prehook(double))
+    handles.append(y.register_hook(negate))
+    for _ in range(2):
+        loss.backward(retain_graph=True)
+
+
+def _failing(torch: Any, register: Callable[[Any], Any]) -> None:
+    def fail(*given):
+        raise ValueError("not today")
+
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    y = x * 3
+    register(y)(lambda *given: None)
+    register(y)(fail)
+    try:
+        y.sum().backward()
+    except ValueError:
+        pass
+
+
+def fails_before(torch: Any) -> None:
+    """A hook before a node that fails."""
+    _failing(torch, lambda y: y.grad_fn.register_prehook)
+
+
+def fails_after(torch: Any) -> None:
+    """A hook after a node that fails."""
+    _failing(torch, lambda y: y.grad_fn.register_hook)
+
+
+def fails_at_leaf(torch: Any) -> None:
+    """A hook after the node of a leaf that fails."""
+    _failing(torch, lambda y: y.grad_fn.next_functions[0][0].register_hook)
+
+
+def misfits(torch: Any) -> None:
+    """Hooks that return what does not fit."""
+    for register in (
+        lambda y: y.register_hook(lambda grad: "text"),
+        lambda y: y.grad_fn.register_prehook(lambda grads: ()),
+        lambda y: y.grad_fn.register_hook(lambda sent, came: (sent[0], sent[0], sent[0])),
+    ):
+        x = torch.tensor([1.0, 2.0], requires_grad=True)
+        y = x * 3
+        register(y)
+        try:
+            y.sum().backward()
+        except (RuntimeError, TypeError):
+            pass
+
+
+def outlived(torch: Any) -> None:
+    """A hook on a tensor that is gone when the backward comes."""
+
+    def triple(x):
+        y = x * 2
+        y.register_hook(lambda grad: grad * 2)
+        return y * 3
+
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    triple(x).sum().backward()
+
+
+def not_run(torch: Any) -> None:
+    """The hook of a node whose gradient is asked for, and which does not run."""
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    y = x * 3
+    y.grad_fn.register_prehook(lambda grads: (grads[0] * 2,))
+    torch.autograd.grad(y.sum(), y)
+
+
 def refused(torch: Any) -> None:
     """A hook that fails after the accumulation."""
 
@@ -232,5 +389,7 @@ PROGRAMS: dict[str, Callable[[Any], None]] = {
     for each in (
         *(custom, descent, twice, asked, written, broken, freed, own_error, untracked, loop, two_uses),
         *(hooked, gone, refused, not_asked),
+        *(on_nodes, on_leaf_nodes, on_functions, once, fails_before, fails_after, fails_at_leaf, not_run),
+        *(misfits, outlived),
     )
 }

@@ -141,6 +141,13 @@ def test_a_run_goes_over_the_modules_that_the_variables_hold() -> None:
         s.over("layer3")
 
 
+def test_a_tensor_of_another_graph_is_refused() -> None:
+    _, loss = net_and_loss()
+    s = workbench.step(loss)
+    with pytest.raises(ValueError, match="^This tensor's node is no node of this backward"):
+        s.edit(torch.ones(2, requires_grad=True).exp(), 0, 1.0)
+
+
 def test_what_no_module_made_has_no_scope_and_one_called_twice_is_one() -> None:
     w = torch.ones(3, 3, requires_grad=True)
     assert all(step.scope is None for step in workbench.step((w @ w).sum()).run().steps)

@@ -204,6 +204,21 @@ def copyslices():
 
 
 @hard
+def padding():
+    """A view made without gradients whose memory was written: PyTorch refuses to say which node made it."""
+    table = torch.nn.EmbeddingBag(4, 2)
+    with torch.no_grad():
+        row = table.weight[0]
+    table.weight.data.mul_(2)
+    with torch.no_grad():
+        row.fill_(0)
+    loss = torch.nn.Embedding(4, 2, padding_idx=0, sparse=True)(torch.tensor([0, 3])).sum()
+    loss = loss + table(torch.tensor([[0, 1]])).pow(2).sum()
+    loss.backward()
+    return loss, table.weight.grad, row
+
+
+@hard
 def leafview():
     x = torch.zeros(4)
     w = leaf(2)

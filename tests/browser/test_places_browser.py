@@ -17,7 +17,7 @@ from nbconvert import HTMLExporter
 from playwright.sync_api import Page, expect
 from test_stepper_browser import Stepper, run
 
-from workbench.cli.run import execute
+from workbench.cli.pages import execute
 
 RECORDED = """import workbench as torch
 w = torch.tensor(3.0, requires_grad=True)

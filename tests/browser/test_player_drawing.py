@@ -10,9 +10,9 @@ from player_page import show
 from player_story import storyboard
 from playwright.sync_api import Page
 
+from workbench.scene.images import drawn
 from workbench.scene.model import Box, Plot, Scene, Step
 from workbench.scene.storyboard import Storyboard
-from workbench.scene.svg import drawn
 
 SHAPES = """(keys) => Object.fromEntries([...document.querySelectorAll(".wb-box, .wb-arrow, .wb-over")]
   .filter((group) => getComputedStyle(group).visibility !== "hidden")

@@ -8,7 +8,7 @@ from browser_page import open_page
 from player_page import show
 from test_player_drawing import KEYS, SHAPES, numbers
 
-from workbench.scene.svg import drawn
+from workbench.scene.images import drawn
 from workbench.views import storyboard
 
 

@@ -11,12 +11,12 @@ from browser_page import open_page
 from player_page import press, show, states
 from player_story import storyboard
 
-from workbench.scene import script as scripts
+from workbench.scene import payload as scripts
+from workbench.scene.images import to_svg
 from workbench.scene.model import Arrow, Box, Detail, Scene, Step
+from workbench.scene.payload import GIVEN, asset, bare, joined_modules, renamed, script, short_names
 from workbench.scene.picture import inline
-from workbench.scene.script import GIVEN, asset, bare, joined_modules, renamed, script, short_names
 from workbench.scene.storyboard import Storyboard
-from workbench.scene.svg import to_svg
 
 STORY = storyboard().to_dict()
 HOSTILE = [

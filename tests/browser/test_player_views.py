@@ -13,7 +13,7 @@ from test_view_function import recorded, scaled
 from test_view_versions import spoiled
 
 import workbench as torch
-from workbench.scene.svg import drawn
+from workbench.scene.images import drawn
 from workbench.views import storyboard
 
 IN_ORDER = SHAPES.replace("Object.fromEntries(", "(")

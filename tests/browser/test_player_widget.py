@@ -11,8 +11,8 @@ from player_page import STYLE, position, show
 from player_story import storyboard
 from traitlets import TraitError
 
+from workbench.scene.payload import script
 from workbench.scene.picture import Picture
-from workbench.scene.script import script
 from workbench.widgets import Player
 
 MODEL = """host => {

@@ -121,7 +121,23 @@ def three_layers():
     loss.backward()
 
 
-@pytest.mark.parametrize(("program", "least"), [(one_number, 7), (three_layers, 5)])
+def five_steps():
+    """A training whose gradients nobody clears."""
+    w, b = torch.tensor(0.5, requires_grad=True), torch.tensor(0.0, requires_grad=True)
+    x, y = torch.tensor([1.0, 2.0, 3.0]), torch.tensor([2.0, 4.0, 6.0])
+    optimizer = torch.optim.SGD([w, b], lr=0.05)
+    for _ in range(5):
+        loss = ((w * x + b - y) ** 2).mean()
+        loss.backward()
+        optimizer.step()
+
+
+# The size of the smallest text of a picture on the screen, in px.
+SMALLEST = """Math.min(...[...document.querySelectorAll(".wb-picture text")]
+  .map((text) => parseFloat(getComputedStyle(text).fontSize) * text.getCTM().a))"""
+
+
+@pytest.mark.parametrize(("program", "least"), [(one_number, 11), (three_layers, 8), (five_steps, 7)])
 def test_on_a_small_projector_most_boxes_are_in_sight_and_the_legend_can_be_asked_for(page, program, least):
     with torch.record() as trace:
         program()
@@ -130,10 +146,12 @@ def test_on_a_small_projector_most_boxes_are_in_sight_and_the_legend_can_be_aske
     show(page, board.to_dict())
     wear(page, "projector")
     show(page, board.to_dict(), again=True)
-    drawn = page.locator(".wb-picture").bounding_box()
-    assert page.evaluate(HEIGHT) <= 620 and drawn["width"] == 1.5 * board.layout.width
+    assert page.evaluate(HEIGHT) <= 620 and page.evaluate(SMALLEST) > 10.99
+    assert whole(page) or page.evaluate(SMALLEST) < 11.01  # no larger than fits
     there = page.locator(".wb-box:not(.wb-state-future)").evaluate_all("all => all.map((box) => box.dataset.id)")
     assert len([id for id in there if in_sight(page, id)]) >= least
+    press(page, "own")
+    assert page.locator(".wb-picture").bounding_box()["width"] == 1.5 * board.layout.width
     legend = page.locator(".wb-legend")
     assert not legend.is_visible()
     press(page, "legend")
@@ -317,3 +335,50 @@ def test_a_story_may_ask_for_predictions_from_the_start(page):
     page.keyboard.press("p")
     page.keyboard.press("ArrowRight")
     assert position(page) == "2 / 8"
+
+
+def many_steps():
+    """A training whose storages have more rows, and more turns, than a window shows."""
+    net, x, y = MLP(), torch.ones(5, 4), torch.zeros(5, 3)
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.05)
+    for _ in range(3):
+        loss = ((net(x) - y) ** 2).mean()
+        loss.backward()
+        optimizer.step()
+
+
+@pytest.mark.parametrize("size", [(1440, 900), (1024, 768)])
+def test_the_names_of_rows_stay_in_sight_wherever_the_picture_is_scrolled(page, size):
+    page.set_viewport_size({"width": size[0], "height": size[1]})
+    with torch.record() as trace:
+        many_steps()
+    board = told(trace, "versions")
+    show(page, board.to_dict())
+    shifts = """() => { const port = document.querySelector(".wb-view").getBoundingClientRect();
+        return [...document.querySelectorAll(".wb-kind-frame > .wb-title")].map((name) => name.getBoundingClientRect())
+          .filter(({ bottom, top }) => top >= port.top && bottom <= port.bottom)
+          .map(({ left, right }) => left >= port.left && right <= port.right); }"""
+    for k in (len(board.steps) - 1, 0, len(board.steps) // 2):
+        page.evaluate("k => player.go(k)", k)
+        page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+        assert in_sight(page, board.steps[k].focus)
+        assert page.evaluate(shifts) and all(page.evaluate(shifts)), k
+
+
+@pytest.mark.parametrize("size", [(1440, 900), (1024, 768)])
+def test_an_error_opens_at_the_beginning_of_what_happened(page, size):
+    w = torch.tensor([1.0, 2.0], requires_grad=True)
+    with torch.record() as trace, pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        y = (w * w).exp()
+        y.add_(1)
+        y.sum().backward()
+    page.set_viewport_size({"width": size[0], "height": size[1]})
+    board = told(trace, "error")
+    for theme in ("light", "projector"):
+        show(page, board.to_dict())
+        wear(page, theme)
+        show(page, board.to_dict(), again=True)
+        heading = page.locator(".wb-kind-story text").first.bounding_box()
+        view = page.locator(".wb-view").bounding_box()
+        assert view["x"] <= heading["x"] and heading["x"] + heading["width"] <= view["x"] + view["width"]
+        assert view["y"] <= heading["y"] and heading["y"] + heading["height"] <= view["y"] + view["height"]

@@ -51,6 +51,7 @@ def often(times, show):
     tracemalloc.start()
     for _ in range(times):
         show()
+    sys.stdout.flush()  # waits for what is on its way to the page, in the order in which it was sent
     gc.collect()
     traced = tracemalloc.get_traced_memory()[0]
     tracemalloc.stop()

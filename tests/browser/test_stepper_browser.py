@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 
 import pytest
+from axe_playwright_python.sync_playwright import Axe
 from browser_page import open_page, wait_until
 from lab import Lab, assert_clean
 from lesson_page import _RUN as RUN
@@ -91,7 +92,7 @@ class Stepper:
     def box(self, title: str):
         """The box of a title, or of a node that sentences call so."""
         own = re.compile(rf"^{title}(?= |$)") if "Backward" in title else re.compile(rf"^{re.escape(title)}$")
-        return self.root.locator(".wb-box:not(.wb-kind-saved)", has=self.page.get_by_text(own))
+        return self.root.locator(".wb-view:not(.wb-twin) .wb-box:not(.wb-kind-saved)", has=self.page.get_by_text(own))
 
     def lines(self, title: str) -> list[str]:
         return self.box(title).locator("text").all_text_contents()[1:]
@@ -318,8 +319,10 @@ def test_branches_stand_side_by_side_and_what_differs_first_comes_into_sight(low
     ]
     wait_until(page, IN_SIGHT, [s.box("PowBackward0").element_handle(), True])
     assert s.box("PowBackward0").get_attribute("aria-label").endswith(", differs")
-    assert s.root.locator(".wb-box .wb-differs").count() == 6
+    assert s.root.locator(".wb-box .wb-differs").count() == 12  # in both pictures
+    _two_pictures_with_one_place_for_each_box(s)
     see(s, "Show w", "w")
+    wait_until(page, ALIKE)
     s.press("n")  # on the other branch they differ at the same place, which comes into sight again
     assert first.text_content() == "Differs first at PowBackward0: [0.5 0.5] here, [1. 1.] on branch 1."
     wait_until(page, IN_SIGHT, [s.box("PowBackward0").element_handle(), True])
@@ -329,6 +332,39 @@ def test_branches_stand_side_by_side_and_what_differs_first_comes_into_sight(low
     s.press(*["ArrowLeft"] * 7)
     assert first.text_content() == "Nothing differs from branch 1 so far."
     assert s.root.locator(".wb-box .wb-differs").count() == 0
+
+
+# Whether the two pictures are as large and scrolled as far.
+ALIKE = """() => { const [a, b] = document.querySelectorAll(".wb-view");
+  const told = (view) => JSON.stringify([view.scrollLeft, view.scrollTop, view.clientWidth, view.clientHeight]);
+  const at = (view) => view.querySelector("svg").getBoundingClientRect();
+  return told(a) === told(b) && at(a).width === at(b).width && at(a).top === at(b).top
+    && a.getBoundingClientRect().right <= b.getBoundingClientRect().left + 0.5; }"""
+
+
+def _two_pictures_with_one_place_for_each_box(s: Stepper) -> None:
+    """The stepper's own branch and the one beside: the same boxes at the same places, each with its own values."""
+    page = s.page
+    wait_until(page, ALIKE)
+    own, beside = s.root.locator(".wb-view").all()
+    assert [view.get_attribute("data-branch") for view in (own, beside)] == ["branch 1, here", "main"]
+    places = """view => { const port = view.getBoundingClientRect();
+        const place = ({ left, top }) => [Math.round(left - port.left), Math.round(top - port.top)];
+        return [...view.querySelectorAll(".wb-box")].map((box) =>
+          [box.dataset.id, ...place(box.querySelector(".wb-frame").getBoundingClientRect())]); }"""
+    assert beside.evaluate(places) == own.evaluate(places)
+    w = beside.locator(f'[data-id="{s.box("w").get_attribute("data-id")}"]')
+    assert w.locator("text").all_text_contents()[-1] == "grad -8.0" and s.lines("w")[-1] == "grad -16.0, -8.0 on main"
+    first = beside.locator(f'[data-id="{s.box("PowBackward0").get_attribute("data-id")}"]')
+    wait_until(page, IN_SIGHT, [first.element_handle(), True])
+    beside.hover()
+    page.mouse.wheel(0, 40)
+    wait_until(page, ALIKE)
+    first.click()
+    assert s.root.locator(".wb-panel-title").text_content() == s.box("PowBackward0").locator(".wb-title").text_content()
+    page.keyboard.press("Escape")
+    found = Axe().run(page, ".wb-stepper")
+    assert found.violations_count == 0, found.generate_report()
 
 
 def test_predicting(page: Page) -> None:

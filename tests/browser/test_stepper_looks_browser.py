@@ -106,7 +106,8 @@ def test_on_a_small_projector_seven_boxes_are_in_sight(page: Page) -> None:
         page.evaluate(f"{shell}expandLeft()")
 
 
-PLACES = """root => [...root.querySelectorAll(".wb-view, .wb-below")].map((part) => part.getBoundingClientRect())
+PLACES = """root => [...root.querySelectorAll(".wb-view:not(.wb-twin), .wb-below")]
+    .map((part) => part.getBoundingClientRect())
     .flatMap(({ top, height }) => [top - root.getBoundingClientRect().top, height])"""
 # Whether nothing covers a part's first corner, where it is on the page.
 SEEN = """part => { const { x, y } = part.getBoundingClientRect();

@@ -14,8 +14,7 @@ from lab import CHECKOUT
 
 import workbench as torch
 from workbench.classroom import check, grade
-from workbench.classroom.exercise import Exercise, exercises, lessons
-from workbench.classroom.probes import Raised
+from workbench.classroom.exercise import Exercise, Raised, exercises, lessons
 
 ALL = [pytest.param(exercise, id=exercise.name) for exercise in exercises().values()]
 WRONG = [

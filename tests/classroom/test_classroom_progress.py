@@ -14,9 +14,9 @@ import pytest
 from nbformat.v4 import new_code_cell, new_notebook
 
 from workbench.classroom import check, progress
+from workbench.classroom.checks import FILE, Progress, keep_points, read_points
 from workbench.classroom.exercise import exercises, lessons
-from workbench.classroom.points import FILE, Progress, keep, read
-from workbench.cli.run import execute
+from workbench.cli.pages import execute
 
 
 @pytest.fixture(autouse=True)
@@ -61,25 +61,25 @@ HOSTILE = {
 def test_a_damaged_file_is_set_aside_and_never_lost(place: Path, name: str) -> None:
     place.write_bytes(HOSTILE[name])
     assert repr(progress()) == repr(Progress({}))
-    keep(place, "slope-of-a-line", 1)
+    keep_points(place, "slope-of-a-line", 1)
     place.write_bytes(HOSTILE[name])
-    keep(place, "slope-of-a-line", 1)
-    assert read(place) == {"slope-of-a-line": 1}
+    keep_points(place, "slope-of-a-line", 1)
+    assert read_points(place) == {"slope-of-a-line": 1}
     beside = sorted(path for path in place.parent.iterdir() if path != place)
     assert [path.read_bytes() for path in beside] == [HOSTILE[name]] * 2
 
 
 def test_what_can_be_read_of_a_damaged_file_is_taken_over(place: Path) -> None:
     place.write_text('{"exercises": {"slope-of-a-line": 1, "grad-at-a-fork": "much"}, "more": 1}')
-    keep(place, "three-backwards", 1)
-    assert read(place) == {"slope-of-a-line": 1, "three-backwards": 1}
+    keep_points(place, "three-backwards", 1)
+    assert read_points(place) == {"slope-of-a-line": 1, "three-backwards": 1}
     assert len(os.listdir(place.parent)) == 2
 
 
 def test_points_of_unknown_exercises_are_kept_but_do_not_count(place: Path) -> None:
-    keep(place, "next-years-exercise", 5)
-    keep(place, "slope-of-a-line", 1)
-    assert read(place) == {"next-years-exercise": 5, "slope-of-a-line": 1}
+    keep_points(place, "next-years-exercise", 5)
+    keep_points(place, "slope-of-a-line", 1)
+    assert read_points(place) == {"next-years-exercise": 5, "slope-of-a-line": 1}
     assert progress().points == 1
     assert Progress({"slope-of-a-line": 900}).points == 1
 
@@ -87,20 +87,20 @@ def test_points_of_unknown_exercises_are_kept_but_do_not_count(place: Path) -> N
 def test_a_write_that_fails_loses_nothing_and_is_told(
     place: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    keep(place, "slope-of-a-line", 1)
+    keep_points(place, "slope-of-a-line", 1)
     before = place.read_bytes()
 
     def full(*args: Any) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("workbench.classroom.points._in_notebook", lambda: True)
+    monkeypatch.setattr("workbench.classroom.checks._in_notebook", lambda: True)
     with monkeypatch.context() as broken:
         broken.setattr("os.replace", full)
         assert check("grad-at-a-fork", 9).right
     assert capsys.readouterr().out == f"This is not kept for progress(): {FILE}: No space left on device.\n"
     assert place.read_bytes() == before and os.listdir(place.parent) == [FILE]
     check("grad-at-a-fork", 9)
-    assert read(place) == {"grad-at-a-fork": 1, "slope-of-a-line": 1}
+    assert read_points(place) == {"grad-at-a-fork": 1, "slope-of-a-line": 1}
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no named pipes on this system")
@@ -108,7 +108,7 @@ def test_a_pipe_of_this_name_is_neither_waited_for_nor_written(
     place: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     os.mkfifo(place)
-    monkeypatch.setattr("workbench.classroom.points._in_notebook", lambda: True)
+    monkeypatch.setattr("workbench.classroom.checks._in_notebook", lambda: True)
     assert check("grad-at-a-fork", 9).right and progress().points == 0
     assert "This is not kept for progress(): " in capsys.readouterr().out
 

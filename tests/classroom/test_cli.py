@@ -20,9 +20,8 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 from player_page import position, press
 
 import workbench
-from workbench.cli import main
-from workbench.cli.command import CommandError
-from workbench.cli.run import execute
+from workbench.cli import CommandError, main
+from workbench.cli.pages import execute
 
 
 def write(path: Path, *sources: str, **metadata: object) -> Path:
@@ -276,7 +275,7 @@ def test_a_lesson_on_pytorch_keeps_its_outputs_where_pytorch_is_not_installed(
     saved = nbformat.v4.new_output("stream", name="stdout", text="as it was saved")
     cell = new_code_cell("import torch\n1 / 0", outputs=[saved])
     notebook = new_notebook(cells=[cell])
-    monkeypatch.setattr("workbench.cli.run.find_spec", lambda name: None)
+    monkeypatch.setattr("workbench.cli.pages.find_spec", lambda name: None)
     execute(notebook, tmp_path / "lesson.ipynb")
     assert notebook.cells[0].outputs == [saved]
     assert capsys.readouterr().out == (

@@ -14,7 +14,7 @@ from lab import CHECKOUT
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
 from workbench.cli import main
-from workbench.cli.book import book
+from workbench.cli.pages import book
 
 MOST_BYTES = 15_000_000
 EXERCISE = """# exercise: slope-of-a-line

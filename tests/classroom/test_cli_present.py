@@ -289,8 +289,8 @@ def test_a_handout_is_printed_by_a_browser_that_is_installed(
     assert main(["present", str(short(tmp_path)), "--handout", "paper.pdf"]) == 0
     made = (tmp_path / "paper.pdf").read_bytes()
     assert made.startswith(b"%PDF-") and re.search(rb"/Type\s*/Page\b", made)
-    monkeypatch.setattr("workbench.cli.present.shutil.which", lambda name: None)
-    monkeypatch.setattr("workbench.cli.present._PLACES", ())
+    monkeypatch.setattr("workbench.cli.teacher.shutil.which", lambda name: None)
+    monkeypatch.setattr("workbench.cli.teacher._PLACES", ())
     assert main(["present", "short.ipynb", "--handout", "other.pdf"]) == 1
     assert capsys.readouterr().err.startswith("workbench: no Chromium, Chrome or Edge is found to print a PDF: ")
     assert not (tmp_path / "other.pdf").exists()

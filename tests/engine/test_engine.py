@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from random import Random
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from oracle import compare, same
+
+from workbench.autograd.engine import pop_ready, push_ready
 
 
 def noting(torch: Any, ran: list[str], name: str) -> Any:
@@ -236,3 +239,14 @@ def test_inputs_by_name_give_gradients_by_name(torch: Any) -> Any:
     x, y = torch.tensor([1.0, 2.0], requires_grad=True), torch.tensor(3.0, requires_grad=True)
     grads = torch.autograd.grad((x * y).sum(), {"first": x, "second": y})
     return {name: g.tolist() for name, g in grads.items()}
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 6, 13, 40])
+def test_what_is_ready_is_taken_newest_first_in_whatever_order_it_came(size: int) -> None:
+    draw = Random(size)
+    for _ in range(20):
+        heap: list[Any] = []
+        for seq in draw.sample(range(100), size):
+            push_ready(heap, SimpleNamespace(seq=seq))
+        taken = [pop_ready(heap).seq for _ in range(size)]
+        assert taken == sorted(taken, reverse=True) and not heap

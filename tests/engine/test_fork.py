@@ -16,7 +16,7 @@ BEGINNING = """
     import workbench as torch
     from workbench import events
     from workbench.autograd import node, scopes, state
-    from workbench.ops import random
+    from workbench.ops import creation
     from workbench.trace import line_recorder
 
     warnings.simplefilter("ignore", DeprecationWarning)
@@ -68,7 +68,7 @@ def test_no_lock_is_held_in_the_child() -> None:
     torch.randn(1)
 
     def hold(inside):
-        with node._accumulating, line_recorder._lock, random.generator().bit_generator.lock:
+        with node._accumulating, line_recorder.hearing, creation.generator().bit_generator.lock:
             inside()
 
     finish = beside(hold)
@@ -190,8 +190,8 @@ def test_forks_while_another_thread_runs_backward() -> None:
 def test_a_fork_waits_for_a_drawing() -> None:
     run("""
     def draw(inside):
-        from workbench.scene import graphviz
-        with graphviz._lock:
+        from workbench.scene import layout
+        with layout._lock:
             inside()
 
     with torch.record() as trace:

@@ -5,6 +5,7 @@ No program shows a number that depends on random directions: inputs have one ele
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -204,7 +205,7 @@ def test_28_2_batches_that_differ(option: str) -> None:
         try:
             torch.autograd.gradcheck(own, leaf(torch, 1.5), nondet_tol=10.0, **options)
         except RuntimeError as error:
-            return str(error).partition("\nGot:\n")[0], len(calls)
+            return " ".join(re.sub(r"-?\d+\.\d+", " # ", str(error)).split()), len(calls)
         return "", len(calls)
 
     def program(torch: Any) -> Any:

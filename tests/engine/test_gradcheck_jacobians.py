@@ -12,6 +12,7 @@ CALLS = """
 g.get_numerical_jacobian(lambda i: i[0] * i[1], (x, y))
 g.get_numerical_jacobian(lambda i: i[0].sum(), (x, y.detach()))
 g.get_numerical_jacobian(lambda i: (i[0] ** 2, i[1]), (x, y), eps=1e-6)
+g.get_numerical_jacobian(lambda i: i[0] ** 4, (x,))
 g.get_numerical_jacobian(sum, (x,), grad_out=2)
 g.get_numerical_jacobian(lambda i: i[0] @ a, (x,), target=a)
 g.get_numerical_jacobian(lambda i: i[0] @ a, (x,), [x, a])

@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 from oracle import compare, entries, names, same
 
+import workbench
+
 SHAPES = [(), (1,), (3,), (0,), (2, 3), (2, 0), (2, 2, 2), (20,), (11, 11), (3, 50), (1001,), (33, 33), (2, 3, 4, 5)]
 SHAPES += [(10, 10, 11), (1, 1001), (1001, 1)]
 
@@ -108,3 +110,9 @@ def test_a_view_whose_history_was_spoilt_prints_all_the_same(torch: Any) -> None
     part = Rest.apply(x)
     x.mul_(2)
     return repr(part)
+
+
+def test_a_node_is_printed_with_its_address() -> None:
+    x = workbench.ones(1, requires_grad=True)
+    for node in ((x * x).grad_fn, (x + 1).grad_fn):
+        assert repr(node) == str(node) == f"<{node.name()} object at 0x{id(node):x}>"

@@ -7,6 +7,8 @@ from typing import Any
 import pytest
 from oracle import chain, compare, raised, same
 
+import workbench
+
 
 def function(torch: Any, forward: Any, backward: Any = None) -> Any:
     """A Function named F with that forward; its backward passes the gradient on."""
@@ -326,3 +328,14 @@ def test_a_repeated_view_of_what_was_written_adds_up(times: int) -> None:
         return torch.autograd.grad((view * view).sum(), x)[0].tolist()
 
     compare(program)
+
+
+@pytest.mark.parametrize("of_the_view", [True, False])
+def test_a_write_into_a_view_that_has_left_its_base_has_no_gradient_from_elsewhere(of_the_view: bool) -> None:
+    x = workbench.ones(4, requires_grad=True)
+    base = x.clone()
+    view = base[1:3]
+    (view if of_the_view else base).data = workbench.ones(5 if of_the_view else 1)
+    view.mul_(3.0)
+    with pytest.raises(RuntimeError, match="or the view has left its base's memory"):
+        view.sum().backward()

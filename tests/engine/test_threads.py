@@ -74,10 +74,10 @@ def test_the_rare_facts_of_one_tensor_are_made_once() -> None:
 
 @pytest.mark.usefixtures("hasty")
 def test_random_numbers_are_drawn_from_one_generator(monkeypatch: pytest.MonkeyPatch) -> None:
-    from workbench.ops import random
+    from workbench.ops import creation
 
     for _ in range(20):
-        monkeypatch.setattr(random, "_generators", {})
+        monkeypatch.setattr(creation, "_generators", {})
         drawn = at_once(lambda: torch.randn(2).tolist())
         assert len(np.unique(drawn)) == 8
 

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 from oracle import compare, entries
+
+import workbench
 
 CALLS = """
     x.relu() | x.sigmoid() | x.tanh() | x.exp() | x.log() | x.sqrt() | x.rsqrt() | x.reciprocal()
@@ -37,3 +40,18 @@ def test_values_and_derivatives_at_the_edges(call: str) -> None:
         return [t if t is None else t.tolist() for t in told]
 
     compare(program)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("size", [0.1, 1.9, 2.1, 10.0, 29.9, 30.1, 40.0])
+def test_softmax_loses_no_digits(size: float, dtype: str) -> None:
+    """Of small numbers the exponentials are taken as they are, of others after the largest was subtracted."""
+    rows = np.array([[size, -size, -size], [size, size * 0.9, 0.0], [-size, -size, -size * 0.5]], dtype)
+    exact = rows.astype(np.longdouble)
+    logs = exact - exact.max(1, keepdims=True)
+    logs -= np.log(np.exp(logs).sum(1, keepdims=True))
+    eps = np.finfo(dtype).eps
+    found = workbench.log_softmax(workbench.tensor(rows), 1).numpy()
+    assert (np.abs(found - logs) <= 2 * eps * (1 + np.abs(logs))).all()
+    found = workbench.softmax(workbench.tensor(rows), 1).numpy()
+    assert (np.abs(found - np.exp(logs)) <= 8 * eps * (1 + np.abs(logs)) * np.exp(logs)).all()

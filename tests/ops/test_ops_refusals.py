@@ -112,6 +112,7 @@ torch.zeros(2, 0).max(0) | torch.zeros(2, 0).min(1) | torch.zeros(2, 0).argmax(0
 torch.abs(n) | torch.sign(m) | m.relu() | n.relu() | -m | +m | torch.where(m) | torch.where(n) | torch.where(a > 0)
 torch.where(torch.tensor(True)) | torch.where(n > 5) | torch.where(condition=m, input=x, other=y)
 torch.where(m.to(torch.uint8), x, y) | torch.where(n, x, y) | x.where(condition=m, other=y) | torch.where(m, n, 2.5)
+torch.where(torch.ones(4) > 0, x, y) | torch.where(torch.ones(4, 1, 2) > 0, x, 0.5)
 torch.where(m, True, 2) | 2 ** torch.tensor([-1]) | torch.tensor([2]) ** -1 | torch.tensor([2]) ** torch.tensor([-1])
 n ** -2 | m ** -1 | torch.pow(2, torch.tensor([-1, 3]))
 torch.tensor([-1, 1, 0, 2, -1]) ** torch.tensor([-1, -1, -1, -2, -2]) | n ** n | torch.tensor([-1]).pow(-3)

@@ -11,6 +11,11 @@ from xml.etree import ElementTree
 import pytest
 from lab import CHECKOUT
 
+import workbench
+from workbench.scene.labels import CHARACTER, LABEL_PAD, columns
+from workbench.scene.routes import Place, Way, along
+from workbench.views import storyboard
+
 GALLERY = CHECKOUT / "assets" / "gallery"
 LARGEST = 200_000  # bytes
 NUMBER = re.compile(r"-?\d+\.?\d*(?:e[+-]\d+)?")
@@ -61,3 +66,34 @@ def test_the_committed_pictures_are_what_the_command_draws(drawn: Path) -> None:
         assert NUMBER.sub("0", now) == NUMBER.sub("0", then), f"{kept.name}: run `python assets/gallery/draw.py` again"
         pairs = zip(NUMBER.findall(now), NUMBER.findall(then), strict=True)
         assert [pair for pair in pairs if not math.isclose(*map(float, pair), rel_tol=0.01, abs_tol=1e-4)] == []
+
+
+def written(way: Way, label: str) -> Place:
+    """Where the text of a label stands, in the room that its arrow keeps for the longest."""
+    rows, room = label.split("\n"), way.label
+    width, height = min(room.w, max(map(columns, rows)) * CHARACTER + 2 * LABEL_PAD), min(room.h, 16.0 * len(rows))
+    left = room.x + room.w - width if way.leftward else room.x
+    return Place(left + 1, room.y + (room.h - height) / 2 + 1, width - 2, height - 2)
+
+
+@pytest.mark.parametrize("view", ["graph", "flow"])
+@pytest.mark.parametrize("name", TOLD)
+def test_no_label_is_crossed_by_the_arrow_of_another(name: str, view: str) -> None:
+    program = runpy.run_path(str(GALLERY / "draw.py"))[name]
+    with workbench.record() as trace:
+        program()
+    for depth in (None,) if name == "rnn" else (None, 9):
+        board = storyboard(trace, view, depth=depth)
+        ways = board.layout.arrows
+        curves = {id: along(way.points) for id, way in ways.items()}
+        for k in range(len(board.steps)):
+            drawn = [arrow for arrow in board.at(k).arrows.values() if arrow.kind != "same" and arrow.state != "future"]
+            shown = {arrow.id: arrow for arrow in drawn if arrow.id in curves}
+            for id, arrow in shown.items():
+                if not arrow.label:
+                    continue
+                text = written(ways[id], arrow.label)
+                for other in shown.keys() - {id}:
+                    x, y = curves[other].T
+                    struck = (text.x < x) & (x < text.x + text.w) & (text.y < y) & (y < text.y + text.h)
+                    assert not struck.any(), (k, id, other)

@@ -7,12 +7,11 @@ import time
 
 import pytest
 
-from workbench.scene.graphviz import thinned
+from workbench.scene.images import to_svg
 from workbench.scene.labels import largest
-from workbench.scene.layout import laid_out
+from workbench.scene.layout import laid_out, thinned
 from workbench.scene.model import Arrow, Box, Scene
 from workbench.scene.storyboard import Storyboard
-from workbench.scene.svg import to_svg
 
 
 def graph(sources: dict[str, list[str]], label: str = "") -> Scene:

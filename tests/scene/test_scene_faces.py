@@ -14,10 +14,9 @@ import pytest
 from scene_samples import deep, loss, square
 
 from workbench.scene import images
-from workbench.scene.images import to_png
+from workbench.scene.images import to_png, to_svg
 from workbench.scene.model import Arrow, Box, Scene, Step
 from workbench.scene.storyboard import Storyboard
-from workbench.scene.svg import to_svg
 from workbench.scene.text import to_digraph, to_dot, to_sentence, to_text
 
 SVG = "{http://www.w3.org/2000/svg}"

@@ -16,11 +16,10 @@ from scene_samples import loss, square
 from test_scene_hostile import HOSTILE
 
 from workbench.scene import images
-from workbench.scene.images import to_gif, to_mp4, to_pdf, to_png
+from workbench.scene.images import to_gif, to_mp4, to_pdf, to_png, to_svg
 from workbench.scene.model import Arrow, Box, Scene, Step
 from workbench.scene.picture import Picture
 from workbench.scene.storyboard import Storyboard
-from workbench.scene.svg import to_svg
 from workbench.scene.text import to_dot, to_mermaid
 from workbench.scene.theme import THEMES
 

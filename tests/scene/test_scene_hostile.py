@@ -12,13 +12,12 @@ from xml.etree import ElementTree
 import pygraphviz
 import pytest
 
-from workbench.scene.images import to_png
+from workbench.scene.images import to_png, to_svg
 from workbench.scene.labels import clean, columns, cut
 from workbench.scene.model import Arrow, Box, Detail, Scene, Step
-from workbench.scene.notebook_story import packed_story
+from workbench.scene.payload import packed_story
 from workbench.scene.picture import Picture, to_html
 from workbench.scene.storyboard import Storyboard
-from workbench.scene.svg import to_svg
 from workbench.scene.text import to_digraph, to_dot, to_text
 
 HOSTILE = {

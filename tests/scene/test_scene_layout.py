@@ -11,7 +11,7 @@ from itertools import combinations
 import pytest
 from scene_samples import deep, loss, square
 
-from workbench.scene.graphviz import LayoutUnavailable, placed
+from workbench.scene.layout import LayoutUnavailable, placed
 from workbench.scene.model import Arrow, Box, Scene, Step
 from workbench.scene.routes import Place, Way
 from workbench.scene.storyboard import Storyboard

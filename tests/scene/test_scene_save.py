@@ -12,7 +12,7 @@ import pytest
 from scene_samples import square
 
 from workbench.scene import picture
-from workbench.scene.graphviz import placed
+from workbench.scene.layout import placed
 from workbench.scene.picture import Picture
 from workbench.scene.text import to_sentence, to_text
 
@@ -39,6 +39,13 @@ def test_the_suffix_says_what_is_written(tmp_path, name, start):
 def test_json_holds_the_storyboard(tmp_path):
     Picture(square()).save(str(tmp_path / "x.json"))
     assert json.loads((tmp_path / "x.json").read_text()) == square().to_dict()
+
+
+@pytest.mark.parametrize("name", ["x.svg", "x.dot", "x.png", "x.mmd"])
+def test_a_step_that_is_no_number_is_refused_in_a_sentence(tmp_path, name):
+    with pytest.raises(TypeError, match="^`step` is the number of a step, counted from 0, but got 'flow'.$"):
+        Picture(square()).save(tmp_path / name, "flow")
+    assert os.listdir(tmp_path) == []
 
 
 @pytest.mark.parametrize("name", ["x.bmp", "x", "x.html.bak"])

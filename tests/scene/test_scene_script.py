@@ -9,7 +9,7 @@ from importlib.resources import files
 
 import pytest
 
-from workbench.scene.script import bare, dense, tight
+from workbench.scene.payload import bare, dense, tight
 
 # What is written, and what is sent.
 SCRIPTS = {

@@ -15,7 +15,7 @@ from workbench.recording import record
 from workbench.scene import layout
 from workbench.scene.layout import level_of
 from workbench.scene.model import Box, Detail, Scene, Step, paths
-from workbench.scene.notebook_story import LEFT_OUT, Plan, cut, shortened
+from workbench.scene.payload import LEFT_OUT, Plan, cut, shortened
 from workbench.scene.picture import MOST, Picture, _in_columns, img, playing, to_html
 from workbench.scene.storyboard import Storyboard
 from workbench.views import storyboard

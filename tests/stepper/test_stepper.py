@@ -8,23 +8,13 @@ from typing import Any
 
 import pytest
 from oracle import compare, same
+from trace_samples import nodes_of
 
 import workbench as w
 
 
 def leaf(torch: Any, *numbers: float) -> Any:
     return torch.tensor(numbers, dtype=torch.float64, requires_grad=True)
-
-
-def nodes_of(loss: Any) -> list[Any]:
-    """Every node behind a tensor."""
-    found, todo = [], [loss.grad_fn]
-    while todo:
-        node = todo.pop()
-        if node is not None and node not in found:
-            found.append(node)
-            todo += [parent for parent, _ in node.next_functions]
-    return found
 
 
 def saved(node: Any) -> list[str]:

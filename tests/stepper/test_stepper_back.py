@@ -7,23 +7,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from trace_samples import nodes_of
 
 import workbench as w
 
 
 def leaf(*numbers: float) -> Any:
     return w.tensor(numbers, dtype=w.float64, requires_grad=True)
-
-
-def nodes_of(loss: Any) -> list[Any]:
-    """Every node behind a tensor."""
-    found, todo = [], [loss.grad_fn]
-    while todo:
-        node = todo.pop()
-        if node is not None and node not in found:
-            found.append(node)
-            todo += [parent for parent, _ in node.next_functions]
-    return found
 
 
 class Product(w.autograd.Function):

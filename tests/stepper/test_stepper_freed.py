@@ -5,25 +5,10 @@ from __future__ import annotations
 from functools import partial
 
 import pytest
+from trace_samples import Square, leaf
 
 import workbench as torch
 from workbench import errors
-
-
-def leaf(*values):
-    return torch.tensor(list(values), requires_grad=True)
-
-
-class Square(torch.Function):
-    @staticmethod
-    def forward(ctx, x):
-        ctx.save_for_backward(x)
-        return x * x
-
-    @staticmethod
-    def backward(ctx, grad):
-        (x,) = ctx.saved_tensors
-        return 2 * x * grad
 
 
 class Idle(torch.Function):

@@ -399,3 +399,51 @@ def test_over_goes_over_the_scope_that_is_named_or_that_of_the_next_node() -> No
     assert browser.status["called"] == "x"
     plain = torch.step(x * 2)
     assert Browser(plain).ask("over", text="")["said"].endswith("its scopes are none.")
+
+
+def edited_and_run_again(browser: Browser, title: str, value: str) -> None:
+    """Go back to before a node runs, change what waits there, and run to the end: a branch."""
+    while browser.status["position"] and browser.status["called"] != title:
+        browser.ask("back")
+    browser.ask("edit", id=browser.id(title), nr=0, text=value)
+    browser.ask("run")
+
+
+def test_the_branch_beside_is_a_picture_of_the_same_boxes_with_its_own_values() -> None:
+    w, b, s = line()
+    w.grad = torch.tensor(100.0)
+    browser = Browser(s)
+    browser.ask("run")
+    assert browser.status["beside"] == {}
+    main = {id: dict(box) for id, box in browser.boxes.items()}
+    arrows = {id: dict(arrow) for id, arrow in browser.arrows.items()}
+    edited_and_run_again(browser, "PowBackward0", "[1, 1]")
+    assert browser.lines("w")[-1] == "grad 84.0, -8.0 on main" and b.grad.item() == -10.0
+    beside = browser.status["beside"]
+    assert beside["name"] == "main" and beside["boxes"].keys() == browser.boxes.keys()
+    told = ("title", "lines", "state")
+    for id, box in beside["boxes"].items():
+        assert {name: box[name] for name in told} == {name: main[id][name] for name in told}, id
+    assert beside["boxes"][browser.id("w")]["lines"][-1] == "grad 92.0"
+    assert {id: arrow["label"] for id, arrow in beside["arrows"].items()} == {
+        id: arrow["label"] for id, arrow in arrows.items()
+    }
+    # It is told once: steps on this branch change nothing there.
+    browser.heard.clear()
+    browser.ask("back")
+    assert all("beside" not in news["status"] for news in browser.heard)
+    browser.ask("switch", text="0")
+    assert browser.status["beside"]["name"] == "branch 1"
+    assert browser.status["beside"]["boxes"][browser.id("w")]["lines"][-1] == "grad 84.0"
+
+
+def test_what_only_one_branch_records_is_not_in_the_picture_of_the_other() -> None:
+    a = torch.tensor(2.0, requires_grad=True)
+    s = torch.step(a * a, create_graph=True)
+    browser = Browser(s)
+    browser.ask("run")
+    edited_and_run_again(browser, "MulBackward0", "3")
+    beside = browser.status["beside"]["boxes"]
+    recorded = [id for id, box in browser.boxes.items() if box["kind"] == "op" and id != browser.id("MulBackward0")]
+    assert recorded and all(beside[id] == {"state": "future"} for id in recorded)
+    assert beside[browser.id("MulBackward0")]["lines"][-1].endswith("got 1.0")

@@ -378,7 +378,7 @@ MEASURED = """
 import resource, sys, time
 import workbench
 from workbench.scene.picture import to_html
-from workbench.scene.svg import to_svg
+from workbench.scene.images import to_svg
 from workbench.views import CHARTS, PAIRS, VIEWS
 sys.path.insert(0, "tests/support")
 from memory_peak import peak

@@ -8,7 +8,7 @@ from typing import Any
 from browser_page import wait_until
 from playwright.sync_api import Page
 
-from workbench.scene.script import asset, script
+from workbench.scene.payload import asset, script
 from workbench.scene.theme import live_css
 
 SCRIPT = script("following.js", "player.js", "fold.js")

@@ -21,6 +21,15 @@ class Square(torch.Function):
         return 2 * x * grad_output
 
 
+class Halved(Square):
+    """A square whose backward forgets the factor 2."""
+
+    @staticmethod
+    def backward(ctx, grad):
+        (x,) = ctx.saved_tensors
+        return x * grad
+
+
 class Split(torch.Function):
     """Two outputs, the second without a gradient; missing gradients come as None."""
 
@@ -147,6 +156,17 @@ def kinds(trace):
 def of_kind(trace, kind):
     """A trace's events of one kind."""
     return [event for event in trace.events if type(event).__name__ == kind]
+
+
+def nodes_of(tensor):
+    """Every node behind a tensor."""
+    found, todo = [], [tensor.grad_fn]
+    while todo:
+        node = todo.pop()
+        if node is not None and node not in found:
+            found.append(node)
+            todo += [parent for parent, _ in node.next_functions]
+    return found
 
 
 def graph_of(tensor):

@@ -225,11 +225,39 @@ def test_a_file_of_twice_the_length_takes_about_twice_the_work(events, view) -> 
 
 def test_two_traces_are_drawn_side_by_side_only_if_they_are_small() -> None:
     large, small = of(chain(1_600)), of(chain(10))
-    for pair in ((large, small), (small, large)):
+    outputs = [{"node": "n1", "output_nr": nr, "seed": None} for nr in range(3_000)]
+    wide = of([FOUND, made(), *({**began(nr, "n1"), "roots": [root]} for nr, root in enumerate(outputs))])
+    for pair in ((large, small), (small, large), (small, wide)):
         with pytest.raises(ValueError, match="too large to be drawn beside another") as refusal:
             pair[0].show("compare", against=pair[1])
         assert len(str(refusal.value)) <= 400
     assert str(small.show("compare", against=small))
+
+
+def test_outputs_that_a_backward_starts_at_count_in_what_is_drawn(monkeypatch) -> None:
+    parts = samples.leaf(*[1.0] * 60).unbind()
+    with torch.record() as trace:
+        for part in parts:
+            part.backward(retain_graph=True)
+    assert trace.show("graph")
+    monkeypatch.setattr("workbench.views.player_steps._DRAWN", 60 * 59)
+    monkeypatch.setattr("workbench.views.player_steps._EACH", 0)
+    assert trace.show("graph")  # what was recorded here is always drawn
+    with pytest.raises(ValueError, match="too large to be drawn as a graph"):
+        Trace.from_dict(json.loads(trace.to_json())).show("graph")
+
+
+def test_traces_in_which_nodes_run_very_often_are_compared_in_linear_time() -> None:
+    one, two = [{"kind": "NodeStarted", "task": "b1", "node": node, "grads": [None]} for node in ("n1", "n2")]
+
+    def work(length: int) -> int:
+        begin = [FOUND, made(), made("n2", "n1"), began(1, "n2")]
+        traces = [of([*begin, *order]) for order in ([one, two] * length, [two, one] * length)]
+        with cProfile.Profile() as profile:
+            traces[0].show("compare", against=traces[1])
+        return sum(entry.callcount for entry in profile.getstats())
+
+    assert work(1_000) < 3 * work(500)
 
 
 @pytest.mark.parametrize("view", VIEWS)

@@ -5,6 +5,9 @@ from __future__ import annotations
 import pytest
 from oracle import compare, raised, same
 
+import workbench
+from workbench.autograd import state
+
 
 @same
 def test_7_1_a_dual_is_a_view_and_its_tangent_the_given_object(torch):
@@ -49,6 +52,26 @@ def test_7_3_levels_do_not_nest(torch):
     entered = fw.enter_dual_level()
     fw.exit_dual_level(level=entered)
     return number, again, entered
+
+
+def test_7_3_after_a_level_operations_run_as_before():
+    fw = workbench.autograd.forward_ad
+    fw.enter_dual_level()
+    assert "dual" in state.unusual
+    fw.exit_dual_level()
+    assert not state.unusual
+
+
+@same
+def test_7_3_a_result_that_its_node_saved_has_its_history_inside_a_level(torch):
+    fw = torch.autograd.forward_ad
+    x = torch.tensor([0.5], dtype=torch.float64, requires_grad=True)
+    with fw.dual_level():
+        y = fw.make_dual(x, torch.ones_like(x)).exp()
+        saved = y.grad_fn._saved_result
+        (g,) = torch.autograd.grad(y.sum(), x, create_graph=True)
+        (h,) = torch.autograd.grad(g.sum(), x)
+        return saved.requires_grad, saved.grad_fn is y.grad_fn, g, h, fw.unpack_dual(g).tangent
 
 
 @same

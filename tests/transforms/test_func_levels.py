@@ -158,6 +158,41 @@ def test_a_tensor_that_outlives_its_level_is_its_value(torch):
 
 
 @same
+def test_a_result_that_its_node_saved_has_its_history_inside_a_transform(torch):
+    seen = []
+
+    def second(x):
+        z = x * 1
+        (g,) = torch.autograd.grad(z.exp(), z, create_graph=True)
+        return torch.autograd.grad(g, z, create_graph=True)[0]
+
+    def noted(x):
+        y = x.exp()
+        saved = y.grad_fn._saved_result
+        seen.append((saved.requires_grad, saved.grad_fn is y.grad_fn, saved.is_leaf))
+        return y
+
+    x = torch.tensor(0.5, dtype=torch.float64)
+    return torch.func.grad(second)(x), torch.func.grad(noted)(x), seen
+
+
+@pytest.mark.parametrize("how", ["grad", "vmap", "jvp"])
+def test_one_of_several_views_is_not_written_inside_a_transform(how: str) -> None:
+    def program(torch: Any) -> Any:
+        def first(x: Any) -> Any:
+            one, _ = (x * 2).unbind()
+            one.mul_(3)
+            return one.sum()
+
+        x = torch.ones(4, 2, 3, requires_grad=True)
+        if how == "jvp":
+            return raised(torch.func.jvp, first, (x[0].clone(),), (torch.ones(2, 3),))
+        return raised(torch.func.vmap(first), x) if how == "vmap" else raised(torch.func.grad(first), x[0].detach())
+
+    compare(program)
+
+
+@same
 def test_hooks_on_saved_tensors_are_refused(torch):
     x, hooks = numbers(torch), torch.autograd.graph.saved_tensors_hooks
 

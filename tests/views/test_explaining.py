@@ -42,10 +42,15 @@ def error_of(program, record=True):
 def test_the_picture_says_what_happened(program, title, told, record):
     error = error_of(program, record)
     text = " ".join(str(error.explain()).split())
-    assert text.startswith(f"{title} {LEGEND} What happened: It says: ")
+    assert text.startswith(f"{title} {LEGEND} What happened: ") and " It says: " in text
     for each in told:
         if record or "mul_" not in each and "add_" not in each:  # which line wrote is known from a recording alone
             assert each in text, text
+
+
+def test_a_meaning_begins_with_a_capital():
+    text = " ".join(str(error_of(lambda: leaf(1.0, 2.0)[0].add_(1)).explain()).split())
+    assert " The result of select is a view of a leaf: " in text
 
 
 @pytest.mark.parametrize("program", [each[0] for each in CASES])
@@ -117,7 +122,8 @@ def test_the_errors_own_words_are_told_once_and_its_reason_is_drawn_large(progra
     shown = " ".join(" ".join(story.lines).split())
     words = " ".join(str(error).split())
     assert words in " ".join(story.details[0].body.split())
-    assert shown.startswith(f"It says: {words} ") and "What to do: " in shown
+    reason, said = shown.split(" It says: ")
+    assert said == words and "What to do: " in reason  # first what the traceback above has not said
     # The line of the user that raised it has the words in it.
     assert shown.count(words) == 1 + (program is own_error)
     assert board.steps[-1].caption == f"{title}: what happened stands in the picture."

@@ -6,10 +6,11 @@ import warnings
 
 import numpy as np
 import pytest
+from trace_samples import Halved
 
 import workbench as torch
 from workbench.autograd import gradcheck
-from workbench.tools.check import LEGEND
+from workbench.tools.jacobian import CHECK_LEGEND
 
 
 class Crooked(torch.Function):
@@ -44,7 +45,7 @@ def test_wrong_entries_are_outlined_on_both_sides_and_the_largest_difference_is_
     told = repr(picture).splitlines()
     assert told[:15] == [
         "Check of Crooked, backward against differences",
-        LEGEND,
+        CHECK_LEGEND,
         "y by x",
         "analytic y[0]: 2 0",
         "analytic y[1]: 0 3",
@@ -159,29 +160,17 @@ def test_where_a_difference_is_large_enough_for_float32_a_wrong_entry_is_wrong()
     assert wrong(picture) == ["p0.0a.1.1", "p0.0n.1.1"] and "float32" not in repr(picture)
 
 
-class Half(torch.Function):
-    """Its backward forgets the factor 2."""
-
-    @staticmethod
-    def forward(ctx, x):
-        ctx.save_for_backward(x)
-        return x * x
-
-    @staticmethod
-    def backward(ctx, grad):
-        (x,) = ctx.saved_tensors
-        return grad * x
-
-
 @pytest.mark.filterwarnings("ignore:Input #. requires gradient and is not a double precision")
 @pytest.mark.parametrize("dtype, step", [(torch.float32, 0.005), (torch.float16, 0.1)])
 @pytest.mark.parametrize("value", [0.5, 3.0, 10.0])
 def test_a_backward_that_is_wrong_by_a_factor_of_2_is_wrong_at_any_precision(dtype, step, value):
-    picture = torch.check(Half.apply, torch.tensor([value], dtype=dtype, requires_grad=True))
+    picture = torch.check(Halved.apply, torch.tensor([value], dtype=dtype, requires_grad=True))
     assert wrong(picture) == ["p0.0a.0.0", "p0.0n.0.0"]
     name, last = str(dtype).removeprefix("torch."), picture.storyboard.steps[-1].caption
     assert last.startswith("1 of 1 entries is wrong, outlined; ")
     assert last.endswith(f". So say differences of {step}, which suit {name}.")
+    assert picture.storyboard.steps[1].caption.endswith("so a difference of 1e-06 is mostly rounding there.")
+    assert "float64" not in repr(picture)  # nothing is gained by checking again what is plainly wrong
 
 
 @pytest.mark.filterwarnings("ignore:Input #. requires gradient and is not a double precision")
@@ -191,6 +180,9 @@ def test_only_the_entries_that_rounding_cannot_explain_are_wrong():
     assert wrong(picture) == ["p0.0a.1.1", "p0.0n.1.1"]
     assert "1 of 4 wrong, 1 of 4 differ, but at float32 that may be rounding: " in repr(picture)
     assert "4 of 4 differ, but at float32 that may be rounding: " in repr(picture)
+    *_, numeric, last = [step.caption for step in picture.storyboard.steps]
+    assert last.startswith("1 of 8 entries is wrong, outlined; ") and "float64" not in numeric
+    assert last.endswith(" Of the others 5 may differ by rounding alone: check these with float64 inputs.")
 
 
 @pytest.mark.filterwarnings("ignore:Input #. requires gradient and is not a double precision")

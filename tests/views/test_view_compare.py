@@ -3,23 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from trace_samples import Halved
 
 import workbench as torch
 from workbench.utils.checkpoint import checkpoint
-
-
-class Halved(torch.Function):
-    """A square whose backward forgets the factor 2."""
-
-    @staticmethod
-    def forward(ctx, x):
-        ctx.save_for_backward(x)
-        return x * x
-
-    @staticmethod
-    def backward(ctx, grad):
-        (x,) = ctx.saved_tensors
-        return x * grad
 
 
 def run(function, *values, **options):

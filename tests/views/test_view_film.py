@@ -13,13 +13,13 @@ from trace_samples import leaf, of_kind
 import workbench as torch
 from workbench.recording import Trace, load, record
 from workbench.scene.model import Box
-from workbench.scene.notebook_story import Plan, cut
+from workbench.scene.payload import Plan, cut
 from workbench.scene.picture import playing, to_html
 from workbench.scene.storyboard import Storyboard
 from workbench.scene.text import to_text
+from workbench.trace.compare import Aligner, rounds_of
 from workbench.trace.frame import Frame
 from workbench.trace.records import NodeCreated
-from workbench.trace.rounds import Aligner, rounds_of
 from workbench.views import VIEWS, storyboard
 from workbench.views.player_steps import tell
 
@@ -388,6 +388,11 @@ def test_of_the_last_events_the_steps_keep_their_numbers():
     assert len(titles) > 3
 
 
+def test_of_many_steps_the_first_the_last_and_even_places_between_are_told():
+    titles = [title for title, _ in parts(storyboard(Losing(60).trace))]
+    assert titles == [f"step {n} of 60" for n in (1, 2, 3, 12, 19, 27, 34, 42, 49, 58, 59, 60)]
+
+
 def test_a_step_that_fails_is_the_last():
     w = leaf(1.0)
     with pytest.raises(RuntimeError), record() as trace:
@@ -401,6 +406,25 @@ def test_a_step_that_fails_is_the_last():
     assert [title for title, _ in parts(board)] == [f"step {n} of 3" for n in range(1, 4)]
     assert "fails with RuntimeError" in board.steps[-1].caption
     assert any(box.state == "error" for box in there(board, len(board.steps) - 1).values())
+
+
+def test_what_an_earlier_step_freed_is_freed_in_the_next_before_it_fails_there():
+    w = leaf(1.0)
+    with pytest.raises(RuntimeError, match="a second time"), record() as trace:
+        h = w.exp()
+        for _ in range(3):
+            w.grad = None
+            loss = h * 2
+            loss.backward()
+    board = storyboard(trace)
+    (_, before), (_, first), (_, second) = parts(board)
+    (made,) = [id for id, box in there(board, before[-1]).items() if box.title.startswith("h = ")]
+
+    def saved(at: int) -> list[object]:
+        return [detail.body for detail in board.at(at).boxes[made].details if detail.heading == "Saved"]
+
+    freed = ["What was saved is freed: this node cannot run again."]
+    assert saved(first[0]) != freed and saved(first[-1]) == saved(second[0]) == saved(second[1]) == freed
 
 
 def test_a_film_from_a_file_is_the_same(tmp_path):
@@ -666,3 +690,23 @@ def test_a_step_that_leads_to_a_leaf_it_does_not_tell_of_is_not_told_alone():
     without = [replace(event, tensors=()) if isinstance(event, NodeCreated) else event for event in events]
     assert Aligner().take(events, Frame(), 0, ()) is not None
     assert Aligner().take(without, Frame(), 0, ()) is None
+
+
+def test_a_film_keeps_its_parts_whatever_groups_are_left_out():
+    torch.manual_seed(0)
+    net = torch.nn.Sequential(torch.nn.Linear(2, 8), torch.nn.Tanh(), torch.nn.Linear(8, 1))
+    rule, x, y = torch.optim.Adam(net.parameters(), lr=0.05), torch.randn(12, 2), torch.randn(12, 1)
+    with record() as trace:
+        for _ in range(2):
+            for at in (0, 4, 8):
+                rule.zero_grad()
+                ((net(x[at : at + 4]) - y[at : at + 4]) ** 2).mean().backward()
+                rule.step()
+    for step in range(1, 7):
+        board = trace.show(step=step).storyboard
+        for groups in (0.0, 0.25, 0.5):
+            whole, short = (cut(board, Plan(values=0, texts=0, groups=groups, parts=kept)) for kept in (9, 3))
+            assert [title for title, _ in parts(whole)] == [title for title, _ in parts(board)]
+            told = [title for title, _ in parts(short)]
+            assert parts(short)[0][1].start == 0 and (told[0], told[-1]) == (parts(board)[0][0], parts(board)[-1][0])
+        assert "<script" in playing(board)

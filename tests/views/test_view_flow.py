@@ -10,7 +10,7 @@ from boxes import name_of
 
 import workbench as torch
 from workbench.recording import Trace
-from workbench.scene.svg import to_svg
+from workbench.scene.images import to_svg
 from workbench.scene.text import to_dot
 from workbench.utils.checkpoint import checkpoint
 from workbench.views import storyboard
@@ -109,6 +109,9 @@ def test_every_label_of_an_array_says_its_signs():
     _, scene = told(lambda a: (a * torch.tensor([0.0, 1.0, 2.0])).sum() + (a * -1).sum() * 3, [1.0, 2.0, 3.0])
     signs = {line.split("‖ ")[1] for arrow in scene.arrows.values() for line in arrow.label.split("\n") if "‖" in line}
     assert signs == {"all +", "+ and 0", "all −"}
+    _, scene = told(lambda a: sum((a * torch.tensor(by)).sum() for by in ([-1.0, 0.0], [-1.0, 2.0])), [1.0, 2.0])
+    signs = {line.split("‖ ")[1] for arrow in scene.arrows.values() for line in arrow.label.split("\n") if "‖" in line}
+    assert signs == {"− and 0", "+ and −"}
 
 
 def test_a_gradient_that_vanishes_and_one_that_is_not_finite_have_a_word_and_a_look():

@@ -301,3 +301,14 @@ def test_a_repeated_call_is_counted():
             x = Scaled.apply(x, 2)
 
     assert any(each.startswith("Scaled.forward (run 3) begins") for each in captions(recorded(program)))
+
+
+def test_code_of_which_no_line_was_recorded_keeps_its_indentation():
+    x = torch.tensor(2.0, requires_grad=True)
+    with torch.record() as trace:
+        Scaled.apply(x, 3.0).backward()
+    picture = trace.show("function")
+    lines = {box.alt: box.title for box in picture.storyboard.scene.boxes.values() if box.kind == "line"}
+    assert any(line.endswith("    y = x * x") for line in lines)
+    assert all(title == line.replace(" ", "\u00a0") for line, title in lines.items())  # a browser keeps these spaces
+    assert "y = x * x" in str(picture)

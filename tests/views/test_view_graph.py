@@ -10,7 +10,7 @@ from boxes import name_of
 from trace_samples import leaf
 
 import workbench as torch
-from workbench.recording import Trace
+from workbench.recording import Trace, record
 from workbench.trace.recorder import Recorder
 from workbench.views import storyboard
 
@@ -166,12 +166,20 @@ def test_a_functions_details_hold_its_source_and_what_came_and_went(line):
     assert details(square, "Gradient out")[0]["text"] == "[4. 8. 12.]"
     assert details(square, "Saved") == ["What was saved is freed: this node cannot run again."]
     assert details(line.at().boxes["n1"], "Saved")[0]["name"] == "x"
+    assert details(line.at().boxes["n1"], "Gradient out") == []
 
 
 def test_an_operations_details_hold_its_formulas(line):
     mul = line.at().boxes["n2"]
     assert details(mul, "Backward") == ["self: grad * other\nother: grad * self"]
     assert [body["name"] for body in details(mul, "Input")] == ["y", "w"]
+
+
+def test_an_operations_details_hold_a_number_as_it_was_given():
+    with record() as trace:
+        leaf(1.0).pow(2.5)
+    power = last(storyboard(trace)).boxes["n1"]
+    assert details(power, "Input")[1:] == ["2.5"]
 
 
 def test_a_setup_context_is_shown_where_there_is_one():

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import linecache
+import textwrap
+
 import pytest
 
 import workbench as torch
@@ -43,3 +46,26 @@ def test_a_numbered_layer_of_one_node_says_what_it_is():
         loss.backward()
     shown = str(trace.show(open=["Sequential"]))
     assert "1 › Relu: ReluBackward0" in shown and "3 › Tanh: TanhBackward0" in shown
+
+
+RESULTS = {
+    "out, h = rnn(x)": "out, h = RNN",
+    "h, out = reversed(rnn(x))": "h, out = RNN",  # as the line has them, not as they were computed
+    "out, (h, c) = lstm(x)": "out, (h, c) = LSTM",
+    "out, h = rnn(\n    x\n)": "out, h = RNN",
+    "both = rnn(x)": "both = RNN",
+    "out = rnn(x)[0]": "RNN",
+    "out = torch.cat(rnn(x))": "RNN",
+}
+
+
+@pytest.mark.parametrize("line", RESULTS)
+def test_an_expression_has_the_variables_of_all_its_results(line):
+    there = {"torch": torch, "rnn": nn.RNN(2, 3), "lstm": nn.LSTM(2, 3), "x": torch.ones(2, 2, 2), "record": record}
+    program = "with record() as trace:\n" + textwrap.indent(line, "    ")
+    file = f"<{line}>"
+    linecache.cache[file] = (len(program), None, program.splitlines(keepends=True), file)
+    exec(compile(program, file, "exec"), there)
+    picture = there["trace"].show(open=[])
+    titles = [box.title for box in picture.storyboard.at().boxes.values() if box.kind == "group"]
+    assert RESULTS[line] in titles

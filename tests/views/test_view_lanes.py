@@ -7,7 +7,7 @@ import transform_samples as samples
 from boxes import name_of
 from test_scene_theme import _contrast
 
-from workbench.scene.svg import drawn
+from workbench.scene.images import drawn
 from workbench.scene.text import graph_lines, to_dot, to_text
 from workbench.scene.theme import THEMES, Stylesheet, flat_css
 from workbench.views import VIEWS, storyboard
@@ -47,6 +47,18 @@ def test_a_jvp_has_a_lane_of_values_and_a_lane_of_tangents(pushed):
     assert arrows["edge"] == [("x", "sin"), ("sin", "mul"), ("x", "mul")]
     assert arrows["beside"] == [("x", "tangent of x"), ("sin", "tangent of sin"), ("mul", "tangent of mul")]
     assert arrows["tangent"] == [(f"tangent of {one}", f"tangent of {other}") for one, other in arrows["edge"]]
+
+
+def test_operations_and_tangents_say_their_level_in_their_details(pushed):
+    said = {
+        box.title: [(each.heading, each.body) for each in box.details if each.heading in ("Level", "Tangent")]
+        for box in last(pushed).boxes.values()
+    }
+    assert said["sin"] == [("Level", "jvp (level 1)")]
+    formula, value, level = said["tangent of sin"]
+    assert formula == ("Tangent", "self_t * cos(self)")
+    assert (value[1]["name"], value[1]["text"]) == ("of sin", "[1. 1.081]")
+    assert level == ("Level", "jvp (level 1); its tangent is one level below.")
 
 
 def test_a_tangent_stands_at_the_height_of_its_value_and_to_its_right(pushed):

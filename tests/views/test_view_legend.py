@@ -11,12 +11,10 @@ from trace_samples import leaf
 
 import workbench as torch
 from workbench.recording import Trace, record
-from workbench.scene.images import to_gif, to_pdf, to_png
+from workbench.scene.images import to_gif, to_pdf, to_png, to_svg
 from workbench.scene.storyboard import Storyboard
-from workbench.scene.svg import to_svg
 from workbench.scene.text import to_text
-from workbench.tools.check import check
-from workbench.tools.jacobian import jacobian
+from workbench.tools.jacobian import check, jacobian
 from workbench.views import CHARTS, PAIRS, VIEWS, storyboard
 
 EVERY = sorted([*VIEWS, *CHARTS, *PAIRS])

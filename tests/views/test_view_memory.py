@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from typing import get_args
+
 import pytest
 from trace_samples import leaf
 
 import workbench as torch
 from workbench.recording import Trace, load, record
 from workbench.scene.labels import box_fields
+from workbench.scene.model import BoxKind
 from workbench.trace.records import CheckpointKept
 from workbench.utils.checkpoint import checkpoint
 from workbench.views import storyboard
@@ -205,6 +208,7 @@ def test_two_runs_lie_over_each_other_with_backward_at_the_same_place(runs):
     plain, checkpointed = runs
     picture = plain.show("memory", against=checkpointed)
     boxes = storyboard(plain, "memory", against=checkpointed).scene.boxes
+    assert {box.kind for box in boxes.values()} <= {*get_args(BoxKind)}
     starts = [next(b.place[0] for id, b in boxes.items() if id.startswith(k) and "backward" in b.alt) for k in KINDS]
     assert starts[0] == starts[1]
     assert "This run: peak 62.5 KiB, where forward ends" in str(picture)

@@ -11,7 +11,7 @@ import pytest
 
 import workbench as torch
 from workbench.recording import record
-from workbench.scene.graphviz import LayoutUnavailable, placed
+from workbench.scene.layout import LayoutUnavailable, placed
 from workbench.scene.model import paths
 from workbench.scene.storyboard import Storyboard
 from workbench.views import VIEWS

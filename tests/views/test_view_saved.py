@@ -152,6 +152,7 @@ def test_attributes_on_ctx_say_what_is_wrong_with_them():
     words = list(told.values())
     assert "without an error" in words[0] and "not freed" in words[0] and "circle" in words[1]
     assert words[2] == "This is the right place for it: it is no tensor." and "until the whole graph goes" in words[3]
+    assert at(trace, 0)["ctx"].title == "Attributes on ctx"
     assert at(trace, 0)["slot0"].lines[1] == "saved by ctx.save_for_backward(x)"
 
 
@@ -201,6 +202,9 @@ def test_a_heat_map_of_several_dimensions_names_its_rows():
     value = trace.events[0].tensors[0].value
     assert [row.label for row in grid_of(value)] == ["[0, 0]", "[0, 1]", "[1, 0]", "[1, 1]"]
     assert pages_of(value)[0][1].splitlines()[1] == "[0, 1]  2. 3.".replace(".", "")
+    with record() as trace:
+        torch.tensor(np.arange(12.0).reshape(2, 2, 3), requires_grad=True).sin()
+    assert [row.begin for row in grid_of(trace.events[0].tensors[0].value)] == [0, 3, 6, 9]
     with record() as trace:
         torch.tensor(np.zeros((0, 3)), requires_grad=True).sin()
         leaf(float("nan"), float("inf"), 0.0).exp()

@@ -16,7 +16,7 @@ from workbench.recording import Trace, record
 from workbench.trace.frame import EdgeState, Frame
 from workbench.trace.values import Value
 from workbench.views import storyboard
-from workbench.views.group_contents import Bundle, Traffic
+from workbench.views.grouped_graph import Bundle, Traffic
 
 
 def trained(steps: int, keep: bool = False, retain: bool = False) -> Trace:

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import gc
+from typing import get_args
 
 import pytest
 import trace_samples as samples
 
 import workbench as torch
 from workbench.recording import record
-from workbench.views import CHARTS, VIEWS, storyboard
+from workbench.scene.model import ArrowKind, BoxKind
+from workbench.views import CHARTS, PAIRS, VIEWS, storyboard
+
+KNOWN = sorted([*VIEWS, *CHARTS, *PAIRS])
 
 
 @pytest.mark.parametrize(
@@ -19,7 +23,7 @@ from workbench.views import CHARTS, VIEWS, storyboard
             "grph",
             {},
             ValueError,
-            "There is no view named 'grph'; choose compare, error, flow, function, graph, memory, saved or versions.",
+            f"There is no view named 'grph'; choose {', '.join(KNOWN[:-1])} or {KNOWN[-1]}.",
         ),
         (["graph"], {}, ValueError, "There is no view named ['graph']"),
         ("graph", {"foo": 3}, TypeError, "The view 'graph' has no option 'foo'; its options are 'open', 'depth', "),
@@ -46,6 +50,20 @@ def test_what_is_not_there_is_refused_with_a_sentence(view, options, error, sent
 @pytest.mark.parametrize("view", [*VIEWS, *CHARTS])
 def test_every_view_can_be_asked_for(view):
     assert str(samples.written().show(view))
+
+
+@pytest.mark.parametrize("view", [*VIEWS, *CHARTS])
+@pytest.mark.parametrize("program", [samples.square_line, samples.written, samples.twice])
+def test_everything_in_a_picture_is_of_a_kind_that_there_is(view, program):
+    board = storyboard(program(), view)
+    for scene in (board.scene, board.at(len(board.steps) - 1)):
+        assert {box.kind for box in scene.boxes.values()} <= {*get_args(BoxKind)}
+        assert {arrow.kind for arrow in scene.arrows.values()} <= {*get_args(ArrowKind)}
+        told = [detail for box in scene.boxes.values() for detail in box.details]
+        assert {detail.kind for detail in told} <= {"code", "text", "value"}
+        assert all(detail.heading and detail.body for detail in told)
+        assert view == "saved" or all(detail.heading[0].isupper() for detail in told)  # its slots have the code's names
+        assert all(box.title is not None and box.alt is not None for box in scene.boxes.values())
 
 
 @pytest.mark.parametrize("on", [True, False])
@@ -77,7 +95,7 @@ def test_a_function_whose_lines_nobody_recorded_shows_its_code_and_how_to_play_i
     with record() as trace:
         Doubled.apply(torch.ones(2, requires_grad=True))
     picture = trace.show("function")
-    told = [box.title for box in picture.storyboard.at().boxes.values()]
+    told = [box.alt or box.title for box in picture.storyboard.at().boxes.values()]
     assert told.index("Doubled.forward") < told.index("Doubled.backward") < told.index("    return grad * 2")
     hint = (
         "No line of Doubled was recorded: run it again inside `with record(lines=True) as trace:`, and "

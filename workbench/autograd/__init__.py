@@ -6,7 +6,7 @@ import types as _types
 from typing import Any as _Any
 
 from ..absent import refusal as _refusal
-from . import function, graph, printing  # noqa: F401  (printing gives tensors their text)
+from . import function, graph
 from .anomaly_mode import detect_anomaly, set_detect_anomaly
 from .backward import backward, grad
 from .function import Function

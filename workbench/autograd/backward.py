@@ -10,13 +10,12 @@ import numpy as np
 
 from .. import errors, events
 from ..errors import warn
-from . import dtypes, state
-from .builtin_node import OpNode
+from . import dtypes
+from .builtin_node import ran_without_task
 from .engine import GraphTask, carries_tensors
 from .graph import GradientEdge
 from .levels import AUTOGRAD, entered, lift, with_batch
-from .node import AccumulateGrad, Node, Scoped, edge_of, target_of
-from .saved_tensors import Packed
+from .node import Node, edge_of, target_of
 from .state import local
 from .tensor import Tensor, tensor_method, wrap
 
@@ -57,7 +56,7 @@ def seeds_of(outputs: Sequence[Any], grads: Sequence[Any], batched: bool = False
         if isinstance(grad, Tensor):
             got = grad._array.shape
             if batched and not got:
-                raise events.failed(IndexError(errors.BATCHED_SEED_0D), out)
+                raise events.failed(IndexError(errors.INDEX_0D), out)
             if shape is not None and got[batched:] != shape:
                 sentence, got = (errors.BATCHED_SEED_SHAPE, got[2:]) if batched else (errors.SEED_SHAPE, got)
                 error = RuntimeError(sentence.format(i=i, got=list(got), want=list(shape)))  # [2:]: as PyTorch says it
@@ -135,6 +134,8 @@ def backward(
     with another tensor (there the gradient of a view does, and the next backward writes into both).
     """
     global _warned_create_graph
+    if inputs is grad_variables is None and not create_graph and ran_without_task(tensors, grad_tensors, retain_graph):
+        return
     if grad_variables is not None:
         warn(errors.GRAD_VARIABLES_OLD, FutureWarning)
         if grad_tensors is not None:
@@ -147,70 +148,7 @@ def backward(
         _warned_create_graph = True
         warn(errors.BACKWARD_CREATE_GRAPH)
     keep = create_graph if retain_graph is None else retain_graph
-    if wanted is None and not create_graph and len(outputs) == len(seeds) == 1 and _ran(outputs[0], seeds[0], keep):
-        return
     make_task(outputs, seeds, keep, create_graph, wanted, accumulate=wanted is not None).run()
-
-
-def _ran(output: Any, seed: Tensor | None, keep_graph: bool) -> bool:
-    """Run the backward of a chain of built-in nodes that nobody looks at: without a task, in a third of its time.
-
-    False, with nothing run, for any other graph.
-    """
-    if events.listeners or state.anomaly or Packed.exist or carries_tensors(False) or type(output) is not Tensor:
-        return False
-    root = edge_of(output)
-    leaves = _ends_of_chain(root)
-    if root is None or leaves is None or seed is None:
-        return False
-    node, grad = root, seed._array
-    try:
-        while node not in leaves:
-            if grad is None:
-                node.check_saved()
-                out = None if node.arity == 1 else (None,) * len(node.edges())
-            else:
-                out = node.vjp(grad)
-            if not keep_graph:
-                node.release()
-            if node.arity == 1:
-                node, grad, out = node.p0, out, None
-                continue
-            given: list[Any] = [each for each in zip(node.edges(), out or (), strict=True) if each[0][0] is not None]
-            grad = None
-            out = None  # a leaf keeps a gradient that nobody else holds
-            if len(given) == 1 and given[0][0][0] not in leaves:
-                (node, _), grad = given.pop()
-                continue
-            while given:
-                (node, _), grad = given.pop(0)
-                node.vjp(grad)
-            return True
-        node.vjp(grad)
-    except BaseException as error:
-        task = make_task([output], [seed], keep_graph, False)  # alive in this frame for whoever explains the error
-        events.failed(error, task=task, node=node)
-        raise
-    return True
-
-
-def _ends_of_chain(root: Node | None) -> list[AccumulateGrad] | None:
-    """The leaves at the end of built-in nodes that follow each other one by one; None for any other graph."""
-    node, leaves = root, []
-    while isinstance(node, OpNode) and not node.multi and (node.extra is None or type(node.extra) is Scoped):
-        arity = node.arity
-        after = [node.p0] if arity == 1 else [parent for parent, _ in node.edges() if parent is not None]
-        if len(after) == 1 and type(after[0]) is not AccumulateGrad:
-            (node,) = after
-            continue
-        for each in after:
-            if type(each) is not AccumulateGrad or each.extra is not None or each in leaves:
-                return None
-            if each.variable._meta.post_accumulate:  # a user's hook sees the task and its modes
-                return None
-            leaves.append(each)
-        return leaves
-    return None
 
 
 @tensor_method("backward")

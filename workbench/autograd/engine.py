@@ -118,6 +118,18 @@ def _sift_up(heap: list[Node], hole: int, node: Node) -> None:
     heap[hole] = node
 
 
+def add_gradient(buffers: dict[Node, Any], node: Node, nr: int, grad: Any) -> None:
+    """Add a gradient to those waiting at a node; a sum is a new array."""
+    have = buffers.get(node)
+    if node.multi:
+        if have is None:
+            have = buffers[node] = [None] * node.outputs  # the gradients of its outputs
+        if grad is not None:
+            have[nr] = grad if have[nr] is None else have[nr] + grad
+    elif grad is not None:
+        buffers[node] = grad if have is None else have + grad
+
+
 DEEPEST = 50  # backwards inside each other on one stack
 NOTHING = object()  # what a node gives that did not run, or that is a leaf's
 
@@ -222,27 +234,17 @@ class GraphTask:
 
         A sum is a new array; at a leaf it is written over the first gradient, as in PyTorch, if nobody else has that.
         """
-        buffers = self._buffers
-        if node.multi:
-            buffer = buffers.get(node)
-            if buffer is None:
-                buffer = buffers[node] = [None] * node.outputs  # the gradients of its outputs
-            if grad is not None:
-                buffer[nr] = grad if buffer[nr] is None else buffer[nr] + grad
-        elif grad is not None:
-            have = buffers.get(node)
-            if have is None:
-                buffers[node] = grad
-            elif node.arity or self.tensors or count(have) > HELD_ONCE:
-                buffers[node] = have + grad
-            elif type(have) is not np.ndarray:  # a number of NumPy's, for an array without dimensions
-                buffers[node] = have + grad
-                self.sums[node] = self.sums.get(node, 0) + 1
-            elif not (is_dense(have) and owns_memory(have)):
-                buffers[node] = have + grad
-            else:
-                buffers[node] = np.add(have, grad, None if listeners else have)  # a listener may know what it was
-                self.sums[node] = self.sums.get(node, 0) + 1
+        have = None if node.arity or self.tensors else self._buffers.get(node)
+        if have is None or grad is None or count(have) > HELD_ONCE:
+            add_gradient(self._buffers, node, nr, grad)
+            return
+        times, is_array = self.sums.get(node, 0), type(have) is np.ndarray
+        if is_array and not listeners and (times or (is_dense(have) and owns_memory(have))):
+            np.add(have, grad, have)
+        else:
+            self._buffers[node] = have + grad  # a listener may know what it was
+        if times or not is_array or (is_dense(have) and owns_memory(have)):
+            self.sums[node] = times + 1
 
     def step(self) -> bool:
         """Run exactly one node; False when there was none left. Grad mode is left as it was found."""
@@ -362,7 +364,7 @@ class GraphTask:
         """Run a node, with everything unusual about it; what it gives its inputs, or NOTHING."""
         grad = self._buffers.pop(node, None)
         extra, needed, arity = node.extra, self._needed, node.arity
-        if extra is not None or self._captures:
+        if (extra is not None and type(extra) is not Scoped) or self._captures:
             runs, grad = self._arrived(node, extra, grad)
             if not runs:
                 return NOTHING
@@ -396,11 +398,13 @@ class GraphTask:
         if parent is None or (self._needed is not None and parent not in self._needed):
             return
         uses, buffers = self._waiting[parent], self._buffers
-        if uses > 1 or parent in buffers or parent.multi:
-            self._add(parent, nr, grad)
         if uses > 1:
+            self._add(parent, nr, grad)
             self._waiting[parent] = uses - 1
-        elif self._alone is None and not self._ready:
+            return
+        if parent in buffers or parent.multi:
+            self._add(parent, nr, grad)
+        if self._alone is None and not self._ready:
             self._alone, self._carried = parent, buffers.pop(parent, grad)
         else:
             if self._alone is not None:

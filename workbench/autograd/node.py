@@ -71,6 +71,8 @@ def is_dense(array: np.ndarray) -> bool:
 
 def lies_like(grad: np.ndarray, leaf: np.ndarray) -> bool:
     """Whether a gradient lies in memory as PyTorch wants it: like the leaf, or in rows if that has gaps."""
+    if leaf.flags.c_contiguous and leaf.size:
+        return grad.flags.c_contiguous
     if not is_dense(leaf):
         return grad.flags.c_contiguous
     steps = zip(grad.strides, leaf.strides, leaf.shape, strict=True)
@@ -131,15 +133,15 @@ class Extra:
 
 
 class Scoped(Extra):
-    """A scope and nothing else: a backward runs such a node as one that has nothing rare about it."""
+    """A scope, or what is asked for a life: a backward runs such a node as one that has nothing rare about it."""
 
 
-def extra_of(node: Node) -> Extra:
+def extra_of(node: Node, kind: type[Extra] = Extra) -> Extra:
     """A node's rare facts, made on first use."""
-    if type(node.extra) is Scoped:
+    if type(node.extra) is Scoped and kind is Extra:
         node.extra.__class__ = Extra
     if node.extra is None:
-        made, meta = Extra(), meta_of(node.variable) if type(node) is AccumulateGrad else None
+        made, meta = kind(), meta_of(node.variable) if type(node) is AccumulateGrad else None
         if node.extra is None:  # as in meta_of: no other thread comes between this and what follows
             node.extra = made
             if meta is not None:
@@ -183,7 +185,7 @@ class Node:
 
     def life(self) -> object:
         """What is there exactly as long as the node: weak references to nodes would make all of them larger."""
-        return extra_of(self)
+        return extra_of(self, Scoped)
 
     @property
     def metadata(self) -> dict[Any, Any]:
@@ -270,7 +272,8 @@ class AccumulateGrad(Node):
 
     def vjp(self, grad: Any, needed: Any = None) -> None:
         """Add an array to the leaf's gradient, in place if there is one already."""
-        leaf, meta = self.variable, meta_of(self.variable)
+        leaf = self.variable
+        meta, dtype = leaf._meta or meta_of(leaf), leaf._array.dtype
         if grad is not None and leaf._rg:
             with _accumulating:
                 have = meta.grad
@@ -278,8 +281,9 @@ class AccumulateGrad(Node):
                     have._array += grad
                     bump(have)
                 else:
-                    if type(grad) is not np.ndarray or (grad.dtype != leaf._array.dtype and self._casts(meta)):
-                        grad = np.array(grad, leaf._array.dtype if self._casts(meta) else grad.dtype)
+                    fits = type(grad) is np.ndarray and grad.dtype is dtype
+                    if not fits and (type(grad) is not np.ndarray or (grad.dtype != dtype and self._casts(meta))):
+                        grad = np.array(grad, dtype if self._casts(meta) else grad.dtype)
                     if count(grad) <= HANDED_ON and lies_like(grad, leaf._array):
                         meta.grad = self._kept(grad)
                     else:
@@ -330,8 +334,11 @@ class AccumulateGrad(Node):
 
 def _copied(grad: np.ndarray, leaf: Tensor) -> Tensor:
     """A gradient in memory of its own, laid out as the leaf; PyTorch counts a write, unless the leaf has gaps."""
-    copied = wrap(room_like(leaf._array, grad.dtype))
-    copied._array[...] = grad
+    if leaf._array.flags.c_contiguous:
+        copied = wrap(grad.copy())
+    else:
+        copied = wrap(room_like(leaf._array, grad.dtype))
+        copied._array[...] = grad
     if is_dense(leaf._array):
         bump(copied)
     return copied

@@ -183,7 +183,7 @@ class Tensor(Facts):
     """A multi-dimensional array that remembers how it was computed (torch.Tensor).
 
     What needs the rest of the engine is added by the modules that know it: `grad_fn` by views.py, `backward` by
-    backward.py, `__repr__` by printing.py, the operations by the ops.
+    backward.py, `__repr__` and the operations by the ops.
     """
 
     # All but the last three slots are set where a tensor is born: calling an `__init__` costs more than all the rest.

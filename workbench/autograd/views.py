@@ -134,8 +134,11 @@ class CopySlices(Node):
 
     def vjp(self, grad: Any, needed: Container[Node] | None = None) -> list[Any]:
         """The gradient of the base, its written part replaced by what the write's node says."""
-        result = blank(self.layout, np.asarray(grad).dtype)
-        result[...] = grad
+        if type(grad) is np.ndarray and grad.strides == self.layout[1] and grad.flags.c_contiguous:
+            result = grad.copy()
+        else:
+            result = blank(self.layout, np.asarray(grad).dtype)
+            result[...] = grad
         part = strided(result, self.geometry)
         first, *others = self._through("vjp", part.copy(), needed)
         if first is None or not self._leads_on(needed):
@@ -213,11 +216,17 @@ def view_grad_fn(t: Tensor) -> Node | None:
     if meta.attr_version != version:
         if meta.creation != "default":
             raise forbidden(t, "its base or another view of its base has been")
-        base, old, old_nr = meta.base, meta.view_fn, t._nr
-        meta.view_fn = regenerate(base, geometry_of(t._array, base._array), layout_of(base._array))
-        meta.attr_version, t._nr = version, 0
-        _keep_retaining(t, old, old_nr, meta.view_fn)
+        base = meta.base
+        _make_again(t, geometry_of(t._array, base._array), layout_of(base._array))
     return meta.view_fn
+
+
+def _make_again(t: Tensor, geometry: Geometry, layout: Geometry) -> None:
+    """Give a view the node that says how it lies in its base as that is now."""
+    meta, old, old_nr = t._meta, t._meta.view_fn, t._nr
+    meta.view_fn = regenerate(meta.base, geometry, layout)
+    meta.attr_version, t._nr = t._version, 0
+    _keep_retaining(t, old, old_nr, meta.view_fn)
 
 
 def grad_fn(t: Tensor) -> Node | None:
@@ -246,25 +255,27 @@ def forbidden(t: Tensor, what: str) -> RuntimeError:
 
 def check_write(t: Tensor) -> None:
     """RuntimeError where a recorded write into `t` would be lost to the gradient, or spoil another's."""
-    base = t._base
-    if base is not None:
-        if t._meta.creation != "default":
+    meta = t._meta
+    base = None if meta is None else meta.base
+    if meta is not None and base is not None:
+        if meta.creation != "default":
             raise forbidden(t, "is being")
         if t.requires_grad and made_by(base) is None:
             raise events.failed(RuntimeError(errors.VIEW_OF_LEAF_IN_PLACE), t, base)
-    if t.requires_grad and made_by(t) is None:
+    if t._fn is None and t.requires_grad and made_by(t) is None:
         raise events.failed(RuntimeError(errors.LEAF_IN_PLACE), t)
 
 
 def rebase(t: Tensor, fn: Node, nr: int) -> None:
     """Give a written tensor its new history; a view hands it to its base. Hooks stay with the old history."""
-    base = t._base
+    base = None if t._meta is None else t._meta.base
     if base is None:
         _move(t, fn, nr)
         return
-    _move(base, CopySlices(base, fn, t), 0)
+    slices = CopySlices(base, fn, t)
+    _move(base, slices, 0)
     t._rg = True
-    t.grad_fn  # noqa: B018  made again now, while it is known that this write was allowed
+    _make_again(t, slices.geometry, slices.layout)  # now, while it is known that this write was allowed
 
 
 def _move(t: Tensor, fn: Node, nr: int) -> None:
@@ -275,5 +286,5 @@ def _move(t: Tensor, fn: Node, nr: int) -> None:
 
 def _keep_retaining(t: Tensor, old: Node | None, old_nr: int, fn: Node) -> None:
     """What retains a tensor's gradient goes along with the tensor to its new history."""
-    if t.retains_grad:
+    if t._meta is not None and t._meta.retains_grad:
         extra_of(fn).retainers = {t._nr: old.extra.retainers.pop(old_nr)}

@@ -1,6 +1,5 @@
 """What a lesson needs beyond pictures: predictions and exercises, checked without giving the answer away."""
 
-from .checks import check, grade
-from .points import progress
+from .checks import check, grade, progress
 
 __all__ = ["check", "grade", "progress"]

@@ -1,14 +1,23 @@
-"""Checks of predictions and exercises' answers: in a lesson, by a grader, and in front of a room."""
+"""`check()`, `grade()` and `progress()`: answers judged, and a file beside the notebook that says which are right."""
 
 from __future__ import annotations
 
+import base64
+import json
+import os
 import re
+import stat
+import sys
+from collections.abc import Mapping
+from html import escape
+from itertools import count
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from .exercise import Verdict, compared, exercises, find
-from .points import note
+from ..scene.picture import check_place, write_whole
+from .exercise import Verdict, compared, counted, exercises, find, lessons
 
 _EXERCISE = re.compile(r"[a-z0-9]+(-[a-z0-9]+)+")  # how the name of an exercise looks
 ANSWER = "The answer: "
@@ -52,3 +61,146 @@ def _said(truth: Any) -> str:
     if isinstance(plain, list | tuple):
         return f"[{', '.join(map(_said, plain))}]"
     return f"{plain:.4g}" if isinstance(plain, float) else str(plain)
+
+
+FILE = "workbench-progress.json"
+_LONGEST = 1_000_000  # bytes that are read
+_NAMED = 200  # characters of a name
+_MOST = 1000  # points of an exercise
+
+
+def note(verdict: Verdict) -> None:
+    """Keep what was reached in the file beside the notebook; outside of a notebook nothing is kept.
+
+    The best answer counts. Where the file cannot be written, it stays as it was, and one line says so.
+    """
+    if verdict.answered and _in_notebook():
+        try:
+            keep_points(Path(FILE), verdict.exercise, verdict.points)
+        except OSError as error:
+            print(f"This is not kept for progress(): {FILE}: {error.strerror}.")
+
+
+def keep_points(path: Path, name: str, points: float) -> None:
+    """Write into the file what an exercise has reached, if that is more than before; an OSError says why it cannot.
+
+    A file of which not everything can be read is kept beside the new one.
+    """
+    done = read_points(path)
+    if points <= done.get(name, -1.0):
+        return
+    check_place(path)
+    text = json.dumps({"exercises": done | {name: points}}, indent=1, sort_keys=True)
+    if path.exists() and not _is_sound(path, done):
+        aside = next(place for n in count(1) if not (place := path.with_suffix(f".damaged-{n}.json")).exists())
+        os.replace(path, aside)
+    write_whole(path, f"{text}\n".encode())
+
+
+def progress() -> Progress:
+    """The exercises of the course, and how many points each has reached in this folder."""
+    return Progress(read_points(Path(FILE)))
+
+
+def read_points(path: Path) -> dict[str, float]:
+    """The points by exercise that a file holds; of a damaged one what can be read."""
+    found = _json(path)
+    done = found.get("exercises") if isinstance(found, dict) else None
+    return {name: points for name, points in done.items() if _is_entry(name, points)} if isinstance(done, dict) else {}
+
+
+def _json(path: Path) -> Any:
+    try:
+        if not stat.S_ISREG(path.stat().st_mode):  # a pipe would wait for ever
+            return None
+        with open(path, "rb") as file:
+            return json.loads(file.read(_LONGEST))
+    except (OSError, ValueError, RecursionError):
+        return None
+
+
+def _is_entry(name: str, points: Any) -> bool:
+    return len(name) <= _NAMED and type(points) in (int, float) and 0 <= points <= _MOST
+
+
+def _is_sound(path: Path, done: Mapping[str, float]) -> bool:
+    """Whether nothing is lost when the file is written anew with what was read of it."""
+    return _json(path) == {"exercises": done}
+
+
+def _in_notebook() -> bool:
+    shell = sys.modules["IPython"].get_ipython() if "IPython" in sys.modules else None
+    return getattr(shell, "kernel", None) is not None
+
+
+class Progress:
+    """What is done of the course, lesson by lesson: a list in text, and a picture of it in a notebook."""
+
+    def __init__(self, done: Mapping[str, float]) -> None:
+        self.done = dict(done)
+
+    @property
+    def points(self) -> float:
+        """All points that are reached; no exercise counts for more than it has."""
+        return sum(min(self.done.get(each.name, 0.0), each.points) for lesson in lessons().values() for each in lesson)
+
+    @property
+    def most(self) -> float:
+        """All points of the course."""
+        return sum(each.points for lesson in lessons().values() for each in lesson)
+
+    def __repr__(self) -> str:
+        lines = [f"{self.points:g} of {counted(self.most)}"]
+        for number, lesson in lessons().items():
+            lines.append(f"Lesson {number}")
+            lines += [f"  {_MARKS[state]} {name}: {said}" for name, state, said in self._rows(lesson)]
+        return "\n".join(lines)
+
+    def _rows(self, lesson: Any) -> list[tuple[str, str, str]]:
+        rows = []
+        for each in lesson:
+            points = min(self.done.get(each.name, -1.0), each.points)
+            state = "open" if points < 0 else "right" if points == each.points else "tried"
+            said = f"{max(points, 0):g} of {counted(each.points)}" + (", not answered" if points < 0 else "")
+            rows.append((each.name, state, said))
+        return rows
+
+    def _repr_html_(self) -> str:
+        # An image is what an untrusted notebook keeps.
+        image = base64.b64encode(self.to_svg().encode()).decode()
+        return f'<img alt="{escape(repr(self))}" src="data:image/svg+xml;base64,{image}">'
+
+    def to_svg(self) -> str:
+        """The picture: a bar for all points, and for each lesson a line of circles, full where an answer is right."""
+        parts, top = [], 64
+        for number, lesson in lessons().items():
+            rows = self._rows(lesson)
+            height = _LINE * len(rows)
+            parts.append(f'<text x="16" y="{top + 5}" font-weight="bold">Lesson {number}</text>')
+            for place, (name, state, said) in enumerate(rows):
+                y = top + _LINE * place
+                parts.append(_CIRCLES[state].format(y=y, top=y - 7))
+                parts.append(f'<text x="128" y="{y + 5}">{escape(name)}</text>')
+                parts.append(f'<text x="{_WIDE - 16}" y="{y + 5}" text-anchor="end">{escape(said)}</text>')
+            top += height + 10
+        share = self.points / self.most if self.most else 0.0
+        said = escape(f"{self.points:g} of {counted(self.most)}")
+        return (
+            f'<svg xmlns="http://www.w3.org/2000/svg" width="{_WIDE}" height="{top}" viewBox="0 0 {_WIDE} {top}" '
+            'font-family="sans-serif" font-size="14" fill="#222">'
+            f'<rect width="{_WIDE}" height="{top}" rx="6" fill="#fff" stroke="#bbb"/>'
+            f'<rect x="16" y="20" width="{_BAR}" height="16" rx="8" fill="#ddd"/>'
+            f'<rect x="16" y="20" width="{_BAR * share:.1f}" height="16" rx="8" fill="#1b6e3c"/>'
+            f'<text x="{_WIDE - 16}" y="33" text-anchor="end" font-weight="bold">{said}</text>'
+            f"{''.join(parts)}</svg>"
+        )
+
+
+_WIDE, _LINE, _BAR = 600, 24, 440  # px
+_MARKS = {"right": "●", "tried": "◐", "open": "○"}
+_CIRCLES = {
+    "right": '<circle cx="108" cy="{y}" r="7" fill="#1b6e3c" stroke="#1b6e3c" stroke-width="2"/>',
+    "tried": '<circle cx="108" cy="{y}" r="7" fill="none" stroke="#8a5a00" stroke-width="2"/>'
+    '<path d="M108,{top} a7,7 0 0 1 0,14 z" fill="#8a5a00"/>',
+    "open": '<circle cx="108" cy="{y}" r="7" fill="none" stroke="#777" stroke-width="2"/>',
+}

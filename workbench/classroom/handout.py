@@ -13,9 +13,9 @@ from collections.abc import Iterator, Sequence
 from html import escape
 from typing import Any
 
+from ..scene.images import to_svg
 from ..scene.picture import Picture
 from ..scene.storyboard import Storyboard
-from ..scene.svg import to_svg
 from .exercise import exercises
 
 YOUR_CODE = "...  # your code"
@@ -30,6 +30,11 @@ LATER = "still later"  # that of the others, which may show what a question abov
 _MOST = 4  # images of a picture
 _CAPTION = 200  # characters
 _NARROW = 450  # px: two pictures of this width can be read side by side
+
+HALF_MARKER = "cell {} has a BEGIN or an END without its other half."
+NO_EXERCISE = "cell {} has markers, but no line that begins with '# exercise: '."
+SECOND_EXERCISE = "cell {} is the second exercise called {}."
+NOT_CHECKED = "the exercise {0} is not checked by check({0!r}, ...) after its solution."
 
 
 class MarkerError(Exception):
@@ -139,11 +144,11 @@ def _marked(notebook: Any) -> Iterator[Any]:
         rest = _HIDDEN.sub("", _SOLUTION.sub("", cell.source))
         inside = [_MARKER.search(found[2]) for found in _SOLUTION.finditer(cell.source)]
         if _MARKER.search(rest) or any(inside):
-            raise MarkerError(f"cell {number} has a BEGIN or an END without its other half.")
+            raise MarkerError(HALF_MARKER.format(number))
         if name is None and rest != cell.source:
-            raise MarkerError(f"cell {number} has markers, but no line that begins with '# exercise: '.")
+            raise MarkerError(NO_EXERCISE.format(number))
         if name in names:
-            raise MarkerError(f"cell {number} is the second exercise called {name}.")
+            raise MarkerError(SECOND_EXERCISE.format(number, name))
         if name is not None:
             names.add(name)
             yield cell
@@ -186,7 +191,7 @@ def _checked(name: str, code: str) -> str:
     """What `check` is given for this exercise."""
     found = re.search(rf'check\(\s*["\']{re.escape(name)}["\']\s*,\s*(.*)\)\s*$', code, re.S | re.M)
     if found is None:
-        raise MarkerError(f"the exercise {name} is not checked by check({name!r}, ...) after its solution.")
+        raise MarkerError(NOT_CHECKED.format(name))
     return found[1].strip()
 
 

@@ -14,8 +14,9 @@ from urllib.parse import quote
 import nbformat
 
 import workbench
+from workbench import cli
 from workbench.classroom.handout import student
-from workbench.cli.command import LOOPBACK, CommandError, check_loopback
+from workbench.cli import LOOPBACK, CommandError, check_loopback
 
 PACKAGE = Path(workbench.__file__).parent
 SHIPPED = PACKAGE / "lessons"
@@ -46,11 +47,11 @@ def prepare(folder: Path | None) -> Path:
     try:
         copied = _copy(SHIPPED if home is None else home / "notebooks", place)
     except FileExistsError:
-        raise CommandError(f"{place} is a file: give a folder for the lessons.") from None
+        raise CommandError(cli.LESSONS_IN_FILE.format(place)) from None
     except OSError as error:
-        raise CommandError(f"cannot write the lessons into {place}: {error.strerror}.") from None
+        raise CommandError(cli.LESSONS_NOT_WRITTEN.format(place, error.strerror)) from None
     if not os.access(place, os.W_OK):
-        raise CommandError(f"cannot write into {place}: choose a folder of your own for the lessons.")
+        raise CommandError(cli.LESSONS_REFUSED.format(place))
     if copied:
         print(f"Copied {copied} lesson{'s' * (copied > 1)} into {place}.")
     return place
@@ -120,8 +121,7 @@ def lab(folder: Path | None, browser: bool, port: int | None) -> None:
         server = LabApp.initialize_server([f"--{name}={value}" for name, value in options.items()])
     except OSError as error:
         raise CommandError(
-            f"Jupyter cannot write {error.filename or 'its settings'} ({error.strerror or error}): "
-            "set HOME to a folder of your own."
+            cli.JUPYTER_REFUSED.format(error.filename or "its settings", error.strerror or error)
         ) from None
     said = f"""The lessons in {place} are open at
     {server.local_url.partition("?")[0]}?token={token}
@@ -147,5 +147,5 @@ def _check_free(port: int) -> None:
             probe.bind((LOOPBACK, port))
         except OSError as error:
             if error.errno == errno.EADDRINUSE:
-                raise CommandError(f"port {port} is taken: give another one with --port.") from None
-            raise CommandError(f"cannot listen on port {port}: {error.strerror}.") from None
+                raise CommandError(cli.PORT_TAKEN.format(port)) from None
+            raise CommandError(cli.PORT_FAILED.format(port, error.strerror)) from None

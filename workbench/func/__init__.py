@@ -3,9 +3,19 @@
 from typing import Any as _Any
 
 from ..absent import refusal as _refusal
-from .derivatives import grad, grad_and_value, hessian, jacfwd, jacrev, jvp, linearize, vjp
-from .stateless import functional_call, stack_module_state
-from .vectorize import vmap
+from .transforms import (
+    functional_call,
+    grad,
+    grad_and_value,
+    hessian,
+    jacfwd,
+    jacrev,
+    jvp,
+    linearize,
+    stack_module_state,
+    vjp,
+    vmap,
+)
 
 __all__ = [
     "functional_call",

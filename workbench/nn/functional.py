@@ -10,9 +10,18 @@ from ..autograd.dtypes import dtype as Dtype
 from ..autograd.tensor import Tensor
 from ..ops import activation, math
 from ..ops.activation import gelu, logsigmoid
-from ..ops.convolution import avg_pool2d, conv2d, max_pool2d
 from ..ops.inplace import write
-from ..ops.layers import batch_norm, dropout, embedding, layer_norm, one_hot, scaled_dot_product_attention
+from ..ops.layers import (
+    avg_pool2d,
+    batch_norm,
+    conv2d,
+    dropout,
+    embedding,
+    layer_norm,
+    max_pool2d,
+    one_hot,
+    scaled_dot_product_attention,
+)
 from ..ops.linear import linear
 from ..ops.losses import (
     binary_cross_entropy,

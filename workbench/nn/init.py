@@ -11,8 +11,8 @@ import numpy as np
 from ..autograd.grad_mode import no_grad
 from ..autograd.tensor import Tensor
 from ..errors import warn
+from ..ops.creation import generator as default_generator
 from ..ops.creation import tensor as tensor_of
-from ..ops.random import generator as default_generator
 from . import messages
 
 Random = np.random.Generator | None
@@ -121,7 +121,7 @@ def xavier_normal_(tensor: Tensor, gain: float = 1.0, generator: Random = None) 
 def _kaiming(tensor: Tensor, a: float, mode: str, nonlinearity: str) -> float | None:
     """The standard deviation that keeps the spread through rectifiers; None for a tensor of nothing."""
     if 0 in tensor._array.shape:
-        warn(messages.INIT_EMPTY)
+        warn(messages.EMPTY_INIT)
         return None
     return calculate_gain(nonlinearity, a) / math.sqrt(_calculate_correct_fan(tensor, mode))
 

@@ -17,7 +17,6 @@ from . import (
     linear,
     math,
     messages,
-    random,
     reduction,
     shape,
 )
@@ -56,7 +55,7 @@ for _name in ABSENT:
 Tensor.__dir__ = lambda self: [name for name in object.__dir__(self) if name not in ABSENT]
 
 # Loaded on first use: they give Tensor no methods, and a small program needs none of them.
-_LATER = ("convolution", "layers", "losses")
+_LATER = ("layers", "losses")
 
 
 def __getattr__(name: str) -> Any:
@@ -80,7 +79,6 @@ __all__ = [
     "join_split",
     "linear",
     "math",
-    "random",
     "reduction",
     "report",
     "shape",

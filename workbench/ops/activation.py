@@ -34,18 +34,25 @@ def _largest(a: np.ndarray, axes: tuple[int, ...]) -> tuple[np.ndarray, np.ndarr
     return wide, np.maximum.reduce(wide, axis=axes, keepdims=True, initial=-np.inf)
 
 
+def _settled(a: np.ndarray, axes: tuple[int, ...], bound: float) -> np.ndarray:
+    """The elements less the largest, or as they are if all lie within the bound: their exponentials are safe."""
+    if a.itemsize > 2 and a.size and -bound < a.item(a.argmin()) and a.item(a.argmax()) < bound:  # never of nan
+        return a
+    return np.subtract(*_largest(a, axes))
+
+
 def _softmax_of(a: np.ndarray, dim: int) -> np.ndarray:
     axes = (dim,) if a.ndim else ()
-    e = np.exp(np.subtract(*_largest(a, axes), order="C"))
+    e = np.exp(_settled(a, axes, 30), order="C")
     e /= np.add.reduce(e, axis=axes, keepdims=True)
     return e.astype(a.dtype, copy=False)
 
 
 def _log_softmax_of(a: np.ndarray, dim: int) -> np.ndarray:
     axes = (dim,) if a.ndim else ()
-    less = np.subtract(*_largest(a, axes), order="C")
-    less -= np.log(np.add.reduce(np.exp(less), axis=axes, keepdims=True))
-    return less.astype(a.dtype, copy=False)
+    less = _settled(a, axes, 2)  # of larger numbers the logarithm would lose digits
+    out = np.subtract(less, np.log(np.add.reduce(np.exp(less), axis=axes, keepdims=True)), order="C")
+    return out.astype(a.dtype, copy=False)
 
 
 def _logsumexp_of(a: np.ndarray, dim: tuple[int, ...], keepdim: bool) -> np.ndarray:

@@ -12,7 +12,6 @@ from ..autograd.levels import is_batched
 from ..autograd.tensor import Tensor, wrap
 from ..errors import warn
 from . import messages
-from .core.broadcasting import sum_to_array
 from .core.checks import (
     as_masks,
     check_added,
@@ -30,7 +29,7 @@ from .core.op import define, method
 from .core.registry import TENSORS, in_formulas
 from .core.results import copied, places_along
 from .creation import index_array
-from .shape import _alias, _unsqueeze, unsqueeze
+from .shape import _alias, _unsqueeze, sum_to_array, unsqueeze
 
 
 def _gather_of(a: np.ndarray, dim: int, index: np.ndarray) -> np.ndarray:
@@ -414,7 +413,7 @@ def located(self: Tensor, index: Any) -> tuple[Tensor, tuple[Tensor | None, ...]
     if not self._array.ndim and isinstance(index, slice):
         raise IndexError(messages.SLICE_0D)
     if not self._array.ndim and _is_number(index):
-        raise IndexError(messages.INDEX_0D)
+        raise IndexError(errors.INDEX_0D)
     alone = isinstance(index, slice)
     parts = _spread(index if isinstance(index, tuple) else _parts_of(index), self._array.ndim)
     out, dim = self, 0

@@ -37,8 +37,8 @@ from .core.checks import (
 )
 from .core.op import define, method
 from .core.results import lying_as
+from .creation import generator
 from .indexing import located, plain_view, put
-from .random import generator
 from .shape import (
     _squeeze,
     _squeeze_all,
@@ -72,8 +72,12 @@ def write(t: Tensor, name: str, op: Callable[..., Tensor], *args: Any, **options
                 return write(t, name, op, *args, **options)
     if modes.mutation is not None:
         modes.mutation.before_write(t)
-    recorded = any(isinstance(a, Tensor) and a.requires_grad and same_level(a, t) for a in given)
-    tracked = recorded and modes.grad and not modes.inference and t._array.dtype.kind == "f"
+    tracked = False
+    if modes.grad and not modes.inference and t._array.dtype.kind == "f":
+        for a in given:
+            if isinstance(a, Tensor) and a.requires_grad and same_level(a, t):
+                tracked = True
+                break
     if tracked:
         check_write(t)
     if op not in (_fill_op, _zero) and not (op is _copy and args[0] is t):
@@ -175,14 +179,14 @@ def _clone_saved(node: Any, before: Tensor) -> None:
 
 def _fill(t: Tensor, r: Tensor, name: str) -> None:
     check_width(t._array.shape, r._array.shape)
-    if r.dtype.rank > t.dtype.rank:
+    if r._array.dtype is not t._array.dtype and r.dtype.rank > t.dtype.rank:
         words = {"float64": "Double", "float32": "Float", "int64": "Long"}
         got, want = (words.get(x.dtype.name, x.dtype.word) for x in (r, t))
         raise RuntimeError(messages.OUT_CAST.format(got, want))
     if type(t) is Lifted:
         with below(t._level):
             t._value.copy_(value_below(r, t._level))
-    elif name in (*EXPANDED, *FOLDED) and 0 in t._array.strides:  # what is not written must not overwrite what is
+    elif 0 in t._array.strides and (name in EXPANDED or name in FOLDED):  # the unwritten must not overwrite the rest
         changed = r._array != t._array
         t._array[changed] = r._array[changed]
     else:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from .. import errors
 from ..autograd import dtypes
 from ..autograd.tensor import Tensor
 from . import messages
@@ -196,7 +197,7 @@ def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
 def unbind(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
     """Views of all slices along `dim`, without it."""
     if not input._array.ndim:
-        raise IndexError(messages.DIM_OF_0D.format(0))
+        raise IndexError(errors.NO_DIMS.format(0))
     return _unbind(input, dim_index(dim, input._array.ndim))
 
 

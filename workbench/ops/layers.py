@@ -1,8 +1,14 @@
-"""What layers of networks compute: normalization, dropout, rows of a table (embedding), attention."""
+"""What layers of networks compute: normalization, dropout, rows of a table (embedding), attention, windows of images.
+
+Windows are convolved, or pooled, which makes each one number. A convolution lays windows out as columns by strides;
+then it is one matrix product. The convolution and the gradients of its two factors are three faces of one trilinear
+form, so each one's derivative is told by the other two.
+"""
 
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -12,19 +18,20 @@ from ..autograd import dtypes
 from ..autograd.grad_mode import no_grad
 from ..autograd.levels import elements
 from ..autograd.tensor import Tensor
-from . import messages, random
+from ..errors import warn
+from . import messages
 from .activation import softmax
 from .core.checks import not_a_tensor, only_floats, tensors_only
 from .core.op import define
 from .core.registry import TENSORS, abbreviation, in_formulas
 from .core.results import in_rows
-from .creation import arange, ones, zeros, zeros_like
+from .creation import arange, dropout_mask, full, ones, zeros, zeros_like
 from .math import mul
 
-Shape = tuple[int, ...]
+Ints = tuple[int, ...]
 
 
-def _moments(a: np.ndarray, dims: Shape, eps: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _moments(a: np.ndarray, dims: Ints, eps: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """The mean, one over the standard deviation, and what is left of the elements less the mean."""
     wide = a.astype(np.float32) if a.dtype == np.float16 else a
     count = float(max(math.prod([a.shape[d] for d in dims]), 1))
@@ -59,7 +66,7 @@ _affine_in_rows = in_rows(_affine)
 
 
 def _layer_normalized(
-    a: np.ndarray, shape: Shape, weight: np.ndarray | None, bias: np.ndarray | None, eps: float
+    a: np.ndarray, shape: Ints, weight: np.ndarray | None, bias: np.ndarray | None, eps: float
 ) -> tuple[np.ndarray, ...]:
     mean, rstd, less = _moments(a, tuple(range(a.ndim - len(shape), a.ndim)), eps)
     return _affine_in_rows(less * rstd, weight, bias), mean, rstd
@@ -196,7 +203,7 @@ def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool 
     if p == 1:
         noise = zeros((), dtype=input.dtype)
     else:
-        noise = random.kept(input._array.shape, 1 - p, input._array.dtype)
+        noise = dropout_mask(input._array.shape, 1 - p, input._array.dtype)
     return input.mul_(noise) if inplace else mul(input, noise)
 
 
@@ -322,3 +329,394 @@ def scaled_dot_product_attention(
     blind = (mask == -math.inf).all(-1, keepdim=True)
     weights = attention_weights(query, key, mask.masked_fill(blind, 0.0), scale)
     return dropout(weights.masked_fill(blind, 0.0), dropout_p) @ value
+
+
+@lru_cache(1000)
+def _extents(size: Ints, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints) -> Ints:
+    """How many places the kernel has along each dimension."""
+    facts = zip(size, kernel, stride, padding, dilation, strict=True)
+    return tuple((n + 2 * p - d * (k - 1) - 1) // s + 1 for n, k, s, p, d in facts)
+
+
+def _padded(a: np.ndarray, padding: Ints) -> np.ndarray:
+    return np.pad(a, ((0, 0), (0, 0), *((p, p) for p in padding))) if any(padding) else a
+
+
+def _columns(a: np.ndarray, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints, groups: int) -> np.ndarray:
+    """What the kernel sees at each of its places: (images, groups, channels * kernel, places)."""
+    a = np.ascontiguousarray(_padded(a, padding))
+    windows, strides, columns = _windows_of(a.shape, a.strides, kernel, stride, dilation, groups)
+    if 0 in windows:
+        return np.empty(columns, a.dtype)
+    return np.ndarray(windows, a.dtype, a, 0, strides).reshape(columns)
+
+
+@lru_cache(1000)
+def _windows_of(
+    shape: Ints, strides: Ints, kernel: Ints, stride: Ints, dilation: Ints, groups: int
+) -> tuple[Ints, Ints, Ints]:
+    """How the windows lie in a padded image: their shape and strides, and their shape as columns."""
+    (count, channels, *size), (image, channel, *steps) = shape, strides
+    out, each = _extents(tuple(size), kernel, stride, (0,) * len(size), dilation), channels // groups
+    along = [n * d for n, d in zip(steps, dilation, strict=True)] + [n * s for n, s in zip(steps, stride, strict=True)]
+    windows = (count, groups, each, *kernel, *out)
+    columns = (count, groups, each * math.prod(kernel), math.prod(out))
+    return windows, (image, channel * each, channel, *along), columns
+
+
+def _in_groups(grad: np.ndarray, groups: int) -> np.ndarray:
+    count, channels, *size = grad.shape
+    return grad.reshape(count, groups, channels // groups, math.prod(size))
+
+
+def _convolved(
+    a: np.ndarray,
+    weight: np.ndarray,
+    bias: np.ndarray | None,
+    stride: Ints,
+    padding: Ints,
+    dilation: Ints,
+    transposed: bool,
+    output_padding: Ints,
+    groups: int,
+) -> np.ndarray:
+    kernel = weight.shape[2:]
+    columns = _columns(a, kernel, stride, padding, dilation, groups)
+    out = np.matmul(weight.reshape(groups, len(weight) // groups, -1), columns)
+    out = out.reshape(len(a), len(weight), *_extents(a.shape[2:], kernel, stride, padding, dilation))
+    return out if bias is None else out + bias.reshape(-1, *(1,) * len(kernel))
+
+
+def _to_input(
+    grad: np.ndarray, weight: np.ndarray, shape: Ints, stride: Ints, padding: Ints, dilation: Ints, groups: int
+) -> np.ndarray:
+    """Each place's column put back where it was seen; where windows overlap they add up."""
+    kernel, places = weight.shape[2:], grad.shape[2:]
+    matrices = weight.reshape(groups, len(weight) // groups, -1).swapaxes(1, 2)
+    columns = np.matmul(matrices, _in_groups(grad, groups)).reshape(*shape[:2], *kernel, *places)
+    padded = np.zeros(shape[:2] + tuple([n + 2 * p for n, p in zip(shape[2:], padding, strict=True)]), grad.dtype)
+    for at, seen in _seen(kernel, places, stride, dilation):
+        part = padded[seen]
+        part += columns[at]
+    if not any(padding):
+        return padded
+    return padded[(..., *(slice(p, p + n) for p, n in zip(padding, shape[2:], strict=True)))]
+
+
+@lru_cache(100)
+def _seen(kernel: Ints, places: Ints, stride: Ints, dilation: Ints) -> list[tuple[Any, Any]]:
+    """For each element of the kernel where it is in columns, and what it sees of the padded image."""
+    return [
+        (
+            (slice(None), slice(None), *at),
+            (..., *[slice(i * d, i * d + s * n, s) for i, d, s, n in zip(at, dilation, stride, places, strict=True)]),
+        )
+        for at in np.ndindex(*kernel)
+    ]
+
+
+def _to_weight(
+    grad: np.ndarray, a: np.ndarray, shape: Ints, stride: Ints, padding: Ints, dilation: Ints, groups: int
+) -> np.ndarray:
+    columns = _columns(a, shape[2:], stride, padding, dilation, groups)
+    return np.matmul(_in_groups(grad, groups), columns.swapaxes(2, 3)).sum(0).reshape(shape)
+
+
+_SAMPLES = (
+    ("r(2, 2, 4, 3)", "r(2, 2, 3, 2)", "(1, 1), (0, 0), (1, 1)", 1, "(2, 2, 2, 2)"),
+    ("r(1, 4, 5, 5)", "r(2, 2, 2, 2)", "(2, 1), (1, 0), (1, 2)", 2, "(1, 2, 3, 3)"),
+)
+_HOW = "stride, padding, dilation, transposed, output_padding, groups"
+_convolution = define(
+    "ConvolutionBackward0",
+    "convolution(Tensor input, Tensor weight, Tensor? bias, stride, padding, dilation, transposed, output_padding, "
+    "groups)",
+    _convolved,
+    input="conv_input(grad, weight, input.shape, stride, padding, dilation, groups)",
+    weight="conv_weight(grad, input, weight.shape, stride, padding, dilation, groups)",
+    bias="sum_dim(grad, all_but_channels(grad), False)",
+    tangent=f"convolution(input_t, weight, None, {_HOW}) + convolution(input, weight_t, None, {_HOW}) "
+    "+ channels(bias_t, input)",
+    samples="; ".join(
+        f"{a}, {w}, {b}, {how}, False, (0, 0), {g}" for b in ("None", "r(2)") for a, w, how, g, _ in _SAMPLES
+    ),
+)
+in_formulas("all_but_channels", *[lambda g: (0, *range(2, g.ndim))] * 2)
+define(
+    "ConvolutionBackwardBackward0",
+    "conv_input(Tensor grad_output, Tensor weight, shape, stride, padding, dilation, groups)",
+    _to_input,
+    grad_output="convolution(grad, weight, None, stride, padding, dilation, False, (0, 0), groups)",
+    weight="conv_weight(grad_output, grad, weight.shape, stride, padding, dilation, groups)",
+    samples="; ".join(f"r{out}, {w}, {a[1:]}, {how}, {g}" for a, w, how, g, out in _SAMPLES),
+)
+define(
+    "ConvolutionBackwardBackward0",
+    "conv_weight(Tensor grad_output, Tensor input, shape, stride, padding, dilation, groups)",
+    _to_weight,
+    grad_output="convolution(input, grad, None, stride, padding, dilation, False, (0, 0), groups)",
+    input="conv_input(grad_output, grad, input.shape, stride, padding, dilation, groups)",
+    samples="; ".join(f"r{out}, {a}, {w[1:]}, {how}, {g}" for a, w, how, g, out in _SAMPLES),
+)
+
+
+def _with_borders(a: np.ndarray, pad: Ints, value: float) -> np.ndarray:
+    """Borders of one value; `pad` has two numbers a dimension, the last dimension first, and negative ones cut off."""
+    sides = [(0, 0)] * (a.ndim - len(pad) // 2) + [pad[i : i + 2] for i in range(0, len(pad), 2)][::-1]
+    cut = tuple(slice(max(-left, 0), n - max(-right, 0)) for (left, right), n in zip(sides, a.shape, strict=True))
+    return np.pad(a[cut], [(max(left, 0), max(right, 0)) for left, right in sides], constant_values=value)
+
+
+_pad = define(
+    "ConstantPadNdBackward0",
+    "constant_pad(Tensor self, pad, value)",
+    _with_borders,
+    batch="pointwise",
+    self="constant_pad(grad, backwards(pad), 0)",
+    tangent="constant_pad(self_t, pad, 0)",
+    samples="r(2, 3), (1, 2), 0; r(2, 3), (0, 1, -1, 0), 1.5",
+)
+
+
+def _pair(name: str, value: Any) -> Ints:
+    """One number for both dimensions, or one for each."""
+    if type(value) is int:
+        return value, value
+    pair = (value,) * 2 if isinstance(value, int) else tuple(value)
+    pair = pair * 2 if len(pair) == 1 else pair
+    if len(pair) != 2:
+        raise RuntimeError(messages.CONV_PAIR.format(name, name, list(pair)))
+    return pair
+
+
+@tensors_only()
+def conv2d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: Any = 1,
+    padding: Any = 0,
+    dilation: Any = 1,
+    groups: int = 1,
+) -> Tensor:
+    """Kernels moved over images (images, channels, height, width), one output channel each (cross-correlation)."""
+    if input._array.ndim not in (3, 4):
+        raise RuntimeError(messages.CONV_INPUT_NDIM.format(list(input.shape)))
+    if input._array.ndim == 3:
+        return conv2d(input.unsqueeze(0), weight, bias, stride, padding, dilation, groups).squeeze(0)
+    stride, dilation = _pair("stride", stride), _pair("dilation", dilation)
+    if isinstance(padding, str):
+        input, padding = _named_padding(input, padding, weight._array.shape[2:], stride, dilation)
+    padding = _pair("padding", padding)
+    size = None if bias is None else bias._array.shape
+    _check_sizes(input._array.shape, weight._array.shape, size, stride, padding, dilation, groups)
+    _check_dtypes(input, weight, bias)
+    return _convolution(input, weight, bias, stride, padding, dilation, False, (0, 0), groups)
+
+
+def _named_padding(input: Tensor, name: str, kernel: Ints, stride: Ints, dilation: Ints) -> tuple[Tensor, Ints]:
+    """What "same" and "valid" mean; the input gets a zero more on its far sides where two sides cannot be alike."""
+    if name == "valid":
+        return input, (0, 0)
+    if name != "same":
+        raise RuntimeError(messages.PADDING_NAME.format(name))
+    if any(s != 1 for s in stride):
+        raise RuntimeError(messages.PADDING_SAME_STRIDE)
+    reach = [d * (k - 1) for d, k in zip(dilation, kernel, strict=True)]
+    if any(r % 2 for r in reach):
+        warn(messages.PADDING_EVEN_KERNEL)
+        input = _pad(input, tuple(n for r in reach[::-1] for n in (0, r % 2)), 0)
+    return input, tuple(r // 2 for r in reach)
+
+
+@lru_cache(1000)
+def _check_sizes(a: Ints, w: Ints, bias: Ints | None, stride: Ints, padding: Ints, dilation: Ints, groups: int) -> None:
+    """RuntimeError where sizes or numbers do not fit: the shapes of image, weight and bias, and how it moves."""
+    for name, wrong in (
+        ("non-positive stride", min(stride) <= 0),
+        ("negative padding", min(padding) < 0),
+        ("non-positive dilation", min(dilation) <= 0),
+        ("non-positive groups", groups <= 0),
+    ):
+        if wrong:
+            raise RuntimeError(messages.CONV_NEGATIVE.format(name))
+    size, shape = list(w), list(a)
+    if len(w) != 4:
+        raise RuntimeError(messages.CONV_STRIDE_COUNT.format(len(w) - 2, list(stride)))
+    if w[0] % groups:
+        raise RuntimeError(messages.CONV_GROUPS.format(groups, groups, size))
+    if a[1] != w[1] * groups:
+        raise RuntimeError(messages.CONV_CHANNELS.format(groups, size, shape, w[1] * groups, a[1]))
+    if bias is not None and bias != w[:1]:
+        raise RuntimeError(messages.CONV_BIAS_SIZE.format(size, w[0], list(bias)))
+    inside = [n + 2 * p for n, p in zip(a[2:], padding, strict=True)]
+    kernel = [d * (k - 1) + 1 for d, k in zip(dilation, w[2:], strict=True)]
+    if any(k > n for k, n in zip(kernel, inside, strict=True)):
+        raise RuntimeError(messages.CONV_KERNEL_SIZE.format(inside[0], inside[1], kernel[0], kernel[1]))
+
+
+def _check_dtypes(input: Tensor, weight: Tensor, bias: Tensor | None) -> None:
+    """RuntimeError where the dtypes are not one."""
+    a, w = input._array, weight._array
+    if a.dtype is not w.dtype and input.dtype.name == "float64":
+        raise RuntimeError(messages.SCALAR_TYPE.format("Double", weight.dtype.word))
+    if a.dtype is not w.dtype:
+        raise RuntimeError(messages.CONV_WEIGHT_TYPE.format(input.dtype.type_name, weight.dtype.type_name))
+    if bias is not None and bias._array.dtype is not a.dtype:
+        words = {"float32": "float", "float64": "double", "float16": "c10::Half"}
+        got, other = (words.get(t.dtype.name, t.dtype.name) for t in (input, bias))
+        raise RuntimeError(messages.CONV_BIAS_TYPE.format(got, other))
+
+
+def _outputs(size: Ints, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints, ceil_mode: bool) -> Ints:
+    """How many windows there are along each dimension; with `ceil_mode` one more that reaches over the far side."""
+    found = []
+    for n, k, s, p, d in zip(size, kernel, stride, padding, dilation, strict=True):
+        room = n + 2 * p - d * (k - 1) - 1
+        count = (room + (s - 1 if ceil_mode else 0)) // s + 1
+        found.append(count - (ceil_mode and (count - 1) * s >= n + p))  # no window begins outside the image
+    return tuple(found)
+
+
+def _reach(size: Ints, outputs: Ints, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints) -> Ints:
+    """By how much the last window reaches over the far side, along each dimension."""
+    facts = zip(size, outputs, kernel, stride, padding, dilation, strict=True)
+    return tuple(max((o - 1) * s + d * (k - 1) + 1 - n - p, 0) for n, o, k, s, p, d in facts)
+
+
+def _largest_at(
+    a: np.ndarray, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints, ceil_mode: bool
+) -> np.ndarray:
+    """Where each window's largest element is, the first of equal ones, counted through the image row by row."""
+    size = a.shape[-2:]
+    outputs = _outputs(size, kernel, stride, padding, dilation, ceil_mode)
+    far = _reach(size, outputs, kernel, stride, padding, dilation)
+    sides = [(0, 0)] * (a.ndim - 2) + list(zip(padding, far, strict=True))
+    padded = np.pad(a, sides, constant_values=-np.inf if a.dtype.kind == "f" else np.iinfo(a.dtype).min)
+    *lead, row, column = padded.strides
+    steps = (*lead, row * stride[0], column * stride[1], row * dilation[0], column * dilation[1])
+    windows = np.ndarray((*a.shape[:-2], *outputs, *kernel), a.dtype, padded, 0, steps)
+    first = windows.reshape(*windows.shape[:-2], -1).argmax(-1)
+    down, right = np.divmod(first, kernel[1])
+    rows = np.arange(outputs[0])[:, None] * stride[0] - padding[0] + down * dilation[0]
+    columns = np.arange(outputs[1]) * stride[1] - padding[1] + right * dilation[1]
+    return rows * size[1] + columns
+
+
+def _at(a: np.ndarray, indices: np.ndarray) -> np.ndarray:
+    """The elements of images at such places."""
+    flat, images = (x.reshape(*x.shape[:-2], x.shape[-2] * x.shape[-1]) for x in (indices, a))
+    return np.take_along_axis(images, flat, -1).reshape(indices.shape)
+
+
+def _put_back(grad: np.ndarray, indices: np.ndarray, size: Ints) -> np.ndarray:
+    """Each gradient where its element came from; where windows overlap they add up."""
+    images = grad.reshape(-1, grad.shape[-2] * grad.shape[-1])
+    out = np.zeros((len(images), size[0] * size[1]), grad.dtype)
+    np.add.at(out, (np.arange(len(images))[:, None], indices.reshape(images.shape)), images)
+    return out.reshape(*grad.shape[:-2], *size)
+
+
+_indices = define(
+    "max_pool2d_indices",
+    "max_pool2d_indices(Tensor self, kernel_size, stride, padding, dilation, ceil_mode)",
+    _largest_at,
+    batch="pointwise",
+)
+_max_pool = define(
+    "MaxPool2DWithIndicesBackward0",
+    "max_pool2d(Tensor self, kernel_size, stride, padding, dilation, ceil_mode; Kept indices)",
+    lambda a, kernel_size, stride, padding, dilation, ceil_mode, indices: _at(a, indices),
+    batch="pointwise",
+    self="max_pool2d_backward(grad, indices, self.shape[-2:])",
+    tangent="linear",
+    samples="r(2, 3, 4, 4), (2, 2), (2, 2), (0, 0), (1, 1), False, w.tensor([[[[0, 2], [5, 15]]]]).expand(2, 3, 2, 2)",
+)
+define(
+    "MaxPool2DWithIndicesBackwardBackward0",
+    "max_pool2d_backward(Tensor grad_output, Kept indices, shape)",
+    _put_back,
+    batch="pointwise",
+    grad_output="max_pool2d(grad, None, None, None, None, None, indices)",
+    tangent="linear",
+    samples="r(1, 2, 2), w.tensor([[[0, 2], [2, 15]]]), (4, 4)",
+)
+
+
+@tensors_only()
+def max_pool2d(
+    input: Tensor,
+    kernel_size: Any,
+    stride: Any = None,
+    padding: Any = 0,
+    dilation: Any = 1,
+    ceil_mode: bool = False,
+    return_indices: bool = False,
+) -> Any:
+    """The largest element of each window of images (images, channels, height, width), or of one image.
+
+    With `return_indices` also where these elements are.
+    """
+    how = _windows(input, kernel_size, stride, padding)
+    how = *how, _pair("dilation", dilation), ceil_mode
+    _check_outputs(input, *how)
+    indices = _indices(input.detach(), *how)
+    out = _max_pool(input, *how, indices)
+    return (out, indices) if return_indices else out
+
+
+@tensors_only()
+def avg_pool2d(
+    input: Tensor,
+    kernel_size: Any,
+    stride: Any = None,
+    padding: Any = 0,
+    ceil_mode: bool = False,
+    count_include_pad: bool = True,
+    divisor_override: int | None = None,
+) -> Tensor:
+    """The mean of each window of images (images, channels, height, width), or of one image.
+
+    Zeros around the image count as elements unless `count_include_pad` is False.
+    """
+    kernel, stride, padding = _windows(input, kernel_size, stride, padding)
+    size, channels = input.shape[-2:], input.shape[-3]
+    outputs = _check_outputs(input, kernel, stride, padding, (1, 1), ceil_mode)
+    far = _reach(size, outputs, kernel, stride, padding, (1, 1))
+    if divisor_override == 0:
+        raise RuntimeError(messages.POOL_DIVISOR)
+    number = divisor_override or kernel[0] * kernel[1]
+    weight = full((channels, 1, *kernel), 1 / number, dtype=input.dtype)
+    around = (padding[1], far[1], padding[0], far[0])
+    means = conv2d(_pad(input, around, 0.0) if any(around) else input, weight, None, stride, groups=channels)
+    if divisor_override or not (any(padding) and not count_include_pad or any(map(int.__gt__, far, padding))):
+        return means
+    counted = ones((1, 1, *size), dtype=input.dtype)
+    inside = (padding[1], min(far[1], padding[1]), padding[0], min(far[0], padding[0]))
+    if count_include_pad:
+        counted = _pad(counted, inside, 1.0)
+        around = tuple(all_ - here for all_, here in zip(around, inside, strict=True))
+    return means / conv2d(_pad(counted, around, 0.0), weight[:1], None, stride).view(outputs)
+
+
+def _windows(input: Tensor, kernel: Any, stride: Any, padding: Any) -> tuple[Ints, Ints, Ints]:
+    """The windows' size, their distance and the padding, for both dimensions; RuntimeError where they do not fit."""
+    kernel, padding = _pair("kernel_size", kernel), _pair("padding", padding)
+    stride = kernel if stride is None or stride == () else _pair("stride", stride)
+    if 0 in stride:
+        raise RuntimeError(messages.POOL_STRIDE)
+    if input.dim() not in (3, 4):
+        raise RuntimeError(messages.POOL_INPUT_NDIM)
+    return kernel, stride, padding
+
+
+def _check_outputs(input: Tensor, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints, ceil_mode: bool) -> Ints:
+    """How many windows there are; RuntimeError if there is none, or if one could lie in the padding."""
+    for p, k in zip(padding, kernel, strict=True):
+        if p * 2 > k:
+            raise RuntimeError(messages.POOL_PADDING.format(p, k, dilation[0]))
+    outputs = _outputs(input.shape[-2:], kernel, stride, padding, dilation, ceil_mode)
+    if min(outputs) < 1:
+        planes, *size = input.shape[-3:]
+        raise RuntimeError(messages.POOL_TOO_SMALL.format(planes, size[0], size[1], planes, outputs[0], outputs[1]))
+    return outputs

@@ -18,7 +18,7 @@ from .comparison import where_
 from .core.checks import FEW, INT64, all_within, check_broadcast, only_floats, tensors_only
 from .core.op import define
 from .core.registry import abbreviation, in_formulas
-from .core.results import places_along
+from .core.results import grid, places_along
 
 NONE, MEAN, SUM = 0, 1, 2  # as PyTorch numbers the reductions
 NUMBERS = {"none": NONE, "mean": MEAN, "sum": SUM}
@@ -94,7 +94,7 @@ def _nll_of(
         each, weight = np.zeros(target.shape, a.dtype), None
     else:
         flat = where if where.ndim == 1 else where.reshape(-1)
-        each = -rows[np.arange(len(rows)), flat]
+        each = -rows[grid(flat.shape)[0], flat]
         each = each if target.ndim == 1 else each.reshape(target.shape)
     each = each if weight is None else each * weight[where]
     each = each if every else np.where(counted, each, a.dtype.type(0))

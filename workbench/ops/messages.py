@@ -1,9 +1,10 @@
-"""What operations refuse and warn of, word for word PyTorch's (PyTorch 2.13): what ops/core says, then each family."""
+"""What operations refuse and warn of, word for word PyTorch's (PyTorch 2.13): what ops/core says, then each family.
 
-DIM_RANGE = "Dimension out of range (expected to be in range of [{}, {}], but got {})"
+What autograd says in the same words is in errors.py.
+"""
+
 NOT_EXPANDABLE = "size {{{}}} is not expandable to size {{{}}}."
 DIM_TWICE = "dim {} appears multiple times in the list of dims"
-WRITE_SHAPE = "output with shape {} doesn't match the broadcast shape {}"
 ALPHA_KIND = "{}(): argument 'alpha' must be Number, not {}"
 ALPHA_FRACTION = "For integral input tensors, argument alpha must not be a floating point number."
 SUBTRACT_MASKS = (
@@ -221,10 +222,6 @@ PUT_DTYPE = (
     "Index put requires the source and destination dtypes match, got {} for the destination and {} for the source."
 )
 SLICE_0D = "slice() cannot be applied to a 0-dim tensor."
-INDEX_0D = (
-    "invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` in C++ to convert a 0-dim "
-    "tensor to a number"
-)
 INDEX_KIND = "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices (got {})"
 TOO_MANY_PLACES = "too many indices for tensor of dimension {}"
 SLICE_STEP = "step must be greater than zero"
@@ -255,7 +252,6 @@ MT_1D = "tensor.mT is only supported on matrices or batches of matrices. Got 1-D
 FLATTEN_DIMS = "flatten() has invalid args: start_dim cannot come after end_dim"
 UNFLATTEN_EMPTY = "unflatten: sizes must be non-empty"
 UNFLATTEN_SIZES = "unflatten: Provided sizes {} don't multiply up to the size of dim {} ({}) in the input tensor"
-DIM_OF_0D = "Dimension specified as {} but tensor has no dimensions"
 ROLL_COUNTS = "shifts and dimensions must align. shifts: {}, dims:{}"
 REPEAT_COUNT = "Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor"
 TRIANGLE_NDIM = "{}: input tensor must have at least 2 dimensions"

@@ -1,7 +1,11 @@
-"""Other shapes and arrangements: views of the same memory, and copies with the elements in another order."""
+"""Other shapes and arrangements: views of the same memory, copies with the elements in another order.
+
+At the end, what makes gradients fit their inputs again: summing over broadcast dimensions, putting reduced ones back.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import lru_cache
 from math import prod
 from typing import Any
@@ -9,15 +13,14 @@ from typing import Any
 import numpy as np
 
 from .. import errors
-from ..autograd import forward_ad, state, views
+from ..autograd import dtypes, forward_ad, state, views
 from ..autograd.anomaly_mode import remember
 from ..autograd.node import edge_of, sequence
 from ..autograd.state import local
-from ..autograd.tensor import DetachedTensor, Tensor, alias
+from ..autograd.tensor import DetachedTensor, Size, Tensor, alias
 from ..errors import warn
 from . import messages
 from .core import checks
-from .core.broadcasting import sum_to_array
 from .core.checks import dim_index, dims_of, int_of, ints_of, numpy_names, shape_of, tensors_only
 from .core.op import define, method
 from .core.registry import REGISTRY, abbreviation, in_formulas
@@ -124,7 +127,6 @@ _squeeze_all = define(
     samples="r(2, 1); r(2)",
 )
 _alias = define("AliasBackward0", "alias(Tensor self)", lambda a: a[...], kind="view", self="grad", samples="r(3)")
-in_formulas("sum_to", sum_to_array, lambda grad, shape: grad.sum_to_size(shape))
 in_formulas("reshape", lambda a, shape: a.reshape(shape), lambda grad, shape: reshape(grad, shape))
 
 
@@ -427,7 +429,7 @@ def roll(self: Tensor, shifts: Any, dims: Any = ()) -> Tensor:
     """Elements moved on by `shifts` along `dims`, the last ones to the front; without `dims`, as one long row."""
     shifts, dims = shape_of(shifts), shape_of(dims)
     if dims and not self._array.ndim:
-        raise IndexError(messages.DIM_OF_0D.format(dims[0]))
+        raise IndexError(errors.NO_DIMS.format(dims[0]))
     if len(shifts) != len(dims) and (dims or len(shifts) != 1):
         raise RuntimeError(messages.ROLL_COUNTS.format(len(shifts), len(dims)))
     return _roll(self, shifts, tuple(dim_index(d, self._array.ndim) for d in dims))
@@ -525,3 +527,69 @@ forward_ad.unpacked = define(
     samples="r(3)",
 )
 forward_ad.aliased = lambda t: REGISTRY["view"].function(t, t._array.shape)
+
+
+def broadcast_dims(got: tuple[int, ...], want: tuple[int, ...]) -> tuple[int, ...]:
+    """The dimensions of `got` over which broadcasting from `want` repeated the values."""
+    lead = len(got) - len(want)
+    return (*range(lead), *(i for i in range(lead, len(got)) if want[i - lead] == 1 and got[i] != 1))
+
+
+def sum_to_array(grad: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
+    """Sum an array down to a shape it was broadcast from."""
+    if grad.shape == shape:
+        return grad
+    return np.add.reduce(grad, axis=broadcast_dims(grad.shape, shape), keepdims=True).reshape(shape)
+
+
+def fit_arrays(fit: tuple[Any, ...], *grads: Any) -> list[Any]:
+    """Each wanted gradient in its input's shape and dtype."""
+    return [
+        g if f is None or g is None else sum_to_array(g, f[0]).astype(f[1], copy=False)
+        for f, g in zip(fit, grads, strict=True)
+    ]
+
+
+def fit_tensors(fit: tuple[Any, ...], *grads: Any) -> list[Any]:
+    """The same on tensors, recorded."""
+    return [
+        g if f is None or g is None else summed_to(g, f[0]).to(dtypes.named(f[1].name))
+        for f, g in zip(fit, grads, strict=True)
+    ]
+
+
+@method()
+def sum_to_size(self: Tensor, *given: Any, size: Any = None) -> Tensor:
+    """Sum over the dimensions that broadcasting from `size` would repeat; the tensor itself if there are none."""
+    wanted, have = ints_of("sum_to_size", "size", given, size), self._array.shape
+    if len(wanted) > len(have) or any([n not in (1, m) for n, m in zip(wanted[::-1], have[::-1], strict=False)]):
+        raise RuntimeError(messages.NOT_EXPANDABLE.format(list(wanted), list(have)))
+    return summed_to(self, wanted) if wanted else self.sum()
+
+
+def summed_to(t: Tensor, shape: tuple[int, ...]) -> Tensor:
+    """The same for a shape that it was broadcast from."""
+    if t._array.shape == shape:
+        return t
+    if not shape:
+        return t.sum()
+    out = t.sum(broadcast_dims(t._array.shape, shape), keepdim=True)
+    return out if out._array.ndim == len(shape) else out.view(shape)
+
+
+def putting_back(reshape: Callable[..., Any]) -> Callable[..., Any]:
+    """A function that gives a reduced gradient its reduced dimensions back, with size 1."""
+
+    def put_back(grad: Any, shape: tuple[int, ...], dim: tuple[int, ...], keepdim: bool) -> Any:
+        if keepdim or not shape:
+            return grad
+        return reshape(grad, tuple(1 if i in dim else n for i, n in enumerate(shape)))
+
+    return put_back
+
+
+in_formulas("put_back", *[putting_back(lambda x, shape: x.reshape(shape))] * 2)
+in_formulas("sum_to", sum_to_array, lambda grad, shape: grad.sum_to_size(shape))
+in_formulas("fit_arrays", fit_arrays, fit_tensors)
+in_formulas("fit_tensors", fit_arrays, fit_tensors)
+in_formulas("numel", lambda shape: Size(shape).numel(), lambda shape: Size(shape).numel())

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from copy import copy
 from functools import cached_property
+from numbers import Integral
 from typing import Any
 
 from .labels import (
@@ -21,6 +22,7 @@ from .labels import (
     native,
 )
 from .layout import Layout, Level, Levels, laid_out
+from .messages import CHANGES_NOTHING, ENDS_NOWHERE, HANGS_NOWHERE, LIES_NOWHERE, NO_STEP, STEP_KIND
 from .model import AROUND, FORMAT, VERSION, Box, Detail, Folding, Scene, Step, groups_of, with_changes
 
 _UNSEEN = {"d": "", "lx": 0, "ly": 0, "lw": 0, "lh": 0}  # the way of an arrow that lies in a closed group
@@ -57,17 +59,17 @@ class Storyboard:
         standing = {id for id, box in scene.boxes.items() if box.holder is None and box.kind not in AROUND}
         for box in scene.boxes.values():
             if box.holder is not None and box.holder not in standing:
-                raise ValueError(f"Box {box.id!r} hangs on {box.holder!r}, which stands nowhere in the scene.")
+                raise ValueError(HANGS_NOWHERE.format(box.id, box.holder))
             if box.region is not None and getattr(scene.boxes.get(box.region), "kind", None) not in ("region", "group"):
-                raise ValueError(f"Box {box.id!r} lies in {box.region!r}, which is no region or group of the scene.")
+                raise ValueError(LIES_NOWHERE.format(box.id, box.region))
         hanging = standing | {id for id, box in scene.boxes.items() if box.holder is not None}
         for arrow in scene.arrows.values():
             for end in {arrow.source, arrow.target} - (hanging if arrow.kind == "same" else standing):
-                raise ValueError(f"Arrow {arrow.id!r} ends at {end!r}, which stands nowhere in the scene.")
+                raise ValueError(ENDS_NOWHERE.format(arrow.id, end))
         known = scene.boxes.keys() | scene.arrows.keys()
         for number, step in enumerate(self.steps):
             for strange in (step.boxes.keys() | step.arrows.keys()) - known:
-                raise ValueError(f"Step {number} changes {strange!r}, which is not in the scene.")
+                raise ValueError(CHANGES_NOTHING.format(number, strange))
         self.opened = frozenset(groups_of(scene) if opened is None else opened)
 
     @cached_property
@@ -108,6 +110,8 @@ class Storyboard:
         """The picture of step k and its number there; None is what is shown where nothing plays."""
         if k is None and isinstance(self._still, Storyboard):
             return self._still.shown()
+        if k is not None and not isinstance(k, Integral):
+            raise TypeError(STEP_KIND.format(k))
         return self, self.still if k is None else k
 
     def chapter(self, k: int | None = None) -> str:
@@ -160,7 +164,7 @@ class Storyboard:
         if board is not self:
             return board.at(k)
         if not -1 <= k < len(self.steps):
-            raise IndexError(f"There is no step {k}; this storyboard has {len(self.steps)}, counted from 0.")
+            raise IndexError(NO_STEP.format(k, "storyboard", len(self.steps)))
         scene = self._copy()
         for step in self.steps[: k + 1]:
             _apply(scene, step)

@@ -60,6 +60,7 @@ from .steps import (
     leaf_called,
     node_called,
     node_name,
+    recorded,
     told,
 )
 
@@ -391,6 +392,7 @@ class Stepper(PausedBackward):
                 listeners.remove(hear)
             edges = zip(node.edges(), heard.outgoing, strict=False)
             given = {(to, nr) for (to, nr), g in edges if to is not None and g is not None}
+            left = gradient_of(node)
             step = Step(
                 number=self.position + 1,
                 node=node,
@@ -405,9 +407,10 @@ class Stepper(PausedBackward):
                 arrived={} if error is not None else self._waiting_at(given),
                 hooked=tuple(heard.hooked),
                 made=tuple(heard.made),
+                left=recorded(left[0]),
             )
             self._append(step)
-            self._undo.append(Undo(snapshot, self._edits, gradient_of(node), known))
+            self._undo.append(Undo(snapshot, self._edits, left, known))
             self._edits = {}
         self._refuse_unused()
 

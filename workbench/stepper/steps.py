@@ -94,9 +94,14 @@ def gradient_tensor(gradient: Any) -> Tensor | None:
     return wrap(view)
 
 
+def recorded(gradient: Any) -> Value | None:
+    """A gradient that the engine carries, as a trace tells it."""
+    return None if gradient is None else Value.of(numbers_of(gradient))
+
+
 def gradient_text(gradient: Any) -> str:
     """A gradient in a line; that there is none is said, too."""
-    return said(None if gradient is None else Value.of(numbers_of(gradient)))
+    return said(recorded(gradient))
 
 
 def norm_of(gradient: Any) -> float:
@@ -132,6 +137,7 @@ class Step:
     arrived: dict[Place, Any]  # what then waited at the node's inputs
     hooked: tuple[HookRan, ...]  # what each hook made of the gradients, as a trace tells it
     made: tuple[Record, ...]  # what joined the graph meanwhile, where the backward records one
+    left: Value | None  # the gradient that it left at its leaf
 
     def __repr__(self) -> str:
         return f"<step {self.number}: {self.name}{' failed' if self.error is not None else ''}>"

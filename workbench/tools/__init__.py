@@ -1,1 +1,16 @@
-"""What runs a function of the user's, records it and draws it."""
+"""Tools that run a function themselves and draw what came of it, and what they refuse."""
+
+NO_MODE = "There is no mode {!r}; choose 'reverse' or 'forward'."
+JACOBIAN_BY = "jacobian() differentiates by one Tensor, but got {}."
+JACOBIAN_OF = "jacobian() needs a function that returns one Tensor, but this gave {}."
+
+EXPLORE_KIND = "explore() runs a function, but got {}."
+EXPLORE_NOTHING = "explore() needs at least one input to move: a number, or a pair (low, high)."
+EXPLORE_CALL = "explore() calls {} with {}, but: {}."
+EXPLORE_INPUT = "explore() takes for {} a number, a pair (low, high), a tensor or an array, not {}."
+EXPLORE_FINITE = "explore() moves {} between finite numbers, but got {}."
+EXPLORE_ORDER = "explore() moves {} from a smaller number to a larger one, but got {}."
+EXPLORE_TENSOR = "explore() needs a tensor, but {} returned {}."
+EXPLORE_NUMBER = "explore() needs one number, but {} returned the shape {}."
+NO_SLIDER = "There is no slider for {}; there are sliders for {}."
+SLIDER_RANGE = "The slider of {} goes from {} to {}, but got {!r}."

@@ -19,10 +19,9 @@ from ..autograd.grad_mode import enable_grad
 from ..autograd.tensor import Tensor
 from ..events import listeners, tag
 from ..live_recording import bring_widgets
-from ..ops.creation import tensor
-from ..ops.random import get_rng_state, set_rng_state
+from ..ops.creation import get_rng_state, set_rng_state, tensor
 from ..scene.model import Box, Detail, Plot, Scene, Step, changed
-from ..scene.notebook_story import LEFT_OUT
+from ..scene.payload import LEFT_OUT
 from ..scene.picture import MOST, Picture, has_room, playing
 from ..scene.storyboard import Storyboard
 from ..trace.describe import named_in
@@ -32,6 +31,18 @@ from ..trace.timeline import Ending
 from ..trace.values import number, series
 from ..views import storyboard
 from ..views.player_steps import roomy
+from . import (
+    EXPLORE_CALL,
+    EXPLORE_FINITE,
+    EXPLORE_INPUT,
+    EXPLORE_KIND,
+    EXPLORE_NOTHING,
+    EXPLORE_NUMBER,
+    EXPLORE_ORDER,
+    EXPLORE_TENSOR,
+    NO_SLIDER,
+    SLIDER_RANGE,
+)
 from .jacobian import function_name
 
 # The layer above sets this to what makes a live view of an exploration, whose `faces(text)` a notebook is given.
@@ -88,7 +99,7 @@ def explore(f: Callable[..., Tensor], /, **inputs: Any) -> Exploration:
     start. Errors: TypeError and ValueError for inputs and results that are none of these, RuntimeError where f fails.
     """
     if not callable(f):
-        raise TypeError(f"explore() runs a function, but got {type(f).__name__}.")
+        raise TypeError(EXPLORE_KIND.format(type(f).__name__))
     moving: list[Input] = []
     fixed: dict[str, Tensor] = {}
     for name, given in inputs.items():
@@ -97,11 +108,11 @@ def explore(f: Callable[..., Tensor], /, **inputs: Any) -> Exploration:
         else:
             moving.append(_slider(name, given))
     if not moving:
-        raise ValueError("explore() needs at least one input to move: a number, or a pair (low, high).")
+        raise ValueError(EXPLORE_NOTHING)
     try:
         inspect.signature(f).bind(**inputs)
     except TypeError as error:
-        raise TypeError(f"explore() calls {function_name(f)} with {series(list(inputs))}, but: {error}.") from None
+        raise TypeError(EXPLORE_CALL.format(function_name(f), series(list(inputs)), error)) from None
     except ValueError:  # of a function written in C no signature may be known
         pass
     frame = user_frame()
@@ -112,18 +123,17 @@ def explore(f: Callable[..., Tensor], /, **inputs: Any) -> Exploration:
 def _slider(name: str, given: Any) -> Input:
     ends = given if isinstance(given, tuple) and len(given) == 2 else (given,)
     if not all(isinstance(end, Real) and not isinstance(end, bool | np.bool_) for end in ends):
-        kind = type(given).__name__
-        raise TypeError(f"explore() takes for {name} a number, a pair (low, high), a tensor or an array, not {kind}.")
+        raise TypeError(EXPLORE_INPUT.format(name, type(given).__name__))
     numbers = [float(end) for end in ends]  # pyright: ignore[reportArgumentType]  all are real
     if not all(map(math.isfinite, numbers)):
-        raise ValueError(f"explore() moves {name} between finite numbers, but got {given}.")
+        raise ValueError(EXPLORE_FINITE.format(name, given))
     if len(numbers) == 1:
         (start,) = numbers
         around = 2 * abs(start) or 1.0
         return Input(name, start - around, start + around, start)
     low, high = numbers
     if low >= high:
-        raise ValueError(f"explore() moves {name} from a smaller number to a larger one, but got {given}.")
+        raise ValueError(EXPLORE_ORDER.format(name, given))
     start = (low + high) / 2
     return Input(name, low, high, start or round(low + (high - low) * 0.7, 12))  # at 0 many functions are flat
 
@@ -170,11 +180,11 @@ class Exploration(Picture):
         """Move sliders, and run f there: if it fails, nothing moves. Errors: as of explore()."""
         for name, value in values.items():
             if name not in self.inputs:
-                raise TypeError(f"There is no slider for {name}; there are sliders for {series(list(self.inputs))}.")
+                raise TypeError(NO_SLIDER.format(name, series(list(self.inputs))))
             slider = self.inputs[name]
             if not isinstance(value, Real) or not slider.low <= value <= slider.high:
-                ends = f"{number(slider.low)} to {number(slider.high)}"
-                raise ValueError(f"The slider of {name} goes from {ends}, but got {value!r}.")
+                ends = number(slider.low), number(slider.high)
+                raise ValueError(SLIDER_RANGE.format(name, *ends, value))
         there = self.values | {name: float(value) for name, value in values.items()}
         with redirect_stdout(io.StringIO()):
             run = self._ran(there)
@@ -213,10 +223,9 @@ class Exploration(Picture):
         finally:
             set_rng_state(before)
         if not isinstance(result, Tensor):
-            raise TypeError(f"explore() needs a tensor, but {self._call(values)} returned {type(result).__name__}.")
+            raise TypeError(EXPLORE_TENSOR.format(self._call(values), type(result).__name__))
         if result._array.size != 1:
-            shape = tuple(result.shape)
-            raise ValueError(f"explore() needs one number, but {self._call(values)} returned the shape {shape}.")
+            raise ValueError(EXPLORE_NUMBER.format(self._call(values), tuple(result.shape)))
         return result, leaves
 
     def _ran(self, values: Mapping[str, float]) -> Run:

@@ -1,4 +1,4 @@
-"""The Jacobian as it is computed: painted row by row (reverse mode) or column by column (forward mode)."""
+"""Jacobians: one as it is computed, row by row or column by column, and one beside what differences say (`check`)."""
 
 from __future__ import annotations
 
@@ -12,16 +12,26 @@ import numpy as np
 from ..autograd.backward import gradients
 from ..autograd.forward_ad import dual_level, make_dual, unpack_dual
 from ..autograd.function import Function
+from ..autograd.gradcheck import Jacobians, as_tuple, check_inputs, nearly
+from ..autograd.gradcheck import numeric_columns as pushed
 from ..autograd.tensor import Tensor, wrap
+from ..scene.labels import CHARACTER, clean, columns
 from ..scene.model import Box, Scene, Step
 from ..scene.picture import Picture
 from ..scene.storyboard import Storyboard
-from ..views.value_display import ROW, SHOWN, Matrix, names_of
+from ..views.value_display import ROW, SHOWN, Matrix, element_name, names_of, number_text
+from . import JACOBIAN_BY, JACOBIAN_OF, NO_MODE
 
 Mode = Literal["reverse", "forward"]
 
 LEGEND = "How much an output changes with an input: orange is positive, blue negative, and darker is larger."
 _WIDE = 460.0  # px of the lines above the matrix
+_APART = 40  # px between the two of a pair, and below it
+CHECK_LEGEND = (
+    "Orange is positive, blue negative, darker is larger; outlined entries are further apart than the tolerance."
+)
+_STEADY, _FAR = 0.1, 0.25  # how little two differences are apart that can be trusted, and how far a wrong entry is
+_WAYS = {"reverse": "a backward for each element of an output", "forward": "a tangent for each element of an input"}
 
 
 def jacobian(f: Callable[[Tensor], Tensor], x: Tensor, mode: Mode = "reverse", *, legend: bool = True) -> Picture:
@@ -31,9 +41,9 @@ def jacobian(f: Callable[[Tensor], Tensor], x: Tensor, mode: Mode = "reverse", *
     `legend` is the sentence that says how to read it.
     """
     if mode not in ("reverse", "forward"):
-        raise ValueError(f"There is no mode {mode!r}; choose 'reverse' or 'forward'.")
+        raise ValueError(NO_MODE.format(mode))
     if not isinstance(x, Tensor):
-        raise TypeError(f"jacobian() differentiates by one Tensor, but got {type(x).__name__}.")
+        raise TypeError(JACOBIAN_BY.format(type(x).__name__))
     shape, values = (by_rows if mode == "reverse" else by_columns)(f, x)
     board = _Painting(f, x.shape, shape, values, mode == "reverse").board()
     board.legend = board.legend if legend else ""
@@ -71,7 +81,7 @@ def by_columns(f: Callable[..., Any], x: Tensor) -> tuple[tuple[int, ...], np.nd
 
 def _one(y: Any) -> Tensor:
     if not isinstance(y, Tensor):
-        raise TypeError(f"jacobian() needs a function that returns one Tensor, but this gave {type(y).__name__}.")
+        raise TypeError(JACOBIAN_OF.format(type(y).__name__))
     return y
 
 
@@ -175,3 +185,241 @@ class _Painting:
 
 def _counted(count: int, what: str, plural: str = "s") -> str:
     return f"{count} {what}{'' if count == 1 else plural}"
+
+
+def check(
+    f: Callable[..., Any],
+    inputs: Tensor | Sequence[Any],
+    mode: Mode = "reverse",
+    *,
+    eps: float = 1e-6,
+    atol: float = 1e-5,
+    rtol: float = 1e-3,
+    legend: bool = True,
+) -> Picture:
+    """The Jacobians that gradcheck compares, side by side: by f's derivatives and by differences `eps` to either side.
+
+    Entries further apart than `atol + rtol * abs(numeric)` are outlined. Inputs that require grad, best float64, are
+    checked; of others the picture says where rounding alone may take entries that far apart, unless differences over a
+    larger step show that they are wrong. The `legend` is the sentence that says how to read it.
+    """
+    if mode not in _WAYS:
+        raise ValueError(NO_MODE.format(mode))
+    given = as_tuple(inputs)
+    check_inputs(given)
+    board = _Checking(f, Jacobians(f, given, eps, atol, rtol), mode).board()
+    board.legend = board.legend if legend else ""
+    return Picture(board)
+
+
+class _Pair:
+    """One output by one input: the two Jacobians, with a row for each element of the output, and their places.
+
+    `blur` names the dtype whose rounding may make them differ; `doubtful` are the entries where it may be that alone.
+    """
+
+    def __init__(
+        self, id: str, names: tuple[str, str], shapes: Any, analytic: Any, numeric: Any, near: Any, blur: str
+    ) -> None:
+        self.names, self.shapes, self.analytic, self.numeric, self.blur = names, shapes, analytic, numeric, blur
+        pairs = zip(analytic.ravel(), numeric.ravel(), strict=True)
+        self.wrong = np.array([not near(a, n) for a, n in pairs], bool).reshape(analytic.shape)
+        self.doubtful = self.wrong if blur else np.zeros_like(self.wrong)
+        with np.errstate(all="ignore"):
+            apart = np.abs(analytic - numeric)
+        self.apart = np.where(analytic == numeric, 0.0, np.where(np.isnan(apart), np.inf, apart))
+        rows, across = (names_of(name, shape) for name, shape in zip(names, shapes, strict=True))
+        shown = [each[:SHOWN, :SHOWN] for each in (analytic, numeric)]
+        self.sides = [Matrix(f"{id}{side}", rows, across, values) for side, values in zip("an", shown, strict=True)]
+        self.largest = max(map(largest_of, shown)) if any(each.any() for each in shown) else 1.0
+        self.id = id
+
+    @property
+    def worst(self) -> float:
+        """The largest difference; infinite where one of them is no number."""
+        return float(self.apart.max(initial=0.0))
+
+    @property
+    def sure(self) -> np.ndarray:
+        """Where they differ, and by more than rounding."""
+        return self.wrong & ~self.doubtful
+
+    def look_closer(self, steps: Sequence[np.ndarray]) -> None:
+        """Given two more differences, over steps that suit the dtype: where these agree, they say what is wrong."""
+        one, other = steps
+        with np.errstate(all="ignore"):
+            steady = np.abs(one - other) <= _STEADY * np.abs(one)
+            near = np.abs(self.analytic - one) <= _FAR * np.abs(one)
+        self.doubtful = self.wrong & ~(steady & ~near)
+
+    def verdict(self) -> str:
+        """Whether they agree, and where they do so least."""
+        if not self.apart.size:
+            return "Nothing to compare."
+        shown = self.sure if self.sure.any() else self.wrong
+        at = int(np.argmax(np.where(shown, self.apart, -1) if shown.any() else self.apart))
+        i, j = np.unravel_index(at, self.apart.shape)
+        place = " / ".join(
+            f"d {element_name(n, s, k)}" for n, s, k in zip(self.names, self.shapes, (int(i), int(j)), strict=True)
+        )
+        two = f"analytic {number_text(self.analytic[i, j])}, numeric {number_text(self.numeric[i, j])}"
+        count, doubtful, size = int(self.sure.sum()), int(self.doubtful.sum()), self.wrong.size
+        if not count + doubtful:
+            return f"They agree: the largest difference is {number_text(self.worst)}"
+        parts = [f"{count} of {size} wrong"] if count else []
+        if doubtful:
+            parts.append(f"{doubtful} of {size} differ, but at {self.blur} that may be rounding")
+        return f"{', '.join(parts)}: the largest difference is {number_text(self.apart[i, j])}, at {place}: {two}"
+
+    def placed(self, y: float) -> tuple[list[Box], float]:
+        """Its boxes from there down, and where they end."""
+        left, right = self.sides
+        left.y = right.y = y + 2 * ROW
+        cell = max(left.cell, right.cell)
+        left.wide = right.wide = cell
+        right.x = left.width + _APART
+        title, verdict = f"{self.names[0]} by {self.names[1]}", self.verdict()
+        wide = max(right.x + right.width, (columns(clean(verdict)) + 2) * CHARACTER, (columns(clean(title)) + 2) * 9)
+        end = left.y + left.height + 4
+        boxes = [
+            Box(f"{self.id}h", "heading", title, place=(0, y, wide, ROW)),
+            Box(f"{self.id}ta", "tick", "analytic", place=(left.side, y + ROW, 76, ROW)),
+            Box(f"{self.id}tn", "tick", "numeric", place=(right.x + right.side, y + ROW, 76, ROW)),
+            *left.boxes(),
+            *right.boxes(),
+            Box(f"{self.id}v", "text", "", place=(0, end, wide, ROW)),
+        ]
+        return boxes, end + ROW + _APART
+
+    def painted(self, side: int) -> dict[str, dict[str, Any]]:
+        """All of one side."""
+        matrix = self.sides[side]
+        cells = [(i, j) for i in range(len(matrix.rows)) for j in range(len(matrix.columns))]
+        found: dict[str, dict[str, Any]] = {}
+        for i, j in cells:
+            found[f"{matrix.id}.{i}.{j}"] = matrix.painted(i, j, self.largest)
+        for i in range(len(matrix.rows)):
+            found[f"{matrix.id}.r{i}"] = {"alt": f"{('analytic', 'numeric')[side]} {matrix.said(i)}"}
+        return found
+
+    def outlined(self) -> dict[str, dict[str, Any]]:
+        """The entries that disagree, on both sides, and the verdict."""
+        found: dict[str, dict[str, Any]] = {f"{self.id}v": {"title": self.verdict()}}
+        for i, j in np.argwhere(self.wrong[:SHOWN, :SHOWN]).tolist():
+            two = f"analytic {number_text(self.analytic[i, j])}, numeric {number_text(self.numeric[i, j])}"
+            state, what = ("differs", f"differs, at {self.blur}") if self.doubtful[i, j] else ("error", "is wrong")
+            for matrix in self.sides:
+                found[f"{matrix.id}.{i}.{j}"] = {"state": state, "alt": f"{matrix.entry(i, j)} {what}: {two}"}
+        return found
+
+
+class _Checking:
+    """The pairs of one check, and its steps."""
+
+    def __init__(self, f: Callable[..., Any], found: Jacobians, mode: Mode) -> None:
+        self.function, self.mode, self.eps = function_name(f), mode, found.eps
+        wanted = [k for k, each in enumerate(found.given) if any(each is t for t in found.inputs)]
+        names = variables_of(f, len(found.given))
+        places = found.positions or found.floating
+        outer = [f"y{k}" for k in places] if len(places) > 1 else ["y"]
+        outer = [f"output_{each}" if each in names else each for each in outer]
+        derived = _derivatives(found, places, mode)
+        self.pairs = []
+        for i, place in enumerate(places):
+            for j, t in enumerate(found.inputs):
+                blur = _blur(found, t._array, found.first[place])
+                two = (np.asarray(derived[i][j], np.float64), np.asarray(found.numerical[j][place].T, np.float64))
+                shapes = (found.first[place].shape, tuple(t.shape))
+                id, name = f"p{i}.{j}", (outer[i], names[wanted[j]])
+                self.pairs.append(
+                    _Pair(id, name, shapes, *two, lambda a, n: nearly(a, n, found.rtol, found.atol), blur)
+                )
+        self.blur = next((pair.blur for pair in self.pairs if pair.blur), "")
+        self.step = float(np.cbrt(np.finfo(self.blur).eps)) if self.blur else 0.0  # where rounding matters least
+        if any(pair.doubtful.any() for pair in self.pairs):
+            steps = [Jacobians(f, found.given, step, found.atol, found.rtol) for step in (self.step, self.step / 2)]
+            places_and_inputs = [(place, j) for place in places for j in range(len(found.inputs))]
+            for pair, (place, j) in zip(self.pairs, places_and_inputs, strict=True):
+                if pair.doubtful.any():
+                    pair.look_closer([np.asarray(each.numerical[j][place].T, np.float64) for each in steps])
+
+    def board(self) -> Storyboard:
+        """By derivatives, by differences, and compared."""
+        title = f"Check of {self.function}, {'backward' if self.mode == 'reverse' else 'tangents'} against differences"
+        boxes: list[Box] = []
+        y = 0.0
+        for pair in self.pairs:
+            more, y = pair.placed(y)
+            boxes += more
+        moved = f"each element of an input is moved by {self.eps:g} to either side"
+        captions = (
+            f"Analytic: {_WAYS[self.mode]} gives the derivatives that {self.function} claims.",
+            f"Numeric: {moved}, and {self.function} is computed again; no derivative is used.{self._rounded()}",
+        )
+        steps = []
+        for side, caption in enumerate(captions):
+            steps.append(Step(caption, "checking"))
+            for pair in self.pairs:
+                steps[-1].boxes |= pair.painted(side)
+        steps.append(Step(self._result(), "checking"))
+        for pair in self.pairs:
+            steps[-1].boxes |= pair.outlined()
+        return Storyboard(Scene(title, {box.id: box for box in boxes}), steps, legend=CHECK_LEGEND)
+
+    def _rounded(self) -> str:
+        """Why entries may differ at this dtype, and what to do where nothing says that they are wrong."""
+        if not self.blur:
+            return ""
+        kept = round(-math.log10(np.finfo(self.blur).eps))
+        why = f" {self.blur} keeps about {kept} digits, so a difference of {self.eps:g} is mostly rounding there"
+        doubtful = any(pair.doubtful.any() for pair in self.pairs)
+        return f"{why}: check with float64 inputs." if doubtful and not self._sure() else f"{why}."
+
+    def _sure(self) -> list[_Pair]:
+        """The pairs with entries that are wrong, and by more than rounding."""
+        return [pair for pair in self.pairs if pair.sure.any()]
+
+    def _result(self) -> str:
+        wrong = [pair for pair in self.pairs if pair.wrong.any()]
+        size = sum(pair.wrong.size for pair in self.pairs)
+        if not wrong:
+            worst = max((pair.worst for pair in self.pairs), default=0.0)
+            return f"All {size} entries agree; the largest difference is {number_text(worst)}."
+        sure = self._sure()
+        worst = max(sure or wrong, key=lambda pair: float(pair.apart[pair.sure if sure else pair.wrong].max()))
+        where = worst.verdict().partition(": ")[2]
+        if not sure:
+            count = sum(int(pair.wrong.sum()) for pair in wrong)
+            verb = "differs" if count == 1 else "differ"
+            return f"{count} of {size} entries {verb}, outlined; {where}. That need not be wrong:{self._rounded()}"
+        count = sum(int(pair.sure.sum()) for pair in sure)
+        verb = "is" if count == 1 else "are"
+        more = f" So say differences of {self.step:.1g}, which suit {worst.blur}." if worst.blur else ""
+        doubtful = sum(int(pair.doubtful.sum()) for pair in wrong)
+        if doubtful:
+            more += f" Of the others {doubtful} may differ by rounding alone: check these with float64 inputs."
+        return f"{count} of {size} entries {verb} wrong, outlined; {where}.{more}"
+
+
+def _blur(found: Jacobians, *arrays: np.ndarray) -> str:
+    """The dtype, less than float64, whose rounding moves these values by more than the tolerance of a difference."""
+    coarse = max([each for each in arrays if each.dtype.kind == "f"], key=lambda each: np.finfo(each.dtype).eps)
+    error = np.finfo(coarse.dtype).eps * max([1.0, *(largest_of(each) for each in arrays if each.size)])
+    return coarse.dtype.name if coarse.itemsize < 8 and error > found.rtol * found.eps else ""
+
+
+def _derivatives(found: Jacobians, places: list[int], mode: Mode) -> list[list[np.ndarray]]:
+    """For each output the Jacobian by every input, with a row for each of the output's elements."""
+    if mode == "forward":
+        parts = pushed(found)
+        return [[np.array(of_input[place]._array).T for of_input in parts] for place in places]
+    if not found.outputs:
+        return [[np.zeros((found.first[place].size, math.prod(t.shape))) for t in found.inputs] for place in places]
+    derived = []
+    for y in found.outputs:
+        rows = [pulled_back(y, found.inputs, at) for at in range(math.prod(y.shape))]
+        lines = [[row[j].ravel() for row in rows] for j in range(len(found.inputs))]
+        derived.append(
+            [np.array(each).reshape(len(rows), math.prod(t.shape)) for each, t in zip(lines, found.inputs, strict=True)]
+        )
+    return derived

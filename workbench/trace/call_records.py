@@ -15,7 +15,7 @@ from .source import Line, file_of, formula_of, methods_of, name_of, source, sour
 from .values import Value, read, said, series, values
 
 if TYPE_CHECKING:
-    from .reader import Reader
+    from .recorder import Reader
 
 
 Held = tuple[str, Any, str]  # a variable's name, the copy of an array, or a text

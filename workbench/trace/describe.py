@@ -1,23 +1,22 @@
-"""What a recorder asks of tensors and nodes, how it describes them, and what the user's variables call them."""
+"""What a recorder puts down of tensors, nodes and hooks, and what the user's variables call them."""
 
 from __future__ import annotations
 
 import dis
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import lru_cache
 from itertools import islice
 from types import BuiltinFunctionType, CodeType, FrameType, FunctionType, ModuleType
 from typing import Any
-from weakref import KeyedRef, WeakValueDictionary, ref
+from weakref import WeakValueDictionary, ref
 
 import numpy as np
 
 from ..events import tag
-from .call_records import LevelEntered
+from .call_records import HookRan, HooksFound, LevelEntered
 from .records import CheckpointDropped, CheckpointKept, NodeCreated, TensorsFound
 from .schema import Raw
-from .source import OWN, Outlook, is_users, local_variables, text_of, user_frames, variables
+from .source import OWN, Outlook, Stack, is_users, local_variables, text_of, user_frames, variables
 from .values import LIMIT, Value, kept
 
 
@@ -39,6 +38,8 @@ def maker_of(tensor: Any) -> Any:
 
 def version_of(tensor: Any) -> int:
     """How often a tensor was written; nobody counts that of one made in inference mode."""
+    if tensor._storage is None and (tensor._fn is None or not tensor._fn.keeps_result):
+        return 0  # most have never been written
     return 0 if tensor.is_inference() else tensor._version
 
 
@@ -64,13 +65,16 @@ def zeros_of(node: Any) -> tuple[int, ...]:
     return () if hands is None else tuple([nr for nr in range(node.outputs) if hands(node, nr)])
 
 
+Hooks = tuple[tuple[Any, ...], ...]  # of each its kind, which output it is on, its name and line
+
 ACCUMULATE = "torch::autograd::AccumulateGrad"
+_type_of: Callable[[object], type[object]] = type  # a type checker does not know what `type` is of anything
 _PLAIN = (int, float, bool, str, type(None))
 _NOWHERE: tuple[int | None, int] = None, 0  # where a leaf comes from
 
 
 class Describer:
-    """Puts down what it is shown, each thing under its serial number, in raw events that `reader` makes records of."""
+    """Puts down what it is shown, each thing under its serial number, in raw events that a Reader makes records of."""
 
     def __init__(self, limit: int = LIMIT) -> None:
         self._limit = limit
@@ -87,12 +91,18 @@ class Describer:
         self._alike: WeakValueDictionary[int, Any] = WeakValueDictionary()
         self._outdated: WeakValueDictionary[int, Any] = WeakValueDictionary()
         self._shares = False  # whether these two were ever used: asking them takes long
-        self._lives: dict[int, KeyedRef[int, Any]] | None = None  # by the numbers of nodes, where deaths are told
-        self._dead: list[KeyedRef[int, Any]] = []
+        self._lives: dict[ref[Any], int] | None = None  # the numbers of nodes, where deaths are told
+        self._dead: list[ref[Any]] = []
+        self._died = self._dead.append
         self._slots: dict[int, ref[Any]] = {}  # memory -> the tensor whose gradient lies there
         self._names: dict[int, str] = {}  # tensor -> the first variable found that holds it
         self._repeating = 0  # checkpoints that are run again
         self._again: list[Any] = []  # what they have kept: two nodes may save the same, which no node of the graph made
+        self._hooks: dict[int, Hooks] = {}  # place -> what was put down of its hooks
+        # By task and node: a hook, what it has been given, and the leaf whose gradient that is.
+        self._given: dict[tuple[int, int], tuple[Any, ...]] = {}
+        self._after: list[HookRan.Raw] = []  # what hooks did after an accumulation that is still to be told
+        self._retaining: tuple[int, int] | None = None  # the node whose tensors are said to keep what has come
 
     def _copy(self, thing: Any) -> Any:
         if type(thing) is np.ndarray:
@@ -118,32 +128,36 @@ class Describer:
         return serial
 
     def _copies(self, grads: Any, known: dict[int, tuple[Any, Any]] | None = None) -> tuple[Any, ...]:
-        if not known:
-            return tuple([self._copy(grad) for grad in grads])
         copies: list[Any] = []
         for grad in grads:
-            its, copy = known.get(id(grad), (_nothing, None))
-            copies.append(copy if its() is grad is not None else self._copy(grad))
+            seen = known.get(id(grad)) if known else None
+            if seen is not None and seen[0]() is grad:
+                copies.append(seen[1])
+            else:
+                copies.append(kept(grad, self._limit) if type(grad) is np.ndarray else self._copy(grad))
         return tuple(copies)
 
     def _describe(self, tensor: Any, found: dict[int, Any]) -> int:
         """Put down a tensor as it is now."""
         serial = tag(tensor)
         self._tensors.add(serial)
-        if tensor._meta is not None and (base := tensor._meta.base) is not None:
+        meta = tensor._meta
+        base = None if meta is None else meta.base
+        if base is not None:
             self._alike[serial], self._alike[tag(base)], self._shares = tensor, base, True
             if not self._is_known(base._tag) and (maker_of(base) is None or tag(maker_of(base)) in self._nodes):
                 self._describe(base, found)  # its variable says what the view is of
-        maker = maker_of(tensor)
+        maker = tensor._fn if meta is None or base is None else meta.view_fn
         node: int | None
+        grad = level = below = owner = None
         if maker is not None:
-            node, nr, grad = tag(maker), tensor.output_nr, None
+            node, nr = tag(maker), tensor._nr
         else:
             node, nr = self._unlinked.get(serial, _NOWHERE)
-            grad = self._copy(tensor.grad)
-            self._hold(tensor)
-        level = below = None
-        if not hasattr(tensor, "_level"):
+            if meta is not None and meta.grad is not None:
+                grad = self._copy(meta.grad)
+                self._hold(tensor)
+        if not hasattr(_type_of(tensor), "_level"):
             value = kept(tensor._array, self._limit)
         else:
             value = self._whole(tensor)
@@ -151,18 +165,10 @@ class Describer:
             while hasattr(under, "_level") and tag(under) not in self._tensors:
                 under = under._value
             below = tag(under) if tag(under) in self._tensors else None
-        found[serial] = (
-            serial,
-            value,
-            version_of(tensor),
-            tensor.requires_grad,
-            node,
-            nr,
-            grad,
-            level,
-            below,
-            self._base(tensor),
-        )
+        if base is not None or self._detached:
+            owner = self._base(tensor)
+        needs = tensor._rg if base is None else tensor.requires_grad
+        found[serial] = serial, value, version_of(tensor), needs, node, nr, grad, level, below, owner
         return serial
 
     def _know(self, node: Any) -> None:
@@ -170,7 +176,7 @@ class Describer:
         serial = tag(node)
         self._nodes.add(serial)
         if self._lives is not None:
-            self._lives[serial] = KeyedRef(node.life(), self._dead.append, serial)
+            self._lives[ref(node.life(), self._died)] = serial
 
     def _hold(self, tensor: Any) -> None:
         """Remember where a tensor's gradient lies: a write there is told of that tensor."""
@@ -232,17 +238,20 @@ class Describer:
 
     def _place(self, node: Any, found: dict[int, Any]) -> int:
         """The serial number of where a gradient goes: the node's, or the leaf's for its AccumulateGrad."""
-        serial = tag(node)
-        if serial in self._nodes:
-            return serial
+        if getattr(node, "_tag", None) in self._nodes:
+            return tag(node)
         if node.name() == ACCUMULATE:
             variable = node.variable
             return tag(variable) if tag(variable) in found else self._describe(variable, found)
         self._find(node)
-        return serial
+        return tag(node)
 
     def _edges(self, node: Any, found: dict[int, Any]) -> tuple[Any, ...]:
-        return tuple([(None if to is None else self._place(to, found), nr) for to, nr in node.next_functions])
+        edges: list[tuple[int | None, int]] = []
+        for to, nr in node.next_functions:
+            serial = None if to is None else getattr(to, "_tag", None)
+            edges.append((serial if to is None or serial in self._nodes else self._place(to, found), nr))
+        return tuple(edges)
 
     def _saved(self, node: Any, tensors: list[Any], found: dict[int, Any]) -> tuple[Any, ...]:
         """What a node has saved: a tensor by its number, as is an array of one of `tensors`; others by value."""
@@ -312,29 +321,41 @@ class Describer:
                 found: dict[int, Any] = {}
                 edges = self._edges(node, found)
                 saved = self._saved(node, [], found)
-                tensors = tuple(found.values())
-                self._raw.append(
-                    NodeCreated.Raw(
-                        node=node._tag,
-                        name=node.name(),
-                        cls=type(node),
-                        found=True,
-                        edges=edges,
-                        args=(),
-                        tensors=tensors,
-                        saved=saved,
-                        stack=None,
-                        entry=entry_of(node),
-                        outputs=node.outputs,
-                        zeros=zeros_of(node),
-                    )
-                )
+                self._put_found(node, edges, saved, found)
             elif tag(node) not in self._nodes:
                 self._know(node)
                 stack.append((node, True))
                 stack += [
                     (to, False) for to, _ in reversed(node.next_functions) if to is not None and to.name() != ACCUMULATE
                 ]
+
+    def _put_found(
+        self,
+        node: Any,
+        edges: tuple[Any, ...],
+        saved: tuple[Any, ...],
+        found: dict[int, Any],
+        stack: Stack | None = None,
+        runs: int | None = None,
+    ) -> None:
+        """Add the raw event of a node whose birth nobody heard."""
+        self._raw.append(
+            NodeCreated.Raw(
+                node=node._tag,
+                name=node.name(),
+                cls=type(node),
+                found=True,
+                edges=edges,
+                args=(),
+                tensors=tuple(found.values()),
+                saved=saved,
+                stack=stack,
+                entry=entry_of(node),
+                outputs=node.outputs,
+                runs=runs,
+                zeros=zeros_of(node),
+            )
+        )
 
     def _serial(self, node: Any) -> int:
         """The serial number under which a node is known: the leaf's for its AccumulateGrad."""
@@ -344,9 +365,10 @@ class Describer:
     # What the user's variables call the tensors.
 
     def look_up(self, frame: FrameType | None) -> None:
-        """Learn which of a frame's variables hold tensors; one tensor keeps the first name found."""
+        """Learn which of a frame's variables hold tensors, and the hooks on these; one keeps the first name found."""
         if frame is not None:
             self._learn(named_in(frame))
+            self._meet_those_of([thing for _, thing in variables(frame) if is_tensor(thing)])
 
     def name(self, names: Mapping[int, str]) -> None:
         """Take these names, by the tags of tensors, for those that have none."""
@@ -400,9 +422,89 @@ class Describer:
         if not self._repeating:
             self._again = []
 
+    # Which hooks are where, whenever that has changed, and what they do.
 
-def _nothing() -> None:
-    """A weak reference to nothing."""
+    def _meet(self, nodes: Iterable[Any]) -> None:
+        """Put down the hooks of these nodes, where they are others than before."""
+        news: list[tuple[int, Hooks]] = []
+        for node in nodes:
+            if not _has_hooks(node.extra) and (node.arity or not _told_by(node)):
+                if not self._hooks:
+                    continue
+                hooks: Hooks = ()
+            else:
+                hooks = hooks_of(node)
+            serial = self._serial(node)
+            if hooks != self._hooks.get(serial, ()) and (serial in self._nodes or serial in self._tensors):
+                self._hooks[serial] = hooks
+                news.append((serial, hooks))
+        if news:
+            self._raw.append(HooksFound.Raw(tuple(news)))
+
+    def _meet_those_of(self, tensors: Iterable[Any]) -> None:
+        """The same of the nodes of tensors, and of leaves, which may have no node yet."""
+        nodes: list[Any] = []
+        for tensor in tensors:
+            if (maker := maker_of(tensor)) is not None:
+                nodes.append(maker)
+            elif tensor._meta is not None:
+                nodes.append(_Leaf(tensor))
+        self._meet(nodes)
+
+    def on_asks(self, task: Any, node: Any, kind: str, output_nr: int, hook: Any, given: Any) -> None:
+        if kind == "before":
+            self._retain(task, node)
+        of = tag(given) if kind == "accumulated" else None
+        self._given[tag(task), tag(node)] = (kind, output_nr, *name_of(hook)), self._carried(kind, given), of
+
+    def on_asked(self, task: Any, node: Any, given: Any, returned: Any) -> None:
+        hook, before, _ = self._given.pop((tag(task), tag(node)), (None, (), None))
+        serial = self._serial(node)
+        if hook is None or not (serial in self._nodes or serial in self._tensors):
+            return
+        several: Any = returned
+        fits = is_tensor(returned) or (type(returned) is tuple and len(several) == len(before))
+        after = self._carried(hook[0], returned if fits and hook[0] != "accumulated" else given)
+        told = HookRan.Raw(task._tag, serial, hook, before, after)
+        if hook[0] == "accumulated":
+            self._after.append(told)
+        else:
+            self._raw.append(told)
+
+    def _retain(self, task: Any, node: Any) -> None:
+        """Put down once what tensors keep of the gradient that has come to their node, before its own hooks run."""
+        if node.extra is None or not node.extra.retainers or self._retaining == (tag(task), tag(node)):
+            return
+        self._retaining = tag(task), tag(node)
+        for nr, own in node.extra.retainers.items():
+            if (tensor := own()) is not None:
+                which, kept = ("retained", nr, "retain_grad", None), (self._copy(tensor.grad),)
+                self._raw.append(HookRan.Raw(task._tag, self._serial(node), which, kept, kept))
+
+    def _is_after(self, task: Any, node: Any) -> bool:
+        """Whether a leaf's node that fails does so in a hook after the accumulation, which then was done."""
+        asked = self._given.get((tag(task), tag(node)))
+        told = [each for each in self._after if each[:2] == (tag(task), self._serial(node))]
+        return bool(told) or (asked is not None and asked[0][0] == "accumulated")
+
+    def _take_after(self, leaf: int) -> list[HookRan.Raw]:
+        """What hooks did since a gradient was added to a leaf's."""
+        told, self._after = [each for each in self._after if each.node == leaf], []
+        return told
+
+    def forget(self, task: Any) -> None:
+        """Forget what hooks had begun in a task that is over."""
+        serial = tag(task)
+        self._after = [each for each in self._after if each.task != serial]
+        for key in [key for key in self._given if key[0] == serial]:
+            del self._given[key]
+
+    def _carried(self, kind: str, given: Any) -> tuple[Any, ...]:
+        """What is put down of what a hook is called with: gradients, or the leaf that has one."""
+        if kind == "accumulated":
+            return (self._copy(given.grad),)
+        several: Any = given if given.__class__ is tuple else (given,)
+        return tuple([self._copy(each) for each in several])
 
 
 def in_brackets(several: list[Any]) -> list[Any]:
@@ -449,7 +551,7 @@ def named_in(frame: FrameType, is_tensor: Callable[[Any], bool] = is_tensor) -> 
     items: list[tuple[str, Any]] = []
     cells: Any = ()
     for name, thing in variables(frame):
-        kind = class_of(thing)
+        kind = _type_of(thing)
         if kind in _NO_TENSORS or name.startswith("_"):
             continue
         if kind in _SEVERAL:
@@ -496,15 +598,29 @@ def _items(name: str, thing: Any, is_tensor: Callable[[Any], bool]) -> Iterator[
     """The tensors in a list, a tuple or a dict: "params[0]", "state['w']"."""
     if thing.__class__ is dict:
         pairs: Iterable[tuple[Any, Any]] = islice(thing.items(), _ITEMS)
-        yield from ((f"{name}[{k!r}]", each) for k, each in pairs if isinstance(k, str | int) and is_tensor(each))
+        yield from ((f"{name}[{k!r}]", each) for k, each in pairs if is_tensor(each) and isinstance(k, str | int))
     else:
         several: Iterable[Any] = islice(thing, _ITEMS)
         yield from ((f"{name}[{at}]", each) for at, each in enumerate(several) if is_tensor(each))
 
 
-@lru_cache(256)
 def _loop_variables(code: CodeType) -> frozenset[str]:
-    """The variables that a `for` of this code sets."""
+    """The variables that a `for` of this code sets; found by its address, as a code's hash takes long."""
+    known, names = _looping.get(id(code), (None, _NONE))
+    if known is not code:
+        if len(_looping) >= _CODES:
+            _looping.clear()
+        names = _names_of_loops(code)
+        _looping[id(code)] = code, names
+    return names
+
+
+_looping: dict[int, tuple[CodeType, frozenset[str]]] = {}
+_CODES = 1_000  # whose loops are remembered
+_NONE = frozenset[str]()
+
+
+def _names_of_loops(code: CodeType) -> frozenset[str]:
     found: set[str] = set()
     stores = 0  # still to come after FOR_ITER
     for step in dis.get_instructions(code):
@@ -525,3 +641,75 @@ def _loops_of_cells(cells: Iterable[Any]) -> set[str]:
     """The variables of loops in the cells of a notebook that ran before, unless a cell assigns them too."""
     text = "\n".join(map(str, cells))
     return {name for loop in _FOR.findall(text) for name in re.findall(r"\w+", loop)} - {*_SET.findall(text)}
+
+
+class _Leaf:
+    """A leaf as the node that takes its gradient, which comes and goes."""
+
+    arity = 0
+
+    def __init__(self, variable: Any) -> None:
+        self.variable, self.extra, self._tag = variable, variable._meta.extra, tag(variable)
+
+    def name(self) -> str:
+        return ACCUMULATE
+
+
+def _has_hooks(extra: Any) -> bool:
+    """Whether there are any among the rare facts of a node."""
+    return extra is not None and bool(
+        extra.tensor_hooks or extra.retainers or extra.pre_hooks or extra.post_hooks
+    )
+
+
+def hooks_of(node: Any) -> Hooks:
+    """The hooks at a node, and those on the tensors that it made, or on its leaf, in the order in which they run."""
+    extra: Any = node.extra
+    found: list[tuple[Any, ...]] = []
+    if extra is not None:
+        for nr, hooks in _all(extra.tensor_hooks).items():
+            found += [("tensor", nr, *name_of(hook)) for hook in hooks.values()]
+        kept = [nr for nr, tensor in _all(extra.retainers).items() if tensor() is not None]
+        found += [("retained", nr, "retain_grad", None) for nr in kept]
+        found += [("before", 0, *name_of(hook)) for hook in _all(extra.pre_hooks).values()]
+        found += [("after", 0, *name_of(hook)) for hook in _all(extra.post_hooks).values()]
+    if not node.arity and (told := _told_by(node)):
+        found += [("accumulated", 0, *name_of(hook)) for hook in told.values()]
+    return tuple(found)
+
+
+def _all(hooks: dict[int, Any] | None) -> dict[int, Any]:
+    return hooks or {}
+
+
+def reached_from(node: Any) -> list[Any]:
+    """A node and all that its gradients can go to."""
+    reached = {node: None}
+    stack = [node]
+    while stack:
+        for to, _ in stack.pop().next_functions:
+            if to is not None and to not in reached:
+                reached[to] = None
+                stack.append(to)
+    return list(reached)
+
+
+def _told_by(node: Any) -> Any:
+    """The hooks after an accumulation of what may be the node of a leaf."""
+    meta = node.variable._meta if node.name() == ACCUMULATE else None
+    return None if meta is None else meta.post_accumulate
+
+
+def name_of(hook: Any) -> tuple[str, tuple[str, int] | None]:
+    """What a hook is called, and the line of the user's where it is defined."""
+    hook = getattr(hook, "__wrapped__", hook)
+    hook = getattr(hook, "func", hook)
+    code = getattr(hook, "__code__", None)
+    if code is not None:
+        users = not code.co_filename.startswith(OWN)
+        return code.co_name, (code.co_filename, code.co_firstlineno) if users else None
+    call = getattr(type(hook).__call__, "__code__", None)  # of an object that can be called
+    name = getattr(hook, "__name__", type(hook).__name__)
+    if call is None or call.co_filename.startswith(OWN):
+        return name, None
+    return name, (call.co_filename, call.co_firstlineno)

@@ -30,6 +30,46 @@ import numpy as np
 
 from .call_records import LevelEntered, LineReached, MethodCalled, MethodEnded, OperationRan, TangentPushed
 from .frame import Frame
+from .messages import (
+    AGAIN,
+    BELOW_ITSELF,
+    BELOW_MANY,
+    CHANGES,
+    CHARACTERS,
+    COMPUTES_NOTHING,
+    FIELD,
+    IMPOSSIBLE,
+    IN_TRACE,
+    LEVELS,
+    MANY_PARTS,
+    NO_HOLE,
+    NO_KIND,
+    NO_LIST,
+    NO_NUMBERS,
+    NO_OBJECT,
+    NO_ROW,
+    NUMBERS,
+    OTHER_DTYPE,
+    OUTPUT,
+    PART_DEEP,
+    PART_FIELDS,
+    PART_NOWHERE,
+    PART_WRONG,
+    PUSHES_NOTHING,
+    REPEATS,
+    ROW_LENGTH,
+    SCOPES,
+    TOO_LONG,
+    TOO_MANY,
+    UNKNOWN,
+    UNKNOWN_FIELD,
+    UNKNOWN_KIND,
+    VALUE_ELEMENTS,
+    VALUE_KIND,
+    VALUE_NORM,
+    VALUE_SHAPE,
+    WRONG,
+)
 from .records import BackwardStarted, NodeCreated, NodeFinished
 from .schema import RECORDS, Part, Record
 from .source import METHODS
@@ -76,29 +116,29 @@ class PartsRead:
 
     def __init__(self, rows: Any) -> None:
         if not _is(rows, list):
-            raise ValueError("This trace has no list of parts.")
+            raise ValueError(NO_LIST.format("parts"))
         self._parts: list[Part] = []
         self._around: list[tuple[int | None, int]] = []  # of each the part around, and how many it lies in
         for at, row in enumerate(rows):
             if not _is(row, list) or len(row) != 4:
-                raise ValueError(f"Part {at} of this trace has not the four fields of a part.")
+                raise ValueError(PART_FIELDS.format(at))
             around, kind, title, number = cast("list[Any]", row)
             if around is not None and not (around.__class__ is int and 0 <= around < at):
-                raise ValueError(f"Part {at} of this trace lies in no part before it.")
+                raise ValueError(PART_NOWHERE.format(at))
             depth: int = 0 if around is None else self._around[int(around)][1] + 1
             if depth >= _DEEPEST:
-                raise ValueError(f"Part {at} of this trace lies in {_DEEPEST} others.")
+                raise ValueError(PART_DEEP.format(at, _DEEPEST))
             if kind not in _KINDS or title.__class__ is not str or len(title) > _LONGEST_TITLE:
-                raise ValueError(f"Part {at} of this trace has a wrong kind or title.")
+                raise ValueError(PART_WRONG.format(at, "kind or title"))
             if number.__class__ is not int or not 0 <= number <= _MOST:
-                raise ValueError(f"Part {at} of this trace has a wrong number.")
+                raise ValueError(PART_WRONG.format(at, "number"))
             self._parts.append(Part(kind, at + 1, title, number))
             self._around.append((around, depth))
 
     def path(self, row: Any) -> tuple[Part, ...]:
         """The parts down to one of them."""
         if row.__class__ is not int or not 0 <= row < len(self._parts):
-            raise ValueError("speaks of an unknown part")
+            raise ValueError(UNKNOWN.format("part"))
         found: list[Part] = []
         at: int | None = row
         while at is not None:
@@ -135,9 +175,9 @@ def brief(text: str) -> str:
 def _decode(data: Any, parts: PartsRead) -> Record:
     """The record a dict tells of; a ValueError says what is wrong with it."""
     if not _is(data, dict) or not _is(data.get("kind"), str):
-        raise ValueError("is no object with a kind")
+        raise ValueError(NO_OBJECT)
     if data["kind"] not in RECORDS:
-        raise ValueError(f"is of the unknown kind {data['kind']!r}")
+        raise ValueError(UNKNOWN_KIND.format("kind", data["kind"]))
     fields = {name: value for name, value in data.items() if name != "kind"}
     path = parts.path(fields.pop("path")) if data["kind"] == "NodeCreated" and "path" in fields else ()
     record: Any = _read_as(RECORDS[data["kind"]], fields, data["kind"])
@@ -219,16 +259,16 @@ def _read_slowly(kind: Any, data: Any, where: str) -> Any:
         other = type(data) in options[1:]  # None, or a truth value in place of a number
         return data if other else _read_slowly(options[0], data, where)
     if _is(data, list) and len(data) > (most := _LENGTHS.get(where.rpartition(".")[2], _LONGEST_LIST)):
-        raise ValueError(f"has a {where} of {len(data):,} items, and at most {most:,} are read")
+        raise ValueError(TOO_LONG.format(where, len(data), "items", most))
     if _is(data, str) and len(data) > _LONGEST_TEXT:
-        raise ValueError(f"has a {where} of {len(data):,} characters, and at most {_LONGEST_TEXT:,} are read")
+        raise ValueError(TOO_LONG.format(where, len(data), "characters", _LONGEST_TEXT))
     if origin is tuple and _is(data, list):
         return tuple(_read_slowly(options[0], each, f"{where}[{index}]") for index, each in enumerate(data))
     if dataclasses.is_dataclass(kind) and _is(data, dict):
         fact: Any = kind
         hints = _types(fact)
         for name in sorted((hints.keys() ^ data.keys()) - (_optional(fact) - data.keys())):
-            raise ValueError(f"has a {where} {'without' if name in hints else 'with an unknown'} {name!r}")
+            raise ValueError(FIELD.format(where, "without" if name in hints else "with an unknown", name))
         return fact(**{name: _read_slowly(hints[name], each, f"{where}.{name}") for name, each in data.items()})
     if kind is float:
         if data in ("nan", "inf", "-inf"):
@@ -239,7 +279,7 @@ def _read_slowly(kind: Any, data: Any, where: str) -> Any:
         return data
     if data.__class__ is int and kind in (int, float) and abs(data) <= _MOST:
         return data
-    raise ValueError(f"has a wrong {where}")
+    raise ValueError(WRONG.format(where))
 
 
 @cache
@@ -297,14 +337,14 @@ class Played:
                     form = _form_of(each, forms)
                     most -= form.weight
                     if most < 0:
-                        raise ValueError("repeats more than a recording does")
+                        raise ValueError(REPEATS)
                     event = form.make(each)
                     self._count(event, form, each)
                 else:
                     event = _decode(each, parts)
                     self._count(event)
             except (ValueError, IndexError) as error:
-                raise ValueError(f"Event {number} of this trace {brief(_reason(error))}.") from None
+                raise ValueError(IN_TRACE.format("Event", number, brief(_reason(error)))) from None
             events.append(event)
         return events
 
@@ -320,78 +360,78 @@ class Played:
         if form is not None:
             form.played = True
         if isinstance(record, NodeFinished) and record.node not in frame.nodes:
-            raise ValueError(f"speaks of an unknown node {record.node!r}")
+            raise ValueError(UNKNOWN.format(f"node {record.node!r}"))
         weight = _BEGINNING if isinstance(record, BackwardStarted) else 1
         self._room += _EACH - weight * len(frame.touched)
         if self._room < 0:
-            raise ValueError("makes more changes, with those before it, than a recording does")
+            raise ValueError(CHANGES)
 
 
 def _reason(error: Exception) -> str:
-    return str(error) if isinstance(error, ValueError) else "speaks of an unknown value"
+    return str(error) if isinstance(error, ValueError) else UNKNOWN.format("value")
 
 
 def _form_of(row: Any, forms: Sequence[Form]) -> Form:
     if not row or {*map(type, row)} != {int} or min(row) < 0 or max(row) > _MOST or row[0] >= len(forms):
-        raise ValueError("is no row of a form")
+        raise ValueError(NO_ROW)
     form = forms[int(row[0])]
     if len(row) != form.length + 1:
-        raise ValueError(f"has {len(row) - 1} numbers for a form of {form.length}")
+        raise ValueError(ROW_LENGTH.format(len(row) - 1, form.length))
     return form
 
 
 def _check_value(value: Value) -> None:
     """A ValueError says what of a value cannot be."""
     if min((*value.shape, value.batch, value.nonfinite)) < 0 or value.batch > len(value.shape):
-        raise ValueError(f"has a value of the shape {value.shape}")
+        raise ValueError(VALUE_SHAPE.format(value.shape))
     if math.prod(value.shape) >= _MOST_ELEMENTS:
-        raise ValueError("has a value of more elements than an array can have")
+        raise ValueError(VALUE_ELEMENTS)
     if len(value.dtype) > _LONGEST_DTYPE:
-        raise ValueError(f"has a dtype of {len(value.dtype):,} characters")
+        raise ValueError(CHARACTERS.format("dtype", len(value.dtype)))
     if value.norm < 0 or (not value.is_known and (value.values, value.min, value.max) != (None,) * 3):
-        raise ValueError("has a value without a norm")
+        raise ValueError(VALUE_NORM)
 
 
 def _play(record: Record, frame: Frame) -> None:
     """Have the record change the frame; a ValueError says why it cannot have happened."""
     if isinstance(record, MethodCalled) and record.method not in METHODS:
-        raise ValueError(f"is of the unknown method {record.method!r}")
+        raise ValueError(UNKNOWN_KIND.format("method", record.method))
     if isinstance(record, NodeCreated) and (record.scope or "").count("/") >= _DEEPEST_NESTING:
-        raise ValueError(f"is made inside more than {_DEEPEST_NESTING} scopes")
+        raise ValueError(SCOPES.format(_DEEPEST_NESTING))
     parts = list(_parts(record))
     for name, value in parts:
         if isinstance(value, Value):
             _check_value(value)
         elif name == "name" and _is(value, str) and len(value) > _LONGEST_NAME:
-            raise ValueError(f"has a name of {len(value):,} characters")
+            raise ValueError(CHARACTERS.format("name", len(value)))
         elif name == "text" and len(value) > _LONGEST_NAME and isinstance(record, LineReached | MethodEnded):
-            raise ValueError(f"has a variable with a text of {len(value):,} characters")
+            raise ValueError(CHARACTERS.format("variable with a text", len(value)))
         elif name == "output_nr" and not 0 <= value < _MOST_OUTPUTS:
-            raise ValueError(f"speaks of the output {value}")
+            raise ValueError(OUTPUT.format(value))
     _happen(record, frame)
     for name, value in parts:
         if name in _PLACES:
             _check_id(name, value, frame)
     if isinstance(record, OperationRan) and not record.outputs:
-        raise ValueError("computes nothing")
+        raise ValueError(COMPUTES_NOTHING)
     if isinstance(record, TangentPushed) and not record.operands:
-        raise ValueError("pushes no tangent")
+        raise ValueError(PUSHES_NOTHING)
 
 
 def _happen(record: Record, frame: Frame) -> None:
     """Have the record change the frame, as far as it fits those before it."""
     if isinstance(record, NodeCreated) and record.node in frame.nodes:
-        raise ValueError(f"makes {record.node!r} again")
+        raise ValueError(AGAIN.format("makes", record.node))
     if isinstance(record, LevelEntered) and record.level in frame.levels:
-        raise ValueError(f"enters {record.level!r} again")
+        raise ValueError(AGAIN.format("enters", record.level))
     try:
         record.apply(frame)
     except LookupError as error:
-        raise ValueError(f"speaks of an unknown {error}") from None
+        raise ValueError(UNKNOWN.format(error)) from None
     except Exception:  # whatever a changed file can lead to
-        raise ValueError("cannot have happened after those before it") from None
+        raise ValueError(IMPOSSIBLE) from None
     if len(frame.stack) > _DEEPEST_NESTING:
-        raise ValueError(f"enters more than {_DEEPEST_NESTING} levels inside each other")
+        raise ValueError(LEVELS.format(_DEEPEST_NESTING))
 
 
 def _check_id(name: str, id: str, frame: Frame) -> None:
@@ -401,7 +441,7 @@ def _check_id(name: str, id: str, frame: Frame) -> None:
             break
     else:
         if name != "pushing" or id != "dual":
-            raise ValueError(f"speaks of an unknown {'level ' * (name == 'pushing')}{id!r}")
+            raise ValueError(UNKNOWN.format(f"{'level ' * (name == 'pushing')}{id!r}"))
     if name == "below":
         _end(frame, id)
 
@@ -411,9 +451,9 @@ def _end(frame: Frame, tensor: str | None) -> None:
     seen: set[str] = set()
     while tensor is not None:
         if tensor in seen:
-            raise ValueError(f"has {tensor!r} stand below itself")
+            raise ValueError(BELOW_ITSELF.format(tensor))
         if len(seen) > _DEEPEST_NESTING:
-            raise ValueError(f"has {tensor!r} stand below more than {_DEEPEST_NESTING} others")
+            raise ValueError(BELOW_MANY.format(tensor, _DEEPEST_NESTING))
         seen.add(tensor)
         tensor = frame.tensors[tensor].below
 
@@ -676,7 +716,7 @@ class Form:
 
     def __init__(self, data: Any, bound: Mapping[str, Any] = MappingProxyType({})) -> None:
         if not _is(data, dict) or data.get("kind").__class__ is not str or data["kind"] not in RECORDS:
-            raise ValueError("is of no known kind")
+            raise ValueError(NO_KIND)
         self.holes: dict[tuple[str, str, int], None] = {}  # the field, the letter and the place of each
         self.weight = self.length = 0
         self._bound = dict(bound)
@@ -684,7 +724,7 @@ class Form:
         kind, fields = RECORDS[data["kind"]], {name: it for name, it in data.items() if name != "kind"}
         made = self._of(kind, fields, data["kind"])
         if self.weight > _MOST_PARTS + _NODE:
-            raise ValueError(f"has more than {_MOST_PARTS:,} parts")
+            raise ValueError(MANY_PARTS.format(_MOST_PARTS))
         if made is None:
             made = self._constant(_read_as(kind, fields, data["kind"]))
         self.make: Callable[[list[int]], Record] = eval(f"lambda row: {made}", self._bound)  # noqa: S307  names alone
@@ -725,7 +765,7 @@ class Form:
         fact: Any = kind
         hints, plan = typing.get_type_hints(fact), _plan(fact)
         if data.keys() - hints.keys():
-            raise ValueError(f"has a {where} with an unknown field")
+            raise ValueError(UNKNOWN_FIELD.format(where))
         before = self.weight
         inside = {name: self._of(hints[name], data[name], name) for name, *_ in plan if name in data}
         if not any(inside.values()):
@@ -736,7 +776,7 @@ class Form:
             if name in data:
                 part = inside[name] or self._constant(_read_as(hints[name], data[name], f"{where}.{name}"))
             elif default is dataclasses.MISSING:
-                raise ValueError(f"has a {where} without {name!r}")
+                raise ValueError(FIELD.format(where, "without", name))
             else:
                 part = self._constant(default)
             args.append(part)
@@ -752,7 +792,7 @@ class Form:
         if not fits:
             return None
         if not 1 <= at <= _MOST_HOLES:
-            raise ValueError("has a hole that no row fills")
+            raise ValueError(NO_HOLE)
         self.length = max(self.length, at)
         self.weight += 1
         if hole in _LETTERS:
@@ -766,9 +806,9 @@ def read_compact(data: dict[str, Any], size: int | None) -> list[Record]:
     """The events of a compact trace, of a file of so many characters; a ValueError says what is wrong with it."""
     for name in ("kinds", "values", "forms", "events"):
         if not _is(data.get(name), list):
-            raise ValueError(f"This trace has no list of {name}.")
+            raise ValueError(NO_LIST.format(name))
     if max(len(data["events"]), len(data["values"]), len(data["forms"])) > _most(size, _OF_EVENT):
-        raise ValueError("This trace has more events or values than a recording of its size.")
+        raise ValueError(TOO_MANY)
     parts = PartsRead(data.get("parts", []))
     values = _values(data["kinds"], data.pop("values"))
     bound: dict[str, Any] = {letter: _Ids(letter) for letter in _LETTERS}
@@ -778,7 +818,7 @@ def read_compact(data: dict[str, Any], size: int | None) -> list[Record]:
         try:
             forms.append(Form(each, bound))
         except ValueError as error:
-            raise ValueError(f"Form {number} of this trace {str(error)[:200]}.") from None
+            raise ValueError(IN_TRACE.format("Form", number, str(error)[:200])) from None
     return Played().play_all(data.pop("events"), parts, forms, _most(size, _OF_PART))
 
 
@@ -791,7 +831,7 @@ def _values(kinds: list[Any], rows: list[Any]) -> list[Value]:
             sound = _read_as(Value, {"dtype": dtype, "shape": shape, "batch": batch, **blank}, "kind")
             _check_value(sound)
         except (TypeError, ValueError) as error:
-            raise ValueError(f"Kind {at} of this trace is wrong: {str(error)[:200]}.") from None
+            raise ValueError(IN_TRACE.format("Kind", at, f"is wrong: {str(error)[:200]}")) from None
         known.append((dtype, sound.shape, batch))
     with np.errstate(all="ignore"):
         return [_value(at, row, known) for at, row in enumerate(rows)]
@@ -802,7 +842,7 @@ def _value(at: int, row: Any, known: list[tuple[str, tuple[int, ...], int]]) -> 
     try:
         number, numbers, *more = cast("list[Any]", row)
         if number.__class__ is not int or number < 0:
-            raise ValueError("has no kind")
+            raise ValueError(VALUE_KIND)
         dtype, shape, batch = known[int(number)]
         if more or not numbers:
             norm, least, largest, mean, nonfinite = more
@@ -812,14 +852,14 @@ def _value(at: int, row: Any, known: list[tuple[str, tuple[int, ...], int]]) -> 
             _check_value(value)
         else:
             if numbers.__class__ is not list or not {*map(type, numbers)} <= {int, float, bool}:
-                raise ValueError("has numbers that are none")
+                raise ValueError(NO_NUMBERS)
             if len(numbers) != math.prod(shape):
-                raise ValueError(f"has {len(numbers)} numbers for the shape {shape}")
+                raise ValueError(NUMBERS.format(len(numbers), shape))
             value = _derived(numbers, dtype, shape, batch)
             if value is None or value.nonfinite:
-                raise ValueError("has numbers of another dtype")
+                raise ValueError(OTHER_DTYPE)
     except (TypeError, IndexError, ValueError) as error:
         problem = str(error) if type(error) is ValueError else "is none"
-        raise ValueError(f"Value {at} of this trace {problem[:200]}.") from None
+        raise ValueError(IN_TRACE.format("Value", at, problem[:200])) from None
     made: Value = value
     return made

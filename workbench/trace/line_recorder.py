@@ -7,7 +7,6 @@ has only one: where a debugger or a coverage tool has it, nothing is watched, an
 from __future__ import annotations
 
 import inspect
-import os
 import sys
 import threading
 import warnings
@@ -21,11 +20,10 @@ import numpy as np
 from ..events import next_tag
 from .call_records import LineReached, MethodCalled, MethodEnded
 from .describe import class_of, is_tensor, version_of
-from .recorder import Recorder
+from .messages import BUSY, LINE_LOST
+from .recorder import Recorder, hearing
 from .schema import Raw
 from .source import METHODS, OWN
-
-BUSY = "The lines of Functions are not recorded: a debugger or a coverage tool traces this thread already."
 
 
 class Watcher(Protocol):
@@ -46,22 +44,11 @@ class Watcher(Protocol):
 
 
 _watchers: list[Watcher] = []
-_lock = threading.Lock()
-
-
-def _renew_lock() -> None:
-    """In a forked child nobody has it: who had it at the fork is in the parent."""
-    global _lock
-    _lock = threading.Lock()
-
-
-if hasattr(os, "register_at_fork"):  # Windows does not fork
-    os.register_at_fork(after_in_child=_renew_lock)
 
 
 def watch(watcher: Watcher) -> None:
     """From now on tell the watcher."""
-    with _lock:
+    with hearing:
         _watchers.append(watcher)
         if len(_watchers) == 1:
             _begin()
@@ -69,7 +56,7 @@ def watch(watcher: Watcher) -> None:
 
 def unwatch(watcher: Watcher) -> None:
     """Tell it no more; after the last one nothing is traced."""
-    with _lock:
+    with hearing:
         if watcher in _watchers:
             _watchers.remove(watcher)
             if not _watchers:
@@ -83,7 +70,7 @@ def _tell(what: str, frame: FrameType, *more: Any) -> None:
             if watcher.wants(frame.f_code):
                 getattr(watcher, what)(frame, *more)
         except Exception as error:
-            lost = f"A line of {frame.f_code.co_name} was not recorded: {type(error).__name__}: {error}"
+            lost = LINE_LOST.format(frame.f_code.co_name, type(error).__name__, error)
             warnings.warn(lost, RuntimeWarning, stacklevel=2)
 
 

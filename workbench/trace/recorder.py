@@ -1,6 +1,6 @@
 """The recorder: what it puts down of each event, its chapters, and the graph behind an error that nobody recorded.
 
-It keeps small tuples, of which `reader` makes records: a record for each would cost ten times as much meanwhile.
+It keeps small tuples, of which `Reader` makes records: a record for each would cost ten times as much meanwhile.
 """
 
 from __future__ import annotations
@@ -12,15 +12,25 @@ import weakref
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from types import FrameType
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
 from ..events import SCHEMA, Event, listeners, next_tag, tag
 from .call_records import LevelLeft, OperationRan, TangentPushed
-from .describe import entry_of, grad_of, is_tensor, loops_at, maker_of, memory_of, named_in, version_of, zeros_of
-from .hooks_seen import HookDescriber, reached_from
-from .reader import Reader
+from .describe import (
+    Describer,
+    entry_of,
+    grad_of,
+    is_tensor,
+    loops_at,
+    maker_of,
+    memory_of,
+    named_in,
+    reached_from,
+    version_of,
+    zeros_of,
+)
 from .records import (
     BackwardFinished,
     BackwardStarted,
@@ -38,12 +48,14 @@ from .records import (
     TensorShown,
     TensorWritten,
 )
-from .schema import Record
-from .source import Stack, line_of, user_frame
-from .values import LIMIT
+from .schema import Argument, Code, Packing, Raw, Record, Saved, SourceLine, TensorSeen
+from .source import Paths, Stack, code_of, line_in, line_of, source, text_of, user_frame
+from .values import LIMIT, read, value
+
+_raw: Any = cast(Any, tuple).__new__  # a raw event of a tuple in half the time, for those that are put down most often
 
 
-class Hearer(HookDescriber):
+class Hearer(Describer):
     """Hears the engine's events, and adds a raw event for each to what it has put down."""
 
     def __init__(self, limit: int = LIMIT) -> None:
@@ -70,7 +82,13 @@ class Hearer(HookDescriber):
         given: list[Any] = []
         tensors: list[Any] = []
         for arg in args:
-            self._note(arg, given, tensors, found)
+            if is_tensor(arg) and arg._meta is None and arg._fn is not None and not self._shares:
+                tensors.append(arg)
+                if (serial := tag(arg)) not in self._tensors:
+                    self._describe(arg, found)
+                given.append((serial,))
+            else:
+                self._note(arg, given, tensors, found)
         # Nobody else can have given it a number, and finding that out takes longer than all else. With another recorder
         # that has just left, in another thread, it can.
         if listeners == [self]:
@@ -81,32 +99,15 @@ class Hearer(HookDescriber):
                 self._unlinked[tag(output)] = (node._tag, nr)
             self._describe(output, found)
         saved = self._saved(node, [*tensors, *outputs], found)
-        custom = hasattr(node, "_forward_cls")
+        custom = hasattr(node.__class__, "_forward_cls")  # the class answers sooner than the node
         attributes = self._attributes(node, found) if custom else ()
         zeros = zeros_of(node) if custom else ()
         pushing = self._pushing[-1][1] if self._pushing else None
         entry, stack = entry_of(node), self.outlook.stack()
         tensors_told = tuple(found.values())
-        self._raw.append(
-            # By position: by name it takes longer, and this is put down most often.
-            NodeCreated.Raw(
-                node._tag,
-                node.name(),
-                node.__class__,
-                False,
-                edges,
-                tuple(given),
-                tensors_told,
-                saved,
-                stack,
-                pushing,
-                attributes,
-                entry,
-                1,
-                None,
-                zeros,
-            )
-        )
+        own, name, args = node._tag, node.name(), tuple(given)
+        told = own, name, node.__class__, False, edges, args, tensors_told, saved, stack, pushing, attributes, entry
+        self._raw.append(_raw(NodeCreated.Raw, (*told, 1, None, zeros)))
 
     def on_backward(self, task: Any) -> None:
         self._sent, self._arrived = {}, None
@@ -133,29 +134,31 @@ class Hearer(HookDescriber):
     def on_run(self, task: Any, node: Any, grads: Any) -> None:
         self._running = True
         extra = node.extra
-        if extra is not None:
+        if extra is not None and (extra.retainers or extra.tensor_hooks or extra.pre_hooks):
             self._retain(task, node)
             self._retaining = None
-        if extra is not None and (extra.tensor_hooks or extra.pre_hooks):
-            self._sent = {}
+            if extra.tensor_hooks or extra.pre_hooks:
+                self._sent = {}
         copies = self._copies(grads or (), self._sent)
-        serial = tag(node)
-        if serial not in self._nodes and hasattr(node, "variable"):
-            serial = tag(node.variable)
-            self._arrive(node.variable, grads, copies)
-        self._raw.append(NodeStarted.Raw(task._tag, serial, copies))
+        serial = getattr(node, "_tag", None)  # that of a leaf's node, which comes and goes, is not asked for
+        if serial not in self._nodes:
+            variable = getattr(node, "variable", None)
+            serial = tag(node if variable is None else variable)
+            if variable is not None:
+                self._arrive(variable, grads, copies)
+        self._raw.append(_raw(NodeStarted.Raw, (task._tag, serial, copies)))
 
     def on_ran(self, task: Any, node: Any, grads: Any) -> None:
         self._running = False
         # What an operation hands on as it came is not summed up again, unless code of the user's may have written it.
-        users = hasattr(node, "_forward_cls") or (node.extra is not None and node.extra.post_hooks)
+        users = hasattr(node.__class__, "_forward_cls") or (node.extra is not None and node.extra.post_hooks)
         copies = self._copies(grads, None if users else self._sent)
         self._sent = {
             id(grad): (weakref.ref(grad), copy)
             for grad, copy in zip(grads, copies, strict=True)
             if type(copy) is tuple and type(grad) is np.ndarray
         }
-        self._raw.append(NodeFinished.Raw(task._tag, node._tag, copies))
+        self._raw.append(_raw(NodeFinished.Raw, (task._tag, node._tag, copies)))
 
     def _arrive(self, leaf: Any, grads: Any, copies: tuple[Any, ...]) -> None:
         """What arrives at a leaf is its `.grad` afterwards, if it has none yet."""
@@ -298,22 +301,7 @@ class Hearer(HookDescriber):
             self._describe(written, found)
         saved = tuple(self._saved_of(slices, written, found))
         runs = tag(inner) if tag(inner) in self._nodes else None
-        self._raw.append(
-            NodeCreated.Raw(
-                node=slices._tag,
-                name=slices.name(),
-                cls=type(slices),
-                found=True,
-                edges=edges,
-                args=(),
-                tensors=tuple(found.values()),
-                saved=saved,
-                stack=stack,
-                entry=entry_of(slices),
-                outputs=slices.outputs,
-                runs=runs,
-            )
-        )
+        self._put_found(slices, edges, saved, found, stack, runs)
         return tag(slices)
 
     # Function transforms.
@@ -399,7 +387,121 @@ class Hearer(HookDescriber):
 HEAR: dict[str, Callable[..., None]] = {kind: getattr(Hearer, f"on_{kind}") for kind in SCHEMA}
 
 
-_OF_A_TASK = frozenset(("run", "ran", "asks", "asked", "accumulated", "captured", "finished"))
+class Reader:
+    """Reads a growing list of raw events; `names` gives the variable of a tensor's serial number."""
+
+    def __init__(self, names: dict[int, str]) -> None:
+        self._names = names
+        self._records: list[Record] = []
+        self.ids: dict[int, str] = {}
+        self._counts = {"n": 0, "t": 0, "b": 0, "l": 0, "o": 0, "k": 0, "c": 0, "m": 0}
+        self._last: dict[str, TensorSeen] = {}
+        self._code: dict[type, tuple[Code, ...]] = {}
+        self.paths = Paths()
+        self._later: list[Any] = []  # of the backwards still to be read, the last first: what loops' variables hold
+
+    def read(self, raw: Sequence[Raw]) -> list[Record]:
+        """The records of all raw events so far."""
+        news = raw[len(self._records) :]
+        self._later = [each.loops for each in reversed(news) if isinstance(each, BackwardStarted.Raw)]
+        if self._records and self._later and self.paths.missed(self._later[-1]):
+            self.__init__(self._names)  # type: ignore[misc]
+            return self.read(raw)
+        self._records += [each.read(self) for each in news]
+        return self._records
+
+    @property
+    def read_already(self) -> int:
+        """How many raw events it has read."""
+        return len(self._records)
+
+    def unlearn(self, tensors: set[int]) -> None:
+        """Tell anew of all tensors but these."""
+        known = {self.ids.get(serial) for serial in tensors}
+        self._last = {id: seen for id, seen in self._last.items() if id in known}
+
+    # What raw events ask as they are read.
+
+    def id(self, serial: int, kind: str) -> str:
+        """The id of a serial number, a new one of this kind if no record has told of it."""
+        if serial not in self.ids:
+            self._counts[kind] += 1
+            self.ids[serial] = f"{kind}{self._counts[kind]}"
+        return self.ids[serial]
+
+    def id_of(self, serial: int) -> str | None:
+        """The id of a serial number, if a record has told of it."""
+        return self.ids.get(serial)
+
+    def place(self, serial: int | None) -> str | None:
+        """The id of what a record has told of, if there is such a thing."""
+        return None if serial is None else self.ids[serial]
+
+    def code(self, cls: type) -> tuple[Code, ...]:
+        """What a node of this class computes."""
+        if cls not in self._code:
+            self._code[cls] = code_of(cls)
+        return self._code[cls]
+
+    def source(self, stack: Stack | None) -> SourceLine | None:
+        """The user's line at a stack."""
+        return None if stack is None else source(line_in(stack))
+
+    def seen_at(self, stack: Stack) -> SourceLine | None:
+        """The line of what makes no node, which tells how far the program is."""
+        self.paths.see(stack)
+        return self.source(stack)
+
+    def begin(self, loops: Any) -> None:
+        """A backward begins where the loops' variables hold this."""
+        if self._later:
+            self._later.pop()
+        self.paths.expect(loops, self._later[-1] if self._later else None)
+
+    def saved(self, slot: str, own: int | None, copy: Any, at: int, packed: tuple[Any, ...] | None = None) -> Saved:
+        """What a node, or a checkpoint, keeps."""
+        if packed is None:
+            return Saved(slot, self.place(own), value(copy), at)
+        hook, line, kept, of = packed
+        return Saved(slot, None, value(copy), at, Packing(hook, source(line), kept, self.place(of)))
+
+    def changed(self, tensor: int) -> str:
+        """The id of a tensor that is not as it was when last seen."""
+        id = self.ids[tensor]
+        self._last.pop(id, None)
+        return id
+
+    def seen(self, tensors: tuple[Any, ...]) -> tuple[TensorSeen, ...]:
+        """The tensors that are new, or not as they were when last seen."""
+        news: list[TensorSeen] = []
+        for serial, copy, version, requires_grad, node, output_nr, grad, level, below, base in tensors:
+            seen = TensorSeen(
+                id=self.id(serial, "t"),
+                name=self._names.get(serial),
+                value=read(copy),
+                version=version,
+                requires_grad=requires_grad,
+                node=None if node is None else self.ids.get(node),
+                output_nr=output_nr,
+                grad=value(grad),
+                level=self.place(level),
+                below=self.ids.get(below),
+                base=self.ids.get(base),
+            )
+            if self._last.get(seen.id) != seen:
+                self._last[seen.id] = seen
+                news.append(seen)
+        return tuple(news)
+
+    def argument(self, arg: Any) -> Argument:
+        """What an operation was called with."""
+        if arg.__class__ is tuple:
+            return Argument(self.ids[arg[0]], *arg[1:] or ("",))
+        return Argument(None, text_of(arg))
+
+
+# What says of a task that goes on, or that it is over.
+_OF_A_TASK = {kind for kind, event in SCHEMA.items() if event._fields[:1] == ("task",)} - {"backward", "failed"}
 _BEGINS = ("created", "entered", "called", "pushing")
 # After these, and what is written or let go then, something new begins.
 _ENDS = (BackwardFinished.Raw, LevelLeft.Raw, Failed.Raw)
@@ -416,17 +518,9 @@ class Chapter:
 
 
 # Threads are heard one at a time, by all recorders: what one thread's event first told of, another's refers to.
-_hearing = threading.RLock()
-
-
-def _renew_lock() -> None:
-    """In a forked child nobody has it: who had it at the fork is in the parent."""
-    global _hearing
-    _hearing = threading.RLock()
-
-
-if hasattr(os, "register_at_fork"):  # Windows does not fork
-    os.register_at_fork(after_in_child=_renew_lock)
+hearing: Any = threading.RLock()
+if hasattr(os, "register_at_fork"):  # in a forked child nobody has it: who had it at the fork is in the parent
+    os.register_at_fork(after_in_child=hearing._at_fork_reinit)
 
 
 class Recorder(Hearer):
@@ -447,7 +541,7 @@ class Recorder(Hearer):
         self._room = self._full = 1 + self._last // 4  # raw tuples until it has to look at them, and in this chapter
 
     def __call__(self, event: Event) -> None:
-        with _hearing:
+        with hearing:
             if self._dead:
                 self._bury()
             kind = event[0]
@@ -465,14 +559,12 @@ class Recorder(Hearer):
     def _bury(self) -> None:
         """Put down the nodes that were let go since the last event."""
         if self._dead and self._lives is not None:
-            dead = [self._dead.pop(0).key for _ in range(len(self._dead))]
-            for serial in dead:
-                self._lives.pop(serial, None)
-            self._raw.append(NodesGone.Raw(tuple(dead)))
+            dead = [self._lives.pop(self._dead.pop(0), None) for _ in range(len(self._dead))]
+            self._raw.append(NodesGone.Raw(tuple([serial for serial in dead if serial is not None])))
 
     def records(self, count: int | None = None) -> list[Record]:
         """Everything heard so far, or up to when `count` was this number: nothing, if all that was let go."""
-        with _hearing:
+        with hearing:
             self._bury()
             self._let_go()
             if len(self._names) != self._named:  # a name belongs to its tensor from the beginning
@@ -542,9 +634,10 @@ class Recorder(Hearer):
     def _is_full(self, kind: str) -> bool:
         begin = self._chapters[-1].begin
         size = len(self._raw) - begin
-        if size < self._full or not self._is_at_rest():
+        early = size < self._last // 2
+        if size < self._full or (early and kind not in _BEGINS) or not self._is_at_rest():
             return False
-        if size < self._last // 2 and not (kind in _BEGINS and self._is_over()):
+        if early and not self._is_over():
             return False
         # Of a large graph all nodes may have to be put down again: not more often than as many others were.
         again = 2 * sum([isinstance(each, NodeCreated.Raw) and each.found for each in self._raw[begin:]])

@@ -28,7 +28,7 @@ from .source import Line, Stack, source, text_of
 from .values import Value, read, said, series, value, values
 
 if TYPE_CHECKING:
-    from .reader import Reader
+    from .recorder import Reader
 
 
 def is_slot(saved: Saved) -> bool:

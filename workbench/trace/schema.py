@@ -15,7 +15,7 @@ from .frame import Frame
 from .values import Value
 
 if TYPE_CHECKING:
-    from .reader import Reader
+    from .recorder import Reader
 
 Phase = Literal["forward", "backward", "update"]
 

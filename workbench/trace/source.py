@@ -1,4 +1,4 @@
-"""The user's code: which lines run, which variables hold what, what the instructions say, and the text of all that."""
+"""The user's code: which lines run, what variables hold, what the instructions say, and the path to each of them."""
 
 from __future__ import annotations
 
@@ -16,12 +16,13 @@ import sys
 import textwrap
 import tokenize
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cache, cached_property
 from types import CodeType, FrameType
 from typing import Any
 
-from .schema import Code, SourceLine
+from .messages import NO_SOURCE
+from .schema import Code, Part, SourceLine
 from .values import number
 
 # The files of this package, and what the code it generates is said to come from.
@@ -71,7 +72,7 @@ def source_lines(code: Any) -> tuple[list[str], int]:
     Errors: OSError where they are not known, TypeError for what is not written in Python.
     """
     if inspect.getfile(inspect.unwrap(code) if callable(code) else code) in _NAMELESS:
-        raise OSError("the source is not known")
+        raise OSError(NO_SOURCE)
     return inspect.getsourcelines(code)
 
 
@@ -561,14 +562,288 @@ def shortened(text: str) -> str:
 
 
 _listings: dict[int, Listing] = {}
-_MOST = 5_000  # listings that are kept
+_MOST_LISTINGS = 5_000  # listings that are kept
 
 
 def listing(code: CodeType) -> Listing:
     """The listing of a code, made once. By its address: a code's hash takes longer than anything that is asked here."""
     found = _listings.get(id(code))
     if found is None:
-        if len(_listings) >= _MOST:
+        if len(_listings) >= _MOST_LISTINGS:
             _listings.clear()
         found = _listings[id(code)] = Listing(code)
     return found
+
+
+_MOST_PARTS = 64  # parts of one path: of a deeper recursion the calls further in are left out
+# Whose frames are those of the listening.
+_OURS = tuple([f"{OWN[0]}{name}" for name in ("events.py", "trace", "bridges")])
+
+
+class _Frame:
+    """One call of a function: where it is, and the rounds of the loops it is in, by their first instruction."""
+
+    __slots__ = ("listing", "at", "offset", "rounds", "number")
+
+    def __init__(self, point: _Point, number: int) -> None:
+        self.listing, self.at, self.offset = point
+        self.number = number
+        self.rounds: dict[int, int] = {}
+
+
+_Point = tuple[Listing, int, int]  # of a frame: its instructions, the one that says how far it is, and the one it is at
+Marks = Sequence[tuple[int, dict[str, int]]]  # of the frames in loops, what the loops' variables hold
+_Entered = tuple[str, int, int, int | None]  # a scope's name and serial, the frame that entered it, and where that was
+
+
+class Paths:
+    """Fed with stacks in the order of events, gives the path of each node: scopes, rounds of loops, calls, expressions.
+
+    A recorder keeps of each node the stack of frames, as codes and instructions; all else is read off them here. The
+    instructions of one frame only go back by a loop. Two stacks in succession are compared from outside: where they
+    first differ, an instruction further back begins a new round of the innermost loop around both; without such a loop
+    there, the function was called anew, which makes it a round of a loop around its caller, or so on. Frames of
+    libraries take part in that, and make no parts of their own.
+    """
+
+    def __init__(self) -> None:
+        self._frames: list[_Frame] = []
+        self._serials: tuple[int, ...] = ()  # of the scopes that the last node was made in
+        self._places: dict[int, tuple[int, int | None]] = {}  # where each scope was entered
+        self._points: dict[tuple[int, int], _Point] = {}
+        self._known: list[tuple[Any, ...]] = []  # what tells the parts of the last path
+        self._path: tuple[Part, ...] = ()
+        self._keys = self._numbers = 0
+        self._backward: tuple[list[tuple[Listing, int]], Marks] = [], ()  # where the last one was
+        self._last: Stack | None = None  # of one operation all that it does has this same one
+        self._turn: tuple[int, Loop] | None = None  # the frame and the loop that has another round by the next
+
+    def path(self, stack: Stack | None, entry: Any) -> tuple[Part, ...]:
+        """The path of a node that was made at this stack, in this entry of a scope."""
+        if stack is None:
+            return ()
+        if stack is self._last:
+            return self._path
+        entered = self._entered(stack, entry)
+        self._go(stack, entered)
+        self._last = stack
+        return self._parts(entered)
+
+    def see(self, stack: Stack) -> None:
+        """Something else happened at this stack."""
+        if stack is not self._last:
+            self._go(stack, None)
+
+    def expect(self, now: Marks, then: Marks | None) -> None:
+        """At a backward: what the variables of loops hold, and what they hold at the next one, if that is known."""
+        self._backward = [(frame.listing, frame.at) for frame in self._frames], now
+        self._turn = None if then is None else self._turned_by(then)
+
+    def missed(self, then: Marks) -> bool:
+        """Whether what is known only now of the backward after the last one would have made another path."""
+        return self._turned_by(then) is not None
+
+    def _turned_by(self, then: Marks) -> tuple[int, Loop] | None:
+        """The outermost loop around the last backward whose variable holds something else at the next."""
+        frames, now = self._backward
+        for (place, held), (other, later) in zip(now, then, strict=False):
+            if place != other or place >= len(frames):
+                break
+            told, at = frames[place]
+            for loop in told.loops:
+                if loop.has(at) and any([name in held and held[name] != later.get(name) for name in loop.variables]):
+                    return place, loop
+        return None
+
+    # Stacks.
+
+    def _read(self, stack: Stack) -> list[_Point]:
+        """The frames, the outermost first, each with the instruction it is at."""
+        codes = stack[1]
+        found: list[_Point] = []
+        for at in range(0, len(codes), 2):
+            code, lasti = codes[at], codes[at + 1]
+            key = id(code), lasti
+            point = self._points.get(key)
+            if point is None or point[0].code is not code:
+                told = listing(code)
+                offset = told.start(lasti)
+                point = self._points[key] = told, told.settled(offset), offset
+            found.append(point)
+        while found and found[0][0].code.co_filename.startswith(_OURS):
+            del found[0]
+        return found[::-1]
+
+    def _entered(self, stack: Stack, entry: Any) -> list[_Entered]:
+        """The scopes that are open, the outermost first, and which frame entered each."""
+        below, codes = stack
+        scopes: list[Any] = []
+        while entry is not None:
+            scopes.append(entry)
+            entry = entry.outer
+        found: list[_Entered] = []
+        for scope in reversed(scopes):
+            if scope.serial not in self._places:
+                self._places[scope.serial] = self._place(scope, codes[-2::-2], scope.depth - 1 - below)
+            found.append((scope.name, scope.serial, *self._places[scope.serial]))
+        return found
+
+    @staticmethod
+    def _place(scope: Any, codes: Sequence[CodeType], place: int) -> tuple[int, int | None]:
+        """The frame that entered a scope and still runs; -1 if it is outside of what was recorded."""
+        for at in range(0, len(scope.frames), 2):
+            if 0 <= place < len(codes) and codes[place] is scope.frames[at]:
+                return place, scope.frames[at + 1]
+            place -= 1
+        return -1, None
+
+    def _go(self, stack: Stack, entered: list[_Entered] | None) -> None:
+        """Follow the program to another stack."""
+        points, frames = self._read(stack), self._frames
+        if not points:
+            return
+        kept, begun = self._compare(points, entered)
+        if entered is not None:
+            self._serials = tuple([serial for _, serial, _, _ in entered])
+        del frames[kept:]
+        for place, frame in enumerate(frames):
+            _, at, frame.offset = points[place]
+            if at != frame.at:
+                frame.at = at
+                frame.rounds = {first: n for first, n in frame.rounds.items() if _around(frame.listing, first, at)}
+        if begun is not None:
+            loop, frame = begun, frames[-1]
+            count = frame.rounds.get(loop.first, 1) + 1
+            frame.rounds = {first: n for first, n in frame.rounds.items() if not loop.has(first)} | {loop.first: count}
+        for point in points[len(frames) :]:
+            self._numbers += 1
+            frames.append(_Frame(point, self._numbers))
+
+    def _compare(self, points: list[_Point], entered: list[_Entered] | None) -> tuple[int, Loop | None]:
+        """How many frames are the same calls as before, and the loop of the last of them that begins another round."""
+        frames = self._frames
+        most = min(len(frames), len(points))
+        differs = most
+        for place, (frame, (told, _, offset)) in enumerate(zip(frames, points, strict=False)):
+            if frame.offset != offset or frame.listing is not told:
+                differs = place
+                break
+        outermost = differs  # the frame from which on we look out for a loop
+        same = differs < most and frames[differs].listing is points[differs][0]
+        onward = same and points[differs][0].follows(frames[differs].offset, points[differs][2])
+        anew = self._anew(entered)
+        within: list[int] = []  # instructions that the loop has too
+        if anew is not None and 0 <= anew[0] <= differs:
+            place, lasti = anew
+            if lasti is None or place >= most or not points[place][0].users:  # a call
+                onward, same, outermost = False, False, place
+            else:
+                entry = points[place][0].start(lasti)
+                if entry <= frames[place].at:
+                    onward, same, outermost, within = False, frames[place].listing is points[place][0], place, [entry]
+        if onward:
+            return differs + 1, None
+        begun, kept = None, outermost
+        for place in range(outermost if same else outermost - 1, -1, -1):
+            told, at, offset = points[place]
+            if place < differs and told.calls_many(offset):  # the same call still goes on
+                kept = place + 1
+                break
+            begun = told.around(frames[place].at, at, *(within if place == outermost else ()))
+            if begun is not None:
+                kept = place + 1
+                break
+        return self._turned(kept, begun)
+
+    def _anew(self, entered: list[_Entered] | None) -> tuple[int, int | None] | None:
+        """Where the outermost scope was entered that the last node was not in."""
+        for at, (_, serial, place, lasti) in enumerate(entered or ()):
+            if at >= len(self._serials) or self._serials[at] != serial:
+                return place, lasti
+        return None
+
+    def _turned(self, kept: int, begun: Loop | None) -> tuple[int, Loop | None]:
+        """The round that begins: of a loop outside of the one found, if its variable will have changed."""
+        if begun is None or self._turn is None:
+            return kept, begun
+        (place, outer), then = self._turn, self._backward[0]
+        # Loops after the backward, of the same round, are no reason: that begins another where the backward was in one.
+        told, at = then[kept - 1] if kept <= len(then) else (None, 0)
+        if self._frames[kept - 1].listing is not told or not begun.has(at):
+            return kept, begun
+        self._turn = None
+        inside = place < kept - 1 or (place == kept - 1 and outer is not begun and outer.has(begun.first))
+        return (place + 1, outer) if inside else (kept, begun)
+
+    # Parts.
+
+    def _parts(self, entered: list[_Entered]) -> tuple[Part, ...]:
+        """The path to where the program is."""
+        told = self._told(entered)
+        if len(told) > _MOST_PARTS:
+            told = [*told[: _MOST_PARTS - 1], told[-1]]
+        same = 0
+        for one, other in zip(told, self._known, strict=False):
+            if one[:3] != other[:3]:
+                break
+            same += 1
+        parts = list(self._path[:same])
+        for kind, *_, title, turn in told[same:]:
+            self._keys += 1
+            parts.append(Part(kind, self._keys, title, turn))
+        self._known, self._path = told, tuple(parts)
+        return self._path
+
+    def _told(self, entered: list[_Entered]) -> list[tuple[Any, ...]]:
+        """Of each part its kind and what tells it from others, then its title and number."""
+        frames = self._frames
+        users = [place for place, frame in enumerate(frames) if frame.listing.users]
+        waiting = list(entered)
+        told = [("scope", serial, 0, name, 0) for name, serial, place, _ in waiting if not users or place < users[0]]
+        waiting = waiting[len(told) :]
+        for place, after in zip(users, [*users[1:], len(frames)], strict=False):
+            frame = frames[place]
+            source, number = frame.listing, frame.number
+            loops = [loop for loop in source.loops if loop.has(frame.at)]
+            forward = False
+            while waiting and waiting[0][2] < after:
+                name, serial, inside, lasti = waiting.pop(0)
+                forward |= inside > place
+                while loops and (inside > place or (lasti is not None and loops[0].has(lasti))):
+                    told += _round(frame, loops.pop(0))
+                told.append(("scope", serial, 0, name, 0))
+            for loop in loops:
+                told += _round(frame, loop)
+            if after == len(frames):
+                told.append(("expression", number, frame.offset, source.text(frame.offset), 0))
+            elif not (forward or frames[after].listing.comprehends):
+                title = source.text(frame.offset) or f"{frames[after].listing.code.co_name}()"
+                told.append(("call", number, frame.offset, title, 0))
+        return told
+
+
+def _round(frame: _Frame, loop: Loop) -> list[tuple[Any, ...]]:
+    count = frame.rounds.setdefault(loop.first, 1)
+    around = ("loop", frame.number, loop.first, loop.title, 0)
+    return [around, ("round", (frame.number, loop.first), count, f"round {count:,}", count)]
+
+
+def _around(listing: Listing, first: int, at: int) -> bool:
+    return next(loop.has(at) for loop in listing.loops if loop.first == first)
+
+
+def line_in(stack: Stack) -> tuple[str, int] | None:
+    """The file and the line of the user's code; in a thread that runs nothing of the user's, of a library's."""
+    found = None
+    codes = stack[1]
+    for at in range(0, len(codes), 2):
+        file = codes[at].co_filename
+        if is_users(file):
+            found = at
+            break
+        if found is None and not file.startswith(OWN):
+            found = at
+    if found is None:
+        return None
+    told = listing(codes[found])
+    return codes[found].co_filename, told.line(told.start(codes[found + 1]))

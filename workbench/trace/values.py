@@ -10,6 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from .messages import NUMBERS
+
 LIMIT = 1000  # how many values of an array are kept unless the user says otherwise
 
 ZEROS = "no gradient, given as zeros"  # to a Function, which by default need not ask whether there is one
@@ -21,6 +23,8 @@ _TINY, _HUGE = 1e-200, 1e300  # between them a sum of squares has lost nothing
 _PART = 8192  # values that are multiplied by themselves at once
 _SMALL = 48  # values that take no more room than their summary
 _vdot: Any = np.vdot
+_sum: Any = np.add.reduce
+_DOUBLE = np.dtype(np.float64)
 _FEW = 8  # values that are summed up one by one sooner than by NumPy: most of what a lesson records
 
 
@@ -47,7 +51,7 @@ class Value:
 
     def __post_init__(self) -> None:
         if self.values is not None and len(self.values) != math.prod(self.shape):
-            raise ValueError(f"has {len(self.values)} numbers for the shape {self.shape}")
+            raise ValueError(NUMBERS.format(len(self.values), self.shape))
 
     @classmethod
     def of(cls, array: Any, limit: int = LIMIT, batch: int = 0) -> Value:
@@ -129,8 +133,8 @@ class Value:
 def _summary(array: Any) -> tuple[float, float | None, float | None, float | None, int]:
     """The norm; of the finite values the least, the largest and the mean; and how many others there are."""
     flat = array.ravel()
-    if flat.dtype != np.float64:
-        flat = flat.astype(np.float64)
+    if flat.dtype is not _DOUBLE:
+        flat = flat.astype(_DOUBLE)
     # Unlike `dot` it never warns; of a longer part threads would be asked for, which takes longer where all are busy.
     size = flat.size
     if size <= _PART:
@@ -140,7 +144,7 @@ def _summary(array: Any) -> tuple[float, float | None, float | None, float | Non
         squares = sum([float(_vdot(part, part)) for part in parts])
     if _TINY < squares < _HUGE:  # then all are finite, and no square that counts is out of range
         low, high = flat.item(flat.argmin()), flat.item(flat.argmax())
-        return math.sqrt(squares), low, high, float(np.add.reduce(flat)) / size, 0
+        return math.sqrt(squares), low, high, float(_sum(flat)) / size, 0
     finite = flat if np.isfinite(flat).all() else flat[np.isfinite(flat)]
     others = size - finite.size
     with np.errstate(all="ignore"):
@@ -168,9 +172,9 @@ def kept(array: Any, limit: int) -> Any:
 def read(thing: Any) -> Value:
     """The Value of what was kept of an array."""
     if thing.__class__ is tuple:
-        if len(thing) == 4:  # what lay in memory, its shape, its dtype, the limit
-            memory, shape, dtype, limit = thing
-            return Value.of(np.frombuffer(memory, dtype).reshape(shape), limit)
+        if len(thing) == 5:  # what lay in memory, its dtype, the limit, its shape and strides
+            memory, dtype, limit, shape, strides = thing
+            return Value.of(np.ndarray(shape, dtype, memory, 0, strides), limit)
         if len(thing) == 2:  # of a dtype that NumPy does not have
             return replace(Value.of(thing[0], thing[0].size), dtype=thing[1])
         return Value.of(thing[0], 0) if len(thing) == 1 else Value(*thing)

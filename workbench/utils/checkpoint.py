@@ -24,7 +24,7 @@ from ..autograd.state import local
 from ..autograd.tensor import Tensor
 from ..errors import users_frames, warn
 from ..events import LAST, Event, emit, listeners
-from ..ops.random import get_rng_state, set_rng_state
+from ..ops.creation import get_rng_state, set_rng_state
 
 
 class Operators:

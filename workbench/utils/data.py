@@ -16,9 +16,9 @@ from ..autograd.dtypes import float64
 from ..autograd.tensor import Tensor
 from ..errors import warn
 from ..ops.convert import as_tensor
+from ..ops.creation import generator as default_generator
 from ..ops.creation import tensor
 from ..ops.join_split import stack
-from ..ops.random import generator as default_generator
 
 __path__: list[str] = []  # so that `from ... import` of an absent name is refused by a sentence (absent.py)
 __all__ = ["DataLoader", "Dataset", "Subset", "TensorDataset", "default_collate", "default_convert", "random_split"]

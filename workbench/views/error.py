@@ -125,14 +125,15 @@ class _Story:
         boxes, arrows, left = self._graph()
         says = self._says()
         message = f"{self.failed.error}: {self.failed.message}" if self.failed.message else self.failed.error
-        own = _wrapped(f"It says: {self.failed.message}", _MOST_LINES) if self.failed.message else []
-        head = [*own, *_wrapped(says[0]), ""]
+        own = ["", *_wrapped(f"It says: {self.failed.message}", _MOST_LINES)] if self.failed.message else []
+        head = [*_wrapped(says[0]), ""]
         rows = [f"{who} {_place(at)}: {code}" if at else who for who, code, at in self._rows()]
         last = [*([""] if rows else []), *_wrapped(f"What to do: {says[1]}")]
         more = [f"({left} more nodes are not shown)"] if left else []
         words = Detail("Error", "text", message)
         title = f"{self.failed.error} at {self.name}" if self.name else self.failed.error
-        lines = (*head, *_several(rows), *last, *more)
+        # PyTorch's own words come last: a reader has mostly just seen them, below a traceback.
+        lines = (*head, *_several(rows), *last, *more, *own)
         story = Box(_STORY, "story", "What happened", lines, details=(words,))
         lights = self._lights(boxes)
         steps = self._before(boxes, rows, head)

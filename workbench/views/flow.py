@@ -14,7 +14,7 @@ from ..trace.schema import Record
 from ..trace.timeline import Timeline
 from ..trace.values import Value, number
 from .graph import Graph
-from .group_contents import total_of
+from .grouped_graph import total_of
 from .player_steps import last_backward
 from .value_display import text_of
 

@@ -17,6 +17,7 @@ from ..trace.records import NodeCreated, NodeStarted, SavedFreed
 from ..trace.schema import Record
 from ..trace.timeline import Timeline
 from ..trace.values import ZEROS, said, series
+from .messages import CALLS_TOO_LARGE
 from .player_steps import Effort
 from .value_display import value_detail
 
@@ -33,7 +34,6 @@ _UNHEARD = (
     'No line of {} was recorded: run it again inside `with record(lines=True) as trace:`, and show("function") plays '
     "it line by line."
 )
-_TOO_LARGE = "This trace is too large to be played line by line: too many variables are held at too many lines."
 _DEEPEST = 100  # calls inside each other, of which it is shown that they wait
 _ROW, _HEAD, _GAP = 20.0, 26.0, 18.0  # px: a line of code, a heading, what lies between two parts
 _NARROWEST, _WIDEST, _PANEL = 36, 90, 53  # columns: of the code, and of the panels at its right
@@ -53,12 +53,13 @@ def _listed(nodes: Iterable[NodeCreated]) -> Scene:
     for node in nodes:
         for code in node.code:
             heading = f"{node.operation}.{code.name}"
-            lines = code.text.splitlines()
+            lines = code.text.replace("\t", "    ").splitlines()
             wide = (max(map(columns, [heading, *lines])) + 2) * CHARACTER
             boxes[heading] = Box(heading, "heading", heading, place=(0, y, wide, 22))
             y += _HEAD
             for nr, line in enumerate(lines):
-                boxes[f"{heading}.{nr}"] = Box(f"{heading}.{nr}", "line", line, place=(0, y, wide, _ROW))
+                id, text = f"{heading}.{nr}", line.replace(" ", "\u00a0")  # a browser leaves out spaces in front
+                boxes[id] = Box(id, "line", text, place=(0, y, wide, _ROW), alt=line)
                 y += _ROW
             y += _ROW / 2
     return Scene("Functions", boxes)
@@ -214,7 +215,7 @@ class _Teller:
             return None
         call = self._calls[event.call]
         line, said_new = self._line_id(call), self._take(call, event)
-        self._effort.pay(len(call.variables) + len(self._ctx.get(call.made.ctx or "", ())), _TOO_LARGE)
+        self._effort.pay(len(call.variables) + len(self._ctx.get(call.made.ctx or "", ())), CALLS_TOO_LARGE)
         if call.number == 1:
             self._note(call, line, event, said_new)
         if isinstance(event, LineReached):

@@ -1,25 +1,41 @@
 """The graph as it stands: nodes with what they saved, leaves with their gradients, and what travels.
 
 A saved tensor hangs on its node's box as a chip. Hooks are badges. Dotted lines join what is the same memory.
+`compare` draws the graphs of two traces side by side, and where they differ.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
+from dataclasses import replace
 
 from ..scene.labels import CHIP_COLUMNS, TEXT_COLUMNS, columns, cut
-from ..scene.model import WITHIN, Arrow, Box, BoxState, Detail
+from ..scene.model import WITHIN, Arrow, Box, BoxState, Detail, Scene, Step
+from ..scene.picture import Picture
+from ..scene.storyboard import Storyboard
 from ..trace.call_records import Hook, LevelEntered, OperationRan, TangentPushed
+from ..trace.compare import Differences, rounds_of
 from ..trace.frame import EdgeState, Frame, NodeState, Place, TensorState
-from ..trace.records import BackwardFinished, BackwardStarted, Failed, NodeCreated, TensorsFound, TensorShown, is_slot
+from ..trace.records import (
+    BackwardFinished,
+    BackwardStarted,
+    Failed,
+    NodeCreated,
+    NodeFinished,
+    NodeStarted,
+    SavedFreed,
+    TensorsFound,
+    TensorShown,
+    is_slot,
+)
 from ..trace.schema import Record, Saved
 from ..trace.timeline import Timeline
 from ..trace.values import Value, series
-from .groups import Group, program_tree
-from .player_steps import complete
+from .groups import Group, Lanes, program_tree
+from .messages import COMPARE_KIND, COMPARE_TOO_LARGE
+from .player_steps import complete, starts_of
 from .slopes import Slopes
-from .transform_lanes import Lanes
 from .value_display import (
     BOX_COLUMNS,
     Sayings,
@@ -51,8 +67,9 @@ class Graph:
     label = staticmethod(label_of)  # a gradient on an arrow
 
     def __init__(self, events: Iterable[Record]) -> None:
-        events = list(events)
+        events = built(events)
         self._say = Sayings()
+        self._written: dict[str, tuple[NodeCreated, list[Detail]]] = {}  # by node, what is told of its code
         self.lanes = Lanes(events, self._say)
         self._relations = Relations(events, self.lanes)
         self.follows = self._relations.are_drawn  # whether anything is drawn again where the step is
@@ -168,7 +185,10 @@ class Graph:
         region = self.lanes.region(frame, node, output, "recorded")
         waiting = frame.arrivals(id) if node.state in ("pending", "ready") else []
         gone = [found for key, edge in frame.edges_of(id) if edge.state != "idle" and (found := self._sent(frame, key))]
-        details = (*_node_details(self._say, frame, node, waiting), *gone, *self.lanes.level_details(frame, output))
+        if id not in self._written or self._written[id][0] is not node.made:
+            self._written[id] = node.made, _written_details(node.made)
+        own = _node_details(self._say, frame, node, self._written[id][1], waiting)
+        details = (*own, *gone, *self.lanes.level_details(frame, output))
         title = self.program.titles.get(id, node.made.name)
         name = self.program.node_names.get(id, node.made.name)
         lines = (*_node_lines(self._say, frame, node, title, name), *badges(frame, id))
@@ -252,15 +272,22 @@ def _result(frame: Frame, node: NodeState, nr: int) -> tuple[str, Value]:
     return tensor.name or node.made.operation, tensor.value if own else value
 
 
-def _node_details(say: Sayings, frame: Frame, node: NodeState, waiting: Iterable[EdgeState]) -> tuple[Detail, ...]:
-    made = node.made
-    details = [*_error(node)]
-    details += [Detail(_HEADINGS.get(code.name, code.name), "code", code.text) for code in made.code]
+def _written_details(made: NodeCreated) -> list[Detail]:
+    """The code of a node, and where it was made."""
+    details = [Detail(_HEADINGS.get(code.name, code.name), "code", code.text) for code in made.code]
     if made.source is not None:
         line = f"{made.source.file}, line {made.source.line}: {made.source.text}"
         details.append(Detail("Made at", "text", line.removesuffix(": ")))
     if made.scope is not None:
         details.append(Detail("Scope", "text", made.scope))
+    return details
+
+
+def _node_details(
+    say: Sayings, frame: Frame, node: NodeState, written: Iterable[Detail], waiting: Iterable[EdgeState]
+) -> tuple[Detail, ...]:
+    made = node.made
+    details = [*_error(node), *written]
     for arg, given in zip(made.args, node.given, strict=True):
         if arg.tensor is None:
             details.append(Detail("Input", "text", arg.text))
@@ -475,6 +502,12 @@ FEW = 8  # lines: more are drawn only where the step is, as they would cross
 _MANY = 600  # lines: of so large a graph none is drawn, as each takes time at every step; chips say what they are
 
 
+def built(events: Iterable[Record]) -> list[Record]:
+    """What a graph is made of and what happens to it, without the nodes that run: most of all events, and often."""
+    running = {NodeStarted, NodeFinished, SavedFreed}
+    return [event for event in events if type(event) not in running]
+
+
 class Relations:
     """Dotted lines between boxes that show the same memory."""
 
@@ -629,3 +662,105 @@ class Standing:
         if node.made.node in self._beside and calm:
             return "over", (BESIDE,)
         return node.state, ()
+
+
+COMPARED = "Two recordings as they ended, side by side; a box marked ≠ differs, and its line says in what."
+_MOST_DIFFERENCES = 200  # differences shown
+_LARGEST_COMPARED = 3_000  # nodes, arrows and saved tensors of a trace
+
+
+def compare(first: Timeline, second: Timeline) -> Picture:
+    """The graphs of two traces as they ended, and, one step each, what differs: values, structure, saved, order."""
+    for trace in (first, second):
+        if not isinstance(trace, Timeline):
+            raise TypeError(COMPARE_KIND.format(type(trace).__name__))
+    return Picture(compared(first, second))
+
+
+def compared(first: Timeline, against: Timeline) -> Storyboard:
+    """The storyboard of a comparison; of graphs that are too large a ValueError, as all of both is drawn."""
+    for trace in (first, against):
+        made = [event for event in trace.events if isinstance(event, NodeCreated | OperationRan)]
+        edges = sum(len(event.edges) + len(event.saved) for event in made if isinstance(event, NodeCreated))
+        if (parts := len(made) + edges + len(starts_of(trace.events))) > _LARGEST_COMPARED:
+            raise ValueError(COMPARE_TOO_LARGE.format(len(made), parts, _LARGEST_COMPARED))
+    boxes: dict[str, Box] = {}
+    arrows: dict[str, Arrow] = {}
+    empty: list[str] = []
+    found = list(Differences(first, against))
+    name, alone = _first_step(first, against, [(each.first, each.second) for each in found])
+    for side, word, trace in (("a", "First", first), ("b", "Second", against)):
+        scene = _as_it_ended(trace)
+        scene = _with_alone(scene, alone[side]) if name else scene
+        if scene.boxes:
+            boxes[side] = Box(side, "region", f"{word}: {scene.title}")
+        else:
+            empty.append(word.lower())
+        for box in scene.boxes.values():
+            if box.kind not in ("level", "region"):
+                held = None if box.holder is None else f"{side}.{box.holder}"
+                inside = side if box.holder is None and box.kind != "tangent" else None
+                boxes[f"{side}.{box.id}"] = replace(box, id=f"{side}.{box.id}", holder=held, region=inside)
+        for arrow in scene.arrows.values():
+            ends = {"source": f"{side}.{arrow.source}", "target": f"{side}.{arrow.target}"}
+            # Gradients are told of where they arrive: on arrows they would hide what differs.
+            arrows[f"{side}.{arrow.id}"] = replace(arrow, id=f"{side}.{arrow.id}", label="", **ends)
+    count = "no difference" if not found else "1 difference" if len(found) == 1 else f"{len(found)} differences"
+    have = "have" if len(empty) > 1 else "has"
+    nothing = f" The {' and the '.join(empty)} {have} nothing in it." if empty else ""
+    more = f" The first {_MOST_DIFFERENCES} are shown." if len(found) > _MOST_DIFFERENCES else ""
+    only = f" Of the training, {name} is drawn: the first in which a box differs." if name else ""
+    steps = [Step(f"Two traces side by side, as they ended: {count}.{nothing}{only}{more}", "comparing")]
+    marks: dict[str, dict[str, None]] = {}
+    for each in found[:_MOST_DIFFERENCES]:
+        step = Step(f"{each.sentence}.", "comparing")
+        for side, place in (("a", each.first), ("b", each.second)):
+            if (id := f"{side}.{place}") in boxes:
+                mark = each.kind if each.kind == "only here" else f"≠ {each.kind}"
+                marks[id] = {**marks.get(id, {}), mark: None}
+                step.boxes[id] = {"state": "differs", "lines": (*boxes[id].lines, *marks[id])}
+                step.focus = step.focus or id
+        steps.append(step)
+    return Storyboard(Scene(f"Two traces: {count}", boxes, arrows), steps, legend=COMPARED)
+
+
+def _as_it_ended(trace: Timeline) -> Scene:
+    """All of a trace's graph after its last event."""
+    view = Graph(trace.events)
+    frame = Frame(view.program.words)
+    for event in trace.events:
+        event.apply(frame)
+    boxes, arrows = view.draw(frame, frame.touched)
+    return Scene(view.title, {box.id: box for box in boxes}, {arrow.id: arrow for arrow in arrows})
+
+
+def _first_step(
+    first: Timeline, second: Timeline, places: Iterable[tuple[str | None, str | None]]
+) -> tuple[str, dict[str, set[str]]]:
+    """The name of the training's first step in which an operation differs, and its nodes on each side; "" of none."""
+    names: dict[int, str] = {0: ""}
+    steps: dict[str, dict[int, set[str]]] = {"a": {}, "b": {}}
+    for side, trace in (("a", first), ("b", second)):
+        for each in rounds_of(trace.events):
+            made = [event.node for event in trace.events[each.begin : each.end] if isinstance(event, NodeCreated)]
+            steps[side].setdefault(each.number, set()).update(made)
+            names.setdefault(each.number, each.name)
+    numbers = [
+        number
+        for pair in places
+        for side, place in zip("ab", pair, strict=True)
+        for number, made in steps[side].items()
+        if number and place in made
+    ]
+    number = min(numbers, default=0)
+    return names[number], {side: made.get(number, set()) for side, made in steps.items()}
+
+
+def _with_alone(scene: Scene, nodes: Collection[str]) -> Scene:
+    """A scene with these nodes, what they still keep, and what arrows join to them."""
+    joined = [arrow for arrow in scene.arrows.values() if arrow.source in nodes or arrow.target in nodes]
+    ends = {end for arrow in joined for end in (arrow.source, arrow.target)}
+    kept = {id for id, box in scene.boxes.items() if box.holder in nodes and box.state != "freed"}
+    boxes = {id: box for id, box in scene.boxes.items() if id in {*ends, *nodes, *kept}}
+    arrows = {arrow.id: arrow for arrow in scene.arrows.values() if {arrow.source, arrow.target} <= boxes.keys()}
+    return Scene(scene.title, boxes, arrows)

@@ -1,30 +1,475 @@
 """A graph with its groups: what a box lies in, one box in place of a group that is closed, and how both are told: what
 happens inside a closed group is one step.
+
+`Links` knows who uses each tensor and where that is, a `Tally` how much a group holds and keeps for backward, and a
+`Bundle` what goes along the edges that one arrow stands for, however many they are.
 """
 
 from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import takewhile
 from typing import Any
 
-from ..scene.graphviz import LayoutUnavailable
-from ..scene.model import Arrow, Box, Folding, Scene, Step, paths
+import numpy as np
+
+from ..scene.labels import TEXT_COLUMNS, columns
+from ..scene.layout import LayoutUnavailable
+from ..scene.model import Arrow, Box, BoxState, Detail, Folding, Scene, Step, paths
 from ..scene.storyboard import Storyboard
 from ..trace.call_records import OperationRan, TangentPushed, above
-from ..trace.frame import EdgeState, Frame
-from ..trace.records import NodeCreated, NodeFinished, NodeStarted
-from ..trace.schema import Phase, Record
+from ..trace.frame import EdgeState, Frame, NodeState
+from ..trace.records import COMPILED, NodeCreated, NodeFinished, NodeStarted
+from ..trace.schema import Phase, Record, TensorSeen
 from ..trace.timeline import Timeline, phase_of
-from ..trace.values import said, series
-from .graph import Graph
-from .group_contents import Bundle, Links, Tally, closed_box, counted, listed
-from .groups import MOST, Group, grouped
-from .memory import bytes_said
+from ..trace.values import Value, said, series
+from .graph import Graph, built
+from .groups import MOST, TANGENT, Group, Lanes, grouped, wholes
+from .memory import bytes_of, bytes_said
+from .messages import NO_GROUP
 from .player_steps import NOTHING, Effort, caption_of, changed_fields, cursor_at, opening, place_of_stop, tell
-from .transform_lanes import TANGENT, Lanes
+
+# What groups hold.
+
+_APART = 12  # so many named tensors at most stand outside of all groups; more of them stand where they are used
+_SHARED = 4  # a tensor that is used in more places has a box beside each that refers to it
+
+
+@dataclass(slots=True)
+class TensorRow:
+    """Several tensors of one list or one variable, which are used inside of groups: one box that they come from."""
+
+    name: str
+    items: list[TensorSeen] = field(default_factory=list)
+
+    @property
+    def box(self) -> Box:
+        """What is told of them all."""
+        kinds = list(dict.fromkeys(seen.value.kind for seen in self.items))
+        names = list(dict.fromkeys(seen.name or "" for seen in self.items))
+        title = names[0] if len(names) == 1 else f"{names[0]} to {names[-1]}"
+        lines = (f"{len(self.items):,} tensors", kinds[0] if len(kinds) == 1 else "of several shapes")
+        return Box(f"row.{self.name}", "constant", title, lines)
+
+    def arrow(self, item: str, at: str) -> Arrow:
+        """The way from it to the box `at` in which one of them stands."""
+        return Arrow(f"row.{self.name}>{item}", f"row.{self.name}", at, "constant")
+
+
+class Links:
+    """What is known of a graph before it is told: who uses each tensor that stands for itself, and where that is."""
+
+    def __init__(self, events: Iterable[Record], whole: Group, lanes: Lanes | None = None) -> None:
+        self.groups = {group.id: group for group in whole.groups()}
+        self.group_of: dict[str, Group] = {}  # node -> the innermost group it lies in
+        for group in (whole, *self.groups.values()):
+            self.group_of |= {item: group for item in group.items if isinstance(item, str)}
+        self.users: dict[str, list[str]] = {}  # node or tensor -> the nodes that use it
+        events = list(events)
+        known = {seen.id: seen for event in events for seen in getattr(event, "tensors", ())}
+        names = {id: seen.name for id, seen in known.items()}
+        free = {seen.id for event in events for seen in getattr(event, "tensors", ()) if seen.node is None}
+        at = wholes(known.values())
+        self._titles = whole.titles
+        self._operations: dict[str, str] = {}
+        for event in events:
+            if isinstance(event, NodeCreated | OperationRan):
+                own = event.node if isinstance(event, NodeCreated) else event.op
+                self._operations[own] = event.operation if isinstance(event, NodeCreated) else event.name
+            if isinstance(event, NodeCreated):
+                used = [edge.target for edge in event.edges if edge.target is not None]
+                if lanes is None:
+                    given = [arg.tensor for arg in event.args if arg.tensor is not None]
+                    used += [at.get(id, id) for id in given if id in free]
+                else:
+                    used += [lanes.place(arg.tensor) for arg in event.args if arg.tensor is not None]
+                self._used(event.node, used)
+            elif isinstance(event, OperationRan) and lanes is not None and event.op in self.group_of:
+                self._used(event.op, [lanes.place(arg.tensor) for arg in event.args if arg.tensor is not None])
+        self.homes: dict[str, Group] = {}  # tensor -> the innermost group that all its users lie in
+        self._references: dict[tuple[str, str], str] = {}  # (tensor, user) -> the box that stands for it there
+        tensors = [id for id in self.users if id not in self.group_of]
+        # What a person named stands outside; the parameters of a module, with a dot in their names, do not.
+        apart = [id for id in tensors if (name := names.get(id)) and "." not in name]
+        self.rows = self._rows([known[id] for id in apart]) if len(apart) > _APART else {}
+        apart = [id for id in apart if id not in self.rows]
+        for id in tensors:
+            stays = id in apart and len(apart) <= _APART and not (lanes is not None and lanes.framed(id))
+            self.homes[id] = whole if stays else self._common(self.users[id], whole)
+            self._share(id, self.users[id], whole)
+        if lanes is None:
+            self._let_in([id for id in tensors if not known[id].requires_grad], names, whole)
+        self.rows = {id: row for id, row in self.rows.items() if self.homes[id] is not whole}
+        beside: dict[str, list[str]] = {}
+        for (_, user), box in self._references.items():
+            beside.setdefault(box, []).append(user)
+        self.homes |= {box: self._common(users, whole) for box, users in beside.items()}
+
+    def _rows(self, named: Iterable[TensorSeen]) -> dict[str, TensorRow]:
+        """The data that come in rows: `x[0]` to `x[19]`, or one variable in each round of a loop."""
+        rows: dict[str, TensorRow] = {}
+        for seen in named:
+            stem = (seen.name or "").partition("[")[0]
+            if not seen.requires_grad:
+                rows.setdefault(stem, TensorRow(stem)).items.append(seen)
+        return {seen.id: row for row in rows.values() if len(row.items) > _SHARED for seen in row.items}
+
+    def _let_in(self, tensors: Sequence[str], names: dict[str, str | None], whole: Group) -> None:
+        """The first of these without a name that a group uses stands outside, if nothing else brings data into it."""
+        given = {id for id in tensors if names.get(id) is None}
+        if not given:
+            return
+        first: dict[str, str] = {}
+        fed: set[str] = set()
+        for id in self.users:
+            home = self.group_of.get(id) or self.homes[id]
+            outer, inner = ("", "") if home is whole else (home.path[0].id, "".join(each.id for each in home.path[1:2]))
+            if inner and id in given:
+                first.setdefault(inner, id)
+            if id in self.rows:
+                fed |= {outer, inner}
+            elif "." not in (names.get(id) or ""):
+                into = (self._way(user, whole)[1:2] for user in self.users[id])
+                fed |= {group.id for way in into for group in way if group.id != outer}
+        for inner, id in first.items():
+            if not {inner, self.homes[id].path[0].id} & fed:
+                self.homes[id] = whole
+
+    def _share(self, id: str, users: Sequence[str], whole: Group) -> None:
+        """Note which of these users of a tensor have a box beside them: where they are many, one in each group."""
+        common = self._common(users, whole)
+        depth = 1 if common is whole else len(common.path) + 1
+        branches: dict[str, list[str]] = {}
+        for user in users:
+            way = [*(group.id for group in self._way(user, whole)), user]
+            branches.setdefault(way[depth], []).append(user)
+        for branch, inside in branches.items():
+            if len(branches) > _SHARED:
+                self._references |= {(id, user): f"{id}@{branch}" for user in inside}
+            if len(inside) > _SHARED:
+                self._share(id, inside, whole)
+
+    def reference(self, tensor: str, user: str) -> str:
+        """The box that a tensor's arrow to a user leaves from: its own, or where many use it, one beside the user."""
+        return self._references.get((tensor, user), tensor)
+
+    def _used(self, user: str, used: Iterable[str]) -> None:
+        for id in dict.fromkeys(used):
+            self.users.setdefault(id, []).append(user)
+
+    def _way(self, node: str, whole: Group) -> list[Group]:
+        """The groups that a node lies in, from the whole graph inwards."""
+        return [whole, *(group for group in self.group_of[node].path if group is not whole)]
+
+    def _common(self, nodes: Sequence[str], whole: Group) -> Group:
+        paths = [self._way(node, whole) for node in nodes]
+        common = whole
+        for level in zip(*paths, strict=False):
+            if any(group is not level[0] for group in level):
+                break
+            common = level[0]
+        return common
+
+    def tally(self, group: Group) -> Tally:
+        """What is to be told of a group, of which nothing is there yet."""
+        row = [self._operations.get(id, "") for id in group.nodes()]
+        count = len(row)
+        times = next(n for n in range(count, 0, -1) if count % n == 0 and row[: count // n] * n == row)
+        return Tally(group, count, times, self._titles)
+
+    def place(self, id: str) -> Group | None:
+        """The innermost group that a node or a tensor lies in."""
+        return self.group_of.get(id) or self.homes.get(id)
+
+
+@dataclass(slots=True)
+class Tally:
+    """What a closed group holds so far, of as many operations in the end, which are the same ones so many times."""
+
+    group: Group
+    count: int
+    times: int
+    titles: dict[str, str]  # of nodes
+    held: int = 0  # operations
+    last: str = ""  # of the nodes
+    counts: Counter[str] = field(default_factory=Counter)  # of the states
+    operations: Counter[str] = field(default_factory=Counter)
+    holders: Counter[str] = field(default_factory=Counter)  # of what is kept
+    leaves: dict[str, int] = field(default_factory=dict)  # and the numbers in those that are parameters of a module
+    entering: dict[tuple[int, ...], None] = field(default_factory=dict)  # the shapes of the data that come in
+    leaving: dict[tuple[int, ...], None] = field(default_factory=dict)
+    saved: int = 0  # bytes
+    most: int = 0
+    error: str = ""
+    tangents: dict[str, None] = field(default_factory=dict)
+    lifted: dict[str, None] = field(default_factory=dict)  # operations without a node
+    gone: int = 0  # nodes
+    compiled: int = 0  # the operations that torch.compile made
+    details: tuple[Detail, ...] = ()  # what is in it, when all is there
+
+    def lift(self, frame: Frame, key: str) -> None:
+        """Count an operation without a node, or a tangent."""
+        if key not in frame.operations:
+            self.tangents[key] = None
+        elif key not in self.lifted:
+            self.lifted[key] = None
+            self.held += 1
+            self.counts["idle"] += 1
+            self.operations[frame.operations[key].made.name] += 1
+
+    def add(self, made: NodeCreated, kept: Sequence[tuple[str, int]]) -> None:
+        """One more node is in it, which keeps this for backward: whose memory it is, and the bytes."""
+        self.held += 1
+        self.last = made.node
+        self.operations[made.operation] += 1
+        self.compiled += (made.scope or "").endswith(COMPILED)
+        for owner, size in kept:
+            self.holders[owner] += 1
+            self.saved += size * (self.holders[owner] == 1)
+        self.most = max(self.most, self.saved)
+
+    def free(self, kept: Iterable[tuple[str, int]]) -> None:
+        """One of its nodes keeps this no longer."""
+        for owner, size in kept:
+            self.holders[owner] -= 1
+            self.saved -= size * (self.holders[owner] == 0)
+
+    def meet(self, frame: Frame, source: str, nr: int, leaving: bool) -> None:
+        """Note the shape of what comes into the group from this place, unless it is a parameter, or goes out of it."""
+        value = None
+        if source in frame.nodes:
+            value = frame.nodes[source].outputs.get(nr, ("", None))[1]
+        elif source in frame.tensors and "." not in (frame.tensors[source].name or ""):
+            value = frame.tensors[source].value
+        if value is not None:
+            (self.leaving if leaving else self.entering)[value.shape] = None
+
+    def shapes(self, frame: Frame) -> str:
+        """`(3, 4) → (3, 2)`, or as much as is known; `→ 2.0` for a single number, and nothing for several."""
+        leaving = self.leaving
+        if not leaving and self.held == self.count:  # nothing has used what it gives
+            last = frame.nodes.get(self.last)
+            leaving = {last.outputs[0][1].shape: None} if last is not None and 0 in last.outputs else {}
+        if not any((*self.entering, *leaving)):
+            return self._number(frame)
+        entering = f"{_shapes(self.entering)} " if self.entering else ""
+        return f"{entering}→ {_shapes(leaving)}" if leaving else ""
+
+    def _number(self, frame: Frame) -> str:
+        """`→ 2.0`: the number that an expression gives."""
+        last = frame.nodes.get(self.last)
+        complete = self.group.kind == "expression" and self.held == self.count
+        value = last.outputs[0][1] if complete and last is not None and 0 in last.outputs else None
+        return f"→ {value.brief(_NUMBER)}" if value is not None and not value.shape else ""
+
+    def inside(self, frame: Frame) -> tuple[Detail, ...]:
+        """What is in the group, in words; they stay once all is there."""
+        if self.details:
+            return self.details
+        known, items, is_whole = self.titles, self.group.items, self.held == self.count
+        inside = [item.title if isinstance(item, Group) else known.get(item) or name_in(frame, item) for item in items]
+        details = [Detail("Inside", "text", ", ".join(inside))]
+        if len(inside) < self.held and is_whole:  # else these are the nodes themselves, or there are more to come
+            operations = [f"{name} {count:,}" for name, count in self.operations.most_common()]
+            details.append(Detail("Operations", "text", ", ".join(operations)))
+        name = (self.group.names or (self.group.id,))[0]
+        details.append(Detail("To open it in place", "code", f'trace.show("graph", open=[{name!r}])'))
+        if is_whole:
+            self.details = tuple(details)
+        return tuple(details)
+
+    @property
+    def state(self) -> BoxState:
+        """That of what is most urgent inside."""
+        for state in ("error", "running", "ready", "pending"):
+            if self.counts[state]:
+                return state
+        if self.gone == self.held:
+            return "over"
+        return "done" if self.counts["done"] else "idle"
+
+
+def _kept(frame: Frame, id: str, node: NodeState) -> list[tuple[str, int]]:
+    """The memory that a node keeps for backward: whose it is, and how large."""
+    kept = []
+    for index, (saved, value) in enumerate(zip(node.made.saved, node.saved, strict=True)):
+        if value is not None:
+            owner = f"{id}.{index}" if saved.tensor is None else frame.tensors[saved.tensor].base or saved.tensor
+            kept.append((owner, bytes_of(value)))
+    return kept
+
+
+def listed(counts: Counter[str]) -> str:
+    """`mul 4, add 4, sin 4`, as far as a line has room."""
+    text = ""
+    for name, count in counts.most_common():
+        more = f"{text}, {name} {count:,}" if text else f"{name} {count:,}"
+        if columns(more) > TEXT_COLUMNS - 3:
+            return f"{text}, …"
+        text = more
+    return text
+
+
+def closed_box(frame: Frame, tally: Tally, came: Bundle, went: Bundle) -> Box:
+    """A closed group: what is in it, what that keeps, and the gradients that came and went."""
+    group = tally.group
+    others = sum(not numbers for numbers in tally.leaves.values())
+    count = counted(tally.held, "operation")
+    if tally.times > 1 and tally.held == tally.count and " × " not in group.title:
+        count = f"{counted(tally.count // tally.times, 'operation')} × {tally.times:,}"
+    if 0 < tally.compiled == tally.held:
+        count += COMPILED
+    more = [(sum(tally.leaves.values()), "parameter"), (others, "leaf"), (len(tally.tangents), "tangent")]
+    lines = [tally.shapes(frame), ", ".join([count, *(counted(n, what) for n, what in more if n)])]
+    kept = f"saved {bytes_said(tally.saved)}" if tally.saved else f"saved {bytes_said(tally.most)}: freed"
+    if tally.gone == tally.held > 0:
+        lines.append("gone: nothing holds them")
+    else:
+        gone = f"{counted(tally.gone, 'operation')} gone" if tally.gone else ""
+        lines.append("; ".join(filter(None, [kept if tally.most else "", gone])))
+    gradients = [f"{way} {norms_of(frame, each)}" for way, each in (("in", came), ("out", went)) if each.total.moved]
+    bad = "" if came.total.finite and went.total.finite else "NOT FINITE "
+    lines.append(f"gradient {bad}{', '.join(gradients)}" if gradients else "")
+    details = tally.inside(frame)
+    if tally.error:
+        details = (Detail("Error", "text", tally.error), *details)
+    return Box(group.id, "group", group.title, tuple(filter(None, lines)), tally.state, details=details)
+
+
+def _shapes(shapes: Iterable[tuple[int, ...]]) -> str:
+    """`(3, 4), (3,)`, as far as half a line has room."""
+    first, *others = map(str, shapes)
+    if others and columns(", ".join([first, *others])) > TEXT_COLUMNS // 2 - 2:
+        return f"{first}, …"
+    return ", ".join([first, *others])
+
+
+def name_in(frame: Frame, id: str) -> str:
+    """The name of a node or an operation, if it is there already."""
+    if id in frame.operations:
+        return frame.operations[id].made.name
+    return frame.nodes[id].made.name if id in frame.nodes else id
+
+
+def counted(count: int, what: str) -> str:
+    """`3 leaves`."""
+    several = "leaves" if what == "leaf" else f"{what}s"
+    return f"{count:,} {what if count == 1 else several}"
+
+
+_NUMBER = 20  # columns of one
+_ADDED = 32  # edges whose gradients are added, value by value, whenever one has changed
+
+
+def total_of(grads: Sequence[Value]) -> Value | None:
+    """The sum, if all values are known."""
+    arrays = [np.array(grad.values).reshape(grad.shape) for grad in grads if grad.values is not None]
+    if len(arrays) < len(grads) or len({array.shape for array in arrays}) > 1:
+        return None
+    with np.errstate(all="ignore"):
+        return Value.of(np.sum(arrays, axis=0))
+
+
+def norms_of(frame: Frame, bundle: Bundle) -> str:
+    """The norm of all that goes along these edges: gradients for one value add up."""
+    traffic = bundle.total
+    together = f"{traffic.norms} in {traffic.moved:,}" if traffic.moved > 1 else traffic.norms
+    if len(bundle.keys) > _ADDED:
+        return together
+    places: dict[tuple[str, int], list[Value]] = {}
+    for edge in [frame.edges[key] for key in bundle.keys]:
+        if edge.state != "idle" and edge.grad is not None:
+            places.setdefault((edge.source, edge.output_nr), []).append(edge.grad)
+    sums = [grads[0] if len(grads) == 1 else total_of(grads) for grads in places.values()]
+    known = [total for total in sums if total is not None]
+    if len(known) < len(sums):
+        return together
+    if len(known) == 1:
+        return known[0].text() if not (known[0].shape and known[0].is_known) else f"‖{known[0].norm:.3g}‖"
+    return f"‖{math.hypot(*[total.norm for total in known]):.3g}‖" if known else "none"
+
+
+@dataclass(slots=True)
+class Traffic:
+    """What has gone along some edges, and the edge with the largest gradient."""
+
+    moved: int = 0  # edges
+    grads: int = 0  # that were not None
+    norm: float = 0.0  # of all together
+    finite: bool = True
+    largest: str | None = None
+    grad: Value | None = None  # the largest
+
+    def __add__(self, other: Traffic) -> Traffic:
+        if not other.moved:
+            return self
+        if not self.moved:
+            return other
+        first = self if _rank(self.grad) >= _rank(other.grad) else other
+        return Traffic(
+            self.moved + other.moved,
+            self.grads + other.grads,
+            math.hypot(self.norm, other.norm),
+            self.finite and other.finite,
+            first.largest,
+            first.grad,
+        )
+
+    @property
+    def norms(self) -> str:
+        """The norm of all gradients together."""
+        if self.grad is None:
+            return "none"
+        if self.grads == 1 and not self.grad.shape:
+            return self.grad.text()
+        return f"‖{self.norm:.3g}‖"
+
+
+def _rank(grad: Value | None) -> float:
+    if grad is None:
+        return -1.0
+    return math.inf if math.isnan(grad.norm) else grad.norm
+
+
+class Bundle:
+    """The edges that one arrow stands for; a change of one costs no more than the depth of a tree of their sums."""
+
+    def __init__(self) -> None:
+        self.keys: dict[str, int] = {}  # and their places
+        self.flowing: dict[str, None] = {}
+        self._rows: list[list[Traffic]] = [[]]  # of the edges, of pairs of them, of pairs of these …
+
+    @property
+    def total(self) -> Traffic:
+        """That of all edges."""
+        return self._rows[-1][0] if self.keys else Traffic()
+
+    def note(self, key: str, edge: EdgeState) -> None:
+        """An edge is there, or has changed."""
+        place = self.keys.setdefault(key, len(self.keys))
+        if edge.state == "flowing":
+            self.flowing[key] = None
+        else:
+            self.flowing.pop(key, None)
+        grad = edge.grad
+        if edge.state == "idle":
+            part = Traffic()
+        elif grad is None:
+            part = Traffic(1, largest=key)
+        else:
+            part = Traffic(1, 1, grad.norm, not grad.nonfinite, key, grad)
+        for row in self._rows:
+            row[place : place + 1] = [part]
+            pair = row[place & ~1 : (place | 1) + 1]
+            part, place = sum(pair[1:], pair[0]), place >> 1
+        if len(self._rows[-1]) > 1:
+            self._rows.append([part])
+
+
+# The picture.
 
 
 class Drawn:
@@ -50,6 +495,23 @@ class Drawn:
         return boxes, arrows
 
 
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    """Groups inside each other that have boxes: they end with the first that is `closed` and cannot be opened."""
+
+    groups: dict[str, Tally]
+    told: list[str]  # those that are open or can be opened
+    closed: str  # or ""; the box that stands for all in it
+
+
+@dataclass(frozen=True, slots=True)
+class _Way:
+    """The groups around something, the outermost first, and those of them that have boxes."""
+
+    path: list[Group]
+    seen: _Seen
+
+
 class Cut:
     """Draws the frames of one trace with the groups of `told` as boxes around what they hold; any other is one box.
 
@@ -59,7 +521,12 @@ class Cut:
 
     def __init__(self, view: Graph, drawn: Drawn, links: Links, told: Collection[str]) -> None:
         self._view, self._draw, self._links, self._told = view, drawn, links, told
-        self._stands: dict[str, str] = {}  # node or tensor -> the box that stands for it
+        self._ways: dict[str, _Way] = {}  # to a node, tensor or group
+        self._ways_in: dict[str, _Way] = {}  # to what lies in this group
+        self._seen: dict[str, _Seen] = {}  # by the innermost of the groups
+        self._states: dict[str, str] = {}  # of the nodes in groups
+        self._keeping: dict[str, list[tuple[str, int]]] = {}  # node in a group -> what it keeps, and the bytes
+        self._gone: set[str] = set()  # nodes in groups
         self._tallies: dict[str, Tally] = {}  # of the groups that stand for something, or lie around it
         self._bundles: dict[str, Bundle] = {}  # arrow -> the edges it stands for
         # Group -> the edges by which gradients come to it, and by which they leave it.
@@ -70,32 +537,47 @@ class Cut:
         parts = [group for group in links.groups.values() if group.part and group.id in told]
         self._parts = {group.part.id: group.id for group in reversed(parts) if group.part}
 
-    @property
-    def told_groups(self) -> Collection[str]:
-        """The groups that are boxes around what they hold."""
-        return self._told
-
     def forget(self) -> None:
         """The frame is about to change."""
         self._draw.forget()
 
     def stands(self, id: str) -> str:
         """The box that a node, operation or tensor is drawn by, or a tangent, which stands where its value does."""
-        if id not in self._stands:
-            if id.endswith(TANGENT):
-                own = self._view.lanes.place(id.removesuffix(TANGENT))
-                at = self.stands(own)
-                self._stands[id] = id if at == own else at
-                return self._stands[id]
-            closed = (group.id for group in self.path(id) if group.id not in self._told)
-            self._stands[id] = next(closed, id)
-        return self._stands[id]
+        if id.endswith(TANGENT):
+            own = self._view.lanes.place(id.removesuffix(TANGENT))
+            at = self.stands(own)
+            return id if at == own else at
+        return self._way(id).seen.closed or id
+
+    def _way(self, id: str) -> _Way:
+        """The groups around a node, tensor or group."""
+        way = self._ways.get(id)
+        if way is None:
+            group = self._links.groups.get(id)
+            place = group.parent if group is not None else self._links.place(id)
+            inner = place.id if place is not None else ""
+            if inner not in self._ways_in:
+                self._ways_in[inner] = self._way_in(place)
+            way = self._ways[id] = self._ways_in[inner]
+        return way
+
+    def _way_in(self, place: Group | None) -> _Way:
+        path = [each for each in (place.path if place else ()) if each.id]
+        told = list(takewhile(lambda each: each.id in self._told, path))
+        closed = path[len(told)].id if len(path) > len(told) else ""
+        ids = [each.id for each in path[: len(told) + 1]]
+        inner = ids[-1] if ids else ""
+        if inner not in self._seen:
+            self._seen[inner] = _Seen({id: self._tally(id) for id in ids}, ids[: len(told)], closed)
+        return _Way(path, self._seen[inner])
 
     def path(self, id: str) -> list[Group]:
         """The groups that a node, tensor or group lies in, the outermost first."""
-        group = self._links.groups.get(id)
-        place = group.parent if group is not None else self._links.place(id)
-        return [each for each in (place.path if place else ()) if each.id]
+        return self._way(id).path
+
+    def told_around(self, id: str) -> list[str]:
+        """Those of them that are open or can be opened."""
+        return self._way(id).seen.told
 
     def group(self, id: str) -> Group:
         """The group of an id."""
@@ -103,7 +585,7 @@ class Cut:
 
     def closed(self, id: str) -> Group | None:
         """The group that is one box and stands for a node or tensor."""
-        return self._links.groups.get(self.stands(id))
+        return self._links.groups.get(self.stands(id) if id.endswith(TANGENT) else self._way(id).seen.closed)
 
     def _tally(self, id: str) -> Tally:
         if id not in self._tallies:
@@ -118,37 +600,36 @@ class Cut:
         bundles: dict[str, None] = {}
         lifted: list[str] = []
         given: list[str] = []
+        last, states, nodes, tensors, edges = None, self._states, frame.nodes, frame.tensors, frame.edges
+        ways = self._ways
         for key in keys:
-            if key in frame.nodes or key in frame.tensors:
-                at = self.stands(key)
-                for group in self.path(key):
-                    tally = self._tally(group.id)
-                    if key in frame.nodes:
-                        tally.note(frame, key)
-                    elif frame.tensors[key].role == "leaf":
-                        own = frame.tensors[key]
+            if key in nodes or key in tensors:
+                around = (ways.get(key) or self._way(key)).seen
+                if around is not last:
+                    groups |= dict.fromkeys(around.groups)
+                    last = around
+                if key in nodes:
+                    if states.get(key) != nodes[key].state or not nodes[key].keeps:
+                        self._note(frame, key, around.groups.values())
+                elif tensors[key].role == "leaf":
+                    own = tensors[key]
+                    for tally in around.groups.values():
                         tally.leaves[key] = math.prod(own.value.shape) if "." in (own.name or "") else 0
-                    elif key in self._links.rows:
-                        tally.entering[frame.tensors[key].value.shape] = None
-                    groups[group.id] = None
-                if at == key:
-                    seen.append(key)
-                elif key in frame.nodes:
-                    outputs += [key] * self._view.has_output(key)
-            elif key in frame.operations or key.endswith(TANGENT):
-                lifted.append(key)
-            elif key not in frame.edges:
-                node = key.removesuffix(".focus")
-                seen += [key] * (node == key or self.stands(node) == node)
-            elif (edge := frame.edges[key]).target is None:
-                groups |= dict.fromkeys(self._cross(frame, key, edge, self.path(edge.source), ()))
-                if self.stands(edge.source) != edge.source:
-                    outputs.append(edge.source)
-                else:
-                    seen.append(key)
-            else:
+                elif key in self._links.rows:
+                    for tally in around.groups.values():
+                        tally.entering[tensors[key].value.shape] = None
+                if not around.closed:
+                    if key in nodes or tensors[key].role is not None or key in self._view.lanes.data:
+                        seen.append(key)
+                elif key in nodes and self._view.has_output(key):
+                    outputs.append(key)
+            elif (edge := edges.get(key)) is not None and edge.target is not None:
                 own = self._view.source(edge)
-                groups |= dict.fromkeys(self._cross(frame, key, edge, self.path(own), self.path(edge.target)))
+                above = (ways.get(own) or self._way(own)).seen
+                below = (ways.get(edge.target) or self._way(edge.target)).seen
+                if above is below and above.closed:
+                    continue
+                groups |= dict.fromkeys(self._cross(frame, key, edge, above.groups, below.groups))
                 source = self._links.reference(own, edge.target)
                 upper, lower = self.stands(source), self.stands(edge.target)
                 if upper == lower:
@@ -160,6 +641,17 @@ class Cut:
                 self._bundles.setdefault(bundle, Bundle()).note(key, edge)
                 bundles[bundle] = None
                 given.append(upper)
+            elif key in frame.operations or key.endswith(TANGENT):
+                lifted.append(key)
+            elif edge is None:
+                node = key.removesuffix(".focus")
+                seen += [key] * (node == key or self.stands(node) == node)
+            else:
+                groups |= dict.fromkeys(self._cross(frame, key, edge, self._way(edge.source).seen.groups, ()))
+                if self.stands(edge.source) != edge.source:
+                    outputs.append(edge.source)
+                else:
+                    seen.append(key)
         boxes, arrows = self._draw(frame, seen)
         arrows = [self._referring(frame, arrow, arrow.target, boxes) for arrow in arrows]
         for key in dict.fromkeys(outputs):
@@ -176,10 +668,35 @@ class Cut:
             user = frame.edges[next(iter(self._bundles[bundle].keys))].target or ""
             arrows.append(self._referring(frame, self._merged(frame, bundle), user, boxes))
         boxes += [box for id in given for box in self._view.lanes.input(frame, id)]
-        boxes += [self._box(frame, id) for id in groups if self._is_seen(id) and self._tally(id).states]
+        boxes += [self._box(frame, id) for id in groups if self._tally(id).held]
         boxes = self._placed(boxes)
         self._drawn.update(box.id for box in boxes)
         return boxes, [each for each in arrows if each.kind != "same" or {each.source, each.target} <= self._drawn]
+
+    def _note(self, frame: Frame, id: str, tallies: Collection[Tally]) -> None:
+        """Bring up to date what groups tell of a node in them."""
+        node, before = frame.nodes[id], self._states.get(id)
+        if before != node.state:
+            self._states[id] = node.state
+            for tally in tallies:
+                tally.counts[node.state] += 1
+                if before is not None:
+                    tally.counts[before] -= 1
+        if before is None:
+            self._keeping[id] = kept = _kept(frame, id, node)
+            for tally in tallies:
+                tally.add(node.made, kept)
+        if node.gone and id not in self._gone:
+            self._gone.add(id)
+            for tally in tallies:
+                tally.gone += 1
+        if not node.keeps:
+            kept, self._keeping[id] = self._keeping[id], []
+            for tally in tallies:
+                tally.free(kept)
+        if node.state == "error":
+            for tally in tallies:
+                tally.error = f"{node.made.name}: {node.error}"
 
     def _referring(self, frame: Frame, arrow: Arrow, user: str, boxes: list[Box]) -> Arrow:
         """An arrow from a tensor that many use, led from a box beside this user; that box is added."""
@@ -192,16 +709,12 @@ class Cut:
         boxes.append(Box(source, box.kind, box.title, note="as above", refers=own))
         return replace(arrow, source=source)
 
-    def _is_seen(self, id: str) -> bool:
-        """Whether a group has a box: all that it lies in can be opened."""
-        return all(group.id in self._told for group in self.path(id))
-
     def _cross(
-        self, frame: Frame, key: str, edge: EdgeState, upper: Sequence[Group], lower: Sequence[Group]
+        self, frame: Frame, key: str, edge: EdgeState, upper: Collection[str], lower: Collection[str]
     ) -> list[str]:
         """Note an edge at the groups that it leads out of and into."""
-        out = [group.id for group in upper if group not in lower]
-        into = [group.id for group in lower if group not in upper]
+        out = [group for group in upper if group not in lower]
+        into = [group for group in lower if group not in upper]
         for way, groups in enumerate((out, into)):
             for id in groups:
                 if edge.target is not None:
@@ -217,9 +730,9 @@ class Cut:
         own = lanes.place(key.removesuffix(TANGENT)) if key.endswith(TANGENT) else key
         closed = at in self._links.groups
         drawn, ways = ([], lanes.ways(frame, key)) if closed else self._draw(frame, [key])
-        for group in self.path(own):
-            self._tally(group.id).lift(frame, key)
-            groups[group.id] = None
+        for group, tally in self._way(own).seen.groups.items():
+            tally.lift(frame, key)
+            groups[group] = None
         ends: dict[str, None] = {}
         for way in ways:
             upper, lower = self.stands(way.source), self.stands(way.target)
@@ -312,6 +825,8 @@ class Cut:
         return [replace(box, region=self._homes[box.id]) if box.id in self._homes else box for box in framed]
 
 
+# What is open, and the steps.
+
 _LARGE = 150  # nodes and operations of a graph that opens whole, if it must
 _WINDOW = 1310, 494  # px of a picture whose text is 11 px high in a notebook of 1440 × 900
 _LEAST, _SEVERAL = 2, 6  # boxes that say what a program does: of fewer more is opened, in a window and in a still
@@ -377,7 +892,7 @@ def planned(
     groups = list(whole.groups())
     if not groups and opened is None:
         return None
-    links = Links(events if uses is None else uses, whole, lanes)
+    links = Links(built(events if uses is None else uses), whole, lanes)
     parts: list[set[str]] = []
     if not asked:
         parts = [] if lanes is not None else _opening(whole, links)
@@ -399,22 +914,34 @@ def _fitting(board: Storyboard, parts: Sequence[Collection[str]]) -> Storyboard:
 
     What cannot play, and has no window, shows more of the program: the first part in any case.
     """
-    fitting = _opened_to(board, parts, set(), _WINDOW[1])
+    boards: dict[frozenset[str], Storyboard] = {}  # each is laid out once
+
+    def opened_as(opened: Collection[str]) -> Storyboard:
+        found = boards[frozenset(opened)] = boards.get(frozenset(opened)) or board.with_open(opened)
+        return found
+
+    around = paths(board.scene)
+    fitting = _opened_to(opened_as, around, parts, set(), _WINDOW[1])
     few = _program_boxes(fitting) < _LEAST
     high = _HIGHER if _program_boxes(fitting) < _SEVERAL else _STILL
-    tall = _opened_to(board, parts, {*fitting.opened, *parts[0]}, high)
+    tall = _opened_to(opened_as, around, parts, {*fitting.opened, *parts[0]}, high)
     if few or tall.opened == fitting.opened:
         return tall
     return fitting.with_still(tall)
 
 
-def _opened_to(board: Storyboard, parts: Sequence[Collection[str]], opened: set[str], high: int) -> Storyboard:
+def _opened_to(
+    opened_as: Callable[[Collection[str]], Storyboard],
+    around: Mapping[str, Sequence[str]],
+    parts: Sequence[Collection[str]],
+    opened: set[str],
+    high: int,
+) -> Storyboard:
     """The picture with these groups open, and as many of the parts as fit into this height."""
-    fitting = board.with_open(opened)
-    around = paths(board.scene)
+    fitting = opened_as(opened)
     for part in parts:
         if not opened.issuperset(part) and all(opened.issuperset(around[group]) for group in part):
-            more = board.with_open(opened.union(part))
+            more = opened_as(opened.union(part))
             wide = max(_WINDOW[0], fitting.layout.width)
             if more.layout.width <= wide and more.layout.height <= high:
                 opened.update(part)
@@ -438,7 +965,7 @@ def _opened(groups: Sequence[Group], names: Iterable[str]) -> set[str]:
             known = list(dict.fromkeys(group.names[0] for group in groups if group.names))
             more = [f"{len(known) - _NAMED} more"] if len(known) > _NAMED else []
             some = f"; there are {series([*map(repr, known[:_NAMED]), *more])}" if known else ""
-            raise ValueError(f"This graph has no group named {name!r}{some}.")
+            raise ValueError(NO_GROUP.format(name, some))
         opened.update(each.id for group in found for each in group.path if each.id)
     return opened
 
@@ -564,12 +1091,12 @@ def _tell(trace: Timeline, teller: _Teller, view: Graph, opened: Collection[str]
         teller.plan(stop, place)
     teller.braid()
     ending = {last: first for first, last in teller.runs}
-    groups = [[group.id for group in cut.path(place)] if place else [] for place in places]
+    groups = [cut.told_around(place) if place else [] for place in places]
     began: dict[str, int] = {}  # group -> the stop at which its run began
     runs: dict[str, list[tuple[int, int, str]]] = {}
-    number = {}  # stop -> the step that it is part of
+    number: list[int] = []  # by stop, the step that it is part of
     for step, (first, last) in enumerate(teller.runs):
-        number |= dict.fromkeys(range(first, last + 1), step)
+        number += [step] * (last - first + 1)
     frame, higher, effort = Frame(view.program.words), above(events), Effort(trace)
     phases: list[Phase] = []
     for stop, part in enumerate(parts):
@@ -582,19 +1109,23 @@ def _tell(trace: Timeline, teller: _Teller, view: Graph, opened: Collection[str]
             for event in part:
                 event.apply(frame)
         effort.spend(frame)
-        teller.touched |= {key: None for key in frame.touched if view.follows or not key.endswith(".focus")}
+        teller.touched |= frame.touched
         phases.append(phase_of(part, frame, phases))
         if stop in ending:
             first, place = ending[stop], places[stop]
+            if not view.follows:
+                teller.touched = {key: None for key in teller.touched if not key.endswith(".focus")}
             step = teller.step(frame, phases[-1], cut.stands(place) if place else None)
             alone = first == stop
             step.caption = caption if alone else _summary(teller, frame, parts[first : stop + 1], view.lanes)
         for group in groups[stop]:
             began.setdefault(group, stop)
         after = groups[stop + 1] if stop + 1 < len(parts) else []
+        if after is groups[stop]:
+            continue
         for group in [group for group in began if group not in after]:
             first = began.pop(group)
-            if number[first] < number[stop] and group in cut.told_groups:
+            if number[first] < number[stop]:
                 told = _told(cut, frame, group, parts[first : stop + 1])
                 runs.setdefault(group, []).append((number[first], number[stop], told))
     steps = teller.steps

@@ -1,13 +1,16 @@
-"""What may stand as one box: a scope, a loop, its rounds, a call, an expression, what repeats, stretches of a long row.
+"""Where things stand: in the groups of the program that made them, and in what function transforms add to a graph.
 
+What may stand as one box is a scope, a loop, its rounds, a call, an expression, what repeats, stretches of a long row.
 `program_tree` groups nodes as the program made them. Neighbours in order of creation that were made in the same part of
 the program stand in one group: a module that is called twice is two groups, and no arrow goes back from a later group
-to an earlier one. `grouped` groups what function transforms do, which have no such parts.
+to an earlier one. Function transforms add operations without a node, tangents beside values, levels and storeys: these
+stand in `Lanes`, and `grouped` groups them, as they have no such parts.
 """
 
 from __future__ import annotations
 
 import ast
+import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -17,11 +20,13 @@ from itertools import groupby
 
 import numpy as np
 
-from ..scene.model import Box
+from ..scene.model import Arrow, Box, Detail
+from ..trace.call_records import LevelEntered, OperationRan, TangentPushed, above
+from ..trace.frame import Frame, NodeState, OperationState
 from ..trace.records import BackwardFinished, BackwardStarted, Failed, NodeCreated, TensorsFound
-from ..trace.schema import Code, Part, Record
+from ..trace.schema import Code, Part, Record, TensorSeen
 from ..trace.values import Value
-from .transform_lanes import Lanes
+from .value_display import BOX_COLUMNS, Sayings, behind_head, brief_of, head_of, left_out, lines_of, value_detail
 
 MOST = 40  # things side by side: more are divided into stretches
 _STRETCH, _PARTS = 20, 20  # how long such a stretch is, or how many there are of a very long row
@@ -60,7 +65,12 @@ class Group:
     @property
     def path(self) -> list[Group]:
         """The group after all that it lies in, the outermost first."""
-        return [*(self.parent.path if self.parent else []), self]
+        path: list[Group] = [self]
+        outer = self.parent
+        while outer is not None:
+            path.append(outer)
+            outer = outer.parent
+        return path[::-1]
 
     @property
     def called(self) -> str:
@@ -248,6 +258,7 @@ _WRITES = re.compile(r"\s*(\*\*|//|<<|>>|[-+*/@%&|^])=[^=]|\.\w+_\(")  # after t
 _FOLDED = 8  # nodes between the first and the last of what repeats that are worth a group
 _PLACES = 4  # that a sentence has for a node
 RAN = "recorded while a backward ran"
+_TARGETS = re.compile(r"[\w.,()\s]+")  # of an assignment to variables
 _NUMBERED = {"scope": " call", "call": " call"}
 
 
@@ -264,7 +275,8 @@ class _Item:
     operation: str = ""  # of the node
     items: list[_Item] = field(default_factory=list)
     text: str = ""  # of an expression or a call, in full
-    variable: str = ""  # which holds its result
+    variable: str = ""  # which holds its result, or those that do: "out, h"
+    line: str = ""  # of the program, that computed a node
     turn: str = ""  # the round of a loop that it is all of
     scope: str = ""  # its name; of several inside each other the names joined by "/"
     framed: int = 0  # so many things or more in it are in a frame anyway: a backward recorded them, or it is CopySlices
@@ -337,6 +349,7 @@ def _made(events: Iterable[Record]) -> _Item:
         name = event.name.removesuffix("Backward0")
         item = _Item("", event.name, node=event.node, name=name, operation=event.operation, variable=_variable(event))
         item.found = found.get(event.node, "")
+        item.line = event.source.text if event.source is not None else ""
         at.items.append(item)
     return whole
 
@@ -345,6 +358,25 @@ def _variable(event: NodeCreated) -> str:
     """The variable that holds the only output of a node."""
     made = [seen.name for seen in event.tensors if seen.node == event.node]
     return made[0] or "" if len(made) == 1 and event.output_count == 1 else ""
+
+
+def _holding(item: _Item) -> str:
+    """The variables that hold the results of an expression, in the order of its line: `out, h` of `out, h = rnn(x)`."""
+    nodes: list[_Item] = []
+    todo = [item]
+    while todo:
+        each = todo.pop()
+        nodes += [] if each.kind else [each]
+        todo += each.items
+    last = item.items[-1]
+    targets = last.line.partition("=")[0].strip()
+    names = re.findall(r"[\w.]+", targets) if _TARGETS.fullmatch(targets) else []
+    held = {node.variable.partition("[")[0] for node in nodes if node.line == last.line}
+    said = [name for name in names if name in held]
+    if len(said) > 1:
+        return targets if said == names else ", ".join(said)
+    whole = len(nodes) > 1 and said == [targets] and last.variable.startswith(f"{targets}[")
+    return targets if whole else last.variable
 
 
 def _from_scope(event: NodeCreated, running: bool) -> list[Part]:
@@ -648,7 +680,7 @@ def _grouped(item: _Item, around: str, root: Group, places: Sequence[str]) -> Gr
         outer = [place for place in places if not path.startswith(f"{place}/")]  # scopes that its own tells
         places = [told, *turn, *outer][:_PLACES]
     if item.kind == "expression":
-        item.variable = item.items[-1].variable
+        item.variable = _holding(item)
     inner: list[str | Group] = []
     for each in item.items:
         if each.kind:
@@ -732,3 +764,247 @@ def _stretches(row: list[str | Group], rounds: bool, before: int) -> list[str | 
         inner = _stretches(part, rounds, before + start)
         parts += [Group(title, inner, (title,), kind="stretch")] if len(part) > 1 else part
     return parts
+
+
+# What function transforms add.
+
+TANGENT = ".tangent"  # behind a tensor's id
+_ORDERS = {2: "second", 3: "third", 4: "fourth", 5: "fifth"}
+
+
+def wholes(seen: Iterable[TensorSeen]) -> dict[str, str]:
+    """Of data that a program reshaped without a name, the variable that they are of: view -> tensor."""
+    known = {each.id: each for each in seen}
+    found = {}
+    for view in known.values():
+        base = known.get(view.base or "")
+        if base is None or base.name is None or view.name is not None or view.level is not None:
+            continue
+        plain = not any(each.requires_grad or each.node for each in (view, base))
+        if plain and math.prod(view.value.shape) == math.prod(base.value.shape):
+            found[view.id] = base.id
+    return found
+
+
+class Lanes:
+    """Where things stand that exist at several levels: each operation once, in the box of its node if it has one."""
+
+    def __init__(self, events: Iterable[Record], say: Sayings) -> None:
+        events = list(events)
+        self._say = say
+        self._above = above(events)
+        self._maker: dict[str, str] = {}  # tensor -> node or operation
+        self._seen: dict[str, TensorSeen] = {}
+        self._leaf_above: dict[str, str] = {}
+        for event in events:
+            if isinstance(event, NodeCreated | TensorsFound | OperationRan | TangentPushed):
+                for seen in event.tensors:
+                    self._seen[seen.id] = seen
+                    if seen.node is not None:
+                        self._maker[seen.id] = seen.node
+                    elif seen.requires_grad and seen.below is not None:
+                        self._leaf_above.setdefault(seen.below, seen.id)
+            if isinstance(event, OperationRan):
+                self._maker.update(dict.fromkeys(event.outputs, event.op))
+        self.wholes = wholes(self._seen.values())
+        self.data = {*self.wholes.values()}  # what is drawn although no operation was given just this tensor
+        number = {event.level: event.number for event in events if isinstance(event, LevelEntered)}
+        levels = [self._seen[id].level for id, made in self._maker.items() if made.startswith("n")]
+        recorded = {0 if level is None else number.get(level, 0) for level in levels}
+        # Several levels may have a graph of the same function: the lowest stands free, the others are framed.
+        self._framed = {level for level, n in number.items() if recorded and n > min(recorded)}
+        self._outputs = {event.op: event.outputs for event in events if isinstance(event, OperationRan)}
+
+    def place(self, id: str) -> str:
+        """The box that a tensor stands in: that of what made it, or its own."""
+        while id in self._seen:
+            if id in self._maker:
+                return self._highest(self._maker[id])
+            seen = self._seen[id]
+            if seen.requires_grad:
+                return id
+            if id in self._leaf_above:
+                return self._leaf_above[id]
+            if seen.below is None and id not in self.wholes:
+                return id
+            id = seen.below or self.wholes[id]
+        return id
+
+    def _highest(self, made: str) -> str:
+        """The node, or else the operation at the highest level, that tells of this operation."""
+        while made in self._outputs:
+            higher = next((self._above[output] for output in self._outputs[made] if output in self._above), None)
+            if higher is None:
+                break
+            made = higher
+        return made
+
+    def places(self, events: Iterable[Record]) -> dict[str, tuple[str, Box | None]]:
+        """Nodes and operations with a box, in order: what each computes, and the part of the picture it stands in."""
+        frame = Frame()
+        found: dict[str, tuple[str, Box | None]] = {}
+        for event in events:
+            event.apply(frame)
+            if isinstance(event, NodeCreated):
+                node = frame.nodes[event.node]
+                output = node.outputs[0][0] if 0 in node.outputs else ""
+                found[event.node] = event.operation, self.region(frame, node, output, "recorded")
+            elif isinstance(event, OperationRan) and self._highest(event.op) == event.op:
+                state = frame.operations[event.op]
+                found[event.op] = event.name, self.region(frame, state, event.outputs[0], "computed")
+        return found
+
+    def framed(self, id: str) -> bool:
+        """Whether a leaf stands in the part of the picture with what its level recorded."""
+        return id in self._seen and self._seen[id].level in self._framed
+
+    def operation(self, frame: Frame, id: str) -> tuple[list[Box], list[Arrow]]:
+        """An operation without a node and what it was computed from."""
+        if self._highest(id) != id:
+            return [], []
+        state = frame.operations[id]
+        made = state.made
+        region = self.region(frame, state, made.outputs[0], "computed")
+        boxes = [region] if region else []
+        ways = self.ways(frame, id)
+        boxes += [box for way in ways for box in self.input(frame, way.source)]
+        details = [Detail(code.name.capitalize(), "code", code.text) for code in made.code]
+        if made.source is not None:
+            line = f"{made.source.file}, line {made.source.line}: {made.source.text}"
+            details.append(Detail("Made at", "text", line))
+        lines: list[str] = []
+        for output in made.outputs:
+            tensor = frame.tensors[output]
+            lines += self._say(lines_of, tensor.value, tensor.name or "")
+            details.append(self._say(value_detail, "Output", tensor.name or made.name, tensor.value))
+        details += self.level_details(frame, made.outputs[0])
+        details.append(Detail("Graph", "text", "It has no node: nothing at its level asks for gradients."))
+        kind = "function" if made.custom else "plain"
+        box = Box(id, kind, made.name, tuple(lines), region=region.id if region else None, details=tuple(details))
+        box.unsaid = left_out(*[frame.tensors[output].value for output in made.outputs])
+        return [*boxes, box], ways
+
+    def ways(self, frame: Frame, key: str) -> list[Arrow]:
+        """What leads to an operation without a node, or to a tangent."""
+        if key in frame.operations:
+            if self._highest(key) != key:
+                return []
+            args = enumerate(frame.operations[key].made.args)
+            return [Arrow(f"{key}.{nr}", self.place(arg.tensor), key) for nr, arg in args if arg.tensor is not None]
+        id = key.removesuffix(TANGENT)
+        tangent, pushed = frame.tangents[id]
+        own = self.place(id)
+        if tangent.node is not None:
+            return [Arrow(f"{id}.beside", own, tangent.node, "beside")]
+        ways = [Arrow(f"{id}.beside", own, key, "beside")]
+        for index, operand in enumerate(pushed.operands if pushed else ()):
+            node = frame.tangents[operand.tensor][0].node
+            ways.append(Arrow(f"{key}.{index}", node or f"{operand.tensor}{TANGENT}", key, "tangent"))
+        return ways
+
+    def input(self, frame: Frame, id: str) -> list[Box]:
+        """The box of a place that nobody else draws: a tensor that a transform was given, or a constant."""
+        if id not in frame.tensors or frame.tensors[id].role is not None:
+            return []
+        tensor = frame.tensors[id]
+        lines = tuple(self._say(lines_of, tensor.value))
+        details = (self._say(value_detail, "Value", tensor.name or "", tensor.value), *self.level_details(frame, id))
+        kind = "constant" if tensor.level is None else "input"
+        name = frame.variable(id) or frame.viewed(id) or kind
+        return [Box(id, kind, name, lines, details=details, unsaid=left_out(tensor.value))]
+
+    def tangent(self, frame: Frame, id: str) -> tuple[list[Box], list[Arrow]]:
+        """The tangents of one operation's results, beside the box of its values, and those they come from."""
+        tangent, pushed = frame.tangents[id]
+        own = self.place(id)
+        arrows = self.ways(frame, f"{id}{TANGENT}")
+        if tangent.node is not None:
+            return [], arrows
+        what = pushed.name if pushed else frame.variable(id) or "input"
+        details = [Detail(code.name.capitalize(), "code", code.text) for code in pushed.code] if pushed else []
+        details.append(self._say(value_detail, "Tangent", f"of {what}", tangent.value))
+        details += self.level_details(frame, id, tangent=True)
+        formula = [code.text for code in pushed.code if code.name == "tangent"] if pushed else []
+        norm = f"‖{tangent.value.norm:.3g}‖"
+        text = self._say(brief_of, tangent.value, BOX_COLUMNS - len(norm) - 2)
+        text = f"{text}  {norm}" if tangent.value.shape else text
+        lines = (*formula, *behind_head(head_of(tangent.value), text))
+        region = self._region_of(frame, own)
+        box = Box(f"{id}{TANGENT}", "tangent", f"tangent of {what}", lines, region=region, details=tuple(details))
+        box.unsaid = left_out(tangent.value)
+        boxes = [*self.input(frame, own), box]
+        for operand in pushed.operands if pushed else ():
+            if frame.tangents[operand.tensor][1] is None:  # it was given
+                more = self.tangent(frame, operand.tensor)
+                boxes, arrows = [*more[0], *boxes], [*more[1], *arrows]
+        return boxes, arrows
+
+    def _region_of(self, frame: Frame, place: str) -> str | None:
+        if place in frame.nodes:
+            region = self.region(frame, frame.nodes[place], frame.nodes[place].outputs[0][0], "")
+        elif place in frame.operations:
+            region = self.region(frame, frame.operations[place], frame.operations[place].made.outputs[0], "")
+        else:
+            return None
+        return region.id if region else None
+
+    def region(self, frame: Frame, state: NodeState | OperationState, output: str, verb: str) -> Box | None:
+        """The part of the picture that a node or operation stands in, if it has a heading of its own."""
+        level = self._seen[output].level if output in self._seen else None
+        pushing = getattr(state.made, "pushing", None)
+        if pushing is not None:
+            by = "of dual tensors" if pushing == "dual" else f"pushed forward by {frame.levels[pushing].title}"
+            about = "These nodes compute tangents, so that a backward can go through forward mode."
+            return Box(f"r.{pushing}", "region", f"tangents {by}", details=(Detail("What it is", "text", about),))
+        if state.during is None:
+            return self.level_region(frame, output) if isinstance(state, NodeState) else None
+        task, order = state.during
+        word = _ORDERS.get(order, f"{order}th")
+        ran = frame.tasks[task]
+        ran = "backward" if ran is None else f"the backward of level {frame.levels[ran].number}"
+        where = f"at level {frame.levels[level].number} " if self._framed and level is not None else ""
+        title = f"{word} order: {verb} {where}while {ran} ran"
+        about = "What stands here computes a derivative: to go backward through it differentiates once more."
+        return Box(f"r.{task}.{level}", "region", title, details=(Detail("What it is", "text", about),))
+
+    def level_region(self, frame: Frame, id: str) -> Box | None:
+        """The part of the picture with what a tensor's level recorded, where several did."""
+        level = self._seen[id].level if id in self._seen else None
+        if level not in self._framed:
+            return None
+        about = "Operations are recorded once for each level that differentiates: here as this level sees them."
+        title = f"the graph of {frame.levels[level].title}"
+        return Box(f"r.{level}", "region", title, details=(Detail("What it is", "text", about),))
+
+    def shown(self, frame: Frame, key: str) -> str:
+        """The box that stands for an operation without a node, or for a tensor's tangent."""
+        if key in frame.operations:
+            return self._highest(key)
+        return frame.tangents[key][0].node or f"{key}.tangent"
+
+    def levels(self, frame: Frame) -> list[Box]:
+        """The strip of labels: the levels in force, and those that were there before, dashed."""
+        boxes = []
+        for depth, id in enumerate(frame.strip):
+            level = frame.levels[id]
+            over = id not in frame.stack
+            title = f"{'› ' if depth else ''}{level.title}{', over' if over else ''}"
+            about = {
+                "grad": "It records what its function computes, and runs a backward through that.",
+                "jvp": "It pushes tangents forward beside the values.",
+                "vmap": f"It runs each operation once for all {level.size} samples.",
+            }.get(level.transform, "")
+            details = (Detail("What it does", "text", about),)
+            boxes.append(Box(f"level{depth + 1}", "level", title, state="over" if over else "idle", details=details))
+        return boxes
+
+    def level_details(self, frame: Frame, id: str, tangent: bool = False) -> list[Detail]:
+        """Which level a tensor belongs to, and how many samples it has."""
+        seen = self._seen.get(id)
+        if seen is None or seen.level is None:
+            return []
+        text = f"{frame.levels[seen.level].title}; its tangent is one level below." if tangent else ""
+        details = [Detail("Level", "text", text or frame.levels[seen.level].title)]
+        if seen.value.batch:
+            details.append(Detail("Batch", "text", f"{seen.value.kind}; one operation computes all of them."))
+        return details

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import asdict, dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import pairwise
 from typing import Any
 
@@ -279,8 +279,13 @@ _MOST_TOLD = 200
 
 def bytes_of(value: Value) -> int:
     """The bytes of an array, by the bits in its dtype's name: "bfloat16", "complex64 (absolute values)"."""
-    bits = re.search(r"\d+", value.dtype)
-    return math.prod(value.shape) * (1 if bits is None else max(1, int(bits[0]) // 8))
+    return math.prod(value.shape) * _width(value.dtype)
+
+
+@lru_cache(100)
+def _width(dtype: str) -> int:
+    bits = re.search(r"\d+", dtype)
+    return 1 if bits is None else max(1, int(bits[0]) // 8)
 
 
 def bytes_said(count: float) -> str:

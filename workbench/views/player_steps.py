@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Protocol
@@ -31,16 +32,12 @@ from ..trace.records import (
 from ..trace.schema import Phase, Record, SourceLine
 from ..trace.timeline import Timeline, phase_of
 from ..trace.values import series
-from .groups import Group
-from .transform_lanes import TANGENT, Lanes
+from .groups import TANGENT, Group, Lanes
+from .messages import GRAPH_TOO_LARGE
 from .value_display import sentence_of
 
 _DRAWN, _EACH = 800_000, 10  # times that boxes and arrows are drawn in all steps, and so many more for each event
 _CLEARED = 6  # gradients cleared in one step that its caption names
-_TOO_LARGE = (
-    "This trace is too large to be drawn as a graph: its steps change too many boxes and arrows. "
-    "The views 'memory', 'saved' and 'versions' show it."
-)
 NOTHING = "Nothing joined the graph: only operations on tensors that require grad are recorded."
 
 
@@ -109,6 +106,12 @@ def opening(steps: Sequence[Step], dies: bool) -> int | None:
     return len(steps) - 2 if dies and forward and len(steps) > 1 else None
 
 
+def starts_of(events: Iterable[Record]) -> dict[tuple[str, int], None]:
+    """The outputs that a backward starts at, each as its node and number, in the order in which they do."""
+    backwards = (event for event in events if isinstance(event, BackwardStarted))
+    return dict.fromkeys((root.node, root.output_nr) for each in backwards for root in each.roots)
+
+
 class Effort:
     """How often boxes and arrows of a trace from a file may still be drawn; what was recorded here always is.
 
@@ -118,11 +121,14 @@ class Effort:
     def __init__(self, trace: Timeline) -> None:
         self._room = math.inf if trace.is_recorded else _DRAWN + _EACH * len(trace.events)
         self._sizes: dict[str, int] = {}
+        self._starts = Counter(node for node, _ in starts_of(trace.events))
 
     def spend(self, frame: Frame) -> None:
         """All that has changed is about to be drawn; a ValueError refuses a picture that changes too much."""
+        if self._room == math.inf:
+            return
         nodes = [self._size(frame.nodes[key].made) for key in frame.touched if key in frame.nodes]
-        self.pay(len(frame.touched) + sum(nodes), _TOO_LARGE)
+        self.pay(len(frame.touched) + sum(nodes), GRAPH_TOO_LARGE)
 
     def pay(self, count: int, refusal: str) -> None:
         """So much is about to be drawn; a ValueError of this sentence if it is too much."""
@@ -131,11 +137,11 @@ class Effort:
             raise ValueError(refusal)
 
     def _size(self, made: NodeCreated) -> int:
-        """What a node has to show besides its own box: what it saved, its edges and arguments, and its code."""
+        """What a node has to show besides its own box: what it saved, its edges, arguments, code and outputs."""
         if made.node not in self._sizes:
             letters = sum(len(code.text) for code in made.code) + sum(len(arg.text) for arg in made.args)
             few = (len(made.edges) + len(made.args) + len(made.tensors)) // 8
-            self._sizes[made.node] = len(made.saved) + few + letters // 2_000
+            self._sizes[made.node] = len(made.saved) + few + letters // 2_000 + self._starts[made.node]
         return self._sizes[made.node]
 
 
@@ -242,7 +248,7 @@ def changed_fields(
 
 def place_of_stop(part: Sequence[Record], lanes: Lanes) -> str | None:
     """Where the events of a stop happen, if they may be told together with those of the same group."""
-    if any(isinstance(event, Failed | GradCaptured | BackwardStarted) for event in part):
+    if not {Failed, GradCaptured, BackwardStarted}.isdisjoint(map(type, part)):
         return next((event.node for event in part if isinstance(event, NodeStarted)), None)
     for event in part:
         if isinstance(event, NodeCreated | NodeStarted | TensorWritten) and not event.quiet and event.node is not None:

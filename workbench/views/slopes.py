@@ -404,9 +404,9 @@ def _call(tree: ast.expr) -> tuple[str, list[ast.expr]]:
 
 
 def _expanded(tree: ast.expr, helpers: Mapping[str, tuple[list[str], ast.expr]], depth: int = 0) -> ast.expr:
-    """The formula with every abbreviation replaced by what it stands for; ValueError for one that grows too large."""
+    """The formula with every abbreviation replaced by what it stands for; ValueError where it is too deep or large."""
     if depth > _DEEPEST or _depth(tree) > _DEEPEST:
-        raise ValueError("nested too deeply")
+        raise ValueError
 
     def expand(part: ast.expr) -> ast.expr:
         name, args = _call(part)
@@ -417,7 +417,7 @@ def _expanded(tree: ast.expr, helpers: Mapping[str, tuple[list[str], ast.expr]],
 
     expanded = rebuilt(tree, expand)
     if sum(1 for _ in ast.walk(expanded)) > _LARGEST:
-        raise ValueError("too large")
+        raise ValueError
     return expanded
 
 
@@ -451,7 +451,7 @@ def evaluated(tree: ast.expr, known: Mapping[str, Any]) -> Any:
         return left == right if isinstance(left, str) else _OPERATORS[type(tree.ops[0])](left, right)
     if isinstance(tree, ast.Call) and isinstance(tree.func, ast.Name) and tree.func.id in _FUNCTIONS:
         return _FUNCTIONS[tree.func.id](*[evaluated(each, known) for each in tree.args])
-    raise ValueError("not known")
+    raise ValueError
 
 
 def settled(tree: ast.expr, known: Mapping[str, Any]) -> ast.expr:

@@ -5,7 +5,7 @@ A step that a stepper took, in the records of a trace.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -19,7 +19,7 @@ from ..scene.model import Arrow, Box, Detail, Scene, Step
 from ..scene.storyboard import Storyboard
 from ..stepper.stepper import Stepper
 from ..stepper.steps import Step as Taken
-from ..stepper.steps import Waiting, counted, differing, numbers_of, operation_of, other_branch, ran_of
+from ..stepper.steps import Waiting, counted, differing, numbers_of, operation_of, other_branch, ran_of, recorded
 from ..trace.frame import Frame
 from ..trace.records import (
     BackwardFinished,
@@ -48,6 +48,7 @@ _ROOM = 30  # columns that what waits at a place takes, as a rule
 _THROUGH = f"gradient in {_WIDE}, out {_WIDE}"  # a group tells
 _MANY = 6  # values of an array that is wider than any box, whatever they are
 
+_Marks = dict[str, dict[int, str]]  # by place and output
 Changes = dict[str, dict[str, dict[str, Any]]]  # "boxes" and "arrows": by id the fields as shown that are new
 
 
@@ -66,7 +67,7 @@ class _Waits(Graph):
         ]
         self.is_of_numbers = not any(value.shape for value in values)  # no box needs much room
         self.lines: dict[str, str] = {}  # by place
-        self.changed: dict[str, dict[int, str]] = {}  # by place and output, what the reader made of a gradient
+        self.changed: _Marks = {}  # by place and output, what the reader made of a gradient
         self.beside: dict[str, str] = {}  # by place, what another branch has there
 
     def _node(self, frame: Frame, id: str) -> list[Box]:
@@ -121,6 +122,7 @@ class Stage:
         self._finished = False
         self._branch = s.branch
         self._edits: dict[Any, Any] = {}
+        self._beside: tuple[Any, dict[str, Any]] = (None, {})
         self.scene = Scene(self.title)
         self._begin()
         self.sentence = f"{self._start.sentence(self._frame)}."
@@ -189,12 +191,45 @@ class Stage:
         return self._frame.called(self.ids[node])
 
     def _begin(self) -> None:
-        self._frame = Frame(self._view.program.words)
-        plan = self._plan
-        self._cut = None if plan is None else Cut(self._view, Drawn(self._view), plan.links, plan.told)
+        self._frame, self._cut = self._begun(self._view)
         self._changed: dict[Any, tuple[Any, Any]] = {}
+
+    def _begun(self, view: _Waits) -> tuple[Frame, Cut | None]:
+        """The graph as it is before the first step, and what draws its groups."""
+        frame, plan = Frame(view.program.words), self._plan
         for event in self._events:
-            event.apply(self._frame)
+            event.apply(frame)
+        return frame, None if plan is None else Cut(view, Drawn(view), plan.links, plan.told)
+
+    def beside(self, s: Stepper) -> dict[str, Any]:
+        """How the graph stood on the branch beside: its name, and each box and arrow as shown, all in their places."""
+        other = other_branch(s)
+        if other is None:
+            return {}
+        known = [*other.steps, *self.scene.boxes]
+        if self._beside[0] != known:
+            view = _Waits([*self._events, *self._made], self.nodes)
+            frame, cut = self._begun(view)
+            for step in other.steps:
+                for record in records_of(s, step, frame, self._start.task, self.ids[step.node]):
+                    record.apply(frame)
+            if all(step.error is None for step in other.steps) and len(other.steps) == len(s._to_run()):
+                BackwardFinished(self._start.task).apply(frame)
+            edits = {place: (step.replaced[place], new) for step in other.steps for place, new in step.edits.items()}
+            view.changed, brief = self._marks(edits)
+            view.lines = {each: ", ".join(marks.values()) for each, marks in brief.items()}
+            boxes, arrows = (cut or view).draw(frame, list(frame.touched))
+            scene = Scene(self.title, {box.id: box for box in boxes}, {arrow.id: arrow for arrow in arrows})
+            gone = {"state": "future"}  # what only joins the graph on this branch
+            told = {
+                "boxes": {id: _fields(scene.boxes[id]) if id in scene.boxes else gone for id in self.scene.boxes},
+                "arrows": {
+                    id: arrow_fields(scene.arrows[id], scene) if id in scene.arrows else gone
+                    for id in self.scene.arrows
+                },
+            }
+            self._beside = known, told
+        return {"name": other.name, **self._beside[1]}
 
     def _play(self, s: Stepper, step: Taken) -> list[str]:
         """Take one step; what happened."""
@@ -210,14 +245,7 @@ class Stage:
 
     def _wait(self, s: Stepper) -> dict[str, None]:
         """Put down what waits where; the places where something else waits than before."""
-        changed: dict[str, dict[int, str]] = {}
-        brief: dict[str, dict[int, str]] = {}
-        for (node, nr), (old, new) in {**self._changed, **s._edits}.items():
-            told = f"changed to {_short(new)}, was {_short(old)}"
-            changed.setdefault(self.ids[node], {})[nr] = told
-            room = TEXT_COLUMNS if numbers_of(new).shape else _ROOM
-            fits = len(told) <= room
-            brief.setdefault(self.ids[node], {})[nr] = told if fits else f"changed to {_short(new, room - 11)}"
+        changed, brief = self._marks({**self._changed, **s._edits})
         waits: dict[str, list[str]] = {}
         for each in s.pending:
             id = self.ids[each.node]
@@ -231,6 +259,18 @@ class Stage:
         self._view.beside = there = self._there(s)
         now = {**there, **lines}
         return {id: None for id in {**before, **now} if before.get(id) != now.get(id)}
+
+    def _marks(self, edits: Mapping[Any, tuple[Any, Any]]) -> tuple[_Marks, _Marks]:
+        """What each edit changed, by place and output: in words, and in the room of a line."""
+        changed: _Marks = {}
+        brief: _Marks = {}
+        for (node, nr), (old, new) in edits.items():
+            told = f"changed to {_short(new)}, was {_short(old)}"
+            changed.setdefault(self.ids[node], {})[nr] = told
+            room = TEXT_COLUMNS if numbers_of(new).shape else _ROOM
+            fits = len(told) <= room
+            brief.setdefault(self.ids[node], {})[nr] = told if fits else f"changed to {_short(new, room - 11)}"
+        return changed, brief
 
     def _there(self, s: Stepper) -> dict[str, str]:
         """Where a gradient came out otherwise than on the branch beside: what that has there, in words."""
@@ -363,7 +403,7 @@ def _with_last(box: Box, line: str, room: int) -> tuple[str, ...]:
 
 def _short(gradient: Any, room: int | None = None) -> str:
     """A gradient in words; in so many columns its values alone, of which some are left out rather than cut."""
-    value = gradient if isinstance(gradient, Value) or gradient is None else _recorded(gradient)
+    value = gradient if isinstance(gradient, Value) else recorded(gradient)
     told = said(value)
     return told if value is None or room is None or len(told) <= room else value.text(line=room)
 
@@ -386,7 +426,7 @@ def _renewed(there: dict[str, Any], drawn: Iterable[Box | Arrow], fields: Callab
 def records_of(s: Stepper, step: Taken, frame: Frame, task: str, id: str) -> Iterator[Record]:
     """What the engine said during the step, by the ids that the frame has for the task and the node's place."""
     node = step.node
-    given = tuple(map(_recorded, step.incoming))
+    given = tuple(map(recorded, step.incoming))
     yield from [each for each in step.hooked if not each.late]
     for nr, _ in s._task._captures.get(node, ()) if step.captured else ():
         yield GradCaptured(task, id, nr, given[nr] if nr < len(given) else None)
@@ -399,15 +439,10 @@ def records_of(s: Stepper, step: Taken, frame: Frame, task: str, id: str) -> Ite
         yield Failed(task, id, type(step.error).__name__, str(step.error))
     elif step.leaf is not None:
         now = [each.before[0] for each in after if each.hook.kind == "accumulated"]
-        yield GradAccumulated(task, id, now[0] if now else _recorded(step.leaf.grad))
+        yield GradAccumulated(task, id, now[0] if now else step.left)
         yield from after
     else:
         yield from after
-        yield NodeFinished(task, id, tuple(map(_recorded, step.outgoing)))
+        yield NodeFinished(task, id, tuple(map(recorded, step.outgoing)))
         if frame.nodes[id].made.saved and not s._task.keep_graph:
             yield SavedFreed(id)
-
-
-def _recorded(gradient: Any) -> Value | None:
-    """A gradient that the engine carries, as a trace tells it."""
-    return None if gradient is None else Value.of(numbers_of(gradient), LIMIT)

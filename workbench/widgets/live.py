@@ -13,9 +13,10 @@ from typing import Any
 import anywidget
 import traitlets
 
+from ..scene.messages import NO_STEP
 from ..scene.model import Scene
+from ..scene.payload import asset, script
 from ..scene.picture import img, playing
-from ..scene.script import asset, script
 from ..scene.storyboard import Storyboard
 from ..scene.text import to_text
 from ..scene.theme import live_css
@@ -154,7 +155,7 @@ class Player(Live):
     def _inside(self, proposal: dict[str, Any]) -> int:
         position, count = proposal["value"], len(self.storyboard["steps"])
         if not 0 <= position < max(1, count):
-            raise traitlets.TraitError(f"There is no step {position}; this player has {count}, counted from 0.")
+            raise traitlets.TraitError(NO_STEP.format(position, "player", count))
         return position
 
     def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, Any]:

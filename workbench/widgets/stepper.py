@@ -139,6 +139,7 @@ class StepperView(Live):
             "branch": s.branches.index(s.branch),
             "warnings": list(s.warnings),
             "differs": self._differs(s, found),
+            "beside": self._stage.beside(s),
             "said": self._said,
             "printed": self._printed,
             "predicts": self._predicts,

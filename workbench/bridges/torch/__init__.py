@@ -7,8 +7,8 @@ anybody see:
 - Of nodes inside of one operation (of `nn.functional.linear`, or made by `create_graph`) the arguments are unknown, and
   their values unless a node has saved them or `values="all"` asks for them.
 - A write through a view is told by its CopySlices node alone: PyTorch shows nobody the node that this runs.
-- Hooks on tensors are told, and what each made of its gradient; those on nodes are not known. A hook that packs what is
-  saved is known by the function that unpacks it.
+- Hooks on tensors and nodes are told, and what each made of its gradient; one that is registered while a backward runs
+  is known from the next backward on. A hook that packs what is saved is known by the function that unpacks it.
 - What runs in another thread is not recorded. Inside of function transforms (torch.func) the graph that `grad` makes
   is; of operations inside of `vmap` and `jvp` that make no node a trace says how many there were.
 - A call of what `torch.compile` has made is one box, `(compiled)`: it runs compiled, and nobody sees inside. A stepper
@@ -17,7 +17,9 @@ anybody see:
 
 from __future__ import annotations
 
+from .. import NO_TORCH
+
 try:
     import torch as _torch  # noqa: F401
 except ImportError:
-    raise ImportError('PyTorch is not installed: pip install "autograd-workbench[torch]" brings it.') from None
+    raise ImportError(NO_TORCH) from None

@@ -8,6 +8,7 @@ before that, too.
 from __future__ import annotations
 
 import threading
+from collections import OrderedDict
 from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
@@ -17,8 +18,7 @@ import torch
 
 from ...events import next_tag
 from ...trace.call_records import HookRan, HooksFound
-from ...trace.describe import loops_at
-from ...trace.hooks_seen import name_of
+from ...trace.describe import loops_at, name_of
 from ...trace.records import (
     BackwardFinished,
     BackwardStarted,
@@ -31,12 +31,13 @@ from ...trace.records import (
     SavedFreed,
     TensorsFound,
 )
-from ...trace.source import user_frame
+from ...trace.source import OWN, user_frame
 from ...trace.values import Value, read
-from .describe import ACCUMULATE, NodeKind, _sequence, kept_of, kind_of_node
+from .describe import AccumulateGrad, NodeKind, _sequence, kept_of, kind_of_node
 from .operations import OperationRecorder, unobserved, warn_lost
 
 _task_id = torch._C._current_graph_task_id
+_LEAF = NodeKind(False, False, ())  # of what takes a leaf's gradient
 
 
 class Task:
@@ -46,10 +47,13 @@ class Task:
         self.serial, self.keeps, self.creates = serial, keeps, creates
         self.id = -1  # the engine's own number of it, once the first hook has run
         self.roots: list[tuple[int, int, Any]] = []  # place, output, and what was recorded of the gradient
+        self.hooks: list[tuple[Any, Any]] = []  # of the recording: those of which node, and its key among them
+        self.wrapped: list[_HookOfUser] = []
         self.queue: Queue | None = None  # where it matters when all gradients of a place have come
         self.captures: dict[tuple[int, int], list[int]] = {}  # place and output -> what is wanted of it, by index
         self.captured: dict[int, int] = {}  # index -> where that is recorded
         self.running: int | None = None
+        self.retained: int | None = None  # the node of which is told what tensors keep of what has come to it
         self.last: int | None = None  # that has run
 
 
@@ -105,37 +109,36 @@ class BackwardRecorder(OperationRecorder):
         self._going: list[Task] = []
         self._sent: dict[int, tuple[Any, int, Any]] = {}  # what was recorded of the gradients that a node has just sent
         self._hooks: dict[int, tuple[Any, ...]] = {}
+        self.hooks_on_nodes = False  # whether anybody has registered one since the recording began
         self._retaining: dict[int, list[tuple[int, Any]]] = {}  # node -> outputs that keep their gradient
         self.failed: tuple[int, str, Any] | None = None  # a hook that raised: its place and kind, what it was given
         self._late: list[HookRan.Raw] = []  # what hooks did after the accumulation that is still to be recorded
 
     def run_backward(self, inner: Any, outputs: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Run a backward, and tell of it."""
-        task, handles = None, []
+        _, keeps, creates, *_ = args
+        task = Task(next_tag(), bool(keeps), bool(creates))
         if _is_refused((*outputs, *(args[3] or ()))):
             return self.asked(inner, (outputs, *args), kwargs)
         try:
             with unobserved():
-                task = self._start(outputs, *args)
-                handles = [*self._register_hooks(task, outputs), *self._wrap_hooks()]
-                if task.captures:
-                    task.queue = self._queue(task, outputs)
+                self._start(task, outputs, *args)
         except Exception as error:
+            self._remove_hooks(task)
             warn_lost("the beginning of a backward", error)
-        if task is None:
             return inner(outputs, *args, **kwargs)
         self._going.append(task)
         try:
             found = inner(outputs, *args, **kwargs)
         except BaseException as error:
-            self._end(task, handles)
+            self._end(task)
             try:
                 with unobserved():
                     self._failed(task, outputs, error)
             except Exception as problem:
                 warn_lost("an error", problem)
             raise
-        self._end(task, handles)
+        self._end(task)
         try:
             with unobserved():
                 self._finish(task, found)
@@ -143,14 +146,13 @@ class BackwardRecorder(OperationRecorder):
             warn_lost("the end of a backward", problem)
         return found
 
-    def _start(self, outputs: Any, grads: Any, keep: Any, create: Any, inputs: Any, *more: Any) -> Task:
+    def _start(self, task: Task, outputs: Any, grads: Any, keep: Any, create: Any, inputs: Any, *more: Any) -> None:
         self._note_deaths()
         self._sent = {}
         found: dict[int, tuple[Any, ...]] = {}
         roots = []
         for output, seed in zip(outputs, grads, strict=True):
             roots.append((*self._place_of(output, found), self._copy(seed)))
-        task = Task(next_tag(), bool(keep), bool(create))
         task.roots = roots
         targets = None
         if inputs:
@@ -162,11 +164,14 @@ class BackwardRecorder(OperationRecorder):
         self.look_up(user_frame())
         if found:
             self._raw.append(TensorsFound.Raw(tuple(found.values())))
-        self._note_hooks()
+        known = self._can_run(outputs)
+        if task.captures:
+            task.queue = self._queue(task, known)
+        self._note_hooks(self._register_hooks(task, known))
+        self._wrap_hooks(task)
         stack, loops = self.outlook.stack(3), loops_at(self.outlook)
         wanted = None if targets is None else tuple(targets)
         self._raw.append(BackwardStarted.Raw(task.serial, tuple(roots), wanted, task.keeps, task.creates, stack, loops))
-        return task
 
     def _place_of(self, thing: Any, found: dict[int, Any]) -> tuple[int, int]:
         """Where the gradient of a tensor, or of a graph's edge, arrives: a node or a leaf, and which output of it."""
@@ -177,37 +182,78 @@ class BackwardRecorder(OperationRecorder):
         serial = self._tag(thing)
         return (serial if serial in found else self._describe(thing, found)), 0
 
-    def _register_hooks(self, task: Task, outputs: Any) -> list[Any]:
-        """Put a hook on every node that can run."""
-        handles = []
-        for node, serial in self._can_run(outputs):
-            if node.name() == ACCUMULATE:
-                handles.append(node.register_hook(_Arrived(self, task, serial, node)))
+    def _register_hooks(self, task: Task, known: list[tuple[Any, int]]) -> dict[int, list[tuple[Any, ...]]]:
+        """Put a hook on every node that can run; which of the user's are there now, by place."""
+        users: dict[int, list[tuple[Any, ...]]] = {}
+        everywhere, begin = self.hooks_on_nodes, self._begin
+        for node, serial in known:
+            if serial in self._hooks:
+                users[serial] = []
+            is_leaf = type(node) is AccumulateGrad
+            kind = _LEAF if is_leaf else kind_of_node(type(node))
+            own = _Arrived(self, task, serial, node) if is_leaf else _After(self, task, serial, kind)
+            hooks = self._put(task, node.register_hook, own)
+            after = [each for each in hooks.items() if _is_users(each[1])] if len(hooks) > 1 else []
+            if not (everywhere or is_leaf or after or kind.is_python or node._sequence_nr() < begin):
                 continue
-            kind = kind_of_node(type(node))
-            if kind.is_python:
-                handles.append(node.register_prehook(_Before(self, task, serial, kind.is_compiled)))
-            handles.append(node.register_hook(_After(self, task, serial, kind)))
-        return handles
+            first = _Before(self, task, serial, kind.is_compiled)
+            hooks_before = self._put(task, node.register_prehook, first)
+            before = [each for each in hooks_before.items() if _is_users(each[1])]
+            if not (before or after or kind.is_python):
+                task.hooks.pop()
+                hooks_before.pop(first, None)
+                continue
+            for name, found, among in (("before", before, hooks_before), ("after", after, hooks)):
+                for key, hook in found:
+                    users.setdefault(serial, []).append(self._wrap(task, serial, (name, 0), among, key, hook))
+        return users
 
-    def _wrap_hooks(self) -> list[_HookOfUser]:
+    def _put(self, task: Task, register: Callable[[Any], Any], hook: Any) -> Any:
+        """Put a hook of the recording on a node; all that are there."""
+        made = register(hook)
+        hooks, key = (made, hook) if type(made) is OrderedDict else (made.hooks_dict_ref(), made.id)
+        task.hooks.append((hooks, key))
+        return hooks
+
+    def _wrap(
+        self, task: Task, place: int, which: tuple[str, int], hooks: Any, key: int, hook: Any
+    ) -> tuple[Any, ...]:
+        """Have a hook of the user's tell what it does; what is recorded of it."""
+        told = *which, *name_of(hook)
+        if not (isinstance(hook, _HookOfUser) and hook._recorder is self):
+            hooks[key] = each = _HookOfUser(self, place, told, hooks, key, hook)
+            task.wrapped.append(each)
+        return told
+
+    def _wrap_hooks(self, task: Task) -> None:
         """Have the user's hooks on tensors tell what they do."""
-        wrapped = []
-        for serial, own in self._hooked.items():
-            tensor = own()
-            place = None if tensor is None else serial if tensor.grad_fn is None else self._serial(tensor.grad_fn)
-            if tensor is None or place is None:
-                continue
-            kinds = (("tensor", tensor._backward_hooks), ("accumulated", tensor._post_accumulate_grad_hooks))
-            for kind, hooks in kinds:
-                if hooks is None:
-                    continue
-                for key, hook in hooks.items():
-                    if not isinstance(hook, _HookOfUser):
-                        which = kind, tensor.output_nr, *name_of(hook)
-                        hooks[key] = each = _HookOfUser(self, place, which, hooks, key, hook)
-                        wrapped.append(each)
-        return wrapped
+        for place, nr, tensor, hooks in self._with_hooks():
+            after = None if tensor is None else tensor._post_accumulate_grad_hooks
+            for kind, found in (("tensor", hooks), ("accumulated", after)):
+                for key, hook in list((found or {}).items()):
+                    self._wrap(task, place, (kind, nr), found, key, hook)
+
+    def _with_hooks(self) -> list[tuple[int, int, torch.Tensor | None, Any]]:
+        """The tensors that have hooks: the place and output, itself if it is still there, and its hooks."""
+        found = []
+        for serial, known in list(self._hooked.items()):
+            tensor = known.own()
+            if tensor is not None and not self._may_be_stale(tensor):
+                self._note_hooked(tensor, serial)
+                known = self._hooked[serial]
+            hooks = None if known.hooks is None else known.hooks()
+            if tensor is None and hooks is None:
+                del self._hooked[serial]
+            elif known.place is not None and (known.place != serial or serial in self._tensors):
+                found.append((known.place, known.output_nr, tensor, hooks))
+        return found
+
+    def _remove_hooks(self, task: Task) -> None:
+        """Leave the user's hooks alone, in the places where they were."""
+        for hooks, key in task.hooks:
+            hooks.pop(key, None)
+        for each in task.wrapped:
+            each.remove()
 
     def _can_run(self, outputs: Any) -> list[tuple[Any, int]]:
         """The nodes that a backward from these can run, and their numbers."""
@@ -222,13 +268,13 @@ class BackwardRecorder(OperationRecorder):
             serial = self._serial(node) if token is None else token.serial
             if serial is not None:
                 found[node] = serial
-                todo += [to for to, _ in node.next_functions]
+                for to, _ in node.next_functions:
+                    todo.append(to)
         return list(found.items())
 
-    def _queue(self, task: Task, outputs: Any) -> Queue:
-        """All that a backward from these has to run, before it begins."""
+    def _queue(self, task: Task, known: list[tuple[Any, int]]) -> Queue:
+        """All that a backward has to run, before it begins."""
         queue = Queue(task.roots)
-        known = self._can_run(outputs)
         numbers = dict(known)
         for node, serial in known:
             goes = [(-1 if to is None else numbers.get(to, -1), nr) for to, nr in node.next_functions]
@@ -236,9 +282,8 @@ class BackwardRecorder(OperationRecorder):
         queue.begin()
         return queue
 
-    def _end(self, task: Task, handles: list[Any]) -> None:
-        for handle in handles:
-            handle.remove()
+    def _end(self, task: Task) -> None:
+        self._remove_hooks(task)
         self.resume()
         if task in self._going:
             del self._going[self._going.index(task) :]
@@ -251,12 +296,18 @@ class BackwardRecorder(OperationRecorder):
             task.id = _task_id()
         return task.id == _task_id()
 
+    def is_on_now(self) -> bool:
+        """Whether what runs is part of the innermost backward that is recorded."""
+        return bool(self._going) and self._is_on(self._going[-1])
+
     # What hooks tell.
 
     def starts(self, task: Task, serial: int, grads: Any) -> None:
         """A node is about to run."""
         self._note_deaths()
         task.running = serial
+        if task.creates:
+            self._note_nodes_of(grads)
         self._note_retained(task, serial)
         self._raw.append(NodeStarted.Raw(task.serial, serial, self._copies(grads)))
 
@@ -273,12 +324,8 @@ class BackwardRecorder(OperationRecorder):
         if task.creates:
             self._note_nodes_of(sent)
         task.running, task.last = None, serial
-        copies = self._copies(sent)
+        copies = self._copies(sent, True)
         self._raw.append(NodeFinished.Raw(task.serial, serial, copies))
-        known = self._sent
-        for grad, copy in zip(sent, copies, strict=True):
-            if grad is not None:
-                known[id(grad)] = ref(grad), grad._version, copy
         if saves and not task.keeps:
             self._raw.append(SavedFreed.Raw(serial))
         if task.queue is not None:
@@ -291,14 +338,23 @@ class BackwardRecorder(OperationRecorder):
             if grad is not None and (made := grad.grad_fn) is not None and self._token(made) is None:
                 self._note_nodes(made, (), [grad], self.outlook.stack(4), 0, self._entry)
 
-    def hook_ran(self, place: int, which: tuple[Any, ...], before: Any, after: Any) -> None:
+    def hook_runs(self, place: int, which: tuple[Any, ...]) -> None:
+        """A hook of the user's is about to run."""
+        if which[0] == "before" and self._going:
+            self._note_retained(self._going[-1], place)
+
+    def hook_ran(self, place: int, which: tuple[Any, ...], before: tuple[Any, ...], after: tuple[Any, ...]) -> None:
         """A hook of the user's has run."""
+        self._sent = {}  # it may have written into what was sent
         if self._going:
-            told = HookRan.Raw(self._going[-1].serial, place, which, (before,), (after,))
+            told = HookRan.Raw(self._going[-1].serial, place, which, before, after)
             (self._late if which[0] == "accumulated" else self._raw).append(told)
 
     def _note_retained(self, task: Task, serial: int) -> None:
         """Record what tensors keep of the gradient that has come to the node that made them."""
+        if task.retained == serial:
+            return
+        task.retained = serial
         for nr, own in self._retaining.get(serial, ()):
             tensor = own()
             if tensor is not None:
@@ -322,22 +378,28 @@ class BackwardRecorder(OperationRecorder):
                 copies = (copy,) if first else copies
             else:
                 copy = copies[0] if first else self._copy(grad)
-        self._raw.append(NodeStarted.Raw(task.serial, serial, copies))
+        if task.running != serial:
+            self._raw.append(NodeStarted.Raw(task.serial, serial, copies))
         self._raw.append(GradAccumulated.Raw(task.serial, serial, copy))
         self._raw += late
-        task.last = serial
+        task.running, task.last = None, serial
 
-    def _copies(self, grads: Any) -> tuple[Any, ...]:
-        copies = []
+    def _copies(self, grads: Any, sent: bool = False) -> tuple[Any, ...]:
+        """What is kept of gradients, of one that was just sent no second copy; whether these are sent now."""
+        copies: list[Any] = []
+        memory = self._sent
         for grad in grads:
-            if grad is None:
-                copies.append(None)
-                continue
-            known = self._sent.get(id(grad))
-            if known is not None and known[0]() is grad and known[1] == grad._version:
-                copies.append(known[2])
-            else:
-                copies.append(kept_of(grad, self._limit))
+            copy = None
+            if grad is not None:
+                at = id(grad)
+                known = memory.get(at)
+                if known is not None and known[0]() is grad and known[1] == grad._version:
+                    copy = known[2]
+                else:
+                    copy = kept_of(grad, self._limit)
+                    if sent:
+                        memory[at] = ref(grad), grad._version, copy
+            copies.append(copy)
         return tuple(copies)
 
     def _put_captured(self, task: Task, place: int) -> None:
@@ -384,21 +446,24 @@ class BackwardRecorder(OperationRecorder):
         at, hook, self.failed, late, self._late = task.running, self.failed, None, self._late, []
         if hook is not None:
             at, kind, given = hook
-            if kind == "accumulated":
-                came = late[0].before if late else (given,)
-                self._raw.append(NodeStarted.Raw(task.serial, at, came))
+            if kind == "accumulated" or late:
+                came = late[0].before if late else given
+                if task.running != at:
+                    self._raw.append(NodeStarted.Raw(task.serial, at, came))
                 self._raw += [GradAccumulated.Raw(task.serial, at, *came), *late]
         elif at is None and "returned nan values in its" in str(error):
             at = task.last
         elif at is None:
-            queue = self._queue(task, outputs)
+            queue = self._queue(task, self._can_run(outputs))
             for raw in self._raw:
                 if isinstance(raw, NodeFinished.Raw) and raw.task == task.serial:
                     queue.ran(raw.node, raw.grads)
                 elif isinstance(raw, GradAccumulated.Raw) and raw.task == task.serial:
                     queue.ran(raw.tensor, ())
             at = queue.first()
-            if at is not None:
+            last = self._raw[-1]
+            misfits = isinstance(last, HookRan.Raw) and last.node == at and "hook" in str(error)  # what it returned
+            if at is not None and not misfits:
                 came = queue.came.get(at, {})
                 copies = tuple([came.get(nr) for nr in range(max(came, default=0) + 1)])
                 self._raw.append(NodeStarted.Raw(task.serial, at, copies))
@@ -414,27 +479,31 @@ class BackwardRecorder(OperationRecorder):
 
     # The user's hooks.
 
-    def _note_hooks(self) -> None:
-        """Record which hooks are on tensors, where these are others than before."""
-        news = []
+    def _note_hooks(self, on_nodes: dict[int, list[tuple[Any, ...]]]) -> None:
+        """Record which hooks are on tensors and nodes, where these are others than before."""
         self._retaining = {}
-        for serial, own in list(self._hooked.items()):
-            tensor = own()
-            if tensor is None:
-                del self._hooked[serial]
-                continue
-            nr, node = tensor.output_nr, tensor.grad_fn
-            place = serial if node is None else self._serial(node)
-            kinds = (("tensor", tensor._backward_hooks), ("accumulated", tensor._post_accumulate_grad_hooks))
-            hooks = [(kind, nr, *name_of(hook)) for kind, found in kinds for hook in (found or {}).values()]
-            if tensor.retains_grad and node is not None:
-                hooks.append(_retained(nr))
-                if place is not None:
-                    self._retaining.setdefault(place, []).append((nr, own))
-            told = place is not None and (node is not None or place in self._tensors)
-            if place is not None and told and tuple(hooks) != self._hooks.get(place, ()):
-                self._hooks[place] = tuple(hooks)
-                news.append((place, tuple(hooks)))
+        kinds: dict[str, dict[int, list[tuple[Any, ...]]]] = {"tensor": {}, "retained": {}, "accumulated": {}}
+        for place, nr, tensor, own in self._with_hooks():
+            after = None if tensor is None else tensor._post_accumulate_grad_hooks
+            for kind, hooks in (("tensor", own), ("accumulated", after)):
+                found = [(kind, nr, *name_of(hook)) for hook in (hooks or {}).values()]
+                kinds[kind].setdefault(place, []).extend(found)
+            if tensor is not None and tensor.retains_grad and place != self._have(tensor):
+                kinds["retained"].setdefault(place, []).append(_retained(nr))
+                self._retaining.setdefault(place, []).append((nr, ref(tensor)))
+        looked_at = set(kinds["tensor"])
+        for place, before in self._hooks.items():  # nobody has looked at those of a node that cannot run
+            on_nodes.setdefault(place, [each for each in before if each[0] in ("before", "after")])
+            for kind, places in kinds.items():
+                if place not in looked_at:
+                    places[place] = [each for each in before if each[0] == kind]
+        order = (kinds["tensor"], kinds["retained"], on_nodes, kinds["accumulated"])  # in which they run
+        news = []
+        for place in dict.fromkeys([each for places in order for each in places]):
+            hooks = tuple([hook for places in order for hook in places.get(place, ())])
+            if hooks != self._hooks.get(place, ()):
+                self._hooks[place] = hooks
+                news.append((place, hooks))
         if news:
             self._raw.append(HooksFound.Raw(tuple(news)))
 
@@ -461,7 +530,7 @@ def _node_of(thing: Any) -> Any:
 
 
 class _HookOfUser:
-    """A hook of the user's on a tensor, in the place of which this stands while a backward runs."""
+    """A hook of the user's on a tensor or a node, in the place of which this stands while a backward runs."""
 
     __slots__ = ("_recorder", "_place", "_which", "_hooks", "_key", "_hook")
 
@@ -471,29 +540,44 @@ class _HookOfUser:
         self._recorder, self._place, self._which = recorder, place, which
         self._hooks, self._key, self._hook = hooks, key, hook
 
-    def __call__(self, given: Any) -> Any:
-        before, recorder = self._copy(given), self._recorder
+    def __getattr__(self, name: str) -> Any:
+        """PyTorch says in an error what a hook is called."""
+        return getattr(self._hook, name)
+
+    def __call__(self, *given: Any) -> Any:
+        recorder = self._recorder
+        if not recorder.is_on_now():  # a backward in another thread
+            return self._hook(*given)
+        before = self._copies(given[0], True)
         recorder.hooks_of = self._place
         try:
-            returned = self._hook(given)
+            returned = self._hook(*given)
         except BaseException:
             recorder.failed = self._place, self._which[0], before
             raise
         finally:
             recorder.hooks_of = None
-        after = self._copy(returned if isinstance(returned, torch.Tensor) else given)
+        replaced = isinstance(returned, torch.Tensor) or (type(returned) is tuple and len(returned) == len(before))
+        after = self._copies(returned if replaced else given[0], False)
         try:
-            self._recorder.hook_ran(self._place, self._which, before, after)
+            recorder.hook_ran(self._place, self._which, before, after)
         except Exception as error:
             warn_lost("a hook", error)
         return returned
 
-    def _copy(self, given: Any) -> Any:
+    def _copies(self, given: Any, first: bool) -> tuple[Any, ...]:
+        """What is recorded of what a hook is called with: gradients, or the leaf that has one."""
+        recorder, kind = self._recorder, self._which[0]
         try:
             with unobserved():
-                return self._recorder._copy(given.grad if self._which[0] == "accumulated" else given)
+                if first:
+                    recorder.hook_runs(self._place, self._which)
+                if kind == "accumulated":
+                    given = given.grad
+                return tuple([recorder._copy(each) for each in (given if type(given) is tuple else (given,))])
         except Exception as error:
             warn_lost("a hook", error)
+            return ()
 
     def remove(self) -> None:
         """Put the user's back, unless it was removed."""
@@ -501,7 +585,21 @@ class _HookOfUser:
             self._hooks[self._key] = self._hook
 
 
-class _Before:
+def _is_users(hook: Any) -> bool:
+    """Whether a hook is none of a recording's or a stepper's own."""
+    if isinstance(hook, _OwnHook):
+        return False
+    code = getattr(hook, "__code__", None)
+    return code is None or not code.co_filename.startswith(OWN)
+
+
+class _OwnHook:
+    """A hook of a recording's."""
+
+    __slots__ = ()
+
+
+class _Before(_OwnHook):
     """A hook before a node."""
 
     __slots__ = ("_recorder", "_task", "_serial", "_suspends")
@@ -520,7 +618,7 @@ class _Before:
             warn_lost("the start of a node", error)
 
 
-class _After:
+class _After(_OwnHook):
     """A hook after a node."""
 
     __slots__ = ("_recorder", "_task", "_serial", "_kind")
@@ -529,18 +627,18 @@ class _After:
         self._recorder, self._task, self._serial, self._kind = recorder, task, serial, kind
 
     def __call__(self, sent: Any, received: Any) -> None:
-        recorder, kind = self._recorder, self._kind
+        recorder, task, kind = self._recorder, self._task, self._kind
         try:
-            if recorder._is_on(self._task):
+            if task.id == _task_id() or recorder._is_on(task):
                 if kind.is_compiled:
                     recorder.resume()
                 with unobserved():
-                    recorder.ends(self._task, self._serial, bool(kind.saves), sent, received)
+                    recorder.ends(task, self._serial, bool(kind.saves), sent, received)
         except Exception as error:
             warn_lost("the end of a node", error)
 
 
-class _Arrived:
+class _Arrived(_OwnHook):
     """A hook after a gradient was added to a leaf's."""
 
     __slots__ = ("_recorder", "_task", "_serial", "_leaf")
@@ -565,6 +663,8 @@ class Wrappers:
         places: tuple[Any, ...] = torch.autograd.Function, torch.autograd, torch.autograd.graph
         function, autograd, graph = places
         self._apply = function.__dict__["apply"]
+        self._had = function.__dict__.get("_register_hook")
+        register_hook = function._register_hook
         self._run = graph._engine_run_backward
         thread = recorder._thread
 
@@ -588,13 +688,28 @@ class Wrappers:
             with mode:  # `loss.backward()` is an operation itself, inside of which nothing would be recorded
                 return recorder.run_backward(self._run, outputs, args, kwargs)
 
+        def register(hooks: Any, hook: Any) -> Any:
+            """What PyTorch has put a hook among those of a node, by whoever registers it."""
+            if not isinstance(hook, _OwnHook):
+                recorder.hooks_on_nodes = True
+                return register_hook(hooks, hook)
+            hooks = OrderedDict() if hooks is None else hooks  # a handle takes more time than all else
+            hooks[hook] = hook
+            return hooks, hooks
+
         function.apply = classmethod(apply)
+        function._register_hook = staticmethod(register)
         self._own = run
         autograd._engine_run_backward = graph._engine_run_backward = run
 
     def remove(self) -> None:
         """Put the others back, unless somebody has put others there since."""
-        torch.autograd.Function.apply = self._apply
+        function: Any = torch.autograd.Function
+        function.apply = self._apply
+        if self._had is None:
+            del function._register_hook
+        else:
+            function._register_hook = self._had
         places: tuple[Any, ...] = (torch.autograd, torch.autograd.graph)
         for place in places:
             if place._engine_run_backward is self._own:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 import weakref
 from collections.abc import Callable, Sequence
-from ctypes import string_at as memory_at
+from ctypes import c_char
 from functools import cache, lru_cache
 from types import FrameType
 from typing import Any, NamedTuple
@@ -21,7 +21,7 @@ import torch
 
 from ...events import next_tag
 from ...trace.describe import in_brackets, named_in
-from ...trace.reader import Reader
+from ...trace.recorder import Reader
 from ...trace.records import NodeCreated, NodesGone, TensorsFound
 from ...trace.schema import Raw, Record
 from ...trace.source import Outlook, Stack
@@ -34,6 +34,8 @@ _SIMPLE = (int, float, bool, str, type(None))
 _IN_TORCH = torch.__name__ + "."
 _c: Any = torch._C  # its stubs leave out most of what it has
 _sequence = _c._autograd._get_sequence_nr
+AccumulateGrad = _c._functions.AccumulateGrad
+_Output = _c._autograd._InputMetadata
 
 LIMIT = 100  # values of one tensor that are kept unless the user says otherwise: a training step stays below 20 MB
 
@@ -50,6 +52,8 @@ _PLAIN = {
     torch.bool: "bool",
     torch.float16: "float16",
 }
+_FEW_BYTES = 4 * _LARGE
+_memory_at: dict[int, Any] = {}  # what gives the memory at an address, by its size
 _numpy = torch.Tensor.numpy
 _functorch, _keys = _c._functorch, _c.DispatchKey
 _TRANSFORMS = _c.DispatchKeySet(_keys.FuncTorchDynamicLayerFrontMode) | _c.DispatchKeySet(
@@ -90,6 +94,15 @@ class NodeKind(NamedTuple):
     saves: tuple[tuple[str, str], ...]  # what they save: the attribute with what is kept, and the name
 
 
+class HookedTensor(NamedTuple):
+    """A tensor that has hooks. These stay at its node when it is gone."""
+
+    own: weakref.ref[torch.Tensor]
+    hooks: weakref.ref[Any] | None
+    place: int | None
+    output_nr: int
+
+
 _kinds: dict[type, NodeKind] = {}
 
 
@@ -123,6 +136,17 @@ def address_of(tensor: torch.Tensor) -> int:
         return 0
 
 
+def maker_of(tensor: torch.Tensor) -> Any:
+    """The node that made a tensor; None if PyTorch refuses to say it.
+
+    It does of a view that was made without gradients, once its memory is written with them.
+    """
+    try:
+        return tensor.grad_fn
+    except RuntimeError:
+        return None
+
+
 def memory_of(tensor: torch.Tensor) -> int | None:
     """Which memory it shows, if that is known."""
     try:
@@ -131,8 +155,19 @@ def memory_of(tensor: torch.Tensor) -> int | None:
         return None
 
 
+class NodeSeen(NodeCreated.Raw):
+    """A node as it was when it was created: an output at which nobody can look stands in it as the node tells it."""
+
+    __slots__ = ()
+
+    def read(self, at: Reader) -> NodeCreated | TensorsFound:
+        """The record."""
+        told = [(t[0], unknown(t[1]), *t[2:]) if type(t[1]) is _Output else t for t in self.tensors]
+        return NodeCreated.Raw.read(self._replace(tensors=tuple(told)), at)
+
+
 class TorchDescriber:
-    """Describes what it is shown in tuples, each under its serial number; `trace.reader` makes records of them."""
+    """Describes what it is shown in tuples, each under its serial number; `trace.recorder` makes records of them."""
 
     def __init__(self, limit: int) -> None:
         self._limit = limit
@@ -158,9 +193,9 @@ class TorchDescriber:
         self._inner: dict[tuple[int, int], int] = {}  # outputs: node and number -> tensor
         self._detached: dict[int, int] = {}  # tensor -> the one that it was detached from
         self._dead: list[int] = []  # nodes that have died since the last event
-        self._hooked: dict[int, weakref.ref[torch.Tensor]] = {}  # tensors that hooks were registered on
+        self._hooked: dict[int, HookedTensor] = {}  # tensors that hooks were registered on
         # What shares memory with others, which a write changes too.
-        self._sharers: weakref.WeakValueDictionary[int, torch.Tensor] = weakref.WeakValueDictionary()
+        self._sharers: dict[int, Any] = {}  # weakly
 
     # What a trace asks for.
 
@@ -204,7 +239,7 @@ class TorchDescriber:
         known = self._known.get(id(tensor))
         serial = known[1] if known is not None and known[0]() is tensor else None
         if serial is None:
-            if self._inner and (made := tensor.grad_fn) is not None and (token := self._token(made)) is not None:
+            if self._inner and (made := maker_of(tensor)) is not None and (token := self._token(made)) is not None:
                 serial = self._inner.get((token.serial, tensor.output_nr))
             serial = next_tag() if serial is None else serial
             self._known[id(tensor)] = weakref.ref(tensor), serial
@@ -233,7 +268,7 @@ class TorchDescriber:
         base = tensor._base
         if base is not None and not self._is_told(base) and (base.is_leaf or self._token(base.grad_fn) is not None):
             self._describe(base, found)
-        made, grad = tensor.grad_fn, None
+        made, grad = maker_of(tensor), None
         if made is not None:
             token = self._token(made)
             node, nr = None if token is None else token.serial, tensor.output_nr
@@ -252,10 +287,21 @@ class TorchDescriber:
         owner = self._base(tensor, serial) if base is not None or self._detached else None
         found[serial] = serial, value, version, requires, node, nr, grad, None, None, owner
         if tensor._backward_hooks or tensor._post_accumulate_grad_hooks or tensor.retains_grad:
-            self._hooked[serial] = weakref.ref(tensor)
+            self._note_hooked(tensor, serial)
         if base is not None:
-            self._sharers[serial], self._sharers[self._tag(base)] = tensor, base
+            self._note_sharer(tensor, serial)
+            self._note_sharer(base, self._tag(base))
         return serial
+
+    def _note_sharer(self, tensor: torch.Tensor, serial: int) -> None:
+        self._sharers[serial] = self._known[id(tensor)][0]
+
+    def _note_hooked(self, tensor: torch.Tensor, serial: int) -> None:
+        """Remember that there are hooks on a tensor."""
+        hooks, made = tensor._backward_hooks, maker_of(tensor)
+        place = serial if made is None else self._serial(made)
+        held = None if hooks is None else weakref.ref(hooks)
+        self._hooked[serial] = HookedTensor(weakref.ref(tensor), held, place, tensor.output_nr)
 
     def _describe_view(self, view: torch.Tensor, found: dict[int, Any]) -> None:
         """Record a view as it is now that its memory was written, as coming from where it came from before.
@@ -349,7 +395,7 @@ class TorchDescriber:
         """
         order: list[tuple[Any, int, Any, list[tuple[str, Any, Any]], NodeKind]] = []
         todo = [made]
-        key, died = self._key, self._dead.append
+        key, died, kinds = self._key, self._dead.append, _kinds
         while todo:
             node = todo.pop()
             if type(node) is tuple:
@@ -360,11 +406,16 @@ class TorchDescriber:
                 continue
             about[key] = token = Token(next_tag(), died)
             goes = node.next_functions
-            kind = kind_of_node(type(node))
-            todo.append((node, token.serial, goes, raw_saved(node, kind) if kind.saves else [], kind))
-            for to, _ in reversed(goes):
-                if to is not None and key not in to.metadata and to.name() != ACCUMULATE:
+            kind = kinds.get(type(node)) or kind_of_node(type(node))
+            first = len(todo)
+            todo.append((node, token.serial, goes, raw_saved(node, kind) if kind.saves else (), kind))
+            for to, _ in goes:
+                if to is not None and type(to) is not AccumulateGrad and key not in to.metadata:
                     todo.append(to)
+            if len(todo) == first + 1:
+                order.append(todo.pop())
+            elif len(todo) > first + 2:
+                todo[first + 1 :] = todo[:first:-1]
         inner: dict[tuple[int, int], torch.Tensor] = {}
         if len(order) > 1:  # what one of them has saved is another's output
             kept = [thing for _, _, _, items, _ in order for _, thing, hook in items if hook is None]
@@ -377,11 +428,11 @@ class TorchDescriber:
         for node, serial, goes, items, kind in order:
             number = node._sequence_nr()
             born: Any = (stack, entry) if number >= since else node.metadata.get(self._birth, (None, None))
-            place: tuple[Stack | None, Any, bool] = (born[0], born[1], number < begin)
             if node is made and taken:
-                self._note_node(node, serial, goes, items, kind, args, outs, *place, inner, written)
+                given, own, wrote = args, outs, written
             else:
-                self._note_node(node, serial, goes, items, kind, (), (), *place, inner, ())
+                given, own, wrote = (), (), ()
+            self._note_node(node, serial, goes, items, kind, given, own, born[0], born[1], number < begin, inner, wrote)
 
     def node_made(self, node: Any) -> None:
         """A node was made: remember where, for what is recorded of it once something leads to it."""
@@ -405,18 +456,19 @@ class TorchDescriber:
         found: dict[int, tuple[Any, ...]] = {}
         key = self._key
         edges: list[tuple[int | None, int]] = []
-        for to, nr in goes:
+        for edge in goes:
+            to, nr = edge
             if to is None:
-                edges.append((None, nr))
+                edges.append(edge)
             else:
-                token: Token | None = to.metadata.get(key)
+                token: Token | None = None if type(to) is AccumulateGrad else to.metadata.get(key)
                 edges.append((self._place(to, found) if token is None else token.serial, nr))
         given: list[Any] = []
         for arg in args:
             self._note(arg, given, found)
         places = node._input_metadata
         for nr, out in enumerate(outs):
-            made: Any = out.grad_fn
+            made: Any = maker_of(out)
             if made is None or self._token(made) is None or made.metadata[self._key].serial == serial:
                 self._describe(out, found, serial, nr)
         for each in written:
@@ -429,63 +481,53 @@ class TorchDescriber:
             for name, thing, hook in items:
                 if hook is None and name in _RESULTS and isinstance(thing, torch.Tensor):
                     result = thing
-            for nr, place in enumerate(places):
-                known = inner.get((serial, nr)) if inner else None
-                own = self._describe_output(serial, nr, place, known, result if nr == 0 else None, found)
-                if nr == 0 and result is not None and self._have(result) is None:
+            nr, outputs, tensors = 0, self._inner, self._tensors
+            for place in places:
+                output = serial, nr
+                known = inner.get(output) if inner else None
+                if known is not None:
+                    own = self._describe(known, found)
+                elif (own := outputs.get(output, 0)) == 0:
+                    own = outputs[output] = next_tag()
+                    tensors.add(own)
+                    # Its values are known if a node has saved it, else its kind alone, and that once it is asked for.
+                    value = place if result is None or nr else kept_of(result, self._limit)
+                    found[own] = own, value, 0, True, serial, nr, None, None, None, None
+                if result is not None and nr == 0 and self._have(result) is None:
                     self._known[id(result)] = weakref.ref(result), own  # for as long as it is looked at here
+                nr += 1
         saved = self._saved(items, outs, found) if items else ()
         attributes = self._attributes(node, found) if kind.is_python else ()
         cls: Any = None if kind.is_compiled else type(node)
         self._raw.append(
-            NodeCreated.Raw(
-                node=serial,
-                name=node.name(),
-                cls=cls,
-                found=old,
-                edges=tuple(edges),
-                args=tuple(given),
-                tensors=tuple(found.values()),
-                saved=saved,
-                stack=None if old else stack,
-                attributes=attributes,
-                entry=None if stack is None else entry,
-                outputs=len(places),
-                zeros=zeros_of(node) if kind.is_python else (),
+            NodeSeen(  # by position: by name it takes twice the time
+                serial,
+                node.name(),
+                cls,
+                old,
+                tuple(edges),
+                tuple(given),
+                tuple(found.values()),
+                saved,
+                None if old else stack,
+                None,
+                attributes,
+                None if stack is None else entry,
+                len(places),
+                None,
+                zeros_of(node) if kind.is_python else (),
             )
         )
 
-    def _describe_output(
-        self,
-        node: int,
-        nr: int,
-        place: Any,
-        tensor: torch.Tensor | None,
-        result: torch.Tensor | None,
-        found: dict[int, Any],
-    ) -> int:
-        """Record an output inside of an operation: its values if a node has saved it, else its kind alone."""
-        if tensor is not None:
-            return self._describe(tensor, found)
-        output = node, nr
-        known = self._inner.get(output)
-        if known is not None:
-            return known
-        self._inner[output] = serial = next_tag()
-        self._tensors.add(serial)
-        value = unknown(place) if result is None else kept_of(result, self._limit)
-        found[serial] = serial, value, 0, True, node, nr, None, None, None, None
-        return serial
-
     def _place(self, node: Any, found: dict[int, Any]) -> int:
         """The serial number of where a gradient goes: the node's, or the leaf's for its AccumulateGrad."""
-        token: Token | None = node.metadata.get(self._key)
-        if token is not None:
-            return token.serial
-        if node.name() == ACCUMULATE:
+        if type(node) is AccumulateGrad:
             leaf = node.variable
             serial = self._tag(leaf)
             return serial if serial in found or self._is_same(leaf, serial) else self._describe(leaf, found)
+        token: Token | None = node.metadata.get(self._key)
+        if token is not None:
+            return token.serial
         self._note_nodes(node, (), [], None, 1 << 64, None, False)
         return self._place(node, found)
 
@@ -500,7 +542,7 @@ class TorchDescriber:
             if not isinstance(thing, torch.Tensor):
                 continue
             tensor = thing
-            if self._have(thing) is None and thing.grad_fn is None:  # of an output the memory alone
+            if outs and self._have(thing) is None and thing.grad_fn is None:  # of an output the memory alone
                 place = address_of(thing)
                 own = [out for out in outs if place and address_of(out) == place and out.shape == thing.shape]
                 tensor = own[0] if own else thing
@@ -540,7 +582,7 @@ class TorchDescriber:
             self._names.setdefault(serial, name)
             if serial in self._tensors or self._may_be_stale(thing):
                 continue
-            if (made := thing.grad_fn) is not None and self._token(made) is not None:
+            if (made := maker_of(thing)) is not None and self._token(made) is not None:
                 self._describe(thing, found)
         if found:
             self._raw.append(TensorsFound.Raw(tuple(found.values())))
@@ -601,9 +643,15 @@ def kept_of(tensor: torch.Tensor, limit: int) -> Any:
     kind = _PLAIN.get(dtype)
     try:
         if kind is not None and tensor.is_cpu:
-            if tensor.numel() <= _LARGE and tensor.is_contiguous() and not tensor.is_neg():
-                if address := tensor.data_ptr():  # half the time of NumPy, which is asked for the rest
-                    return memory_at(address, tensor.nbytes), tensor.shape, kind, limit
+            size = tensor.nbytes
+            if size <= _FEW_BYTES and not tensor.is_neg():
+                if address := tensor.data_ptr():  # a tenth of the time of NumPy, which is asked for the rest
+                    shape, strides = tensor.shape, None
+                    if not tensor.is_contiguous():
+                        strides, size = _spread(tensor, shape)
+                    if size <= _FEW_BYTES:
+                        memory = (_memory_at.get(size) or _memory_of(size))(address).raw
+                        return memory, kind, limit, shape, strides
             array = _numpy(_detach(tensor) if tensor.requires_grad else tensor)
             size = array.size
             if size <= limit:
@@ -615,6 +663,18 @@ def kept_of(tensor: torch.Tensor, limit: int) -> Any:
         return _elsewhere(tensor, limit)
     except (RuntimeError, TypeError, NotImplementedError, AttributeError):  # fake, sparse, of a transform
         return _inside(tensor, limit) if _is_wrapped(tensor) else unknown(tensor)
+
+
+def _memory_of(size: int) -> Any:
+    found = _memory_at[size] = (c_char * size).from_address
+    return found
+
+
+def _spread(tensor: torch.Tensor, shape: Any) -> tuple[tuple[int, ...], int]:
+    """How many bytes lie between a tensor's values in each dimension, and from the first to behind the last."""
+    item = tensor.element_size()
+    strides = tuple([item * step for step in tensor.stride()])
+    return strides, item + sum([(count - 1) * step for count, step in zip(shape, strides, strict=True)])
 
 
 def _inside(tensor: torch.Tensor, limit: int) -> Any:
@@ -636,16 +696,22 @@ def _inside(tensor: torch.Tensor, limit: int) -> Any:
 
 def unknown(thing: Any) -> tuple[Any, ...]:
     """What is known of a tensor, or of an output of a node, at which nobody can look; sizes that vary count as none."""
+    dtype, device = thing.dtype, thing.device
     try:
-        shape = tuple([size if type(size) is int else 0 for size in thing.shape])
+        return _unknown(tuple(thing.shape), dtype, device)
+    except TypeError:  # some sizes that vary are not to be compared
+        return _unknown(_plain_sizes(thing.shape), dtype, device)
     except (RuntimeError, AttributeError):  # of a nested tensor
-        shape = ()
-    return _unknown(shape, thing.dtype, thing.device)
+        return _unknown((), dtype, device)
 
 
 @lru_cache(1000)
 def _unknown(shape: tuple[int, ...], dtype: torch.dtype, device: torch.device) -> tuple[Any, ...]:
-    return shape, _kind(dtype, device), None, math.nan, None, None, None, 0
+    return _plain_sizes(shape), _kind(dtype, device), None, math.nan, None, None, None, 0
+
+
+def _plain_sizes(shape: tuple[Any, ...]) -> tuple[int, ...]:
+    return tuple([size if type(size) is int else 0 for size in shape])
 
 
 def _summed_up(array: Any) -> tuple[Any, ...] | None:

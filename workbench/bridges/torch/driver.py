@@ -16,10 +16,10 @@ import torch
 
 from ...autograd.node import AccumulateGrad, Node, accumulator, meta_of
 from ...autograd.tensor import Tensor, wrap
+from .. import NO_NUMBERS, NOT_RUN
 from .describe import ACCUMULATE, is_python, kind_of_node, nodes_behind, raw_saved, version_of
 from .operations import unobserved
 
-NO_NUMBERS = "The stepper has no numbers for a tensor of {}: it steps through real floating-point gradients."
 _PLAIN = (torch.float16, torch.float32, torch.float64)
 
 
@@ -224,7 +224,7 @@ class Driver:
         sent = self._sent.get(mirror.real)
         if sent is None:
             error, self._error = self._error, None
-            raise error if error is not None else RuntimeError(f"PyTorch has not run {mirror.name()}.")
+            raise error if error is not None else RuntimeError(NOT_RUN.format(mirror.name()))
         return tuple([None if each is None else array_of(each).copy() for each in sent])
 
     def _real(self, node: Node) -> Any:

@@ -14,7 +14,7 @@ import warnings
 from collections.abc import Callable
 from types import FrameType
 from typing import Any, NamedTuple
-from weakref import WeakKeyDictionary, ref
+from weakref import WeakKeyDictionary
 
 import torch
 from torch.nn.modules import module as modules
@@ -25,7 +25,8 @@ from ...autograd.scopes import Entry, place
 from ...events import next_tag
 from ...trace.call_records import OperationsUnseen
 from ...trace.records import COMPILED, GradChanged, TensorsFound, TensorWritten
-from .describe import TorchDescriber, _functorch, _sequence, is_python, memory_of, version_of
+from .. import LOST
+from .describe import TorchDescriber, _functorch, _sequence, is_python, maker_of, memory_of, version_of
 
 _level, _innermost = _functorch.maybe_current_level, _functorch.peek_interpreter_stack
 
@@ -43,8 +44,7 @@ _EVAL_FRAME = "torch._dynamo.eval_frame"
 def warn_lost(what: str, error: Exception) -> None:
     """Say that an error of this package's cost an event; never raise."""
     try:
-        text = f"The recording lost {what}: {type(error).__name__}: {error}"
-        warnings.warn(text, RuntimeWarning, stacklevel=2)
+        warnings.warn(LOST.format(what, type(error).__name__, error), RuntimeWarning, stacklevel=2)
     except Exception:  # where warnings are errors: the program is not to know
         pass
 
@@ -90,7 +90,7 @@ class OperationRecorder(TorchDescriber):
         version = version_of(tensor)
         if not self._is_told(tensor):
             return tensor, version
-        made = tensor.grad_fn
+        made = maker_of(tensor)
         token = None if made is None else self._token(made)
         return tensor, version, tensor.requires_grad, None if token is None else token.serial, tensor.output_nr
 
@@ -103,7 +103,7 @@ class OperationRecorder(TorchDescriber):
         new = []
         key = self._key
         for each in outs:
-            made: Any = each.grad_fn
+            made = maker_of(each)
             if made is not None and made not in new and key not in made.metadata:
                 new.append(made)
         if not new and not written:
@@ -119,8 +119,8 @@ class OperationRecorder(TorchDescriber):
         wrote = {id(tensor) for tensor, *_ in written}
         results = [each for each in outs if id(each) not in wrote]
         for made in new:
-            own = results if len(new) == 1 else [each for each in results if each.grad_fn is made]
-            wrote_into = [each for each in outs if id(each) in wrote and each.grad_fn is made]
+            own = results if len(new) == 1 else [each for each in results if maker_of(each) is made]
+            wrote_into = [each for each in outs if id(each) in wrote and maker_of(each) is made]
             self._note_nodes(made, given, own, stack, since, self._entry, written=wrote_into)
         self._before = {}
         for tensor, *_ in written:
@@ -142,7 +142,8 @@ class OperationRecorder(TorchDescriber):
         serial, of = self._tag(tensor), self._tag(source)
         if serial != of:
             base = source._base
-            self._sharers[serial], self._sharers[of] = tensor, source
+            self._note_sharer(tensor, serial)
+            self._note_sharer(source, of)
             self._detached[serial] = of if base is None or not self._is_told(base) else self._tag(base)
 
     def _wrote(self, tensor: torch.Tensor, name: str, stack: Any) -> None:
@@ -152,7 +153,7 @@ class OperationRecorder(TorchDescriber):
         found: dict[int, tuple[Any, ...]] = {}
         if serial not in self._tensors:
             others = self._sharing(tensor)
-            if tensor.grad_fn is None and self._base(tensor, serial) is None and not others:
+            if maker_of(tensor) is None and self._base(tensor, serial) is None and not others:
                 return  # no part of the graph yet
             self._describe(tensor, found)
         base = tensor._base
@@ -170,7 +171,7 @@ class OperationRecorder(TorchDescriber):
             self._describe(other, found)
         if found:
             self._raw.append(TensorsFound.Raw(tuple(found.values())))
-        made = tensor.grad_fn
+        made = maker_of(tensor)
         token = None if made is None else self._token(made)
         if tensor.is_leaf:
             self._versions.pop(serial, None)  # it is told of again as an argument
@@ -182,7 +183,12 @@ class OperationRecorder(TorchDescriber):
 
     def _sharing(self, written: torch.Tensor) -> list[torch.Tensor]:
         """The other known tensors that show the memory of the one that was written."""
-        others = [t for t in list(self._sharers.values()) if t is not written and self._is_told(t)]
+        others = []
+        for serial, own in list(self._sharers.items()):
+            if (other := own()) is None:
+                del self._sharers[serial]
+            elif other is not written and self._is_told(other):
+                others.append(other)
         if not others:
             return []
         memory = memory_of(written)
@@ -192,7 +198,7 @@ class OperationRecorder(TorchDescriber):
 
     def hooked(self, tensor: torch.Tensor) -> None:
         """A hook was registered on a tensor."""
-        self._hooked[self._tag(tensor)] = ref(tensor)
+        self._note_hooked(tensor, self._tag(tensor))
 
     def grad_set(self, tensor: torch.Tensor) -> None:
         """A tensor's `.grad` was set."""

@@ -16,6 +16,7 @@ from ...trace.line_recorder import LineWatcher, unwatch, watch
 from ...trace.records import Failed, NodeCreated, TensorsFound, TensorShown
 from ...trace.schema import Record
 from ...trace.source import is_users, leave_out, line_of, methods_of, user_frame
+from .. import WRONG_VALUES
 from .backward import BackwardRecorder, Wrappers
 from .describe import LIMIT, is_python, kind_of_node, nodes_behind, raw_saved, version_of
 from .operations import BirthHook, CompiledCalls, InnerValues, ModuleHooks, OperationMode, unobserved
@@ -83,6 +84,7 @@ class TorchRecorder(BackwardRecorder):
         if self._mode_at is not None:
             _set_modes([each for each in modes if each is not self._mode], self._mode_at)
         self._uninstall()
+        self.hooks_on_nodes = True  # nobody tells whether one is registered meanwhile
 
     def _go_on(self) -> None:
         self._install()
@@ -181,7 +183,7 @@ class TorchRecording:
         self, trace: Callable[[TorchRecorder], Any], limit: int = LIMIT, lines: bool = False, values: str = "seen"
     ) -> None:
         if values not in ("seen", "all"):
-            raise ValueError(f'values= is "seen" (what operations return) or "all", and not {values!r}.')
+            raise ValueError(WRONG_VALUES.format(values))
         self._trace, self._limit, self._lines, self._all = trace, limit, lines, values == "all"
         self._open: list[TorchRecorder] = []
 

@@ -1,4 +1,4 @@
-"""Layers: linear, convolution and pooling, embedding, normalization, dropout, and functions of each element."""
+"""Layers (linear, convolution, pooling, embedding, normalization, dropout), functions of each element, and losses."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ from ...autograd.dtypes import dtype as Dtype
 from ...autograd.grad_mode import no_grad
 from ...autograd.tensor import Parameter, Tensor
 from ...errors import warn
-from ...ops.creation import empty, ones, tensor, zeros
-from ...ops.random import rand
+from ...ops.creation import empty, ones, rand, tensor, zeros
+from ...ops.losses import _reduction
+from ...ops.messages import DROPOUT_PROBABILITY, PADDING_INDEX, PADDING_SAME_STRIDE
 from .. import functional as F
 from .. import init, messages
 from .module import Module
@@ -122,7 +123,7 @@ class Conv2d(Module):
         if isinstance(padding, str) and padding not in ("same", "valid"):
             raise ValueError(messages.CONV_PADDING.format(padding, {"same", "valid"}))
         if padding == "same" and self.stride != (1, 1):
-            raise ValueError(messages.CONV_SAME)
+            raise ValueError(PADDING_SAME_STRIDE)
         shape = (out_channels, in_channels // groups, *self.kernel_size)
         self.weight = Parameter(empty(shape, device=device, dtype=dtype))
         self.register_parameter("bias", Parameter(empty(out_channels, device=device, dtype=dtype)) if bias else None)
@@ -226,7 +227,7 @@ class Embedding(Module):
         self.num_embeddings, self.embedding_dim = num_embeddings, embedding_dim
         if padding_idx is not None:
             if not -num_embeddings <= padding_idx < num_embeddings:
-                raise AssertionError(messages.EMBEDDING_PADDING)
+                raise AssertionError(PADDING_INDEX)
             padding_idx %= num_embeddings
         self.padding_idx, self.max_norm, self.norm_type = padding_idx, max_norm, norm_type
         size = (num_embeddings, embedding_dim)
@@ -393,7 +394,7 @@ class Dropout(Module):
     def __init__(self, p: float = 0.5, inplace: bool = False) -> None:
         super().__init__()
         if p < 0 or p > 1:
-            raise ValueError(messages.PROBABILITY.format(p))
+            raise ValueError(DROPOUT_PROBABILITY.format(p))
         self.p, self.inplace = p, inplace
 
     def forward(self, input: Tensor) -> Tensor:
@@ -525,33 +526,168 @@ class GELU(Module):
         return f"approximate={self.approximate!r}"
 
 
-class Softmax(Module):
-    """Positive numbers that sum to one along `dim`."""
-
+class _AlongDim(Module):
     def __init__(self, dim: int | None = None) -> None:
         super().__init__()
         self.dim = dim
+
+    def extra_repr(self) -> str:
+        """The dimension."""
+        return f"dim={self.dim}"
+
+
+class Softmax(_AlongDim):
+    """Positive numbers that sum to one along `dim`."""
 
     def forward(self, input: Tensor) -> Tensor:
         """Positive numbers that sum to one along `dim`."""
         return F.softmax(input, self.dim, _stacklevel=5)
 
-    def extra_repr(self) -> str:
-        """The dimension."""
-        return f"dim={self.dim}"
 
-
-class LogSoftmax(Module):
+class LogSoftmax(_AlongDim):
     """The logarithm of softmax."""
-
-    def __init__(self, dim: int | None = None) -> None:
-        super().__init__()
-        self.dim = dim
 
     def forward(self, input: Tensor) -> Tensor:
         """The logarithm of softmax."""
         return F.log_softmax(input, self.dim, _stacklevel=5)
 
-    def extra_repr(self) -> str:
-        """The dimension."""
-        return f"dim={self.dim}"
+
+class _Loss(Module):
+    def __init__(self, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean") -> None:
+        super().__init__()
+        old = size_average is not None or reduce is not None
+        self.reduction = ("none", "mean", "sum")[_reduction(size_average, reduce, reduction)] if old else reduction
+
+
+class _WeightedLoss(_Loss):
+    def __init__(
+        self,
+        weight: Tensor | None = None,
+        size_average: bool | None = None,
+        reduce: bool | None = None,
+        reduction: str = "mean",
+    ) -> None:
+        super().__init__(size_average, reduce, reduction)
+        self.register_buffer("weight", weight)
+        self.weight: Tensor | None
+
+
+class MSELoss(_Loss):
+    """The mean of the squared differences."""
+
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        """The mean of the squared differences, or their sum, or each."""
+        return F.mse_loss(input, target, reduction=self.reduction)
+
+
+class NLLLoss(_WeightedLoss):
+    """Minus the logarithm of the probability that was given to the right class; the input are such logarithms."""
+
+    def __init__(
+        self,
+        weight: Tensor | None = None,
+        size_average: bool | None = None,
+        ignore_index: int = -100,
+        reduce: bool | None = None,
+        reduction: str = "mean",
+    ) -> None:
+        super().__init__(weight, size_average, reduce, reduction)
+        self.ignore_index = ignore_index
+
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        """The mean over the samples, or their sum, or each."""
+        return F.nll_loss(input, target, self.weight, ignore_index=self.ignore_index, reduction=self.reduction)
+
+
+class CrossEntropyLoss(_WeightedLoss):
+    """Minus the logarithm of the probability that softmax of the input gives to the right class."""
+
+    def __init__(
+        self,
+        weight: Tensor | None = None,
+        size_average: bool | None = None,
+        ignore_index: int = -100,
+        reduce: bool | None = None,
+        reduction: str = "mean",
+        label_smoothing: float = 0.0,
+    ) -> None:
+        super().__init__(weight, size_average, reduce, reduction)
+        self.ignore_index, self.label_smoothing = ignore_index, label_smoothing
+
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        """The mean over the samples, or their sum, or each."""
+        return F.cross_entropy(
+            input,
+            target,
+            self.weight,
+            ignore_index=self.ignore_index,
+            reduction=self.reduction,
+            label_smoothing=self.label_smoothing,
+        )
+
+
+class L1Loss(_Loss):
+    """The mean of the differences without their signs."""
+
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        """The mean, or the sum, or each."""
+        return F.l1_loss(input, target, reduction=self.reduction)
+
+
+class SmoothL1Loss(_Loss):
+    """Squares of small differences, straight lines of large ones."""
+
+    def __init__(
+        self,
+        size_average: bool | None = None,
+        reduce: bool | None = None,
+        reduction: str = "mean",
+        beta: float = 1.0,
+    ) -> None:
+        super().__init__(size_average, reduce, reduction)
+        self.beta = beta
+
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        """The mean, or the sum, or each."""
+        return F.smooth_l1_loss(input, target, reduction=self.reduction, beta=self.beta)
+
+
+class HuberLoss(_Loss):
+    """Half the squares of small differences, straight lines of large ones."""
+
+    def __init__(self, reduction: str = "mean", delta: float = 1.0) -> None:
+        super().__init__(reduction=reduction)
+        self.delta = delta
+
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        """The mean, or the sum, or each."""
+        return F.huber_loss(input, target, self.reduction, self.delta)
+
+
+class BCELoss(_WeightedLoss):
+    """Minus the logarithm of the probability that was given to a target of 0 or 1; the input are probabilities."""
+
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        """The mean over the samples, or their sum, or each."""
+        return F.binary_cross_entropy(input, target, self.weight, reduction=self.reduction)
+
+
+class BCEWithLogitsLoss(_WeightedLoss):
+    """Minus the logarithm of the probability that sigmoid of the input gives to a target of 0 or 1."""
+
+    def __init__(
+        self,
+        weight: Tensor | None = None,
+        size_average: bool | None = None,
+        reduce: bool | None = None,
+        reduction: str = "mean",
+        pos_weight: Tensor | None = None,
+    ) -> None:
+        super().__init__(weight, size_average, reduce, reduction)
+        self.register_buffer("pos_weight", pos_weight)
+
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        """The mean over the samples, or their sum, or each."""
+        return F.binary_cross_entropy_with_logits(
+            input, target, self.weight, reduction=self.reduction, pos_weight=self.pos_weight
+        )

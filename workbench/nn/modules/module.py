@@ -154,6 +154,7 @@ _PLACES = {
         "nn.modules.dropout": "Dropout",
         "nn.modules.flatten": "Flatten",
         "nn.modules.linear": "Identity Linear NonDynamicallyQuantizableLinear",
+        "nn.modules.loss": "BCELoss BCEWithLogitsLoss CrossEntropyLoss HuberLoss L1Loss MSELoss NLLLoss SmoothL1Loss",
         "nn.modules.normalization": "LayerNorm",
         "nn.modules.pooling": "AvgPool2d MaxPool2d",
         "nn.modules.sparse": "Embedding",

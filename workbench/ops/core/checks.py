@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from ... import errors
 from ...autograd import dtypes
 from ...autograd.levels import elements, is_batched
 from ...autograd.tensor import Tensor
@@ -146,7 +147,7 @@ FOLDED = ("tril_", "triu_")  # PyTorch does not look whether they write an eleme
 def check_width(have: tuple[int, ...], got: tuple[int, ...]) -> None:
     """RuntimeError where what is to be written into a shape has another."""
     if have != got:
-        raise RuntimeError(messages.WRITE_SHAPE.format(list(have), list(got)))
+        raise RuntimeError(errors.WRITE_TOO_WIDE.format(list(have), list(got)))
 
 
 def _steps(a: np.ndarray) -> list[int]:
@@ -165,6 +166,8 @@ def check_overlap(t: Tensor, args: tuple[Any, ...], name: str) -> None:
             raise
         warn(messages.WRITE_EXPANDED.format(name, EXPANDED[name]))
     for arg in [one for given in args for one in (given if isinstance(given, tuple) else (given,))]:
+        if isinstance(arg, Tensor) and arg._array is not a and a.base is None is arg._array.base:
+            continue  # both have their memory to themselves
         if arg is t and name in ("index_add_", "scatter_", "scatter_add_"):  # of no elements too
             raise RuntimeError(messages.OVERLAP)
         if not isinstance(arg, Tensor) or not np.may_share_memory(a, arg._array):
@@ -403,7 +406,7 @@ def dim_index(dim: int, ndim: int) -> int:
     """A dimension counted from the front; IndexError out of range."""
     span = ndim or 1
     if not -span <= dim < span:
-        raise IndexError(messages.DIM_RANGE.format(-span, span - 1, dim))
+        raise IndexError(errors.DIM_RANGE.format(-span, span - 1, dim))
     return dim % span
 
 

@@ -46,12 +46,12 @@ def lying_as(a: np.ndarray, result: np.ndarray) -> np.ndarray:
 def places_along(index: np.ndarray, dim: int) -> tuple[np.ndarray, ...]:
     """NumPy's indices of what an index tensor names: its own places, but along `dim` the elements it holds."""
     index = index if index.ndim else index.reshape(1)
-    places = _grid(index.shape)
+    places = grid(index.shape)
     return (*places[:dim], index, *places[dim + 1 :])
 
 
 @functools.lru_cache(100)
-def _grid(shape: tuple[int, ...]) -> tuple[np.ndarray, ...]:
+def grid(shape: tuple[int, ...]) -> tuple[np.ndarray, ...]:
     """For each dimension the places along it, in an array that broadcasts with those of the others."""
     return tuple([np.arange(n).reshape((-1,) + (1,) * (len(shape) - i - 1)) for i, n in enumerate(shape)])
 

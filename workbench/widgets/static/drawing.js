@@ -36,7 +36,7 @@ export const LOOSE = ["beside", "same"];
 const HEADS = [[8, 5.5], [6, 4.5], [8, 5.5], [10, 8.5], [12, 11.5]]; // an arrow's head by its weight
 
 export const build = (element, attributes, ...children) => {
-  for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, String(value));
+  for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value);
   for (const child of children) element.append(child instanceof Node ? child : String(child)); // never markup
   return element;
 };

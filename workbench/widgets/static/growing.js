@@ -1,6 +1,6 @@
 /** A picture that follows what runs in the kernel: a graph that grows, or a function whose inputs sliders move. */
 
-import { html, list } from "./drawing.js";
+import { html, list, upon } from "./drawing.js";
 import { easel } from "./easel.js";
 import { BUSY, change, living, wire } from "./kernel.js";
 
@@ -16,9 +16,9 @@ function sliders(inputs, move) {
       told.textContent = short(value);
       slider.setAttribute("aria-valuetext", short(value));
     };
-    slider.addEventListener("input", () => {
+    upon(slider, "input", () => {
       set(slider.value);
-      move(name, Number(slider.value));
+      move(name, +slider.value);
     });
     return { name, set, element: html("div.wb-place", {}, html("span.wb-input", { "aria-hidden": "true" }, name), slider, told) };
   });

@@ -31,14 +31,14 @@ export function menu(choices) {
     return made;
   });
   const update = () => choices.forEach(({ on, off }, i) => {
-    if (on) items[i].setAttribute("aria-checked", String(on()));
-    if (off) items[i].setAttribute("aria-disabled", String(off()));
+    if (on) items[i].setAttribute("aria-checked", on());
+    if (off) items[i].setAttribute("aria-disabled", off());
   });
   opener.popoverTargetElement = element;
   opener.setAttribute("aria-haspopup", "menu");
   opener.setAttribute("aria-expanded", "false");
   upon(element, "beforetoggle", ({ newState }) => {
-    opener.setAttribute("aria-expanded", String(newState === "open"));
+    opener.setAttribute("aria-expanded", newState === "open");
     items[0].autofocus = newState === "open"; // it takes the focus as the menu opens, so that no key is lost
     update();
     const { top, right, bottom } = opener.getBoundingClientRect(), below = bottom < innerHeight / 2;

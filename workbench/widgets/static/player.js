@@ -6,7 +6,7 @@
  *            sought?: string}} Options
  */
 
-import { LOOSE, html, list, words } from "./drawing.js";
+import { LOOSE, html, list, upon, words } from "./drawing.js";
 import { easel, findable, withHeld } from "./easel.js";
 import { folded } from "./fold.js";
 import { prediction } from "./predicting.js";
@@ -63,7 +63,7 @@ function controls(numbers, act) {
   };
   const range = { type: "range", min: 0, max: last, step: 1 };
   const slider = html("input", { ...range, class: "wb-slider", "aria-label": "Position" });
-  slider.addEventListener("input", () => act.visit(Number(slider.value)));
+  upon(slider, "input", () => act.visit(+slider.value));
   const place = html("span.wb-position"), phase = html("span.wb-phase");
   const sentence = html("p.wb-sentence", { "aria-live": "polite" });
   const where = html("span.wb-where"), code = html("code.wb-code");
@@ -75,7 +75,7 @@ function controls(numbers, act) {
   /** @param {number} position @param {Step|undefined} step */
   const show = (position, step) => {
     const name = words(step?.phase);
-    slider.value = String(position);
+    slider.value = position;
     slider.setAttribute("aria-valuetext", `${of(position)} of ${of(last)}, ${name}`);
     place.textContent = `${of(position)} / ${of(last)}`;
     phase.dataset.phase = name;
@@ -91,7 +91,7 @@ function controls(numbers, act) {
     where.textContent = step?.cursor ? `${words(step.cursor.file)}:${words(step.cursor.line)}` : "";
     code.textContent = words(step?.cursor?.text).trim();
     // aria-disabled and not disabled: a disabled button loses the focus, and with it the keys
-    const dim = (button, off) => button.setAttribute("aria-disabled", String(off));
+    const dim = (button, off) => button.setAttribute("aria-disabled", off);
     [buttons.first, buttons.back].forEach((button) => dim(button, position === 0));
     [buttons.step, buttons.last].forEach((button) => dim(button, position === last));
   };
@@ -158,7 +158,7 @@ function stage(el, storyboard, options = {}) {
     position = chosen.position = wanted;
     seen = Math.max(seen, wanted);
     redraw(dirty);
-    root.dataset.position = String(wanted);
+    root.dataset.position = wanted;
     show(wanted, step);
     film?.show(wanted);
     current?.removeAttribute("data-current");
@@ -170,8 +170,10 @@ function stage(el, storyboard, options = {}) {
     drawn.travel(before >= 0 && wanted === before + 1 ? moved : []);
     // Last: if this has to scroll, all that is new is laid out, once.
     const labels = moved.filter(({ label }) => label).map(({ lx, ly, lw, lh }) => ({ x: lx - lw / 2, y: ly - lh / 2, w: lw, h: lh }));
-    const reached = moved.map(({ source }) => boxes.get(source)).filter(Boolean);
-    view.keep(current ? [...withHeld(boxes, step.focus), ...labels, ...reached, ...moved] : []);
+    // What opens with a story begins with its beginning.
+    const tale = before < 0 && [...boxes.values()].find(({ kind }) => kind === "story");
+    const spoken = [tale && { ...tale, h: 40 }, ...withHeld(boxes, step?.focus), ...labels, ...moved.map(({ source }) => boxes.get(source)), ...moved];
+    view.keep(current ? spoken.filter(Boolean) : []);
     if (before >= 0) options.moved?.(wanted);
   }
   function pause() {

@@ -1,6 +1,6 @@
 /** The second slider: a story in parts, as the steps of a training, and the same moment in another of them. */
 
-import { html, words } from "./drawing.js";
+import { html, upon, words } from "./drawing.js";
 import { button } from "./window.js";
 
 const PHASES = ["forward", "backward", "update"];
@@ -18,7 +18,7 @@ export function parts(steps, visit) {
     visit(there[Math.min(there.length - 1, all(of(now), phase).indexOf(now))] ?? begins[wanted]);
   };
   const slider = html("input", { type: "range", min: 0, max: last, step: 1, class: "wb-slider", "aria-label": "Training step" });
-  slider.addEventListener("input", () => move(Number(slider.value)));
+  upon(slider, "input", () => move(+slider.value));
   const title = html("span.wb-part"), phases = PHASES.map((phase) =>
     button(`phase-${phase}`, `To the ${phase} of this step`, () => visit(all(of(now), phase)[0] ?? now), phase));
   return {
@@ -27,12 +27,12 @@ export function parts(steps, visit) {
     held: () => document.activeElement === slider,
     show(position) {
       const part = of((now = position)), { phase } = steps[position], told = words(steps[begins[part]].chapter);
-      slider.value = String(part);
+      slider.value = part;
       slider.setAttribute("aria-valuetext", `${told}, ${words(phase)}`);
       title.textContent = told;
       phases.forEach((each, n) => {
-        each.setAttribute("aria-current", String(PHASES[n] === phase));
-        each.setAttribute("aria-disabled", String(!all(part, PHASES[n]).length));
+        each.setAttribute("aria-current", PHASES[n] === phase);
+        each.setAttribute("aria-disabled", !all(part, PHASES[n]).length);
       });
     },
   };

@@ -4,7 +4,7 @@
  * to date by messages with what is new.
  */
 
-import { html, list, svg, words } from "./drawing.js";
+import { html, list, picture, svg, upon, words } from "./drawing.js";
 import { easel, withHeld } from "./easel.js";
 import { renderGrowing } from "./growing.js";
 import { folded } from "./fold.js";
@@ -61,7 +61,7 @@ function stepperControls(first, ask, chosen, see) {
   const questions = row("Prediction"), about = row("Chosen node", node, buttons.breakpoint, buttons.watch, waits);
   const bar = html("div.wb-bar", {}, group(buttons.back, buttons.step, buttons.run), group(until, places, buttons.until));
   fill(places, first.operations.map((name) => [name, ""]));
-  branches.addEventListener("change", () => ask({ do: "switch", text: branches.value }));
+  upon(branches, "change", () => ask({ do: "switch", text: branches.value }));
   const desk = html("div.wb-desk", { role: "group", "aria-label": "Watched, breakpoints and branches" });
   const held = () => [...desk.querySelectorAll("button, select")];
   const seen = ([id, name]) => button("see", `Show ${name}`, () => see(id), name);
@@ -126,6 +126,59 @@ function stepperControls(first, ask, chosen, see) {
   return { bar, below: [html("div.wb-tell", {}, told, desk), html("div.wb-asks", {}, questions, about)], buttons, held, until, value, standing, questions, show };
 }
 
+/**
+ * The picture of another branch beside that of the stepper's own: as large, and scrolled as far. A click on one of its
+ * boxes is one on that box in the other. Its values are in the details and the table too, so nobody has to hear it.
+ */
+function twin({ element: own }, drawn, press) {
+  const element = html("div", { class: "wb-view wb-twin", "aria-hidden": "true" });
+  let there = null, other = null, items, marked = [], sent;
+  const place = ({ scrollLeft: left, scrollTop: top }) => ({ left, top, behavior: "instant" });
+  const follow = () => {
+    element.scrollTo(place(own));
+    sent = words(Object.values(place(element)));
+  };
+  const sized = () => {
+    for (const name of ["width", "height"]) other?.root.setAttribute(name, drawn.root.getAttribute(name));
+    follow();
+  };
+  const size = new ResizeObserver(sized);
+  size.observe(drawn.root);
+  upon(own, "scroll", follow);
+  upon(element, "scroll", () => {
+    if (words(Object.values(place(element))) !== sent) own.scrollTo(place(element));
+  });
+  upon(element, "click", ({ target }) => press(target.closest(".wb-box")?.dataset.id));
+  return {
+    /** Show a branch, of which `told` makes the story, with what differs marked. */
+    show(beside, told, here, differ) {
+      if (!beside.name) {
+        element.remove();
+        return own.removeAttribute("data-branch");
+      }
+      if (!element.isConnected) own.after(element);
+      own.dataset.branch = `${here}, here`;
+      element.dataset.branch = beside.name;
+      if (beside !== there) {
+        const story = told(beside);
+        items = living(story);
+        other = picture(story, items);
+        other.groups.forEach((_, item) => other.draw(item));
+        element.replaceChildren(html("div.wb-sheet", {}, other.root));
+        marked = [];
+      }
+      there = beside;
+      marked.forEach((id) => other.draw(items.boxes.get(id)));
+      for (const id of marked = differ) {
+        const { x, y, w } = items.boxes.get(id);
+        other.groups.get(items.boxes.get(id)).append(badge("differs", { transform: `translate(${x + w - 4} ${y + 2})` }));
+      }
+      sized();
+    },
+    destroy: () => size.disconnect(),
+  };
+}
+
 /** A view of the stepper; where its backward adds to the graph it is made anew. */
 function renderStepper(view) {
   let leave = stepperView(view, again);
@@ -144,7 +197,7 @@ function stepperView(view, again) {
   const { model, el } = view;
   let shown = model.get("shown"), chosen = null, marks = {};
   const folds = Boolean(shown.picture.levels), opened = (view.opened ??= new Set(list(shown.picture.opened)));
-  const seen = () => (folds ? folded(shown.picture, opened) : shown.picture), story = seen();
+  const seen = (picture = shown.picture) => (folds ? folded(picture, opened) : picture), story = seen();
   const items = living(story), { boxes } = items, told = (wanted) => shown.picture.boxes.find(({ id }) => id === wanted);
   /** The box that stands for one: the closed group that it lies in, or itself. */
   const standing = (id) => boxes.get(id) ?? (told(id) && standing(told(id).region));
@@ -180,13 +233,19 @@ function stepperView(view, again) {
       else buttons[target.name]?.click();
     },
   });
+  const side = twin(sight, drawn, (id) => drawn.groups.get(boxes.get(id))?.dispatchEvent(new MouseEvent("click", { bubbles: true })));
+  /** The picture as it is on the branch beside. */
+  const onBranch = (beside) => {
+    const now = (part) => shown.picture[part].map((each) => ({ ...each, ...beside[part][each.id] }));
+    return seen({ ...shown.picture, boxes: now("boxes"), arrows: now("arrows") });
+  };
   const choose = ({ target }) => {
     if (!boxOf(target)) return;
     chosen = boxOf(target);
     show();
   };
-  drawn.root.addEventListener("click", choose);
-  drawn.root.addEventListener("focusin", choose);
+  upon(drawn.root, "click", choose);
+  upon(drawn.root, "focusin", choose);
 
   function adorn(item, group) {
     const found = list(marks[item.id]);
@@ -223,6 +282,8 @@ function stepperView(view, again) {
     }
     for (const id of Object.keys({ ...before, ...marks })) if (words(before[id]) !== words(marks[id])) draw(boxes.get(id));
     controls.show(shown.status, place(), kernel.gone);
+    const { beside, branches, branch } = shown.status;
+    side.show(beside, onBranch, branches[branch][0], Object.keys(marks).filter((id) => marks[id].includes("differs")));
     menu.update();
     root.dataset.answered = shown.status.answered;
   }
@@ -255,6 +316,7 @@ function stepperView(view, again) {
   }
   return () => {
     kernel.destroy();
+    side.destroy();
     destroy();
   };
 }

@@ -1,4 +1,4 @@
-/** The storyboard that a notebook keeps in columns, as `scene/notebook_story.py` makes them. */
+/** The storyboard that a notebook keeps in columns, as `scene/packing.py` makes them. */
 
 const EMPTY = { label: "", tone: "", weight: 0 }; // what a row of an arrow leaves out
 

@@ -5,6 +5,7 @@ import { build, calm, extent, html, svg, upon } from "./drawing.js";
 const PADDING = 12; // px around the picture, as in player.css
 const LARGEST = 2; // times its own size: what fits is made no larger
 const LEAST = 11 / 12; // of its own size, at which its smallest text is 11 px high: what opens is made no smaller
+const LOW = 800; // px: in a window as wide and no higher the projector's theme shows more boxes, and less large
 const MARGIN = [24, 8]; // px kept free beside what the picture scrolls to, where a box has its mark, and above it
 const MANY = 1.5; // a picture as many times as large as the window onto it has an overview
 const HEAVY = 600; // boxes and arrows: a picture of so many is not painted for every frame of a smooth scroll
@@ -38,7 +39,7 @@ function overview(drawn, look) {
       marks.set(box, svg("rect", { x: box.x, y: box.y, width: box.w, height: box.h }));
   const sheet = (...shapes) => svg("svg", { viewBox, preserveAspectRatio: "none" }, ...shapes);
   const element = html("div.wb-map", { "aria-hidden": "true" }, sheet(...marks.values()), sheet(port));
-  element.style.aspectRatio = String(Math.min(4, Math.max(0.5, drawn.width / drawn.height)));
+  element.style.aspectRatio = Math.min(4, Math.max(0.5, drawn.width / drawn.height));
   const point = (event) => {
     const { left, top, width, height } = element.getBoundingClientRect();
     if (event.buttons) look((event.clientX - left) / width, (event.clientY - top) / height);
@@ -67,6 +68,7 @@ export function viewport(drawn, title, chosen) {
   // Where the window is: asking the browser in the middle of a step would make it lay the page out once more.
   let port = { left: 0, top: 0, wide: 0, high: 0 }, moving = false;
   const light = drawn.groups.size < HEAVY;
+  const rows = [...drawn.groups].filter(([{ kind }]) => kind === "frame"); // whose names stay in sight
   const scroll = (left, top) => element.scrollBy({ left, top, behavior: "instant" });
   /** Scroll until these items are in sight; where they do not fit together, as many as do, the first before all. */
   const reveal = (items = kept, smooth = false, anew = false) => {
@@ -90,11 +92,14 @@ export function viewport(drawn, title, chosen) {
     if (!moving && Math.abs(left - port.left) < 1 && Math.abs(top - port.top) < 1) return;
     moving = smooth && light && !calm();
     element.scrollTo({ left, top, behavior: moving ? "smooth" : "instant" });
-    if (!moving) Object.assign(port, { left, top });
+    if (moving) return;
+    Object.assign(port, { left, top });
+    later(); // where it stood before it was clamped, the browser tells of no scroll
   };
   const survey = () => {
     const { scrollLeft: left, scrollTop: top, clientWidth: wide, clientHeight: high } = element;
     port = { left, top, wide, high };
+    for (const [{ x }, group] of rows) group.style.setProperty("--wb-aside", `${Math.max(0, (left - PADDING) / scale - x)}px`);
     if (map.element.hidden) return;
     const inside = (most, ...edges) => edges.map((edge) => Math.max(0, Math.min(most, edge - PADDING)) / scale);
     const [west, east] = inside(drawn.width * scale, left, left + wide);
@@ -111,9 +116,9 @@ export function viewport(drawn, title, chosen) {
     if (across <= 0) return; // it is on no page yet
     const { zoom } = chosen, whole = Math.min(across / drawn.width, down / drawn.height);
     scale = zoom === "fit" ? Math.min(whole, LARGEST * size) : zoom ? zoom * size
-      : Math.max(Math.min(whole, size), size > 1 ? size : LEAST);
-    drawn.root.setAttribute("width", String(drawn.width * scale));
-    drawn.root.setAttribute("height", String(drawn.height * scale));
+      : Math.max(Math.min(whole, size), size > 1 && (innerHeight > LOW || innerWidth < LOW) ? size : LEAST);
+    drawn.root.setAttribute("width", drawn.width * scale);
+    drawn.root.setAttribute("height", drawn.height * scale);
     map.element.hidden = drawn.width * scale <= MANY * across && drawn.height * scale <= MANY * down;
     survey();
     reveal(kept, false, scale !== before);
@@ -158,7 +163,7 @@ export function viewport(drawn, title, chosen) {
       survey();
     });
   };
-  upon(element, "scroll", later, { passive: true });
+  upon(element, "scroll", later);
   upon(element, "scrollend", () => (moving = false));
   const observer = new ResizeObserver(settle);
   observer.observe(element);

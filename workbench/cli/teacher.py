@@ -1,4 +1,4 @@
-"""A lesson as a talk on a projector, and as a handout on paper."""
+"""What a teacher makes of a lesson: copies to hand out, slides for a projector, and paper."""
 
 from __future__ import annotations
 
@@ -9,16 +9,75 @@ import subprocess
 from html import escape
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
+import nbformat
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell
 
+from workbench import cli
 from workbench.classroom.checks import ANSWER, HOOK
-from workbench.classroom.handout import LATER, ON_PAPER, name_of, solution, student
-from workbench.cli.book import readable, static
-from workbench.cli.command import CommandError, check_loopback
-from workbench.cli.run import STATE, WIDGET, execute, page, read, write
+from workbench.classroom.handout import (
+    LATER,
+    ON_PAPER,
+    YOUR_CODE,
+    MarkerError,
+    name_of,
+    nbgrader,
+    otter,
+    solution,
+    solved,
+    student,
+)
+from workbench.cli import CommandError, check_loopback
+from workbench.cli.pages import STATE, WIDGET, execute, page, read, readable, static, write
 from workbench.scene.picture import check_place, write_whole
+
+# A gentle stub, and pictures in the feedback: nbconvert would take a widget's place, which is empty without a kernel.
+_CONFIG = f'''c = get_config()  # noqa: F821
+c.ClearSolutions.code_stub = {{"python": "{YOUR_CODE}"}}
+c.NbConvertBase.display_data_priority = [
+    "text/html", "image/svg+xml", "image/png", "image/jpeg", "text/markdown", "text/latex", "text/plain",
+]
+'''
+_COPIES = {"student": student, "solutions": solved, "nbgrader": nbgrader, "otter": otter}
+
+
+def release(source: Path, kind: str, out: Path) -> None:
+    """Write the copies of one kind (a name in `KINDS`) of a notebook or of a folder's notebooks."""
+    found = sorted(source.glob("*.ipynb")) if source.is_dir() else [source]
+    if not found:
+        raise CommandError(cli.NO_NOTEBOOKS.format(source))
+    made = {_place_of(path, kind, out): _copied(path, kind) for path in found}
+    for path, target in zip(found, made, strict=True):
+        if target.resolve() == path.resolve():
+            raise CommandError(cli.OVER_ITSELF.format(target))
+    try:
+        if kind == "nbgrader":
+            out.mkdir(parents=True, exist_ok=True)
+            if not (out / "nbgrader_config.py").exists():
+                write_whole(out / "nbgrader_config.py", _CONFIG.encode())
+        for target, text in made.items():
+            target.parent.mkdir(parents=True, exist_ok=True)
+            write(target, text)
+    except OSError as error:
+        raise CommandError(cli.NOT_WRITTEN_INTO.format(out, error.strerror)) from None
+
+
+def _copied(path: Path, kind: str) -> str:
+    notebook: Any = read(path)
+    try:
+        return f"{nbformat.writes(_COPIES[kind](notebook))}\n"
+    except MarkerError as error:
+        raise CommandError(cli.MARKERS.format(path, error)) from None
+
+
+def _place_of(path: Path, kind: str, out: Path) -> Path:
+    """Each notebook is an assignment of its own for nbgrader."""
+    return out / "source" / path.stem / path.name if kind == "nbgrader" else out / path.name
+
+
+# Slides and paper.
 
 _BROWSERS = (
     "chromium",
@@ -46,7 +105,7 @@ def present(path: Path, handout: Path | None) -> None:
     """Execute a lesson and write its slides into the current folder, and its handout if a file is named for it."""
     source = read(path)
     if handout is not None and handout.suffix not in (".html", ".pdf"):
-        raise CommandError(f"{handout} does not end in .html or .pdf.")
+        raise CommandError(cli.HANDOUT_SUFFIX.format(handout))
     browser = _find_browser() if handout is not None and handout.suffix == ".pdf" else None
     slides = Path(f"{path.stem}-slides.html")
     check_loopback()
@@ -69,7 +128,7 @@ def present(path: Path, handout: Path | None) -> None:
                 _print_to_pdf(browser, text, handout)
                 print(f"Wrote {handout}.", flush=True)
     except OSError as error:
-        raise CommandError(f"cannot write {error.filename}: {error.strerror}.") from None
+        raise CommandError(cli.NOT_WRITTEN.format(error.filename, error.strerror)) from None
 
 
 def _told(notebook: NotebookNode, path: Path, more: str = "") -> NotebookNode:
@@ -175,9 +234,7 @@ def _find_browser() -> str:
     places = (place for place in map(os.path.expandvars, _PLACES) if os.path.exists(place))
     found = next((path for name in _BROWSERS if (path := shutil.which(name))), None) or next(places, None)
     if found is None:
-        raise CommandError(
-            "no Chromium, Chrome or Edge is found to print a PDF: give FILE.html, and print it from any browser."
-        )
+        raise CommandError(cli.NO_BROWSER)
     return found
 
 
@@ -193,8 +250,8 @@ def _print_to_pdf(browser: str, page: str, target: Path) -> None:
         try:
             ran = subprocess.run([browser, *flags, source.as_uri()], capture_output=True, text=True, timeout=_SECONDS)
         except (OSError, subprocess.TimeoutExpired) as error:
-            raise CommandError(f"{browser} could not print the PDF: {error}.") from None
+            raise CommandError(cli.NOT_PRINTED.format(browser, f"{error}.")) from None
         if not made.exists():
             said = (ran.stderr.strip().splitlines() or ["it says nothing"])[-1]
-            raise CommandError(f"{browser} could not print the PDF: {said}")
+            raise CommandError(cli.NOT_PRINTED.format(browser, said))
         write_whole(target, made.read_bytes())

@@ -15,8 +15,7 @@ from scene_samples import deep, loss, square
 import workbench as torch
 from workbench.recording import record
 from workbench.scene.model import Arrow, Box, Detail, Scene, Step
-from workbench.scene.notebook_story import packed_story
-from workbench.scene.script import asset, bare, compressed
+from workbench.scene.payload import asset, bare, compressed, packed_story
 from workbench.scene.storyboard import Storyboard
 from workbench.views import storyboard
 

@@ -1,24 +1,29 @@
-"""Transforms that differentiate: backwards (grad, vjp, jacrev), forwards (jvp, linearize, jacfwd), both (hessian)."""
+"""Transforms of functions: backwards (grad, vjp, jacrev), forwards (jvp, linearize, jacfwd), both (hessian), and vmap.
+
+vmap runs a function that is written for one sample once for a whole batch. A module becomes a function of its
+parameters by functional_call.
+"""
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from .. import errors
 from ..autograd.backward import gradients, seeds_of, unit_vectors
 from ..autograd.forward_ad import check_size, set_tangent, tangent_of
 from ..autograd.graph import disable_saved_tensors_hooks
-from ..autograd.levels import Level, Lifted, at, below, entered, lift, value_below
-from ..autograd.pytree import tree_flatten, tree_map, tree_unflatten
+from ..autograd.levels import Level, Lifted, as_given, at, batched, below, entered, lift, value_below
+from ..autograd.pytree import LEAF, TreeSpec, broadcast_prefix, tree_flatten, tree_map, tree_unflatten
 from ..autograd.state import local, unusual
 from ..autograd.tensor import Tensor
 from ..events import failed
+from ..ops.core.checks import dim_index
 from ..ops.core.registry import TENSORS
-from ..ops.creation import ones_like, zeros_like
-from ..ops.join_split import cat
-from .vectorize import vmap
+from ..ops.creation import get_rng_state, ones_like, set_rng_state, zeros_like
+from ..ops.join_split import cat, stack
 
 Argnums = int | tuple[int, ...]
 ALL = object()  # in place of argnums: all arguments
@@ -397,3 +402,260 @@ def _returned(output: Any, name: str, level: Level, has_aux: bool) -> tuple[list
         if not isinstance(leaf, Tensor):
             raise RuntimeError(errors.FUNC_ONLY_TENSORS.format(name, type(leaf)))
     return leaves, structure, aux
+
+
+Dims = Any  # an int or None, or a tree of these
+
+
+def vmap(
+    func: Callable[..., Any],
+    in_dims: Dims = 0,
+    out_dims: Dims = 0,
+    randomness: str = "error",
+    *,
+    chunk_size: int | None = None,
+) -> Callable[..., Any]:
+    """The function that runs `func` for every sample of a batch at once (torch.func.vmap).
+
+    `in_dims` says which dimension of each positional argument is the batch (None: the argument is the same for all
+    samples), `out_dims` where the batch goes in each output; either may be a tree like what it speaks of. An output
+    that is the same for all samples is repeated, wherever its batch goes; PyTorch 2.13 does so in front alone. Random
+    numbers are refused, "different" for each sample, or the "same" for all, as `randomness` says. At most
+    `chunk_size` samples run at once.
+    """
+    if randomness not in ("error", "different", "same"):
+        raise RuntimeError(errors.FUNC_RANDOMNESS.format(randomness))
+    if not (chunk_size is None or chunk_size > 0):
+        raise ValueError(errors.FUNC_CHUNK.format(chunk_size))
+
+    @functools.wraps(func)
+    def wrapped(*args: Any, **kwargs: Any) -> Any:
+        _check_out_dims(out_dims, func)
+        leaves, structure = tree_flatten(args)
+        dims, size = _placed(func, in_dims, args, leaves, structure)
+
+        def run(leaves: list[Any], size: int) -> Any:
+            with entered("vmap", size, randomness) as level:
+                pairs = zip(leaves, dims, strict=True)
+                lifted = [t if d is None else batched(t, d, level) for t, d in pairs]
+                return _lowered(func(*tree_unflatten(lifted, structure), **kwargs), out_dims, level, func)
+
+        if chunk_size is None:
+            return run(leaves, size)
+        before = get_rng_state() if randomness == "same" else None
+        runs, first = [], 0
+        for count in [chunk_size] * (size // chunk_size) + [size % chunk_size]:
+            if not count:
+                break
+            if before is not None:
+                set_rng_state(before)
+            parts = [t if d is None else t.narrow(d, first, count) for t, d in zip(leaves, dims, strict=True)]
+            runs.append(tree_flatten(run(parts, count)))
+            first += count
+        if not runs:
+            raise AssertionError(errors.FUNC_NO_CHUNKS)
+        structure = runs[0][1]
+        columns = zip(*[outputs for outputs, _ in runs], strict=True)
+        along: Any = broadcast_prefix(out_dims, structure)  # fits, as every run has checked
+        return tree_unflatten([cat(list(c), d) for c, d in zip(columns, along, strict=True)], structure)
+
+    return wrapped
+
+
+def _name(func: Any) -> str:
+    if hasattr(func, "__name__"):
+        return func.__name__
+    return f"functools.partial({_name(func.func)}, ...)" if isinstance(func, functools.partial) else repr(func)
+
+
+def _check_out_dims(out_dims: Dims, func: Any) -> None:
+    for dim in tree_flatten(out_dims)[0]:
+        if not (dim is None or isinstance(dim, int)):
+            raise ValueError(errors.FUNC_OUT_DIMS_KIND.format(_name(func), out_dims))
+
+
+def _placed(
+    func: Any, in_dims: Dims, args: tuple[Any, ...], leaves: list[Any], structure: TreeSpec
+) -> tuple[list[int | None], int]:
+    """Which dimension of each leaf is the batch, and its size; ValueError where `in_dims` does not fit."""
+    said = _name(func), in_dims
+    if not isinstance(in_dims, (int, tuple)):
+        raise ValueError(errors.FUNC_IN_DIMS_KIND.format(*said, type(in_dims)))
+    if not args:
+        raise ValueError(errors.FUNC_NO_INPUTS.format(said[0]))
+    dims = broadcast_prefix(in_dims, structure)
+    if dims is None:
+        raise ValueError(errors.FUNC_IN_DIMS_STRUCTURE.format(*said, tree_flatten(in_dims)[1], structure))
+    for i, (t, dim) in enumerate(zip(leaves, dims, strict=True)):
+        if dim is None:
+            continue
+        if not isinstance(dim, int):
+            raise ValueError(errors.FUNC_IN_DIM_KIND.format(*said, dim))
+        if not isinstance(t, Tensor):
+            raise ValueError(errors.FUNC_IN_DIM_INPUT.format(*said, dim, type(t)))
+        if not -t.ndim <= dim < t.ndim:
+            raise ValueError(errors.FUNC_IN_DIM_RANGE.format(*said, dim, ndim=t.ndim))
+        if dim < 0:
+            dims[i] = dim % t.ndim
+    sizes = [t.size(dim) for t, dim in zip(leaves, dims, strict=True) if dim is not None]
+    if not sizes:
+        raise ValueError(errors.FUNC_NOTHING_MAPPED)
+    if len(set(sizes)) > 1:
+        raise ValueError(errors.BATCH_SIZES.format(sizes))
+    return dims, sizes[0]
+
+
+def _lowered(returned: Any, out_dims: Dims, level: Level, func: Any) -> Any:
+    """What the function returned as it is one level below, with the batch where `out_dims` puts it."""
+    outputs, structure = tree_flatten(returned)
+    if structure == LEAF and isinstance(out_dims, tuple) and len(out_dims) == 1:
+        out_dims = out_dims[0]
+    dims = broadcast_prefix(out_dims, structure)
+    if dims is None:
+        raise ValueError(
+            errors.FUNC_OUT_DIMS_STRUCTURE.format(_name(func), out_dims, tree_flatten(out_dims)[1], structure)
+        )
+    return tree_unflatten([_placed_back(t, dim, level, func) for t, dim in zip(outputs, dims, strict=True)], structure)
+
+
+def _placed_back(t: Any, dim: int | None, level: Level, func: Any) -> Any:
+    if dim is None:
+        t = at(t, level) if isinstance(t, Tensor) else t
+        if type(t) is Lifted and t._level.kind == "vmap":
+            raise ValueError(errors.FUNC_BATCHED_OUTPUT.format(name=_name(func)))
+        return t
+    if not isinstance(t, Tensor):
+        raise ValueError(errors.FUNC_OUTPUT_NOT_TENSOR.format(name=_name(func), kind=type(t)))
+    place = dim_index(dim, t.ndim + 1)
+    t = at(t, level)
+    if type(t) is not Lifted or t._level is not level:
+        with below(level):
+            return (t.unsqueeze(place) if place else t).expand(*t.shape[:place], level.size, *t.shape[place:])
+    value, dim = as_given(t)
+    if dim == place:
+        return value
+    with below(level):
+        return t._value.permute(*range(1, place + 1), 0, *range(place + 1, t.ndim + 1)) if place else t._value
+
+
+def functional_call(
+    module: Any,
+    parameter_and_buffer_dicts: dict[str, Tensor] | Sequence[dict[str, Tensor]],
+    args: Any = None,
+    kwargs: dict[str, Any] | None = None,
+    *,
+    tie_weights: bool = True,
+    strict: bool = False,
+) -> Any:
+    """What a module returns with the given tensors in place of its parameters and buffers of these names.
+
+    So transforms can differentiate a module, or batch it, as a function of its parameters. Names of one tensor are all
+    given the same, unless `tie_weights` is False; with `strict`, RuntimeError unless the names are all that there are.
+    """
+    given = _merged_dicts(parameter_and_buffer_dicts)
+    wanted = _tied(module, given) if tie_weights else given
+    if strict:
+        _check_names(module, wanted)
+    for tensor in wanted.values():
+        if not isinstance(tensor, Tensor):
+            raise TypeError(errors.FUNC_NOT_A_TENSOR.format(tensor))
+    places = {name: _held_at(module, name) for name in wanted}
+    before = {name: held[last] for name, (held, last) in places.items() if last in held}
+    try:
+        for name, (held, last) in places.items():
+            held[last] = wanted[name]
+        return module(*(() if args is None else args if isinstance(args, tuple) else (args,)), **(kwargs or {}))
+    finally:
+        for name, (held, last) in places.items():
+            if name in given:  # the module may have put another there
+                given[name] = held.get(last, given[name])
+            if name in before:
+                held[last] = before[name]
+            else:
+                held.pop(last, None)
+        if isinstance(parameter_and_buffer_dicts, dict):
+            parameter_and_buffer_dicts.update(given)
+
+
+def _merged_dicts(dicts: Any) -> dict[str, Tensor]:
+    """The tensors by name, from one dictionary or several; ValueError for a name in two of them."""
+    if isinstance(dicts, dict):
+        return dict(dicts)
+    if not isinstance(dicts, Sequence):
+        raise ValueError(errors.FUNC_CALL_KIND.format(type(dicts)))
+    if not all([isinstance(each, dict) for each in dicts]):
+        raise ValueError(errors.FUNC_CALL_KINDS)
+    repeated = [name for name, times in Counter([name for each in dicts for name in each]).items() if times > 1]
+    if repeated:
+        raise ValueError(errors.FUNC_CALL_REPEATED.format(repeated))
+    return {name: tensor for each in dicts for name, tensor in each.items()}
+
+
+def _named_tensors(module: Any) -> dict[str, Tensor]:
+    """All parameters and buffers, under every name they have."""
+    return {
+        **dict(module.named_parameters(remove_duplicate=False)),
+        **dict(module.named_buffers(remove_duplicate=False)),
+    }
+
+
+def _tied(module: Any, given: dict[str, Tensor]) -> dict[str, Tensor]:
+    """What is given for one name of a tensor, given for all of its names; ValueError where they disagree."""
+    names: dict[Tensor, list[str]] = {}
+    for name, tensor in _named_tensors(module).items():
+        names.setdefault(tensor, []).append(name)
+    tied = dict(given)
+    for shared in names.values():
+        values = {given[name] for name in shared if name in given}
+        if len(values) > 1:
+            raise ValueError(errors.FUNC_CALL_TIED.format(sorted(shared)))
+        for value in values:
+            tied.update(dict.fromkeys(shared, value))
+    return tied
+
+
+def _check_names(module: Any, given: dict[str, Tensor]) -> None:
+    known = _named_tensors(module)
+    missing, unexpected = [n for n in known if n not in given], [n for n in given if n not in known]
+    problems = [errors.FUNC_CALL_UNEXPECTED.format(", ".join(map(repr, unexpected)))] if unexpected else []
+    if missing:
+        problems.append(errors.FUNC_CALL_MISSING.format(", ".join(map(repr, missing))))
+    if problems:
+        raise RuntimeError(errors.FUNC_CALL_NAMES.format(module._get_name(), "\n\t".join(problems)))
+
+
+def _held_at(module: Any, name: str) -> tuple[dict[str, Any], str]:
+    """The dictionary in which a module holds a parameter, a buffer or what is neither, and under which name."""
+    *path, last = name.split(".")
+    for part in path:
+        if not hasattr(module, part):
+            raise AttributeError(errors.FUNC_CALL_NO_ATTRIBUTE.format(module._get_name(), part))
+        module = getattr(module, part)
+    kinds = (module._parameters, module._buffers)
+    return next((held for held in kinds if last in held), module.__dict__), last
+
+
+def stack_module_state(models: Sequence[Any]) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
+    """The parameters, and the buffers, of several modules of one class, each stacked: for vmap over `functional_call`.
+
+    What is stacked is new leaves; RuntimeError where the modules differ in class, mode or what requires grad.
+    """
+    if len(models) == 0:
+        raise RuntimeError(errors.FUNC_STACK_NONE)
+    if len({bool(model.training) for model in models}) > 1:
+        raise RuntimeError(errors.FUNC_STACK_MODES)
+    if any([type(model) is not type(models[0]) for model in models]):
+        raise RuntimeError(errors.FUNC_STACK_CLASSES)
+    each = [(dict(model.named_parameters()), dict(model.named_buffers())) for model in models]
+    parameters, buffers = (
+        {name: _stacked_leaves(name, [named[name] for named in kind]) for name in kind[0]}
+        for kind in zip(*each, strict=True)
+    )
+    return parameters, buffers
+
+
+def _stacked_leaves(name: str, tensors: list[Tensor]) -> Tensor:
+    wanted = {t.requires_grad for t in tensors}
+    if len(wanted) > 1:
+        raise RuntimeError(errors.FUNC_STACK_GRADS.format(name))
+    return stack(tensors).detach().requires_grad_(wanted == {True})
