@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import threading
 from typing import Any
 
 import interrupts
 import pytest
+from pygraphviz import agraph, graphviz
 
 import workbench as torch
 import workbench.autograd.forward_ad
 import workbench.utils.checkpoint  # noqa: F401  loads late
 from workbench.autograd.state import local
+from workbench.scene import layout
 
 EVERY = interrupts.PROGRAMS | interrupts.OURS
 STRIDE = 197  # every so many-th point, another for each program
@@ -43,6 +46,24 @@ def test_the_windows_that_were_open() -> None:
         left = interrupts.sweep(torch, EVERY[name], interrupts.our_state, wanted=open_once)
         assert left.points >= 3
         assert not left.wrong
+
+
+def test_none_comes_into_graphviz() -> None:
+    """Half a call of its closes a graph that is closed once more when it dies, which ends the process."""
+
+    def placing(torch: Any) -> None:
+        layout.placed.cache_clear()
+        layout.placed("digraph { edge [dir=none]; 0; 1; 0 -> 1 [key=0]; }")
+
+    program = [name for name in vars(graphviz) if not name.startswith("_")]
+    handles = [name for name in vars(agraph.AGraph) if callable(getattr(agraph.AGraph, name))]
+    inside = (*program, *(f"AGraph.{name}" for name in handles), "_in_process", "_quietly", "_read_places")
+    errors = os.fstat(2)
+    assert interrupts.sweep(torch, placing, interrupts.our_state, wanted=inside) == interrupts.Left()
+    left = interrupts.sweep(torch, placing, interrupts.our_state)
+    assert left.points and not left.wrong
+    placing(torch)  # waits for those that were interrupted
+    assert os.path.samestat(os.fstat(2), errors)
 
 
 def test_the_sweep_finds_what_is_left() -> None:

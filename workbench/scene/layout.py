@@ -16,6 +16,7 @@ from __future__ import annotations
 import json
 import os
 import threading
+from _thread import start_new_thread
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -578,8 +579,33 @@ def placed(dot: str) -> Placed:
         from pygraphviz import AGraph  # pyright: ignore[reportMissingTypeStubs]
     except ImportError:
         return _by_program(dot)
-    with _lock:
-        return _quietly(_in_process, AGraph, dot)
+    return _uninterrupted(AGraph, dot)
+
+
+def _uninterrupted(graph_class: Any, dot: str) -> Placed:
+    """In a thread of its own, because Ctrl-C stops only the main one: a graph half closed is closed once more, a crash.
+
+    The bare thread and lock, because an interrupt of `Thread.start` and `join` can raise errors of theirs.
+    """
+    done = threading.Lock()
+    outcome: list[Placed | BaseException] = []
+
+    def run() -> None:
+        try:
+            with _lock:
+                outcome.append(_quietly(_in_process, graph_class, dot))
+        except BaseException as error:  # raised below, where the caller is
+            outcome.append(error)
+        finally:
+            done.release()
+
+    done.acquire()
+    start_new_thread(run, ())
+    done.acquire()
+    (placed_or_error,) = outcome
+    if isinstance(placed_or_error, BaseException):
+        raise placed_or_error
+    return placed_or_error
 
 
 def _in_process(graph_class: Any, dot: str) -> Placed:
