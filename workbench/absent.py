@@ -8,9 +8,8 @@ torch.nn.functional.
 from __future__ import annotations
 
 import functools
+import os
 import sys
-from importlib.abc import MetaPathFinder
-from pathlib import Path
 from typing import Any
 
 NO_ATTRIBUTE = "{} has no attribute {!r}"
@@ -37,7 +36,9 @@ def instead() -> dict[str, str]:
 
 
 def _sections(file: str) -> list[tuple[str, str]]:
-    text = Path(__file__).with_name(file).read_text(encoding="utf-8").strip().removeprefix("[")
+    # Not by pathlib, which would take longer to load than all names: this is a part of `import workbench`.
+    with open(os.path.join(os.path.dirname(__file__), file), encoding="utf-8") as opened:
+        text = opened.read().strip().removeprefix("[")
     return [(place, listed) for place, _, listed in [section.partition("]\n") for section in text.split("\n[")]]
 
 
@@ -61,12 +62,13 @@ def _said(place: str, name: str) -> str:
     return f"{told}."
 
 
-class AbsentModules(MetaPathFinder):
+class AbsentModules:
     """Refuses the import of what only PyTorch has: `from workbench import optim`, `import workbench.linalg`.
 
     Python asks for a module before it says that a name cannot be imported, and it asks this finder after all others,
     so it is never asked for a module that exists. A plain ImportError passes through `from ... import`, which would
-    hide a ModuleNotFoundError.
+    hide a ModuleNotFoundError. It has no base class: to load `importlib.abc` takes a tenth of
+    `import workbench`.
     """
 
     @classmethod

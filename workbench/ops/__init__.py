@@ -49,7 +49,7 @@ def _finish_methods() -> None:
 _finish_methods()
 refuse_writes()
 
-ABSENT = {name for name in names()["torch.Tensor"] if not hasattr(Tensor, name)}
+ABSENT = {*names()["torch.Tensor"]}.difference(*map(vars, Tensor.__mro__))
 for _name in ABSENT:
     setattr(Tensor, _name, Absent(_name))
 Tensor.__dir__ = lambda self: [name for name in object.__dir__(self) if name not in ABSENT]

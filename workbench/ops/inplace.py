@@ -551,7 +551,8 @@ def _view_in_place(node_name: str, like: Callable[..., Any]) -> Callable[..., An
     op = like.op
     name, _, variant = op.name.partition("_")
     signature = f"{name}_{variant and '_' + variant}" + op.signature[len(op.name) :]
-    return define(node_name, signature, op.forward, kind="view", batch=op.batch, samples=op.samples, **op.formulas)
+    batch = vars(op).get("batch")  # as declared: to ask the op would take its signature apart
+    return define(node_name, signature, op.forward, kind="view", batch=batch, samples=op.samples, **op.formulas)
 
 
 _t_ = _view_in_place("TBackward1", _t)

@@ -501,7 +501,7 @@ class Reader:
 
 
 # What says of a task that goes on, or that it is over.
-_OF_A_TASK = {kind for kind, event in SCHEMA.items() if event._fields[:1] == ("task",)} - {"backward", "failed"}
+_OF_A_TASK = {kind for kind, event in SCHEMA.items() if event.fields[:1] == ("task",)} - {"backward", "failed"}
 _BEGINS = ("created", "entered", "called", "pushing")
 # After these, and what is written or let go then, something new begins.
 _ENDS = (BackwardFinished.Raw, LevelLeft.Raw, Failed.Raw)

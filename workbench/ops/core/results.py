@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import functools
-from collections import namedtuple
 from collections.abc import Callable, Iterator
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -61,18 +61,24 @@ def take_along(a: np.ndarray, indices: np.ndarray, dim: int) -> np.ndarray:
     return a[places_along(indices, dim)]
 
 
-def pair(op: str) -> type:
+class Pair(tuple):  # type: ignore[type-arg]
+    """An op's (values, indices), which have these names; to write a class out is quicker to load than namedtuple."""
+
+    __slots__ = ()
+    _fields = ("values", "indices")
+    values = property(itemgetter(0))
+    indices = property(itemgetter(1))
+
+    def __new__(cls, values: Any, indices: Any) -> Pair:
+        return tuple.__new__(cls, (values, indices))
+
+    def __repr__(self) -> str:
+        return f"torch.return_types.{type(self).__name__}(\nvalues={self.values!r},\nindices={self.indices!r})"
+
+
+def pair(op: str) -> type[Pair]:
     """The type of an op's (values, indices)."""
-
-    class Pair(namedtuple(op, ["values", "indices"])):
-        __slots__ = ()
-
-        def __repr__(self) -> str:
-            return f"torch.return_types.{op}(\nvalues={self.values!r},\nindices={self.indices!r})"
-
-    Pair.__name__ = Pair.__qualname__ = op
-    Pair.__module__ = "torch.return_types"
-    return Pair
+    return type(op, (Pair,), {"__slots__": (), "__module__": "torch.return_types"})
 
 
 # The ops that take it, of those that are one declared op; functions made of several say so themselves.
