@@ -176,6 +176,19 @@ def test_a_clone_that_lies_otherwise_is_viewed_and_reshaped(torch: Any) -> Any:
     return chain, b, c, d, a.grad, a.grad.stride(), raised(b.view, 6)
 
 
+@same
+def test_the_gradient_of_a_factor_lies_as_the_factor_does(torch: Any) -> Any:
+    row = torch.arange(2.0, requires_grad=True)
+    seen = []
+    for a in (torch.arange(6.0).reshape(3, 2), torch.arange(6.0).reshape(2, 3).t(), torch.arange(3.0).expand(2, 3).t()):
+        for b in (torch.arange(4.0).reshape(2, 2), torch.arange(4.0).reshape(2, 2).t(), torch.ones(4, 2)[::2]):
+            factors = a.detach().requires_grad_(), b.detach().requires_grad_()
+            for out in (factors[0] @ factors[1], torch.addmm(row, *factors, alpha=2), row + factors[0].mm(factors[1])):
+                grads = torch.autograd.grad((out * out).sum(), factors)
+                seen.append([(grad, grad.stride()) for grad in grads])
+    return seen
+
+
 GRADIENTS = {
     "x * 1": ["torch.ones(2)", "torch.ones(2, 3)", "torch.ones(())", "gs[0][:2]"],
     "x.exp()": ["torch.ones(2)", "torch.ones(2, 3)", "torch.ones(())"],

@@ -80,14 +80,15 @@ class OpNode(Node):
     """A built-in operation's node. Its class says what is saved; the slots are written where the op is declared.
 
     Slots: `p0, n0, p1, n1 ...` edges; `s_x, v_x` a saved tensor and its version, or a number's array and the number;
-    `c_result` the version counter of a saved result; `z_x` a saved shape; `a_x` another argument; `fit` how gradients
-    must be reshaped to the inputs.
+    `c_result` the version counter of a saved result; `z_x` a saved shape; `y_x` the strides of a factor, in
+    bytes; `a_x` another argument; `fit` how gradients must be reshaped to the inputs.
     """
 
     __slots__ = ()
 
     shape_names: tuple[str, ...] = ()
     argument_names: tuple[str, ...] = ()
+    factor_names: tuple[str, ...] = ()
 
     def __getattr__(self, name: str) -> Any:
         """PyTorch's names of what is saved: `_saved_self`, `_saved_self_sym_sizes`, `_saved_dim`."""

@@ -15,6 +15,7 @@ from . import messages
 from .core import checks
 from .core.checks import kind_of
 from .core.op import define, method
+from .core.registry import ARRAYS
 from .core.results import into
 from .join_split import diagonal
 from .math import mul
@@ -39,10 +40,20 @@ mm = define(
     "MmBackward0",
     "mm(Tensor self, Tensor mat2)",
     _product((2, 2), 0, checks.check_mm),
+    kind="product",
     self="mm(grad, t(mat2))",
     mat2="mm(t(self), grad)",
     samples="r(2, 3), r(3, 4)",
 )
+
+
+def _mm_laid_out(strides: tuple[int, int], a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """a @ b, column by column in memory if what has these strides lies so, as PyTorch computes a factor's gradient."""
+    by_columns = strides[0] == a.itemsize and strides[1] == len(a) * a.itemsize
+    return b.T.dot(a.T).T if by_columns else a.dot(b)
+
+
+ARRAYS["mm_laid_out"] = _mm_laid_out
 dot = define(
     "DotBackward0",
     "dot(Tensor self, Tensor tensor)",
@@ -160,6 +171,7 @@ _addmm = define(
     "AddmmBackward0",
     "addmm(Tensor self, Tensor mat1, Tensor mat2, beta, alpha)",
     _addmm_of,
+    kind="product",
     self="times(sum_to(grad, self.shape), beta)",
     mat1="times(mm(grad, t(mat2)), alpha)",
     mat2="times(mm(t(mat1), grad), alpha)",
@@ -207,6 +219,9 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
         return matmul(input, weight.t())
     b = bias._array
     if a.ndim == 2:
+        fits = a.ndim == w.ndim and a.shape[1] == w.shape[1] and b.shape == w.shape[:1]
+        if fits and a.dtype is w.dtype is b.dtype:  # what addmm would look at once more
+            return _addmm(bias, input, weight.t(), 1, 1)
         return addmm(bias, input, weight.t())
     is_row = b.ndim == 1 or sum([n != 1 for n in b.shape]) == 1
     if is_row and (a.ndim == 1 or a.flags.c_contiguous):

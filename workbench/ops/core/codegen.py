@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import ast
 import linecache
+import re
 import types
 from collections.abc import Iterable
 from typing import Any
@@ -52,9 +53,12 @@ def in_order(names: Iterable[str], op: Any) -> list[str]:
 
 
 class Reads:
-    """What a formula reads: tensors (by name), shapes of tensors, other arguments; and its text with shapes renamed."""
+    """What a formula reads: tensors (by name), shapes of tensors, other arguments; and its text with shapes renamed.
 
-    def __init__(self, formula: str, tensors: list[str], op: Any) -> None:
+    On arrays a product lies in memory as the operand whose gradient it is.
+    """
+
+    def __init__(self, formula: str, tensors: list[str], op: Any, operand: str = "") -> None:
         tree = ast.parse(formula, mode="eval")
         shapes: set[str] = set()
 
@@ -67,7 +71,10 @@ class Reads:
 
         tree = Shapes().visit(tree)
         names = {n.id for n in ast.walk(tree) if isinstance(n, ast.Name)}
-        self.text = ast.unparse(tree)
+        self.text = self.on_arrays = ast.unparse(tree)
+        self.is_product = bool(operand) and op.kind == "product" and "mm" in names
+        if self.is_product:
+            self.on_arrays = re.sub(r"\bmm\(", f"mm_laid_out(node.y_{operand}, ", self.text)
         self.tensors = in_order([t for t in (*tensors, "result") if t in names], op)
         self.shapes = sorted(shapes)
         self.arguments = [a for a in op.arguments if a in names]
@@ -78,8 +85,10 @@ def node_class(op: Any) -> type:
     saved = in_order({t for r in op.reads.values() for t in r.tensors}, op)
     shapes = sorted({s for r in op.reads.values() for s in r.shapes})
     arguments = list(dict.fromkeys(a for r in op.reads.values() for a in r.arguments))
+    factors = tuple([name for name, reads in op.reads.items() if reads.is_product])
     slots = [f"{letter}_{name}" for name in saved for letter in "sv"]
     slots += [f"z_{name}" for name in shapes] + [f"a_{name}" for name in arguments]
+    slots += [f"y_{name}" for name in factors]
     slots += ["c_result"] if "result" in saved else []
     slots += ["fit"] if op.fits else []
     slots += ["outputs"] if op.several else []
@@ -89,6 +98,7 @@ def node_class(op: Any) -> type:
         "saved_names": tuple(saved),
         "shape_names": tuple(shapes),
         "argument_names": tuple(arguments),
+        "factor_names": factors,
         "keeps_result": "result" in saved,
         "multi": op.several,
         "forward_text": op.shown,
@@ -151,7 +161,7 @@ def _backward_text(op: Any, method: str) -> str:
             indent = "        "
         loads = _loads([t for t in reads.tensors if t not in shared], arrays, op.lists)
         loads += [f"{s}_shape = node.z_{s}" for s in reads.shapes] + [f"{a} = node.a_{a}" for a in reads.arguments]
-        lines += [indent + line for line in (*loads, f"g{i} = {reads.text}")]
+        lines += [indent + line for line in (*loads, f"g{i} = {reads.on_arrays if arrays else reads.text}")]
     gs = ", ".join(f"g{i}" for i in range(len(op.tensors)))
     if op.fits:
         fitted = gs if several else gs + ","
@@ -418,6 +428,7 @@ def _record(op: Any, result: str) -> list[str]:
     for name in op.node.shape_names:
         out += [f"node.z_{name} = {f'a{op.tensors.index(name)}' if name in op.tensors else f'{name}._array'}.shape"]
     out += [f"node.a_{name} = {name}" for name in op.node.argument_names]
+    out += [f"node.y_{name} = a{op.tensors.index(name)}.strides" for name in op.node.factor_names]
     out += _fit(op) if op.fits else []
     if op.several:
         out += ["node.outputs = len(outs)", "for t in outs:", "    t._meta.view_fn = node"]

@@ -209,6 +209,8 @@ def record_node(op: Any, given: dict[str, Any], operands: list[Any], needs: list
         setattr(node, f"z_{name}", np.shape(given[name]._array))
     for name in node.argument_names:
         setattr(node, f"a_{name}", given[name])
+    for name in node.factor_names:
+        setattr(node, f"y_{name}", given[name]._array.strides)
     if op.fits:
         node.fit = _fit(operands, [given[name] for name in op.kept], needs, out._array)
     if state.anomaly:

@@ -14,6 +14,7 @@ tensors are PyTorch's second results, and are saved after the others. The kinds:
 | "assign" | no: the result has the first one's | to the first one's | no |
 | "view" | no | no | no; the result is a view of its first tensor |
 | "views" | no | no | no; the result is several views of its first tensor |
+| "product" | no | no | no; its operands' gradients, products by `mm`, lie in memory as the operands do |
 | "plain" | no | no | no |
 
 A mark with `?` allows None. In the formula of "views", `grad` is a list with None where no gradient arrived. Where
@@ -184,7 +185,7 @@ class Op:
 
 def _reads(op: Op) -> dict[str, codegen.Reads]:
     known = op.tensors + op.kept + op.extras
-    return {name: codegen.Reads(text, known, op) for name, text in op.formulas.items()}
+    return {name: codegen.Reads(text, known, op, name) for name, text in op.formulas.items()}
 
 
 # Made when first asked for: what each formula reads, and the class of the op's nodes.
