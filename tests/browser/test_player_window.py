@@ -354,10 +354,17 @@ def test_the_names_of_rows_stay_in_sight_wherever_the_picture_is_scrolled(page, 
         many_steps()
     board = told(trace, "versions")
     show(page, board.to_dict())
+    wear(page, "projector")  # in which it is wider than the window
+    scrolled = """() => { const { scrollWidth, clientWidth } = document.querySelector(".wb-view");
+        return scrollWidth > clientWidth; }"""
+    assert page.evaluate(scrolled)
     shifts = """() => { const port = document.querySelector(".wb-view").getBoundingClientRect();
-        return [...document.querySelectorAll(".wb-kind-frame > .wb-title")].map((name) => name.getBoundingClientRect())
-          .filter(({ bottom, top }) => top >= port.top && bottom <= port.bottom)
-          .map(({ left, right }) => left >= port.left && right <= port.right); }"""
+        const over = (group, { left, right, top, bottom }) => [left + 2, (left + right) / 2, right - 2]
+          .every((x) => group.contains(document.elementFromPoint(x, (top + bottom) / 2)));
+        return [...document.querySelectorAll(".wb-kind-name")]
+          .map((group) => [group, group.querySelector(".wb-title").getBoundingClientRect()])
+          .filter(([, { bottom, top }]) => top >= port.top && bottom <= port.bottom)
+          .map(([group, at]) => at.left >= port.left && at.right <= port.right && over(group, at)); }"""
     for k in (len(board.steps) - 1, 0, len(board.steps) // 2):
         page.evaluate("k => player.go(k)", k)
         page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")

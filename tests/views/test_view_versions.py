@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from itertools import combinations
+
 import pytest
 from trace_samples import leaf
 
 import workbench as torch
+from workbench import nn
 from workbench.recording import Trace, load, record
+from workbench.scene.labels import box_fields
 from workbench.views import storyboard
 
 
@@ -26,12 +30,10 @@ def board_of(trace):
 
 def marks(board):
     """The marks of each storage: (name, what is written on them)."""
-    found = {}
+    found = {box.title: [] for box in board.scene.boxes.values() if box.kind == "name"}
     for id, box in board.scene.boxes.items():
-        if id.endswith(".frame"):
-            found[box.title] = []
-        elif box.kind == "event":
-            owner = board.scene.boxes[f"{id.rpartition('.')[0]}.frame"].title
+        if box.kind == "event":
+            owner = board.scene.boxes[f"{id.rpartition('.')[0]}.name"].title
             found[owner].append(box.title)
     return found
 
@@ -110,7 +112,7 @@ def test_a_write_through_a_view_counts_for_its_base():
             square.sum().backward()
     board = board_of(trace)
     assert marks(board) == {"h": ["save 0", "write 1", "read 0 ×"]}
-    assert "also as first_row" in board.scene.boxes[next(iter(board.scene.arrows)).split(".")[0] + ".frame"].lines
+    assert "also as first_row" in board.scene.boxes[next(iter(board.scene.arrows)).split(".")[0] + ".name"].lines
     assert captions(trace)[1].startswith("mul_ writes into h, through first_row: it is at version 1 now")
 
 
@@ -150,6 +152,17 @@ def test_a_long_history_shows_its_ends_and_what_failed():
 
 
 def test_many_storages_show_those_that_were_written():
+    lines = ["t = leaf(1.0, 2.0)", *["t = t.sin()"] * 40, "u = t.exp()", "u.mul_(2)"]
+    with record() as trace:
+        exec(compile("\n".join(lines), "many.py", "exec"), {"leaf": leaf})  # each line of its own
+    told = marks(board_of(trace))
+    assert told["the result of exp"] == ["save 0", "write 1"]
+    text = str(trace.show("versions"))
+    assert len(told) < 12 and all(marks for marks in told.values())
+    assert f"… and {41 - text.count(': (2,) float64')} more storages, none of which was written" in text
+
+
+def test_what_a_line_makes_anew_whenever_it_runs_has_one_row():
     with record() as trace:
         t = leaf(1.0, 2.0)
         for _ in range(40):
@@ -157,10 +170,100 @@ def test_many_storages_show_those_that_were_written():
         u = t.exp()
         u.mul_(2)
     told = marks(board_of(trace))
-    assert "write 1" in told["u"]
-    text = str(trace.show("versions"))
-    assert len(told) < 12 and all(marks for marks in told.values())
-    assert f"… and {41 - text.count(': (2,) float64')} more storages, none of which was written" in text
+    assert told == {"an unnamed leaf": ["save 0"], "the result of sin": ["save 0"], "u": ["save 0", "write 1"]}
+    names = {box.title: box.lines for box in board_of(trace).scene.boxes.values() if box.kind == "name"}
+    assert names["the result of sin"] == ("(2,) float64, 39 tensors",)
+    assert len(board_of(trace).steps) == 16 + 1 + 1  # in one column, the first and the last of them
+
+
+def trained(optimizer, steps):
+    net, x, y = nn.Sequential(nn.Linear(3, 4), nn.Tanh(), nn.Linear(4, 1)), torch.randn(5, 3), torch.randn(5, 1)
+    optimizer = optimizer(net.parameters(), lr=0.1)
+    with record() as trace:
+        for _ in range(steps):
+            loss = ((net(x) - y) ** 2).mean()
+            loss.backward()
+            optimizer.step()
+            optimizer.zero_grad()
+    return trace
+
+
+def eight_rounds():
+    Wx, Wh = leaf([[0.5, 0.1], [0.2, 0.3]]), leaf([[0.4, 0.2], [0.1, 0.6]])
+    x, h = torch.ones(8, 1, 2, dtype=torch.float64), torch.zeros(1, 2, dtype=torch.float64)
+    with record() as trace:
+        for t in range(8):
+            h = torch.tanh(x[t] @ Wx + h @ Wh)
+        h.sum().backward()
+    return trace
+
+
+def many_writes():
+    buffer = torch.ones(2, dtype=torch.float64)
+    with record() as trace:
+        leaf(1.0, 2.0) * buffer
+        for _ in range(1500):
+            buffer.add_(1)
+    return trace
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        lambda: trained(torch.optim.SGD, 3),
+        lambda: trained(torch.optim.Adam, 100),
+        eight_rounds,
+        many_writes,
+        spoiled,
+    ],
+    ids=["three steps", "a hundred steps", "rounds", "many writes", "spoiled"],
+)
+def test_a_chart_fits_into_a_window_and_no_mark_lies_over_a_name_or_another_mark(program):
+    board = board_of(program())
+    layout, boxes = board.layout, board.scene.boxes
+    assert layout.width <= 1310 and layout.height <= 494  # a notebook of 1440 × 900, with text of 11 px
+    kinds = {
+        kind: [layout.boxes[id] for id, box in boxes.items() if box.kind == kind] for kind in ("name", "event", "tick")
+    }
+    left = max(name.x + name.w for name in kinds["name"])
+    assert kinds["event"] and all(mark.x >= left for mark in kinds["event"])
+    for one, other in [*combinations(kinds["event"], 2), *combinations(kinds["tick"], 2)]:
+        apart = one.x + one.w <= other.x or other.x + other.w <= one.x
+        assert apart or one.y + one.h <= other.y or other.y + other.h <= one.y
+    assert all(box_fields(box)["title"] == box.title for box in boxes.values() if box.kind in ("event", "tick"))
+
+
+def test_a_training_has_a_column_for_each_line_of_its_first_and_last_steps():
+    board = board_of(trained(torch.optim.SGD, 10))
+    told = marks(board)
+    assert told["the result of tanh"] == ["save 0", "read 0"] * 2 + ["read 0"] + ["save 0", "read 0"]
+    assert told["net.0.weight"] == ["write 2", "write 10", "write 11"]
+    assert told["net.2.weight"] == [
+        *("save 1", "read 1", "write 2", "save 2", "read 2"),
+        *("read 9", "write 10", "save 10", "read 10", "write 11"),
+    ]
+    phases = [box.title for id, box in board.scene.boxes.items() if id.startswith("phase")]
+    assert phases == [
+        *["forward", "backward", "update", "forward", "backward"],
+        *["backward", "update"],
+        *["forward", "backward", "update"],
+    ]
+
+
+def test_rows_with_the_same_story_are_one_where_there_is_no_room_for_all():
+    def grown(layers):
+        net = nn.Sequential(*[nn.Linear(2, 2) for _ in range(layers)])
+        optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+        with record() as trace:
+            net(torch.ones(1, 2)).sum().backward()
+            optimizer.step()
+        return board_of(trace)
+
+    assert [name for name in marks(grown(2)) if "bias" in name] == ["net.0.bias", "net.1.bias"]
+    board = grown(9)
+    (row,) = [box for box in board.scene.boxes.values() if box.kind == "name" and "bias" in box.title]
+    assert row.title.startswith("net.0.weight, net.0.bias, ") and row.title.endswith("…")
+    assert row.lines[0] == "several shapes, 10 tensors"
 
 
 def test_nothing_saved_and_nothing_written_says_so():

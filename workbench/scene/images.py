@@ -68,7 +68,7 @@ _LEAST_FOR_LEGEND, _FOOT = 480, 14  # px: of a narrower picture it would take to
 _RADII = {
     **{"function": 9, "op": 9, "plain": 9, "saved": 4, "tangent": 0, "region": 6, "level": 4, "group": 9},
     **{"cell": 0, "bar": 1, "ghost": 1, "event": 4, "text": 0, "heading": 0, "line": 2, "frame": 6, "tick": 0},
-    **{"plot": 6, "story": 6},
+    **{"name": 0, "plot": 6, "story": 6},
 }
 _CIRCLE = 0.5523  # how far along a quarter circle's tangents its Bézier points lie, in radii
 
@@ -207,7 +207,7 @@ def _placed(box: Box, place: Place, shown: Mapping[str, Any], radius: float) -> 
         return shapes
     if box.kind in ("cell", "bar", "ghost", "event", "tick"):
         return [*shapes, _text("wb-title", place.x + place.w / 2, place.y + place.h / 2 + 4, shown["title"], "middle")]
-    x, y, step = place.x + 4, place.y + _BASELINE + (4 if box.kind == "frame" else 1), LINE
+    x, y, step = place.x + 4, place.y + _BASELINE + (4 if box.kind in ("frame", "name") else 1), LINE
     if box.kind == "story":
         x, y, step = place.x + STORY_PAD, place.y + STORY_LINE + 2, STORY_LINE
     shapes.append(_text("wb-title", x, y, shown["title"], "start"))

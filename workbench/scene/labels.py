@@ -90,6 +90,7 @@ KIND_WORDS = {
     "heading": "heading",
     "line": "line of text",
     "frame": "frame",
+    "name": "name of a row",
     "story": "text",
     "tick": "label of an axis",
     "plot": "plot",

@@ -28,6 +28,7 @@ BoxKind = Literal[
     "heading",
     "line",
     "frame",
+    "name",
     "story",
     "tick",
     "plot",
@@ -42,9 +43,10 @@ ArrowTone = Literal["", "plus", "minus", "mixed", "faint", "bad"]
 AROUND = ("level", "region")  # the kinds of boxes that no arrow leads to
 LOOSE = ("beside", "same")  # the kinds of arrows that bring nothing into a box: a dotted line without a head
 # The kinds that stand where they are told: a heat map's cell, a chart's bar and the one it is compared with, a mark on
-# a timeline, text without a frame, bold or in the lines of a program, a frame around others, text in large letters, and
-# a label of an axis.
-PLACED = ("cell", "bar", "ghost", "event", "text", "heading", "line", "frame", "story", "tick")
+# a timeline, text without a frame, bold or in the lines of a program, a frame around others, the name of a row, text in
+# large letters, and a label of an axis.
+PLACED = ("cell", "bar", "ghost", "event", "text", "heading", "line", "frame", "name", "story", "tick")
+UNTOLD = ("cell", "name", "tick")  # those that a text leaves out: a box beside them tells the same
 PANELS = ("frame", "story")  # those that are read line by line
 WITHIN = " › "  # in the title of a region, between what it lies in and its own name
 FORMAT, VERSION = "workbench-storyboard", 1

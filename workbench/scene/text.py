@@ -17,7 +17,7 @@ from itertools import count
 from typing import TYPE_CHECKING
 
 from .labels import FREED, KIND_WORDS, TENSORS, arrow_fields, box_fields, clean, cut, state_words
-from .model import AROUND, LOOSE, PANELS, PLACED, WITHIN, Arrow, Box, Scene, paths
+from .model import AROUND, LOOSE, PANELS, PLACED, UNTOLD, WITHIN, Arrow, Box, Scene, paths
 from .storyboard import Storyboard
 from .theme import Theme, theme_named
 
@@ -112,7 +112,7 @@ def graph_lines(scene: Scene) -> list[str]:
 
 def chart_lines(boxes: Iterable[Box]) -> list[str]:
     """A chart's boxes one a line, as far as they say something; the numbers of a heat map are its heading's to tell."""
-    told = [box for box in boxes if box.kind not in ("cell", "tick") and (box.title or box.alt)]
+    told = [box for box in boxes if box.kind not in UNTOLD and (box.title or box.alt)]
     lines = [
         _line(": ".join(filter(None, (box.alt or box.title, "" if box.alt else ", ".join(box.lines))))) for box in told
     ]
@@ -320,7 +320,7 @@ def to_mermaid(storyboard: Storyboard, k: int | None = None, theme: str | Theme 
     chart = any(box.place for box in scene.boxes.values())
     there = [box for box in scene.boxes.values() if box.state != "future" and box.kind not in AROUND]
     if chart:  # the numbers of a heat map are its heading's to tell
-        there = [box for box in there if box.kind not in ("cell", "tick") and (box.title or box.alt)]
+        there = [box for box in there if box.kind not in UNTOLD and (box.title or box.alt)]
     names = {box.id: f"n{number}" for number, box in enumerate(there)}
     lines = ["---", f"title: {json.dumps(storyboard.title or 'Graph')}", "---", f"flowchart {'LR' if chart else 'TD'}"]
     parts: list[str] = []

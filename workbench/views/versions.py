@@ -6,11 +6,11 @@ read is joined to it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
-from ..scene.labels import clean, cut, width_of
+from ..scene.labels import LINE, clean, cut, width_of
 from ..scene.model import Arrow, Box, Detail, Scene, Step
 from ..scene.storyboard import Storyboard
 from ..trace.frame import Frame
@@ -21,13 +21,18 @@ from ..trace.values import series
 from .value_display import sentence_of
 
 LEGEND = (
-    "One row a tensor, left to right; the number is its version: a write makes a new one, a read needs the saved one."
+    "Rows are tensors, columns lines of code; the number is a version: a write makes a new one, a read needs the saved "
+    "one."
 )
-_LEFT, _TOP = 236, 52  # px: the room of the names, and what stands above the first line
-_PITCH, _MARK, _HIGH = 78, 68, 22  # px: from one moment to the next, and a mark's width and height
-_COLUMNS, _MARGIN = 30, 9  # columns of a name; px before a moment at which another phase begins
-_LINE, _GAP = 74, 10  # px of a storage's line, and between two
-_MEMORIES, _ENDS = 12, 16  # lines at most; moments shown at each end where there are too many
+_LEFT, _TOP = 236, 52  # px: the room of the names, and what stands above the first row
+_MARK, _BETWEEN, _HIGH = 68, 10, 22  # px: the least width of a mark, from it to the next, and its height
+_COLUMNS, _MARGIN = 30, 6  # columns of text of a name; px before a column at which another phase begins
+_FAILING, _CALM, _GAP = 74, 40, 6  # px of a row in which an arrow leads from a write to a read, of another, between two
+_MEMORIES, _ROOM = 40, 450  # rows that are looked at; px that all have together, with what stands above them
+_ENDS, _TOLD = 5, 8  # columns, and moments in one, that are shown at each end where there are too many
+_FAILURES = 3  # reads that fail, which have their columns in any case
+_MARKS = 16  # of a row's history that are told
+_SENTENCES = 3  # of a mark that stands for several
 NOTHING = "Nothing was saved for a backward, and nothing that is part of a graph was written."
 
 
@@ -40,73 +45,143 @@ def versions(trace: Timeline) -> Storyboard:
     return _Chart(histories).storyboard(title)
 
 
+@dataclass(slots=True)
+class _Chip:
+    """What is drawn of a row in one column: all its marks there, which have the same words."""
+
+    id: str
+    column: int
+    marks: list[Mark]
+
+
 class _Chart:
-    """Places the lines and the marks on them."""
+    """Places the rows and the marks on them.
+
+    A column is one line of the program while it runs, or as much of that as gives each row no more than one mark.
+    """
 
     def __init__(self, histories: Histories) -> None:
         self._moments = histories.moments
-        memories = list(histories.memories.values())
-        ranked = sorted(memories, key=lambda memory: (not memory.failed, not memory.written))
-        chosen = {memory.id for memory in ranked[:_MEMORIES]}
-        self._shown = [memory for memory in memories if memory.id in chosen]
-        self._hidden = [memory for memory in memories if memory.id not in chosen]
-        self._gaps: dict[int, float] = {}  # moment -> where an ellipsis stands before it
-        self._columns = self._kept()
-        phases = [self._moments[moment].phase for moment in self._columns]
-        turns = [before != phase for before, phase in zip(["", *phases], phases, strict=False)]
-        self._phases = [moment for moment, turn in zip(self._columns, turns, strict=True) if turn]
-        seen = [each for each in self._shown if any(mark.moment in self._columns for mark in each.marks)]
-        self._hidden += [each for each in self._shown if each not in seen]
-        self._shown = seen
+        rows = _folded(histories.memories.values(), self._made_alike)
+        looked_at = {row.id for row in _ranked(rows)[:_MEMORIES]}
+        self._shown = [row for row in rows if row.id in looked_at]
+        self._column = self._columns()
+        if sum(_tall(row) + _GAP for row in self._shown) > _ROOM - _TOP:
+            self._shown = _folded(self._shown, self._looking_alike)
+        self._shown = _fitting(self._shown)
+        self._chips = [self._chips_of(row) for row in self._shown]
+        kept = self._kept()
+        self._chips = [[chip for chip in chips if chip.column in kept] for chips in self._chips]
+        self._shown = [row for row, chips in zip(self._shown, self._chips, strict=True) if chips]
+        self._chips = [chips for chips in self._chips if chips]
+        shown = {id for row in self._shown for id in row.ids}
+        self._hidden = [row for row in histories.memories.values() if row.id not in shown]
+        self._told = self._moments_of(kept)
+        self._mark = max(_MARK, *[width_of(_title(chip.marks[0])) + 4 for chips in self._chips for chip in chips])
+        self._places: dict[int, float] = {}  # column -> px
+        self._gaps: dict[int, float] = {}  # column -> where an ellipsis stands before it
+        self._width = self._spread()
         self._boxes: dict[str, Box] = {}
         self._arrows: dict[str, Arrow] = {}
         self._at: dict[int, list[str]] = {}  # moment -> its marks
         self._coming: dict[int, list[str]] = {}  # moment -> what is there from then on
         self._failing: dict[int, list[str]] = {}  # moment -> the marks that are wrong from then on
 
-    def _kept(self) -> dict[int, float]:
-        """Which moments are shown, and where; those of a failure always are."""
-        marked = sorted({mark.moment for memory in self._shown for mark in memory.marks})
-        told = set(marked[:_ENDS] + marked[-_ENDS:])
-        for memory in self._shown:
-            failed = [mark for mark in memory.marks if mark.cause]
-            told |= {each.moment for mark in failed for each in (mark, mark.cause) if each}
-            versions = {(mark.version, mark.who) for mark in failed}
-            told |= {
-                each.moment for each in memory.marks if each.kind == "save" and (each.version, each.who) in versions
-            }
-        columns: dict[int, float] = {}
-        x, last, phase, begun = float(_LEFT), -1, "", -1.0
-        for place, moment in enumerate(marked):
-            if moment in told:
-                if place > last + 1:
-                    self._gaps[moment] = x
-                    x += _PITCH
-                if self._moments[moment].phase != phase:  # each has room for its name
-                    x = max(x, begun + width_of(phase) + 2 * _MARGIN) if phase else x
-                    phase, begun = self._moments[moment].phase, x
-                columns[moment] = x
-                x, last = x + _PITCH, place
+    def _made_alike(self, memory: Memory) -> object:
+        """What storages have in common that stand in one row: those a line makes anew whenever it runs."""
+        if memory.failed or memory.written:
+            return memory.id
+        lines = {(mark.kind, mark.version, _place(self._moments[mark.moment].source)) for mark in memory.marks}
+        return memory.name, memory.kind, tuple(memory.others), frozenset(lines)
+
+    def _looking_alike(self, memory: Memory) -> object:
+        """The same for those that are told by the same words in the same columns."""
+        if memory.failed:
+            return memory.id
+        return tuple(dict.fromkeys((self._column[mark.moment], _title(mark)) for mark in memory.marks))
+
+    def _columns(self) -> dict[int, int]:
+        """The column of each moment."""
+        marks: dict[int, list[tuple[str, str]]] = {}  # by moment the row and the words of each
+        for row in self._shown:
+            for mark in row.marks:
+                marks.setdefault(mark.moment, []).append((row.id, _title(mark)))
+        columns: dict[int, int] = {}
+        line: object = None
+        words: dict[str, str] = {}
+        for moment, there in sorted(marks.items()):
+            now = self._moments[moment].phase, _place(self._moments[moment].source)
+            if now != line or any(words.get(row, title) != title for row, title in there):
+                line, words = now, {}
+                number = columns[max(columns)] + 1 if columns else 0
+            columns[moment] = number
+            words |= dict(there)
         return columns
+
+    def _chips_of(self, row: Memory) -> list[_Chip]:
+        chips: dict[int, _Chip] = {}
+        for n, mark in enumerate(row.marks):
+            column = self._column[mark.moment]
+            chips.setdefault(column, _Chip(f"{row.id}.{n}", column, [])).marks.append(mark)
+        return list(chips.values())
+
+    def _kept(self) -> set[int]:
+        """Which columns are shown: those at the ends, and those of a failure with what was saved and the write."""
+        columns = sorted({chip.column for chips in self._chips for chip in chips})
+        told = set(columns[:_ENDS] + columns[-_ENDS:])
+        for row in self._shown:
+            for mark in [mark for mark in row.marks if mark.cause][:_FAILURES]:
+                saves = [each for each in row.marks if (each.kind, each.version) == ("save", mark.version)]
+                told |= {self._column[each.moment] for each in (mark, mark.cause, *saves[:1]) if each}
+        return told
+
+    def _moments_of(self, kept: Collection[int]) -> dict[int, list[int]]:
+        """By column the moments that are steps: those at its ends, and those of a failure."""
+        found: dict[int, list[int]] = {}
+        marks = sorted((mark.moment, bool(mark.cause)) for row in self._chips for chip in row for mark in chip.marks)
+        for moment, _ in marks:
+            if self._column[moment] in kept:
+                found.setdefault(self._column[moment], []).append(moment)
+        failing = {moment for moment, failed in marks if failed}
+        for column, several in found.items():
+            several = list(dict.fromkeys(several))
+            told = {*several[:_TOLD], *several[-_TOLD:], *failing}
+            found[column] = [moment for moment in several if moment in told]
+        return found
+
+    def _spread(self) -> float:
+        """Give each column its place; returns the width of all."""
+        x, before, phase, begun, turns = float(_LEFT), -1, "", -1.0, self._turns()
+        for column, moments in self._told.items():
+            if column in turns:  # each phase has room for its name
+                x = max(x, begun + width_of(phase) + 2 * _MARGIN) if phase else x
+                begun = x
+            if column > before + 1:
+                self._gaps[column] = x
+                x, begun = x + _MARK / 2, x + _MARK / 2
+            phase = self._moments[moments[0]].phase
+            self._places[column] = x
+            x, before = x + self._mark + _BETWEEN, column
+        callouts = [self._x(m.cause.moment) + width_of(_callout(m.cause, self._moments)) + 20 for m in self._failed()]
+        return max(x, begun + width_of(phase), *callouts)
 
     def storyboard(self, title: str) -> Storyboard:
         """The chart, and a step for each moment."""
-        callouts = [self._x(m.cause.moment) + width_of(_callout(m.cause, self._moments)) + 20 for m in self._failed()]
-        last = self._phases[-1]
-        width = max(
-            max(self._columns.values()) + _PITCH, self._x(last) + width_of(self._moments[last].phase), *callouts
-        )
         self._head()
         y: float = _TOP
-        for memory in self._shown:
-            y = self._line(memory, y, width) + _GAP
+        tops: list[float] = []
+        for row, chips in zip(self._shown, self._chips, strict=True):
+            tops.append(y)
+            y = self._row(row, chips, y) + _GAP
         if self._hidden:
             never = "" if any(memory.written for memory in self._hidden) else ", none of which was written"
             count = len(self._hidden)
-            self._add("hidden", "text", (0, y, 500, 20), f"… and {count} more {_storages(count)}{never}")
+            self._add("hidden", "text", (0, y, 500, 20), f"… and {count:,} more {_storages(count)}{never}")
+        for row, top in zip(self._shown, tops, strict=True):  # above the marks, which move behind them
+            self._name(row, top)
         steps: list[Step] = []
         lit: list[str] = []
-        for moment in self._columns:
+        for moment in self._moments_told:
             told = self._moments[moment]
             boxes: dict[str, dict[str, Any]] = {id: {"state": "idle"} for id in lit}
             boxes |= {id: {"state": "idle"} for id in self._coming.get(moment, ())}
@@ -123,6 +198,10 @@ class _Chart:
         # It opens where all of it is there: a timeline is read as a whole.
         return Storyboard(scene, steps, title, start=len(steps) - 1, still=still, legend=LEGEND)
 
+    @property
+    def _moments_told(self) -> list[int]:
+        return [moment for moments in self._told.values() for moment in moments]
+
     def _add(
         self,
         id: str,
@@ -138,73 +217,92 @@ class _Chart:
             self._coming.setdefault(moment, []).append(id)
 
     def _x(self, moment: int) -> float:
-        return self._columns[moment]
+        return self._places[self._column[moment]]
 
     def _failed(self) -> list[Any]:
-        return [mark for memory in self._shown for mark in memory.marks if mark.cause]
+        return [mark for chips in self._chips for chip in chips for mark in chip.marks if mark.cause]
+
+    def _turns(self) -> list[int]:
+        """The columns with the name of a phase above them: where another begins, or what is left out ends."""
+        turns: list[int] = []
+        last, before = "", -1
+        for column, moments in self._told.items():
+            phase = self._moments[moments[0]].phase
+            turns += [column] if phase != last or column > before + 1 else []
+            last, before = phase, column
+        return turns
 
     def _head(self) -> None:
         self._add("line", "tick", (_LEFT - width_of("line") - 8, _TOP - 26, width_of("line"), 20), "line")
-        for moment in self._columns:
-            told = self._moments[moment]
+        for column, moments in self._told.items():
+            told, begin = self._moments[moments[0]], moments[0]
             number = str(told.source.line) if told.source else "–"
-            self._add(f"line{moment}", "tick", (self._x(moment), _TOP - 26, _MARK, 20), number, moment)
-            if moment in self._gaps:
-                self._add(f"gap{moment}", "tick", (self._gaps[moment], _TOP - 26, _MARK, 20), "…", moment)
-        for n, moment in enumerate(self._phases if len(self._phases) > 1 else ()):
-            phase, x = self._moments[moment].phase, self._x(moment) - _MARGIN
-            self._add(f"phase{n}", "tick", (x + 4, _TOP - 48, width_of(phase), 20), phase, moment)
+            self._add(f"line{column}", "tick", (self._places[column], _TOP - 26, self._mark, 20), number, begin)
+            if column in self._gaps:
+                self._add(f"gap{column}", "tick", (self._gaps[column], _TOP - 26, _MARK / 2, 20), "…", begin)
+        turns = self._turns()
+        for n, column in enumerate(turns if len(turns) > 1 else ()):
+            begin, x = self._told[column][0], self._places[column] - _MARGIN
+            phase = self._moments[begin].phase
+            self._add(f"phase{n}", "tick", (x + 4, _TOP - 48, width_of(phase), 20), phase, begin)
             if n:
-                self._add(f"turn{n}", "cell", (x, _TOP - 44, 1, 44), "", moment, alt=f"where {phase} begins")
+                self._add(f"turn{n}", "cell", (x, _TOP - 44, 1, 44), "", begin, alt=f"{phase} from here on")
 
-    def _line(self, memory: Memory, y: float, width: float) -> float:
-        """One storage; returns where its line ends."""
-        tall = _tall(memory)
-        lines = [memory.kind]
-        if memory.others:
-            lines.append(f"also as {', '.join(memory.others)}")
-        elif memory.before:
-            lines.append(f"version {memory.before} when first seen")
-        told = f"{memory.name}: {'; '.join(lines)}"
-        history = f"{', '.join(_said(mark) for mark in memory.marks[:_ENDS])}"
-        if len(memory.marks) > _ENDS:
-            history += f", … {len(memory.marks) - _ENDS} more"
-        details = (Detail("Storage", "text", told), Detail("History", "text", history))
-        title, *lines = [cut(clean(text), _COLUMNS) for text in (memory.name, *lines)]
-        first = next(mark.moment for mark in memory.marks if mark.moment in self._columns)
-        more = {"lines": tuple(lines), "alt": told, "details": details}
-        self._add(f"{memory.id}.frame", "frame", (0, y, width, tall), title, first, **more)
-        for n, moment in enumerate(self._phases[1:], 1):
-            place, alt = (self._x(moment) - _MARGIN, y, 1, _LINE), f"where {self._moments[moment].phase} begins"
-            self._add(f"{memory.id}.b{n}", "cell", place, "", max(first, moment), alt=alt)
-        ids: dict[int, str] = {}
-        for n, mark in enumerate(memory.marks):
-            if mark.moment not in self._columns:
-                continue
-            id = ids[n] = f"{memory.id}.{n}"
-            row = 6 if mark.kind == "write" else 42  # between the two there is room for an arrow
-            place = (self._x(mark.moment), y + row, _MARK, _HIGH)
-            self._add(id, "event", place, _title(mark), mark.moment, alt=mark.sentence, details=self._details(mark))
-            self._at.setdefault(mark.moment, []).append(id)
-        for n, mark in enumerate(memory.marks):
-            if mark.cause and n in ids:
-                write = next(ids[m] for m, each in enumerate(memory.marks) if each is mark.cause)
-                self._arrows[ids[n]] = Arrow(ids[n], write, ids[n], state="future")
-                self._failing.setdefault(mark.moment, []).extend([write, ids[n]])
-        for n, cause in enumerate([mark for mark in memory.marks if mark.spoiled]):
-            self._callout(memory, n, cause, y + 70 + 20 * n)
+    def _row(self, row: Memory, chips: Sequence[_Chip], y: float) -> float:
+        """One row without its name; returns where it ends."""
+        tall = _tall(row)
+        begin = self._begin(chips[0])
+        told, details = _told(row)
+        self._add(f"{row.id}.frame", "frame", (0, y, self._width, tall), "", begin, alt=told, details=details)
+        for n, column in enumerate(self._turns()[1:], 1):
+            turn = self._told[column][0]
+            place, alt = (self._places[column] - _MARGIN, y, 1, tall), f"{self._moments[turn].phase} from here on"
+            self._add(f"{row.id}.b{n}", "cell", place, "", max(begin, turn), alt=alt)
+        ids = {chip.column: chip.id for chip in chips}
+        for chip in chips:
+            mark = chip.marks[0]
+            down = (tall - _HIGH) / 2
+            if row.failed:  # between writes and reads there is room for an arrow
+                down = 6 if mark.kind == "write" else 42
+            place = (self._places[chip.column], y + down, self._mark, _HIGH)
+            said = list(dict.fromkeys(mark.sentence for mark in chip.marks))
+            alt = "; ".join(said[:_SENTENCES] + [f"{len(said) - _SENTENCES:,} more"] * (len(said) > _SENTENCES))
+            details = self._details(mark, alt)
+            self._add(chip.id, "event", place, _title(mark), self._begin(chip), alt=alt, details=details)
+            for moment in dict.fromkeys(mark.moment for mark in chip.marks):
+                self._at.setdefault(moment, []).append(chip.id)
+            for mark in chip.marks:
+                if mark.cause and (write := ids.get(self._column[mark.cause.moment])):
+                    self._arrows[chip.id] = Arrow(chip.id, write, chip.id, state="future")
+                    self._failing.setdefault(mark.moment, []).extend([write, chip.id])
+        causes = [mark for chip in chips for mark in chip.marks if mark.spoiled]
+        for n, cause in enumerate(causes):
+            self._callout(row, n, cause, y + 70 + 20 * n)
         return y + tall
 
-    def _callout(self, memory: Memory, n: int, cause: Mark, y: float) -> None:
+    def _begin(self, chip: _Chip) -> int:
+        """The step from which a mark is there."""
+        return next(moment for moment in self._told[chip.column] if moment >= chip.marks[0].moment)
+
+    def _name(self, row: Memory, y: float) -> None:
+        """The name of a row, which stays in sight where the chart is scrolled."""
+        told, details = _told(row)
+        title, *lines = [cut(clean(text), _COLUMNS) for text in (row.name, *_lines(row))]
+        place = (1, y + 1, _LEFT - _MARGIN - 2, _tall(row) - 2)
+        begin = next(moment for moment, ids in self._coming.items() if f"{row.id}.frame" in ids)
+        more = {"lines": tuple(lines), "alt": told, "details": details}
+        self._add(f"{row.id}.name", "name", place, title, begin, **more)
+
+    def _callout(self, row: Memory, n: int, cause: Mark, y: float) -> None:
         """What a write has spoiled, in words below it."""
         text = _callout(cause, self._moments)
         place = (self._x(cause.moment) + 6, y, width_of(text) + 4, 20)
-        begin = next(mark.moment for mark in memory.marks if mark.cause is cause)
-        self._add(f"{memory.id}.callout{n}", "line", place, text, begin)
+        begin = next(mark.moment for mark in row.marks if mark.cause is cause)
+        self._add(f"{row.id}.callout{n}", "line", place, text, begin)
 
-    def _details(self, mark: Mark) -> tuple[Detail, ...]:
+    def _details(self, mark: Mark, happened: str) -> tuple[Detail, ...]:
         source = self._moments[mark.moment].source
-        details = [Detail("What happened", "text", f"{mark.sentence}.")]
+        details = [Detail("What happened", "text", f"{happened}.")]
         if source is not None:
             text = f"{source.file}, line {source.line}: {source.text}".removesuffix(": ")
             where = {"write": "Written at", "save": "Saved at"}.get(mark.kind, "Backward started at")
@@ -216,11 +314,71 @@ class _Chart:
         return tuple(details)
 
 
+def _ranked(rows: Iterable[Memory]) -> list[Memory]:
+    return sorted(rows, key=lambda row: (not row.failed, not row.written))
+
+
+def _folded(memories: Iterable[Memory], alike: Callable[[Memory], object]) -> list[Memory]:
+    """One row for each of what is alike."""
+    rows: dict[object, list[Memory]] = {}
+    for memory in memories:
+        rows.setdefault(alike(memory), []).append(memory)
+    return [_joined(several) for several in rows.values()]
+
+
+def _joined(memories: Sequence[Memory]) -> Memory:
+    first, kinds = memories[0], dict.fromkeys(memory.kind for memory in memories)
+    if len(memories) == 1:
+        return first
+    names = ", ".join(dict.fromkeys(memory.name for memory in memories))
+    row = Memory(first.id, names, first.kind if len(kinds) == 1 else "several shapes")
+    row.before = first.before if len({memory.before for memory in memories}) == 1 else 0
+    row.ids = [id for memory in memories for id in memory.ids]
+    row.others = list(dict.fromkeys(name for memory in memories for name in memory.others))
+    row.marks = sorted((mark for memory in memories for mark in memory.marks), key=lambda mark: mark.moment)
+    return row
+
+
+def _fitting(rows: Sequence[Memory]) -> list[Memory]:
+    """Those for which there is room: any that fails, then what was written."""
+    fitting: set[str] = set()
+    below: float = _TOP
+    for row in _ranked(rows):
+        below += _tall(row) + _GAP
+        if below <= _ROOM or row.failed or not fitting:
+            fitting.add(row.id)
+    return [row for row in rows if row.id in fitting]
+
+
+def _place(source: SourceLine | None) -> tuple[str, int] | None:
+    return (source.file, source.line) if source else None
+
+
+def _lines(row: Memory) -> list[str]:
+    """What stands below the name of a row."""
+    lines = [row.kind if len(row.ids) == 1 else f"{row.kind}, {len(row.ids):,} tensors"]
+    if row.others:
+        lines.append(f"also as {', '.join(row.others)}")
+    elif row.before:
+        lines.append(f"version {row.before} when first seen")
+    return lines
+
+
+def _told(row: Memory) -> tuple[str, tuple[Detail, ...]]:
+    """A row in words."""
+    told, said = f"{row.name}: {'; '.join(_lines(row))}", list(dict.fromkeys(map(_said, row.marks)))
+    more = [f"… {len(said) - _MARKS:,} more"] if len(said) > _MARKS else []
+    history = ", ".join([*said[:_MARKS], *more])
+    return told, (Detail("Storage", "text", told), Detail("History", "text", history))
+
+
 CURE = "Make a new tensor in place of writing into this one, write before it is saved, or save a clone of it."
 
 
 def _tall(memory: Memory) -> float:
-    return _LINE + 20 * sum(bool(mark.spoiled) for mark in memory.marks)
+    if not memory.failed:
+        return _CALM + LINE * (len(_lines(memory)) - 1)
+    return _FAILING + 20 * sum(bool(mark.spoiled) for mark in memory.marks)
 
 
 def _callout(cause: Mark, moments: list[Moment]) -> str:
@@ -258,12 +416,13 @@ class Mark:
 
 @dataclass(slots=True)
 class Memory:
-    """One storage: its tensor, the other tensors over it, and its marks."""
+    """One storage, or several in one row: its tensor, the other tensors over it, and its marks."""
 
     id: str
     name: str
     kind: str
-    before: int  # the version it had when it was first seen
+    before: int = 0  # the version it had when it was first seen
+    ids: list[str] = field(default_factory=list)
     others: list[str] = field(default_factory=list)
     marks: list[Mark] = field(default_factory=list)
 
@@ -333,7 +492,7 @@ class Histories:
         if memory is None:
             state = frame.tensors[owner]
             before = frame.version(owner) - (mark.kind == "write")
-            memory = self.memories[owner] = Memory(owner, self._name(owner), state.value.kind, before)
+            memory = self.memories[owner] = Memory(owner, self._name(owner), state.value.kind, before, [owner])
         if self._open is None:
             self._open = Moment(phase, source)
             self.moments.append(self._open)

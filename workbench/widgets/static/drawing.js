@@ -29,7 +29,7 @@ const ROUND = { function: 9, op: 9, plain: 9, saved: 4, tangent: 0, region: 6, l
 /** The boxes of a chart: how round, whether their title stands in the middle, and where else; from line to line. */
 const CHART = {
   cell: [0, 1], bar: [1, 1], ghost: [1, 1], event: [4, 1], text: [0], heading: [0], line: [2], frame: [6, 0, 4, 16], story: [6, 0, 12, 22, 20],
-  tick: [0, 1],
+  name: [0, 0, 4, 16], tick: [0, 1],
 };
 /** The kinds of arrows that bring nothing into a box. */
 export const LOOSE = ["beside", "same"];

@@ -10,7 +10,7 @@ const MARGIN = [24, 8]; // px kept free beside what the picture scrolls to, wher
 const MANY = 1.5; // a picture as many times as large as the window onto it has an overview
 const HEAVY = 600; // boxes and arrows: a picture of so many is not painted for every frame of a smooth scroll
 const DRAGGED = 4; // px that a pointer moves before it drags: less is a click
-const UNMAPPED = ["region", "level", "frame", "story", "text", "heading", "tick", "line"]; // what an overview leaves out
+const UNMAPPED = ["region", "level", "frame", "name", "story", "text", "heading", "tick", "line"]; // what an overview leaves out
 const ICONS = {
   first: "M4 3v10M12 3 7 8l5 5", back: "M10 3 5 8l5 5", step: "m6 3 5 5-5 5", last: "M12 3v10M4 3l5 5-5 5",
   play: "M5 3v10l8-5z", pause: "M5 3v10M11 3v10",
@@ -68,7 +68,7 @@ export function viewport(drawn, title, chosen) {
   // Where the window is: asking the browser in the middle of a step would make it lay the page out once more.
   let port = { left: 0, top: 0, wide: 0, high: 0 }, moving = false;
   const light = drawn.groups.size < HEAVY;
-  const rows = [...drawn.groups].filter(([{ kind }]) => kind === "frame"); // whose names stay in sight
+  const rows = [...drawn.groups].filter(([{ kind }]) => kind === "name"); // whose names stay in sight
   const scroll = (left, top) => element.scrollBy({ left, top, behavior: "instant" });
   /** Scroll until these items are in sight; where they do not fit together, as many as do, the first before all. */
   const reveal = (items = kept, smooth = false, anew = false) => {
