@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 
 import pytest
 
 import workbench as torch
 from workbench.recording import record
+from workbench.scene.model import paths
 from workbench.views import VIEWS
 from workbench.views.player_steps import tell
 
@@ -153,3 +155,52 @@ def test_the_data_of_a_loop_lie_inside_it_where_weights_come_in_from_outside():
     board = trace.show().storyboard
     outside = [box.title for box in board.at(board.start).boxes.values() if box.region is None]
     assert "wx" in outside and not any("xs" in title for title in outside)
+
+
+def by_hand(rounds: int):
+    wx, wh, b = (torch.ones(shape, requires_grad=True) for shape in ((3, 4), (4, 4), (4,)))
+    x, h = torch.ones(rounds, 2, 3), torch.zeros(2, 4)
+    with record() as trace:
+        for t in range(rounds):
+            h = torch.tanh(x[t] @ wx + h @ wh + b)
+        h.sum().backward()
+    return trace
+
+
+@pytest.mark.parametrize("rounds", [8, 60])
+def test_each_round_after_the_first_refers_to_the_weights_whether_it_is_told_with_others_or_not(rounds):
+    board = by_hand(rounds).show(depth=9).storyboard
+    boxes, around = board.scene.boxes, paths(board.scene)
+    turns = [id for id, box in boxes.items() if box.kind == "group" and re.fullmatch(r"round [\d,]+", box.title)]
+    assert len(turns) == rounds
+    for n, turn in enumerate(turns):
+        inside = [boxes[id].title for id, path in around.items() if turn in path and boxes[id].refers]
+        assert sorted(inside) == (["b", "wh", "wx"] if n else [])
+
+
+def test_a_closed_group_says_which_tensors_outside_it_uses_where_no_arrow_does():
+    board = by_hand(8).show(depth=1).storyboard
+    scene = board.at()
+    first, more, last = (
+        next(box for box in scene.boxes.values() if box.title == title)
+        for title in ("round 1", "6 more rounds (2 to 7)", "round 8")
+    )
+    assert "uses wx, wh, b" in more.lines and "uses wx, wh, b" in last.lines
+    assert not any(line.startswith("uses") for line in first.lines)
+    ways = Counter(arrow.target for arrow in scene.arrows.values() if scene.boxes[arrow.source].kind == "leaf")
+    assert ways == {first.id: 3}
+    closed = board.with_open([])
+    (loop,) = [box for box in closed.at().boxes.values() if box.title.startswith("for t")]
+    assert not any(line.startswith("uses") for line in loop.lines)  # there are arrows from all of them
+
+
+def test_a_closed_group_names_no_more_tensors_than_a_line_has_room_for():
+    first_weight, second_weight, third_weight, fourth_weight = (torch.ones(2, requires_grad=True) for _ in range(4))
+    y = torch.ones(2)
+    with record() as trace:
+        for _ in range(8):
+            y = (y * first_weight).sin() * second_weight + third_weight * fourth_weight
+        y.sum().backward()
+    board = trace.show(depth=1).storyboard
+    told = [line for box in board.at().boxes.values() for line in box.lines if line.startswith("uses")]
+    assert set(told) == {"uses first_weight, second_weight, …"}

@@ -139,15 +139,20 @@ class Links:
                 self.homes[id] = whole
 
     def _share(self, id: str, users: Sequence[str], whole: Group) -> None:
-        """Note which of these users of a tensor have a box beside them: where they are many, one in each group."""
+        """Note which of these users of a tensor have a box beside them: where they are many, one in each group.
+
+        Of rounds that are told together these are many: then the first has the tensor itself, and any other a box.
+        """
         common = self._common(users, whole)
         depth = 1 if common is whole else len(common.path) + 1
         branches: dict[str, list[str]] = {}
         for user in users:
             way = [*(group.id for group in self._way(user, whole)), user]
             branches.setdefault(way[depth], []).append(user)
-        for branch, inside in branches.items():
-            if len(branches) > _SHARED:
+        together = [branch for branch in branches if branch in self.groups and self.groups[branch].kind == "more"]
+        repeats = any(len(branches[branch]) > _SHARED for branch in together)
+        for n, (branch, inside) in enumerate(branches.items()):
+            if len(branches) > _SHARED or (repeats and n):
                 self._references |= {(id, user): f"{id}@{branch}" for user in inside}
             if len(inside) > _SHARED:
                 self._share(id, inside, whole)
@@ -199,6 +204,9 @@ class Tally:
     operations: Counter[str] = field(default_factory=Counter)
     holders: Counter[str] = field(default_factory=Counter)  # of what is kept
     leaves: dict[str, int] = field(default_factory=dict)  # and the numbers in those that are parameters of a module
+    # The names of tensors that boxes inside refer to, by id, and of tensors that arrows lead from into it.
+    referred: dict[str, str] = field(default_factory=dict)
+    given: set[str] = field(default_factory=set)
     entering: dict[tuple[int, ...], None] = field(default_factory=dict)  # the shapes of the data that come in
     leaving: dict[tuple[int, ...], None] = field(default_factory=dict)
     saved: int = 0  # bytes
@@ -324,6 +332,8 @@ def closed_box(frame: Frame, tally: Tally, came: Bundle, went: Bundle) -> Box:
         count += COMPILED
     more = [(sum(tally.leaves.values()), "parameter"), (others, "leaf"), (len(tally.tangents), "tangent")]
     lines = [tally.shapes(frame), ", ".join([count, *(counted(n, what) for n, what in more if n)])]
+    used = [name for id, name in tally.referred.items() if id not in tally.given]
+    lines.append(_uses(used) if used else "")
     kept = f"saved {bytes_said(tally.saved)}" if tally.saved else f"saved {bytes_said(tally.most)}: freed"
     if tally.gone == tally.held > 0:
         lines.append("gone: nothing holds them")
@@ -345,6 +355,16 @@ def _shapes(shapes: Iterable[tuple[int, ...]]) -> str:
     if others and columns(", ".join([first, *others])) > TEXT_COLUMNS // 2 - 2:
         return f"{first}, …"
     return ", ".join([first, *others])
+
+
+def _uses(names: Sequence[str]) -> str:
+    """`uses Wx, Wh, b`, as far as a line has room."""
+    text = f"uses {names[0]}"
+    for name in names[1:]:
+        if columns(f"{text}, {name}") > TEXT_COLUMNS - 3:
+            return f"{text}, …"
+        text = f"{text}, {name}"
+    return text
 
 
 def name_in(frame: Frame, id: str) -> str:
@@ -631,6 +651,7 @@ class Cut:
                     continue
                 groups |= dict.fromkeys(self._cross(frame, key, edge, above.groups, below.groups))
                 source = self._links.reference(own, edge.target)
+                self._tell_use(frame, own, source, above.groups, below.groups)
                 upper, lower = self.stands(source), self.stands(edge.target)
                 if upper == lower:
                     continue
@@ -708,6 +729,16 @@ class Cut:
         box = next(box for box in drawn if box.id == own)
         boxes.append(Box(source, box.kind, box.title, note="as above", refers=own))
         return replace(arrow, source=source)
+
+    def _tell_use(self, frame: Frame, own: str, source: str, upper: Collection[str], lower: Collection[str]) -> None:
+        """Note at groups that a tensor is used in them: by an arrow from it, or by a box inside that refers to it."""
+        if own not in frame.tensors:
+            return
+        for id in lower:
+            if source != own and id in self._way(source).seen.groups:
+                self._tally(id).referred.setdefault(own, frame.called(own))
+            elif id not in upper:
+                self._tally(id).given.add(own)
 
     def _cross(
         self, frame: Frame, key: str, edge: EdgeState, upper: Collection[str], lower: Collection[str]
