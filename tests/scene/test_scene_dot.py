@@ -35,11 +35,11 @@ def test_clusters_hold_their_nodes_nested_as_the_scopes_are(tmp_path, recwarn):
     assert "loss = net(x).sum()" in own and "loss" in own and not [each for each in own if each.startswith("Addmm")]
     assert list(parts) == ["Sequential"]
     nothing, inside = parts["Sequential"]
-    assert nothing == [] and list(inside) == ["0", "1"]
-    relu, linear = inside["0"]
-    assert relu == ["1 › Relu", "saved result"]
-    assert list(linear) == ["0"] and {"AddmmBackward0", "saved mat1 (x)"} <= {*linear["0"][0]}
-    assert {"AddmmBackward0", "TBackward0"} <= {*inside["1"][0]}
+    assert nothing == [] and list(inside) == ["0 › Sequential", "1 › Linear"]
+    relu, linear = inside["0 › Sequential"]
+    assert relu == ["1 › ReLU", "saved result"]
+    assert list(linear) == ["0 › Linear"] and {"AddmmBackward0", "saved mat1 (x)"} <= {*linear["0 › Linear"][0]}
+    assert {"AddmmBackward0", "TBackward0"} <= {*inside["1 › Linear"][0]}
     boxes = {part.graph_attr["bb"] for part in graph.subgraphs() if part.name}  # Graphviz drew them
     assert None not in boxes and not [each for each in recwarn if "rankset" in str(each.message)]
 

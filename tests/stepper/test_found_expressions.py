@@ -30,7 +30,7 @@ def test_operations_are_told_as_they_are_written() -> None:
         "w * x + b",
         "(w * x + b) * 7",
         "(w * x + b) * 7 - w",
-        "loss = … ** b",
+        "loss = ((w * x + b) * 7 - w) ** b",
     ]
     names = [re.split("  | · ", line)[0] for line in lines(s)]
     assert names == ["MulBackward0", "AddBackward0", "MulBackward0, 2nd", "SubBackward0", "PowBackward1"]
@@ -87,7 +87,10 @@ def _leaf() -> Any:
         (lambda a, b, x: Square.apply(a), "Square.apply(a)"),
         (lambda a, b, x: Scale.apply(3.0, a), "Scale.apply(…)"),
         (lambda a, b, x: Scale.apply(a, b), "Scale.apply(a, b)"),
-        (lambda a, b, x: torch.tanh(a.exp().exp().exp().exp()), "tanh(…)"),
+        (lambda a, b, x: torch.tanh(a @ b + b) @ a, "tanh(a @ b + b) @ a"),
+        (lambda a, b, x: torch.squeeze(torch.tanh(a @ b + b) @ a), "squeeze(tanh(a @ b + b) @ a)"),
+        (lambda a, b, x: torch.tanh(a.exp().exp().exp().exp()), "tanh(exp(exp(exp(exp(a)))))"),
+        (lambda a, b, x: torch.tanh(a.exp().exp().exp().exp()) * b.sin().sin(), "… * sin(sin(b))"),
     ],
 )
 def test_what_is_not_known_is_left_out_and_nothing_is_made_up(make: Any, told: str) -> None:
@@ -105,7 +108,7 @@ def test_leaves_of_modules_and_lists_have_the_names_of_the_callers_variables() -
 def test_what_a_module_gave_is_told_by_its_scope() -> None:
     net, target = torch.nn.Sequential(torch.nn.Linear(2, 2), torch.nn.Tanh()), torch.ones(2, 2)
     told = titles(torch.step(((net(torch.ones(2, 2)) - target) ** 2).mean()))
-    assert told[-4:] == ["1 › Tanh", "Sequential - …", "(Sequential - …) ** …", "mean(…)"]
+    assert told[-4:] == ["1 › Tanh", "Sequential - …", "(Sequential - …) ** …", "mean((Sequential - …) ** …)"]
 
 
 @pytest.mark.parametrize("rounds", [8, 26])

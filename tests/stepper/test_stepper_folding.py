@@ -31,7 +31,8 @@ def test_parts_are_boxes_that_open_and_the_backward_is_told_on_those_that_are_cl
         box = stage.board().with_open(()).at().boxes[part]
         return box.state, box.lines
 
-    assert {"Sequential", "0", "2"} <= {box.title for box in stage.scene.boxes.values() if box.kind == "group"}
+    groups = {box.title for box in stage.scene.boxes.values() if box.kind == "group"}
+    assert {"Sequential", "0 › Linear", "2 › Linear"} <= groups
     assert told() == ("idle", ("5 operations, 49 parameters", "saved 432 bytes"))
     stage.follow(s.run("addmm"))
     assert told()[0] == "ready" and told()[1][-1].startswith("gradient in ‖")

@@ -192,7 +192,8 @@ def test_show_has_the_modules_of_a_model_that_was_not_recorded() -> None:
     boxes = picture.storyboard.at().boxes
     regions = [box for box in boxes.values() if box.kind == "region"]
     frames = [(box.title, boxes[box.region].title if box.region else None) for box in regions]
-    assert frames == [("MLP", None), ("layers", "MLP"), ("0", "layers"), ("2", "layers"), ("head", "MLP")]
+    layers = [("0 › Linear", "layers"), ("2 › Linear", "layers")]
+    assert frames == [("MLP", None), ("layers", "MLP"), *layers, ("head", "MLP")]
     assert "MLP › head: leaf, TBackward0, layers @ ….T" in repr(picture).splitlines()
 
 

@@ -247,8 +247,9 @@ def test_resnet18() -> None:
         F.cross_entropy(net(x), y).backward()
     block = "conv1: 2 nodes\n      torch.relu(out)\n      conv2: 2 nodes\n      "
     layers = "".join(
-        f"  layer{n}:\n    0:\n      {block}{'down: 2 nodes' * (n > 1)}\n      out + short\n      torch.relu(…)\n"
-        f"    1:\n      {block}out + short\n      torch.relu(…)\n"
+        f"  layer{n}:\n    0 › Block:\n      "
+        f"{block}{'down: 2 nodes' * (n > 1)}\n      out + short\n      torch.relu(…)\n"
+        f"    1 › Block:\n      {block}out + short\n      torch.relu(…)\n"
         for n in (1, 2, 3, 4)
     ).replace("      \n", "")
     assert outline(trace, ("conv1", "conv2", "down", "stem", "fc")) == (
@@ -474,7 +475,9 @@ def test_layers_that_are_alike() -> None:
     net = nn.Sequential(*[nn.Linear(2, 2) for _ in range(6)])
     with record() as trace:
         net(torch.ones(1, 2))
-    assert outline(trace, ("0", "5")) == "Sequential:\n  0: 2 nodes\n  4 more (1 to 4): 8 nodes\n  5: 2 nodes"
+    assert outline(trace, ("0 › Linear", "5 › Linear")) == (
+        "Sequential:\n  0 › Linear: 2 nodes\n  4 more (1 to 4 › Linear): 8 nodes\n  5 › Linear: 2 nodes"
+    )
 
 
 def test_rounds_that_differ_stand_for_themselves() -> None:
@@ -628,5 +631,5 @@ def test_what_lies_between_the_first_and_the_last_is_told_by_what_it_is() -> Non
     with record() as alike:
         exec("w = w.sin()\n" * 20, space)
     assert between(steps) == ["6 more of t, addmm, add, tanh"]
-    assert between(layers) == ["4 more (2 to 9 › Sigmoid)"]
+    assert between(layers) == ["4 more (2 › Linear to 9 › Sigmoid)"]
     assert between(alike) == ["18 more of sin"]

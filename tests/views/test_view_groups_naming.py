@@ -33,9 +33,7 @@ def test_of_many_groups_an_error_names_some_and_counts_the_rest():
             with torch.scope(name):
                 y = (y * 2).tanh()
         y.sum().backward()
-    with pytest.raises(
-        ValueError, match=r"named 'nope'; there are 'for name in .* × 20', 'a', .*'k' and 9 more\."
-    ):
+    with pytest.raises(ValueError, match=r"named 'nope'; there are 'for name in .* × 20', 'a', .*'k' and 9 more\."):
         trace.show(open=["nope"])
 
 
@@ -45,7 +43,7 @@ def test_a_numbered_layer_of_one_node_says_what_it_is():
         loss = net(torch.ones(3, 2)).mean()
         loss.backward()
     shown = str(trace.show(open=["Sequential"]))
-    assert "1 › Relu: ReluBackward0" in shown and "3 › Tanh: TanhBackward0" in shown
+    assert "1 › ReLU: ReluBackward0" in shown and "3 › Tanh: TanhBackward0" in shown
 
 
 RESULTS = {
@@ -69,3 +67,13 @@ def test_an_expression_has_the_variables_of_all_its_results(line):
     picture = there["trace"].show(open=[])
     titles = [box.title for box in picture.storyboard.at().boxes.values() if box.kind == "group"]
     assert RESULTS[line] in titles
+
+
+def test_every_layer_that_has_only_a_number_is_told_with_its_class():
+    net = nn.Sequential(nn.Linear(3, 4), nn.Tanh(), nn.Sequential(nn.Linear(4, 4), nn.ReLU()), nn.Linear(4, 1))
+    with record() as trace:
+        net(torch.ones(5, 3)).sum().backward()
+    board = trace.show(depth=9).storyboard
+    told = [box.title for box in board.scene.boxes.values() if "›" in box.title]
+    assert sorted(told) == ["0 › Linear", "0 › Linear", "1 › ReLU", "1 › Tanh", "2 › Sequential", "3 › Linear"]
+    assert trace.show(open=["3"]).storyboard.opened == trace.show(open=["Sequential/3"]).storyboard.opened

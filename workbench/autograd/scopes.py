@@ -33,6 +33,7 @@ class Entry(NamedTuple):
     outer: Entry | None
     frames: tuple[Any, ...]  # code, instruction, code, instruction: the innermost first
     depth: int
+    kind: str = ""  # the class of the module that it is a call of
 
 
 class Stack:
@@ -45,14 +46,14 @@ class Stack:
         self.module: Any = None
         self.open = 0
 
-    def enter(self, name: str, module: Any, up: int = 1) -> None:
+    def enter(self, name: str, module: Any, kind: str = "", up: int = 1) -> None:
         """Open a scope inside the others; the caller keeps `entry` and `module` as they were, and restores them.
 
-        The frame that enters it is so many `up`.
+        It is a call of a module of this `kind`, or of none; the frame that enters it is so many `up`.
         """
         outer = self.entry if self.open else None
         where = place(up + 1) if listeners and listeners[-1] is not label else _NOWHERE
-        entry = Entry(name if outer is None else f"{outer.path}/{name}", name, next_tag(), outer, *where)
+        entry = Entry(name if outer is None else f"{outer.path}/{name}", name, next_tag(), outer, *where, kind)
         if not self.open:
             listeners[:0] = [label]  # once for each thread with open scopes: the others then hear it in vain
         self.entry = entry
@@ -109,7 +110,7 @@ class scope:  # named as what a user writes: `with scope("layer1"):`
     def __enter__(self) -> scope:
         stack = local.stack
         self._before = stack, stack.entry, stack.module, self._before
-        stack.enter(self.name, stack.module, 2)
+        stack.enter(self.name, stack.module, up=2)
         return self
 
     def __exit__(self, *exc: object) -> None:

@@ -166,6 +166,7 @@ class NodeCreated(Building):
     pushing: str | None = None
     attributes: tuple[Attribute, ...] = ()
     scope: str | None = None
+    module: str = ""  # the class of the module that the scope is a call of, where no path tells it
     output_count: int = 1
     runs: str | None = None
     zeros: tuple[int, ...] = ()
@@ -291,6 +292,7 @@ class NodeCreated(Building):
                 pushing="dual" if self.pushing == 0 else at.place(self.pushing),
                 attributes=tuple([Attribute(*each) for each in told]),
                 scope=None if self.entry is None else self.entry.path,
+                module=self.entry.kind if self.entry is not None and self.stack is None else "",
                 output_count=self.outputs,
                 runs=at.place(self.runs),
                 zeros=self.zeros,

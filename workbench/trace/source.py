@@ -593,7 +593,7 @@ class _Frame:
 
 _Point = tuple[Listing, int, int]  # of a frame: its instructions, the one that says how far it is, and the one it is at
 Marks = Sequence[tuple[int, dict[str, int]]]  # of the frames in loops, what the loops' variables hold
-_Entered = tuple[str, int, int, int | None]  # a scope's name and serial, the frame that entered it, and where that was
+_Entered = tuple[str, int, int, int | None]  # a scope's title and serial, the frame that entered it, and where that was
 
 
 class Paths:
@@ -685,7 +685,7 @@ class Paths:
         for scope in reversed(scopes):
             if scope.serial not in self._places:
                 self._places[scope.serial] = self._place(scope, codes[-2::-2], scope.depth - 1 - below)
-            found.append((scope.name, scope.serial, *self._places[scope.serial]))
+            found.append((scope_title(scope.name, scope.kind), scope.serial, *self._places[scope.serial]))
         return found
 
     @staticmethod
@@ -799,7 +799,7 @@ class Paths:
         frames = self._frames
         users = [place for place, frame in enumerate(frames) if frame.listing.users]
         waiting = list(entered)
-        told = [("scope", serial, 0, name, 0) for name, serial, place, _ in waiting if not users or place < users[0]]
+        told = [("scope", serial, 0, title, 0) for title, serial, place, _ in waiting if not users or place < users[0]]
         waiting = waiting[len(told) :]
         for place, after in zip(users, [*users[1:], len(frames)], strict=False):
             frame = frames[place]
@@ -807,11 +807,11 @@ class Paths:
             loops = [loop for loop in source.loops if loop.has(frame.at)]
             forward = False
             while waiting and waiting[0][2] < after:
-                name, serial, inside, lasti = waiting.pop(0)
+                scope, serial, inside, lasti = waiting.pop(0)
                 forward |= inside > place
                 while loops and (inside > place or (lasti is not None and loops[0].has(lasti))):
                     told += _round(frame, loops.pop(0))
-                told.append(("scope", serial, 0, name, 0))
+                told.append(("scope", serial, 0, scope, 0))
             for loop in loops:
                 told += _round(frame, loop)
             if after == len(frames):
@@ -820,6 +820,11 @@ class Paths:
                 title = source.text(frame.offset) or f"{frames[after].listing.code.co_name}()"
                 told.append(("call", number, frame.offset, title, 0))
         return told
+
+
+def scope_title(name: str, module: str) -> str:
+    """What a picture calls a scope: of a layer that has only a number its class too, as in `0 › Linear`."""
+    return f"{name} › {module}" if module and name.isdigit() else name
 
 
 def _round(frame: _Frame, loop: Loop) -> list[tuple[Any, ...]]:

@@ -20,11 +20,13 @@ from itertools import groupby
 
 import numpy as np
 
+from ..scene.labels import TITLE_COLUMNS
 from ..scene.model import Arrow, Box, Detail
 from ..trace.call_records import LevelEntered, OperationRan, TangentPushed, above
 from ..trace.frame import Frame, NodeState, OperationState
 from ..trace.records import BackwardFinished, BackwardStarted, Failed, NodeCreated, TensorsFound
 from ..trace.schema import Code, Part, Record, TensorSeen
+from ..trace.source import scope_title
 from ..trace.values import Value
 from .value_display import BOX_COLUMNS, Sayings, behind_head, brief_of, head_of, left_out, lines_of, value_detail
 
@@ -259,6 +261,7 @@ _FOLDED = 8  # nodes between the first and the last of what repeats that are wor
 _PLACES = 4  # that a sentence has for a node
 RAN = "recorded while a backward ran"
 _TARGETS = re.compile(r"[\w.,()\s]+")  # of an assignment to variables
+_LAYER = re.compile(r"^(\d+) › .*")  # the class of a layer that has only a number
 _NUMBERED = {"scope": " call", "call": " call"}
 
 
@@ -330,7 +333,7 @@ def _made(events: Iterable[Record]) -> _Item:
             last = at.items[-1] if at.items else None
             if last is None or last.key != part.key:
                 last = _Item(part.kind, part.title, part.key, part.number)
-                last.scope = part.title if part.kind == "scope" else ""
+                last.scope = _LAYER.sub(r"\1", part.title) if part.kind == "scope" else ""
                 last.text = part.title if part.kind in ("expression", "call") else ""
                 if ran and part.kind == "expression":
                     last.kind = "call"
@@ -383,7 +386,8 @@ def _from_scope(event: NodeCreated, running: bool) -> list[Part]:
     """Parts for a node of which no more than its scope is known."""
     names = [RAN] if running and not event.found else []
     names += event.scope.split("/") if event.scope else []
-    return [Part("scope", "/".join(names[: at + 1]), name) for at, name in enumerate(names)]  # type: ignore[arg-type]
+    told = [*names[:-1], scope_title(names[-1], event.module)] if event.scope else names
+    return [Part("scope", "/".join(names[: at + 1]), title) for at, title in enumerate(told)]  # type: ignore[arg-type]
 
 
 # The words.
@@ -478,12 +482,17 @@ def _found_expressions(events: Iterable[Record]) -> dict[str, str]:
     told: dict[str, str] = {}
     scopes = {id: node.scope for id, node in made.items()}
     for id, node in made.items():
-        operands = [_operand(node, nr, names, tensors, known, scopes) for nr in range(len(node.edges))]
-        text, _ = known[id] = _expression(node, operands)
-        most = 1 + any(operand != _UNKNOWN for operand, _ in operands)  # gaps, with which it tells more than a name
-        if text.count(_UNKNOWN) <= most and not text.startswith(f"{_UNKNOWN}."):
-            variable = names.get((id, 0)) if (id, 1) not in names else None
-            told[id] = f"{variable} = {text}" if variable else text
+        variable = names.get((id, 0)) if (id, 1) not in names else None
+        begin = f"{variable} = " if variable else ""
+        full = [_operand(node, nr, names, tensors, known, scopes) for nr in range(len(node.edges))]
+        short = [each if len(each[0]) <= _LONG else (_UNKNOWN, _ATOM) for each in full]
+        for operands in (full, short):
+            text, _ = known[id] = _expression(node, operands)
+            gaps = 1 + any(operand != _UNKNOWN for operand, _ in operands)  # with which it tells more than a name
+            if text.count(_UNKNOWN) <= gaps and len(begin) + len(text) <= TITLE_COLUMNS:
+                break
+        if text.count(_UNKNOWN) <= gaps and not text.startswith(f"{_UNKNOWN}."):
+            told[id] = begin + text
     return told
 
 
@@ -532,7 +541,7 @@ def _operand(
     known: dict[str, _Expression],
     scopes: dict[str, str | None],
 ) -> _Expression:
-    """What comes in at an edge: a variable, a scope's result, a short expression, a constant that is saved."""
+    """What comes in at an edge: a variable, a scope's result, an expression, a constant that is saved."""
     edge = node.edges[nr]
     if edge.target is not None:
         if named := names.get((edge.target, edge.output_nr)):
@@ -540,7 +549,7 @@ def _operand(
         if scope := _scope_left(scopes.get(edge.target), node.scope):
             return scope, _ATOM
         text, binds = known.get(edge.target, (_UNKNOWN, _ATOM))
-        return (text, binds) if len(text) <= _LONG and not edge.output_nr else (_UNKNOWN, _ATOM)
+        return (text, binds) if not edge.output_nr else (_UNKNOWN, _ATOM)
     parameters = _signature(node.operation, node.custom, node.code).parameters
     for saved in node.saved:
         if nr < len(parameters) and saved.name == parameters[nr]:
@@ -613,7 +622,7 @@ def _simplified(item: _Item) -> list[_Item]:
     if item.kind == "scope":
         if only.scope:
             only.title = f"{item.title} › {only.title}"
-        else:  # a number alone does not say what a layer is
+        else:
             numbered = item.title.isdigit() and only.name
             only.title = f"{item.title} › {only.name}" if numbered else item.title
         only.scope = f"{item.scope}/{only.scope}" if only.scope else item.scope
@@ -672,7 +681,7 @@ def _grouped(item: _Item, around: str, root: Group, places: Sequence[str]) -> Gr
     own = item.title + item.which
     told, names = own if item.kind == "round" and not item.turn else f"`{item.title}`{item.which}", [own]
     if item.scope:
-        told, names = path + item.which, [path + item.which, path, *names]
+        told, names = path + item.which, [path + item.which, path, *names, item.scope]
     elif item.text:
         names = [item.text + item.which, item.text, *names]
     turn = [item.turn] if item.turn else []
@@ -743,7 +752,9 @@ def _between(items: Sequence[_Item], period: int, rounds: bool) -> str:
         return f"{len(items):,} more rounds ({items[0].number:,} to {items[-1].number:,})"
     first, again, last = items[0], items[-period], items[-1]
     if first.title != again.title and (first.kind or first.scope):  # layers
-        return f"{count:,} more ({first.title} to {last.title})"
+        one, _, kind = first.title.partition(" › ")
+        begin = one if kind and last.title.endswith(f" › {kind}") else first.title  # the class is told once
+        return f"{count:,} more ({begin} to {last.title})"
     several = items[:period]
     words = [each.title if each.kind or each.text or each.scope else each.operation for each in several]
     return f"{count:,} more of {_cut(', '.join(dict.fromkeys(words)))}"

@@ -249,7 +249,7 @@ class OperationRecorder(TorchDescriber):
         outer = self._entry
         self._calls.append((module, outer))
         path = name if outer is None else f"{outer.path}/{name}"
-        self._entry = Entry(path, name, next_tag(), outer, *place(3))
+        self._entry = Entry(path, name, next_tag(), outer, *place(3), _class_of(module))
 
     def leave(self, module: Any) -> None:
         """It has returned, or raised."""
@@ -269,7 +269,12 @@ class OperationRecorder(TorchDescriber):
                 self._module_names[caller] = names
             if id(module) in names:
                 return names[id(module)]
-        return str(module._get_name() if isinstance(module, torch.nn.Module) else module.__name__)
+        return _class_of(module)
+
+
+def _class_of(module: Any) -> str:
+    """The class of a module; of a compiled function its name."""
+    return str(module._get_name() if isinstance(module, torch.nn.Module) else module.__name__)
 
 
 def _is_of_another(tensor: torch.Tensor, made: Any) -> bool:

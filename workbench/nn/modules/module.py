@@ -531,7 +531,7 @@ class Module(Stateful):
         stack = scopes.local.stack
         entry, caller = stack.entry, stack.module
         name = name_within(caller, self)
-        stack.enter(name, self)
+        stack.enter(name, self, type(self).__name__)
         try:
             if self._forward_hooks or self._forward_pre_hooks or self._backward_hooks or self._backward_pre_hooks:
                 return self._call_with_hooks(args, kwargs)
