@@ -52,7 +52,6 @@ def test_none_comes_into_graphviz() -> None:
     """Half a call of its closes a graph that is closed once more when it dies, which ends the process."""
 
     def placing(torch: Any) -> None:
-        layout.placed.cache_clear()
         layout.placed("digraph { edge [dir=none]; 0; 1; 0 -> 1 [key=0]; }")
 
     program = [name for name in vars(graphviz) if not name.startswith("_")]

@@ -6,12 +6,13 @@ import os
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
-from itertools import combinations
+from itertools import combinations, pairwise
 
 import pytest
 from scene_samples import deep, loss, square
 
-from workbench.scene.layout import LayoutUnavailable, placed
+from workbench.scene import layout
+from workbench.scene.layout import LayoutUnavailable, drawn_level, placed
 from workbench.scene.model import Arrow, Box, Scene, Step
 from workbench.scene.routes import Place, Way
 from workbench.scene.storyboard import Storyboard
@@ -157,9 +158,28 @@ def test_nothing_is_written_to_standard_error():
     assert (run.stdout, run.stderr) == ("", "")
 
 
+def test_groups_that_are_alike_are_laid_out_once(monkeypatch):
+    asked = []
+    monkeypatch.setattr(layout, "placed", lambda dot: asked.append(dot) or placed(dot))
+    ids = [f"{part} {n}" for n in range(9) for part in ("first", "second")]
+    boxes = [Box(f"round {n}", "group", f"round {n}") for n in range(9)]
+    boxes += [Box(id, "op", "an operation of this test", region=f"round {n // 2}") for n, id in enumerate(ids)]
+    arrows = [Arrow(f"{start}>{end}", start, end) for start, end in pairwise(ids)]
+    board = Storyboard(Scene("", {box.id: box for box in boxes}, {arrow.id: arrow for arrow in arrows}), opened=())
+    one, other = (board.levels[f"round {n}"] for n in (3, 7))
+    assert len(board.levels) == 10 and len([*board.levels.values()]) == 10 and len(asked) == 4  # the ends differ
+    assert [*one.places] == ["first 3", "second 3"] and [*other.places] == ["first 7", "second 7"]
+    assert [*one.places.values()] == [*other.places.values()] and [*one.ways.values()] == [*other.ways.values()]
+    assert [(way.start, way.end, way.value, way.arrow) for way in other.ways] == [
+        (None, "first 7", "second 6", "second 6>first 7"),
+        ("first 7", "second 7", "first 7", "first 7>second 7"),
+        ("second 7", None, "second 7", None),
+    ]
+
+
 def test_a_dot_program_on_the_path_is_used_without_pygraphviz(tmp_path, monkeypatch):
     here = loss().layout
-    placed.cache_clear()
+    drawn_level.cache_clear()
     (tmp_path / "dot").write_text(FAKE_DOT)
     (tmp_path / "dot").chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
@@ -169,7 +189,7 @@ def test_a_dot_program_on_the_path_is_used_without_pygraphviz(tmp_path, monkeypa
 
 @pytest.mark.parametrize("missing", [["pygraphviz"], ["pygraphviz", "graphviz"]])
 def test_without_any_graphviz_one_sentence_says_what_to_install(monkeypatch, tmp_path, missing):
-    placed.cache_clear()
+    drawn_level.cache_clear()
     monkeypatch.setenv("PATH", str(tmp_path))
     for name in missing:
         monkeypatch.setitem(sys.modules, name, None)

@@ -12,7 +12,7 @@ import pytest
 from scene_samples import square
 
 from workbench.scene import picture
-from workbench.scene.layout import placed
+from workbench.scene.layout import drawn_level
 from workbench.scene.picture import Picture
 from workbench.scene.text import to_sentence, to_text
 
@@ -105,7 +105,7 @@ def test_a_notebook_gets_text_and_an_image():
 
 
 def test_without_graphviz_a_notebook_gets_the_text_and_what_to_install(monkeypatch, tmp_path):
-    placed.cache_clear()
+    drawn_level.cache_clear()
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setitem(sys.modules, "pygraphviz", None)
     bundle = Picture(square())._repr_mimebundle_()

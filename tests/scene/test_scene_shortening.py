@@ -271,6 +271,25 @@ def test_only_what_a_notebook_keeps_of_a_picture_is_laid_out(monkeypatch):
     assert 0 < len(inside) < len(board.levels) // 2
 
 
+def test_of_what_is_too_long_whatever_groups_hold_no_group_is_laid_out(monkeypatch):
+    done = []
+    board = made("six layers")
+    monkeypatch.setattr(layout, "level_of", lambda *args: done.append(args[1]) or level_of(*args))
+    whole = cut(board, Plan(0, 0))
+    length = _in_columns(whole, 2_000)
+    assert not done and 2_000 < length < len(_in_columns(whole))
+
+
+def test_a_group_that_holds_something_else_is_not_laid_out_in_the_whole_too(monkeypatch):
+    done = []
+    monkeypatch.setattr(layout, "level_of", lambda *args: done.append(args[1]) or level_of(*args))
+    board = storyboard(_recorded("six layers"))
+    lost = cut(board, Plan(0, 0, groups=0.5))
+    del done[:]
+    own = {frame for frame, level in lost.levels.items() if level is not board.levels[frame]}
+    assert own and sorted(done, key=str) == sorted([*lost.levels, *own], key=str)
+
+
 def test_levels_stand_in_the_same_order_in_every_process():
     levels = [frame for frame in made("six layers").levels if frame is not None]
     outer = {id: len(path) for id, path in paths(made("six layers").scene).items()}

@@ -11,7 +11,7 @@ import pytest
 
 import workbench as torch
 from workbench.recording import record
-from workbench.scene.layout import LayoutUnavailable, placed
+from workbench.scene.layout import LayoutUnavailable, drawn_level
 from workbench.scene.model import paths
 from workbench.scene.storyboard import Storyboard
 from workbench.views import VIEWS
@@ -185,7 +185,7 @@ def test_where_nothing_can_be_laid_out_a_picture_is_told_in_words_all_the_same(m
         raise LayoutUnavailable("Graphviz is missing")
 
     trace, _ = told("two_blocks")
-    placed.cache_clear()
+    drawn_level.cache_clear()
     monkeypatch.setattr("workbench.scene.layout.placed", missing)
     assert "Sequential" in str(trace.show())
 

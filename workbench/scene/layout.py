@@ -17,9 +17,10 @@ import json
 import os
 import threading
 from _thread import start_new_thread
+from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any
 
@@ -66,6 +67,21 @@ class Wire:
     value: str  # the box that makes the value
     arrow: str | None = None  # that ends here; where the way leads on through a frame, it is that of all the value's
 
+    def numbered(self, number: Mapping[str, str], own: int) -> Wire:
+        """The same with numbers for names."""
+        start, end = (None if id is None else number[id] for id in (self.start, self.end))
+        return Wire(start, end, number[self.value], str(own))
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """What a part of the picture that lies in another is to that: its size, and where values enter and leave."""
+
+    width: float
+    height: float
+    entries: tuple[tuple[str, float], ...]
+    exits: tuple[tuple[str, float], ...]
+
 
 @dataclass(frozen=True, slots=True)
 class Level:
@@ -77,6 +93,11 @@ class Level:
     ways: dict[Wire, Way]
     entries: dict[str, float] = field(default_factory=dict)  # value -> how far right it enters at the upper edge
     exits: dict[str, float] = field(default_factory=dict)  # and leaves at the lower
+
+    def numbered(self, number: Mapping[str, str]) -> Frame:
+        """What it is to the part that it lies in, with numbers for names."""
+        entries, exits = (tuple([(number[id], x) for id, x in each.items()]) for each in (self.entries, self.exits))
+        return Frame(self.width, self.height, entries, exits)
 
     def to_dict(self) -> dict[str, Any]:
         """The level as JSON-native values: the corners of boxes, and of each piece its ends, value, arrow and way.
@@ -160,9 +181,7 @@ class Levels(Mapping[str | None, Level]):
     scene is a part, that hold the same.
     """
 
-    def __init__(
-        self, scene: Scene, boxes: dict[str, Size], labels: dict[str, Size], whole: Mapping[str | None, Level]
-    ) -> None:
+    def __init__(self, scene: Scene, boxes: dict[str, Size], labels: dict[str, Size], whole: Levels | None) -> None:
         self._parts, self._blocks = Parts(scene), _blocks(scene, boxes)
         self._boxes, self._labels, self._whole = boxes, labels, whole
         self._regions: dict[str | None, Level] = {}
@@ -171,6 +190,11 @@ class Levels(Mapping[str | None, Level]):
             if frame is not None and scene.boxes[frame].kind == "region":
                 self._regions[frame] = self._level(frame)
         self._known = dict(self._regions)
+
+    @property
+    def wires(self) -> int:
+        """How many pieces of arrows' ways there are."""
+        return sum(map(len, self._parts.wires.values()))
 
     def __iter__(self) -> Iterator[str | None]:
         return reversed(self._parts.order)  # the inner ones first
@@ -186,23 +210,23 @@ class Levels(Mapping[str | None, Level]):
     def _level(self, frame: str | None) -> Level:
         if frame not in self._parts.wires:
             raise KeyError(frame)
-        level = self._whole.get(frame)
-        if level is not None and self._is_held_by(level, frame):
-            return level
+        if self._whole is not None and self._is_held_in(self._whole, frame):
+            return self._whole[frame]
         return level_of(self._parts, frame, self._blocks, self._boxes, self._labels, self._regions)
 
-    def _is_held_by(self, level: Level, frame: str | None) -> bool:
-        """Whether a level of the whole holds what a part of it has in this frame."""
-        inside = [id for id in self._parts.inside[frame] if id in self._blocks or id in self._regions]
-        blocks = [self._blocks[id] for id in inside if id in self._blocks]
-        held = {each for block in blocks for each, _ in block.cells if each is not None}
-        held.update(*(block.chips for block in blocks))
-        inner = [id for id in inside if id in self._regions]
-        return (
-            level.ways.keys() == self._parts.wires[frame].keys()
-            and level.places.keys() == held.union(inner)
-            and all(self._regions[id] is self._whole.get(id) for id in inner)
-        )
+    def _is_held_in(self, whole: Levels, frame: str | None) -> bool:
+        """Whether the level of the whole holds the same."""
+        wires, standing = self._parts.wires[frame].keys(), self._standing(frame)
+        if frame not in whole._parts.wires or wires != whole._parts.wires[frame].keys():
+            return False
+        inner = standing & self._regions.keys()
+        return standing == whole._standing(frame) and all(self._regions[id] is whole[id] for id in inner)
+
+    def _standing(self, frame: str | None) -> set[str]:
+        """What has a place in this frame."""
+        inside = self._parts.inside[frame]
+        standing = {each for id in inside if id in self._blocks for each in self._blocks[id].ids}
+        return standing | {id for id in inside if id in self._regions}
 
 
 def _chart(scene: Scene) -> Layout:
@@ -243,9 +267,20 @@ class Block:
 
     width: float
     height: float
-    chips: list[str]
+    chips: tuple[tuple[str, Size], ...]
     stack: float  # the height of the saved tensors, one above the other
-    cells: list[tuple[str | None, float]]  # from left to right: a box, or what has no arrows, and the width
+    cells: tuple[tuple[str | None, Size], ...]  # from left to right: a box, or what has no arrows (without a height)
+
+    @property
+    def ids(self) -> list[str]:
+        """All boxes in it."""
+        return [id for id, _ in (*self.cells, *self.chips) if id is not None]
+
+    def numbered(self, number: Mapping[str, str]) -> Block:
+        """The same with numbers for names."""
+        chips = tuple([(number[id], size) for id, size in self.chips])
+        cells = tuple([(None if id is None else number[id], size) for id, size in self.cells])
+        return replace(self, chips=chips, cells=cells)
 
 
 def _blocks(scene: Scene, boxes: dict[str, Size]) -> dict[str, Block]:
@@ -265,14 +300,14 @@ def _blocks(scene: Scene, boxes: dict[str, Size]) -> dict[str, Block]:
         w, h = boxes[id]
         stack = sum(boxes[chip][1] for chip in hanging) + CHIP_GAP * max(0, len(hanging) - 1)
         wide = max((TIE + boxes[chip][0] for chip in hanging), default=0.0)
-        cells: list[tuple[str | None, float]] = [(id, w)]
-        cells += [(None, wide)] if wide else []
+        cells: list[tuple[str | None, Size]] = [(id, (w, h))]
+        cells += [(None, (wide, 0.0))] if wide else []
         for tangent in tangents[id]:
-            pair = [(None, _BESIDE), (tangent, boxes[tangent][0])]
+            pair = [(None, (float(_BESIDE), 0.0)), (tangent, boxes[tangent])]
             cells = [*pair[::-1], *cells] if left else [*cells, *pair]
-        width = sum(each for _, each in cells)
-        height = max(h, stack, *(boxes[tangent][1] for tangent in tangents[id]), 0.0)
-        blocks[id] = Block(width, height, hanging, stack, cells)
+        width = sum(each for _, (each, _) in cells)
+        height = max(stack, *(each for _, (_, each) in cells))
+        blocks[id] = Block(width, height, tuple([(chip, boxes[chip]) for chip in hanging]), stack, tuple(cells))
     return blocks
 
 
@@ -326,19 +361,56 @@ def level_of(
     labels: Mapping[str, Size],
     levels: Mapping[Any, Level],
 ) -> Level:
-    """One part of the picture; a frame in it that has its own of `levels` is of that size, another of its box's."""
+    """One part of the picture; a frame in it that has its own of `levels` is of that size, another of its box's.
+
+    What is alike, as the rounds of a loop are, is laid out once: boxes and values go by numbers there.
+    """
     inside = [id for id in parts.inside[frame] if id in blocks or id in levels]
     wires = list(parts.wires[frame])
+    ids = [each for id in inside for each in ([id] if id in levels else blocks[id].ids)]
+    ids = list(dict.fromkeys([*ids, *(wire.value for wire in wires)]))
+    number = {id: str(n) for n, id in enumerate(ids)}
+    depths = sorted({parts.depth[wire.value] for wire in wires})
+    drawn = drawn_level(
+        None if frame is None else boxes[frame][0],
+        tuple([number[id] for id in inside]),
+        tuple([(levels[id] if id in levels else blocks[id]).numbered(number) for id in inside]),
+        tuple([wire.numbered(number, n) for n, wire in enumerate(wires)]),
+        tuple([_label(wire, arrows, labels, levels) for wire, arrows in parts.wires[frame].items()]),
+        tuple([bisect_left(depths, parts.depth[wire.value]) for wire in wires]),
+    )
+    return Level(
+        drawn.width,
+        drawn.height,
+        {ids[int(id)]: place for id, place in drawn.places.items()},
+        {wires[int(wire.arrow or 0)]: way for wire, way in drawn.ways.items()},
+        {ids[int(value)]: x for value, x in drawn.entries.items()},
+        {ids[int(value)]: x for value, x in drawn.exits.items()},
+    )
+
+
+@lru_cache(maxsize=512)  # the rounds of a loop are all alike
+def drawn_level(
+    heading: float | None,
+    inside: tuple[str, ...],
+    held: tuple[Block | Frame, ...],
+    wires: tuple[Wire, ...],
+    sizes: tuple[Size, ...],
+    depths: tuple[int, ...],
+) -> Level:
+    """What `level_of` lays out: below a heading so wide, wires with labels of these sizes, of values so deep down."""
+    blocks = {id: each for id, each in zip(inside, held, strict=True) if isinstance(each, Block)}
+    levels = {id: each for id, each in zip(inside, held, strict=True) if isinstance(each, Frame)}
     entries = list(dict.fromkeys(wire.value for wire in wires if wire.start is None))
     exits = list(dict.fromkeys(wire.value for wire in wires if wire.end is None))
-    ends = {wire: (wire.start or f"in {wire.value}", wire.end or f"out {wire.value}") for wire in wires}
-    names = {wire: str(n) for n, wire in enumerate(wires)}
-    pseudo = [Arrow(names[wire], *ends[wire]) for wire in wires]
-    size = {names[wire]: _label(wire, arrows, labels, levels) for wire, arrows in parts.wires[frame].items()}
+    names = [str(n) for n in range(len(wires))]
+    ends = [(wire.start or f"in {wire.value}", wire.end or f"out {wire.value}") for wire in wires]
+    pseudo = [Arrow(name, *each) for name, each in zip(names, ends, strict=True)]
+    size, depth = dict(zip(names, sizes, strict=True)), dict(zip(names, depths, strict=True))
     of_block = {each: id for id in inside if id in blocks for each, _ in blocks[id].cells if each is not None}
-    of_block |= {id: id for each in ends.values() for id in each if id not in of_block}
+    of_block |= {id: id for each in ends for id in each if id not in of_block}
     told, settings = thinned(pseudo, of_block, size)
-    table, ports = _tables(inside, blocks, levels, wires)
+    table, ports = _tables(inside, blocks, levels)
     lines = [f"{n} [label={table[id]}]" for n, id in enumerate(inside)]
     number = {id: str(n) for n, id in enumerate(inside)}
     for rank, start, values in (("min", "in", entries), ("max", "out", exits)):
@@ -347,7 +419,6 @@ def level_of(
             number |= {f"{start} {value}": n for value, n in zip(values, numbers, strict=True)}
             port = f"label={_table(_cell(_PORT, 1))}"
             lines.append(f"{{rank={rank}; {' '.join(f'{n} [{port}];' for n in numbers)}}}")
-    depth = {names[wire]: parts.depth[wire.value] for wire in wires}
     spine = _spine({each.id: (of_block[each.source], of_block[each.target]) for each in told}, depth)
     beside = _late(told, levels)
     for key, arrow in enumerate(told):
@@ -363,7 +434,7 @@ def level_of(
     apart = _APART_LABELLED if any(w for w, _ in size.values()) else _APART
     graph = f"graph [rankdir=TB, nodesep={_ASIDE / 72:g}, ranksep={apart / 72:g}, {settings}]\n"
     found = placed("digraph {\n" + graph + _HEAD + "\n".join(lines) + "\n}")
-    return _settled(parts, frame, found, inside, wires, told, spine, (entries, exits), blocks, boxes, size, levels)
+    return _settled(heading, found, inside, wires, told, spine, (entries, exits), blocks, size, levels)
 
 
 def _spine(ends: Mapping[str, tuple[str, str]], depth: Mapping[str, int]) -> set[str]:
@@ -391,7 +462,7 @@ def _spine(ends: Mapping[str, tuple[str, str]], depth: Mapping[str, int]) -> set
     return spine
 
 
-def _late(told: Iterable[Arrow], levels: Mapping[Any, Level]) -> set[str]:
+def _late(told: Iterable[Arrow], levels: Mapping[str, Frame]) -> set[str]:
     """What uses both what a frame makes and what stands there for it alone: that gets a row below the frame."""
     into: dict[str, set[str]] = {}
     out: dict[str, set[str]] = {}
@@ -411,31 +482,28 @@ def _label(wire: Wire, arrows: list[str], labels: Mapping[str, Size], levels: Ma
 
 
 def _settled(
-    parts: Parts,
-    frame: str | None,
+    heading: float | None,
     found: Placed,
-    inside: list[str],
-    wires: list[Wire],
+    inside: Sequence[str],
+    wires: Sequence[Wire],
     told: list[Arrow],
     spine: Collection[str],
     values: tuple[list[str], list[str]],
     blocks: Mapping[str, Block],
-    boxes: Mapping[str, Size],
     size: Mapping[str, Size],
-    levels: Mapping[Any, Level],
+    levels: Mapping[str, Frame],
 ) -> Level:
     """What Graphviz found, with the ways led up to the boxes and through the frame."""
     entries, exits = values
-    heading = boxes[frame] if frame is not None else (0.0, 0.0)
-    pad = _PAD if frame is not None else 0
-    width = max(found.width + 2 * pad, heading[0])
+    pad = _PAD if heading is not None else 0
+    width = max(found.width + 2 * pad, heading or 0.0)
     height = found.height + 2 * pad
     across, down = (width - found.width) / 2, float(pad)
-    if frame is not None:
+    if heading is not None:
         # A value that enters comes down past the heading, and so does its label.
         below = [y - _height(id, blocks, levels) / 2 for id, (_, y) in zip(inside, found.nodes, strict=False)]
         tags_at = [(*at, *size[arrow.id]) for arrow, at in zip(told, found.labels, strict=True) if at is not None]
-        below += [y - h / 2 for x, y, w, h in tags_at if x + across - w / 2 < heading[0]]
+        below += [y - h / 2 for x, y, w, h in tags_at if x + across - w / 2 < heading]
         down = max(STRIP + 4.0 - min(below, default=0.0), 6.0)
         height = down + found.height + (pad if not exits else 6.0)
     places: dict[str, Place] = {}
@@ -447,7 +515,7 @@ def _settled(
             places[id] = Place(round(x - inner.width / 2, 1), round(y - inner.height / 2, 1), inner.width, inner.height)
             fixed.add(id)
         else:
-            _stand(id, blocks[id], boxes, x, y, places)
+            _stand(id, blocks[id], x, y, places)
     spots = [(x + across, y + down) for x, y in found.nodes[len(inside) :]]
     enters = {value: round(x, 1) for value, (x, _) in zip(entries, spots, strict=False)}
     leaves = {value: round(x, 1) for value, (x, _) in zip(exits, spots[len(entries) :], strict=True)}
@@ -473,14 +541,14 @@ def _settled(
         # To the very place where the way goes on beyond the frame.
         points = splines[arrow.id]
         if wire.start is not None and wire.start in levels:
-            points[0] = (places[wire.start].x + levels[wire.start].exits[wire.value], points[0][1])
+            points[0] = (places[wire.start].x + dict(levels[wire.start].exits)[wire.value], points[0][1])
         elif wire.start is None:
             points[0] = (enters[wire.value], points[0][1])
         if wire.end is not None and wire.end in levels:
-            points[-1] = (places[wire.end].x + levels[wire.end].entries[wire.value], points[-1][1])
+            points[-1] = (places[wire.end].x + dict(levels[wire.end].entries)[wire.value], points[-1][1])
         elif wire.end is None:
             points[-1] = (leaves[wire.value], points[-1][1])
-    titles = [] if frame is None else [Place(0.0, 0.0, heading[0], float(STRIP))]
+    titles = [] if heading is None else [Place(0.0, 0.0, heading, float(STRIP))]
     found_ways = routed(Scene("", {}, flowing), splines, around, tags, fixed, spine, titles)
     # A page keeps the first way through a frame straight.
     order = sorted(range(len(wires)), key=lambda n: str(n) not in spine)
@@ -488,25 +556,25 @@ def _settled(
     return Level(float(2 * -(-width // 2)), height, places, ways, enters, leaves)
 
 
-def _height(id: str, blocks: Mapping[str, Block], levels: Mapping[Any, Level]) -> float:
+def _height(id: str, blocks: Mapping[str, Block], levels: Mapping[str, Frame]) -> float:
     return levels[id].height if id in levels else blocks[id].height
 
 
-def _stand(id: str, block: Block, boxes: Mapping[str, Size], x: float, y: float, places: dict[str, Place]) -> None:
+def _stand(id: str, block: Block, x: float, y: float, places: dict[str, Place]) -> None:
     """The places of a block's boxes, with its middle at this point."""
     x -= block.width / 2
-    for each, wide in block.cells:
+    for each, (w, h) in block.cells:
         if each is not None:
-            places[each] = Place(round(x, 1), round(y - boxes[each][1] / 2, 1), *boxes[each])
-        x += wide
-    x, y = places[id].x, y - block.stack / 2
-    for chip in block.chips:
-        places[chip] = Place(round(x + boxes[id][0] + TIE, 1), round(y, 1), *boxes[chip])
-        y += boxes[chip][1] + CHIP_GAP
+            places[each] = Place(round(x, 1), round(y - h / 2, 1), w, h)
+        x += w
+    x, y = places[id].x + places[id].w + TIE, y - block.stack / 2
+    for chip, (w, h) in block.chips:
+        places[chip] = Place(round(x, 1), round(y, 1), w, h)
+        y += h + CHIP_GAP
 
 
 def _tables(
-    inside: Iterable[str], blocks: Mapping[str, Block], levels: Mapping[Any, Level], wires: Iterable[Wire]
+    inside: Iterable[str], blocks: Mapping[str, Block], levels: Mapping[str, Frame]
 ) -> tuple[dict[str, str], dict[Any, str]]:
     """How Graphviz is told of each box, and by which cell arrows come to it."""
     tables: dict[str, str] = {}
@@ -524,7 +592,7 @@ def _tables(
         for letter, way, spots in (("i", "in", inner.entries), ("o", "out", inner.exits)):
             cells: list[str] = []
             at = 0
-            for k, (value, x) in enumerate(sorted(spots.items(), key=lambda spot: spot[1])):
+            for k, (value, x) in enumerate(sorted(spots, key=lambda spot: spot[1])):
                 left = max(at, round(x - _PORT / 2))
                 cells += [_cell(left - at, 1)] if left > at else []
                 cells.append(_cell(_PORT, 1, f'PORT="{letter}{k}"'))
@@ -540,7 +608,7 @@ def _tables(
 def _node(id: str, block: Block) -> str:
     height = block.height + 2 * GAP
     ports = [f'PORT="{"b" if each == id else f"t{at}"}"' if each else "" for at, (each, _) in enumerate(block.cells)]
-    return _table("".join([_cell(w, height, port) for (_, w), port in zip(block.cells, ports, strict=True)]))
+    return _table("".join([_cell(w, height, port) for (_, (w, _)), port in zip(block.cells, ports, strict=True)]))
 
 
 _TABLE = '<TABLE BORDER="0" CELLBORDER="0" CELLSPACING="0" CELLPADDING="0">'
@@ -569,7 +637,6 @@ class Placed:
     labels: list[Point | None]
 
 
-@lru_cache(maxsize=512)  # the rounds of a loop are all alike
 def placed(dot: str) -> Placed:
     """What Graphviz's `dot` makes of numbered nodes and edges: in this process, else by a program on the path.
 

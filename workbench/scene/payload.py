@@ -282,28 +282,29 @@ _FEW = 20  # steps at each end: before there are no more, boxes that come in bet
 _ENDS = (400, 280, 200, 140, 100, 70, 50, 35, 24, 16, 11, 8, 5, 3)
 
 
-def shortened(board: Storyboard, tell: Callable[[Storyboard], str], room: int) -> str | None:
+def shortened(board: Storyboard, tell: Callable[[Storyboard], str | int], room: int) -> str | None:
     """The storyboard as `tell` tells it, or as much of it as there is room for; None if not even its ends fit.
 
+    Of what is too long, it may tell about how long it is alone.
     Parts in the middle of a film go first; then details, the longest values before the others; then what is in closed
     groups; then steps in the middle; then boxes that only come in the steps left out. What is gone is said where it
     was.
     """
     stages = _stages(board)
-    told: dict[int, tuple[int, str]] = {}  # by stage the bulk and the text of what its last plan keeps
+    told: dict[int, tuple[int, str | int]] = {}  # by stage the bulk and the text of what its last plan keeps
 
     def fits(n: int) -> bool:
         plan = stages[n][-1]
         short = board if plan == Plan() else cut(board, plan)
         told[n] = _bulk(short), tell(short)
-        return len(told[n][1]) <= room
+        return _length(told[n][1]) <= room
 
     def before(n: int) -> tuple[int, float]:
         """The bulk and the length of what the stage before keeps at least, told or expected."""
         if n - 1 in told:
-            return told[n - 1][0], len(told[n - 1][1])
+            return told[n - 1][0], _length(told[n - 1][1])
         bulk, (own, text) = _bulk(board, details=n < 2), told[n]
-        return bulk, len(text) * (bulk / max(own, 1)) ** _GROWTH  # boxes alone have no bulk
+        return bulk, _length(text) * (bulk / max(own, 1)) ** _GROWTH  # boxes alone have no bulk
 
     # It takes long to tell all of a long story: what is told first leaves out steps or boxes, and says if more can fit.
     brief = _bulk(board) <= _BRIEF * room
@@ -314,7 +315,12 @@ def shortened(board: Storyboard, tell: Callable[[Storyboard], str], room: int) -
             return None
     while at and before(at)[1] <= room and fits(at - 1):
         at -= 1
-    return _most_of(board, stages[at], tell, room, before(at), told[at])
+    bulk, text = told[at]
+    return _most_of(board, stages[at], tell, room, before(at), (bulk, str(text)))
+
+
+def _length(told: str | int) -> int:
+    return told if isinstance(told, int) else len(told)
 
 
 def _stages(board: Storyboard) -> list[list[Plan]]:
@@ -336,7 +342,7 @@ def _stages(board: Storyboard) -> list[list[Plan]]:
 def _most_of(
     board: Storyboard,
     plans: Sequence[Plan],
-    tell: Callable[[Storyboard], str],
+    tell: Callable[[Storyboard], str | int],
     room: int,
     over: tuple[int, float],
     best: tuple[int, str],
@@ -359,12 +365,12 @@ def _most_of(
         n = bisect_left(range(high - 1), -expected, low, key=lambda n: -tried(n)[0])
         bulk, short = tried(n)
         text = tell(short)
-        if len(text) <= room:
+        if not isinstance(text, int) and len(text) <= room:
             high, best = n, (bulk, text)
             if len(text) > _NEARLY * room:
                 break
         else:
-            low, over = n + 1, (bulk, len(text))
+            low, over = n + 1, (bulk, _length(text))
     return best[1]
 
 
@@ -579,7 +585,25 @@ Told = dict[str, Any]  # what Storyboard.to_dict gives, and the parts of that
 
 def packed_story(told: Told) -> Told:
     """What is told of a storyboard, in columns."""
-    return _Packing(told).story() | {"ways": WAYS}
+    levels = {"levels": packed_levels(told, told["levels"])} if "levels" in told else {}
+    return _Packing(told).story() | levels | {"ways": WAYS}
+
+
+def packed_levels(told: Told, levels: Told) -> list[Any]:
+    """These levels of the storyboard by places in its lists of boxes and arrows, one more than they are: 0 is none."""
+    box = {each["id"]: place + 1 for place, each in enumerate(told["boxes"])} | {None: 0, "": 0}
+    arrow = {each["id"]: place + 1 for place, each in enumerate(told["arrows"])} | {None: 0}
+    return [_level(frame, level, box, arrow) for frame, level in levels.items()]
+
+
+def _level(frame: str, level: Told, box: dict[str | None, int], arrow: dict[str | None, int]) -> list[Any]:
+    wires = [
+        [box[start], box[end], box[value], arrow[ended], len(steps), *steps, *label]
+        for start, end, value, ended, steps, *label in level["wires"]
+    ]
+    spots = ([[box[value], x] for value, x in level[side].items()] for side in ("in", "out"))
+    places = [[box[id], *corner] for id, corner in level["boxes"].items()]
+    return [box[frame], level["w"], level["h"], places, wires, *spots]
 
 
 class _Packing:
@@ -609,21 +633,7 @@ class _Packing:
         tables = {"boxes": boxes, "arrows": arrows, "steps": steps, "details": map(_packed_detail, told["details"])}
         story |= {name: _table(rows) for name, rows in tables.items()}
         story["moves"] = [_table(moves) for moves in moved.values()]
-        if "levels" in told:
-            story["levels"] = [self._level(frame, level) for frame, level in told["levels"].items()]
         return story
-
-    def _level(self, frame: str, level: Told) -> list[Any]:
-        """A level by places in the lists of boxes and arrows, one more than they are: 0 is none."""
-        box = {id: place + 1 for id, place in self._box_at.items()} | {None: 0, "": 0}
-        arrow = {id: place + 1 for id, place in self._arrow_at.items()} | {None: 0}
-        wires = [
-            [box[start], box[end], box[value], arrow[ended], len(steps), *steps, *label]
-            for start, end, value, ended, steps, *label in level["wires"]
-        ]
-        spots = ([[box[value], x] for value, x in level[side].items()] for side in ("in", "out"))
-        places = [[box[id], *corner] for id, corner in level["boxes"].items()]
-        return [box[frame], level["w"], level["h"], places, wires, *spots]
 
     def _box(self, box: Told) -> Told:
         row: Told = box | {name: _tenths(box[name]) for name in "xywh"} | {"details": self._listed(box)}

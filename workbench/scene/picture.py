@@ -18,6 +18,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from functools import cache
 from html import escape
+from math import inf
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -44,6 +45,7 @@ from .payload import (
     compressed,
     cut,
     dense,
+    packed_levels,
     packed_story,
     script,
     shortened,
@@ -98,6 +100,7 @@ _POLICY = (
     "base-uri 'none'; form-action 'none'"
 )
 MOST = 46_000  # characters that a picture adds to a notebook beside its image; the player takes up to 31,800 of them
+_WIRE = 10  # characters at least of each piece of an arrow's way, where groups open
 _TOO_LARGE = f"This picture is too large to be played in a notebook: {HOW}, and plays it."
 _LARGE = 300_000  # characters of JSON: more are packed
 _PAGE_CSS = """
@@ -166,7 +169,8 @@ def playing(storyboard: Storyboard, most: int = MOST) -> str:
     Where no script may run, as in a notebook that nobody trusts, the image stays. Both of them, without the image, have
     at most so many characters: a story that is too long for that is told in part, and one that is so even then not.
     """
-    story = shortened(storyboard, _in_columns, most - len(_placed(storyboard, "", "")))
+    room = most - len(_placed(storyboard, "", ""))
+    story = shortened(storyboard, lambda short: _in_columns(short, room), room)
     image = img(storyboard)
     if story is None:
         return f"<div>{image}</div><p>{escape(_TOO_LARGE, quote=False)}</p>"
@@ -175,7 +179,9 @@ def playing(storyboard: Storyboard, most: int = MOST) -> str:
 
 def has_room(storyboard: Storyboard, most: int) -> bool:
     """Whether a notebook keeps every step of the picture, if not every detail, in so many characters."""
-    return len(_in_columns(cut(storyboard, Plan(0, 0)))) <= most - len(_placed(storyboard, "", ""))
+    room = most - len(_placed(storyboard, "", ""))
+    story = _in_columns(cut(storyboard, Plan(0, 0)), room)
+    return isinstance(story, str) and len(story) <= room
 
 
 def _placed(storyboard: Storyboard, image: str, story: str) -> str:
@@ -184,8 +190,17 @@ def _placed(storyboard: Storyboard, image: str, story: str) -> str:
     return f'<div class="{name}">{image}</div><script>{act}"{player}","{story}");</script>'
 
 
-def _in_columns(storyboard: Storyboard) -> str:
-    return dense(_as_json(packed_story(storyboard.to_dict())))
+def _in_columns(storyboard: Storyboard, room: float = inf) -> str | int:
+    """The storyboard in columns, or about how long it is, if that is too long whatever is laid out inside of groups."""
+    told = storyboard.flat_dict()
+    story = packed_story(told)
+    if storyboard.folding.groups:
+        # dense() needs 15 characters for 16 of compressed().
+        length = len(compressed(_as_json(story))) * 15 // 16 + _WIRE * storyboard.levels.wires
+        if length > room:
+            return length
+        story["levels"] = packed_levels(told, storyboard.levels_dict())
+    return dense(_as_json(story))
 
 
 @cache

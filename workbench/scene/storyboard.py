@@ -21,7 +21,7 @@ from .labels import (
     largest,
     native,
 )
-from .layout import Layout, Level, Levels, laid_out
+from .layout import Layout, Levels, laid_out
 from .messages import CHANGES_NOTHING, ENDS_NOWHERE, HANGS_NOWHERE, LIES_NOWHERE, NO_STEP, STEP_KIND
 from .model import AROUND, FORMAT, VERSION, Box, Detail, Folding, Scene, Step, groups_of, with_changes
 
@@ -137,9 +137,9 @@ class Storyboard:
         return largest(self.scene, self.steps)
 
     @cached_property
-    def levels(self) -> Mapping[str | None, Level]:
+    def levels(self) -> Levels:
         """Each group, and the whole, laid out by itself with all groups in it closed."""
-        return Levels(self.scene, *self.sizes, self._whole.levels if self._whole is not None else {})
+        return Levels(self.scene, *self.sizes, self._whole.levels if self._whole is not None else None)
 
     @property
     def stops(self) -> list[tuple[int, int, str]]:
@@ -175,6 +175,14 @@ class Storyboard:
 
     def to_dict(self) -> dict[str, Any]:
         """The storyboard as JSON-native values, placed and with its texts fitted, as the player gets it."""
+        return self.flat_dict() | ({"levels": self.levels_dict()} if self.folding.groups else {})
+
+    def levels_dict(self) -> dict[str, Any]:
+        """What `to_dict` tells of the inside of groups."""
+        return {frame or "": level.to_dict() for frame, level in self.levels.items()}
+
+    def flat_dict(self) -> dict[str, Any]:
+        """What `to_dict` tells without the inside of groups."""
         layout, scene, said = self.layout, self._copy(), _Details()
         boxes = {id: box_fields(box) | {"details": said.numbers(box)} for id, box in scene.boxes.items()}
         arrows = {id: arrow_fields(arrow, scene) for id, arrow in scene.arrows.items()}
@@ -232,9 +240,8 @@ class Storyboard:
         told |= {} if self._start is None else {"start": self._start}
         told |= {"legend": self.legend} if self.legend else {}
         if self.folding.groups:
-            told["levels"] = {frame or "": level.to_dict() for frame, level in self.levels.items()}
-            told["opened"] = [id for id in self.scene.boxes if id in self.opened]
-            told["runs"] = self.runs
+            opened = [id for id in self.scene.boxes if id in self.opened]
+            told |= {"levels": {}, "opened": opened, "runs": self.runs}
         return told
 
     def _place(self, id: str) -> dict[str, float]:
