@@ -117,3 +117,13 @@ def test_it_ends_with_its_layout():
     player.close()
     player.close()
     assert there.keys() == before
+
+
+def test_a_page_says_where_a_reader_stands_and_nothing_else():
+    player = Player(storyboard())
+    told = player.get_state(["storyboard", "place"])
+    for nonsense in (-1, 8, "3", None, {}):
+        player.set_state({"position": nonsense})
+        assert player.position == 2
+    player.set_state({"position": 5, "storyboard": {}, "place": "elsewhere"})
+    assert player.position == 5 and player.get_state(["storyboard", "place"]) == told

@@ -209,3 +209,64 @@ def test_long_gradients_that_differ_are_told_in_few_columns() -> None:
     browser.view.update()
     assert browser.status["differs"]["rows"] == [[browser.id("a"), "a", "[[1.5 2.5] … [5.5 6.5]]", "from 1.25 to 1.25"]]
     assert len(browser.status["differs"]["told"]) < 90
+
+
+@pytest.mark.parametrize(
+    ("message", "said"),
+    [
+        ({"do": "breakpoint"}, "Choose a node of this backward first."),
+        ({"do": "watch"}, "Choose a node of this backward first."),
+        ({"do": "watch", "id": ["n1"]}, "Choose a node of this backward first."),
+        ({"do": "edit"}, "Choose a node of this backward first."),
+        ({"do": "edit", "id": "no such box", "nr": 0, "text": "1"}, "Choose a node of this backward first."),
+        ({"do": "edit", "id": "MEAN"}, "Choose which output's gradient to change, by its number, not None."),
+        ({"do": "edit", "id": "MEAN", "nr": ""}, "Choose which output's gradient to change, by its number, not ''."),
+        ({"do": "edit", "id": "MEAN", "nr": [0]}, "Choose which output's gradient to change, by its number, not [0]."),
+        ({"do": "edit", "id": "MEAN", "nr": 1e999}, "Choose which output's gradient to change, by its number, not inf."),
+        ({"do": "switch"}, "There is no branch called ''; the branches are main."),
+        ({"do": "switch", "text": "-1"}, "There is no branch called '-1'; the branches are main."),
+        ({"do": "switch", "text": {}}, "There is no branch called '{}'; the branches are main."),
+        ({"do": ["run"]}, ""),
+        ({"do": "no such thing"}, ""),
+        ({}, ""),
+    ],
+)
+def test_a_message_that_makes_no_sense_changes_nothing_and_is_told_in_a_sentence(
+    message: dict[str, Any], said: str
+) -> None:
+    _, _, s = line()
+    browser = Browser(s)
+    before = browser.status | {"answered": 1}
+    told = {name: browser.id("MeanBackward0") if each == "MEAN" else each for name, each in message.items()}
+    browser.view._asked(browser.view, told, [])
+    assert browser.status == before | {"said": said}
+
+
+@pytest.mark.parametrize("message", [None, [], "run", 1, [{"do": "run"}]])
+def test_what_is_no_message_is_not_heard(message: Any) -> None:
+    _, _, s = line()
+    browser = Browser(s)
+    browser.view._asked(browser.view, message, [])
+    assert browser.heard == [] and s.position == 0
+
+
+def test_guesses_that_are_no_list_are_none() -> None:
+    _, _, s = line()
+    browser = Browser(s)
+    browser.ask("predict")
+    assert browser.ask("step", guesses=3)["said"].startswith("Predict first") and s.position == 0
+
+
+def test_what_is_answered_is_not_as_long_as_what_was_sent() -> None:
+    _, _, s = line()
+    assert len(Browser(s).ask("until", text="x" * 100_000)["said"]) == 2000
+
+
+def test_a_page_changes_nothing_that_is_pythons() -> None:
+    _, _, s = line()
+    view = Browser(s).view
+    before = view.get_state(["place", "_esm"])
+    for state in ({"place": "elsewhere", "_esm": "", "shown": {}}, {"shown": 5}, None, []):
+        view.set_state(state)
+    assert view.get_state(["place", "_esm"]) == before and view.shown == {}
+    assert view.whole()["status"]["count"] == 7

@@ -20,6 +20,7 @@ from workbench.scene.model import Plot, Scene
 from workbench.scene.picture import MOST, has_room, playing
 from workbench.scene.routes import Place
 from workbench.tools.explore import _KEPT, Exploration
+from workbench.widgets.live import ExplorationView
 
 X = torch.tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
 
@@ -290,3 +291,29 @@ def test_no_number_lies_on_the_title_of_a_region():
         corner = board.layout.boxes[region.id]
         title = Place(corner.x, corner.y, *heading_size(region.title))
         assert not any(label.meets(title) for label in labels), region.title
+
+
+@pytest.mark.parametrize("message", [None, 3, "x", [], {}, {"move": None}, {"move": 3}, {"move": ["x"]}])
+def test_a_message_that_moves_nothing_is_not_heard(message: Any) -> None:
+    found = torch.explore(FUNCTIONS["square"], x=2.0, w=(-3, 3))
+    view = ExplorationView(found)
+    before = view._now()
+    view._asked(view, message, [])
+    assert view._now() == before
+
+
+@pytest.mark.parametrize(
+    ("move", "said"),
+    [
+        ({"self": 1}, "There is no slider for self; there are sliders for x and w."),
+        ({"x": "0"}, "The slider of x goes from -2 to 6, but got '0'."),
+        ({"x": math.nan}, "The slider of x goes from -2 to 6, but got nan."),
+        ({"w": {}}, "The slider of w goes from -3 to 3, but got {}."),
+    ],
+)
+def test_a_move_that_cannot_be_is_told_in_a_sentence(move: dict[str, Any], said: str) -> None:
+    found = torch.explore(FUNCTIONS["square"], x=2.0, w=(-3, 3))
+    view = ExplorationView(found)
+    before = dict(found.values)
+    view._asked(view, {"move": move}, [])
+    assert view._now()["said"] == said and found.values == before

@@ -176,7 +176,7 @@ class Exploration(Picture):
         """What f does there."""
         return self._said(self.values, self._run)
 
-    def move(self, **values: float) -> None:
+    def move(self, /, **values: float) -> None:
         """Move sliders, and run f there: if it fails, nothing moves. Errors: as of explore()."""
         for name, value in values.items():
             if name not in self.inputs:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import secrets
 import sys
+from contextlib import suppress
 from typing import Any
 
 import anywidget
@@ -30,6 +31,7 @@ class Live(anywidget.AnyWidget):
     No view of it is shown: reopened with no kernel, a notebook has nothing but an error in the place of a view.
     """
 
+    _of_page: tuple[str, ...] = ()  # the names of what a page may change
     place = traitlets.Unicode(read_only=True).tag(sync=True)
 
     @traitlets.default("place")
@@ -43,6 +45,12 @@ class Live(anywidget.AnyWidget):
         if _is_only_viewed():
             data = (super()._repr_mimebundle_() or ({}, {}))[0] | data
         return data
+
+    def set_state(self, sync_data: Any) -> None:
+        """Heed what a page says, who may say anything: only what is a page's to change, and only what can be."""
+        told = sync_data if isinstance(sync_data, dict) else {}
+        with suppress(traitlets.TraitError):
+            super().set_state({name: value for name, value in told.items() if name in self._of_page})
 
     def close(self) -> None:
         """End it, and its layout, which is a widget of its own."""
@@ -106,11 +114,14 @@ class ExplorationView(Growing):
         exploration.audience.append(self._update)
         self.on_msg(self._asked)
 
-    def _asked(self, _: Any, message: dict[str, Any], buffers: Any) -> None:
+    def _asked(self, _: Any, message: Any, buffers: Any) -> None:
+        values = message.get("move") if isinstance(message, dict) else None
+        if not isinstance(values, dict):
+            return
         self._answered += 1
         self._said = ""
         try:
-            self._exploration.move(**message["move"])
+            self._exploration.move(**{str(name): value for name, value in values.items()})
         except Exception as error:  # of the user's code too: the picture says it, and stays
             self._said = str(error)
             self._update()
@@ -140,6 +151,7 @@ class Player(Live):
 
     _esm = script("following.js") + "export default { initialize, render };"
     _css = live_css(".wb-player") + asset("player.css")
+    _of_page = ("position",)
 
     storyboard = traitlets.Dict(read_only=True).tag(sync=True)
     position = traitlets.Int().tag(sync=True)

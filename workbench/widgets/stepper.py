@@ -43,10 +43,13 @@ LAST = 3  # values told of what is watched
 MOST = 100  # differences told
 PAUSE = 0.05  # s between two pictures of a stepper that code drives, at least
 _PREDICT_FIRST = "Predict first: type what you expect, or switch predicting off."
+_CHOOSE = "Choose a node of this backward first."
+_NO_OUTPUT = "Choose which output's gradient to change, by its number, not {!r}."
 _NO_NUMBERS = "Type a number such as 0.5, -2e-3 or 1/3, or a list of numbers such as [1, 2], not {!r}."
 
 RIGHT = 0.005  # a guess this close, relative to the gradient's norm, is right: nobody types more than 3 digits
 _LONGEST = 10_000  # characters of what a reader types
+_TOLD = 2000  # characters of what is answered, and of what code printed
 _SIGNS = {ast.UAdd: operator.pos, ast.USub: operator.neg}
 _OPERATORS = {ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv}
 
@@ -175,9 +178,9 @@ class StepperView(Live):
 
     # What the browser asks for.
 
-    def _asked(self, _: Any, message: dict[str, Any], buffers: Any) -> None:
+    def _asked(self, _: Any, message: Any, buffers: Any) -> None:
         stepper = self._stepper()
-        if stepper is None:
+        if stepper is None or not isinstance(message, dict):
             return
         self._answered += 1
         self._said, printed = "", io.StringIO()
@@ -190,33 +193,33 @@ class StepperView(Live):
             self._said = f"{type(error).__name__}: {error}" if ran else str(error)
         finally:
             self._answers = False
-        self._printed = printed.getvalue()[-2000:]
+        self._said, self._printed = self._said[:_TOLD], printed.getvalue()[-_TOLD:]
         self.update()
 
     def _do(self, s: Stepper, message: dict[str, Any]) -> str | None:
-        what, text = message.get("do"), str(message.get("text", ""))
-        runs: dict[Any, Callable[[], Any]] = {
+        what, text, guesses = str(message.get("do")), str(message.get("text", "")), message.get("guesses")
+        runs: dict[str, Callable[[], Any]] = {
             "run": s.run,
             "until": lambda: s.run(until=_condition(text)),
             "over": lambda: s.over(_scope(s, text)),
             "back": lambda: s.back(min(1, s.position)),
-            "switch": lambda: s.switch(s.branches[int(text)]),
+            "switch": lambda: s.switch({str(nr): each for nr, each in enumerate(s.branches)}.get(text, text)),
         }
         if what == "step":
-            return self._step(s, message.get("guesses") or [])
+            return self._step(s, guesses if isinstance(guesses, list) else [])
         if what in runs:
             if self._predicts and what not in ("back", "switch"):
                 return _PREDICT_FIRST
             runs[what]()
         elif what == "edit":
-            s.edit(self._stage.nodes[message["id"]], int(message["nr"]), typed(text))
+            s.edit(self._chosen(message), _output(message.get("nr")), typed(text))
         elif what == "breakpoint":
-            self._toggle(s, self._stage.nodes[message["id"]])
+            self._toggle(s, self._chosen(message))
         elif what == "off":
             gone = [stop for stop in s.breakpoints if stop.told(self._stage.called) == text][:1]
             s.breakpoints[:] = [stop for stop in s.breakpoints if stop not in gone]
         elif what == "watch":
-            self._watch(str(message["id"]))
+            self._watch(self._stage.ids[self._chosen(message)])
         elif what == "predict":
             self._predicts = not self._predicts
         return None
@@ -261,11 +264,18 @@ class StepperView(Live):
         told = [f"what {name} sends to {self._stage.called(to)}" for i in inputs if (to := edges[i][0]) is not None]
         return [f"{each} (input {i})" if told.count(each) > 1 else each for i, each in zip(inputs, told, strict=True)]
 
+    def _chosen(self, message: dict[str, Any]) -> Node:
+        """The node that a message is about; ValueError where it names none."""
+        node = self._stage.nodes.get(str(message.get("id")))
+        if node is None:
+            raise ValueError(_CHOOSE)
+        return node
+
     def _watch(self, id: str) -> None:
         """Watch a node from now on, or no longer."""
         if id in self._watched:
             self._watched.remove(id)
-        elif id in self._stage.nodes:
+        else:
             self._watched.append(id)
 
     def _toggle(self, s: Stepper, node: Node) -> None:
@@ -300,6 +310,14 @@ def _condition(text: str) -> Any:
 
     reached.__name__ = str(stop)
     return reached
+
+
+def _output(nr: Any) -> int:
+    """The number of an output, as a page names it."""
+    try:
+        return int(nr)
+    except (TypeError, ValueError, OverflowError):
+        raise ValueError(_NO_OUTPUT.format(nr)) from None
 
 
 def _brief(gradient: Any) -> str:
