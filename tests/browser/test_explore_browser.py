@@ -157,3 +157,33 @@ def test_a_saved_notebook_plays_the_positions(page: Page, lab: Lab) -> None:
     assert player.says("sentence") == second
     assert player.root.locator(".wb-curve").count() == 1 == player.root.locator(".wb-tangent").count()
     assert page.locator(".wb-explore").count() == 0
+
+
+SEEN = """root => { const view = root.querySelector(".wb-view").getBoundingClientRect();
+    return [...root.querySelectorAll(".wb-kind-output .wb-frame, .wb-kind-plot .wb-frame")]
+        .map((box) => box.getBoundingClientRect())
+        .map((box) => box.top >= view.top && box.bottom <= view.bottom); }"""
+
+
+@pytest.mark.parametrize(
+    ("width", "theme"), [(1440, "light"), (1280, "light"), (1024, "light"), (1024, "projector"), (440, "light")]
+)
+def test_sliders_output_and_plot_are_in_sight_at_every_width(page: Page, width: int, theme: str) -> None:
+    shell = "() => window.jupyterapp.shell."
+    page.set_viewport_size({"width": width, "height": 768})
+    page.evaluate(f"{shell}collapseLeft()")
+    try:
+        run(page, "workbench.explore(lambda x, w: (x * w - 7.0) ** 2, x=2.0, w=(-3, 3))")
+        root = page.locator(".wb-explore").nth(1)
+        root.locator('[data-action="menu"]').click()
+        root.locator(f'[data-action="theme-{theme}"]').click()
+        page.wait_for_timeout(300)
+        assert root.evaluate(SEEN) == [True, True]
+        for name, value in (("x", "2.0"), ("w", "1.2")):
+            place = root.locator(".wb-place", has=page.get_by_role("slider", name=name, exact=True))
+            assert place.is_visible() and place.locator(".wb-position").is_visible()
+            assert place.locator(".wb-position").text_content() == value
+        assert root.bounding_box()["height"] <= 620
+    finally:
+        page.set_viewport_size({"width": 1400, "height": 1000})
+        page.evaluate(f"{shell}expandLeft()")

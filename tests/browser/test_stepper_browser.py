@@ -341,13 +341,19 @@ ALIKE = """() => { const [a, b] = document.querySelectorAll(".wb-view");
   return told(a) === told(b) && at(a).width === at(b).width && at(a).top === at(b).top
     && a.getBoundingClientRect().right <= b.getBoundingClientRect().left + 0.5; }"""
 
+# What stands above the two, in a row of its own.
+NAMES = """body => { const { top } = body.getBoundingClientRect(), told = (part) => getComputedStyle(body, part);
+  return ["::before", "::after"].map((part, i) => {
+    const { height, content } = told(part), view = body.querySelectorAll(".wb-view")[i];
+    return view.getBoundingClientRect().top - top >= parseFloat(height) && content; }); }"""
+
 
 def _two_pictures_with_one_place_for_each_box(s: Stepper) -> None:
     """The stepper's own branch and the one beside: the same boxes at the same places, each with its own values."""
     page = s.page
     wait_until(page, ALIKE)
     own, beside = s.root.locator(".wb-view").all()
-    assert [view.get_attribute("data-branch") for view in (own, beside)] == ["branch 1, here", "main"]
+    assert s.root.locator(".wb-body").evaluate(NAMES) == ['"branch 1, here"', '"main"']
     places = """view => { const port = view.getBoundingClientRect();
         const place = ({ left, top }) => [Math.round(left - port.left), Math.round(top - port.top)];
         return [...view.querySelectorAll(".wb-box")].map((box) =>

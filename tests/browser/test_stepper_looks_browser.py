@@ -106,7 +106,7 @@ def test_on_a_small_projector_seven_boxes_are_in_sight(page: Page) -> None:
         page.evaluate(f"{shell}expandLeft()")
 
 
-PLACES = """root => [...root.querySelectorAll(".wb-view:not(.wb-twin), .wb-below")]
+PLACES = """root => [...root.querySelectorAll(".wb-body, .wb-below")]
     .map((part) => part.getBoundingClientRect())
     .flatMap(({ top, height }) => [top - root.getBoundingClientRect().top, height])"""
 # Whether nothing covers a part's first corner, where it is on the page.
@@ -149,3 +149,72 @@ def test_what_is_watched_takes_its_room_once_and_it_is_as_high_as_before(
             assert s.root.locator(part).first.evaluate(SEEN), part
     finally:
         page.set_viewport_size({"width": 1400, "height": 900})
+
+
+# Where a part that scrolls cuts a line in two: none, however much it holds.
+CUT = """root => [...root.querySelectorAll(".wb-caption, .wb-desk:not([hidden])")].flatMap((part) => {
+    const { top } = part.getBoundingClientRect(), from = top + part.clientTop, end = from + part.clientHeight;
+    const texts = document.createTreeWalker(part, NodeFilter.SHOW_TEXT), cut = [];
+    while (texts.nextNode()) {
+        const range = document.createRange();
+        range.selectNodeContents(texts.currentNode);
+        for (const { top, bottom } of range.getClientRects())
+            if (top < end - 1 && bottom > end + 1) cut.push(texts.currentNode.data);
+    }
+    return cut; })"""
+SIZES = [((1440, 900), "light"), ((1440, 900), "projector"), ((1024, 768), "projector"), ((800, 768), "light")]
+
+
+@pytest.mark.parametrize(("size", "theme"), SIZES)
+def test_no_line_of_what_is_told_is_cut(page: Page, size: tuple[int, int], theme: str) -> None:
+    s = Stepper(page)
+    page.set_viewport_size({"width": size[0], "height": size[1]})
+    try:
+        s.root.locator('[data-action="menu"]').click()
+        s.root.locator(f'[data-action="theme-{theme}"]').click()
+        s.press("s", "s")
+        assert s.root.evaluate(CUT) == []
+        if size[0] > 800:
+            assert s.root.locator(".wb-caption").evaluate("part => part.scrollHeight === part.clientHeight")
+        s.press("w")
+        assert s.root.evaluate(CUT) == []
+        s.press("w", "r")
+        run(page, "s.back(5);")
+        s.root.locator("[name=edit]").fill("[1, 2]")
+        s.click("edit")
+        s.press("r")
+        assert s.root.evaluate(CUT) == []
+        rows = s.root.locator(".wb-desk tr").all()
+        bottom = s.root.locator(".wb-desk").bounding_box()
+        assert len(rows) == 6
+        assert rows[3].bounding_box()["y"] + rows[3].bounding_box()["height"] <= bottom["y"] + bottom["height"]
+        assert s.root.bounding_box()["height"] <= 620
+    finally:
+        page.set_viewport_size({"width": 1400, "height": 900})
+
+
+def test_the_slopes_of_what_runs_are_in_sight_in_a_lecture_hall(page: Page) -> None:
+    shell = "() => window.jupyterapp.shell."
+    page.set_viewport_size({"width": 1440, "height": 900})
+    page.evaluate(f"{shell}collapseLeft()")
+    try:
+        run(page, SCALARS)
+        s = Stepper(page, "Autograd graph")
+        s.root.locator('[data-action="menu"]').click()
+        s.root.locator('[data-action="theme-projector"]').click()
+        counts = []
+        for _ in range(5):
+            s.press("s")
+            pills = s.root.locator(".wb-view .wb-state-flowing .wb-pill").all()
+            counts.append(len(pills))
+            for pill in pills:
+                wait_until(page, PILL, pill.element_handle())
+        assert counts == [1, 1, 2, 0, 2]
+    finally:
+        page.set_viewport_size({"width": 1400, "height": 900})
+        page.evaluate(f"{shell}expandLeft()")
+
+
+PILL = """pill => { const { left, right, top, bottom } = pill.getBoundingClientRect();
+    const view = pill.closest(".wb-view").getBoundingClientRect();
+    return left >= view.left && right <= view.right && top >= view.top && bottom <= view.bottom; }"""

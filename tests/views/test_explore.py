@@ -317,3 +317,21 @@ def test_a_move_that_cannot_be_is_told_in_a_sentence(move: dict[str, Any], said:
     before = dict(found.values)
     view._asked(view, {"move": move}, [])
     assert view._now()["said"] == said and found.values == before
+
+
+@pytest.mark.parametrize("name", ["square", "sine", "cube", "root"])
+def test_a_tangent_is_seen_wherever_the_slider_is(name: str) -> None:
+    curves = {
+        "square": lambda x: (x * 1.2 - 7.0) ** 2,
+        "sine": lambda x: (9 * x).sin(),
+        "cube": lambda x: x**3,
+        "root": lambda x: (x + 3.0).sqrt(),  # of no finite slope where it begins
+    }
+    found = torch.explore(curves[name], x=(-3, 6))
+    slider = found.inputs["x"]
+    for nth in range(101):
+        found.move(x=min(slider.high, slider.low + slider.step * nth))
+        plot = found.board().scene.boxes["plot"].plot
+        (x, y), (u, v) = plot.tangent
+        assert math.hypot(u - x, v - y) > 0.2
+        assert all(-0.05 < each < 1.05 for each in (x, y, u, v))

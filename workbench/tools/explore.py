@@ -55,6 +55,7 @@ _KEPT = ((1, True), (1, False), (2, False), (5, False), (10, False))
 _LEFT_OUT = (Detail("Details", "text", LEFT_OUT),)
 _FINE = 2 * POSITIONS - 1  # points of a curve
 _STEPS = 100  # of a slider
+_BEYOND = (0.02, 0.04)  # of a plot's width and height: how far a tangent goes beyond it, or a corner would hide it
 _PLOT = "plot"  # the id of its box
 _NEGATIVE_ZERO = re.compile(r"(?<![\d.\w])[-−]0\.0(?![\d.e])")
 _REFUSED = (RuntimeError, TypeError, ValueError)  # what is raised where f gives no number
@@ -403,16 +404,19 @@ def _plot(slider: Input, curve: list[tuple[float, float]], at: float, result: fl
     ends = _told(slider.low), _told(slider.high), _told(low), _told(high)
     point = ((at - slider.low) / wide, (result - low) / tall) if math.isfinite(result) else None
     tangent = ()
-    if point is not None and slope is not None and math.isfinite(slope):
+    if point is not None and slope is not None and not math.isnan(slope):
         tangent = _tangent(*point, slope * wide / tall)
     return Plot(tuple(tuple(run) for run in runs if run), ends, point, tangent)
 
 
 def _tangent(x: float, y: float, slope: float) -> tuple[tuple[float, float], ...]:
-    """The part of a tangent that lies in the unit square."""
-    ends = [-x, 1 - x]
+    """The part of a tangent that lies in the unit square, and a little of it around."""
+    wide, high = _BEYOND
+    if math.isinf(slope):
+        return (x, -high), (x, 1 + high)
+    ends = [-wide - x, 1 + wide - x]
     if slope:
-        across = sorted([-y / slope, (1 - y) / slope])
+        across = sorted([(-high - y) / slope, (1 + high - y) / slope])
         ends = [max(ends[0], across[0]), min(ends[1], across[1])]
     return tuple((x + by, y + slope * by) for by in ends)
 

@@ -80,6 +80,12 @@ function ends(d) {
   return { upper: end(points), lower: end([...points].reverse()) };
 }
 
+/** The label of an arrow: its rows, and where they stand. */
+export function labelOf({ label, lx, ly, lw, left }) {
+  const rows = words(label).split("\n"), w = Math.max(...rows.map(columns)) * CHARACTER + 12;
+  return { rows, x: left ? lx + lw / 2 - w : lx - lw / 2, y: ly - rows.length * 8 - 2, w, h: rows.length * 16 + 4 };
+}
+
 /** The parts of an arrow, as picture.css names them. @param {Arrow} arrow */
 function arrowParts(arrow) {
   const { upper, lower } = ends(arrow.d), { x, y, dx, dy } = arrow.state === "idle" ? lower : upper;
@@ -91,12 +97,10 @@ function arrowParts(arrow) {
   ];
   if (LOOSE.includes(arrow.kind)) parts.pop();
   if (!arrow.label) return parts;
-  const rows = words(arrow.label).split("\n");
-  const width = Math.max(...rows.map(columns)) * CHARACTER + 12, height = rows.length * 16 + 4;
-  const left = arrow.left ? arrow.lx + arrow.lw / 2 - width : arrow.lx - arrow.lw / 2, top = arrow.ly - rows.length * 8;
+  const { rows, x: left, y: top, w: width, h: height } = labelOf(arrow);
   if (arrow.state === "flowing")
-    parts.push(svg("rect.wb-pill", { x: left, y: top - 2, width, height, rx: 5 }));
-  const place = (i) => ({ x: left + 6, y: top + 12 + 16 * i, "text-anchor": "start" });
+    parts.push(svg("rect.wb-pill", { x: left, y: top, width, height, rx: 5 }));
+  const place = (i) => ({ x: left + 6, y: top + 14 + 16 * i, "text-anchor": "start" });
   rows.forEach((row, i) => parts.push(svg("text.wb-label", { ...place(i) }, row)));
   return parts;
 }

@@ -1,6 +1,6 @@
 /** What a picture is looked at with, whatever plays it: the window, the details, the search, the themes and the keys. */
 
-import { html, list, picture, upon, words } from "./drawing.js";
+import { html, labelOf, list, picture, upon, words } from "./drawing.js";
 import { keyList, menu } from "./menu.js";
 import { button, icon, viewport } from "./window.js";
 
@@ -164,6 +164,10 @@ function finder(boxes, drawn, kinds, { see, leave, enter, inside = () => "" }) {
   });
   return { element, open, again: () => element.hidden || search() };
 }
+
+/** Where the labels of these arrows stand: no mark is beside one, so that less is kept free there than beside a box. */
+export const labelsOf = (arrows) => arrows.filter(({ label }) => label)
+  .map(labelOf).map((label) => ({ ...label, x: label.x + 12, w: label.w - 24 }));
 
 /** A box, and what is saved there. */
 export const withHeld = (boxes, id) => [...boxes.values()].filter((box) => box.id === id || box.holder === id);

@@ -7,7 +7,7 @@
  */
 
 import { LOOSE, html, list, upon, words } from "./drawing.js";
-import { easel, findable, withHeld } from "./easel.js";
+import { easel, findable, labelsOf, withHeld } from "./easel.js";
 import { folded } from "./fold.js";
 import { prediction } from "./predicting.js";
 import { parts } from "./rounds.js";
@@ -169,10 +169,9 @@ function stage(el, storyboard, options = {}) {
     const moved = [...dirty].filter((item) => "d" in item && item.state === state && !LOOSE.includes(item.kind));
     drawn.travel(before >= 0 && wanted === before + 1 ? moved : []);
     // Last: if this has to scroll, all that is new is laid out, once.
-    const labels = moved.filter(({ label }) => label).map(({ lx, ly, lw, lh }) => ({ x: lx - lw / 2, y: ly - lh / 2, w: lw, h: lh }));
     // What opens with a story begins with its beginning.
     const tale = before < 0 && [...boxes.values()].find(({ kind }) => kind === "story");
-    const spoken = [tale && { ...tale, h: 40 }, ...withHeld(boxes, step?.focus), ...labels, ...moved.map(({ source }) => boxes.get(source)), ...moved];
+    const spoken = [tale && { ...tale, h: 40 }, ...withHeld(boxes, step?.focus), ...labelsOf(moved), ...moved.map(({ source }) => boxes.get(source)), ...moved];
     view.keep(current ? spoken.filter(Boolean) : []);
     if (before >= 0) options.moved?.(wanted);
   }

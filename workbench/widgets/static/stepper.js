@@ -5,7 +5,7 @@
  */
 
 import { html, list, picture, svg, upon, words } from "./drawing.js";
-import { easel, withHeld } from "./easel.js";
+import { easel, labelsOf, withHeld } from "./easel.js";
 import { renderGrowing } from "./growing.js";
 import { folded } from "./fold.js";
 import { AGAIN, BUSY, change, living, lostWith, refreshed, renewed, wire } from "./kernel.js";
@@ -91,8 +91,6 @@ function stepperControls(first, ask, chosen, see) {
     warnings.textContent = now.warnings.join("\n");
     printed.textContent = now.printed && `Printed: ${now.printed}`;
     differs.textContent = now.differs.told;
-    if (told.scrollHeight > told.clientHeight + 1) told.setAttribute("tabindex", "0"); // or no key would scroll it
-    else told.removeAttribute("tabindex");
     const lies = JSON.stringify([now.watched, now.stops, now.branches, now.branch, now.differs]);
     if (lies !== laid) {
       fill(branches, now.branches.map(([name, length], i) => [i, `${name}: ${length}`]));
@@ -104,7 +102,8 @@ function stepperControls(first, ask, chosen, see) {
     if (asks !== asked) questions.replaceChildren("Predict: ", ...now.questions.map((of) =>
       html("label", {}, of, field("step", of, { placeholder: "0.5 or [1, 2]" }))), now.questions.length ? "" : "nothing");
     asked = asks;
-    questions.hidden = !(about.hidden = now.predicts);
+    questions.hidden = !now.predicts;
+    about.hidden = now.predicts || !box;
     press("breakpoint", now.marks.breakpoint.includes(box?.id));
     press("watch", now.marks.watched.includes(box?.id));
     off(["back"], gone || !now.position);
@@ -113,7 +112,6 @@ function stepperControls(first, ask, chosen, see) {
     off(["breakpoint", "watch", "edit"], gone);
     held().forEach((each) => (each.ariaDisabled = Boolean(gone)));
     const nrs = now.waiting.filter(([id]) => id === box?.id).map(([, i]) => [i, `output ${i}`]), at = nr.value;
-    buttons.breakpoint.hidden = buttons.watch.hidden = !box;
     waits.hidden = !nrs.length;
     fill(nr, nrs);
     nr.value = nrs.some(([i]) => String(i) === at) ? at : nrs[0]?.[0];
@@ -122,7 +120,7 @@ function stepperControls(first, ask, chosen, see) {
     if (node.textContent !== title) value.value = "";
     node.textContent = node.title = title;
   };
-  const told = html("div.wb-caption", { role: "group", "aria-label": "What happens" }, said, differs, html("div", {}, standing, sentence), notes);
+  const told = html("div.wb-caption", { role: "group", "aria-label": "What happens", tabindex: 0 }, said, differs, html("div", {}, standing, sentence), notes);
   return { bar, below: [html("div.wb-tell", {}, told, desk), html("div.wb-asks", {}, questions, about)], buttons, held, until, value, standing, questions, show };
 }
 
@@ -152,13 +150,9 @@ function twin({ element: own }, drawn, press) {
   return {
     /** Show a branch, of which `told` makes the story, with what differs marked. */
     show(beside, told, here, differ) {
-      if (!beside.name) {
-        element.remove();
-        return own.removeAttribute("data-branch");
-      }
+      if (!beside.name) return element.remove();
       if (!element.isConnected) own.after(element);
-      own.dataset.branch = `${here}, here`;
-      element.dataset.branch = beside.name;
+      Object.assign(own.parentNode.dataset, { here: `${here}, here`, beside: beside.name });
       if (beside !== there) {
         const story = told(beside);
         items = living(story);
@@ -287,12 +281,13 @@ function stepperView(view, again) {
     menu.update();
     root.dataset.answered = shown.status.answered;
   }
-  /** Keep in sight what runs, and what is next; before these, what two branches are found to differ in first. */
+  /** Keep in sight what runs, its slopes, and what is next; before these, what two branches are found to differ in first. */
   function follow() {
-    const running = [...boxes.values()].filter((box) => box.state === "running");
+    const at = (things, state) => [...things.values()].filter((each) => each.state === state);
     const next = standing(shown.status.next), found = first() && `${first()} ${shown.status.branch}`;
     point(next);
-    sight.keep([found !== view.differs && standing(first()), ...running, ...withHeld(boxes, next?.id)].filter(Boolean));
+    sight.keep([found !== view.differs && standing(first()), ...at(boxes, "running"),
+      ...labelsOf(at(items.arrows, "flowing")), ...withHeld(boxes, next?.id)].filter(Boolean));
     view.differs = found;
   }
   function hear(news) {
