@@ -223,7 +223,10 @@ def test_long_gradients_that_differ_are_told_in_few_columns() -> None:
         ({"do": "edit", "id": "MEAN"}, "Choose which output's gradient to change, by its number, not None."),
         ({"do": "edit", "id": "MEAN", "nr": ""}, "Choose which output's gradient to change, by its number, not ''."),
         ({"do": "edit", "id": "MEAN", "nr": [0]}, "Choose which output's gradient to change, by its number, not [0]."),
-        ({"do": "edit", "id": "MEAN", "nr": math.inf}, "Choose which output's gradient to change, by its number, not inf."),
+        (
+            {"do": "edit", "id": "MEAN", "nr": math.inf},
+            "Choose which output's gradient to change, by its number, not inf.",
+        ),
         ({"do": "switch"}, "There is no branch called ''; the branches are main."),
         ({"do": "switch", "text": "-1"}, "There is no branch called '-1'; the branches are main."),
         ({"do": "switch", "text": {}}, "There is no branch called '{}'; the branches are main."),
