@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -169,6 +170,20 @@ def test_a_write_is_told_with_the_new_version(heard: list[Any]) -> None:
     wrote = [event for event in heard if event[0] == "wrote"]
     assert [event[2] for event in wrote][0] == "add_" and wrote[0][1] is x and wrote[-1][1] is y
     assert versions == [1, 2, 1]
+
+
+def test_a_write_that_is_heard_takes_no_more_memory(heard: list[Any]) -> None:
+    x, y = w.zeros(100_000), w.ones(100_000)
+    told = []
+    for name, given in (("add_", (y,)), ("sub_", (2,)), ("fill_", (3,)), ("zero_", ()), ("copy_", (y,)), ("exp_", ())):
+        version = x._version
+        tracemalloc.start()
+        getattr(x, name)(*given)
+        most = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        told.append((name, x._version - version, most < x.numpy().nbytes))
+    assert told == [(name, 1, True) for name in ("add_", "sub_", "fill_", "zero_", "copy_", "exp_")]
+    assert heard == [("wrote", x, name, None) for name, *_ in told]
 
 
 def test_a_failure_is_told_with_its_node(heard: list[Any]) -> None:

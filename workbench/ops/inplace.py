@@ -107,12 +107,12 @@ def write(t: Tensor, name: str, op: Callable[..., Tensor], *args: Any, **options
     return t
 
 
-# A write that nobody records or hears of, into elements that lie row by row: nothing is to be checked or kept then.
+# A write that nobody records, into elements that lie row by row: nothing is to be checked or kept then.
 
 
 def _is_quiet(t: Tensor) -> bool:
     """Whether to write into the array is all there is to do."""
-    if unusual or listeners or (type(t) is not Tensor and type(t) is not Parameter):
+    if unusual or (type(t) is not Tensor and type(t) is not Parameter):
         return False
     if _is_recorded(t):
         return False
@@ -123,6 +123,14 @@ def _is_quiet(t: Tensor) -> bool:
 def _is_recorded(t: Tensor) -> bool:
     """Whether an operation on the tensor is recorded now."""
     return (t._rg or (t._meta is not None and t.requires_grad)) and not (off and not local.modes.grad)
+
+
+def _written(t: Tensor, name: str) -> Tensor:
+    """The tensor, of which the write is counted and told."""
+    bump(t)
+    if listeners:
+        emit(("wrote", t, name, None))
+    return t
 
 
 def _quiet_operand(t: Tensor, other: Any) -> Any:
@@ -228,8 +236,7 @@ def _in_place(op: Callable[..., Tensor]) -> None:
                 except ValueError:
                     pass  # the general way says what does not fit
                 else:
-                    bump(self)
-                    return self
+                    return _written(self, name)
         return write(self, name, op, *args, **options)
 
     writing.__name__ = writing.__qualname__ = name
@@ -392,8 +399,7 @@ def fill_(self: Tensor, value: float | Tensor) -> Tensor:
     if not isinstance(value, Tensor):
         if type(value) in (float, int) and -LARGE < value < LARGE and _is_quiet(self):
             self._array.fill(value)
-            bump(self)
-            return self
+            return _written(self, "fill_")
         return write(self, "fill_", _fill_op, fitting(number_of("fill_", "value", 1, value), self.dtype))
     if value._array.ndim:
         raise RuntimeError(messages.FILL_VALUE.format(value._array.ndim))
@@ -405,8 +411,7 @@ def zero_(self: Tensor) -> Tensor:
     """Write zeros into every element."""
     if _is_quiet(self):
         self._array.fill(0)
-        bump(self)
-        return self
+        return _written(self, "zero_")
     return write(self, "zero_", _zero)
 
 
@@ -421,8 +426,7 @@ def copy_(self: Tensor, src: Tensor) -> Tensor:
         except ValueError:
             pass  # the general way says what does not fit
         else:
-            bump(self)
-            return self
+            return _written(self, "copy_")
     return write(self, "copy_", _copy, src)
 
 
@@ -454,7 +458,7 @@ def setitem(self: Tensor, index: Any, value: Any) -> None:
     """Write into part of the tensor: through a view of it, and element by element where index tensors are used."""
     if index is False:
         return
-    if _is_quiet(self) and _set_quietly(self, index, value):
+    if not listeners and _is_quiet(self) and _set_quietly(self, index, value):  # else the write of a view is told
         return
     if index is True:
         part, where = unsqueeze(self, 0), None
