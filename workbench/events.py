@@ -279,3 +279,11 @@ def tag(thing: Any) -> int:
     except AttributeError:
         thing._tag = serial = next_tag()
         return serial
+
+
+def tag_of_new(thing: Any) -> int:
+    """The same of what is likely to have none: in half the time then, and in twice the time if it has one."""
+    serial: int | None = getattr(thing, "_tag", None)
+    if serial is None:
+        thing._tag = serial = next_tag()
+    return serial

@@ -12,7 +12,7 @@ from weakref import WeakValueDictionary, ref
 
 import numpy as np
 
-from ..events import tag
+from ..events import tag, tag_of_new
 from .call_records import HookRan, HooksFound, LevelEntered
 from .records import CheckpointDropped, CheckpointKept, NodeCreated, TensorsFound
 from .schema import Raw
@@ -139,7 +139,7 @@ class Describer:
 
     def _describe(self, tensor: Any, found: dict[int, Any]) -> int:
         """Put down a tensor as it is now."""
-        serial = tag(tensor)
+        serial = tag_of_new(tensor)
         self._tensors.add(serial)
         meta = tensor._meta
         base = None if meta is None else meta.base
@@ -171,12 +171,13 @@ class Describer:
         found[serial] = serial, value, version_of(tensor), needs, node, nr, grad, level, below, owner
         return serial
 
-    def _know(self, node: Any) -> None:
-        """Note that a node is put down."""
-        serial = tag(node)
+    def _know(self, node: Any) -> int:
+        """Note that a node is put down; its number."""
+        serial = tag_of_new(node)
         self._nodes.add(serial)
         if self._lives is not None:
             self._lives[ref(node.life(), self._died)] = serial
+        return serial
 
     def _hold(self, tensor: Any) -> None:
         """Remember where a tensor's gradient lies: a write there is told of that tensor."""
@@ -216,7 +217,7 @@ class Describer:
             tensors.append(arg)
             serial = tag(arg)
             # A leaf is looked at each time: `x.grad = None` and `x.data` change it without a word.
-            if serial not in found and (not self._is_as_told(serial) or maker_of(arg) is None):
+            if serial not in found and (maker_of(arg) is None or not self._is_as_told(serial)):
                 self._describe(arg, found)
             given.append((serial,))
         elif issubclass(kind, (list, tuple)):
@@ -550,10 +551,9 @@ def named_in(frame: FrameType, is_tensor: Callable[[Any], bool] = is_tensor) -> 
     parameters: list[tuple[str, Any]] = []
     items: list[tuple[str, Any]] = []
     cells: Any = ()
-    for name, thing in variables(frame):
+    held = [pair for pair in variables(frame) if _type_of(pair[1]) not in _NO_TENSORS and pair[0][:1] != "_"]
+    for name, thing in held:
         kind = _type_of(thing)
-        if kind in _NO_TENSORS or name.startswith("_"):
-            continue
         if kind in _SEVERAL:
             if name not in _OF_IPYTHON:
                 items += _items(name, thing, is_tensor)

@@ -16,11 +16,10 @@ from typing import Any, cast
 
 import numpy as np
 
-from ..events import SCHEMA, Event, listeners, next_tag, tag
+from ..events import SCHEMA, Event, next_tag, tag
 from .call_records import LevelLeft, OperationRan, TangentPushed
 from .describe import (
     Describer,
-    entry_of,
     grad_of,
     is_tensor,
     loops_at,
@@ -82,32 +81,21 @@ class Hearer(Describer):
         given: list[Any] = []
         tensors: list[Any] = []
         for arg in args:
-            if is_tensor(arg) and arg._meta is None and arg._fn is not None and not self._shares:
-                tensors.append(arg)
-                if (serial := tag(arg)) not in self._tensors:
-                    self._describe(arg, found)
-                given.append((serial,))
-            else:
-                self._note(arg, given, tensors, found)
-        # Nobody else can have given it a number, and finding that out takes longer than all else. With another recorder
-        # that has just left, in another thread, it can.
-        if listeners == [self]:
-            node._tag = next_tag()
-        self._know(node)
+            self._note(arg, given, tensors, found)
+        own, kind = self._know(node), node.__class__
         for nr, output in enumerate(outputs):
             if maker_of(output) is not node:
-                self._unlinked[tag(output)] = (node._tag, nr)
+                self._unlinked[tag(output)] = (own, nr)
             self._describe(output, found)
-        saved = self._saved(node, [*tensors, *outputs], found)
-        custom = hasattr(node.__class__, "_forward_cls")  # the class answers sooner than the node
-        attributes = self._attributes(node, found) if custom else ()
-        zeros = zeros_of(node) if custom else ()
+        tensors += outputs
+        saved = self._saved(node, tensors, found)
+        attributes = zeros = ()
+        if hasattr(kind, "_forward_cls"):  # the class answers sooner than the node
+            attributes, zeros = self._attributes(node, found), zeros_of(node)
         pushing = self._pushing[-1][1] if self._pushing else None
-        entry, stack = entry_of(node), self.outlook.stack()
-        tensors_told = tuple(found.values())
-        own, name, args = node._tag, node.name(), tuple(given)
-        told = own, name, node.__class__, False, edges, args, tensors_told, saved, stack, pushing, attributes, entry
-        self._raw.append(_raw(NodeCreated.Raw, (*told, 1, None, zeros)))
+        scope = None if node.extra is None else node.extra.scope
+        told = own, node.name(), kind, False, edges, tuple(given), tuple(found.values()), saved, self.outlook.stack()
+        self._raw.append(_raw(NodeCreated.Raw, (*told, pushing, attributes, scope, 1, None, zeros)))
 
     def on_backward(self, task: Any) -> None:
         self._sent, self._arrived = {}, None
@@ -139,7 +127,7 @@ class Hearer(Describer):
             self._retaining = None
             if extra.tensor_hooks or extra.pre_hooks:
                 self._sent = {}
-        copies = self._copies(grads or (), self._sent)
+        copies = self._copies(grads, self._sent) if grads else ()
         serial = getattr(node, "_tag", None)  # that of a leaf's node, which comes and goes, is not asked for
         if serial not in self._nodes:
             variable = getattr(node, "variable", None)
@@ -153,11 +141,10 @@ class Hearer(Describer):
         # What an operation hands on as it came is not summed up again, unless code of the user's may have written it.
         users = hasattr(node.__class__, "_forward_cls") or (node.extra is not None and node.extra.post_hooks)
         copies = self._copies(grads, None if users else self._sent)
-        self._sent = {
-            id(grad): (weakref.ref(grad), copy)
-            for grad, copy in zip(grads, copies, strict=True)
-            if type(copy) is tuple and type(grad) is np.ndarray
-        }
+        self._sent = sent = {}
+        for grad, copy in zip(grads, copies, strict=True):
+            if type(copy) is tuple and type(grad) is np.ndarray:
+                sent[id(grad)] = weakref.ref(grad), copy
         self._raw.append(_raw(NodeFinished.Raw, (task._tag, node._tag, copies)))
 
     def _arrive(self, leaf: Any, grads: Any, copies: tuple[Any, ...]) -> None:
