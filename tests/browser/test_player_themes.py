@@ -7,7 +7,7 @@ from axe_playwright_python.sync_playwright import Axe
 from browser_page import open_page
 from player_page import press, show, wear
 from player_story import storyboard
-from test_player_finding import WIDE
+from test_player_finding import WIDE, whole
 
 from workbench.scene.theme import THEMES
 
@@ -74,6 +74,7 @@ def test_axe_finds_nothing_in_any_theme(page, theme, width):
 @pytest.mark.parametrize(("theme", "least"), [("auto", 11), ("dark", 11), ("print", 11), ("projector", 18)])
 def test_no_text_is_smaller_than_its_theme_allows(page, theme, least):
     wear(page, theme)
+    press(page, "own")  # a picture opens fitted, with less
     page.evaluate("player.go(6)")
     page.locator('[data-id="n1"]').click()
     press(page, "find")
@@ -128,7 +129,9 @@ def test_what_opens_can_be_read(page, theme, size):
             wear(page, theme)
             drawn = page.evaluate("document.querySelector('.wb-picture text').getBoundingClientRect().height / "
                                   "document.querySelector('.wb-picture text').getBBox().height")  # fmt: skip
-            assert drawn * 12 >= (18 if theme == "projector" else 11) - 0.01
+            # In a narrow window the projector's text stays large; in others a picture opens fitted.
+            assert drawn * 12 >= (18 if theme == "projector" and size[0] < 800 else 11) - 0.01
+            assert size[0] < 800 or whole(page) or drawn * 12 < 11.01
     finally:
         page.set_viewport_size({"width": 1280, "height": 900})
 

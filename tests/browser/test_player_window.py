@@ -5,8 +5,10 @@ from __future__ import annotations
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from browser_page import open_page, wait_until
+from error_samples import CASES
 from player_page import position, press, show, wear
 from player_story import storyboard
+from test_explaining import error_of
 from test_player_finding import WIDE, WIDTH, in_sight, whole
 
 import workbench as torch
@@ -135,6 +137,38 @@ def five_steps():
 # The size of the smallest text of a picture on the screen, in px.
 SMALLEST = """Math.min(...[...document.querySelectorAll(".wb-picture text")]
   .map((text) => parseFloat(getComputedStyle(text).fontSize) * text.getCTM().a))"""
+
+
+def twelve_nodes():
+    """A chain of numbers with twelve operations: 20 boxes and more."""
+    x, y = torch.tensor(0.5, requires_grad=True), torch.tensor(1.5, requires_grad=True)
+    a = x * y
+    b = (a.sin().exp() * x + y).log() * a
+    out = (b.tanh() * 3) ** 2
+    out.backward()
+
+
+# How many boxes are in sight, and how many there are.
+IN_SIGHT = """() => { const view = document.querySelector(".wb-view").getBoundingClientRect();
+  const boxes = [...document.querySelectorAll(".wb-box:not(.wb-state-future):not(.wb-kind-region) .wb-frame")];
+  return [boxes.map((box) => box.getBoundingClientRect()).filter(({ left, top, right, bottom }) =>
+    left >= view.left && right <= view.right && top >= view.top && bottom <= view.bottom).length, boxes.length]; }"""
+
+
+@pytest.mark.parametrize("theme", ["light", "dark", "print", "projector"])
+@pytest.mark.parametrize("size", [(1440, 900), (1024, 768)])
+@pytest.mark.parametrize("program", [one_number, three_layers, five_steps, twelve_nodes])
+def test_every_picture_opens_fitted_or_with_its_text_at_11_px(page, program, size, theme):
+    with torch.record() as trace:
+        program()
+    page.set_viewport_size({"width": size[0], "height": size[1]})
+    for board in (told(trace), told(trace, "saved")):
+        show(page, board.to_dict())
+        wear(page, theme)
+        smallest = page.evaluate(SMALLEST)
+        assert smallest > 10.99 and (whole(page) or smallest < 11.01)
+        seen, boxes = page.evaluate(IN_SIGHT)
+        assert seen >= min(7, boxes), (board.title, seen, boxes)
 
 
 @pytest.mark.parametrize(("program", "least"), [(one_number, 11), (three_layers, 8), (five_steps, 7)])
@@ -323,6 +357,77 @@ def test_predicting_hides_what_comes_next_until_it_is_typed(page):
     assert found.violations_count == 0, found.generate_report()
 
 
+@pytest.mark.parametrize("theme", ["light", "dark", "print", "projector"])
+def test_predicting_leaves_the_player_as_low_as_it_was_asked_to_be(page, theme):
+    for program in (three_layers, one_number, five_steps):
+        with torch.record() as trace:
+            program()
+        story = told(trace).to_dict() | {"predict": True}
+        show(page, story)
+        wear(page, theme)
+        field, rooms = page.locator("[name=guess]"), set()
+        for _ in story["steps"]:
+            rooms.add(page.locator(".wb-predict").evaluate("e => getComputedStyle(e).getPropertyValue('--wb-asks')"))
+            assert page.evaluate(HEIGHT) <= 620
+            if not field.is_visible():
+                break
+            field.fill("[1, 2]")
+            field.press("Enter")
+        assert len(rooms) == 1  # an answer moves nothing
+        press(page, "predict")
+        assert page.evaluate(HEIGHT) <= 620
+
+
+@pytest.fixture
+def alone(page):
+    """A picture of one moment: there is nothing to step, to play or to predict."""
+    show(page, Storyboard(Scene("one", {"a": Box("a", "op", "a")}), [Step("One moment.")]).to_dict())
+    return page
+
+
+def test_no_key_plays_or_predicts_where_nothing_comes_next(alone):
+    alone.locator(".wb-player").focus()
+    for key in ("Space", "p", "ArrowRight", "End", "ArrowLeft"):
+        alone.keyboard.press(key)
+        assert alone.evaluate("document.querySelector('.wb-player').dataset.playing") == "false", key
+        assert not alone.locator(".wb-predict").is_visible(), key
+
+
+@pytest.mark.parametrize("start", [0, 7])
+def test_buttons_of_a_prediction_that_nobody_sees_do_nothing(page, start):
+    show(page, STORY | {"start": start})
+    for _ in range(2):  # before it was asked for at all, and after it was put away
+        for action in ("check", "reveal"):
+            page.evaluate(f"document.querySelector('[data-action=\"{action}\"]').click()")
+        assert position(page) == f"{start + 1} / 8"
+        page.locator(".wb-player").press("p")
+        page.locator(".wb-player").press("p")
+    # `page` asserts that the console has no error
+
+
+@pytest.mark.parametrize("action", ["reveal", "check"])
+def test_the_keys_stay_in_the_player_when_a_prediction_is_put_away(page, action):
+    press(page, "predict")
+    page.locator(f'[data-action="{action}"]').focus()
+    page.keyboard.press("p")
+    assert not page.locator(".wb-predict").is_visible()
+    assert page.evaluate("document.activeElement.classList.contains('wb-player')")
+    page.keyboard.press("ArrowRight")
+    assert position(page) == "4 / 8" and page.evaluate("leaked") == []
+
+
+def test_a_dimmed_button_does_nothing(page):
+    press(page, "last")
+    for action in ("step", "last"):
+        page.locator(f'[data-action="{action}"]').evaluate("button => button.click()")
+    assert page.evaluate("moves") == [7]
+    press(page, "play")  # from the beginning
+    assert position(page) == "1 / 8"
+    page.locator('[data-action="back"]').evaluate("button => button.click()")
+    assert page.evaluate("document.querySelector('.wb-player').dataset.playing") == "true"
+    press(page, "play")
+
+
 def test_a_story_may_ask_for_predictions_from_the_start(page):
     show(page, STORY | {"predict": True, "start": 0})
     assert (
@@ -354,7 +459,8 @@ def test_the_names_of_rows_stay_in_sight_wherever_the_picture_is_scrolled(page, 
         many_steps()
     board = told(trace, "versions")
     show(page, board.to_dict())
-    wear(page, "projector")  # in which it is wider than the window
+    wear(page, "projector")
+    press(page, "own")  # at which it is wider than the window
     scrolled = """() => { const { scrollWidth, clientWidth } = document.querySelector(".wb-view");
         return scrollWidth > clientWidth; }"""
     assert page.evaluate(scrolled)
@@ -372,16 +478,42 @@ def test_the_names_of_rows_stay_in_sight_wherever_the_picture_is_scrolled(page, 
         assert page.evaluate(shifts) and all(page.evaluate(shifts)), k
 
 
-@pytest.mark.parametrize("size", [(1440, 900), (1024, 768)])
-def test_an_error_opens_at_the_beginning_of_what_happened(page, size):
+def spoiled_state():
+    """A loop's state that a node saved and a later line writes over, with more around it than a window shows."""
+    x = torch.tensor([[0.1, 0.2, 0.3]])
+    w1, w2 = torch.ones(3, 3, requires_grad=True), torch.ones(3, 2, requires_grad=True)
+    h = torch.sigmoid(x @ w1)
+    for _ in range(4):
+        x = torch.tanh(h * 2) @ w1
+    h += 1
+    out = ((x @ w2) ** 2).sum() + h.sum()
+    out.backward()
+
+
+def spoiled_at_once():
     w = torch.tensor([1.0, 2.0], requires_grad=True)
+    y = (w * w).exp()
+    y.add_(1)
+    y.sum().backward()
+
+
+# Of the first lines of what happened, which come before PyTorch's own words, how many are out of sight.
+OUTSIDE = """() => { const view = document.querySelector(".wb-view").getBoundingClientRect();
+  const lines = [...document.querySelectorAll(".wb-kind-story text")].slice(0, 12).filter((line) => line.textContent);
+  return lines.map((line) => line.getBoundingClientRect()).filter(({ left, top, right, bottom }) =>
+    left < view.left || right > view.right || top < view.top || bottom > view.bottom).length; }"""
+
+
+@pytest.mark.parametrize("program", [spoiled_at_once, spoiled_state])
+@pytest.mark.parametrize("size", [(1440, 900), (1024, 768)])
+def test_an_error_opens_at_what_failed_and_what_happened_there(page, size, program):
     with torch.record() as trace, pytest.raises(RuntimeError, match="modified by an inplace operation"):
-        y = (w * w).exp()
-        y.add_(1)
-        y.sum().backward()
+        program()
     page.set_viewport_size({"width": size[0], "height": size[1]})
     board = told(trace, "error")
-    for theme in ("light", "projector"):
+    failed = board.steps[-1].focus
+    (kept,) = [id for id in board.steps[-1].boxes | board.steps[-2].boxes if id.startswith(f"{failed}.saved")]
+    for theme in ("light", "dark", "projector", "print"):
         show(page, board.to_dict())
         wear(page, theme)
         show(page, board.to_dict(), again=True)
@@ -389,3 +521,21 @@ def test_an_error_opens_at_the_beginning_of_what_happened(page, size):
         view = page.locator(".wb-view").bounding_box()
         assert view["x"] <= heading["x"] and heading["x"] + heading["width"] <= view["x"] + view["width"]
         assert view["y"] <= heading["y"] and heading["y"] + heading["height"] <= view["y"] + view["height"]
+        assert page.evaluate(OUTSIDE) == 0
+        assert in_sight(page, failed)
+        assert size == (1024, 768) or in_sight(page, kept)
+        assert page.evaluate("document.querySelector('[data-current]').dataset.state") == "error"
+
+
+@pytest.mark.parametrize("program", [each[0] for each in CASES], ids=lambda each: each.__name__)
+def test_a_saved_page_of_an_error_opens_at_what_failed(page, program, tmp_path):
+    picture = error_of(program).explain()
+    picture.save(tmp_path / "error.html")
+    for size in ((1440, 900), (1024, 768)):
+        page.set_viewport_size({"width": size[0], "height": size[1]})
+        page.goto((tmp_path / "error.html").as_uri())
+        wait_until(page, "document.querySelector('.wb-kind-story') !== null")
+        page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+        focus = picture.storyboard.steps[-1].focus
+        assert focus is None or in_sight(page, focus)
+        assert page.evaluate(OUTSIDE) == 0

@@ -24,6 +24,7 @@ def test_a_stepper_has_search_themes_and_the_sizes_of_a_projector(page: Page) ->
         page.keyboard.press("t")
     worn = '[role="menuitemradio"][aria-checked="true"]'
     expect(s.root.locator(worn)).to_have_attribute("data-action", "theme-projector")
+    page.keyboard.press("1")  # a picture opens fitted, with less
     sizes = s.root.evaluate("""root => [...root.querySelectorAll("button, input, select, p, span, text")]
         .filter((e) => e.getClientRects().length).map((e) => e.tagName === "text"
           ? parseFloat(getComputedStyle(e).fontSize) * e.getCTM().a : parseFloat(getComputedStyle(e).fontSize))""")

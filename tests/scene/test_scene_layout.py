@@ -218,3 +218,22 @@ def test_rows_stand_close_and_leave_room_for_labels():
             foot, head, said = layout.boxes[a].y + layout.boxes[a].h, layout.boxes[b].y, layout.arrows[a + b].label
             assert head - foot <= most
             assert not label or (foot + 5 <= said.y and said.y + said.h <= head - 5)
+
+
+@pytest.mark.parametrize("side_by_side", [False, True])
+@pytest.mark.parametrize("about", ["n0", "n4", "n8"])
+def test_a_story_stands_beside_all_else_near_what_it_is_about(about, side_by_side):
+    boxes = {"x": Box("x", "leaf", "x")} | {
+        f"n{n}": Box(f"n{n}", "op", "an operation of some length") for n in range(9)
+    }
+    arrows = {f"a{n}": Arrow(f"a{n}", "x" if side_by_side or not n else f"n{n - 1}", f"n{n}") for n in range(9)}
+    story = Box("story", "story", "What happened", ("what happened, in words",) * 20, refers=about)
+    layout = Storyboard(Scene("error", {**boxes, "story": story}, arrows), [Step("One.", focus=about)]).layout
+    told, node = layout.boxes["story"], layout.boxes[about]
+    assert told.gap(node) <= 220
+    assert told.y <= node.y and node.y + node.h <= told.y + told.h
+    assert not any(told.meets(place) for id, place in layout.boxes.items() if id != "story")
+    assert told.x >= 0 and told.x + told.w <= layout.width and told.y + told.h <= layout.height
+    if not side_by_side:
+        alone = Storyboard(Scene("error", boxes, arrows), [Step("One.")]).layout
+        assert layout.height == max(alone.height, round(told.h + 36))

@@ -26,14 +26,15 @@ from typing import Any
 
 from .labels import STRIP, Size, bundle_size
 from .messages import NO_GRAPHVIZ, NO_PLACE
-from .model import AROUND, LOOSE, Arrow, Scene, paths
+from .model import AROUND, LOOSE, Arrow, Box, Scene, paths
 from .routes import GAP, Place, Point, Way, one_way, related, routed, straight_between, swung
 
 MARGIN = 18  # around the picture: room for the mark and the glow at a box's edge
 _LABEL_MARGIN = 12  # around the picture where only a label comes near its edge
 TIE = 22  # between a node and the saved tensors hanging on it
 CHIP_GAP = 6  # between two saved tensors of one node, or two levels
-_BESIDE = 36  # between a box and its tangent
+_BESIDE = 36  # between a box and its tangent, or a story
+_NEAR = 220  # px between a story at the picture's side and what it is about: in a window both are in sight
 _STRIP_TOP = 12.0  # above the strip of levels
 _PAD = 14  # between a frame and what lies in it
 _STRAIGHT = 100  # how much more the main way through a part is kept straight than others
@@ -138,6 +139,12 @@ def laid_out(scene: Scene, boxes: dict[str, Size], labels: dict[str, Size]) -> L
     """The layout of the scene's boxes and arrow labels of these sizes, with values going down."""
     if any(box.place for box in scene.boxes.values()):
         return _chart(scene)
+    for id, box in scene.boxes.items():
+        if box.kind == "story":
+            others = {each: other for each, other in scene.boxes.items() if each != id}
+            found = _beside(laid_out(replace(scene, boxes=others), boxes, labels), box, boxes[id])
+            if box.refers not in found.boxes or found.boxes[id].gap(found.boxes[box.refers]) <= _NEAR:
+                return found
     strip, width = _strip(scene, boxes)
     blocks = _blocks(scene, boxes)
     if not blocks:
@@ -171,6 +178,26 @@ def laid_out(scene: Scene, boxes: dict[str, Size], labels: dict[str, Size]) -> L
         round(whole.height + 2 * MARGIN + _top(strip)),
         {id: strip[id] if id in strip else places[id].moved(shift) for id in scene.boxes},
         {id: ways[id].moved(shift) for id in scene.arrows},
+    )
+
+
+def _beside(layout: Layout, story: Box, size: Size) -> Layout:
+    """The layout with a story beside all else: at the side and the height of the box that it refers to."""
+    (w, h), about = size, layout.boxes.get(story.refers or "")
+    height = max(layout.height, h + 2 * MARGIN)
+    down = (height - layout.height) / 2
+    x, y, gap = layout.width - MARGIN, float(MARGIN), _BESIDE if layout.boxes else 0
+    right = 0.0
+    if about is not None:
+        y = min(max(y, about.y + about.h / 2 + down - h / 2), height - MARGIN - h)
+        if about.x + about.w / 2 < layout.width / 2:
+            x, right = float(MARGIN), w + gap
+    return Layout(
+        round(layout.width + w + gap),
+        round(height),
+        {id: place.moved(right, down) for id, place in layout.boxes.items()}
+        | {story.id: Place(x if right else x + gap, round(y, 1), w, h)},
+        {id: way.moved(right, down) for id, way in layout.arrows.items()},
     )
 
 
@@ -293,6 +320,10 @@ def _blocks(scene: Scene, boxes: dict[str, Size]) -> dict[str, Block]:
     for arrow in scene.arrows.values():
         if arrow.kind == "beside" and scene.boxes[arrow.target].kind == "tangent":
             tangents[arrow.source].append(arrow.target)
+    for box in standing:
+        if box.kind == "story" and box.refers in tangents:
+            tangents[box.refers].append(box.id)
+            del chips[box.id]
     # Where there are saved tensors, a tangent at their right would be out of its box's sight.
     left = any(chips[id] and tangents[id] for id in chips)
     blocks: dict[str, Block] = {}

@@ -91,7 +91,8 @@ class Box:
     of the kind "level" stand in a strip of their own above the picture, in order. A `note` is more for its words alone.
     What is `unsaid` on its lines, who hovers over it reads, and who cannot see it hears.
 
-    A box that `refers` to another stands for it, small, where it is used.
+    A box that `refers` to another stands for it, small, where it is used. One of the kind "story" is about the box that
+    it refers to, and stands at its height beside all others.
     """
 
     id: str

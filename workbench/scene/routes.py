@@ -39,6 +39,10 @@ class Place:
         """The rectangle so much further right and down."""
         return replace(self, x=round(self.x + right, 1), y=round(self.y + down, 1))
 
+    def gap(self, other: Place) -> float:
+        """How far apart the two rectangles are from side to side; below zero they overlap."""
+        return max(self.x - other.x - other.w, other.x - self.x - self.w)
+
     def meets(self, other: Place) -> bool:
         """Whether the two rectangles have any area in common."""
         return (

@@ -27,7 +27,7 @@ from .player_steps import cursor_at
 from .value_display import lines_of, sentence_of
 
 LEGEND = "The cross marks what the error is about; gradients had come as far as the arrows have numbers."
-_COLUMNS, _MOST_LINES = 66, 8  # of the story's lines, and how many there are of PyTorch's own words
+_COLUMNS, _MOST_LINES = 56, 8  # of the story's lines, and how many there are of PyTorch's own words
 _INDENT = "\u00a0\u00a0"  # of a line of the story that goes on
 _MOST, _HOPS = 24, 2  # nodes up to which all are shown, and how far from what matters where there are more
 _STORY = "story"
@@ -134,11 +134,12 @@ class _Story:
         title = f"{self.failed.error} at {self.name}" if self.name else self.failed.error
         # PyTorch's own words come last: a reader has mostly just seen them, below a traceback.
         lines = (*head, *_several(rows), *last, *more, *own)
-        story = Box(_STORY, "story", "What happened", lines, details=(words,))
         lights = self._lights(boxes)
+        about = next(iter(lights), None)
+        story = Box(_STORY, "story", "What happened", lines, details=(words,), refers=about)
         steps = self._before(boxes, rows, head)
         at = cursor_at(self.raised or self.line)
-        final = Step(f"{title}: what happened stands in the picture.", self.phase, at, next(iter(lights), None))
+        final = Step(f"{title}: what happened stands in the picture.", self.phase, at, about)
         final.boxes = {id: fields for id, fields in lights.items()} | {_STORY: {"lines": story.lines}}
         start = {id: replace(box) for id, box in boxes.items()} | {_STORY: replace(story, lines=tuple(head))}
         return Storyboard(Scene(title, start, arrows), [*steps, final], title, start=len(steps), legend=LEGEND)

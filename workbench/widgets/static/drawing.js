@@ -203,7 +203,7 @@ export function picture(storyboard, { boxes, arrows }) {
       : item.weight ? ` wb-weight-${item.weight} wb-tone-${item.tone}` : "";
     group.setAttribute("class", `wb-${role} wb-kind-${item.kind} wb-state-${item.state}${shade}`);
     group.dataset.state = item.state;
-    group.setAttribute("aria-label", words(item.alt || item.title || item.label || item.id));
+    group.ariaLabel = words(item.alt || item.title || item.label || item.id);
     const parts = role === "arrow" ? arrowParts(item) : boxParts(item, boxes.get(item.holder)), title = titles.get(item);
     title?.setAttribute("class", group.getAttribute("class").replace("wb-box", "wb-over"));
     title?.replaceChildren(parts.pop());

@@ -238,7 +238,7 @@ export function easel(el, story, items, { label, name = "", bar, below = [], key
     close();
     selected = box;
     body.setAttribute("data-told", "");
-    drawn.groups.get(box).setAttribute("aria-expanded", "true");
+    drawn.groups.get(box).ariaExpanded = true;
     show();
     join();
     // Below the picture it may be out of sight, and then a click would seem to do nothing.
@@ -250,7 +250,7 @@ export function easel(el, story, items, { label, name = "", bar, below = [], key
   function close() {
     if (!selected) return;
     const group = drawn.groups.get(selected);
-    group.setAttribute("aria-expanded", "false");
+    group.ariaExpanded = false;
     if (panel.element.contains(document.activeElement)) group.focus();
     panel.element.hidden = true;
     body.removeAttribute("data-told");

@@ -14,7 +14,7 @@ function sliders(inputs, move) {
     const told = html("output.wb-position"), set = (value) => {
       slider.value = value;
       told.textContent = short(value);
-      slider.setAttribute("aria-valuetext", short(value));
+      slider.ariaValueText = short(value);
     };
     upon(slider, "input", () => {
       set(slider.value);

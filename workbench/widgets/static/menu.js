@@ -19,26 +19,26 @@ export function menu(choices) {
     const names = { type: "button", role, tabindex: -1, "data-action": action };
     const made = html("button.wb-item", names, html("span", {}, label), html("kbd", { "aria-hidden": "true" }, key));
     upon(made, "click", () => {
-      if (made.getAttribute("aria-disabled") === "true") return;
+      if (made.ariaDisabled === "true") return;
       if (!stays) element.hidePopover(); // the focus goes back to where it was, and what is done may take it
       act();
       update();
     });
     const last = element.lastElementChild;
-    const place = !group ? element : last?.getAttribute("aria-label") === group ? last
+    const place = !group ? element : last?.ariaLabel === group ? last
       : element.appendChild(html("div", { role: "group", "aria-label": group }, html("span", { "aria-hidden": "true" }, group)));
     place.append(made);
     return made;
   });
   const update = () => choices.forEach(({ on, off }, i) => {
-    if (on) items[i].setAttribute("aria-checked", on());
-    if (off) items[i].setAttribute("aria-disabled", off());
+    if (on) items[i].ariaChecked = on();
+    if (off) items[i].ariaDisabled = off();
   });
   opener.popoverTargetElement = element;
-  opener.setAttribute("aria-haspopup", "menu");
-  opener.setAttribute("aria-expanded", "false");
+  opener.ariaHasPopup = "menu";
+  opener.ariaExpanded = false;
   upon(element, "beforetoggle", ({ newState }) => {
-    opener.setAttribute("aria-expanded", newState === "open");
+    opener.ariaExpanded = newState === "open";
     items[0].autofocus = newState === "open"; // it takes the focus as the menu opens, so that no key is lost
     update();
     const { top, right, bottom } = opener.getBoundingClientRect(), below = bottom < innerHeight / 2;

@@ -76,7 +76,7 @@ function controls(numbers, act) {
   const show = (position, step) => {
     const name = words(step?.phase);
     slider.value = position;
-    slider.setAttribute("aria-valuetext", `${of(position)} of ${of(last)}, ${name}`);
+    slider.ariaValueText = `${of(position)} of ${of(last)}, ${name}`;
     place.textContent = `${of(position)} / ${of(last)}`;
     phase.dataset.phase = name;
     phase.replaceChildren(...(name === "forward" || name === "backward" ? [icon(name)] : []), name);
@@ -90,15 +90,11 @@ function controls(numbers, act) {
     else sentence.removeAttribute("tabindex");
     where.textContent = step?.cursor ? `${words(step.cursor.file)}:${words(step.cursor.line)}` : "";
     code.textContent = words(step?.cursor?.text).trim();
-    // aria-disabled and not disabled: a disabled button loses the focus, and with it the keys
-    const dim = (button, off) => button.setAttribute("aria-disabled", off);
-    [buttons.first, buttons.back].forEach((button) => dim(button, position === 0));
-    [buttons.step, buttons.last].forEach((button) => dim(button, position === last));
+    buttons.first.ariaDisabled = buttons.back.ariaDisabled = position === 0;
+    buttons.step.ariaDisabled = buttons.last.ariaDisabled = position === last;
   };
   const playing = (yes) => {
-    const label = yes ? "Pause" : "Play";
-    buttons.play.setAttribute("aria-label", label);
-    buttons.play.title = label;
+    const label = (buttons.play.ariaLabel = buttons.play.title = yes ? "Pause" : "Play");
     buttons.play.replaceChildren(icon(label.toLowerCase()));
   };
   return { bar, caption, show, playing };
@@ -169,9 +165,10 @@ function stage(el, storyboard, options = {}) {
     const moved = [...dirty].filter((item) => "d" in item && item.state === state && !LOOSE.includes(item.kind));
     drawn.travel(before >= 0 && wanted === before + 1 ? moved : []);
     // Last: if this has to scroll, all that is new is laid out, once.
-    // What opens with a story begins with its beginning.
-    const tale = before < 0 && [...boxes.values()].find(({ kind }) => kind === "story");
-    const spoken = [tale && { ...tale, h: 40 }, ...withHeld(boxes, step?.focus), ...labelsOf(moved), ...moved.map(({ source }) => boxes.get(source)), ...moved];
+    // Beside the node of an error stands what happened there: its beginning at least, or as much as there is room for.
+    const tales = [...boxes.values()].filter(({ kind }) => kind === "story")
+      .flatMap((tale) => [40, tale.h, 320].map((h) => ({ ...tale, h })));
+    const spoken = [boxes.get(step?.focus), ...tales, ...withHeld(boxes, step?.focus), ...labelsOf(moved), ...moved.map(({ source }) => boxes.get(source)), ...moved];
     view.keep(current ? spoken.filter(Boolean) : []);
     if (before >= 0) options.moved?.(wanted);
   }
@@ -197,13 +194,14 @@ function stage(el, storyboard, options = {}) {
   }
   function predict(yes) {
     predicts = yes;
+    if (guess.element.contains(document.activeElement)) root.focus({ preventScroll: true }); // it is about to go
     guess.element.hidden = !yes;
     seen = position;
-    if (yes) guess.ask(steps[seen + 1]);
+    guess.ask(yes && steps[seen + 1]);
     menu.update();
   }
   function play() {
-    if (timer) return pause();
+    if (timer || !last) return pause();
     if (predicts) return move(1);
     const advance = () => {
       go(position + 1);

@@ -41,12 +41,13 @@ export function prediction(items, reveal) {
   const field = html("input", { type: "text", name: "guess", placeholder: "0.5 or [1, 2]" });
   const what = html("span"), said = html("p.wb-said", { role: "status" });
   const row = html("div.wb-row", { role: "group", "aria-label": "Prediction" }, html("label", {}, what, field),
-    button("check", "Check", check, "Check"), button("reveal", "Reveal", reveal, "Reveal"));
+    button("check", "Check", check, "Check"), button("reveal", "Reveal", () => asked && reveal(), "Reveal"));
   const element = html("div.wb-predict", {}, said, row);
   let asked = null;
   function check() {
-    const text = field.value.trim(), { what, truth } = asked, mine = numbersOf(text);
+    const text = field.value.trim();
     if (!text) return field.focus();
+    const { what, truth } = asked, mine = numbersOf(text);
     if (truth && !mine) return void (said.textContent = "Type a number such as 0.5, or [1, 2].");
     const answer = truth ? `Your prediction of ${what}: ${closeness(mine, truth)}.` : `You predicted: ${words(text)}`;
     reveal();

@@ -20,7 +20,7 @@ export function parts(steps, visit) {
   const slider = html("input", { type: "range", min: 0, max: last, step: 1, class: "wb-slider", "aria-label": "Training step" });
   upon(slider, "input", () => move(+slider.value));
   const title = html("span.wb-part"), phases = PHASES.map((phase) =>
-    button(`phase-${phase}`, `To the ${phase} of this step`, () => visit(all(of(now), phase)[0] ?? now), phase));
+    button(`phase-${phase}`, `To the ${phase} of this step`, () => visit(all(of(now), phase)[0]), phase));
   return {
     element: html("div", { class: "wb-bar wb-parts" }, html("div.wb-place", {}, slider, title), html("div.wb-phases", {}, ...phases)),
     by: (count) => move(of(now) + count),
@@ -28,11 +28,11 @@ export function parts(steps, visit) {
     show(position) {
       const part = of((now = position)), { phase } = steps[position], told = words(steps[begins[part]].chapter);
       slider.value = part;
-      slider.setAttribute("aria-valuetext", `${told}, ${words(phase)}`);
+      slider.ariaValueText = `${told}, ${words(phase)}`;
       title.textContent = told;
       phases.forEach((each, n) => {
-        each.setAttribute("aria-current", PHASES[n] === phase);
-        each.setAttribute("aria-disabled", !all(part, PHASES[n]).length);
+        each.ariaCurrent = PHASES[n] === phase;
+        each.ariaDisabled = !all(part, PHASES[n]).length;
       });
     },
   };

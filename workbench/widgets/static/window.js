@@ -5,7 +5,7 @@ import { build, calm, extent, html, svg, upon } from "./drawing.js";
 const PADDING = 12; // px around the picture, as in player.css
 const LARGEST = 2; // times its own size: what fits is made no larger
 const LEAST = 11 / 12; // of its own size, at which its smallest text is 11 px high: what opens is made no smaller
-const LOW = 800; // px: in a window as wide and no higher the projector's theme shows more boxes, and less large
+const NARROW = 800; // px: in a window no wider the projector's theme keeps its large text
 const MARGIN = [24, 8]; // px kept free beside what the picture scrolls to, where a box has its mark, and above it
 const MANY = 1.5; // a picture as many times as large as the window onto it has an overview
 const HEAVY = 600; // boxes and arrows: a picture of so many is not painted for every frame of a smooth scroll
@@ -23,11 +23,12 @@ export const icon = (name) => {
   return svg("svg", { ...size, "aria-hidden": true }, svg("path", { d: ICONS[name] }));
 };
 
+/** A button, which does nothing while it is dimmed; `aria-disabled`, since a disabled one loses the focus and the keys. */
 export function button(action, label, act, ...children) {
   const names = { "data-action": action, "aria-label": label, title: label };
   const face = children.length ? children : [icon(action)];
   const made = html("button", { type: "button", class: "wb-button", ...names }, ...face);
-  upon(made, "click", act);
+  upon(made, "click", () => made.ariaDisabled === "true" || act());
   return made;
 }
 
@@ -116,7 +117,7 @@ export function viewport(drawn, title, chosen) {
     if (across <= 0) return; // it is on no page yet
     const { zoom } = chosen, whole = Math.min(across / drawn.width, down / drawn.height);
     scale = zoom === "fit" ? Math.min(whole, LARGEST * size) : zoom ? zoom * size
-      : Math.max(Math.min(whole, size), size > 1 && (innerHeight > LOW || innerWidth < LOW) ? size : LEAST);
+      : Math.max(Math.min(whole, size), size > 1 && innerWidth < NARROW ? size : LEAST);
     drawn.root.setAttribute("width", drawn.width * scale);
     drawn.root.setAttribute("height", drawn.height * scale);
     map.element.hidden = drawn.width * scale <= MANY * across && drawn.height * scale <= MANY * down;
