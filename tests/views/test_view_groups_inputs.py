@@ -76,7 +76,7 @@ def test_data_that_only_part_of_is_used_keep_a_box_of_their_own():
     with torch.record() as trace:
         (w * x[0]).sum().backward()
     (box,) = [box for box in storyboard(trace).scene.boxes.values() if box.kind == "constant"]
-    assert box.title == "view of x" and "(3,)" in " ".join(box.lines)
+    assert box.title == "x[0]" and "shares the memory of x" in box.lines and "(3,)" in " ".join(box.lines)
 
 
 def test_data_that_were_reshaped_show_what_is_written_into_them():
@@ -90,3 +90,17 @@ def test_data_that_were_reshaped_show_what_is_written_into_them():
     board = storyboard(trace)
     titles = {box.title: box for box in board.at(len(board.steps) - 1).boxes.values() if box.kind == "constant"}
     assert "7" in " ".join(titles["x"].lines)
+
+
+def test_a_part_of_a_variable_has_the_words_that_took_it():
+    X, w = torch.ones(6, 3), torch.ones(3, 1, requires_grad=True)
+    with torch.record() as trace:
+        for a in (0, 2):
+            b = a + 2
+            (X[a:b] @ w).sum().backward()
+            torch.mul(X[0], w).sum().backward()
+            (torch.ones(3) @ w).sum().backward()
+    boxes = storyboard(trace, depth=9).scene.boxes.values()
+    told = {box.title for box in boxes if box.kind == "constant"}
+    assert {"X[a:b]", "X[0]"} <= told and not any("view of" in title for title in told)
+    assert any(box.kind == "saved" and box.title == "saved self (X[a:b])" for box in boxes)

@@ -74,6 +74,7 @@ class TensorState(Place):
     level: str | None = None
     below: str | None = None  # what it stands for, one or more levels below
     base: str | None = None  # what it is a view of, or was detached from
+    taken: str = ""  # the user's expression that took it of its base, if a line tells that: `x[t]`
     grad_before: Value | None = None  # what the last accumulation was added to
     brought: dict[str, None] = field(default_factory=dict)  # the edges whose gradients `grad` is the sum of
     rest: Value | None = None  # what `grad` was before the first of these, if that is known

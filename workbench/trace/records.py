@@ -24,7 +24,7 @@ from .schema import (
     TensorSeen,
     kind_of_event,
 )
-from .source import Line, Stack, source, text_of
+from .source import Line, Stack, source, taken_of, text_of
 from .values import Value, read, said, series, value, values
 
 if TYPE_CHECKING:
@@ -226,6 +226,9 @@ class NodeCreated(Building):
             elif not tensor.requires_grad:
                 if tensor.node is None:
                     frame.play_part(tensor.id, "constant")
+                    base = frame.variable(tensor.base)
+                    if base and not tensor.name and self.path:
+                        tensor.taken = tensor.taken or taken_of(self.path[-1].title, base)
                 constant = EdgeState(maker, self.node, tensor.output_nr, differentiable=False)
                 frame.add_edge(f"{self.node}.c{position}", constant)
         for index, edge in waiting.items():

@@ -17,7 +17,7 @@ import textwrap
 import tokenize
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from functools import cache, cached_property
+from functools import cache, cached_property, lru_cache
 from types import CodeType, FrameType
 from typing import Any
 
@@ -820,6 +820,29 @@ class Paths:
                 title = source.text(frame.offset) or f"{frames[after].listing.code.co_name}()"
                 told.append(("call", number, frame.offset, title, 0))
         return told
+
+
+@lru_cache(10_000)
+def taken_of(text: str, variable: str) -> str:
+    """The one operand of an expression that is a part or another shape of a variable: `x[t]` in `x[t] @ w`; or ""."""
+    try:
+        whole = ast.parse(text, mode="eval").body
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return ""
+    operands: list[ast.expr] = []
+    if isinstance(whole, ast.BinOp):
+        operands = [whole.left, whole.right]
+    elif isinstance(whole, ast.Call):
+        operands = [*whole.args, *([whole.func.value] if isinstance(whole.func, ast.Attribute) else [])]
+    found = []
+    for operand in operands:
+        inner: ast.expr = operand
+        while isinstance(inner, ast.Subscript | ast.Attribute | ast.Call):
+            inner = inner.func if isinstance(inner, ast.Call) else inner.value
+            if ast.get_source_segment(text, inner) == variable:
+                found.append(ast.get_source_segment(text, operand) or "")
+                break
+    return found[0] if len(found) == 1 else ""
 
 
 def scope_title(name: str, module: str) -> str:

@@ -333,7 +333,7 @@ def _tensor(say: Sayings, frame: Frame, id: str) -> Box:
     return Box(
         id,
         "leaf" if leaf else "constant",
-        tensor.name or ("leaf" if leaf else frame.viewed(id) or "constant"),
+        tensor.name or ("leaf" if leaf else _view(frame, id) or "constant"),
         tuple(lines),
         tensor.state,
         details=(*_tensor_details(say, tensor, leaf), *memory_details(frame, id)),
@@ -388,6 +388,8 @@ def _view(frame: Frame, id: str | None) -> str | None:
     """What a view of a variable is called: the expression that took it, if a line has room, or `view of x`."""
     viewed, node = frame.viewed(id), frame.tensors[id].node if id is not None else None
     told = frame.told(node) if viewed is not None and node in frame.nodes else ""
+    if viewed is not None and id is not None and 0 < columns(frame.tensors[id].taken) <= _EXPRESSION:
+        return frame.tensors[id].taken
     return told.strip("`") if told.startswith("`") and told.endswith("`") and columns(told) <= _EXPRESSION else viewed
 
 
