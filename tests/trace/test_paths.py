@@ -486,7 +486,7 @@ def test_modules_in_a_loop_have_rounds_around_them() -> None:
     with record() as trace:
         for layer in layers:
             x = layer(x)
-    parts = ("[0]", "[0]", "[1]")
+    parts = ("[0 › Linear]", "[0 › Linear]", "[1 › Tanh]")
     assert told(trace) == [
         f"for layer in layers #{n} > [Sequential] > {part} > layer(x)" for n in (1, 2) for part in parts
     ]

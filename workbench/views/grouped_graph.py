@@ -331,9 +331,9 @@ def closed_box(frame: Frame, tally: Tally, came: Bundle, went: Bundle) -> Box:
     if 0 < tally.compiled == tally.held:
         count += COMPILED
     more = [(sum(tally.leaves.values()), "parameter"), (others, "leaf"), (len(tally.tangents), "tangent")]
-    lines = [tally.shapes(frame), ", ".join([count, *(counted(n, what) for n, what in more if n)])]
+    inside = ", ".join([count, *(counted(n, what) for n, what in more if n)])
     used = [name for id, name in tally.referred.items() if id not in tally.given]
-    lines.append(_uses(used) if used else "")
+    lines = [tally.shapes(frame), _using(inside, used)]
     kept = f"saved {bytes_said(tally.saved)}" if tally.saved else f"saved {bytes_said(tally.most)}: freed"
     if tally.gone == tally.held > 0:
         lines.append("gone: nothing holds them")
@@ -357,13 +357,14 @@ def _shapes(shapes: Iterable[tuple[int, ...]]) -> str:
     return ", ".join([first, *others])
 
 
-def _uses(names: Sequence[str]) -> str:
-    """`uses Wx, Wh, b`, as far as a line has room."""
-    text = f"uses {names[0]}"
-    for name in names[1:]:
-        if columns(f"{text}, {name}") > TEXT_COLUMNS - 3:
-            return f"{text}, …"
-        text = f"{text}, {name}"
+def _using(inside: str, names: Sequence[str]) -> str:
+    """`5 operations, uses Wx, Wh, b`, as far as a line has room."""
+    text = inside
+    for n, name in enumerate(names):
+        longer = f"{text}, {name}" if n else f"{text}, uses {name}"
+        if columns(longer) > TEXT_COLUMNS - (3 if name is not names[-1] else 0):
+            return f"{text}, …" if n else text
+        text = longer
     return text
 
 
