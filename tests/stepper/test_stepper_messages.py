@@ -115,6 +115,7 @@ def test_what_differs_from_the_other_branch_is_said() -> None:
     assert browser.status["marks"]["differs"] == [mul, browser.id("w")]
     assert "differs: first at MulBackward0: [-2. -3.] here, [0. 0.] on main\ndiffers: w: -8.0 here" in repr(s)
     told = browser.ask("switch", text="0")["differs"]
+    assert browser.status["sentence"] == "This is main now, where 7 of 7 nodes have run."
     assert told["beside"] == "branch 1" and told["rows"][1][1:] == ["w", "0.0", "-8.0"]
     browser.ask("back")
     assert len(browser.status["differs"]["rows"]) == 1, "only what has run differs"

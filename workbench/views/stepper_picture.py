@@ -293,13 +293,14 @@ class Stage:
             self.sentence = told if told.endswith((".", "!", "?")) else f"{told}."
         elif before != s.steps:
             waits = f": {self.called(s.current)} has not run yet" if s.current is not None else ""
-            self.sentence = f"Back to where {len(ran_of(s))} of {len(s._to_run())} nodes have run{waits}."
+            begins = "Back to where" if branch is s.branch else f"This is {s.branch.name} now, where"
+            self.sentence = f"{begins} {len(ran_of(s))} of {len(s._to_run())} nodes have run{waits}."
         elif new := [place for place, value in self._edits.items() if edits.get(place) is not value]:
             node, nr = new[-1]
             self.sentence = (
                 f"The gradient that waits at {self.called(node)} is changed to {_short(self._edits[node, nr])}."
             )
-        if branch is not s.branch:
+        if branch is not s.branch and (count or before == s.steps):
             self.sentence += f" This is {s.branch.name} now."
         if s.reason is not None and count:
             self.sentence += f" Stopped: {s.reason}."
