@@ -30,14 +30,14 @@ def open_network(page: Page) -> Stepper:
 
 def test_a_closed_part_opens_where_it_stands_and_closes_again(page: Page) -> None:
     s = open_network(page)
-    closed = s.root.locator(".wb-kind-group", has=page.get_by_text("2", exact=True))
+    closed = s.root.locator(".wb-kind-group", has=page.get_by_text("2 › Linear", exact=True))
     assert closed.get_attribute("data-state") == "idle" and s.root.locator(".wb-kind-leaf").count() == 0
     before = s.root.locator(".wb-box").count()
     s.root.locator('[data-action="own"]').click()
     closed.focus()
     place = closed.locator(".wb-frame").bounding_box()
     page.keyboard.press("Enter")
-    frame = s.root.locator('[aria-label^="2 ("]')
+    frame = s.root.locator('[aria-label^="2 › Linear ("]')
     assert "wb-kind-region" in frame.get_attribute("class")
     assert s.box("net.2.bias").count() == 1 and s.root.locator(".wb-box").count() > before
     now = frame.locator(".wb-frame").bounding_box()
@@ -50,7 +50,7 @@ def test_a_closed_part_opens_where_it_stands_and_closes_again(page: Page) -> Non
 
 def test_what_runs_in_a_closed_part_is_told_on_it_and_a_run_goes_over_it(page: Page) -> None:
     s = open_network(page)
-    closed = s.root.locator(".wb-kind-group", has=page.get_by_text("2", exact=True))
+    closed = s.root.locator(".wb-kind-group", has=page.get_by_text("2 › Linear", exact=True))
     s.press("s", "s", "s", "s")
     assert closed.get_attribute("data-state") == "running"
     assert s.says("sentence").startswith("AddmmBackward0 in Sequential/2 receives the gradient")
