@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import pytest
+
 import workbench as torch
-from workbench.recording import Trace
+from workbench.recording import Trace, load
 from workbench.trace.frame import Frame
 
 
@@ -34,9 +36,36 @@ def test_a_step_with_adam() -> None:
         ("GradChanged", f"mul_ writes into {n}.grad:", "torch.nn.utils.clip_grad_norm_(net.parameters(), 1e-3)")
         for n in names
     ]
-    stepped = [("TensorWritten", f"sub_ writes into {n}:", "optimizer.step()") for n in names]
+    stepped = [("TensorWritten", f"Adam changes {n}:", "optimizer.step()") for n in names]
     cleared = [("GradChanged", f"{n}.grad is cleared", "optimizer.zero_grad()") for n in names]
     assert told(trace) == clipped + stepped + cleared + clipped + stepped
+
+
+@pytest.mark.parametrize("kind", ["SGD", "Adam", "AdamW", "Halving"])
+@pytest.mark.parametrize("engine", [torch, pytest.importorskip("torch")], ids=["workbench", "torch"])
+def test_an_update_is_told_by_the_class_of_its_optimiser(engine, kind, tmp_path) -> None:
+    class Halving(engine.optim.Optimizer):
+        def step(self, closure=None):
+            with engine.no_grad():
+                for group in self.param_groups:
+                    for param in group["params"]:
+                        param.mul_(0.5)
+
+    w = engine.tensor([4.0, 2.0], requires_grad=True)
+    rule = Halving([w], {}) if kind == "Halving" else getattr(engine.optim, kind)([w], lr=0.5)
+    with torch.record() if engine is torch else torch.record(engine) as trace:
+        loss = (w * w).sum()
+        loss.backward()
+        rule.step()
+        with engine.no_grad():
+            w.mul_(1.5)
+    told = [step.caption for step in trace.show().storyboard.steps if ", version " in step.caption]
+    assert all(caption.startswith(f"{kind} changes w: now [") for caption in told[:-1]) and len(told) > 1
+    assert told[-1].startswith("mul_ writes into w: now [")
+    assert f"{kind} changes w: it is at version 1 now" in str(trace.show("versions").storyboard.steps)
+    trace.save(tmp_path / "trace.json")
+    loaded = load(tmp_path / "trace.json").show().storyboard
+    assert [step.caption for step in loaded.steps] == [step.caption for step in trace.show().storyboard.steps]
 
 
 def test_running_statistics_are_named_as_the_module_holds_them() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from dataclasses import replace
 from time import process_time
 
@@ -13,8 +14,8 @@ from trace_samples import leaf, of_kind
 import workbench as torch
 from workbench.recording import Trace, load, record
 from workbench.scene.model import Box
-from workbench.scene.payload import Plan, cut
-from workbench.scene.picture import playing, to_html
+from workbench.scene.payload import LEFT_OUT, Plan, cut, shortened
+from workbench.scene.picture import _in_columns, playing, to_html
 from workbench.scene.storyboard import Storyboard
 from workbench.scene.text import to_text
 from workbench.trace.compare import Aligner, rounds_of
@@ -469,6 +470,42 @@ def test_a_notebook_keeps_the_first_and_last_steps_of_a_long_film():
     assert "too large" not in playing(board)
 
 
+def learning(steps: int, clears: bool = True, batches: int = 1) -> Trace:
+    """A network of two layers and an optimiser; with several batches its loop lies in one over epochs."""
+    torch.manual_seed(0)
+    net = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.Tanh(), torch.nn.Linear(8, 1))
+    rule, data = torch.optim.SGD(net.parameters(), lr=0.1), [(torch.randn(16, 4), torch.randn(16, 1))] * batches
+
+    def step(x: torch.Tensor, y: torch.Tensor) -> None:
+        if clears:
+            rule.zero_grad()
+        loss = ((net(x) - y) ** 2).mean()
+        loss.backward()
+        rule.step()
+
+    with record() as trace:
+        if batches > 1:
+            for epoch in range(steps):  # noqa: B007
+                for x, y in data:
+                    step(x, y)
+        else:
+            for _ in range(steps):
+                step(*data[0])
+    return trace
+
+
+@pytest.mark.parametrize(("steps", "least"), [(4, 4), (5, 5), (10, 6)])
+def test_a_notebook_leaves_out_details_before_whole_steps_of_a_training(steps, least):
+    board, kept = storyboard(learning(steps)), {}
+    shortened(board, lambda short: kept.setdefault(_in_columns(short), short) and _in_columns(short), 14_000)
+    short = kept[max([text for text in kept if len(text) <= 14_000], key=len)]
+    titles = [title for title, _ in parts(short)]
+    assert len(titles) >= least and titles[0] == f"step 1 of {steps}" and titles[-1] == f"step {steps} of {steps}"
+    details = [each.body for box in short.at(len(short.steps) - 1).boxes.values() for each in box.details]
+    assert LEFT_OUT in str(details) and (len(titles) == steps or set(details) == {LEFT_OUT})
+    assert short.folding.groups == board.folding.groups
+
+
 def plain(caption: str, words: dict[str, str]) -> str:
     """What a step says, without what only a film says, and each node by its name."""
     told = re.sub(r"^Step [\d,]+ of [\d,]+( \([^)]*\(step=\d+\)[^)]*\))?\. ", "", caption)
@@ -596,6 +633,46 @@ def test_a_film_says_that_gradients_were_not_cleared_and_opens_where_that_is_see
     boxes = {box.title: box for box in board.at(board.still).boxes.values()}
     assert all("grad adds to that of step 1" in boxes[name].lines for name in "wb")
     assert "grad adds to that of step 1" in to_text(board)
+
+
+@pytest.mark.parametrize("view", ["graph", "flow"])
+def test_a_net_whose_gradients_were_not_cleared_says_so_where_the_film_opens_though_it_is_closed(view):
+    board = storyboard(learning(3, clears=False), view)
+    first, last, said = next(stop for stop in board.stops if stop[0] <= board.start <= stop[1])
+    assert said.startswith("Gradients were not cleared: backward adds to what 4 gradients have of step 1. ")
+    assert board.chapter(board.start) == board.chapter(board.still) == "step 2 of 3" and board.start == board.still
+    (net,) = [box for box in board.at(last).boxes.values() if box.title == "Sequential"]
+    assert "4 grads add to those of step 1" in net.lines
+    told = " ".join(said for _, _, said in board.stops)
+    names = "net.0.weight, net.0.bias, net.2.weight and net.2.bias"
+    assert told.count(f"Sequential: SGD changes {names}.") == 3 and "sub_" not in told
+    after = board.at(next(last for _, last, said in board.stops if "SGD changes" in said))
+    assert re.fullmatch(
+        r"changed by ‖[\d.]+‖", next(box for box in after.boxes.values() if box.title == "Sequential").lines[-1]
+    )
+
+
+def test_where_gradients_were_not_cleared_an_error_is_told_first():
+    w = leaf(2.0)
+    with record() as trace, suppress(RuntimeError):
+        for step in range(2):
+            loss = (w * w).exp()
+            if step:
+                loss.backward()
+            loss.backward(retain_graph=not step)
+    failed = [step.caption for step in storyboard(trace).steps if "RuntimeError" in step.caption]
+    assert failed and not any("not cleared" in caption for caption in failed)
+
+
+@pytest.mark.parametrize("view", ["graph", "flow"])
+def test_where_gradients_are_cleared_the_net_is_there(view):
+    board = storyboard(learning(2, batches=3), view)
+    cleared = [last for _, last, said in board.stops if "are cleared" in said]
+    assert len(cleared) == 5
+    for k in cleared:
+        closed = [box for box in there(board, k).values() if box.kind == "group" and box.id not in board.opened]
+        counts = [int(re.fullmatch(r"(\d+) parameters", box.lines[0])[1]) for box in closed]
+        assert sum(counts) == 49 and all(box.state == "idle" for box in closed)
 
 
 def test_a_film_whose_gradients_are_cleared_opens_at_its_first_step_and_says_nothing_of_adding():

@@ -223,3 +223,27 @@ def test_a_backward_inside_a_backward_adds_its_own():
         "1.0 + 0.0 = 1.0.",
         "5.0 + 0.0 = 5.0.",
     ]
+
+
+def test_the_flow_of_a_small_network_opens_layer_by_layer_in_a_window():
+    torch.manual_seed(0)
+    net = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.Tanh(), torch.nn.Linear(8, 1))
+    x, y = torch.randn(16, 4), torch.randn(16, 1)
+    with torch.record() as trace:
+        loss = ((net(x) - y) ** 2).mean()
+        loss.backward()
+    board = trace.show("flow").storyboard
+    seen = {box.title: box for box in board.at().boxes.values()}
+    assert len(seen) <= 25 and board.layout.width <= 1310 and board.layout.height <= 494  # text of 11 px
+    assert {"Sequential", "0 › Linear", "1 › Tanh", "2 › Linear", "net(x) - y"} <= seen.keys()
+    assert not {"x", "y"} & seen.keys()
+    for title, layer in (("0 › Linear", net[0]), ("2 › Linear", net[2])):
+        norm = math.hypot(*[p.grad.norm().item() for p in layer.parameters()])
+        count = sum(p.numel() for p in layer.parameters())
+        assert seen[title].lines == (f"{count} parameters, grad ‖{norm:.3g}‖",)
+    (whole,) = [box for box in trace.show("flow", depth=0).storyboard.at().boxes.values() if box.title == "Sequential"]
+    norms = [math.hypot(*[p.grad.norm().item() for p in layer.parameters()]) for layer in (net[0], net[2])]
+    assert whole.lines == (
+        f"49 parameters, grad ‖{math.hypot(*norms):.3g}‖",
+        f"net.0 ‖{norms[0]:.3g}‖, net.2 ‖{norms[1]:.3g}‖",
+    )

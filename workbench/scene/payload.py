@@ -6,10 +6,10 @@ source needs: comments, white space where a sign parts words as well, and long n
 becomes one and the same short one wherever it stands for a variable, so no scope has to be known. Properties, and names
 that the script does not declare, stay as they are.
 
-A storyboard is shortened where it is too long, and told in columns. Parts in the middle of a film go first, then what a
-click shows, then what opens, then middle steps. In columns it has a third of its size before it is compressed, half of
-it after. `widgets/static/unpacking.js` makes the storyboard of it again, to a tenth of a px. What is alike stands
-together, what follows from something else is left out, and numbers are told as differences.
+A storyboard is shortened where it is too long, and told in columns. What a click shows goes first, then parts in the
+middle of a film, then what opens, then middle steps. In columns it has a third of its size before it is compressed,
+half of it after. `widgets/static/unpacking.js` makes the storyboard of it again, to a tenth of a px. What is alike
+stands together, what follows from something else is left out, and numbers are told as differences.
 """
 
 from __future__ import annotations
@@ -252,7 +252,7 @@ def _tokens(script: str) -> Iterator[tuple[str, str]]:
 
 HOW = 'picture.save("picture.html") keeps all of it'
 LEFT_OUT = f"Left out of this notebook, to keep it small: {HOW}."
-_CHAPTERS = (10, 8, 6, 5, 4, 3)  # parts of a film
+_CHAPTERS = tuple(range(11, 2, -1))  # parts of a film that are kept
 _MANY = 20_000  # changes in all steps: a story of more is never told whole
 _CROWD = 1_000  # boxes: so many never fit
 _NEARLY = 0.9  # of the room: then no more is tried
@@ -263,9 +263,9 @@ _GROWTH = 0.5  # at least: a story of n times the bulk is n to the power of this
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What is kept: values and other texts in details of so many characters, so many steps at each end and around the
-    one that a player opens at, this part of the groups that open, boxes that come in steps which are left out, and of
-    a film so many parts at both ends, with the one that a player opens at.
+    """What is kept: values and other texts in details of so many characters (of texts below 0: no details at all), so
+    many steps at each end and around the one that a player opens at, this part of the groups that open, boxes that come
+    in steps which are left out, and of a film so many parts at both ends, with the one that a player opens at.
     """
 
     values: float = inf
@@ -286,7 +286,7 @@ def shortened(board: Storyboard, tell: Callable[[Storyboard], str | int], room: 
     """The storyboard as `tell` tells it, or as much of it as there is room for; None if not even its ends fit.
 
     Of what is too long, it may tell about how long it is alone.
-    Parts in the middle of a film go first; then details, the longest values before the others; then what is in closed
+    Details go first, the longest values before the others; then parts in the middle of a film; then what is in closed
     groups; then steps in the middle; then boxes that only come in the steps left out. What is gone is said where it
     was.
     """
@@ -328,14 +328,14 @@ def _stages(board: Storyboard) -> list[list[Plan]]:
     light, film = _weight(board) <= _MANY, any(step.chapter for step in board.steps)
     closed, folded = board.folding.groups.difference(board.opened), cut(board, Plan(groups=0.0))
     stages = [
-        [Plan(parts=parts) for parts in _CHAPTERS] if film and light else [],
         _DETAILS if light else [],
         [Plan(0, 0, inf, part) for part in _PARTS] if closed and _weight(folded) <= _MANY else [],
         [Plan(0, 0, ends, 0.0) for ends in _ENDS if ends > _FEW] if len(folded.scene.boxes) <= _CROWD else [],
         [Plan(0, 0, ends, 0.0, False) for ends in _ENDS],
     ]
     if film:
-        stages[1:] = [[replace(plan, parts=_CHAPTERS[-1]) for plan in plans] for plans in stages[1:]]
+        stages[1:] = [[replace(plan, texts=-1, parts=_CHAPTERS[-1]) for plan in plans] for plans in stages[1:]]
+        stages.insert(1, [Plan(0, -1, parts=parts) for parts in (inf, *_CHAPTERS)] if light else [])
     return [[Plan()]] * light + [plans for plans in stages if plans]
 
 
@@ -451,7 +451,9 @@ class _Cutting:
     def _fields(self, fields: dict[str, Any], owner: str) -> dict[str, Any]:
         """The fields of a box, as they are now."""
         told = dict(fields)
-        if "details" in told:
+        if self._plan.texts < 0:
+            told |= {"details": (_NO_DETAILS,)} if told.get("details") else {}
+        elif "details" in told:
             details = tuple([self._detail(each) for each in told["details"]])
             told["details"] = (*details, _INSIDE) if owner in self._lost else details
         if told.get("goto") is not None:
@@ -467,6 +469,7 @@ class _Cutting:
 
 
 _INSIDE = Detail("Inside", "text", LEFT_OUT)
+_NO_DETAILS = Detail("Details", "text", LEFT_OUT)
 
 
 def _detail(detail: Detail, plan: Plan) -> Detail:

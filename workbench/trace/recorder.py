@@ -48,7 +48,7 @@ from .records import (
     TensorWritten,
 )
 from .schema import Argument, Code, Packing, Raw, Record, Saved, SourceLine, TensorSeen
-from .source import Paths, Stack, code_of, line_in, line_of, source, text_of, user_frame
+from .source import Paths, Stack, code_of, line_in, line_of, source, stepping, text_of, user_frame
 from .values import LIMIT, read, value
 
 _raw: Any = cast(Any, tuple).__new__  # a raw event of a tuple in half the time, for those that are put down most often
@@ -201,7 +201,8 @@ class Hearer(Describer):
         serial = tag(maker) if maker is not None and tag(maker) in self._nodes else None
         now = self._copy(tensor)
         own, version, nr = tensor._tag, version_of(tensor), tensor.output_nr
-        self._raw.append(TensorWritten.Raw(own, name, version, now, serial, nr, stack, slices))
+        by = stepping() if maker is None and tensor.requires_grad else None
+        self._raw.append(TensorWritten.Raw(own, name, version, now, serial, nr, stack, slices, by))
 
     def on_failed(self, task: Any, node: Any, error: BaseException) -> None:
         if hasattr(node, "variable") and self._is_after(task, node):

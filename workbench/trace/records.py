@@ -450,6 +450,12 @@ class TensorWritten(Building):
     output_nr: int
     source: SourceLine | None = None
     slices: str | None = None
+    optimizer: str | None = None  # whose step this is a part of
+
+    @property
+    def writes(self) -> str:
+        """`SGD changes`, or `mul_ writes into`: what does it."""
+        return f"{self.name} writes into" if self.optimizer is None else f"{self.optimizer} changes"
 
     def phase(self, frame: Frame) -> Phase:
         """An update, if it writes unrecorded into a leaf that a backward can have given a gradient."""
@@ -475,7 +481,7 @@ class TensorWritten(Building):
     def sentence(self, frame: Frame) -> str:
         """What it is now, and which nodes had saved what it was."""
         what = frame.called(self.tensor)
-        written = f"{self.name} writes into {what}: now {said(self.value)}, version {self.version}"
+        written = f"{self.writes} {what}: now {said(self.value)}, version {self.version}"
         if late := frame.stale_holders(self.tensor):
             few = len(late) <= _NAMED
             who = series([frame.told(node) for node in late]) if few else f"{len(late):,} nodes"
@@ -495,13 +501,14 @@ class TensorWritten(Building):
         output_nr: int
         stack: Stack
         slices: int | None
+        optimizer: str | None
 
         def read(self, at: Reader) -> TensorWritten:
             """The record."""
             id, maker, slices = at.ids[self.tensor], at.place(self.node), at.place(self.slices)
             at.changed(self.tensor)
-            line = at.seen_at(self.stack)
-            return TensorWritten(id, self.name, self.version, read(self.copy), maker, self.output_nr, line, slices)
+            where = at.seen_at(self.stack), slices, self.optimizer
+            return TensorWritten(id, self.name, self.version, read(self.copy), maker, self.output_nr, *where)
 
 
 @kind_of_event

@@ -166,6 +166,21 @@ def line_of(frame: FrameType | None) -> Line:
     return None if frame is None else (frame.f_code.co_filename, frame.f_lineno)
 
 
+# What every step of an optimiser goes through, in the workbench and in PyTorch; its `self` is the optimiser.
+_STEPS = frozenset({"_hooked.<locals>.hooked", "Optimizer.profile_hook_step.<locals>.wrapper"})
+
+
+def stepping() -> str | None:
+    """The class of the optimiser whose step is running, if one is."""
+    frame: FrameType | None = _frame_at(1)
+    while frame is not None:
+        code = frame.f_code
+        if code.co_qualname in _STEPS and not is_users(code.co_filename):
+            return type(dict(local_variables(frame)).get("self")).__name__
+        frame = frame.f_back
+    return None
+
+
 METHODS = ("forward", "setup_context", "backward", "vjp", "jvp")
 
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+import textwrap
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from ..scene.labels import LABEL_COLUMNS, TEXT_COLUMNS, columns
 from ..scene.model import Arrow, ArrowTone, Box
@@ -16,10 +17,11 @@ from ..trace.values import Value, number
 from .graph import Graph
 from .grouped_graph import total_of
 from .player_steps import last_backward
-from .value_display import text_of
+from .value_display import text_of, whole
 
 LEGEND = "The broader an arrow, the larger its gradient; a leaf's grad is the sum of its arrows without the pale ones."
 _VANISHING = 1e-4  # of the seed: less is said to vanish
+_MODULES = 8  # whose gradients are told one by one in a closed group
 _TERMS = 4  # gradients told one by one where they add up
 # Operations that repeat a smaller operand, so that its gradient is a sum. (Others of these shapes, such as matrix
 # products, are no plain sums, and `cat` is none at all.)
@@ -27,7 +29,10 @@ _REPEATS = {"add", "sub", "mul", "div", "pow", "maximum", "minimum", "where", "a
 
 
 class Flow(Graph):
-    """The graph with gradients in the foreground: nothing saved is shown, arrows are as broad as what they carry."""
+    """The graph with gradients in the foreground: arrows are as broad as what they carry.
+
+    Nothing saved is shown, nor data that need no gradient, unless there are transforms.
+    """
 
     legend = LEGEND
     shows_gradients = True
@@ -48,7 +53,9 @@ class Flow(Graph):
     def draw(self, frame: Frame, keys: Iterable[str]) -> tuple[list[Box], list[Arrow]]:
         """The boxes and arrows that the frame's `keys` concern, as they are now."""
         boxes, arrows = super().draw(frame, keys)
-        boxes, arrows = [box for box in boxes if box.kind != "saved"], [a for a in arrows if a.kind != "same"]
+        data = () if self.transformed else ("constant",)
+        boxes = [box for box in boxes if box.kind not in ("saved", *data)]
+        arrows = [arrow for arrow in arrows if arrow.kind not in ("same", *data)]
         for box in boxes:
             if box.id in frame.nodes or (box.id in frame.tensors and box.kind == "leaf"):
                 box.lines += (*self._rest(frame, box.id), *self._added(frame, box.id), *self._remade(frame, box.id))
@@ -80,6 +87,19 @@ class Flow(Graph):
                 if arriving and (lines := self._added(frame, key)):
                     said.append(f"at {frame.told(key)} {' '.join(lines)}")
         return said
+
+    def of_leaves(self, frame: Frame, ids: Collection[str]) -> list[str]:
+        """The norm of the gradients that the leaves in a closed group have, and that of each module's parameters."""
+        norms: dict[str, list[float]] = {}
+        for id in ids:
+            if (grad := frame.tensors[id].grad) is not None:
+                norms.setdefault((frame.tensors[id].name or "").rpartition(".")[0], []).append(grad.norm)
+        if not norms:
+            return []
+        told = [f"{module or 'others'}\xa0‖{math.hypot(*several):.3g}‖" for module, several in norms.items()]
+        lines = textwrap.wrap(", ".join(told), TEXT_COLUMNS) if 1 < len(told) <= _MODULES else []
+        parts = [line.replace("\xa0", " ") for line in lines]
+        return [f"grad ‖{math.hypot(*[norm for several in norms.values() for norm in several]):.3g}‖", *parts]
 
     def _added(self, frame: Frame, id: str) -> list[str]:
         """What has arrived at a fork so far and its sum, for each output of a node."""
@@ -156,14 +176,16 @@ class Flow(Graph):
 
     def _label(self, frame: Frame, key: str, edge: EdgeState, grad: Value) -> str:
         found = self.slopes(frame, key) if edge.state == "flowing" else None
-        lines = [found.label if found and found.product else self._say(text_of, grad, LABEL_COLUMNS)]
-        if grad.shape and grad.is_known:
-            lines.append(f"‖{number(grad.norm)}‖ {_signs(grad)}".rstrip())
-        lines += [] if found is None or found.product else [found.label]
+        norm = f"‖{number(grad.norm)}‖" if grad.shape and grad.is_known else ""
+        text = self._say(whole if norm else text_of, grad, LABEL_COLUMNS)
+        lines = [found.label if found and found.product else text, f"{norm} {_signs(grad)}".rstrip() if norm else ""]
+        if found is not None and not found.product:
+            short = f"{norm}  {found.label}"
+            short = short if columns(short) <= LABEL_COLUMNS else found.label
+            lines[1:] = [*lines[1:], found.label] if text else [short]
         which, told = self.which(edge), found is not None and "summed to" in found.label
-        more = ["" if told else _summed(frame, key, edge), self._word(grad), which and f"for {which}", edge.lost]
-        lines += filter(None, more)
-        return "\n".join(lines)
+        lines += ["" if told else _summed(frame, key, edge), self._word(grad), which and f"for {which}", edge.lost]
+        return "\n".join(filter(None, lines))
 
 
 def _norm(grad: Value | None) -> float:

@@ -150,6 +150,10 @@ class Graph:
         """Nothing is said of what became of the gradients that these edges brought."""
         return []
 
+    def of_leaves(self, frame: Frame, ids: Collection[str]) -> list[str]:
+        """Nothing is said of the leaves in a closed group."""
+        return []
+
     def focus(self, frame: Frame) -> str | None:
         """The box that the last event was about."""
         key = frame.focus

@@ -22,7 +22,7 @@ from ..scene.model import Arrow, Box, BoxState, Detail, Folding, Scene, Step, pa
 from ..scene.storyboard import Storyboard
 from ..trace.call_records import OperationRan, TangentPushed, above
 from ..trace.frame import EdgeState, Frame, NodeState
-from ..trace.records import COMPILED, NodeCreated, NodeFinished, NodeStarted
+from ..trace.records import COMPILED, NodeCreated, NodeFinished, NodeStarted, TensorWritten
 from ..trace.schema import Phase, Record, TensorSeen
 from ..trace.timeline import Timeline, phase_of
 from ..trace.values import Value, said, series
@@ -30,7 +30,7 @@ from .graph import Graph, built
 from .groups import MOST, TANGENT, Group, Lanes, grouped, wholes
 from .memory import bytes_of, bytes_said
 from .messages import NO_GROUP
-from .player_steps import NOTHING, Effort, caption_of, changed_fields, cursor_at, opening, place_of_stop, tell
+from .player_steps import NOTHING, Effort, caption_of, changed_fields, cursor_at, opening, place_of_stop, some, tell
 
 # What groups hold.
 
@@ -295,7 +295,7 @@ class Tally:
         for state in ("error", "running", "ready", "pending"):
             if self.counts[state]:
                 return state
-        if self.gone == self.held:
+        if self.gone == self.held > 0:
             return "over"
         return "done" if self.counts["done"] else "idle"
 
@@ -321,28 +321,36 @@ def listed(counts: Counter[str]) -> str:
     return text
 
 
-def closed_box(frame: Frame, tally: Tally, came: Bundle, went: Bundle) -> Box:
-    """A closed group: what is in it, what that keeps, and the gradients that came and went."""
+def closed_box(frame: Frame, tally: Tally, came: Bundle, went: Bundle, view: Graph) -> Box:
+    """A closed group: what is in it, what that keeps, and the gradients that came and went.
+
+    Where gradients are the story, leaves are told with theirs instead, and not what is kept.
+    """
     group = tally.group
     others = sum(not numbers for numbers in tally.leaves.values())
-    count = counted(tally.held, "operation")
+    count = counted(tally.held, "operation") if tally.held else ""
     if tally.times > 1 and tally.held == tally.count and " × " not in group.title:
         count = f"{counted(tally.count // tally.times, 'operation')} × {tally.times:,}"
     if 0 < tally.compiled == tally.held:
         count += COMPILED
     more = [(sum(tally.leaves.values()), "parameter"), (others, "leaf"), (len(tally.tangents), "tangent")]
-    inside = ", ".join([count, *(counted(n, what) for n, what in more if n)])
-    used = [name for id, name in tally.referred.items() if id not in tally.given]
-    lines = [tally.shapes(frame), _using(inside, used)]
+    holds, told = [counted(n, what) for n, what in more if n], view.of_leaves(frame, tally.leaves)
+    flows = view.shows_gradients and bool(tally.leaves)
+    if flows:
+        lines = [", ".join([*holds, *told[:1]]), *told[1:]]
+    else:
+        used = [name for id, name in tally.referred.items() if id not in tally.given]
+        lines = [tally.shapes(frame), _using(", ".join(filter(None, [count, *holds])), used)]
     kept = f"saved {bytes_said(tally.saved)}" if tally.saved else f"saved {bytes_said(tally.most)}: freed"
     if tally.gone == tally.held > 0:
         lines.append("gone: nothing holds them")
     else:
         gone = f"{counted(tally.gone, 'operation')} gone" if tally.gone else ""
-        lines.append("; ".join(filter(None, [kept if tally.most else "", gone])))
+        lines.append("; ".join(filter(None, [kept if tally.most and not view.shows_gradients else "", gone])))
     gradients = [f"{way} {norms_of(frame, each)}" for way, each in (("in", came), ("out", went)) if each.total.moved]
     bad = "" if came.total.finite and went.total.finite else "NOT FINITE "
-    lines.append(f"gradient {bad}{', '.join(gradients)}" if gradients else "")
+    lines.append(f"gradient {bad}{', '.join(gradients)}" if gradients and (bad or not flows) else "")
+    lines += [] if flows else told
     details = tally.inside(frame)
     if tally.error:
         details = (Detail("Error", "text", tally.error), *details)
@@ -690,7 +698,7 @@ class Cut:
             user = frame.edges[next(iter(self._bundles[bundle].keys))].target or ""
             arrows.append(self._referring(frame, self._merged(frame, bundle), user, boxes))
         boxes += [box for id in given for box in self._view.lanes.input(frame, id)]
-        boxes += [self._box(frame, id) for id in groups if self._tally(id).held]
+        boxes += [self._box(frame, id) for id in groups if self._tally(id).held or self._tally(id).leaves]
         boxes = self._placed(boxes)
         self._drawn.update(box.id for box in boxes)
         return boxes, [each for each in arrows if each.kind != "same" or {each.source, each.target} <= self._drawn]
@@ -838,7 +846,7 @@ class Cut:
 
     def _box(self, frame: Frame, id: str) -> Box:
         came, went = self._crossing.get(id, (Bundle(), Bundle()))
-        return closed_box(frame, self._tally(id), came, went)
+        return closed_box(frame, self._tally(id), came, went, self._view)
 
     def _placed(self, boxes: list[Box]) -> list[Box]:
         """Each box in the innermost group that it is part of; the frame of such a part is then not drawn."""
@@ -1205,25 +1213,36 @@ def _runs(parts: Sequence[Sequence[Record]]) -> list[NodeStarted]:
 
 def _told(cut: Cut, frame: Frame, id: str, parts: Sequence[Sequence[Record]]) -> str:
     name = cut.group(id).called
-    if runs := _runs(parts):
-        sent = series(list(dict.fromkeys(cut.sent(frame, id))))
-        nodes = [event.node for event in runs if event.node in frame.nodes]
-        leaves = len(runs) - len(nodes)
-        if not nodes:
-            return f"{name}: {counted(leaves, 'leaf')} inside get what has arrived."
-        first, last = frame.told(nodes[0]), frame.told(nodes[-1])
-        came = series([said(grad) for grad in runs[0].grads])
-        ran = f"{counted(len(nodes), 'node')} run, {first} first, {last} last"
-        ran += f", and {counted(leaves, 'leaf')} inside" if leaves else ""
-        on = f"; it sends {sent}" if sent else ""
-        return f"{name} runs backward: it receives the gradient {came}; {ran}{on}."
     events = [event for part in parts for event in part]
+    told: list[str] = []
+    if runs := _runs(parts):
+        told.append(_ran(cut, frame, id, runs))
+    written: dict[str, list[str]] = {}
+    for event in events:
+        if isinstance(event, TensorWritten) and event.optimizer is not None:
+            written.setdefault(event.writes, []).append(frame.called(event.tensor))
+    told += [f"{writes} {some(names)}" for writes, names in written.items()]
     made = sum(isinstance(event, NodeCreated) for event in events)
     ran = sum(isinstance(event, OperationRan) for event in events)
     pushed = sum(isinstance(event, TangentPushed) for event in events)
     happened = [f"{counted(made, 'operation')} join the graph"] if made else []
     happened += [f"{counted(ran, 'operation')} run"] if ran and not made else []
     happened += [f"{counted(pushed, 'tangent')} are pushed forward"] if pushed else []
-    if not happened:
-        return f"{name}: tensors inside are written into."
-    return f"{name}: {', '.join(happened)}: {cut.told(id)}."
+    if happened and not runs:
+        told.append(f"{', '.join(happened)}: {cut.told(id)}")
+    told = told or ["tensors inside are written into"]
+    return f"{name}{' ' if told[0].startswith('runs') else ': '}{'; '.join(told)}."
+
+
+def _ran(cut: Cut, frame: Frame, id: str, runs: Sequence[NodeStarted]) -> str:
+    sent = series(list(dict.fromkeys(cut.sent(frame, id))))
+    nodes = [event.node for event in runs if event.node in frame.nodes]
+    leaves = len(runs) - len(nodes)
+    if not nodes:
+        return f"{counted(leaves, 'leaf')} inside get what has arrived"
+    first, last = frame.told(nodes[0]), frame.told(nodes[-1])
+    came = series([said(grad) for grad in runs[0].grads])
+    ran = f"{counted(len(nodes), 'node')} run, {first} first, {last} last"
+    ran += f", and {counted(leaves, 'leaf')} inside" if leaves else ""
+    on = f"; it sends {sent}" if sent else ""
+    return f"runs backward: it receives the gradient {came}; {ran}{on}"

@@ -37,7 +37,7 @@ from .messages import GRAPH_TOO_LARGE
 from .value_display import sentence_of
 
 _DRAWN, _EACH = 800_000, 10  # times that boxes and arrows are drawn in all steps, and so many more for each event
-_CLEARED = 6  # gradients cleared in one step that its caption names
+_NAMED = 6  # of what happens in one step, so many are named in its caption
 NOTHING = "Nothing joined the graph: only operations on tensors that require grad are recorded."
 
 
@@ -224,9 +224,13 @@ def _cleared(events: Sequence[GradChanged], frame: Frame) -> str:
     """The gradients that one step clears."""
     if len(events) == 1:
         return events[0].sentence(frame)
-    slots = list(dict.fromkeys(f"{frame.called(event.tensor)}.grad" for event in events))
-    more = [f"{len(slots) - _CLEARED} more"] if len(slots) > _CLEARED + 1 else []
-    return f"{series([*slots[:_CLEARED], *more] if more else slots)} are cleared"
+    return f"{some(f'{frame.called(event.tensor)}.grad' for event in events)} are cleared"
+
+
+def some(names: Iterable[str]) -> str:
+    """The different names, of many only the first: `a, b and 7 more`."""
+    known = list(dict.fromkeys(names))
+    return series(known if len(known) <= _NAMED + 1 else [*known[:_NAMED], f"{len(known) - _NAMED} more"])
 
 
 def changed_fields(
@@ -253,6 +257,8 @@ def place_of_stop(part: Sequence[Record], lanes: Lanes) -> str | None:
     for event in part:
         if isinstance(event, NodeCreated | NodeStarted | TensorWritten) and not event.quiet and event.node is not None:
             return event.node
+        if isinstance(event, TensorWritten) and event.optimizer is not None:
+            return event.tensor
         if isinstance(event, OperationRan):
             return lanes.place(event.outputs[0])
         if isinstance(event, TangentPushed):

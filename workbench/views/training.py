@@ -6,6 +6,7 @@ the same boxes and arrows; what only one of them has is not there in the others.
 
 from __future__ import annotations
 
+import math
 from bisect import bisect_right
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -30,6 +31,7 @@ from .value_display import BOX_COLUMNS
 _MOST, _LEAST = 12, 3  # steps of the training that are told of many
 _NODES = 4_000  # of all that are told, roughly
 _NAMED = 3  # leaves that a caption names
+_ADDS = "grad adds to that of {}"
 _KINDS = 4  # of steps of different operations, each of which is told
 
 
@@ -40,11 +42,12 @@ class Changing:
     held: Mapping[str, str] = {}  # leaves whose gradients were not cleared -> which steps these are of
     shows_gradients: bool
     _last: dict[str, Value]
+    _changes: dict[str, tuple[Value, Value]]  # by leaf what it is and by how much it has changed
 
     def _tensor(self, frame: Frame, id: str) -> list[Box]:
         drawn: list[Box] = super()._tensor(frame, id)  # type: ignore[misc]
         if id in self.held and frame.tensors[id].grad is not None:
-            drawn[-1].lines += (f"grad adds to that of {self.held[id]}",)
+            drawn[-1].lines += (_ADDS.format(self.held[id]),)
         if changed := self._change(frame, id):
             before, change = changed
             if change is None:
@@ -56,6 +59,18 @@ class Changing:
                 line = line if len(line) <= BOX_COLUMNS else f"changed by {by}"
             drawn[-1].lines += (line,)
         return drawn
+
+    def of_leaves(self, frame: Frame, ids: Collection[str]) -> list[str]:
+        """What is said of the leaves in a closed group, and how they have changed."""
+        told: list[str] = super().of_leaves(frame, ids)  # type: ignore[misc]
+        held = [self.held[id] for id in ids if id in self.held and frame.tensors[id].grad is not None]
+        if held:
+            told.append(f"{len(held)} grads add to those of {held[0]}" if held[1:] else _ADDS.format(held[0]))
+        changes = [changed[1] for id in ids if (changed := self._change(frame, id))]
+        known = [change.norm for change in changes if change is not None]
+        if changes:
+            told.append(f"changed by ‖{math.hypot(*known):.3g}‖" if len(known) == len(changes) else "changed")
+        return told
 
     def _rest(self, frame: Frame, id: str) -> list[str]:
         """What a leaf's `.grad` holds that no arrow brought."""
@@ -82,15 +97,21 @@ class Changing:
             return None
         if before.values is None or now.values is None:
             return before, None
-        with np.errstate(all="ignore"):
-            return before, Value.of(np.subtract(now.values, before.values, dtype=float).reshape(now.shape))
+        if id not in self._changes or self._changes[id][0] is not now:
+            with np.errstate(all="ignore"):
+                change = Value.of(np.subtract(now.values, before.values, dtype=float).reshape(now.shape))
+            self._changes[id] = now, change
+        return before, self._changes[id][1]
 
     def opens(self, trace: Timeline) -> int | None:
         """A step of a training opens where its forward ends, and gradients that flow where they have come to leaves."""
         return self.still(trace) if self.shows_gradients else None
 
     def still(self, trace: Timeline) -> int | None:
-        """Where the gradients have come to the leaves and these are written, before the gradients are cleared."""
+        """Where the gradients have come to the leaves and these are written, before the gradients are cleared.
+
+        Where they were not cleared before, it is where the last of them has been added.
+        """
         begin, over, last, cleared, late = 0, None, None, False, False
         for stop, end in enumerate(trace.steps):
             for event in trace.events[begin:end]:
@@ -102,7 +123,7 @@ class Changing:
                     late |= cleared
                     last = last if cleared else stop
             begin = end
-        return over if late else last
+        return over if late or self.held else last
 
 
 @dataclass(slots=True)
@@ -115,6 +136,7 @@ class _Told:
     title: str
     words: str  # what its first caption begins with
     held: dict[str, str]  # leaves whose gradients were not cleared -> which steps these are of
+    adds: str = ""  # what is told where these have got more
 
 
 def film(
@@ -142,7 +164,7 @@ def film(
         part = trace.part(each.events)
         if part.steps:
             view = _changing(kind)(each.events)
-            view.began, view.held, view._last = each.began, each.held, {}
+            view.began, view.held, view._last, view._changes = each.began, each.held, {}, {}
             boards.append((each, tell(part, view) if plan is None else plan.tell(part, view)))
     board = _joined(boards, step)
     return board if plan is None else plan.fitting(board)
@@ -255,6 +277,7 @@ def _cast(
                 others.add(event.node)
         if each.begin in wanted and (kept := told[-1].held):
             told[-1].words += f" {_not_cleared(frame, kept)}"
+            told[-1].adds = "" if any(isinstance(event, Failed) for event in part) else _not_cleared(frame, kept)
         holding.look()
         if each.number:
             holding.end(each)
@@ -333,6 +356,8 @@ def _joined(boards: Sequence[tuple[_Told, Storyboard]], step: int | None) -> Sto
             mine.arrows = _told_again(ways, ended, now, arrows, number == 0)
             if number == 0:
                 mine.chapter, mine.caption = told.title, f"{told.words} {one.caption}"
+            elif number == board.still and told.adds:
+                mine.caption = f"{told.adds} {one.caption}"
             steps.append(mine)
         for group, several in board.runs.items():
             for first, last, words in several:

@@ -545,7 +545,7 @@ class Histories:
         frame = self._frame
         owner = frame.owner(event.tensor)
         through = "" if owner == event.tensor else f", through {frame.variable(event.tensor) or 'a view of it'}"
-        said = f"{event.name} writes into {self._name(owner)}{through}: it is at version {event.version} now"
+        said = f"{event.writes} {self._name(owner)}{through}: it is at version {event.version} now"
         if late := frame.stale_holders(event.tensor):
             who = series([frame.called(node) for node in late]) if len(late) < 3 else f"{len(late)} nodes"
             said += f", but {who} had saved it before that"

@@ -25,6 +25,7 @@ from ...autograd.scopes import Entry, place
 from ...events import next_tag
 from ...trace.call_records import OperationsUnseen
 from ...trace.records import COMPILED, GradChanged, TensorsFound, TensorWritten
+from ...trace.source import stepping
 from .. import LOST
 from .describe import TorchDescriber, _functorch, _sequence, is_python, maker_of, memory_of, version_of
 
@@ -179,7 +180,8 @@ class OperationRecorder(TorchDescriber):
             self._versions[serial] = version_of(tensor)
         node = None if token is None else token.serial
         now, nr = self._value(tensor, serial), tensor.output_nr
-        self._raw.append(TensorWritten.Raw(serial, name, version_of(tensor), now, node, nr, stack, slices))
+        by = stepping() if made is None and tensor.requires_grad else None
+        self._raw.append(TensorWritten.Raw(serial, name, version_of(tensor), now, node, nr, stack, slices, by))
 
     def _sharing(self, written: torch.Tensor) -> list[torch.Tensor]:
         """The other known tensors that show the memory of the one that was written."""
