@@ -849,7 +849,7 @@ def taken_of(text: str, variable: str) -> str:
         operands = [whole.left, whole.right]
     elif isinstance(whole, ast.Call):
         operands = [*whole.args, *([whole.func.value] if isinstance(whole.func, ast.Attribute) else [])]
-    found = []
+    found: list[str] = []
     for operand in operands:
         inner: ast.expr = operand
         while isinstance(inner, ast.Subscript | ast.Attribute | ast.Call):
