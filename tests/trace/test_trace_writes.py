@@ -72,7 +72,7 @@ def marks(trace: Trace) -> dict[str, list[str]]:
     boxes = storyboard(trace, "versions").scene.boxes
     for id, box in boxes.items():
         if box.kind == "event":
-            found.setdefault(boxes[f"{id.rpartition('.')[0]}.frame"].title, []).append(box.title)
+            found.setdefault(boxes[f"{id.rpartition('.')[0]}.name"].title, []).append(box.title)
     return found
 
 
