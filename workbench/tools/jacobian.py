@@ -221,18 +221,22 @@ class _Pair:
     def __init__(
         self, id: str, names: tuple[str, str], shapes: Any, analytic: Any, numeric: Any, near: Any, blur: str
     ) -> None:
-        self.names, self.shapes, self.analytic, self.numeric, self.blur = names, shapes, analytic, numeric, blur
+        self.id, self.names, self.shapes, self.blur = id, names, shapes, blur
+        self.analytic, self.numeric = analytic, numeric
         pairs = zip(analytic.ravel(), numeric.ravel(), strict=True)
         self.wrong = np.array([not near(a, n) for a, n in pairs], bool).reshape(analytic.shape)
         self.doubtful = self.wrong if blur else np.zeros_like(self.wrong)
+        self._compare()
+
+    def _compare(self) -> None:
+        """How far the two are apart, and what is shown of both."""
         with np.errstate(all="ignore"):
-            apart = np.abs(analytic - numeric)
-        self.apart = np.where(analytic == numeric, 0.0, np.where(np.isnan(apart), np.inf, apart))
-        rows, across = (names_of(name, shape) for name, shape in zip(names, shapes, strict=True))
-        shown = [each[:SHOWN, :SHOWN] for each in (analytic, numeric)]
-        self.sides = [Matrix(f"{id}{side}", rows, across, values) for side, values in zip("an", shown, strict=True)]
+            apart = np.abs(self.analytic - self.numeric)
+        self.apart = np.where(self.analytic == self.numeric, 0.0, np.where(np.isnan(apart), np.inf, apart))
+        rows, across = (names_of(name, shape) for name, shape in zip(self.names, self.shapes, strict=True))
+        shown = [each[:SHOWN, :SHOWN] for each in (self.analytic, self.numeric)]
+        self.sides = [Matrix(self.id + side, rows, across, values) for side, values in zip("an", shown, strict=True)]
         self.largest = max(map(largest_of, shown)) if any(each.any() for each in shown) else 1.0
-        self.id = id
 
     @property
     def worst(self) -> float:
@@ -245,12 +249,17 @@ class _Pair:
         return self.wrong & ~self.doubtful
 
     def look_closer(self, steps: Sequence[np.ndarray]) -> None:
-        """Given two more differences, over steps that suit the dtype: where these agree, they say what is wrong."""
+        """Given two more differences, over steps that suit the dtype: where these agree, they say what is wrong.
+
+        Of what is wrong they are shown: those over short steps have fewer right digits than are written.
+        """
         one, other = steps
         with np.errstate(all="ignore"):
             steady = np.abs(one - other) <= _STEADY * np.abs(one)
             near = np.abs(self.analytic - one) <= _FAR * np.abs(one)
         self.doubtful = self.wrong & ~(steady & ~near)
+        self.numeric = np.where(self.sure, one, self.numeric)
+        self._compare()
 
     def verdict(self) -> str:
         """Whether they agree, and where they do so least."""
