@@ -6,6 +6,7 @@ import math
 import subprocess
 import sys
 from contextlib import contextmanager, nullcontext
+from pathlib import Path
 from typing import Any
 
 import absent
@@ -19,11 +20,17 @@ from workbench.trace.records import NodeCreated
 if torch is None:
     pytest.skip(absent.TORCH, allow_module_level=True)
 
+from test_optim_recording import OPTIMIZERS, assert_told_by_its_class  # noqa: E402
 from torch_models import made  # noqa: E402
 
 from workbench.bridges.torch.describe import kept_of  # noqa: E402
 from workbench.trace.values import read  # noqa: E402
 from workbench.views.memory import bytes_of  # noqa: E402
+
+
+@pytest.mark.parametrize("kind", OPTIMIZERS)
+def test_an_update_is_told_by_the_class_of_its_optimiser(kind: str, tmp_path: Path) -> None:
+    assert_told_by_its_class(torch, kind, tmp_path)
 
 
 def square(torch: Any) -> Any:

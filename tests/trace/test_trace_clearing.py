@@ -154,13 +154,20 @@ def test_phases_are_right_in_every_iteration():
     once = ["forward"] * 3 + ["backward"] * 6 + ["update"] * 3
     assert [step.phase for step in storyboard(trace).steps] == once * 3 == trace.phases
     assert "36 steps, 9 forward, 18 backward and 9 update; " in str(trace.show(depth=9))
-    board = storyboard(trace, "versions")
-    labels = [box.title for id, box in board.scene.boxes.items() if id.startswith("phase")]
-    assert labels == ["forward", "backward", "update"] * 3
-    marks = [step.phase for step in board.steps]
-    assert marks == (["forward"] * 2 + ["backward"] * 2 + ["update"] * 2) * 3
+    board = storyboard(training(2), "versions")
+    phases = ["forward", "backward", "update"] * 2
+    assert [box.title for id, box in board.scene.boxes.items() if id.startswith("phase")] == phases
+    assert [step.phase for step in board.steps] == [phase for phase in phases for _ in range(2)]
     turns = [box.alt for id, box in board.scene.boxes.items() if id.startswith("turn")]
-    assert turns == [f"where {phase} begins" for phase in (["forward", "backward", "update"] * 3)[1:]]
+    assert turns == [f"{phase} from here on" for phase in phases[1:]]
+
+
+def test_the_phase_after_a_gap_in_the_chart_of_versions_is_named_again():
+    boxes = storyboard(training(3), "versions").scene.boxes
+    gap = next(box.place[0] for box in boxes.values() if box.title == "…")
+    labels = {box.place[0]: box.title for id, box in boxes.items() if id.startswith("phase")}
+    assert [title for x, title in labels.items() if x < gap] == ["forward", "backward", "update", "forward"]
+    assert [title for x, title in labels.items() if x > gap] == ["update", "forward", "backward", "update"]
 
 
 def test_labels_of_short_phases_do_not_cover_each_other():
