@@ -110,9 +110,9 @@ def test_an_error_is_an_error_in_the_picture():
         "saved self (y)",
     ]
     assert end.boxes["n2.saved0"].lines[-1] == "written since it was saved"
-    # What it saved is out of date before the backward fails, and the node alone fails.
+    # A picture opens at the error: what it saved is out of date, and the node alone fails.
     text = to_text(board)
-    assert text.count("saved other (y) (out of date): ") == 1 and "failed here" not in text
+    assert text.count("saved other (y) (out of date): ") == 1 == text.count("(failed here)")
     assert board.steps[-1].caption.startswith(
         "`y * y` fails with RuntimeError: one of the variables needed for gradient computation has "
     )

@@ -34,7 +34,7 @@ from ..trace.timeline import Timeline
 from ..trace.values import Value, series
 from .groups import Group, Lanes, program_tree
 from .messages import COMPARE_KIND, COMPARE_TOO_LARGE
-from .player_steps import complete, starts_of
+from .player_steps import complete, failure, starts_of
 from .slopes import Slopes
 from .value_display import (
     BOX_COLUMNS,
@@ -172,8 +172,9 @@ class Graph:
         return complete(trace)
 
     def opens(self, trace: Timeline) -> int | None:
-        """The stop that a player opens at; None is the last before the first backward."""
-        return self.still(trace)
+        """The stop that a player opens at: the error that the program ends with; None is before the first backward."""
+        failed = failure(trace)
+        return self.still(trace) if failed is None else failed
 
     def source(self, edge: EdgeState) -> str:
         """The box that an edge leads from."""

@@ -177,6 +177,19 @@ def last_backward(trace: Timeline) -> int | None:
     return last
 
 
+def failure(trace: Timeline) -> int | None:
+    """The stop where a backward fails, if it is the last one."""
+    begin, failed = 0, None
+    for stop, end in enumerate(trace.steps):
+        for event in trace.events[begin:end]:
+            if isinstance(event, Failed):
+                failed = stop
+            elif isinstance(event, BackwardStarted):
+                failed = None
+        begin = end
+    return failed
+
+
 def cursor_at(line: SourceLine | None) -> dict[str, Any] | None:
     """A line of the user's code, as a step of a storyboard names it."""
     return None if line is None else {"file": line.file, "line": line.line, "text": line.text}
