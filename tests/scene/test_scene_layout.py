@@ -109,6 +109,16 @@ def test_both_arrows_of_x_times_x_are_straight_and_labelled_outside():
     assert left.label.x >= 0 and right.label.x + right.label.w <= layout.width
 
 
+def test_what_three_leaves_alone_lead_to_stands_below_their_middle():
+    boxes = {name: Box(name, "leaf", name * 20) for name in "abc"} | {name: Box(name, "op", name) for name in "nm"}
+    arrows = {name: Arrow(name, name, "n") for name in "abc"} | {"n": Arrow("n", "n", "m")}
+    places = Storyboard(Scene("", boxes, arrows)).layout.boxes
+    left, middle, right = sorted((places[name] for name in "abc"), key=lambda place: place.x)
+    for place in (places["n"], places["m"]):
+        assert left.x + left.w < place.x + place.w / 2 < right.x
+        assert abs(place.x + place.w / 2 - middle.x - middle.w / 2) <= 1
+
+
 def test_saved_tensors_hang_at_the_right_of_their_node():
     board = loss()
     for box in board.scene.boxes.values():

@@ -489,7 +489,10 @@ def _spine(ends: Mapping[str, tuple[str, str]], depth: Mapping[str, int]) -> set
     spine: set[str] = set()
     while last is not None and last not in spine:  # a circle would lead round for ever
         spine.add(last)
-        last = max(into.get(ends[last][0], ()), key=rank, default=None)
+        ways = into.get(ends[last][0], ())
+        if len(ways) > 2 and not any(ends[way][0] in into or ends[way][0] in reach for way in ways):
+            break  # what several leaves alone lead to stands below their middle
+        last = max(ways, key=rank, default=None)
     return spine
 
 
