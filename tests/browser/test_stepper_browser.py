@@ -57,8 +57,16 @@ AFRESH = """async () => {
   const { content, context, sessionContext } = window.jupyterapp.shell.currentWidget;
   content.model.sharedModel.deleteCellRange(1, content.model.cells.length);
   await window.jupyterapp.commands.execute("notebook:clear-all-cell-outputs");
-  await (sessionContext.session?.kernel ? sessionContext.restartKernel() : sessionContext.startKernel());
-  while (sessionContext.session?.kernel?.status !== "idle") await new Promise(r => setTimeout(r, 50));
+  await sessionContext.ready;
+  const pause = (ms) => new Promise((done) => setTimeout(done, ms));
+  const idle = () => sessionContext.session?.kernel?.status === "idle";
+  for (let tries = 0; tries < 4; tries++) {  // once in many runs JupyterLab never hears that the kernel is there again
+    const kernel = sessionContext.session?.kernel;
+    await Promise.race([kernel ? sessionContext.restartKernel() : sessionContext.startKernel(), pause(15000)]);
+    for (let waited = 0; !idle() && waited < 15000; waited += 50) await pause(50);
+    if (idle()) return;
+  }
+  throw new Error("no kernel became idle");
 }"""
 # Whether a box is in sight in the window onto the picture, and is to be.
 IN_SIGHT = """([box, wanted]) => { const at = box.querySelector(".wb-frame").getBoundingClientRect();
