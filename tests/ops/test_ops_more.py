@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 from typing import Any
 
@@ -241,3 +242,10 @@ def test_a_node_says_what_the_abbreviations_in_its_formula_stand_for() -> None:
     assert told_by[0].startswith("self: grad * (gelu_slope(self)")
     assert "normal_pdf(x) = exp(-0.5 * x * x) / (2 * pi) ** 0.5" in told_by
     assert len(told_by) == len(set(told_by))
+
+
+def test_a_pair_of_values_and_indices_is_copied_as_one() -> None:
+    pair = w.tensor([[1.0, 3.0], [4.0, 2.0]]).max(1)
+    for again in (copy.copy(pair), copy.deepcopy(pair)):
+        assert type(again) is type(pair)
+        assert again.values.tolist() == [3.0, 4.0] and again.indices.tolist() == [1, 0]

@@ -72,6 +72,9 @@ class Pair(tuple):  # type: ignore[type-arg]
     def __new__(cls, values: Any, indices: Any) -> Pair:
         return tuple.__new__(cls, (values, indices))
 
+    def __getnewargs__(self) -> tuple[Any, ...]:
+        return tuple(self)  # a copy is made of both
+
     def __repr__(self) -> str:
         return f"torch.return_types.{type(self).__name__}(\nvalues={self.values!r},\nindices={self.indices!r})"
 
