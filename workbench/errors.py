@@ -5,6 +5,7 @@ Constants are whole sentences; those with `{}` are filled in where they are rais
 
 from __future__ import annotations
 
+import re
 import sys
 import warnings
 from collections.abc import Iterator
@@ -33,6 +34,26 @@ def warn(text: str, category: type[Warning] = UserWarning) -> None:
     warnings.warn(text, category, stacklevel=level)
 
 
+def of_shapes(error: BaseException) -> RuntimeError | None:
+    """NumPy's error for two shapes that cannot be broadcast together as PyTorch says it; None for another error.
+
+    None too for one that the user's own code raised, in a hook perhaps.
+    """
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    found = _SHAPES.match(str(error)) if type(error) is ValueError else None
+    if found is None or trace is None or is_users(trace.tb_frame):
+        return None
+    a, b = [[int(n) for n in shape.split(",") if n] for shape in found.groups()]
+    for back in range(1, min(len(a), len(b)) + 1):
+        if a[-back] != b[-back] and 1 not in (a[-back], b[-back]):
+            return RuntimeError(BROADCAST.format(a[-back], b[-back], max(len(a), len(b)) - back))
+    return None
+
+
+_SHAPES = re.compile(r"operands could not be broadcast together with shapes \(([\d,]*)\) \(([\d,]*)\)")
+BROADCAST = "The size of tensor a ({}) must match the size of tensor b ({}) at non-singleton dimension {}"
 SAVED_TENSOR_MADE = "Trying to create a SavedTensor object from Python is forbidden."
 SECOND_BACKWARD = (
     "Trying to backward through the graph a second time (or directly access saved tensors after they have already "

@@ -335,3 +335,72 @@ def test_the_position_of_a_wrong_argument(text: str) -> None:
         return eval(text, {"torch": torch, "x": x, "i": torch.tensor([0]), "m": x[None]})
 
     compare(program)
+
+
+WRONG = """
+x.argmax("a") | torch.argmin(a, "a") | a.argmax(n) | a.argmax(True) | torch.argmax(a, 1.5) | a.cumsum("a")
+torch.cumprod(a, True) | a.amax("a") | torch.amin(a, x) | a.logsumexp(x) | a.transpose("a", 1) | a.transpose(0, 1.0)
+torch.transpose(a, 0, "a") | a.unsqueeze("a") | a.unsqueeze(1.0) | a.flatten("a") | a.flatten(0, True) | a.unbind("a")
+a.unbind(1.0) | a.gather("a", n) | a.chunk("a") | a.chunk(2.0) | a.chunk(True) | a.chunk(2, "a") | a.topk("a")
+a.topk(1.5) | a.topk(1, "a") | a.split("a") | a.split(1.5) | a.split(None) | a.split([1, "a"]) | a.split(n)
+torch.split(a, torch.tensor(1)) | a.sum(torch.tensor(1)) | a.amax(torch.tensor(1)) | a.argmax(np.int64(1))
+a.sum(np.int64(1)) | a.softmax("a") | torch.softmax(a, 1.5) | a.log_softmax(True) | a.select("a", 0)
+torch.allclose(x, torch.ones(2)) | torch.isclose(x, torch.ones(2)) | torch.logical_and(x, torch.ones(2))
+torch.logical_or(a, torch.ones(2)) | torch.logical_xor(x, torch.ones(4)) | torch.einsum("ij") | torch.einsum(a)
+torch.nn.functional.binary_cross_entropy_with_logits(x, y, torch.ones(2))
+torch.nn.functional.binary_cross_entropy_with_logits(x, y, pos_weight=torch.ones(2))
+torch.nn.functional.embedding(n, x) | torch.nn.functional.embedding(n, torch.tensor(1.0))
+torch.tensor([True, False]).clamp(torch.tensor(2.0)) | n.clamp(min=torch.tensor([0.5, 0.5, 0.5]))
+x.clamp(torch.tensor(0.5), 1) | x.clamp(0, torch.tensor(0.5)) | a.roll(-1, None) | x.detach().copy_(y, True)
+torch.randint(5, (2.0,))
+"""
+
+
+@pytest.mark.parametrize("text", entries(WRONG))
+def test_a_wrong_argument_is_named(text: str) -> None:
+    compare(lambda torch: eval(text, names(torch)))
+
+
+@same
+def test_which_errors_arguments_of_several_signatures_raise(torch: Any) -> Any:
+    a, rows = torch.arange(6.0).reshape(2, 3), torch.tensor([[0, 1, 1]])
+    calls = [(t, given) for t in (a.sum, a.mean, a.max, a.sort, a.squeeze, a.std, a.all) for given in ("a", 1.5, a)]
+    del calls[8]  # a.max(a) is the larger of both
+    values = [(a.masked_fill, a > 0, "a"), (a.scatter, 0, rows, "a")]
+    return [raised(*call)[0] for call in (*calls, *values)]
+
+
+def test_the_argument_is_named_where_pytorch_lists_signatures() -> None:
+    a = workbench.ones(2, 3)
+    for call, said in {
+        lambda: a.sum("rows"): "sum(): argument 'dim' (position 1) must be tuple of ints, not str",
+        lambda: workbench.sum(a, 1.5): "sum(): argument 'dim' (position 2) must be tuple of ints, not float",
+        lambda: a.sum((0, "a")): "sum(): argument 'dim' (position 1) must be tuple of ints, but found element of type "
+        "str at pos 1",
+        lambda: a.max("a"): "max(): argument 'dim' (position 1) must be int, not str",
+        lambda: workbench.min(a, True): "min(): argument 'dim' (position 2) must be int, not bool",
+        lambda: workbench.nn.Softmax("a")(a): "softmax(): argument 'dim' (position 2) must be int, not str",
+    }.items():
+        assert raised(call) == ("TypeError", said)
+
+
+@same
+def test_the_shape_of_data_changed_after_forward(torch: Any) -> Any:
+    x = torch.ones(3, requires_grad=True)
+    y, once = x * x, x * 2
+    x.data = torch.ones(5)
+    refused = raised(y.sum().backward), x.grad
+    c = torch.ones(3, requires_grad=True)
+    (c * 2).sum().backward()
+    c.grad.data = torch.ones(4)
+    return refused, once.shape, raised((c * 2).sum().backward), raised((c * c).sum().backward), c.grad
+
+
+@same
+def test_a_hook_that_fails_in_numpy_keeps_its_own_error(torch: Any) -> Any:
+    import numpy as np
+
+    x = torch.ones(3, requires_grad=True)
+    y = x * 2
+    y.register_hook(lambda grad: np.ones(3) + np.ones(2))
+    return raised(y.sum().backward), x.grad

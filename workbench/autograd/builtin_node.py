@@ -341,7 +341,10 @@ def ran_without_task(output: Any, gradient: Any, keep_graph: bool | None) -> boo
     except BaseException as error:
         # alive in this frame for whoever explains the error
         task = GraphTask([(root, output._nr)], [seed], bool(keep_graph), False)
-        failed(error, task=task, node=node)
+        said = errors.of_shapes(error)
+        failed(said or error, task=task, node=node)
+        if said is not None:
+            raise said from None
         raise
 
 

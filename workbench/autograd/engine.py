@@ -342,9 +342,12 @@ class GraphTask:
             if self._alone is not None:  # the limit is reached: it is the next one's turn at the next step
                 self._queue_alone(self._alone)
         except BaseException as error:
+            said = errors.of_shapes(error)
             if state.anomaly and node is not None:
                 warn_of_forward(node)
-            failed(error, task=self, node=node)
+            failed(said or error, task=self, node=node)
+            if said is not None:
+                raise said from None
             raise
         finally:
             modes.task, self.outer, self.node = self.outer, None, None

@@ -108,11 +108,15 @@ def clamp(self: Tensor, min: Any = None, max: Any = None, *, out: Tensor | None 
         return into("clamp", out, clamp, self, min, max, exact=exact)
     if min is None and max is None:
         raise RuntimeError(messages.CLAMP_NO_LIMIT)
-    if isinstance(min, Tensor) or isinstance(max, Tensor):
+    limits = [limit for limit in (min, max) if isinstance(limit, Tensor)]
+    if len(limits) == 1 and None not in (min, max) and not limits[0]._array.ndim and not limits[0].requires_grad:
+        limits = []  # beside a number, it is one
+    if limits:
         for position, (name, limit) in enumerate((("min", min), ("max", max)), 1):
             if limit is not None and not isinstance(limit, Tensor):
                 raise TypeError(not_a_tensor("clamp", name, position, limit))
-        low, high = _limits(self._array.dtype)
+        kinds = [(t.dtype, 2 if t._array.ndim else 1) for t in (self, *limits)]
+        low, high = _limits(dtypes.result_type(kinds).np)
         return _clamp_tensors(self, low if min is None else min, high if max is None else max)
     low = None if min is None else number_of("clamp", "min", 1, min)
     return _clamp(self, low, None if max is None else number_of("clamp", "max", 2, max))

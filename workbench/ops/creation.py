@@ -17,7 +17,7 @@ from ..autograd.state import in_forked_children, local
 from ..autograd.tensor import Tensor, wrap
 from ..errors import warn
 from . import messages
-from .core.checks import fitting, int_of, kind_of, not_a_tensor, number_of, size_of
+from .core.checks import fitting, int_of, kind_of, named, not_a_tensor, number_of, size_of
 from .core.registry import in_formulas
 from .core.results import lying_as, placed
 
@@ -256,7 +256,7 @@ def _new(name: str, make: Callable[..., Any], what: str) -> None:
         shape, kind = size_of(name, given, size, 1), dtypes.chosen_dtype(name, dtype, self.dtype).np
         return made_for(self, lambda batch: leaf(make((*batch, *shape), kind), requires_grad))
 
-    new.__name__ = new.__qualname__ = name
+    named(new, name)
     new.__doc__ = f"A leaf of {what}, in this tensor's dtype."
     setattr(Tensor, name, placed(new))
 
@@ -400,7 +400,7 @@ def randint(
     low, high = int_of("randint", "low", 0, low), int_of("randint", "high", 0, high)
     if low >= high:
         raise RuntimeError(messages.RANDINT_RANGE.format(low, high))
-    kind, shape = dtypes.chosen_dtype("randint", dtype, dtypes.int64).np, size_of("randint", (size,))
+    kind, shape = dtypes.chosen_dtype("randint", dtype, dtypes.int64).np, size_of("randint", (size,), position=1)
     return _drawn(lambda batch: np.asarray(generator().integers(low, high, (*batch, *shape))), kind, requires_grad)
 
 

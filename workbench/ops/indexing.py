@@ -22,6 +22,7 @@ from .core.checks import (
     check_put,
     check_selected,
     check_tensor,
+    number_of,
     numpy_names,
     tensors_only,
 )
@@ -189,7 +190,8 @@ def gather(self: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False) 
 def scatter(self: Tensor, dim: int, index: Tensor, src: Any = None, *, value: float | None = None) -> Tensor:
     """A copy in which the elements of `src` (or one number) have gone where `index` says along `dim`."""
     if not isinstance(src, Tensor):
-        return _scatter_number(self, check_places("scatter", self, dim, index), index, value if src is None else src)
+        number = number_of("scatter", "value", 3, value if src is None else src)
+        return _scatter_number(self, check_places("scatter", self, dim, index), index, number)
     return _scatter(self, check_places("scatter", self, dim, index, src), index, src)
 
 
@@ -208,7 +210,7 @@ def masked_fill(self: Tensor, mask: Tensor, value: Any) -> Tensor:
     check_mask(mask)
     check_broadcast([mask._array.shape, self._array.shape])
     if not isinstance(value, Tensor):
-        return _fill_number(self, mask, value)
+        return _fill_number(self, mask, number_of("masked_fill", "value", 2, value))
     if value._array.ndim:
         raise RuntimeError(messages.MASKED_FILL_VALUE.format(value._array.ndim))
     return _fill(self, mask, value)

@@ -33,6 +33,7 @@ from .core.checks import (
     dims_of,
     fitting,
     kind_of,
+    named,
     number_of,
 )
 from .core.op import define, method
@@ -239,7 +240,7 @@ def _in_place(op: Callable[..., Tensor]) -> None:
                     return _written(self, name)
         return write(self, name, op, *args, **options)
 
-    writing.__name__ = writing.__qualname__ = name
+    named(writing, name)
     writing.__doc__ = f"{op.__name__}, written into the tensor itself."
     setattr(Tensor, name, writing)
     globals()[name] = writing
@@ -416,8 +417,8 @@ def zero_(self: Tensor) -> Tensor:
 
 
 @method()
-def copy_(self: Tensor, src: Tensor) -> Tensor:
-    """Write another tensor's values, broadcast and cast, into this one."""
+def copy_(self: Tensor, src: Tensor, non_blocking: bool = False) -> Tensor:
+    """Write another tensor's values, broadcast and cast, into this one; `non_blocking` changes nothing here."""
     if isinstance(src, (bool, int, float)):
         src = wrap(np.array(src))
     if _is_quiet(self) and (given := _quiet_operand(self, src)) is not None:

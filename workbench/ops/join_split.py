@@ -13,7 +13,7 @@ from ..autograd import dtypes
 from ..autograd.tensor import Tensor
 from . import messages
 from .core import checks
-from .core.checks import dim_index, numpy_names
+from .core.checks import dim_index, int_of, ints_of, is_int, named, numpy_names
 from .core.op import define, method
 from .core.registry import ARRAYS, TENSORS, in_formulas
 from .core.results import in_rows, into
@@ -159,8 +159,10 @@ def split(tensor: Tensor, split_size_or_sections: Any, dim: int = 0) -> tuple[Te
         raise RuntimeError(messages.SPLIT_0D)
     dim = dim_index(dim, tensor._array.ndim)
     whole = tensor._array.shape[dim]
-    if not isinstance(split_size_or_sections, int):
-        return _sections(tensor, tuple(split_size_or_sections), dim)
+    if not is_int(split_size_or_sections):
+        if not isinstance(split_size_or_sections, (list, tuple)):
+            raise TypeError(messages.SPLIT_SIZES.format(checks.kind_of(split_size_or_sections)))
+        return _sections(tensor, ints_of("split_with_sizes", "split_sizes", (split_size_or_sections,)), dim)
     if split_size_or_sections < 0:
         raise RuntimeError(messages.SPLIT_SIZE.format(split_size_or_sections))
     if whole and not split_size_or_sections:
@@ -186,7 +188,7 @@ def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
     """Views of at most `chunks` pieces along `dim`, all of one size but perhaps the last."""
     if not input._array.ndim:
         raise RuntimeError(messages.CHUNK_0D)
-    if chunks <= 0:
+    if (chunks := int_of("chunk", "chunks", 1, chunks)) <= 0:
         raise RuntimeError(messages.CHUNK_COUNT.format(chunks))
     whole = input._array.shape[dim_index(dim, input._array.ndim)]
     return split(input, -(-whole // chunks) if whole else (0,) * chunks, dim)
@@ -322,7 +324,7 @@ def _at_least(ndim: int) -> Any:
         checks.check_tensors(at_least.__name__, given)
         return tuple([_with_dims(t, ndim) for t in given])
 
-    at_least.__name__ = at_least.__qualname__ = f"atleast_{ndim}d"
+    named(at_least, f"atleast_{ndim}d")
     at_least.__doc__ = f"A view of each tensor with at least {ndim} dimension{'s' if ndim > 1 else ''}."
     return at_least
 

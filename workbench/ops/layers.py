@@ -253,13 +253,15 @@ def embedding(
     """
     if not isinstance(input, Tensor):
         raise TypeError(not_a_tensor("embedding", "indices", 1, input))
-    count = weight.shape[0]
+    if not isinstance(weight, Tensor):
+        raise TypeError(not_a_tensor("embedding", "weight", 0, weight))
+    count = weight.shape[0] if weight._array.ndim else 0
     if padding_idx is not None and not -count <= padding_idx < count:
         raise AssertionError(messages.PADDING_INDEX)
-    if input.dtype not in (dtypes.int64, dtypes.int32):
-        raise RuntimeError(messages.EMBEDDING_DTYPE.format(input.dtype.type_name))
     if weight.dim() != 2:
         raise RuntimeError(messages.EMBEDDING_WEIGHT)
+    if input.dtype not in (dtypes.int64, dtypes.int32):
+        raise RuntimeError(messages.EMBEDDING_DTYPE.format(input.dtype.type_name))
     found = elements(input)
     if found.size and not 0 <= found.min() <= found.max() < count:
         raise IndexError(messages.OUT_OF_RANGE)

@@ -235,6 +235,8 @@ Label = str | int  # a letter, or the number of a dimension that `...` stands fo
 
 def einsum(equation: str, *operands: Any) -> Tensor:
     """Products of elements summed over every label that the output does not have: `einsum("ij,jk->ik", a, b)`."""
+    if not isinstance(equation, str) or not operands:
+        raise ValueError(messages.EINSUM_NOTHING)
     given = list(operands[0]) if len(operands) == 1 and isinstance(operands[0], (list, tuple)) else list(operands)
     for i, t in enumerate(given):
         if not isinstance(t, Tensor):

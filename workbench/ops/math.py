@@ -13,7 +13,17 @@ from .. import errors
 from ..autograd.tensor import Tensor
 from . import messages
 from .comparison import where_
-from .core.checks import fitting_scale, kind_of, no_bools, no_mask, not_a_tensor, only_floats, promoted, python_number
+from .core.checks import (
+    fitting_scale,
+    kind_of,
+    named,
+    no_bools,
+    no_mask,
+    not_a_tensor,
+    only_floats,
+    promoted,
+    python_number,
+)
 from .core.op import define, method, operator
 from .core.registry import abbreviation, explained, in_formulas
 from .core.results import in_rows, into
@@ -580,7 +590,7 @@ def _left_over(name: str, tensors: Any, number: Any, of_number: Any) -> Any:
             raise TypeError(messages.COMBINATION.format(name, kind_of(input), kind_of(other)))
         return of_number(input, other)
 
-    left_over.__name__ = left_over.__qualname__ = name
+    named(left_over, name)
     left_over.__doc__ = f"What is left over in each division; it has the sign of the {_SIGN[name]}."
     setattr(Tensor, name, left_over)
     return left_over

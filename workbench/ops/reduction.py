@@ -18,7 +18,7 @@ from ..errors import warn
 from . import messages
 from .comparison import maximum, minimum
 from .convert import in_dtype
-from .core.checks import dim_index, dims_of, numpy_names
+from .core.checks import dim_index, dims_of, int_of, named, numpy_names
 from .core.op import define, method
 from .core.registry import ARRAYS, TENSORS, abbreviation, in_formulas
 from .core.results import in_rows, into, into_as, into_both, lying_as, pair, places_along, take_along
@@ -203,7 +203,7 @@ def _extremum(name: str, everything: Any, along: Any, between: Any, best: Any, r
         indices = best(self, dim, keepdim)
         return result(along(self, dim, keepdim, indices), indices)
 
-    extremum.__name__ = extremum.__qualname__ = name
+    named(extremum, name)
     extremum.__doc__ = f"The {name}imum of all elements, or (values, indices) along `dim`."
     return numpy_names(extremum)
 
@@ -227,7 +227,7 @@ def _where_extreme(name: str, word: str) -> Any:
             raise IndexError(errors.EMPTY_DIM.format(name, dim))
         return _arg[name](self, dim, keepdim)
 
-    where_extreme.__name__ = where_extreme.__qualname__ = name
+    named(where_extreme, name)
     where_extreme.__doc__ = f"Where the {word} element is: in all elements flattened, or along `dim`."
     return method()(numpy_names(where_extreme))
 
@@ -591,7 +591,7 @@ def _spread(name: str, op: Any) -> Any:
             warn(messages.SPREAD_FREEDOM.format(name))
         return op(self, dims, correction, keepdim)
 
-    spread.__name__ = spread.__qualname__ = name
+    named(spread, name)
     spread.__doc__ = (
         f"The {'variance' if name == 'var' else 'standard deviation'} of all elements, or over `dim`; the squares are "
         "divided by their number less `correction` (1, or 0 if not `unbiased`)."
@@ -635,7 +635,7 @@ def _extreme(name: str, op: Any) -> Any:
             raise IndexError(errors.EMPTY_DIM.format(name, empty[0]))
         return op(self, () if dim == () else dims, keepdim)
 
-    extreme.__name__ = extreme.__qualname__ = name
+    named(extreme, name)
     extreme.__doc__ = f"The {name[1:]}imum over `dim`, or of all elements; equal ones share the gradient."
     return method()(numpy_names(extreme))
 
@@ -650,7 +650,7 @@ def topk(self: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: bool
     dim = dim_index(dim, self._array.ndim)
     if self.dtype is dtypes.bool_:
         raise RuntimeError(messages.TOPK_BOOL)
-    if not 0 <= k <= (self._array.shape[dim] if self._array.ndim else 1):
+    if not 0 <= (k := int_of("topk", "k", 1, k)) <= (self._array.shape[dim] if self._array.ndim else 1):
         raise RuntimeError(messages.TOPK_RANGE)
     indices = _foremost(self, k, dim, largest)
     return topk_result(_topk(self, k, dim, indices), indices)

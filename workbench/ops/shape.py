@@ -21,7 +21,7 @@ from ..autograd.tensor import DetachedTensor, Size, Tensor, alias
 from ..errors import warn
 from . import messages
 from .core import checks
-from .core.checks import dim_index, dims_of, int_of, ints_of, numpy_names, shape_of, tensors_only
+from .core.checks import dim_index, dims_of, int_of, ints_of, named, numpy_names, shape_of, tensors_only
 from .core.op import define, method
 from .core.registry import REGISTRY, abbreviation, in_formulas
 from .core.results import copied, in_rows
@@ -427,7 +427,7 @@ def flip(self: Tensor, *given: Any, dims: Any = None) -> Tensor:
 @method()
 def roll(self: Tensor, shifts: Any, dims: Any = ()) -> Tensor:
     """Elements moved on by `shifts` along `dims`, the last ones to the front; without `dims`, as one long row."""
-    shifts, dims = shape_of(shifts), shape_of(dims)
+    shifts, dims = shape_of(shifts), () if dims is None else shape_of(dims)
     if dims and not self._array.ndim:
         raise IndexError(errors.NO_DIMS.format(dims[0]))
     if len(shifts) != len(dims) and (dims or len(shifts) != 1):
@@ -454,7 +454,7 @@ def _triangle(name: str, op: Any, which: str) -> Any:
             raise RuntimeError(messages.TRIANGLE_NDIM.format(name))
         return op(self, int_of(name, "diagonal", 1, diagonal))
 
-    triangle.__name__ = triangle.__qualname__ = name
+    named(triangle, name)
     triangle.__doc__ = f"The {which} triangle of each matrix, zeros elsewhere; `diagonal` is the last one it has."
     return method()(triangle)
 

@@ -61,6 +61,12 @@ def numpy_names(function: Callable[..., Any]) -> Callable[..., Any]:
     return renamed
 
 
+def named(function: Any, name: str) -> None:
+    """Call a function made for several names by one of them, in errors and tracebacks too."""
+    function.__name__ = function.__qualname__ = name
+    function.__code__ = function.__code__.replace(co_name=name, co_qualname=name)
+
+
 Shape = tuple[int, ...]
 
 
@@ -135,7 +141,7 @@ def check_broadcast(shapes: list[Shape]) -> None:
         for back in range(1, min(len(common), len(shape)) + 1):
             a, b = common[-back], shape[-back]
             if a != b and 1 not in (a, b):
-                raise RuntimeError(messages.BROADCAST.format(a, b, ndim - back)) from None
+                raise RuntimeError(errors.BROADCAST.format(a, b, ndim - back)) from None
         common = np.broadcast_shapes(common, shape)
 
 
@@ -341,7 +347,8 @@ def check_bmm(a: np.ndarray, b: np.ndarray) -> None:
     _no_kernel("bmm", a)
 
 
-def _is_int(n: Any) -> bool:
+def is_int(n: Any) -> bool:
+    """Whether it is a whole number, a tensor of one perhaps, and no bool."""
     if isinstance(n, Tensor):
         return not n._array.ndim and n._array.dtype.kind in "iu"
     return isinstance(n, (int, np.integer)) and not isinstance(n, bool)
@@ -374,13 +381,13 @@ def ints_of(
         raise TypeError(messages.MISSING_ARGUMENT.format(function, argument))
     if given and named is not None:
         raise TypeError(messages.ARGUMENT_TWICE.format(function, argument))
-    if len(given) > 1 and not _is_int(given[0]):
+    if len(given) > 1 and not is_int(given[0]):
         raise TypeError(messages.TOO_MANY_ARGUMENTS.format(function, len(given)))
     every: Any = named
     if given:
-        every = given if len(given) > 1 or _is_int(given[0]) else given[0]
+        every = given if len(given) > 1 or is_int(given[0]) else given[0]
     found = "" if isinstance(every, (list, tuple)) else f"not {kind_of(every)}"
-    if not found and every and not _is_int(every[0]):
+    if not found and every and not is_int(every[0]):
         found = f"but found element of type {kind_of(every[0])} at pos 0"
     if found:
         must_be = f"tuple of ints, {found}"
@@ -403,11 +410,32 @@ def shape_of(*size: Any) -> tuple[int, ...]:
 
 
 def dim_index(dim: int, ndim: int) -> int:
-    """A dimension counted from the front; IndexError out of range."""
+    """A dimension counted from the front; IndexError out of range, TypeError for what is no whole number."""
     span = ndim or 1
+    if type(dim) is not int:
+        if not is_int(dim):
+            raise TypeError(_no_dim(dim))
+        dim = index(dim)
     if not -span <= dim < span:
         raise IndexError(errors.DIM_RANGE.format(-span, span - 1, dim))
     return dim % span
+
+
+def _no_dim(given: Any, must_be: str = "int") -> str:
+    """The sentence for a dimension that is none, under the name by which it was given."""
+    frame = sys._getframe(2)
+    function, argument, position = "dim", "dim", 0
+    while frame is not None and not errors.is_users(frame):
+        code = frame.f_code
+        names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+        held = next((i for i, name in enumerate(names) if frame.f_locals.get(name) is given), None)
+        if held is not None:
+            function, argument, position = code.co_qualname.rpartition(".")[2], names[held], held
+        frame = frame.f_back
+    many = isinstance(given, (tuple, list)) and must_be != "int"
+    at = next((i for i, n in enumerate(given) if not is_int(n)), 0) if many else 0
+    found = f"but found element of type {kind_of(given[at])} at pos {at}" if many else f"not {kind_of(given)}"
+    return wrong(function, argument, position, f"{must_be}, {found}")
 
 
 def python_number(n: Any) -> Any:
@@ -419,10 +447,11 @@ def dims_of(dim: Any, ndim: int) -> tuple[int, ...]:
     """The reduced dimensions, counted from the front; all of them for None or ()."""
     if type(dim) is int and -ndim <= dim < ndim:
         return (dim % ndim,)
-    dim = python_number(dim)
-    if dim is None or (not isinstance(dim, int) and len(dim) == 0):
+    if dim is None or (isinstance(dim, (tuple, list)) and not dim):
         return tuple(range(ndim))
-    dims = tuple(dim_index(d, ndim) for d in ((dim,) if isinstance(dim, int) else dim))
+    if not is_int(dim) and not (isinstance(dim, (tuple, list)) and all([is_int(d) for d in dim])):
+        raise TypeError(_no_dim(dim, "tuple of ints"))
+    dims = tuple([dim_index(d, ndim) for d in (dim if isinstance(dim, (tuple, list)) else (dim,))])
     for d in dims:
         if dims.count(d) > 1:
             raise RuntimeError(messages.DIM_TWICE.format(d))
@@ -431,7 +460,7 @@ def dims_of(dim: Any, ndim: int) -> tuple[int, ...]:
 
 def int_of(function: str, argument: str, position: int, n: Any) -> int:
     """The argument as an int; TypeError unless it is one."""
-    if not _is_int(n):
+    if not is_int(n):
         raise TypeError(wrong(function, argument, position, f"int, not {kind_of(n)}"))
     return int(n)
 

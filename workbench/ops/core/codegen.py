@@ -389,7 +389,7 @@ def _run(op: Any) -> list[str]:
         else:
             given.append(name)
     run = [f"{', '.join(['r', *(f'r_{name}' for name in op.extras)])} = forward({', '.join(given)})"]
-    if not op.simple or (op.meets and len(op.tensors) > 1):  # dispatch says what does not fit
+    if not op.simple or len(op.tensors) > 1:  # dispatch says what does not fit
         run = ["try:", *_indented(run), "except ValueError:", *_leave(op, "True")[1:]]
     birth = ["t = Tensor()", "t._array = r", "t._rg = recorded", "t._fn = t._storage = t._meta = None"]
     kind = f"'no_grad' if off and not local.modes.grad else '{'multi_output' if op.several else 'default'}'"

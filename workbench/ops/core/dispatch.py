@@ -58,10 +58,12 @@ def perform(op: Any, args: tuple[Any, ...]) -> tuple[tuple[Tensor, ...], tuple[T
         inputs[name] = _array_of(given[name])
     try:
         r = op.forward(*[inputs[name] if name in inputs else given[name] for name in op.order])
-    except ValueError:
+    except ValueError as error:
         if op.fits:
             kept = [given[name]._array for name in op.kept if name not in op.lists]
             checks.check_broadcast([a.shape for a in kept + arrays])
+        if (said := errors.of_shapes(error)) is not None:
+            raise said from None
         raise
     extras: tuple[Tensor, ...] = ()
     if op.extras:
