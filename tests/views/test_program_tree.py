@@ -314,6 +314,62 @@ def test_an_unrolled_rnn(steps: int) -> None:
     )
 
 
+CELL = "      F.linear(state[0], w_hh, b_hh): 2 nodes\n"
+GATES = (
+    "      i + h\n      ….chunk(4, -1)\n      keep.sigmoid()\n      … * state[1]\n      let_in.sigmoid()\n"
+    "      new.tanh()\n      … * …\n      … + …\n      let_out.sigmoid()\n      cell.tanh()\n      … * …, 2nd"
+)
+
+
+@pytest.mark.parametrize(
+    "layer, line, one",
+    [
+        (nn.RNN, "out, h = RNN", f"{CELL}      i + h\n      (i + h).tanh()"),
+        (nn.LSTM, "out, (h, c) = LSTM", CELL + GATES),
+    ],
+)
+def test_the_time_steps_of_a_recurrent_layer_are_rounds(layer: Any, line: str, one: str) -> None:
+    net, x = layer(3, 4), torch.randn(8, 2, 3)
+    with record() as trace:
+        if layer is nn.LSTM:
+            out, (h, c) = net(x)
+        else:
+            out, h = net(x)
+        (out**2).sum().backward()
+    told = outline(trace, ("F.linear(input, w_ih, b_ih)", "F.linear(state[0], w_hh, b_hh)"))
+    each = one.count("\n") + 2
+    assert told.startswith(
+        f"{line}:\n  F.linear(input, w_ih, b_ih): 3 nodes\n  ….unbind(0)\n  loop × 8:\n    round 1:\n{one}\n"
+        f"    6 more rounds (2 to 7): {6 * each} nodes\n    round 8:\n{one}\n  out = stack(outputs[::turn])\n"
+    )
+    assert told.endswith("\nout**2\n(out**2).sum()")
+    board = trace.show().storyboard
+    seen = [box for id, box in board.at().boxes.items() if id not in board.opened]
+    assert "loop × 8" in [box.title for box in seen] and len(seen) <= 25
+    assert board.layout.width < 1310 and board.layout.height < 494
+    assert [box.title for box in trace.show(open=[]).storyboard.at().boxes.values() if box.kind == "group"] == [line]
+
+
+def test_layers_and_directions_of_a_recurrent_layer_are_rounds_around_those_of_time() -> None:
+    x = torch.randn(6, 2, 3)
+    with record() as trace:
+        _last = nn.GRU(3, 4, num_layers=2, bidirectional=True)(x)
+    loops = [group for group in program_tree(trace.events).groups() if group.kind == "loop"]
+    depths = [sum(group.kind == "loop" for group in loop.path) for loop in loops]
+    assert [(loop.title, depth) for loop, depth in zip(loops, depths, strict=True)] == [
+        ("loop × 2", 1),
+        *[("loop × 2", 2), ("loop × 6", 3), ("loop × 6", 3)] * 2,
+    ]
+
+
+def test_a_loop_of_a_layer_over_layers_is_no_group_of_its_own() -> None:
+    encoder = nn.TransformerEncoder(nn.TransformerEncoderLayer(4, 2, 8), 2)
+    net = nn.Sequential(nn.Linear(4, 4), nn.ReLU(), encoder)
+    with record() as trace:
+        net(torch.randn(5, 2, 4)).sum().backward()
+    assert "loop" not in [group.kind for group in program_tree(trace.events).groups()]
+
+
 @cache
 def train(steps: int) -> Trace:
     w, b = torch.randn(4, 1, requires_grad=True), torch.zeros(1, requires_grad=True)
@@ -630,6 +686,9 @@ def test_what_lies_between_the_first_and_the_last_is_told_by_what_it_is() -> Non
     space = {"w": w}
     with record() as alike:
         exec("w = w.sin()\n" * 20, space)
-    assert between(steps) == ["6 more of t, addmm, add, tanh"]
+    with record() as turns:
+        exec("w = w.sin().cos()\n" * 20, {"w": w})
+    assert between(steps) == ["6 more rounds (2 to 7)"]
+    assert between(turns) == ["18 more of sin, cos"]
     assert between(layers) == ["4 more (2 › Linear to 9 › Sigmoid)"]
     assert between(alike) == ["18 more of sin"]

@@ -352,5 +352,5 @@ def test_a_closed_group_says_what_it_gives() -> None:
     with torch.record() as trace:
         out, _ = torch.nn.RNN(3, 4)(torch.ones(2, 3))
         (out**2).sum().backward()
-    (box,) = [box for box in there(trace.show().storyboard).values() if box.kind == "group"]
-    assert box.lines[0] == "→ (2, 4)"
+    (box,) = [box for box in there(trace.show(open=[]).storyboard).values() if box.kind == "group"]
+    assert box.lines[0] == "(2, 3), (1, 4) → (2, 4)"  # the input, and the state at the beginning

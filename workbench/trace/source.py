@@ -27,6 +27,7 @@ from .values import number
 
 # The files of this package, and what the code it generates is said to come from.
 OWN = (os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep, "<workbench ")
+_LAYERS = os.path.join(OWN[0], "nn", "modules") + os.sep
 # Those of the standard library: of it the user's code is called, a `with` block or a repr goes through it.
 _LIBRARY = (os.path.dirname(os.path.abspath(contextlib.__file__)) + os.sep, "<frozen ")
 _INSTALLED = (f"{os.sep}site-packages{os.sep}", f"{os.sep}dist-packages{os.sep}")  # may lie in the library's folder
@@ -265,12 +266,16 @@ _WITHIN = {"<listcomp>", "<setcomp>", "<dictcomp>"}  # functions of their own be
 
 
 class Loop:
-    """The instructions of one loop, from the first to the jump back, and the variables that only its `for` sets."""
+    """The instructions of one loop, from the first to the jump back, and the variables that only its `for` sets.
 
-    __slots__ = ("first", "last", "title", "variables")
+    It is a statement, or else a comprehension.
+    """
 
-    def __init__(self, first: int, last: int, title: str, variables: tuple[str, ...]) -> None:
+    __slots__ = ("first", "last", "title", "variables", "statement")
+
+    def __init__(self, first: int, last: int, title: str, variables: tuple[str, ...], statement: bool) -> None:
         self.first, self.last, self.title, self.variables = first, last, title, variables
+        self.statement = statement
 
     def has(self, offset: int) -> bool:
         """Whether an instruction is part of it."""
@@ -288,6 +293,7 @@ class Listing:
     def __init__(self, code: CodeType) -> None:
         self.code = code
         self.users = is_users(code.co_filename)
+        self.layers = code.co_filename.startswith(_LAYERS)
         self.comprehends = code.co_name in _WITHIN
         self._texts: dict[int, str] = {}
         self._follows: dict[tuple[int, int], bool] = {}
@@ -402,14 +408,14 @@ class Listing:
         ranges = sorted(lasts.items(), key=lambda each: each[0] - each[1])
         return tuple([Loop(first, last, *self._head(first, last)) for first, last in ranges])
 
-    def _head(self, first: int, last: int) -> tuple[str, tuple[str, ...]]:
-        """How a loop begins in the source, and the variables that it sets at each round and nothing else in it does."""
+    def _head(self, first: int, last: int) -> tuple[str, tuple[str, ...], bool]:
+        """How a loop begins in the source, the variables that nothing else in it sets, whether it is a statement."""
         place = self._step(first)
         if self._steps[place].opname != "FOR_ITER":
             test = self.line(last)  # perhaps the last line of several
             near = [test, self.line(self._steps[max(0, place - 1)].offset), self.line(first)]
             titles = [self._header(number) for number in (*near, *range(test - 1, test - _HEADER, -1))]
-            return next((title for title in titles if title.startswith(("while ", "async for "))), ""), ()
+            return next((title for title in titles if title.startswith(("while ", "async for "))), ""), (), True
         target = self._steps[place + 1]
         inside = self._steps[place + 1 : self._step(last)]
         stored = Counter([name for step in inside if step.opname.startswith("STORE_") for name in _names(step)])
@@ -417,19 +423,20 @@ class Listing:
         number = self.line(target.offset)
         title = self._header(number)
         span = self._span(target.offset)
-        if title.startswith(("for ", "async for ")) or span is None:
-            return title if title.startswith(("for ", "async for ")) else "", variables
+        statement = title.startswith(("for ", "async for "))
+        if statement or span is None:
+            return title if statement else "", variables, statement
         # A comprehension: from the variable to the end of what it goes through.
         asked = next((at for at in range(place, 0, -1) if self._steps[at].opname == "GET_ITER"), 0)
         end = self._span(self._steps[asked - 1].offset) if asked else None
         if end is None or end[:2] < span[:2]:  # given by the function around
             end = self._span(first)
             if end is None:
-                return "", variables
+                return "", variables, False
             if (end[0], end[2]) <= (span[0], span[2]):  # all of the comprehension, with its bracket
                 end = (*end[:3], end[3] - 1)
         text = self._between((span[0], end[1], span[2], end[3])).strip()
-        return shortened(f"for {text}") if text else "", variables
+        return shortened(f"for {text}") if text else "", variables, False
 
     def _header(self, number: int) -> str:
         """The head of a compound statement that begins on a line: `for x in xs`."""
@@ -831,10 +838,23 @@ class Paths:
                 told += _round(frame, loop)
             if after == len(frames):
                 told.append(("expression", number, frame.offset, source.text(frame.offset), 0))
+                told += self._in_layer(max([place, *[scope[2] for scope in entered]]))
             elif not (forward or frames[after].listing.comprehends):
                 title = source.text(frame.offset) or f"{frames[after].listing.code.co_name}()"
                 told.append(("call", number, frame.offset, title, 0))
         return told
+
+    def _in_layer(self, place: int) -> list[tuple[Any, ...]]:
+        """In a layer of this package that a frame calls: the rounds of its loops, and the expression in them."""
+        told: list[tuple[Any, ...]] = []
+        frame = self._frames[place]
+        for frame in [each for each in self._frames[place + 1 :] if each.listing.layers]:
+            for loop in frame.listing.loops:
+                if loop.statement and loop.has(frame.at):
+                    (*around, _, number), turn = _round(frame, loop)
+                    told += [(*around, "", number), turn]
+        expression = frame.listing.text(frame.offset)
+        return [*told, ("expression", frame.number, frame.offset, expression, 0)] if told else []
 
 
 @lru_cache(10_000)

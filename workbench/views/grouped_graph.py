@@ -1025,7 +1025,7 @@ def _opening(whole: Group, links: Links) -> list[set[str]]:
         alike: dict[tuple[str, ...], list[Group]] = {}
         for group in level:
             for inner in group.items:
-                if isinstance(inner, Group) and inner.kind not in _CLOSED:
+                if isinstance(inner, Group) and not _stays_closed(inner):
                     alike.setdefault((str(inner.number == 1), *_shape(inner)), []).append(inner)
                 elif isinstance(inner, Group) and inner.kind == "expression" and leaves[id(inner)]:
                     hiding.append(inner)
@@ -1042,6 +1042,12 @@ def _opening(whole: Group, links: Links) -> list[set[str]]:
                 opened.append({group.id for group in several})
                 level += several
     return opened
+
+
+def _stays_closed(group: Group) -> bool:
+    """Whether it does at first: the expression that calls a layer with loops of its own does not."""
+    single = group.kind != "expression" or not any([isinstance(item, Group) for item in group.items])
+    return group.kind in _CLOSED and single
 
 
 def _shape(group: Group) -> Iterator[str]:

@@ -633,11 +633,10 @@ def _simplified(item: _Item) -> list[_Item]:
 
 
 def _loop(loop: _Item) -> list[_Item]:
-    """A loop and its rounds; one with a single round is what happened in that."""
+    """A loop and its rounds; one with a single round is what happened in that, in a group only if its line is known."""
     if len(loop.items) == 1:
         loop.items = loop.items[0].items
-        loop.title = loop.title or "loop"
-        return [loop] if len(loop.items) > 1 else loop.items
+        return [loop] if len(loop.items) > 1 and loop.title else loop.items
     for at, turn in enumerate(loop.items):
         if len(turn.items) == 1:
             only = turn.items[0]

@@ -151,7 +151,7 @@ class RNNBase(_Recurrent):
             input = ways[0] if len(ways) == 1 else cat(ways, -1)
             if layer < self.num_layers - 1:
                 input = F.dropout(input, self.dropout, self.training)
-        return input, tuple([stack(each) for each in zip(*last, strict=True)])
+        return input, tuple(map(stack, zip(*last, strict=True)))
 
     def _over(self, input: Tensor, states: State | None, state_name: str) -> tuple[Tensor, State]:
         """Check what is given, and run over a batch, also if it is a single sequence."""
