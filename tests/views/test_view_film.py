@@ -682,6 +682,28 @@ def test_a_film_whose_gradients_are_cleared_opens_at_its_first_step_and_says_not
     assert "adds to" not in "".join("".join(box.lines) for box in board.at(len(board.steps) - 1).boxes.values())
 
 
+@pytest.mark.parametrize("forgotten", [False, True])
+def test_gradients_that_are_cleared_between_two_backwards_of_a_step_are_cleared(forgotten):
+    made, judge, x = leaf(1.0, 2.0), leaf(0.5, -0.5), torch.tensor([3.0, -1.0])
+    with record() as trace:
+        for _ in range(3):
+            fake = made * x
+            judge.grad = None
+            (fake.detach() * judge).exp().sum().backward()
+            if not forgotten:
+                made.grad = None
+            (fake * judge).sin().sum().backward()
+            with torch.no_grad():
+                made -= 0.1 * made.grad
+                judge -= 0.1 * judge.grad
+    board = storyboard(trace)
+    told = " ".join(step.caption for step in board.steps)
+    if forgotten:
+        assert "Gradients were not cleared: backward adds to what made.grad has of step 1." in told
+    assert ("not cleared" in told) == forgotten and "judge.grad have" not in told
+    assert board.chapter(board.start) == ("step 2 of 3" if forgotten else "step 1 of 3")
+
+
 # Loops inside each other.
 
 

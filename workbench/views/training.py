@@ -18,7 +18,7 @@ from ..scene.model import Arrow, Box, Scene, Step
 from ..scene.storyboard import Storyboard
 from ..trace.compare import Aligner, Round, rounds_of
 from ..trace.frame import Frame
-from ..trace.records import BackwardFinished, BackwardStarted, Failed, GradChanged, NodeCreated, TensorWritten
+from ..trace.records import BackwardFinished, Failed, GradAccumulated, GradChanged, NodeCreated, TensorWritten
 from ..trace.schema import Record
 from ..trace.timeline import Timeline
 from ..trace.values import Value, said, series
@@ -267,18 +267,20 @@ def _cast(
             told.append(_Told(each, taken, began, title, words, {}))
         elif each.number:
             left.append(each)
+        held: dict[str, str] = {}
         for event in part:
-            if each.number and isinstance(event, BackwardStarted):
-                holding.look()
-                if each.begin in wanted and before is not None:
-                    told[-1].held |= {id: _series(first, before) for id, first in holding.since()}
+            if each.begin in wanted and before is not None and isinstance(event, GradAccumulated):
+                if (first := holding.since(event.tensor)) is not None:
+                    held[event.tensor] = _series(first, before)
             event.apply(frame)
             if each.number and isinstance(event, NodeCreated) and not event.found:
                 others.add(event.node)
-        if each.begin in wanted and (kept := told[-1].held):
-            told[-1].words += f" {_not_cleared(frame, kept)}"
-            told[-1].adds = "" if any(isinstance(event, Failed) for event in part) else _not_cleared(frame, kept)
         holding.look()
+        if held:
+            told[-1].held = {id: held[id] for id in holding.in_order(held)}
+            kept = _not_cleared(frame, told[-1].held)
+            told[-1].words += f" {kept}"
+            told[-1].adds = "" if any(isinstance(event, Failed) for event in part) else kept
         if each.number:
             holding.end(each)
             before = each
@@ -313,9 +315,14 @@ class _Holding:
         self._since |= dict.fromkeys(self._new, step)
         self._new = {}
 
-    def since(self) -> list[tuple[str, Round]]:
-        """The leaves that had a gradient when the last step was over, and the first step of those they have it of."""
-        return sorted(self._since.items(), key=lambda item: self._places[item[0]])
+    def since(self, leaf: str) -> Round | None:
+        """The first step of which a leaf still has its gradient, if it had one when the last step was over."""
+        self.look()
+        return self._since.get(leaf)
+
+    def in_order(self, leaves: Collection[str]) -> list[str]:
+        """These in the order in which they were first looked at."""
+        return sorted(leaves, key=self._places.__getitem__)
 
 
 def _not_cleared(frame: Frame, held: Mapping[str, str]) -> str:
