@@ -456,7 +456,8 @@ def storage_of(t: Tensor) -> Storage:
 
 def bump(t: Tensor) -> None:
     """Count one write into the tensor's memory."""
-    storage_of(t).version += 1
+    storage = t._storage or storage_of(t)
+    storage.version += 1
 
 
 def made_by(t: Tensor) -> Node | None:

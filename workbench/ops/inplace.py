@@ -126,6 +126,27 @@ def _is_recorded(t: Tensor) -> bool:
     return (t._rg or (t._meta is not None and t.requires_grad)) and not (off and not local.modes.grad)
 
 
+def descend(t: Tensor, grad: Tensor, rate: Any) -> None:
+    """`t.sub_(grad * rate)`, of which most is settled where both are plain and nothing is recorded."""
+    a, g = t._array, grad._array
+    if (
+        not unusual
+        and off
+        and not local.modes.grad
+        and (type(t) is Parameter or type(t) is Tensor)
+        and type(grad) is Tensor
+        and type(rate) is float
+        and (a.dtype is FLOAT64 or a.dtype is FLOAT32)
+        and g.dtype is a.dtype
+        and g.shape == a.shape
+        and a.flags.c_contiguous
+    ):
+        np.subtract(a, g * rate, a)
+        _written(t, "sub_")
+    else:
+        t.sub_(grad * rate)
+
+
 def _written(t: Tensor, name: str) -> Tensor:
     """The tensor, of which the write is counted and told."""
     bump(t)

@@ -21,6 +21,7 @@ from ..errors import warn
 from ..nn.modules.module import clear_grads, typename
 from ..ops.comparison import maximum
 from ..ops.creation import tensor, zeros_like
+from ..ops.inplace import descend
 
 # What optimisers refuse, word for word PyTorch's (PyTorch 2.13).
 PARAMS_KIND = "params argument given to the optimizer should be an iterable of Tensors or dicts, but got {}"
@@ -287,7 +288,7 @@ class SGD(OneByOne):
             else:
                 buffer.mul_(momentum).add_(grad, alpha=1 - group["dampening"])
             grad = grad + momentum * buffer if group["nesterov"] else buffer
-        param.sub_(grad * group["lr"])
+        descend(param, grad, group["lr"])
 
 
 class Adam(OneByOne):
