@@ -209,7 +209,6 @@ listeners: list[Callable[[Event], None]] = []
 # `listeners[LAST] = [one]` adds a listener by no call, after which an interrupt could come, and in one instruction:
 # between two, another thread could add its own, which would be overwritten.
 LAST = slice(sys.maxsize, None)
-labels: Callable[[Event], None] | None = None  # the listener, if any, that reads no arguments of a "created" event
 # Gives an error on its way out of the engine what explains it: called with the error, task, node and tensors.
 explain: Callable[[BaseException, Any, Any, tuple[Any, ...]], None] | None = None
 

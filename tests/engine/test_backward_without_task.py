@@ -107,6 +107,19 @@ def test_random_graphs(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     check_same(program, monkeypatch)
 
 
+def test_nodes_that_are_not_in_the_order_of_their_making_run_in_a_task() -> None:
+    def program(leaves: dict[str, Any]) -> Any:
+        whole = leaves["x"] * 1.5
+        part = whole[:2]
+        put(whole, leaves["v"])
+        return part * whole.sum() * leaves["s"]  # only now the view's node is made, after that of the product
+
+    (ours, out), (theirs, want) = built(program), built(program)
+    out.backward(torch.ones_like(out.detach()))
+    by_task(want, torch.ones_like(want.detach()), False)
+    assert facts(ours, out) == facts(theirs, want)
+
+
 @pytest.mark.parametrize("keep", [False, True])
 def test_what_fails_on_the_way_leaves_what_a_task_leaves(keep: bool) -> None:
     def program(leaves: dict[str, Any]) -> Any:

@@ -14,6 +14,7 @@ from module_samples import batch, mlp
 import workbench as w
 from workbench import nn
 from workbench.autograd.scopes import current_scope, scope_of
+from workbench.autograd.state import scoped
 from workbench.events import listeners
 from workbench.trace.records import NodeCreated
 
@@ -129,7 +130,7 @@ def test_an_error_closes_the_scope() -> None:
     net = nn.Sequential(nn.Linear(2, 2), nn.Linear(3, 3))
     with pytest.raises(RuntimeError):
         net(batch(w))
-    assert current_scope() is None and not listeners
+    assert current_scope() is None and not scoped
     assert set(scopes(net[0](batch(w)))) == {"Linear"}
 
 
@@ -162,7 +163,7 @@ def test_each_thread_has_its_own_modules() -> None:
         thread.start()
     for thread in threads:
         thread.join()
-    assert found == {Waits: ["Waits"], Also: ["Also"]} and not listeners
+    assert found == {Waits: ["Waits"], Also: ["Also"]} and not scoped
 
 
 def test_scopes_left_out_of_order_end_all_the_same() -> None:
@@ -173,9 +174,31 @@ def test_scopes_left_out_of_order_end_all_the_same() -> None:
     made = inside()
     with w.scope("outer"):
         next(made)
-    assert listeners
+    assert scoped
     made.close()
-    assert not listeners and current_scope() is None
+    assert not scoped and current_scope() is None
+
+
+def test_an_open_scope_is_no_listener() -> None:
+    with w.scope("quiet"):
+        assert scoped and not listeners
+        made = w.ones(2, requires_grad=True) * 2
+    assert scope_of(made.grad_fn) == "quiet" and not scoped
+
+
+def test_a_write_through_a_view_is_in_the_scope_it_was_made_in() -> None:
+    base = w.ones(3, requires_grad=True) * 2
+    view = base[:2]
+    with w.scope("first"):
+        view.mul_(3)
+    first = base.grad_fn
+    assert scope_of(first) == scope_of(view.grad_fn) == "first"
+    outside = w.ones(3, requires_grad=True) * 2
+    outside[:2].mul_(3)
+    with w.scope("later"), w.no_grad():
+        outside.detach()[:2].zero_()
+        view.zero_()
+    assert (scope_of(outside.grad_fn), scope_of(first)) == (None, "first")
 
 
 def test_a_transform_of_a_module_names_its_nodes() -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -10,12 +12,11 @@ import numpy as np
 from .. import errors
 from ..events import failed, listeners
 from . import state
-from .engine import GraphTask, add_gradient, pop_ready, push_ready
+from .engine import GraphTask, add_gradient
 from .node import AccumulateGrad, Node, Scoped, edge_of, run_by_hand
 from .saved_tensors import FREED, Packed, SavedTensor, packed, saved_output, stale, unpacked
 from .state import local
 from .tensor import DetachedTensor, Size, Tensor, wrap
-from .views import CopySlices
 
 FURTHER: dict[str, Callable[[Any], Any] | None] = {}  # "AddBackward0._saved_alpha": told by a function; None: hidden
 
@@ -86,39 +87,18 @@ class OpNode(Node):
 
     __slots__ = ()
 
+    built_in = True
+    op: Any  # what it is an application of
     shape_names: tuple[str, ...] = ()
     argument_names: tuple[str, ...] = ()
     factor_names: tuple[str, ...] = ()
 
-    def __getattr__(self, name: str) -> Any:
-        """PyTorch's names of what is saved: `_saved_self`, `_saved_self_sym_sizes`, `_saved_dim`."""
-        raw = name.removeprefix("_raw_saved_")
-        if raw != name and raw in self.saved_names:
-            return self._raw(raw)
-        saved, known = name.removeprefix("_saved_"), FURTHER.get(f"{self.name()}.{name}", self)
-        if known is not None and known is not self:
-            return known(self)
-        if saved != name and known is self:
-            if saved in self.saved_names:
-                kept = getattr(self, f"s_{saved}")
-                if type(kept) is np.ndarray and saved in self.op.tensors:
-                    return wrap(number_as_given(kept, getattr(self, f"v_{saved}"))[0])
-                return read_tensor(self, saved)
-            shape = saved.removesuffix("_sym_sizes")
-            if shape != saved and shape in self.shape_names:
-                return getattr(self, f"z_{shape}")
-            if saved in self.argument_names and saved not in self.op.found:
-                return getattr(self, f"a_{saved}")
-        raise AttributeError(errors.NO_ATTRIBUTE.format(type(self).__name__, name))
-
-    def __dir__(self) -> list[str]:
-        """With PyTorch's names of what is saved."""
-        own = f"{self.name()}."
-        further = {name.removeprefix(own): tell for name, tell in FURTHER.items() if name.startswith(own)}
-        told = {f"_{kind}_{name}" for name in self.saved_names for kind in ("saved", "raw_saved")}
-        told |= {f"_saved_{name}_sym_sizes" for name in self.shape_names}
-        told |= {f"_saved_{name}" for name in self.argument_names if name not in self.op.found}
-        return sorted({*super().__dir__(), *told, *further} - {name for name, tell in further.items() if tell is None})
+    def _saved(self, name: str) -> Any:
+        """What is saved under a name, a number too as a tensor."""
+        kept = getattr(self, f"s_{name}")
+        if type(kept) is np.ndarray and name in self.op.tensors:
+            return wrap(number_as_given(kept, getattr(self, f"v_{name}"))[0])
+        return read_tensor(self, name)
 
     def _raw(self, name: str) -> SavedTensor | tuple[SavedTensor, ...]:
         """Handles on what is saved under a name."""
@@ -160,6 +140,29 @@ class OpNode(Node):
         """Read what is saved, as PyTorch does even where no gradient arrived: it may be freed, or out of date."""
         for name in self.saved_names:
             read_tensor(self, name)
+
+
+def tells_saved(kind: Any) -> Any:
+    """A class of nodes with PyTorch's names of what is saved: `_saved_self`, `_saved_self_sym_sizes`, `_saved_dim`.
+
+    They are properties, because a `__getattr__` would make every attribute of a node slow to read.
+    """
+    told: dict[str, Any] = {}
+    for name in kind.saved_names:
+        told[f"_saved_{name}"] = partial(_of, OpNode._saved, name)
+        told[f"_raw_saved_{name}"] = partial(_of, OpNode._raw, name)
+    told |= {f"_saved_{name}_sym_sizes": attrgetter(f"z_{name}") for name in kind.shape_names}
+    told |= {f"_saved_{name}": attrgetter(f"a_{name}") for name in kind.argument_names if name not in kind.op.found}
+    own = f"{kind.op.node_name}."
+    told |= {name.removeprefix(own): tell for name, tell in FURTHER.items() if name.startswith(own)}
+    for name, tell in told.items():
+        if tell is not None:
+            setattr(kind, name, property(tell))
+    return kind
+
+
+def _of(tell: Callable[[Any, str], Any], name: str, node: Any) -> Any:
+    return tell(node, name)
 
 
 class Node1(OpNode):
@@ -281,63 +284,55 @@ def ran_without_task(output: Any, gradient: Any, keep_graph: bool | None) -> boo
         if seed.dtype is not array.dtype or seed.shape != array.shape:
             return False
     elif gradient is None and array.size == 1:
-        seed = np.ones(array.shape, array.dtype)
+        seed = np.empty(array.shape, array.dtype)
+        seed.fill(1)
     else:
         return False
     root: Any = edge_of(output)
-    waiting = _uses_of_built_in_nodes(root)
-    if waiting is None:
+    inputs = _inputs_of_built_in_nodes(root)
+    if inputs is None:
         return False
-    node, grad = root, seed
+    order = sorted(inputs, key=attrgetter("seq"), reverse=True)
+    node, grad, first = root, seed, order[0]
     if root.multi:
         grad = [grad if nr == output._nr else None for nr in range(root.outputs)]
-    ready: list[Any] = []
-    buffers: dict[Any, Any] = {}
     out: Any
     try:
-        while True:
+        while node is not first:  # one after the other
+            if grad is not None:
+                out = node.vjp(grad)
+                grad, out = out if node.arity == 1 else out[node.p0 is None], None
+            else:
+                node.check_saved()
+            if not keep_graph:
+                node.release()
+            node = node.p1 if node.p0 is None else node.p0
+        buffers: dict[Any, Any] = {node: grad}
+        for node in order:
+            grad = buffers.pop(node, None)
             arity = node.arity
             if grad is None:
                 node.check_saved()
-                out = None if arity == 1 else (None,) * len(node.edges())
+                grads = [None] * len(inputs[node])
             else:
                 out = node.vjp(grad)
+                grads = [out] if arity == 1 else [*out]
+                grads.reverse()
             if not keep_graph:
                 node.release()
-            if arity == 1 and not ready:
-                parent = node.p0
-                uses = waiting.get(parent)
-                if uses is None or (uses == 1 and parent.arity and not parent.multi and parent not in buffers):
-                    node, grad, out = parent, out, None
-                    continue
-            after, carried, leaves = None, None, []
-            for (parent, nr), grad in zip(node.edges(), (out,) if arity == 1 else out, strict=True):
+            out = None  # a leaf keeps a gradient that nobody else holds
+            for parent in inputs[node]:
+                grad = grads.pop()
                 if parent is None:
                     continue
-                uses = waiting.get(parent, 1)
-                if uses > 1 or parent.multi or parent in buffers:
-                    add_gradient(buffers, parent, nr, grad)
-                    if uses > 1:
-                        waiting[parent] = uses - 1
-                        continue
-                    grad = buffers.pop(parent, None)
                 if not parent.arity:
-                    leaves.append((parent, grad))
-                elif after is None and not ready:
-                    after, carried = parent, grad
-                else:
-                    for each, arrived in ((after, carried), (parent, grad)) if after else ((parent, grad),):
-                        buffers[each] = arrived
-                        push_ready(ready, each)
-                    after = carried = None
-            out = arrived = None  # a leaf keeps a gradient that nobody else holds
-            while leaves:
-                (node, grad) = leaves.pop(0)
-                node.vjp(grad)
-            if after is None and not ready:
-                return True
-            node, grad = (pop_ready(ready), None) if after is None else (after, carried)
-            grad = buffers.pop(node, grad)
+                    parent.vjp(grad)
+                elif parent.multi:
+                    add_gradient(buffers, parent, node.edges()[-1 - len(grads)][1], grad)
+                elif grad is not None:
+                    have = buffers.get(parent)
+                    buffers[parent] = grad if have is None else have + grad
+        return True
     except BaseException as error:
         # alive in this frame for whoever explains the error
         task = GraphTask([(root, output._nr)], [seed], bool(keep_graph), False)
@@ -348,50 +343,51 @@ def ran_without_task(output: Any, gradient: Any, keep_graph: bool | None) -> boo
         raise
 
 
-def _uses_of_built_in_nodes(root: Any) -> dict[Any, int] | None:
-    """How many gradients each node waits for; None if a hook or code of the user's runs, or a leaf waits for several.
+_USUAL = {type(None), Scoped}  # the extra of a node that nobody looks at
+# Where a node's gradients go, by its arity.
+_NEXT: dict[int, Callable[[Any], Any]] = {
+    1: lambda node: (node.p0,),
+    2: attrgetter("p0", "p1"),
+    3: attrgetter("p0", "p1", "p2"),
+    -1: lambda node: [parent for parent, _ in node.edges()],
+}
 
-    Nodes that follow each other one by one from the root on are left out.
+
+def _inputs_of_built_in_nodes(root: Any) -> dict[Any, Any] | None:
+    """The nodes of a backward, which run in the order of their making, each with those its gradients go to.
+
+    None if a hook or code of the user's runs, if a leaf waits for several gradients, and where what led to a node was
+    made after it, as a view's node may be. Nodes that follow each other one by one from the root on are left out.
     """
     node = root
-    while _is_quiet(node) and node.arity in (1, 2):
-        parent = node.p0
-        if node.arity == 2 and node.p1 is not None:
-            if parent is not None:
-                break
-            parent = node.p1
+    while node is not None and node.built_in and type(node.extra) in _USUAL:
+        arity, parent = node.arity, node.p0 if node.arity in (1, 2) else None
+        if arity == 2 and node.p1 is not None:
+            parent = node.p1 if parent is None else None
         if parent is None or not parent.arity or parent.multi:
             break
         node = parent
-    uses: dict[Any, int] = {None: 0}
+    else:
+        return None
+    inputs: dict[Any, Any] = {node: _NEXT[arity](node)}
+    leaves: set[Any] = set()
     stack: list[Any] = [node]
     while stack:
         node = stack.pop()
-        if not _is_quiet(node):
-            return None
-        arity = node.arity
-        if arity == 1:
-            after = (node.p0,)
-        elif arity == 2:
-            after = (node.p0, node.p1)
-        else:
-            after = [parent for parent, _ in node.edges()]
-        for parent in after:
-            if parent not in uses:
-                uses[parent] = 1
-                if parent.arity:
+        for parent in inputs[node]:
+            if parent is None:
+                continue
+            arity = parent.arity
+            if arity:
+                if parent.seq > node.seq:
+                    return None
+                if parent not in inputs:
+                    if not parent.built_in or type(parent.extra) not in _USUAL:
+                        return None
+                    inputs[parent] = _NEXT[arity](parent)
                     stack.append(parent)
-                elif parent.extra is not None or parent.variable._meta.post_accumulate:
-                    return None
-            elif parent is not None:
-                if not parent.arity:
-                    return None
-                uses[parent] += 1
-    return uses
-
-
-def _is_quiet(node: Any) -> bool:
-    """Whether a node is a built-in one, and nobody looks at it."""
-    if node is None or (node.extra is not None and type(node.extra) is not Scoped):
-        return False
-    return isinstance(node, OpNode) or (type(node) is CopySlices and isinstance(node.fn, OpNode))
+            elif parent in leaves or parent.extra is not None or parent.variable._meta.post_accumulate:
+                return None
+            else:
+                leaves.add(parent)
+    return inputs

@@ -17,9 +17,9 @@ from . import state
 from .anomaly_mode import remember
 from .function_outputs import bind_output, bind_outputs, emit_created, gradients_of
 from .levels import Lifted
-from .node import Metadata, Node, accumulator, edge_of, read_only, sequence
+from .node import Metadata, Node, accumulator, edge_of, note_scope, read_only, sequence
 from .saved_tensors import FREED, SavedOutput, SavedTensor, packed, unpacked
-from .state import local, off, unusual, with_grad
+from .state import local, off, scoped, unusual, with_grad
 from .tensor import InferenceTensor, Tensor, alias, wrap
 
 
@@ -445,6 +445,8 @@ class _SingleLevelFunction(FunctionCtx, metaclass=FunctionMeta):
                 ctx._pack(saved)
             if state.anomaly:
                 remember(ctx)
+            if scoped:
+                note_scope(ctx)
         if listeners:
             emit_created(ctx, args, outputs, recorded)
         ctx.to_save = ctx.dirty_tensors = ctx.non_differentiable = ctx.saved_for_forward = None

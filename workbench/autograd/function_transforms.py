@@ -20,9 +20,9 @@ from .forward_ad import check_size, set_tangent, tangent_of, unpushed
 from .function import Function, FunctionCtx, no_setup_context, user_backward
 from .function_outputs import bind_outputs, emit_created
 from .levels import Level, Lifted, as_given, at, batched, below, entered, lift, value_below
-from .node import sequence
+from .node import note_scope, sequence
 from .pytree import broadcast_prefix, by_identity, tree_flatten, tree_map, tree_unflatten
-from .state import local, with_grad
+from .state import local, scoped, with_grad
 from .tensor import Tensor
 
 Dims = tuple[Any, ...]  # for each thing its batch's dimension or None, or a tree of these
@@ -65,6 +65,8 @@ def apply_transformed(cls: Any, args: tuple[Any, ...], two_steps: bool, kwargs: 
             ctx._pack(ctx.to_save)
         if state.anomaly:
             remember(ctx)
+    if recorded and scoped:
+        note_scope(ctx)
     if listeners:
         emit_created(ctx, args, outputs, recorded)
     if pushing or (level is not None and level.kind == "jvp"):

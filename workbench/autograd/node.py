@@ -13,7 +13,7 @@ import sys
 import threading
 import weakref
 from collections.abc import Callable, Container
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -94,12 +94,14 @@ def _renew_lock() -> None:
     _accumulating = threading.Lock()
 
 
-class Metadata(NamedTuple):
+class Metadata:
     """What a node knows of a gradient that arrives at it."""
 
-    shape: list[int]
-    dtype: dtypes.dtype
+    __slots__ = ("shape", "dtype")
     is_nested_tensor = is_cpp_nested_tensor = False
+
+    def __init__(self, shape: list[int], dtype: dtypes.dtype) -> None:
+        self.shape, self.dtype = shape, dtype
 
     @classmethod
     def of(cls, shape: tuple[int, ...], kind: np.dtype | None) -> Metadata:
@@ -136,6 +138,24 @@ class Scoped(Extra):
     """A scope, or what is asked for a life: a backward runs such a node as one that has nothing rare about it."""
 
 
+def in_scope() -> Scoped | None:
+    """What a new node is told of the innermost open scope; None outside all."""
+    entry = state.scopes.stack.entry
+    if entry is None:
+        return None
+    extra = Scoped()
+    extra.scope = entry
+    return extra
+
+
+def note_scope(node: Node) -> None:
+    """Tell a node that was made without it of the innermost open scope."""
+    if node.extra is None:
+        node.extra = in_scope()
+    elif node.extra.scope is None:
+        node.extra.scope = state.scopes.stack.entry
+
+
 def extra_of(node: Node, kind: type[Extra] = Extra) -> Extra:
     """A node's rare facts, made on first use."""
     if type(node.extra) is Scoped and kind is Extra:
@@ -159,6 +179,7 @@ class Node:
     outputs = 1
     takes_undefined = False  # runs even when no gradient arrived; other nodes then pass "none" on
     keeps_result = False
+    built_in = False  # whether no code of the user's runs in it
     saved_names: tuple[str, ...] = ()
     p0: Any  # of a node with one edge or two: where its gradients go, (p0, n0) and (p1, n1)
     p1: Any
@@ -273,7 +294,7 @@ class AccumulateGrad(Node):
     def vjp(self, grad: Any, needed: Any = None) -> None:
         """Add an array to the leaf's gradient, in place if there is one already."""
         leaf = self.variable
-        meta, dtype = leaf._meta or meta_of(leaf), leaf._array.dtype
+        meta, own = leaf._meta or meta_of(leaf), leaf._array
         if grad is not None and leaf._rg:
             with _accumulating:
                 have = meta.grad
@@ -281,11 +302,15 @@ class AccumulateGrad(Node):
                     have._array += grad
                     bump(have)
                 else:
-                    fits = type(grad) is np.ndarray and grad.dtype is dtype
-                    if not fits and (type(grad) is not np.ndarray or (grad.dtype != dtype and self._casts(meta))):
-                        grad = np.array(grad, dtype if self._casts(meta) else grad.dtype)
-                    if count(grad) <= HANDED_ON and lies_like(grad, leaf._array):
-                        meta.grad = self._kept(grad)
+                    if type(grad) is not np.ndarray or (
+                        grad.dtype is not own.dtype and grad.dtype != own.dtype and self._casts(meta)
+                    ):
+                        grad = np.array(grad, own.dtype if self._casts(meta) else grad.dtype)
+                    if count(grad) <= HANDED_ON and lies_like(grad, own):
+                        meta.grad = wrap(grad if owns_memory(grad) else grad.copy("K"))
+                        task = local.modes.task
+                        if task is not None and self in task.sums:  # written as often as others were added on the way
+                            storage_of(meta.grad).version = task.sums[self]
                     else:
                         meta.grad = _copied(grad, leaf)
         if meta.post_accumulate:
@@ -311,13 +336,6 @@ class AccumulateGrad(Node):
     def _casts(self, meta: Any) -> bool:
         """Whether gradients are cast to the leaf's dtype: not if another was asked for, or was the leaf's before."""
         return meta.grad_dtype == "own" and (self.extra is None or self.extra.cast is None)
-
-    def _kept(self, grad: np.ndarray) -> Tensor:
-        """The gradient as it came, written as often as others were added to it on the way."""
-        kept, task = wrap(grad if owns_memory(grad) else grad.copy("K")), local.modes.task
-        if task is not None and self in task.sums:
-            storage_of(kept).version = task.sums[self]
-        return kept
 
     def _tell(self, meta: Any) -> None:
         leaf = self.variable
@@ -353,7 +371,10 @@ def edge_of(t: Tensor) -> Node | None:
 
     None for a view made without gradients, which requires grad only because its base does.
     """
-    fn = t._fn if t._meta is None or t._meta.base is None else t.grad_fn
+    fn, meta = t._fn, t._meta
+    if fn is None and meta is not None and meta.base is not None:
+        current = meta.view_fn is not None and meta.attr_version == t._storage.version
+        fn = meta.view_fn if current else t.grad_fn
     if fn is None and t._rg:
         return accumulator(t)
     return fn

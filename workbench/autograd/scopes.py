@@ -1,39 +1,41 @@
 """Naming a part of the graph: every node made inside `with scope("layer1"):` remembers where it was made.
 
-Nodes are labelled by a listener that is there only while a scope is open, so that nobody else pays for it. It stands
-before all other listeners: whoever hears that a node was created can already ask for its scope. Modules open a scope
-at every call (nn/modules/module.py).
+A node is given its scope when it is made (`in_scope` in node.py), for which its maker asks only while a thread has one
+open (`scoped` in state.py). Modules open a scope at every call (nn/modules/module.py).
 """
 
 from __future__ import annotations
 
 import sys
 import threading
+from operator import itemgetter
 from types import FrameType
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
-from .. import errors, events
-from ..events import Event, listeners, next_tag
-from .node import AccumulateGrad, Node, Scoped, extra_of
-from .state import in_forked_children
-from .tensor import made_by
-from .views import CopySlices
+from .. import errors
+from ..events import listeners, next_tag
+from . import state
+from .state import in_forked_children, scoped
+
+if TYPE_CHECKING:
+    from .node import Node
 
 
-class Entry(NamedTuple):
+class Entry(tuple):  # type: ignore[type-arg]
     """One time that a scope was entered; a module that is called twice has two of them.
 
     While somebody listens it tells which frames entered it: of the innermost few the code and the instruction they were
     at, and how many frames there were.
     """
 
-    path: str  # the names of all that it lies in and its own, joined by "/"
-    name: str
-    serial: int
-    outer: Entry | None
-    frames: tuple[Any, ...]  # code, instruction, code, instruction: the innermost first
-    depth: int
-    kind: str = ""  # the class of the module that it is a call of
+    __slots__ = ()  # to write a class out is quicker to load than NamedTuple
+    path = property(itemgetter(0))  # the names of all that it lies in and its own, joined by "/"
+    name = property(itemgetter(1))
+    serial = property(itemgetter(2))
+    outer = property(itemgetter(3))  # an entry too, or None
+    frames = property(itemgetter(4))  # code, instruction, code, instruction: the innermost first
+    depth = property(itemgetter(5))
+    kind = property(itemgetter(6))  # the class of the module that it is a call of
 
 
 class Stack:
@@ -51,13 +53,13 @@ class Stack:
 
         It is a call of a module of this `kind`, or of none; the frame that enters it is so many `up`.
         """
-        outer = self.entry if self.open else None
-        where = place(up + 1) if listeners and listeners[-1] is not label else _NOWHERE
-        entry = Entry(name if outer is None else f"{outer.path}/{name}", name, next_tag(), outer, *where, kind)
-        if not self.open:
-            listeners[:0] = [label]  # once for each thread with open scopes: the others then hear it in vain
-        self.entry = entry
+        outer = self.entry
+        frames, depth = place(up + 1) if listeners else _NOWHERE
+        path = name if outer is None else f"{outer.path}/{name}"
+        self.entry = Entry((path, name, next_tag(), outer, frames, depth, kind))
         self.module = module
+        if not self.open:
+            scoped[self] = True
         self.open += 1
 
 
@@ -82,14 +84,15 @@ class _Local(threading.local):
         self.stack = Stack()
 
 
-local = _Local()  # `local.stack` is one slow look-up; what hangs on it is then quick
+local = state.scopes = _Local()  # `local.stack` is one slow look-up; what hangs on it is then quick
 
 
 @in_forked_children
 def _forget_other_threads() -> None:
-    """A child process has the scopes of the thread that forked, and no others to label for."""
-    for _ in range(listeners.count(label) - bool(local.stack.open)):
-        listeners.remove(label)
+    """A child process has the scopes of the thread that forked, and no others."""
+    scoped.clear()
+    if local.stack.open:
+        scoped[local.stack] = True
 
 
 class scope:  # named as what a user writes: `with scope("layer1"):`
@@ -120,7 +123,7 @@ class scope:  # named as what a user writes: `with scope("layer1"):`
             stack.entry, stack.module = entry, module
         else:  # the last to be closed leaves none open, whatever it found
             stack.entry = stack.module = None
-            listeners.remove(label)
+            scoped.pop(stack, None)
 
 
 def current_scope() -> str | None:
@@ -132,31 +135,3 @@ def current_scope() -> str | None:
 def scope_of(node: Node) -> str | None:
     """The scope in which a node was made."""
     return None if node.extra is None or node.extra.scope is None else node.extra.scope.path
-
-
-def label(event: Event) -> None:
-    """Note the scope of new nodes, and of those that a write through a view gave its base and the view."""
-    entry = local.stack.entry
-    if entry is None:
-        return
-    if event[0] == "created":
-        node = event[1]
-        if node.extra is None and type(node) is not AccumulateGrad:
-            node.extra = extra = Scoped()
-            extra.scope = entry
-        else:
-            _name(node, entry)
-    elif event[0] == "wrote":
-        written = event[1]
-        base = written._base
-        if base is not None and type(made_by(base)) is CopySlices:
-            _name(made_by(base), entry)
-            _name(made_by(written), entry)
-
-
-def _name(node: Any, entry: Entry) -> None:
-    if node is not None and type(node) is not AccumulateGrad and scope_of(node) is None:
-        extra_of(node).scope = entry
-
-
-events.labels = label

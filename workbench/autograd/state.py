@@ -32,6 +32,8 @@ inferring: dict[Modes, bool] = {}  # the threads in inference mode
 anomaly = False  # whether anomaly mode is on, which is so for all threads at once
 check_nan = True  # whether anomaly mode looks for nan
 off: dict[Modes, bool] = {}  # the threads in which grad mode is off
+scoped: dict[Any, bool] = {}  # the threads, by their stacks of scopes, in which a scope is open
+scopes: Any = None  # `scopes.stack` is this thread's, from when scopes.py is loaded
 
 
 class Modes:

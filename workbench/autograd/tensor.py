@@ -482,14 +482,14 @@ def part_of(t: Tensor, array: np.ndarray) -> Tensor:
 
 def link_view(out: Tensor, source: Tensor, creation: str = "default") -> None:
     """Make `out`, whose array is a view of `source`'s, a view of it: shared version counter, `_base`."""
-    out._storage = storage_of(source)
-    meta = meta_of(out)
-    root = source._base  # views of views are views of the root, and inherit what its views may not do
+    out._storage = storage = source._storage or storage_of(source)
+    meta, known = out._meta or meta_of(out), source._meta
+    root = None if known is None else known.base  # views of views are views of it, and inherit what its may not do
     meta.base = source if root is None else root
-    if root is not None and (creation == "default" or source._meta.creation == "inference"):
-        creation = source._meta.creation
+    if root is not None and (creation == "default" or known.creation == "inference"):
+        creation = known.creation
     meta.creation = creation
-    meta.attr_version = out._storage.version
+    meta.attr_version = storage.version
 
 
 class _Kind(type):

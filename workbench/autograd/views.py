@@ -17,7 +17,8 @@ from numpy.lib.stride_tricks import as_strided
 from .. import errors, events
 from . import state
 from .anomaly_mode import remember
-from .node import Node, edge_of, extra_of, run_by_hand, sequence
+from .node import Node, edge_of, extra_of, note_scope, run_by_hand, sequence
+from .state import scoped
 from .tensor import Tensor, made_by, wrap
 
 Geometry = tuple[tuple[int, ...], tuple[int, ...], int]  # shape, strides in bytes, offset in bytes
@@ -113,6 +114,11 @@ class CopySlices(Node):
     def edges(self) -> tuple[tuple[Node | None, int], ...]:
         """The base as it was, then what else was written from."""
         return self.parents
+
+    @property
+    def built_in(self) -> bool:
+        """Whether no code of the user's runs in it."""
+        return self.fn is not None and self.fn.built_in
 
     @property
     def saved_names(self) -> tuple[str, ...]:
@@ -221,12 +227,13 @@ def view_grad_fn(t: Tensor) -> Node | None:
     return meta.view_fn
 
 
-def _make_again(t: Tensor, geometry: Geometry, layout: Geometry) -> None:
+def _make_again(t: Tensor, geometry: Geometry, layout: Geometry) -> Node:
     """Give a view the node that says how it lies in its base as that is now."""
     meta, old, old_nr = t._meta, t._meta.view_fn, t._nr
-    meta.view_fn = regenerate(meta.base, geometry, layout)
+    made = meta.view_fn = regenerate(meta.base, geometry, layout)
     meta.attr_version, t._nr = t._version, 0
-    _keep_retaining(t, old, old_nr, meta.view_fn)
+    _keep_retaining(t, old, old_nr, made)
+    return made
 
 
 def grad_fn(t: Tensor) -> Node | None:
@@ -275,7 +282,10 @@ def rebase(t: Tensor, fn: Node, nr: int) -> None:
     slices = CopySlices(base, fn, t)
     _move(base, slices, 0)
     t._rg = True
-    _make_again(t, slices.geometry, slices.layout)  # now, while it is known that this write was allowed
+    made = _make_again(t, slices.geometry, slices.layout)  # now, while it is known that this write was allowed
+    if scoped:
+        note_scope(slices)
+        note_scope(made)
 
 
 def _move(t: Tensor, fn: Node, nr: int) -> None:

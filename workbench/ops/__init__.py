@@ -24,10 +24,11 @@ from .core.checks import ALIASES
 from .core.codegen import under_name
 
 SECOND_NAMES: dict[str, Any] = {}  # the functions under the second names that PyTorch has for them
+_known = {*names()["torch"]}
 for _alias, _name in ALIASES.items():
     for _end in ("", "_"):
         for _family in (shape, comparison, math, inplace, join_split, linear):
-            if _name + _end in vars(_family) and _alias + _end in names()["torch"]:
+            if _name + _end in vars(_family) and _alias + _end in _known:
                 SECOND_NAMES[_alias + _end] = under_name(vars(_family)[_name + _end], _alias + _end)
                 break
 

@@ -139,7 +139,7 @@ def descend(t: Tensor, grad: Tensor, rate: Any) -> None:
         and (a.dtype is FLOAT64 or a.dtype is FLOAT32)
         and g.dtype is a.dtype
         and g.shape == a.shape
-        and a.flags.c_contiguous
+        and a.base is None
     ):
         np.subtract(a, g * rate, a)
         _written(t, "sub_")
@@ -149,7 +149,8 @@ def descend(t: Tensor, grad: Tensor, rate: Any) -> None:
 
 def _written(t: Tensor, name: str) -> Tensor:
     """The tensor, of which the write is counted and told."""
-    bump(t)
+    storage = t._storage or storage_of(t)
+    storage.version += 1
     if listeners:
         emit(("wrote", t, name, None))
     return t

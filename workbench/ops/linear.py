@@ -19,7 +19,7 @@ from .core.registry import ARRAYS
 from .core.results import into
 from .join_split import diagonal
 from .math import mul
-from .shape import _expand, _permute, _unsafe_view, _unsqueeze, _view, reshape, view
+from .shape import _expand, _permute, _t, _unsafe_view, _unsqueeze, _view, reshape, view
 
 Shape = tuple[int, ...]
 MASK = np.dtype(bool)
@@ -164,6 +164,9 @@ Tensor.__matmul__ = lambda self, other: matmul(self, other) if isinstance(other,
 
 def _addmm_of(a: np.ndarray, mat1: np.ndarray, mat2: np.ndarray, beta: float, alpha: float) -> np.ndarray:
     product = mat1.dot(mat2)
+    if alpha == beta == 1:
+        product += a
+        return product
     return (product if alpha == 1 else alpha * product) + (a if beta == 1 else beta * a)
 
 
@@ -205,23 +208,22 @@ def outer(self: Tensor, vec2: Tensor) -> Tensor:
     return mul(reshape(self, (-1, 1)), vec2)
 
 
-@checks.tensors_only()
 def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """input @ weight.T + bias."""
     try:
-        a, w = input._array, weight._array
+        a, w, b = input._array, weight._array, None if bias is None else bias._array
     except AttributeError:
-        name, position, t = ("weight", 1, weight) if isinstance(input, Tensor) else ("input", 0, input)
+        given = ("input", input), ("weight", weight), ("bias", bias)
+        position, name, t = next((i, name, t) for i, (name, t) in enumerate(given) if not isinstance(t, Tensor))
         raise TypeError(checks.not_a_tensor("linear", name, position, t)) from None
     if not a.ndim or not w.ndim:
         raise RuntimeError(messages.AT_LEAST_1D.format("linear", a.ndim, w.ndim))
-    if bias is None:
+    if bias is None or b is None:
         return matmul(input, weight.t())
-    b = bias._array
     if a.ndim == 2:
-        fits = a.ndim == w.ndim and a.shape[1] == w.shape[1] and b.shape == w.shape[:1]
-        if fits and a.dtype is w.dtype is b.dtype:  # what addmm would look at once more
-            return _addmm(bias, input, weight.t(), 1, 1)
+        sizes = a.ndim == w.ndim and b.ndim == 1 and a.shape[1] == w.shape[1] and len(b) == len(w)
+        if sizes and a.dtype is w.dtype is b.dtype:  # what addmm would look at once more
+            return _addmm(bias, input, _t(weight), 1, 1)
         return addmm(bias, input, weight.t())
     is_row = b.ndim == 1 or sum([n != 1 for n in b.shape]) == 1
     if is_row and (a.ndim == 1 or a.flags.c_contiguous):

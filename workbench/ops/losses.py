@@ -15,7 +15,7 @@ from ..errors import warn
 from . import messages
 from .activation import _log_softmax
 from .comparison import where_
-from .core.checks import FEW, INT64, all_within, check_broadcast, only_floats, tensors_only
+from .core.checks import INT64, all_within, check_broadcast, only_floats, tensors_only
 from .core.op import define
 from .core.registry import abbreviation, in_formulas
 from .core.results import grid, places_along
@@ -378,39 +378,41 @@ def nll_loss(
 ) -> Tensor:
     """Minus the log-probabilities of the target classes (dimension 1): their weighted mean, their sum, or each."""
     how = _reduction(size_average, reduce, reduction)
-    _check_target(input, target, weight, ignore_index)
+    every = _check_target(input, target, weight, ignore_index)
     _only_floats((input,))
-    return _of_classes(input, target, weight, how, ignore_index)
+    return _of_classes(input, target, weight, how, ignore_index, every)
 
 
 _only_floats = only_floats("nll_loss_out_frame")
 
 
-def _of_classes(input: Tensor, target: Tensor, weight: Tensor | None, how: int, ignore_index: int) -> Tensor:
-    """The same for targets that are checked."""
-    if input.ndim in (1, 2, 4):
-        return _nll(input, target, weight, how, ignore_index)
+def _of_classes(
+    input: Tensor, target: Tensor, weight: Tensor | None, how: int, ignore_index: int, every: bool
+) -> Tensor:
+    """The same for targets that are checked; `every` one counts, or some are to be ignored."""
+    if input._array.ndim in (1, 2, 4):
+        return _nll(input, target, weight, how, ignore_index, every)
     flat = input.contiguous().view(*input.shape[:2], 1, -1)
-    out = _nll(flat, target.contiguous().view(target.shape[0], 1, -1), weight, how, ignore_index)
+    out = _nll(flat, target.contiguous().view(target.shape[0], 1, -1), weight, how, ignore_index, every)
     return out.view(target.shape) if how == NONE else out
 
 
-def _nll(input: Tensor, target: Tensor, weight: Tensor | None, how: int, ignore_index: int) -> Tensor:
-    counts = how != NONE or input.ndim == 1
-    total = _total(input, target, weight, ignore_index) if counts else wrap(np.zeros((), input._array.dtype))
-    if input.ndim == 1:
+def _nll(input: Tensor, target: Tensor, weight: Tensor | None, how: int, ignore_index: int, every: bool) -> Tensor:
+    ndim = input._array.ndim
+    counts = how != NONE or ndim == 1
+    total = _total(input, target, weight, ignore_index, every) if counts else wrap(np.zeros((), input._array.dtype))
+    if ndim == 1:
         target = target.reshape(())
-    op = _nll_loss if input.ndim < 3 else _nll_loss_2d
+    op = _nll_loss if ndim < 3 else _nll_loss_2d
     return op(input, target, weight, how, ignore_index, total)
 
 
-def _total(input: Tensor, target: Tensor, weight: Tensor | None, ignore_index: int) -> Tensor:
+def _total(input: Tensor, target: Tensor, weight: Tensor | None, ignore_index: int, every: bool) -> Tensor:
     """The weights of all targets together, in the input's dtype."""
     if not local.modes.levels or not any([level.kind == "vmap" for level in local.modes.levels]):
         t = target._array
         if weight is None:
-            few = t.ndim == 1 and t.size <= FEW
-            ignored = t.tolist().count(ignore_index) if few else np.count_nonzero(t == ignore_index)
+            ignored = 0 if every else np.count_nonzero(t == ignore_index)
             return wrap(np.array(t.size - ignored, input._array.dtype))
         return wrap(np.asarray(weight._array[t[t != ignore_index]].sum(), input._array.dtype))
     counted = target != ignore_index
@@ -419,17 +421,18 @@ def _total(input: Tensor, target: Tensor, weight: Tensor | None, ignore_index: i
     return where_(counted, weight.detach()[where_(counted, target, 0)], 0.0).sum()
 
 
-def _check_target(input: Tensor, target: Tensor, weight: Tensor | None, ignore_index: int) -> None:
-    """ValueError, RuntimeError or IndexError where the targets name no class of the input."""
+def _check_target(input: Tensor, target: Tensor, weight: Tensor | None, ignore_index: int) -> bool:
+    """Whether surely none is ignored; ValueError, RuntimeError or IndexError where targets name no class."""
     a, t = input._array, target._array
     if weight is not None or a.ndim != 2 or a.shape[:1] != t.shape or t.dtype is not INT64:
         _check_sizes(input, target, weight)
     t, classes = elements(target), a.shape[_class_dim(a.ndim)]
     if all_within(t, classes):
-        return
+        return not 0 <= ignore_index < classes
     outside = t[(t != ignore_index) & ((t < 0) | (t >= classes))]
     if outside.size:
         raise IndexError(messages.TARGET_RANGE.format(outside.flat[0]))
+    return False
 
 
 def _check_sizes(input: Tensor, target: Tensor, weight: Tensor | None) -> None:
@@ -477,10 +480,10 @@ def cross_entropy(
     shape = input._array.shape
     if shape and shape == target._array.shape:
         return _against_probabilities(input, target, weight, how, ignore_index, label_smoothing)
-    _check_target(input, target, weight, ignore_index)
+    every = _check_target(input, target, weight, ignore_index)
     dim = _class_dim(len(shape))
     logs = _log_softmax(input, dim)
-    loss = _of_classes(logs, target, weight, how, ignore_index)
+    loss = _of_classes(logs, target, weight, how, ignore_index, every)
     if not label_smoothing:
         return loss
     smooth = -_weighted(logs, weight).sum(dim)

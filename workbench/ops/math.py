@@ -158,7 +158,7 @@ explained("sigmoid_backward(grad_output, output)", "grad_output * (1 - output) *
 relu = define(
     "ReluBackward0",
     "relu(Tensor self)",
-    lambda a: np.maximum(a, a.dtype.type(0)),
+    lambda a: np.maximum(a, 0.0 if a.dtype.kind == "f" else 0),
     prepare=no_mask(errors.BOOL_RELU),
     self="threshold_backward(grad, result)",
     tangent="pointwise",
@@ -168,8 +168,13 @@ relu = define(
 
 def _threshold_backward(grad: np.ndarray, a: np.ndarray) -> np.ndarray:
     """0 where a <= 0, else grad: np.where needs four times as long where the signs are mixed."""
-    bits = np.asarray(a <= 0).view(np.int8) - np.int8(1)  # none set, or all
-    return (grad.view(f"i{grad.itemsize}") & bits).view(grad.dtype)
+    bits = (np.asarray(a <= 0).view(BYTE) - ONE).astype(SIGNED[a.itemsize])  # none set, or all
+    return (grad.view(SIGNED[grad.itemsize]) & bits).view(grad.dtype)
+
+
+BYTE = np.dtype(np.int8)
+ONE = np.array(1, BYTE)
+SIGNED = {size: np.dtype(f"i{size}") for size in (1, 2, 4, 8)}
 
 
 define(

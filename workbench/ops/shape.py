@@ -529,6 +529,7 @@ forward_ad.unpacked = define(
 forward_ad.aliased = lambda t: REGISTRY["view"].function(t, t._array.shape)
 
 
+@lru_cache(1000)
 def broadcast_dims(got: tuple[int, ...], want: tuple[int, ...]) -> tuple[int, ...]:
     """The dimensions of `got` over which broadcasting from `want` repeated the values."""
     lead = len(got) - len(want)
@@ -539,7 +540,10 @@ def sum_to_array(grad: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
     """Sum an array down to a shape it was broadcast from."""
     if grad.shape == shape:
         return grad
-    return np.add.reduce(grad, axis=broadcast_dims(grad.shape, shape), keepdims=True).reshape(shape)
+    dims = broadcast_dims(grad.shape, shape)
+    if shape and len(dims) == grad.ndim - len(shape):
+        return np.add.reduce(grad, axis=dims)
+    return np.add.reduce(grad, axis=dims, keepdims=True).reshape(shape)
 
 
 def fit_arrays(fit: tuple[Any, ...], *grads: Any) -> list[Any]:

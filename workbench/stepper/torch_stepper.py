@@ -247,7 +247,7 @@ def _common(paths: list[str]) -> str:
 def _entry(path: str, entries: dict[str, Entry]) -> Entry:
     if path not in entries:
         outer, _, name = path.rpartition("/")
-        entries[path] = Entry(path, name, next_tag(), _entry(outer, entries) if outer else None, (), 0)
+        entries[path] = Entry((path, name, next_tag(), _entry(outer, entries) if outer else None, (), 0, ""))
     return entries[path]
 
 

@@ -251,7 +251,7 @@ class OperationRecorder(TorchDescriber):
         outer = self._entry
         self._calls.append((module, outer))
         path = name if outer is None else f"{outer.path}/{name}"
-        self._entry = Entry(path, name, next_tag(), outer, *place(3), _class_of(module))
+        self._entry = Entry((path, name, next_tag(), outer, *place(3), _class_of(module)))
 
     def leave(self, module: Any) -> None:
         """It has returned, or raised."""

@@ -60,6 +60,9 @@ class Linear(Module):
 
     def forward(self, input: Tensor) -> Tensor:
         """input @ weight.T + bias."""
+        own: Any = self._parameters
+        if "weight" in own and "bias" in own:  # nearly always: as attributes they are found in three times the time
+            return F.linear(input, own["weight"], own["bias"])
         return F.linear(input, self.weight, self.bias)
 
     def extra_repr(self) -> str:
@@ -616,14 +619,8 @@ class CrossEntropyLoss(_WeightedLoss):
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
         """The mean over the samples, or their sum, or each."""
-        return F.cross_entropy(
-            input,
-            target,
-            self.weight,
-            ignore_index=self.ignore_index,
-            reduction=self.reduction,
-            label_smoothing=self.label_smoothing,
-        )
+        how = None, self.ignore_index, None, self.reduction, self.label_smoothing
+        return F.cross_entropy(input, target, self.weight, *how)
 
 
 class L1Loss(_Loss):

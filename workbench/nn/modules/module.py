@@ -13,6 +13,7 @@ from ...autograd import scopes
 from ...autograd.function import Function
 from ...autograd.grad_mode import is_grad_enabled, no_grad
 from ...autograd.hooks import RemovableHandle
+from ...autograd.state import scoped
 from ...autograd.tensor import Parameter, Tensor
 from ...errors import warn
 from ...events import listeners
@@ -87,7 +88,10 @@ class Held:
 
     def __getattr__(self, name: str) -> Any:
         own = self.__dict__
-        for kind in _HELD:
+        held = own.get("_parameters")
+        if held and name in held:
+            return held[name]
+        for kind in _HELD[1:]:
             if kind in own and name in own[kind]:
                 return own[kind][name]
         raise refusal(f"{type(self).__name__!r} object", "torch.nn.Module", name)
@@ -292,8 +296,9 @@ def name_within(caller: Any, module: Any) -> str:
         if when != changes or of != id(caller):
             names = {id(part): name.replace(".", "/") for name, part in caller.named_modules() if name}
             caller.__dict__["_names_within"] = changes, id(caller), names
-        if id(module) in names:
-            return names[id(module)]
+        name = names.get(id(module))
+        if name is not None:
+            return name
     return module._get_name()
 
 
@@ -530,19 +535,18 @@ class Module(Stateful):
         """Run `forward`, and the hooks around it, in a scope of this module's name."""
         stack = scopes.local.stack
         entry, caller = stack.entry, stack.module
-        name = name_within(caller, self)
-        stack.enter(name, self, type(self).__name__)
+        stack.enter(name_within(caller, self), self, type(self).__name__)
         try:
             if self._forward_hooks or self._forward_pre_hooks or self._backward_hooks or self._backward_pre_hooks:
                 return self._call_with_hooks(args, kwargs)
-            return self.forward(*args, **kwargs)
+            return self.forward(*args, **kwargs) if kwargs else self.forward(*args)
         finally:
             stack.open -= 1
             if stack.open:
                 stack.entry, stack.module = entry, caller
             else:
                 stack.entry = stack.module = None
-                listeners.remove(scopes.label)
+                scoped.pop(stack, None)
 
     def _call_with_hooks(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         result, waiting = None, {id: hook for id, hook in self._forward_hooks.items() if hook.always_call}
@@ -687,6 +691,9 @@ class Module(Stateful):
 def clear_grads(parameters: Iterable[Tensor], set_to_none: bool) -> None:
     """Set each tensor's gradient to None, or write zeros into it; the gradient has no history then."""
     for parameter in parameters:
+        if set_to_none and not listeners and (meta := parameter._meta) is not None:
+            meta.grad = None
+            continue
         grad = parameter.grad
         if grad is not None and set_to_none:
             parameter.grad = None

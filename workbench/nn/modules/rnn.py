@@ -131,12 +131,13 @@ class RNNBase(_Recurrent):
 
     def _run(self, input: Tensor, states: State) -> tuple[Tensor, State]:
         """The outputs of the last layer and the last states of all, for a sequence of (length, batch, …)."""
+        own: Any = self._parameters
         step, last = STEPS[self.mode][0], []
         for layer in range(self.num_layers):
             ways = []
             for suffix in self._suffixes(layer):
                 w_ih, w_hh, b_ih, b_hh, w_hr = (
-                    self._parameters.get(name + suffix)
+                    own.get(name + suffix)
                     for name in ("weight_ih", "weight_hh", "bias_ih", "bias_hh", "weight_hr")
                 )
                 turn = -1 if suffix.endswith("reverse") else 1

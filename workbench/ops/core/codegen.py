@@ -29,10 +29,11 @@ from ...autograd.builtin_node import (
     number_as_given,
     read_array,
     read_tensor,
+    tells_saved,
 )
-from ...autograd.node import edge_of, sequence
+from ...autograd.node import edge_of, in_scope, sequence
 from ...autograd.saved_tensors import FREED, Packed
-from ...autograd.state import local, off, unusual
+from ...autograd.state import local, off, scoped, unusual
 from ...autograd.tensor import Parameter, Tensor, link_view
 from ...events import emit, listeners
 from .registry import ARRAYS, TENSORS, USUAL, told_arguments
@@ -111,7 +112,7 @@ def node_class(op: Any) -> type:
     if "::" in op.node_name:
         body["name"] = lambda node: op.node_name
     arity = -1 if op.variadic else len(op.tensors)
-    return type(op.node_name.rpartition("::")[2], (BASES[arity],), body)
+    return tells_saved(type(op.node_name.rpartition("::")[2], (BASES[arity],), body))
 
 
 def _late(op: Any, method: str) -> Any:
@@ -209,18 +210,19 @@ def _loads(tensors: list[str], arrays: bool, lists: list[str]) -> list[str]:
                 f"{t} = node.s_{t}",
                 f"if type({t}) is Tensor and {current}:",
                 f"    {t} = {t}._array",
-                f"elif type({t}) is not ndarray:",
+                f"elif {t} is not None and type({t}) is not ndarray:",
                 f"    {t} = {t}._array if type({t}) is Parameter and {current} else read_array(node, {t!r})",
             ]
     return lines
 
 
-_THINGS = Tensor, Parameter, np.ndarray, np.asarray, emit, edge_of, link_view, told_arguments
+_THINGS = Tensor, Parameter, np.ndarray, np.asarray, emit, edge_of, in_scope, link_view, told_arguments
 NAMES: dict[str, Any] = {
     "__name__": __name__,
     "local": local,
     "off": off,
     "unusual": unusual,
+    "scoped": scoped,
     "listeners": listeners,
     "sequence": sequence,
     **{thing.__name__: thing for thing in _THINGS},
@@ -326,8 +328,10 @@ def _check_kept(op: Any) -> list[str]:
     """Leave the call to dispatch where what has no edge is neither None nor a plain tensor."""
     out: list[str] = []
     for name in op.kept:
-        out += [f"for kept in {name if name in op.lists else f'({name},)'}:"]
-        out += _indented(_leave(op, _odd("kept", True)))
+        if name in op.lists:
+            out += [f"for kept in {name}:", *_indented(_leave(op, _odd("kept", True)))]
+        else:
+            out += _leave(op, _odd(name, True))
     return out
 
 
@@ -415,7 +419,7 @@ def _record(op: Any, result: str) -> list[str]:
     for name in op.extras:
         out += [f"{name} = Tensor()", f"{name}._array = asarray(r_{name})", f"{name}._rg = False", f"{name}._nr = 0"]
         out += [f"{name}._fn = {name}._storage = {name}._meta = None"]
-    out += ["node = NODE()", "node.extra = None"]
+    out += ["node = NODE()", "node.extra = in_scope() if scoped else None"]
     out += ["node.seq = next(sequence)  # before the edges, as PyTorch does: a view's may only now be made anew"]
     if op.variadic:
         edges = "(edge_of(t) if t._fn is None else t._fn, t._nr) if t._rg else (None, 0)"

@@ -14,9 +14,9 @@ from ...autograd import dtypes, state
 from ...autograd.anomaly_mode import remember
 from ...autograd.function_outputs import fitted_gradient
 from ...autograd.levels import Lifted
-from ...autograd.node import edge_of, sequence
+from ...autograd.node import edge_of, in_scope, sequence
 from ...autograd.saved_tensors import Packed, pack_saved
-from ...autograd.state import local, with_grad
+from ...autograd.state import local, scoped, with_grad
 from ...autograd.tensor import InferenceTensor, Tensor, link_view, part_of, wrap
 from ...events import emit, listeners
 from . import checks
@@ -177,7 +177,7 @@ def record_node(op: Any, given: dict[str, Any], operands: list[Any], needs: list
     """The node of one application: its edges and what its formulas read."""
     node = op.node()
     node.seq = next(sequence)  # before the edges, as in PyTorch: a view's may be made anew just now
-    node.extra = None
+    node.extra = in_scope() if scoped else None
     edges = [(edge_of(t), t._nr) if need else (None, 0) for t, need in zip(operands, needs, strict=True)]
     if len(op.reads) > 1:  # a view made without gradients leads nowhere, and PyTorch then saves nothing for it
         needs = [parent is not None for parent, _ in edges]

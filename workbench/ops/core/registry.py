@@ -7,9 +7,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ... import events
-from ...events import listeners
-
 if TYPE_CHECKING:
     from .op import Op
 
@@ -75,9 +72,7 @@ def abbreviation(signature: str, text: str) -> None:
 
 
 def told_arguments(op: Any, values: tuple[Any, ...]) -> tuple[Any, ...]:
-    """The arguments of a call that need saying; all, where only scopes listen, which read none."""
-    if listeners[-1:] == [events.labels]:  # it is before all others
-        return values
+    """The arguments of a call that need saying."""
     said = len(values)
     for name, value in zip(reversed(op.said), reversed(values), strict=True):
         if name not in USUAL or type(value) not in (bool, int, float, str, type(None)) or value not in USUAL[name]:
