@@ -490,7 +490,9 @@ def above(events: Iterable[Record]) -> dict[str, str]:
     found: dict[str, str] = {}
     for event in events:
         if isinstance(event, NodeCreated):
-            found.update({seen.below: event.node for seen in event.tensors if seen.node == event.node and seen.below})
+            for seen in event.tensors:
+                if seen.below and seen.node == event.node:
+                    found[seen.below] = event.node
         elif isinstance(event, OperationRan):
             found.update({seen.below: event.op for seen in event.tensors if seen.id in event.outputs and seen.below})
     return found

@@ -25,7 +25,8 @@ from .records import (
 from .schema import Phase, Record
 
 FORMAT, VERSION, COMPACT = "workbench-trace", 1, 2
-_WITHIN = NodeCreated | TensorWritten | GradChanged | OperationRan | TangentPushed | LevelEntered | LevelLeft
+_ENDING = frozenset({NodeFinished, GradAccumulated, SavedFreed})  # what comes of a node's run
+_WITHIN = frozenset({NodeCreated, TensorWritten, GradChanged, OperationRan, TangentPushed, LevelEntered, LevelLeft})
 
 
 class Recording(Protocol):
@@ -81,20 +82,22 @@ class Timeline:
         seen_above = above(self.events)
         last: Record | None = None
         for count, event in enumerate(self.events, 1):
-            if stops and (isinstance(event, HooksFound) or (isinstance(event, HookRan) and event.late)):
+            kind = type(event)
+            if running and kind in _ENDING:
+                stops[-1] = count
+                returned |= kind is not SavedFreed
+                last = event
+                continue
+            if stops and (kind is HooksFound or (isinstance(event, HookRan) and event.late)):
                 stops[-1] = count
             if event.quiet:
                 continue
             # What a node's own backward computes or writes belongs to its run, until it has returned.
-            parts = NodeFinished | GradAccumulated | SavedFreed
-            if running and isinstance(event, parts if returned else parts | _WITHIN):
+            if (running and not returned and kind in _WITHIN) or (kind is GradChanged and _clear_together(last, event)):
                 stops[-1] = count
-                returned |= isinstance(event, NodeFinished | GradAccumulated)
-            elif _clear_together(last, event):
-                stops[-1] = count
-            elif not any(output in seen_above for output in outputs_of(event)):
+            elif not seen_above or not any(output in seen_above for output in outputs_of(event)):
                 stops.append(count)
-                running, returned = isinstance(event, NodeStarted), False
+                running, returned = kind is NodeStarted, False
             last = event
         if stops and self._dies_alive(self.events[stops[-1] :]):
             stops.append(len(self.events))

@@ -11,7 +11,6 @@ import math
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import takewhile
 from typing import Any
 
 import numpy as np
@@ -191,6 +190,19 @@ class Links:
 
 
 @dataclass(slots=True)
+class News:
+    """What is new of several nodes: those that were made, their states, and what they keep for backward."""
+
+    made: list[str] = field(default_factory=list)
+    operations: list[str] = field(default_factory=list)  # of these
+    compiled: int = 0  # how many of them torch.compile made
+    counts: dict[str, int] = field(default_factory=dict)  # how many more, or fewer, have a state
+    kept: list[tuple[str, int, int]] = field(default_factory=list)  # whose memory, its bytes, and 1 more or -1
+    gone: int = 0
+    error: str = ""
+
+
+@dataclass(slots=True)
 class Tally:
     """What a closed group holds so far, of as many operations in the end, which are the same ones so many times."""
 
@@ -202,7 +214,7 @@ class Tally:
     last: str = ""  # of the nodes
     counts: Counter[str] = field(default_factory=Counter)  # of the states
     operations: Counter[str] = field(default_factory=Counter)
-    holders: Counter[str] = field(default_factory=Counter)  # of what is kept
+    holders: dict[str, int] = field(default_factory=dict)  # how many keep what is kept
     leaves: dict[str, int] = field(default_factory=dict)  # and the numbers in those that are parameters of a module
     # The names of tensors that boxes inside refer to, by id, and of tensors that arrows lead from into it.
     referred: dict[str, str] = field(default_factory=dict)
@@ -228,22 +240,25 @@ class Tally:
             self.counts["idle"] += 1
             self.operations[frame.operations[key].made.name] += 1
 
-    def add(self, made: NodeCreated, kept: Sequence[tuple[str, int]]) -> None:
-        """One more node is in it, which keeps this for backward: whose memory it is, and the bytes."""
-        self.held += 1
-        self.last = made.node
-        self.operations[made.operation] += 1
-        self.compiled += (made.scope or "").endswith(COMPILED)
-        for owner, size in kept:
-            self.holders[owner] += 1
-            self.saved += size * (self.holders[owner] == 1)
-        self.most = max(self.most, self.saved)
-
-    def free(self, kept: Iterable[tuple[str, int]]) -> None:
-        """One of its nodes keeps this no longer."""
-        for owner, size in kept:
-            self.holders[owner] -= 1
-            self.saved -= size * (self.holders[owner] == 0)
+    def note(self, news: News) -> None:
+        """This is new of nodes in it."""
+        if news.made:
+            self.held += len(news.made)
+            self.last = news.made[-1]
+            self.operations.update(news.operations)
+            self.compiled += news.compiled
+        self.gone += news.gone
+        self.error = news.error or self.error
+        for state, count in news.counts.items():
+            self.counts[state] += count
+        holders = self.holders
+        for owner, size, more in news.kept:
+            holders[owner] = held = holders.get(owner, 0) + more
+            if not held:
+                self.saved -= size
+            elif more == held == 1:
+                self.saved += size
+                self.most = max(self.most, self.saved)
 
     def meet(self, frame: Frame, source: str, nr: int, leaving: bool) -> None:
         """Note the shape of what comes into the group from this place, unless it is a parameter, or goes out of it."""
@@ -533,14 +548,6 @@ class _Seen:
     closed: str  # or ""; the box that stands for all in it
 
 
-@dataclass(frozen=True, slots=True)
-class _Way:
-    """The groups around something, the outermost first, and those of them that have boxes."""
-
-    path: list[Group]
-    seen: _Seen
-
-
 class Cut:
     """Draws the frames of one trace with the groups of `told` as boxes around what they hold; any other is one box.
 
@@ -550,9 +557,8 @@ class Cut:
 
     def __init__(self, view: Graph, drawn: Drawn, links: Links, told: Collection[str]) -> None:
         self._view, self._draw, self._links, self._told = view, drawn, links, told
-        self._ways: dict[str, _Way] = {}  # to a node, tensor or group
-        self._ways_in: dict[str, _Way] = {}  # to what lies in this group
-        self._seen: dict[str, _Seen] = {}  # by the innermost of the groups
+        self._around: dict[str, _Seen] = {}  # a node, tensor or group
+        self._seen = {"": _Seen({}, [], "")}  # around what lies in this group
         self._states: dict[str, str] = {}  # of the nodes in groups
         self._keeping: dict[str, list[tuple[str, int]]] = {}  # node in a group -> what it keeps, and the bytes
         self._gone: set[str] = set()  # nodes in groups
@@ -576,45 +582,39 @@ class Cut:
             own = self._view.lanes.place(id.removesuffix(TANGENT))
             at = self.stands(own)
             return id if at == own else at
-        return self._way(id).seen.closed or id
+        return self.around(id).closed or id
 
-    def _way(self, id: str) -> _Way:
-        """The groups around a node, tensor or group."""
-        way = self._ways.get(id)
-        if way is None:
-            group = self._links.groups.get(id)
-            place = group.parent if group is not None else self._links.place(id)
-            inner = place.id if place is not None else ""
-            if inner not in self._ways_in:
-                self._ways_in[inner] = self._way_in(place)
-            way = self._ways[id] = self._ways_in[inner]
-        return way
+    def _place(self, id: str) -> Group | None:
+        group = self._links.groups.get(id)
+        return group.parent if group is not None else self._links.place(id)
 
-    def _way_in(self, place: Group | None) -> _Way:
-        path = [each for each in (place.path if place else ()) if each.id]
-        told = list(takewhile(lambda each: each.id in self._told, path))
-        closed = path[len(told)].id if len(path) > len(told) else ""
-        ids = [each.id for each in path[: len(told) + 1]]
-        inner = ids[-1] if ids else ""
-        if inner not in self._seen:
-            self._seen[inner] = _Seen({id: self._tally(id) for id in ids}, ids[: len(told)], closed)
-        return _Way(path, self._seen[inner])
+    def around(self, id: str) -> _Seen:
+        """The groups with boxes around a node, operation, tensor or group."""
+        seen = self._around.get(id)
+        if seen is None:
+            seen = self._around[id] = self._in(self._place(id))
+        return seen
+
+    def _in(self, place: Group | None) -> _Seen:
+        inner = place.id if place is not None else ""
+        seen = self._seen.get(inner)
+        if seen is None:
+            seen = self._in(place.parent if place is not None else None)
+            if not seen.closed:
+                groups = {**seen.groups, inner: self._tally(inner)}
+                told = inner in self._told
+                seen = _Seen(groups, [*seen.told, inner], "") if told else _Seen(groups, seen.told, inner)
+            self._seen[inner] = seen
+        return seen
 
     def path(self, id: str) -> list[Group]:
         """The groups that a node, tensor or group lies in, the outermost first."""
-        return self._way(id).path
-
-    def told_around(self, id: str) -> list[str]:
-        """Those of them that are open or can be opened."""
-        return self._way(id).seen.told
+        place = self._place(id)
+        return [] if place is None else [each for each in place.path if each.id]
 
     def group(self, id: str) -> Group:
         """The group of an id."""
         return self._links.groups[id]
-
-    def closed(self, id: str) -> Group | None:
-        """The group that is one box and stands for a node or tensor."""
-        return self._links.groups.get(self.stands(id) if id.endswith(TANGENT) else self._way(id).seen.closed)
 
     def _tally(self, id: str) -> Tally:
         if id not in self._tallies:
@@ -629,33 +629,36 @@ class Cut:
         bundles: dict[str, None] = {}
         lifted: list[str] = []
         given: list[str] = []
-        last, states, nodes, tensors, edges = None, self._states, frame.nodes, frame.tensors, frame.edges
-        ways = self._ways
+        edges, view, around, rows = frame.edges, self._view, self.around, self._links.rows
+        changed: list[str] = []  # nodes that lie in the same groups
+        within: _Seen | None = None  # these
         for key in keys:
-            if key in nodes or key in tensors:
-                around = (ways.get(key) or self._way(key)).seen
-                if around is not last:
-                    groups |= dict.fromkeys(around.groups)
-                    last = around
-                if key in nodes:
-                    if states.get(key) != nodes[key].state or not nodes[key].keeps:
-                        self._note(frame, key, around.groups.values())
-                elif tensors[key].role == "leaf":
-                    own = tensors[key]
-                    for tally in around.groups.values():
-                        tally.leaves[key] = math.prod(own.value.shape) if "." in (own.name or "") else 0
-                elif key in self._links.rows:
-                    for tally in around.groups.values():
-                        tally.entering[tensors[key].value.shape] = None
-                if not around.closed:
-                    if key in nodes or tensors[key].role is not None or key in self._view.lanes.data:
-                        seen.append(key)
-                elif key in nodes and self._view.has_output(key):
+            if (node := frame.nodes.get(key)) is not None:
+                here = around(key)
+                if here is not within:
+                    self._note(frame, changed, within)
+                    changed, within = [], here
+                    groups |= dict.fromkeys(here.groups)
+                if here.groups:
+                    changed.append(key)
+                if not here.closed:
+                    seen.append(key)
+                elif view.has_output(key):
                     outputs.append(key)
+            elif (tensor := frame.tensors.get(key)) is not None:
+                here = around(key)
+                groups |= dict.fromkeys(here.groups)
+                if tensor.role == "leaf":
+                    for tally in here.groups.values():
+                        tally.leaves[key] = math.prod(tensor.value.shape) if "." in (tensor.name or "") else 0
+                elif key in rows:
+                    for tally in here.groups.values():
+                        tally.entering[tensor.value.shape] = None
+                if not here.closed and (tensor.role is not None or key in view.lanes.data):
+                    seen.append(key)
             elif (edge := edges.get(key)) is not None and edge.target is not None:
-                own = self._view.source(edge)
-                above = (ways.get(own) or self._way(own)).seen
-                below = (ways.get(edge.target) or self._way(edge.target)).seen
+                own = view.source(edge)
+                above, below = around(own), around(edge.target)
                 if above is below and above.closed:
                     continue
                 groups |= dict.fromkeys(self._cross(frame, key, edge, above.groups, below.groups))
@@ -675,13 +678,15 @@ class Cut:
                 lifted.append(key)
             elif edge is None:
                 node = key.removesuffix(".focus")
-                seen += [key] * (node == key or self.stands(node) == node)
+                if node == key or not around(node).closed:
+                    seen.append(key)
             else:
-                groups |= dict.fromkeys(self._cross(frame, key, edge, self._way(edge.source).seen.groups, ()))
+                groups |= dict.fromkeys(self._cross(frame, key, edge, around(edge.source).groups, ()))
                 if self.stands(edge.source) != edge.source:
                     outputs.append(edge.source)
                 else:
                     seen.append(key)
+        self._note(frame, changed, within)
         boxes, arrows = self._draw(frame, seen)
         arrows = [self._referring(frame, arrow, arrow.target, boxes) for arrow in arrows]
         for key in dict.fromkeys(outputs):
@@ -690,8 +695,8 @@ class Cut:
             arrows += [replace(arrow, source=self.stands(key)) for arrow in more[1]]
         for key in lifted:
             self._lift(frame, key, boxes, arrows, groups)
-        for key in [key for key in keys if key in self._links.rows]:
-            row = self._links.rows[key]
+        for key in [key for key in keys if key in rows] if rows else ():
+            row = rows[key]
             boxes.append(row.box)
             arrows.append(row.arrow(key, self.stands(key)))
         for bundle in bundles:
@@ -703,30 +708,35 @@ class Cut:
         self._drawn.update(box.id for box in boxes)
         return boxes, [each for each in arrows if each.kind != "same" or {each.source, each.target} <= self._drawn]
 
-    def _note(self, frame: Frame, id: str, tallies: Collection[Tally]) -> None:
-        """Bring up to date what groups tell of a node in them."""
-        node, before = frame.nodes[id], self._states.get(id)
-        if before != node.state:
-            self._states[id] = node.state
-            for tally in tallies:
-                tally.counts[node.state] += 1
+    def _note(self, frame: Frame, changed: Iterable[str], seen: _Seen | None) -> None:
+        """Bring up to date what groups tell of nodes in them."""
+        if not changed or seen is None:
+            return
+        states, keeping, news = self._states, self._keeping, News()
+        counts = news.counts
+        for id in changed:
+            node, before = frame.nodes[id], states.get(id)
+            state = states[id] = node.state
+            if before != state:
+                counts[state] = counts.get(state, 0) + 1
                 if before is not None:
-                    tally.counts[before] -= 1
-        if before is None:
-            self._keeping[id] = kept = _kept(frame, id, node)
-            for tally in tallies:
-                tally.add(node.made, kept)
-        if node.gone and id not in self._gone:
-            self._gone.add(id)
-            for tally in tallies:
-                tally.gone += 1
-        if not node.keeps:
-            kept, self._keeping[id] = self._keeping[id], []
-            for tally in tallies:
-                tally.free(kept)
-        if node.state == "error":
-            for tally in tallies:
-                tally.error = f"{node.made.name}: {node.error}"
+                    counts[before] = counts.get(before, 0) - 1
+            if before is None:
+                news.made.append(id)
+                news.operations.append(node.made.operation)
+                news.compiled += (node.made.scope or "").endswith(COMPILED)
+                if kept := _kept(frame, id, node):
+                    keeping[id] = kept
+                    news.kept += [(owner, size, 1) for owner, size in kept]
+            if node.gone and id not in self._gone:
+                self._gone.add(id)
+                news.gone += 1
+            if id in keeping and not node.keeps:
+                news.kept += [(owner, size, -1) for owner, size in keeping.pop(id)]
+            if state == "error":
+                news.error = f"{node.made.name}: {node.error}"
+        for tally in seen.groups.values():
+            tally.note(news)
 
     def _referring(self, frame: Frame, arrow: Arrow, user: str, boxes: list[Box]) -> Arrow:
         """An arrow from a tensor that many use, led from a box beside this user; that box is added."""
@@ -744,7 +754,7 @@ class Cut:
         if own not in frame.tensors:
             return
         for id in lower:
-            if source != own and id in self._way(source).seen.groups:
+            if source != own and id in self.around(source).groups:
                 self._tally(id).referred.setdefault(own, frame.called(own))
             elif id not in upper:
                 self._tally(id).given.add(own)
@@ -770,7 +780,7 @@ class Cut:
         own = lanes.place(key.removesuffix(TANGENT)) if key.endswith(TANGENT) else key
         closed = at in self._links.groups
         drawn, ways = ([], lanes.ways(frame, key)) if closed else self._draw(frame, [key])
-        for group, tally in self._way(own).seen.groups.items():
+        for group, tally in self.around(own).groups.items():
             tally.lift(frame, key)
             groups[group] = None
         ends: dict[str, None] = {}
@@ -1087,9 +1097,8 @@ class _Teller:
         self._now: dict[str, Any] = {}
         self.braided = False
 
-    def plan(self, stop: int, place: str | None) -> None:
+    def plan(self, stop: int, group: Group | None) -> None:
         """The stop is a step, or part of the step before: both in one closed group, and nothing between."""
-        group = self.cut.closed(place) if place is not None else None
         if group is not None and self._groups and self._groups[-1] is group:
             self.runs[-1] = (self.runs[-1][0], stop)
         else:
@@ -1133,21 +1142,22 @@ def _tell(trace: Timeline, teller: _Teller, view: Graph, opened: Collection[str]
     events, stops, cut = trace.events, trace.steps, teller.cut
     parts = [events[begin:end] for begin, end in zip([0, *stops], stops, strict=False)]
     places = [place_of_stop(part, view.lanes) for part in parts]
-    for stop, place in enumerate(places):
-        teller.plan(stop, place)
+    around = [cut.around(place or "") for place in places]
+    closed = [cut.group(seen.closed) if seen.closed else None for seen in around]
+    for stop, group in enumerate(closed):
+        teller.plan(stop, group)
     teller.braid()
     ending = {last: first for first, last in teller.runs}
-    groups = [cut.told_around(place) if place else [] for place in places]
     began: dict[str, int] = {}  # group -> the stop at which its run began
     runs: dict[str, list[tuple[int, int, str]]] = {}
     number: list[int] = []  # by stop, the step that it is part of
     for step, (first, last) in enumerate(teller.runs):
         number += [step] * (last - first + 1)
     frame, higher, effort = Frame(view.program.words), above(events), Effort(trace)
-    phases: list[Phase] = []
+    phases: list[Phase] = []  # of the steps
+    told: list[str] = []  # the groups around the stop before
     for stop, part in enumerate(parts):
         frame.touched = {}
-        cut.forget()
         caption = ""
         if ending.get(stop) == stop:
             caption = _hiding(cut, frame, caption_of(part, frame, higher, view), part)
@@ -1156,24 +1166,27 @@ def _tell(trace: Timeline, teller: _Teller, view: Graph, opened: Collection[str]
                 event.apply(frame)
         effort.spend(frame)
         teller.touched |= frame.touched
-        phases.append(phase_of(part, frame, phases))
         if stop in ending:
             first, place = ending[stop], places[stop]
+            phases.append(phase_of(part, frame, phases))
             if not view.follows:
                 teller.touched = {key: None for key in teller.touched if not key.endswith(".focus")}
             step = teller.step(frame, phases[-1], cut.stands(place) if place else None)
             alone = first == stop
-            step.caption = caption if alone else _summary(teller, frame, parts[first : stop + 1], view.lanes)
-        for group in groups[stop]:
-            began.setdefault(group, stop)
-        after = groups[stop + 1] if stop + 1 < len(parts) else []
-        if after is groups[stop]:
+            step.caption = caption if alone else _summary(cut, frame, closed[first : stop + 1], parts[first : stop + 1])
+            cut.forget()
+        if around[stop].told is not told:
+            told = around[stop].told
+            for id in told:
+                began.setdefault(id, stop)
+        after = around[stop + 1].told if stop + 1 < len(parts) else []
+        if after is told:
             continue
-        for group in [group for group in began if group not in after]:
-            first = began.pop(group)
+        for id in [id for id in began if id not in after]:
+            first = began.pop(id)
             if number[first] < number[stop]:
-                told = _told(cut, frame, group, parts[first : stop + 1])
-                runs.setdefault(group, []).append((number[first], number[stop], told))
+                words = _told(cut, frame, id, events[stops[first - 1] if first else 0 : stops[stop]])
+                runs.setdefault(id, []).append((number[first], number[stop], words))
     steps = teller.steps
     start = opening(steps, bool(parts) and all(event.quiet for event in parts[-1]))
     stop, first = view.still(trace), view.opens(trace)
@@ -1200,41 +1213,36 @@ def _hiding(cut: Cut, frame: Frame, caption: str, part: Sequence[Record]) -> str
     return caption
 
 
-def _summary(teller: _Teller, frame: Frame, parts: Sequence[Sequence[Record]], lanes: Lanes) -> str:
+def _summary(
+    cut: Cut, frame: Frame, closed: Sequence[Group | None], parts: Sequence[Sequence[Record]]
+) -> str:
     """What several stops in one closed group did, or by turns in several."""
-    by_group: dict[str, list[Sequence[Record]]] = {}
-    for part in parts:
-        group = teller.cut.closed(place_of_stop(part, lanes) or "")
+    by_group: dict[str, list[Record]] = {}
+    for group, part in zip(closed, parts, strict=True):
         if group is not None:  # else another part of the picture had its turn
-            by_group.setdefault(group.id, []).append(part)
+            by_group.setdefault(group.id, []).extend(part)
     # What ran backward is told before what was computed on the way.
-    order = sorted(by_group, key=lambda id: not _runs(by_group[id]))
-    told = " ".join([_told(teller.cut, frame, id, by_group[id]) for id in order])
+    order = sorted(by_group, key=lambda id: NodeStarted not in map(type, by_group[id]))
+    told = " ".join([_told(cut, frame, id, by_group[id]) for id in order])
     return f"Inside {frame.inside}: {told}" if frame.inside else told
 
 
-def _runs(parts: Sequence[Sequence[Record]]) -> list[NodeStarted]:
-    return [event for part in parts for event in part if isinstance(event, NodeStarted)]
-
-
-def _told(cut: Cut, frame: Frame, id: str, parts: Sequence[Sequence[Record]]) -> str:
+def _told(cut: Cut, frame: Frame, id: str, events: Sequence[Record]) -> str:
     name = cut.group(id).called
-    events = [event for part in parts for event in part]
+    counts = Counter(map(type, events))
     told: list[str] = []
-    if runs := _runs(parts):
-        told.append(_ran(cut, frame, id, runs))
+    if counts[NodeStarted]:
+        told.append(_ran(cut, frame, id, [event for event in events if isinstance(event, NodeStarted)]))
     written: dict[str, list[str]] = {}
-    for event in events:
+    for event in events if counts[TensorWritten] else ():
         if isinstance(event, TensorWritten) and event.optimizer is not None:
             written.setdefault(event.writes, []).append(frame.called(event.tensor))
     told += [f"{writes} {some(names)}" for writes, names in written.items()]
-    made = sum(isinstance(event, NodeCreated) for event in events)
-    ran = sum(isinstance(event, OperationRan) for event in events)
-    pushed = sum(isinstance(event, TangentPushed) for event in events)
+    made, ran, pushed = counts[NodeCreated], counts[OperationRan], counts[TangentPushed]
     happened = [f"{counted(made, 'operation')} join the graph"] if made else []
     happened += [f"{counted(ran, 'operation')} run"] if ran and not made else []
     happened += [f"{counted(pushed, 'tangent')} are pushed forward"] if pushed else []
-    if happened and not runs:
+    if happened and not counts[NodeStarted]:
         told.append(f"{', '.join(happened)}: {cut.told(id)}")
     told = told or ["tensors inside are written into"]
     return f"{name}{' ' if told[0].startswith('runs') else ': '}{'; '.join(told)}."

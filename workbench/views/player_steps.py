@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import math
 import re
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from itertools import repeat
 from typing import Any, Protocol
 
 from ..scene.labels import CHIP_COLUMNS, LABEL_COLUMNS, columns, largest
@@ -37,6 +39,7 @@ from .messages import GRAPH_TOO_LARGE
 from .value_display import sentence_of
 
 _DRAWN, _EACH = 800_000, 10  # times that boxes and arrows are drawn in all steps, and so many more for each event
+_ALONE = frozenset({Failed, GradCaptured, BackwardStarted})  # what no other stop is told together with
 _NAMED = 6  # of what happens in one step, so many are named in its caption
 NOTHING = "Nothing joined the graph: only operations on tensors that require grad are recorded."
 
@@ -120,15 +123,13 @@ class Effort:
 
     def __init__(self, trace: Timeline) -> None:
         self._room = math.inf if trace.is_recorded else _DRAWN + _EACH * len(trace.events)
-        self._sizes: dict[str, int] = {}
-        self._starts = Counter(node for node, _ in starts_of(trace.events))
+        self._sizes = {} if trace.is_recorded else _sizes(trace.events)
 
     def spend(self, frame: Frame) -> None:
         """All that has changed is about to be drawn; a ValueError refuses a picture that changes too much."""
-        if self._room == math.inf:
-            return
-        nodes = [self._size(frame.nodes[key].made) for key in frame.touched if key in frame.nodes]
-        self.pay(len(frame.touched) + sum(nodes), GRAPH_TOO_LARGE)
+        if self._room < math.inf:
+            nodes = sum(map(self._sizes.get, frame.touched, repeat(0)))
+            self.pay(len(frame.touched) + nodes, GRAPH_TOO_LARGE)
 
     def pay(self, count: int, refusal: str) -> None:
         """So much is about to be drawn; a ValueError of this sentence if it is too much."""
@@ -136,13 +137,18 @@ class Effort:
         if self._room < 0:
             raise ValueError(refusal)
 
-    def _size(self, made: NodeCreated) -> int:
-        """What a node has to show besides its own box: what it saved, its edges, arguments, code and outputs."""
-        if made.node not in self._sizes:
-            letters = sum(len(code.text) for code in made.code) + sum(len(arg.text) for arg in made.args)
+
+def _sizes(events: Iterable[Record]) -> dict[str, int]:
+    """What each node has to show besides its own box: what it saved, its edges, arguments, code and outputs."""
+    events = list(events)
+    starts = Counter(node for node, _ in starts_of(events))
+    found: dict[str, int] = {}
+    for made in events:
+        if isinstance(made, NodeCreated):
+            letters = sum([len(code.text) for code in made.code]) + sum([len(arg.text) for arg in made.args])
             few = (len(made.edges) + len(made.args) + len(made.tensors)) // 8
-            self._sizes[made.node] = len(made.saved) + few + letters // 2_000 + self._starts[made.node]
-        return self._sizes[made.node]
+            found[made.node] = len(made.saved) + few + letters // 2_000 + starts.get(made.node, 0)
+    return found
 
 
 def complete(trace: Timeline) -> int | None:
@@ -179,15 +185,13 @@ def last_backward(trace: Timeline) -> int | None:
 
 def failure(trace: Timeline) -> int | None:
     """The stop where a backward fails, if it is the last one."""
-    begin, failed = 0, None
-    for stop, end in enumerate(trace.steps):
-        for event in trace.events[begin:end]:
-            if isinstance(event, Failed):
-                failed = stop
-            elif isinstance(event, BackwardStarted):
-                failed = None
-        begin = end
-    return failed
+    failed = None
+    for at, event in enumerate(trace.events):
+        if isinstance(event, Failed):
+            failed = at
+        elif isinstance(event, BackwardStarted):
+            failed = None
+    return None if failed is None else bisect_right(trace.steps, failed)
 
 
 def cursor_at(line: SourceLine | None) -> dict[str, Any] | None:
@@ -265,7 +269,7 @@ def changed_fields(
 
 def place_of_stop(part: Sequence[Record], lanes: Lanes) -> str | None:
     """Where the events of a stop happen, if they may be told together with those of the same group."""
-    if not {Failed, GradCaptured, BackwardStarted}.isdisjoint(map(type, part)):
+    if not _ALONE.isdisjoint(map(type, part)):
         return next((event.node for event in part if isinstance(event, NodeStarted)), None)
     for event in part:
         if isinstance(event, NodeCreated | NodeStarted | TensorWritten) and not event.quiet and event.node is not None:
