@@ -73,7 +73,8 @@ class _Run:
 
 def rounds_of(events: Sequence[Record]) -> list[Round]:
     """All of a trace in the rounds of its training loops and what lies between them; nothing if there is no loop."""
-    if any(isinstance(event, LevelEntered | OperationRan | TangentPushed) for event in events):
+    kinds = Counter(map(type, events))
+    if kinds[LevelEntered] or kinds[OperationRan] or kinds[TangentPushed] or kinds[BackwardStarted] < _FEWEST:
         return []
     films = _films(events)
     runs = _runs(events, films) if films else []

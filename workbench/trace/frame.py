@@ -112,12 +112,13 @@ class Frame:
 
     Its keys are the ids of nodes (`n1`), of operations without one (`o1`), of tensors (`t1`), of their tangents
     (`t1.tangent`) and of edges: `n1.0` is the first edge of node n1, `n1.c0` brings it the constant that is its first
-    argument, `n1.seed0` a seed to its first output; and `levels`. `n1.focus` is whether node n1 is in focus.
+    argument, `n1.seed0` a seed to its first output; and `levels`. `n1.focus` is whether node n1 is in focus, if what
+    draws the frame `follows` that.
 
     Sentences tell a node by its name, or by the first of its `words` that no other node has.
     """
 
-    def __init__(self, words: Mapping[str, tuple[str, ...]] = NONE) -> None:
+    def __init__(self, words: Mapping[str, tuple[str, ...]] = NONE, follows: bool = True) -> None:
         self.nodes: dict[str, NodeState] = {}
         self.tensors: dict[str, TensorState] = {}
         self.edges: dict[str, EdgeState] = {}
@@ -138,7 +139,7 @@ class Frame:
         self._keepers: dict[str, dict[str, int]] = {}  # tensor -> nodes that may still keep it, and from which version
         self._savers: dict[str, dict[str, int]] = {}  # the same for memory
         self._inner: set[str] = set()  # tensors that an operation has saved and was not given
-        self._told = words
+        self._told, self._follows = words, follows
         self._words: Counter[str] = Counter()  # how many nodes could be told by each
         self._running: str | None = None
         self._flowing: list[str] = []
@@ -150,12 +151,12 @@ class Frame:
 
     @focus.setter
     def focus(self, id: str | None) -> None:
-        if id != self._focus:
+        if id != self._focus and self._follows:
             if self._focus in self.nodes:
                 self.touched[f"{self._focus}.focus"] = None
             if id in self.nodes:
                 self.touched[f"{id}.focus"] = None
-            self._focus = id
+        self._focus = id
 
     def place(self, id: str) -> Place:
         """The node or tensor of this id."""

@@ -6,7 +6,6 @@ A saved tensor hangs on its node's box as a chip. Hooks are badges. Dotted lines
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Collection, Iterable
 from dataclasses import replace
 
@@ -32,7 +31,7 @@ from ..trace.records import (
 from ..trace.schema import Record, Saved
 from ..trace.timeline import Timeline
 from ..trace.values import Value, series
-from .groups import Group, Lanes, program_tree
+from .groups import Lanes, Program, program_tree
 from .messages import COMPARE_KIND, COMPARE_TOO_LARGE
 from .player_steps import complete, failure, starts_of
 from .slopes import Slopes
@@ -72,7 +71,7 @@ class Graph:
         self._written: dict[str, tuple[NodeCreated, list[Detail]]] = {}  # by node, what is told of its code
         self.lanes = Lanes(events, self._say)
         self._relations = Relations(events, self.lanes)
-        self.follows = self._relations.are_drawn  # whether anything is drawn again where the step is
+        self.follows = self._relations.follow  # whether anything is drawn again where the step is
         self._standing = Standing(events)
         self._outputs: dict[str, list[int]] = {}
         named: dict[tuple[str, int], str | None] = {}  # (node or leaf, output) -> variable
@@ -81,20 +80,26 @@ class Graph:
         self._several: set[str] = set()  # nodes of more than one output
         self._twice: set[tuple[str, str]] = set()  # of two boxes that several edges join: (source, target)
         last: dict[int, str] = {}  # expression -> the node that gave it its value
-        self.transformed = any(isinstance(event, LevelEntered | OperationRan | TangentPushed) for event in events)
-        self.program = Group("graph", []) if self.transformed else program_tree(events)
+        self.transformed = not {LevelEntered, OperationRan, TangentPushed}.isdisjoint(map(type, events))
+        self.program = Program("graph", []) if self.transformed else program_tree(events)
         for event in events:
             if isinstance(event, NodeCreated | TensorsFound):
                 for seen in event.tensors:
-                    maker[seen.id] = (seen.node or seen.id, seen.output_nr)
-                    named[maker[seen.id]] = seen.name
+                    maker[seen.id] = place = (seen.node or seen.id, seen.output_nr)
+                    named[place] = seen.name
             if isinstance(event, NodeCreated):
                 if event.path and event.path[-1].kind == "expression":
                     last[event.path[-1].key] = event.node
-                edges = [edge.target for edge in event.edges if edge.target is not None]
-                self._twice |= {(source, event.node) for source, uses in Counter(edges).items() if uses > 1}
-                self._several |= {event.node} if event.output_count > 1 else set()
-                self._several |= {edge.target for edge in event.edges if edge.target is not None and edge.output_nr}
+                if event.output_count > 1:
+                    self._several.add(event.node)
+                sources: set[str] = set()
+                for edge in event.edges:
+                    if edge.target is not None:
+                        if edge.target in sources:
+                            self._twice.add((edge.target, event.node))
+                        if edge.output_nr:
+                            self._several.add(edge.target)
+                        sources.add(edge.target)
             elif isinstance(event, BackwardStarted):
                 ends |= dict.fromkeys((root.node, root.output_nr) for root in event.roots)
             elif isinstance(event, TensorShown):
@@ -114,7 +119,7 @@ class Graph:
             if key in frame.nodes:
                 boxes += self._node(frame, key)
                 boxes += [chip(self._say, frame, key, index) for index in range(len(frame.nodes[key].saved))]
-                arrows += self._relations.of_node(frame, key) if self.follows else []
+                arrows += self._relations.of_node(frame, key)
                 for nr in self._outputs.get(key, ()):
                     boxes.append(_output(self._say, frame, key, nr))
                     arrows.append(self._seeding(frame, key, nr))
@@ -524,16 +529,20 @@ class Relations:
         count = 0
         for event in events:
             if isinstance(event, NodeCreated | TensorsFound):
-                made |= {seen.id: seen.node for seen in event.tensors if seen.node is not None}
-                count += sum(seen.base is not None for seen in event.tensors)
+                for seen in event.tensors:
+                    count += seen.base is not None
+                    if seen.node is not None:
+                        made[seen.id] = seen.node
             if isinstance(event, NodeCreated):
-                kept = [saved.tensor for saved in event.saved if saved.tensor is not None and saved.value is None]
-                count += sum(made.get(tensor) != event.node for tensor in kept)
-        self._all, self.are_drawn = count <= FEW, count <= _MANY
+                for saved in event.saved:
+                    if saved.tensor is not None and saved.value is None:
+                        count += made.get(saved.tensor) != event.node
+        self._all, self._are_drawn = count <= FEW, count <= _MANY
+        self.follow = not self._all and self._are_drawn  # they are drawn where the step is
 
     def of_node(self, frame: Frame, id: str) -> list[Arrow]:
         """The lines to what a node saved, and from what its outputs are views of."""
-        if not self.are_drawn:
+        if not self._are_drawn:
             return []
         node = frame.nodes[id]
         drawn = self._all or frame.focus == id

@@ -26,7 +26,7 @@ from ..trace.schema import Phase, Record, TensorSeen
 from ..trace.timeline import Timeline, phase_of
 from ..trace.values import Value, said, series
 from .graph import Graph, built
-from .groups import MOST, TANGENT, Group, Lanes, grouped, wholes
+from .groups import MOST, TANGENT, Group, Lanes, Program, grouped, wholes
 from .memory import bytes_of, bytes_said
 from .messages import NO_GROUP
 from .player_steps import NOTHING, Effort, caption_of, changed_fields, cursor_at, opening, place_of_stop, some, tell
@@ -61,11 +61,13 @@ class TensorRow:
 class Links:
     """What is known of a graph before it is told: who uses each tensor that stands for itself, and where that is."""
 
-    def __init__(self, events: Iterable[Record], whole: Group, lanes: Lanes | None = None) -> None:
+    def __init__(self, events: Iterable[Record], whole: Program, lanes: Lanes | None = None) -> None:
         self.groups = {group.id: group for group in whole.groups()}
         self.group_of: dict[str, Group] = {}  # node -> the innermost group it lies in
         for group in (whole, *self.groups.values()):
-            self.group_of |= {item: group for item in group.items if isinstance(item, str)}
+            for item in group.items:
+                if item.__class__ is str:
+                    self.group_of[item] = group
         self.users: dict[str, list[str]] = {}  # node or tensor -> the nodes that use it
         events = list(events)
         known = {seen.id: seen for event in events for seen in getattr(event, "tensors", ())}
@@ -939,7 +941,7 @@ def planned(
     if lanes is not None and opened is None and is_small(events):  # its parts have frames of their own
         return None
     whole = view.program if lanes is None else grouped(events, lanes)
-    groups = list(whole.groups())
+    groups = whole.groups()
     if not groups and opened is None:
         return None
     links = Links(built(events if uses is None else uses), whole, lanes)
@@ -1153,7 +1155,7 @@ def _tell(trace: Timeline, teller: _Teller, view: Graph, opened: Collection[str]
     number: list[int] = []  # by stop, the step that it is part of
     for step, (first, last) in enumerate(teller.runs):
         number += [step] * (last - first + 1)
-    frame, higher, effort = Frame(view.program.words), above(events), Effort(trace)
+    frame, higher, effort = Frame(view.program.words, view.follows), above(events), Effort(trace)
     phases: list[Phase] = []  # of the steps
     told: list[str] = []  # the groups around the stop before
     for stop, part in enumerate(parts):
@@ -1169,8 +1171,6 @@ def _tell(trace: Timeline, teller: _Teller, view: Graph, opened: Collection[str]
         if stop in ending:
             first, place = ending[stop], places[stop]
             phases.append(phase_of(part, frame, phases))
-            if not view.follows:
-                teller.touched = {key: None for key in teller.touched if not key.endswith(".focus")}
             step = teller.step(frame, phases[-1], cut.stands(place) if place else None)
             alone = first == stop
             step.caption = caption if alone else _summary(cut, frame, closed[first : stop + 1], parts[first : stop + 1])

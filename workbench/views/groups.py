@@ -12,8 +12,7 @@ from __future__ import annotations
 import ast
 import math
 import re
-from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import groupby
@@ -43,9 +42,7 @@ class Group:
 
     Its `kind` is that of the part of the program ("scope", "loop", "round", "call", "expression"), "more" for those
     between the first and the last of what repeats, and "stretch" for a stretch of a long row; a round has a `number`.
-    Groups of the same structure have the same `symbol`. Sentences tell of a group by what it is `told` by. Of the whole
-    graph `titles` are the words on each node's box, and `words` those that sentences have for it, the shortest first;
-    `node_names` stand below the titles of nodes that nobody recorded, and are what sentences call these by.
+    Groups of the same structure have the same `symbol`. Sentences tell of a group by what it is `told` by.
 
     What function transforms add stands in parts of the picture of their own: a group in one has that as its `part`.
     """
@@ -60,9 +57,6 @@ class Group:
     number: int = 0
     symbol: int = 0
     told: str = ""
-    titles: dict[str, str] = field(default_factory=dict, repr=False)
-    words: dict[str, tuple[str, ...]] = field(default_factory=dict, repr=False)
-    node_names: dict[str, str] = field(default_factory=dict, repr=False)
 
     @property
     def path(self) -> list[Group]:
@@ -79,20 +73,36 @@ class Group:
         """The title of what repeats or is a stretch, else the scope with all it lies in."""
         return self.told or (self.title if " × " in self.title or not self.names else self.names[0])
 
-    def nodes(self) -> Iterator[str]:
+    def nodes(self) -> list[str]:
         """All nodes inside, in order."""
+        found: list[str] = []
         for item in self.items:
             if isinstance(item, Group):
-                yield from item.nodes()
+                found += item.nodes()
             else:
-                yield item
+                found.append(item)
+        return found
 
-    def groups(self) -> Iterator[Group]:
+    def groups(self) -> list[Group]:
         """All groups inside, outer ones first."""
+        found: list[Group] = []
         for item in self.items:
             if isinstance(item, Group):
-                yield item
-                yield from item.groups()
+                found.append(item)
+                found += item.groups()
+        return found
+
+
+@dataclass(slots=True)
+class Program(Group):
+    """The whole graph: `titles` are the words on each node's box, and `words` those of sentences, the shortest first.
+
+    `node_names` stand below the titles of nodes that nobody recorded, and are what sentences call these by.
+    """
+
+    titles: dict[str, str] = field(default_factory=dict, repr=False)
+    words: dict[str, tuple[str, ...]] = field(default_factory=dict, repr=False)
+    node_names: dict[str, str] = field(default_factory=dict, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,12 +112,12 @@ class _Node:
     path: tuple[str, ...]
 
 
-def grouped(events: Iterable[Record], lanes: Lanes) -> Group:
+def grouped(events: Iterable[Record], lanes: Lanes) -> Program:
     """All nodes of a trace with function transforms, and operations without one, in groups within groups.
 
     They are in the order in which they were made; each part of the picture is a group.
     """
-    whole = Group("graph", _lifted(events, lanes))
+    whole = Program("graph", _lifted(events, lanes))
     for number, group in enumerate(whole.groups(), 1):
         group.id = f"g{number}"
         for item in group.items:
@@ -261,6 +271,7 @@ _FOLDED = 8  # nodes between the first and the last of what repeats that are wor
 _PLACES = 4  # that a sentence has for a node
 RAN = "recorded while a backward ran"
 _TARGETS = re.compile(r"[\w.,()\s]+")  # of an assignment to variables
+_DIGITS = re.compile(r"\d+(,\d{3})*")
 _LAYER = re.compile(r"^(\d+) › .*")  # the class of a layer that has only a number
 _NUMBERED = {"scope": " call", "call": " call"}
 
@@ -288,7 +299,7 @@ class _Item:
     symbol: int = 0  # equal for what repeats: the same structure, with the same titles but for digits
 
 
-def program_tree(events: Iterable[Record]) -> Group:
+def program_tree(events: Iterable[Record]) -> Program:
     """All nodes of a trace in groups of the parts of the program that made them; `titles` has the words for each node.
 
     A group around one thing is that thing. What repeats is its first, one group for those between, and its last. An
@@ -301,7 +312,7 @@ def program_tree(events: Iterable[Record]) -> Group:
         items = items[0].items
     whole.items = items
     _mark(whole, {})
-    root = Group("graph", [])
+    root = Program("graph", [])
     root.items = _grouped(whole, "", root, []).items
     for number, group in enumerate(root.groups(), 1):
         group.id = f"g{number}"
@@ -323,7 +334,7 @@ def _made(events: Iterable[Record]) -> _Item:
         if isinstance(event, BackwardStarted):
             before = before if going else known
             going.append(event.task)
-        elif isinstance(event, BackwardFinished | Failed) and event.task in going:
+        elif going and isinstance(event, BackwardFinished | Failed) and event.task in going:
             going.remove(event.task)
         if not isinstance(event, NodeCreated) or event.node in there:  # it is told again of what was there before
             continue
@@ -651,13 +662,15 @@ def _mark(item: _Item, symbols: dict[object, int]) -> None:
     """Give the item and all in it their symbols, and number those at one place that have the same words."""
     for each in item.items:
         _mark(each, symbols)
-    words = re.sub(r"\d+(,\d{3})*", "#", item.title) if item.kind != "loop" else ""
+    words = _DIGITS.sub("#", item.title) if item.kind != "loop" else ""
     symbol = item.kind, words, *[each.symbol for each in item.items]
     item.symbol = symbols.setdefault(symbol, len(symbols))
-    seen: Counter[str] = Counter()
-    for each in item.items:
-        seen[each.title] += not each.turn
-        if seen[each.title] > 1 and not each.turn:
+    seen: dict[str, int] = {}
+    for each in item.items if len(item.items) > 1 else ():
+        if each.turn:
+            continue
+        seen[each.title] = seen.get(each.title, 0) + 1
+        if seen[each.title] > 1:
             kind = "scope" if each.kind and each.scope else each.kind
             each.which = f", {_ordinal(seen[each.title])}{_NUMBERED.get(kind, '')}"
 
@@ -671,7 +684,7 @@ def _ordinal(number: int) -> str:
 # Groups.
 
 
-def _grouped(item: _Item, around: str, root: Group, places: Sequence[str]) -> Group:
+def _grouped(item: _Item, around: str, root: Program, places: Sequence[str]) -> Group:
     """An item as a group, what repeats in it as the first, those between and the last, and long rows divided.
 
     It lies in the scope `around`, and in groups that sentences tell of as `places`, the innermost first.
@@ -728,11 +741,12 @@ def _row(items: Sequence[_Item], groups: list[str | Group], rounds: bool) -> lis
     """A row in which what repeats stands as the first, those between, and the last."""
     row: list[str | Group] = []
     at = 0
-    for start, period, times in repetitions([item.symbol for item in items], _ROUNDS, _ROUNDS):
+    repeated = repetitions([item.symbol for item in items], _ROUNDS, _ROUNDS) if len(items) >= _ROUNDS else []
+    for start, period, times in repeated:
         row += groups[at:start]
         at = start + period * times
         between = groups[start + period : at - period]
-        if sum(1 if isinstance(each, str) else len([*each.nodes()]) for each in between) < _FOLDED:
+        if sum(1 if isinstance(each, str) else len(each.nodes()) for each in between) < _FOLDED:
             row += groups[start:at]
             continue
         words = _between(items[start + period : at - period], period, rounds)
@@ -796,6 +810,9 @@ def wholes(seen: Iterable[TensorSeen]) -> dict[str, str]:
     return found
 
 
+_SEEING = NodeCreated | TensorsFound | OperationRan | TangentPushed  # records with tensors
+
+
 class Lanes:
     """Where things stand that exist at several levels: each operation once, in the box of its node if it has one."""
 
@@ -807,7 +824,7 @@ class Lanes:
         self._seen: dict[str, TensorSeen] = {}
         self._leaf_above: dict[str, str] = {}
         for event in events:
-            if isinstance(event, NodeCreated | TensorsFound | OperationRan | TangentPushed):
+            if isinstance(event, _SEEING):
                 for seen in event.tensors:
                     self._seen[seen.id] = seen
                     if seen.node is not None:

@@ -34,7 +34,7 @@ from ..trace.records import (
 from ..trace.schema import Phase, Record, SourceLine
 from ..trace.timeline import Timeline, phase_of
 from ..trace.values import series
-from .groups import TANGENT, Group, Lanes
+from .groups import TANGENT, Lanes, Program
 from .messages import GRAPH_TOO_LARGE
 from .value_display import sentence_of
 
@@ -49,7 +49,7 @@ class View(Protocol):
 
     title: str
     legend: str
-    program: Group
+    program: Program
 
     def draw(self, frame: Frame, keys: Iterable[str]) -> tuple[list[Box], list[Arrow]]:
         """The boxes and arrows that the frame's `keys` concern, as they are now."""
