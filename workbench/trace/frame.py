@@ -141,6 +141,7 @@ class Frame:
         self._inner: set[str] = set()  # tensors that an operation has saved and was not given
         self._told, self._follows = words, follows
         self._words: Counter[str] = Counter()  # how many nodes could be told by each
+        self._uncounted: list[NodeCreated] = []  # nodes whose words are not among these yet
         self._running: str | None = None
         self._flowing: list[str] = []
 
@@ -224,6 +225,9 @@ class Frame:
         """The same for a sentence: a node that is not the only one of its name so far by its expression."""
         if id not in self.nodes:
             return self.called(id)
+        if self._uncounted:
+            self._words.update([words for made in self._uncounted for words in self._words_of(made)])
+            self._uncounted = []
         own = self._words_of(self.nodes[id].made)
         return next((words for words in own if self._words[words] == 1), own[-1])
 
@@ -276,9 +280,7 @@ class Frame:
 
     def count_words(self, made: NodeCreated) -> None:
         """There is another node that words may be about."""
-        counts = self._words
-        for words in self._words_of(made):
-            counts[words] += 1
+        self._uncounted.append(made)
 
     def _words_of(self, made: NodeCreated) -> tuple[str, ...]:
         """What a node may be told by, the shortest first."""
@@ -377,18 +379,19 @@ class Frame:
         reached = dict.fromkeys(roots)
         stack = list(reached)
         uses: dict[str, list[str]] = {}
+        nodes, touched = self.nodes, self.touched
         while stack:
             id = stack.pop()
             place = self.place(id)
             place.state, place.received, place.error, place.waiting, place.hooked = "idle", (), "", 0, ()
             if len(self._orders) == 1:  # another, inside of which this one runs, goes on after it
                 place.came = {}
-            self.touch(id)
-            if id not in self.nodes:
+            touched[id] = None
+            if id not in nodes:
                 continue
             for key, edge in self.edges_of(id):
                 edge.state, edge.grad, edge.lost = "idle", None, ""
-                self.touch(key)
+                touched[key] = None
                 uses.setdefault(edge.source, []).append(id)
                 if edge.source not in reached:
                     reached[edge.source] = None
@@ -416,8 +419,9 @@ class Frame:
 
     def edges_of(self, node: str) -> list[tuple[str, EdgeState]]:
         """The differentiable edges of a node with their keys, in the order of `next_functions`."""
-        keys = (f"{node}.{index}" for index in range(len(self.nodes[node].made.edges)))
-        return [(key, self.edges[key]) for key in keys if key in self.edges]
+        edges = self.edges
+        keys = [f"{node}.{at}" for at, edge in enumerate(self.nodes[node].made.edges) if edge.target is not None]
+        return [(key, edges[key]) for key in keys if key in edges]
 
     def flow(self, task: str, key: str, grad: Value | None) -> None:
         """A gradient travels an edge, unless this backward does not need what lies behind it."""
@@ -435,7 +439,7 @@ class Frame:
         place.came[task] = came
         edge.grad, edge.state, edge.lost = grad, "flowing", ""
         self._flowing.append(key)
-        self.touch(key, edge.source)
+        self.touched[key] = self.touched[edge.source] = None
 
     def add_up(self, task: str, leaf: str, grad: Value | None) -> None:
         """What came to a leaf in this backward is added to its `.grad`, which is this now."""
@@ -474,12 +478,14 @@ class Frame:
     def start(self, id: str) -> None:
         """The engine turns to a place."""
         self.settle()
-        for task in [*self._orders][-1:] if id in self.nodes else ():
-            during = self.nodes[id].during
-            self._orders[task] = max(self._orders[task], 1 if during is None else during[1])
-        self.place(id).state = "running"
+        node = self.nodes.get(id)
+        if node is not None and self._orders:
+            task, order = next(reversed(self._orders)), 1 if node.during is None else node.during[1]
+            self._orders[task] = max(self._orders[task], order)
+        place = self.tensors[id] if node is None else node
+        place.state = "running"
         self._running = self.focus = id
-        self.touch(id)
+        self.touched[id] = None
 
     def finish(self, task: str | None) -> None:
         """A backward is over."""
@@ -491,11 +497,11 @@ class Frame:
         """What was just happening has happened."""
         for key in self._flowing:
             self.edges[key].state = "done"
-        self.touch(*self._flowing)
+            self.touched[key] = None
         self._flowing = []
         if self._running is not None:
             place = self.place(self._running)
             if place.state == "running":
                 place.state = "done"
-            self.touch(self._running)
+            self.touched[self._running] = None
         self._running = None

@@ -199,44 +199,44 @@ class NodeCreated(Building):
         frame.count_words(self)
         for seen in self.tensors:
             frame.see(seen)
-        frame.touch(self.node)
-        known, given = frame.tensors, {arg.tensor for arg in self.args}
-        node.given = tuple([None if arg.tensor is None else known[arg.tensor].value for arg in self.args])
+        frame.touched[self.node] = None
+        known, given = frame.tensors, [arg.tensor for arg in self.args]
+        node.given = tuple([None if tensor is None else known[tensor].value for tensor in given])
         kept: list[Value | None] = []
         for saved in self.saved:
             kept.append(saved.value if saved.value is not None or saved.tensor is None else known[saved.tensor].value)
             if saved.tensor is not None:
-                inner = bool(self.args) and saved.tensor not in given
+                inner = bool(given) and saved.tensor not in {*given}
                 frame.hold(self.node, saved.tensor, saved.version, inner)
         node.saved = tuple(kept)
         if self.runs is not None:
             frame.nodes[self.runs].run_by = self.node
-        waiting = {index: edge for index, edge in enumerate(self.edges) if edge.target is not None}
-        leading: dict[str | None, list[int]] = {}  # to each place, the last edge first
-        for index, edge in reversed(waiting.items()):
-            leading.setdefault(edge.target, []).append(index)
-        for position, arg in enumerate(self.args):
-            if arg.tensor is None:
+        leading: dict[str, list[int]] = {}  # to each place, the last edge first
+        for index in range(len(self.edges) - 1, -1, -1):
+            if (target := self.edges[index].target) is not None:
+                leading.setdefault(target, []).append(index)
+        for position, id in enumerate(given):
+            if id is None:
                 continue
-            tensor = known[arg.tensor]
-            maker = tensor.node or tensor.id
-            if leading.get(maker) and tensor.requires_grad:
-                index = leading[maker].pop()
-                self._connect(frame, index, waiting.pop(index))
+            tensor = known[id]
+            maker = tensor.node or id
+            if (leads := leading.get(maker)) and tensor.requires_grad:
+                self._connect(frame, leads.pop())
             elif not tensor.requires_grad:
                 if tensor.node is None:
-                    frame.play_part(tensor.id, "constant")
+                    frame.play_part(id, "constant")
                     base = frame.variable(tensor.base)
                     if base and not tensor.name and self.path:
                         tensor.taken = tensor.taken or taken_of(self.path[-1].title, base)
                 constant = EdgeState(maker, self.node, tensor.output_nr, differentiable=False)
                 frame.add_edge(f"{self.node}.c{position}", constant)
-        for index, edge in waiting.items():
-            self._connect(frame, index, edge)
+        for index in sorted([index for leads in leading.values() for index in leads]):
+            self._connect(frame, index)
         frame.focus = self.node
         frame.cursor = self.source or frame.cursor
 
-    def _connect(self, frame: Frame, index: int, edge: Edge) -> None:
+    def _connect(self, frame: Frame, index: int) -> None:
+        edge = self.edges[index]
         assert edge.target is not None
         if edge.target not in frame.nodes:
             frame.play_part(edge.target, "leaf")

@@ -560,6 +560,7 @@ class Cut:
     def __init__(self, view: Graph, drawn: Drawn, links: Links, told: Collection[str]) -> None:
         self._view, self._draw, self._links, self._told = view, drawn, links, told
         self._around: dict[str, _Seen] = {}  # a node, tensor or group
+        self._inside: set[str] = set()  # edges that lie in a closed group
         self._seen = {"": _Seen({}, [], "")}  # around what lies in this group
         self._states: dict[str, str] = {}  # of the nodes in groups
         self._keeping: dict[str, list[tuple[str, int]]] = {}  # node in a group -> what it keeps, and the bytes
@@ -631,12 +632,15 @@ class Cut:
         bundles: dict[str, None] = {}
         lifted: list[str] = []
         given: list[str] = []
-        edges, view, around, rows = frame.edges, self._view, self.around, self._links.rows
+        nodes, tensors, edges, inside = frame.nodes, frame.tensors, frame.edges, self._inside
+        view, known, around, rows = self._view, self._around, self.around, self._links.rows
         changed: list[str] = []  # nodes that lie in the same groups
         within: _Seen | None = None  # these
         for key in keys:
-            if (node := frame.nodes.get(key)) is not None:
-                here = around(key)
+            if key in inside:
+                continue
+            if key in nodes:
+                here = known.get(key) or around(key)
                 if here is not within:
                     self._note(frame, changed, within)
                     changed, within = [], here
@@ -647,9 +651,10 @@ class Cut:
                     seen.append(key)
                 elif view.has_output(key):
                     outputs.append(key)
-            elif (tensor := frame.tensors.get(key)) is not None:
-                here = around(key)
-                groups |= dict.fromkeys(here.groups)
+            elif (tensor := tensors.get(key)) is not None:
+                here = known.get(key) or around(key)
+                if here.groups:
+                    groups |= dict.fromkeys(here.groups)
                 if tensor.role == "leaf":
                     for tally in here.groups.values():
                         tally.leaves[key] = math.prod(tensor.value.shape) if "." in (tensor.name or "") else 0
@@ -659,9 +664,10 @@ class Cut:
                 if not here.closed and (tensor.role is not None or key in view.lanes.data):
                     seen.append(key)
             elif (edge := edges.get(key)) is not None and edge.target is not None:
-                own = view.source(edge)
-                above, below = around(own), around(edge.target)
+                own = edge.source if edge.differentiable else view.source(edge)
+                above, below = known.get(own) or around(own), known.get(edge.target) or around(edge.target)
                 if above is below and above.closed:
+                    inside.add(key)
                     continue
                 groups |= dict.fromkeys(self._cross(frame, key, edge, above.groups, below.groups))
                 source = self._links.reference(own, edge.target)
@@ -715,25 +721,28 @@ class Cut:
         if not changed or seen is None:
             return
         states, keeping, news = self._states, self._keeping, News()
-        counts = news.counts
+        nodes, counts = frame.nodes, news.counts
         for id in changed:
-            node, before = frame.nodes[id], states.get(id)
-            state = states[id] = node.state
+            node, before = nodes[id], states.get(id)
+            state = node.state
             if before != state:
+                states[id] = state
                 counts[state] = counts.get(state, 0) + 1
                 if before is not None:
                     counts[before] = counts.get(before, 0) - 1
             if before is None:
+                made = node.made
                 news.made.append(id)
-                news.operations.append(node.made.operation)
-                news.compiled += (node.made.scope or "").endswith(COMPILED)
-                if kept := _kept(frame, id, node):
+                news.operations.append(made.operation)
+                if made.scope is not None:
+                    news.compiled += made.scope.endswith(COMPILED)
+                if node.saved and (kept := _kept(frame, id, node)):
                     keeping[id] = kept
                     news.kept += [(owner, size, 1) for owner, size in kept]
             if node.gone and id not in self._gone:
                 self._gone.add(id)
                 news.gone += 1
-            if id in keeping and not node.keeps:
+            if (node.freed or node.gone) and id in keeping:
                 news.kept += [(owner, size, -1) for owner, size in keeping.pop(id)]
             if state == "error":
                 news.error = f"{node.made.name}: {node.error}"
