@@ -645,8 +645,8 @@ class Standing:
                 if event.runs is not None:
                     self._runs[event.runs] = event.node
                     edges[event.node].append(event.runs)
-                plain = not going and event.pushing is None and all(seen.level is None for seen in event.tensors)
-                waiting |= {event.node} if plain else set()
+                if not going and event.pushing is None and not any([seen.level for seen in event.tensors]):
+                    waiting.add(event.node)
             elif isinstance(event, BackwardStarted):
                 reached = [root.node for root in event.roots]
                 while reached:

@@ -1259,7 +1259,7 @@ def _told(cut: Cut, frame: Frame, id: str, events: Sequence[Record]) -> str:
 
 def _ran(cut: Cut, frame: Frame, id: str, runs: Sequence[NodeStarted]) -> str:
     sent = series(list(dict.fromkeys(cut.sent(frame, id))))
-    nodes = [event.node for event in runs if event.node in frame.nodes]
+    nodes = list(filter(frame.nodes.__contains__, [event.node for event in runs]))
     leaves = len(runs) - len(nodes)
     if not nodes:
         return f"{counted(leaves, 'leaf')} inside get what has arrived"

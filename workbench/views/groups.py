@@ -406,11 +406,17 @@ def _from_scope(event: NodeCreated, running: bool) -> list[Part]:
 
 def _shorten(item: _Item) -> None:
     """In long expressions leave out those inside that have a box of their own; one that calls a scope has its name."""
-    own = frozenset([pair for each in item.items for pair in _own(each)])
+    long: list[_Item] = []
     for each in item.items:
-        _shorten(each)
-        if each.text:
-            each.title = _cut(_without(each.text, own) if len(each.text) > _LONG else each.text)
+        if each.items:
+            _shorten(each)
+        if len(each.text) > _LONG:
+            long.append(each)
+        elif each.text:
+            each.title = each.text
+    own = frozenset([pair for each in item.items for pair in _own(each)] if long else ())
+    for each in long:
+        each.title = _cut(_without(each.text, own))
 
 
 def _cut(text: str) -> str:
@@ -620,7 +626,13 @@ def _simplified(item: _Item) -> list[_Item]:
     """The item without groups of one thing in it, or what it is the only one around; nothing, if it has no words."""
     if not item.kind:
         return [item]
-    item.items = [each for inner in item.items for each in _simplified(inner)]
+    items: list[_Item] = []
+    for inner in item.items:
+        if inner.kind:
+            items += _simplified(inner)
+        else:
+            items.append(inner)
+    item.items = items
     if item.kind == "loop":
         return _loop(item)
     if item.kind in ("expression", "call") and not item.title:  # without a source
@@ -661,7 +673,10 @@ def _loop(loop: _Item) -> list[_Item]:
 def _mark(item: _Item, symbols: dict[object, int]) -> None:
     """Give the item and all in it their symbols, and number those at one place that have the same words."""
     for each in item.items:
-        _mark(each, symbols)
+        if each.kind:
+            _mark(each, symbols)
+        else:
+            each.symbol = symbols.setdefault(("", _undigited(each.title)), len(symbols))
     words = _DIGITS.sub("#", item.title) if item.kind != "loop" else ""
     symbol = item.kind, words, *[each.symbol for each in item.items]
     item.symbol = symbols.setdefault(symbol, len(symbols))
@@ -673,6 +688,11 @@ def _mark(item: _Item, symbols: dict[object, int]) -> None:
         if seen[each.title] > 1:
             kind = "scope" if each.kind and each.scope else each.kind
             each.which = f", {_ordinal(seen[each.title])}{_NUMBERED.get(kind, '')}"
+
+
+@lru_cache(10_000)
+def _undigited(title: str) -> str:
+    return _DIGITS.sub("#", title)
 
 
 def _ordinal(number: int) -> str:
@@ -722,9 +742,9 @@ def _grouped(item: _Item, around: str, root: Program, places: Sequence[str]) -> 
 def _title(item: _Item) -> str:
     """The words on a box: `round 2: y = x @ w`."""
     title = item.title + item.which
-    written = item.title.startswith(item.variable) and _WRITES.match(item.title[len(item.variable) :])
-    if item.variable and (item.text or item.scope) and item.title != item.variable and not written:
-        title = f"{item.variable} = {title}"
+    if item.variable and (item.text or item.scope) and item.title != item.variable:
+        written = item.title.startswith(item.variable) and _WRITES.match(item.title[len(item.variable) :])
+        title = title if written else f"{item.variable} = {title}"
     return f"{item.turn}: {title}" if item.turn else title
 
 
@@ -732,7 +752,8 @@ def _words(item: _Item, places: Sequence[str]) -> list[str]:
     """What a sentence may tell a node by: `x @ w`, that in its round, in the call that this is in, and so on."""
     title = item.text if item.scope else item.title
     told = [f"`{_cut(title)}`{item.which}" if item.text else item.title + item.which]
-    for place in [*([item.scope] if item.scope else []), *([item.turn] if item.turn else []), *places]:
+    own = [place for place in (item.scope, item.turn) if place]
+    for place in (*own, *places) if own else places:
         told.append(f"{told[-1]} in {place}")
     return told
 

@@ -39,6 +39,7 @@ from .messages import GRAPH_TOO_LARGE
 from .value_display import sentence_of
 
 _DRAWN, _EACH = 800_000, 10  # times that boxes and arrows are drawn in all steps, and so many more for each event
+_PLACED = NodeCreated | NodeStarted | TensorWritten  # what happens at a node
 _ALONE = frozenset({Failed, GradCaptured, BackwardStarted})  # what no other stop is told together with
 _NAMED = 6  # of what happens in one step, so many are named in its caption
 NOTHING = "Nothing joined the graph: only operations on tensors that require grad are recorded."
@@ -272,7 +273,7 @@ def place_of_stop(part: Sequence[Record], lanes: Lanes) -> str | None:
     if not _ALONE.isdisjoint(map(type, part)):
         return next((event.node for event in part if isinstance(event, NodeStarted)), None)
     for event in part:
-        if isinstance(event, NodeCreated | NodeStarted | TensorWritten) and not event.quiet and event.node is not None:
+        if isinstance(event, _PLACED) and not event.quiet and event.node is not None:
             return event.node
         if isinstance(event, TensorWritten) and event.optimizer is not None:
             return event.tensor
