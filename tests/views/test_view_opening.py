@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 import re
+import sys
+from collections import Counter
 from functools import cache
 
 import net_samples
@@ -242,3 +244,30 @@ def test_a_label_stands_below_the_heading_of_its_frame():
     for label in [way.label for way in board.layout.arrows.values() if way.label.w]:
         beside = label.x > place.x + wide or label.x + label.w < place.x
         assert beside or label.y >= place.y + high or label.y + label.h <= place.y
+
+
+def opening_calls(nodes, path):
+    """How many functions are called until a trace from a file has its picture."""
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    with record() as trace:
+        y = x
+        for _ in range(nodes // 2):
+            y = y * 0.9999
+            y = y.tanh()
+        y.sum().backward()
+    path.write_text(trace.to_json())
+    read, calls = torch.load(path), Counter()
+    sys.setprofile(lambda frame, what, called: calls.update([what]))
+    try:
+        assert read.show("graph", depth=0).storyboard.steps
+    finally:
+        sys.setprofile(None)
+    return calls["call"] + calls["c_call"]
+
+
+def test_a_node_that_is_not_drawn_takes_few_calls_until_its_picture_is_there(tmp_path):
+    """The time of an opening depends on the machine, the calls do not: of 100,000 nodes nearly all are not drawn."""
+    path = tmp_path / "large.json"
+    opening_calls(100, path)  # what is done once is done
+    each = (opening_calls(2_000, path) - opening_calls(1_000, path)) / 1_000
+    assert each < 400

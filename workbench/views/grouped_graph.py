@@ -66,7 +66,7 @@ class Links:
         self.group_of: dict[str, Group] = {}  # node -> the innermost group it lies in
         for group in (whole, *self.groups.values()):
             for item in group.items:
-                if item.__class__ is str:
+                if isinstance(item, str):
                     self.group_of[item] = group
         self.users: dict[str, list[str]] = {}  # node or tensor -> the nodes that use it
         events = list(events)
@@ -1222,9 +1222,7 @@ def _hiding(cut: Cut, frame: Frame, caption: str, part: Sequence[Record]) -> str
     return caption
 
 
-def _summary(
-    cut: Cut, frame: Frame, closed: Sequence[Group | None], parts: Sequence[Sequence[Record]]
-) -> str:
+def _summary(cut: Cut, frame: Frame, closed: Sequence[Group | None], parts: Sequence[Sequence[Record]]) -> str:
     """What several stops in one closed group did, or by turns in several."""
     by_group: dict[str, list[Record]] = {}
     for group, part in zip(closed, parts, strict=True):
