@@ -6,6 +6,7 @@ import gc
 import hashlib
 import os
 import re
+import sys
 from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
@@ -39,6 +40,14 @@ RUNS_LESSONS = re.compile(
 settings.register_profile("same", derandomize=True)
 if REQUIRED:
     settings.load_profile("same")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup() -> None:
+    """Where the whole is checked, random numbers are the same in every run, too."""
+    for name in ("workbench", "torch") if REQUIRED else ():
+        if name in sys.modules:
+            sys.modules[name].manual_seed(0)
 
 
 @pytest.fixture(scope="session")
