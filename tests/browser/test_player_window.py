@@ -357,8 +357,14 @@ def test_predicting_hides_what_comes_next_until_it_is_typed(page):
     assert found.violations_count == 0, found.generate_report()
 
 
-@pytest.mark.parametrize("theme", ["light", "dark", "print", "projector"])
-def test_predicting_leaves_the_player_as_low_as_it_was_asked_to_be(page, theme):
+@pytest.mark.parametrize(
+    ("theme", "size"),
+    # A page of a projector, and a cell of JupyterLab in one.
+    [*[(theme, (1440, 900)) for theme in ("light", "dark", "print", "projector")],
+     ("projector", (1024, 768)), ("projector", (840, 768))],
+)  # fmt: skip
+def test_predicting_leaves_the_player_as_low_as_it_was_asked_to_be(page, theme, size):
+    page.set_viewport_size({"width": size[0], "height": size[1]})
     for program in (three_layers, one_number, five_steps):
         with torch.record() as trace:
             program()
@@ -376,6 +382,17 @@ def test_predicting_leaves_the_player_as_low_as_it_was_asked_to_be(page, theme):
         assert len(rooms) == 1  # an answer moves nothing
         press(page, "predict")
         assert page.evaluate(HEIGHT) <= 620
+
+
+def test_the_row_to_find_things_leaves_the_player_as_low_as_it_was_asked_to_be(page):
+    page.set_viewport_size({"width": 1024, "height": 768})
+    with torch.record() as trace:
+        five_steps()
+    for theme in ("light", "projector"):
+        show(page, told(trace).to_dict())
+        wear(page, theme)
+        press(page, "find")
+        assert page.locator(".wb-find").is_visible() and page.evaluate(HEIGHT) <= 620
 
 
 @pytest.fixture

@@ -61,3 +61,21 @@ def test_what_runs_in_a_closed_part_is_told_on_it_and_a_run_goes_over_it(page: P
     assert run(page, "print(n.position)") == "6"
     s.press("ArrowLeft")
     assert s.says("standing").startswith("5 of 12") and closed.get_attribute("data-state") == "ready"
+
+
+def test_marks_of_what_is_in_a_closed_part_leave_its_sign_and_its_words_in_sight(page: Page) -> None:
+    s = open_network(page)
+    s.box("1 › Tanh").evaluate("box => box.focus()")
+    for key in "bw":
+        s.after(lambda key=key: page.keyboard.press(key))
+    s.root.locator(".wb-kind-region").first.focus()
+    page.keyboard.press("Enter")
+    closed = s.root.locator(".wb-kind-group")
+    expect(closed.locator(".wb-badge")).to_have_count(2)
+    covered = """group => {
+      const parts = (what) => [...group.querySelectorAll(what)].map((part) => part.getBoundingClientRect());
+      return parts(".wb-fold, text").filter((part) => parts(".wb-badge").some((mark) => mark.left < part.right &&
+        part.left < mark.right && mark.top < part.bottom && part.top < mark.bottom)).length; }"""
+    assert closed.locator(".wb-fold").count() == 1 and closed.evaluate(covered) == 0
+    view = s.root.locator(".wb-view").bounding_box()
+    assert all(mark.bounding_box()["y"] >= view["y"] for mark in closed.locator(".wb-badge").all())

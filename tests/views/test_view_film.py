@@ -809,3 +809,24 @@ def test_a_film_keeps_its_parts_whatever_groups_are_left_out():
             told = [title for title, _ in parts(short)]
             assert parts(short)[0][1].start == 0 and (told[0], told[-1]) == (parts(board)[0][0], parts(board)[-1][0])
         assert "<script" in playing(board)
+
+
+def test_a_film_opens_as_much_as_fits_below_its_two_rows_of_controls():
+    def model(value):
+        value = value * 1.5
+        value = value.sin()
+        return value.exp()
+
+    w = torch.tensor(0.5, requires_grad=True)
+    with record() as trace:
+        for _ in range(3):
+            loss = model(w) + 1
+            loss.backward()
+            with torch.no_grad():
+                w -= 0.1 * w.grad
+            w.grad = None
+    board = trace.show().storyboard
+    assert board.opened == frozenset() and board.layout.height <= 454
+    (call,) = [id for id, box in board.scene.boxes.items() if box.title == "model(w)"]
+    opened = board.with_open({call})
+    assert 454 < opened.layout.height <= 494

@@ -890,6 +890,7 @@ class Cut:
 
 _LARGE = 150  # nodes and operations of a graph that opens whole, if it must
 _WINDOW = 1310, 494  # px of a picture whose text is 11 px high in a notebook of 1440 × 900
+_FILM_ROW = 40  # of that, which the second row of a film's controls takes
 _LEAST, _SEVERAL = 2, 6  # boxes that say what a program does: of fewer more is opened, in a window and in a still
 _STILL, _HIGHER = 610, 1100  # px that a still may be high, and one of fewer than several
 _FEW, _MOST = 25, 40  # boxes that are seen at first; so many if it would be a single group else
@@ -982,7 +983,8 @@ def _fitting(board: Storyboard, parts: Sequence[Collection[str]]) -> Storyboard:
         return found
 
     around = paths(board.scene)
-    fitting = _opened_to(opened_as, around, parts, set(), _WINDOW[1])
+    high = _WINDOW[1] - _FILM_ROW * any([step.chapter for step in board.steps])
+    fitting = _opened_to(opened_as, around, parts, set(), high)
     few = _program_boxes(fitting) < _LEAST
     high = _HIGHER if _program_boxes(fitting) < _SEVERAL else _STILL
     tall = _opened_to(opened_as, around, parts, {*fitting.opened, *parts[0]}, high)

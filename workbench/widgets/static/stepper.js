@@ -165,7 +165,7 @@ function twin({ element: own }, drawn, press) {
       marked.forEach((id) => other.draw(items.boxes.get(id)));
       for (const id of marked = differ) {
         const { x, y, w } = items.boxes.get(id);
-        other.groups.get(items.boxes.get(id)).append(badge("differs", { transform: `translate(${x + w - 4} ${y + 2})` }));
+        other.groups.get(items.boxes.get(id)).append(badge("differs", { transform: `translate(${x + w - 4} ${y - 8})` }));
       }
       sized();
     },
@@ -243,7 +243,7 @@ function stepperView(view, again) {
 
   function adorn(item, group) {
     const found = list(marks[item.id]);
-    group.append(...found.map((mark, i) => badge(mark, { transform: `translate(${item.x + item.w - 4 - 24 * i} ${item.y + 2})` })));
+    group.append(...found.map((mark, i) => badge(mark, { transform: `translate(${item.x + item.w - 4 - 24 * i} ${item.y - 8})` })));
     group.ariaLabel = [group.ariaLabel, ...found].join(", ");
   }
   function over() {
