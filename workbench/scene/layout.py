@@ -17,11 +17,13 @@ import json
 import os
 import threading
 from _thread import start_new_thread
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
+from itertools import accumulate, groupby
+from math import inf
 from typing import Any
 
 from .labels import STRIP, Size, bundle_size
@@ -41,6 +43,10 @@ _STRAIGHT = 100  # how much more the main way through a part is kept straight th
 _APART, _APART_LABELLED = 14, 2  # px between two rows; a label takes a row of its own
 _OVERLAP = 12  # px of a label's height in the room that Graphviz leaves above and below it: 5 px at least
 _ASIDE = 28  # px between what stands side by side
+_FALL, _MOST_FALL = 0.16, 42.0  # how far down an arrow leads for each px sideways, and px of that
+_BY_HEADING = 12.0  # px between a heading and a value that enters beside it, and to the next
+_EDGE = 8  # px between a part's edge and an arrow in it
+_MOST_LED = 200, 400  # boxes and arrows; of more, looking for the arrows' ways would take longer than all the rest
 _PORT = 4  # the width of the cell where an arrow goes through a frame
 _HEAD = "node [shape=plain]\nedge [dir=none]\n"
 
@@ -441,6 +447,8 @@ def drawn_level(
     of_block = {each: id for id in inside if id in blocks for each, _ in blocks[id].cells if each is not None}
     of_block |= {id: id for each in ends for id in each if id not in of_block}
     told, settings = thinned(pseudo, of_block, size)
+    led = "splines=true" in settings and len(of_block) <= _MOST_LED[0] and len(wires) <= _MOST_LED[1]
+    settings = settings.replace("splines=true", "splines=line") if led else settings
     table, ports = _tables(inside, blocks, levels)
     lines = [f"{n} [label={table[id]}]" for n, id in enumerate(inside)]
     number = {id: str(n) for n, id in enumerate(inside)}
@@ -465,7 +473,9 @@ def drawn_level(
     apart = _APART_LABELLED if any(w for w, _ in size.values()) else _APART
     graph = f"graph [rankdir=TB, nodesep={_ASIDE / 72:g}, ranksep={apart / 72:g}, {settings}]\n"
     found = placed("digraph {\n" + graph + _HEAD + "\n".join(lines) + "\n}")
-    return _settled(heading, found, inside, wires, told, spine, (entries, exits), blocks, size, levels)
+    told_of = (heading, inside, wires, told, spine, (entries, exits), blocks, size, levels, led)
+    level, wanted = _settled(found, *told_of, past=False)
+    return _settled(_loosened(found, wanted), *told_of, past=True)[0] if wanted else level
 
 
 def _spine(ends: Mapping[str, tuple[str, str]], depth: Mapping[str, int]) -> set[str]:
@@ -516,8 +526,8 @@ def _label(wire: Wire, arrows: list[str], labels: Mapping[str, Size], levels: Ma
 
 
 def _settled(
-    heading: float | None,
     found: Placed,
+    heading: float | None,
     inside: Sequence[str],
     wires: Sequence[Wire],
     told: list[Arrow],
@@ -526,8 +536,13 @@ def _settled(
     blocks: Mapping[str, Block],
     size: Mapping[str, Size],
     levels: Mapping[str, Frame],
-) -> Level:
-    """What Graphviz found, with the ways led up to the boxes and through the frame."""
+    led: bool,
+    past: bool,
+) -> tuple[Level, dict[float, float]]:
+    """What Graphviz found, with the ways led up to the boxes and through the frame.
+
+    And by how many px each row, by its level there, should be further down, for no arrow to lead nearly level.
+    """
     entries, exits = values
     pad = _PAD if heading is not None else 0
     width = max(found.width + 2 * pad, heading or 0.0)
@@ -552,6 +567,12 @@ def _settled(
             _stand(id, blocks[id], x, y, places)
     spots = [(x + across, y + down) for x, y in found.nodes[len(inside) :]]
     enters = {value: round(x, 1) for value, (x, _) in zip(entries, spots, strict=False)}
+    least = (heading or 0.0) + _BY_HEADING
+    for value in sorted(enters, key=lambda each: enters[each]):
+        if enters[value] >= least or least > width - pad:
+            break
+        enters[value] = least
+        least += _BY_HEADING
     leaves = {value: round(x, 1) for value, (x, _) in zip(exits, spots[len(entries) :], strict=True)}
     around = dict(places)
     around |= {f"in {value}": Place(x - 1, -GAP, 2.0, 0.0) for value, x in enters.items()}
@@ -583,11 +604,56 @@ def _settled(
         elif wire.end is None:
             points[-1] = (leaves[wire.value], points[-1][1])
     titles = [] if heading is None else [Place(0.0, 0.0, heading, float(STRIP))]
-    found_ways = routed(Scene("", {}, flowing), splines, around, tags, fixed, spine, titles)
+    found_ways, crowded = routed(Scene("", {}, flowing), splines, around, tags, fixed, spine, titles, led, past)
     # A page keeps the first way through a frame straight.
     order = sorted(range(len(wires)), key=lambda n: str(n) not in spine)
     ways = {wires[n]: found_ways[str(n)] for n in order}
-    return Level(float(2 * -(-width // 2)), height, places, ways, enters, leaves)
+    across = [x for way in ways.values() for x, _ in way.points]
+    left = max(0.0, _EDGE - min(across, default=_EDGE))
+    width += left + max(0.0, max(across, default=0.0) + _EDGE - width)
+    level = Level(
+        float(2 * -(-width // 2)),
+        height,
+        {id: place.moved(left) for id, place in places.items()},
+        {wire: way.moved(left) for wire, way in ways.items()},
+        {value: round(x + left, 1) for value, x in enters.items()},
+        {value: round(x + left, 1) for value, x in leaves.items()},
+    )
+    return level, _wanted(found, down, ways.values(), [found_ways[id].label for id in crowded]) if led else {}
+
+
+def _wanted(found: Placed, down: float, ways: Iterable[Way], crowded: Iterable[Place]) -> dict[float, float]:
+    """How much further down each row of a level that is so far down should be, by its place before."""
+    levels = sorted({y for _, y in found.nodes})
+    wanted: dict[float, float] = {}
+    for way in ways:
+        start, *knots = way.points[::3]
+        for row, run in groupby(knots, lambda knot: min(bisect_left(levels, knot[1] - down), len(levels) - 1)):
+            inside = [start, *run]
+            start = inside[-1]
+            above = levels[row - 1] if row > 1 else -inf  # of the row before, if it is not one of ports
+            inside = [knot for knot in inside if knot[1] - down >= above]
+            more = min(_FALL * abs(inside[-1][0] - inside[0][0]), _MOST_FALL) - (inside[-1][1] - inside[0][1])
+            if more > 1 and row:
+                wanted[levels[row]] = max(wanted.get(levels[row], 0.0), more)
+    for label in crowded:
+        row = bisect_left(levels, label.y + label.h / 2 - down)
+        if 0 < row < len(levels):
+            wanted[levels[row]] = max(wanted.get(levels[row], 0.0), label.h + _APART)
+    return wanted
+
+
+def _loosened(found: Placed, wanted: Mapping[float, float]) -> Placed:
+    """The same with rows so much further down."""
+    rows = sorted(wanted)
+    sums = [0.0, *accumulate(wanted[row] for row in rows)]
+
+    def moved(point: Point) -> Point:
+        return point[0], point[1] + sums[bisect_right(rows, point[1])]
+
+    edges = [[moved(point) for point in points] for points in found.edges]
+    labels = [label and moved(label) for label in found.labels]
+    return Placed(found.width, found.height + sums[-1], [moved(each) for each in found.nodes], edges, labels)
 
 
 def _height(id: str, blocks: Mapping[str, Block], levels: Mapping[str, Frame]) -> float:

@@ -1,4 +1,6 @@
-"""The ways of arrows between rectangles: Graphviz's splines, led up to boxes, set apart there, eased where room is.
+"""The ways of arrows between rectangles: the simplest curve that has room, around what is in its way, apart at boxes.
+
+Where there are too many arrows for that, they take Graphviz's splines, led up to the boxes.
 
 Dotted lines that join what is the same memory take, of some curves, that which hides the least (`related`).
 """
@@ -7,8 +9,10 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from itertools import pairwise
+from math import atan2, hypot
 from typing import Any
 
 import numpy as np
@@ -99,15 +103,20 @@ class Walls:
 
 
 GAP = 3  # px between a box and the end of an arrow's line; an arrow's head bridges it
-_APART = 22  # between the ends of arrows that meet at one box, if there is room
+_APART = 48  # between the ends of arrows that meet at one box, if there is room
 _CORNER = 14  # of a box's edge, where no arrow may end
 _VERTICAL = 24  # how far an arrow's ends keep to the vertical, if there is room
 _SWING = 40  # how far a stretch of an arrow may swing out sideways
-_ROOM = 26  # left and right of an arrow that comes close to saved tensors
+_BESIDE, _ABOVE, _LEAST = 12.0, 4.0, 4.0  # px that an arrow keeps from a box's sides and edges, and from a title
+_ALONGSIDE = 120  # px up or down that a label may be away from the room that is kept for it
+_NEAR = 5  # px above and below a label, where its arrow is beside it
+_RADIUS = 16  # px of a bend
+_STEEPER = 2.5  # times as far sideways as the steeper part a curve leads where two meet, without swinging out
+_SLIM = (-4.0, -2.0, 4.0, 2.0)  # px at its four sides that a curve keeps from a box in any case
+_LANE = 9.0  # px between two that turn at one corner
+_TITLE, _CROSSED = 800.0, 60.0  # px of detour that not going through one is worth
 _STRETCH = 40  # how far from its end an arrow's direction is judged
 _MOST_JUDGED = 4000  # arrows whose course at a box is looked at; of more, where they lead to
-_TURNS = (0.5, 0.15, 0.85, 0.3, 0.7, 0.0, 1.0)  # how far down a stretch that would climb turns aside
-_MOST_EASED, _MOST_LED = 200, 1000  # boxes, arrows; of more, looking for room would take longer than the layout
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +164,7 @@ def swung(upper: Place, lower: Place, label: Size) -> tuple[list[Point], Place]:
     """A spline for an arrow that Graphviz was not told of, with its label at the middle."""
     (x, y), (u, v) = (upper.x + upper.w / 2, upper.y + upper.h + GAP), (lower.x + lower.w / 2, lower.y - GAP)
     middle = round((x + u - label[0]) / 2, 1), round((y + v - label[1]) / 2, 1)
-    return _eased([(x, y), (u, v)]), Place(*middle, *label)
+    return _smooth([(x, y), (u, v)]), Place(*middle, *label)
 
 
 def one_way(pieces: Sequence[Way]) -> Way:
@@ -177,80 +186,264 @@ def routed(
     fixed: Collection[str] = (),
     straight: Collection[str] = (),
     titles: Sequence[Place] = (),
-) -> dict[str, Way]:
-    """The way of every arrow, from the splines Graphviz laid around the boxes and labels.
+    led: bool = True,
+    past: bool = True,
+) -> tuple[dict[str, Way], set[str]]:
+    """The way of every arrow, and which of them have no room for their label.
 
-    At what is `fixed` they end where their splines do; at other boxes they are set apart, around what is `straight`. No
-    label is moved onto one of the `titles`.
+    Those that are `led` take the simplest way that has room, and if they may lead `past` the room that is kept for
+    their label, do so where it has none else; others take the splines that Graphviz laid. At what is `fixed` they end
+    where their splines do; at other boxes they are set apart, around what is `straight`. No label is moved onto one of
+    the `titles`.
     """
     twins = _twins(scene)
-    few = len(places) <= _MOST_EASED and len(splines) <= _MOST_LED
-    paths = _led(scene, splines, places, labels, twins, few)
-    ways = _settled(scene, paths, places, labels, twins, fixed, straight, titles, few)
-    stuck = {id for id in twins if labels[id].w and ways[id].label == labels[id]}
-    if stuck:  # there was no room for their labels beside them, so they go where Graphviz led them
-        alone = {one for one, other in twins.items() if {one, other} & stuck}
-        twins = {one: other for one, other in twins.items() if one not in alone}
-        arrows = {id: arrow for id, arrow in scene.arrows.items() if id in alone}
-        paths |= _led(Scene("", {}, arrows), splines, places, labels, twins, few)
-        ways = _settled(scene, paths, places, labels, twins, fixed, straight, titles, few)
-    return ways
-
-
-def _led(
-    scene: Scene,
-    splines: dict[str, list[Point]],
-    places: dict[str, Place],
-    labels: dict[str, Place],
-    twins: dict[str, str],
-    few: bool,
-) -> dict[str, list[Point]]:
-    """The way of each arrow from box to box; of `few` arrows the calmest that has room."""
     paths: dict[str, list[Point]] = {}
-    boxes, said = Walls(places.values()), Walls(labels.values())
-    written = [label for label in labels.values() if label.w]
-    walls, aside = Walls([*places.values(), *written]), np.repeat([_ROOM, 1.0], [len(places), len(written)])
-    number = {id: n for n, id in enumerate(labels)}
     for arrow in scene.arrows.values():
         upper, lower = places[arrow.source], places[arrow.target]
-        levels = upper.y + upper.h + GAP, lower.y - GAP
-        points = _calmed(splines[arrow.id])
-        paths[arrow.id] = _around(points, *levels)
-        if few:
-            calm = _direct(points, *levels)
-            # Beside its label Graphviz has already led an arrow with care.
-            plain = arrow.id in twins or not labels[arrow.id].w
-            joined = (way(points, *levels, join=True) for way in (_direct, _around))
-            own = [number[id] for id in (arrow.id, twins.get(arrow.id)) if id is not None]
-            if plain and _has_room(calm, boxes, said, own):
-                paths[arrow.id] = _eased(calm)
-            elif free := next((way for way in joined if not walls.struck(way, aside)), None):
-                paths[arrow.id] = free
-            elif len(calm) < len(paths[arrow.id]) and not boxes.struck(calm, _ROOM):
-                paths[arrow.id] = calm
-            paths[arrow.id] = _falling(paths[arrow.id], boxes)
-    return paths
-
-
-def _settled(
-    scene: Scene,
-    paths: Mapping[str, list[Point]],
-    places: dict[str, Place],
-    labels: dict[str, Place],
-    twins: dict[str, str],
-    fixed: Collection[str],
-    straight: Collection[str],
-    titles: Sequence[Place],
-    few: bool,
-) -> dict[str, Way]:
-    """The ways with their ends set apart, and of `few` arrows the labels near them."""
-    paths = {id: list(points) for id, points in paths.items()}
-    _spread(scene, paths, places, fixed, {id for id in straight if id not in twins})
-    labels, leftward = (
-        _brought_near(labels, paths, [*places.values(), *titles], twins) if few and paths else (labels, set[str]())
-    )
+        paths[arrow.id] = _around(_calmed(splines[arrow.id]), upper.y + upper.h + GAP, lower.y - GAP)
+    apart = {id for id in straight if id not in twins}
+    leftward, crowded = set[str](), set[str]()
+    if paths and led:
+        ends = {arrow.id: (arrow.source, arrow.target) for arrow in scene.arrows.values()}
+        order = sorted(paths, key=lambda id: paths[id][-1][1] - paths[id][0][1])  # the short ones nearest to boxes
+        walls = _Obstacles(places, titles)
+        for id in order:
+            paths[id] = walls.way(id, ends[id], paths[id])
+        _spread(scene, paths, places, fixed, apart)
+        for id in order:
+            paths[id] = walls.way(id, ends[id], paths[id])
+        paths |= walls.lanes(ends)
+        standing = [*places.values(), *titles]
+        near, leftward, crowded = _brought_near(labels, paths, standing, twins)
+        ways = {id: walls.past(ends[id], paths[id], labels[id]) for id in crowded} if past else {}
+        aside = {id: way for id, way in ways.items() if way is not None}
+        if aside:
+            *_, still = _brought_near(labels, paths | aside, standing, twins)
+            paths |= {id: way for id, way in aside.items() if id not in still}
+            near, leftward, crowded = _brought_near(labels, paths, standing, twins)
+        labels = near
+    else:
+        _spread(scene, paths, places, fixed, apart)
     rounded = {id: tuple((round(x, 1), round(y, 1)) for x, y in points) for id, points in paths.items()}
-    return {id: Way(points, labels[id], id in leftward) for id, points in rounded.items()}
+    return {id: Way(points, labels[id], id in leftward) for id, points in rounded.items()}, crowded
+
+
+@dataclass(frozen=True, slots=True)
+class _Turn:
+    """A point of an arrow's way, and the corner there: of which obstacle, at its right (1), above it (-1) or below."""
+
+    at: Point
+    box: int = -1
+    side: int = 0
+    foot: int = 0
+
+
+class _Obstacles:
+    """What arrows lead around: boxes, and titles if that is no long detour."""
+
+    def __init__(self, places: Mapping[str, Place], titles: Sequence[Place]) -> None:
+        places = {id: place for id, place in places.items() if place.h}  # a port is in no way
+        self._number = {id: n for n, id in enumerate(places)}
+        standing = [*places.values(), *titles]
+        rects = [(place.x, place.y, place.x + place.w, place.y + place.h) for place in standing]
+        self._rects = np.array(rects).reshape(-1, 4)
+        counts = [len(places), len(titles)]
+        margins = np.repeat([(_BESIDE, _ABOVE), (_LEAST, 0.0)], counts, axis=0)
+        self._grown = self._rects + np.column_stack([-margins, margins])
+        self._cost = np.repeat([np.inf, _TITLE], counts)
+        self._turns: dict[str, list[_Turn]] = {}
+        self._drawn: dict[str, Curve] = {}
+
+    def way(self, id: str, ends: tuple[str, str], points: list[Point]) -> list[Point]:
+        """The simplest way of an arrow between the ends of these points."""
+        start, end = points[0], points[-1]
+        before = self._turns.get(id)
+        if end[1] - start[1] < 1 or (before and [before[0].at, before[-1].at] == [start, end]):
+            return points
+        numbers, grown = self._others(ends, start, end)
+        curve, turns = _smooth([start, end]), [_Turn(start), _Turn(end)]
+        struck = _swept(curve, grown)
+        if struck.any():
+            if before:
+                turns[1:1] = before[1:-1]
+                struck = _struck(np.array([turn.at for turn in turns]), grown)
+            hit = np.zeros(len(grown), bool)
+            while (struck & ~hit).any():
+                hit |= struck
+                turns = self._taut(start, end, numbers[hit], grown[hit])
+                struck = _struck(np.array([turn.at for turn in turns]), grown)
+            curve = self._curve(turns, numbers)
+            for turn in turns[1:-1]:  # not all are needed where the curve swings past
+                fewer = [each for each in turns if each is not turn]
+                simpler = _smooth([each.at for each in fewer])
+                if not _swept(simpler, self._rects[numbers] + _SLIM).any():
+                    turns, curve = fewer, simpler
+        self._turns[id] = turns
+        self._drawn[id] = np.array([*curve[:1], *_middles(curve)])
+        return curve
+
+    def past(self, ends: tuple[str, str], points: list[Point], label: Place) -> list[Point] | None:
+        """A way by the room that is kept for its label, if that is no detour."""
+        start, end = points[0], points[-1]
+        numbers, _ = self._others(ends, start, end)
+        top, foot = max(label.y - _NEAR, start[1] + 1), min(label.y + label.h + _NEAR, end[1] - 1)
+        for x in (start[0], end[0], label.x, label.x + label.w):
+            way = _smooth([start, *([(x, top)] * (x != start[0])), *([(x, foot)] * (x != end[0])), end])
+            direct = abs(x - start[0]) + abs(end[0] - x) - abs(end[0] - start[0]) < _APART and start[0] != end[0]
+            if direct and top < foot and not _swept(way, self._rects[numbers]).any():
+                return way
+        return None
+
+    def lanes(self, ends: Mapping[str, tuple[str, str]]) -> dict[str, list[Point]]:
+        """The ways of those that would turn at the same corner of a box: of each value one, beside each other."""
+        turning: defaultdict[tuple[int, int], dict[str, tuple[float, float]]] = defaultdict(dict)
+        for id, turns in self._turns.items():
+            for before, turn, after in zip(turns, turns[1:], turns[2:], strict=False):
+                came, goes = ((a.at[0] - b.at[0]) / (b.at[1] - a.at[1] + 1) for a, b in ((before, turn), (turn, after)))
+                inner = (came, -goes) if turn.side else (-came, goes)
+                turning[turn.box, turn.side].setdefault(ends[id][0], inner)
+        lane = {
+            (*corner, value): n
+            for corner, values in turning.items()
+            for n, value in enumerate(sorted(values, key=lambda value: values[value]))
+        }
+        moved: dict[str, list[Point]] = {}
+        for id, turns in self._turns.items():
+            lanes = [lane.get((turn.box, turn.side, ends[id][0]), 0) * _LANE for turn in turns]
+            if not any(lanes):
+                continue
+            at = [turn.at for turn in turns]
+            numbers, grown = self._others(ends[id], at[0], at[-1])
+            for n, (turn, aside) in enumerate(zip(turns, lanes, strict=True)):
+                x, y = turn.at
+                spot = x + (2 * turn.side - 1) * aside, y + turn.foot * aside / 2
+                tried = [*at[:n], spot, *at[n + 1 :]]
+                if at[0][1] < spot[1] < at[-1][1] and not _struck(np.array(tried), grown).any():
+                    at = tried
+            moved[id] = self._curve([replace(turn, at=spot) for turn, spot in zip(turns, at, strict=True)], numbers)
+        return moved
+
+    def _others(self, ends: tuple[str, str], start: Point, end: Point) -> tuple[npt.NDArray[np.int_], Curve]:
+        """The numbers of all but the boxes at an arrow's ends, and how near it may come to them."""
+        numbers = np.delete(np.arange(len(self._rects)), [self._number[each] for each in ends if each in self._number])
+        grown = self._grown[numbers]
+        for x, y in (start, end):  # so close that only what is in it can be left alone
+            near = (grown[:, 0] < x) & (x < grown[:, 2]) & (grown[:, 1] < y) & (y < grown[:, 3])
+            grown[near] = self._rects[numbers][near]
+        return numbers, grown
+
+    def _curve(self, turns: Sequence[_Turn], numbers: npt.NDArray[np.int_]) -> list[Point]:
+        boxes = numbers[np.isinf(self._cost[numbers])]
+        return _smooth([turn.at for turn in turns], self._rects[boxes] + _SLIM)
+
+    def _taut(self, start: Point, end: Point, numbers: npt.NDArray[np.int_], grown: Curve) -> list[_Turn]:
+        """The shortest way around these obstacles, from corner to corner."""
+        turns = [_Turn(start), _Turn(end)]
+        for n, (left, top, right, foot) in zip(numbers.tolist(), grown.tolist(), strict=True):
+            for side, x in enumerate((left - 0.5, right + 0.5)):
+                turns += [_Turn((x, y), n, side, way) for way, y in ((-1, top), (1, foot)) if start[1] < y < end[1]]
+        turns.sort(key=lambda turn: turn.at[1])
+        at = np.array([turn.at for turn in turns])
+        count = len(at)
+        i, j = np.triu_indices(count, 1)
+        fee = np.where(_crossed(at[i], at[j], grown), self._cost[numbers], 0.0).sum(axis=1)
+        i, j, fee = i[np.isfinite(fee)], j[np.isfinite(fee)], fee[np.isfinite(fee)]
+        drawn = [curve for curve in self._drawn.values() if curve[0, 1] < end[1] and start[1] < curve[-1, 1]]
+        if drawn:
+            fee += _CROSSED * _meetings(at[i], at[j], drawn)
+        length = np.full((count, count), np.inf)
+        length[i, j] = np.hypot(*(at[j] - at[i]).T) + fee
+        best, came = np.zeros(count), np.zeros(count, int)
+        for n in range(1, count):
+            through = best[:n] + length[:n, n]
+            came[n] = through.argmin()
+            best[n] = through[came[n]]
+        chain = [count - 1]
+        while chain[-1] and np.isfinite(best[-1]):
+            chain.append(int(came[chain[-1]]))
+        return [turns[n] for n in chain[::-1]] if len(chain) > 1 else [turns[0], turns[-1]]
+
+
+def _crossed(starts: Curve, ends: Curve, rects: Curve) -> npt.NDArray[np.bool_]:
+    """Which lines, each leading down, go through which rectangles."""
+    (x, y), (u, v) = starts.T[:, :, None], ends.T[:, :, None]
+    v = np.maximum(v, y + 0.001)
+    left, top, right, foot = rects.T
+    first, last = np.maximum(y, top), np.minimum(v, foot)
+    slope = (u - x) / (v - y)
+    a, b = x + (first - y) * slope, x + (last - y) * slope
+    return (first < last) & (np.maximum(a, b) > left) & (np.minimum(a, b) < right)
+
+
+def _struck(line: Curve, rects: Curve) -> npt.NDArray[np.bool_]:
+    """Which of the rectangles a line of several points leads through."""
+    found: npt.NDArray[np.bool_] = np.any(_crossed(line[:-1], line[1:], rects), axis=0)
+    return found
+
+
+def _swept(curve: Sequence[Point], rects: Curve) -> npt.NDArray[np.bool_]:
+    """Which of the rectangles a curve leads through."""
+    (left, top), (right, foot) = np.min(curve, axis=0), np.max(curve, axis=0)
+    found = (rects[:, 0] < right) & (left < rects[:, 2]) & (rects[:, 1] < foot) & (top < rects[:, 3])
+    if found.any():
+        found[found] = _struck(along(curve), rects[found])
+    return found
+
+
+def _middles(curve: Sequence[Point]) -> Iterator[Point]:
+    """The middle and the end of each of a curve's parts."""
+    for (x, y), (a, b), (c, d), (u, v) in zip(curve[::3], curve[1::3], curve[2::3], curve[3::3], strict=False):
+        yield (x + 3 * a + 3 * c + u) / 8, (y + 3 * b + 3 * d + v) / 8
+        yield u, v
+
+
+def _meetings(starts: Curve, ends: Curve, drawn: Sequence[Curve]) -> npt.NDArray[np.int_]:
+    """How many of the curves each line crosses."""
+    one, other = (np.concatenate([curve[part] for curve in drawn]) for part in (slice(None, -1), slice(1, None)))
+
+    def side(a: Any, b: Any, c: Any) -> Any:
+        return (b[..., 0] - a[..., 0]) * (c[..., 1] - a[..., 1]) > (b[..., 1] - a[..., 1]) * (c[..., 0] - a[..., 0])
+
+    p, q = starts[:, None], ends[:, None]
+    return ((side(p, q, one) != side(p, q, other)) & (side(one, other, p) != side(one, other, q))).sum(axis=1)
+
+
+def _smooth(knots: Sequence[Point], boxes: Curve | None = None) -> list[Point]:
+    """A curve down through these points that swings nowhere out; where a box is in its way, it turns sharper."""
+    knots = _rounded(knots)
+    tangents = _tangents(knots)
+    points = [*knots[:1]]
+    for (x, y), (u, v), one, other in zip(knots, knots[1:], tangents, tangents[1:], strict=False):
+        piece: list[Point] = []
+        for part in (0.4 if one or other else 0.5, 0.2, 0.08):
+            reach = (v - y) * part
+            piece = [(x, y), (x + one * reach, y + reach), (u - other * reach, v - reach), (u, v)]
+            if boxes is None or not _swept(piece, boxes).any():
+                break
+        points += piece[1:]
+    return points
+
+
+def _tangents(knots: Sequence[Point]) -> list[float]:
+    """How far to the right a curve leads for each px down at each of these points: 0 at an end, or where it turns."""
+    slopes = [(u - x) / max(v - y, 0.001) for (x, y), (u, v) in pairwise(knots)]
+    middle = [min(_STEEPER * min(a, b, key=abs), (a + b) / 2, key=abs) * (a * b > 0) for a, b in pairwise(slopes)]
+    return [0.0, *middle, 0.0]
+
+
+def _rounded(knots: Sequence[Point]) -> list[Point]:
+    """The points, with two for each where a curve would turn a corner between nearly level and straight down."""
+    points, tangents = [*knots[:1]], _tangents(knots)
+    for (a, b), (x, y), (u, v), tangent in zip(knots, knots[1:], knots[2:], tangents[1:], strict=False):
+        into, out = hypot(x - a, y - b), hypot(u - x, v - y)
+        turn = abs(atan2(x - a, y - b) - atan2(u - x, v - y))
+        if tangent or turn < 1.0:
+            points.append((x, y))
+            continue
+        radius = min(_RADIUS, into / 2, out / 2)
+        points.append((x - (x - a) * radius / into, y - (y - b) * radius / into))
+        points.append((x + (u - x) * radius / out, y + (v - y) * radius / out))
+    return [*points, *knots[-1:]]
 
 
 def _twins(scene: Scene) -> dict[str, str]:
@@ -274,33 +467,8 @@ def _calmed(points: list[Point]) -> list[Point]:
     return calm
 
 
-def _falling(points: list[Point], boxes: Walls) -> list[Point]:
-    """The points of a curve that never climbs on its way down, through no box if one of a few bends leads past all."""
-    levels = [y for _, y in points]
-    if levels[-1] < levels[0] or levels == sorted(levels):
-        return points
-    turned = (_turned(points, part) for part in _TURNS)
-    free = (each for each in turned if not boxes.struck(each, 0))
-    return next(free, None) or _turned(points, _TURNS[0])
-
-
-def _turned(points: list[Point], part: float) -> list[Point]:
-    """The points with none above the one before it; a stretch that would climb turns aside so far down."""
-    levels = [y for _, y in points]
-    knots = np.minimum(np.maximum.accumulate(levels[::3]), levels[-1])
-    calm = [levels[0]]
-    for n, (top, foot) in enumerate(zip(knots, knots[1:], strict=False)):
-        one, other = (min(max(y, top), foot) for y in levels[3 * n + 1 : 3 * n + 3])
-        if one > other:
-            one = other = top + (foot - top) * part
-        calm += [one, other, foot]
-    return [(x, float(y)) for (x, _), y in zip(points, calm, strict=True)]
-
-
-def _direct(points: list[Point], start: float, end: float, join: bool = False) -> list[Point]:
+def _direct(points: list[Point], start: float, end: float) -> list[Point]:
     """The points with their ends set to the levels `start` and `end`, and vertical there."""
-    if join:
-        points = _joined(_joined(points, start)[::-1], end)[::-1]
     (x0, y0), *middle, (x1, y1) = points
     room = min(_VERTICAL, (end - start) / 3)
     middle[0] = (x0, max(middle[0][1], y0 + room))
@@ -308,21 +476,7 @@ def _direct(points: list[Point], start: float, end: float, join: bool = False) -
     return [(x0, start), *middle, (x1, end)]
 
 
-def _joined(points: list[Point], level: float) -> list[Point]:
-    """The points with a first stretch too low for a calm bend made one with the next: it would be a hook."""
-    (x, _), *_ = points
-    low = points
-    while len(points) > 4 and abs(points[3][1] - level) < 2 * _VERTICAL:
-        points = [*points[:2], *points[5:]]
-    if points is low:
-        return points
-    (a, b), (u, v) = points[2:4]
-    half = (v - level) / 2
-    part = min(3.0, half / (v - b)) if (v - b) * half > 0 else 1.0
-    return [(x, level), (x, level + half), (u - (u - a) * part, v - (v - b) * part), *points[3:]]
-
-
-def _around(points: list[Point], start: float, end: float, join: bool = False) -> list[Point]:
+def _around(points: list[Point], start: float, end: float) -> list[Point]:
     """The same, but straight to where Graphviz ended them.
 
     That is the edge of a block, which saved tensors may make higher than the box they hang on: beside them
@@ -331,7 +485,7 @@ def _around(points: list[Point], start: float, end: float, join: bool = False) -
     (x0, y0), *_, (x1, y1) = points
     before = _straight((x0, start), (x0, y0)) if y0 - start > 1 else []
     after = _straight((x1, end), (x1, y1))[::-1] if end - y1 > 1 else []
-    return [*before, *_direct(points, y0 if before else start, y1 if after else end, join), *after]
+    return [*before, *_direct(points, y0 if before else start, y1 if after else end), *after]
 
 
 def _straight(start: Point, end: Point) -> list[Point]:
@@ -340,62 +494,65 @@ def _straight(start: Point, end: Point) -> list[Point]:
     return [(x + (u - x) * part, y + (v - y) * part) for part in (0, 1 / 3, 2 / 3)]
 
 
-def _eased(points: list[Point]) -> list[Point]:
-    """The calmest curve between the same ends: an S."""
-    (x0, y0), (x1, y1) = points[0], points[-1]
-    half = (y0 + y1) / 2
-    return [(x0, y0), (x0, half), (x1, half), (x1, y1)]
-
-
-def _has_room(points: list[Point], boxes: Walls, labels: Walls, own: list[int]) -> bool:
-    """Whether nothing is in the rectangle between a way's ends but its own labels."""
-    (x0, y0), (x1, y1) = points[0], points[-1]
-    room = min(x0, x1), min(y0, y1), min(x0, x1) + abs(x1 - x0), min(y0, y1) + abs(y1 - y0)
-    said = labels.met(*room)
-    said[own] = False
-    return not said.any() and not boxes.met(*room).any()
-
-
 def _brought_near(
     labels: dict[str, Place],
     paths: dict[str, list[Point]],
     places: Sequence[Place],
     twins: dict[str, str],
-) -> tuple[dict[str, Place], set[str]]:
+) -> tuple[dict[str, Place], set[str], set[str]]:
     """The labels, moved sideways to where their arrows really pass, unless something else is there.
 
     A label stands at the right of its arrow, or else at the left; at the left of the left one of twins. Those that
     stand at the left are told too.
     """
     near = dict(labels)
-    leftward: set[str] = set()
+    leftward, crowded = set[str](), set[str]()
     if not any(label.w for label in labels.values()):
-        return near, leftward
+        return near, leftward, crowded
     boxes, said = Walls(places), Walls(labels.values())
     numbers = {id: n for n, id in enumerate(paths)}
     curves = [along(points) for points in paths.values()]
     across, heights = np.concatenate(curves).T
-    passers = np.repeat(np.arange(len(curves)), [len(curve) for curve in curves])
     order = heights.argsort()
-    across, heights, passers = across[order], heights[order], passers[order]
+    across, heights = across[order], heights[order]
     for number, (id, label) in enumerate(labels.items()):
-        beside = slice(*heights.searchsorted((label.y - PACE, label.y + label.h + PACE)))
-        owned = passers[beside] == numbers[id]
-        own, foreign = across[beside][owned], across[beside][~owned]
-        if not label.w or not own.size:
+        if not label.w:
             continue
+        own = curves[numbers[id]]
         twin_left = id in twins and paths[id][0] < paths[twins[id]][0]
-        for left in (True,) if twin_left else (False, True):
-            moved = replace(label, x=round(float(own.min()) - label.w if left else float(own.max()), 1))
-            crossed = bool(((moved.x < foreign) & (foreign < moved.x + moved.w)).any())
-            room = moved.x, moved.y, moved.x + moved.w, moved.y + moved.h
-            others = said.met(*room)
+        least = np.inf
+        for x, y, left in _spots(label, own, (True,) if twin_left else (False, True)):
+            others = said.met(x, y, x + label.w, y + label.h)
             others[number] = False
-            if not crossed and not others.any() and not boxes.met(*room).any():
-                near[id] = said[number] = moved
-                leftward |= {id} if left else set()
+            if others.any() or boxes.met(x, y, x + label.w, y + label.h).any():
+                continue
+            beside = slice(*heights.searchsorted((y - 1, y + label.h + 1)))
+            within = (x < across[beside]) & (across[beside] < x + label.w)
+            crossed = int(within.sum())
+            if crossed < least:
+                least, near[id] = crossed, replace(label, x=x, y=y)
+                leftward = leftward | {id} if left else leftward - {id}
+            if not least:
                 break
-    return near, leftward
+        said[number] = near[id]
+        crowded |= {id} if least else set()
+    return near, leftward, crowded
+
+
+def _spots(label: Place, own: Curve, sides: tuple[bool, ...]) -> Iterator[tuple[float, float, bool]]:
+    """Where a label may stand at its arrow, the best first, and whether it ends there: beside it, or below or above."""
+    (across, down), tall = own.T, label.h
+    top, foot = float(down[0]) + 2, float(down[-1]) - tall - 2
+    heights = [label.y + away for away in range(-_ALONGSIDE, _ALONGSIDE + 1, PACE)]
+    for y in sorted((y for y in heights if top <= y <= foot or y == label.y), key=lambda y: (abs(y - label.y), y)):
+        beside = across[(y - _NEAR < down) & (down < y + tall + _NEAR)]
+        for left in sides if beside.size else ():
+            yield round(float(beside.min()) - label.w if left else float(beside.max()), 1), y, left
+    for x in range(int(across.min()), int(across.max() - label.w) + 1, 2 * PACE):
+        over = down[(x - _NEAR < across) & (across < x + label.w + _NEAR)]
+        for y in (float(over.max()) + 2, float(over.min()) - tall - 2) if over.size else ():
+            if top <= y <= foot:
+                yield float(x), round(y, 1), False
 
 
 def _spread(

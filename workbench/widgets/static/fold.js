@@ -87,7 +87,7 @@ function measured(story, boxes, frame, opened) {
     };
     const begin = start === null ? [result.in[value], 0] : at(start, "out", true, points[0]);
     const stop = end === null ? [result.out[value], result.h] : at(end, "in", false, points[last]);
-    const room = Math.min(24, Math.max(0, stop[1] - begin[1]) / 3);
+    const room = last > 3 ? 0 : Math.min(24, Math.max(0, stop[1] - begin[1]) / 3);
     way[1] = [way[1][0] + begin[0] - way[0][0], Math.max(way[1][1] + begin[1] - way[0][1], begin[1] + room)];
     way[last - 1] = [way[last - 1][0] + stop[0] - way[last][0], Math.min(way[last - 1][1] + stop[1] - way[last][1], stop[1] - room)];
     [way[0], way[last]] = [begin, stop];
