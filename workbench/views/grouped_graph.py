@@ -17,7 +17,7 @@ import numpy as np
 
 from ..scene.labels import TEXT_COLUMNS, columns
 from ..scene.layout import LayoutUnavailable
-from ..scene.model import Arrow, Box, BoxState, Detail, Folding, Scene, Step, paths
+from ..scene.model import Arrow, Box, BoxState, Detail, Folding, Scene, Step, paths, with_changes
 from ..scene.storyboard import Storyboard
 from ..trace.call_records import OperationRan, TangentPushed, above
 from ..trace.frame import EdgeState, Frame, NodeState
@@ -700,7 +700,7 @@ class Cut:
         for key in dict.fromkeys(outputs):
             more = self._draw(frame, [key])
             boxes += [box for box in more[0] if box.kind == "output"]
-            arrows += [replace(arrow, source=self.stands(key)) for arrow in more[1]]
+            arrows += [with_changes(arrow, {"source": self.stands(key)}) for arrow in more[1]]
         for key in lifted:
             self._lift(frame, key, boxes, arrows, groups)
         for key in [key for key in keys if key in rows] if rows else ():
@@ -758,7 +758,7 @@ class Cut:
         drawn = [*self._draw(frame, [own])[0], *self._view.lanes.input(frame, own)]
         box = next(box for box in drawn if box.id == own)
         boxes.append(Box(source, box.kind, box.title, note="as above", refers=own))
-        return replace(arrow, source=source)
+        return with_changes(arrow, {"source": source})
 
     def _tell_use(self, frame: Frame, own: str, source: str, upper: Collection[str], lower: Collection[str]) -> None:
         """Note at groups that a tensor is used in them: by an arrow from it, or by a box inside that refers to it."""
@@ -877,9 +877,9 @@ class Cut:
             if box.holder is not None or box.kind == "region":
                 continue
             if path and (box.region is None or any(group.part and group.part.id == box.region for group in path)):
-                boxes[at] = replace(box, region=path[-1].id)
+                boxes[at] = with_changes(box, {"region": path[-1].id})
             elif box.region in self._parts:
-                boxes[at] = replace(box, region=self._parts[box.region])
+                boxes[at] = with_changes(box, {"region": self._parts[box.region]})
             elif path and box.region is not None:
                 self._homes[box.region] = path[-1].id
         framed = [box for box in boxes if box.id not in self._parts]
