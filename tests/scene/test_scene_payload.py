@@ -74,6 +74,24 @@ def test_so_is_every_chart(page, view):
     check(page, storyboard(trace, view, **({"against": trace_samples.descent()} if view == "compare" else {})))
 
 
+def test_so_is_a_film_whose_numbers_are_told_once(page):
+    w, x = torch.tensor([0.5, -2e-5], requires_grad=True), torch.tensor([1.5, 1e6])
+    with record() as trace:
+        for _ in range(4):
+            with torch.scope("layer"):
+                y = (w * x).sin() * 0.1
+            loss = (y * x).sum() + 1.25
+            loss.backward()
+            with torch.no_grad():
+                w -= 0.1 * w.grad
+            w.grad = None
+    board = storyboard(trace)
+    story = packed_story(json.loads(json.dumps(board.to_dict())))
+    numbers, signs = story["numbers"]
+    assert len(signs) > 4 * len(numbers) > 0
+    check(page, board)
+
+
 def test_so_are_groups_that_open(page):
     x = torch.ones(3, requires_grad=True)
     with record() as trace:

@@ -15,7 +15,7 @@ import workbench as torch
 from workbench.recording import Trace, load, record
 from workbench.scene.model import Box
 from workbench.scene.payload import LEFT_OUT, Plan, cut, shortened
-from workbench.scene.picture import _in_columns, playing, to_html
+from workbench.scene.picture import MOST, _in_columns, _placed, playing, to_html
 from workbench.scene.storyboard import Storyboard
 from workbench.scene.text import to_text
 from workbench.trace.compare import Aligner, rounds_of
@@ -830,3 +830,23 @@ def test_a_film_opens_as_much_as_fits_below_its_two_rows_of_controls():
     (call,) = [id for id, box in board.scene.boxes.items() if box.title == "model(w)"]
     opened = board.with_open({call})
     assert 454 < opened.layout.height <= 494
+
+
+def test_a_notebook_keeps_eight_steps_of_a_network_and_most_of_ten():
+    torch.manual_seed(0)
+    x, y = torch.ones(5, 4), torch.zeros(5, 3)
+    for steps, least in ((8, 8), (10, 6)):
+        layers = (torch.nn.Linear(4, 8), torch.nn.ReLU(), torch.nn.Linear(8, 8), torch.nn.ReLU(), torch.nn.Linear(8, 3))
+        net = torch.nn.Sequential(*layers)
+        optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+        with record() as trace:
+            for _ in range(steps):
+                optimizer.zero_grad()
+                loss = ((net(x) - y) ** 2).mean()
+                loss.backward()
+                optimizer.step()
+        board = trace.show().storyboard
+        room = MOST - len(_placed(board, "", ""))
+        kept = cut(board, Plan(0, -1, parts=least))
+        assert len([step for step in kept.steps if step.chapter and step.stands == 1]) >= least
+        assert len(_in_columns(kept)) <= room

@@ -27,7 +27,7 @@ from importlib.resources import files
 from itertools import pairwise, product
 from math import inf, log
 from string import ascii_letters
-from typing import Any
+from typing import Any, cast
 
 from .labels import WAYS, arrow_said, box_said, bundle_size
 from .model import Box, Detail, Folding, Scene, Step, changed, with_changes
@@ -636,6 +636,10 @@ class _Packing:
         tables = {"boxes": boxes, "arrows": arrows, "steps": steps, "details": map(_packed_detail, told["details"])}
         story |= {name: _table(rows) for name, rows in tables.items()}
         story["moves"] = [_table(moves) for moves in moved.values()]
+        if "runs" in told:
+            story["runs"] = [*told["runs"].items()]
+        if any([step.get("chapter") for step in told["steps"]]):
+            _set_numbers_apart(story)
         return story
 
     def _box(self, box: Told) -> Told:
@@ -771,6 +775,48 @@ def _table(rows: Iterable[Told]) -> list[Any]:
             places = [place for place, _ in cells]
             table[name]["at"] = [place - before for place, before in zip(places, [0, *places], strict=False)]
     return [count, table]
+
+
+_NUMBER = re.compile(r"-?\d+\.\d*(?:e[-+]?\d+)?")
+_GAP = "\x7f"  # where a number was; no cleaned text has it
+_SAID = ("lines", "label", "caption")
+_RECENT, _SIGN = 90, 35  # numbers that are found again; the sign of a new one, then of the last, the last but one …
+
+
+def _set_numbers_apart(story: Told) -> None:
+    """Take the numbers out of what is said: the steps of a film differ in little else, and tell most numbers often.
+
+    Each is told once, with a sign for every place: how many others were told since it was told last.
+    """
+    recent: list[str] = []
+    new: list[str] = []
+    signs: list[str] = []
+
+    def gap(found: re.Match[str]) -> str:
+        number = found[0]
+        if number in recent:
+            signs.append(chr(_SIGN + 1 + recent.index(number)))
+            recent.remove(number)
+        else:
+            signs.append(chr(_SIGN))
+            new.append(number)
+        recent.insert(0, number)
+        del recent[_RECENT:]
+        return _GAP
+
+    def apart(said: object) -> Any:
+        if isinstance(said, str):
+            return _NUMBER.sub(gap, said)
+        return [apart(each) for each in cast("Sequence[object]", said)] if isinstance(said, list | tuple) else said
+
+    for _, table in (story["boxes"], story["arrows"], *story["moves"], story["steps"]):
+        for name in [name for name in table if name in _SAID]:
+            column = table[name]
+            said = column["is"] if "is" in column else [column["of"][at] for at in column["by"]]
+            places = {"at": column["at"]} if "at" in column else {}
+            table[name] = _column([apart(each) for each in said]) | places
+    story["runs"] = apart(story.get("runs", []))
+    story["numbers"] = [new, "".join(signs)]
 
 
 def _column(values: list[Any]) -> dict[str, Any]:

@@ -245,7 +245,7 @@ def embedded(storyboard: Storyboard) -> str:
 
 
 def _as_json(told: dict[str, Any]) -> str:
-    return json.dumps(told, allow_nan=False, separators=(",", ":"))
+    return json.dumps(told, allow_nan=False, ensure_ascii=False, separators=(",", ":"))
 
 
 def img(storyboard: Storyboard, theme: str | Theme = "light") -> str:

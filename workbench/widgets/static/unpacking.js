@@ -2,14 +2,17 @@
 
 const EMPTY = { label: "", tone: "", weight: 0 }; // what a row of an arrow leaves out
 
-/** The rows of a table: how many, and the columns by name, each with all its cells or those that there are and which. */
-function rows([count, columns]) {
+/**
+ * The rows of a table: how many, and the columns by name, each with all its cells or those that there are and which;
+ * `filled` tells a cell with its numbers.
+ */
+function rows([count, columns], filled) {
   const made = Array.from({ length: count }, () => ({}));
   for (const [name, { at, of, by, is }] of Object.entries(columns)) {
     let row = 0;
     (is ?? by.map((each) => of[each])).forEach((cell, i) => {
       row = at ? row + at[i] : i; // where not all rows have one, it says how far it is from the one before
-      made[row][name] = cell;
+      made[row][name] = filled(cell);
     });
   }
   return made;
@@ -25,10 +28,18 @@ function sum(made, ...names) {
 }
 
 /** @returns {Storyboard} */
-export function unpacked({ boxes, arrows, steps, moves, details, levels, ...rest }) {
+export function unpacked({ boxes, arrows, steps, moves, details, levels, runs, numbers, ...rest }) {
   const { words: { kinds, states }, ways } = rest;
   const kept = new Map(), named = new Map(); // by the id of a box: the numbers of its details, and itself
   let next = 0; // the first number of a detail that no box had yet
+  const [recent, signs] = numbers ?? []; // the numbers: those that were told, the last first, then those to come
+  let told = 0, begun = 0; // how many gaps were filled, and with how many numbers for the first time
+  /** A text, or several, with its numbers in the gaps. */
+  const filled = (cell) => cell?.map?.(filled) ?? cell?.replaceAll?.("\x7f", () => {
+    const ago = signs.charCodeAt(told++) - 36;
+    recent.unshift(...recent.splice(ago < 0 ? begun++ : ago, 1));
+    return recent[0];
+  }) ?? cell;
   const sentence = ({ kind, state, note, title, lines, label, source, target }) => {
     const join = (...parts) => parts.filter(Boolean).join("; ");
     const stale = kind === "saved" && state === "error" ? states.stale : states[state];
@@ -54,15 +65,15 @@ export function unpacked({ boxes, arrows, steps, moves, details, levels, ...rest
     if (alt !== item.alt) news.alt = item.alt = alt;
     return news;
   };
-  const items = { boxes: sum(rows(boxes), "x", "y"), arrows: sum(rows(arrows), "target") };
+  const items = { boxes: sum(rows(boxes, filled), "x", "y"), arrows: sum(rows(arrows, filled), "target") };
   items.boxes.forEach((box, i) => {
     box.holder = box.holder ? items.boxes[i - box.holder].id : null;
-    if (box.end !== undefined) box.id = box.holder + box.end;
+    if ("end" in box) box.id = box.holder + box.end;
     named.set(box.id, box);
   });
   for (const arrow of items.arrows) {
     const target = items.boxes[arrow.target], source = items.boxes[arrow.target - arrow.source];
-    if (arrow.end !== undefined) arrow.id = target.id + arrow.end;
+    if ("end" in arrow) arrow.id = target.id + arrow.end;
     if (typeof arrow.d !== "string") {
       let x = source.x + Math.floor(source.w / 2), y = source.y + source.h;
       const points = arrow.d.flatMap((by, i) => (i % 2 ? `${(x += arrow.d[i - 1]) / 10},${(y += by) / 10}` : []));
@@ -80,18 +91,18 @@ export function unpacked({ boxes, arrows, steps, moves, details, levels, ...rest
     return change(item, { ...item });
   };
   const story = { ...rest, boxes: items.boxes.map(whole), arrows: items.arrows.map(whole) };
-  const moved = moves.map((table) => sum(rows(table), "item")), begin = [0, 0];
-  story.steps = sum(rows(steps), "focus", "when").map((step) => {
+  const moved = moves.map((table) => sum(rows(table, filled), "item")), begin = [0, 0];
+  story.steps = sum(rows(steps, filled), "focus", "when").map((step) => {
     ["boxes", "arrows"].forEach((part, n) => {
       const here = moved[n].slice(begin[n], (begin[n] += step[part])).map((row) => [items[part][row.item], row]);
       step[part] = Object.fromEntries(here.map(([item, row]) => [item.id, change(item, row)]));
     });
     const at = Number.isInteger(step.focus) ? step.focus : null;
-    if (step.place !== undefined) step.place = items.boxes[step.place + at].id;
+    if ("place" in step) step.place = items.boxes[step.place + at].id;
     if (at !== null) step.focus = items.boxes[at].id;
     return step;
   });
-  story.details = rows(details).map(({ name, value, ...detail }) => {
+  story.details = rows(details, filled).map(({ name, value, ...detail }) => {
     if (!value) return detail;
     const [shape, dtype, text, norm] = value;
     return { ...detail, body: { name, shape, dtype, text, norm } };
@@ -103,5 +114,5 @@ export function unpacked({ boxes, arrows, steps, moves, details, levels, ...rest
     boxes: Object.fromEntries(places.map(([at, ...corner]) => [box(at), corner])),
     wires: wires.map(([start, end, value, ended, count, ...more]) =>
       [box(start), box(end), box(value), arrow(ended), more.slice(0, count), ...more.slice(count)]) }];
-  return { ...story, levels: Object.fromEntries(levels.map(level)) };
+  return { ...story, runs: Object.fromEntries(filled(runs)), levels: Object.fromEntries(levels.map(level)) };
 }
