@@ -247,3 +247,14 @@ def test_the_flow_of_a_small_network_opens_layer_by_layer_in_a_window():
         f"49 parameters, grad ‖{math.hypot(*norms):.3g}‖",
         f"net.0 ‖{norms[0]:.3g}‖, net.2 ‖{norms[1]:.3g}‖",
     )
+
+
+@pytest.mark.parametrize("depth", [None, 5])
+def test_data_in_a_long_row_have_no_box_where_gradients_flow(depth):
+    w = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
+    xs = [torch.tensor([float(i), 1.0, 2.0]) for i in range(20)]
+    with torch.record() as trace:
+        sum((w * x).sum() for x in xs).backward()
+    board = trace.show("flow", depth=depth).storyboard
+    assert board.layout.boxes and not any(box.kind == "constant" for box in board.at().boxes.values())
+    assert any(box.id == "row.xs" for box in trace.show().storyboard.at().boxes.values())

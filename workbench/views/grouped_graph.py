@@ -703,7 +703,9 @@ class Cut:
             arrows += [with_changes(arrow, {"source": self.stands(key)}) for arrow in more[1]]
         for key in lifted:
             self._lift(frame, key, boxes, arrows, groups)
-        for key in [key for key in keys if key in rows] if rows else ():
+        # Where gradients flow, data have no box, unless a transform takes them.
+        data = view.transformed or not view.shows_gradients
+        for key in [key for key in keys if key in rows] if rows and data else ():
             row = rows[key]
             boxes.append(row.box)
             arrows.append(row.arrow(key, self.stands(key)))
