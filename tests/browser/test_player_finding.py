@@ -110,7 +110,9 @@ def test_the_search_looks_at_what_is_there_and_follows_the_steps(page):
 
 def test_who_types_into_the_search_steps_and_zooms_nothing(page):
     press(page, "find")
-    before = page.evaluate(WIDTH)  # below the row of the search
+    # The row of the search takes room, which the picture then fits.
+    page.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+    before = page.evaluate(WIDTH)
     page.keyboard.type("t+-0 ?/b")
     for key in ("ArrowLeft", "ArrowRight", "Home", "End"):
         page.keyboard.press(key)
