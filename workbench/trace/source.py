@@ -847,14 +847,16 @@ class Paths:
     def _in_layer(self, place: int) -> list[tuple[Any, ...]]:
         """In a layer of this package that a frame calls: the rounds of its loops, and the expression in them."""
         told: list[tuple[Any, ...]] = []
-        frame = self._frames[place]
-        for frame in [each for each in self._frames[place + 1 :] if each.listing.layers]:
+        within = [each for each in self._frames[place + 1 :] if each.listing.layers]
+        for frame in within:
             for loop in frame.listing.loops:
                 if loop.statement and loop.has(frame.at):
                     (*around, _, number), turn = _round(frame, loop)
                     told += [(*around, "", number), turn]
-        expression = frame.listing.text(frame.offset)
-        return [*told, ("expression", frame.number, frame.offset, expression, 0)] if told else []
+        if not told:
+            return []
+        inner = within[-1]
+        return [*told, ("expression", inner.number, inner.offset, inner.listing.text(inner.offset), 0)]
 
 
 @lru_cache(10_000)
