@@ -404,3 +404,12 @@ def test_a_hook_that_fails_in_numpy_keeps_its_own_error(torch: Any) -> Any:
     y = x * 2
     y.register_hook(lambda grad: np.ones(3) + np.ones(2))
     return raised(y.sum().backward), x.grad
+
+
+@same
+def test_what_is_looked_up_in_columns_lies_row_by_row(torch: Any) -> Any:
+    a, c = torch.arange(6.0, requires_grad=True), torch.arange(24.0).reshape(2, 3, 4)
+    columns = (a.reshape(2, 3) * 2)[:, [0, 2, 1]]
+    columns.view(6)[:2].sum().backward()
+    found = [c[:, [0, 1]], c[..., [0, 1]], c[:, [0, 1], [0, 1]], c[:, None, [0, 1]], c[[0, 1], :, [0, 1]]]
+    return columns, columns.stride(), a.grad, [(each, each.stride()) for each in found]

@@ -295,10 +295,12 @@ def _index_backward(grad: np.ndarray, sizes: tuple[int, ...], indices: Indices) 
 def _looked_up(a: np.ndarray, indices: Indices) -> np.ndarray:
     places = as_masks(indices, a.shape)
     try:
-        return a[places]
+        found = a[places]
     except IndexError as error:
         check_lookup(a.shape, places)
         raise IndexError(str(error).replace("axis", "dimension")) from None
+    # NumPy lays out the dimensions of the indices as the outer ones, wherever they stand.
+    return found.copy() if a.flags.c_contiguous and not found.flags.c_contiguous else found
 
 
 _index = define(
