@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 import sys
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from types import FrameType
 
 
@@ -45,10 +45,14 @@ def of_shapes(error: BaseException) -> RuntimeError | None:
     found = _SHAPES.match(str(error)) if type(error) is ValueError else None
     if found is None or trace is None or is_users(trace.tb_frame):
         return None
-    a, b = [[int(n) for n in shape.split(",") if n] for shape in found.groups()]
-    for back in range(1, min(len(a), len(b)) + 1):
-        if a[-back] != b[-back] and 1 not in (a[-back], b[-back]):
-            return RuntimeError(BROADCAST.format(a[-back], b[-back], max(len(a), len(b)) - back))
+    return no_broadcast(*[[int(n) for n in shape.split(",") if n] for shape in found.groups()])
+
+
+def no_broadcast(a: Sequence[int], b: Sequence[int]) -> RuntimeError | None:
+    """The error for two shapes that cannot be broadcast together, which names the last dimension that differs."""
+    for back, (m, n) in enumerate(zip(reversed(a), reversed(b), strict=False), 1):
+        if m != n and 1 not in (m, n):
+            return RuntimeError(BROADCAST.format(m, n, max(len(a), len(b)) - back))
     return None
 
 

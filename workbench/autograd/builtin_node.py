@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
-from operator import attrgetter
+from operator import attrgetter, methodcaller
 from typing import Any
 
 import numpy as np
@@ -149,8 +148,8 @@ def tells_saved(kind: Any) -> Any:
     """
     told: dict[str, Any] = {}
     for name in kind.saved_names:
-        told[f"_saved_{name}"] = partial(_of, OpNode._saved, name)
-        told[f"_raw_saved_{name}"] = partial(_of, OpNode._raw, name)
+        told[f"_saved_{name}"] = methodcaller("_saved", name)
+        told[f"_raw_saved_{name}"] = methodcaller("_raw", name)
     told |= {f"_saved_{name}_sym_sizes": attrgetter(f"z_{name}") for name in kind.shape_names}
     told |= {f"_saved_{name}": attrgetter(f"a_{name}") for name in kind.argument_names if name not in kind.op.found}
     own = f"{kind.op.node_name}."
@@ -159,10 +158,6 @@ def tells_saved(kind: Any) -> Any:
         if tell is not None:
             setattr(kind, name, property(tell))
     return kind
-
-
-def _of(tell: Callable[[Any, str], Any], name: str, node: Any) -> Any:
-    return tell(node, name)
 
 
 class Node1(OpNode):

@@ -149,8 +149,7 @@ def descend(t: Tensor, grad: Tensor, rate: Any) -> None:
 
 def _written(t: Tensor, name: str) -> Tensor:
     """The tensor, of which the write is counted and told."""
-    storage = t._storage or storage_of(t)
-    storage.version += 1
+    bump(t)
     if listeners:
         emit(("wrote", t, name, None))
     return t

@@ -137,11 +137,8 @@ def check_broadcast(shapes: list[Shape]) -> None:
     for shape in shapes[1:]:
         if shape == common:
             continue
-        ndim = max(len(common), len(shape))
-        for back in range(1, min(len(common), len(shape)) + 1):
-            a, b = common[-back], shape[-back]
-            if a != b and 1 not in (a, b):
-                raise RuntimeError(errors.BROADCAST.format(a, b, ndim - back)) from None
+        if (refused := errors.no_broadcast(common, shape)) is not None:
+            raise refused from None
         common = np.broadcast_shapes(common, shape)
 
 
@@ -447,11 +444,12 @@ def dims_of(dim: Any, ndim: int) -> tuple[int, ...]:
     """The reduced dimensions, counted from the front; all of them for None or ()."""
     if type(dim) is int and -ndim <= dim < ndim:
         return (dim % ndim,)
-    if dim is None or (isinstance(dim, (tuple, list)) and not dim):
+    given = dim if isinstance(dim, (tuple, list)) else (dim,)
+    if dim is None or not given:
         return tuple(range(ndim))
-    if not is_int(dim) and not (isinstance(dim, (tuple, list)) and all([is_int(d) for d in dim])):
+    if not all([is_int(d) for d in given]):
         raise TypeError(_no_dim(dim, "tuple of ints"))
-    dims = tuple([dim_index(d, ndim) for d in (dim if isinstance(dim, (tuple, list)) else (dim,))])
+    dims = tuple([dim_index(d, ndim) for d in given])
     for d in dims:
         if dims.count(d) > 1:
             raise RuntimeError(messages.DIM_TWICE.format(d))
