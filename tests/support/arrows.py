@@ -10,7 +10,7 @@ import numpy.typing as npt
 from workbench.scene.labels import STRIP
 from workbench.scene.layout import Layout
 from workbench.scene.model import AROUND, LOOSE, Scene, paths
-from workbench.scene.routes import Place, Walls
+from workbench.scene.routes import Place, Walls, along
 
 Curve = npt.NDArray[np.float64]
 
@@ -34,6 +34,11 @@ def evenly(points: tuple[tuple[float, float], ...]) -> Curve:
     way = np.concatenate([[0.0], np.hypot(*np.diff(curve, axis=0).T).cumsum()])
     at = np.arange(0.0, way[-1], STEP)
     return np.column_stack([np.interp(at, way, curve[:, axis]) for axis in (0, 1)])
+
+
+def struck(points: list[tuple[float, float]], standing: Walls) -> bool:
+    """Whether the curve leads through any of these, or so close above or below."""
+    return any(standing.met(x, y - 1, x, y + 1).any() for x, y in along(points))
 
 
 def corners(curve: Curve) -> int:
@@ -91,7 +96,7 @@ def measured(scene: Scene, layout: Layout) -> dict[str, float]:
         found["sways"] += sways(curve)
         found["climbs"] += bool((np.diff(curve[:, 1]) < -0.5).any())
         plain = simple(ways[id].points)
-        if path[flowing[id].source] == path[flowing[id].target] and not standing.struck(plain, 0):
+        if path[flowing[id].source] == path[flowing[id].target] and not struck(plain, standing):
             more = level(curve) - level(evenly(plain))
             found["level"] += more if more > FAR else 0.0
         x, y = curve.T

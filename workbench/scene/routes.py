@@ -87,20 +87,6 @@ class Walls:
         own_left, own_top, own_right, own_bottom = self._ends
         return (own_left < right) & (left < own_right) & (own_top < bottom) & (top < own_bottom)
 
-    def struck(self, points: Sequence[Point], sideways: float | npt.NDArray[np.float64] = 1) -> bool:
-        """Whether the curve leads through any of them, or so close to one's side: to all the same, or to each."""
-        aside = np.broadcast_to(sideways, self._ends.shape[1])
-        # The curve lies between its points, and most of them are out of reach of that.
-        (left, top), (right, bottom) = np.min(points, axis=0), np.max(points, axis=0)
-        near = self.met(left - aside - 1, top - 2, right + aside + 1, bottom + 2)
-        if not near.any():
-            return False
-        own_left, own_top, own_right, own_bottom = self._ends[:, near, None]
-        across, down = along(points).T
-        lefts, tops = across - aside[near, None], down - 1
-        rights, bottoms = lefts + 2 * aside[near, None], tops + 2
-        return bool(((lefts < own_right) & (own_left < rights) & (tops < own_bottom) & (own_top < bottoms)).any())
-
 
 GAP = 3  # px between a box and the end of an arrow's line; an arrow's head bridges it
 _APART = 48  # between the ends of arrows that meet at one box, if there is room

@@ -27,14 +27,13 @@ from ..trace.records import (
     GradCaptured,
     GradChanged,
     NodeCreated,
-    NodeFinished,
     NodeStarted,
     TensorWritten,
 )
 from ..trace.schema import Phase, Record, SourceLine
 from ..trace.timeline import Timeline, phase_of
 from ..trace.values import series
-from .groups import TANGENT, Lanes, Program
+from .groups import Lanes, Program
 from .messages import GRAPH_TOO_LARGE
 from .value_display import sentence_of
 
@@ -282,41 +281,6 @@ def place_of_stop(part: Sequence[Record], lanes: Lanes) -> str | None:
         if isinstance(event, TangentPushed):
             return lanes.place(event.outputs[0].tensor)
     return None
-
-
-def reached_by(part: Sequence[Record], edges: dict[str, list[str | None]], lanes: Lanes) -> list[str]:
-    """What the events of a stop use, or send a gradient to."""
-    reached: list[str] = []
-    for event in part:
-        if isinstance(event, BackwardStarted):
-            reached += [root.node for root in event.roots]
-        elif isinstance(event, NodeFinished | NodeCreated):
-            reached += [id for id in edges.get(event.node, ()) if id in edges]  # a leaf has steps of its own
-        elif isinstance(event, OperationRan):
-            given = [lanes.place(arg.tensor) for arg in event.args if arg.tensor is not None]
-            reached += [id for id in (lanes.place(event.outputs[0]), *given) if id[0] in "no"]
-        elif isinstance(event, TangentPushed):
-            given = [lanes.place(each.tensor) for each in (*event.outputs, *event.operands)]
-            reached += [id for id in given if id[0] in "no"]
-        elif isinstance(event, GradCaptured) or (isinstance(event, Failed) and event.node is not None):
-            reached.append(event.node or "")
-    return reached
-
-
-def ends_of(frame: Frame, key: str, lanes: Lanes) -> tuple[str, ...]:
-    """The places that what has changed is drawn at."""
-    if key in frame.operations:
-        made = frame.operations[key].made
-        return (key, *[lanes.place(arg.tensor) for arg in made.args if arg.tensor is not None])
-    if key.endswith(TANGENT):
-        pushed = frame.tangents[key.removesuffix(TANGENT)][1]
-        operands = [operand.tensor for operand in pushed.operands] if pushed else []
-        return tuple([lanes.place(id) for id in (key.removesuffix(TANGENT), *operands)])
-    edge = frame.edges.get(key)
-    if edge is None:
-        return (key.removesuffix(".focus"),)
-    source = edge.source if edge.differentiable else lanes.place(edge.source)
-    return (source,) if edge.target is None else (source, edge.target)
 
 
 _NUMBER = re.compile(r"(?<![\w.(])-?\d+(?:\.\d*)?(?:e[+-]?\d+)?(?![\w),])")  # of a value, not of a shape or a dtype
