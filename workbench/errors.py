@@ -42,7 +42,7 @@ def of_shapes(error: BaseException) -> RuntimeError | None:
     trace = error.__traceback__
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next
-    found = _SHAPES.match(str(error)) if type(error) is ValueError else None
+    found = re.match(_SHAPES, str(error)) if type(error) is ValueError else None
     if found is None or trace is None or is_users(trace.tb_frame):
         return None
     return no_broadcast(*[[int(n) for n in shape.split(",") if n] for shape in found.groups()])
@@ -56,7 +56,7 @@ def no_broadcast(a: Sequence[int], b: Sequence[int]) -> RuntimeError | None:
     return None
 
 
-_SHAPES = re.compile(r"operands could not be broadcast together with shapes \(([\d,]*)\) \(([\d,]*)\)")
+_SHAPES = r"operands could not be broadcast together with shapes \(([\d,]*)\) \(([\d,]*)\)"
 BROADCAST = "The size of tensor a ({}) must match the size of tensor b ({}) at non-singleton dimension {}"
 SAVED_TENSOR_MADE = "Trying to create a SavedTensor object from Python is forbidden."
 SECOND_BACKWARD = (

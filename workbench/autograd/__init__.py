@@ -6,7 +6,7 @@ import types as _types
 from typing import Any as _Any
 
 from ..absent import refusal as _refusal
-from . import function, graph
+from . import function
 from .anomaly_mode import detect_anomaly, set_detect_anomaly
 from .backward import backward, grad
 from .function import Function
@@ -20,7 +20,6 @@ from .grad_mode import (
     set_multithreading_enabled,
 )
 from .saved_tensors import SavedTensor
-from .variable import NestedIOFunction, Variable
 
 __all__ = [
     "Function",
@@ -45,19 +44,26 @@ __all__ = [
     "set_multithreading_enabled",
 ]
 
-# What checks and transforms whole functions loads on first use.
-_on_first_use = {"functional": "functional", "gradcheck": "gradcheck", "gradgradcheck": "gradcheck"}
+# What a small program does not need loads on first use.
+_modules_on_first_use = {"functional", "graph"}
+_on_first_use = {
+    "gradcheck": "gradcheck",
+    "gradgradcheck": "gradcheck",
+    "NestedIOFunction": "variable",
+    "Variable": "variable",
+}
 
 
 def __getattr__(name: str) -> _Any:
     if name in _on_first_use:
-        module = _importlib.import_module(f".{_on_first_use[name]}", __name__)
-        return module if name == "functional" else getattr(module, name)
+        return getattr(_importlib.import_module(f".{_on_first_use[name]}", __name__), name)
+    if name in _modules_on_first_use:
+        return _importlib.import_module(f".{name}", __name__)
     raise _refusal(f"module {__name__!r}", "torch.autograd", name)
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_on_first_use})
+    return sorted({*globals(), *_on_first_use, *_modules_on_first_use})
 
 
 class _Package(_types.ModuleType):

@@ -13,7 +13,6 @@ from ..errors import warn
 from . import dtypes
 from .builtin_node import ran_without_task
 from .engine import GraphTask, carries_tensors
-from .graph import GradientEdge
 from .levels import AUTOGRAD, entered, lift, with_batch
 from .node import Node, edge_of, target_of
 from .state import local
@@ -23,7 +22,13 @@ _warned_create_graph = False
 
 
 def _tuple(value: Any) -> tuple[Any, ...]:
-    return (value,) if isinstance(value, (Tensor, GradientEdge)) else tuple(value)
+    return (value,) if isinstance(value, Tensor) or _is_edge(value) else tuple(value)
+
+
+def _is_edge(value: Any) -> bool:
+    from .graph import GradientEdge  # a small program needs nothing of that module
+
+    return isinstance(value, GradientEdge)
 
 
 def _wanted(inputs: Any, function: str) -> tuple[Any, ...]:
@@ -42,7 +47,7 @@ def _facts(output: Any) -> tuple[Any, Any]:
     """An output's shape and dtype, (None, None) where an edge does not know them."""
     if isinstance(output, Tensor):
         return output._array.shape, output._array.dtype
-    if not isinstance(output, GradientEdge):
+    if not _is_edge(output):
         raise AssertionError(errors.OUTPUT_KIND)
     shapes = output.node.extra.shapes if output.node.extra is not None else None
     return (shapes or {}).get(output.output_nr, (None, None))
@@ -198,7 +203,7 @@ def grad(
     for i, (t, g) in enumerate(zip(wanted, results, strict=True)):
         if g is None and not allow_unused:
             raise events.failed(RuntimeError(errors.UNUSED_INPUT.format(i)), t, *outs)
-        if g is None and materialize_grads and isinstance(t, GradientEdge):
+        if g is None and materialize_grads and _is_edge(t):
             raise RuntimeError(errors.EDGE_MATERIALIZE)
         if g is None and materialize_grads:
             results[i] = wrap(np.zeros_like(t._array), requires_grad=create_graph)

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from .. import errors
+from ..absent import refusal
 from ..errors import warn
 from ..events import listeners
 from . import state
@@ -327,6 +328,21 @@ __all__ = [
     "FunctionMeta",
     "once_differentiable",
 ]
+
+# PyTorch has these names here; they stand in `variable`, which is built on this module and loads on first use.
+_OF_VARIABLE = frozenset(
+    "InplaceFunction NestedIOFunction _HookMixin _iter_filter _iter_None_tensors _iter_tensors "
+    "_iter_tensors_permissive _map_tensor_data _nested_map _unflatten".split()
+)
+__all__ += sorted(name for name in _OF_VARIABLE if not name.startswith("_"))
+
+
+def __getattr__(name: str) -> Any:
+    if name in _OF_VARIABLE:
+        from . import variable
+
+        return getattr(variable, name)
+    raise refusal(f"module {__name__!r}", "torch.autograd.function", name)
 
 
 class FunctionMeta(type):

@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from .. import errors
-from . import function
 from .function import Function
 from .hooks import RemovableHandle
 from .state import local
@@ -192,20 +191,3 @@ class NestedIOFunction(Function):
     def backward_extended(self, *grad_output: Any) -> Any:
         """Compute the nested gradients; to be overridden."""
         raise NotImplementedError
-
-
-# PyTorch has these names in `function`, which they are built on.
-for _kept in (
-    "InplaceFunction",
-    "NestedIOFunction",
-    "_HookMixin",
-    "_iter_filter",
-    "_iter_None_tensors",
-    "_iter_tensors",
-    "_iter_tensors_permissive",
-    "_map_tensor_data",
-    "_nested_map",
-    "_unflatten",
-):
-    setattr(function, _kept, globals()[_kept])
-function.__all__ += ["InplaceFunction", "NestedIOFunction"]
