@@ -11,6 +11,7 @@ from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import lru_cache
 from itertools import pairwise
 from math import atan2, hypot
 from typing import Any
@@ -41,7 +42,7 @@ class Place:
 
     def moved(self, right: float, down: float = 0.0) -> Place:
         """The rectangle so much further right and down."""
-        return replace(self, x=round(self.x + right, 1), y=round(self.y + down, 1))
+        return Place(round(self.x + right, 1), round(self.y + down, 1), self.w, self.h)
 
     def gap(self, other: Place) -> float:
         """How far apart the two rectangles are from side to side; below zero they overlap."""
@@ -60,15 +61,20 @@ class Place:
 def along(points: Sequence[Point]) -> Curve:
     """Points of the curve, a few px apart."""
     knots = np.array(points)
-    a, b, c, d = knots[:-1:3], knots[1::3], knots[2::3], knots[3::3]
-    counts: npt.NDArray[np.int_] = np.maximum(4, np.rint(abs(d - a).sum(axis=1) / PACE)).astype(int)
-    ends: npt.NDArray[np.int_] = (counts + 1).cumsum()
-    steps: npt.NDArray[np.int_] = np.arange(int(ends[-1])) - np.repeat(ends - counts - 1, counts + 1)
-    part = (steps / np.repeat(counts, counts + 1))[:, None]
-    a, b, c, d = (np.repeat(each, counts + 1, axis=0) for each in (a, b, c, d))
-    a, b, c = a + (b - a) * part, b + (c - b) * part, c + (d - c) * part  # de Casteljau
-    a, b = a + (b - a) * part, b + (c - b) * part
-    return a + (b - a) * part
+    pieces: list[Curve] = []
+    for n in range(0, len(points) - 1, 3):
+        (x, y), (u, v) = points[n], points[n + 3]
+        weights = _weights(max(4, round((abs(u - x) + abs(v - y)) / PACE)))
+        pieces.append(knots[n] + weights[:, 1:] @ (knots[n + 1 : n + 4] - knots[n]))  # a level or upright one stays so
+    return pieces[0] if len(pieces) == 1 else np.concatenate(pieces)
+
+
+@lru_cache(maxsize=1024)
+def _weights(count: int) -> Curve:
+    """Of the four points of a curve's part, at its ends and between so many steps."""
+    part: Curve = np.linspace(0.0, 1.0, count + 1)[:, None]
+    found: Curve = (1, 3, 3, 1) * part ** (0, 1, 2, 3) * (1 - part) ** (3, 2, 1, 0)
+    return found
 
 
 class Walls:
@@ -95,6 +101,7 @@ _VERTICAL = 24  # how far an arrow's ends keep to the vertical, if there is room
 _SWING = 40  # how far a stretch of an arrow may swing out sideways
 _BESIDE, _ABOVE, _LEAST = 12.0, 4.0, 4.0  # px that an arrow keeps from a box's sides and edges, and from a title
 _ALONGSIDE = 120  # px up or down that a label may be away from the room that is kept for it
+_AWAY = sorted(range(-_ALONGSIDE, _ALONGSIDE + 1, PACE), key=abs)
 _NEAR = 5  # px above and below a label, where its arrow is beside it
 _RADIUS = 16  # px of a bend
 _STEEPER = 2.5  # times as far sideways as the steeper part a curve leads where two meet, without swinging out
@@ -204,9 +211,10 @@ def routed(
         ways = {id: walls.past(ends[id], paths[id], labels[id]) for id in crowded} if past else {}
         aside = {id: way for id, way in ways.items() if way is not None}
         if aside:
-            *_, still = _brought_near(labels, paths | aside, standing, twins)
-            paths |= {id: way for id, way in aside.items() if id not in still}
-            near, leftward, crowded = _brought_near(labels, paths, standing, twins)
+            found = _brought_near(labels, paths | aside, standing, twins)
+            in_vain = found[2] & aside.keys()
+            paths |= {id: way for id, way in aside.items() if id not in in_vain}
+            near, leftward, crowded = _brought_near(labels, paths, standing, twins) if in_vain else found
         labels = near
     else:
         _spread(scene, paths, places, fixed, apart)
@@ -246,8 +254,8 @@ class _Obstacles:
         before = self._turns.get(id)
         if end[1] - start[1] < 1 or (before and [before[0].at, before[-1].at] == [start, end]):
             return points
-        numbers, grown = self._others(ends, start, end)
         curve, turns = _smooth([start, end]), [_Turn(start), _Turn(end)]
+        numbers, grown = self._others(ends, start, end)
         struck = _swept(curve, grown)
         if struck.any():
             if before:
@@ -310,12 +318,15 @@ class _Obstacles:
         return moved
 
     def _others(self, ends: tuple[str, str], start: Point, end: Point) -> tuple[npt.NDArray[np.int_], Curve]:
-        """The numbers of all but the boxes at an arrow's ends, and how near it may come to them."""
-        numbers = np.delete(np.arange(len(self._rects)), [self._number[each] for each in ends if each in self._number])
+        """The numbers of what stands between an arrow's ends but the boxes there, and how near it may come to them."""
+        between = (self._grown[:, 1] < end[1]) & (start[1] < self._grown[:, 3])
+        between[[self._number[each] for each in ends if each in self._number]] = False
+        numbers = between.nonzero()[0]
         grown = self._grown[numbers]
-        for x, y in (start, end):  # so close that only what is in it can be left alone
-            near = (grown[:, 0] < x) & (x < grown[:, 2]) & (grown[:, 1] < y) & (y < grown[:, 3])
-            grown[near] = self._rects[numbers][near]
+        spots = np.array((start, end))[:, None]  # an arrow that ends this close keeps off the rectangle alone
+        near = ((grown[:, :2] < spots) & (spots < grown[:, 2:])).all(axis=2).any(axis=0)
+        if near.any():
+            grown[near] = self._rects[numbers[near]]
         return numbers, grown
 
     def _curve(self, turns: Sequence[_Turn], numbers: npt.NDArray[np.int_]) -> list[Point]:
@@ -335,7 +346,7 @@ class _Obstacles:
         fee = np.where(_crossed(at[i], at[j], grown), self._cost[numbers], 0.0).sum(axis=1)
         i, j, fee = i[np.isfinite(fee)], j[np.isfinite(fee)], fee[np.isfinite(fee)]
         drawn = [curve for curve in self._drawn.values() if curve[0, 1] < end[1] and start[1] < curve[-1, 1]]
-        if drawn:
+        if drawn and len(i):
             fee += _CROSSED * _meetings(at[i], at[j], drawn)
         length = np.full((count, count), np.inf)
         length[i, j] = np.hypot(*(at[j] - at[i]).T) + fee
@@ -369,8 +380,9 @@ def _struck(line: Curve, rects: Curve) -> npt.NDArray[np.bool_]:
 
 def _swept(curve: Sequence[Point], rects: Curve) -> npt.NDArray[np.bool_]:
     """Which of the rectangles a curve leads through."""
-    (left, top), (right, foot) = np.min(curve, axis=0), np.max(curve, axis=0)
-    found = (rects[:, 0] < right) & (left < rects[:, 2]) & (rects[:, 1] < foot) & (top < rects[:, 3])
+    across, down = zip(*curve, strict=True)
+    found = (rects[:, 0] < max(across)) & (min(across) < rects[:, 2])
+    found &= (rects[:, 1] < max(down)) & (min(down) < rects[:, 3])
     if found.any():
         found[found] = _struck(along(curve), rects[found])
     return found
@@ -386,6 +398,9 @@ def _middles(curve: Sequence[Point]) -> Iterator[Point]:
 def _meetings(starts: Curve, ends: Curve, drawn: Sequence[Curve]) -> npt.NDArray[np.int_]:
     """How many of the curves each line crosses."""
     one, other = (np.concatenate([curve[part] for curve in drawn]) for part in (slice(None, -1), slice(1, None)))
+    least, most = np.minimum(starts, ends).min(axis=0), np.maximum(starts, ends).max(axis=0)
+    near = ((np.minimum(one, other) <= most) & (least <= np.maximum(one, other))).all(axis=1)
+    one, other = one[near], other[near]
 
     def side(a: Any, b: Any, c: Any) -> Any:
         return (b[..., 0] - a[..., 0]) * (c[..., 1] - a[..., 1]) > (b[..., 1] - a[..., 1]) * (c[..., 0] - a[..., 0])
@@ -495,7 +510,7 @@ def _brought_near(
     leftward, crowded = set[str](), set[str]()
     if not any(label.w for label in labels.values()):
         return near, leftward, crowded
-    boxes, said = Walls(places), Walls(labels.values())
+    standing = Walls([*labels.values(), *places])
     numbers = {id: n for n, id in enumerate(paths)}
     curves = [along(points) for points in paths.values()]
     across, heights = np.concatenate(curves).T
@@ -508,9 +523,9 @@ def _brought_near(
         twin_left = id in twins and paths[id][0] < paths[twins[id]][0]
         least = np.inf
         for x, y, left in _spots(label, own, (True,) if twin_left else (False, True)):
-            others = said.met(x, y, x + label.w, y + label.h)
-            others[number] = False
-            if others.any() or boxes.met(x, y, x + label.w, y + label.h).any():
+            met = standing.met(x, y, x + label.w, y + label.h)
+            met[number] = False
+            if met.any():
                 continue
             beside = slice(*heights.searchsorted((y - 1, y + label.h + 1)))
             within = (x < across[beside]) & (across[beside] < x + label.w)
@@ -520,7 +535,7 @@ def _brought_near(
                 leftward = leftward | {id} if left else leftward - {id}
             if not least:
                 break
-        said[number] = near[id]
+        standing[number] = near[id]
         crowded |= {id} if least else set()
     return near, leftward, crowded
 
@@ -529,8 +544,9 @@ def _spots(label: Place, own: Curve, sides: tuple[bool, ...]) -> Iterator[tuple[
     """Where a label may stand at its arrow, the best first, and whether it ends there: beside it, or below or above."""
     (across, down), tall = own.T, label.h
     top, foot = float(down[0]) + 2, float(down[-1]) - tall - 2
-    heights = [label.y + away for away in range(-_ALONGSIDE, _ALONGSIDE + 1, PACE)]
-    for y in sorted((y for y in heights if top <= y <= foot or y == label.y), key=lambda y: (abs(y - label.y), y)):
+    for y in (label.y + away for away in _AWAY):
+        if not (top <= y <= foot or y == label.y):
+            continue
         beside = across[(y - _NEAR < down) & (down < y + tall + _NEAR)]
         for left in sides if beside.size else ():
             yield round(float(beside.min()) - label.w if left else float(beside.max()), 1), y, left
@@ -604,8 +620,7 @@ _HIDDEN, _STRUCK = 400.0, 20.0  # px of detour that not going behind a box is wo
 _ASIDE = 0.78  # of a box's width, where a line meets it: in the middle its arrows do
 _PAST, _FANNED = 12, 6  # px right of saved tensors, where a line passes those above its own, and between two such
 _FAR = max(map(max, _BENDS))
-_ALONG = np.linspace(0.0, 1.0, 25)[:, None]  # where a curve is looked at
-_WEIGHTS = (1, 3, 3, 1) * _ALONG ** (0, 1, 2, 3) * (1 - _ALONG) ** (3, 2, 1, 0)  # of its four points there
+_LOOKED_AT = 24  # steps between the points of a line that are looked at
 
 
 @dataclass(frozen=True, slots=True)
@@ -695,7 +710,7 @@ def _costs(curves: Sequence[tuple[Point, ...]], walls: np.ndarray) -> np.ndarray
     """How long each way is, and a detour for all it would go behind or through."""
     # A curve without a rest stays where it ends.
     ends = np.array([curve[:4] for curve in curves]), np.array([(curve[3:] * 4)[:4] for curve in curves])
-    paths = np.concatenate([_WEIGHTS @ points for points in ends], axis=1)
+    paths = np.concatenate([_weights(_LOOKED_AT) @ points for points in ends], axis=1)
     costs = np.abs(np.diff(paths, axis=1)).sum(axis=(1, 2))
     if len(walls):
         x, y = paths[..., 0, None], paths[..., 1, None]
