@@ -194,7 +194,7 @@ def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: float = 1, alpha: 
         if t.dtype is not mat2.dtype:
             raise RuntimeError(messages.ADDMM_DTYPE.format(name, t.dtype.word, mat2.dtype.word))
     checks.check_mm(mat1._array, mat2._array)
-    checks.check_expand(input, (mat1._array.shape[0], mat2._array.shape[1]))
+    checks.expanded(input, (mat1._array.shape[0], mat2._array.shape[1]))
     return _addmm(input, mat1, mat2, beta, alpha)
 
 

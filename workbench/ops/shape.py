@@ -26,6 +26,7 @@ from .core.op import define, method
 from .core.registry import REGISTRY, abbreviation, in_formulas
 from .core.results import copied, in_rows
 
+Shape = tuple[int, ...]
 clone, _in_rows = (
     define("CloneBackward0", f"{name}(Tensor self)", how, batch="pointwise", self="grad", samples="r(3)")
     for name, how in (("clone", copied), ("contiguous_clone", lambda a: a.copy()))
@@ -77,12 +78,17 @@ in_formulas("inverse", *[lambda dims: tuple(sorted(range(len(dims)), key=dims.__
 def _spread(a: np.ndarray, size: tuple[int, ...]) -> np.ndarray:
     """Broadcast over the same memory, which may be written to as the memory itself may."""
     if a.size and a.flags.c_contiguous:  # ten times as fast as np.broadcast_to
-        lead = len(size) - a.ndim
-        steps = a.strides if 1 not in a.shape else [0 if n == 1 else s for n, s in zip(a.shape, a.strides, strict=True)]
-        return np.ndarray(size, a.dtype, a, 0, ((0,) * lead + tuple(steps)))
+        return np.ndarray(size, a.dtype, a, 0, _steps(a.shape, a.strides, len(size)))
     spread = np.broadcast_to(a, size)
     spread.setflags(write=a.flags.writeable)
     return spread
+
+
+@lru_cache(1000)
+def _steps(shape: Shape, strides: Shape, ndim: int) -> Shape:
+    """The strides of what is broadcast: 0 where there is one element."""
+    steps = [0 if n == 1 else step for n, step in zip(shape, strides, strict=True)]
+    return (0,) * (ndim - len(shape)) + tuple(steps)
 
 
 _expand = define(
@@ -133,7 +139,7 @@ in_formulas("reshape", lambda a, shape: a.reshape(shape), lambda grad, shape: re
 @method()
 def reshape(self: Tensor, *given: Any, shape: Any = None) -> Tensor:
     """The same elements in another shape (one size may be -1): a view where that is possible, else a copy."""
-    size = _full_shape(self, ints_of("reshape", "shape", given, shape))
+    size = _size_of(self, "reshape", "shape", given, shape)
     if self._array.flags.c_contiguous:
         return _view(self, size)
     moved = self._array.reshape(size)
@@ -147,7 +153,7 @@ def view(self: Tensor, *given: Any, size: Any = None) -> Tensor:
     """The same elements in another shape, over the same memory; RuntimeError where that is impossible."""
     if not given and size is None:
         raise TypeError(messages.VIEW_ARGUMENTS)
-    size = _full_shape(self, ints_of("view", "size", given, size))
+    size = _size_of(self, "view", "size", given, size)
     a = self._array
     if not a.flags.c_contiguous and a.size and not np.may_share_memory(a.reshape(size), a):
         raise RuntimeError(messages.VIEW_STRIDES)
@@ -162,17 +168,26 @@ def view_as(self: Tensor, other: Tensor) -> Tensor:
     return view(self, other._array.shape)
 
 
-def _full_shape(t: Tensor, size: tuple[int, ...]) -> tuple[int, ...]:
-    if prod(size) == t._array.size and min(size, default=0) >= 0:
-        return size
-    if size.count(-1) > 1:
+def _size_of(t: Tensor, function: str, argument: str, given: tuple[Any, ...], named: Any) -> tuple[int, ...]:
+    """The sizes that are asked for, of which one may be given as -1."""
+    whole, count = t._array.size, 1
+    for n in given:
+        if type(n) is not int or n < 0:
+            break
+        count *= n
+    else:
+        if count == whole and given and named is None:
+            return given
+    size = ints_of(function, argument, given, named)
+    unknown = size.count(-1)
+    if unknown > 1:
         raise RuntimeError(messages.INFER_ONE)
-    known = prod([s for s in size if s != -1])
-    if not known and not t._array.size and -1 in size:
+    count = -prod(size) if unknown else prod(size)
+    if unknown and not count and not whole:
         raise RuntimeError(messages.INFER_AMBIGUOUS.format(list(size)))
-    full = tuple(t._array.size // known if s == -1 and known else s for s in size)
-    if prod(full) != t._array.size:
-        raise RuntimeError(messages.VIEW_SIZE.format(list(size), t._array.size))
+    full = tuple([whole // count if n == -1 else n for n in size]) if unknown and count else size
+    if prod(full) != whole:
+        raise RuntimeError(messages.VIEW_SIZE.format(list(size), whole))
     return full
 
 
@@ -199,10 +214,18 @@ def check_t(self: Tensor, name: str) -> None:
 @method()
 def permute(self: Tensor, *given: Any, dims: Any = None) -> Tensor:
     """A view with the dimensions in the order given."""
-    ndim = self._array.ndim
-    order = tuple([dim_index(d, ndim) for d in ints_of("permute", "dims", given, dims)])
-    checks.check_permute(self, order)
-    return _permute(self, order)
+    return _permute(self, _order(self._array.ndim, *ints_of("permute", "dims", given, dims)))
+
+
+@lru_cache(1000, typed=True)
+def _order(ndim: int, *dims: int) -> Shape:
+    """The dimensions counted from the front; RuntimeError where they are not every one once."""
+    order = tuple([dim_index(d, ndim) for d in dims])
+    if len(order) != ndim:
+        raise RuntimeError(messages.PERMUTE_COUNT.format(ndim, len(order)))
+    if len(set(order)) != ndim:
+        raise RuntimeError(messages.PERMUTE_TWICE)
+    return order
 
 
 def _reversed(self: Tensor) -> Tensor:
@@ -231,12 +254,7 @@ for _name, _getter in (("T", _reversed), ("mT", _transposed)):
 @method()
 def expand(self: Tensor, *given: Any, size: Any = None) -> Tensor:
     """A view in which dimensions of size 1 are repeated (-1 keeps a size)."""
-    shape, have = ints_of("expand", "size", given, size), self._array.shape
-    checks.check_expand(self, shape)
-    if -1 in shape:
-        lead = len(shape) - len(have)
-        shape = tuple([have[i - lead] if s == -1 else s for i, s in enumerate(shape)])
-    return _expand(self, shape)
+    return _expand(self, checks.expanded(self, ints_of("expand", "size", given, size)))
 
 
 @method()
@@ -285,16 +303,22 @@ def contiguous(self: Tensor) -> Tensor:
 @method()
 def flatten(self: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
     """The dimensions from `start_dim` to `end_dim` as one; the tensor itself if that is one already."""
-    shape = self._array.shape
+    settled = _flat if type(start_dim) is type(end_dim) is int else _flat.__wrapped__
+    size = settled(self._array.shape, start_dim, end_dim)
+    if size is None:
+        return self
+    return _view(self, size) if self._array.flags.c_contiguous else reshape(self, size)
+
+
+@lru_cache(1000)
+def _flat(shape: Shape, start_dim: int, end_dim: int) -> Shape | None:
+    """The sizes with those from `start_dim` to `end_dim` as one; None if that is one already."""
     start, end = dim_index(start_dim, len(shape)), dim_index(end_dim, len(shape))
-    if not shape:
-        return reshape(self, 1)
     if start > end:
         raise RuntimeError(messages.FLATTEN_DIMS)
-    together = prod(shape[start : end + 1])
-    if start != end and self._array.flags.c_contiguous:
-        return _view(self, (*shape[:start], together, *shape[end + 1 :]))
-    return self if start == end else reshape(self, shape[:start] + (together,) + shape[end + 1 :])
+    if shape and start == end:
+        return None
+    return (*shape[:start], prod(shape[start : end + 1]), *shape[end + 1 :])
 
 
 @method()
@@ -336,19 +360,22 @@ def reshape_as(self: Tensor, other: Tensor) -> Tensor:
     return reshape(self, other._array.shape)
 
 
-Shape = tuple[int, ...]
-
-
 def _turned(row: np.ndarray, by: int, shape: Shape) -> np.ndarray:
     """A row with its last elements in front, in a shape: `np.roll` takes four times as long."""
     by %= row.size or 1
     return np.concatenate((row[row.size - by :], row[: row.size - by])).reshape(shape)
 
 
+@lru_cache(100)
+def _backwards(ndim: int, dims: Shape) -> tuple[slice, ...]:
+    """The index that reverses some dimensions."""
+    return tuple([slice(None, None, -1) if d in dims else slice(None) for d in range(ndim)])
+
+
 _flip = define(
     "FlipBackward0",
     "flip(Tensor self, dims)",
-    lambda a, dims: copied(np.flip(a, dims) if a.ndim else a),
+    lambda a, dims: copied(a[_backwards(a.ndim, dims)]),
     self="flip(grad, dims)",
     samples="r(2, 3), (0, 1); r(2, 3), (1,); r(), ()",
 )
@@ -384,7 +411,7 @@ _repeat = define(
 def _kept(a: np.ndarray, diagonal: int, lower: bool) -> np.ndarray:
     """The lower triangle of each matrix up to a diagonal, or what is not in it; zeros elsewhere."""
     mask = _triangle_mask(a.shape[-2:], diagonal)
-    return np.where(mask if lower else ~mask, a, a.dtype.type(0))
+    return np.where(mask if lower else ~mask, a, np.zeros((), a.dtype))
 
 
 def _triangle_mask(shape: tuple[int, ...], diagonal: int) -> np.ndarray:

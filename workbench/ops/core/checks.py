@@ -53,9 +53,9 @@ def numpy_names(function: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(function)
     def renamed(*args: Any, **options: Any) -> Any:
-        if options:
-            options = {OTHERS.get(name, name): value for name, value in options.items()}
-        return function(*args, **options)
+        if not options:
+            return function(*args)
+        return function(*args, **{OTHERS.get(name, name): value for name, value in options.items()})
 
     renamed.__dict__["unnamed"] = function  # what it runs where no argument is named
     return renamed
@@ -256,28 +256,24 @@ def check_cat(shapes: list[Shape], dim: int) -> None:
                 raise RuntimeError(messages.CAT_SIZE.format(dim, want, got, i))
 
 
-def check_expand(t: Tensor, size: Shape) -> None:
-    """RuntimeError where a tensor cannot be repeated to `size`."""
+def expanded(t: Tensor, size: Shape) -> Shape:
+    """The size to which a tensor is repeated, where -1 keeps one; RuntimeError where it cannot be."""
     shape = t._array.shape
-    lead = len(size) - len(shape)
-    if lead < 0:
-        raise RuntimeError(
-            messages.EXPAND_COUNT.format(t.dtype.type_name, list(shape), list(size), len(size), len(shape))
-        )
+    if len(size) < len(shape):
+        kind, counts = t.dtype.type_name, (len(size), len(shape))
+        raise RuntimeError(messages.EXPAND_COUNT.format(kind, list(shape), list(size), *counts))
+    return _expanded(shape, *size)
+
+
+@functools.lru_cache(1000, typed=True)
+def _expanded(shape: Shape, *size: int) -> Shape:
+    have = (1,) * (len(size) - len(shape)) + shape
     for dim in range(len(size) - 1, -1, -1):
-        want, have = size[dim], shape[dim - lead] if dim >= lead else 1
-        if dim < lead and want < 0:
-            raise RuntimeError(messages.EXPAND_LEADING.format(want, dim))
-        if want not in (-1, have) and have != 1:
-            raise RuntimeError(messages.EXPAND_SIZE.format(want, have, dim, list(size), list(shape)))
-
-
-def check_permute(t: Tensor, dims: Shape) -> None:
-    """RuntimeError where `dims` does not name every dimension once."""
-    if len(dims) != t._array.ndim:
-        raise RuntimeError(messages.PERMUTE_COUNT.format(t._array.ndim, len(dims)))
-    if len(set(dims)) != len(dims):
-        raise RuntimeError(messages.PERMUTE_TWICE)
+        if dim < len(size) - len(shape) and size[dim] < 0:
+            raise RuntimeError(messages.EXPAND_LEADING.format(size[dim], dim))
+        if size[dim] not in (-1, have[dim]) and have[dim] != 1:
+            raise RuntimeError(messages.EXPAND_SIZE.format(size[dim], have[dim], dim, list(size), list(shape)))
+    return tuple([have[dim] if n == -1 else n for dim, n in enumerate(size)])
 
 
 def word(dtype: Any) -> str:
@@ -346,6 +342,8 @@ def check_bmm(a: np.ndarray, b: np.ndarray) -> None:
 
 def is_int(n: Any) -> bool:
     """Whether it is a whole number, a tensor of one perhaps, and no bool."""
+    if type(n) is int:
+        return True
     if isinstance(n, Tensor):
         return not n._array.ndim and n._array.dtype.kind in "iu"
     return isinstance(n, (int, np.integer)) and not isinstance(n, bool)
@@ -372,8 +370,12 @@ def ints_of(
     `position` is that of the first: 1 where a tensor comes before it, else 0.
     """
     many = given[0] if len(given) == 1 and type(given[0]) is not int else given
-    if given and named is None and type(many) is tuple and all([type(n) is int for n in many]):
-        return many
+    if given and named is None and type(many) is tuple:
+        for n in many:
+            if type(n) is not int:
+                break
+        else:
+            return many
     if not given and named is None:
         raise TypeError(messages.MISSING_ARGUMENT.format(function, argument))
     if given and named is not None:
@@ -444,6 +446,8 @@ def dims_of(dim: Any, ndim: int) -> tuple[int, ...]:
     """The reduced dimensions, counted from the front; all of them for None or ()."""
     if type(dim) is int and -ndim <= dim < ndim:
         return (dim % ndim,)
+    if type(dim) is tuple and len(dim) == 1 and type(dim[0]) is int and ndim:
+        return (dim_index(dim[0], ndim),)
     given = dim if isinstance(dim, (tuple, list)) else (dim,)
     if dim is None or not given:
         return tuple(range(ndim))

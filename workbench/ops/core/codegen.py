@@ -34,7 +34,7 @@ from ...autograd.builtin_node import (
 from ...autograd.node import edge_of, in_scope, sequence
 from ...autograd.saved_tensors import FREED, Packed
 from ...autograd.state import local, off, scoped, unusual
-from ...autograd.tensor import Parameter, Tensor, link_view
+from ...autograd.tensor import Meta, Parameter, Tensor, link_view
 from ...events import emit, listeners
 from .registry import ARRAYS, TENSORS, USUAL, told_arguments
 from .results import into
@@ -216,7 +216,7 @@ def _loads(tensors: list[str], arrays: bool, lists: list[str]) -> list[str]:
     return lines
 
 
-_THINGS = Tensor, Parameter, np.ndarray, np.asarray, emit, edge_of, in_scope, link_view, told_arguments
+_THINGS = Tensor, Parameter, Meta, np.ndarray, np.asarray, emit, edge_of, in_scope, link_view, told_arguments
 NAMES: dict[str, Any] = {
     "__name__": __name__,
     "local": local,
@@ -398,6 +398,8 @@ def _run(op: Any) -> list[str]:
     if not op.simple or len(op.tensors) > 1:  # dispatch says what does not fit
         run = ["try:", *_indented(run), "except ValueError:", *_leave(op, "True")[1:]]
     birth = ["t = Tensor()", "t._array = r", "t._rg = recorded", "t._fn = t._storage = t._meta = None"]
+    if op.kind in ("view", "views"):
+        birth[-1:] = ["t._fn = t._storage = None", "t._meta = Meta()"]
     kind = f"'no_grad' if off and not local.modes.grad else '{'multi_output' if op.several else 'default'}'"
     link = f"link_view(t, {op.tensors[0]}, {kind})"
     if op.several:
