@@ -76,7 +76,7 @@ _split_with_sizes = define(
 _unbind = define(
     "UnbindBackward0",
     "unbind(Tensor self, dim)",
-    lambda a, dim: [a[_at(dim, i) + (...,)] for i in range(a.shape[dim])],  # `...`: an array also of one element
+    lambda a, dim: [a[_at(dim, i, ...)] for i in range(a.shape[dim])],  # `...`: an array also of one element
     kind="views",
     self="unbind_backward(grad, dim, self.shape)",
     samples="r(3), 0; r(2, 3), 1",
