@@ -33,8 +33,11 @@ const CHART = {
 };
 /** The kinds of arrows that bring nothing into a box. */
 export const LOOSE = ["beside", "same"];
+const LARGE = 2000; // px around a corner: the dots of the outline of a region so large would take the time of a step to paint
 const HEADS = [[8, 5.5], [6, 4.5], [8, 5.5], [10, 8.5], [12, 11.5]]; // an arrow's head by its weight
 
+export const max = Math.max;
+export const min = Math.min;
 export const build = (element, attributes, ...children) => {
   for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value);
   for (const child of children) element.append(child instanceof Node ? child : String(child)); // never markup
@@ -66,7 +69,7 @@ export function extent(item) {
   const { lx, ly, lw, lh } = item, points = pointsOf(item.d);
   if (item.label) points.push([lx - lw / 2, ly - lh / 2], [lx + lw / 2, ly + lh / 2]);
   const of = (pick, axis) => pick(...points.map((point) => point[axis]));
-  return [of(Math.min, 0), of(Math.min, 1), of(Math.max, 0), of(Math.max, 1)];
+  return [of(min, 0), of(min, 1), of(max, 0), of(max, 1)];
 }
 
 /** The two ends of a path, each with the direction in which the path leaves the picture there. */
@@ -82,7 +85,7 @@ function ends(d) {
 
 /** The label of an arrow: its rows, and where they stand. */
 export function labelOf({ label, lx, ly, lw, left }) {
-  const rows = words(label).split("\n"), w = Math.max(...rows.map(columns)) * CHARACTER + 12;
+  const rows = words(label).split("\n"), w = max(...rows.map(columns)) * CHARACTER + 12;
   return { rows, x: left ? lx + lw / 2 - w : lx - lw / 2, y: ly - rows.length * 8 - 2, w, h: rows.length * 16 + 4 };
 }
 
@@ -116,10 +119,10 @@ function boxParts(box, holder) {
   const first = saved || kind in CHART || box.plot ? 0 : rowWidth(name, told[0]);
   const behind = first || (saved && told.length === 1 && columns(name) + columns(told[0]) <= 28);
   const lines = behind ? told.slice(1) : told;
-  const round = kind in CHART ? CHART[kind][0] : ROUND[kind] ?? Math.min(h / 2, 24);
+  const round = kind in CHART ? CHART[kind][0] : ROUND[kind] ?? min(h / 2, 24);
   const frame = (name, by) => {
     const place = { x: x - by, y: y - by, width: w + 2 * by, height: h + 2 * by };
-    return svg("rect", { class: name, ...place, rx: Math.max(0, round + by) });
+    return svg("rect", { class: name, ...place, rx: max(0, round + by) });
   };
   const parts = kind === "line" ? [] : [frame("wb-ring", 5)]; // lines of code stand close together
   if (holder) {
@@ -200,7 +203,7 @@ export function picture(storyboard, { boxes, arrows }) {
   const draw = (item) => {
     const group = groups.get(item), role = "d" in item ? "arrow" : "box";
     const shade = item.kind in CHART ? ` wb-shade-${item.shade ?? 0}`
-      : item.weight ? ` wb-weight-${item.weight} wb-tone-${item.tone}` : "";
+      : item.weight ? ` wb-weight-${item.weight} wb-tone-${item.tone}` : item.w + item.h > LARGE ? " wb-large" : "";
     group.setAttribute("class", `wb-${role} wb-kind-${item.kind} wb-state-${item.state}${shade}`);
     group.dataset.state = item.state;
     group.ariaLabel = words(item.alt || item.title || item.label || item.id);
@@ -228,7 +231,7 @@ export function picture(storyboard, { boxes, arrows }) {
     });
     dots.append(...runs.map(({ dot }) => dot));
     const begin = performance.now(), move = (now) => {
-      const part = Math.min(1, Math.max(0, (now - begin) / TRAVEL_MS)), eased = part * part * (3 - 2 * part);
+      const part = min(1, max(0, (now - begin) / TRAVEL_MS)), eased = part * part * (3 - 2 * part);
       for (const { path, dot, length, up } of runs) {
         const point = path.getPointAtLength(length * (up ? 1 - eased : eased));
         dot.setAttribute("transform", `translate(${point.x} ${point.y})`);

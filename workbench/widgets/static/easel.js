@@ -1,6 +1,6 @@
 /** What a picture is looked at with, whatever plays it: the window, the details, the search, the themes and the keys. */
 
-import { html, labelOf, list, picture, upon, words } from "./drawing.js";
+import { html, labelOf, list, max, picture, upon, words } from "./drawing.js";
 import { keyList, menu } from "./menu.js";
 import { button, icon, viewport } from "./window.js";
 
@@ -130,7 +130,7 @@ function finder(boxes, drawn, kinds, { see, leave, enter, inside = () => "" }) {
   const search = () => {
     const before = hits[at], there = [...boxes.values()].filter((box) => wanted() && box.state !== "future");
     hits = there.filter((box) => findable(box, kinds).includes(wanted()) || inside(box).includes(wanted()));
-    at = Math.max(0, hits.indexOf(before));
+    at = max(0, hits.indexOf(before));
     mark();
   };
   const turn = (by) => {

@@ -9,7 +9,7 @@
  *            in: Record<string, number>, out: Record<string, number>}} Level
  */
 
-import { LOOSE, list } from "./drawing.js";
+import { LOOSE, list, max, min } from "./drawing.js";
 
 const AROUND_ALL = 18, ABOVE_ALL = 36; // px around the picture, and for the levels above it, as in layout.py
 
@@ -25,13 +25,13 @@ function stretched(stretches) {
   let sum = 0;
   for (let i = 0; i + 1 < cuts.length; i++) {
     const middle = (cuts[i] + cuts[i + 1]) / 2;
-    const more = Math.max(0, ...stretches.filter(([from, to]) => from < middle && middle < to).map((each) => each[2]));
+    const more = max(0, ...stretches.filter(([from, to]) => from < middle && middle < to).map((each) => each[2]));
     parts.push([cuts[i], cuts[i + 1], more, sum]);
     sum += more * (cuts[i + 1] - cuts[i]);
   }
   return (at) => {
     const part = parts.findLast(([from]) => at > from);
-    return part ? at + part[3] + part[2] * (Math.min(at, part[1]) - part[0]) : at;
+    return part ? at + part[3] + part[2] * (min(at, part[1]) - part[0]) : at;
   };
 }
 
@@ -59,9 +59,9 @@ function measured(story, boxes, frame, opened) {
     const closed = leaves ? leaves[4][0] - x : enters ? along(enters[4]).at(-1)[0] - x : w / 2;
     const wide = leaves ? own.out[leaves[2]] : enters ? own.in[enters[2]] : own.w / 2;
     anchors[id] = [closed, wide];
-    across.push([x, x + closed, Math.max(0, wide - closed) / Math.max(1, closed)]);
-    across.push([x + closed, x + w, Math.max(0, own.w - wide - (w - closed)) / Math.max(1, w - closed)]);
-    down.push([y, y + h, Math.max(0, own.h - h) / h]);
+    across.push([x, x + closed, max(0, wide - closed) / max(1, closed)]);
+    across.push([x + closed, x + w, max(0, own.w - wide - (w - closed)) / max(1, w - closed)]);
+    down.push([y, y + h, max(0, own.h - h) / h]);
   }
   const f = stretched(across), g = stretched(down), places = {}, moved = {};
   for (const [id, [x, y]] of Object.entries(level.boxes)) {
@@ -87,9 +87,9 @@ function measured(story, boxes, frame, opened) {
     };
     const begin = start === null ? [result.in[value], 0] : at(start, "out", true, points[0]);
     const stop = end === null ? [result.out[value], result.h] : at(end, "in", false, points[last]);
-    const room = last > 3 ? 0 : Math.min(24, Math.max(0, stop[1] - begin[1]) / 3);
-    way[1] = [way[1][0] + begin[0] - way[0][0], Math.max(way[1][1] + begin[1] - way[0][1], begin[1] + room)];
-    way[last - 1] = [way[last - 1][0] + stop[0] - way[last][0], Math.min(way[last - 1][1] + stop[1] - way[last][1], stop[1] - room)];
+    const room = last > 3 ? 0 : min(24, max(0, stop[1] - begin[1]) / 3);
+    way[1] = [way[1][0] + begin[0] - way[0][0], max(way[1][1] + begin[1] - way[0][1], begin[1] + room)];
+    way[last - 1] = [way[last - 1][0] + stop[0] - way[last][0], min(way[last - 1][1] + stop[1] - way[last][1], stop[1] - room)];
     [way[0], way[last]] = [begin, stop];
     // Where it begins beside its arrow, or ends.
     const label = w ? { x: left ? f(x + w) - w / 2 : f(x) + w / 2, y: g(y + h / 2), w, h, left } : null;
@@ -151,7 +151,7 @@ function bundled(arrows) {
   const tones = new Set(moved.map(({ tone }) => tone)), first = moved.find(({ state }) => state === "flowing") ?? moved[0];
   const tone = tones.size === 1 ? first.tone : "mixed", why = new Set(moved.map(({ label }) => label?.split("\n").at(-1)));
   const label = [`${moved.length} gradients`, ...(tone === "faint" && why.size === 1 ? why : [])].join("\n"); // said last
-  return { ...first, label, weight: Math.max(...moved.map(({ weight }) => weight ?? 0)), tone };
+  return { ...first, label, weight: max(...moved.map(({ weight }) => weight ?? 0)), tone };
 }
 
 /**
@@ -220,7 +220,7 @@ export function folded(story, opened) {
     Object.assign(mine, { until: number, phase: step.phase, cursor: step.cursor, when: step.when, caption: told ? told[2] : step.caption,
       focus: step.focus != null && boxes.has(step.focus) ? stands(step.focus) : step.focus });
   });
-  const start = story.start == null ? {} : { start: Math.max(0, steps.findIndex(({ until }) => until >= story.start)) };
+  const start = story.start == null ? {} : { start: max(0, steps.findIndex(({ until }) => until >= story.start)) };
   const { levels, opened: told, runs, ...rest } = story;
   return { ...rest, ...size, ...start, boxes: shown, arrows, steps };
 }

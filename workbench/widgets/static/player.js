@@ -6,7 +6,7 @@
  *            sought?: string}} Options
  */
 
-import { LOOSE, html, list, upon, words } from "./drawing.js";
+import { LOOSE, html, list, max, min, upon, words } from "./drawing.js";
 import { easel, findable, labelsOf, withHeld } from "./easel.js";
 import { folded } from "./fold.js";
 import { prediction } from "./predicting.js";
@@ -47,13 +47,13 @@ function timeline(storyboard) {
   };
   go(-1);
   const backward = steps.findIndex((step) => step.phase === "backward");
-  const opening = storyboard.start ?? (backward < 0 ? steps.length - 1 : Math.max(0, backward - 1));
+  const opening = storyboard.start ?? (backward < 0 ? steps.length - 1 : max(0, backward - 1));
   return { ...items, steps, go, opening };
 }
 
 /** The controls and the caption: `show` says where the player is, by the steps' numbers. */
 function controls(numbers, act) {
-  const last = Math.max(0, numbers.length - 1), of = (position) => numbers[position] ?? 1;
+  const last = max(0, numbers.length - 1), of = (position) => numbers[position] ?? 1;
   const buttons = {
     first: button("first", "First step", () => act.visit(0)),
     back: button("back", "Back", () => act.move(-1)),
@@ -112,7 +112,7 @@ function stage(el, storyboard, options = {}) {
       `This player reads ${FORMAT} ${VERSION} and was given ${found}; make the picture again here.`));
     return { root: el, go() {}, at() {}, destroy: () => el.replaceChildren() };
   }
-  const story = timeline(storyboard), { boxes, steps } = story, last = Math.max(0, steps.length - 1);
+  const story = timeline(storyboard), { boxes, steps } = story, last = max(0, steps.length - 1);
   let number = 0; // of a step among all, of which some may be left out
   const numbers = steps.map((step) => (number += step.stands ?? 1));
   const { bar, caption, show, playing } = controls(numbers, { visit, move, play });
@@ -148,11 +148,11 @@ function stage(el, storyboard, options = {}) {
   let position = -1, timer = 0, current = null, seen = 0; // the last step that was seen: the next one is to be predicted
 
   function go(target) {
-    const wanted = Math.min(last, Math.max(0, Math.round(Number(target)) || 0)), before = position;
+    const wanted = min(last, max(0, Math.round(Number(target)) || 0)), before = position;
     if (wanted === before) return;
     const step = steps[wanted], dirty = story.go(wanted);
     position = chosen.position = wanted;
-    seen = Math.max(seen, wanted);
+    seen = max(seen, wanted);
     redraw(dirty);
     root.dataset.position = wanted;
     show(wanted, step);
@@ -184,7 +184,7 @@ function stage(el, storyboard, options = {}) {
     if (predicts) guess.ask(steps[seen + 1]);
   }
   function visit(target) {
-    if (!predicts || Math.min(last, target) <= seen) return arrive(target);
+    if (!predicts || min(last, target) <= seen) return arrive(target);
     if (position === seen) return guess.check(); // or what was typed would be lost
     arrive(seen);
     guess.focus();
@@ -246,7 +246,7 @@ export function mount(el, storyboard, options = {}) {
   const show = (position, sought) => {
     player?.destroy();
     board = folds ? folded(storyboard, opened) : storyboard;
-    player = stage(el, board, { ...options, position: position === undefined ? undefined : Math.max(0, seenAt(position)),
+    player = stage(el, board, { ...options, position: position === undefined ? undefined : max(0, seenAt(position)),
       enter, inside, sought, chosen, moved: (at) => options.moved?.(whole(at)) });
   };
   /** All that can be found in a closed group. */
@@ -268,7 +268,7 @@ export function mount(el, storyboard, options = {}) {
   }
   show(options.position);
   return {
-    go: (position) => player.go(Math.max(0, seenAt(position))),
+    go: (position) => player.go(max(0, seenAt(position))),
     destroy: () => player.destroy(),
   };
 }

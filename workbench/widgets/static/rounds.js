@@ -1,6 +1,6 @@
 /** The second slider: a story in parts, as the steps of a training, and the same moment in another of them. */
 
-import { html, upon, words } from "./drawing.js";
+import { html, max, min, upon, words } from "./drawing.js";
 import { button } from "./window.js";
 
 const PHASES = ["forward", "backward", "update"];
@@ -10,12 +10,12 @@ export function parts(steps, visit) {
   const begins = [...steps.keys()].filter((at) => steps[at].chapter), last = begins.length - 1;
   if (last < 1) return null;
   let now = 0;
-  const of = (position) => Math.max(0, begins.findLastIndex((at) => at <= position));
+  const of = (position) => max(0, begins.findLastIndex((at) => at <= position));
   const all = (part, phase) => [...steps.keys()].slice(begins[part], begins[part + 1]).filter((at) => steps[at].phase === phase);
   /** To another part, as far in the same phase. */
   const move = (to) => {
-    const wanted = Math.min(last, Math.max(0, to)), { phase } = steps[now], there = all(wanted, phase);
-    visit(there[Math.min(there.length - 1, all(of(now), phase).indexOf(now))] ?? begins[wanted]);
+    const wanted = min(last, max(0, to)), { phase } = steps[now], there = all(wanted, phase);
+    visit(there[min(there.length - 1, all(of(now), phase).indexOf(now))] ?? begins[wanted]);
   };
   const slider = html("input", { type: "range", min: 0, max: last, step: 1, class: "wb-slider", "aria-label": "Training step" });
   upon(slider, "input", () => move(+slider.value));

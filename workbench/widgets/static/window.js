@@ -1,6 +1,6 @@
 /** The window onto a picture, its overview, and the buttons that the bars are made of. */
 
-import { build, calm, extent, html, svg, upon } from "./drawing.js";
+import { build, calm, extent, html, max, min, svg, upon } from "./drawing.js";
 
 const PADDING = 12; // px around the picture, as in player.css
 const LARGEST = 2; // times its own size: what fits is made no larger
@@ -40,7 +40,7 @@ function overview(drawn, look) {
       marks.set(box, svg("rect", { x: box.x, y: box.y, width: box.w, height: box.h }));
   const sheet = (...shapes) => svg("svg", { viewBox, preserveAspectRatio: "none" }, ...shapes);
   const element = html("div.wb-map", { "aria-hidden": "true" }, sheet(...marks.values()), sheet(port));
-  element.style.aspectRatio = Math.min(4, Math.max(0.5, drawn.width / drawn.height));
+  element.style.aspectRatio = min(4, max(0.5, drawn.width / drawn.height));
   const point = (event) => {
     const { left, top, width, height } = element.getBoundingClientRect();
     if (event.buttons) look((event.clientX - left) / width, (event.clientY - top) / height);
@@ -78,15 +78,15 @@ export function viewport(drawn, title, chosen) {
     const aim = (axis, from, room, whole) => {
       let [begin, end] = [spans[0][axis], spans[0][axis + 2]];
       for (const span of spans) {
-        const low = Math.min(begin, span[axis]), high = Math.max(end, span[axis + 2]);
+        const low = min(begin, span[axis]), high = max(end, span[axis + 2]);
         if ((high - low) * scale <= room - 2 * MARGIN[axis]) [begin, end] = [low, high];
       }
-      const margin = Math.max(0, Math.min(MARGIN[axis], (room - (end - begin) * scale) / 2));
+      const margin = max(0, min(MARGIN[axis], (room - (end - begin) * scale) / 2));
       [begin, end] = [begin * scale + PADDING - margin, end * scale + PADDING + margin];
       // To the middle, so that there is as much to see at its right as at its left; down no more than is needed.
-      const out = (anew && !axis) || begin < from || end > from + room, near = begin < from ? begin : Math.min(end - room, begin);
+      const out = (anew && !axis) || begin < from || end > from + room, near = begin < from ? begin : min(end - room, begin);
       const to = !out ? from : axis ? near : (begin + end - room) / 2;
-      return Math.max(0, Math.min(to, whole * scale + 2 * PADDING - room));
+      return max(0, min(to, whole * scale + 2 * PADDING - room));
     };
     const left = aim(0, port.left, port.wide, drawn.width), top = aim(1, port.top, port.high, drawn.height);
     // A smooth scroll still under way would end where the step before wanted it.
@@ -100,9 +100,9 @@ export function viewport(drawn, title, chosen) {
   const survey = () => {
     const { scrollLeft: left, scrollTop: top, clientWidth: wide, clientHeight: high } = element;
     port = { left, top, wide, high };
-    for (const [{ x }, group] of rows) group.style.setProperty("--wb-aside", `${Math.max(0, (left - PADDING) / scale - x)}px`);
+    for (const [{ x }, group] of rows) group.style.setProperty("--wb-aside", `${max(0, (left - PADDING) / scale - x)}px`);
     if (map.element.hidden) return;
-    const inside = (most, ...edges) => edges.map((edge) => Math.max(0, Math.min(most, edge - PADDING)) / scale);
+    const inside = (most, ...edges) => edges.map((edge) => max(0, min(most, edge - PADDING)) / scale);
     const [west, east] = inside(drawn.width * scale, left, left + wide);
     const [north, south] = inside(drawn.height * scale, top, top + high);
     map.show(west, north, east - west, south - north);
@@ -115,9 +115,9 @@ export function viewport(drawn, title, chosen) {
     map.element.hidden = true; // the room without it
     const across = element.offsetWidth - 2 * PADDING, down = (parseFloat(style.maxHeight) || Infinity) - 2 * PADDING - 1;
     if (across <= 0) return; // it is on no page yet
-    const { zoom } = chosen, whole = Math.min(across / drawn.width, down / drawn.height);
-    scale = zoom === "fit" ? Math.min(whole, LARGEST * size) : zoom ? zoom * size
-      : Math.max(Math.min(whole, size), size > 1 && innerWidth < NARROW ? size : LEAST);
+    const { zoom } = chosen, whole = min(across / drawn.width, down / drawn.height);
+    scale = zoom === "fit" ? min(whole, LARGEST * size) : zoom ? zoom * size
+      : max(min(whole, size), size > 1 && innerWidth < NARROW ? size : LEAST);
     drawn.root.setAttribute("width", drawn.width * scale);
     drawn.root.setAttribute("height", drawn.height * scale);
     map.element.hidden = drawn.width * scale <= MANY * across && drawn.height * scale <= MANY * down;
@@ -133,7 +133,7 @@ export function viewport(drawn, title, chosen) {
     const port = element.getBoundingClientRect(), before = drawn.root.getBoundingClientRect(), old = scale, held = kept;
     const [x, y] = at ?? [port.left + port.width / 2, port.top + port.height / 2];
     kept = [];
-    sized(Math.min(4, Math.max(0.02, (scale * factor) / size)));
+    sized(min(4, max(0.02, (scale * factor) / size)));
     kept = held;
     const now = drawn.root.getBoundingClientRect(), grown = scale / old;
     scroll(now.left + (x - before.left) * grown - x, now.top + (y - before.top) * grown - y);
