@@ -289,11 +289,11 @@ class GraphTask:
         return results[0]
 
     def _run(self, modes: Modes, limit: int) -> bool:
-        """The loop, with the fast path: a node that no hook, listener or capture looks at."""
+        """The loop, with the fast path: a node that no hook or capture looks at."""
         if not self._begun:
             self.begin()
         ready, buffers, captures = self._ready, self._buffers, self._captures
-        keep, tensors, needed = self.keep_graph, self.tensors, self._needed
+        keep, tensors, needed, heard = self.keep_graph, self.tensors, self._needed, listeners
         before = modes.grad
         set_grad(self.create_graph)
         self.outer, modes.task = modes.task, self
@@ -313,20 +313,24 @@ class GraphTask:
                 ran = True
                 arity = node.arity
                 unusual = node.extra is not None and type(node.extra) is not Scoped
-                if unusual or grad is None or listeners or state.anomaly or node in captures:
+                if unusual or grad is None or state.anomaly or node in captures:
                     buffers[node], grad = grad, None  # a leaf keeps a gradient that nobody else holds
                     out = self._run_node(node)
                     if out is NOTHING:
                         continue
                 else:
+                    if heard:
+                        emit(("run", self, node, grad if node.multi else (grad,)))
                     if needed is None:
                         out = node.vjp_tensors(grad) if tensors else node.vjp(grad)
                     elif tensors:
                         out = node.vjp_tensors_towards(grad, needed)
                     else:
                         out = node.vjp_towards(grad, needed)
-                    if not keep:
-                        node.release()
+                    if heard:
+                        self._tell_ran(node, out)
+                    if not keep and node.release() and heard:
+                        emit(("freed", node))
                 if arity == 1:
                     grad, out = out, None
                     self._deliver(node.p0, node.n0, grad)
@@ -386,15 +390,20 @@ class GraphTask:
             out = run_post_hooks(node, extra, out, grad, self)
         if state.anomaly and state.check_nan and arity:
             refuse_nan(node, [out] if arity == 1 else out)
-        if arity == 0:
-            if listeners:
-                emit(("accumulated", self, node, node.variable))
-            return NOTHING
         if listeners:
-            emit(("ran", self, node, (out,) if arity == 1 else out))
+            self._tell_ran(node, out)
+        if arity == 0:
+            return NOTHING
         if not self.keep_graph and node.release() and listeners:
             emit(("freed", node))
         return out
+
+    def _tell_ran(self, node: Node, out: Any) -> None:
+        arity = node.arity
+        if arity:
+            emit(("ran", self, node, (out,) if arity == 1 else out))
+        else:
+            emit(("accumulated", self, node, node.variable))
 
     def _deliver(self, parent: Node | None, nr: int, grad: Any) -> None:
         """Hand a gradient to the node it is for, which is ready if that was the last it waited for."""
