@@ -17,18 +17,24 @@ from .core.checks import dim_index, int_of, ints_of, is_int, named, numpy_names
 from .core.op import define, method
 from .core.registry import ARRAYS, TENSORS, in_formulas
 from .core.results import in_rows, into
-from .indexing import _at, _select, _slice
+from .indexing import WHOLE, _at, _select, _slice
 
 Shape = tuple[int, ...]
 
 
 def _pieces(a: np.ndarray, sizes: Shape, dim: int) -> list[np.ndarray]:
-    return [a[_at(dim, slice(end - size, end))] for size, end in zip(sizes, accumulate(sizes), strict=True)]
+    before, start, pieces = WHOLE * dim, 0, []
+    for size in sizes:
+        pieces.append(a[(*before, slice(start, start + size))])
+        start += size
+    return pieces
 
 
 def _equal_sizes(size: int, whole: int) -> Shape:
     """The sizes of the pieces of a dimension cut after every `size` elements."""
-    return tuple(min(size, whole - start) for start in range(0, whole, size)) if whole else (0,)
+    if not whole:
+        return (0,)
+    return (size,) * (whole // size) + ((whole % size,) if whole % size else ())
 
 
 def _joined(words: dict[str, Any]) -> tuple[Callable[..., Any], Callable[..., Any]]:
@@ -76,7 +82,7 @@ _split_with_sizes = define(
 _unbind = define(
     "UnbindBackward0",
     "unbind(Tensor self, dim)",
-    lambda a, dim: [a[_at(dim, i, ...)] for i in range(a.shape[dim])],  # `...`: an array also of one element
+    lambda a, dim: [a[(*WHOLE * dim, i, ...)] for i in range(a.shape[dim])],  # `...`: an array also of one element
     kind="views",
     self="unbind_backward(grad, dim, self.shape)",
     samples="r(3), 0; r(2, 3), 1",
@@ -86,7 +92,7 @@ _unbind = define(
 def _diagonal_of(a: np.ndarray, offset: int, dim1: int, dim2: int) -> np.ndarray:
     out = a.diagonal(offset, dim1, dim2)
     if a.flags.writeable:
-        out.flags.writeable = True  # NumPy's own may only be read
+        out.setflags(write=True)  # NumPy's own may only be read
     return out
 
 
@@ -190,8 +196,9 @@ def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
         raise RuntimeError(messages.CHUNK_0D)
     if (chunks := int_of("chunk", "chunks", 1, chunks)) <= 0:
         raise RuntimeError(messages.CHUNK_COUNT.format(chunks))
-    whole = input._array.shape[dim_index(dim, input._array.ndim)]
-    return split(input, -(-whole // chunks) if whole else (0,) * chunks, dim)
+    dim = dim_index(dim, input._array.ndim)
+    whole = input._array.shape[dim]
+    return _split(input, -(-whole // chunks), dim) if whole else _sections(input, (0,) * chunks, dim)
 
 
 @method()
@@ -211,9 +218,9 @@ def iterate(self: Tensor) -> Iterator[Tensor]:
     return iter(unbind(self, 0))
 
 
-def _filled(arrays: Sequence[np.ndarray]) -> Sequence[np.ndarray]:
-    """The arrays but for vectors without elements, unless there are no others."""
-    return [a for a in arrays if a.size or a.shape != (0,)] or arrays
+def _filled(arrays: Sequence[np.ndarray], sizes: tuple[int | None, ...]) -> Sequence[np.ndarray]:
+    """The arrays but for vectors without elements among those of more dimensions."""
+    return [a for a in arrays if a.shape != (0,)] if None in sizes else arrays
 
 
 def _cat_backward(grad: Any, dim: int, sizes: tuple[int | None, ...], narrow: Any) -> list[Any]:
@@ -224,7 +231,7 @@ def _cat_backward(grad: Any, dim: int, sizes: tuple[int | None, ...], narrow: An
 
 def _stacked(arrays: Sequence[np.ndarray], dim: int) -> np.ndarray:
     """What `np.stack` gives, in a quarter of its time."""
-    return np.concatenate([a[_at(dim, None)] for a in arrays], axis=dim)
+    return np.concatenate([a[_at(dim, None)] for a in arrays], axis=dim) if dim else np.array(arrays)
 
 
 def _narrow_array(a: np.ndarray, dim: int, start: int, end: int) -> np.ndarray:
@@ -257,7 +264,7 @@ def _in_kinds(grads: list[Any], kinds: tuple[dtypes.dtype, ...] | None, to: Call
 _cat = define(
     "CatBackward0",
     "cat(Tensor[] tensors, dim; sizes, kinds=None)",
-    in_rows(lambda arrays, dim, sizes, kinds=None: np.concatenate(_meeting(_filled(arrays), kinds), axis=dim)),
+    in_rows(lambda arrays, dim, sizes, kinds=None: np.concatenate(_meeting(_filled(arrays, sizes), kinds), axis=dim)),
     tensors="in_kinds(cat_backward(grad, dim, sizes), kinds)",
     samples="[r(2), r(3)], 0, (2, 3), None; [r(2, 1), r(2, 2)], 1, (1, 2), None",
 )
@@ -299,11 +306,16 @@ def cat(tensors: Sequence[Tensor], dim: int = 0, *, out: Tensor | None = None) -
     shapes = [t._array.shape for t in tensors]
     if () in shapes:
         raise RuntimeError(messages.CAT_0D.format(shapes.index(())))
-    ndim = len(shapes[0] if shapes[0] != (0,) else next((s for s in shapes if s != (0,)), (0,)))
-    dim = dim_index(dim, ndim)
-    checks.check_cat(shapes, dim)
-    # vectors without elements are overlooked among tensors of more dimensions
-    sizes = tuple([None if ndim != 1 and shape == (0,) else shape[dim] for shape in shapes])
+    first = shapes[0]
+    if shapes.count(first) == len(shapes):
+        dim = dim_index(dim, len(first))
+        sizes: tuple[int | None, ...] = (first[dim],) * len(shapes)
+    else:
+        ndim = len(first if first != (0,) else next(s for s in shapes if s != (0,)))
+        dim = dim_index(dim, ndim)
+        checks.check_cat(shapes, dim)
+        # vectors without elements are overlooked among tensors of more dimensions
+        sizes = tuple([None if ndim != 1 and shape == (0,) else shape[dim] for shape in shapes])
     return _cat(tensors, dim, sizes, _kinds(tensors))
 
 

@@ -365,13 +365,15 @@ _sort = define(
 sort_result = pair("sort")
 
 
-def _order(a: np.ndarray, dim: int, descending: bool) -> np.ndarray:
+def _order(a: np.ndarray, dim: int, descending: bool, k: int | None = None) -> np.ndarray:
+    """The places of the elements in order, or of the first k of them alone."""
     if not a.ndim:
         return np.zeros((), np.int64)
     if descending:  # equal elements keep their order, and nan is the greatest
-        backwards = _at(dim, slice(None, None, -1))
-        return a.shape[dim] - 1 - a[backwards].argsort(dim, "stable")[backwards]
-    return a.argsort(dim, "stable")
+        order = a[_at(dim, slice(None, None, -1))].argsort(dim, "stable")
+        return a.shape[dim] - 1 - order[_at(dim, slice(None, None if k is None else -k - 1, -1))]
+    order = a.argsort(dim, "stable")
+    return order if k is None else order[_at(dim, slice(k))].copy()
 
 
 _argsort = define("argsort", "argsort(Tensor self, dim, descending)", lambda a, *how: lying_as(a, _order(a, *how)))
@@ -566,7 +568,7 @@ _topk = define(
 _foremost = define(
     "foremost",
     "foremost(Tensor self, k, dim, largest)",
-    lambda a, k, dim, largest: _order(a, dim, largest)[_at(dim, slice(k))].copy() if a.ndim else np.zeros((), np.int64),
+    lambda a, k, dim, largest: _order(a, dim, largest, k),
 )
 topk_result = pair("topk")
 
@@ -648,7 +650,7 @@ amax, amin = _extreme("amax", _amax), _extreme("amin", _amin)
 def topk(self: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> tuple[Tensor, Tensor]:
     """(values, indices): the k largest (or smallest) elements along `dim`, the most extreme first."""
     dim = dim_index(dim, self._array.ndim)
-    if self.dtype is dtypes.bool_:
+    if self._array.dtype.kind == "b":
         raise RuntimeError(messages.TOPK_BOOL)
     if not 0 <= (k := int_of("topk", "k", 1, k)) <= (self._array.shape[dim] if self._array.ndim else 1):
         raise RuntimeError(messages.TOPK_RANGE)

@@ -235,7 +235,7 @@ def only_floats(kernel: str, but: str = "") -> Callable[[tuple[Any, ...]], tuple
 
 def check_tensors(function: str, tensors: Any) -> None:
     """Refuse what is no list of tensors, for cat and stack."""
-    if isinstance(tensors, Tensor) or not isinstance(tensors, (list, tuple)):
+    if not isinstance(tensors, (list, tuple)):
         raise TypeError(wrong(function, "tensors", 0, f"tuple of Tensors, not {type(tensors).__name__}"))
     for i, t in enumerate(tensors):
         if not isinstance(t, Tensor):
@@ -244,8 +244,6 @@ def check_tensors(function: str, tensors: Any) -> None:
 
 def check_cat(shapes: list[Shape], dim: int) -> None:
     """RuntimeError where tensors differ in another dimension than the one they are put together along."""
-    if shapes.count(shapes[0]) == len(shapes):
-        return
     full = [(i, shape) for i, shape in enumerate(shapes) if shape != (0,)]
     for i, shape in full:
         first = full[0][1]
@@ -405,7 +403,7 @@ def shape_of(*size: Any) -> tuple[int, ...]:
     """A shape given as ints or as one sequence."""
     if len(size) == 1 and not isinstance(size[0], (int, np.integer)):
         size = tuple(size[0])
-    return tuple(index(s) for s in size)
+    return tuple([index(s) for s in size])
 
 
 def dim_index(dim: int, ndim: int) -> int:
@@ -462,6 +460,8 @@ def dims_of(dim: Any, ndim: int) -> tuple[int, ...]:
 
 def int_of(function: str, argument: str, position: int, n: Any) -> int:
     """The argument as an int; TypeError unless it is one."""
+    if type(n) is int:
+        return n
     if not is_int(n):
         raise TypeError(wrong(function, argument, position, f"int, not {kind_of(n)}"))
     return int(n)
@@ -529,13 +529,25 @@ def check_places(function: str, t: Tensor, dim: int, index: Tensor, src: Tensor 
     check_tensor(function, "index", 2, index)
     shape, places = t._array.shape or (1,), index._array.shape or (1,)
     dim = dim_index(dim, len(shape))
+    usual = places == shape and index._array.dtype is INT64 and index._array.size
+    if not usual or (src is not None and (src._array.shape != shape or src._array.dtype is not t._array.dtype)):
+        _check_sizes(function, t, dim, index, src)
+    outside = _outside(index, shape[dim])
+    if outside is not None:
+        place = dim + max(elements(x).ndim - x._array.ndim for x in (t, index))
+        raise RuntimeError(messages.INDEX_RANGE.format(outside, place, shape[dim]))
+    return dim
+
+
+def _check_sizes(function: str, t: Tensor, dim: int, index: Tensor, src: Tensor | None) -> None:
+    shape, places = t._array.shape or (1,), index._array.shape or (1,)
     empty = not index._array.size
     if not empty and index._array.dtype not in WHOLE:
         raise RuntimeError(messages.GATHER_INDEX_DTYPE.format(function))
     if src is not None and src.dtype is not t.dtype:
         raise RuntimeError(messages.SCATTER_DTYPE.format(function))
     if empty:  # and all else is overlooked
-        return dim
+        return
     whom = "input" if function == "gather" else "self"
     if len(places) != len(shape):
         raise RuntimeError(messages.INDEX_NDIM.format(whom))
@@ -552,11 +564,6 @@ def check_places(function: str, t: Tensor, dim: int, index: Tensor, src: Tensor 
         if src is not None:
             wanted += f" and to be no larger size than src {list(src._array.shape)}"
         raise RuntimeError(messages.SCATTER_SIZE.format(list(places), wanted))
-    outside = _outside(index, shape[dim])
-    if outside is not None:
-        place = dim + max(elements(x).ndim - x._array.ndim for x in (t, index))
-        raise RuntimeError(messages.INDEX_RANGE.format(outside, place, shape[dim]))
-    return dim
 
 
 def check_selected(t: Tensor, dim: int, index: Tensor) -> int:
