@@ -66,8 +66,10 @@ _python = {bool: bool_, int: int64, float: float64}
 
 def chosen_dtype(function: str, given: Any, default: dtype) -> dtype:
     """The dtype that was asked for, by a dtype or by a Python type, else the default."""
-    if given is None or isinstance(given, dtype):
-        return given or default
+    if given is None:
+        return default
+    if isinstance(given, dtype):
+        return given
     if given in (bool, int, float):
         return _python[given]
     raise TypeError(errors.DTYPE_KIND.format(function, type(given).__name__))

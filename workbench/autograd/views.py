@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Container
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -21,7 +22,8 @@ from .node import Node, edge_of, extra_of, note_scope, run_by_hand, sequence
 from .state import scoped
 from .tensor import Tensor, made_by, wrap
 
-Geometry = tuple[tuple[int, ...], tuple[int, ...], int]  # shape, strides in bytes, offset in bytes
+Shape = tuple[int, ...]
+Geometry = tuple[Shape, Shape, int]  # shape, strides in bytes, offset in bytes
 
 regenerate: Any = None  # (base, geometry, layout) -> Node: makes AsStridedBackward0; the ops supply it
 
@@ -61,10 +63,15 @@ def _reach(shape: tuple[int, ...], strides: tuple[int, ...]) -> int:
 def strided(array: np.ndarray, geometry: Geometry) -> np.ndarray:
     """The part of an array's memory that `geometry` names; RuntimeError where it lies outside."""
     shape, strides, offset = geometry
-    outside = offset < 0 or offset + _reach(shape, strides) > max(0, _reach(array.shape, array.strides))
-    if (outside and 0 not in shape) or offset % array.itemsize:
+    if not _is_inside(shape, strides, offset, array.shape, array.strides, array.itemsize):
         raise RuntimeError(errors.VIEW_OUTSIDE)
     return _lying(array, shape, strides, offset)
+
+
+@lru_cache(1000)
+def _is_inside(shape: Shape, strides: Shape, offset: int, whole: Shape, steps: Shape, itemsize: int) -> bool:
+    outside = offset < 0 or offset + _reach(shape, strides) > max(0, _reach(whole, steps))
+    return not ((outside and 0 not in shape) or offset % itemsize)
 
 
 def scatter_strided(grad: np.ndarray, geometry: Geometry, layout: Geometry) -> np.ndarray:

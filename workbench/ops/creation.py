@@ -13,7 +13,7 @@ from .. import errors
 from ..autograd import dtypes
 from ..autograd.dtypes import dtype as Dtype
 from ..autograd.levels import below, is_batched, lift, made_for, risen
-from ..autograd.state import in_forked_children, local
+from ..autograd.state import in_forked_children, local, unusual
 from ..autograd.tensor import Tensor, wrap
 from ..errors import warn
 from . import messages
@@ -21,6 +21,7 @@ from .core.checks import fitting, int_of, kind_of, named, not_a_tensor, number_o
 from .core.registry import in_formulas
 from .core.results import lying_as, placed
 
+PLAIN = {bool, int, float}
 NESTED = (list, tuple, range, np.ndarray)
 
 
@@ -29,12 +30,19 @@ def leaf(array: np.ndarray, requires_grad: bool) -> Tensor:
     if requires_grad and array.dtype.kind != "f":
         raise RuntimeError(errors.ONLY_FLOATS_CONSTRUCTOR)
     t = wrap(array, requires_grad)
-    return risen(t, local.modes.levels) if local.modes.levels else t
+    return risen(t, local.modes.levels) if unusual and local.modes.levels else t
 
 
 def kind_for(function: str, dtype: Any) -> np.dtype:
     """The kind of number that was asked for, else the default."""
     return dtypes.chosen_dtype(function, dtype, dtypes.get_default_dtype()).np
+
+
+def filled_with_ones(shape: tuple[int, ...], kind: np.dtype) -> np.ndarray:
+    """What `np.ones` gives, in a third of its time."""
+    array = np.empty(shape, kind)
+    array.fill(1)
+    return array
 
 
 @placed
@@ -51,7 +59,7 @@ def tensor(data: Any, *, dtype: Dtype | None = None, requires_grad: bool = False
     else:
         array, kind = _array_of(data)
         wanted = dtypes.chosen_dtype("tensor", dtype, kind)
-        if wanted.rank == 1 and wanted is not kind and array.size:
+        if wanted is not kind and wanted.rank == 1 and array.size:
             for end in (array.min(), array.max()):
                 fitting(end, wanted, wanted.name)
     return leaf(array.astype(dtypes.chosen_dtype("tensor", dtype, kind).np, copy=False), requires_grad)
@@ -73,12 +81,14 @@ def _array_of(data: Any) -> tuple[np.ndarray, Dtype]:
             if len(part) != size:
                 raise ValueError(messages.SEQUENCE_LENGTH.format(size, dim, len(part)))
         level = [element for part in level for element in part]
-    kinds = {_kind_of(element) for element in level}
+    types = {*map(type, level)}
+    plain = types <= PLAIN
+    kinds = {dtypes.of_number(kind()) for kind in types} if plain else {_kind_of(element) for element in level}
     kind = functools.reduce(dtypes.promote, kinds) if kinds else dtypes.get_default_dtype()
-    numbers = [float(e) if isinstance(e, Tensor) and kind.is_floating_point else e for e in level]
+    wide, number = (np.float64, float) if kind.is_floating_point else (kind.np, int)
+    numbers = level if plain else [number(e) if isinstance(e, Tensor) else e for e in level]
     try:
-        wide = np.float64 if kind.is_floating_point else kind.np
-        return np.array([int(e) if isinstance(e, Tensor) else e for e in numbers], wide).reshape(shape), kind
+        return np.array(numbers, wide).reshape(shape), kind
     except OverflowError:
         raise ValueError(messages.LONG_OVERFLOW) from None
 
@@ -134,13 +144,14 @@ def zeros(*given: Any, size: Any = None, dtype: Dtype | None = None, requires_gr
 @placed
 def ones(*given: Any, size: Any = None, dtype: Dtype | None = None, requires_grad: bool = False) -> Tensor:
     """A leaf of ones."""
-    return leaf(np.ones(size_of("ones", given, size), kind_for("ones", dtype)), requires_grad)
+    return leaf(filled_with_ones(size_of("ones", given, size), kind_for("ones", dtype)), requires_grad)
 
 
 def like(name: str, make: Callable[..., Any], input: Any, dtype: Dtype | None, requires_grad: bool) -> Tensor:
     if not isinstance(input, Tensor):
         raise TypeError(not_a_tensor(name, "input", 0, input))
-    a, kind = input._array, dtypes.chosen_dtype(name, dtype, input.dtype).np
+    a = input._array
+    kind = a.dtype if dtype is None else dtypes.chosen_dtype(name, dtype, input.dtype).np
     return made_for(input, lambda batch: leaf(lying_as(a, make((*batch, *a.shape), kind)), requires_grad), True)
 
 
@@ -158,7 +169,7 @@ in_formulas(  # np.zeros_like takes ten times as long
 @placed
 def ones_like(input: Tensor, *, dtype: Dtype | None = None, requires_grad: bool = False) -> Tensor:
     """Ones in the shape and dtype of a tensor."""
-    return like("ones_like", np.ones, input, dtype, requires_grad)
+    return like("ones_like", filled_with_ones, input, dtype, requires_grad)
 
 
 @placed
@@ -262,7 +273,7 @@ def _new(name: str, make: Callable[..., Any], what: str) -> None:
 
 
 _new("new_zeros", np.zeros, "zeros")
-_new("new_ones", np.ones, "ones")
+_new("new_ones", filled_with_ones, "ones")
 _new("new_empty", np.empty, "whatever the memory held")
 
 

@@ -115,15 +115,15 @@ def _is_quiet(t: Tensor) -> bool:
     """Whether to write into the array is all there is to do."""
     if unusual or (type(t) is not Tensor and type(t) is not Parameter):
         return False
-    if _is_recorded(t):
+    if (t._rg or t._meta is not None) and _is_recorded(t):
         return False
     a = t._array
-    return (a.dtype is FLOAT64 or a.dtype is FLOAT32) and a.flags.c_contiguous
+    return (a.dtype is FLOAT64 or a.dtype is FLOAT32) and (a.base is None or a.flags.c_contiguous)
 
 
 def _is_recorded(t: Tensor) -> bool:
     """Whether an operation on the tensor is recorded now."""
-    return (t._rg or (t._meta is not None and t.requires_grad)) and not (off and not local.modes.grad)
+    return t.requires_grad and not (off and not local.modes.grad)
 
 
 def descend(t: Tensor, grad: Tensor, rate: Any) -> None:
@@ -149,7 +149,8 @@ def descend(t: Tensor, grad: Tensor, rate: Any) -> None:
 
 def _written(t: Tensor, name: str) -> Tensor:
     """The tensor, of which the write is counted and told."""
-    bump(t)
+    storage = t._storage or storage_of(t)
+    storage.version += 1
     if listeners:
         emit(("wrote", t, name, None))
     return t
@@ -162,7 +163,7 @@ def _quiet_operand(t: Tensor, other: Any) -> Any:
         return other
     if kind is not Tensor and kind is not Parameter:
         return None
-    if _is_recorded(other):
+    if (other._rg or other._meta is not None) and _is_recorded(other):
         return None
     a, b = t._array, other._array
     if b.dtype is not a.dtype or (
@@ -251,10 +252,10 @@ def _in_place(op: Callable[..., Tensor]) -> None:
 
     def writing(self: Tensor, *args: Any, **options: Any) -> Tensor:
         if len(args) == operands - 1 and not options and _is_quiet(self):
-            given = [_quiet_operand(self, other) for other in args]
-            if not given or given[0] is not None:
+            a, given = self._array, _quiet_operand(self, args[0]) if args else True
+            if given is not None:
                 try:
-                    ufunc(self._array, *given, self._array)
+                    ufunc(a, given, a) if args else ufunc(a, a)
                 except ValueError:
                     pass  # the general way says what does not fit
                 else:

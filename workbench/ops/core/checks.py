@@ -349,8 +349,12 @@ def is_int(n: Any) -> bool:
 
 def size_of(function: str, given: tuple[Any, ...], size: Any = None, position: int = 0) -> tuple[int, ...]:
     """A shape given as ints or as one sequence; TypeError for anything else, RuntimeError for less than 0."""
-    if len(given) == 1 and type(given[0]) is int and given[0] >= 0 and size is None:
-        return given
+    for n in given:
+        if type(n) is not int or n < 0:
+            break
+    else:
+        if given and size is None:
+            return given
     shape = ints_of(function, "size", given, size, position)
     if shape and min(shape) < 0:
         if function == "zeros":

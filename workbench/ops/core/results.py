@@ -172,6 +172,8 @@ def placed(make: Callable[..., Any]) -> Callable[..., Any]:
     def made(*args: Any, device: Any = None, **options: Any) -> Any:
         if device is not None:
             check_device(device)
+        if not options:
+            return make(*args)
         if "out" in options and make.__name__ in FILLERS:
             return _filled(options.pop("out"), make, args, options)
         return make(*args, **options)
