@@ -165,6 +165,8 @@ def _backward(
     inputs: Any = None,
 ) -> None:
     """Compute the gradient of this tensor and add it to the leaves' `.grad` (torch.Tensor.backward)."""
+    if inputs is None and not create_graph and ran_without_task(self, gradient, retain_graph):
+        return
     if local.modes.levels:
         raise events.failed(RuntimeError(errors.BACKWARD_IN_TRANSFORM), self)
     backward(self, gradient, retain_graph, create_graph, inputs=inputs)

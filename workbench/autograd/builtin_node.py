@@ -287,7 +287,7 @@ def ran_without_task(output: Any, gradient: Any, keep_graph: bool | None) -> boo
     inputs = _inputs_of_built_in_nodes(root)
     if inputs is None:
         return False
-    order = sorted(inputs, key=attrgetter("seq"), reverse=True)
+    order = sorted(inputs, key=_SEQ, reverse=True)
     node, grad, first = root, seed, order[0]
     if root.multi:
         grad = [grad if nr == output._nr else None for nr in range(root.outputs)]
@@ -311,8 +311,7 @@ def ran_without_task(output: Any, gradient: Any, keep_graph: bool | None) -> boo
                 grads = [None] * len(inputs[node])
             else:
                 out = node.vjp(grad)
-                grads = [out] if arity == 1 else [*out]
-                grads.reverse()
+                grads = [out] if arity == 1 else [*out[::-1]]
             if not keep_graph:
                 node.release()
             out = None  # a leaf keeps a gradient that nobody else holds
@@ -338,6 +337,7 @@ def ran_without_task(output: Any, gradient: Any, keep_graph: bool | None) -> boo
         raise
 
 
+_SEQ = attrgetter("seq")
 _USUAL = {type(None), Scoped}  # the extra of a node that nobody looks at
 # Where a node's gradients go, by its arity.
 _NEXT: dict[int, Callable[[Any], Any]] = {

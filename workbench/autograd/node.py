@@ -54,7 +54,7 @@ HELD_ONCE = min(_Probe().hold(), 3)  # what was just read from the one place tha
 def owns_memory(grad: np.ndarray) -> bool:
     """Whether an array's memory is its own, or that of an array which is there for it alone."""
     base = grad.base
-    return grad.flags.writeable and (base is None or (type(base) is np.ndarray and count(base) <= HELD_ONCE))
+    return (base is None or (type(base) is np.ndarray and count(base) <= HELD_ONCE)) and grad.flags.writeable
 
 
 def is_dense(array: np.ndarray) -> bool:
@@ -296,23 +296,26 @@ class AccumulateGrad(Node):
         leaf = self.variable
         meta, own = leaf._meta or meta_of(leaf), leaf._array
         if grad is not None and leaf._rg:
-            with _accumulating:
+            have = meta.grad
+            if have is None:
+                if type(grad) is not np.ndarray or (
+                    grad.dtype is not own.dtype and grad.dtype != own.dtype and self._casts(meta)
+                ):
+                    grad = np.array(grad, own.dtype if self._casts(meta) else grad.dtype)
+                if count(grad) <= HANDED_ON and lies_like(grad, own):
+                    made = wrap(grad if owns_memory(grad) else grad.copy("K"))
+                    task = local.modes.task
+                    if task is not None and self in task.sums:  # written as often as others were added on the way
+                        storage_of(made).version = task.sums[self]
+                else:
+                    made = _copied(grad, leaf)
                 have = meta.grad
-                if have is not None:
+                if have is None:  # as in meta_of: no other thread comes between these lines
+                    meta.grad = made
+            if have is not None:
+                with _accumulating:
                     have._array += grad
                     bump(have)
-                else:
-                    if type(grad) is not np.ndarray or (
-                        grad.dtype is not own.dtype and grad.dtype != own.dtype and self._casts(meta)
-                    ):
-                        grad = np.array(grad, own.dtype if self._casts(meta) else grad.dtype)
-                    if count(grad) <= HANDED_ON and lies_like(grad, own):
-                        meta.grad = wrap(grad if owns_memory(grad) else grad.copy("K"))
-                        task = local.modes.task
-                        if task is not None and self in task.sums:  # written as often as others were added on the way
-                            storage_of(meta.grad).version = task.sums[self]
-                    else:
-                        meta.grad = _copied(grad, leaf)
         if meta.post_accumulate:
             self._tell(meta)
 
@@ -375,9 +378,7 @@ def edge_of(t: Tensor) -> Node | None:
     if fn is None and meta is not None and meta.base is not None:
         current = meta.view_fn is not None and meta.attr_version == t._storage.version
         fn = meta.view_fn if current else t.grad_fn
-    if fn is None and t._rg:
-        return accumulator(t)
-    return fn
+    return accumulator(t) if fn is None and t._rg else fn
 
 
 def target_of(t: Tensor) -> Node:
@@ -412,7 +413,7 @@ def accumulator(t: Tensor) -> AccumulateGrad:
     """A leaf's AccumulateGrad: one at a time, alive only while somebody holds it, so that no cycle is made."""
     meta = t._meta or meta_of(t)
     before = meta.accumulator
-    node = before and before()
+    node = None if before is None else before()
     if node is None:
         node = AccumulateGrad()
         node.extra = meta.extra
