@@ -16,8 +16,13 @@ from .core.op import define, method
 from .core.registry import abbreviation, explained, in_formulas
 from .core.results import in_rows
 from .math import _erf
+from .shape import sums
 
-abbreviation("total(x, dim)", "sum_dim(x, (dim,), True) if x.ndim else x")
+in_formulas(
+    explained("total(x, dim)", "sum_dim(x, (dim,), True) if x.ndim else x"),
+    lambda x, dim: sums(x, (dim,) if x.ndim else ()),
+    lambda x, dim: x.sum(dim, True) if x._array.ndim else x,
+)
 
 
 def _only_floats(name: str) -> Callable[[tuple[Any, ...]], tuple[Any, ...]]:
@@ -44,14 +49,14 @@ def _settled(a: np.ndarray, axes: tuple[int, ...], bound: float) -> np.ndarray:
 def _softmax_of(a: np.ndarray, dim: int) -> np.ndarray:
     axes = (dim,) if a.ndim else ()
     e = np.exp(_settled(a, axes, 30), order="C")
-    e /= np.add.reduce(e, axis=axes, keepdims=True)
+    e /= sums(e, axes)
     return e.astype(a.dtype, copy=False)
 
 
 def _log_softmax_of(a: np.ndarray, dim: int) -> np.ndarray:
     axes = (dim,) if a.ndim else ()
     less = _settled(a, axes, 2)  # of larger numbers the logarithm would lose digits
-    out = np.subtract(less, np.log(np.add.reduce(np.exp(less), axis=axes, keepdims=True)), order="C")
+    out = np.subtract(less, np.log(sums(np.exp(less), axes)), order="C")
     return out.astype(a.dtype, copy=False)
 
 

@@ -23,23 +23,20 @@ from .core.op import define, method
 from .core.registry import ARRAYS, TENSORS, abbreviation, in_formulas
 from .core.results import in_rows, into, into_as, into_both, lying_as, pair, places_along, take_along
 from .indexing import _at
+from .shape import summed, sums
 
 ALL = "all dimensions"  # None says the same, but PyTorch then gives another node
 max_result, min_result = pair("max"), pair("min")
 
 
-def _sum(a: np.ndarray, dim: tuple[int, ...] | None = None, keepdim: bool = False) -> np.ndarray:
-    return np.add.reduce(a, axis=dim, keepdims=keepdim, dtype=np.int64 if a.dtype.kind in "biu" else None)
-
-
 def _mean(a: np.ndarray, dim: tuple[int, ...], keepdim: bool) -> np.ndarray:
-    return np.add.reduce(a, axis=dim, keepdims=keepdim) / float(_count_of(a.shape, dim) or np.nan)
+    return summed(a, dim, keepdim) / float(_count_of(a.shape, dim) or np.nan)
 
 
 _sum_all = define(
     "SumBackward0",
     "sum_all(Tensor self)",
-    lambda a: _sum(a),
+    summed,
     batch="sum_dim",
     self="expand(grad, self.shape)",
     samples="r(3); r(2, 3); r()",
@@ -47,14 +44,14 @@ _sum_all = define(
 _sum_dim = define(
     "SumBackward1",
     "sum_dim(Tensor self, dim, keepdim)",
-    in_rows(_sum),
+    summed,
     self="expand(put_back(grad, self.shape, dim, keepdim), self.shape)",
     samples="r(2, 3), (0,), False; r(2, 3), (0, 1), True; r(2, 3, 2), (1,), False",
 )
 _mean_all = define(
     "MeanBackward0",
     "mean_all(Tensor self)",
-    lambda a: np.add.reduce(a, axis=None) / (a.size or np.nan),
+    lambda a: summed(a) / (a.size or np.nan),
     batch="mean_dim",
     self="expand(grad, self.shape) / numel(self.shape)",
     samples="r(3); r(2, 3)",
@@ -62,7 +59,7 @@ _mean_all = define(
 _mean_dim = define(
     "MeanBackward1",
     "mean_dim(Tensor self, dim, keepdim)",
-    in_rows(_mean),
+    _mean,
     self="expand(put_back(grad, self.shape, dim, keepdim), self.shape) / count_of(self.shape, dim)",
     samples="r(2, 3), (0,), False; r(2, 3), (-1,), True",
 )
@@ -481,16 +478,17 @@ def _var_of(a: np.ndarray, dim: Dims, correction: float | None, keepdim: bool) -
     dims = _over(a.shape, dim)
     count = float(_freedom(a.shape, dim, 0) or 1)
     wide = a.astype(np.float32) if a.dtype == np.float16 else a
-    deviation = wide - np.add.reduce(wide, axis=dims, keepdims=True) / count
-    squares = np.add.reduce(deviation * deviation, axis=dims, keepdims=keepdim)
+    deviation = wide - sums(wide, dims) / count
+    squares = summed(deviation * deviation, dims, keepdim)
     freedom = _freedom(a.shape, dim, correction)
-    return np.divide(squares, float(freedom) if freedom > 0 else 0.0, dtype=wide.dtype).astype(a.dtype, copy=False)
+    out = squares / float(freedom) if freedom > 0 else np.divide(squares, 0.0, dtype=wide.dtype)
+    return out if wide is a else out.astype(a.dtype)
 
 
 _var = define(
     "VarBackward0",
     "var(Tensor self, dim, correction, keepdim)",
-    in_rows(_var_of),
+    _var_of,
     self="var_slope(grad, self, dim, correction, keepdim)",
     tangent="reduction",
     samples="r(3), None, None, False; r(2, 3), (1,), 0, True; r(2, 3, 2), (0, 2), 1.5, False",
@@ -498,7 +496,7 @@ _var = define(
 _std = define(
     "StdBackward0",
     "std(Tensor self, dim, correction, keepdim)",
-    in_rows(lambda a, dim, correction, keepdim: np.sqrt(_var_of(a, dim, correction, keepdim))),
+    lambda *args: np.sqrt(_var_of(*args)),
     self="var_slope(where(result == 0, 0, grad / (result * 2)), self, dim, correction, keepdim)",
     tangent="reduction",
     samples="r(3), None, None, False; r(2, 3), (1,), 0, True; r(2, 3, 2), (0, 2), 1.5, False",
@@ -516,10 +514,10 @@ def _norm_of(a: np.ndarray, ord: float, dim: Dims, keepdim: bool) -> np.ndarray:
     elif not ord:
         out = np.count_nonzero(size, **how)
     elif ord == 2:
-        out = np.sqrt(np.add.reduce(size * size, **how))
+        out = np.sqrt(summed(size * size, how["axis"], keepdim))
     else:
         out = size.sum(**how) if ord == 1 else np.add.reduce(size**ord, **how) ** (1 / ord)
-    return np.asarray(out).astype(a.dtype)
+    return out.astype(a.dtype, copy=False)
 
 
 abbreviation("as_many(x, g)", "zeros_like(x) + g")
