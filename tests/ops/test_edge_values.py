@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import math
 from typing import Any
 
 import numpy as np
@@ -9,6 +11,7 @@ import pytest
 from oracle import compare, entries
 
 import workbench
+from workbench.ops.shape import summed, sums
 
 CALLS = """
     x.relu() | x.sigmoid() | x.tanh() | x.exp() | x.log() | x.sqrt() | x.rsqrt() | x.reciprocal()
@@ -55,3 +58,18 @@ def test_softmax_loses_no_digits(size: float, dtype: str) -> None:
     assert (np.abs(found - logs) <= 2 * eps * (1 + np.abs(logs))).all()
     found = workbench.softmax(workbench.tensor(rows), 1).numpy()
     assert (np.abs(found - np.exp(logs)) <= 8 * eps * (1 + np.abs(logs)) * np.exp(logs)).all()
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32", "float16", "int64", "bool"])
+@pytest.mark.parametrize("shape", [(), (0,), (5,), (3, 4), (0, 3), (2, 3, 4), (20, 4)])
+def test_sums_of_few_and_many_elements(shape, dtype):
+    a = (np.arange(math.prod(shape)).reshape(shape) % 7).astype(dtype)
+    for array in (a, a.T, a[..., ::-1] if shape else a):
+        dims = [None, *[d for n in range(1, a.ndim + 1) for d in itertools.combinations(range(a.ndim), n)]]
+        for dim, keepdim in itertools.product(dims, (False, True)):
+            expected = np.sum(array, axis=dim, keepdims=keepdim, dtype=np.int64 if a.dtype.kind in "ib" else None)
+            found = summed(array, dim, keepdim)
+            assert (found.shape, found.dtype, found.tolist()) == (expected.shape, expected.dtype, expected.tolist())
+            assert found.flags.c_contiguous
+            if a.dtype.kind == "f" and dim is not None and keepdim:
+                assert (np.zeros(array.shape) + sums(array, dim) == expected).all()

@@ -11,7 +11,7 @@ from .. import errors
 from ..autograd import dtypes
 from ..autograd.tensor import Tensor
 from . import messages
-from .core.checks import dim_index, dims_of, numpy_names, only_floats
+from .core.checks import FEW, dim_index, dims_of, numpy_names, only_floats
 from .core.op import define, method
 from .core.registry import abbreviation, explained, in_formulas
 from .core.results import in_rows
@@ -41,8 +41,13 @@ def _largest(a: np.ndarray, axes: tuple[int, ...]) -> tuple[np.ndarray, np.ndarr
 
 def _settled(a: np.ndarray, axes: tuple[int, ...], bound: float) -> np.ndarray:
     """The elements less the largest, or as they are if all lie within the bound: their exponentials are safe."""
-    if a.itemsize > 2 and a.size and -bound < a.item(a.argmin()) and a.item(a.argmax()) < bound:  # never of nan
-        return a
+    if a.itemsize > 2 and a.size:  # what is said next is never so of nan
+        if a.size <= FEW:
+            flat = a.ravel()
+            if flat.dot(flat) < 2 * bound * bound:  # then no two are further apart than those within the bound
+                return a
+        elif -bound < a.item(a.argmin()) and a.item(a.argmax()) < bound:
+            return a
     return np.subtract(*_largest(a, axes))
 
 
@@ -50,14 +55,14 @@ def _softmax_of(a: np.ndarray, dim: int) -> np.ndarray:
     axes = (dim,) if a.ndim else ()
     e = np.exp(_settled(a, axes, 30), order="C")
     e /= sums(e, axes)
-    return e.astype(a.dtype, copy=False)
+    return e if e.dtype is a.dtype else e.astype(a.dtype)
 
 
 def _log_softmax_of(a: np.ndarray, dim: int) -> np.ndarray:
     axes = (dim,) if a.ndim else ()
     less = _settled(a, axes, 2)  # of larger numbers the logarithm would lose digits
     out = np.subtract(less, np.log(sums(np.exp(less), axes)), order="C")
-    return out.astype(a.dtype, copy=False)
+    return out if out.dtype is a.dtype else out.astype(a.dtype)
 
 
 def _logsumexp_of(a: np.ndarray, dim: tuple[int, ...], keepdim: bool) -> np.ndarray:

@@ -23,25 +23,36 @@ from . import messages
 from .activation import softmax
 from .core.checks import not_a_tensor, only_floats, tensors_only
 from .core.op import define
-from .core.registry import TENSORS, abbreviation, in_formulas
+from .core.registry import TENSORS, abbreviation, explained, in_formulas
 from .core.results import in_rows
 from .creation import arange, dropout_mask, full, ones, zeros, zeros_like
 from .math import mul
+from .reduction import _count_of
+from .shape import sums
 
 Ints = tuple[int, ...]
 
 
-def _moments(a: np.ndarray, dims: Ints, eps: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The mean, one over the standard deviation, and what is left of the elements less the mean."""
+def _standardized(a: np.ndarray, dims: Ints, eps: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The elements with mean 0 and variance 1, what the mean was, and one over the standard deviation."""
     wide = a.astype(np.float32) if a.dtype == np.float16 else a
-    count = float(max(math.prod([a.shape[d] for d in dims]), 1))
-    mean = np.add.reduce(wide, axis=dims, keepdims=True) / count
+    count = float(max(_count_of(a.shape, dims), 1))
+    mean = sums(wide, dims)
+    mean /= count
     less = wide - mean
-    rstd = np.add.reduce(less * less, axis=dims, keepdims=True)
+    rstd = sums(less * less, dims)
     rstd /= count
     rstd += eps
     rstd = np.reciprocal(np.sqrt(rstd))
-    return mean.astype(a.dtype, copy=False), rstd.astype(a.dtype, copy=False), less.astype(a.dtype, copy=False)
+    less *= rstd
+    return less.astype(a.dtype, copy=False), _once(mean, a, dims), _once(rstd, a, dims)
+
+
+def _once(sums: np.ndarray, a: np.ndarray, dims: Ints) -> np.ndarray:
+    """What `sums` may have repeated, once."""
+    if not sums.ndim:
+        return np.full((1,) * a.ndim, sums, a.dtype)
+    return sums[tuple([slice(1) if d in dims else slice(None) for d in range(a.ndim)])].astype(a.dtype)
 
 
 # Arrays use the moments that forward computed; tensors compute them anew, for they too depend on the input.
@@ -49,7 +60,12 @@ in_formulas("mean_of", lambda x, mean, dims: mean, lambda x, mean, dims: TENSORS
 abbreviation("anew(x, dims, eps)", "rsqrt(mean_dim((x - mean_dim(x, dims, True)) ** 2, dims, True) + eps)")
 in_formulas("rstd_of", lambda x, rstd, dims, eps: rstd, lambda x, rstd, dims, eps: TENSORS["anew"](x, dims, eps))
 abbreviation("standard(x, mean, rstd, dims, eps)", "(x - mean_of(x, mean, dims)) * rstd_of(x, rstd, dims, eps)")
-abbreviation("remainder(g, h, dims)", "g - mean_dim(g, dims, True) - h * mean_dim(g * h, dims, True)")
+in_formulas(
+    explained("means(x, dims)", "mean_dim(x, dims, True)"),
+    lambda x, dims: sums(x, dims) / float(_count_of(x.shape, dims) or np.nan),
+    lambda x, dims: TENSORS["mean_dim"](x, dims, True),
+)
+abbreviation("remainder(g, h, dims)", "g - means(g, dims) - h * means(g * h, dims)")
 abbreviation(
     "standard_slope(g, x, mean, rstd, dims, eps)",
     "rstd_of(x, rstd, dims, eps) * remainder(g, standard(x, mean, rstd, dims, eps), dims)",
@@ -68,8 +84,8 @@ _affine_in_rows = in_rows(_affine)
 def _layer_normalized(
     a: np.ndarray, shape: Ints, weight: np.ndarray | None, bias: np.ndarray | None, eps: float
 ) -> tuple[np.ndarray, ...]:
-    mean, rstd, less = _moments(a, tuple(range(a.ndim - len(shape), a.ndim)), eps)
-    return _affine_in_rows(less * rstd, weight, bias), mean, rstd
+    standard, mean, rstd = _standardized(a, tuple(range(a.ndim - len(shape), a.ndim)), eps)
+    return _affine_in_rows(standard, weight, bias), mean, rstd
 
 
 _layer_norm = define(
@@ -135,8 +151,8 @@ def _batch_normalized(
     a: np.ndarray, weight: Any, bias: Any, mean: Any, var: Any, training: bool, momentum: float, eps: float
 ) -> tuple[np.ndarray, ...]:
     if training:
-        m, r, less = _moments(a, (0, *range(2, a.ndim)), eps)
-        standard, m, r = less * r, m.reshape(-1), r.reshape(-1)
+        standard, m, r = _standardized(a, (0, *range(2, a.ndim)), eps)
+        m, r = m.reshape(-1), r.reshape(-1)
         if mean is not None:  # the running statistics move on, not counted as a write, nor by PyTorch
             count = a.size // len(m)
             mean[...] += momentum * (m - mean)

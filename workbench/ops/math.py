@@ -14,6 +14,7 @@ from ..autograd.tensor import Tensor
 from . import messages
 from .comparison import where_
 from .core.checks import (
+    FEW,
     fitting_scale,
     kind_of,
     named,
@@ -396,7 +397,6 @@ atan = define(
 sinh = define("SinhBackward0", "sinh(Tensor self)", np.sinh, kind="float", self="grad * cosh(self)", samples="r(3)")
 cosh = define("CoshBackward0", "cosh(Tensor self)", np.cosh, kind="float", self="grad * sinh(self)", samples="r(3)")
 
-FEW = 50  # elements: of no more erf is computed one by one
 STEPS, LAST, TERMS = 16, 6, 9  # erf's expansions: so many to a unit, none beyond 6 (where it is 1), so many terms
 
 
@@ -416,7 +416,7 @@ def _taylor() -> list[np.ndarray]:
 def _erf(a: np.ndarray) -> np.ndarray:
     """The error function, to the last bit or the one before: NumPy has none."""
     if a.size <= FEW and a.flags.c_contiguous:
-        return np.array([math.erf(x) for x in a.ravel().tolist()], a.dtype).reshape(a.shape)
+        return np.fromiter(map(math.erf, a.ravel().tolist()), a.dtype, a.size).reshape(a.shape)
     size = np.minimum(np.abs(a.astype(np.float64)), LAST)
     nearest = np.rint(np.fmin(size, LAST) * STEPS).astype(np.intp)  # fmin: an index for nan too
     step = size - nearest / STEPS

@@ -66,21 +66,22 @@ _mean_dim = define(
 _sum_all_as, _sum_dim_as = in_dtype(_sum_all), in_dtype(_sum_dim)
 _mean_all_as, _mean_dim_as = in_dtype(_mean_all), in_dtype(_mean_dim)
 abbreviation("attains(x, extremum)", "(x == extremum) | (x != x)")  # nan, if there is one, is both extremes
+abbreviation("evenly(g, mask)", "where(mask, g / count(mask), 0)")
 _max_all = define(
     "MaxBackward1",
     "max_all(Tensor self)",
-    np.max,
+    lambda a: a.ravel()[a.argmax()],
     batch="amax",
-    self="where(attains(self, result), grad / count(attains(self, result)), 0)",
+    self="evenly(grad, attains(self, result))",
     tangent="reduction",
     samples="r(3); r(2, 3); tie()",
 )
 _min_all = define(
     "MinBackward1",
     "min_all(Tensor self)",
-    np.min,
+    lambda a: a.ravel()[a.argmin()],
     batch="amin",
-    self="where(attains(self, result), grad / count(attains(self, result)), 0)",
+    self="evenly(grad, attains(self, result))",
     tangent="reduction",
     samples="r(3); r(2, 3); tie()",
 )
@@ -90,19 +91,13 @@ def pick(a: np.ndarray, dim: int, keepdim: bool, indices: np.ndarray) -> np.ndar
     """The elements at `indices` along one dimension, which goes away unless kept."""
     if not a.ndim:
         return a.copy()
-    places = indices if keepdim else np.expand_dims(indices, dim)
-    values = take_along(a, places, dim)
-    return values if keepdim else np.squeeze(values, dim)
+    return a[places_along(indices, dim, keepdim)]
 
 
 def _put(grad: np.ndarray, shape: tuple[int, ...], dim: int, keepdim: bool, indices: np.ndarray) -> np.ndarray:
     """The other way: zeros of `shape` with `grad` at `indices`."""
-    out = np.zeros(shape, np.asarray(grad).dtype)
-    if not shape:
-        out[...] = grad
-    else:
-        lift = (lambda x: x) if keepdim else (lambda x: x[(slice(None),) * (dim % len(shape)) + (None,)])
-        out[places_along(lift(indices), dim)] = lift(grad)
+    out = np.zeros(shape, grad.dtype)
+    out[places_along(indices, dim, keepdim) if shape else ...] = grad
     return out
 
 
@@ -179,7 +174,7 @@ _arg = {
         f"{name}(Tensor self, dim, keepdim)",
         lambda a, dim, keepdim, best=best: best(a, dim, None, keepdims=keepdim) if a.ndim else np.zeros((), np.int64),
     )
-    for name, best in (("argmax", np.argmax), ("argmin", np.argmin))
+    for name, best in (("argmax", np.ndarray.argmax), ("argmin", np.ndarray.argmin))
 }
 
 
@@ -240,7 +235,7 @@ def _counts(a: np.ndarray) -> Any:
 _cumsum = define(
     "CumsumBackward0",
     "cumsum(Tensor self, dim)",
-    in_rows(lambda a, dim: np.cumsum(a, dim, _counts(a)) if a.ndim else a.astype(_counts(a))),
+    in_rows(lambda a, dim: np.add.accumulate(a, dim, _counts(a)) if a.ndim else a.astype(_counts(a))),
     self="summed_from_the_end(grad, dim)",
     samples="r(3), 0; r(2, 3), 1; r(), 0",
 )
@@ -248,7 +243,7 @@ abbreviation("summed_from_the_end(x, dim)", "flip(cumsum(flip(x, (dim,)), dim), 
 _cumprod = define(
     "CumprodBackward0",
     "cumprod(Tensor self, dim)",
-    in_rows(lambda a, dim: np.cumprod(a, dim, _counts(a)) if a.ndim else a.astype(_counts(a))),
+    in_rows(lambda a, dim: np.multiply.accumulate(a, dim, _counts(a)) if a.ndim else a.astype(_counts(a))),
     self="cumprod_slope(grad, self, result, dim)",
     samples="p(3), 0; r(2, 3), 1; r(), 0; r(4) * w.tensor([1, 0, 1, 0]), 0",
 )
@@ -287,7 +282,7 @@ abbreviation("all_others(x)", "reshape(others(reshape(x, (-1,)), 0), x.shape)")
 _prod_all = define(
     "ProdBackward0",
     "prod_all(Tensor self)",
-    lambda a: np.prod(a, dtype=_counts(a)),
+    lambda a: np.multiply.reduce(a, None, _counts(a)),
     batch="prod_dim",
     self="prod_slope(grad, self, result)",
     tangent="reduction",
@@ -297,7 +292,7 @@ abbreviation("prod_slope(g, x, y)", "g if not x.ndim else g * (all_others(x) if 
 _prod_dim = define(
     "ProdBackward1",
     "prod_dim(Tensor self, dim, keepdim)",
-    in_rows(lambda a, dim, keepdim: np.prod(a, axis=dim if a.ndim else None, keepdims=keepdim, dtype=_counts(a))),
+    in_rows(lambda a, dim, keepdim: np.multiply.reduce(a, dim if a.ndim else None, _counts(a), None, keepdim)),
     self="prod_dim_slope(put_back(grad, self.shape, (dim,), keepdim), self, result, dim, keepdim)",
     tangent="reduction",
     samples="p(3), 0, False; r(2, 3), 1, True; r(2, 3) * w.tensor([1, 0, 0]), 1, False",
@@ -409,7 +404,7 @@ _median_all = define(
     "MedianBackward0",
     "median_all(Tensor self)",
     lambda a: a.reshape(-1)[_middle(a.reshape(-1), 0)] if a.size else _no_median(a.dtype),
-    self="where(attains(self, result), grad / count(attains(self, result)), 0)",
+    self="evenly(grad, attains(self, result))",
     tangent="reduction",
     samples="r(3); r(2, 3); tie()",
 )

@@ -497,7 +497,7 @@ def fitting(value: float, dtype: dtypes.dtype, word: str = "") -> Any:
 
 INT64, UINT64 = np.dtype(np.int64), np.dtype(np.uint64)
 WHOLE = (INT64, np.dtype(np.int32))
-FEW = 50  # elements: of no more Python finds the extremes sooner than NumPy
+FEW = 50  # elements: of no more Python or a product computes much sooner than NumPy's own functions
 
 
 def check_tensor(function: str, argument: str, position: int, given: Any) -> None:

@@ -43,11 +43,14 @@ def lying_as(a: np.ndarray, result: np.ndarray) -> np.ndarray:
     return out
 
 
-def places_along(index: np.ndarray, dim: int) -> tuple[np.ndarray, ...]:
-    """NumPy's indices of what an index tensor names: its own places, but along `dim` the elements it holds."""
-    index = index if index.ndim else index.reshape(1)
+def places_along(index: np.ndarray, dim: int, keepdim: bool = True) -> tuple[np.ndarray, ...]:
+    """NumPy's indices of what an index tensor names: its own places, but along `dim` the elements it holds.
+
+    Without `keepdim` the index tensor does not have that dimension.
+    """
+    index = index if index.ndim or not keepdim else index.reshape(1)
     places = grid(index.shape)
-    return (*places[:dim], index, *places[dim + 1 :])
+    return (*places[:dim], index, *places[dim + keepdim :])
 
 
 @functools.lru_cache(100)
