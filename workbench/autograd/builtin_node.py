@@ -26,7 +26,16 @@ class Unfit(Exception):
 
 def read_array(node: Node, name: str) -> Any:
     """A built-in node's saved tensor as an array, or list of these, after the version check: the unhurried way."""
-    found, saved = read_tensor(node, name), getattr(node, f"s_{name}")
+    saved = getattr(node, f"s_{name}")
+    if type(saved) is tuple:
+        arrays: list[Any] = []
+        for t, version in zip(saved, getattr(node, f"v_{name}"), strict=True):
+            if type(t) is not Tensor or (t._storage is not None and t._storage.version != version):
+                break
+            arrays.append(t._array)
+        else:
+            return tuple(arrays)
+    found = read_tensor(node, name)
     for t, s in zip(found, saved, strict=True) if type(saved) is tuple else ((found, saved),):
         if type(s) is Packed and s.kind != (t._array.shape, t._array.dtype):
             s.value, s.unpack = t, lambda t: t  # a hook may refuse to be asked again

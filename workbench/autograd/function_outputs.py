@@ -39,10 +39,11 @@ def gradients_of(ctx: Any, returned: Any) -> Any:
         if grad is not None and not isinstance(grad, Tensor):
             raise RuntimeError(errors.EXPECTED_VARIABLE.format(_kind(grad)))
         kept.append((grad, shape, dtype))
-    fit = [
-        grad if grad is None or parent is None else fitted_gradient(ctx, i, grad, shape, _wanted(parent, grad, dtype))
-        for i, ((grad, shape, dtype), (parent, _)) in enumerate(zip(kept, ctx.edges(), strict=True))
-    ]
+    fit = []
+    for i, ((grad, shape, dtype), (parent, _)) in enumerate(zip(kept, ctx.edges(), strict=True)):
+        if grad is not None and parent is not None and (grad._array.shape != shape or grad._array.dtype is not dtype):
+            grad = fitted_gradient(ctx, i, grad, shape, _wanted(parent, grad, dtype))
+        fit.append(grad)
     return fit[0] if ctx.arity == 1 else fit
 
 
@@ -72,36 +73,41 @@ def bind_outputs(ctx: Any, args: tuple[Any, ...], output: Any, recorded: bool) -
     """Give every tensor among forward's results its history; return what apply returns, and the outputs as a tuple."""
     outputs = tuple(output) if isinstance(output, tuple) else (output,)
     dirty, plain = ctx.dirty_tensors or (), ctx.non_differentiable or ()
-    if not all(isinstance(t, Tensor) for t in plain):
+    if not all([isinstance(t, Tensor) for t in plain]):
         raise RuntimeError(errors.NON_DIFFERENTIABLE_ONLY_TENSORS)
-    if not all(isinstance(t, Tensor) for t in dirty):
+    if not all([isinstance(t, Tensor) for t in dirty]):
         raise RuntimeError(errors.DIRTY_ONLY_TENSORS)
     for t in dirty:
         bump(t)
-    if not all(any(t is o for o in outputs) for t in dirty):
+    if not all([any([t is o for o in outputs]) for t in dirty]):
         raise RuntimeError(errors.DIRTY_NOT_RETURNED)
     ctx.outputs = len(outputs)
     ctx.multi = len(outputs) != 1
-    bound, kept_plain = [], []
+    bound: list[Any] = []
+    facts: list[Any] = []
+    kept_plain, differentiable = [], 0
     for nr, o in enumerate(outputs):
         if isinstance(o, Tensor):
-            is_dirty = any(o is d for d in dirty)
-            if not recorded or o._array.dtype.kind != "f" or any(o is p for p in plain):
-                is_input = any(o is a for a in args)
+            is_dirty = bool(dirty) and any([o is d for d in dirty])
+            if not recorded or o._array.dtype.kind != "f" or any([o is p for p in plain]):
+                is_input = any([o is a for a in args])
                 o = _bind_plain(ctx, o, is_input, is_dirty)
                 if o._base is not None and not (is_input and is_dirty):
                     o._meta.creation = "custom"
                 kept_plain.append(nr)
             else:
                 o = bind_output(ctx, nr, o, args, is_dirty)
+                differentiable += 1
+            facts += (o._array.shape, o._array.dtype)
+        else:
+            facts += (None, None)
         bound.append(o)
     if recorded:
-        facts = [(o._array.shape, o._array.dtype) if isinstance(o, Tensor) else (None, None) for o in bound]
-        ctx._outputs = tuple([fact for pair in facts for fact in pair])
-        ctx._plain = tuple(kept_plain)
-        if sum(isinstance(o, Tensor) for o in bound) - len(kept_plain) > 1:
-            for o in [o for o in bound if isinstance(o, Tensor) and o._base is not None]:
-                o._meta.creation = "multi_output"
+        ctx._outputs, ctx._plain = tuple(facts), tuple(kept_plain)
+        if differentiable > 1:
+            for o in bound:
+                if isinstance(o, Tensor) and o._meta is not None and o._meta.base is not None:
+                    o._meta.creation = "multi_output"
     return (tuple(bound) if isinstance(output, tuple) else bound[0]), tuple(bound)
 
 

@@ -320,7 +320,7 @@ _index = define(
 
 def _with_put(a: np.ndarray, indices: Indices, values: Any, accumulate: bool) -> np.ndarray:
     out, places = copied(a), as_masks(indices, a.shape)
-    if np.ndim(values) > 1 and len(values) == 1:  # NumPy overlooks leading dimensions
+    if type(values) is np.ndarray and values.ndim > 1 and len(values) == 1:  # NumPy overlooks leading dimensions
         check_lookup(a.shape, places, values)
     try:
         if accumulate:
@@ -371,7 +371,7 @@ def put(self: Tensor, indices: tuple[Tensor | None, ...], values: Tensor, accumu
     fills = not accumulate and values._array.size == 1 and len(masks) == 1 == sum([i is not None for i in indices])
     if fills:  # as PyTorch then does
         check_mask(masks[0])
-    elif values.dtype is not self.dtype:
+    elif values._array.dtype is not self._array.dtype:
         shape = self._array.shape
         places = as_masks(tuple([None if i is None else i._array for i in indices]), shape)
         check_lookup(shape, places, values._array)
@@ -396,8 +396,6 @@ def getitem(self: Tensor, index: Any) -> Tensor:
         return _select_at(self, 0, index, 0)
     elif kind is slice and ndim:
         return _sliced(self, 0, index, True)
-    elif kind is Tensor and 0 < index._array.ndim <= ndim and index._array.dtype.kind in "ib":
-        return _index(self, (index,))
     else:
         out = where = None
     if out is None:
@@ -431,6 +429,8 @@ def plain_view(self: Tensor, index: Any) -> Tensor | None:
 
 def located(self: Tensor, index: Any) -> tuple[Tensor, tuple[Tensor | None, ...] | None]:
     """An index as a view for its ints, slices and None, and what is left to look up in that view, if anything."""
+    if type(index) is Tensor and 0 < index._array.ndim <= self._array.ndim and index._array.dtype.kind in "ib":
+        return self, (index,)
     if not self._array.ndim and isinstance(index, slice):
         raise IndexError(messages.SLICE_0D)
     if not self._array.ndim and _is_number(index):

@@ -535,7 +535,10 @@ def _set_quietly(t: Tensor, index: Any, value: Any) -> bool:
 
 def _leading_ones(t: Tensor) -> int:
     """How many dimensions of size 1 come first."""
-    return next((i for i, n in enumerate(t._array.shape) if n != 1), t._array.ndim)
+    for i, n in enumerate(t._array.shape):
+        if n != 1:
+            return i
+    return t._array.ndim
 
 
 def reshaped(t: Tensor, name: str, op: Callable[..., Tensor], *args: Any) -> Tensor:

@@ -158,6 +158,12 @@ def _steps(a: np.ndarray) -> list[int]:
     return [a.ndim, *(step for n, step in zip(a.shape, a.strides, strict=True) if n != 1)]
 
 
+def _owner(a: np.ndarray) -> np.ndarray | None:
+    """The array whose memory it lies in; None where that is not known to belong to one array alone."""
+    owner = a if a.base is None else a.base
+    return owner if type(owner) is np.ndarray and owner.base is None else None
+
+
 def check_overlap(t: Tensor, args: tuple[Any, ...], name: str) -> None:
     """RuntimeError where what is read lies partly in the memory that is written, or elements written are one."""
     a = t._array
@@ -168,9 +174,10 @@ def check_overlap(t: Tensor, args: tuple[Any, ...], name: str) -> None:
         if name not in EXPANDED:
             raise
         warn(messages.WRITE_EXPANDED.format(name, EXPANDED[name]))
+    own = _owner(a)
     for arg in [one for given in args for one in (given if isinstance(given, tuple) else (given,))]:
-        if isinstance(arg, Tensor) and arg._array is not a and a.base is None is arg._array.base:
-            continue  # both have their memory to themselves
+        if isinstance(arg, Tensor) and (other := _owner(arg._array)) is not own and own is not None is not other:
+            continue  # it lies in the memory of another array
         if arg is t and name in ("index_add_", "scatter_", "scatter_add_"):  # of no elements too
             raise RuntimeError(messages.OVERLAP)
         if not isinstance(arg, Tensor) or not np.may_share_memory(a, arg._array):
