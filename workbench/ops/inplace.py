@@ -185,11 +185,10 @@ def _before(t: Tensor) -> Tensor:
             before = lift(t._value.clone(), t._level, t.requires_grad)
     else:
         before = wrap(t._array.copy(), t.requires_grad)
-    tangent = tangent_of(t)
-    if tangent is not None:
+    if t._meta is not None and (tangent := tangent_of(t)) is not None:
         meta_of(before).tangent = pushed_from(t, tangent.clone)
     if t.requires_grad:
-        before._fn, before._nr = t.grad_fn, t._nr
+        before._fn, before._nr = t._fn or t.grad_fn, t._nr
     return before
 
 
@@ -209,7 +208,8 @@ def _clone_saved(node: Any, before: Tensor) -> None:
 
 
 def _fill(t: Tensor, r: Tensor, name: str) -> None:
-    check_width(t._array.shape, r._array.shape)
+    if r._array.shape != t._array.shape:
+        check_width(t._array.shape, r._array.shape)
     if r._array.dtype is not t._array.dtype and r.dtype.rank > t.dtype.rank:
         words = {"float64": "Double", "float32": "Float", "int64": "Long"}
         got, want = (words.get(x.dtype.name, x.dtype.word) for x in (r, t))
@@ -223,7 +223,7 @@ def _fill(t: Tensor, r: Tensor, name: str) -> None:
     else:
         t._array[...] = r._array
     bump(t)
-    if local.modes.dual is not None or (type(t) is Lifted and t._level.kind == "jvp"):
+    if (unusual and local.modes.dual is not None) or (type(t) is Lifted and t._level.kind == "jvp"):
         pushed_from(t, _write_tangent, t, tangent_of(r))
 
 

@@ -167,15 +167,17 @@ def _owner(a: np.ndarray) -> np.ndarray | None:
 def check_overlap(t: Tensor, args: tuple[Any, ...], name: str) -> None:
     """RuntimeError where what is read lies partly in the memory that is written, or elements written are one."""
     a = t._array
-    try:
-        if name not in FOLDED:
+    if 0 in a.strides and name not in FOLDED:
+        try:
             check_distinct(a.shape, a.strides)
-    except RuntimeError:
-        if name not in EXPANDED:
-            raise
-        warn(messages.WRITE_EXPANDED.format(name, EXPANDED[name]))
+        except RuntimeError:
+            if name not in EXPANDED:
+                raise
+            warn(messages.WRITE_EXPANDED.format(name, EXPANDED[name]))
     own = _owner(a)
-    for arg in [one for given in args for one in (given if isinstance(given, tuple) else (given,))]:
+    if tuple in map(type, args):
+        args = tuple([one for given in args for one in (given if type(given) is tuple else (given,))])
+    for arg in args:
         if isinstance(arg, Tensor) and (other := _owner(arg._array)) is not own and own is not None is not other:
             continue  # it lies in the memory of another array
         if arg is t and name in ("index_add_", "scatter_", "scatter_add_"):  # of no elements too
