@@ -61,6 +61,15 @@ def test_arrays_stand_below_each_other_and_large_ones_have_norms():
     assert leaf.lines[-2:] == ("arrived 2 gradients:", "‖160‖ and ‖120‖")
 
 
+def test_of_many_arrays_two_are_told_and_the_others_counted():
+    board, _ = told(lambda a: sum([(a * n).sum() for n in (1.0, 2.0, 3.25, 4.0)]), [1.0, 2.0, 3.0])
+    (leaf,) = [box for box in board.at(len(board.steps) - 1).boxes.values() if box.kind == "leaf"]
+    assert leaf.lines[-4:] == ("[4. 4. 4.]", "+ [3.25 3.25 3.25]", "+ 2 more", "= [10.25 10.25 10.25]")
+    board, _ = told(lambda a: sum([(a * n).sum() for n in (1.0, 2.0, 3.0, 4.0)]), np.ones((40, 40)).tolist())
+    (leaf,) = [box for box in board.at(len(board.steps) - 1).boxes.values() if box.kind == "leaf"]
+    assert leaf.lines[-2:] == ("arrived 4 gradients:", "‖160‖, ‖120‖ and 2 more")
+
+
 def test_a_node_with_two_outputs_adds_for_each():
     a = torch.tensor([1.0, 2.0], requires_grad=True)
     with torch.record() as trace:

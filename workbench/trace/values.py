@@ -18,7 +18,6 @@ ZEROS = "no gradient, given as zeros"  # to a Function, which by default need no
 
 _LINE = 42  # characters a value may take in a box or on an arrow
 _SHOWN = 6  # numbers shown there
-_NOISE = 1e-5  # of the distance between the least and the largest value: a smaller mean is rounding
 _TINY, _HUGE = 1e-200, 1e300  # between them a sum of squares has lost nothing
 _PART = 8192  # values that are multiplied by themselves at once
 _SMALL = 48  # values that take no more room than their summary
@@ -102,9 +101,9 @@ class Value:
         """The values on one line with 4 significant digits; `…` stands for those left out."""
         return self._listed(shown, line) or self._summed_up(line)
 
-    def brief(self, line: int, mean: bool = True) -> str:
-        """As `text`, but what sums up an array has 3 digits, and no mean that is zero but for rounding."""
-        return self._listed(_SHOWN, line) or self._summed_up(line, 3, _NOISE if mean else math.inf)
+    def brief(self, line: int) -> str:
+        """As `text`, but what sums up an array has 3 digits, and no mean."""
+        return self._listed(_SHOWN, line) or self._summed_up(line, 3, mean=False)
 
     def _listed(self, shown: int, line: int) -> str:
         """The values, or as many as fit; empty if none do."""
@@ -120,14 +119,14 @@ class Value:
                 return part
         return ""
 
-    def _summed_up(self, line: int, digits: int = 4, noise: float = 0.0) -> str:
-        """The least, the largest and the mean, unless that is smaller than this part of how far they are apart."""
+    def _summed_up(self, line: int, digits: int = 4, mean: bool = True) -> str:
+        """The least, the largest and, if it is asked for and there is room, the mean."""
         if self.min is None or self.max is None or self.mean is None:
             return "no finite value" if self.is_known else "values unknown"
         least, largest, middle = (number(each, digits=digits) for each in (self.min, self.max, self.mean))
-        span, mean = f"from {least} to {largest}", f", mean {middle}"
-        told = abs(self.mean) >= noise * (self.max - self.min) and len(span + mean) <= line
-        return span + mean if told else span
+        span = f"from {least} to {largest}"
+        told = f"{span}, mean {middle}"
+        return told if mean and len(told) <= line else span
 
 
 def _summary(array: Any) -> tuple[float, float | None, float | None, float | None, int]:

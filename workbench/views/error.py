@@ -212,7 +212,7 @@ class _Story:
         save.boxes[_STORY] = {"lines": (*head, *_several(rows[:1]))}
         stale = boxes[chip]
         before = self.frame.nodes[self.node].saved[index]
-        fresh = lines_of(before, room=CHIP_COLUMNS, mean=False) if before else stale.lines[:-1]
+        fresh = lines_of(before, room=CHIP_COLUMNS) if before else stale.lines[:-1]
         boxes[chip] = replace(stale, lines=tuple(fresh))
         then = Step(sentence_of(rows[1]), self._during(write), cursor_at(write.source if write else None), chip)
         lines = (*head, *_several(rows[:2]))

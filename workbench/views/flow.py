@@ -13,7 +13,7 @@ from ..trace.frame import EdgeState, Frame, Place
 from ..trace.records import BackwardStarted, NodeFinished
 from ..trace.schema import Record
 from ..trace.timeline import Timeline
-from ..trace.values import Value, number
+from ..trace.values import Value, number, series
 from .graph import Graph
 from .grouped_graph import total_of
 from .player_steps import last_backward
@@ -22,7 +22,7 @@ from .value_display import text_of, whole
 LEGEND = "The broader an arrow, the larger its gradient; a leaf's grad is the sum of its arrows without the pale ones."
 _VANISHING = 1e-4  # of the seed: less is said to vanish
 _MODULES = 8  # whose gradients are told one by one in a closed group
-_TERMS = 4  # gradients told one by one where they add up
+_TERMS = 4  # gradients told one by one where they add up: numbers, or arrays on a line; of arrays below each other two
 # Operations that repeat a smaller operand, so that its gradient is a sum. (Others of these shapes, such as matrix
 # products, are no plain sums, and `cat` is none at all.)
 _REPEATS = {"add", "sub", "mul", "div", "pow", "maximum", "minimum", "where", "addmm", "expand", "copy"}
@@ -232,11 +232,17 @@ def _addition(start: str, *grads: Value) -> list[str]:
     total = total_of(grads)
     terms = [grad.text(line=TEXT_COLUMNS - 2) for grad in grads[:_TERMS]]
     if total is None or any(term.startswith(("from", "no")) for term in terms):
-        norms = " and ".join([f"‖{number(grad.norm)}‖" for grad in grads[:_TERMS]])
-        return [f"{start} {len(grads)} gradients:", norms, *([f"their sum ‖{number(total.norm)}‖"] if total else [])]
+        norms = [f"‖{number(grad.norm)}‖" for grad in grads[:2]]
+        told = series([*norms, f"{len(grads) - 2} more"] if len(grads) > 2 else norms)
+        return [f"{start} {len(grads)} gradients:", told, *([f"their sum ‖{number(total.norm)}‖"] if total else [])]
     result = total.text(line=TEXT_COLUMNS - 2)
     signed = [f"− {term[1:]}" if term.startswith("-") else f"+ {term}" for term in terms[1:]]
-    if len(grads) > _TERMS:
-        signed.append(f"+ {len(grads) - _TERMS} more")
-    line = " ".join([start, terms[0], *signed, "=", result])
-    return [line] if columns(line) <= TEXT_COLUMNS else [start, terms[0], *signed, f"= {result}"]
+    line = " ".join([start, terms[0], *_with_rest(signed, len(grads) - _TERMS), "=", result])
+    if columns(line) <= TEXT_COLUMNS:
+        return [line]
+    told = 2 if total.shape else _TERMS
+    return [start, terms[0], *_with_rest(signed[: told - 1], len(grads) - told), f"= {result}"]
+
+
+def _with_rest(signed: list[str], rest: int) -> list[str]:
+    return [*signed, f"+ {rest} more"] if rest > 0 else signed

@@ -55,6 +55,7 @@ LEGEND = (
 )
 _EXPRESSION = 18  # columns of an expression that names what is saved
 _NEEDLESS = "no gradient"  # of a constant
+_NARROW = 24  # columns of its shape and numbers on one line: a larger one has them on two
 _HEADINGS = {"forward": "Forward", "backward": "Backward"}
 
 
@@ -274,6 +275,12 @@ def _compact(value: Value, name: str = "", room: int = BOX_COLUMNS) -> list[str]
     return behind_head(head, text, room) if text else [head]
 
 
+def _narrow(value: Value, leaf: bool) -> list[str]:
+    """The value of a tensor that no node made: several stand in a row, so its numbers stand below its shape."""
+    head, text = head_of(value), value.brief(BOX_COLUMNS) if leaf else whole(value, BOX_COLUMNS)
+    return [*(behind_head(head, text, _NARROW) if text else [head]), *(trouble_of(value) if leaf else ())]
+
+
 def _result(frame: Frame, node: NodeState, nr: int) -> tuple[str, Value]:
     """An output's name, or what computed it, and its value (as this node made it, if others wrote it)."""
     id, value = node.outputs[nr]
@@ -331,7 +338,7 @@ def _node_details(
 def _tensor(say: Sayings, frame: Frame, id: str) -> Box:
     tensor = frame.tensors[id]
     leaf = tensor.role == "leaf"
-    first, *others = say(lines_of, tensor.value) if leaf else say(_compact, tensor.value)
+    first, *others = say(_narrow, tensor.value, leaf)
     if not leaf and columns(first) + columns(_NEEDLESS) + 2 <= BOX_COLUMNS:
         first = f"{first}, {_NEEDLESS}"
     elif not leaf:

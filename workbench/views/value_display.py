@@ -78,7 +78,7 @@ def line_of(grad: Value | None) -> str:
     if grad is None or not grad.shape or not grad.is_known:
         return label_of(grad)
     norm = f"  ‖{grad.norm:.3g}‖"
-    text = grad.brief(LABEL_COLUMNS - len(norm), mean=False)
+    text = grad.brief(LABEL_COLUMNS - len(norm))
     text += norm if len(text) + len(norm) <= LABEL_COLUMNS else ""
     return "\n".join([text, *trouble_of(grad)])
 
@@ -106,9 +106,9 @@ def head_of(value: Value, name: str = "") -> str:
     return " ".join(filter(None, (name, str(value.shape or ""), "" if value.dtype == _USUAL else value.dtype)))
 
 
-def lines_of(value: Value, name: str = "", room: int = BOX_COLUMNS, mean: bool = True) -> list[str]:
+def lines_of(value: Value, name: str = "", room: int = BOX_COLUMNS) -> list[str]:
     """A value on the lines of a box: on one if it fits, else below its shape; and what is wrong with it."""
-    return [*behind_head(head_of(value, name), value.brief(room, mean), room), *trouble_of(value)]
+    return [*behind_head(head_of(value, name), value.brief(room), room), *trouble_of(value)]
 
 
 def behind_head(head: str, text: str, room: int = BOX_COLUMNS) -> list[str]:
