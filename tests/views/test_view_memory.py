@@ -282,10 +282,10 @@ def test_a_long_run_has_as_many_bars_as_can_be_seen():
     board = storyboard(trace, "memory")
     widths = [box.place[2] for id, box in board.scene.boxes.items() if id.startswith("bar")]
     assert 100 < len(widths) <= 225 and min(widths) >= 3 and len(board.steps) == len(widths)
-    assert board.scene.boxes["bucket"].title == "each bar is the most of 11 events"
+    assert board.scene.boxes["bucket"].title == "each bar is the most of 13 events"
     assert "and 678 more" in board.scene.boxes["more"].title
     told = board.steps[0].caption
-    assert told.count("joins the graph") == 3 and told.endswith(" And 8 more before that.")
+    assert told.count("joins the graph") == 3 and told.endswith(" And 10 more before that.")
 
 
 @pytest.mark.parametrize("length", [1, 6, 30, 900])
@@ -348,3 +348,16 @@ def test_one_that_holds_very_much_is_not_asked_at_every_point_what_it_holds():
     at, kept = next((n, event) for n, event in enumerate(trace.events) if isinstance(event, CheckpointKept))
     few, many = (Ledger(trace.part([*trace.events[:at], *[kept] * count])).points[-1] for count in (3, 1_000))
     assert len(few.largest) == 3 and many.largest == ()
+
+
+@pytest.mark.parametrize("rounds", [1, 3])
+def test_the_chart_is_no_wider_than_a_small_projector_shows(rounds):
+    """In JupyterLab, beside its files and at 1024 x 768, 595 px have room with text of 11 px."""
+    x = leaf(1.0, 2.0)
+    with record() as trace:
+        for _ in range(rounds):
+            (x.exp() * x).tanh().sum().backward()
+    board = storyboard(trace, "memory")
+    assert board.layout.width <= 595
+    assert len(board.scene.boxes["anyway"].lines) == 1  # what does not fit stands below, whole
+    assert board.scene.boxes["anyway"].alt.endswith("kept only for the backward")

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 import re
+import textwrap
 from dataclasses import asdict, dataclass, field
 from functools import cached_property, lru_cache
 from itertools import pairwise
@@ -34,11 +35,13 @@ from ..trace.values import Value, series
 from .player_steps import NOTHING
 
 LEGEND = "A bar is what is held for the backward after an event; dashed is what lives anyway, pale is still to come."
-_LEFT, _TOP, _HIGH = 236, 64, 200  # px: the room of the names, the curve's upper edge and its height
-_WIDE, _MOST, _WIDEST, _NARROWEST = 540, 135, 34, 4  # px of the curve, its bars, and px of one of them
-_COLUMNS = 20  # of a holder's name
-_ROW, _ROWS = 24, 24  # px of a holder's line, and how many there are
-_RIGHT = _LEFT + _WIDE + 12  # px: no label goes further, so that the picture fits a notebook
+_RIGHT = 558  # px: nothing goes further, so that the picture fits a notebook beside JupyterLab's files at 1024 x 768
+_LEFT, _TOP, _HIGH = 224, 82, 140  # px: the room of the names, the curve's upper edge and its height
+_WIDE = _RIGHT - _LEFT - 6  # px of the curve
+_WIDEST, _NARROWEST = 34, 3  # px of a bar
+_MOST = _WIDE // _NARROWEST  # bars
+_COLUMNS = 18  # of a holder's name
+_ROW, _ROWS = 20, 24  # px of a holder's line, and how many there are
 _APART, _TURNS = 12, "forward and backward take turns"  # px between the lines that part them, and what is said for less
 _TOLD = 3  # events of a bar that its caption tells
 
@@ -105,7 +108,8 @@ class _Chart:
         if self._other is None:
             self._add("peak", "heading", (0, 0, _title(peak), 24), peak)
             if said := _anyway_said(self._own):
-                self._add("anyway", "text", (0, 24, width_of(said) + 8, 20), said)
+                first, *more = textwrap.wrap(said, int(_RIGHT // CHARACTER) - 1)
+                self._add("anyway", "text", (0, 24, _RIGHT, 20 + 16 * len(more)), first, lines=tuple(more), alt=said)
             return
         said = f"This run: {peak[:1].lower()}{peak[1:]}"
         self._add("peak", "heading", (22, 0, _title(said), 24), said)
@@ -123,7 +127,7 @@ class _Chart:
             self._add(f"y{n}", "tick", (_LEFT - 8 - wide, y - 9, wide, 18), said)
         if self._bucket > 1:
             said = f"each bar is the most of {self._bucket} events"
-            self._add("bucket", "text", (_LEFT + self._width - width_of(said), 40, width_of(said) + 8, 18), said)
+            self._add("bucket", "text", (_LEFT + self._width - width_of(said), 56, width_of(said) + 8, 18), said)
         self._add("plot", "frame", (_LEFT - 3, _TOP - 6, self._width + 5, _HIGH + 6))
 
     def _phases(self, bars: dict[str, list[Point]]) -> None:
@@ -137,12 +141,15 @@ class _Chart:
         if any(end - start < _APART for start, end in pairwise(ends)):
             self._add("phase", "tick", (begun[0][0], _TOP + _HIGH + 6, width_of(_TURNS), 18), _TURNS)
             return
-        for n, ((x, phase), end) in enumerate(zip(begun, [*ends, math.inf], strict=True)):
+        # Where one does not fit below its bars, those of backward stand in a row of their own.
+        rows = 1 + any(end - x < width_of(phase) + 2 for (x, phase), end in zip(begun, ends, strict=False))
+        for n, (x, phase) in enumerate(begun):
             if n:
-                self._add(f"turn{n}", "cell", (x - 2.5, _TOP - 6, 1, _HIGH + 30), alt=f"where {phase} begins")
-            if end - x >= width_of(phase) + 2:
-                left = min(x + 2 * bool(n), _RIGHT - width_of(phase))
-                self._add(f"phase{n}", "tick", (left, _TOP + _HIGH + 6, width_of(phase), 18), phase)
+                high = _HIGH + (12 if rows > 1 else 30)
+                self._add(f"turn{n}", "cell", (x - 2.5, _TOP - 6, 1, high), alt=f"where {phase} begins")
+            if n + rows >= len(begun) or begun[n + rows][0] - x >= width_of(phase) + 2:
+                left, y = min(x + 2 * bool(n), _RIGHT - width_of(phase)), _TOP + _HIGH + 6 + 16 * (n % rows)
+                self._add(f"phase{n}", "tick", (left, y, width_of(phase), 18), phase)
 
     def _curve(self, ledger: Ledger, kind: str) -> dict[str, list[Point]]:
         """A bar for the most that is held at its place: its id and its points."""
@@ -150,7 +157,7 @@ class _Chart:
         for index, point in enumerate(ledger.points):
             columns.setdefault(self._x(ledger, index), []).append((index, point))
         bars: dict[str, list[Point]] = {}
-        gap = 6 if self._pitch > 18 else 2 if self._pitch > 6 else 1
+        gap = 6 if self._pitch > 18 else 2 if self._pitch > 6 else min(1, self._pitch - _NARROWEST)
         for n, (x, column) in enumerate(columns.items(), 1):
             most = max(point.total for _, point in column)
             high = max(2.0, round(_HIGH * most / self._peak, 1)) if self._peak else 2.0
@@ -181,7 +188,7 @@ class _Chart:
         y = _TOP + _HIGH + 44
         self._add("who", "heading", (0, y, 300, 24), "Who holds it, and for how long")
         if not there:
-            self._add("nobody", "text", (0, y + 26, 600, 20), "Nobody: no tensor was kept.")
+            self._add("nobody", "text", (0, y + 26, 300, 20), "Nobody: no tensor was kept.")
         drawn: dict[str, range] = {}
         for holder in [each for each in there if each in shown]:
             y += _ROW
@@ -190,7 +197,7 @@ class _Chart:
         if left := len(there) - len(shown):
             more = f"… and {left} more, each with at most {bytes_said(shown[-1].most)}"
             y += _ROW
-            self._add("more", "text", (0, y + 4, 600, 20), more)
+            self._add("more", "text", (0, y + 4, width_of(more), 20), more)
         if (rows := sum(holder.most for holder in there)) != self._own.peak:
             said = f"The rows add up to {bytes_said(rows)}, as not all hold their most at the same time."
             self._add("sum", "text", (0, y + _ROW + 4, width_of(said), 20), said)
