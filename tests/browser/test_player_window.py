@@ -556,3 +556,26 @@ def test_a_saved_page_of_an_error_opens_at_what_failed(page, program, tmp_path):
         focus = picture.storyboard.steps[-1].focus
         assert focus is None or in_sight(page, focus)
         assert page.evaluate(OUTSIDE) == 0
+
+
+@pytest.mark.parametrize("view", ["saved", "memory"])
+def test_a_chart_opens_whole_across_beside_the_files_of_a_small_jupyterlab(page, view):
+    """At 1024 x 768 a player is 572 px wide there: what the saved view tells of stands below its list of nodes."""
+    page.set_viewport_size({"width": 588, "height": 768})
+    x = torch.tensor([[0.5, 1.0, 2.0]] * 4, requires_grad=True)
+    with torch.record() as trace:
+        (x.exp() * x).tanh().sum().backward()
+    show(page, trace.show(view).storyboard.to_dict())
+    window = page.locator(".wb-view")
+    assert page.locator(".wb-player").bounding_box()["width"] == 572
+    assert window.evaluate("view => view.scrollWidth - view.clientWidth") == 0
+    size = "text => parseFloat(getComputedStyle(text).fontSize) * text.getCTM().a"
+    assert min(text.evaluate(size) for text in page.locator(".wb-picture .wb-text").all()) > 10.99
+    if view == "saved":
+        press(page, "first")
+        row = page.locator("[data-id='list.0'] .wb-frame")
+        there, below = (page.locator(f"[data-id={id!r}] .wb-frame").bounding_box() for id in ("list.0", "chosen"))
+        assert below["y"] > there["y"] + there["height"] and below["x"] == pytest.approx(there["x"], abs=1)
+        press(page, "last")
+        row.click()
+        assert page.locator("[data-id=chosen] .wb-title").text_content() == "ExpBackward0"

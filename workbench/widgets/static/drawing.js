@@ -51,6 +51,8 @@ const maker = (space) => (name, attributes = {}, ...children) => {
 export const html = maker("http://www.w3.org/1999/xhtml"), svg = maker("http://www.w3.org/2000/svg");
 /** Be told of what happens to an element. */
 export const upon = (element, ...how) => element.addEventListener(...how);
+/** Give an element the keys, where it stands. */
+export const focusOn = (element) => element.focus({ preventScroll: true });
 export const list = (value) => (Array.isArray(value) ? value : []);
 /** A value as text, in which what is written from the right does not turn round what stands beside it. */
 export const words = (value) => String(value ?? "").replace(RIGHTWARD, "\u2068$&\u2069");

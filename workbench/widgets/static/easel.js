@@ -1,6 +1,6 @@
 /** What a picture is looked at with, whatever plays it: the window, the details, the search, the themes and the keys. */
 
-import { html, labelOf, list, max, picture, upon, words } from "./drawing.js";
+import { focusOn, html, labelOf, list, max, picture, upon, words } from "./drawing.js";
 import { keyList, menu } from "./menu.js";
 import { button, icon, viewport } from "./window.js";
 
@@ -201,7 +201,7 @@ export function easel(el, story, items, { label, name = "", bar, below = [], key
   const { zoom, fit, own } = view, { dressed = el } = habits, said = { kinds: {}, states: {}, ...story.words };
   const panel = detailsPanel(close, list(habits.details), said);
   const find = finder(boxes, drawn, said.kinds, { ...habits, see: view.see,
-    leave: (group) => (group ?? root).focus({ preventScroll: true }) });
+    leave: (group) => focusOn(group ?? root) });
   const help = keyList([...keys, ...COMMON_KEYS]), larger = () => zoom(1.25), smaller = () => zoom(0.8);
   const theme = () => dressed.dataset.wbTheme;
   const more = menu([...list(habits.choices), { action: "find", label: "Find", key: "/", act: () => find.open() },
@@ -282,14 +282,14 @@ export function easel(el, story, items, { label, name = "", bar, below = [], key
     const all = [...boxes.values()].filter(there).sort((a, b) => middle(a) - middle(b) || a.x - b.x), at = boxOf(document.activeElement);
     const box = at ? all[all.indexOf(at) + by] : stop;
     if (!box) return;
-    drawn.groups.get(box).focus({ preventScroll: true });
+    focusOn(drawn.groups.get(box));
     view.see(box);
   }
   /** Draw what has changed. @param {Set<Box|Arrow>} changed */
   function redraw(changed) {
     const focused = boxOf(document.activeElement);
     changed.forEach(draw);
-    if (focused?.state === "future") root.focus({ preventScroll: true }); // a hidden box would lose the keys
+    if (focused?.state === "future") focusOn(root); // a hidden box would lose the keys
     if (selected?.state === "future") close();
     else if (changed.has(selected)) show();
     find.again();
@@ -357,7 +357,7 @@ export function easel(el, story, items, { label, name = "", bar, below = [], key
       view.keep([]); // what the step is about may lie elsewhere
       const now = placeOf(id);
       view.element.scrollBy({ left: now.left - left, top: now.top - top, behavior: "instant" });
-      if (!habits.sought) drawn.groups.get(boxes.get(id)).focus({ preventScroll: true });
+      if (!habits.sought) focusOn(drawn.groups.get(boxes.get(id)));
     },
     /** How the picture is looked at: as large as it is now, unless all of it is to be seen. */
     look: () => ({ ...chosen, position: undefined, zoom: chosen.zoom === "fit" ? "fit" : view.scale() }),

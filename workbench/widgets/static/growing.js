@@ -1,6 +1,6 @@
 /** A picture that follows what runs in the kernel: a graph that grows, or a function whose inputs sliders move. */
 
-import { html, list, upon } from "./drawing.js";
+import { focusOn, html, list, upon } from "./drawing.js";
 import { easel } from "./easel.js";
 import { BUSY, change, living, wire } from "./kernel.js";
 
@@ -53,7 +53,7 @@ export function renderGrowing({ model, el }) {
     stage?.destroy();
     items = living(story = given);
     stage = easel(el, story, items, { label: story.title, name: explores ? "wb-explore" : "", bar, below, chosen });
-    if (bar.contains(held)) held.focus({ preventScroll: true });
+    if (bar.contains(held)) focusOn(held);
     see(items.boxes.values());
   }
   function hear({ picture: news }) {

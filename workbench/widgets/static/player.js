@@ -6,15 +6,16 @@
  *            sought?: string}} Options
  */
 
-import { LOOSE, html, list, max, min, upon, words } from "./drawing.js";
+import { LOOSE, focusOn, html, list, max, min, upon, words } from "./drawing.js";
 import { easel, findable, labelsOf, withHeld } from "./easel.js";
 import { folded } from "./fold.js";
 import { prediction } from "./predicting.js";
 import { parts } from "./rounds.js";
-import { button, icon } from "./window.js";
+import { LEAST, button, icon } from "./window.js";
 
 const FORMAT = "workbench-storyboard", VERSION = 1;
 const PLAY_MS = 900;
+const BESIDE = 26; // px of a player beside its picture
 const SHORT = 150; // characters of a sentence that needs no scrolling, however narrow the player is
 const CHANGEABLE = ["title", "lines", "state", "shade", "alt", "details", "label", "weight", "tone", "goto", "plot"];
 const KEYS = [
@@ -49,6 +50,16 @@ function timeline(storyboard) {
   const backward = steps.findIndex((step) => step.phase === "backward");
   const opening = storyboard.start ?? (backward < 0 ? steps.length - 1 : max(0, backward - 1));
   return { ...items, steps, go, opening };
+}
+
+/** The story with what it tells of below the list that leads to its steps, if there is no room beside that. */
+function stacked(story, room) {
+  const rows = list(story?.boxes).filter(({ goto }) => goto != null), edge = max(...rows.map(({ x, w }) => x + w));
+  if (edge < 0 || room < 0 || story.width * LEAST <= room) return story;
+  const beside = ({ x }) => x > edge, down = max(...rows.map(({ y, h }) => y + h));
+  const left = min(...story.boxes.filter(beside).map(({ x }) => x)) - rows[0].x;
+  const boxes = story.boxes.map((box) => (beside(box) ? { ...box, x: box.x - left, y: box.y + down } : box));
+  return { ...story, width: story.width - left, height: story.height + down, boxes };
 }
 
 /** The controls and the caption: `show` says where the player is, by the steps' numbers. */
@@ -118,7 +129,7 @@ function stage(el, storyboard, options = {}) {
   const { bar, caption, show, playing } = controls(numbers, { visit, move, play });
   const film = steps.some(({ chapter }) => chapter) ? parts(steps, visit) : null; // else rounds.js may be missing
   const guess = prediction(story, () => {
-    root.focus({ preventScroll: true });
+    focusOn(root);
     arrive(seen + 1);
   });
   const along = (by) => (film?.held() ? film.by(by) : move(by));
@@ -139,7 +150,7 @@ function stage(el, storyboard, options = {}) {
     typed({ key, target }) {
       if (target.name !== "guess") return;
       if (key === "Enter") guess.check();
-      if (key === "Escape") root.focus({ preventScroll: true });
+      if (key === "Escape") focusOn(root);
     },
     details: storyboard.details, theme: options.theme, chosen: options.chosen, dressed: options.dressed, leave: options.leave,
     enter: (box, sought) => (box.goto != null ? (visit(box.goto), true) : options.enter?.(box, position, sought)),
@@ -194,7 +205,7 @@ function stage(el, storyboard, options = {}) {
   }
   function predict(yes) {
     predicts = yes;
-    if (guess.element.contains(document.activeElement)) root.focus({ preventScroll: true }); // it is about to go
+    if (guess.element.contains(document.activeElement)) focusOn(root); // it is about to go
     guess.element.hidden = !yes;
     seen = position;
     guess.ask(yes && steps[seen + 1]);
@@ -245,7 +256,7 @@ export function mount(el, storyboard, options = {}) {
   const whole = (position) => (folds ? board.steps[position]?.until ?? 0 : position);
   const show = (position, sought) => {
     player?.destroy();
-    board = folds ? folded(storyboard, opened) : storyboard;
+    board = folds ? folded(storyboard, opened) : stacked(storyboard, el.clientWidth - BESIDE);
     player = stage(el, board, { ...options, position: position === undefined ? undefined : max(0, seenAt(position)),
       enter, inside, sought, chosen, moved: (at) => options.moved?.(whole(at)) });
   };

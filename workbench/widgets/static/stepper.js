@@ -4,7 +4,7 @@
  * to date by messages with what is new.
  */
 
-import { html, list, picture, svg, upon, words } from "./drawing.js";
+import { focusOn, html, list, picture, svg, upon, words } from "./drawing.js";
 import { easel, labelsOf, withHeld } from "./easel.js";
 import { renderGrowing } from "./growing.js";
 import { folded } from "./fold.js";
@@ -181,7 +181,7 @@ function renderStepper(view) {
     const inside = el.contains(held) && !view.held;
     leave();
     leave = stepperView(view, again);
-    if (inside) (el.querySelector(`[data-action="${action}"]`) ?? el.firstElementChild).focus({ preventScroll: true });
+    if (inside) focusOn(el.querySelector(`[data-action="${action}"]`) ?? el.firstElementChild);
   }
   return () => leave();
 }

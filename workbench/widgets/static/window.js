@@ -4,7 +4,7 @@ import { build, calm, extent, html, max, min, svg, upon } from "./drawing.js";
 
 const PADDING = 12; // px around the picture, as in player.css
 const LARGEST = 2; // times its own size: what fits is made no larger
-const LEAST = 11 / 12; // of its own size, at which its smallest text is 11 px high: what opens is made no smaller
+export const LEAST = 11 / 12; // of its own size, at which its smallest text is 11 px high: what opens is made no smaller
 const NARROW = 800; // px: in a window no wider the projector's theme keeps its large text
 const MARGIN = [24, 8]; // px kept free beside what the picture scrolls to, where a box has its mark, and above it
 const MANY = 1.5; // a picture as many times as large as the window onto it has an overview
