@@ -11,11 +11,11 @@ import { easel, findable, labelsOf, withHeld } from "./easel.js";
 import { folded } from "./fold.js";
 import { prediction } from "./predicting.js";
 import { parts } from "./rounds.js";
-import { LEAST, button, icon } from "./window.js";
+import { stacked } from "./stacked.js";
+import { button, icon } from "./window.js";
 
 const FORMAT = "workbench-storyboard", VERSION = 1;
 const PLAY_MS = 900;
-const BESIDE = 26; // px of a player beside its picture
 const SHORT = 150; // characters of a sentence that needs no scrolling, however narrow the player is
 const CHANGEABLE = ["title", "lines", "state", "shade", "alt", "details", "label", "weight", "tone", "goto", "plot"];
 const KEYS = [
@@ -50,16 +50,6 @@ function timeline(storyboard) {
   const backward = steps.findIndex((step) => step.phase === "backward");
   const opening = storyboard.start ?? (backward < 0 ? steps.length - 1 : max(0, backward - 1));
   return { ...items, steps, go, opening };
-}
-
-/** The story with what it tells of below the list that leads to its steps, if there is no room beside that. */
-function stacked(story, room) {
-  const rows = list(story?.boxes).filter(({ goto }) => goto != null), edge = max(...rows.map(({ x, w }) => x + w));
-  if (edge < 0 || room < 0 || story.width * LEAST <= room) return story;
-  const beside = ({ x }) => x > edge, down = max(...rows.map(({ y, h }) => y + h));
-  const left = min(...story.boxes.filter(beside).map(({ x }) => x)) - rows[0].x;
-  const boxes = story.boxes.map((box) => (beside(box) ? { ...box, x: box.x - left, y: box.y + down } : box));
-  return { ...story, width: story.width - left, height: story.height + down, boxes };
 }
 
 /** The controls and the caption: `show` says where the player is, by the steps' numbers. */
@@ -256,7 +246,7 @@ export function mount(el, storyboard, options = {}) {
   const whole = (position) => (folds ? board.steps[position]?.until ?? 0 : position);
   const show = (position, sought) => {
     player?.destroy();
-    board = folds ? folded(storyboard, opened) : stacked(storyboard, el.clientWidth - BESIDE);
+    board = folds ? folded(storyboard, opened) : stacked(storyboard, el.clientWidth);
     player = stage(el, board, { ...options, position: position === undefined ? undefined : max(0, seenAt(position)),
       enter, inside, sought, chosen, moved: (at) => options.moved?.(whole(at)) });
   };
