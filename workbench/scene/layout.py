@@ -18,7 +18,7 @@ import os
 import threading
 from _thread import start_new_thread
 from bisect import bisect_left, bisect_right
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
@@ -29,7 +29,7 @@ from typing import Any
 from .labels import STRIP, Size, bundle_size
 from .messages import NO_GRAPHVIZ, NO_PLACE
 from .model import AROUND, LOOSE, Arrow, Box, Scene, paths
-from .routes import GAP, Place, Point, Way, one_way, related, routed, straight_between, swung
+from .routes import GAP, Place, Point, Walls, Way, one_way, related, routed, straight_between, swung
 
 MARGIN = 18  # around the picture: room for the mark and the glow at a box's edge
 _LABEL_MARGIN = 12  # around the picture where only a label comes near its edge
@@ -166,10 +166,12 @@ def laid_out(scene: Scene, boxes: dict[str, Size], labels: dict[str, Size]) -> L
         for id, place in levels[frame].places.items():
             places[id] = Place(round(place.x + x, 1), round(place.y + y, 1), place.w, place.h)
             corners[id] = places[id].x, places[id].y
-    ways = {
-        id: one_way([levels[frame].ways[wire].moved(*corners[frame]) for frame, wire in pieces])
-        for id, pieces in parts.pieces.items()
-    }
+    drawn = {id: {wire: way.moved(*corners[id]) for wire, way in level.ways.items()} for id, level in levels.items()}
+    standing = [place for id, place in places.items() if id not in levels]
+    standing += [replace(place, w=boxes[id][0], h=float(STRIP)) for id, place in places.items() if id in levels]
+    standing += [way.label for each in drawn.values() for way in each.values() if way.label.w]
+    walls = Walls(standing)
+    ways = {id: one_way([drawn[frame][wire] for frame, wire in pieces], walls) for id, pieces in parts.pieces.items()}
     ways |= {
         a.id: straight_between(places[a.source], places[a.target]) for a in scene.arrows.values() if a.kind == "beside"
     }
@@ -605,10 +607,17 @@ def _settled(
             points[-1] = (leaves[wire.value], points[-1][1])
     titles = [] if heading is None else [Place(0.0, 0.0, heading, float(STRIP))]
     found_ways, crowded = routed(Scene("", {}, flowing), splines, around, tags, fixed, spine, titles, led, past)
+    standing = Walls([*places.values(), *titles])
+    entering = Counter(wire.value for wire in wires if wire.start is None)
+    for n, wire in enumerate(wires):
+        if wire.start is None and entering[wire.value] == 1:
+            found_ways[str(n)] = _from_above(found_ways[str(n)], standing, enters, wire.value)
     # A page keeps the first way through a frame straight.
     order = sorted(range(len(wires)), key=lambda n: str(n) not in spine)
     ways = {wires[n]: found_ways[str(n)] for n in order}
     across = [x for way in ways.values() for x, _ in way.points]
+    if heading is not None:  # beside a frame other arrows lead past
+        across += [x for way in ways.values() if way.label.w for x in (way.label.x, way.label.x + way.label.w)]
     left = max(0.0, _EDGE - min(across, default=_EDGE))
     width += left + max(0.0, max(across, default=0.0) + _EDGE - width)
     level = Level(
@@ -620,6 +629,19 @@ def _settled(
         {value: round(x + left, 1) for value, x in leaves.items()},
     )
     return level, _wanted(found, down, ways.values(), [found_ways[id].label for id in crowded]) if led else {}
+
+
+def _from_above(way: Way, standing: Walls, enters: dict[str, float], value: str) -> Way:
+    """The way, entering right above where it first turns, if that is near and nothing stands there."""
+    if len(way.points) == 4:
+        return way
+    (x, top), (_, down), (_, low), (turn, foot), (after, _), *_ = way.points
+    others = [each for other, each in enters.items() if other != value]
+    free = abs(turn - x) < _ASIDE and turn == after and all(abs(turn - each) >= _BY_HEADING for each in others)
+    if not free or standing.met(turn - _PORT, top, turn + _PORT, foot).any():
+        return way
+    enters[value] = turn
+    return replace(way, points=((turn, top), (turn, down), (turn, low), *way.points[3:]))
 
 
 def _wanted(found: Placed, down: float, ways: Iterable[Way], crowded: Iterable[Place]) -> dict[float, float]:

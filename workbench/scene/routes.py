@@ -93,6 +93,10 @@ class Walls:
         own_left, own_top, own_right, own_bottom = self._ends
         return (own_left < right) & (left < own_right) & (own_top < bottom) & (top < own_bottom)
 
+    def swept(self, curve: Sequence[Point]) -> npt.NDArray[np.bool_]:
+        """Which of them a curve leads through."""
+        return _swept(curve, self._ends.T)
+
 
 GAP = 3  # px between a box and the end of an arrow's line; an arrow's head bridges it
 _APART = 48  # between the ends of arrows that meet at one box, if there is room
@@ -103,10 +107,11 @@ _BESIDE, _ABOVE, _LEAST = 12.0, 4.0, 4.0  # px that an arrow keeps from a box's 
 _ALONGSIDE = 120  # px up or down that a label may be away from the room that is kept for it
 _AWAY = sorted(range(-_ALONGSIDE, _ALONGSIDE + 1, PACE), key=abs)
 _NEAR = 5  # px above and below a label, where its arrow is beside it
+_SLANT = 1.0  # px sideways at most for each px down where an arrow goes through a frame's edge
 _RADIUS = 16  # px of a bend
 _STEEPER = 2.5  # times as far sideways as the steeper part a curve leads where two meet, without swinging out
 _SLIM = (-4.0, -2.0, 4.0, 2.0)  # px at its four sides that a curve keeps from a box in any case
-_LANE = 9.0  # px between two that turn at one corner
+_LANE = 10.0  # px between two that turn at one corner
 _TITLE, _CROSSED = 800.0, 60.0  # px of detour that not going through one is worth
 _STRETCH = 40  # how far from its end an arrow's direction is judged
 _MOST_JUDGED = 4000  # arrows whose course at a box is looked at; of more, where they lead to
@@ -160,15 +165,30 @@ def swung(upper: Place, lower: Place, label: Size) -> tuple[list[Point], Place]:
     return _smooth([(x, y), (u, v)]), Place(*middle, *label)
 
 
-def one_way(pieces: Sequence[Way]) -> Way:
-    """One way of several, each of which begins about where the one before it ends; the label is that of the last."""
+def one_way(pieces: Sequence[Way], standing: Walls) -> Way:
+    """One way of several, each of which begins about where the one before it ends; the label is that of the last.
+
+    Where it leads to the same side before and after a frame's edge, it goes through that at a slant if there is room.
+    """
     points = list(pieces[0].points)
     for piece in pieces[1:]:
-        end, start = points[-1], piece.points[0]
-        if end != start:
-            points += [*_straight(end, start)[1:], start]
-        points += piece.points[1:]
+        start, near, *rest = piece.points
+        points[-1] = start
+        if slanting := _slanting(points[-4:], piece.points[:4], standing):
+            points[-2], near = slanting
+        points += [near, *rest]
     return replace(pieces[-1], points=tuple((round(x, 1), round(y, 1)) for x, y in points))
+
+
+def _slanting(above: Sequence[Point], below: Sequence[Point], standing: Walls) -> tuple[Point, Point] | None:
+    """The points next to where two parts of a curve meet, for it not to be upright there."""
+    (x, y), (_, top), (_, foot) = below[0], above[2], below[1]
+    slope = min(max(_tangents([above[0], (x, y), below[3]])[1], -_SLANT), _SLANT)
+    if not slope:
+        return None
+    before, after = (x - slope * (y - top), top), (x + slope * (foot - y), foot)
+    parts = [*above[:2], before, (x, y)], [(x, y), after, *below[2:]]
+    return None if any(standing.swept(part).any() for part in parts) else (before, after)
 
 
 def routed(
@@ -290,11 +310,12 @@ class _Obstacles:
 
     def lanes(self, ends: Mapping[str, tuple[str, str]]) -> dict[str, list[Point]]:
         """The ways of those that would turn at the same corner of a box: of each value one, beside each other."""
-        turning: defaultdict[tuple[int, int], dict[str, tuple[float, float]]] = defaultdict(dict)
+        turning: defaultdict[tuple[int, int], dict[str, tuple[list[float], list[float]]]] = defaultdict(dict)
         for id, turns in self._turns.items():
-            for before, turn, after in zip(turns, turns[1:], turns[2:], strict=False):
-                came, goes = ((a.at[0] - b.at[0]) / (b.at[1] - a.at[1] + 1) for a, b in ((before, turn), (turn, after)))
-                inner = (came, -goes) if turn.side else (-came, goes)
+            slopes = [(b.at[0] - a.at[0]) / (b.at[1] - a.at[1] + 1) for a, b in pairwise(turns)]
+            for n, turn in enumerate(turns[1:-1], 1):
+                out = 1 if turn.side else -1
+                inner = [-out * each for each in slopes[n - 1 :: -1]], [out * each for each in slopes[n:]]
                 turning[turn.box, turn.side].setdefault(ends[id][0], inner)
         lane = {
             (*corner, value): n
@@ -310,9 +331,10 @@ class _Obstacles:
             numbers, grown = self._others(ends[id], at[0], at[-1])
             for n, (turn, aside) in enumerate(zip(turns, lanes, strict=True)):
                 x, y = turn.at
-                spot = x + (2 * turn.side - 1) * aside, y + turn.foot * aside / 2
+                spot = x + (2 * turn.side - 1) * aside, y + turn.foot * aside
                 tried = [*at[:n], spot, *at[n + 1 :]]
-                if at[0][1] < spot[1] < at[-1][1] and not _struck(np.array(tried), grown).any():
+                level = [y for _, y in tried]
+                if sorted(level) == level and not _struck(np.array(tried), grown).any():
                     at = tried
             moved[id] = self._curve([replace(turn, at=spot) for turn, spot in zip(turns, at, strict=True)], numbers)
         return moved
