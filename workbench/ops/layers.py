@@ -35,24 +35,25 @@ Ints = tuple[int, ...]
 
 def _standardized(a: np.ndarray, dims: Ints, eps: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """The elements with mean 0 and variance 1, what the mean was, and one over the standard deviation."""
-    wide = a.astype(np.float32) if a.dtype == np.float16 else a
-    count = float(max(_count_of(a.shape, dims), 1))
+    wide = a.astype(np.float32) if a.itemsize < 4 else a
+    count, once = _how(a.shape, dims, wide.dtype)
     mean = sums(wide, dims)
     mean /= count
     less = wide - mean
     rstd = sums(less * less, dims)
-    rstd /= count
-    rstd += eps
-    rstd = np.reciprocal(np.sqrt(rstd))
+    rstd += count * eps
+    rstd = np.sqrt(count / rstd)
     less *= rstd
-    return less.astype(a.dtype, copy=False), _once(mean, a, dims), _once(rstd, a, dims)
+    if not mean.ndim:
+        mean, rstd = (np.array(each, ndmin=a.ndim) for each in (mean, rstd))
+    return less.astype(a.dtype, copy=False), mean[once].astype(a.dtype), rstd[once].astype(a.dtype)
 
 
-def _once(sums: np.ndarray, a: np.ndarray, dims: Ints) -> np.ndarray:
-    """What `sums` may have repeated, once."""
-    if not sums.ndim:
-        return np.full((1,) * a.ndim, sums, a.dtype)
-    return sums[tuple([slice(1) if d in dims else slice(None) for d in range(a.ndim)])].astype(a.dtype)
+@lru_cache(1000)
+def _how(shape: Ints, dims: Ints, dtype: np.dtype) -> tuple[np.ndarray, tuple[slice, ...]]:
+    """How many elements are reduced to one, and the index of what may have been repeated for them, once."""
+    once = tuple([slice(1) if d in dims else slice(None) for d in range(len(shape))])
+    return np.array(max(_count_of(shape, dims), 1), dtype), once
 
 
 # Arrays use the moments that forward computed; tensors compute them anew, for they too depend on the input.
@@ -102,7 +103,18 @@ _layer_norm = define(
 )
 
 
-_only_floats = only_floats("LayerNormKernelImpl")
+def _refuse_to_normalize(input: Tensor, shape: Ints, weight: Tensor | None, bias: Tensor | None) -> None:
+    """RuntimeError or NotImplementedError: which of the arguments does not fit."""
+    if not shape:
+        raise RuntimeError(messages.LAYER_NORM_NDIM)
+    for name, t in (("weight", weight), ("bias", bias)):
+        if t is not None and t._array.shape != shape:
+            raise RuntimeError(messages.LAYER_NORM_PARAMETER.format(name, name, list(t.shape), list(shape)))
+    size = input._array.shape
+    if size[-len(shape) :] != shape:
+        raise RuntimeError(messages.LAYER_NORM_INPUT.format(list(shape), ", ".join(map(str, shape)), list(size)))
+    only_floats("LayerNormKernelImpl")((input,))
+    raise RuntimeError(messages.LAYER_NORM_DTYPE.format(input.dtype.word))
 
 
 @tensors_only()
@@ -113,16 +125,12 @@ def layer_norm(
     if isinstance(normalized_shape, int):
         raise TypeError(messages.LAYER_NORM_KIND)
     a, shape = input._array, tuple(normalized_shape)
-    if not shape:
-        raise RuntimeError(messages.LAYER_NORM_NDIM)
-    for name, t in (("weight", weight), ("bias", bias)):
-        if t is not None and t._array.shape != shape:
-            raise RuntimeError(messages.LAYER_NORM_PARAMETER.format(name, name, list(t.shape), list(shape)))
-    if a.shape[-len(shape) :] != shape:
-        raise RuntimeError(messages.LAYER_NORM_INPUT.format(list(shape), ", ".join(map(str, shape)), list(a.shape)))
-    _only_floats((input,))
-    if any([t is not None and t._array.dtype is not a.dtype for t in (weight, bias)]):
-        raise RuntimeError(messages.LAYER_NORM_DTYPE.format(input.dtype.word))
+    fits = shape and a.shape[-len(shape) :] == shape and a.dtype.kind == "f"
+    for t in (weight, bias):
+        if t is not None and (t._array.shape != shape or t._array.dtype is not a.dtype):
+            fits = False
+    if not fits:
+        _refuse_to_normalize(input, shape, weight, bias)
     return _layer_norm(input, shape, weight, bias, eps)
 
 
@@ -155,8 +163,8 @@ def _batch_normalized(
         m, r = m.reshape(-1), r.reshape(-1)
         if mean is not None:  # the running statistics move on, not counted as a write, nor by PyTorch
             count = a.size // len(m)
-            mean[...] += momentum * (m - mean)
-            var[...] += momentum * ((1 / r**2 - eps) * (count / (count - 1)) - var)
+            mean += momentum * (m - mean)
+            var += momentum * ((np.reciprocal(r * r) - eps) * (count / (count - 1)) - var)
     else:
         standard = (a - _channels(mean, a)) * _channels(1 / np.sqrt(var + eps), a)
         m = r = np.zeros(0, a.dtype)
@@ -193,17 +201,19 @@ def batch_norm(
     if training and a.shape[0] * math.prod(a.shape[2:]) == 1:
         raise ValueError(messages.BATCH_NORM_VALUES.format(input.shape))
     channels = a.shape[1] if a.ndim > 1 else 0
-    running = {"running_mean": running_mean, "running_var": running_var}
-    for name, t in {**running, "weight": weight, "bias": bias}.items():
-        if t is None and name in running and not training:
-            raise RuntimeError(messages.BATCH_NORM_RUNNING.format(name))
-        if t is not None and t._array.size != channels:
+    given = ("running_mean", running_mean), ("running_var", running_var), ("weight", weight), ("bias", bias)
+    for name, t in given:
+        if t is None:
+            if not training and name in ("running_mean", "running_var"):
+                raise RuntimeError(messages.BATCH_NORM_RUNNING.format(name))
+        elif t._array.size != channels:
             raise RuntimeError(messages.BATCH_NORM_SIZE.format(name, channels, t._array.size))
     if a.ndim < 2:
         raise IndexError(errors.DIM_RANGE.format(-1, 0, 1))
     if (running_mean is None) != (running_var is None):
         raise ValueError(messages.BATCH_NORM_ONE_RUNNING)
-    only_floats("batch_norm")((input,))
+    if a.dtype.kind != "f":
+        only_floats("batch_norm")((input,))
     return _batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps)
 
 

@@ -6,8 +6,9 @@ At the end, what makes gradients fit their inputs again: summing over broadcast 
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import lru_cache
+from functools import lru_cache, partial
 from math import prod
+from operator import methodcaller
 from typing import Any
 
 import numpy as np
@@ -27,6 +28,7 @@ from .core.registry import REGISTRY, abbreviation, in_formulas
 from .core.results import copied, in_rows
 
 Shape = tuple[int, ...]
+Ints = tuple[int, ...]
 clone, _in_rows = (
     define("CloneBackward0", f"{name}(Tensor self)", how, batch="pointwise", self="grad", samples="r(3)")
     for name, how in (("clone", copied), ("contiguous_clone", lambda a: a.copy()))
@@ -563,41 +565,37 @@ def broadcast_dims(got: tuple[int, ...], want: tuple[int, ...]) -> tuple[int, ..
     return (*range(lead), *(i for i in range(lead, len(got)) if want[i - lead] == 1 and got[i] != 1))
 
 
-FLOAT32, FLOAT64 = np.dtype("float32"), np.dtype("float64")
+FLOATS = np.dtype("float32"), np.dtype("float64")
 
 
 @lru_cache(1000)
-def _ones(shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
-    return np.ones(shape, dtype)
+def _adder(shape: Ints, dim: Ints | None, dtype: np.dtype, keepdim: bool | None) -> Callable[[np.ndarray], np.ndarray]:
+    """How elements are summed over dimensions, or all of them; with None for `keepdim` sums may be repeated along them.
 
-
-def summed(a: np.ndarray, dim: tuple[int, ...] | None = None, keepdim: bool = False) -> np.ndarray:
-    """The sum over dimensions, or of all elements, in rows in memory; of integers and masks in int64.
-
-    Few elements are multiplied by ones, in a third of the time.
+    Few elements are multiplied by ones: that takes a third of the time, and NumPy repeats slowly.
     """
-    if a.size <= FEW and (a.dtype is FLOAT64 or a.dtype is FLOAT32):
-        if dim is None or len(dim) == a.ndim:
-            out = a.ravel().dot(_ones((a.size,), a.dtype))
-            return out.reshape((1,) * a.ndim) if keepdim else out
-        if dim == (a.ndim - 1,):
-            return a.dot(_ones((a.shape[-1], 1) if keepdim else a.shape[-1:], a.dtype))
-        if dim == (0,) and a.ndim == 2:
-            return _ones((1, len(a)) if keepdim else a.shape[:1], a.dtype).dot(a)
-    out = np.add.reduce(a, axis=dim, keepdims=keepdim, dtype=np.int64 if a.dtype.kind in "biu" else None)
-    return out if out.flags.c_contiguous else out.copy()
+    if prod(shape) <= FEW and dtype in FLOATS:
+        if dim is None or len(dim) == len(shape):
+            once, ones = (1,) * len(shape) if keepdim else (), np.ones(prod(shape), dtype)
+            return (lambda a: a.ravel().dot(ones).reshape(once)) if once else lambda a: a.ravel().dot(ones)
+        n = shape[dim[0]]
+        sides = (n, n) if keepdim is None else (n, 1) if keepdim else (n,)
+        if dim == (len(shape) - 1,):
+            return methodcaller("dot", np.ones(sides, dtype))
+        if dim == (0,) and len(shape) == 2:
+            return np.ones(sides[::-1], dtype).dot
+    dtype = np.int64 if dtype.kind in "biu" else None
+    return in_rows(partial(np.add.reduce, axis=dim, keepdims=keepdim is not False, dtype=dtype))
 
 
-def sums(a: np.ndarray, dim: tuple[int, ...]) -> np.ndarray:
-    """The sums over dimensions as they meet `a`; of few elements in its shape, because NumPy repeats them slowly."""
-    if a.size <= FEW and (a.dtype is FLOAT64 or a.dtype is FLOAT32):
-        if len(dim) == a.ndim:
-            return a.ravel().dot(_ones((a.size,), a.dtype))
-        if dim == (a.ndim - 1,):
-            return a.dot(_ones(a.shape[-1:] * 2, a.dtype))
-        if dim == (0,) and a.ndim == 2:
-            return _ones(a.shape[:1] * 2, a.dtype).dot(a)
-    return np.add.reduce(a, axis=dim, keepdims=True)
+def summed(a: np.ndarray, dim: Ints | None = None, keepdim: bool = False) -> np.ndarray:
+    """The sum over dimensions, or of all elements, in rows in memory; of integers and masks in int64."""
+    return _adder(a.shape, dim, a.dtype, keepdim)(a)
+
+
+def sums(a: np.ndarray, dim: Ints) -> np.ndarray:
+    """The sums over dimensions as they meet `a`: kept with size 1, repeated, or one number for all elements."""
+    return _adder(a.shape, dim, a.dtype, None)(a)
 
 
 def sum_to_array(grad: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
