@@ -262,8 +262,8 @@ def under_name(function: Any, name: str, owner: str = "") -> Any:
     qualname = f"{owner}.{name}" if owner else name
     if owner and hasattr(function, "op"):
         function = function.op.function  # without out
-    stub = function.__code__ is _stub.__code__  # what replaces it gets the name, and has no annotations
-    code = function.__code__ if stub else function.__code__.replace(co_qualname=qualname)
+    stub = function.__code__.co_name == _stub.__name__  # what replaces it has no annotations
+    code = function.__code__.replace(co_qualname=qualname)
     other = types.FunctionType(code, function.__globals__, name, function.__defaults__, function.__closure__)
     other.__kwdefaults__, other.__doc__, other.__qualname__ = function.__kwdefaults__, function.__doc__, qualname
     other.__dict__.update(function.__dict__)
