@@ -296,7 +296,7 @@ def ran_without_task(output: Any, gradient: Any, keep_graph: bool | None) -> boo
     inputs = _inputs_of_built_in_nodes(root)
     if inputs is None:
         return False
-    order = sorted(inputs, key=_SEQ, reverse=True)
+    order = sorted(inputs, key=_SEQ, reverse=True) if len(inputs) > 1 else [*inputs]
     node, grad, first = root, seed, order[0]
     if root.multi:
         grad = [grad if nr == output._nr else None for nr in range(root.outputs)]

@@ -15,7 +15,7 @@ from .core.checks import FEW, dim_index, dims_of, numpy_names, only_floats
 from .core.op import define, method
 from .core.registry import abbreviation, explained, in_formulas
 from .core.results import in_rows
-from .math import _erf
+from .math import _erf, logistic
 from .shape import sums
 
 in_formulas(
@@ -192,7 +192,7 @@ in_formulas("same_sign", _same_sign, _same_sign)
 silu = define(
     "SiluBackward0",
     "silu(Tensor self)",
-    lambda a: a * (0.5 * (np.tanh(0.5 * a) + 1.0)),
+    lambda a: a * logistic(a),
     prepare=only_floats("silu_cpu"),
     self="grad * sigmoid(self) * (1 + self * (1 - sigmoid(self)))",
     tangent="pointwise",
@@ -202,7 +202,7 @@ silu = define(
 
 def _softplus_of(a: np.ndarray, beta: float, threshold: float) -> np.ndarray:
     steep = a if beta == 1 else a * beta
-    soft = np.logaddexp(steep, 0.0)
+    soft = np.log1p(np.exp(steep))
     return np.where(steep > float(threshold), a, soft if beta == 1 else soft / beta)
 
 
@@ -236,7 +236,11 @@ abbreviation("gelu_slope_by_tanh(x)", "0.5 * (1 + bend(x)) + 0.5 * x * bend_slop
 
 def _gelu(a: np.ndarray, approximate: str) -> np.ndarray:
     if approximate == "none":
-        return a * (0.5 * (1.0 + _erf(a * 0.5**0.5)))
+        out = _erf(a * 0.5**0.5)
+        out += 1.0
+        out *= 0.5
+        out *= a
+        return out
     return 0.5 * a * (1 + np.tanh((2 / np.pi) ** 0.5 * (a + 0.044715 * a**3)))
 
 

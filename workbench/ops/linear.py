@@ -183,10 +183,8 @@ _addmm = define(
 )
 
 
-@method()
-@checks.tensors_only()
-def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: float = 1, alpha: float = 1) -> Tensor:
-    """beta * input + alpha * (mat1 @ mat2), in one operation."""
+def _check_addmm(input: Tensor, mat1: Tensor, mat2: Tensor) -> None:
+    """RuntimeError for what is no matrix, and for shapes or dtypes that do not fit."""
     for name, t in (("mat1", mat1), ("mat2", mat2)):
         if t._array.ndim != 2:
             raise RuntimeError(messages.ADDMM_NDIM.format(name, t._array.ndim))
@@ -195,6 +193,16 @@ def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: float = 1, alpha: 
             raise RuntimeError(messages.ADDMM_DTYPE.format(name, t.dtype.word, mat2.dtype.word))
     checks.check_mm(mat1._array, mat2._array)
     checks.expanded(input, (mat1._array.shape[0], mat2._array.shape[1]))
+
+
+@method()
+@checks.tensors_only()
+def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: float = 1, alpha: float = 1) -> Tensor:
+    """beta * input + alpha * (mat1 @ mat2), in one operation."""
+    a, m, n = input._array, mat1._array, mat2._array
+    is_row = m.ndim == n.ndim == 2 and m.shape[1] == n.shape[0] and a.shape == n.shape[1:]
+    if not is_row or not a.dtype is m.dtype is n.dtype or a.dtype.kind != "f":  # which always fit
+        _check_addmm(input, mat1, mat2)
     return _addmm(input, mat1, mat2, beta, alpha)
 
 
@@ -205,7 +213,7 @@ def outer(self: Tensor, vec2: Tensor) -> Tensor:
     for name, t in (("self", self), ("vec2", vec2)):
         if t._array.ndim != 1:
             raise RuntimeError(messages.OUTER_NDIM.format(name, t._array.ndim))
-    return mul(reshape(self, (-1, 1)), vec2)
+    return mul(_as_batch(self, (self._array.size, 1)), vec2)
 
 
 def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:

@@ -138,10 +138,19 @@ define(
 )
 explained("tanh_backward(grad_output, output)", "grad_output * (1 - output ** 2)")
 sqrt = define("SqrtBackward0", "sqrt(Tensor self)", np.sqrt, kind="float", self="grad / (2 * result)", samples="p(3)")
+
+
+def logistic(a: np.ndarray) -> np.ndarray:
+    """1 / (1 + exp(-a)); 0 where the exponential is too large."""
+    e = np.exp(-a)
+    e += 1.0
+    return np.reciprocal(e)
+
+
 sigmoid = define(
     "SigmoidBackward0",
     "sigmoid(Tensor self)",
-    lambda a: 0.5 * (np.tanh(0.5 * a) + 1.0),  # the same as 1 / (1 + exp(-a)), and cannot overflow
+    logistic,
     kind="float",
     self="sigmoid_backward(grad, result)",
     samples="r(3)",

@@ -472,7 +472,7 @@ abbreviation(
 def _var_of(a: np.ndarray, dim: Dims, correction: float | None, keepdim: bool) -> np.ndarray:
     dims = _over(a.shape, dim)
     count = float(_freedom(a.shape, dim, 0) or 1)
-    wide = a.astype(np.float32) if a.dtype == np.float16 else a
+    wide = a.astype(np.float32) if a.itemsize < 4 else a
     deviation = wide - sums(wide, dims) / count
     squares = summed(deviation * deviation, dims, keepdim)
     freedom = _freedom(a.shape, dim, correction)
@@ -499,20 +499,21 @@ _std = define(
 
 
 def _norm_of(a: np.ndarray, ord: float, dim: Dims, keepdim: bool) -> np.ndarray:
-    how = {"axis": _over(a.shape, dim), "keepdims": keepdim}
-    empty = [d for d in how["axis"] if not a.shape[d]]
+    dims, wide = _over(a.shape, dim), a.astype(np.float32) if a.itemsize < 4 else a
+    if ord == 2:
+        out = np.sqrt(summed(wide * wide, dims, keepdim))
+        return out if wide is a else out.astype(a.dtype)
+    empty = [d for d in dims if not a.shape[d]]
     if empty and (math.isinf(ord) or ord < 0):
         raise RuntimeError((messages.NORM_EMPTY if dim is None else messages.NORM_EMPTY_DIM).format(ord, empty[0]))
-    size = np.abs(a.astype(np.float32) if a.dtype == np.float16 else a)
+    size, how = np.abs(wide), {"axis": dims, "keepdims": keepdim}
     if math.isinf(ord):
         out = size.max(**how) if ord > 0 else size.min(**how)
     elif not ord:
         out = np.count_nonzero(size, **how)
-    elif ord == 2:
-        out = np.sqrt(summed(size * size, how["axis"], keepdim))
     else:
         out = size.sum(**how) if ord == 1 else np.add.reduce(size**ord, **how) ** (1 / ord)
-    return out.astype(a.dtype, copy=False)
+    return np.asarray(out).astype(a.dtype)
 
 
 abbreviation("as_many(x, g)", "zeros_like(x) + g")
