@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -234,11 +235,18 @@ abbreviation("gelu_slope(x)", "normal_cdf(x) + x * normal_pdf(x)")
 abbreviation("gelu_slope_by_tanh(x)", "0.5 * (1 + bend(x)) + 0.5 * x * bend_slope(x)")
 
 
+@lru_cache
+def _numbers(dtype: np.dtype) -> list[np.ndarray]:
+    """What the curve is computed with, as arrays: NumPy takes half the time with these."""
+    return [np.array(number, dtype) for number in (0.5**0.5, 1.0, 0.5)]
+
+
 def _gelu(a: np.ndarray, approximate: str) -> np.ndarray:
     if approximate == "none":
-        out = _erf(a * 0.5**0.5)
-        out += 1.0
-        out *= 0.5
+        root, one, half = _numbers(a.dtype)
+        out = _erf(a * root)
+        out += one
+        out *= half
         out *= a
         return out
     return 0.5 * a * (1 + np.tanh((2 / np.pi) ** 0.5 * (a + 0.044715 * a**3)))

@@ -469,14 +469,20 @@ abbreviation(
 )
 
 
+@lru_cache(1000)
+def _numbers(
+    shape: tuple[int, ...], dim: Dims, correction: float | None, dtype: np.dtype
+) -> tuple[tuple[int, ...], np.ndarray, np.ndarray]:
+    """The dimensions meant, how many elements they have, and how many of these are free, as arrays."""
+    count, freedom = _freedom(shape, dim, 0) or 1, _freedom(shape, dim, correction)
+    return _over(shape, dim), np.array(count, dtype), np.array(freedom if freedom > 0 else 0, dtype)
+
+
 def _var_of(a: np.ndarray, dim: Dims, correction: float | None, keepdim: bool) -> np.ndarray:
-    dims = _over(a.shape, dim)
-    count = float(_freedom(a.shape, dim, 0) or 1)
     wide = a.astype(np.float32) if a.itemsize < 4 else a
+    dims, count, freedom = _numbers(a.shape, dim, correction, wide.dtype)
     deviation = wide - sums(wide, dims) / count
-    squares = summed(deviation * deviation, dims, keepdim)
-    freedom = _freedom(a.shape, dim, correction)
-    out = squares / float(freedom) if freedom > 0 else np.divide(squares, 0.0, dtype=wide.dtype)
+    out = summed(deviation * deviation, dims, keepdim) / freedom
     return out if wide is a else out.astype(a.dtype)
 
 
