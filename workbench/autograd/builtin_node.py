@@ -179,6 +179,10 @@ class Node1(OpNode):
         """Where the input's gradient goes."""
         return ((self.p0, self.n0),)
 
+    def leads_to(self) -> tuple[Node | None, ...]:
+        """The nodes that the gradients go to."""
+        return (self.p0,)
+
 
 class Node2(OpNode):
     """Two tensor inputs."""
@@ -190,6 +194,10 @@ class Node2(OpNode):
         """Where each input's gradient goes."""
         return ((self.p0, self.n0), (self.p1, self.n1))
 
+    def leads_to(self) -> tuple[Node | None, ...]:
+        """The nodes that the gradients go to."""
+        return (self.p0, self.p1)
+
 
 class Node3(OpNode):
     """Three tensor inputs."""
@@ -200,6 +208,10 @@ class Node3(OpNode):
     def edges(self) -> tuple[tuple[Node | None, int], ...]:
         """Where each input's gradient goes."""
         return ((self.p0, self.n0), (self.p1, self.n1), (self.p2, self.n2))
+
+    def leads_to(self) -> tuple[Node | None, ...]:
+        """The nodes that the gradients go to."""
+        return (self.p0, self.p1, self.p2)
 
 
 class NodeN(OpNode):
@@ -348,13 +360,6 @@ def ran_without_task(output: Any, gradient: Any, keep_graph: bool | None) -> boo
 
 _SEQ = attrgetter("seq")
 _USUAL = {type(None), Scoped}  # the extra of a node that nobody looks at
-# Where a node's gradients go, by its arity.
-_NEXT: dict[int, Callable[[Any], Any]] = {
-    1: lambda node: (node.p0,),
-    2: attrgetter("p0", "p1"),
-    3: attrgetter("p0", "p1", "p2"),
-    -1: lambda node: [parent for parent, _ in node.edges()],
-}
 
 
 def _inputs_of_built_in_nodes(root: Any) -> dict[Any, Any] | None:
@@ -373,7 +378,7 @@ def _inputs_of_built_in_nodes(root: Any) -> dict[Any, Any] | None:
         node = parent
     else:
         return None
-    inputs: dict[Any, Any] = {node: _NEXT[arity](node)}
+    inputs: dict[Any, Any] = {node: node.leads_to()}
     leaves: set[Any] = set()
     stack: list[Any] = [node]
     while stack:
@@ -388,7 +393,7 @@ def _inputs_of_built_in_nodes(root: Any) -> dict[Any, Any] | None:
                 if parent not in inputs:
                     if not parent.built_in or type(parent.extra) not in _USUAL:
                         return None
-                    inputs[parent] = _NEXT[arity](parent)
+                    inputs[parent] = parent.leads_to()
                     stack.append(parent)
             elif parent in leaves or parent.extra is not None or parent.variable._meta.post_accumulate:
                 return None

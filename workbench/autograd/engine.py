@@ -34,14 +34,7 @@ def count_uses(roots: Roots) -> dict[Node, int]:
             stack.append(node)
     while stack:
         node = stack.pop()
-        arity = node.arity
-        if arity == 1:
-            parents = (node.p0,)
-        elif arity == 2:
-            parents = (node.p0, node.p1)
-        else:
-            parents = [parent for parent, _ in node.edges()]
-        for parent in parents:
+        for parent in node.leads_to():
             if parent in uses:
                 uses[parent] += 1
             elif parent is not None:
@@ -50,38 +43,21 @@ def count_uses(roots: Roots) -> dict[Node, int]:
     return uses
 
 
-def all_lead_to(targets: set[Node], uses: dict[Node, int]) -> bool:
-    """Whether every path ends in a target."""
-    for node in uses:
-        arity = node.arity
-        if arity == 1:
-            ends = node.p0 is None
-        elif arity == 2:
-            ends = node.p0 is None is node.p1
-        else:
-            ends = all([parent is None for parent, _ in node.edges()])
-        if ends and node not in targets:
-            return False
-    return True
-
-
 def nodes_towards(targets: set[Node], roots: Roots, uses: dict[Node, int]) -> set[Node] | None:
     """The targets and the nodes with a path to one, of those that can be reached from the roots; None if all do."""
-    if all_lead_to(targets, uses):
+    if all([node in targets or any([parent is not None for parent in node.leads_to()]) for node in uses]):
         return None
     needed, left = set(targets), uses.copy()
     order = [node for node in dict.fromkeys(node for node, _ in roots) if not left[node]]
     for node in order:  # grows: a node comes after all its uses, whatever their sequence numbers
-        for parent, _ in node.edges():
+        for parent in node.leads_to():
             if parent is not None:
                 left[parent] -= 1
                 if not left[parent]:
                     order.append(parent)
     for node in reversed(order):
-        for parent, _ in node.edges():
-            if parent in needed:
-                needed.add(node)
-                break
+        if not needed.isdisjoint(node.leads_to()):
+            needed.add(node)
     return needed
 
 

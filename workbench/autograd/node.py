@@ -12,7 +12,7 @@ import itertools
 import sys
 import threading
 import weakref
-from collections.abc import Callable, Container
+from collections.abc import Callable, Container, Sequence
 from typing import Any
 
 import numpy as np
@@ -199,6 +199,10 @@ class Node:
         """Where each input's gradient goes: (node, which output of it); (None, 0) where none is needed."""
         return ()
 
+    def leads_to(self) -> Sequence[Node | None]:
+        """The nodes that the gradients go to."""
+        return [parent for parent, _ in self.edges()]
+
     @property
     def next_functions(self) -> tuple[tuple[Node | None, int], ...]:
         """The edges, one for each tensor input."""
@@ -298,9 +302,7 @@ class AccumulateGrad(Node):
         if grad is not None and leaf._rg:
             have = meta.grad
             if have is None:
-                if type(grad) is not np.ndarray or (
-                    grad.dtype is not own.dtype and grad.dtype != own.dtype and self._casts(meta)
-                ):
+                if type(grad) is not np.ndarray or (grad.dtype != own.dtype and self._casts(meta)):
                     grad = np.array(grad, own.dtype if self._casts(meta) else grad.dtype)
                 if count(grad) <= HANDED_ON and lies_like(grad, own):
                     made = wrap(grad if owns_memory(grad) else grad.copy("K"))
