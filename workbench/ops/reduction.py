@@ -21,7 +21,7 @@ from .convert import in_dtype
 from .core.checks import dim_index, dims_of, int_of, named, numpy_names
 from .core.op import define, method
 from .core.registry import ARRAYS, TENSORS, abbreviation, in_formulas
-from .core.results import in_rows, into, into_as, into_both, lying_as, pair, places_along, take_along
+from .core.results import in_rows, into, into_as, into_both, lying_as, pair, places_along
 from .indexing import _at
 from .shape import summed, sums
 
@@ -292,7 +292,7 @@ abbreviation("prod_slope(g, x, y)", "g if not x.ndim else g * (all_others(x) if 
 _prod_dim = define(
     "ProdBackward1",
     "prod_dim(Tensor self, dim, keepdim)",
-    in_rows(lambda a, dim, keepdim: np.multiply.reduce(a, dim if a.ndim else None, _counts(a), None, keepdim)),
+    in_rows(lambda a, dim, keepdim: np.multiply.reduce(a, dim if a.ndim else None, _counts(a), keepdims=keepdim)),
     self="prod_dim_slope(put_back(grad, self.shape, (dim,), keepdim), self, result, dim, keepdim)",
     tangent="reduction",
     samples="p(3), 0, False; r(2, 3), 1, True; r(2, 3) * w.tensor([1, 0, 0]), 1, False",
@@ -344,7 +344,7 @@ def prod(
 
 
 def _taken(a: np.ndarray, dim: int, indices: np.ndarray) -> np.ndarray:
-    return lying_as(a, take_along(a, indices, dim)) if a.ndim else a.copy()
+    return lying_as(a, a[places_along(indices, dim)]) if a.ndim else a.copy()
 
 
 _sort = define(
@@ -561,7 +561,7 @@ _amax, _amin = (
 _topk = define(
     "TopkBackward0",
     "top_values(Tensor self, k, dim; Kept indices)",
-    lambda a, k, dim, indices: take_along(a, indices, dim) if a.ndim else a.copy(),
+    lambda a, k, dim, indices: a[places_along(indices, dim)] if a.ndim else a.copy(),
     self="put(grad, self.shape, dim, True, indices)",
     samples="r(4), 2, 0, w.tensor([2, 0]); r(2, 3), 2, 1, w.tensor([[0, 2], [2, 1]])",
 )

@@ -584,8 +584,8 @@ def _adder(shape: Ints, dim: Ints | None, dtype: np.dtype, keepdim: bool | None)
             return methodcaller("dot", np.ones(sides, dtype))
         if dim == (0,) and len(shape) == 2:
             return np.ones(sides[::-1], dtype).dot
-    dtype = np.int64 if dtype.kind in "biu" else None
-    return in_rows(partial(np.add.reduce, axis=dim, keepdims=keepdim is not False, dtype=dtype))
+    whole = np.int64 if dtype.kind in "biu" else None
+    return in_rows(partial(np.add.reduce, axis=dim, keepdims=keepdim is not False, dtype=whole))
 
 
 def summed(a: np.ndarray, dim: Ints | None = None, keepdim: bool = False) -> np.ndarray:
