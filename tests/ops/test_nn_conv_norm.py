@@ -10,6 +10,8 @@ from oracle import compare, entries, same
 
 import workbench as w
 from workbench.func import functional_call, grad, vmap
+from workbench.nn import functional as F
+from workbench.ops import layers
 
 
 def numbers(torch: Any, *shape: int) -> Any:
@@ -209,3 +211,20 @@ def test_gradients_of_embeddings_in_batches(padding: int | None, dims: tuple[int
         for k in range(3):
             one = [t[k] if d == 0 else t for t, d in zip(given, dims, strict=True)]
             assert w.allclose(together[k], derivative(*one))
+
+
+@pytest.mark.parametrize("how", [{}, {"stride": 2, "padding": 1}, {"dilation": (2, 1), "groups": 2}])
+def test_a_convolution_of_few_elements_is_that_of_many(how: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its windows are looked up and not sliced: the values and the gradients are the same, to the last bit."""
+
+    def results() -> list[Any]:
+        w.manual_seed(1)
+        images = w.randn(2, 4, 7, 6).requires_grad_()
+        kernel = w.randn(4, 4 // how.get("groups", 1), 3, 2).requires_grad_()
+        out = F.conv2d(images, kernel, **how)
+        (out * w.randn(*out.shape)).sum().backward()
+        return [out.tolist(), images.grad.tolist(), kernel.grad.tolist()]
+
+    few = results()
+    monkeypatch.setattr(layers, "FEW_SEEN", 0)
+    assert results() == few

@@ -152,6 +152,8 @@ def like(name: str, make: Callable[..., Any], input: Any, dtype: Dtype | None, r
         raise TypeError(not_a_tensor(name, "input", 0, input))
     a = input._array
     kind = a.dtype if dtype is None else dtypes.chosen_dtype(name, dtype, input.dtype).np
+    if not unusual and a.flags.c_contiguous:
+        return leaf(make(a.shape, kind), requires_grad)
     return made_for(input, lambda batch: leaf(lying_as(a, make((*batch, *a.shape), kind)), requires_grad), True)
 
 

@@ -55,6 +55,7 @@ from .shape import (
 )
 
 BOOL, FLOAT32, FLOAT64 = np.dtype(bool), np.dtype("float32"), np.dtype("float64")
+ZEROS = {kind: np.zeros((), kind) for kind in (FLOAT32, FLOAT64)}  # with an array a ufunc takes less than with a number
 LARGE = 3e38  # numbers of which every float dtype but half has one
 
 
@@ -319,7 +320,7 @@ UFUNCS = {
     math.add: np.add,
     math.sub: np.subtract,
     math.div: np.divide,
-    math.relu: lambda a, out: np.maximum(a, 0.0, out=out),
+    math.relu: lambda a, out: np.maximum(a, ZEROS[a.dtype], out=out),
 }
 for _op in FUNCTIONS + METHODS:
     _in_place(_op)

@@ -376,6 +376,8 @@ def _columns(a: np.ndarray, kernel: Ints, stride: Ints, padding: Ints, dilation:
     windows, strides, columns = _windows_of(a.shape, a.strides, kernel, stride, dilation, groups)
     if 0 in windows:
         return np.empty(columns, a.dtype)
+    if math.prod(columns) <= FEW_SEEN:
+        return a.take(_places_seen(a.shape, kernel, windows[3 + len(kernel) :], stride, dilation)).reshape(columns)
     return np.ndarray(windows, a.dtype, a, 0, strides).reshape(columns)
 
 
@@ -423,9 +425,12 @@ def _to_input(
     matrices = weight.reshape(groups, len(weight) // groups, -1).swapaxes(1, 2)
     columns = np.matmul(matrices, _in_groups(grad, groups)).reshape(*shape[:2], *kernel, *places)
     padded = np.zeros(shape[:2] + tuple([n + 2 * p for n, p in zip(shape[2:], padding, strict=True)]), grad.dtype)
-    for at, seen in _seen(kernel, places, stride, dilation):
-        part = padded[seen]
-        part += columns[at]
+    if columns.size <= FEW_SEEN:  # the sums are the same, to the last bit
+        np.add.at(padded.reshape(-1), _places_seen(padded.shape, kernel, places, stride, dilation), columns.reshape(-1))
+    else:
+        for at, seen in _seen(kernel, places, stride, dilation):
+            part = padded[seen]
+            part += columns[at]
     if not any(padding):
         return padded
     return padded[(..., *(slice(p, p + n) for p, n in zip(padding, shape[2:], strict=True)))]
@@ -441,6 +446,18 @@ def _seen(kernel: Ints, places: Ints, stride: Ints, dilation: Ints) -> list[tupl
         )
         for at in np.ndindex(*kernel)
     ]
+
+
+FEW_SEEN = 5_000  # elements of columns: so many are put back one by one sooner than by slices
+
+
+@lru_cache(100)
+def _places_seen(shape: Ints, kernel: Ints, places: Ints, stride: Ints, dilation: Ints) -> np.ndarray:
+    """Where a padded image, read row by row, has what each element of its columns sees."""
+    every, found = np.arange(math.prod(shape)).reshape(shape), np.empty((*shape[:2], *kernel, *places), np.int64)
+    for at, seen in _seen(kernel, places, stride, dilation):
+        found[at] = every[seen]
+    return found.reshape(-1)
 
 
 def _to_weight(
