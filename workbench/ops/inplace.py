@@ -27,7 +27,6 @@ from .core.checks import (
     FOLDED,
     check_broadcast,
     check_overlap,
-    check_put,
     check_width,
     dim_index,
     dims_of,
@@ -39,7 +38,7 @@ from .core.checks import (
 from .core.op import define, method
 from .core.results import lying_as
 from .creation import generator
-from .indexing import located, plain_view, put
+from .indexing import check_put, located, plain_view, put
 from .shape import (
     _squeeze,
     _squeeze_all,
