@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -218,15 +217,23 @@ def iterate(self: Tensor) -> Iterator[Tensor]:
     return iter(unbind(self, 0))
 
 
-def _filled(arrays: Sequence[np.ndarray], sizes: tuple[int | None, ...]) -> Sequence[np.ndarray]:
-    """The arrays but for vectors without elements among those of more dimensions."""
-    return [a for a in arrays if a.shape != (0,)] if None in sizes else arrays
+def _cat_backward(grad: Any, dim: int, sizes: tuple[int | None, ...]) -> list[Any]:
+    before, start, grads = WHOLE * dim, 0, []
+    for size in sizes:
+        end = start + (size or 0)
+        part = grad[(*before, slice(start, end))]
+        grads.append(part.reshape(-1) if size is None else part)
+        start = end
+    return grads
 
 
-def _cat_backward(grad: Any, dim: int, sizes: tuple[int | None, ...], narrow: Any) -> list[Any]:
-    starts = accumulate([0] + [size or 0 for size in sizes])
-    grads = [narrow(grad, dim, start, start + (size or 0)) for start, size in zip(starts, sizes, strict=False)]
-    return [g.reshape(-1) if size is None else g for g, size in zip(grads, sizes, strict=True)]
+def _concatenated(
+    arrays: Sequence[np.ndarray], dim: int, sizes: tuple[int | None, ...], kinds: tuple[dtypes.dtype, ...] | None = None
+) -> np.ndarray:
+    """The arrays one after the other, but for vectors without elements among those of more dimensions."""
+    if None in sizes:
+        arrays = [a for a in arrays if a.shape != (0,)]
+    return np.concatenate(arrays if kinds is None else _meeting(arrays, kinds), dim)
 
 
 def _stacked(arrays: Sequence[np.ndarray], dim: int) -> np.ndarray:
@@ -234,19 +241,7 @@ def _stacked(arrays: Sequence[np.ndarray], dim: int) -> np.ndarray:
     return np.concatenate([a[_at(dim, None)] for a in arrays], axis=dim) if dim else np.array(arrays)
 
 
-def _narrow_array(a: np.ndarray, dim: int, start: int, end: int) -> np.ndarray:
-    return a[(slice(None),) * dim + (slice(start, end),)]
-
-
-def _narrow_tensor(a: Tensor, dim: int, start: int, end: int) -> Tensor:
-    return a[(slice(None),) * dim + (slice(start, end),)]
-
-
-in_formulas(
-    "cat_backward",
-    lambda grad, dim, sizes: _cat_backward(grad, dim, sizes, _narrow_array),
-    lambda grad, dim, sizes: _cat_backward(grad, dim, sizes, _narrow_tensor),
-)
+in_formulas("cat_backward", _cat_backward, _cat_backward)
 in_formulas(
     "in_kinds",
     lambda grads, kinds: _in_kinds(grads, kinds, lambda grad, kind: grad.astype(kind.np)),
@@ -264,7 +259,7 @@ def _in_kinds(grads: list[Any], kinds: tuple[dtypes.dtype, ...] | None, to: Call
 _cat = define(
     "CatBackward0",
     "cat(Tensor[] tensors, dim; sizes, kinds=None)",
-    in_rows(lambda arrays, dim, sizes, kinds=None: np.concatenate(_meeting(_filled(arrays, sizes), kinds), axis=dim)),
+    in_rows(_concatenated),
     tensors="in_kinds(cat_backward(grad, dim, sizes), kinds)",
     samples="[r(2), r(3)], 0, (2, 3), None; [r(2, 1), r(2, 2)], 1, (1, 2), None",
 )
