@@ -470,7 +470,11 @@ define(
 
 def _index_backward(grad: np.ndarray, sizes: tuple[int, ...], indices: Indices) -> np.ndarray:
     out = np.zeros(sizes, grad.dtype)
-    np.add.at(out, as_masks(indices, sizes), grad)  # an element taken twice receives both gradients
+    places = as_masks(indices, sizes)
+    if len(places) == 1 and places[0].dtype.kind == "b":
+        out[places] = grad + 0.0  # as a sum has it: -0.0 becomes 0.0
+    else:
+        np.add.at(out, places, grad)  # an element taken twice receives both gradients
     return out
 
 

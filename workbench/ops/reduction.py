@@ -363,7 +363,8 @@ def _order(a: np.ndarray, dim: int, descending: bool, k: int | None = None) -> n
         return np.zeros((), np.int64)
     if descending:  # equal elements keep their order, and nan is the greatest
         order = a[_at(dim, slice(None, None, -1))].argsort(dim, "stable")
-        return a.shape[dim] - 1 - order[_at(dim, slice(None, None if k is None else -k - 1, -1))]
+        last = order[_at(dim, slice(None, None if k is None else -k - 1, -1))]
+        return np.arange(a.shape[dim] - 1, -1, -1).take(last)  # counted from the front, sooner than by subtracting
     order = a.argsort(dim, "stable")
     return order if k is None else order[_at(dim, slice(k))].copy()
 

@@ -380,12 +380,12 @@ def ints_of(
     `position` is that of the first: 1 where a tensor comes before it, else 0.
     """
     many = given[0] if len(given) == 1 and type(given[0]) is not int else given
-    if given and named is None and type(many) is tuple:
+    if given and named is None and isinstance(many, (tuple, list)):
         for n in many:
             if type(n) is not int:
                 break
         else:
-            return many
+            return tuple(many)
     if not given and named is None:
         raise TypeError(messages.MISSING_ARGUMENT.format(function, argument))
     if given and named is not None:
