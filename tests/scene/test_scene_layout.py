@@ -109,6 +109,19 @@ def test_both_arrows_of_x_times_x_are_straight_and_labelled_outside():
     assert left.label.x >= 0 and right.label.x + right.label.w <= layout.width
 
 
+def test_many_arrows_between_two_boxes_are_straight_and_evenly_apart():
+    boxes = [Box("loop", "op", "for t in range(8), with a long title"), Box("stack", "op", "stack(hs)")]
+    arrows = [Arrow(f"a{n}", "loop", "stack") for n in range(8)]
+    found = Storyboard(Scene("", {box.id: box for box in boxes}, {arrow.id: arrow for arrow in arrows})).layout
+    across = [{x for x, _ in found.arrows[arrow.id].points} for arrow in arrows]
+    assert [len(each) for each in across] == [1] * 8
+    places = sorted(x for each in across for x in each)
+    gaps = [right - left for left, right in pairwise(places)]
+    assert max(gaps) - min(gaps) < 0.2 and min(gaps) > 8
+    stack = found.boxes["stack"]
+    assert (places[0] + places[-1]) / 2 == pytest.approx(stack.x + stack.w / 2, abs=1)
+
+
 def test_what_three_leaves_alone_lead_to_stands_below_their_middle():
     boxes = {name: Box(name, "leaf", name * 20) for name in "abc"} | {name: Box(name, "op", name) for name in "nm"}
     arrows = {name: Arrow(name, name, "n") for name in "abc"} | {"n": Arrow("n", "n", "m")}

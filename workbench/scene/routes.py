@@ -209,12 +209,13 @@ def routed(
     where their splines do; at other boxes they are set apart, around what is `straight`. No label is moved onto one of
     the `titles`.
     """
-    twins = _twins(scene)
+    joining = _joining(scene)
+    twins = {one: other for pair in joining.values() if len(pair) == 2 for one, other in (pair, pair[::-1])}
     paths: dict[str, list[Point]] = {}
     for arrow in scene.arrows.values():
         upper, lower = places[arrow.source], places[arrow.target]
         paths[arrow.id] = _around(_calmed(splines[arrow.id]), upper.y + upper.h + GAP, lower.y - GAP)
-    apart = {id for id in straight if id not in twins}
+    apart = {id for ids in joining.values() if len(ids) == 1 for id in ids if id in straight}
     leftward, crowded = set[str](), set[str]()
     if paths and led:
         ends = {arrow.id: (arrow.source, arrow.target) for arrow in scene.arrows.values()}
@@ -469,13 +470,12 @@ def _rounded(knots: Sequence[Point]) -> list[Point]:
     return [*points, *knots[-1:]]
 
 
-def _twins(scene: Scene) -> dict[str, str]:
-    """The other arrow of every two that join the same boxes, as for x * x: they can go side by side."""
+def _joining(scene: Scene) -> dict[tuple[str, str], list[str]]:
+    """The arrows that join the same boxes, as two do for x * x: they can go side by side."""
     joining: defaultdict[tuple[str, str], list[str]] = defaultdict(list)
     for arrow in scene.arrows.values():
         joining[arrow.source, arrow.target].append(arrow.id)
-    pairs = [ids for ids in joining.values() if len(ids) == 2]
-    return {one: other for pair in pairs for one, other in (pair, pair[::-1])}
+    return joining
 
 
 def _calmed(points: list[Point]) -> list[Point]:
@@ -594,9 +594,12 @@ def _spread(
     course = _course if len(paths) <= _MOST_JUDGED else _drift
     leaving: defaultdict[str, list[list[Point]]] = defaultdict(list)
     arriving: defaultdict[str, list[list[Point]]] = defaultdict(list)
+    opposite: defaultdict[tuple[str, int], set[str]] = defaultdict(set)
     for arrow in scene.arrows.values():
         leaving[arrow.source].append(paths[arrow.id])
         arriving[arrow.target].append(paths[arrow.id])
+        opposite[arrow.source, 1].add(arrow.target)
+        opposite[arrow.target, -1].add(arrow.source)
     for ends, way in ((leaving, 1), (arriving, -1)):
         for box, meeting in ends.items():
             if box in fixed or len(meeting) == 1:
@@ -604,7 +607,9 @@ def _spread(
             meeting.sort(key=lambda points, way=way: course(points[::way]))
             last = len(meeting) - 1
             middle = next((n for n, points in enumerate(meeting) if id(points) in still), last / 2)
-            apart = min(_APART, (places[box].w / 2 - _CORNER) / max(0.5, middle, last - middle))
+            others = opposite[box, way]
+            narrow = min([places[each].w for each in (box, *others)]) if len(others) == 1 else places[box].w
+            apart = min(_APART, (narrow / 2 - _CORNER) / max(0.5, middle, last - middle))
             for n, points in enumerate(meeting):
                 _shift(points, (n - middle) * apart, way)
 
