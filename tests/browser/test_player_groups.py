@@ -177,3 +177,37 @@ def test_the_outline_of_a_large_region_is_drawn_through(page):
           [frame.height.baseVal.value + frame.width.baseVal.value > 2000, getComputedStyle(frame).strokeDasharray])"""
     )
     assert {large: dashes for large, dashes in drawn} == {True: "none", False: "2px, 4px"}
+
+
+# px of arrows, as they are with these groups open, inside boxes that they do not join.
+THROUGH = """([story, opened]) => {
+  const { boxes, arrows } = folded(story, new Set(opened)), solid = boxes.filter(({ kind }) => kind !== "region");
+  const path = document.createElementNS("http://www.w3.org/2000/svg", "path");
+  let sum = 0;
+  for (const { d, source, target, kind } of arrows.filter(({ kind }) => kind === "edge")) {
+    path.setAttribute("d", d);
+    const others = solid.filter(({ id }) => id !== source && id !== target), length = path.getTotalLength();
+    for (let at = 0; at < length; at += 8) {
+      const { x, y } = path.getPointAtLength(at);
+      sum += 8 * others.filter((b) => x > b.x + 1 && x < b.x + b.w - 1 && y > b.y + 1 && y < b.y + b.h - 1).length;
+    }
+  }
+  return sum; }"""
+
+
+def test_no_arrow_leads_through_a_box_where_rounds_are_opened(browser_tab):
+    """It follows the room that its surroundings get; stretched by its bends alone it led 131 px through a round."""
+    w, u, b = (torch.ones(*shape, requires_grad=True) for shape in ((4, 4), (3, 4), (4,)))
+    xs, h = torch.ones(6, 2, 3), torch.zeros(2, 4)
+    with torch.record() as trace:
+        for t in range(6):
+            h = torch.tanh(h @ w + xs[t] @ u + b)
+        h.sum().backward()
+    story = trace.show().storyboard.to_dict()
+    show(browser_tab, story)
+    around = {box["id"]: box.get("region") for box in story["boxes"]}
+    for group in [box["id"] for box in story["boxes"] if box["kind"] == "group"]:
+        opened = [group]
+        while around[opened[-1]]:
+            opened.append(around[opened[-1]])
+        assert browser_tab.evaluate(THROUGH, [story, opened]) == 0

@@ -36,10 +36,11 @@ export const LOOSE = ["beside", "same"];
 const LARGE = 2000; // px around a corner: the dots of the outline of a region so large would take the time of a step to paint
 const HEADS = [[8, 5.5], [6, 4.5], [8, 5.5], [10, 8.5], [12, 11.5]]; // an arrow's head by its weight
 
+export const entries = Object.entries;
 export const max = Math.max;
 export const min = Math.min;
 export const build = (element, attributes, ...children) => {
-  for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value);
+  for (const [key, value] of entries(attributes)) element.setAttribute(key, value);
   for (const child of children) element.append(child instanceof Node ? child : String(child)); // never markup
   return element;
 };
@@ -51,6 +52,8 @@ const maker = (space) => (name, attributes = {}, ...children) => {
 export const html = maker("http://www.w3.org/1999/xhtml"), svg = maker("http://www.w3.org/2000/svg");
 /** Be told of what happens to an element. */
 export const upon = (element, ...how) => element.addEventListener(...how);
+/** The element that has the keys. */
+export const keysAt = () => document.activeElement;
 /** Give an element the keys, where it stands. */
 export const focusOn = (element) => element.focus({ preventScroll: true });
 export const list = (value) => (Array.isArray(value) ? value : []);

@@ -1,6 +1,6 @@
 /** What a picture is looked at with, whatever plays it: the window, the details, the search, the themes and the keys. */
 
-import { focusOn, html, labelOf, list, max, picture, upon, words } from "./drawing.js";
+import { focusOn, html, keysAt, labelOf, list, max, picture, upon, words } from "./drawing.js";
 import { keyList, menu } from "./menu.js";
 import { button, icon, viewport } from "./window.js";
 
@@ -97,7 +97,7 @@ function detailsPanel(close, told, { kinds, states }) {
     element.hidden = false;
     if (shown === box.details) return; // the same facts: what the reader scrolled to stays in sight
     shown = box.details;
-    const held = sections.contains(document.activeElement);
+    const held = sections.contains(keysAt());
     sections.replaceChildren(...list(shown).map((detail) => section(told[detail] ?? detail)));
     if (held) element.focus();
   };
@@ -251,7 +251,7 @@ export function easel(el, story, items, { label, name = "", bar, below = [], key
     if (!selected) return;
     const group = drawn.groups.get(selected);
     group.ariaExpanded = false;
-    if (panel.element.contains(document.activeElement)) group.focus();
+    if (panel.element.contains(keysAt())) group.focus();
     panel.element.hidden = true;
     body.removeAttribute("data-told");
     selected = null;
@@ -263,7 +263,7 @@ export function easel(el, story, items, { label, name = "", bar, below = [], key
   }
   /** Show the lines to what shares memory with the boxes that the reader looks at. */
   function join() {
-    const looked = [selected, pointed, boxOf(document.activeElement)].filter(Boolean).map(({ id }) => id);
+    const looked = [selected, pointed, boxOf(keysAt())].filter(Boolean).map(({ id }) => id);
     const touches = (id) => looked.includes(id) || looked.includes(boxes.get(id)?.holder);
     for (const line of memory) drawn.groups.get(line).toggleAttribute("data-lit", touches(line.source) || touches(line.target));
   }
@@ -279,7 +279,7 @@ export function easel(el, story, items, { label, name = "", bar, below = [], key
   /** Go to the next box, from the upper left to the lower right. */
   function rove(by) {
     const middle = ({ y, h }) => y + h / 2;
-    const all = [...boxes.values()].filter(there).sort((a, b) => middle(a) - middle(b) || a.x - b.x), at = boxOf(document.activeElement);
+    const all = [...boxes.values()].filter(there).sort((a, b) => middle(a) - middle(b) || a.x - b.x), at = boxOf(keysAt());
     const box = at ? all[all.indexOf(at) + by] : stop;
     if (!box) return;
     focusOn(drawn.groups.get(box));
@@ -287,7 +287,7 @@ export function easel(el, story, items, { label, name = "", bar, below = [], key
   }
   /** Draw what has changed. @param {Set<Box|Arrow>} changed */
   function redraw(changed) {
-    const focused = boxOf(document.activeElement);
+    const focused = boxOf(keysAt());
     changed.forEach(draw);
     if (focused?.state === "future") focusOn(root); // a hidden box would lose the keys
     if (selected?.state === "future") close();
@@ -362,7 +362,7 @@ export function easel(el, story, items, { label, name = "", bar, below = [], key
     /** How the picture is looked at: as large as it is now, unless all of it is to be seen. */
     look: () => ({ ...chosen, position: undefined, zoom: chosen.zoom === "fit" ? "fit" : view.scale() }),
     /** Tab comes to this box, unless the reader is at another. */
-    point: (box) => settleAt(boxOf(document.activeElement) ?? box),
+    point: (box) => settleAt(boxOf(keysAt()) ?? box),
     destroy() {
       release();
       hears.removeEventListener("keydown", press);

@@ -9,8 +9,9 @@
  *            in: Record<string, number>, out: Record<string, number>}} Level
  */
 
-import { LOOSE, list, max, min } from "./drawing.js";
+import { LOOSE, entries, list, max, min } from "./drawing.js";
 
+const PASSING = 99; // px that what leads past a box leads down at least
 const AROUND_ALL = 18, ABOVE_ALL = 36; // px around the picture, and for the levels above it, as in layout.py
 
 /** The groups of a storyboard that can be opened, and those that are open at first. */
@@ -43,6 +44,20 @@ function along(steps) {
   return steps.flatMap((step, i) => (i % 2 ? [[(x += steps[i - 1]), (y += step)]] : []));
 }
 
+/** The same way with each of its pieces halved so many times: they bend where what they pass is stretched. */
+function finely(points, times) {
+  const found = [points[0]];
+  for (let i = 0; i + 3 < points.length; i += 3) {
+    const left = [], right = [];
+    for (let row = points.slice(i, i + 4); row[0]; row = row.slice(1).map(([x, y], n) => [(x + row[n][0]) / 2, (y + row[n][1]) / 2])) {
+      left.push(row[0]);
+      right.unshift(row.at(-1));
+    }
+    found.push(...left.slice(1), ...right.slice(1));
+  }
+  return times > 1 ? finely(found, times - 1) : found;
+}
+
 /** One level with what is open in it, from its own upper left corner. @param {string} frame "": the whole picture */
 function measured(story, boxes, frame, opened) {
   /** @type {Level} */
@@ -51,7 +66,7 @@ function measured(story, boxes, frame, opened) {
     const box = boxes.get(id), own = story.levels[id];
     return box.kind === "region" && own ? [own.w, own.h] : box.size ?? [box.w, box.h];
   };
-  for (const [id, [x, y]] of Object.entries(level.boxes)) {
+  for (const [id, [x, y]] of entries(level.boxes)) {
     if (!opened.has(id)) continue;
     const own = (inner[id] = measured(story, boxes, id, opened)), [w, h] = size(id);
     // A way through both sizes stays straight: the first that leaves, else one that enters.
@@ -64,20 +79,22 @@ function measured(story, boxes, frame, opened) {
     down.push([y, y + h, max(0, own.h - h) / h]);
   }
   const f = stretched(across), g = stretched(down), places = {}, moved = {};
-  for (const [id, [x, y]] of Object.entries(level.boxes)) {
+  for (const [id, [x, y]] of entries(level.boxes)) {
     const [w, h] = size(id), holder = boxes.get(id).holder ?? boxes.get(id).beside;
     if (inner[id]) places[id] = { x: f(x + anchors[id][0]) - anchors[id][1], y: g(y), w: inner[id].w, h: inner[id].h };
     else if (!(holder in level.boxes)) places[id] = { x: f(x + w / 2) - w / 2, y: g(y + h) - h, w, h };
     if (places[id]) moved[id] = [places[id].x - x, places[id].y - y];
   }
-  for (const [id, [x, y]] of Object.entries(level.boxes)) {
+  for (const [id, [x, y]] of entries(level.boxes)) {
     const [w, h] = size(id), by = moved[boxes.get(id).holder ?? boxes.get(id).beside];
     places[id] ??= { x: x + by[0], y: y + by[1], w, h };
   }
-  const ports = (spots) => Object.fromEntries(Object.entries(spots).map(([value, x]) => [value, f(x)]));
+  const ports = (spots) => Object.fromEntries(entries(spots).map(([value, x]) => [value, f(x)]));
   const result = { w: f(level.w), h: g(level.h), in: ports(level.in), out: ports(level.out), places, inner, wires: new Map() };
   for (const [start, end, value, arrow, steps, x, y, w, h, left] of level.wires) {
-    const points = along(steps);
+    // What passes a box follows the room that all get; in few pieces where it moves to a port of what is open.
+    const whole = along(steps), passes = across.length && whole.at(-1)[1] - whole[0][1] > PASSING;
+    const points = passes ? finely(whole, inner[start] || inner[end] ? 1 : 3) : whole;
     const way = points.map(([x, y]) => [f(x), g(y)]), last = way.length - 1;
     const at = (id, spots, edge, point) => {
       const place = places[id];
@@ -104,7 +121,7 @@ function laidOut(story, boxes, opened, stands, pathOf) {
   const strip = [...boxes.values()].some(({ kind }) => kind === "level") ? ABOVE_ALL : 0;
   (function put(level, frame, x, y) {
     levels.set(frame, { level, x, y });
-    for (const [id, place] of Object.entries(level.places)) {
+    for (const [id, place] of entries(level.places)) {
       places.set(id, { ...place, x: x + place.x, y: y + place.y });
       if (level.inner[id]) put(level.inner[id], id, x + place.x, y + place.y);
     }
@@ -206,11 +223,11 @@ export function folded(story, opened) {
     if (!again) steps.push({ ...step, boxes: {}, arrows: {}, first: number });
     const mine = steps.at(-1), changed = new Set();
     last = group;
-    for (const [id, change] of Object.entries(step.boxes ?? {})) {
+    for (const [id, change] of entries(step.boxes ?? {})) {
       if (!boxes.has(id) || stands(id) !== id) continue;
       mine.boxes[id] = { ...mine.boxes[id], ...(frames.has(id) ? asFrame(change) : change) };
     }
-    for (const [id, change] of Object.entries(step.arrows ?? {})) {
+    for (const [id, change] of entries(step.arrows ?? {})) {
       if (!now.has(id)) continue;
       Object.assign(now.get(id), change);
       if (of.has(id)) changed.add(of.get(id));

@@ -1,6 +1,6 @@
 /** A picture that follows what runs in the kernel: a graph that grows, or a function whose inputs sliders move. */
 
-import { focusOn, html, list, upon } from "./drawing.js";
+import { focusOn, html, keysAt, list, upon } from "./drawing.js";
 import { easel } from "./easel.js";
 import { BUSY, change, living, wire } from "./kernel.js";
 
@@ -49,7 +49,7 @@ export function renderGrowing({ model, el }) {
     stage.view.keep(there.slice(-1));
   }
   function put(given) {
-    const held = document.activeElement, bar = html("div.wb-bar", {}, ...rows.map((row) => row.element));
+    const held = keysAt(), bar = html("div.wb-bar", {}, ...rows.map((row) => row.element));
     stage?.destroy();
     items = living(story = given);
     stage = easel(el, story, items, { label: story.title, name: explores ? "wb-explore" : "", bar, below, chosen });

@@ -1,6 +1,6 @@
 /** The kernel behind a picture: what asks it, and hears what is new from it, and that nobody is there any more. */
 
-import { list } from "./drawing.js";
+import { entries, list } from "./drawing.js";
 
 export const BUSY = "The kernel is busy; this waits for its turn.";
 export const AGAIN = ": run the cell again to have a new one.", lostWith = (what) => `The kernel that this ${what} ran in is gone`;
@@ -12,7 +12,7 @@ export function renewed(shown, { picture: news, status }) {
   const renew = (part) => {
     if (Array.isArray(news[part])) return news[part]; // of another graph, all
     const things = new Map(list(shown.picture[part]).map((thing) => [thing.id, thing]));
-    for (const [id, fields] of Object.entries(news[part] ?? {})) things.set(id, { ...things.get(id), ...fields });
+    for (const [id, fields] of entries(news[part] ?? {})) things.set(id, { ...things.get(id), ...fields });
     return [...things.values()];
   };
   const story = { ...shown.picture, ...news, boxes: renew("boxes"), arrows: renew("arrows") };
@@ -24,7 +24,7 @@ export function living(story) {
   const kept = (things) => new Map(list(things).map((thing) => [thing.id, { ...thing }]));
   return { boxes: kept(story.boxes), arrows: kept(story.arrows) };
 }
-export const change = (items, news) => new Set(["boxes", "arrows"].flatMap((part) => Object.entries(news[part] ?? {})
+export const change = (items, news) => new Set(["boxes", "arrows"].flatMap((part) => entries(news[part] ?? {})
   .map(([id, fields]) => Object.assign(items[part].get(id), fields))));
 
 /** The items as they are in this picture of them: those that differ from before. */

@@ -6,7 +6,7 @@
  *            sought?: string}} Options
  */
 
-import { LOOSE, focusOn, html, list, max, min, upon, words } from "./drawing.js";
+import { LOOSE, entries, focusOn, html, keysAt, list, max, min, upon, words } from "./drawing.js";
 import { easel, findable, labelsOf, withHeld } from "./easel.js";
 import { folded } from "./fold.js";
 import { prediction } from "./predicting.js";
@@ -30,7 +30,7 @@ function timeline(storyboard) {
   const items = { boxes: copies(storyboard.boxes), arrows: copies(storyboard.arrows) };
   const steps = list(storyboard.steps);
   const pick = (source, names) => Object.fromEntries(names.map((name) => [name, source[name]]));
-  const changes = (step, part) => Object.entries(step[part] ?? {}).filter(([id]) => items[part].has(id))
+  const changes = (step, part) => entries(step[part] ?? {}).filter(([id]) => items[part].has(id))
     .map(([id, change]) => [items[part].get(id), pick(change, CHANGEABLE.filter((name) => name in change))]);
   const apply = (moves, dirty) => moves.forEach(([item, change]) => dirty.add(Object.assign(item, change)));
   const forth = steps.map((step) => [...changes(step, "boxes"), ...changes(step, "arrows")]);
@@ -195,7 +195,7 @@ function stage(el, storyboard, options = {}) {
   }
   function predict(yes) {
     predicts = yes;
-    if (guess.element.contains(document.activeElement)) focusOn(root); // it is about to go
+    if (guess.element.contains(keysAt())) focusOn(root); // it is about to go
     guess.element.hidden = !yes;
     seen = position;
     guess.ask(yes && steps[seen + 1]);

@@ -1,6 +1,6 @@
 /** Predicting: what the next step brings stays hidden until the reader types a guess at it, or asks for it. */
 
-import { html, list, words } from "./drawing.js";
+import { entries, html, list, words } from "./drawing.js";
 import { button } from "./window.js";
 
 const RIGHT = 0.005; // as close as the stepper asks for: nobody types more than 3 digits
@@ -26,7 +26,7 @@ function closeness(mine, truth) {
 /** What a step brings: in words, and in numbers where it brings some. @param {Step|undefined} step @param {Items} items */
 function news(step, { boxes, arrows }) {
   const box = boxes.get(step?.focus), change = step?.boxes?.[step.focus] ?? {}, title = (id) => words(boxes.get(id)?.title);
-  for (const [id, { label, state }] of Object.entries(step?.arrows ?? {})) {
+  for (const [id, { label, state }] of entries(step?.arrows ?? {})) {
     const arrow = arrows.get(id), truth = numbersOf(words(label).replace(/\s*(‖|norm )[\s\S]*$/, ""));
     if (truth && arrow && state === "flowing") return { what: `what ${title(arrow.target)} sends to ${title(arrow.source)}`, truth };
   }

@@ -1,6 +1,6 @@
 /** The second slider: a story in parts, as the steps of a training, and the same moment in another of them. */
 
-import { html, max, min, upon, words } from "./drawing.js";
+import { html, keysAt, max, min, upon, words } from "./drawing.js";
 import { button } from "./window.js";
 
 const PHASES = ["forward", "backward", "update"];
@@ -24,7 +24,7 @@ export function parts(steps, visit) {
   return {
     element: html("div", { class: "wb-bar wb-parts" }, html("div.wb-place", {}, slider, title), html("div.wb-phases", {}, ...phases)),
     by: (count) => move(of(now) + count),
-    held: () => document.activeElement === slider,
+    held: () => keysAt() === slider,
     show(position) {
       const part = of((now = position)), { phase } = steps[position], told = words(steps[begins[part]].chapter);
       slider.value = part;

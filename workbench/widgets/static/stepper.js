@@ -4,7 +4,7 @@
  * to date by messages with what is new.
  */
 
-import { focusOn, html, list, picture, svg, upon, words } from "./drawing.js";
+import { entries, focusOn, html, keysAt, list, picture, svg, upon, words } from "./drawing.js";
 import { easel, labelsOf, withHeld } from "./easel.js";
 import { renderGrowing } from "./growing.js";
 import { folded } from "./fold.js";
@@ -70,7 +70,7 @@ function stepperControls(first, ask, chosen, see) {
     html("p", {}, button("off", label, () => ask(message), icon("close")), sign(mark), html("span", {}, ...told));
   /** What is watched, each breakpoint, and the branches side by side; the focus stays where it was, or near. */
   const lay = ({ watched, stops, branches: [, another], differs: { rows, beside } }) => {
-    const at = held().indexOf(document.activeElement), cells = (...all) => html("tr", {}, ...all);
+    const at = held().indexOf(keysAt()), cells = (...all) => html("tr", {}, ...all);
     const watches = watched.map((row) => entry("watched", `Stop watching ${row[1]}`, { do: "watch", id: row[0] }, seen(row), row[2]));
     const breaks = stops.map((text) => entry("breakpoint", `Take off: ${text}`, { do: "off", text }, `Stops ${text}`));
     const head = cells(html("th", {}, "Gradient at"), html("th", {}, branches), html("th", {}, beside));
@@ -270,7 +270,7 @@ function stepperView(view, again) {
   function show() {
     const before = marks;
     marks = {};
-    for (const [mark, ids] of Object.entries(shown.status.marks)) for (const id of ids) {
+    for (const [mark, ids] of entries(shown.status.marks)) for (const id of ids) {
       const at = standing(id)?.id;
       if (at && !marks[at]?.includes(mark)) (marks[at] ??= []).push(mark);
     }
@@ -299,7 +299,7 @@ function stepperView(view, again) {
     redraw(changed);
     const flowing = [...changed].filter((item) => "d" in item && item.state === "flowing");
     drawn.travel(position === before + 1 ? flowing : []);
-    if (position !== before) chosen = boxOf(document.activeElement) ?? null;
+    if (position !== before) chosen = boxOf(keysAt()) ?? null;
     show();
     if (position !== before || branch !== shown.status.branch) follow();
   }
