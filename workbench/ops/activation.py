@@ -12,7 +12,7 @@ from .. import errors
 from ..autograd import dtypes
 from ..autograd.tensor import Tensor
 from . import messages
-from .core.checks import FEW, dim_index, dims_of, numpy_names, only_floats
+from .core.checks import FEW, bool_of, dim_index, dims_of, numpy_names, only_floats
 from .core.op import define, method
 from .core.registry import abbreviation, explained, in_formulas
 from .core.results import in_rows
@@ -124,7 +124,7 @@ def log_softmax(self: Tensor, dim: int, dtype: dtypes.dtype | None = None) -> Te
 def logsumexp(self: Tensor, dim: Any, keepdim: bool = False) -> Tensor:
     """The logarithm of the sum of exponentials over `dim`."""
     self = self if self._array.dtype.kind == "f" else self.to(dtypes.get_default_dtype())
-    return _logsumexp(self, dims_of(dim, self._array.ndim), keepdim)
+    return _logsumexp(self, dims_of(dim, self._array.ndim), bool_of("logsumexp", "keepdim", 2, keepdim))
 
 
 leaky_relu = define(

@@ -14,7 +14,7 @@ from ..autograd.levels import is_batched
 from ..autograd.tensor import Tensor, wrap
 from ..errors import warn
 from . import messages
-from .core.checks import dims_of, not_a_tensor, number_of, numpy_names, only_floats, promoted
+from .core.checks import bool_of, dims_of, not_a_tensor, number_of, numpy_names, only_floats, promoted
 from .core.op import define, method, operator
 from .core.registry import in_formulas
 from .core.results import into
@@ -232,14 +232,14 @@ def _refuse_batches(sentence: str, *tensors: Tensor) -> None:
 @numpy_names
 def all(self: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
     """Whether every element is true, or every one over `dim`."""
-    return _all(self, dims_of(dim, self._array.ndim), keepdim)
+    return _all(self, dims_of(dim, self._array.ndim), bool_of("all", "keepdim", 2, keepdim))
 
 
 @method()
 @numpy_names
 def any(self: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
     """Whether any element is true, or any one over `dim`."""
-    return _any(self, dims_of(dim, self._array.ndim), keepdim)
+    return _any(self, dims_of(dim, self._array.ndim), bool_of("any", "keepdim", 2, keepdim))
 
 
 @method()

@@ -21,7 +21,7 @@ from ..autograd.tensor import Tensor
 from ..errors import warn
 from . import messages
 from .activation import softmax
-from .core.checks import not_a_tensor, only_floats, tensors_only
+from .core.checks import ints_of, not_a_tensor, only_floats, tensors_only
 from .core.op import define
 from .core.registry import TENSORS, abbreviation, explained, in_formulas
 from .core.results import in_rows
@@ -125,6 +125,10 @@ def layer_norm(
     if isinstance(normalized_shape, int):
         raise TypeError(messages.LAYER_NORM_KIND)
     a, shape = input._array, tuple(normalized_shape)
+    for n in shape:
+        if type(n) is not int:
+            shape = ints_of("layer_norm", "normalized_shape", (shape,))
+            break
     fits = shape and a.shape[-len(shape) :] == shape and a.dtype.kind == "f"
     for t in (weight, bias):
         if t is not None and (t._array.shape != shape or t._array.dtype is not a.dtype):

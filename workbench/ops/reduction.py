@@ -18,7 +18,7 @@ from ..errors import warn
 from . import messages
 from .comparison import maximum, minimum
 from .convert import in_dtype
-from .core.checks import dim_index, dims_of, int_of, named, numpy_names
+from .core.checks import bool_of, dim_index, dims_of, int_of, named, numpy_names
 from .core.op import define, method
 from .core.registry import ARRAYS, TENSORS, abbreviation, in_formulas
 from .core.results import in_rows, into, into_as, into_both, lying_as, pair, places_along
@@ -145,7 +145,7 @@ def sum(
         if keepdim:
             raise TypeError(messages.WITHOUT_DIM.format("sum", "keepdim"))
         return _sum_all(self) if dtype is None else _sum_all_as(self, dtype=dtype, of="sum")
-    args = self, dims_of(dim, self._array.ndim), keepdim
+    args = self, dims_of(dim, self._array.ndim), bool_of("sum", "keepdim", 2, keepdim)
     return _sum_dim(*args) if dtype is None else _sum_dim_as(*args, dtype=dtype, of="sum")
 
 
@@ -164,7 +164,7 @@ def mean(
         if keepdim:
             raise TypeError(messages.WITHOUT_DIM.format("mean", "keepdim"))
         return _mean_all(self) if dtype is None else _mean_all_as(self, dtype=dtype, of="mean")
-    args = self, dims_of(dim, self._array.ndim), keepdim
+    args = self, dims_of(dim, self._array.ndim), bool_of("mean", "keepdim", 2, keepdim)
     return _mean_dim(*args) if dtype is None else _mean_dim_as(*args, dtype=dtype, of="mean")
 
 
@@ -192,7 +192,7 @@ def _extremum(name: str, everything: Any, along: Any, between: Any, best: Any, r
         dim = dim_index(dim, self._array.ndim)
         if not self._array.size and not self._array.shape[dim]:
             raise IndexError(errors.EMPTY_DIM.format(name, dim))
-        indices = best(self, dim, keepdim)
+        indices = best(self, dim, bool_of(name, "keepdim", 2, keepdim))
         return result(along(self, dim, keepdim, indices), indices)
 
     named(extremum, name)
@@ -217,7 +217,7 @@ def _where_extreme(name: str, word: str) -> Any:
             dim = index if shape else None
         if dim is not None and not shape[dim]:
             raise IndexError(errors.EMPTY_DIM.format(name, dim))
-        return _arg[name](self, dim, keepdim)
+        return _arg[name](self, dim, bool_of(name, "keepdim", 2, keepdim))
 
     named(where_extreme, name)
     where_extreme.__doc__ = f"Where the {word} element is: in all elements flattened, or along `dim`."
@@ -339,8 +339,8 @@ def prod(
         raise TypeError(messages.WITHOUT_DIM.format("prod", "out"))
     if dim is None:
         return _prod_all(self) if dtype is None else _prod_all_as(self, dtype=dtype, of="prod")
-    dim = dim_index(dim, self._array.ndim)
-    return _prod_dim(self, dim, keepdim) if dtype is None else _prod_dim_as(self, dim, keepdim, dtype=dtype, of="prod")
+    args = self, dim_index(dim, self._array.ndim), bool_of("prod", "keepdim", 2, keepdim)
+    return _prod_dim(*args) if dtype is None else _prod_dim_as(*args, dtype=dtype, of="prod")
 
 
 def _taken(a: np.ndarray, dim: int, indices: np.ndarray) -> np.ndarray:
@@ -436,7 +436,7 @@ def median(self: Tensor, dim: int | None = None, keepdim: bool = False) -> Tenso
     dim = dim_index(dim, self._array.ndim)
     if self._array.ndim and not self._array.shape[dim]:
         raise IndexError(errors.EMPTY_DIM.format("median", dim))
-    indices = _where_median(self, dim, keepdim)
+    indices = _where_median(self, dim, bool_of("median", "keepdim", 2, keepdim))
     return median_result(_median_dim(self, dim, keepdim, indices), indices)
 
 
@@ -592,7 +592,7 @@ def _spread(name: str, op: Any) -> Any:
             correction = int(unbiased is not False)
         if _freedom(self._array.shape, dims, correction) <= 0:
             warn(messages.SPREAD_FREEDOM.format(name))
-        return op(self, dims, correction, keepdim)
+        return op(self, dims, correction, bool_of(name, "keepdim", 3, keepdim))
 
     named(spread, name)
     spread.__doc__ = (
@@ -625,7 +625,7 @@ def norm(
     if dtype is not None:
         self = _widened(self, dtype)
     dims = None if dim is None else dims_of(dim, self._array.ndim)
-    return _norm(self, 2 if p in ("fro", None) else p, dims, keepdim)
+    return _norm(self, 2 if p in ("fro", None) else p, dims, bool_of("linalg_vector_norm", "keepdim", 3, keepdim))
 
 
 def _extreme(name: str, op: Any) -> Any:
@@ -636,7 +636,7 @@ def _extreme(name: str, op: Any) -> Any:
             raise RuntimeError(messages.EMPTY_ALL.format(name))
         if empty:
             raise IndexError(errors.EMPTY_DIM.format(name, empty[0]))
-        return op(self, () if dim == () else dims, keepdim)
+        return op(self, () if dim == () else dims, bool_of(name, "keepdim", 2, keepdim))
 
     named(extreme, name)
     extreme.__doc__ = f"The {name[1:]}imum over `dim`, or of all elements; equal ones share the gradient."

@@ -479,6 +479,13 @@ def int_of(function: str, argument: str, position: int, n: Any) -> int:
     return int(n)
 
 
+def bool_of(function: str, argument: str, position: int, given: Any) -> bool:
+    """The argument; TypeError unless it is True or False."""
+    if given is False or given is True:
+        return given
+    raise TypeError(wrong(function, argument, position, f"bool, not {kind_of(given)}"))
+
+
 def number_of(function: str, argument: str, position: int, given: Any) -> Any:
     """The argument as a Python number; TypeError unless it is one."""
     if type(given) is float or type(given) is int:
