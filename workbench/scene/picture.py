@@ -210,14 +210,14 @@ def inline() -> str:
 
 
 def _needed(storyboard: Storyboard) -> tuple[bool, bool]:
-    """Whether the player needs what opens and closes groups, and not what stacks a chart; and the parts of a film."""
+    """Whether the player needs what opens and closes groups; and the parts of a film."""
     return bool(storyboard.folding.groups), any(step.chapter for step in storyboard.steps)
 
 
 @cache
 def _library(folds: bool, filmed: bool) -> tuple[str, str]:
     """The player as a script that sets itself as `mount` on its own element, packed, and the name that it goes by."""
-    without = ("stacked.js" if folds else "fold.js", *["rounds.js"] * (not filmed))
+    without = (*["fold.js"] * (not folds), *["rounds.js"] * (not filmed))
     # Each theme's values stand nine times in the stylesheet, and their names with them: here once, and as numbers.
     style = bare_css(live_css(".wb-player", lambda name: f"@{name}@") + asset("player.css"))
     names = {name: f"--wb-{number}" for number, name in enumerate(THEMES["light"].values)}
