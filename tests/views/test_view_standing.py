@@ -62,7 +62,7 @@ def test_what_dies_after_the_last_drawn_event_is_one_more_step(view, tmp_path):
         board = storyboard(each, view)
         assert board.steps[-1].caption == "4 nodes are gone, as nothing holds them any more."
         assert (board.steps[-1].phase, len(board.steps), board.start, board.still) == ("forward", 5, 3, 3)
-        boxes = last(each, view)
+        boxes = last(each, view, depth=2)
         assert of(boxes, "MulBackward0") + of(boxes, "SumBackward0") == [("over", GONE)] * 4
         assert each.phases == ["forward"] * len(each.steps) and each.steps[-1] == len(each.events)
         assert "4 nodes are gone" in str(each.show(view))
@@ -73,7 +73,7 @@ def test_what_dies_in_the_end_is_told_of_closed_groups_and_of_what_they_hold():
     (box,) = [box for box in board.at(len(board.steps) - 1).boxes.values() if box.kind == "group"]
     assert (box.state, box.lines[-1]) == ("over", "gone: nothing holds them")
     assert board.start == len(board.steps) - 2
-    boxes = last(twice(scopes=True))  # where it is open
+    boxes = last(twice(scopes=True), depth=2)  # where it is open
     assert of(boxes, "MulBackward0") + of(boxes, "SumBackward0") == [("over", GONE)] * 4
 
 
