@@ -63,6 +63,7 @@ if TYPE_CHECKING:
 
 _HEADS = ((11, 11), (9, 9), (11, 11), (13, 17), (15, 23))  # length and width of an arrow's head, by its weight
 _BASELINE = 12  # px from a 16 px line's upper edge to the feet of its letters
+_LARGE = 2000  # px around a corner of a region whose outline has no dots: a page would paint them for too long
 _DISC = 9
 _LEAST_FOR_LEGEND, _FOOT = 480, 14  # px: of a narrower picture it would take too many lines; and what is below it
 _RADII = {
@@ -178,6 +179,8 @@ def _box(box: Box, layout: Layout) -> ShapeGroup:
     classes = f"wb-box wb-kind-{box.kind} wb-state-{box.state}"
     if box.kind in PLACED:
         return ShapeGroup(f"{classes} wb-shade-{box.shade}", shown["alt"], _placed(box, place, shown, radius))
+    if place.w + place.h > _LARGE:
+        classes += " wb-large"
     if box.state in ("running", "differs", "error"):
         shapes.append(_rect("wb-glow", _grown(place, 5), radius + 5))
     if box.kind == "group":
