@@ -73,3 +73,9 @@ def test_sums_of_few_and_many_elements(shape, dtype):
             assert found.flags.c_contiguous
             if a.dtype.kind == "f" and dim is not None and keepdim:
                 assert (np.zeros(array.shape) + sums(array, dim) == expected).all()
+
+
+@pytest.mark.parametrize("x", [-1.0, -40.0, -700.0, 40.0])
+def test_a_sigmoid_is_as_exact_where_it_is_very_small(x: float) -> None:
+    y = workbench.tensor(x, dtype=workbench.float64).sigmoid().item()
+    assert y == pytest.approx(1 / (1 + math.exp(-x)), rel=1e-14, abs=0)

@@ -138,7 +138,6 @@ def backward(
     receive a gradient, whether leaves or not. On purpose this is not as in PyTorch 2.13: no `.grad` shares its memory
     with another tensor (there the gradient of a view does, and the next backward writes into both).
     """
-    global _warned_create_graph
     if inputs is grad_variables is None and not create_graph and ran_without_task(tensors, grad_tensors, retain_graph):
         return
     if grad_variables is not None:
@@ -146,6 +145,11 @@ def backward(
         if grad_tensors is not None:
             raise RuntimeError(errors.SEED_TWICE)
         grad_tensors = grad_variables
+    _run_task(tensors, grad_tensors, retain_graph, create_graph, inputs)
+
+
+def _run_task(tensors: Any, grad_tensors: Any, retain_graph: bool | None, create_graph: bool, inputs: Any) -> None:
+    global _warned_create_graph
     wanted = None if inputs is None else _wanted(inputs, "backward")
     outputs = _tuple(tensors)
     seeds = seeds_of(outputs, (None,) * len(outputs) if grad_tensors is None else _tuple(grad_tensors))
@@ -169,7 +173,7 @@ def _backward(
         return
     if local.modes.levels:
         raise events.failed(RuntimeError(errors.BACKWARD_IN_TRANSFORM), self)
-    backward(self, gradient, retain_graph, create_graph, inputs=inputs)
+    _run_task(self, gradient, retain_graph, create_graph, inputs)
 
 
 def grad(
