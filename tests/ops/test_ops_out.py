@@ -41,7 +41,11 @@ torch.where(c, x, x, out=o) | torch.where(c, x, 2.0, out=o) | torch.where(c, x, 
 torch.where(c, x, x, out=d) | torch.where(c, n, n, out=o) | torch.where(c, x, x, out=torch.zeros(3))
 torch.clamp(x, 2, 3, out=o) | torch.clamp(x, max=2, out=o) | torch.clamp(g, 2, out=o) | torch.clamp(x, 2, 3, out=n)
 torch.clamp(x, x, x, out=d) | torch.clamp(x, x, g, out=o) | torch.clamp(o, 2, out=o) | torch.clamp(n, 2.5, out=o)
-torch.clamp(x[:1], x, x, out=o) | torch.clip(x, 2, out=o) | torch.clip(g, 2, out=o) | torch.clamp(x, 2, out=d)
+torch.sort(x, out=(o, n)) | torch.sort(x, 0, True, out=(o, n)) | torch.sort(g, out=(o, n)) | torch.sort(x, out=(d, n))
+torch.topk(x, 1, out=(o, n)) | torch.topk(x, 2, 0, False, True, out=(o, n)) | torch.topk(x, 2, out=o)
+torch.topk(x, 2, out=(o, o)) | torch.median(m, 0, out=(o, n)) | torch.median(m, 1, True, out=(o, n))
+torch.median(g, 0, out=(s, n)) | torch.clamp(x[:1], x, x, out=o)
+torch.clip(x, 2, out=o) | torch.clip(g, 2, out=o) | torch.clamp(x, 2, out=d)
 """
 
 

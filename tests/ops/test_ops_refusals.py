@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 from oracle import compare, entries, names, raised, same
 
@@ -337,6 +338,53 @@ def test_the_position_of_a_wrong_argument(text: str) -> None:
     compare(program)
 
 
+# `two`, `part` and `wanted` are tensors of no dimensions, of which the last requires grad; `one` has a dimension.
+NUMBERS_GIVEN = """
+torch.add(x, 2, y) | torch.sub(x, 2, y) | torch.add(x, 2.5, y) | torch.add(x, two, y) | torch.add(x, part, y)
+torch.add(x, wanted, y) | torch.add(2, 2, y) | torch.add(i, 2.5, y) | torch.add(i, 2.5, i) | x.add(2, y)
+x.add_(2, y) | x.sub(2, y) | x.sub_(2, y) | (x.add_(2, y), x._version) | torch.add(wanted, 2, y) | torch.add(x, 2, 3)
+torch.add(x, y, 2) | torch.add(x, y, y) | torch.add(x, True, y) | torch.add(x, y, alpha=True) | x.add(True, y)
+torch.add(x > 0, y > 0, alpha=True) | torch.add(x, 2, y, out=y) | torch.add(x, 2, y, alpha=3) | torch.add(x, "a", y)
+torch.add(x, None, y) | torch.add(x, y, alpha=part) | torch.add(x, y, alpha=wanted) | torch.add(x, y, alpha=one)
+torch.add(x, y, alpha="a") | x.add_(y, alpha=part) | x.add(y, alpha=None) | x.sub(y, alpha=np.float32(2))
+x.to(True) | x.to(False) | x.to(1.5) | x.to(True, True) | x.to(1.5, False, True) | x.to(None) | x.to(x, True)
+F.leaky_relu(x, part) | F.leaky_relu(x, wanted) | F.leaky_relu(x, one) | F.leaky_relu(x, "a") | F.leaky_relu(x, None)
+F.leaky_relu(x, two, True) | F.leaky_relu(x, one, True) | F.softplus(x, part) | F.softplus(x, part, part)
+F.softplus(x, 2, "a") | F.softplus(x, None) | F.elu(x, part) | F.elu(x, x) | F.elu(x, one) | F.elu(x, "a", True)
+F.elu(x, part, True) | F.elu(wanted, part).grad_fn._saved_alpha | torch.nn.LeakyReLU(part)(x) | torch.nn.ELU(two)(x)
+F.leaky_relu(wanted, part).grad_fn._saved_negative_slope | torch.split(x, one) | torch.split(x, two) | x.split(one)
+torch.split(x, part) | torch.split(x, torch.tensor([1.5])) | torch.split(x, torch.tensor(True)) | torch.split(x, wanted)
+torch.split(x, torch.tensor([[-1]])) | x.split(i) | F.layer_norm(x, (3,), eps=part) | F.layer_norm(x, (3,), eps="a")
+F.huber_loss(x, y, delta=part) | F.huber_loss(x, y, delta="a") | F.huber_loss(x, y, delta=wanted) | x.norm(part)
+F.smooth_l1_loss(x, y, beta=part) | F.smooth_l1_loss(x, y, beta="a") | F.smooth_l1_loss(x, y, beta=None)
+F.batch_norm(x[:, None], None, None, training=True, eps=part) | torch.isclose(x, y, "a") | torch.isclose(x, y, part)
+torch.index_add(x, 0, i, y, alpha=part) | torch.index_add(x, 0, i, y, alpha=wanted) | x.norm(2, 0, 1) | x.norm(one)
+torch.addmm(x[None], x[None], x[:, None], beta=part, alpha=two) | torch.norm(x, 2, 0, 1) | F.normalize(x, part, 0)
+x.sum((0, 1.5)) | x.mean((0, "a")) | torch.amax(x, (0, None)) | x.roll(1, 1.5) | x.roll(1.5, 1) | x.roll(two)
+x.roll((1, 1.5), (0, 1)) | x.roll("a") | x.roll(1, []) | x.unflatten(0, (3, 1.5)) | x.unflatten(0, "a")
+x.movedim((0, 0), (1, 1.5)) | x.movedim(two * 0, two * 0)
+"""
+
+
+@pytest.mark.parametrize("text", entries(NUMBERS_GIVEN))
+def test_tensors_and_other_things_in_place_of_numbers(text: str) -> None:
+    def program(torch: Any) -> Any:
+        named = {"x": torch.tensor([0.5, -1.0, 2.0]), "y": torch.tensor([1.0, 2.0, 3.0]), "i": torch.tensor([0, 2, 1])}
+        named |= {"two": torch.tensor(2), "part": torch.tensor(0.3), "wanted": torch.tensor(0.3, requires_grad=True)}
+        named |= {"one": torch.tensor([2]), "torch": torch, "F": torch.nn.functional, "np": np}
+        return eval(text, named)
+
+    compare(program)
+
+
+METHODS = "sum exp clone mm abs prod squeeze neg".split()
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_a_method_of_what_is_no_tensor(name: str) -> None:
+    compare(lambda torch: getattr(torch.Tensor, name)(5, *[torch.ones(2, 2)] * (name == "mm")))
+
+
 WRONG = """
 x.argmax("a") | torch.argmin(a, "a") | a.argmax(n) | a.argmax(True) | torch.argmax(a, 1.5) | a.cumsum("a")
 torch.cumprod(a, True) | a.amax("a") | torch.amin(a, x) | a.logsumexp(x) | a.transpose("a", 1) | a.transpose(0, 1.0)
@@ -379,8 +427,8 @@ def test_the_argument_is_named_where_pytorch_lists_signatures() -> None:
     for call, said in {
         lambda: a.sum("rows"): "sum(): argument 'dim' (position 1) must be tuple of ints, not str",
         lambda: workbench.sum(a, 1.5): "sum(): argument 'dim' (position 2) must be tuple of ints, not float",
-        lambda: a.sum((0, "a")): "sum(): argument 'dim' (position 1) must be tuple of ints, but found element of type "
-        "str at pos 1",
+        lambda: a.sum(("a", 0)): "sum(): argument 'dim' (position 1) must be tuple of ints, but found element of type "
+        "str at pos 0",
         lambda: a.max("a"): "max(): argument 'dim' (position 1) must be int, not str",
         lambda: workbench.min(a, True): "min(): argument 'dim' (position 2) must be int, not bool",
         lambda: workbench.nn.Softmax("a")(a): "softmax(): argument 'dim' (position 2) must be int, not str",

@@ -10,6 +10,7 @@ from ..autograd.dtypes import dtype as Dtype
 from ..autograd.tensor import Tensor
 from ..ops import activation, math
 from ..ops.activation import gelu, logsigmoid
+from ..ops.core.checks import number_of
 from ..ops.inplace import write
 from ..ops.layers import (
     avg_pool2d,
@@ -77,6 +78,8 @@ def relu(input: Tensor, inplace: bool = False) -> Tensor:
 
 def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = False) -> Tensor:
     """The element, or a small part of it where it is negative."""
+    if type(negative_slope) is not float:
+        negative_slope = number_of("leaky_relu_" if inplace else "leaky_relu", "negative_slope", 1, negative_slope)
     if inplace:
         return write(input, "leaky_relu_", activation.leaky_relu_, negative_slope)
     return activation.leaky_relu(input, negative_slope)
@@ -84,6 +87,8 @@ def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = Fals
 
 def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
     """The element, or alpha * (exp(element) - 1) where it is negative."""
+    if type(alpha) is not float:
+        alpha = number_of("elu_" if inplace else "elu", "alpha", 1, alpha)
     if inplace:
         return write(input, "elu_", activation.elu_, alpha, 1, 1)
     return activation.elu(input, alpha, 1, 1)
@@ -96,6 +101,8 @@ def silu(input: Tensor, inplace: bool = False) -> Tensor:
 
 def softplus(input: Tensor, beta: float = 1, threshold: float = 20) -> Tensor:
     """log(1 + exp(beta * element)) / beta; the element itself where beta times it is above the threshold."""
+    if type(beta) is not int or type(threshold) is not int:
+        beta, threshold = number_of("softplus", "beta", 1, beta), number_of("softplus", "threshold", 2, threshold)
     return activation.softplus(input, beta, threshold)
 
 

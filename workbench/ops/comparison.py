@@ -268,6 +268,7 @@ def isclose(self: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-0
         raise TypeError(not_a_tensor("isclose", "other", 1, other))
     if self.dtype is not other.dtype:
         raise RuntimeError(messages.ISCLOSE_DTYPES.format(self.dtype.word, other.dtype.word))
+    rtol, atol = number_of("isclose", "rtol", 2, rtol, "float"), number_of("isclose", "atol", 3, atol, "float")
     return _isclose(self, other, rtol, atol, equal_nan)
 
 

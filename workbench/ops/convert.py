@@ -49,8 +49,10 @@ def meant(
         device = rest.pop(0)
     if rest and isinstance(rest[0], Tensor):
         other = rest.pop(0)
-    elif rest and not isinstance(rest[0], bool):
+    elif rest:
         dtype = rest.pop(0)
+        if isinstance(dtype, (bool, float)) and len(rest) + 1 == len(given):  # in the first place it means its type
+            dtype = type(dtype)
     if device is not None:
         check_device(device)
     return dtype if other is None else other.dtype, rest[1] if len(rest) > 1 else copy

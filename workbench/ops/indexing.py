@@ -120,10 +120,7 @@ def check_added(t: Tensor, dim: int, index: Tensor, source: Tensor, alpha: Any) 
     """For index_add: its arguments, where every slice of `source` has one index and fits what it is added to."""
     for position, (argument, given) in enumerate((("index", index), ("source", source))):
         check_tensor("index_add", argument, position + 2, given)
-    if isinstance(alpha, Tensor):
-        alpha = alpha.item()
-    if not isinstance(alpha, (bool, int, float, np.number)):
-        raise TypeError(messages.ADD_ALPHA.format(kind_of(alpha)))
+    alpha = number_of("index_add", "alpha", None, alpha)
     a, b, i = t._array, source._array, index._array
     dim = dim_index(dim, a.ndim)
     if i.ndim > 1:

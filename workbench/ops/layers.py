@@ -21,7 +21,7 @@ from ..autograd.tensor import Tensor
 from ..errors import warn
 from . import messages
 from .activation import softmax
-from .core.checks import ints_of, not_a_tensor, only_floats, tensors_only
+from .core.checks import ints_of, not_a_tensor, number_of, only_floats, tensors_only
 from .core.op import define
 from .core.registry import TENSORS, abbreviation, explained, in_formulas
 from .core.results import in_rows
@@ -135,6 +135,8 @@ def layer_norm(
             fits = False
     if not fits:
         _refuse_to_normalize(input, shape, weight, bias)
+    if type(eps) is not float:
+        eps = number_of("layer_norm", "eps", 4, eps, "float")
     return _layer_norm(input, shape, weight, bias, eps)
 
 
@@ -218,6 +220,9 @@ def batch_norm(
         raise ValueError(messages.BATCH_NORM_ONE_RUNNING)
     if a.dtype.kind != "f":
         only_floats("batch_norm")((input,))
+    if type(eps) is not float or type(momentum) is not float:
+        momentum = number_of("batch_norm", "momentum", 6, momentum, "float")
+        eps = number_of("batch_norm", "eps", 7, eps, "float")
     return _batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps)
 
 

@@ -203,6 +203,8 @@ def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: float = 1, alpha: 
     is_row = m.ndim == n.ndim == 2 and m.shape[1] == n.shape[0] and a.shape == n.shape[1:]
     if not is_row or not a.dtype is m.dtype is n.dtype or a.dtype.kind != "f":  # which always fit
         _check_addmm(input, mat1, mat2)
+    if type(beta) is not int or type(alpha) is not int:
+        beta, alpha = checks.number_of("addmm", "beta", None, beta), checks.number_of("addmm", "alpha", None, alpha)
     return _addmm(input, mat1, mat2, beta, alpha)
 
 

@@ -15,7 +15,7 @@ from ..errors import warn
 from . import messages
 from .activation import _log_softmax
 from .comparison import where_
-from .core.checks import INT64, all_within, check_broadcast, only_floats, tensors_only
+from .core.checks import INT64, all_within, check_broadcast, number_of, only_floats, tensors_only
 from .core.op import define
 from .core.registry import abbreviation, in_formulas
 from .core.results import grid, places_along
@@ -300,6 +300,7 @@ def huber_loss(input: Tensor, target: Tensor, reduction: str = "mean", delta: fl
     """Half the squares of small differences, of those beyond `delta` the straight line that goes on from there."""
     input, target = _alike(input, target)
     how = _reduction(None, None, reduction)
+    delta = number_of("huber_loss", "delta", 3, delta, "float")
     if delta <= 0:
         raise RuntimeError(messages.HUBER_DELTA)
     return _huber_loss(input, target, how, delta)
@@ -314,6 +315,7 @@ def smooth_l1_loss(
     beta: float = 1.0,
 ) -> Tensor:
     """huber_loss with `delta=beta`, divided by `beta`; l1_loss if `beta` is 0."""
+    beta = number_of("smooth_l1_loss", "beta", 3, beta, "float")
     if not beta:
         return l1_loss(input, target, size_average, reduce, reduction)
     input, target = _alike(input, target)

@@ -10,17 +10,22 @@ from typing import Any
 import numpy as np
 
 from .. import errors
+from ..autograd import dtypes
 from ..autograd.tensor import Tensor
+from ..errors import warn
 from . import messages
 from .comparison import where_
 from .core.checks import (
     FEW,
+    called_as,
     fitting_scale,
     kind_of,
     named,
     no_bools,
     no_mask,
     not_a_tensor,
+    number_of,
+    one_number,
     only_floats,
     promoted,
     python_number,
@@ -43,7 +48,7 @@ _add_scaled = define(
     "add_scaled(Tensor self, Tensor other, alpha)",
     lambda a, b, alpha: a + a.dtype.type(alpha) * b,
     kind="pointwise",
-    prepare=lambda args: fitting_scale("add", args),
+    prepare=fitting_scale,
     self="grad",
     other="grad * alpha",
     samples="r(3), r(3), 2.5; r(2, 3), r(3), -1; r(3), 2.0, 3",
@@ -65,7 +70,7 @@ _sub_scaled = define(
     "sub_scaled(Tensor self, Tensor other, alpha)",
     lambda a, b, alpha: a - a.dtype.type(alpha) * b,
     kind="pointwise",
-    prepare=lambda args: fitting_scale("sub", no_bools(args)),
+    prepare=lambda args: fitting_scale(no_bools(args)),
     self="grad",
     other="-grad * alpha",
     samples="r(3), r(3), 2.5; r(2, 3), r(3), -1",
@@ -226,18 +231,46 @@ sign = define(
 )
 
 
-def add(input: Tensor, other: Any, *, alpha: float = 1, out: Tensor | None = None) -> Tensor:
-    """input + alpha * other."""
+def add(input: Tensor, other: Any, *last: Any, alpha: float = 1, out: Tensor | None = None) -> Tensor:
+    """input + alpha * other; add(input, alpha, other) is deprecated."""
+    if last:
+        other, alpha = _in_order("add", other, last, alpha)
     if out is not None:
         return into("add", out, add, input, other, alpha=alpha)
+    if type(alpha) is not int:
+        alpha = _factor("add", alpha, input, other)
     return _add(input, other) if alpha == 1 else _add_scaled(input, other, alpha)
 
 
-def sub(input: Tensor, other: Any, *, alpha: float = 1, out: Tensor | None = None) -> Tensor:
-    """input - alpha * other; RuntimeError for two bool tensors."""
+def sub(input: Tensor, other: Any, *last: Any, alpha: float = 1, out: Tensor | None = None) -> Tensor:
+    """input - alpha * other; RuntimeError for two bool tensors. sub(input, alpha, other) is deprecated."""
+    if last:
+        other, alpha = _in_order("sub", other, last, alpha)
     if out is not None:
         return into("sub", out, sub, input, other, alpha=alpha)
+    if type(alpha) is not int:
+        alpha = _factor("sub", alpha, input, other)
     return _sub(input, other) if alpha == 1 else _sub_scaled(input, other, alpha)
+
+
+def _in_order(function: str, alpha: Any, last: tuple[Any, ...], named: Any) -> tuple[Any, Any]:
+    """The other operand and its factor, given as second and third argument the other way round."""
+    owner, called = called_as()
+    number = one_number(alpha)
+    other, *more = last
+    if more or named != 1 or number is None or called.removesuffix("_") != function:
+        raise TypeError(messages.THREE_ARGUMENTS.format(called, 2 + len(last)))
+    of_method = owner == "Tensor" or called.endswith("_")
+    warn((messages.DEPRECATED_METHOD if of_method else messages.DEPRECATED_ORDER).format(called))
+    return other, number
+
+
+def _factor(function: str, alpha: Any, *operands: Any) -> Any:
+    """`alpha` as a number; RuntimeError for True or False unless all are masks."""
+    alpha = number_of(function, "alpha", None, alpha)
+    if isinstance(alpha, bool) and not all([isinstance(t, Tensor) and t.dtype is dtypes.bool_ for t in operands]):
+        raise RuntimeError(messages.ALPHA_BOOL)
+    return alpha
 
 
 method("add")(add)

@@ -5,7 +5,18 @@ What autograd says in the same words is in errors.py.
 
 NOT_EXPANDABLE = "size {{{}}} is not expandable to size {{{}}}."
 DIM_TWICE = "dim {} appears multiple times in the list of dims"
-ALPHA_KIND = "{}(): argument 'alpha' must be Number, not {}"
+THREE_ARGUMENTS = "{}() takes 2 positional arguments but {} were given"
+DEPRECATED_ORDER = (
+    "This overload of {0} is deprecated:\n\t{0}(Tensor input, Number alpha, Tensor other, *, Tensor out = None)\n"
+    "Consider using one of the following signatures instead:\n"
+    "\t{0}(Tensor input, Tensor other, *, Number alpha = 1, Tensor out = None)"
+)
+DEPRECATED_METHOD = (
+    "This overload of {0} is deprecated:\n\t{0}(Number alpha, Tensor other)\nConsider using one of the following "
+    "signatures instead:\n\t{0}(Tensor other, *, Number alpha = 1)"
+)
+ALPHA_BOOL = "Boolean alpha only supported for Boolean results."
+NO_METHOD_OF = "descriptor '{}' for 'torch._C.TensorBase' objects doesn't apply to a '{}' object"
 ALPHA_FRACTION = "For integral input tensors, argument alpha must not be a floating point number."
 SUBTRACT_MASKS = (
     "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or `logical_xor()` "
@@ -74,7 +85,6 @@ INDEX_RANGE = "index {} is out of bounds for dimension {} with size {}"
 SELECT_VECTOR = "index_select(): Index is supposed to be a vector"
 SELECT_OF_SCALAR = "index_select(): Index to scalar can have only 1 value, got {} value(s)"
 SELECT_DTYPE = "index_select(): Expected dtype int32 or int64 for index"
-ADD_ALPHA = "index_add(): argument 'alpha' must be Number, not {}"
 ADD_VECTOR = "index_add_(): Index is supposed to be a vector, but got dim: {} with type: {} and size: {}"
 ADD_INDEX_DTYPE = "index_add_(): Expected dtype int32/int64 for index but got: {}"
 ADD_DTYPE = "index_add_(): self ({}) and source ({}) must have the same scalar type"

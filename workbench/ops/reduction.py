@@ -18,7 +18,7 @@ from ..errors import warn
 from . import messages
 from .comparison import maximum, minimum
 from .convert import in_dtype
-from .core.checks import bool_of, dim_index, dims_of, int_of, named, numpy_names
+from .core.checks import bool_of, dim_index, dims_of, int_of, named, number_of, numpy_names
 from .core.op import define, method
 from .core.registry import ARRAYS, TENSORS, abbreviation, in_formulas
 from .core.results import in_rows, into, into_as, into_both, lying_as, pair, places_along
@@ -381,8 +381,10 @@ def argsort(self: Tensor, dim: int = -1, descending: bool = False) -> Tensor:
 
 @method()
 @numpy_names
-def sort(self: Tensor, dim: int = -1, descending: bool = False) -> tuple[Tensor, Tensor]:
+def sort(self: Tensor, dim: int = -1, descending: bool = False, *, out: Any = None) -> tuple[Tensor, Tensor]:
     """(values, indices): the elements in order along `dim`, and where each came from."""
+    if out is not None:
+        return into_both("sort", out, sort, self, dim, descending)
     indices = argsort(self, dim, descending)
     return sort_result(_sort(self, dim_index(dim, self._array.ndim), indices), indices)
 
@@ -426,8 +428,12 @@ median_result = pair("median")
 
 @method()
 @numpy_names
-def median(self: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor | tuple[Tensor, Tensor]:
+def median(
+    self: Tensor, dim: int | None = None, keepdim: bool = False, *, out: Any = None
+) -> Tensor | tuple[Tensor, Tensor]:
     """The median of all elements, the lower of two, or (values, indices) along `dim`; nan where one is."""
+    if out is not None:
+        return into_both("median", out, median, self, dim, keepdim)
     if self.dtype is dtypes.bool_:
         kernel = "median_cpu" if dim is None else "median_out"
         raise NotImplementedError(messages.NO_KERNEL.format(kernel, "Bool"))
@@ -618,6 +624,8 @@ def norm(
     self: Tensor, p: Any = "fro", dim: Any = None, keepdim: bool = False, dtype: dtypes.dtype | None = None
 ) -> Tensor:
     """The p-norm of all elements taken as one vector, or over `dim`; "fro" is the 2-norm."""
+    if isinstance(p, Tensor):
+        p = number_of("linalg_vector_norm", "ord", 1, p)
     if p == "nuc":
         raise RuntimeError(messages.NORM_NUCLEAR)
     if self._array.dtype.kind != "f":
@@ -648,8 +656,12 @@ amax, amin = _extreme("amax", _amax), _extreme("amin", _amin)
 
 @method()
 @numpy_names
-def topk(self: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> tuple[Tensor, Tensor]:
+def topk(
+    self: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: bool = True, *, out: Any = None
+) -> tuple[Tensor, Tensor]:
     """(values, indices): the k largest (or smallest) elements along `dim`, the most extreme first."""
+    if out is not None:
+        return into_both("topk", out, topk, self, k, dim, largest)
     dim = dim_index(dim, self._array.ndim)
     if self._array.dtype.kind == "b":
         raise RuntimeError(messages.TOPK_BOOL)

@@ -22,7 +22,7 @@ from ..autograd.tensor import DetachedTensor, Size, Tensor, alias
 from ..errors import warn
 from . import messages
 from .core import checks
-from .core.checks import FEW, dim_index, dims_of, int_of, ints_of, named, numpy_names, shape_of, tensors_only
+from .core.checks import FEW, dim_index, dims_of, int_of, ints_of, named, numpy_names, tensors_only
 from .core.op import define, method
 from .core.registry import REGISTRY, abbreviation, in_formulas
 from .core.results import copied, in_rows
@@ -326,7 +326,7 @@ def _flat(shape: Shape, start_dim: int, end_dim: int) -> Shape | None:
 @method()
 def unflatten(self: Tensor, dim: int, sizes: Any) -> Tensor:
     """One dimension as several of these sizes (one may be -1)."""
-    shape, sizes = self._array.shape, shape_of(sizes)
+    shape, sizes = self._array.shape, ints_of("unflatten", "sizes", (sizes,), position=2)
     dim = dim_index(dim, len(shape))
     known = prod([n for n in sizes if n != -1])
     if not sizes:
@@ -456,7 +456,8 @@ def flip(self: Tensor, *given: Any, dims: Any = None) -> Tensor:
 @method()
 def roll(self: Tensor, shifts: Any, dims: Any = ()) -> Tensor:
     """Elements moved on by `shifts` along `dims`, the last ones to the front; without `dims`, as one long row."""
-    shifts, dims = shape_of(shifts), () if dims is None else shape_of(dims)
+    shifts = ints_of("roll", "shifts", (shifts,))
+    dims = () if dims is None else ints_of("roll", "dims", (dims,), position=2)
     if dims and not self._array.ndim:
         raise IndexError(errors.NO_DIMS.format(dims[0]))
     if len(shifts) != len(dims) and (dims or len(shifts) != 1):
@@ -496,7 +497,8 @@ triu = _triangle("triu", _triu, "upper")
 def movedim(input: Tensor, source: Any, destination: Any) -> Tensor:
     """A view with the dimensions `source` where `destination` says, the others in their order."""
     ndim = input._array.ndim
-    given = [[dims] if isinstance(dims, int) else list(dims) for dims in (source, destination)]
+    named = (("source", source), ("destination", destination))
+    given = [list(ints_of("movedim", name, (dims,), position=i)) for i, (name, dims) in enumerate(named, 1)]
     if len(given[0]) != len(given[1]):
         raise RuntimeError(errors.MOVEDIM_COUNT.format(*given))
     places = [[dim_index(d, ndim) for d in dims] for dims in given]

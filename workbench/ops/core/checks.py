@@ -78,23 +78,32 @@ def kind_of(given: Any) -> str:
 HERE = __name__.partition(".")[0] + "."
 
 
-def wrong(function: str, argument: str, position: int, must_be: str) -> str:
-    """The sentence for a wrong argument: `position` counts a function's arguments from 0.
+def wrong(function: str, argument: str, position: int | None, must_be: str) -> str:
+    """The sentence for a wrong argument: `position` counts a function's arguments from 0; None where it has a name.
 
     The sentence counts from 1, and in a method without the tensor itself; the name is the one that the caller used. A
     right call pays for none of it: what was called is read from the frames.
     """
-    frame = sys._getframe(1)
+    owner, called = called_as()
+    own = function in (called, plain := called.removesuffix("_"), ALIASES.get(plain))  # else what a method calls
+    place = "" if position is None else f" (position {position + (owner != 'Tensor' or not own)})"
+    return f"{called if own else function}(): argument '{argument}'{place} must be {must_be}"
+
+
+def called_as() -> tuple[str, str]:
+    """The class and the name by which the caller of this, or what it is a part of, was called from outside."""
+    frame = sys._getframe(2)
     while frame.f_back is not None and frame.f_back.f_globals.get("__name__", "").startswith(HERE):
         frame = frame.f_back
     owner, _, called = frame.f_code.co_qualname.rpartition(".")
-    if function in (plain := called.removesuffix("_"), ALIASES.get(plain)):
-        function = called
-    return f"{function}(): argument '{argument}' (position {position + (owner != 'Tensor')}) must be {must_be}"
+    return owner, called
 
 
 def not_a_tensor(function: str, argument: str, position: int, given: Any) -> str:
-    """The sentence for an argument that should have been a tensor."""
+    """The sentence for an argument that should have been a tensor, or for what a method was called on."""
+    owner, called = called_as()
+    if owner == "Tensor" and not position:
+        return messages.NO_METHOD_OF.format(called, type(given).__name__)
     return wrong(function, argument, position, f"Tensor, not {kind_of(given)}")
 
 
@@ -197,11 +206,9 @@ def promoted(args: tuple[Any, ...]) -> tuple[Any, ...]:
     return (t.to(dtypes.result_type([(t.dtype, 1), *standing])), *numbers)
 
 
-def fitting_scale(function: str, args: tuple[Any, ...]) -> tuple[Any, ...]:
-    """TypeError unless `alpha` is a number, RuntimeError if it is a fraction and all that it scales are integers."""
+def fitting_scale(args: tuple[Any, ...]) -> tuple[Any, ...]:
+    """RuntimeError if `alpha` is a fraction and all that it scales are integers."""
     *operands, alpha = args
-    if not isinstance(alpha, (bool, int, float)):
-        raise TypeError(messages.ALPHA_KIND.format(function, kind_of(alpha)))
     floats = [a.dtype.is_floating_point if isinstance(a, Tensor) else isinstance(a, float) for a in operands]
     if isinstance(alpha, float) and not any(floats):
         raise RuntimeError(messages.ALPHA_FRACTION)
@@ -411,13 +418,6 @@ def ints_of(
     return tuple(shape)
 
 
-def shape_of(*size: Any) -> tuple[int, ...]:
-    """A shape given as ints or as one sequence."""
-    if len(size) == 1 and not isinstance(size[0], (int, np.integer)):
-        size = tuple(size[0])
-    return tuple([index(s) for s in size])
-
-
 def dim_index(dim: int, ndim: int) -> int:
     """A dimension counted from the front; IndexError out of range, TypeError for what is no whole number."""
     span = ndim or 1
@@ -443,6 +443,8 @@ def _no_dim(given: Any, must_be: str = "int") -> str:
         frame = frame.f_back
     many = isinstance(given, (tuple, list)) and must_be != "int"
     at = next((i for i, n in enumerate(given) if not is_int(n)), 0) if many else 0
+    if at:
+        return messages.UNPACK_SIZE.format(function, argument, at + 1, kind_of(given[at]))
     found = f"but found element of type {kind_of(given[at])} at pos {at}" if many else f"not {kind_of(given)}"
     return wrong(function, argument, position, f"{must_be}, {found}")
 
@@ -486,16 +488,21 @@ def bool_of(function: str, argument: str, position: int, given: Any) -> bool:
     raise TypeError(wrong(function, argument, position, f"bool, not {kind_of(given)}"))
 
 
-def number_of(function: str, argument: str, position: int, given: Any) -> Any:
+def number_of(function: str, argument: str, position: int | None, given: Any, kind: str = "Number") -> Any:
     """The argument as a Python number; TypeError unless it is one."""
     if type(given) is float or type(given) is int:
         return given
-    number = given
-    if isinstance(given, np.generic) or (isinstance(given, Tensor) and not (given._array.ndim or given.requires_grad)):
-        number = given.item()
-    if not isinstance(number, (bool, int, float)):
-        raise TypeError(wrong(function, argument, position, f"Number, not {kind_of(given)}"))
+    number = one_number(given)
+    if number is None:
+        raise TypeError(wrong(function, argument, position, f"{kind}, not {kind_of(given)}"))
     return number
+
+
+def one_number(given: Any) -> Any:
+    """What was given as a Python number, a tensor of no dimensions perhaps; None if it is none."""
+    if isinstance(given, np.generic) or (isinstance(given, Tensor) and not (given._array.ndim or given.requires_grad)):
+        given = given.item()
+    return given if isinstance(given, (bool, int, float)) else None
 
 
 def fitting(value: float, dtype: dtypes.dtype, word: str = "") -> Any:
