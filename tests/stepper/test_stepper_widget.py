@@ -14,6 +14,7 @@ from IPython.core.interactiveshell import InteractiveShell
 from stepped import Browser, fork, line
 
 import workbench as torch
+from workbench.scene.labels import box_fields, first_row
 from workbench.scene.text import graph_lines
 from workbench.views.stepper_picture import Stage
 
@@ -447,3 +448,26 @@ def test_what_only_one_branch_records_is_not_in_the_picture_of_the_other() -> No
     recorded = [id for id, box in browser.boxes.items() if box["kind"] == "op" and id != browser.id("MulBackward0")]
     assert recorded and all(beside[id] == {"state": "future"} for id in recorded)
     assert beside[browser.id("MulBackward0")]["lines"][-1].endswith("got 1.0")
+
+
+def test_two_nodes_of_one_name_are_told_apart_from_the_first_sentence_on() -> None:
+    a = torch.tensor(2.0, requires_grad=True)
+    (g,) = torch.autograd.grad(a**3 + a * 2, a, create_graph=True)
+    status = Browser(torch.step(g**2)).status
+    assert status["sentence"] == "Backward starts at PowBackward0, 2nd with the gradient 1.0."
+    assert status["called"] == "PowBackward0, 2nd"
+
+
+def test_a_line_that_moves_behind_the_title_has_the_room() -> None:
+    a = torch.tensor(2.0, requires_grad=True)
+    (g,) = torch.autograd.grad(a**3 + a * 2, a, create_graph=True)
+    s = torch.step(g**2)
+    stage = Stage(s)
+    s.run()
+    stage.follow(s)
+    behind = 0
+    for id, box in stage.scene.boxes.items():
+        wide, there = first_row(box_fields(box))
+        behind += box.title == "AddBackward0" and there
+        assert box.kind == "saved" or wide + 2 * 18 <= stage.layout.boxes[id].w
+    assert behind == 1

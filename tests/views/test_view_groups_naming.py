@@ -9,7 +9,7 @@ import pytest
 
 import workbench as torch
 from workbench import nn
-from workbench.recording import record
+from workbench.recording import Trace, record
 
 
 def test_what_lies_in_another_group_is_told_with_that_group_open_or_not():
@@ -77,3 +77,35 @@ def test_every_layer_that_has_only_a_number_is_told_with_its_class():
     told = [box.title for box in board.scene.boxes.values() if "›" in box.title]
     assert sorted(told) == ["0 › Linear", "0 › Linear", "1 › ReLU", "1 › Tanh", "2 › Sequential", "3 › Linear"]
     assert trace.show(open=["3"]).storyboard.opened == trace.show(open=["Sequential/3"]).storyboard.opened
+
+
+def test_modules_of_one_class_are_told_apart_by_the_variables_that_call_them():
+    G, D = nn.Sequential(nn.Linear(2, 2), nn.ReLU()), nn.Sequential(nn.Linear(2, 2), nn.ReLU(), nn.Linear(2, 1))
+    with record() as trace:
+        fake = G(torch.ones(3, 2))
+        (D(torch.zeros(3, 2)) + D(fake)).sum().backward()
+    for each in (trace, Trace.from_dict(trace.to_dict())):
+        board = each.show(open=["D"]).storyboard
+        titles = {box.title for box in board.scene.boxes.values() if box.kind == "group"}
+        assert {"G › Sequential", "D › Sequential", "D › Sequential, 2nd call"} <= titles
+        captions = " ".join([step.caption for step in board.steps])
+        assert "Sequential" not in captions and "to 1 › ReLU in D" in captions and "`D(torch" not in captions
+
+
+def test_modules_that_one_variable_calls_have_their_class_alone():
+    layers = [nn.Sequential(nn.Linear(2, 2), nn.ReLU()) for _ in range(2)]
+    with record() as trace:
+        x = torch.ones(3, 2)
+        for layer in layers:
+            x = layer(x)
+        x.sum().backward()
+    assert not [box for box in trace.show().storyboard.scene.boxes.values() if "layer ›" in box.title]
+
+
+def test_the_scope_is_not_said_twice_of_what_is_told_with_it():
+    net = nn.Sequential(nn.Linear(2, 2), nn.Linear(2, 1))
+    with record() as trace:
+        net(torch.ones(3, 2)).sum().backward()
+    captions = [step.caption for step in trace.show(depth=9).storyboard.steps]
+    assert [each for each in captions if each.startswith("AddmmBackward0 in Sequential/1 receives")]
+    assert not [each for each in captions if each.startswith("In ") and "in Sequential/1 receives" in each]

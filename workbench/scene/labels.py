@@ -206,7 +206,7 @@ Size = tuple[float, float]
 
 CHIP_PAD = 8  # left and right of a saved tensor's text
 STORY_PAD, STORY_LINE = 12, 20  # left and right of a story's text, and from one of its lines to the next
-_BEHIND, _BEHIND_COLUMNS = 12, 36  # px between a title and the line behind it, and the columns of both
+_BEHIND, BEHIND_COLUMNS = 12, 36  # px between a title and the line behind it, and the columns of both
 LABEL_PAD = 6  # left and right of an arrow's label
 _PAD, _ROUND_PAD = 18, 22  # left and right of a node's text, and of a tensor's in its rounder box
 _OVER = 4  # and under a node's text
@@ -246,7 +246,7 @@ def stands_behind(shown: Mapping[str, Any]) -> int:
 def first_row(shown: Mapping[str, Any]) -> tuple[float, bool]:
     """How wide the first row of a box is, and whether the first line stands in it, behind the title."""
     title, lines = columns(shown["title"]) * TITLE_CHARACTER, shown["lines"]
-    if not lines or columns(shown["title"]) + columns(lines[0]) > _BEHIND_COLUMNS:
+    if not lines or columns(shown["title"]) + columns(lines[0]) > BEHIND_COLUMNS:
         return title, False
     return title + _BEHIND + columns(lines[0]) * CHARACTER, True
 

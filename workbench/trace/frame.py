@@ -248,7 +248,7 @@ class Frame:
     def output(self, id: str, nr: int) -> str:
         """What an output of a node is called, or a leaf."""
         outputs = self.nodes[id].outputs if id in self.nodes else {}
-        return self.called(outputs[nr][0] if nr in outputs else id)
+        return self.called(outputs[nr][0]) if nr in outputs else self.told(id)
 
     def stale(self, node: str, index: int) -> bool:
         """Whether the node's saved tensor was written after it was saved."""

@@ -97,7 +97,7 @@ class PartsWritten:
     """The table of the parts that nodes were made in, as it is written."""
 
     def __init__(self) -> None:
-        self.rows: list[list[Any]] = []  # the number of the part around, the kind, the title, the number of a round
+        self.rows: list[list[Any]] = []  # the number of the part around, then its fields but the key
         self._numbers: dict[int, int] = {}  # of the rows by the keys of the parts
 
     def number(self, path: tuple[Part, ...]) -> int | None:
@@ -106,7 +106,8 @@ class PartsWritten:
         for part in path:
             if part.key not in self._numbers:
                 self._numbers[part.key] = len(self.rows)
-                self.rows.append([around, part.kind, part.title, part.number])
+                called = [part.variable] if part.variable else []
+                self.rows.append([around, part.kind, part.title, part.number, *called])
             around = self._numbers[part.key]
         return around
 
@@ -120,19 +121,21 @@ class PartsRead:
         self._parts: list[Part] = []
         self._around: list[tuple[int | None, int]] = []  # of each the part around, and how many it lies in
         for at, row in enumerate(rows):
-            if not _is(row, list) or len(row) != 4:
+            if not _is(row, list) or len(row) not in (4, 5):
                 raise ValueError(PART_FIELDS.format(at))
-            around, kind, title, number = cast("list[Any]", row)
+            around, kind, title, number, *called = cast("list[Any]", row)
             if around is not None and not (around.__class__ is int and 0 <= around < at):
                 raise ValueError(PART_NOWHERE.format(at))
             depth: int = 0 if around is None else self._around[int(around)][1] + 1
             if depth >= _DEEPEST:
                 raise ValueError(PART_DEEP.format(at, _DEEPEST))
-            if kind not in _KINDS or title.__class__ is not str or len(title) > _LONGEST_TITLE:
-                raise ValueError(PART_WRONG.format(at, "kind or title"))
+            texts = [title, *called]
+            wrong = kind not in _KINDS or any([text.__class__ is not str for text in texts])
+            if wrong or max(map(len, texts)) > _LONGEST_TITLE:
+                raise ValueError(PART_WRONG.format(at, "kind, title or variable"))
             if number.__class__ is not int or not 0 <= number <= _MOST:
                 raise ValueError(PART_WRONG.format(at, "number"))
-            self._parts.append(Part(kind, at + 1, title, number))
+            self._parts.append(Part(kind, at + 1, title, number, *called))
             self._around.append((around, depth))
 
     def path(self, row: Any) -> tuple[Part, ...]:

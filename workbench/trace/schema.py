@@ -36,13 +36,15 @@ PartKind = Literal["scope", "loop", "round", "call", "expression"]
 class Part:
     """A part of the program's run: a scope, a loop, one round of it, a call of a function, one computed expression.
 
-    Each has a `key` of its own: a module that is called twice has two parts. `number` is a round's.
+    Each has a `key` of its own: a module that is called twice has two parts. `number` is a round's. A module that has
+    no name but its class's has a `variable`, as the call tells it: `D` of `D(x)`.
     """
 
     kind: PartKind
     key: int
     title: str
     number: int = 0
+    variable: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -615,7 +615,9 @@ class _Frame:
 
 _Point = tuple[Listing, int, int]  # of a frame: its instructions, the one that says how far it is, and the one it is at
 Marks = Sequence[tuple[int, dict[str, int]]]  # of the frames in loops, what the loops' variables hold
-_Entered = tuple[str, int, int, int | None]  # a scope's title and serial, the frame that entered it, and where that was
+# A scope's title and serial, the frame that entered it, where that was, and whether it has no name but its class's.
+_Entered = tuple[str, int, int, int | None, bool]
+_CALLED = re.compile(r"([^\W\d][\w.]*(?:\[\w+\])?)\(")  # the variable of a call
 
 
 class Paths:
@@ -707,7 +709,8 @@ class Paths:
         for scope in reversed(scopes):
             if scope.serial not in self._places:
                 self._places[scope.serial] = self._place(scope, codes[-2::-2], scope.depth - 1 - below)
-            found.append((scope_title(scope.name, scope.kind), scope.serial, *self._places[scope.serial]))
+            title, unnamed = scope_title(scope.name, scope.kind), scope.name == scope.kind
+            found.append((title, scope.serial, *self._places[scope.serial], unnamed))
         return found
 
     @staticmethod
@@ -726,7 +729,7 @@ class Paths:
             return
         kept, begun = self._compare(points, entered)
         if entered is not None:
-            self._serials = tuple([serial for _, serial, _, _ in entered])
+            self._serials = tuple([serial for _, serial, *_ in entered])
         del frames[kept:]
         for place, frame in enumerate(frames):
             _, at, frame.offset = points[place]
@@ -779,7 +782,7 @@ class Paths:
 
     def _anew(self, entered: list[_Entered] | None) -> tuple[int, int | None] | None:
         """Where the outermost scope was entered that the last node was not in."""
-        for at, (_, serial, place, lasti) in enumerate(entered or ()):
+        for at, (_, serial, place, lasti, _) in enumerate(entered or ()):
             if at >= len(self._serials) or self._serials[at] != serial:
                 return place, lasti
         return None
@@ -810,18 +813,19 @@ class Paths:
                 break
             same += 1
         parts = list(self._path[:same])
-        for kind, *_, title, turn in told[same:]:
+        for kind, _, _, title, *more in told[same:]:
             self._keys += 1
-            parts.append(Part(kind, self._keys, title, turn))
+            parts.append(Part(kind, self._keys, title, *more))
         self._known, self._path = told, tuple(parts)
         return self._path
 
     def _told(self, entered: list[_Entered]) -> list[tuple[Any, ...]]:
-        """Of each part its kind and what tells it from others, then its title and number."""
+        """Of each part its kind and what tells it from others, then its title and number, of a module its variable."""
         frames = self._frames
         users = [place for place, frame in enumerate(frames) if frame.listing.users]
         waiting = list(entered)
-        told = [("scope", serial, 0, title, 0) for title, serial, place, _ in waiting if not users or place < users[0]]
+        outside = [each for each in waiting if not users or each[2] < users[0]]
+        told: list[tuple[Any, ...]] = [("scope", serial, 0, title, 0) for title, serial, *_ in outside]
         waiting = waiting[len(told) :]
         for place, after in zip(users, [*users[1:], len(frames)], strict=False):
             frame = frames[place]
@@ -829,11 +833,12 @@ class Paths:
             loops = [loop for loop in source.loops if loop.has(frame.at)]
             forward = False
             while waiting and waiting[0][2] < after:
-                scope, serial, inside, lasti = waiting.pop(0)
+                scope, serial, inside, lasti, unnamed = waiting.pop(0)
                 forward |= inside > place
                 while loops and (inside > place or (lasti is not None and loops[0].has(lasti))):
                     told += _round(frame, loops.pop(0))
-                told.append(("scope", serial, 0, scope, 0))
+                called = _CALLED.match(source.text(frame.offset)) if unnamed and inside == place + 1 else None
+                told.append(("scope", serial, 0, scope, 0, called[1] if called else ""))
             for loop in loops:
                 told += _round(frame, loop)
             if after == len(frames):

@@ -12,6 +12,7 @@ from __future__ import annotations
 import ast
 import math
 import re
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -97,12 +98,14 @@ class Group:
 class Program(Group):
     """The whole graph: `titles` are the words on each node's box, and `words` those of sentences, the shortest first.
 
-    `node_names` stand below the titles of nodes that nobody recorded, and are what sentences call these by.
+    `node_names` stand below the titles of nodes that nobody recorded, and are what sentences call these by; `scopes`
+    are what sentences call those of nodes.
     """
 
     titles: dict[str, str] = field(default_factory=dict, repr=False)
     words: dict[str, tuple[str, ...]] = field(default_factory=dict, repr=False)
     node_names: dict[str, str] = field(default_factory=dict, repr=False)
+    scopes: dict[str, str] = field(default_factory=dict, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -293,6 +296,7 @@ class _Item:
     line: str = ""  # of the program, that computed a node
     turn: str = ""  # the round of a loop that it is all of
     scope: str = ""  # its name; of several inside each other the names joined by "/"
+    called: str = ""  # of a module without a name of its own, the variable that it was called by
     framed: int = 0  # so many things or more in it are in a frame anyway: a backward recorded them, or it is CopySlices
     found: str = ""  # what is known of the expression of a node that nobody recorded
     which: str = ""  # ", 2nd call" of those at one place with the same title
@@ -306,6 +310,7 @@ def program_tree(events: Iterable[Record]) -> Program:
     expression that several nodes compute is a group; where a backward recorded them, it is a group only of many.
     """
     whole = _made(events)
+    _tell_apart(whole)
     _shorten(whole)
     items = [each for item in whole.items for each in _simplified(item)]
     while len(items) == 1 and items[0].kind == "call":  # the program's own beginning
@@ -343,7 +348,7 @@ def _made(events: Iterable[Record]) -> _Item:
         for part in event.path or _from_scope(event, bool(going)):
             last = at.items[-1] if at.items else None
             if last is None or last.key != part.key:
-                last = _Item(part.kind, part.title, part.key, part.number)
+                last = _Item(part.kind, part.title, part.key, part.number, called=part.variable)
                 last.scope = _LAYER.sub(r"\1", part.title) if part.kind == "scope" else ""
                 last.text = part.title if part.kind in ("expression", "call") else ""
                 if ran and part.kind == "expression":
@@ -402,6 +407,22 @@ def _from_scope(event: NodeCreated, running: bool) -> list[Part]:
 
 
 # The words.
+
+
+def _tell_apart(whole: _Item) -> None:
+    """Modules of one class that are called by several variables have these in their titles: `D › Sequential`."""
+    variables: dict[str, set[str]] = {}
+    modules: list[_Item] = []
+    todo = [whole]
+    while todo:
+        item = todo.pop()
+        todo += item.items
+        if item.called:
+            modules.append(item)
+            variables.setdefault(item.title, set()).add(item.called)
+    for item in modules:
+        if len(variables[item.scope]) > 1:
+            item.scope, item.title = item.called, f"{item.called} › {item.title}"
 
 
 def _shorten(item: _Item) -> None:
@@ -633,6 +654,10 @@ def _simplified(item: _Item) -> list[_Item]:
         else:
             items.append(inner)
     item.items = items
+    if item.kind == "scope":  # the text of one call is that of none of the modules that it led to
+        texts = Counter(inner.text for inner in items if inner.scope)
+        for inner in items:
+            inner.text = "" if inner.scope and texts[inner.text] > 1 else inner.text
     if item.kind == "loop":
         return _loop(item)
     if item.kind in ("expression", "call") and not item.title:  # without a source
@@ -732,6 +757,7 @@ def _grouped(item: _Item, around: str, root: Program, places: Sequence[str]) -> 
                 root.node_names[each.node] = each.title + each.which
             root.titles[each.node] = each.found if is_found else _title(each)
             root.words[each.node] = tuple(_words(each, places))
+            root.scopes[each.node] = f"{path}/{each.scope}".strip("/") if each.scope else path
             inner.append(each.node)
     row = _row(item.items, inner, item.kind == "loop" and bool(item.items[0].number))
     group = Group(_title(item), row, kind=item.kind, number=item.number, symbol=item.symbol)
@@ -752,7 +778,7 @@ def _words(item: _Item, places: Sequence[str]) -> list[str]:
     """What a sentence may tell a node by: `x @ w`, that in its round, in the call that this is in, and so on."""
     title = item.text if item.scope else item.title
     told = [f"`{_cut(title)}`{item.which}" if item.text else item.title + item.which]
-    own = [place for place in (item.scope, item.turn) if place]
+    own = [place for place in (item.scope if item.text else "", item.turn) if place]  # a title tells the scope
     for place in (*own, *places) if own else places:
         told.append(f"{told[-1]} in {place}")
     return told

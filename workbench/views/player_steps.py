@@ -230,7 +230,10 @@ def caption_of(events: Sequence[Record], frame: Frame, higher: Mapping[str, str]
     after = frame.inside
     inside = min(before, after, key=len)
     places = [event.node for event in events if isinstance(event, NodeCreated | NodeStarted) and not event.quiet]
-    scope = frame.scope(places[0]) if places else None
+    scope = view.program.scopes.get(places[0], frame.scope(places[0])) if places else None
+    placed = f"{frame.told(places[0])} " if scope else ""
+    if " in " in placed and clauses and clauses[0].startswith(placed):  # which tells it itself
+        scope = None
     where = ", ".join([f"inside {inside}"] * bool(inside) + [f"in {scope}"] * bool(scope))
     caption = f"{where[:1].upper()}{where[1:]}: {'; '.join(clauses)}" if where else "; ".join(clauses)
     caption = caption[:1].upper() + caption[1:] if pushed and not where else caption

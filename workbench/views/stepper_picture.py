@@ -13,7 +13,17 @@ import numpy as np
 from ..autograd.node import AccumulateGrad, Node
 from ..autograd.scopes import scope_of
 from ..events import tag
-from ..scene.labels import LABEL_COLUMNS, TEXT_COLUMNS, arrow_fields, box_fields, clean, columns, cut, native
+from ..scene.labels import (
+    BEHIND_COLUMNS,
+    LABEL_COLUMNS,
+    TEXT_COLUMNS,
+    arrow_fields,
+    box_fields,
+    clean,
+    columns,
+    cut,
+    native,
+)
 from ..scene.layout import Layout
 from ..scene.model import Arrow, Box, Detail, Scene, Step
 from ..scene.storyboard import Storyboard
@@ -45,6 +55,7 @@ widget_factory: Callable[[Stepper, Stage], Any] | None = None
 _WIDE = -1.235e-05  # no number is longer with 4 significant digits, but for those with an exponent of three
 _FEW = 12  # boxes of a graph whose groups are all open at first
 _ROOM = 30  # columns that what waits at a place takes, as a rule
+_LEAST = len("got 0.0")
 _THROUGH = f"gradient in {_WIDE}, out {_WIDE}"  # a group tells
 _MANY = 6  # values of an array that is wider than any box, whatever they are
 
@@ -147,7 +158,7 @@ class Stage:
     def _place(self) -> None:
         """Give everything its place, with as many groups open as there is room for."""
         opened = None if self._plan is None else self._plan.opened
-        board = Storyboard(self.scene, [self._longest_texts()], opened=opened)
+        board = Storyboard(self.scene, [longest := self._longest_texts(), self._longest_rows(longest)], opened=opened)
         # What runs is seen in a graph of a few boxes, of which a reader scrolls to the next.
         few = len(self.scene.boxes) <= _FEW
         self._widest = board if self._plan is None or few else self._plan.fitting(board)
@@ -187,8 +198,8 @@ class Stage:
             each(changes)
 
     def called(self, node: Node) -> str:
-        """A node by its name, or its leaf's."""
-        return self._frame.called(self.ids[node])
+        """A node by its name or, where that is not enough, its expression; a leaf by its own name."""
+        return self._frame.told(self.ids[node])
 
     def _begin(self) -> None:
         self._frame, self._cut = self._begun(self._view)
@@ -343,6 +354,18 @@ class Stage:
                 label = f"{label}\n{slope}" if known else slope  # a single number is part of the slope's line
             arrows[id] = {"label": label}
         return Step("", boxes=boxes, arrows=arrows)
+
+    def _longest_rows(self, longest: Step) -> Step:
+        """The boxes whose longest text stands below the title, each with the longest that stands behind it.
+
+        That may take more width.
+        """
+        boxes = {}
+        for id, fields in longest.boxes.items():
+            room = BEHIND_COLUMNS - columns(self.scene.boxes[id].title)
+            if len(lines := fields.get("lines", ())) == 1 and _LEAST <= room < columns(lines[0]):
+                boxes[id] = {"lines": ("×" * room,)}
+        return Step("", boxes=boxes)
 
 
 def story_of(board: Storyboard) -> dict[str, Any]:
