@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 PlaceState = Literal["idle", "pending", "ready", "running", "done", "error"]
 
+_MOST_ARGUMENTS, _FIRST = 12, 3  # tensors of a call that are all told, and how many of more
+
 
 @dataclass(slots=True, kw_only=True)
 class Place:
@@ -179,9 +181,21 @@ class Frame:
         return None if base is None else f"view of {base}"
 
     def call(self, name: str, custom: bool, args: Iterable[Argument]) -> str:
-        """An operation as it was called, or a Function."""
-        texts = [a.text if a.tensor is None else (a.text or "{}").replace("{}", self.called(a.tensor)) for a in args]
+        """An operation as it was called, or a Function; of very many tensors the first and the last."""
+        args = list(args)
+        words = {a.tensor: self.called(a.tensor) for a in args if a.tensor is not None}
+        seen = Counter(words.values())
+        words |= {id: self._told_apart(id) for id, each in words.items() if seen[each] > 1}
+        texts = [a.text if a.tensor is None else (a.text or "{}").replace("{}", words[a.tensor]) for a in args]
+        if len(words) > _MOST_ARGUMENTS:
+            last = max([at for at, arg in enumerate(args) if arg.tensor is not None])
+            texts[_FIRST:last] = ["…"]
         return f"{name}{'.apply' if custom else ''}({', '.join(texts)})"
+
+    def _told_apart(self, id: str) -> str:
+        """A tensor by its node's own words, where `called` says the same of another."""
+        node = self.nodes.get(self.tensors[id].node or "")
+        return self.called(id) if node is None or node.made.output_count != 1 else self.told(node.made.node)
 
     @property
     def inside(self) -> str:

@@ -1250,8 +1250,8 @@ def _told(cut: Cut, frame: Frame, id: str, events: Sequence[Record]) -> str:
             written.setdefault(event.writes, []).append(frame.called(event.tensor))
     told += [f"{writes} {some(names)}" for writes, names in written.items()]
     made, ran, pushed = counts[NodeCreated], counts[OperationRan], counts[TangentPushed]
-    happened = [f"{counted(made, 'operation')} join the graph"] if made else []
-    happened += [f"{counted(ran, 'operation')} run"] if ran and not made else []
+    happened = [f"{counted(made, 'operation')} join{'s' * (made == 1)} the graph"] if made else []
+    happened += [f"{counted(ran, 'operation')} run{'s' * (ran == 1)}"] if ran and not made else []
     happened += [f"{counted(pushed, 'tangent')} are pushed forward"] if pushed else []
     if happened and not counts[NodeStarted]:
         told.append(f"{', '.join(happened)}: {cut.told(id)}")
@@ -1267,7 +1267,7 @@ def _ran(cut: Cut, frame: Frame, id: str, runs: Sequence[NodeStarted]) -> str:
         return f"{counted(leaves, 'leaf')} inside get what has arrived"
     first, last = frame.told(nodes[0]), frame.told(nodes[-1])
     came = series([said(grad) for grad in runs[0].grads])
-    ran = f"{counted(len(nodes), 'node')} run, {first} first, {last} last"
+    ran = f"{counted(len(nodes), 'node')} run, {first} first, {last} last" if len(nodes) > 1 else f"{first} runs"
     ran += f", and {counted(leaves, 'leaf')} inside" if leaves else ""
     on = f"; it sends {sent}" if sent else ""
     return f"runs backward: it receives the gradient {came}; {ran}{on}"

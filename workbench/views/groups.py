@@ -268,6 +268,7 @@ def divided(items: list[str | Group]) -> list[str | Group]:
 
 _ROUNDS = 5  # what repeats so often is told by its first and its last
 _FEW = 20  # things in a frame that need no group
+_LEAVES = 12  # that one node takes; with more of them it is a group
 _LONG, _LONGEST = 16, 40  # characters of an expression: of longer ones the inner ones are left out; at most
 _WRITES = re.compile(r"\s*(\*\*|//|<<|>>|[-+*/@%&|^])=[^=]|\.\w+_\(")  # after the name of what is written into
 _FOLDED = 8  # nodes between the first and the last of what repeats that are worth a group
@@ -290,6 +291,7 @@ class _Item:
     node: str = ""
     name: str = ""  # of the node, without "Backward0"
     operation: str = ""  # of the node
+    leaves: int = 0  # that the node takes
     items: list[_Item] = field(default_factory=list)
     text: str = ""  # of an expression or a call, in full
     variable: str = ""  # which holds its result, or those that do: "out, h"
@@ -306,8 +308,9 @@ class _Item:
 def program_tree(events: Iterable[Record]) -> Program:
     """All nodes of a trace in groups of the parts of the program that made them; `titles` has the words for each node.
 
-    A group around one thing is that thing. What repeats is its first, one group for those between, and its last. An
-    expression that several nodes compute is a group; where a backward recorded them, it is a group only of many.
+    A group around one thing is that thing, unless very many leaves lie in it too. What repeats is its first, one group
+    for those between, and its last. An expression that several nodes compute is a group; where a backward recorded
+    them, it is a group only of many.
     """
     whole = _made(events)
     _tell_apart(whole)
@@ -367,6 +370,7 @@ def _made(events: Iterable[Record]) -> _Item:
         at.framed = 1 if event.runs is not None else at.framed
         name = event.name.removesuffix("Backward0")
         item = _Item("", event.name, node=event.node, name=name, operation=event.operation, variable=_variable(event))
+        item.leaves = len({edge.target for edge in event.edges if edge.target is not None} - there)
         item.found = found.get(event.node, "")
         item.line = event.source.text if event.source is not None else ""
         at.items.append(item)
@@ -667,6 +671,8 @@ def _simplified(item: _Item) -> list[_Item]:
     if len(item.items) > 1 or item.kind == "round":
         return [item]
     only = item.items[0]
+    if item.kind == "expression" and only.leaves > _LEAVES:
+        return [item]
     if item.kind == "scope":
         if only.scope:
             only.title = f"{item.title} › {only.title}"
