@@ -107,19 +107,18 @@ def test_a_part_of_a_variable_has_the_words_that_took_it():
 
 
 def test_very_many_leaves_of_one_operation_are_one_box_with_it_until_it_opens():
-    many = [torch.randn(2, requires_grad=True) for _ in range(300)]
+    many = [torch.randn(2, requires_grad=True) for _ in range(100)]
     with torch.record() as trace:
         total = torch.stack(many).sum()
         total.backward()
     board = trace.show().storyboard
     assert board.layout.width < 800
-    group = next(box for box in board.scene.boxes.values() if box.kind == "group")
-    assert group.title == "torch.stack(many)" and group.lines[0] == "→ (300, 2), 1 operation, 300 leaves"
+    assert "torch.stack(many) (group): → (100, 2), 1 operation, 100 leaves" in str(trace.show())
     captions = [step.caption for step in board.steps]
-    assert captions[0].startswith("stack((many[0], many[1], many[2], …, many[299]), 0) gives")
-    assert any("StackBackward0 runs, and 300 leaves inside" in each for each in captions)
+    assert captions[0].startswith("stack((many[0], many[1], many[2], …, many[99]), 0) gives")
+    assert any("StackBackward0 runs, and 100 leaves inside" in each for each in captions)
     opened = trace.show(open=["torch.stack(many)"]).storyboard
-    assert opened.opened and opened.layout.width > 10_000
+    assert opened.opened and opened.layout.width > 5_000
 
 
 def test_two_results_of_one_operation_are_told_apart_where_a_call_takes_both():
