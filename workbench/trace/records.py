@@ -136,6 +136,7 @@ def checkpoint_said(id: str) -> str:
 COMPILED = " (compiled)"  # how the name of a scope ends whose operations torch.compile made
 _NAMED = 8  # nodes that a sentence names
 _LONGEST = 40  # characters of an expression in a sentence
+_MOST_SENT, _FIRST_SENT = 12, 3  # gradients of a node that a sentence tells all, and how many of more
 
 
 @kind_of_event
@@ -625,7 +626,9 @@ class NodeFinished(Record):
     def told(self, frame: Frame, receiver: Callable[[EdgeState], str]) -> str:
         """The same in other words for where it goes to."""
         edges = [edge for _, edge in frame.edges_of(self.node) if edge.state == "flowing"]
-        sent = [f"{said(edge.grad)} to {receiver(edge)}" for edge in edges]
+        told = edges if len(edges) <= _MOST_SENT else edges[:_FIRST_SENT]
+        sent = [f"{said(edge.grad)} to {receiver(edge)}" for edge in told]
+        sent += [f"gradients to {len(edges) - len(told)} more"] if told is not edges else []
         return f"it sends {series(sent)}" if sent else "it sends nothing on"
 
     class Raw(NamedTuple):
