@@ -129,9 +129,8 @@ def test_two_results_of_one_operation_are_told_apart_where_a_call_takes_both():
     assert any(each.startswith("add(`x * 2`, `x * 3`) gives") for each in captions)
 
 
-def test_one_node_and_its_leaves_are_one_step_of_a_group_that_cannot_open():
+def test_one_node_and_its_leaves_are_one_step_of_their_group_while_it_is_closed():
     many = [torch.ones(2, requires_grad=True) for _ in range(300)]
     with torch.record() as trace:
         (torch.stack(many) * 2).sum().backward()
-    captions = [step.caption for step in trace.show("flow").storyboard.steps]
-    assert any(each.endswith("StackBackward0 runs, and 300 leaves inside.") for each in captions)
+    assert "StackBackward0 runs, and 300 leaves inside." in str(trace.show("flow"))
