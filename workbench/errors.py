@@ -10,6 +10,7 @@ import sys
 import warnings
 from collections.abc import Iterator, Sequence
 from types import FrameType
+from typing import Any
 
 
 def is_users(frame: FrameType) -> bool:
@@ -32,6 +33,26 @@ def warn(text: str, category: type[Warning] = UserWarning) -> None:
     while frame is not None and not is_users(frame):
         frame, level = frame.f_back, level + 1
     warnings.warn(text, category, stacklevel=level)
+
+
+def check_bool(given: Any, function: str, argument: str, position: int = 1) -> None:
+    """TypeError unless an argument is True or False."""
+    if not isinstance(given, bool):
+        raise TypeError(BOOL_KIND.format(function, argument, position, kind_of(given)))
+
+
+def check_hooks(function: str, *hooks: Any, of: Any = None) -> None:
+    """TypeError unless both hooks can be called; `of` is the saved tensor that they are for."""
+    if not all(map(callable, hooks)):
+        given = hooks if of is None else (of, *hooks)
+        kind = "" if of is None else "self: torch._C._autograd.SavedTensor, "
+        raise TypeError(HOOKS_KIND.format(function, kind, ", ".join(map(repr, given))))
+
+
+def kind_of(given: Any) -> str:
+    """What a refused argument is called."""
+    kind = type(given)
+    return f"numpy.{kind.__name__}" if kind.__module__ == "numpy" else kind.__name__
 
 
 def of_shapes(error: BaseException) -> RuntimeError | None:
@@ -168,8 +189,8 @@ CLEAR_NON_LEAF_FLAG = (
     "use var_no_grad = var.detach()."
 )
 FLAG_KIND = "requires_grad must be a bool"
-FLAG_KIND_METHOD = "requires_grad_(): argument 'requires_grad' (position 1) must be bool, not {}"
-PARAMETER_FLAG_KIND = "_make_subclass(): argument 'require_grad' (position 3) must be bool, not {}"
+BOOL_KIND = "{}(): argument '{}' (position {}) must be bool, not {}"
+NO_PICKLE = "cannot pickle '{}' object"
 DATA_KIND = "Variable data has to be a tensor, but got {}"
 AMBIGUOUS_TRUTH = "Boolean value of Tensor with {} is ambiguous"
 NO_DTYPE = (
@@ -301,6 +322,10 @@ HOOKS_ON_FREED = (
 )
 VERSION_OF_NOTHING = "increment_version expect a Iterable[Tensor] as input"
 VERSION_OF_OTHERS = "increment_version expects each element of the iterable to be a tensor"
+HOOKS_KIND = (
+    "{}(): incompatible function arguments. The following argument types are supported:\n    1. ({}arg0: "
+    "collections.abc.Callable, arg1: collections.abc.Callable) -> None\n\nInvoked with: {}"
+)
 HOOKS_ALREADY_SET = (
     "Calling register_hooks on a saved tensor whose hooks have already been set. Hint: only one pair of hooks is "
     "allowed at a time."
@@ -585,6 +610,7 @@ FORWARD_MISSING = "forward() missing required argument: '{}' (position {})"
 TRANSFORM_UNEXPECTED = "custom_function_call_grad() got an unexpected keyword argument '{}'"
 NODE_NOT_WRITABLE = "attribute '{}' of 'torch._C._FunctionBase' objects is not writable"
 NODE_CALL_COUNT = "expected {} arguments, got {} instead"
+NODE_CALL_NAMED = "keyword arguments are not supported"
 NODE_CALL_KIND = "argument {} is not a Variable"
 HOOKS_ON_NONE = "Calling register_hooks on a saved tensor with value None is forbidden"
 SCOPE_KIND = "A scope's name must be a string, but got {}."

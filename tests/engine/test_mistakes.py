@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
+from typing import Any
+
 import pytest
-from oracle import compare, entries, names
+from oracle import compare, entries, names, raised
 
 MISTAKES = """
 x + a[:, :2] | x + M | torch.add(x, 'a') | x + 'a' | x + None | x + [1, 2, 3] | 'a' + x | x * None
@@ -51,8 +55,41 @@ torch.zeros_like(3) | x.add_(x[0]) | x.detach().add_(x.detach()[0]) | x.detach()
 x.detach().sum().copy_(x) | s.detach()[1:] | (x * 1).copy_((x * 1)[:2]) | torch.mean([1.0]) | torch.sum(2)
 torch.reshape([1], (1,)) | torch.transpose(2, 0, 1) | a @ None | a @ 'a'
 """
+FLAGS = """
+(x * x).sum().backward(retain_graph='a') | (x * x).sum().backward(retain_graph=1.5) | s.backward(None, [])
+(x * x).sum().backward(create_graph='a') | (x * x).sum().backward(create_graph=None) | s.backward(x, x)
+torch.autograd.backward(s, None, {}) | torch.autograd.backward(s, create_graph=n) | torch.autograd.backward(x, x, x)
+torch.autograd.grad(s, x, retain_graph='a') | torch.autograd.grad(s * s, s, create_graph=1)[0].requires_grad
+torch.autograd.grad(s, x, allow_unused='a') | torch.autograd.grad(s, x, allow_unused=1) | s.backward(retain_graph=0)
+torch.autograd.grad(s, x, materialize_grads='a') | torch.autograd.grad(s * s, s, retain_graph=n[0])
+torch.autograd.grad(x * x, x, x, is_grads_batched='a') | torch.autograd.functional.vjp(torch.exp, x, x, create_graph=[])
+torch.set_grad_enabled('a') | torch.set_grad_enabled(1) | torch.set_grad_enabled(np.True_)
+torch.autograd.set_detect_anomaly('a') | torch.autograd.set_detect_anomaly(True, None)
+torch.autograd.detect_anomaly(1).__enter__() | torch.autograd.set_multithreading_enabled('a')
+x.requires_grad_(np.True_)
+torch.autograd.graph.saved_tensors_hooks(3, len).__enter__()
+torch.autograd.graph.saved_tensors_hooks(len, 3).__enter__()
+(x * x).grad_fn(dummy=x) | copy.copy((x * x).grad_fn) | copy.deepcopy(x.exp().sum().grad_fn)
+pickle.dumps((x * x).grad_fn) | pickle.dumps((x * x).grad_fn.next_functions[0][0])
+"""
 
 
 @pytest.mark.parametrize("text", entries(MISTAKES))
 def test_a_mistake(text: str) -> None:
     compare(lambda torch: eval(text, names(torch)))
+
+
+@pytest.mark.parametrize("text", entries(FLAGS))
+def test_a_flag_or_a_hook_that_is_none(text: str) -> None:
+    compare(lambda torch: eval(text, names(torch) | {"copy": copy, "pickle": pickle}))
+
+
+@pytest.mark.parametrize("hooks", [(len, 3), (3, len), (None, None)])
+def test_hooks_of_one_saved_tensor_must_be_callable(hooks: Any) -> None:
+    def program(torch: Any) -> Any:
+        y = torch.ones(2, requires_grad=True).exp()  # which must live as long as what is asked of its node
+        saved = y.grad_fn._raw_saved_result
+        kind, said = raised(saved.register_hooks, *hooks)
+        return kind, said.partition("Invoked with")[0], raised(saved.register_hooks, lambda x: x, lambda x: x)
+
+    compare(program)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import errors
-from ..errors import users_frames, warn
+from ..errors import check_bool, users_frames, warn
 from . import state
 
 if TYPE_CHECKING:
@@ -59,6 +59,8 @@ def is_anomaly_check_nan_enabled() -> bool:
 
 
 def _set(mode: bool, check_nan: bool) -> None:
+    check_bool(mode, "set_anomaly_enabled", "enabled")
+    check_bool(check_nan, "set_anomaly_enabled", "check_nan", 2)
     state.anomaly, state.check_nan = (True, check_nan) if mode else (False, check_nan)
     if mode:
         state.unusual["anomaly"] = True

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from math import prod
+from operator import index
 from typing import Any
 
 import numpy as np
@@ -138,7 +139,8 @@ def backward(
     receive a gradient, whether leaves or not. On purpose this is not as in PyTorch 2.13: no `.grad` shares its memory
     with another tensor (there the gradient of a view does, and the next backward writes into both).
     """
-    if inputs is grad_variables is None and not create_graph and ran_without_task(tensors, grad_tensors, retain_graph):
+    plain = inputs is grad_variables is None and create_graph is False
+    if plain and ran_without_task(tensors, grad_tensors, retain_graph):
         return
     if grad_variables is not None:
         warn(errors.GRAD_VARIABLES_OLD, FutureWarning)
@@ -148,15 +150,21 @@ def backward(
     _run_task(tensors, grad_tensors, retain_graph, create_graph, inputs)
 
 
+def _flags(retain_graph: Any, create_graph: Any) -> tuple[bool, bool]:
+    """Whether to keep the graph, and to make one; TypeError for what is neither bool nor int."""
+    create = bool(index(create_graph))
+    return create if retain_graph is None else bool(index(retain_graph)), create
+
+
 def _run_task(tensors: Any, grad_tensors: Any, retain_graph: bool | None, create_graph: bool, inputs: Any) -> None:
     global _warned_create_graph
     wanted = None if inputs is None else _wanted(inputs, "backward")
     outputs = _tuple(tensors)
     seeds = seeds_of(outputs, (None,) * len(outputs) if grad_tensors is None else _tuple(grad_tensors))
+    keep, create_graph = _flags(retain_graph, create_graph)
     if create_graph and not _warned_create_graph:
         _warned_create_graph = True
         warn(errors.BACKWARD_CREATE_GRAPH)
-    keep = create_graph if retain_graph is None else retain_graph
     make_task(outputs, seeds, keep, create_graph, wanted, accumulate=wanted is not None).run()
 
 
@@ -169,7 +177,7 @@ def _backward(
     inputs: Any = None,
 ) -> None:
     """Compute the gradient of this tensor and add it to the leaves' `.grad` (torch.Tensor.backward)."""
-    if inputs is None and not create_graph and ran_without_task(self, gradient, retain_graph):
+    if inputs is None and create_graph is False and ran_without_task(self, gradient, retain_graph):
         return
     if local.modes.levels:
         raise events.failed(RuntimeError(errors.BACKWARD_IN_TRANSFORM), self)
@@ -200,9 +208,10 @@ def grad(
     allow_unused = materialize_grads if allow_unused is None else allow_unused
     wanted = _wanted(inputs, "grad")
     outs = _tuple(outputs)
-    seeds = seeds_of(outs, (None,) * len(outs) if grad_outputs is None else _tuple(grad_outputs), is_grads_batched)
-    keep = create_graph if retain_graph is None else retain_graph
-    if is_grads_batched:
+    batched = bool(is_grads_batched)
+    seeds = seeds_of(outs, (None,) * len(outs) if grad_outputs is None else _tuple(grad_outputs), batched)
+    (keep, create_graph), allow_unused = _flags(retain_graph, create_graph), bool(index(allow_unused))
+    if batched:
         results = gradients_batched(outs, wanted, seeds, keep, create_graph)
     else:
         results = gradients(outs, wanted, seeds, keep, create_graph)
@@ -243,19 +252,3 @@ def gradients_batched(
     with entered("vmap", sizes[0], AUTOGRAD) as level:
         found = gradients(outputs, inputs, [lift(seed, level) for seed in seeds], keep_graph, create_graph)
     return [None if g is None else with_batch(g, level) for g in found]
-
-
-def unit_vectors(tensors: Sequence[Tensor], chunk_size: int | None = None) -> Iterator[list[Tensor]]:
-    """For the elements of all tensors together, the unit vectors: row k of each tensor's array is its part of the k-th.
-
-    At most `chunk_size` rows at a time.
-    """
-    sizes = [t.numel() for t in tensors]
-    total = sum(sizes)
-    step = total if chunk_size is None else min(chunk_size, total)
-    for first in range(0, total, step) if total else (0,):
-        count, start, chunk = min(step, total - first), 0, []
-        for t, size in zip(tensors, sizes, strict=True):
-            chunk.append(wrap(np.eye(count, size, first - start, t._array.dtype).reshape(count, *t._array.shape)))
-            start += size
-        yield chunk

@@ -292,6 +292,8 @@ def ran_without_task(output: Any, gradient: Any, keep_graph: bool | None) -> boo
     """
     if listeners or state.anomaly or Packed.exist or type(output) is not Tensor:
         return False
+    if keep_graph is not None and type(keep_graph) is not bool:
+        return False
     modes, array = local.modes, output._array
     if modes.levels or modes.task is not None or state.dual is not None:
         return False

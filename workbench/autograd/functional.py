@@ -6,14 +6,14 @@ unless `create_graph`. What does not depend on an input gives zeros, or is refus
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
 from .. import errors
 from ..events import failed
-from .backward import grad, unit_vectors
+from .backward import grad
 from .forward_ad import dual_level, make_dual, unpack_dual
 from .grad_mode import enable_grad
 from .levels import AUTOGRAD, entered, lift, with_batch
@@ -22,6 +22,22 @@ from .tensor import Tensor, wrap
 __all__ = ["hessian", "hvp", "jacobian", "jvp", "vhp", "vjp"]
 
 Parts = list[list[Tensor]]
+
+
+def unit_vectors(tensors: Sequence[Tensor], chunk_size: int | None = None) -> Iterator[list[Tensor]]:
+    """For the elements of all tensors together, the unit vectors: row k of each tensor's array is its part of the k-th.
+
+    At most `chunk_size` rows at a time.
+    """
+    sizes = [t.numel() for t in tensors]
+    total = sum(sizes)
+    step = total if chunk_size is None else min(chunk_size, total)
+    for first in range(0, total, step) if total else (0,):
+        count, start, chunk = min(step, total - first), 0, []
+        for t, size in zip(tensors, sizes, strict=True):
+            chunk.append(wrap(np.eye(count, size, first - start, t._array.dtype).reshape(count, *t._array.shape)))
+            start += size
+        yield chunk
 
 
 def need_history(tensors: Sequence[Tensor | None], refusal: str, strict: bool) -> None:

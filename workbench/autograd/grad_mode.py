@@ -9,7 +9,7 @@ from collections.abc import Callable, Generator
 from typing import Any
 
 from .. import errors
-from ..errors import warn
+from ..errors import check_bool, warn
 from .state import inferring, local, off, set_grad, unusual
 
 
@@ -108,7 +108,8 @@ class set_grad_enabled(_GradMode):
     """Switch recording on or off, at once; as a context manager, until its end."""
 
     def __init__(self, mode: bool) -> None:
-        super().__init__(bool(mode))
+        check_bool(mode, "set_grad_enabled", "enabled")
+        super().__init__(mode)
         self._at_birth = set_grad(self.mode)
 
     def __enter__(self) -> None:
@@ -142,6 +143,7 @@ class set_multithreading_enabled(_GradMode):
     """Say whether backward may use other threads, at once; as a context manager, until its end."""
 
     def __init__(self, mode: bool) -> None:
+        check_bool(mode, "set_multithreading_enabled", "enabled")
         super().__init__(mode)
         self.prev, _threads.enabled = is_multithreading_enabled(), mode
 

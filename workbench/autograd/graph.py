@@ -73,10 +73,11 @@ class saved_tensors_hooks:
         self.pack_hook, self.unpack_hook = pack_hook, unpack_hook
 
     def __enter__(self) -> None:
-        modes = local.modes
+        modes, hooks = local.modes, (self.pack_hook, self.unpack_hook)
+        errors.check_hooks("_push_saved_tensors_default_hooks", *hooks)
         if modes.hooks_refused is not None:
             raise RuntimeError(modes.hooks_refused)
-        modes.saved_hooks = (*modes.saved_hooks, (self.pack_hook, self.unpack_hook))
+        modes.saved_hooks = (*modes.saved_hooks, hooks)
         unusual["hooks", modes] = True
 
     def __exit__(self, *exc: object) -> None:

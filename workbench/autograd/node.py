@@ -195,6 +195,9 @@ class Node:
     def __repr__(self) -> str:
         return f"<{type(self).__name__} object at 0x{id(self):x}>"
 
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        raise TypeError(errors.NO_PICKLE.format(type(self).__name__))
+
     def edges(self) -> tuple[tuple[Node | None, int], ...]:
         """Where each input's gradient goes: (node, which output of it); (None, 0) where none is needed."""
         return ()
@@ -255,11 +258,13 @@ class Node:
         """Read what is saved, as PyTorch does even where no gradient arrived: it may be freed, or out of date."""
 
 
-def run_by_hand(node: Node, *grads: Tensor | None) -> Tensor | tuple[Tensor | None, ...] | None:
+def run_by_hand(node: Node, *grads: Tensor | None, **named: Any) -> Tensor | tuple[Tensor | None, ...] | None:
     """The gradients of a built-in node's inputs, of one input alone, from those of its outputs.
 
     Inside a backward that was asked for some gradients alone, PyTorch computes only those here too.
     """
+    if named:
+        raise TypeError(errors.NODE_CALL_NAMED)
     if len(grads) != node.outputs:
         raise TypeError(errors.NODE_CALL_COUNT.format(node.outputs, len(grads)))
     for i, grad in enumerate(grads):

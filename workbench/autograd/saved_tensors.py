@@ -202,6 +202,7 @@ class SavedTensor:
 
     def register_hooks(self, pack_hook: Callable[[Tensor], Any], unpack_hook: Callable[[Any], Tensor]) -> None:
         """Pack this saved tensor now, and unpack it with the other hook whenever it is read."""
+        errors.check_hooks("register_hooks", pack_hook, unpack_hook, of=self)
         saved = self._get()
         if saved is FREED:
             raise RuntimeError(errors.HOOKS_ON_FREED)

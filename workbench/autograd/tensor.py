@@ -222,7 +222,8 @@ class Tensor(Facts):
         if not all([level.own for level in local.modes.levels]):
             raise failed(RuntimeError(errors.FLAG_IN_TRANSFORM), self)
         if not isinstance(requires_grad, bool):
-            raise failed(TypeError(errors.FLAG_KIND_METHOD.format(type(requires_grad).__name__)), self)
+            kind = errors.kind_of(requires_grad)
+            raise failed(TypeError(errors.BOOL_KIND.format("requires_grad_", "requires_grad", 1, kind)), self)
         self._set_requires_grad(requires_grad, errors.ONLY_FLOATS_METHOD)
         return self
 
@@ -511,8 +512,7 @@ class Parameter(Tensor, metaclass=_Kind):
 
     def __new__(cls, data: Tensor | None = None, requires_grad: bool = True) -> Any:
         """A leaf over the memory of `data`, or over none; RuntimeError where integers are to have a gradient."""
-        if not isinstance(requires_grad, bool):
-            raise TypeError(errors.PARAMETER_FLAG_KIND.format(type(requires_grad).__name__))
+        errors.check_bool(requires_grad, "_make_subclass", "require_grad", 3)
         source = wrap(np.empty(0, dtypes.get_default_dtype().np)) if data is None else data.detach()
         made = source
         if type(source) is Tensor:

@@ -12,8 +12,9 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from .. import errors
-from ..autograd.backward import gradients, seeds_of, unit_vectors
+from ..autograd.backward import gradients, seeds_of
 from ..autograd.forward_ad import check_size, set_tangent, tangent_of
+from ..autograd.functional import unit_vectors
 from ..autograd.graph import disable_saved_tensors_hooks
 from ..autograd.levels import Level, Lifted, as_given, at, batched, below, entered, lift, value_below
 from ..autograd.pytree import LEAF, TreeSpec, broadcast_prefix, tree_flatten, tree_map, tree_unflatten

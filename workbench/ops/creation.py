@@ -15,9 +15,9 @@ from ..autograd.dtypes import dtype as Dtype
 from ..autograd.levels import below, is_batched, lift, made_for, risen
 from ..autograd.state import in_forked_children, local, unusual
 from ..autograd.tensor import Tensor, wrap
-from ..errors import warn
+from ..errors import kind_of, warn
 from . import messages
-from .core.checks import fitting, int_of, kind_of, named, not_a_tensor, number_of, size_of
+from .core.checks import fitting, int_of, named, not_a_tensor, number_of, size_of
 from .core.registry import in_formulas
 from .core.results import lying_as, placed
 

@@ -10,14 +10,13 @@ import numpy as np
 from .. import errors
 from ..autograd.levels import elements, is_batched
 from ..autograd.tensor import Tensor, wrap
-from ..errors import warn
+from ..errors import kind_of, warn
 from . import messages
 from .core.checks import (
     INT64,
     all_within,
     check_broadcast,
     dim_index,
-    kind_of,
     not_a_tensor,
     number_of,
     numpy_names,

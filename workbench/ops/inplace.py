@@ -20,6 +20,7 @@ from ..autograd.saved_tensors import Packed, saved_as_result
 from ..autograd.state import local, off, unusual
 from ..autograd.tensor import Parameter, Tensor, bump, made_by, meta_of, part_of, storage_of, wrap
 from ..autograd.views import check_write, rebase
+from ..errors import kind_of
 from ..events import emit, listeners
 from . import comparison, indexing, math, messages, reduction, shape
 from .core.checks import (
@@ -31,7 +32,6 @@ from .core.checks import (
     dim_index,
     dims_of,
     fitting,
-    kind_of,
     named,
     number_of,
 )

@@ -168,7 +168,7 @@ def split(tensor: Tensor, split_size_or_sections: Any, dim: int = 0) -> tuple[Te
         if isinstance(split_size_or_sections, Tensor) and split_size_or_sections._array.size == 1:
             return split(tensor, int(split_size_or_sections), dim)
         if not isinstance(split_size_or_sections, (list, tuple)):
-            raise TypeError(messages.SPLIT_SIZES.format(checks.kind_of(split_size_or_sections)))
+            raise TypeError(messages.SPLIT_SIZES.format(errors.kind_of(split_size_or_sections)))
         return _sections(tensor, ints_of("split_with_sizes", "split_sizes", (split_size_or_sections,)), dim)
     if split_size_or_sections < 0:
         raise RuntimeError(messages.SPLIT_SIZE.format(split_size_or_sections))

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from ..autograd.tensor import Tensor
+from ..errors import kind_of
 from . import messages
 from .core import checks
-from .core.checks import kind_of
 from .core.op import define, method
 from .core.registry import ARRAYS
 from .core.results import into

@@ -12,14 +12,13 @@ import numpy as np
 from .. import errors
 from ..autograd import dtypes
 from ..autograd.tensor import Tensor
-from ..errors import warn
+from ..errors import kind_of, warn
 from . import messages
 from .comparison import where_
 from .core.checks import (
     FEW,
     called_as,
     fitting_scale,
-    kind_of,
     named,
     no_bools,
     no_mask,

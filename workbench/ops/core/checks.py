@@ -16,7 +16,7 @@ from ... import errors
 from ...autograd import dtypes
 from ...autograd.tensor import Tensor
 from ...autograd.views import check_distinct
-from ...errors import warn
+from ...errors import kind_of, warn
 from .. import messages
 
 ALIASES = {
@@ -67,12 +67,6 @@ def named(function: Any, name: str) -> None:
 
 
 Shape = tuple[int, ...]
-
-
-def kind_of(given: Any) -> str:
-    """What a refused argument is called."""
-    kind = type(given)
-    return f"numpy.{kind.__name__}" if kind.__module__ == "numpy" else kind.__name__
 
 
 HERE = __name__.partition(".")[0] + "."

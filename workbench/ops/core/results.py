@@ -12,9 +12,9 @@ import numpy as np
 from ...autograd.grad_mode import no_grad
 from ...autograd.state import local
 from ...autograd.tensor import Tensor, bump
-from ...errors import warn
+from ...errors import kind_of, warn
 from .. import messages
-from .checks import check_device, check_overlap, kind_of, word
+from .checks import check_device, check_overlap, word
 
 
 def in_rows(forward: Callable[..., Any]) -> Callable[..., Any]:
