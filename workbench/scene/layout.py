@@ -41,6 +41,7 @@ _STRIP_TOP = 12.0  # above the strip of levels
 _PAD = 14  # between a frame and what lies in it
 _STRAIGHT = 100  # how much more the main way through a part is kept straight than others
 _APART, _APART_LABELLED = 14, 2  # px between two rows; a label takes a row of its own
+_CROWDED = 38  # px more than its height that a row gets for a label that has no room
 _OVERLAP = 12  # px of a label's height in the room that Graphviz leaves above and below it: 5 px at least
 _ASIDE = 28  # px between what stands side by side
 _FALL, _MOST_FALL = 0.16, 42.0  # how far down an arrow leads for each px sideways, and px of that
@@ -661,7 +662,7 @@ def _wanted(found: Placed, down: float, ways: Iterable[Way], crowded: Iterable[P
     for label in crowded:
         row = bisect_left(levels, label.y + label.h / 2 - down)
         if 0 < row < len(levels):
-            wanted[levels[row]] = max(wanted.get(levels[row], 0.0), label.h + _APART)
+            wanted[levels[row]] = max(wanted.get(levels[row], 0.0), label.h + _CROWDED)
     return wanted
 
 

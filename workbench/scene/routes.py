@@ -10,6 +10,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import asdict, dataclass, replace
 from functools import lru_cache
 from itertools import pairwise
@@ -111,6 +112,9 @@ _SLANT = 1.0  # px sideways at most for each px down where an arrow goes through
 _RADIUS = 16  # px of a bend
 _STEEPER = 2.5  # times as far sideways as the steeper part a curve leads where two meet, without swinging out
 _SLIM = (-4.0, -2.0, 4.0, 2.0)  # px at its four sides that a curve keeps from a box in any case
+_MOST_CLEARED = 4  # labels that arrows are led around in one part of a picture
+_OUT = 16.0  # px that a way around a label may swing out
+_CALM = 4.0, 0.8  # px sideways for each px down where it is most level, and radians of its sharpest turn
 _LANE = 10.0  # px between two that turn at one corner
 _TITLE, _CROSSED = 800.0, 60.0  # px of detour that not going through one is worth
 _STRETCH = 40  # how far from its end an arrow's direction is judged
@@ -228,15 +232,22 @@ def routed(
             paths[id] = walls.way(id, ends[id], paths[id])
         paths |= walls.lanes(ends)
         standing = [*places.values(), *titles]
-        near, leftward, crowded = _brought_near(labels, paths, standing, twins)
-        ways = {id: walls.past(ends[id], paths[id], labels[id]) for id in crowded} if past else {}
+        tags = _brought_near(labels, paths, standing, twins)
+        ways = {id: walls.past(ends[id], paths[id], labels[id]) for id in tags.crowded} if past else {}
         aside = {id: way for id, way in ways.items() if way is not None}
         if aside:
             found = _brought_near(labels, paths | aside, standing, twins)
-            in_vain = found[2] & aside.keys()
+            in_vain = found.crowded.keys() & aside.keys()
             paths |= {id: way for id, way in aside.items() if id not in in_vain}
-            near, leftward, crowded = _brought_near(labels, paths, standing, twins) if in_vain else found
-        labels = near
+            tags = _brought_near(labels, paths, standing, twins) if in_vain else found
+        for id in [each for each in order if past and each in tags.crowded][:_MOST_CLEARED]:
+            for ways in _given_way(id, tags, labels[id], paths, ends, walls, Walls(standing), {*straight, *twins}):
+                found = _brought_near(labels, paths | ways, standing, twins)
+                if sum(found.crowded.values()) < sum(tags.crowded.values()):
+                    tags = found
+                    paths |= ways
+                    break
+        labels, leftward, crowded = tags.near, tags.leftward, set(tags.crowded)
     else:
         _spread(scene, paths, places, fixed, apart)
     rounded = {id: tuple((round(x, 1), round(y, 1)) for x, y in points) for id, points in paths.items()}
@@ -296,6 +307,17 @@ class _Obstacles:
         self._turns[id] = turns
         self._drawn[id] = np.array([*curve[:1], *_middles(curve)])
         return curve
+
+    def around(self, id: str, ends: tuple[str, str], points: list[Point], tags: Sequence[Place]) -> list[Point]:
+        """The simplest way of an arrow around these labels too, or these points where that has no room."""
+        walls = copy(self)
+        walls._rects = np.concatenate([self._rects, [(tag.x, tag.y, tag.x + tag.w, tag.y + tag.h) for tag in tags]])
+        walls._grown = np.concatenate([self._grown, walls._rects[len(self._rects) :] + (-_LEAST, 0.0, _LEAST, 0.0)])
+        walls._cost = np.concatenate([self._cost, [_TITLE] * len(tags)])
+        walls._turns, walls._drawn = {}, {each: curve for each, curve in self._drawn.items() if each != id}
+        way = walls.way(id, ends, points)
+        numbers, _ = self._others(ends, points[0], points[-1])
+        return points if _swept(way, self._rects[numbers]).any() else way
 
     def past(self, ends: tuple[str, str], points: list[Point], label: Place) -> list[Point] | None:
         """A way by the room that is kept for its label, if that is no detour."""
@@ -517,21 +539,28 @@ def _straight(start: Point, end: Point) -> list[Point]:
     return [(x + (u - x) * part, y + (v - y) * part) for part in (0, 1 / 3, 2 / 3)]
 
 
+@dataclass(frozen=True, slots=True)
+class _Tags:
+    """Where labels stand, which of them at the left of their arrows, and how much of arrows leads through which."""
+
+    near: dict[str, Place]
+    leftward: set[str]
+    crowded: dict[str, int]
+
+
 def _brought_near(
     labels: dict[str, Place],
     paths: dict[str, list[Point]],
     places: Sequence[Place],
     twins: dict[str, str],
-) -> tuple[dict[str, Place], set[str], set[str]]:
-    """The labels, moved sideways to where their arrows really pass, unless something else is there.
+) -> _Tags:
+    """The labels, moved to where their arrows really pass, unless something else is there.
 
-    A label stands at the right of its arrow, or else at the left; at the left of the left one of twins. Those that
-    stand at the left are told too.
+    A label stands at the right of its arrow, or else at the left; at the left of the left one of twins.
     """
-    near = dict(labels)
-    leftward, crowded = set[str](), set[str]()
+    tags = _Tags(dict(labels), set(), {})
     if not any(label.w for label in labels.values()):
-        return near, leftward, crowded
+        return tags
     standing = Walls([*labels.values(), *places])
     numbers = {id: n for n, id in enumerate(paths)}
     curves = [along(points) for points in paths.values()]
@@ -543,7 +572,7 @@ def _brought_near(
             continue
         own = curves[numbers[id]]
         twin_left = id in twins and paths[id][0] < paths[twins[id]][0]
-        least = np.inf
+        least = len(across)
         for x, y, left in _spots(label, own, (True,) if twin_left else (False, True)):
             met = standing.met(x, y, x + label.w, y + label.h)
             met[number] = False
@@ -553,13 +582,68 @@ def _brought_near(
             within = (x < across[beside]) & (across[beside] < x + label.w)
             crossed = int(within.sum())
             if crossed < least:
-                least, near[id] = crossed, replace(label, x=x, y=y)
-                leftward = leftward | {id} if left else leftward - {id}
+                least, tags.near[id] = crossed, replace(label, x=x, y=y)
+                (tags.leftward.add if left else tags.leftward.discard)(id)
             if not least:
                 break
-        standing[number] = near[id]
-        crowded |= {id} if least else set()
-    return near, leftward, crowded
+        standing[number] = tags.near[id]
+        if least:
+            tags.crowded[id] = least
+    return tags
+
+
+def _given_way(
+    id: str,
+    tags: _Tags,
+    label: Place,
+    paths: dict[str, list[Point]],
+    ends: Mapping[str, tuple[str, str]],
+    obstacles: _Obstacles,
+    walls: Walls,
+    still: set[str],
+) -> Iterator[dict[str, list[Point]]]:
+    """Ways of the arrows that lead through a label around where it may stand, of as few as can be first.
+
+    What is to stand `still` keeps its way.
+    """
+    curves = {each: along(points) for each, points in paths.items() if each != id}
+    crossing: dict[tuple[str, ...], list[Place]] = {}
+    for x, y, _ in _spots(label, along(paths[id]), (False, True)):
+        spot = replace(label, x=x, y=y)
+        if not walls.met(x, y, x + label.w, y + label.h).any():
+            met = tuple([each for each, curve in curves.items() if _enters(curve, spot)])
+            crossing.setdefault(met, []).append(spot)
+    for met in sorted((met for met in crossing if not still & {*met}), key=len)[:2]:
+        for spot in dict.fromkeys(crossing[met][:: max(1, len(crossing[met]) - 1)]):
+            said = {each: tag for each, tag in tags.near.items() if tag.w} | {id: spot}
+            ways = {
+                each: obstacles.around(each, ends[each], paths[each], [tag for of, tag in said.items() if of != each])
+                for each in met
+            }
+            if all(not _enters(along(way), spot) and _as_calm(way, paths[each]) for each, way in ways.items()):
+                yield ways
+
+
+def _as_calm(way: list[Point], before: list[Point]) -> bool:
+    """Whether a way swings out no further than another, and is not much more level or sharper where it turns."""
+    across, at = [x for x, _ in way], [x for x, _ in before]
+    out = max(min(at) - min(across), max(across) - max(at)) > _OUT
+    limits = zip(_ease(way), _CALM, _ease(before), strict=True)
+    return not out and all(one <= max(most, other) for one, most, other in limits)
+
+
+def _ease(way: list[Point]) -> tuple[float, float]:
+    """How many px sideways for each px down a curve leads where it is most level, and its sharpest turn in radians."""
+    right, down = np.diff(along(way), axis=0).T
+    turns = np.abs(np.diff(np.arctan2(right, down)))
+    return float((np.abs(right) / (np.abs(down) + 1)).max()), float(turns.max())
+
+
+def _enters(curve: Curve, place: Place) -> bool:
+    """Whether points of a curve lie in a rectangle."""
+    x, y = curve.T
+    inside = (place.x < x) & (x < place.x + place.w) & (place.y - 1 < y) & (y < place.y + place.h + 1)
+    return bool(inside.any())
 
 
 def _spots(label: Place, own: Curve, sides: tuple[bool, ...]) -> Iterator[tuple[float, float, bool]]:
