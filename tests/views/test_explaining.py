@@ -326,3 +326,17 @@ def test_a_matrix_in_a_sentence_keeps_its_rows():
     first = next(at for at, row in enumerate(rows) if "numerical:tensor([[" in row)
     assert rows[first + 1].lstrip() == "[0.0000, 8.0000]], dtype=torch.float64)"
     assert rows[first + 2].lstrip().startswith("analytical:tensor([[2., 0.],")
+
+
+def test_an_error_fits_a_notebook_beside_the_list_of_files() -> None:
+    """With text of 11 px in a window of 1440 px: what happened is told in narrower lines, and all of it."""
+    w = torch.ones(3, requires_grad=True)
+    with torch.record() as trace:
+        p = torch.sigmoid(w)
+        p += 1
+        with pytest.raises(RuntimeError) as raised:
+            p.sum().backward()
+    board = trace.show("error").storyboard
+    assert board.layout.width <= 1049
+    lines = " ".join(line.strip() for line in board.at().boxes["story"].lines)
+    assert f"It says: {raised.value}" in lines

@@ -5,6 +5,7 @@ What to do is found by the sentence that the error was raised with, in `ADVICE`.
 
 from __future__ import annotations
 
+import math
 import re
 import textwrap
 from collections.abc import Sequence
@@ -13,7 +14,8 @@ from typing import Any, Literal
 
 from .. import errors
 from ..ops.messages import DEEPCOPY_NON_LEAF
-from ..scene.labels import CHIP_COLUMNS
+from ..scene.labels import CHIP_COLUMNS, TITLE_CHARACTER, columns
+from ..scene.layout import LayoutUnavailable
 from ..scene.model import AROUND, Arrow, Box, Detail, Scene, Step
 from ..scene.storyboard import Storyboard
 from ..trace.call_records import MethodCalled
@@ -23,11 +25,13 @@ from ..trace.schema import Phase, Record, SourceLine
 from ..trace.source import source
 from ..trace.timeline import Timeline
 from .graph import BESIDE, Graph
+from .grouped_graph import WINDOW
 from .player_steps import cursor_at
 from .value_display import lines_of, sentence_of
 
 LEGEND = "The cross marks what the error is about; gradients had come as far as the arrows have numbers."
-_COLUMNS, _MOST_LINES = 56, 8  # of the story's lines, and how many there are of PyTorch's own words
+_COLUMNS, _LEAST_COLUMNS = 56, 40  # of the story's lines, and where the graph beside it is wide
+_MOST_LINES = 8  # of PyTorch's own words
 _INDENT = "\u00a0\u00a0"  # of a line of the story that goes on
 _MOST, _HOPS = 24, 2  # nodes up to which all are shown, and how far from what matters where there are more
 _STORY = "story"
@@ -121,23 +125,34 @@ class _Story:
         return "forward"
 
     def board(self) -> Storyboard:
-        """The picture, a step for the save, one for the write, and one for the error; it opens at that."""
+        """The picture, its story as wide as there is room for in a window."""
+        board = self._told(_COLUMNS)
+        try:
+            over = board.layout.width - WINDOW[0]
+        except LayoutUnavailable:  # it can still be told in words
+            return board
+        longest = max(columns(line) for line in board.at().boxes[_STORY].lines)
+        wide = longest - math.ceil(over / TITLE_CHARACTER)
+        return self._told(wide) if over > 0 and wide >= _LEAST_COLUMNS else board
+
+    def _told(self, wide: int) -> Storyboard:
+        """With a story so wide: a step for the save, one for the write, and one for the error; it opens at that."""
         boxes, arrows, left = self._graph()
         says = self._says()
         message = f"{self.failed.error}: {self.failed.message}" if self.failed.message else self.failed.error
-        own = ["", *_wrapped(f"It says: {self.failed.message}", _MOST_LINES)] if self.failed.message else []
-        head = [*_wrapped(says[0]), ""]
+        own = ["", *_wrapped(f"It says: {self.failed.message}", wide, _MOST_LINES)] if self.failed.message else []
+        head = [*_wrapped(says[0], wide), ""]
         rows = [f"{who} {_place(at)}: {code}" if at else who for who, code, at in self._rows()]
-        last = [*([""] if rows else []), *_wrapped(f"What to do: {says[1]}")]
+        last = [*([""] if rows else []), *_wrapped(f"What to do: {says[1]}", wide)]
         more = [f"({left} more nodes are not shown)"] if left else []
         words = Detail("Error", "text", message)
         title = f"{self.failed.error} at {self.name}" if self.name else self.failed.error
         # PyTorch's own words come last: a reader has mostly just seen them, below a traceback.
-        lines = (*head, *_several(rows), *last, *more, *own)
+        lines = (*head, *_several(rows, wide), *last, *more, *own)
         lights = self._lights(boxes)
         about = next(iter(lights), None)
         story = Box(_STORY, "story", "What happened", lines, details=(words,), refers=about)
-        steps = self._before(boxes, rows, head)
+        steps = self._before(boxes, rows, head, wide)
         at = cursor_at(self.raised or self.line)
         final = Step(f"{title}: what happened stands in the picture.", self.phase, at, about)
         final.boxes = {id: fields for id, fields in lights.items()} | {_STORY: {"lines": story.lines}}
@@ -202,20 +217,20 @@ class _Story:
             lights[id] = {"state": "error"}
         return lights
 
-    def _before(self, boxes: dict[str, Box], rows: list[str], head: list[str]) -> list[Step]:
+    def _before(self, boxes: dict[str, Box], rows: list[str], head: list[str], wide: int) -> list[Step]:
         """The steps that led to the error: the save and the write."""
         if self.broken is None or self.node is None:
             return []
         index, write = self.broken
         chip, made = f"{self.node}.saved{index}", self.frame.nodes[self.node].made
         save = Step(sentence_of(rows[0]), self._during(made), cursor_at(made.source), self.node)
-        save.boxes[_STORY] = {"lines": (*head, *_several(rows[:1]))}
+        save.boxes[_STORY] = {"lines": (*head, *_several(rows[:1], wide))}
         stale = boxes[chip]
         before = self.frame.nodes[self.node].saved[index]
         fresh = lines_of(before, room=CHIP_COLUMNS) if before else stale.lines[:-1]
         boxes[chip] = replace(stale, lines=tuple(fresh))
         then = Step(sentence_of(rows[1]), self._during(write), cursor_at(write.source if write else None), chip)
-        lines = (*head, *_several(rows[:2]))
+        lines = (*head, *_several(rows[:2], wide))
         then.boxes = {chip: {"state": "error", "lines": stale.lines}, _STORY: {"lines": lines}}
         if write is not None and (writer := self._writer(write)) in boxes and writer != self.node:
             then.boxes[writer] = {"lines": (*boxes[writer].lines, f"{write.name} wrote over it")}
@@ -274,14 +289,14 @@ def _place(at: SourceLine) -> str:
     return f"({at.file}, line {at.line})"
 
 
-def _several(rows: Sequence[str]) -> list[str]:
-    return [line for row in rows for line in _wrapped(row)]
+def _several(rows: Sequence[str], wide: int) -> list[str]:
+    return [line for row in rows for line in _wrapped(row, wide)]
 
 
-def _wrapped(text: str, most: int = 4) -> list[str]:
+def _wrapped(text: str, wide: int, most: int = 4) -> list[str]:
     """The lines of a text, each broken where it is too long; a row of a matrix begins where it did."""
     lines: list[str] = []
-    wrapper = textwrap.TextWrapper(_COLUMNS, subsequent_indent=_INDENT, placeholder=" …", break_on_hyphens=False)
+    wrapper = textwrap.TextWrapper(wide, subsequent_indent=_INDENT, placeholder=" …", break_on_hyphens=False)
     for line in text.splitlines():
         if len(lines) == most:
             return [*lines[:-1], f"{lines[-1].removesuffix(' …')} …"]

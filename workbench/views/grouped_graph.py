@@ -891,7 +891,7 @@ class Cut:
 # What is open, and the steps.
 
 _LARGE = 150  # nodes and operations of a graph that opens whole, if it must
-_WINDOW = 1049, 494  # px of a picture whose text is 11 px high in a notebook of 1440 × 900
+WINDOW = 1049, 494  # px of a picture whose text is 11 px high in a notebook of 1440 × 900
 _FILM_ROW = 40  # of that, which the second row of a film's controls takes
 _LEAST, _SEVERAL = 2, 6  # boxes that say what a program does: of fewer more is opened, in a window and in a still
 _STILL, _HIGHER = 610, 1100  # px that a still may be high, and one of fewer than several
@@ -985,7 +985,7 @@ def _fitting(board: Storyboard, parts: Sequence[Collection[str]]) -> Storyboard:
         return found
 
     around = paths(board.scene)
-    high = _WINDOW[1] - _FILM_ROW * any([step.chapter for step in board.steps])
+    high = WINDOW[1] - _FILM_ROW * any([step.chapter for step in board.steps])
     fitting = _opened_to(opened_as, around, parts, set(), high)
     few = _program_boxes(fitting) < _LEAST
     high = _HIGHER if _program_boxes(fitting) < _SEVERAL else _STILL
@@ -1007,7 +1007,7 @@ def _opened_to(
     for part in parts:
         if not opened.issuperset(part) and all(opened.issuperset(around[group]) for group in part):
             more = opened_as(opened.union(part))
-            wide = max(_WINDOW[0], fitting.layout.width)
+            wide = max(WINDOW[0], fitting.layout.width)
             if more.layout.width <= wide and more.layout.height <= high:
                 opened.update(part)
                 fitting = more
