@@ -187,3 +187,30 @@ def test_sliders_output_and_plot_are_in_sight_at_every_width(page: Page, width: 
     finally:
         page.set_viewport_size({"width": 1400, "height": 1000})
         page.evaluate(f"{shell}expandLeft()")
+
+
+# How far the window onto a picture is scrolled across, and how far it could be; and whether the plot is below all else.
+STACKED = """root => { const view = root.querySelector(".wb-view");
+    const plot = root.querySelector(".wb-kind-plot .wb-frame").getBoundingClientRect();
+    const others = [...root.querySelectorAll(".wb-box:not(.wb-kind-plot) .wb-frame")];
+    return [view.scrollLeft, view.scrollWidth - view.clientWidth,
+      others.every((box) => box.getBoundingClientRect().bottom < plot.top)]; }"""
+
+
+def test_beside_the_files_of_a_small_jupyterlab_the_plot_stands_below_its_graph(page: Page, lab: Lab) -> None:
+    page.set_viewport_size({"width": 1024, "height": 768})
+    try:
+        run(page, "p = workbench.explore(lambda a, b: torch.relu(a * b + 5) * a, a=(-4, 4), b=(-4, 4))\np")
+        root = page.locator(".wb-explore").nth(1)
+        assert root.bounding_box()["width"] == 572
+        assert root.evaluate(STACKED) == [0, 0, True] and root.evaluate(SEEN) == [True, True]
+        slide(page, "a", "End", nth=1)
+        assert root.evaluate(STACKED) == [0, 0, True] and told(page, 1)["f over a"][0].startswith("at 4.0: ")
+        page.evaluate(SAVE)
+        lab.shut_kernel_down(page)
+        page.reload()  # the picture that is kept plays
+        saved = page.locator(".wb-player").nth(1)
+        saved.wait_for()
+        assert saved.evaluate(STACKED) == [0, 0, True] and saved.evaluate(SEEN) == [True, True]
+    finally:
+        page.set_viewport_size({"width": 1400, "height": 1000})

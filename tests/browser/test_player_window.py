@@ -579,3 +579,24 @@ def test_a_chart_opens_whole_across_beside_the_files_of_a_small_jupyterlab(page,
         page.evaluate("window.player.go(99)")
         row.click()
         assert page.locator("[data-id=chosen] .wb-title").text_content() == "ExpBackward0"
+
+
+def test_beside_the_files_of_a_small_jupyterlab_what_happened_stands_below_an_error(page):
+    page.set_viewport_size({"width": 588, "height": 768})
+    with torch.record() as trace, pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        spoiled_at_once()
+    board = told(trace, "error")
+    show(page, board.to_dict())
+    window, story = page.locator(".wb-view"), page.locator(".wb-kind-story .wb-frame").bounding_box()
+    assert window.evaluate("view => [view.scrollLeft, view.scrollWidth - view.clientWidth]") == [0, 0]
+    assert in_sight(page, board.steps[-1].focus)
+    boxes = page.locator(".wb-box:not(.wb-kind-story):not(.wb-state-future) .wb-frame").all()
+    assert all(box.bounding_box()["y"] + box.bounding_box()["height"] < story["y"] for box in boxes)
+    view = window.bounding_box()
+    assert story["y"] + 60 < view["y"] + view["height"]  # how it begins is in sight
+    lines = page.locator(".wb-line:not(.wb-kind-same *)").evaluate_all(
+        "lines => lines.map((line) => line.getBoundingClientRect()).map(({ left, bottom }) => [left, bottom])"
+    )
+    assert lines and all(
+        left > view["x"] and bottom < story["y"] for left, bottom in lines
+    )  # they moved with their boxes

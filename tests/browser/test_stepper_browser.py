@@ -350,6 +350,27 @@ def test_branches_stand_side_by_side_and_what_differs_first_comes_into_sight(low
     assert s.root.locator(".wb-box .wb-differs").count() == 0
 
 
+def test_in_a_narrow_window_one_branch_stands_above_the_other(page: Page) -> None:
+    s = Stepper(page)
+    page.set_viewport_size({"width": 1024, "height": 768})
+    try:
+        s.click("run")
+        s.press(*["ArrowLeft"] * 6)
+        s.root.locator("[name=edit]").fill("[1, 1]")
+        s.click("edit")
+        s.click("run")
+        own, beside = [view.bounding_box() for view in s.root.locator(".wb-view").all()]
+        assert own["width"] == beside["width"] == s.root.bounding_box()["width"] - 2 == 570
+        assert beside["y"] > own["y"] + own["height"] and own["height"] == beside["height"] > 150
+        assert s.root.bounding_box()["height"] <= 620
+        for view in s.root.locator(".wb-view").all():
+            box = view.locator(f'[data-id="{s.box("PowBackward0").get_attribute("data-id")}"]')
+            wait_until(page, IN_SIGHT, [box.element_handle(), True])
+        assert s.root.locator(".wb-body").evaluate(NAMES) == ['"branch 1, here"', '"main"']
+    finally:
+        page.set_viewport_size({"width": SIZE[0], "height": SIZE[1]})
+
+
 # Whether the two pictures are as large and scrolled as far.
 ALIKE = """() => { const [a, b] = document.querySelectorAll(".wb-view");
   const told = (view) => JSON.stringify([view.scrollLeft, view.scrollTop, view.clientWidth, view.clientHeight]);

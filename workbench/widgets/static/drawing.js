@@ -52,6 +52,8 @@ const maker = (space) => (name, attributes = {}, ...children) => {
 export const html = maker("http://www.w3.org/1999/xhtml"), svg = maker("http://www.w3.org/2000/svg");
 /** Be told of what happens to an element. */
 export const upon = (element, ...how) => element.addEventListener(...how);
+/** Where an element stands in the window of the browser. */
+export const standsAt = (element) => element.getBoundingClientRect();
 /** The element that has the keys. */
 export const keysAt = () => document.activeElement;
 /** Give an element the keys, where it stands. */
@@ -76,6 +78,9 @@ export function extent(item) {
   const of = (pick, axis) => pick(...points.map((point) => point[axis]));
   return [of(min, 0), of(min, 1), of(max, 0), of(max, 1)];
 }
+
+/** A path so much further right and down. */
+export const shifted = (d, x, y) => words(d).replace(/(-?[\d.]+),(-?[\d.]+)/g, (_, u, v) => `${x + +u},${y + +v}`);
 
 /** The two ends of a path, each with the direction in which the path leaves the picture there. */
 function ends(d) {
@@ -150,11 +155,11 @@ function boxParts(box, holder) {
     return parts;
   }
   if (box.plot) {
-    const { at, numbers } = box.plot, here = (d) => words(d).replace(/(-?[\d.]+),(-?[\d.]+)/g, (_, u, v) => `${x + +u},${y + +v}`);
+    const { at, numbers } = box.plot;
     const text = (name, left, base, row, anchor) =>
       parts.push(svg("text", { class: name, x: x + left, y: y + base, "text-anchor": anchor }, words(row)));
     for (const part of ["axes", "curve", "tangent"])
-      if (box.plot[part]) parts.push(svg(`path.wb-${part}`, { d: here(box.plot[part]) }));
+      if (box.plot[part]) parts.push(svg(`path.wb-${part}`, { d: shifted(box.plot[part], x, y) }));
     if (at) parts.push(svg("circle.wb-point", { cx: x + at[0], cy: y + at[1], r: 5 }));
     for (const number of list(numbers)) text("wb-number", ...list(number));
     text("wb-title", w / 2, 23.5, box.title, "middle");
@@ -193,18 +198,18 @@ export function picture(storyboard, { boxes, arrows }) {
   const width = Number(storyboard.width) || 1, height = Number(storyboard.height) || 1;
   const groups = new Map(), titles = new Map();
   for (const box of boxes.values())
-    groups.set(box, svg("g", { role: "button", tabindex: -1, "aria-expanded": "false" }));
+    groups.set(box, svg("g", { role: "button", tabindex: -1, "aria-expanded": false }));
   for (const arrow of arrows.values()) groups.set(arrow, svg("g", { role: "img" }));
   for (const [item, group] of groups) {
     group.dataset.id = item.id;
-    if (item.kind === "region") titles.set(item, svg("g", { "aria-hidden": "true" }));
+    if (item.kind === "region") titles.set(item, svg("g", { "aria-hidden": true }));
   }
   const viewBox = `0 0 ${width} ${height}`;
   const depth = ({ kind, d }) => (kind === "region" ? 0 : LOOSE.includes(kind) ? 1 : d === undefined ? 2 : 3);
   const ordered = [...groups.keys()].sort((a, b) => depth(a) - depth(b)).map((item) => groups.get(item));
   const root = svg("svg.wb-picture", { viewBox }, ...ordered, ...titles.values());
   // What moves lies above: or the browser would paint everything again with each frame.
-  const dots = svg("svg.wb-dots", { viewBox, "aria-hidden": "true" });
+  const dots = svg("svg.wb-dots", { viewBox, "aria-hidden": true });
   const draw = (item) => {
     const group = groups.get(item), role = "d" in item ? "arrow" : "box";
     const shade = item.kind in CHART ? ` wb-shade-${item.shade ?? 0}`

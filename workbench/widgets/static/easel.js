@@ -1,6 +1,6 @@
 /** What a picture is looked at with, whatever plays it: the window, the details, the search, the themes and the keys. */
 
-import { focusOn, html, keysAt, labelOf, list, max, picture, upon, words } from "./drawing.js";
+import { focusOn, html, keysAt, labelOf, list, max, picture, standsAt, upon, words } from "./drawing.js";
 import { keyList, menu } from "./menu.js";
 import { button, icon, viewport } from "./window.js";
 
@@ -230,7 +230,7 @@ export function easel(el, story, items, { label, name = "", bar, below = [], key
   }
   /** Where the heading of an open group ends: there a click closes it, elsewhere it asks what the group is. */
   const headingEnd = (box) => {
-    const { top, height } = drawn.groups.get(box).querySelector(".wb-frame").getBoundingClientRect();
+    const { top, height } = placeOf(box.id);
     return top + (26 * height) / box.h;
   };
   function open(box, asks) {
@@ -312,7 +312,7 @@ export function easel(el, story, items, { label, name = "", bar, below = [], key
   if (memory.length) ["pointerover", "pointerleave"].forEach((name) => upon(drawn.root, name, point));
   upon(root, "focusin", ({ target }) => {
     // Notebook 7 takes some keys before the event comes down to where they are pressed.
-    target.setAttribute("data-lm-suppress-shortcuts", "true");
+    target.setAttribute("data-lm-suppress-shortcuts", true);
     if (boxOf(target)) settleAt(boxOf(target));
     join();
   });
@@ -349,14 +349,14 @@ export function easel(el, story, items, { label, name = "", bar, below = [], key
   view.settle();
   const release = keepRoom(root);
   if (habits.sought) find.open(habits.sought);
-  const placeOf = (id) => drawn.groups.get(boxes.get(id)).querySelector(".wb-frame").getBoundingClientRect();
+  const placeOf = (id) => standsAt(drawn.groups.get(boxes.get(id)).querySelector(".wb-frame"));
   return {
     root, drawn, view, draw, redraw, boxOf, chosen, menu: more, placeOf,
     /** Scroll so that a box stands where it stood, and give it the keys. */
     hold(id, { left, top }) {
       view.keep([]); // what the step is about may lie elsewhere
       const now = placeOf(id);
-      view.element.scrollBy({ left: now.left - left, top: now.top - top, behavior: "instant" });
+      view.element.scrollBy(now.left - left, now.top - top);
       if (!habits.sought) focusOn(drawn.groups.get(boxes.get(id)));
     },
     /** How the picture is looked at: as large as it is now, unless all of it is to be seen. */

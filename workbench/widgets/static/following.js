@@ -1,5 +1,6 @@
 /** A player in the notebook that Python follows, and that follows Python. */
 
+import { alone } from "./kernel.js";
 import { inhabit } from "./places.js";
 import { mount } from "./player.js";
 
@@ -7,14 +8,11 @@ import { mount } from "./player.js";
 export const initialize = ({ model }) => inhabit(model, render);
 export function render({ model, el }) {
   const host = model.widget_manager ?? {};
-  // JupyterLab's host knows its kernel; sending to one that is gone would write an error to the console.
-  const alone = () =>
-    "kernel" in host && (!host.kernel || host.kernel.isDisposed || host.kernel.status === "dead");
   let at = model.get("position");
   const moved = (position) => {
     at = position;
     model.set("position", position);
-    if (!alone()) model.save_changes();
+    if (!alone(host)) model.save_changes();
   };
   const player = mount(el, model.get("storyboard"), { position: at, moved });
   // The model tells of the player's own moves too: to visit where it is would stop it playing.

@@ -3,6 +3,7 @@
 import { focusOn, html, keysAt, list, upon } from "./drawing.js";
 import { easel } from "./easel.js";
 import { BUSY, change, living, wire } from "./kernel.js";
+import { stacked } from "./stacked.js";
 
 /** A number as short as it can be said with four digits. */
 const short = (value) => String(+(+value).toPrecision(4)).replace(/^-?\d+$/, "$&.0");
@@ -20,7 +21,7 @@ function sliders(inputs, move) {
       set(slider.value);
       move(name, +slider.value);
     });
-    return { name, set, element: html("div.wb-place", {}, html("span.wb-input", { "aria-hidden": "true" }, name), slider, told) };
+    return { name, set, element: html("div.wb-place", {}, html("span.wb-input", { "aria-hidden": true }, name), slider, told) };
   });
 }
 
@@ -51,8 +52,9 @@ export function renderGrowing({ model, el }) {
   function put(given) {
     const held = keysAt(), bar = html("div.wb-bar", {}, ...rows.map((row) => row.element));
     stage?.destroy();
-    items = living(story = given);
-    stage = easel(el, story, items, { label: story.title, name: explores ? "wb-explore" : "", bar, below, chosen });
+    const seen = stacked(story = given, el.clientWidth);
+    items = living(seen);
+    stage = easel(el, seen, items, { label: story.title, name: explores ? "wb-explore" : "", bar, below, chosen });
     if (bar.contains(held)) focusOn(held);
     see(items.boxes.values());
   }

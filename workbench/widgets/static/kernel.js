@@ -7,6 +7,10 @@ export const AGAIN = ": run the cell again to have a new one.", lostWith = (what
 const BUSY_MS = 1000, LOOK_MS = 1000;
 const OVER = ["dead", "restarting", "autorestarting"];
 
+/** Whether the kernel of a host that knows it is gone: what is sent to it then would write an error to the console. */
+export const alone = (host) =>
+  "kernel" in host && (!host.kernel || host.kernel.isDisposed || OVER.includes(host.kernel.status));
+
 /** What is shown, with what is new in it. */
 export function renewed(shown, { picture: news, status }) {
   const renew = (part) => {
@@ -46,10 +50,7 @@ export function wire(model, what, { hear, busy, cut }) {
     clearTimeout(waiting);
     cut();
   };
-  const look = () => {
-    const over = "kernel" in host && (!host.kernel || host.kernel.isDisposed || OVER.includes(host.kernel.status));
-    if (over) end(lostWith(what));
-  };
+  const look = () => alone(host) && end(lostWith(what));
   const lost = () => {
     look();
     end(`Nothing in the kernel holds this ${what} any more`);

@@ -1,6 +1,6 @@
 /** What is seldom needed: a menu behind a button, and the list of keys. Both lie above all else that is on the page. */
 
-import { html, upon } from "./drawing.js";
+import { html, standsAt, upon } from "./drawing.js";
 import { button, icon } from "./window.js";
 
 const TURNS = { ArrowDown: 1, ArrowUp: -1, Home: 0, End: -1 };
@@ -17,7 +17,7 @@ export function menu(choices) {
   const items = choices.map(({ action, label, act, key = "", group, on, stays }) => {
     const role = on ? (group ? "menuitemradio" : "menuitemcheckbox") : "menuitem";
     const names = { type: "button", role, tabindex: -1, "data-action": action };
-    const made = html("button.wb-item", names, html("span", {}, label), html("kbd", { "aria-hidden": "true" }, key));
+    const made = html("button.wb-item", names, html("span", {}, label), html("kbd", { "aria-hidden": true }, key));
     upon(made, "click", () => {
       if (made.ariaDisabled === "true") return;
       if (!stays) element.hidePopover(); // the focus goes back to where it was, and what is done may take it
@@ -26,7 +26,7 @@ export function menu(choices) {
     });
     const last = element.lastElementChild;
     const place = !group ? element : last?.ariaLabel === group ? last
-      : element.appendChild(html("div", { role: "group", "aria-label": group }, html("span", { "aria-hidden": "true" }, group)));
+      : element.appendChild(html("div", { role: "group", "aria-label": group }, html("span", { "aria-hidden": true }, group)));
     place.append(made);
     return made;
   });
@@ -41,7 +41,7 @@ export function menu(choices) {
     opener.ariaExpanded = newState === "open";
     items[0].autofocus = newState === "open"; // it takes the focus as the menu opens, so that no key is lost
     update();
-    const { top, right, bottom } = opener.getBoundingClientRect(), below = bottom < innerHeight / 2;
+    const { top, right, bottom } = standsAt(opener), below = bottom < innerHeight / 2;
     const across = `${document.documentElement.clientWidth - right}px`, room = (below ? innerHeight - bottom : top) - 12;
     element.style.inset = below ? `${bottom + 4}px ${across} auto auto` : `auto ${across} ${innerHeight - top + 4}px auto`;
     element.style.maxHeight = `${room}px`;

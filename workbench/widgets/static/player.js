@@ -176,7 +176,7 @@ function stage(el, storyboard, options = {}) {
   function pause() {
     clearInterval(timer);
     timer = 0;
-    root.dataset.playing = "false";
+    root.dataset.playing = false;
     playing(false);
   }
   function arrive(target) {
@@ -208,7 +208,7 @@ function stage(el, storyboard, options = {}) {
       go(position + 1);
       if (position === last) pause();
     };
-    root.dataset.playing = "true";
+    root.dataset.playing = true;
     playing(true);
     timer = setInterval(advance, PLAY_MS);
     if (position === last) go(0);
@@ -246,7 +246,7 @@ export function mount(el, storyboard, options = {}) {
   const whole = (position) => (folds ? board.steps[position]?.until ?? 0 : position);
   const show = (position, sought) => {
     player?.destroy();
-    board = folds ? folded(storyboard, opened) : stacked(storyboard, el.clientWidth);
+    board = stacked(folds ? folded(storyboard, opened) : storyboard, el.clientWidth);
     player = stage(el, board, { ...options, position: position === undefined ? undefined : max(0, seenAt(position)),
       enter, inside, sought, chosen, moved: (at) => options.moved?.(whole(at)) });
   };

@@ -129,12 +129,12 @@ function stepperControls(first, ask, chosen, see) {
  * boxes is one on that box in the other. Its values are in the details and the table too, so nobody has to hear it.
  */
 function twin({ element: own }, drawn, press) {
-  const element = html("div", { class: "wb-view wb-twin", "aria-hidden": "true" });
+  const element = html("div", { class: "wb-view wb-twin", "aria-hidden": true });
   let there = null, other = null, items, marked = [], sent;
-  const place = ({ scrollLeft: left, scrollTop: top }) => ({ left, top, behavior: "instant" });
+  const place = ({ scrollLeft, scrollTop }) => [scrollLeft, scrollTop];
   const follow = () => {
-    element.scrollTo(place(own));
-    sent = words(Object.values(place(element)));
+    element.scrollTo(...place(own));
+    sent = words(place(element));
   };
   const sized = () => {
     for (const name of ["width", "height"]) other?.root.setAttribute(name, drawn.root.getAttribute(name));
@@ -144,7 +144,7 @@ function twin({ element: own }, drawn, press) {
   size.observe(drawn.root);
   upon(own, "scroll", follow);
   upon(element, "scroll", () => {
-    if (words(Object.values(place(element))) !== sent) own.scrollTo(place(element));
+    if (words(place(element)) !== sent) own.scrollTo(...place(element));
   });
   upon(element, "click", ({ target }) => press(target.closest(".wb-box")?.dataset.id));
   return {

@@ -1,6 +1,6 @@
 /** The window onto a picture, its overview, and the buttons that the bars are made of. */
 
-import { build, calm, extent, html, max, min, svg, upon } from "./drawing.js";
+import { build, calm, extent, html, max, min, standsAt, svg, upon } from "./drawing.js";
 
 const PADDING = 12; // px around the picture, as in player.css
 const LARGEST = 2; // times its own size: what fits is made no larger
@@ -39,10 +39,10 @@ function overview(drawn, look) {
     if (!("d" in box) && !UNMAPPED.includes(box.kind))
       marks.set(box, svg("rect", { x: box.x, y: box.y, width: box.w, height: box.h }));
   const sheet = (...shapes) => svg("svg", { viewBox, preserveAspectRatio: "none" }, ...shapes);
-  const element = html("div.wb-map", { "aria-hidden": "true" }, sheet(...marks.values()), sheet(port));
+  const element = html("div.wb-map", { "aria-hidden": true }, sheet(...marks.values()), sheet(port));
   element.style.aspectRatio = min(4, max(0.5, drawn.width / drawn.height));
   const point = (event) => {
-    const { left, top, width, height } = element.getBoundingClientRect();
+    const { left, top, width, height } = standsAt(element);
     if (event.buttons) look((event.clientX - left) / width, (event.clientY - top) / height);
   };
   upon(element, "pointerdown", point);
@@ -63,14 +63,14 @@ export function viewport(drawn, title, chosen) {
   const element = html("div", names, html("div.wb-sheet", {}, drawn.root, drawn.dots));
   const map = overview(drawn, (across, down) => {
     const left = across * element.scrollWidth - element.clientWidth / 2;
-    element.scrollTo({ left, top: down * element.scrollHeight - element.clientHeight / 2, behavior: "instant" });
+    element.scrollTo(left, down * element.scrollHeight - element.clientHeight / 2);
   });
   let scale = 0, size = 1, kept = [], grip = null, dragged = false, due = 0;
   // Where the window is: asking the browser in the middle of a step would make it lay the page out once more.
   let port = { left: 0, top: 0, wide: 0, high: 0 }, moving = false;
   const light = drawn.groups.size < HEAVY;
   const rows = [...drawn.groups].filter(([{ kind }]) => kind === "name"); // whose names stay in sight
-  const scroll = (left, top) => element.scrollBy({ left, top, behavior: "instant" });
+  const scroll = (left, top) => element.scrollBy(left, top);
   /** Scroll until these items are in sight; where they do not fit together, as many as do, the first before all. */
   const reveal = (items = kept, smooth = false, anew = false) => {
     if (!items.length || !scale) return;
@@ -92,7 +92,7 @@ export function viewport(drawn, title, chosen) {
     // A smooth scroll still under way would end where the step before wanted it.
     if (!moving && Math.abs(left - port.left) < 1 && Math.abs(top - port.top) < 1) return;
     moving = smooth && light && !calm();
-    element.scrollTo({ left, top, behavior: moving ? "smooth" : "instant" });
+    element.scrollTo({ left, top, behavior: moving ? "smooth" : "auto" });
     if (moving) return;
     Object.assign(port, { left, top });
     later(); // where it stood before it was clamped, the browser tells of no scroll
@@ -130,12 +130,12 @@ export function viewport(drawn, title, chosen) {
   };
   /** Zoom so that what is at a point of the window, or in its middle, stays there. */
   const zoom = (factor, at) => {
-    const port = element.getBoundingClientRect(), before = drawn.root.getBoundingClientRect(), old = scale, held = kept;
+    const port = standsAt(element), before = standsAt(drawn.root), old = scale, held = kept;
     const [x, y] = at ?? [port.left + port.width / 2, port.top + port.height / 2];
     kept = [];
     sized(min(4, max(0.02, (scale * factor) / size)));
     kept = held;
-    const now = drawn.root.getBoundingClientRect(), grown = scale / old;
+    const now = standsAt(drawn.root), grown = scale / old;
     scroll(now.left + (x - before.left) * grown - x, now.top + (y - before.top) * grown - y);
   };
   upon(drawn.root, "pointerdown", ({ button, pointerType, clientX, clientY }) => {
