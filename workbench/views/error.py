@@ -294,8 +294,12 @@ def _several(rows: Sequence[str], wide: int) -> list[str]:
 
 
 def _wrapped(text: str, wide: int, most: int = 4) -> list[str]:
-    """The lines of a text, each broken where it is too long; a row of a matrix begins where it did."""
+    """The lines of a text, each broken where it is too long, and so many more of narrow ones.
+
+    A row of a matrix begins where it did.
+    """
     lines: list[str] = []
+    most = math.ceil(most * _COLUMNS / wide)
     wrapper = textwrap.TextWrapper(wide, subsequent_indent=_INDENT, placeholder=" …", break_on_hyphens=False)
     for line in text.splitlines():
         if len(lines) == most:
