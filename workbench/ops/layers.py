@@ -107,6 +107,9 @@ def _refuse_to_normalize(input: Tensor, shape: Ints, weight: Tensor | None, bias
     """RuntimeError or NotImplementedError: which of the arguments does not fit."""
     if not shape:
         raise RuntimeError(messages.LAYER_NORM_NDIM)
+    dtype, given = input.dtype, [t.dtype.word for t in (weight, bias) if t is not None]
+    if given and given[0] != dtype.word:
+        raise RuntimeError(messages.LAYER_NORM_MIXED if set(given) == {"Float"} else messages.LAYER_NORM_DTYPE)
     for name, t in (("weight", weight), ("bias", bias)):
         if t is not None and t._array.shape != shape:
             raise RuntimeError(messages.LAYER_NORM_PARAMETER.format(name, name, list(t.shape), list(shape)))
@@ -114,7 +117,7 @@ def _refuse_to_normalize(input: Tensor, shape: Ints, weight: Tensor | None, bias
     if size[-len(shape) :] != shape:
         raise RuntimeError(messages.LAYER_NORM_INPUT.format(list(shape), ", ".join(map(str, shape)), list(size)))
     only_floats("LayerNormKernelImpl")((input,))
-    raise RuntimeError(messages.LAYER_NORM_DTYPE.format(input.dtype.word))
+    raise RuntimeError(messages.SCALAR_TYPE.format(dtype.word, given[-1]))
 
 
 @tensors_only()

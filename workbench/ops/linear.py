@@ -237,7 +237,7 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
         return addmm(bias, input, weight.t())
     is_row = b.ndim == 1 or sum([n != 1 for n in b.shape]) == 1
     if is_row and (a.ndim == 1 or a.flags.c_contiguous):
-        rows = input.view(-1, a.shape[-1])
+        rows = input.view(math.prod(a.shape[:-1]), a.shape[-1])
         return addmm(bias, rows, weight.t()).view(*a.shape[:-1], w.shape[0])
     return matmul(input, weight.t()).add_(bias)
 

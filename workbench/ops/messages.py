@@ -371,7 +371,8 @@ LAYER_NORM_PARAMETER = (
     "Expected {} to be of same shape as normalized_shape, but got {} of shape {} and normalized_shape = {}"
 )
 LAYER_NORM_INPUT = "Given normalized_shape={}, expected input with shape [*, {}], but got input of size{}"
-LAYER_NORM_DTYPE = "mixed dtype (CPU): expect parameter to have scalar type of {}"
+LAYER_NORM_MIXED = "mixed dtype (CPU): all inputs must share same datatype."
+LAYER_NORM_DTYPE = "mixed dtype (CPU): expect parameter to have scalar type of Float"
 BATCH_NORM_VALUES = "Expected more than 1 value per channel when training, got input size {}"
 BATCH_NORM_RUNNING = "{} must be defined in evaluation mode"
 BATCH_NORM_SIZE = "{} should contain {} elements not {}"
