@@ -76,3 +76,13 @@ def test_no_group_needs_more_than_four_lines_at_any_step(program):
     assert boxes
     assert all(1 <= len(box.lines) <= 4 for box in boxes)
     assert all(columns(line) <= TEXT_COLUMNS for box in boxes for line in box.lines)
+
+
+def test_what_a_generator_computes_has_its_own_words_and_not_those_of_the_call_it_is_in():
+    parts = [torch.ones(2, requires_grad=True) for _ in range(3)]
+    with torch.record() as trace:
+        loss = sum(o.sum() for o in parts)
+        loss.backward()
+    titles = [box.title for box in trace.show().storyboard.scene.boxes.values() if box.kind == "op"]
+    added = "sum(o.sum() for o in parts)"
+    assert titles == ["o.sum()", added, "o.sum(), 2nd", f"{added}, 2nd", "o.sum(), 3rd", f"loss = {added}, 3rd"]

@@ -265,6 +265,11 @@ _MANY = re.compile(
 _WITHIN = {"<listcomp>", "<setcomp>", "<dictcomp>"}  # functions of their own before Python 3.12
 
 
+def calls_many(text: str) -> bool:
+    """Whether an expression is the call of a builtin that calls others many times."""
+    return _MANY.match(text) is not None
+
+
 class Loop:
     """The instructions of one loop, from the first to the jump back, and the variables that only its `for` sets.
 
@@ -351,7 +356,7 @@ class Listing:
     def calls_many(self, offset: int) -> bool:
         """Whether an instruction is the call of a builtin that calls others many times: `sum(parts)`."""
         called = self._steps[self._step(offset)].opname.startswith("CALL")
-        return called and _MANY.match(self.text(offset)) is not None
+        return called and calls_many(self.text(offset))
 
     def _span(self, offset: int) -> Span | None:
         """The place of an instruction in the source; None without columns."""

@@ -26,7 +26,7 @@ from ..trace.call_records import LevelEntered, OperationRan, TangentPushed, abov
 from ..trace.frame import Frame, NodeState, OperationState
 from ..trace.records import BackwardFinished, BackwardStarted, Failed, NodeCreated, TensorsFound
 from ..trace.schema import Code, Part, Record, TensorSeen
-from ..trace.source import scope_title
+from ..trace.source import calls_many, scope_title
 from ..trace.values import Value
 from .value_display import BOX_COLUMNS, Sayings, behind_head, brief_of, head_of, left_out, lines_of, value_detail
 
@@ -682,7 +682,8 @@ def _simplified(item: _Item) -> list[_Item]:
         only.scope = f"{item.scope}/{only.scope}" if only.scope else item.scope
         only.kind = "scope" if only.kind == "call" else only.kind
     elif item.kind in ("expression", "call") and only.kind in ("", "expression", "call"):
-        only.title, only.text = item.title, item.text
+        if not (only.text and calls_many(item.text)):  # that of all calls together is not the words of one
+            only.title, only.text = item.title, item.text
     return [only]
 
 
