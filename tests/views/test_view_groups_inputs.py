@@ -134,3 +134,32 @@ def test_one_node_and_its_leaves_are_one_step_of_their_group_while_it_is_closed(
     with torch.record() as trace:
         (torch.stack(many) * 2).sum().backward()
     assert "StackBackward0 runs, and 300 leaves inside." in str(trace.show("flow"))
+
+
+def test_the_input_of_a_closed_module_is_told_where_nobody_gave_it_a_name():
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.conv, self.last = nn.Conv2d(1, 3, 3), nn.Linear(12, 4)
+
+        def forward(self, x):
+            return self.last(torch.flatten(self.conv(x).relu(), 1)).tanh()
+
+    net = Net()
+    with torch.record() as trace:
+        net(torch.randn(2, 1, 4, 4)).sum().backward()
+    assert "Net (group): (2, 1, 4, 4) → (2, 4), " in str(trace.show(open=[]))
+
+
+def test_what_repeats_once_each_is_counted_alone():
+    def power(x, n):
+        if n == 0:
+            return torch.ones(())
+        half = power(x, n // 2)
+        return half * half * x if n % 2 else half * half
+
+    with torch.record() as trace:
+        x = torch.tensor(1.5, requires_grad=True)
+        power(x, 13).backward()
+    shown = str(trace.show(open=[]))
+    assert "operations, saved" in shown and "1 operation ×" not in shown

@@ -124,12 +124,14 @@ class Links:
         if not given:
             return
         first: dict[str, str] = {}
+        met = {""}  # outermost groups that have one of these in them
         fed: set[str] = set()
         for id in self.users:
             home = self.group_of.get(id) or self.homes[id]
             outer, inner = ("", "") if home is whole else (home.path[0].id, "".join(each.id for each in home.path[1:2]))
-            if inner and id in given:
-                first.setdefault(inner, id)
+            if id in given and (inner or (outer not in met and home.kind == "scope")):
+                first.setdefault(inner or outer, id)
+                met.add(outer)
             if id in self.rows:
                 fed |= {outer, inner}
             elif "." not in (names.get(id) or ""):
@@ -346,7 +348,7 @@ def closed_box(frame: Frame, tally: Tally, came: Bundle, went: Bundle, view: Gra
     group = tally.group
     others = sum(not numbers for numbers in tally.leaves.values())
     count = counted(tally.held, "operation") if tally.held else ""
-    if tally.times > 1 and tally.held == tally.count and " × " not in group.title:
+    if 1 < tally.times < tally.count == tally.held and " × " not in group.title:
         count = f"{counted(tally.count // tally.times, 'operation')} × {tally.times:,}"
     if 0 < tally.compiled == tally.held:
         count += COMPILED
