@@ -48,10 +48,10 @@ from .labels import (
     plot_paths,
     stands_behind,
 )
-from .layout import MARGIN, TIE, Layout
+from .layout import TIE, Layout
 from .messages import FFMPEG_FAILED, NO_FFMPEG
 from .model import AROUND, LOOSE, PLACED, Arrow, Box, Plot, Scene
-from .routes import GAP, Place, Point, Way
+from .routes import GAP, MARGIN, Place, Point, Way
 from .storyboard import Storyboard
 from .text import graph_lines
 from .theme import Stylesheet, Theme, css_for, flat_css, theme_named

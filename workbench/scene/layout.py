@@ -29,9 +29,8 @@ from typing import Any
 from .labels import STRIP, Size, bundle_size
 from .messages import NO_GRAPHVIZ, NO_PLACE
 from .model import AROUND, LOOSE, Arrow, Box, Scene, paths
-from .routes import GAP, Place, Point, Walls, Way, one_way, related, routed, straight_between, swung
+from .routes import GAP, MARGIN, Place, Point, Walls, Way, one_way, related, routed, straight_between, swung
 
-MARGIN = 18  # around the picture: room for the mark and the glow at a box's edge
 _LABEL_MARGIN = 12  # around the picture where only a label comes near its edge
 TIE = 22  # between a node and the saved tensors hanging on it
 CHIP_GAP = 6  # between two saved tensors of one node, or two levels

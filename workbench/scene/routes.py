@@ -14,7 +14,7 @@ from copy import copy
 from dataclasses import asdict, dataclass, replace
 from functools import lru_cache
 from itertools import pairwise
-from math import atan2, hypot
+from math import atan2, hypot, inf
 from typing import Any
 
 import numpy as np
@@ -99,6 +99,8 @@ class Walls:
         return _swept(curve, self._ends.T)
 
 
+WINDOW = 1049, 494  # px of a picture whose text is 11 px high in a notebook of 1440 × 900
+MARGIN = 18  # around the picture: room for the mark and the glow at a box's edge
 GAP = 3  # px between a box and the end of an arrow's line; an arrow's head bridges it
 _APART = 48  # between the ends of arrows that meet at one box, if there is room
 _CORNER = 14  # of a box's edge, where no arrow may end
@@ -247,7 +249,10 @@ def routed(
                     tags = found
                     paths |= ways
                     break
-        labels, leftward, crowded = tags.near, tags.leftward, set(tags.crowded)
+        crowded = set(tags.crowded)
+        found = _brought_near(labels, paths, standing, twins, inf if titles else WINDOW[0] - 2 * MARGIN)
+        tags = found if sum(found.crowded.values()) <= sum(tags.crowded.values()) else tags
+        labels, leftward = tags.near, tags.leftward
     else:
         _spread(scene, paths, places, fixed, apart)
     rounded = {id: tuple((round(x, 1), round(y, 1)) for x, y in points) for id, points in paths.items()}
@@ -553,15 +558,19 @@ def _brought_near(
     paths: dict[str, list[Point]],
     places: Sequence[Place],
     twins: dict[str, str],
+    room: float = inf,
 ) -> _Tags:
     """The labels, moved to where their arrows really pass, unless something else is there.
 
-    A label stands at the right of its arrow, or else at the left; at the left of the left one of twins.
+    A label stands at the right of its arrow, or else at the left; at the left of the left one of twins. None makes all
+    wider than there is `room`, if it has another place.
     """
     tags = _Tags(dict(labels), set(), {})
     if not any(label.w for label in labels.values()):
         return tags
-    standing = Walls([*labels.values(), *places])
+    known = [*labels.values(), *places]
+    standing = Walls(known)
+    west, east = min(place.x for place in known), max(place.x + place.w for place in known)
     numbers = {id: n for n, id in enumerate(paths)}
     curves = [along(points) for points in paths.values()]
     across, heights = np.concatenate(curves).T
@@ -572,7 +581,7 @@ def _brought_near(
             continue
         own = curves[numbers[id]]
         twin_left = id in twins and paths[id][0] < paths[twins[id]][0]
-        least = len(across)
+        least = len(across), True
         for x, y, left in _spots(label, own, (True,) if twin_left else (False, True)):
             met = standing.met(x, y, x + label.w, y + label.h)
             met[number] = False
@@ -580,15 +589,15 @@ def _brought_near(
                 continue
             beside = slice(*heights.searchsorted((y - 1, y + label.h + 1)))
             within = (x < across[beside]) & (across[beside] < x + label.w)
-            crossed = int(within.sum())
-            if crossed < least:
-                least, tags.near[id] = crossed, replace(label, x=x, y=y)
+            cost = int(within.sum()), max(east, x + label.w) - min(west, x) > max(room, east - west)
+            if cost < least:
+                least, tags.near[id] = cost, replace(label, x=x, y=y)
                 (tags.leftward.add if left else tags.leftward.discard)(id)
-            if not least:
+            if not any(least):
                 break
         standing[number] = tags.near[id]
-        if least:
-            tags.crowded[id] = least
+        if least[0]:
+            tags.crowded[id] = least[0]
     return tags
 
 

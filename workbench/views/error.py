@@ -17,6 +17,7 @@ from ..ops.messages import DEEPCOPY_NON_LEAF
 from ..scene.labels import CHIP_COLUMNS, TITLE_CHARACTER, columns
 from ..scene.layout import LayoutUnavailable
 from ..scene.model import AROUND, Arrow, Box, Detail, Scene, Step
+from ..scene.routes import WINDOW
 from ..scene.storyboard import Storyboard
 from ..trace.call_records import MethodCalled
 from ..trace.frame import Frame
@@ -25,7 +26,6 @@ from ..trace.schema import Phase, Record, SourceLine
 from ..trace.source import source
 from ..trace.timeline import Timeline
 from .graph import BESIDE, Graph
-from .grouped_graph import WINDOW
 from .player_steps import cursor_at
 from .value_display import lines_of, sentence_of
 

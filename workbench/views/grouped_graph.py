@@ -18,6 +18,7 @@ import numpy as np
 from ..scene.labels import TEXT_COLUMNS, columns
 from ..scene.layout import LayoutUnavailable
 from ..scene.model import Arrow, Box, BoxState, Detail, Folding, Scene, Step, paths, with_changes
+from ..scene.routes import WINDOW
 from ..scene.storyboard import Storyboard
 from ..trace.call_records import OperationRan, TangentPushed, above
 from ..trace.frame import EdgeState, Frame, NodeState
@@ -893,7 +894,6 @@ class Cut:
 # What is open, and the steps.
 
 _LARGE = 150  # nodes and operations of a graph that opens whole, if it must
-WINDOW = 1049, 494  # px of a picture whose text is 11 px high in a notebook of 1440 × 900
 _FILM_ROW = 40  # of that, which the second row of a film's controls takes
 _LEAST, _SEVERAL = 2, 6  # boxes that say what a program does: of fewer more is opened, in a window and in a still
 _STILL, _HIGHER = 610, 1100  # px that a still may be high, and one of fewer than several
