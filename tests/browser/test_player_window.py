@@ -73,7 +73,7 @@ def test_100_percent_is_a_button_of_its_own_and_fit_makes_a_small_picture_larger
     assert 1 < page.evaluate(WIDTH) <= 2 and whole(page)
     wear(page, "projector")
     press(page, "own")
-    assert page.evaluate(WIDTH) == 1.5
+    assert page.evaluate(SMALLEST) == pytest.approx(18, abs=0.01)
 
 
 @pytest.mark.parametrize(
@@ -162,7 +162,8 @@ def test_every_picture_opens_fitted_or_with_its_text_at_11_px(page, program, siz
     with torch.record() as trace:
         program()
     page.set_viewport_size({"width": size[0], "height": size[1]})
-    for board in (told(trace), told(trace, "saved")):
+    # On a projector graphs open larger: test_player_compact.py.
+    for board in ([] if theme == "projector" else [told(trace)]) + [told(trace, "saved")]:
         show(page, board.to_dict())
         wear(page, theme)
         smallest = page.evaluate(SMALLEST)
@@ -171,21 +172,12 @@ def test_every_picture_opens_fitted_or_with_its_text_at_11_px(page, program, siz
         assert seen >= min(7, boxes), (board.title, seen, boxes)
 
 
-@pytest.mark.parametrize(("program", "least"), [(one_number, 11), (three_layers, 8), (five_steps, 7)])
-def test_on_a_small_projector_most_boxes_are_in_sight_and_the_legend_can_be_asked_for(page, program, least):
+def test_on_a_small_projector_the_legend_can_be_asked_for(page):
     with torch.record() as trace:
-        program()
+        one_number()
     page.set_viewport_size({"width": 1024, "height": 768})
-    board = told(trace)
-    show(page, board.to_dict())
+    show(page, told(trace).to_dict())
     wear(page, "projector")
-    show(page, board.to_dict(), again=True)
-    assert page.evaluate(HEIGHT) <= 620 and page.evaluate(SMALLEST) > 10.99
-    assert whole(page) or page.evaluate(SMALLEST) < 11.01  # no larger than fits
-    there = page.locator(".wb-box:not(.wb-state-future)").evaluate_all("all => all.map((box) => box.dataset.id)")
-    assert len([id for id in there if in_sight(page, id)]) >= least
-    press(page, "own")
-    assert page.locator(".wb-picture").bounding_box()["width"] == 1.5 * board.layout.width
     legend = page.locator(".wb-legend")
     assert not legend.is_visible()
     press(page, "legend")

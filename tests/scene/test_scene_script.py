@@ -9,7 +9,7 @@ from importlib.resources import files
 
 import pytest
 
-from workbench.scene.payload import bare, dense, tight
+from workbench.scene.payload import bare, dense, tight, with_texts_once
 
 # What is written, and what is sent.
 SCRIPTS = {
@@ -30,11 +30,12 @@ def test_only_what_a_browser_needs_not_is_left_out(source):
 
 # What a browser is sent, as short names leave it.
 TIGHT = {
-    "const a=1;const b=2;b();const c=3;": "const a=1,b=2;b();const c=3;",
-    "const a=1;[x,y]=[y,x];const b=2;(x)();const c=3;": "const a=1;[x,y]=[y,x];const b=2;(x)();const c=3;",
-    "const f=()=>{const a=1;const[b]=a;return b};const{g}=f;": "const f=()=>{const a=1,[b]=a;return b},{g}=f;",
-    "for(const a of b)c(a);const d=1;for(const e of[d])e();": "for(const a of b)c(a);const d=1;for(const e of[d])e();",
-    "const a=1\nb();const c=2;let d=1;const e=2;": "const a=1\nb();const c=2;let d=1;const e=2;",
+    "const a=1;const b=2;b();const c=3;": "let a=1,b=2;b();let c=3;",
+    "const a=1;[x,y]=[y,x];const b=2;(x)();const c=3;": "let a=1;[x,y]=[y,x];let b=2;(x)();let c=3;",
+    "const f=()=>{const a=1;const[b]=a;return b};const{g}=f;": "let f=()=>{let a=1,[b]=a;return b},{g}=f;",
+    "for(const a of b)c(a);const d=1;for(const e of[d])e();": "for(let a of b)c(a);let d=1;for(let e of[d])e();",
+    "const a=1\nb();const c=2;let d=1;const e=2;": "let a=1\nb();let c=2,d=1,e=2;",
+    'f({a:true});return false||"true";': 'f({a:!0});return!1||"true";',
     'x=a / b- -c+ +d;if("e" in x)return "f g";': 'x=a/b- -c+ +d;if("e"in x)return"f g";',
     "y=`a  / ${ b + c } ${ typeof d } e;const f`;": "y=`a  / ${b+c} ${typeof d} e;const f`;",
 }
@@ -43,6 +44,22 @@ TIGHT = {
 @pytest.mark.parametrize("source", TIGHT)
 def test_spaces_and_words_that_part_nothing_are_left_out(source):
     assert tight(source) == TIGHT[source]
+
+
+# Texts that a script has several times, and where they stand then.
+REPEATED = {
+    'f("a longer text");g("a longer text");': 'let a="a longer text";f( a );g( a );',
+    'f("a","a","a");': 'f("a","a","a");',
+    'f({"a text":1,b:c?"a text":2});case "a text":return"a text"':
+        'let a="a text";f({[a]:1,b:c? a :2});case  a :return a ',
+    'a("a text");x=/a text/;y="a text"+`"a text" ${f("a text")}`;':
+        'let b="a text";a( b );x=/a text/;y= b +`"a text" ${f( b )}`;',
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("source", REPEATED)
+def test_a_text_that_a_script_has_several_times_stands_in_it_once(source):
+    assert with_texts_once(source) == REPEATED[source]
 
 
 def test_no_template_of_ours_holds_another():

@@ -70,7 +70,9 @@ def script(*names: str, without: tuple[str, ...] = ()) -> str:
     Those that they import may be left out `without` which they do.
     """
     exported = " ".join(each for name in names for each in _EXPORTED.findall(asset(name)))
-    return with_short_names(joined_modules(*names, without=without), re.findall(r"\w+", exported))
+    text = joined_modules(*names, without=without)
+    named = renamed(text, short_names(text, re.findall(r"\w+", exported)))
+    return tight(with_texts_once(named))
 
 
 def joined_modules(*names: str, without: tuple[str, ...] = ()) -> str:
@@ -142,6 +144,8 @@ _TOKEN = re.compile(
       | (?P<other>\d[\w.]* | \s+ | \?\.(?!\d) | \.\.\. | => | .)""",
     re.VERBOSE | re.DOTALL,
 )
+# Nobody assigns to a constant, and no property has one of these names.
+_SHORTER = {"const": "let", "true": "!0", "false": "!1", "undefined": "void 0", "Infinity": "1/0"}
 _PART = re.compile(r"(\$\{(?:[^{}]|\{[^{}]*\})*\})")  # what a template puts in
 _BEFORE_OBJECT = frozenset("( , = : [ ? & | ... return const let".split())
 
@@ -150,15 +154,12 @@ def short_names(script: str, kept: Collection[str] = ()) -> dict[str, str]:
     """The name that each variable of a script is to have, where that makes it shorter; those `kept` stay."""
     uses = Counter(found for found in _roles(script) if found[0] in ("variable", "both"))
     names = {name for _, name in uses}
-    taken = names | GIVEN | _WORDS
-    free = ("".join(signs) for length in (1, 2) for signs in product(ascii_letters, repeat=length))
-    unused = (name for name in free if name not in taken)
     gain = {
         name: uses["variable", name] * (len(name) - 2) - 3 * uses["both", name]
         for name in sorted(names - GIVEN - _WORDS - {*kept})
     }
     ordered = sorted((name for name in gain if gain[name] > 0), key=lambda name: -gain[name])
-    return dict(zip(ordered, unused, strict=False))
+    return dict(zip(ordered, _unused(names), strict=False))
 
 
 def with_short_names(script: str, kept: Collection[str] = ()) -> str:
@@ -166,21 +167,51 @@ def with_short_names(script: str, kept: Collection[str] = ()) -> str:
     return tight(renamed(script, short_names(script, kept)))
 
 
+def with_texts_once(script: str) -> str:
+    """Statements in which each text that they have several times stands once, under a name, where that is shorter."""
+    tokens = [("", ""), *_tokens(script), ("", "")]
+    uses = Counter(token for kind, token in tokens if kind == "text" and token[0] in "\"'")
+    words = [token for _, token in tokens if not token.isspace()]
+    threes = zip(words, words[1:], words[2:], strict=False)
+    keys = Counter(text for before, text, after in threes if _is_key(before, after))
+    gain = {text: uses[text] * (len(text) - 2) - 2 * keys[text] - len(text) - 4 for text in uses}
+    ordered = sorted((text for text in gain if gain[text] > 0), key=lambda text: -gain[text])
+    names = dict(zip(ordered, _unused({token for kind, token in tokens if kind == "name"}), strict=False))
+    told = [f"let {','.join(f'{name}={text}' for text, name in names.items())};"] if names else []
+    before = ""
+    for (kind, token), (_, after) in pairwise(tokens):
+        name = names.get(token) if kind == "text" else None
+        told.append(token if name is None else f"[{name}]" if _is_key(before, after) else f" {name} ")
+        before = before if token.isspace() else token
+    return "".join(told)
+
+
+def _is_key(before: str, after: str) -> bool:
+    """Whether a text between these is the name of a property."""
+    return before in ("{", ",") and after == ":"
+
+
+def _unused(taken: Collection[str]) -> Iterator[str]:
+    """Names that a script does not have yet, the short ones first."""
+    free = ("".join(signs) for length in (1, 2) for signs in product(ascii_letters, repeat=length))
+    return (name for name in free if name not in taken and name not in GIVEN and name not in _WORDS)
+
+
 def tight(script: str) -> str:
-    """A script without the spaces that part no words, constants declared in a row declared together.
+    """A script without the spaces that part no words, what is declared in a row declared together, in short words.
 
     Each of its statements ends with a semicolon, a brace or a line.
     """
     told = [";"]
-    declares = [False]  # of each bracket that is open: whether the statement in it declares constants
-    tokens = [*_tokens(script), ("other", ";")]
-    for (kind, token), (_, after) in pairwise(tokens):
+    declares = [False]  # of each bracket that is open: whether the statement in it declares variables
+    tokens = [(kind, _SHORTER.get(token, token) if kind == "name" else token) for kind, token in _tokens(script)]
+    for (kind, token), (_, after) in pairwise([*tokens, ("other", ";")]):
         if kind == "other" and token.isspace():
             declares[-1] = declares[-1] and "\n" not in token
             if "\n" in token or _keeps_apart(told[-1][-1], after[0]):
                 told.append(token)
             continue
-        if token == "const" and told[-1][-1] in ";{}\n":
+        if token == "let" and told[-1][-1] in ";{}\n":
             if declares[-1] and told[-1] == ";":
                 told[-1] = ","
                 continue
@@ -247,7 +278,7 @@ def _tokens(script: str) -> Iterator[tuple[str, str]]:
                 yield from _tokens(part[2:-1])
                 yield "other", "}"
             else:
-                yield "text", part
+                yield "template", part
 
 
 HOW = 'picture.save("picture.html") keeps all of it'

@@ -27,7 +27,7 @@ const SIGNS = {
 /** How round the corners of a box are that is no tensor. */
 const ROUND = { function: 9, op: 9, plain: 9, saved: 4, tangent: 0, region: 6, level: 4, group: 9, plot: 6 };
 /** The boxes of a chart: how round, whether their title stands in the middle, and where else; from line to line. */
-const CHART = {
+export const CHART = {
   cell: [0, 1], bar: [1, 1], ghost: [1, 1], event: [4, 1], text: [0], heading: [0], line: [2], frame: [6, 0, 4, 16], story: [6, 0, 12, 22, 20],
   name: [0, 0, 4, 16], tick: [0, 1],
 };
@@ -36,9 +36,7 @@ export const LOOSE = ["beside", "same"];
 const LARGE = 2000; // px around a corner: the dots of the outline of a region so large would take the time of a step to paint
 const HEADS = [[8, 5.5], [6, 4.5], [8, 5.5], [10, 8.5], [12, 11.5]]; // an arrow's head by its weight
 
-export const entries = Object.entries;
-export const max = Math.max;
-export const min = Math.min;
+export const { assign, entries, fromEntries } = Object, { abs, hypot, max, min } = Math;
 export const build = (element, attributes, ...children) => {
   for (const [key, value] of entries(attributes)) element.setAttribute(key, value);
   for (const child of children) element.append(child instanceof Node ? child : String(child)); // never markup
@@ -50,6 +48,8 @@ const maker = (space) => (name, attributes = {}, ...children) => {
   return build(element, style ? { class: style, ...attributes } : attributes, ...children);
 };
 export const html = maker("http://www.w3.org/1999/xhtml"), svg = maker("http://www.w3.org/2000/svg");
+/** Have an element hold these, texts or elements, and nothing else. */
+export const fill = (element, ...held) => element.replaceChildren(...held.map((each) => each ?? ""));
 /** Be told of what happens to an element. */
 export const upon = (element, ...how) => element.addEventListener(...how);
 /** Where an element stands in the window of the browser. */
@@ -65,11 +65,13 @@ const columns = (text) => [...text].reduce((sum, each) => sum + (WIDE.test(each)
 export const calm = () => matchMedia("(prefers-reduced-motion: reduce)").matches;
 
 /** The points by which a path is given. */
-function pointsOf(d) {
+export function pointsOf(d) {
   const numbers = (words(d).match(/-?\d*\.?\d+(e-?\d+)?/gi) ?? []).map(Number), points = [];
   for (let i = 0; i + 1 < numbers.length; i += 2) points.push([numbers[i], numbers[i + 1]]);
   return points;
 }
+/** The same path with its points elsewhere. */
+export const placed = (d, f, g) => words(d).replace(/(-?[\d.]+),(-?[\d.]+)/g, (_, x, y) => `${f(+x)},${g(+y)}`);
 /** Left, top, right and bottom of an item in the picture, of which the browser need not lay anything out. */
 export function extent(item) {
   if (!("d" in item)) return [item.x, item.y, item.x + item.w, item.y + item.h];
@@ -80,14 +82,14 @@ export function extent(item) {
 }
 
 /** A path so much further right and down. */
-export const shifted = (d, x, y) => words(d).replace(/(-?[\d.]+),(-?[\d.]+)/g, (_, u, v) => `${x + +u},${y + +v}`);
+export const shifted = (d, x, y) => placed(d, (u) => x + u, (v) => y + v);
 
 /** The two ends of a path, each with the direction in which the path leaves the picture there. */
 function ends(d) {
   const points = pointsOf(d);
   const end = (row) => {
     const [x, y] = row[0] ?? [0, 0], [u, v] = row.find((p) => p[0] !== x || p[1] !== y) ?? [x, y - 1];
-    const length = Math.hypot(x - u, y - v);
+    const length = hypot(x - u, y - v);
     return { x, y, dx: (x - u) / length, dy: (y - v) / length };
   };
   return { upper: end(points), lower: end([...points].reverse()) };
@@ -123,9 +125,22 @@ function rowWidth(title, line = "") {
   const behind = columns(line), whole = columns(title) + behind;
   return behind && whole <= 36 ? 12 + CHARACTER * (whole + columns(title) / 6) : 0;
 }
+/** What the lines of a box say; of one that is `brief`, what its details do not say as well. */
+function toldOf({ lines, kind, brief }) {
+  const told = list(lines).map(words);
+  if (!brief) return told;
+  const left = told.map((line) => line.replace(/^\S+Backward\S* *|,? no gradient|  from .*| ?\[.*|^\d+ operation.*|^saved .*/g, "")).filter(Boolean);
+  return kind === "constant" ? left : left.slice(0, 1);
+}
+/** How wide and high a box has to be for what it tells. */
+export function sizeOf(box) {
+  const { title, fold } = box, told = toldOf(box), first = rowWidth(title, told[0]);
+  const wide = max(first || CHARACTER * columns(title) * 1.2, ...told.map((line) => CHARACTER * columns(line)));
+  return [wide + (fold ? 48 : 24), 26 + 16 * (told.length - (first > 0))];
+}
 /** The parts of a box, as picture.css names them. @param {Box} box @param {Box|undefined} holder */
 function boxParts(box, holder) {
-  const { x, y, w, h, kind, state } = box, saved = kind === "saved", told = list(box.lines).map(words), name = words(box.title);
+  const { x, y, w, h, kind, state } = box, saved = kind === "saved", told = toldOf(box), name = words(box.title);
   const first = saved || kind in CHART || box.plot ? 0 : rowWidth(name, told[0]);
   const behind = first || (saved && told.length === 1 && columns(name) + columns(told[0]) <= 28);
   const lines = behind ? told.slice(1) : told;
@@ -195,7 +210,7 @@ function boxParts(box, holder) {
  * @param {Storyboard} storyboard @param {Items} items
  */
 export function picture(storyboard, { boxes, arrows }) {
-  const width = Number(storyboard.width) || 1, height = Number(storyboard.height) || 1;
+  const width = +storyboard.width || 1, height = +storyboard.height || 1;
   const groups = new Map(), titles = new Map();
   for (const box of boxes.values())
     groups.set(box, svg("g", { role: "button", tabindex: -1, "aria-expanded": false }));
@@ -219,13 +234,13 @@ export function picture(storyboard, { boxes, arrows }) {
     group.ariaLabel = words(item.alt || item.title || item.label || item.id);
     const parts = role === "arrow" ? arrowParts(item) : boxParts(item, boxes.get(item.holder)), title = titles.get(item);
     title?.setAttribute("class", group.getAttribute("class").replace("wb-box", "wb-over"));
-    title?.replaceChildren(parts.pop());
-    group.replaceChildren(...parts);
+    if (title) fill(title, parts.pop());
+    fill(group, ...parts);
   };
   let next = 0;
   const still = () => {
     cancelAnimationFrame(next);
-    dots.replaceChildren();
+    fill(dots);
   };
   const travel = (moving) => {
     still();
@@ -251,5 +266,5 @@ export function picture(storyboard, { boxes, arrows }) {
     };
     move(begin);
   };
-  return { root, dots, width, height, groups, draw, travel, still };
+  return { root, dots, width, height, tall: storyboard.tall ?? height, groups, draw, travel, still };
 }

@@ -1,6 +1,6 @@
 /** What a picture is looked at with, whatever plays it: the window, the details, the search, the themes and the keys. */
 
-import { focusOn, html, keysAt, labelOf, list, max, picture, standsAt, upon, words } from "./drawing.js";
+import { fill, focusOn, html, keysAt, labelOf, list, max, picture, standsAt, upon, words } from "./drawing.js";
 import { keyList, menu } from "./menu.js";
 import { button, icon, viewport } from "./window.js";
 
@@ -91,14 +91,14 @@ function detailsPanel(close, told, { kinds, states }) {
   let shown = null;
   /** @param {Box} box */
   const show = (box) => {
-    title.textContent = words(box.title);
+    fill(title, words(box.title));
     const state = states[box.kind === "saved" && box.state === "error" ? "stale" : box.state];
-    what.textContent = [kinds[box.kind], state].filter(Boolean).join(" · ");
+    fill(what, [kinds[box.kind], state, box.brief && box.lines[0]].filter(Boolean).join(" · "));
     element.hidden = false;
     if (shown === box.details) return; // the same facts: what the reader scrolled to stays in sight
     shown = box.details;
     const held = sections.contains(keysAt());
-    sections.replaceChildren(...list(shown).map((detail) => section(told[detail] ?? detail)));
+    fill(sections, ...list(shown).map((detail) => section(told[detail] ?? detail)));
     if (held) element.focus();
   };
   return { element, show };
@@ -124,8 +124,8 @@ function finder(boxes, drawn, kinds, { see, leave, enter, inside = () => "" }) {
     drawn.root.querySelectorAll("[data-found]").forEach((group) => group.removeAttribute("data-found"));
     hits.forEach((box, n) => (drawn.groups.get(box).dataset.found = n === at ? "at" : "too"));
     const box = hits[at], more = box && holds(box) ? ", and inside: Enter opens it" : "";
-    said.textContent = box ? `${at + 1} of ${hits.length}: ${words(box.title || box.alt)}${more}`
-      : wanted() && "nothing found here";
+    fill(said, box ? `${at + 1} of ${hits.length}: ${words(box.title || box.alt)}${more}`
+      : wanted() && "nothing found here");
   };
   const search = () => {
     const before = hits[at], there = [...boxes.values()].filter((box) => wanted() && box.state !== "future");
@@ -197,7 +197,7 @@ export function easel(el, story, items, { label, name = "", bar, below = [], key
   const root = html("div", { class: `wb-player ${name}`.trim(), role: "group", "aria-label": label, tabindex: -1 });
   const choices = choicesIn(el), chosen = habits.chosen ?? recalled(choices.pictures, story, root);
   const { boxes, arrows } = items, drawn = picture(story, items);
-  const view = viewport(drawn, words(story.title) || "Picture", chosen);
+  const view = viewport(drawn, words(story.title) || "Picture", chosen, habits.resized);
   const { zoom, fit, own } = view, { dressed = el } = habits, said = { kinds: {}, states: {}, ...story.words };
   const panel = detailsPanel(close, list(habits.details), said);
   const find = finder(boxes, drawn, said.kinds, { ...habits, see: view.see,
@@ -226,7 +226,7 @@ export function easel(el, story, items, { label, name = "", bar, below = [], key
     else history.replaceState({ theme }, ""); // for when the page is loaded again
     dressed.dataset.wbTheme = chosen.theme = theme;
     more.update();
-    view.settle();
+    view.dress();
   }
   /** Where the heading of an open group ends: there a click closes it, elsewhere it asks what the group is. */
   const headingEnd = (box) => {
@@ -341,7 +341,7 @@ export function easel(el, story, items, { label, name = "", bar, below = [], key
   const hears = dressed === el ? root : document;
   upon(hears, "keydown", press);
 
-  el.replaceChildren(root);
+  fill(el, root);
   for (const item of drawn.groups.keys()) draw(item);
   const asked = habits.theme && habits.theme !== "auto" ? habits.theme : undefined;
   dressed.dataset.wbTheme ??= chosen.theme ?? asked ?? (dressed === el ? choices.theme : history.state?.theme) ?? "auto";
@@ -368,7 +368,7 @@ export function easel(el, story, items, { label, name = "", bar, below = [], key
       hears.removeEventListener("keydown", press);
       drawn.still();
       view.destroy();
-      el.replaceChildren();
+      fill(el);
     },
   };
 }

@@ -9,7 +9,7 @@
  *            in: Record<string, number>, out: Record<string, number>}} Level
  */
 
-import { LOOSE, entries, list, max, min } from "./drawing.js";
+import { LOOSE, assign, entries, fromEntries, list, max, min } from "./drawing.js";
 
 const PASSING = 99; // px that what leads past a box leads down at least
 const AROUND_ALL = 18, ABOVE_ALL = 36; // px around the picture, and for the levels above it, as in layout.py
@@ -89,7 +89,7 @@ function measured(story, boxes, frame, opened) {
     const [w, h] = size(id), by = moved[boxes.get(id).holder ?? boxes.get(id).beside];
     places[id] ??= { x: x + by[0], y: y + by[1], w, h };
   }
-  const ports = (spots) => Object.fromEntries(entries(spots).map(([value, x]) => [value, f(x)]));
+  const ports = (spots) => fromEntries(entries(spots).map(([value, x]) => [value, f(x)]));
   const result = { w: f(level.w), h: g(level.h), in: ports(level.in), out: ports(level.out), places, inner, wires: new Map() };
   for (const [start, end, value, arrow, steps, x, y, w, h, left] of level.wires) {
     // What passes a box follows the room that all get; in few pieces where it moves to a port of what is open.
@@ -229,12 +229,12 @@ export function folded(story, opened) {
     }
     for (const [id, change] of entries(step.arrows ?? {})) {
       if (!now.has(id)) continue;
-      Object.assign(now.get(id), change);
+      assign(now.get(id), change);
       if (of.has(id)) changed.add(of.get(id));
     }
     changed.forEach((one) => (mine.arrows[one] = look(one)));
     const told = again && list(story.runs?.[group]).find(([begin, end]) => begin === mine.first && end === number);
-    Object.assign(mine, { until: number, phase: step.phase, cursor: step.cursor, when: step.when, caption: told ? told[2] : step.caption,
+    assign(mine, { until: number, phase: step.phase, cursor: step.cursor, when: step.when, caption: told ? told[2] : step.caption,
       focus: step.focus != null && boxes.has(step.focus) ? stands(step.focus) : step.focus });
   });
   const start = story.start == null ? {} : { start: max(0, steps.findIndex(({ until }) => until >= story.start)) };

@@ -1,6 +1,6 @@
 /** A picture that follows what runs in the kernel: a graph that grows, or a function whose inputs sliders move. */
 
-import { focusOn, html, keysAt, list, upon } from "./drawing.js";
+import { fill, focusOn, html, keysAt, list, upon } from "./drawing.js";
 import { easel } from "./easel.js";
 import { BUSY, change, living, wire } from "./kernel.js";
 import { stacked } from "./stacked.js";
@@ -14,7 +14,7 @@ function sliders(inputs, move) {
     const slider = html("input", { type: "range", class: "wb-slider", name, min: low, max: high, step, "aria-label": name });
     const told = html("output.wb-position"), set = (value) => {
       slider.value = value;
-      told.textContent = short(value);
+      fill(told, short(value));
       slider.ariaValueText = short(value);
     };
     upon(slider, "input", () => {
@@ -30,7 +30,7 @@ export function renderGrowing({ model, el }) {
   const sentence = html("p.wb-sentence", { "aria-live": "polite" }), said = html("p.wb-said", { role: "status" });
   const below = explores ? [html("div.wb-caption", {}, said, sentence)] : [];
   const kernel = wire(model, "picture", {
-    hear, busy: () => (said.textContent = BUSY), cut: () => (said.textContent = kernel.gone),
+    hear, busy: () => fill(said, BUSY), cut: () => fill(said, kernel.gone),
   });
   const chosen = {}; // how the reader looks at it, while it grows
   let story, items, stage, asked, wanted; // what the kernel works at, and what it is to do next
@@ -71,8 +71,8 @@ export function renderGrowing({ model, el }) {
     go();
   }
   function show(status) {
-    sentence.textContent = status.sentence;
-    said.textContent = status.said;
+    fill(sentence, status.sentence);
+    fill(said, status.said);
     if (!wanted && !status.said) rows.forEach((row) => row.set(status.values[row.name])); // else it stays at the reader's hand
     stage.root.dataset.answered = status.answered;
   }

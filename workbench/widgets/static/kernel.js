@@ -1,6 +1,6 @@
 /** The kernel behind a picture: what asks it, and hears what is new from it, and that nobody is there any more. */
 
-import { entries, list } from "./drawing.js";
+import { assign, entries, list } from "./drawing.js";
 
 export const BUSY = "The kernel is busy; this waits for its turn.";
 export const AGAIN = ": run the cell again to have a new one.", lostWith = (what) => `The kernel that this ${what} ran in is gone`;
@@ -29,12 +29,12 @@ export function living(story) {
   return { boxes: kept(story.boxes), arrows: kept(story.arrows) };
 }
 export const change = (items, news) => new Set(["boxes", "arrows"].flatMap((part) => entries(news[part] ?? {})
-  .map(([id, fields]) => Object.assign(items[part].get(id), fields))));
+  .map(([id, fields]) => assign(items[part].get(id), fields))));
 
 /** The items as they are in this picture of them: those that differ from before. */
 export const refreshed = ({ boxes, arrows }, story) => new Set([[boxes, story.boxes], [arrows, story.arrows]].flatMap(
   ([known, now]) => now.filter((thing) => Object.keys(thing).some((name) => thing[name] !== known.get(thing.id)[name]))
-    .map((thing) => Object.assign(known.get(thing.id), thing))));
+    .map((thing) => assign(known.get(thing.id), thing))));
 
 /**
  * A line to a model's kernel: `hear` is given what it sends, `busy` called when an answer takes long, `cut` when there

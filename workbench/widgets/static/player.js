@@ -6,8 +6,9 @@
  *            sought?: string}} Options
  */
 
-import { LOOSE, entries, focusOn, html, keysAt, list, max, min, upon, words } from "./drawing.js";
+import { LOOSE, assign, entries, fill, focusOn, fromEntries, html, keysAt, list, max, min, upon, words } from "./drawing.js";
 import { easel, findable, labelsOf, withHeld } from "./easel.js";
+import { compact } from "./compact.js";
 import { folded } from "./fold.js";
 import { prediction } from "./predicting.js";
 import { parts } from "./rounds.js";
@@ -29,10 +30,10 @@ function timeline(storyboard) {
   const copies = (things) => new Map(list(things).map((thing) => [thing.id, { ...thing }]));
   const items = { boxes: copies(storyboard.boxes), arrows: copies(storyboard.arrows) };
   const steps = list(storyboard.steps);
-  const pick = (source, names) => Object.fromEntries(names.map((name) => [name, source[name]]));
+  const pick = (source, names) => fromEntries(names.map((name) => [name, source[name]]));
   const changes = (step, part) => entries(step[part] ?? {}).filter(([id]) => items[part].has(id))
     .map(([id, change]) => [items[part].get(id), pick(change, CHANGEABLE.filter((name) => name in change))]);
-  const apply = (moves, dirty) => moves.forEach(([item, change]) => dirty.add(Object.assign(item, change)));
+  const apply = (moves, dirty) => moves.forEach(([item, change]) => dirty.add(assign(item, change)));
   const forth = steps.map((step) => [...changes(step, "boxes"), ...changes(step, "arrows")]);
   const back = forth.map((moves) => {
     const undo = moves.map(([item, change]) => [item, pick(item, Object.keys(change))]);
@@ -78,25 +79,25 @@ function controls(numbers, act) {
     const name = words(step?.phase);
     slider.value = position;
     slider.ariaValueText = `${of(position)} of ${of(last)}, ${name}`;
-    place.textContent = `${of(position)} / ${of(last)}`;
+    fill(place, `${of(position)} / ${of(last)}`);
     phase.dataset.phase = name;
-    phase.replaceChildren(...(name === "forward" || name === "backward" ? [icon(name)] : []), name);
+    fill(phase, ...(name === "forward" || name === "backward" ? [icon(name)] : []), name);
     phase.hidden = !name;
-    sentence.textContent = words(step?.caption);
+    fill(sentence, words(step?.caption));
     if (sentence.hasAttribute("tabindex")) sentence.scrollTop = 0;
     // Whoever scrolls it by keys has to come there; a short one is not measured, which would lay the page out twice.
     const measured = sentence.textContent.length > SHORT, long = measured && sentence.scrollHeight > sentence.clientHeight + 1;
     when.hidden = measured && sentence.offsetHeight > 2.5 * parseFloat(getComputedStyle(sentence).minHeight); // for its room
     if (long) sentence.setAttribute("tabindex", "0");
     else sentence.removeAttribute("tabindex");
-    where.textContent = step?.cursor ? `${words(step.cursor.file)}:${words(step.cursor.line)}` : "";
-    code.textContent = words(step?.cursor?.text).trim();
+    fill(where, step?.cursor ? `${words(step.cursor.file)}:${words(step.cursor.line)}` : "");
+    fill(code, words(step?.cursor?.text).trim());
     buttons.first.ariaDisabled = buttons.back.ariaDisabled = position === 0;
     buttons.step.ariaDisabled = buttons.last.ariaDisabled = position === last;
   };
   const playing = (yes) => {
     const label = (buttons.play.ariaLabel = buttons.play.title = yes ? "Pause" : "Play");
-    buttons.play.replaceChildren(icon(label.toLowerCase()));
+    fill(buttons.play, icon(label.toLowerCase()));
   };
   return { bar, caption, show, playing };
 }
@@ -109,9 +110,9 @@ function stage(el, storyboard, options = {}) {
   if (storyboard?.format !== FORMAT || storyboard.version !== VERSION) {
     const { format = "no format", version = "" } = storyboard ?? {};
     const found = `${format} ${version}`.trim().slice(0, 80);
-    el.replaceChildren(html("p", { class: "wb-player wb-problem" },
+    fill(el, html("p", { class: "wb-player wb-problem" },
       `This player reads ${FORMAT} ${VERSION} and was given ${found}; make the picture again here.`));
-    return { root: el, go() {}, at() {}, destroy: () => el.replaceChildren() };
+    return { root: el, go() {}, at() {}, destroy: () => fill(el) };
   }
   const story = timeline(storyboard), { boxes, steps } = story, last = max(0, steps.length - 1);
   let number = 0; // of a step among all, of which some may be left out
@@ -127,8 +128,8 @@ function stage(el, storyboard, options = {}) {
     ArrowRight: () => along(1), ArrowLeft: () => along(-1), Home: () => along(-Infinity), End: () => along(Infinity), " ": play,
     ...(film && { PageUp: () => film.by(-1), PageDown: () => film.by(1) }),
   };
-  let predicts = storyboard.predict === true;
-  const predicting = { action: "predict", label: "Predict", key: "p", on: () => predicts, act: () => predict(!predicts) };
+  let predicts;
+  const predicting = { action: "predict", label: "Predict", key: "p", on: () => predicts, act: () => predict((chosen.predicts = !predicts)) };
   const legend = html("p.wb-legend", {}, words(storyboard.legend)); // how to read the picture
   const told = () => legend.offsetHeight > 0, mute = () => {
     chosen.mute = legend.hidden = told();
@@ -136,7 +137,7 @@ function stage(el, storyboard, options = {}) {
   };
   const { root, drawn, view, redraw, point, chosen, menu, placeOf, hold, look, destroy } = easel(el, storyboard, story, {
     label: `Player: ${words(storyboard.title) || "Picture"}`, bar, under: film?.element, below: [guess.element, caption, legend], keys: film ? [...KEYS, ...PART_KEYS] : KEYS,
-    bound: { ...bound, p: () => last && predict(!predicts) }, choices: [last && predicting, storyboard.legend && { action: "legend", label: "Legend", act: mute, on: told }].filter(Boolean),
+    bound: { ...bound, p: () => last && predicting.act() }, choices: [last && predicting, storyboard.legend && { action: "legend", label: "Legend", act: mute, on: told }].filter(Boolean),
     typed({ key, target }) {
       if (target.name !== "guess") return;
       if (key === "Enter") guess.check();
@@ -144,12 +145,12 @@ function stage(el, storyboard, options = {}) {
     },
     details: storyboard.details, theme: options.theme, chosen: options.chosen, dressed: options.dressed, leave: options.leave,
     enter: (box, sought) => (box.goto != null ? (visit(box.goto), true) : options.enter?.(box, position, sought)),
-    inside: options.inside, sought: options.sought,
+    inside: options.inside, sought: options.sought, resized: options.resized,
   });
   let position = -1, timer = 0, current = null, seen = 0; // the last step that was seen: the next one is to be predicted
 
   function go(target) {
-    const wanted = min(last, max(0, Math.round(Number(target)) || 0)), before = position;
+    const wanted = min(last, max(0, Math.round(target) || 0)), before = position;
     if (wanted === before) return;
     const step = steps[wanted], dirty = story.go(wanted);
     position = chosen.position = wanted;
@@ -219,7 +220,7 @@ function stage(el, storyboard, options = {}) {
   const before = chosen.opening === story.opening ? chosen.position : undefined; // in the picture that this one replaces
   chosen.opening = story.opening;
   go(options.position ?? before ?? story.opening);
-  predict(predicts);
+  predict(chosen.predicts ?? storyboard.predict === true);
   legend.hidden = chosen.mute || !storyboard.legend;
   return {
     root,
@@ -241,14 +242,14 @@ function stage(el, storyboard, options = {}) {
 export function mount(el, storyboard, options = {}) {
   const folds = Boolean(storyboard?.levels), opened = new Set(list(storyboard?.opened)), insides = new Map();
   const all = new Map(list(storyboard?.boxes).map((box) => [box.id, box]));
-  let player = null, board = storyboard, chosen;
+  let player = null, board = storyboard, large = false, chosen;
   const seenAt = (position) => (folds ? board.steps.findIndex(({ until }) => until >= position) : position);
   const whole = (position) => (folds ? board.steps[position]?.until ?? 0 : position);
   const show = (position, sought) => {
     player?.destroy();
     board = stacked(folds ? folded(storyboard, opened) : storyboard, el.clientWidth);
-    player = stage(el, board, { ...options, position: position === undefined ? undefined : max(0, seenAt(position)),
-      enter, inside, sought, chosen, moved: (at) => options.moved?.(whole(at)) });
+    player = stage(el, large ? compact(board) : board, { ...options, position: position === undefined ? undefined : max(0, seenAt(position)),
+      enter, inside, resized, sought, chosen, moved: (at) => options.moved?.(whole(at)) });
   };
   /** All that can be found in a closed group. */
   function inside({ id, fold }) {
@@ -266,6 +267,14 @@ export function mount(el, storyboard, options = {}) {
     show(whole(position), sought);
     player.hold(box.id, place);
     return true;
+  }
+  /** In the theme of a lecture hall, and in the others. */
+  function resized(yes) {
+    if (yes === large) return;
+    const held = el.contains(keysAt());
+    large = yes;
+    show();
+    if (held) focusOn(player.root);
   }
   show(options.position);
   return {

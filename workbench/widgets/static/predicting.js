@@ -1,6 +1,6 @@
 /** Predicting: what the next step brings stays hidden until the reader types a guess at it, or asks for it. */
 
-import { entries, html, list, words } from "./drawing.js";
+import { entries, fill, html, hypot, list, words } from "./drawing.js";
 import { button } from "./window.js";
 
 const RIGHT = 0.005; // as close as the stepper asks for: nobody types more than 3 digits
@@ -17,7 +17,7 @@ function numbersOf(text) {
 /** How close a guess came. @param {number[]} mine @param {number[]} truth */
 function closeness(mine, truth) {
   if (mine.length !== truth.length) return `another shape: it has ${truth.length} numbers`;
-  const far = (sign) => Math.hypot(...mine.map((each, i) => each - sign * truth[i])), scale = Math.hypot(...truth);
+  const far = (sign) => hypot(...mine.map((each, i) => each - sign * truth[i])), scale = hypot(...truth);
   if (far(1) <= RIGHT * scale) return "right";
   if (!scale) return "wrong: it is zero";
   return far(-1) <= RIGHT * scale ? "wrong sign" : `off by ${Math.round((100 * far(1)) / scale)} %`;
@@ -48,17 +48,18 @@ export function prediction(items, reveal) {
     const text = field.value.trim();
     if (!text) return field.focus();
     const { what, truth } = asked, mine = numbersOf(text);
-    if (truth && !mine) return void (said.textContent = "Type a number such as 0.5, or [1, 2].");
+    if (truth && !mine) return fill(said, "Type a number such as 0.5, or [1, 2].");
     const answer = truth ? `Your prediction of ${what}: ${closeness(mine, truth)}.` : `You predicted: ${words(text)}`;
     reveal();
-    said.textContent = answer;
+    fill(said, answer);
   }
   /** Ask about this step, the next one; nothing where there is none. */
   const ask = (step) => {
     asked = step && news(step, items);
     row.hidden = !step;
-    what.textContent = asked ? `Predict ${asked.what}:` : "";
-    field.value = said.textContent = "";
+    fill(what, asked ? `Predict ${asked.what}:` : "");
+    fill(said);
+    field.value = "";
   };
   return { element, ask, check, focus: () => field.focus() };
 }

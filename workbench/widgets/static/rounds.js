@@ -1,6 +1,6 @@
 /** The second slider: a story in parts, as the steps of a training, and the same moment in another of them. */
 
-import { html, keysAt, max, min, upon, words } from "./drawing.js";
+import { fill, html, keysAt, max, min, upon, words } from "./drawing.js";
 import { button } from "./window.js";
 
 const PHASES = ["forward", "backward", "update"];
@@ -29,7 +29,7 @@ export function parts(steps, visit) {
       const part = of((now = position)), { phase } = steps[position], told = words(steps[begins[part]].chapter);
       slider.value = part;
       slider.ariaValueText = `${told}, ${words(phase)}`;
-      title.textContent = told;
+      fill(title, told);
       phases.forEach((each, n) => {
         each.ariaCurrent = PHASES[n] === phase;
         each.ariaDisabled = !all(part, PHASES[n]).length;

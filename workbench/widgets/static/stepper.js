@@ -4,9 +4,10 @@
  * to date by messages with what is new.
  */
 
-import { entries, focusOn, html, keysAt, list, picture, svg, upon, words } from "./drawing.js";
+import { assign, entries, fill, focusOn, html, keysAt, list, picture, svg, upon, words } from "./drawing.js";
 import { easel, labelsOf, withHeld } from "./easel.js";
 import { renderGrowing } from "./growing.js";
+import { compact } from "./compact.js";
 import { folded } from "./fold.js";
 import { AGAIN, BUSY, change, living, lostWith, refreshed, renewed, wire } from "./kernel.js";
 import { inhabit } from "./places.js";
@@ -36,7 +37,7 @@ function stepperControls(first, ask, chosen, see) {
   const field = (name, label, attributes = {}) =>
     html("input", { type: "text", spellcheck: "false", autocomplete: "off", name, "aria-label": label, ...attributes });
   const choice = (name, label) => html("select", { name, "aria-label": label });
-  const fill = (select, pairs) => select.replaceChildren(...pairs.map(([value, text]) => html("option", { value }, text)));
+  const offer = (select, pairs) => fill(select, ...pairs.map(([value, text]) => html("option", { value }, text)));
   const places = html("datalist", { id: `wb-${Math.random()}` });
   const until = field("until", "Operation, scope or condition to run until", { list: places.id, placeholder: "e.g. mul" });
   const branches = choice("switch", "Branch"), nr = choice("nr", "Output");
@@ -60,7 +61,7 @@ function stepperControls(first, ask, chosen, see) {
   const differs = html("p.wb-first", { role: "status" }), notes = html("div.wb-notes", { role: "status" }, warnings, printed);
   const questions = row("Prediction"), about = row("Chosen node", node, buttons.breakpoint, buttons.watch, waits);
   const bar = html("div.wb-bar", {}, group(buttons.back, buttons.step, buttons.run), group(until, places, buttons.until));
-  fill(places, first.operations.map((name) => [name, ""]));
+  offer(places, first.operations.map((name) => [name, ""]));
   upon(branches, "change", () => ask({ do: "switch", text: branches.value }));
   const desk = html("div.wb-desk", { role: "group", "aria-label": "Watched, breakpoints and branches" });
   const held = () => [...desk.querySelectorAll("button, select")];
@@ -75,7 +76,7 @@ function stepperControls(first, ask, chosen, see) {
     const breaks = stops.map((text) => entry("breakpoint", `Take off: ${text}`, { do: "off", text }, `Stops ${text}`));
     const head = cells(html("th", {}, "Gradient at"), html("th", {}, branches), html("th", {}, beside));
     const lines = rows.map((row, i) => cells(html("th", {}, seen(row), i ? "" : "first"), ...row.slice(2).map((text) => html("td", {}, text))));
-    desk.replaceChildren(...watches, ...(another ? [html("table", {}, head, ...lines)] : []), ...breaks);
+    fill(desk, ...watches, ...(another ? [html("table", {}, head, ...lines)] : []), ...breaks);
     desk.hidden = !desk.firstChild;
     if (at >= 0) (held().slice(0, at + 1).at(-1) ?? desk.closest("[tabindex]")).focus();
   };
@@ -83,23 +84,23 @@ function stepperControls(first, ask, chosen, see) {
   const show = (now, box, gone) => {
     const off = (parts, yes) => parts.forEach((part) => (buttons[part].ariaDisabled = Boolean(yes)));
     const press = (part, yes) => (buttons[part].ariaPressed = yes);
-    sentence.textContent = gone ?? now.sentence;
-    standing.textContent = [`${now.ran} of ${now.count} nodes run`, now.called && `next: ${now.called}`,
-      now.branches[1] && `on ${now.branches[now.branch][0]}`].filter(Boolean).join(" · ");
-    said.textContent = now.said;
+    fill(sentence, gone ?? now.sentence);
+    fill(standing, [`${now.ran} of ${now.count} nodes run`, now.called && `next: ${now.called}`,
+      now.branches[1] && `on ${now.branches[now.branch][0]}`].filter(Boolean).join(" · "));
+    fill(said, now.said);
     said.dataset.failed = now.failed;
-    warnings.textContent = now.warnings.join("\n");
-    printed.textContent = now.printed && `Printed: ${now.printed}`;
-    differs.textContent = now.differs.told;
+    fill(warnings, now.warnings.join("\n"));
+    fill(printed, now.printed && `Printed: ${now.printed}`);
+    fill(differs, now.differs.told);
     const lies = JSON.stringify([now.watched, now.stops, now.branches, now.branch, now.differs]);
     if (lies !== laid) {
-      fill(branches, now.branches.map(([name, length], i) => [i, `${name}: ${length}`]));
+      offer(branches, now.branches.map(([name, length], i) => [i, `${name}: ${length}`]));
       branches.value = now.branch;
       lay(now);
     }
     laid = lies;
     const asks = JSON.stringify([now.questions, now.position]); // the same ones keep what was typed
-    if (asks !== asked) questions.replaceChildren("Predict: ", ...now.questions.map((of) =>
+    if (asks !== asked) fill(questions, "Predict: ", ...now.questions.map((of) =>
       html("label", {}, of, field("step", of, { placeholder: "0.5 or [1, 2]" }))), now.questions.length ? "" : "nothing");
     asked = asks;
     questions.hidden = !now.predicts;
@@ -113,12 +114,12 @@ function stepperControls(first, ask, chosen, see) {
     held().forEach((each) => (each.ariaDisabled = Boolean(gone)));
     const nrs = now.waiting.filter(([id]) => id === box?.id).map(([, i]) => [i, `output ${i}`]), at = nr.value;
     waits.hidden = !nrs.length;
-    fill(nr, nrs);
+    offer(nr, nrs);
     nr.value = nrs.some(([i]) => String(i) === at) ? at : nrs[0]?.[0];
     nr.hidden = !nrs[1];
     const title = box ? `${words(box.title)}:` : "";
     if (node.textContent !== title) value.value = "";
-    node.textContent = node.title = title;
+    fill(node, (node.title = title));
   };
   const told = html("div.wb-caption", { role: "group", "aria-label": "What happens", tabindex: 0 }, said, differs, html("div", {}, standing, sentence), notes);
   return { bar, below: [html("div.wb-tell", {}, told, desk), html("div.wb-asks", {}, questions, about)], buttons, held, until, value, standing, questions, show };
@@ -152,13 +153,13 @@ function twin({ element: own }, drawn, press) {
     show(beside, told, here, differ) {
       if (!beside.name) return element.remove();
       if (!element.isConnected) own.after(element);
-      Object.assign(own.parentNode.dataset, { here: `${here}, here`, beside: beside.name });
+      assign(own.parentNode.dataset, { here: `${here}, here`, beside: beside.name });
       if (beside !== there) {
         const story = told(beside);
         items = living(story);
         other = picture(story, items);
         other.groups.forEach((_, item) => other.draw(item));
-        element.replaceChildren(html("div.wb-sheet", {}, other.root));
+        fill(element, html("div.wb-sheet", {}, other.root));
         marked = [];
       }
       there = beside;
@@ -191,7 +192,8 @@ function stepperView(view, again) {
   const { model, el } = view;
   let shown = model.get("shown"), chosen = null, marks = {};
   const folds = Boolean(shown.picture.levels), opened = (view.opened ??= new Set(list(shown.picture.opened)));
-  const seen = (picture = shown.picture) => (folds ? folded(picture, opened) : picture), story = seen();
+  const near = (picture) => (folds ? folded(picture, opened) : picture);
+  const seen = (picture = shown.picture) => (view.large ? compact(near(picture)) : near(picture)), story = seen();
   const items = living(story), { boxes } = items, told = (wanted) => shown.picture.boxes.find(({ id }) => id === wanted);
   /** The box that stands for one: the closed group that it lies in, or itself. */
   const standing = (id) => boxes.get(id) ?? (told(id) && standing(told(id).region));
@@ -200,7 +202,7 @@ function stepperView(view, again) {
     return ["op", "function", "leaf"].includes(box?.kind) ? box : undefined;
   };
   const kernel = wire(model, "stepper", {
-    hear, busy: () => (controls.standing.textContent = BUSY), cut: () => show(),
+    hear, busy: () => fill(controls.standing, BUSY), cut: () => show(),
   });
   const { ask } = kernel, controls = stepperControls(shown.status, ask, () => place()?.id, see), { buttons, bar, below } = controls;
   const step = () => {
@@ -216,7 +218,7 @@ function stepperView(view, again) {
     n: () => ask({ do: "switch", text: (shown.status.branch + 1) % shown.status.branches.length }),
   };
   const { root, drawn, view: sight, placeOf, hold, look, draw, redraw, boxOf, point, menu, destroy } = easel(el, story, items, {
-    label: `Stepper: ${story.title}`, name: "wb-stepper", bar, below, keys: ACTS, bound, adorn, enter: fold, chosen: view.chosen,
+    label: `Stepper: ${story.title}`, name: "wb-stepper", bar, below, keys: ACTS, bound, adorn, resized, enter: fold, chosen: view.chosen,
     choices: [{ action: "predict", label: "Predict", key: "p", act: predict, on: () => shown.status.predicts, off },
       { action: "over", label: "Run over a scope", key: "o", act: over, off }],
     typed(event) {
@@ -264,6 +266,11 @@ function stepperView(view, again) {
     again();
     return true;
   }
+  function resized(large) {
+    if (large === Boolean(view.large)) return;
+    view.large = large;
+    again();
+  }
   function predict() {
     ask({ do: "predict" });
   }
@@ -294,7 +301,7 @@ function stepperView(view, again) {
     if (Array.isArray(news.picture.boxes)) return again();
     const { position: before, branch } = shown.status;
     shown = model.get("shown"); // initialize() heard it first
-    const changed = folds ? refreshed(items, seen()) : change(items, news.picture);
+    const changed = folds || view.large ? refreshed(items, seen()) : change(items, news.picture);
     const { position } = shown.status;
     redraw(changed);
     const flowing = [...changed].filter((item) => "d" in item && item.state === "flowing");
@@ -324,7 +331,7 @@ export function initialize({ model }) {
 export function render(view) {
   const { picture, status } = view.model.get("shown");
   if (picture) return status?.scopes ? renderStepper(view) : renderGrowing(view);
-  view.el.replaceChildren(html("p", { class: "wb-player wb-problem" }, lostWith("picture") + AGAIN));
+  fill(view.el, html("p", { class: "wb-player wb-problem" }, lostWith("picture") + AGAIN));
 }
 
 export default { initialize, render };

@@ -1,5 +1,6 @@
 /** The storyboard that a notebook keeps in columns, as `scene/packing.py` makes them. */
 
+const { assign: merged, fromEntries: paired } = Object;
 const EMPTY = { label: "", tone: "", weight: 0 }; // what a row of an arrow leaves out
 
 /**
@@ -60,7 +61,7 @@ export function unpacked({ boxes, arrows, steps, moves, details, levels, runs, n
       kept.set(item.id, (news.details = all));
     }
     item.note = note ?? (news.alt === undefined ? item.note : null);
-    Object.assign(item, news);
+    merged(item, news);
     const alt = item.note === null ? item.alt : sentence(item);
     if (alt !== item.alt) news.alt = item.alt = alt;
     return news;
@@ -83,7 +84,7 @@ export function unpacked({ boxes, arrows, steps, moves, details, levels, runs, n
     arrow.ly = (arrow.ly + source.y) / 10;
     arrow.lw /= 10;
     arrow.lh /= 10;
-    Object.assign(arrow, { ...EMPTY, ...arrow, source: source.id, target: target.id });
+    merged(arrow, { ...EMPTY, ...arrow, source: source.id, target: target.id });
   }
   for (const box of items.boxes) for (const side of "xywh") box[side] /= 10;
   const whole = (item) => {
@@ -95,7 +96,7 @@ export function unpacked({ boxes, arrows, steps, moves, details, levels, runs, n
   story.steps = sum(rows(steps, filled), "focus", "when").map((step) => {
     ["boxes", "arrows"].forEach((part, n) => {
       const here = moved[n].slice(begin[n], (begin[n] += step[part])).map((row) => [items[part][row.item], row]);
-      step[part] = Object.fromEntries(here.map(([item, row]) => [item.id, change(item, row)]));
+      step[part] = paired(here.map(([item, row]) => [item.id, change(item, row)]));
     });
     const at = Number.isInteger(step.focus) ? step.focus : null;
     if ("place" in step) step.place = items.boxes[step.place + at].id;
@@ -109,10 +110,10 @@ export function unpacked({ boxes, arrows, steps, moves, details, levels, runs, n
   });
   if (!levels) return story;
   const box = (at) => items.boxes[at - 1]?.id ?? null, arrow = (at) => items.arrows[at - 1]?.id ?? null;
-  const spots = (pairs) => Object.fromEntries(pairs.map(([at, x]) => [box(at), x]));
+  const spots = (pairs) => paired(pairs.map(([at, x]) => [box(at), x]));
   const level = ([frame, w, h, places, wires, enter, leave]) => [box(frame) ?? "", { w, h, in: spots(enter), out: spots(leave),
-    boxes: Object.fromEntries(places.map(([at, ...corner]) => [box(at), corner])),
+    boxes: paired(places.map(([at, ...corner]) => [box(at), corner])),
     wires: wires.map(([start, end, value, ended, count, ...more]) =>
       [box(start), box(end), box(value), arrow(ended), more.slice(0, count), ...more.slice(count)]) }];
-  return { ...story, runs: Object.fromEntries(filled(runs)), levels: Object.fromEntries(levels.map(level)) };
+  return { ...story, runs: paired(filled(runs)), levels: paired(levels.map(level)) };
 }

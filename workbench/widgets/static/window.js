@@ -1,6 +1,6 @@
 /** The window onto a picture, its overview, and the buttons that the bars are made of. */
 
-import { build, calm, extent, html, max, min, standsAt, svg, upon } from "./drawing.js";
+import { abs, assign, build, calm, extent, html, hypot, max, min, standsAt, svg, upon } from "./drawing.js";
 
 const PADDING = 12; // px around the picture, as in player.css
 const LARGEST = 2; // times its own size: what fits is made no larger
@@ -56,9 +56,10 @@ function overview(drawn, look) {
 
 /**
  * The window onto the picture: zooms, fits, is dragged, and scrolls to what a step is about. `chosen.zoom` is how many
- * times its own size the reader wants the picture, or "fit"; of itself it opens whole, if it can be read so.
+ * times its own size the reader wants the picture, or "fit"; of itself it opens whole, if it can be read so. `resized`
+ * hears whether the theme wants it large.
  */
-export function viewport(drawn, title, chosen) {
+export function viewport(drawn, title, chosen, resized) {
   const names = { class: "wb-view", role: "group", "aria-label": title };
   const element = html("div", names, html("div.wb-sheet", {}, drawn.root, drawn.dots));
   const map = overview(drawn, (across, down) => {
@@ -90,11 +91,11 @@ export function viewport(drawn, title, chosen) {
     };
     const left = aim(0, port.left, port.wide, drawn.width), top = aim(1, port.top, port.high, drawn.height);
     // A smooth scroll still under way would end where the step before wanted it.
-    if (!moving && Math.abs(left - port.left) < 1 && Math.abs(top - port.top) < 1) return;
+    if (!moving && abs(left - port.left) < 1 && abs(top - port.top) < 1) return;
     moving = smooth && light && !calm();
     element.scrollTo({ left, top, behavior: moving ? "smooth" : "auto" });
     if (moving) return;
-    Object.assign(port, { left, top });
+    assign(port, { left, top });
     later(); // where it stood before it was clamped, the browser tells of no scroll
   };
   const survey = () => {
@@ -115,9 +116,9 @@ export function viewport(drawn, title, chosen) {
     map.element.hidden = true; // the room without it
     const across = element.offsetWidth - 2 * PADDING, down = (parseFloat(style.maxHeight) || Infinity) - 2 * PADDING - 1;
     if (across <= 0) return; // it is on no page yet
-    const { zoom } = chosen, whole = min(across / drawn.width, down / drawn.height);
-    scale = zoom === "fit" ? min(whole, LARGEST * size) : zoom ? zoom * size
-      : max(min(whole, size), size > 1 && innerWidth < NARROW ? size : LEAST);
+    const { zoom } = chosen, fitting = (high) => min(across / drawn.width, down / high);
+    scale = zoom === "fit" ? min(fitting(drawn.height), LARGEST * size) : zoom ? zoom * size
+      : max(min(fitting(drawn.tall), size), size > 1 && innerWidth < NARROW ? size : LEAST);
     drawn.root.setAttribute("width", drawn.width * scale);
     drawn.root.setAttribute("height", drawn.height * scale);
     map.element.hidden = drawn.width * scale <= MANY * across && drawn.height * scale <= MANY * down;
@@ -145,7 +146,7 @@ export function viewport(drawn, title, chosen) {
   upon(element, "pointermove", ({ clientX, clientY, buttons, pointerId }) => {
     if (!grip || !buttons) return;
     const [x, y] = grip;
-    if (!dragged && Math.hypot(clientX - x, clientY - y) < DRAGGED) return;
+    if (!dragged && hypot(clientX - x, clientY - y) < DRAGGED) return;
     if (!dragged) element.setPointerCapture(pointerId);
     dragged = true;
     grip = [clientX, clientY];
@@ -166,10 +167,14 @@ export function viewport(drawn, title, chosen) {
   };
   upon(element, "scroll", later);
   upon(element, "scrollend", () => (moving = false));
-  const observer = new ResizeObserver(settle);
+  const dress = () => {
+    settle();
+    resized?.(size > 1);
+  };
+  const observer = new ResizeObserver(dress);
   observer.observe(element);
   return {
-    element, map, settle, zoom,
+    element, map, settle, dress, zoom,
     fit: () => sized("fit"),
     own: () => sized(1),
     scale: () => scale / size,

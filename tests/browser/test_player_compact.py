@@ -1,0 +1,165 @@
+"""The projector's theme: pictures packed so closely that their text can be large, with nothing upon anything else."""
+
+from __future__ import annotations
+
+import pytest
+from browser_page import open_page, wait_until
+from player_page import position, press, show, wear
+from test_player_finding import whole
+from test_player_window import HEIGHT, IN_SIGHT, SMALLEST, five_steps, one_number, three_layers, twelve_nodes
+
+import workbench as torch
+from workbench import nn
+from workbench.views import storyboard as told
+
+VIEW_BOX = "document.querySelector('.wb-picture').getAttribute('viewBox')"
+# Texts that leave their box, boxes upon each other, and labels upon boxes, of all that is drawn.
+FAULTS = """() => {
+  const found = [], drawn = (part) => part.getBoundingClientRect(), there = (part) => `${part}:not(.wb-state-future)`;
+  const over = (a, b, by) =>
+    a.left < b.right - by && b.left < a.right - by && a.top < b.bottom - by && b.top < a.bottom - by;
+  const boxes = [...document.querySelectorAll(there(".wb-box"))].map((group) => ({
+    id: group.dataset.id, frame: drawn(group.querySelector(".wb-frame")),
+    solid: !/kind-(region|level)/.test(group.className.baseVal),
+    texts: [...group.querySelectorAll("text")].map(drawn) }));
+  for (const { id, frame, texts } of boxes)
+    for (const { left, right, top, bottom } of texts)
+      if (left < frame.left || right > frame.right || top < frame.top - 2 || bottom > frame.bottom + 2)
+        found.push(`text of ${id}`);
+  const solid = boxes.filter((box) => box.solid);
+  solid.forEach((one, i) => solid.slice(i + 1).forEach((other) => {
+    if (over(one.frame, other.frame, 1)) found.push(`${one.id} and ${other.id}`); }));
+  for (const label of document.querySelectorAll(there(".wb-arrow") + " .wb-label"))
+    for (const { id, frame } of solid)
+      if (over(drawn(label), frame, 3)) found.push(`label on ${id}: ${label.textContent}`);
+  return found; }"""
+
+
+@pytest.fixture(scope="module")
+def browser_tab():
+    with open_page((1024, 768)) as page:
+        page.emulate_media(reduced_motion="reduce")
+        yield page
+
+
+@pytest.fixture
+def page(browser_tab):
+    yield browser_tab
+    assert browser_tab.console_errors == []
+
+
+class Block(nn.Module):
+    """Two layers and a way past them."""
+
+    def __init__(self):
+        super().__init__()
+        self.one, self.two = nn.Linear(4, 4), nn.Linear(4, 4)
+
+    def forward(self, x):
+        return torch.relu(x + self.two(torch.tanh(self.one(x))))
+
+
+def two_blocks():
+    torch.manual_seed(0)
+    nn.Sequential(Block(), Block())(torch.ones(2, 4, requires_grad=True)).sum().backward()
+
+
+def second_order():
+    x = torch.tensor([2.0, 3.0], requires_grad=True)
+    (slope,) = torch.autograd.grad((x**3).sum(), x, create_graph=True)
+    (slope * x.exp()).sum().backward()
+
+
+def rounds():
+    torch.manual_seed(0)
+    w, h = torch.randn(3, 3, requires_grad=True), torch.zeros(2, 3)
+    for x in torch.randn(5, 2, 3):
+        h = torch.tanh(h @ w + x)
+    h.sum().backward()
+
+
+def recorded(program, **options):
+    with torch.record() as trace:
+        program()
+    return told(trace, **options).to_dict()
+
+
+@pytest.mark.parametrize("depth", [1, 9])
+@pytest.mark.parametrize(
+    "program", [one_number, three_layers, five_steps, twelve_nodes, two_blocks, second_order, rounds]
+)
+def test_nothing_lies_upon_anything_else_at_any_step(page, program, depth):
+    story = recorded(program, depth=depth)
+    show(page, story)
+    wide, high = map(float, page.evaluate(VIEW_BOX).split()[2:])
+    wear(page, "projector")
+    narrow, low = map(float, page.evaluate(VIEW_BOX).split()[2:])
+    assert narrow <= 1.02 * wide and low < high
+    for k in range(len(story["steps"])):
+        page.evaluate("k => player.go(k)", k)
+        assert page.evaluate(FAULTS) == [], k
+
+
+# The text is as large as seven boxes allow, and at most 18 px; without packing it was 12.2, 12.2, 11.0 and 11.0 px.
+@pytest.mark.parametrize(
+    ("program", "least"), [(one_number, 17.4), (three_layers, 17.4), (five_steps, 11.7), (twelve_nodes, 13.5)]
+)
+def test_on_a_small_projector_seven_boxes_are_in_sight_in_large_text(page, program, least):
+    show(page, recorded(program))
+    wear(page, "projector")
+    show(page, recorded(program), again=True)
+    wait_until(page, f"Math.abs({SMALLEST} - {least}) < 1")
+    assert page.evaluate(HEIGHT) <= 620 and least <= page.evaluate(SMALLEST) < 18.01
+    assert page.evaluate(IN_SIGHT)[0] >= 7
+    view = page.locator(".wb-view")
+    assert view.evaluate("view => view.scrollWidth") <= view.evaluate("view => view.clientWidth")
+    press(page, "own")
+    assert page.evaluate(SMALLEST) == pytest.approx(18, abs=0.01)
+    press(page, "fit")
+    assert whole(page)
+
+
+def test_an_operation_tells_its_name_and_shape_and_its_details_tell_the_rest(page):
+    show(page, recorded(three_layers))
+    wear(page, "projector")
+    told_there = page.locator(".wb-box:not(.wb-state-future)").all_text_contents()
+    assert {"net(x) - y(5, 3)", "MLP(5, 4) → (5, 3)", "x(5, 4)"} <= {*told_there}
+    assert not any("SubBackward0" in text or "no gradient" in text for text in told_there)
+    page.locator('[aria-label*="net(x) - y"][role=button]').first.click()
+    assert "SubBackward0" in page.locator(".wb-details").inner_text()
+
+
+def test_theme_by_theme_the_step_the_size_and_the_prediction_stay_and_the_keys_work(page):
+    show(page, recorded(two_blocks))
+    first, box = page.evaluate(VIEW_BOX), page.locator('[data-id="g2"]')
+    press(page, "back")
+    press(page, "predict")
+    place = position(page)
+    for theme in ("projector", "light"):
+        wear(page, theme)
+        assert position(page) == place and page.locator(".wb-predict").is_visible()
+        page.keyboard.press("1")
+        assert page.locator('[data-action="own"]').count() == 1
+    assert page.evaluate(VIEW_BOX) == first
+    wear(page, "projector")
+    closed = page.evaluate(VIEW_BOX)
+    box.click()
+    assert page.evaluate(VIEW_BOX) != closed and page.locator(".wb-predict").is_visible()
+    assert page.evaluate(FAULTS) == []
+
+
+def test_a_theme_that_the_page_itself_changes_is_followed(page):
+    show(page, recorded(three_layers))
+    first = page.evaluate(VIEW_BOX)
+    page.evaluate("document.getElementById('here').dataset.wbTheme = 'projector'")
+    wait_until(page, f"{VIEW_BOX} !== {first!r}")
+    page.evaluate("document.getElementById('here').dataset.wbTheme = 'light'")
+    wait_until(page, f"{VIEW_BOX} === {first!r}")
+
+
+@pytest.mark.parametrize("view", ["saved", "memory", "versions"])
+def test_a_chart_stays_as_it_is(page, view):
+    show(page, recorded(three_layers, view=view))
+    first = page.evaluate(VIEW_BOX)
+    wear(page, "projector")
+    assert page.evaluate(VIEW_BOX) == first
