@@ -129,8 +129,8 @@ function rowWidth(title, line = "") {
 function toldOf({ lines, kind, brief }) {
   const told = list(lines).map(words);
   if (!brief) return told;
-  const left = told.map((line) => line.replace(/^\S+Backward\S* *|,? no gradient|  from .*| ?\[.*|^\d+ operation.*|^saved .*/g, "")).filter(Boolean);
-  return kind === "constant" ? left : left.slice(0, 1);
+  const some = kind === "constant" ? told : told.slice(0, 1);
+  return some.map((line) => line.replace(/^\S+Backward\S* *|,? no gradient|(^|  )from .*| ?\[.*| *· .*|^\d+ operation.*/g, "")).filter(Boolean);
 }
 /** How wide and high a box has to be for what it tells. */
 export function sizeOf(box) {

@@ -7,7 +7,6 @@
 import { assign, entries, fill, focusOn, html, keysAt, list, picture, svg, upon, words } from "./drawing.js";
 import { easel, labelsOf, withHeld } from "./easel.js";
 import { renderGrowing } from "./growing.js";
-import { compact } from "./compact.js";
 import { folded } from "./fold.js";
 import { AGAIN, BUSY, change, living, lostWith, refreshed, renewed, wire } from "./kernel.js";
 import { inhabit } from "./places.js";
@@ -192,8 +191,7 @@ function stepperView(view, again) {
   const { model, el } = view;
   let shown = model.get("shown"), chosen = null, marks = {};
   const folds = Boolean(shown.picture.levels), opened = (view.opened ??= new Set(list(shown.picture.opened)));
-  const near = (picture) => (folds ? folded(picture, opened) : picture);
-  const seen = (picture = shown.picture) => (view.large ? compact(near(picture)) : near(picture)), story = seen();
+  const seen = (picture = shown.picture) => (folds ? folded(picture, opened) : picture), story = seen();
   const items = living(story), { boxes } = items, told = (wanted) => shown.picture.boxes.find(({ id }) => id === wanted);
   /** The box that stands for one: the closed group that it lies in, or itself. */
   const standing = (id) => boxes.get(id) ?? (told(id) && standing(told(id).region));
@@ -218,7 +216,7 @@ function stepperView(view, again) {
     n: () => ask({ do: "switch", text: (shown.status.branch + 1) % shown.status.branches.length }),
   };
   const { root, drawn, view: sight, placeOf, hold, look, draw, redraw, boxOf, point, menu, destroy } = easel(el, story, items, {
-    label: `Stepper: ${story.title}`, name: "wb-stepper", bar, below, keys: ACTS, bound, adorn, resized, enter: fold, chosen: view.chosen,
+    label: `Stepper: ${story.title}`, name: "wb-stepper", bar, below, keys: ACTS, bound, adorn, enter: fold, chosen: view.chosen,
     choices: [{ action: "predict", label: "Predict", key: "p", act: predict, on: () => shown.status.predicts, off },
       { action: "over", label: "Run over a scope", key: "o", act: over, off }],
     typed(event) {
@@ -266,11 +264,6 @@ function stepperView(view, again) {
     again();
     return true;
   }
-  function resized(large) {
-    if (large === Boolean(view.large)) return;
-    view.large = large;
-    again();
-  }
   function predict() {
     ask({ do: "predict" });
   }
@@ -301,7 +294,7 @@ function stepperView(view, again) {
     if (Array.isArray(news.picture.boxes)) return again();
     const { position: before, branch } = shown.status;
     shown = model.get("shown"); // initialize() heard it first
-    const changed = folds || view.large ? refreshed(items, seen()) : change(items, news.picture);
+    const changed = folds ? refreshed(items, seen()) : change(items, news.picture);
     const { position } = shown.status;
     redraw(changed);
     const flowing = [...changed].filter((item) => "d" in item && item.state === "flowing");
