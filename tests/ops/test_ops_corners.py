@@ -183,3 +183,21 @@ def test_what_a_hook_sees_of_integers_that_were_joined(join: str) -> None:
         return seen, x.grad
 
     compare(program, join)
+
+
+BATCHES = """
+torch.matmul(a[None], M) | torch.matmul(a[None, :, :2], M[:2]) | torch.matmul(a[:, None], M)
+torch.matmul(a.T[None], c)
+torch.matmul(M.T, a.T[None]) | torch.matmul(M[:, 0], a.T[None]) | torch.matmul(a[None], M[:, 0]) | A @ M | A[:, :1] @ M
+A.transpose(0, 1) @ M | F.linear(a[None, :, :2], M[:2].T) | a[:, None].expand(2, 4, 3) @ M
+"""
+
+
+@pytest.mark.parametrize("text", entries(BATCHES))
+def test_whether_a_batch_is_folded_into_one_product(text: str) -> None:
+    def program(torch: Any) -> Any:
+        named = {name: t.detach() for name, t in names(torch).items() if name in ("M", "c")}
+        out = eval(text, names(torch) | named | {"F": torch.nn.functional})
+        return out, chain(out.grad_fn)
+
+    compare(program)

@@ -88,6 +88,8 @@ m ^ m | m & (x > 0) | (m | (x < 0)) | n & 1 | (n | 4) | n ^ 1 | ~n | (x * y).sum
 (x + x) * x | x.sin().cos().exp() | x.detach() * x | s * s | s + 1 | s ** 2 | -s | s.exp() | s.item()
 x.tolist() | a.shape | a.size() | a.size(1) | a.dim() | a.ndim | a.numel() | len(a) | int(s) | bool(s)
 x.is_leaf | x.requires_grad | x.dtype | x.is_floating_point() | n.dtype | a.stride() | a.T.stride()
+a[None].stride() | a[:, None].stride() | a[..., None].stride() | a.T[None].stride() | a.T[:, None, :, None].stride()
+s[None].stride() | s[None, None].stride() | x.expand(1, 3).stride() | x[::2][None].stride() | a[:, :1].stride()
 a.is_contiguous() | a.T.is_contiguous() | a.element_size() | (x > 0).any() | (x > 0).all() | m.all()
 m.any() | torch.is_tensor(x) | torch.is_tensor(1) | x.mean().reshape(1, 1) | x.reshape(3, 1) * y | e * 2
 e + e | e.exp() | x[1:1].sum() | a[0] * a[1] | (a[0] + s).sum() | x.log() | z.log() | torch.sqrt(x)

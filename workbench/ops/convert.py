@@ -19,7 +19,7 @@ from ..events import failed
 from . import messages
 from .core.checks import CPU, check_device, dim_index, not_a_tensor, tensors_only
 from .core.op import define, method
-from .core.results import placed
+from .core.results import placed, steps_of
 from .creation import full, tensor
 
 _to_copy = define(
@@ -137,7 +137,7 @@ def cuda(self: Tensor, device: Any = "cuda") -> Tensor:
 def stride(self: Tensor, dim: int | None = None) -> tuple[int, ...] | int:
     """How many elements to move on in memory for one step along each dimension, or along one."""
     a = self._array if self._array.size else np.broadcast_to(0, [max(n, 1) for n in self._array.shape]).copy()
-    steps = tuple([s // a.itemsize for s in a.strides])
+    steps = tuple([s // a.itemsize for s in steps_of(a)])
     return steps if dim is None else steps[dim_index(dim, a.ndim)]
 
 

@@ -6,6 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Callable
 from functools import lru_cache
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from . import messages
 from .core import checks
 from .core.op import define, method
 from .core.registry import ARRAYS
-from .core.results import into
+from .core.results import into, steps_of
 from .join_split import diagonal
 from .math import mul
 from .shape import _expand, _permute, _t, _unsafe_view, _unsqueeze, _view, reshape, view
@@ -117,15 +118,16 @@ def matmul(self: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
 def _folds(self: Tensor, other: Tensor) -> bool:
     """Whether a batch times one vector or matrix is computed as one product, as PyTorch decides it."""
     a, b = self._array, other._array
-    many, one = (a, other) if a.ndim >= b.ndim else (b.swapaxes(-2, -1), self)
+    many, one = (a, other) if a.ndim >= b.ndim else (b, self)
     if one._array.ndim > 2:
         return False
     if one.requires_grad:  # which were else repeated, and its gradient as large as the batch
         return True
     if a.ndim == 2:
         return False
-    rows = zip(many.strides[:-2], many.strides[1:-1], many.shape[1:-1], strict=True)
-    return not many.size or all([step == inner * size for step, inner, size in rows])
+    *outer, row, column = zip(steps_of(many), many.shape, strict=True)
+    dims = [*outer, row if one is other else column]
+    return not many.size or all([step == inner * size for (step, _), (inner, size) in pairwise(dims)])
 
 
 def _folded(self: Tensor, other: Tensor) -> Tensor:

@@ -27,6 +27,15 @@ def in_rows(forward: Callable[..., Any]) -> Callable[..., Any]:
     return laid_out
 
 
+def steps_of(a: np.ndarray) -> list[int]:
+    """How many bytes to move on along each dimension; NumPy says 0 for a new one, of size 1."""
+    steps = list(a.strides)
+    for d in range(a.ndim - 1, -1, -1):
+        if not steps[d] and a.shape[d] == 1:
+            steps[d] = steps[d + 1] * a.shape[d + 1] if d + 1 < a.ndim else a.itemsize
+    return steps
+
+
 def copied(a: np.ndarray) -> np.ndarray:
     """A copy that lies in memory as `a` does; row by row where an element of `a` is many."""
     return a.copy("C" if 0 in a.strides else "K")
