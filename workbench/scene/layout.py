@@ -40,7 +40,7 @@ _STRIP_TOP = 12.0  # above the strip of levels
 _PAD = 14  # between a frame and what lies in it
 _STRAIGHT = 100  # how much more the main way through a part is kept straight than others
 _APART, _APART_LABELLED = 14, 2  # px between two rows; a label takes a row of its own
-_CROWDED = 38  # px more than its height that a row gets for a label that has no room
+_CROWDED = 24  # px more for each row that needs room, where a label still has none
 _OVERLAP = 12  # px of a label's height in the room that Graphviz leaves above and below it: 5 px at least
 _ASIDE = 28  # px between what stands side by side
 _FALL, _MOST_FALL = 0.16, 42.0  # how far down an arrow leads for each px sideways, and px of that
@@ -477,7 +477,12 @@ def drawn_level(
     found = placed("digraph {\n" + graph + _HEAD + "\n".join(lines) + "\n}")
     told_of = (heading, inside, wires, told, spine, (entries, exits), blocks, size, levels, led)
     level, wanted = _settled(found, *told_of, past=False)
-    return _settled(_loosened(found, wanted), *told_of, past=True)[0] if wanted else level
+    if wanted:
+        level, crowded = _settled(_loosened(found, wanted), *told_of, past=True)
+        if crowded:
+            more = {row: by + _CROWDED for row, by in wanted.items()}
+            level, _ = _settled(_loosened(found, more), *told_of, past=True, around=True)
+    return level
 
 
 def _spine(ends: Mapping[str, tuple[str, str]], depth: Mapping[str, int]) -> set[str]:
@@ -540,6 +545,7 @@ def _settled(
     levels: Mapping[str, Frame],
     led: bool,
     past: bool,
+    around: bool = False,
 ) -> tuple[Level, dict[float, float]]:
     """What Graphviz found, with the ways led up to the boxes and through the frame.
 
@@ -606,7 +612,7 @@ def _settled(
         elif wire.end is None:
             points[-1] = (leaves[wire.value], points[-1][1])
     titles = [] if heading is None else [Place(0.0, 0.0, heading, float(STRIP))]
-    found_ways, crowded = routed(Scene("", {}, flowing), splines, around, tags, fixed, spine, titles, led, past)
+    found_ways, crowded = routed(Scene("", {}, flowing), splines, around, tags, fixed, spine, titles, led, past, around)
     standing = Walls([*places.values(), *titles])
     entering = Counter(wire.value for wire in wires if wire.start is None)
     for n, wire in enumerate(wires):
@@ -628,7 +634,8 @@ def _settled(
         {value: round(x + left, 1) for value, x in enters.items()},
         {value: round(x + left, 1) for value, x in leaves.items()},
     )
-    return level, _wanted(found, down, ways.values(), [found_ways[id].label for id in crowded]) if led else {}
+    falling = () if past else ways.values()
+    return level, _wanted(found, down, falling, [found_ways[id].label for id in crowded]) if led else {}
 
 
 def _from_above(way: Way, standing: Walls, enters: dict[str, float], value: str) -> Way:
@@ -661,7 +668,7 @@ def _wanted(found: Placed, down: float, ways: Iterable[Way], crowded: Iterable[P
     for label in crowded:
         row = bisect_left(levels, label.y + label.h / 2 - down)
         if 0 < row < len(levels):
-            wanted[levels[row]] = max(wanted.get(levels[row], 0.0), label.h + _CROWDED)
+            wanted[levels[row]] = max(wanted.get(levels[row], 0.0), label.h + _APART)
     return wanted
 
 
