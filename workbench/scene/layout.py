@@ -481,7 +481,7 @@ def drawn_level(
         level, crowded = _settled(_loosened(found, wanted), *told_of, past=True)
         if crowded:
             more = {row: by + _CROWDED for row, by in wanted.items()}
-            level, _ = _settled(_loosened(found, more), *told_of, past=True, around=True)
+            level, _ = _settled(_loosened(found, more), *told_of, past=True)
     return level
 
 
@@ -545,7 +545,6 @@ def _settled(
     levels: Mapping[str, Frame],
     led: bool,
     past: bool,
-    around: bool = False,
 ) -> tuple[Level, dict[float, float]]:
     """What Graphviz found, with the ways led up to the boxes and through the frame.
 
@@ -612,7 +611,7 @@ def _settled(
         elif wire.end is None:
             points[-1] = (leaves[wire.value], points[-1][1])
     titles = [] if heading is None else [Place(0.0, 0.0, heading, float(STRIP))]
-    found_ways, crowded = routed(Scene("", {}, flowing), splines, around, tags, fixed, spine, titles, led, past, around)
+    found_ways, crowded = routed(Scene("", {}, flowing), splines, around, tags, fixed, spine, titles, led, past)
     standing = Walls([*places.values(), *titles])
     entering = Counter(wire.value for wire in wires if wire.start is None)
     for n, wire in enumerate(wires):

@@ -207,12 +207,11 @@ def routed(
     titles: Sequence[Place] = (),
     led: bool = True,
     past: bool = True,
-    around: bool = False,
 ) -> tuple[dict[str, Way], set[str]]:
     """The way of every arrow, and which of them have no room for their label.
 
     Those that are `led` take the simplest way that has room, and if they may lead `past` the room that is kept for
-    their label, do so where it has none else, and `around` labels of others that still have none; others take the
+    their label, do so where it has none else; then around labels of others that still have none; others take the
     splines that Graphviz laid. At what is `fixed` they end where their splines do; at other boxes they are set apart,
     around what is `straight`. No label is moved onto one of the `titles`.
     """
@@ -243,7 +242,7 @@ def routed(
             in_vain = found.crowded.keys() & aside.keys()
             paths |= {id: way for id, way in aside.items() if id not in in_vain}
             tags = _brought_near(labels, paths, standing, twins) if in_vain else found
-        for id in [each for each in order if around and each in tags.crowded][:_MOST_CLEARED]:
+        for id in [each for each in order if each in tags.crowded][:_MOST_CLEARED]:
             for ways in _given_way(id, tags, labels[id], paths, ends, walls, Walls(standing), {*straight, *twins}):
                 found = _brought_near(labels, paths | ways, standing, twins)
                 if sum(found.crowded.values()) < sum(tags.crowded.values()):
