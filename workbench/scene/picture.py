@@ -209,18 +209,15 @@ def inline() -> str:
     return with_short_names(bare(asset("inline.js")))
 
 
-def _needed(storyboard: Storyboard) -> tuple[bool, bool, bool]:
-    """Whether the player needs what opens and closes groups; the parts of a film; and what stacks a picture."""
-    boxes = storyboard.scene.boxes.values()
-    leads = any("goto" in change for step in storyboard.steps for change in step.boxes.values())
-    stacks = leads or any(box.goto is not None or box.plot is not None or box.kind == "story" for box in boxes)
-    return bool(storyboard.folding.groups), any(step.chapter for step in storyboard.steps), stacks
+def _needed(storyboard: Storyboard) -> tuple[bool, bool]:
+    """Whether the player needs what opens and closes groups; and the parts of a film."""
+    return bool(storyboard.folding.groups), any(step.chapter for step in storyboard.steps)
 
 
 @cache
-def _library(folds: bool, filmed: bool, stacks: bool = True) -> tuple[str, str]:
+def _library(folds: bool, filmed: bool) -> tuple[str, str]:
     """The player as a script that sets itself as `mount` on its own element, packed, and the name that it goes by."""
-    without = (*["fold.js"] * (not folds), *["rounds.js"] * (not filmed), *["stacked.js"] * (not stacks))
+    without = (*["fold.js"] * (not folds), *["rounds.js"] * (not filmed))
     # Each theme's values stand nine times in the stylesheet, and their names with them: here once, and as numbers.
     style = bare_css(live_css(".wb-player", lambda name: f"@{name}@") + asset("player.css"))
     names = {name: f"--wb-{number}" for number, name in enumerate(THEMES["light"].values)}
@@ -230,7 +227,7 @@ def _library(folds: bool, filmed: bool, stacks: bool = True) -> tuple[str, str]:
         "const style=document.createElement('style'),declared=(_,name)=>"
         "themes[name].map((value,i)=>`--wb-${i}:${value}`).join(';');"
         f"style.textContent={json.dumps(style)}.replace(/@(\\w+)@/g,declared);document.head.append(style);"
-        f"{'' if stacks else 'const stacked=story=>story;'}{script('player.js', 'unpacking.js', without=without)}"
+        f"{script('player.js', 'unpacking.js', without=without)}"
         "document.currentScript.mount=(el,told)=>mount(el,unpacked(told));})()"
     )
     text = re.sub(r"--wb-([\w-]+)", lambda found: names.get(found[1], found[0]), text)
